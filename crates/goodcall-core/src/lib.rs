@@ -1,0 +1,44 @@
+//! One tool call, from raw text to verdict.
+//!
+//! A model's arguments go through [`check`] (or a [`Gate`], with options) against a compiled
+//! [`Schema`]. The [`Verdict`] is **Good** (valid as sent, untouched), **Mended** (exactly one
+//! valid reading, every change listed) or **Bad** (not to be run; the issues are data, and
+//! [`explain`] turns them into the text that the model reads).
+//!
+//! This crate is pure: no I/O, no async, no clock, no environment.
+//!
+//! ```
+//! use goodcall_core::{Schema, Verdict, check};
+//!
+//! let schema = Schema::compile(&serde_json::json!({
+//!     "type": "object",
+//!     "properties": {"path": {"type": "string"}, "limit": {"type": "integer", "maximum": 100}},
+//!     "required": ["path"],
+//! }))?;
+//! let Verdict::Bad(bad) = check(r#"{"limit": 500}"#, &schema) else { panic!() };
+//! assert_eq!(bad.issues.len(), 2);
+//! # Ok::<(), goodcall_core::SchemaError>(())
+//! ```
+
+mod call;
+mod limits;
+mod mend;
+mod parse;
+mod pipeline;
+mod policy;
+mod report;
+mod schema;
+mod tree;
+mod validate;
+
+pub use call::Stop;
+pub use limits::Limits;
+pub use mend::{Example, Rule, rules::catalogue};
+pub use parse::{ParseClass, ParseError, Reading, Wanted, read};
+pub use pipeline::{Gate, check};
+pub use policy::{Policy, UnknownPolicy};
+pub use report::{
+    Bad, Bound, Change, Code, Edit, Expected, Got, Issue, Level, Mended, Reason, Types, Verdict,
+};
+pub use schema::{Schema, SchemaCache, SchemaError, SchemaWarning};
+pub use tree::{DeError, Elements, Inexact, Kind, Members, Node, Pointer, Tree};

@@ -1,0 +1,57 @@
+//! Every limit of the core, in one place.
+//!
+//! Arguments and schemas are untrusted, so nothing here grows without a bound. A call that passes
+//! a limit gets a verdict that names it; it is never cut silently.
+
+/// Limits on one call. Start from [`Limits::default`] and change what you need.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Limits {
+    /// Bytes of raw arguments (default 16 MiB; never more than [`Limits::MOST_BYTES`]).
+    pub max_bytes: usize,
+    /// Nesting of arrays and objects (default 128; never more than [`Limits::MOST_DEPTH`]).
+    pub max_depth: usize,
+    /// Issues collected for one call; further ones are counted, not kept (default 256).
+    pub max_issues: usize,
+    /// Changes that may be made to one call before it is refused (default 100,000).
+    pub max_changes: usize,
+}
+
+impl Limits {
+    /// Positions are 32 bits wide.
+    pub const MOST_BYTES: usize = 1 << 30;
+    /// Conversions recurse once a level; this many levels fit the smallest usual thread stack.
+    pub const MOST_DEPTH: usize = 256;
+
+    /// The byte limit in force.
+    pub(crate) fn bytes(&self) -> usize {
+        self.max_bytes.min(Self::MOST_BYTES)
+    }
+
+    /// The depth limit in force.
+    pub(crate) fn depth(&self) -> usize {
+        self.max_depth.min(Self::MOST_DEPTH)
+    }
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            max_bytes: 16 << 20,
+            max_depth: 128,
+            max_issues: 256,
+            max_changes: 100_000,
+        }
+    }
+}
+
+/// Bytes of one schema document.
+pub(crate) const SCHEMA_BYTES: usize = 4 << 20;
+/// Nesting of one schema document.
+pub(crate) const SCHEMA_DEPTH: usize = 128;
+/// Memory of one compiled `pattern`.
+pub(crate) const PATTERN_BYTES: usize = 1 << 20;
+/// `$ref` hops followed when a subschema is described.
+pub(crate) const REF_HOPS: usize = 16;
+/// Compiled schemas kept by one cache, unless said otherwise.
+pub(crate) const CACHED_SCHEMAS: usize = 1024;

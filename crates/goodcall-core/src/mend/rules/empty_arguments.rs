@@ -1,0 +1,40 @@
+//! No arguments for a tool that needs none.
+
+use crate::mend::{Example, Rule};
+use crate::report::{Change, Edit, Level};
+use crate::schema::Schema;
+use crate::tree::{Pointer, Tree};
+
+pub(crate) const RULE: Rule = Rule {
+    name: "empty-arguments",
+    level: Level::Safe,
+    what: "Reads no arguments at all, or `null`, as `{}` for a tool that requires nothing.",
+    why: "The tool accepts `{}`, and there is nothing else that no arguments could mean.",
+    example: Example {
+        schema: r#"{"type": "object", "properties": {"limit": {"type": "integer"}}}"#,
+        raw: "null",
+        mended: "{}",
+    },
+};
+
+/// `{}` in place of nothing, if the tool accepts that.
+pub(crate) fn propose<'a>(raw: &'a str, schema: &Schema) -> Option<(Tree<'a>, Change)> {
+    if !schema.accepts_nothing() {
+        return None;
+    }
+    let sent = raw.trim();
+    let change = Change {
+        rule: RULE.name,
+        level: RULE.level,
+        pointer: Pointer::root(),
+        edit: if sent.is_empty() {
+            Edit::Add
+        } else {
+            Edit::Replace
+        },
+        before: (!sent.is_empty()).then(|| sent.to_owned()),
+        after: Some("{}".to_owned()),
+        span: 0..raw.len(),
+    };
+    Some((Tree::empty_object(raw), change))
+}

@@ -1,0 +1,135 @@
+//! What can be wrong with a text that should be JSON.
+
+use std::error::Error;
+use std::fmt;
+
+/// The class of a [`ParseError`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum ParseClass {
+    /// There is no value at all: nothing, or only white space.
+    Empty,
+    /// The text ended before the value did.
+    CutOff,
+    /// The text departs from JSON.
+    Syntax,
+    /// The bytes are not UTF-8.
+    NotUtf8,
+    /// More nesting than the limit allows.
+    TooDeep,
+    /// More bytes than the limit allows.
+    TooLarge,
+}
+
+/// What should have stood at the place of the error.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Wanted {
+    /// A value.
+    Value,
+    /// A key in double quotes, or the end of the object.
+    KeyOrEnd,
+    /// A key in double quotes (after a comma).
+    Key,
+    /// The colon between key and value.
+    Colon,
+    /// A comma, or the end of the object.
+    CommaOrBrace,
+    /// A comma, or the end of the array.
+    CommaOrBracket,
+    /// The end of the text.
+    End,
+    /// The closing quote of a string.
+    Quote,
+    /// An escape for a control character inside a string.
+    EscapedControl,
+    /// A valid escape sequence.
+    Escape,
+    /// Digits of a number.
+    Digit,
+    /// UTF-8.
+    Utf8,
+    /// At most this much nesting.
+    Depth(usize),
+    /// At most this many bytes.
+    Bytes(usize),
+}
+
+/// Why a text is not JSON, and where.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ParseError {
+    class: ParseClass,
+    wanted: Wanted,
+    offset: usize,
+}
+
+impl ParseError {
+    #[cold]
+    pub(crate) fn new(class: ParseClass, wanted: Wanted, offset: usize) -> Self {
+        Self {
+            class,
+            wanted,
+            offset,
+        }
+    }
+
+    /// Syntax error, or cut off if the text ends here.
+    #[cold]
+    pub(crate) fn at(bytes: &[u8], offset: usize, wanted: Wanted) -> Self {
+        let class = if offset >= bytes.len() {
+            ParseClass::CutOff
+        } else {
+            ParseClass::Syntax
+        };
+        Self::new(class, wanted, offset)
+    }
+
+    /// The class of this error.
+    pub fn class(&self) -> ParseClass {
+        self.class
+    }
+
+    /// What should have stood there.
+    pub fn wanted(&self) -> Wanted {
+        self.wanted
+    }
+
+    /// The byte where reading stopped.
+    pub fn offset(&self) -> usize {
+        self.offset
+    }
+}
+
+impl fmt::Display for Wanted {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Wanted::Value => f.write_str("a value"),
+            Wanted::KeyOrEnd => f.write_str("a key in double quotes or `}`"),
+            Wanted::Key => f.write_str("a key in double quotes"),
+            Wanted::Colon => f.write_str("`:`"),
+            Wanted::CommaOrBrace => f.write_str("`,` or `}`"),
+            Wanted::CommaOrBracket => f.write_str("`,` or `]`"),
+            Wanted::End => f.write_str("nothing after the value"),
+            Wanted::Quote => f.write_str("a closing `\"`"),
+            Wanted::EscapedControl => f.write_str("an escape for the control character"),
+            Wanted::Escape => f.write_str("a valid escape"),
+            Wanted::Digit => f.write_str("a digit"),
+            Wanted::Utf8 => f.write_str("UTF-8"),
+            Wanted::Depth(most) => write!(f, "at most {most} levels of nesting"),
+            Wanted::Bytes(most) => write!(f, "at most {most} bytes"),
+        }
+    }
+}
+
+impl fmt::Display for ParseError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (wanted, offset) = (self.wanted, self.offset);
+        match self.class {
+            ParseClass::Empty => f.write_str("there is no value"),
+            ParseClass::CutOff => write!(f, "cut off at byte {offset}: expected {wanted}"),
+            _ => write!(f, "byte {offset}: expected {wanted}"),
+        }
+    }
+}
+
+impl Error for ParseError {}

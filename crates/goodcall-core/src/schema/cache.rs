@@ -1,0 +1,125 @@
+//! Compiled schemas, kept by content.
+
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, PoisonError, RwLock};
+
+use serde_json::Value;
+
+use super::{Schema, SchemaError};
+use crate::limits::CACHED_SCHEMAS;
+
+/// A bounded cache of compiled schemas: one entry for each content, shared between threads. When
+/// it is full, the entry that was not used for longest makes room.
+///
+/// ```
+/// use goodcall_core::SchemaCache;
+///
+/// let cache = SchemaCache::default();
+/// let schema = serde_json::json!({"type": "object"});
+/// cache.get(&schema)?;
+/// cache.get(&schema)?;
+/// assert_eq!(cache.len(), 1);
+/// # Ok::<(), goodcall_core::SchemaError>(())
+/// ```
+#[derive(Debug)]
+pub struct SchemaCache {
+    entries: RwLock<HashMap<Arc<str>, Entry>>,
+    most: usize,
+    clock: AtomicU64,
+}
+
+#[derive(Debug)]
+struct Entry {
+    schema: Schema,
+    used: AtomicU64,
+}
+
+impl SchemaCache {
+    /// A cache of at most `most` schemas (at least one).
+    pub fn new(most: usize) -> Self {
+        Self {
+            entries: RwLock::default(),
+            most: most.max(1),
+            clock: AtomicU64::new(0),
+        }
+    }
+
+    /// The compiled form of this schema.
+    ///
+    /// # Errors
+    /// If it does not compile; see [`Schema::compile`]. Errors are not kept.
+    pub fn get(&self, schema: &Value) -> Result<Schema, SchemaError> {
+        self.get_text(&schema.to_string())
+    }
+
+    /// The compiled form of a schema given as JSON text; the text is the key.
+    ///
+    /// # Errors
+    /// If it is not JSON, or does not compile; see [`Schema::compile`].
+    pub fn get_text(&self, text: &str) -> Result<Schema, SchemaError> {
+        let now = self.clock.fetch_add(1, Ordering::Relaxed);
+        let entries = self.entries.read().unwrap_or_else(PoisonError::into_inner);
+        if let Some(entry) = entries.get(text) {
+            entry.used.store(now, Ordering::Relaxed);
+            return Ok(entry.schema.clone());
+        }
+        drop(entries);
+        let value: Value = serde_json::from_str(text)
+            .map_err(|error| SchemaError::new(Default::default(), format!("not JSON: {error}")))?;
+        let schema = Schema::compile(&value)?;
+        let mut entries = self.entries.write().unwrap_or_else(PoisonError::into_inner);
+        if entries.len() >= self.most && !entries.contains_key(text) {
+            let oldest = entries
+                .iter()
+                .min_by_key(|(_, entry)| entry.used.load(Ordering::Relaxed))
+                .map(|(key, _)| Arc::clone(key));
+            if let Some(oldest) = oldest {
+                entries.remove(&oldest);
+            }
+        }
+        let entry = Entry {
+            schema: schema.clone(),
+            used: AtomicU64::new(now),
+        };
+        entries.insert(text.into(), entry);
+        Ok(schema)
+    }
+
+    /// Number of schemas kept.
+    pub fn len(&self) -> usize {
+        let entries = self.entries.read().unwrap_or_else(PoisonError::into_inner);
+        entries.len()
+    }
+
+    /// Is nothing kept?
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+}
+
+impl Default for SchemaCache {
+    fn default() -> Self {
+        Self::new(CACHED_SCHEMAS)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn the_cache_is_bounded_and_drops_the_longest_unused() {
+        let cache = SchemaCache::new(2);
+        let schemas = [1, 2, 3].map(|n| json!({"maxProperties": n}));
+        cache.get(&schemas[0]).unwrap();
+        cache.get(&schemas[1]).unwrap();
+        cache.get(&schemas[0]).unwrap();
+        cache.get(&schemas[2]).unwrap();
+        let kept = cache.entries.read().unwrap();
+        assert_eq!(kept.len(), 2);
+        assert!(!kept.contains_key(schemas[1].to_string().as_str()));
+    }
+}

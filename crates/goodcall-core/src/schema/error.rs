@@ -1,0 +1,80 @@
+//! What can be wrong with a schema.
+
+use std::error::Error;
+use std::fmt;
+
+use crate::tree::Pointer;
+
+/// A schema that cannot be used, told when it is registered and not when a call comes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SchemaError {
+    tool: Option<String>,
+    pointer: Pointer,
+    reason: String,
+}
+
+impl SchemaError {
+    pub(crate) fn new(pointer: Pointer, reason: impl Into<String>) -> Self {
+        Self {
+            tool: None,
+            pointer,
+            reason: reason.into(),
+        }
+    }
+
+    /// The same error, naming the tool whose schema it is.
+    #[must_use]
+    pub fn of_tool(mut self, name: &str) -> Self {
+        self.tool = Some(name.to_owned());
+        self
+    }
+
+    /// The tool, where it is known.
+    pub fn tool(&self) -> Option<&str> {
+        self.tool.as_deref()
+    }
+
+    /// Where in the schema.
+    pub fn pointer(&self) -> &Pointer {
+        &self.pointer
+    }
+
+    /// What is wrong there.
+    pub fn reason(&self) -> &str {
+        &self.reason
+    }
+}
+
+impl fmt::Display for SchemaError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("bad schema")?;
+        if let Some(tool) = &self.tool {
+            write!(f, " of tool `{tool}`")?;
+        }
+        if !self.pointer.is_root() {
+            write!(f, " at {}", self.pointer)?;
+        }
+        write!(f, ": {}", self.reason)
+    }
+}
+
+impl Error for SchemaError {}
+
+/// Something in a schema that was read as what it evidently means.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SchemaWarning {
+    /// Where in the schema.
+    pub pointer: Pointer,
+    /// What was found, and how it is read.
+    pub message: String,
+}
+
+impl fmt::Display for SchemaWarning {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.pointer.is_root() {
+            f.write_str(&self.message)
+        } else {
+            write!(f, "{}: {}", self.pointer, self.message)
+        }
+    }
+}

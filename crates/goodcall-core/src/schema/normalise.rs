@@ -1,0 +1,310 @@
+//! Dirty schemas: forms that real tool definitions use and JSON Schema does not know.
+//!
+//! Each known form is read as what it evidently means, with a warning. Everything else is left
+//! alone for the compiler to judge.
+
+use serde_json::{Map, Value, json};
+
+use super::SchemaWarning;
+use crate::tree::Pointer;
+
+/// Rewrites the known dirty forms; one warning each.
+pub(crate) fn normalise(schema: &mut Value) -> Vec<SchemaWarning> {
+    let mut pass = Pass {
+        warnings: Vec::new(),
+        newest_draft: true,
+    };
+    if let Value::Object(root) = schema {
+        pass.dialect(root);
+    }
+    pass.schema(schema, &mut Pointer::root());
+    pass.warnings
+}
+
+struct Pass {
+    warnings: Vec<SchemaWarning>,
+    /// 2020-12, where `items` is no list.
+    newest_draft: bool,
+}
+
+/// Keywords that hold one schema.
+const SINGLE: [&str; 11] = [
+    "items",
+    "additionalItems",
+    "additionalProperties",
+    "unevaluatedItems",
+    "unevaluatedProperties",
+    "contains",
+    "propertyNames",
+    "not",
+    "if",
+    "then",
+    "else",
+];
+/// Keywords that hold a list of schemas.
+const LISTS: [&str; 5] = ["items", "prefixItems", "anyOf", "oneOf", "allOf"];
+/// Keywords that hold schemas by name.
+const MAPS: [&str; 6] = [
+    "properties",
+    "patternProperties",
+    "$defs",
+    "definitions",
+    "dependentSchemas",
+    "dependencies",
+];
+
+impl Pass {
+    fn warn(&mut self, place: &Pointer, message: String) {
+        self.warnings.push(SchemaWarning {
+            pointer: place.clone(),
+            message,
+        });
+    }
+
+    /// `$schema`: a known dialect stays, any other is read as 2020-12.
+    fn dialect(&mut self, root: &mut Map<String, Value>) {
+        let Some(named) = root.get("$schema") else {
+            return;
+        };
+        let uri = named.as_str().unwrap_or_default();
+        let bare = uri.trim_end_matches('#').trim_start_matches("https://");
+        let bare = bare.trim_start_matches("http://").trim_end_matches('/');
+        let canonical = match bare {
+            "json-schema.org/draft-04/schema" => "http://json-schema.org/draft-04/schema#",
+            "json-schema.org/draft-06/schema" => "http://json-schema.org/draft-06/schema#",
+            "json-schema.org/draft-07/schema" => "http://json-schema.org/draft-07/schema#",
+            "json-schema.org/draft/2019-09/schema" => {
+                "https://json-schema.org/draft/2019-09/schema"
+            }
+            "json-schema.org/draft/2020-12/schema" => {
+                "https://json-schema.org/draft/2020-12/schema"
+            }
+            _ => {
+                let message = format!("`$schema` {named} is not known; read as draft 2020-12");
+                self.warn(&Pointer::root(), message);
+                root.remove("$schema");
+                return;
+            }
+        };
+        self.newest_draft = canonical.contains("2020-12");
+        root.insert("$schema".to_owned(), Value::from(canonical));
+    }
+
+    fn schema(&mut self, schema: &mut Value, place: &mut Pointer) {
+        let Value::Object(map) = schema else { return };
+        self.types(map, place);
+        self.required(map, place);
+        self.bounds(map, place);
+        self.containers(map, place);
+        self.children(map, place);
+        self.nullable(schema, place);
+    }
+
+    fn children(&mut self, map: &mut Map<String, Value>, place: &Pointer) {
+        for keyword in SINGLE {
+            if let Some(child @ Value::Object(_)) = map.get_mut(keyword) {
+                self.schema(child, &mut place.join(keyword));
+            }
+        }
+        for keyword in LISTS {
+            if let Some(Value::Array(children)) = map.get_mut(keyword) {
+                for (index, child) in children.iter_mut().enumerate() {
+                    self.schema(child, &mut place.join(keyword).join(&index.to_string()));
+                }
+            }
+        }
+        for keyword in MAPS {
+            if let Some(Value::Object(children)) = map.get_mut(keyword) {
+                for (name, child) in children {
+                    self.schema(child, &mut place.join(keyword).join(name));
+                }
+            }
+        }
+    }
+
+    /// `dict`, `float`, `any`, `STRING` and their kind.
+    fn types(&mut self, map: &mut Map<String, Value>, place: &Pointer) {
+        let Some(written) = map.get("type").cloned() else {
+            return;
+        };
+        let read = match &written {
+            Value::Array(names) => {
+                let names: Vec<_> = names.iter().map(type_name).collect();
+                if names.contains(&Some(Value::Null)) {
+                    Some(Value::Null)
+                } else {
+                    let kept = names
+                        .into_iter()
+                        .zip(written.as_array().into_iter().flatten());
+                    Some(kept.map(|(new, old)| new.unwrap_or(old.clone())).collect())
+                }
+            }
+            other => type_name(other),
+        };
+        let Some(read) = read.filter(|read| *read != written) else {
+            return;
+        };
+        if read.is_null() {
+            self.warn(place, format!("type {written} is read as any type"));
+            map.remove("type");
+        } else {
+            self.warn(place, format!("type {written} is read as {read}"));
+            map.insert("type".to_owned(), read);
+        }
+    }
+
+    /// `required: true` inside a property, `required: "name"`.
+    fn required(&mut self, map: &mut Map<String, Value>, place: &Pointer) {
+        let mut lifted = Vec::new();
+        if let Some(Value::Object(properties)) = map.get_mut("properties") {
+            for (name, property) in properties {
+                let Value::Object(property) = property else {
+                    continue;
+                };
+                if let Some(Value::Bool(flag)) = property.get("required") {
+                    let flag = *flag;
+                    property.remove("required");
+                    let place = place.join("properties").join(name);
+                    self.warn(&place, format!("`required: {flag}` belongs to the parent"));
+                    if flag {
+                        lifted.push(Value::from(name.as_str()));
+                    }
+                }
+            }
+        }
+        match map.get_mut("required") {
+            Some(Value::String(name)) => {
+                let list = json!([name]);
+                self.warn(place, "`required` is read as a list of one name".to_owned());
+                map.insert("required".to_owned(), list);
+            }
+            Some(Value::Bool(_) | Value::Null) => {
+                self.warn(place, "`required` without names is left out".to_owned());
+                map.remove("required");
+            }
+            Some(Value::Array(names)) if names.is_empty() && lifted.is_empty() => {
+                // Empty means the same as absent; draft 4 forbids it.
+                map.remove("required");
+            }
+            _ => {}
+        }
+        if !lifted.is_empty() {
+            let names = map.entry("required").or_insert_with(|| json!([]));
+            if let Value::Array(names) = names {
+                lifted.retain(|name| !names.contains(name));
+                names.append(&mut lifted);
+            }
+        }
+    }
+
+    /// `exclusiveMinimum: true`, as draft 4 has it, elsewhere.
+    fn bounds(&mut self, map: &mut Map<String, Value>, place: &Pointer) {
+        if map
+            .get("$schema")
+            .is_some_and(|s| s.as_str().is_some_and(|s| s.contains("draft-04")))
+        {
+            self.newest_draft = false;
+        }
+        if !self.newest_draft {
+            return;
+        }
+        for (keyword, exclusive) in [
+            ("minimum", "exclusiveMinimum"),
+            ("maximum", "exclusiveMaximum"),
+        ] {
+            if let Some(Value::Bool(flag)) = map.get(exclusive) {
+                let flag = *flag;
+                self.warn(
+                    place,
+                    format!("`{exclusive}: {flag}` is read as draft 4 means it"),
+                );
+                map.remove(exclusive);
+                if flag && let Some(limit) = map.remove(keyword) {
+                    map.insert(exclusive.to_owned(), limit);
+                }
+            }
+        }
+    }
+
+    /// List `items` under 2020-12; `properties: []`.
+    fn containers(&mut self, map: &mut Map<String, Value>, place: &Pointer) {
+        if let Some(Value::Array(empty)) = map.get("properties")
+            && empty.is_empty()
+        {
+            self.warn(
+                place,
+                "`properties: []` is read as no properties".to_owned(),
+            );
+            map.insert("properties".to_owned(), json!({}));
+        }
+        if self.newest_draft && map.get("items").is_some_and(Value::is_array) {
+            self.warn(
+                place,
+                "a list under `items` is read as `prefixItems`".to_owned(),
+            );
+            if let Some(list) = map.remove("items")
+                && list.as_array().is_some_and(|list| !list.is_empty())
+            {
+                map.insert("prefixItems".to_owned(), list);
+            }
+            if let Some(rest) = map.remove("additionalItems") {
+                map.insert("items".to_owned(), rest);
+            }
+        }
+    }
+
+    /// `nullable: true`, as OpenAPI 3.0 has it.
+    fn nullable(&mut self, schema: &mut Value, place: &Pointer) {
+        let Value::Object(map) = schema else { return };
+        let Some(Value::Bool(flag)) = map.get("nullable") else {
+            return;
+        };
+        let flag = *flag;
+        map.remove("nullable");
+        if !flag {
+            return;
+        }
+        self.warn(place, "`nullable: true` is read as: or null".to_owned());
+        match map.get_mut("enum") {
+            Some(Value::Array(values)) if !values.contains(&Value::Null) => {
+                values.push(Value::Null);
+            }
+            _ => {}
+        }
+        match map.get_mut("type") {
+            Some(Value::String(name)) if name != "null" => {
+                let both = json!([name, "null"]);
+                map.insert("type".to_owned(), both);
+            }
+            Some(Value::Array(names)) if !names.contains(&json!("null")) => {
+                names.push(json!("null"));
+            }
+            Some(_) => {}
+            None => {}
+        }
+        let restricted = ["const", "anyOf", "oneOf", "allOf", "$ref", "not", "if"];
+        if restricted.iter().any(|keyword| map.contains_key(*keyword)) {
+            let inner = std::mem::take(map);
+            *schema = json!({"anyOf": [{"type": "null"}, inner]});
+        }
+    }
+}
+
+/// The JSON Schema name of a dirty type name; `Null` for "any"; `None` where it is not known.
+fn type_name(written: &Value) -> Option<Value> {
+    if written.is_null() {
+        return Some(Value::from("null"));
+    }
+    let name = match written.as_str()?.to_ascii_lowercase().as_str() {
+        "string" | "str" | "char" | "text" => "string",
+        "number" | "float" | "double" | "decimal" | "float32" | "float64" => "number",
+        "integer" | "int" | "long" | "short" | "byte" | "int32" | "int64" | "bigint" => "integer",
+        "boolean" | "bool" => "boolean",
+        "array" | "list" | "tuple" | "arraylist" => "array",
+        "object" | "dict" | "dictionary" | "map" | "hashmap" | "record" | "struct" => "object",
+        "null" | "none" | "nil" => "null",
+        "any" | "mixed" | "unknown" => return Some(Value::Null),
+        _ => return None,
+    };
+    Some(Value::from(name))
+}

@@ -1,0 +1,228 @@
+//! Laying out a tree in document order.
+//!
+//! The open containers need no stack of their own: until a container is closed, its `next` holds
+//! the id of the container around it.
+
+use std::borrow::Cow;
+use std::collections::HashSet;
+
+use super::{Id, Kind, Slot, Text, Tree};
+
+/// No node: the value being read is the outermost one.
+pub(crate) const NONE: Id = Id::MAX;
+
+/// A piece of scalar text: where it is, and how long.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Piece {
+    pub(crate) text: Text,
+    pub(crate) head: u32,
+    pub(crate) size: u32,
+}
+
+/// Builds a [`Tree`] from values in document order.
+#[derive(Debug)]
+pub(crate) struct Builder {
+    slots: Vec<Slot>,
+    /// Text that is not in the source as it should be.
+    pub(crate) buffer: String,
+    /// The innermost open container, or [`NONE`].
+    open: Id,
+    depth: usize,
+}
+
+impl Builder {
+    /// A builder with room for `nodes` nodes.
+    pub(crate) fn with_capacity(nodes: usize) -> Self {
+        Self {
+            slots: Vec::with_capacity(nodes),
+            buffer: String::new(),
+            open: NONE,
+            depth: 0,
+        }
+    }
+
+    /// Open containers around the next value.
+    #[inline]
+    pub(crate) fn depth(&self) -> usize {
+        self.depth
+    }
+
+    /// Is the innermost open container an object? `None` if nothing is open.
+    #[inline]
+    pub(crate) fn in_object(&self) -> Option<bool> {
+        let slot = self.slots.get(self.open as usize)?;
+        Some(slot.kind == Kind::Object)
+    }
+
+    #[inline]
+    fn push(&mut self, slot: Slot) {
+        if let Some(parent) = self.slots.get_mut(self.open as usize)
+            && parent.kind == Kind::Array
+        {
+            parent.size += 1;
+        }
+        self.slots.push(slot);
+    }
+
+    #[inline]
+    fn scalar(&self, kind: Kind, piece: Piece, start: usize, end: usize) -> Slot {
+        Slot {
+            kind,
+            text: piece.text,
+            truth: false,
+            next: self.slots.len() as Id + 1,
+            head: piece.head,
+            size: piece.size,
+            start: start as u32,
+            end: end as u32,
+        }
+    }
+
+    /// A key of the open object; its value must follow.
+    #[inline]
+    pub(crate) fn key(&mut self, piece: Piece, start: usize, end: usize) {
+        let slot = self.scalar(Kind::String, piece, start, end);
+        if let Some(parent) = self.slots.get_mut(self.open as usize) {
+            parent.size += 1;
+        }
+        self.slots.push(slot);
+    }
+
+    #[inline]
+    pub(crate) fn string(&mut self, piece: Piece, start: usize, end: usize) {
+        let slot = self.scalar(Kind::String, piece, start, end);
+        self.push(slot);
+    }
+
+    #[inline]
+    pub(crate) fn number(&mut self, piece: Piece, start: usize, end: usize) {
+        let slot = self.scalar(Kind::Number, piece, start, end);
+        self.push(slot);
+    }
+
+    #[inline]
+    pub(crate) fn literal(&mut self, kind: Kind, truth: bool, start: usize, end: usize) {
+        let nothing = Piece {
+            text: Text::Source,
+            head: 0,
+            size: 0,
+        };
+        let mut slot = self.scalar(kind, nothing, start, end);
+        slot.truth = truth;
+        self.push(slot);
+    }
+
+    /// Opens an array or an object.
+    #[inline]
+    pub(crate) fn open(&mut self, kind: Kind, start: usize) {
+        let id = self.slots.len() as Id;
+        self.push(Slot {
+            kind,
+            text: Text::Source,
+            truth: false,
+            next: self.open,
+            head: id + 1,
+            size: 0,
+            start: start as u32,
+            end: start as u32,
+        });
+        self.open = id;
+        self.depth += 1;
+    }
+
+    /// Closes the innermost container; its id.
+    #[inline]
+    pub(crate) fn close(&mut self, end: usize) -> Id {
+        let id = self.open;
+        let following = self.slots.len() as Id;
+        if let Some(slot) = self.slots.get_mut(id as usize) {
+            self.open = slot.next;
+            slot.next = following;
+            slot.end = end as u32;
+            self.depth -= 1;
+        }
+        id
+    }
+
+    /// The tree; every container must have been closed.
+    pub(crate) fn finish(self, source: Cow<'_, str>) -> Tree<'_> {
+        debug_assert!(self.depth == 0 && !self.slots.is_empty());
+        Tree {
+            source,
+            slots: self.slots,
+            buffer: self.buffer,
+            root: 0,
+        }
+    }
+}
+
+impl Builder {
+    /// Does this closed object have two members with equal keys?
+    pub(crate) fn repeats_key(&self, object: Id, source: &str) -> bool {
+        let Some(slot) = self.slots.get(object as usize) else {
+            return false;
+        };
+        if slot.size < 2 {
+            return false;
+        }
+        let keys = Keys {
+            builder: self,
+            source: source.as_bytes(),
+            next: slot.head,
+            left: slot.size,
+        };
+        // One bit a key: only keys that share a bit are compared.
+        let mut seen = 0u64;
+        for (index, key) in keys.clone().enumerate() {
+            let bit = 1 << fingerprint(key);
+            if seen & bit != 0 {
+                if slot.size > 16 {
+                    let mut all = HashSet::with_capacity(slot.size as usize);
+                    return !keys.clone().all(|key| all.insert(key));
+                }
+                if keys.clone().take(index).any(|earlier| earlier == key) {
+                    return true;
+                }
+            }
+            seen |= bit;
+        }
+        false
+    }
+}
+
+/// Six bits that most pairs of different keys do not share.
+#[inline]
+fn fingerprint(key: &[u8]) -> u32 {
+    let (first, last) = match key {
+        [] => (0, 0),
+        [one] => (*one, *one),
+        [first, .., last] => (*first, *last),
+    };
+    let mixed = u32::from(first) ^ (u32::from(last) << 2) ^ (key.len() as u32).wrapping_mul(11);
+    mixed & 63
+}
+
+/// The keys of a closed object.
+#[derive(Clone)]
+struct Keys<'b> {
+    builder: &'b Builder,
+    source: &'b [u8],
+    next: Id,
+    left: u32,
+}
+
+impl<'b> Iterator for Keys<'b> {
+    type Item = &'b [u8];
+
+    #[inline]
+    fn next(&mut self) -> Option<&'b [u8]> {
+        self.left = self.left.checked_sub(1)?;
+        let key = self.builder.slots.get(self.next as usize)?;
+        self.next = self.builder.slots.get(key.next as usize)?.next;
+        let text = match key.text {
+            Text::Source => self.source,
+            Text::Buffer => self.builder.buffer.as_bytes(),
+        };
+        text.get(key.head as usize..(key.head + key.size) as usize)
+    }
+}

@@ -1,0 +1,440 @@
+//! From the tree to a Rust type, without a `Value` in between.
+
+use std::error::Error;
+use std::fmt;
+
+use serde::de::{
+    self, Deserialize, DeserializeSeed, EnumAccess, IntoDeserializer, MapAccess, SeqAccess,
+    VariantAccess, Visitor,
+};
+
+use super::{Elements, Kind, Members, Node, Pointer, Tree, is_integer, to_number};
+
+/// Why a tree does not fit a Rust type, and where.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DeError {
+    message: String,
+    /// From the faulty value up to the root; reversed when read.
+    segments: Vec<String>,
+}
+
+impl DeError {
+    fn within(mut self, segment: &str) -> Self {
+        self.segments.push(segment.to_owned());
+        self
+    }
+
+    /// Where the value does not fit.
+    pub fn pointer(&self) -> Pointer {
+        let mut pointer = Pointer::root();
+        for segment in self.segments.iter().rev() {
+            pointer.push(segment);
+        }
+        pointer
+    }
+
+    /// What the type says is wrong, without the place.
+    pub fn message(&self) -> &str {
+        &self.message
+    }
+}
+
+impl fmt::Display for DeError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.pointer().dotted(), self.message)
+    }
+}
+
+impl Error for DeError {}
+
+impl de::Error for DeError {
+    fn custom<T: fmt::Display>(message: T) -> Self {
+        Self {
+            message: message.to_string(),
+            segments: Vec::new(),
+        }
+    }
+}
+
+impl Tree<'_> {
+    /// This value as a Rust type; strings may borrow from the tree.
+    ///
+    /// ```
+    /// #[derive(serde::Deserialize)]
+    /// struct Args<'a> { city: &'a str, days: u8 }
+    ///
+    /// let tree = goodcall_core::Tree::parse(r#"{"city": "Oslo", "days": 3}"#)?;
+    /// let args: Args = tree.deserialize().unwrap();
+    /// assert_eq!((args.city, args.days), ("Oslo", 3));
+    /// # Ok::<(), goodcall_core::ParseError>(())
+    /// ```
+    ///
+    /// # Errors
+    /// If the value does not fit the type; the error names the place.
+    pub fn deserialize<'de, T: Deserialize<'de>>(&'de self) -> Result<T, DeError> {
+        T::deserialize(self.root())
+    }
+}
+
+impl<'de> Node<'de> {
+    fn visit_number<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, DeError> {
+        let digits = self.digits().unwrap_or_default();
+        if let Ok(number) = digits.parse::<u64>() {
+            return visitor.visit_u64(number);
+        }
+        match digits.parse::<i64>() {
+            Ok(0) | Err(_) => {}
+            Ok(number) => return visitor.visit_i64(number),
+        }
+        match to_number(digits).and_then(|number| number.as_f64()) {
+            Some(number) => visitor.visit_f64(number),
+            None => Err(de::Error::custom(format_args!(
+                "{digits} does not fit a 64-bit number exactly"
+            ))),
+        }
+    }
+
+    /// A whole number written as `5.0` or `5e3` is still that integer.
+    fn visit_integer<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, DeError> {
+        if let Some(digits) = self.digits()
+            && is_integer(digits)
+        {
+            let plain = super::Decimal::parse(digits).and_then(|d| d.to_plain_integer(40));
+            let plain = plain.as_deref().unwrap_or(digits);
+            if let Ok(number) = plain.parse::<u64>() {
+                return visitor.visit_u64(number);
+            }
+            if let Ok(number) = plain.parse::<i64>() {
+                return visitor.visit_i64(number);
+            }
+            if let Ok(number) = plain.parse::<u128>() {
+                return visitor.visit_u128(number);
+            }
+            if let Ok(number) = plain.parse::<i128>() {
+                return visitor.visit_i128(number);
+            }
+        }
+        de::Deserializer::deserialize_any(self, visitor)
+    }
+
+    /// The type asked for a float: the nearest one is the right one.
+    fn visit_float<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, DeError> {
+        match self.digits().map(str::parse::<f64>) {
+            Some(Ok(number)) if number.is_finite() => visitor.visit_f64(number),
+            _ => de::Deserializer::deserialize_any(self, visitor),
+        }
+    }
+}
+
+macro_rules! forward {
+    ($to:ident: $($method:ident)*) => {
+        $(fn $method<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, DeError> {
+            self.$to(visitor)
+        })*
+    };
+}
+
+impl<'de> de::Deserializer<'de> for Node<'de> {
+    type Error = DeError;
+
+    fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, DeError> {
+        let slot = self.slot();
+        match slot.kind {
+            Kind::Null => visitor.visit_unit(),
+            Kind::Boolean => visitor.visit_bool(slot.truth),
+            Kind::Number => self.visit_number(visitor),
+            Kind::String => visitor.visit_borrowed_str(self.tree.text_of(slot)),
+            Kind::Array => visitor.visit_seq(Seq {
+                elements: self.elements(),
+                index: 0,
+            }),
+            Kind::Object => visitor.visit_map(Map {
+                members: self.members(),
+                value: None,
+            }),
+        }
+    }
+
+    forward!(visit_integer: deserialize_i8 deserialize_i16 deserialize_i32 deserialize_i64
+        deserialize_i128 deserialize_u8 deserialize_u16 deserialize_u32 deserialize_u64
+        deserialize_u128);
+    forward!(visit_float: deserialize_f32 deserialize_f64);
+    forward!(deserialize_any: deserialize_bool deserialize_char deserialize_str deserialize_string
+        deserialize_unit deserialize_seq deserialize_map deserialize_identifier
+        deserialize_ignored_any);
+
+    fn deserialize_bytes<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, DeError> {
+        match self.as_str() {
+            Some(text) => visitor.visit_borrowed_bytes(text.as_bytes()),
+            None => self.deserialize_any(visitor),
+        }
+    }
+
+    fn deserialize_byte_buf<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, DeError> {
+        self.deserialize_bytes(visitor)
+    }
+
+    fn deserialize_option<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, DeError> {
+        if self.is_null() {
+            visitor.visit_none()
+        } else {
+            visitor.visit_some(self)
+        }
+    }
+
+    fn deserialize_unit_struct<V: Visitor<'de>>(
+        self,
+        _name: &'static str,
+        visitor: V,
+    ) -> Result<V::Value, DeError> {
+        self.deserialize_unit(visitor)
+    }
+
+    fn deserialize_newtype_struct<V: Visitor<'de>>(
+        self,
+        _name: &'static str,
+        visitor: V,
+    ) -> Result<V::Value, DeError> {
+        visitor.visit_newtype_struct(self)
+    }
+
+    fn deserialize_tuple<V: Visitor<'de>>(
+        self,
+        _len: usize,
+        visitor: V,
+    ) -> Result<V::Value, DeError> {
+        self.deserialize_seq(visitor)
+    }
+
+    fn deserialize_tuple_struct<V: Visitor<'de>>(
+        self,
+        _name: &'static str,
+        _len: usize,
+        visitor: V,
+    ) -> Result<V::Value, DeError> {
+        self.deserialize_seq(visitor)
+    }
+
+    fn deserialize_struct<V: Visitor<'de>>(
+        self,
+        _name: &'static str,
+        _fields: &'static [&'static str],
+        visitor: V,
+    ) -> Result<V::Value, DeError> {
+        self.deserialize_any(visitor)
+    }
+
+    fn deserialize_enum<V: Visitor<'de>>(
+        self,
+        _name: &'static str,
+        _variants: &'static [&'static str],
+        visitor: V,
+    ) -> Result<V::Value, DeError> {
+        match self.kind() {
+            Kind::String => visitor.visit_enum(Variant {
+                name: self.as_str().unwrap_or_default(),
+                value: None,
+            }),
+            Kind::Object if self.len() == 1 => match self.members().next() {
+                Some((name, value)) => visitor.visit_enum(Variant {
+                    name,
+                    value: Some(value),
+                }),
+                None => self.deserialize_any(visitor),
+            },
+            Kind::Object => Err(de::Error::custom("expected an object with exactly one key")),
+            _ => self.deserialize_any(visitor),
+        }
+    }
+}
+
+impl<'de> IntoDeserializer<'de, DeError> for Node<'de> {
+    type Deserializer = Self;
+
+    fn into_deserializer(self) -> Self {
+        self
+    }
+}
+
+struct Seq<'de> {
+    elements: Elements<'de>,
+    index: usize,
+}
+
+impl<'de> SeqAccess<'de> for Seq<'de> {
+    type Error = DeError;
+
+    fn next_element_seed<T: DeserializeSeed<'de>>(
+        &mut self,
+        seed: T,
+    ) -> Result<Option<T::Value>, DeError> {
+        let Some(element) = self.elements.next() else {
+            return Ok(None);
+        };
+        let index = self.index;
+        self.index += 1;
+        seed.deserialize(element)
+            .map(Some)
+            .map_err(|error| error.within(&index.to_string()))
+    }
+
+    fn size_hint(&self) -> Option<usize> {
+        Some(self.elements.len())
+    }
+}
+
+struct Map<'de> {
+    members: Members<'de>,
+    value: Option<(&'de str, Node<'de>)>,
+}
+
+impl<'de> MapAccess<'de> for Map<'de> {
+    type Error = DeError;
+
+    fn next_key_seed<K: DeserializeSeed<'de>>(
+        &mut self,
+        seed: K,
+    ) -> Result<Option<K::Value>, DeError> {
+        self.value = self.members.next();
+        match self.value {
+            Some((key, _)) => seed
+                .deserialize(de::value::BorrowedStrDeserializer::new(key))
+                .map(Some),
+            None => Ok(None),
+        }
+    }
+
+    fn next_value_seed<V: DeserializeSeed<'de>>(&mut self, seed: V) -> Result<V::Value, DeError> {
+        let Some((key, value)) = self.value.take() else {
+            return Err(de::Error::custom("a value was asked for before its key"));
+        };
+        seed.deserialize(value).map_err(|error| error.within(key))
+    }
+
+    fn size_hint(&self) -> Option<usize> {
+        Some(self.members.len())
+    }
+}
+
+struct Variant<'de> {
+    name: &'de str,
+    value: Option<Node<'de>>,
+}
+
+impl<'de> EnumAccess<'de> for Variant<'de> {
+    type Error = DeError;
+    type Variant = Self;
+
+    fn variant_seed<V: DeserializeSeed<'de>>(self, seed: V) -> Result<(V::Value, Self), DeError> {
+        let name = de::value::BorrowedStrDeserializer::new(self.name);
+        Ok((seed.deserialize(name)?, self))
+    }
+}
+
+impl<'de> Variant<'de> {
+    fn content(&self) -> Result<Node<'de>, DeError> {
+        self.value
+            .ok_or_else(|| de::Error::custom(format_args!("`{}` needs a value", self.name)))
+    }
+}
+
+impl<'de> VariantAccess<'de> for Variant<'de> {
+    type Error = DeError;
+
+    fn unit_variant(self) -> Result<(), DeError> {
+        match self.value {
+            None => Ok(()),
+            Some(value) => <()>::deserialize(value).map_err(|error| error.within(self.name)),
+        }
+    }
+
+    fn newtype_variant_seed<T: DeserializeSeed<'de>>(self, seed: T) -> Result<T::Value, DeError> {
+        seed.deserialize(self.content()?)
+            .map_err(|error| error.within(self.name))
+    }
+
+    fn tuple_variant<V: Visitor<'de>>(self, _len: usize, visitor: V) -> Result<V::Value, DeError> {
+        de::Deserializer::deserialize_seq(self.content()?, visitor)
+            .map_err(|error| error.within(self.name))
+    }
+
+    fn struct_variant<V: Visitor<'de>>(
+        self,
+        _fields: &'static [&'static str],
+        visitor: V,
+    ) -> Result<V::Value, DeError> {
+        de::Deserializer::deserialize_map(self.content()?, visitor)
+            .map_err(|error| error.within(self.name))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use serde::Deserialize;
+    use serde_json::Value;
+
+    use super::*;
+
+    #[derive(Debug, Deserialize, PartialEq)]
+    #[serde(rename_all = "snake_case")]
+    enum Mode {
+        Fast,
+        Within { seconds: f32 },
+        Both(u8, u8),
+        Named(String),
+    }
+
+    #[derive(Debug, Deserialize, PartialEq)]
+    struct Everything<'a> {
+        text: &'a str,
+        count: i128,
+        whole: u8,
+        maybe: Option<bool>,
+        modes: Vec<Mode>,
+        map: BTreeMap<String, ()>,
+        rest: Value,
+    }
+
+    #[test]
+    fn every_shape_is_read() {
+        let tree = Tree::parse(
+            r#"{"text": "x", "count": -170141183460469231731687303715884105728, "whole": 5.0,
+            "maybe": null, "modes": ["fast", {"within": {"seconds": 2}}, {"both": [1, 2]},
+            {"named": "n"}], "map": {"k": null}, "rest": [1.5, {"a": -3}]}"#,
+        )
+        .unwrap();
+        let read: Everything<'_> = tree.deserialize().unwrap();
+        let modes = vec![
+            Mode::Fast,
+            Mode::Within { seconds: 2.0 },
+            Mode::Both(1, 2),
+            Mode::Named("n".to_owned()),
+        ];
+        assert_eq!((read.text, read.count, read.whole), ("x", i128::MIN, 5));
+        assert_eq!((read.maybe, read.modes), (None, modes));
+        assert_eq!(read.rest, serde_json::json!([1.5, {"a": -3}]));
+    }
+
+    #[test]
+    fn errors_name_the_place() {
+        let tree = Tree::parse(r#"{"a": [{"within": {"seconds": "soon"}}]}"#).unwrap();
+        let error = tree
+            .deserialize::<BTreeMap<String, Vec<Mode>>>()
+            .unwrap_err();
+        assert_eq!(error.pointer().as_str(), "/a/0/within/seconds");
+        assert_eq!(
+            error.to_string(),
+            "a.0.within.seconds: invalid type: string \"soon\", expected f32"
+        );
+    }
+
+    #[test]
+    fn an_integer_is_never_rounded() {
+        let tree = Tree::parse("12345678901234567890123").unwrap();
+        assert!(tree.deserialize::<Value>().is_err());
+        assert!(tree.deserialize::<u64>().is_err());
+        assert_eq!(tree.deserialize::<u128>(), Ok(12345678901234567890123));
+    }
+}

@@ -1,0 +1,172 @@
+//! The lean tree: a JSON value as a flat arena that borrows from the text it was read from.
+//!
+//! One allocation holds all nodes. Strings without escapes and all numbers are slices of the
+//! source, so nothing is copied and a number is its digits. Objects keep their order, and every
+//! node knows its bytes in the raw text.
+//!
+//! A node's children form a chain: the container names its first child and how many there are,
+//! each child names its next sibling. Parsing lays the chain out in document order; editing
+//! relinks it, so a local edit costs no rebuild.
+
+mod build;
+mod de;
+mod edit;
+mod node;
+mod number;
+mod pointer;
+mod value;
+mod write;
+
+use std::borrow::Cow;
+use std::ops::Range;
+
+pub use de::DeError;
+pub use node::{Elements, Members, Node};
+pub use pointer::Pointer;
+pub use value::Inexact;
+
+pub(crate) use build::{Builder, Piece};
+pub(crate) use number::{Decimal, is_integer, is_written_as_integer};
+pub(crate) use value::to_number;
+pub(crate) use write::write_string;
+
+/// What a node is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Kind {
+    /// `null`
+    Null,
+    /// `true` or `false`
+    Boolean,
+    /// A number, kept as its digits.
+    Number,
+    /// A string, decoded.
+    String,
+    /// An array.
+    Array,
+    /// An object, in source order.
+    Object,
+}
+
+impl Kind {
+    /// The name JSON Schema uses: `null`, `boolean`, `number`, `string`, `array`, `object`.
+    pub fn name(self) -> &'static str {
+        match self {
+            Kind::Null => "null",
+            Kind::Boolean => "boolean",
+            Kind::Number => "number",
+            Kind::String => "string",
+            Kind::Array => "array",
+            Kind::Object => "object",
+        }
+    }
+}
+
+/// Index of a node in its tree.
+pub(crate) type Id = u32;
+
+/// Where a scalar's text is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Text {
+    /// In the source, as it stands.
+    Source,
+    /// In the tree's own buffer: it was decoded, or made by an edit.
+    Buffer,
+}
+
+/// One node. 24 bytes: positions and links are 32 bits wide.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Slot {
+    pub(crate) kind: Kind,
+    pub(crate) text: Text,
+    pub(crate) truth: bool,
+    /// The next sibling, as long as the parent's count says there is one. A key's next is its
+    /// value, a value's next is the next key.
+    pub(crate) next: Id,
+    /// Scalars: offset of the text. Containers: the first child (for objects, the first key).
+    pub(crate) head: u32,
+    /// Scalars: bytes of text. Containers: number of elements or members.
+    pub(crate) size: u32,
+    /// Bytes of the raw text, quotes and brackets included.
+    pub(crate) start: u32,
+    pub(crate) end: u32,
+}
+
+/// A JSON value as a flat arena over the text it was read from.
+///
+/// ```
+/// use goodcall_core::Tree;
+///
+/// let tree = Tree::parse(r#"{"id": 12345678901234567890123, "tags": ["a"]}"#)?;
+/// let id = tree.root().get("id").unwrap();
+/// assert_eq!(id.digits(), Some("12345678901234567890123"));
+/// assert_eq!(tree.to_json(), r#"{"id":12345678901234567890123,"tags":["a"]}"#);
+/// # Ok::<(), goodcall_core::ParseError>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct Tree<'a> {
+    pub(crate) source: Cow<'a, str>,
+    pub(crate) slots: Vec<Slot>,
+    /// Decoded strings and texts made by edits, one after the other.
+    pub(crate) buffer: String,
+    pub(crate) root: Id,
+}
+
+impl<'a> Tree<'a> {
+    /// The value itself.
+    pub fn root(&self) -> Node<'_> {
+        Node::new(self, self.root)
+    }
+
+    /// The text this tree was read from.
+    pub fn source(&self) -> &str {
+        &self.source
+    }
+
+    /// The node at a JSON Pointer, if there is one.
+    pub fn at(&self, pointer: &Pointer) -> Option<Node<'_>> {
+        let mut node = self.root();
+        for segment in pointer.segments() {
+            node = node.child(&segment)?;
+        }
+        Some(node)
+    }
+
+    /// The same tree, free of the text it was read from.
+    pub fn into_owned(self) -> Tree<'static> {
+        Tree {
+            source: Cow::Owned(self.source.into_owned()),
+            slots: self.slots,
+            buffer: self.buffer,
+            root: self.root,
+        }
+    }
+
+    pub(crate) fn node(&self, id: Id) -> Node<'_> {
+        Node::new(self, id)
+    }
+
+    #[inline]
+    pub(crate) fn slot(&self, id: Id) -> &Slot {
+        &self.slots[id as usize]
+    }
+
+    /// The text of a scalar slot. Offsets are made by the parser or by an edit, always on
+    /// character boundaries; a foreign one reads as empty instead of panicking.
+    pub(crate) fn text_of(&self, slot: &Slot) -> &str {
+        let range = Range {
+            start: slot.head as usize,
+            end: slot.head as usize + slot.size as usize,
+        };
+        match slot.text {
+            Text::Source => self.source.get(range).unwrap_or_default(),
+            Text::Buffer => self.buffer.get(range).unwrap_or_default(),
+        }
+    }
+}
+
+/// Equal as JSON texts would be: same order, same digits, same strings.
+impl PartialEq for Tree<'_> {
+    fn eq(&self, other: &Self) -> bool {
+        self.root() == other.root()
+    }
+}

@@ -1,0 +1,216 @@
+//! Reading a tree: nodes, members, elements.
+
+use std::ops::Range;
+
+use super::{Id, Kind, Slot, Tree};
+
+/// One value inside a [`Tree`]; cheap to copy.
+#[derive(Clone, Copy, Debug)]
+pub struct Node<'t> {
+    pub(crate) tree: &'t Tree<'t>,
+    pub(crate) id: Id,
+}
+
+impl<'t> Node<'t> {
+    pub(crate) fn new(tree: &'t Tree<'t>, id: Id) -> Self {
+        Self { tree, id }
+    }
+
+    pub(crate) fn slot(self) -> &'t Slot {
+        self.tree.slot(self.id)
+    }
+
+    /// What this value is.
+    pub fn kind(self) -> Kind {
+        self.slot().kind
+    }
+
+    /// Bytes of this value in the raw text, quotes and brackets included. A value made by a mend
+    /// has the bytes of what it was made from.
+    pub fn span(self) -> Range<usize> {
+        let slot = self.slot();
+        slot.start as usize..slot.end as usize
+    }
+
+    /// The decoded string, if this is one.
+    pub fn as_str(self) -> Option<&'t str> {
+        let slot = self.slot();
+        (slot.kind == Kind::String).then(|| self.tree.text_of(slot))
+    }
+
+    /// The digits of a number as they were written.
+    pub fn digits(self) -> Option<&'t str> {
+        let slot = self.slot();
+        (slot.kind == Kind::Number).then(|| self.tree.text_of(slot))
+    }
+
+    /// The boolean, if this is one.
+    pub fn as_bool(self) -> Option<bool> {
+        let slot = self.slot();
+        (slot.kind == Kind::Boolean).then_some(slot.truth)
+    }
+
+    /// Is this `null`?
+    pub fn is_null(self) -> bool {
+        self.kind() == Kind::Null
+    }
+
+    /// Number of elements or members; 0 for scalars.
+    pub fn len(self) -> usize {
+        let slot = self.slot();
+        match slot.kind {
+            Kind::Array | Kind::Object => slot.size as usize,
+            _ => 0,
+        }
+    }
+
+    /// Has this value no elements and no members?
+    pub fn is_empty(self) -> bool {
+        self.len() == 0
+    }
+
+    /// The elements of an array; nothing for other values.
+    pub fn elements(self) -> Elements<'t> {
+        let slot = self.slot();
+        Elements {
+            tree: self.tree,
+            next: slot.head,
+            left: if slot.kind == Kind::Array {
+                slot.size
+            } else {
+                0
+            },
+        }
+    }
+
+    /// The members of an object in source order; nothing for other values.
+    pub fn members(self) -> Members<'t> {
+        let slot = self.slot();
+        Members {
+            tree: self.tree,
+            next: slot.head,
+            left: if slot.kind == Kind::Object {
+                slot.size
+            } else {
+                0
+            },
+        }
+    }
+
+    /// The member with this key.
+    pub fn get(self, key: &str) -> Option<Node<'t>> {
+        self.members()
+            .find(|(name, _)| name.as_bytes() == key.as_bytes())
+            .map(|(_, value)| value)
+    }
+
+    /// Bytes of this key in the raw text, if the object has it.
+    pub fn key_span(self, key: &str) -> Option<Range<usize>> {
+        let mut members = self.members();
+        while let Some((id, _)) = members.next_ids() {
+            let name = Node::new(self.tree, id);
+            if name.as_str() == Some(key) {
+                return Some(name.span());
+            }
+        }
+        None
+    }
+
+    /// The element at this index.
+    pub fn element(self, index: usize) -> Option<Node<'t>> {
+        self.elements().nth(index)
+    }
+
+    /// One step of a JSON Pointer: a key of an object, an index of an array.
+    pub fn child(self, segment: &str) -> Option<Node<'t>> {
+        match self.kind() {
+            Kind::Object => self.get(segment),
+            Kind::Array => {
+                let canonical = segment == "0" || !segment.starts_with(['0', '+']);
+                let index = segment.parse().ok().filter(|_| canonical)?;
+                self.element(index)
+            }
+            _ => None,
+        }
+    }
+}
+
+/// Equal as JSON texts would be: same order, same digits, same strings.
+impl PartialEq for Node<'_> {
+    fn eq(&self, other: &Self) -> bool {
+        let (a, b) = (self.slot(), other.slot());
+        if a.kind != b.kind {
+            return false;
+        }
+        match a.kind {
+            Kind::Null => true,
+            Kind::Boolean => a.truth == b.truth,
+            Kind::Number | Kind::String => self.tree.text_of(a) == other.tree.text_of(b),
+            Kind::Array => a.size == b.size && self.elements().eq(other.elements()),
+            Kind::Object => a.size == b.size && self.members().eq(other.members()),
+        }
+    }
+}
+
+/// Iterator over the elements of an array.
+#[derive(Clone, Debug)]
+pub struct Elements<'t> {
+    tree: &'t Tree<'t>,
+    next: Id,
+    left: u32,
+}
+
+impl<'t> Iterator for Elements<'t> {
+    type Item = Node<'t>;
+
+    #[inline]
+    fn next(&mut self) -> Option<Node<'t>> {
+        self.left = self.left.checked_sub(1)?;
+        let id = self.next;
+        self.next = self.tree.slot(id).next;
+        Some(Node::new(self.tree, id))
+    }
+
+    fn size_hint(&self) -> (usize, Option<usize>) {
+        (self.left as usize, Some(self.left as usize))
+    }
+}
+
+impl ExactSizeIterator for Elements<'_> {}
+
+/// Iterator over the members of an object: key and value.
+#[derive(Clone, Debug)]
+pub struct Members<'t> {
+    tree: &'t Tree<'t>,
+    next: Id,
+    left: u32,
+}
+
+impl<'t> Members<'t> {
+    /// Like `next`, with the ids of key and value.
+    #[inline]
+    pub(crate) fn next_ids(&mut self) -> Option<(Id, Id)> {
+        self.left = self.left.checked_sub(1)?;
+        let key = self.next;
+        let value = self.tree.slot(key).next;
+        self.next = self.tree.slot(value).next;
+        Some((key, value))
+    }
+}
+
+impl<'t> Iterator for Members<'t> {
+    type Item = (&'t str, Node<'t>);
+
+    #[inline]
+    fn next(&mut self) -> Option<Self::Item> {
+        let (key, value) = self.next_ids()?;
+        let name = self.tree.text_of(self.tree.slot(key));
+        Some((name, Node::new(self.tree, value)))
+    }
+
+    fn size_hint(&self) -> (usize, Option<usize>) {
+        (self.left as usize, Some(self.left as usize))
+    }
+}
+
+impl ExactSizeIterator for Members<'_> {}

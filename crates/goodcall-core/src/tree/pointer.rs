@@ -1,0 +1,128 @@
+//! JSON Pointers (RFC 6901), and the dotted form that people and models read.
+
+use std::borrow::Cow;
+use std::fmt;
+
+/// A JSON Pointer: the place of a value inside the arguments.
+///
+/// ```
+/// use goodcall_core::Pointer;
+///
+/// let place = Pointer::root().join("edits").join("0").join("path");
+/// assert_eq!(place.as_str(), "/edits/0/path");
+/// assert_eq!(place.dotted(), "edits.0.path");
+/// assert_eq!(Pointer::root().dotted(), "Root object");
+/// ```
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Pointer(String);
+
+impl Pointer {
+    /// The whole value.
+    pub fn root() -> Self {
+        Self::default()
+    }
+
+    /// Takes a pointer in RFC 6901 form; `None` if it is not one.
+    pub fn parse(text: &str) -> Option<Self> {
+        (text.is_empty() || text.starts_with('/')).then(|| Self(text.to_owned()))
+    }
+
+    /// The RFC 6901 form.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+
+    /// Is this the whole value?
+    pub fn is_root(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// This place with one more segment (unescaped) at its end.
+    #[must_use]
+    pub fn join(&self, segment: &str) -> Self {
+        let mut next = self.clone();
+        next.push(segment);
+        next
+    }
+
+    /// Goes one segment (unescaped) deeper.
+    pub fn push(&mut self, segment: &str) {
+        self.0.push('/');
+        for c in segment.chars() {
+            match c {
+                '~' => self.0.push_str("~0"),
+                '/' => self.0.push_str("~1"),
+                c => self.0.push(c),
+            }
+        }
+    }
+
+    /// The place that contains this one, and the last segment (unescaped).
+    pub fn split_last(&self) -> Option<(Pointer, Cow<'_, str>)> {
+        let (parent, last) = self.0.rsplit_once('/')?;
+        Some((Self(parent.to_owned()), unescape(last)))
+    }
+
+    /// The segments from the root down, unescaped.
+    pub fn segments(&self) -> impl Iterator<Item = Cow<'_, str>> {
+        // "" has no segment, "/" has one empty segment.
+        self.0.split('/').skip(1).map(unescape)
+    }
+
+    /// Number of segments.
+    pub fn depth(&self) -> usize {
+        self.0.bytes().filter(|b| *b == b'/').count()
+    }
+
+    /// Is `self` the place `other`, or inside it?
+    pub fn is_within(&self, other: &Pointer) -> bool {
+        self.0
+            .strip_prefix(&other.0)
+            .is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+    }
+
+    /// Segments joined by dots (`edits.0.path`); `Root object` for the root.
+    pub fn dotted(&self) -> String {
+        if self.is_root() {
+            return "Root object".to_owned();
+        }
+        let segments: Vec<_> = self.segments().collect();
+        segments.join(".")
+    }
+}
+
+impl fmt::Display for Pointer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+fn unescape(segment: &str) -> Cow<'_, str> {
+    if segment.contains('~') {
+        Cow::Owned(segment.replace("~1", "/").replace("~0", "~"))
+    } else {
+        Cow::Borrowed(segment)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn segments_survive_escaping() {
+        let place = Pointer::root().join("a/b").join("~1").join("");
+        assert_eq!(place.as_str(), "/a~1b/~01/");
+        assert_eq!(place.segments().collect::<Vec<_>>(), ["a/b", "~1", ""]);
+        assert_eq!(place.split_last().unwrap().1, "");
+    }
+
+    #[test]
+    fn within_respects_segment_borders() {
+        let parse = |text| Pointer::parse(text).unwrap();
+        assert!(parse("/a/b").is_within(&parse("/a")));
+        assert!(parse("/a").is_within(&parse("/a")));
+        assert!(!parse("/ab").is_within(&parse("/a")));
+        assert!(Pointer::parse("a").is_none());
+    }
+}

@@ -1,0 +1,118 @@
+//! From the tree back to JSON text: order and digits kept.
+
+use std::fmt;
+
+use super::{Kind, Node, Tree};
+
+impl Tree<'_> {
+    /// Compact JSON text; members in order, numbers with the digits they were written with.
+    pub fn to_json(&self) -> String {
+        self.root().to_json()
+    }
+}
+
+impl Node<'_> {
+    /// Compact JSON text of this value; members in order, numbers with their digits.
+    pub fn to_json(self) -> String {
+        let mut out = String::with_capacity(self.span().len());
+        self.write(&mut out);
+        out
+    }
+
+    /// Appends the compact JSON text of this value.
+    pub fn write(self, out: &mut String) {
+        let slot = self.slot();
+        match slot.kind {
+            Kind::Null => out.push_str("null"),
+            Kind::Boolean => out.push_str(if slot.truth { "true" } else { "false" }),
+            Kind::Number => out.push_str(self.tree.text_of(slot)),
+            Kind::String => write_string(self.tree.text_of(slot), out),
+            Kind::Array => {
+                out.push('[');
+                for (index, element) in self.elements().enumerate() {
+                    if index > 0 {
+                        out.push(',');
+                    }
+                    element.write(out);
+                }
+                out.push(']');
+            }
+            Kind::Object => {
+                out.push('{');
+                for (index, (key, value)) in self.members().enumerate() {
+                    if index > 0 {
+                        out.push(',');
+                    }
+                    write_string(key, out);
+                    out.push(':');
+                    value.write(out);
+                }
+                out.push('}');
+            }
+        }
+    }
+}
+
+impl fmt::Display for Tree<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.to_json())
+    }
+}
+
+impl fmt::Display for Node<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.to_json())
+    }
+}
+
+/// Appends `text` as a JSON string with the fewest escapes.
+pub(crate) fn write_string(text: &str, out: &mut String) {
+    out.push('"');
+    let mut written = 0;
+    for (at, byte) in text.bytes().enumerate() {
+        if byte >= 0x20 && byte != b'"' && byte != b'\\' {
+            continue;
+        }
+        out.push_str(&text[written..at]);
+        written = at + 1;
+        match byte {
+            b'"' => out.push_str("\\\""),
+            b'\\' => out.push_str("\\\\"),
+            b'\n' => out.push_str("\\n"),
+            b'\r' => out.push_str("\\r"),
+            b'\t' => out.push_str("\\t"),
+            0x08 => out.push_str("\\b"),
+            0x0c => out.push_str("\\f"),
+            _ => {
+                const HEX: &[u8; 16] = b"0123456789abcdef";
+                out.push_str("\\u00");
+                out.push(HEX[usize::from(byte >> 4)].into());
+                out.push(HEX[usize::from(byte & 15)].into());
+            }
+        }
+    }
+    out.push_str(&text[written..]);
+    out.push('"');
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn strings_are_written_as_serde_json_writes_them() {
+        let all: String = (0u8..=127)
+            .map(char::from)
+            .chain("äöü😀\u{2028}".chars())
+            .collect();
+        let mut ours = String::new();
+        write_string(&all, &mut ours);
+        assert_eq!(ours, serde_json::to_string(&all).unwrap());
+    }
+
+    #[test]
+    fn order_and_digits_are_kept() {
+        let text = r#"{"z":1.50,"a":[1e5,-0,{"k":null}],"":true}"#;
+        assert_eq!(Tree::parse(text).unwrap().to_json(), text);
+    }
+}

@@ -1,0 +1,324 @@
+//! The lean tree as a representation that the `jsonschema` crate validates directly.
+
+use std::borrow::Cow;
+
+use jsonschema::JsonType;
+use jsonschema_value::{
+    Array, Json, JsonNumber, LazyInstance, Node as JsonNode, NodeIdentity, Object,
+};
+use serde_json::{Number, Value};
+
+use crate::tree::{
+    Decimal, Elements, Kind, Members, Node, Tree, is_integer, is_written_as_integer, to_number,
+};
+
+/// Marks the lean tree towards the validator.
+pub(crate) struct Lean;
+
+impl Json for Lean {
+    type Node<'a> = Node<'a>;
+    type PreparedKey = Box<str>;
+    type StringBuffer = Option<Tree<'static>>;
+
+    // A lookup walks the members, so one pass over them replaces any number of lookups.
+    const KEYS_PER_LOOKUP: usize = 8;
+
+    fn prepare_key(key: &str) -> Box<str> {
+        key.into()
+    }
+
+    fn with_string_node<T>(
+        buffer: &mut Option<Tree<'static>>,
+        string: &str,
+        f: impl FnOnce(Node<'_>) -> T,
+    ) -> T {
+        f(buffer.insert(Tree::of_string(string)).root())
+    }
+}
+
+impl<'a> JsonNode<'a, Lean> for Node<'a> {
+    type Object = LeanObject<'a>;
+    type Array = LeanArray<'a>;
+    type Number = LeanNumber<'a>;
+
+    #[inline]
+    fn as_object(&self) -> Option<LeanObject<'a>> {
+        (self.kind() == Kind::Object).then_some(LeanObject(*self))
+    }
+
+    #[inline]
+    fn as_array(&self) -> Option<LeanArray<'a>> {
+        (self.kind() == Kind::Array).then_some(LeanArray(*self))
+    }
+
+    #[inline]
+    fn as_string(&self) -> Option<Cow<'a, str>> {
+        Node::as_str(*self).map(Cow::Borrowed)
+    }
+
+    #[inline]
+    fn as_number(&self) -> Option<LeanNumber<'a>> {
+        self.digits().map(LeanNumber)
+    }
+
+    #[inline]
+    fn as_boolean(&self) -> Option<bool> {
+        self.as_bool()
+    }
+
+    #[inline]
+    fn is_null(&self) -> bool {
+        self.kind() == Kind::Null
+    }
+
+    #[inline]
+    fn is_number(&self) -> bool {
+        self.kind() == Kind::Number
+    }
+
+    #[inline]
+    fn json_type(&self) -> JsonType {
+        match self.kind() {
+            Kind::Null => JsonType::Null,
+            Kind::Boolean => JsonType::Boolean,
+            Kind::Number => JsonType::Number,
+            Kind::String => JsonType::String,
+            Kind::Array => JsonType::Array,
+            Kind::Object => JsonType::Object,
+        }
+    }
+
+    fn equals_value(&self, expected: &Value) -> bool {
+        equals(*self, expected)
+    }
+
+    /// Only annotations ask for this, and they are not used. A number that does not fit shows as
+    /// its digits.
+    fn to_value(&self) -> Cow<'a, Value> {
+        Cow::Owned(lossless(*self))
+    }
+
+    /// Errors carry no copy of the value: whoever reads one finds the value in the tree. Only a
+    /// key, which is checked as a string of its own, is nowhere else to be found.
+    fn lazy_value(&self) -> LazyInstance<'a> {
+        LazyInstance::Ready(match self.as_str() {
+            Some(key) if self.tree.is_lone_string() => Cow::Owned(Value::from(key)),
+            _ => Cow::Borrowed(&Value::Null),
+        })
+    }
+
+    fn identity(&self) -> Option<NodeIdentity> {
+        let address = std::ptr::from_ref(self.tree) as usize;
+        Some(NodeIdentity::tagged(address, self.id))
+    }
+}
+
+fn lossless(node: Node<'_>) -> Value {
+    match node.kind() {
+        Kind::Null => Value::Null,
+        Kind::Boolean => Value::Bool(node.as_bool().unwrap_or_default()),
+        Kind::String => Value::from(node.as_str().unwrap_or_default()),
+        Kind::Number => {
+            let digits = node.digits().unwrap_or_default();
+            to_number(digits).map_or_else(|| Value::from(digits), Value::Number)
+        }
+        Kind::Array => node.elements().map(lossless).collect(),
+        Kind::Object => {
+            let members = node.members();
+            members.map(|(key, value)| (key, lossless(value))).collect()
+        }
+    }
+}
+
+/// Equality as JSON Schema means it: numbers by value, members in any order.
+pub(crate) fn equals(node: Node<'_>, expected: &Value) -> bool {
+    match expected {
+        Value::Null => node.is_null(),
+        Value::Bool(truth) => node.as_bool() == Some(*truth),
+        Value::String(text) => node.as_str() == Some(text),
+        Value::Number(number) => node
+            .digits()
+            .is_some_and(|digits| same_number(digits, number)),
+        Value::Array(items) => {
+            node.kind() == Kind::Array
+                && node.len() == items.len()
+                && node
+                    .elements()
+                    .zip(items)
+                    .all(|(node, item)| equals(node, item))
+        }
+        Value::Object(map) => {
+            node.kind() == Kind::Object
+                && node.len() == map.len()
+                && node
+                    .members()
+                    .all(|(key, value)| map.get(key).is_some_and(|v| equals(value, v)))
+        }
+    }
+}
+
+fn same_number(digits: &str, number: &Number) -> bool {
+    if let (Ok(ours), Some(theirs)) = (digits.parse::<u64>(), number.as_u64()) {
+        return ours == theirs;
+    }
+    let theirs = number.to_string();
+    Decimal::parse(digits).is_some_and(|ours| Some(ours) == Decimal::parse(&theirs))
+}
+
+pub(crate) struct LeanObject<'a>(Node<'a>);
+
+impl<'a> Object<'a, Lean> for LeanObject<'a> {
+    type Node = Node<'a>;
+    type MemberName = &'a str;
+    type MembersIter = Members<'a>;
+
+    #[inline]
+    fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    #[inline]
+    fn get(&self, key: &Box<str>) -> Option<Node<'a>> {
+        self.0.get(key)
+    }
+
+    #[inline]
+    fn members(&self) -> Members<'a> {
+        self.0.members()
+    }
+}
+
+pub(crate) struct LeanArray<'a>(Node<'a>);
+
+impl<'a> Array<'a, Lean> for LeanArray<'a> {
+    type Node = Node<'a>;
+    type ElementsIter = Elements<'a>;
+
+    #[inline]
+    fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    #[inline]
+    fn elements(&self) -> Elements<'a> {
+        self.0.elements()
+    }
+
+    /// Elements are told apart by their canonical text, so that big integers differ too.
+    fn is_unique(&self) -> bool {
+        let mut seen = std::collections::HashSet::with_capacity(self.0.len());
+        self.0
+            .elements()
+            .all(|element| seen.insert(canonical(element)))
+    }
+}
+
+/// A text that two values share exactly when they are equal in JSON Schema's sense.
+pub(crate) fn canonical(node: Node<'_>) -> String {
+    let mut out = String::new();
+    write_canonical(node, &mut out);
+    out
+}
+
+fn write_canonical(node: Node<'_>, out: &mut String) {
+    match node.kind() {
+        Kind::Number => {
+            let digits = node.digits().unwrap_or_default();
+            match Decimal::parse(digits) {
+                Some(decimal) => decimal.write_canonical(out),
+                None => out.push_str(digits),
+            }
+        }
+        Kind::Array => {
+            out.push('[');
+            for element in node.elements() {
+                write_canonical(element, out);
+                out.push(',');
+            }
+            out.push(']');
+        }
+        Kind::Object => {
+            let mut members: Vec<_> = node.members().collect();
+            members.sort_unstable_by_key(|(key, _)| *key);
+            out.push('{');
+            for (key, value) in members {
+                crate::tree::write_string(key, out);
+                out.push(':');
+                write_canonical(value, out);
+                out.push(',');
+            }
+            out.push('}');
+        }
+        _ => node.write(out),
+    }
+}
+
+/// A number as its digits.
+pub(crate) struct LeanNumber<'a>(&'a str);
+
+impl JsonNumber for LeanNumber<'_> {
+    #[inline]
+    fn as_u64(&self) -> Option<u64> {
+        self.0.parse().ok()
+    }
+
+    #[inline]
+    fn as_i64(&self) -> Option<i64> {
+        self.0.parse().ok()
+    }
+
+    fn as_f64(&self) -> Option<f64> {
+        self.0
+            .parse()
+            .ok()
+            .filter(|number: &f64| number.is_finite())
+    }
+
+    fn as_str(&self) -> Cow<'_, str> {
+        Cow::Borrowed(self.0)
+    }
+
+    fn to_number(&self) -> Cow<'_, Number> {
+        let nearest = || Number::from_f64(self.as_f64()?);
+        let number = to_number(self.0).or_else(nearest);
+        Cow::Owned(number.unwrap_or_else(|| Number::from(0)))
+    }
+
+    #[inline]
+    fn is_integer(&self) -> bool {
+        is_integer(self.0)
+    }
+
+    #[inline]
+    fn is_written_as_integer(&self) -> bool {
+        is_written_as_integer(self.0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use jsonschema_value::conformance;
+
+    use super::*;
+
+    /// The validator's own contract for representations.
+    #[test]
+    fn the_lean_tree_conforms() {
+        let text = conformance::document().to_string();
+        let tree = Tree::parse(&text).unwrap();
+        conformance::assert_conformance::<Lean>(&tree.root());
+    }
+
+    #[test]
+    fn numbers_are_compared_by_all_their_digits() {
+        let schema = |text: &str| serde_json::from_str::<Value>(text).unwrap();
+        let tree = Tree::parse("[9007199254740993, 100, 1e2, 12345678901234567890123]").unwrap();
+        let same = |index, value| equals(tree.root().element(index).unwrap(), &schema(value));
+        assert!(same(0, "9007199254740993") && !same(0, "9007199254740992"));
+        assert!(same(1, "1e2") && same(2, "100") && !same(1, "101"));
+        assert!(
+            !same(3, "12345678901234567890123"),
+            "the schema's number was rounded by serde"
+        );
+    }
+}

@@ -1,0 +1,176 @@
+//! Validation: the `jsonschema` crate on the lean tree, its errors as our own data.
+//!
+//! Nothing of that crate leaves this folder and `schema/`. What it reports becomes a [`Fault`]:
+//! mending reads faults, and [`issues`] turns the faults that remain into what the model is told.
+
+mod issues;
+mod lean;
+mod union;
+
+use jsonschema::error::{TypeKind, ValidationErrorKind as Kind};
+use jsonschema::{JsonType, ValidationError};
+use serde_json::Value;
+use std::sync::Arc;
+
+pub(crate) use issues::issues;
+pub(crate) use lean::Lean;
+
+use crate::report::Types;
+use crate::tree::Pointer;
+
+/// One error of the validator.
+#[derive(Clone, Debug)]
+pub(crate) struct Fault {
+    /// The value that is wrong (for a missing member: the object that should have it).
+    pub(crate) pointer: Pointer,
+    /// The keyword that says so, in the schema document.
+    pub(crate) keyword: Pointer,
+    pub(crate) kind: FaultKind,
+}
+
+/// What is wrong, with what the keyword wants.
+#[derive(Clone, Debug)]
+pub(crate) enum FaultKind {
+    Type(Types),
+    Required(String),
+    /// Members, or elements, that no keyword allows; for elements their texts, not their places.
+    UnknownKeys(Vec<String>),
+    UnknownItems,
+    Enum(Arc<Value>),
+    Const(Arc<Value>),
+    Minimum {
+        limit: String,
+        exclusive: bool,
+    },
+    Maximum {
+        limit: String,
+        exclusive: bool,
+    },
+    MultipleOf(String),
+    MinLength(u64),
+    MaxLength(u64),
+    MinItems(u64),
+    MaxItems(u64),
+    MinKeys(u64),
+    MaxKeys(u64),
+    UniqueItems,
+    Contains,
+    Pattern(String),
+    Format(String),
+    /// `anyOf` or `oneOf` without a branch that fits: the faults of each branch.
+    NoBranch(Vec<Vec<Fault>>),
+    /// `oneOf` with more than one branch that fits.
+    ManyBranches,
+    /// A key whose name is not allowed.
+    KeyName {
+        key: String,
+        words: String,
+    },
+    /// `false`, or `not`.
+    NotAllowed,
+    /// Anything else, in the validator's words.
+    Other(String),
+}
+
+/// Takes over at most `most` errors, and counts the rest.
+pub(crate) fn faults<'e>(
+    errors: impl Iterator<Item = ValidationError<'e>>,
+    most: usize,
+) -> (Vec<Fault>, usize) {
+    let mut kept = Vec::new();
+    let mut more = 0;
+    for error in errors {
+        if kept.len() < most {
+            kept.push(fault(error, most));
+        } else {
+            more += 1;
+        }
+    }
+    (kept, more)
+}
+
+fn fault(error: ValidationError<'_>, most: usize) -> Fault {
+    let place = |location: &str| Pointer::parse(location).unwrap_or_default();
+    let pointer = place(error.instance_path().as_str());
+    let keyword = place(error.schema_path().as_str());
+    // The instance is not in the error, so its own text would show a placeholder.
+    let words = match error.kind() {
+        Kind::ContentEncoding { .. }
+        | Kind::ContentMediaType { .. }
+        | Kind::Custom { .. }
+        | Kind::FromUtf8 { .. }
+        | Kind::BacktrackLimitExceeded { .. }
+        | Kind::RegexEngineFailure { .. }
+        | Kind::Referencing(_) => error.masked_with("the value").to_string(),
+        _ => String::new(),
+    };
+    Fault {
+        pointer,
+        keyword,
+        kind: kind(error.into_parts().kind, words, most),
+    }
+}
+
+fn kind(kind: Kind, words: String, most: usize) -> FaultKind {
+    match kind {
+        Kind::Type { kind } => FaultKind::Type(types(&kind)),
+        Kind::Required { property } => FaultKind::Required(match property {
+            Value::String(name) => name,
+            other => other.to_string(),
+        }),
+        Kind::AdditionalProperties { unexpected } | Kind::UnevaluatedProperties { unexpected } => {
+            FaultKind::UnknownKeys(unexpected)
+        }
+        Kind::AdditionalItems { .. } | Kind::UnevaluatedItems { .. } => FaultKind::UnknownItems,
+        Kind::Enum { options } => FaultKind::Enum(options),
+        Kind::Constant { expected_value } => FaultKind::Const(expected_value),
+        Kind::Minimum { limit } => minimum(limit, false),
+        Kind::ExclusiveMinimum { limit } => minimum(limit, true),
+        Kind::Maximum { limit } => maximum(limit, false),
+        Kind::ExclusiveMaximum { limit } => maximum(limit, true),
+        Kind::MultipleOf { multiple_of } => {
+            FaultKind::MultipleOf(Value::from(multiple_of).to_string())
+        }
+        Kind::MinLength { limit } => FaultKind::MinLength(limit),
+        Kind::MaxLength { limit } => FaultKind::MaxLength(limit),
+        Kind::MinItems { limit } => FaultKind::MinItems(limit),
+        Kind::MaxItems { limit } => FaultKind::MaxItems(limit),
+        Kind::MinProperties { limit } => FaultKind::MinKeys(limit),
+        Kind::MaxProperties { limit } => FaultKind::MaxKeys(limit),
+        Kind::UniqueItems => FaultKind::UniqueItems,
+        Kind::Contains => FaultKind::Contains,
+        Kind::Pattern { pattern } => FaultKind::Pattern(pattern),
+        Kind::Format { format } => FaultKind::Format(format),
+        Kind::AnyOf { context } | Kind::OneOfNotValid { context } => FaultKind::NoBranch(
+            context
+                .into_iter()
+                .map(|branch| faults(branch.into_iter(), most).0)
+                .collect(),
+        ),
+        Kind::OneOfMultipleValid { .. } => FaultKind::ManyBranches,
+        Kind::PropertyNames { error } => FaultKind::KeyName {
+            key: error.instance().as_str().unwrap_or_default().to_owned(),
+            words: error.masked_with("the key").to_string(),
+        },
+        Kind::FalseSchema | Kind::Not { .. } => FaultKind::NotAllowed,
+        _ => FaultKind::Other(words),
+    }
+}
+
+fn minimum(limit: Value, exclusive: bool) -> FaultKind {
+    let limit = limit.to_string();
+    FaultKind::Minimum { limit, exclusive }
+}
+
+fn maximum(limit: Value, exclusive: bool) -> FaultKind {
+    let limit = limit.to_string();
+    FaultKind::Maximum { limit, exclusive }
+}
+
+fn types(kind: &TypeKind) -> Types {
+    let named = |json_type: JsonType| Types::named(json_type.as_str());
+    match kind {
+        TypeKind::Single(one) => named(*one),
+        TypeKind::Multiple(set) => set.iter().map(named).fold(Types::default(), Types::with),
+    }
+}

@@ -1,0 +1,135 @@
+//! The specification in `cases/`, run.
+
+mod support;
+
+use std::collections::BTreeMap;
+
+use goodcall_core::{Change, Edit, Gate, Issue, Limits, Policy, Schema, Stop, Verdict, read};
+use support::{Case, run_folder};
+
+const INPUTS: [&str; 6] = ["schema", "raw", "raw-escaped", "policy", "stop", "tool"];
+
+#[test]
+fn gate() {
+    run_folder("gate", &INPUTS, check);
+}
+
+#[test]
+fn mend() {
+    run_folder("mend", &INPUTS, check);
+}
+
+#[test]
+fn parse() {
+    run_folder("parse", &INPUTS, parse_case);
+}
+
+fn policy(case: &Case) -> Policy {
+    case.get("policy")
+        .unwrap_or("safe")
+        .parse()
+        .expect("a policy")
+}
+
+/// A whole check: schema and raw text in; verdict, arguments, changes, issues and texts out.
+fn check(case: &Case) -> BTreeMap<String, String> {
+    let schema = case
+        .get("schema")
+        .unwrap_or_else(|| panic!("{}: no schema", case.name));
+    let schema = serde_json::from_str(schema).unwrap_or_else(|e| panic!("{}: {e}", case.name));
+    let schema = Schema::compile(&schema).unwrap_or_else(|e| panic!("{}: {e}", case.name));
+    let raw = case.raw();
+    let tool = case.get("tool").unwrap_or("tool").to_owned();
+    let stop = match case.get("stop") {
+        Some("finished") => Stop::Finished,
+        Some("cut-off") => Stop::CutOff,
+        _ => Stop::Unknown,
+    };
+    let gate = Gate::new(&schema)
+        .policy(policy(case))
+        .stop(stop)
+        .tool(&tool);
+    let verdict = gate.check(&raw);
+    let mut out = BTreeMap::new();
+    let mut name = verdict.name().to_owned();
+    if let Verdict::Bad(bad) = &verdict {
+        name = format!("{name} {}", bad.reason);
+        out.insert("issues".to_owned(), lines(&bad.issues, issue));
+    }
+    out.insert("verdict".to_owned(), name);
+    if let Some(arguments) = verdict.arguments() {
+        out.insert("arguments".to_owned(), arguments.to_json());
+    }
+    out.insert("changes".to_owned(), lines(verdict.changes(), change));
+    out
+}
+
+/// Reading alone: raw text in; value, changes or error out.
+fn parse_case(case: &Case) -> BTreeMap<String, String> {
+    let raw = case.raw();
+    let mut out = BTreeMap::new();
+    match read(&raw, &policy(case), &Limits::default()) {
+        Ok(reading) => {
+            out.insert("value".to_owned(), reading.tree.to_json());
+            out.insert("changes".to_owned(), lines(&reading.changes, change));
+        }
+        Err(bad) => {
+            out.insert("error".to_owned(), bad.reason.to_string());
+            out.insert("issues".to_owned(), lines(&bad.issues, issue));
+            out.insert("changes".to_owned(), lines(&bad.changes, change));
+        }
+    }
+    out
+}
+
+fn lines<T>(items: &[T], line: impl Fn(&T) -> String) -> String {
+    items.iter().map(line).collect::<Vec<_>>().join("\n")
+}
+
+/// `rule level place: before -> after`, raw text quoted.
+fn change(change: &Change) -> String {
+    let show = |side: &Option<String>| match side {
+        None => "nothing".to_owned(),
+        Some(text) if change.edit == Edit::Text => format!("{text:?}"),
+        Some(text) => text.clone(),
+    };
+    let (rule, level, place) = (
+        change.rule,
+        change.level.name(),
+        place(change.pointer.as_str()),
+    );
+    let from = match &change.edit {
+        Edit::Move { from } => format!(" (from {})", self::place(from.as_str())),
+        _ => String::new(),
+    };
+    let (before, after) = (show(&change.before), show(&change.after));
+    format!("{rule} {level} {place}: {before} -> {after}{from}")
+}
+
+/// `code place @span: got`.
+fn issue(issue: &Issue) -> String {
+    let got = issue.got.as_ref().map_or("nothing".to_owned(), |got| {
+        format!("{} {}", got.kind, got.short)
+    });
+    let (code, place, span) = (
+        issue.code.name(),
+        place(issue.pointer.as_str()),
+        &issue.span,
+    );
+    let nearest = match &issue.nearest {
+        Some(nearest) => format!(" nearest {nearest}"),
+        None => String::new(),
+    };
+    format!(
+        "{code} {place} @{}..{}: {got}{nearest}",
+        span.start, span.end
+    )
+}
+
+fn place(pointer: &str) -> &str {
+    if pointer.is_empty() {
+        "(root)"
+    } else {
+        pointer
+    }
+}
