@@ -1,5 +1,7 @@
 //! The specification in `cases/`, run.
 
+#![allow(clippy::expect_used, clippy::panic, reason = "a test may fail loudly")]
+
 mod support;
 
 use std::collections::BTreeMap;

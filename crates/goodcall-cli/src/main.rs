@@ -1,0 +1,3 @@
+//! The `goodcall` command.
+
+fn main() {}

@@ -1,0 +1,1 @@
+//! Tools, and a verdict on every call.
