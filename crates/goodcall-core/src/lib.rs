@@ -40,5 +40,5 @@ pub use policy::{Policy, UnknownPolicy};
 pub use report::{
     Bad, Bound, Change, Code, Edit, Expected, Got, Issue, Level, Mended, Reason, Types, Verdict,
 };
-pub use schema::{Schema, SchemaCache, SchemaError, SchemaWarning};
+pub use schema::{Draft, Schema, SchemaCache, SchemaError, SchemaOptions, SchemaWarning};
 pub use tree::{DeError, Elements, Inexact, Kind, Members, Node, Pointer, Tree};
