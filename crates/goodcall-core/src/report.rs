@@ -1,5 +1,5 @@
 //! What a check says: verdict, reason, issues, changes. All of it data; text is made in
-//! [`explain`](crate::explain).
+//! [`Explain`](crate::Explain).
 
 use std::fmt;
 use std::ops::Range;

@@ -228,7 +228,10 @@ fn narrow(kind: &FaultKind, expected: &mut Expected) {
             let (limit, exclusive) = (limit.clone(), *exclusive);
             expected.maximum = Some(Bound { limit, exclusive });
         }
-        FaultKind::MultipleOf(multiple) => expected.multiple_of = Some(multiple.clone()),
+        FaultKind::MultipleOf(multiple) => {
+            // The validator's own copy went through a float; the document's did not.
+            expected.multiple_of.get_or_insert_with(|| multiple.clone());
+        }
         FaultKind::MinLength(n) | FaultKind::MinItems(n) | FaultKind::MinKeys(n) => {
             expected.size.0 = Some(*n);
         }
