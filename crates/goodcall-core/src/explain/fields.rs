@@ -111,7 +111,16 @@ pub(crate) fn parse_error(bad: &Bad, budget: &Budget) -> String {
         Reason::Loop => "the same call again",
         Reason::TooLarge => "arguments are too large",
     };
-    format!("{what}: {}", joined(bad, budget, instruction_line))
+    // What the reason says already is not said again.
+    let told = |issue: &&Issue| !matches!(issue.code, Code::Truncated | Code::Empty);
+    let rest = Bad {
+        issues: bad.issues.iter().filter(told).cloned().collect(),
+        ..bad.clone()
+    };
+    match joined(&rest, budget, instruction_line) {
+        none if none.is_empty() => what.to_owned(),
+        some => format!("{what}: {some}"),
+    }
 }
 
 /// What is wanted, for everything that is neither a type nor a missing or unknown key.

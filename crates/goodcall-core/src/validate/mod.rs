@@ -12,7 +12,7 @@ use jsonschema::{JsonType, ValidationError};
 use serde_json::Value;
 use std::sync::Arc;
 
-pub(crate) use issues::issues;
+pub(crate) use issues::{issues, nearest_name};
 pub(crate) use lean::Lean;
 
 use crate::report::Types;
