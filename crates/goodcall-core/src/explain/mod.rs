@@ -191,6 +191,13 @@ impl<'t> Explain<'t> {
     }
 }
 
+impl Bad {
+    /// The reason and the issues in one line, for records and logs.
+    pub fn summary(&self) -> String {
+        fields::parse_error(self, &Budget::of(Style::Record))
+    }
+}
+
 impl Issue {
     /// The edit that this issue asks for, in the words of [`Style::Model`].
     pub fn edit_text(&self) -> String {
