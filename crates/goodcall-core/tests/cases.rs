@@ -121,9 +121,10 @@ fn change(change: &Change) -> String {
 
 /// `code place @span: got`.
 fn issue(issue: &Issue) -> String {
-    let got = issue.got.as_ref().map_or("nothing".to_owned(), |got| {
-        format!("{} {}", got.kind, got.short)
-    });
+    let got = issue
+        .got
+        .as_ref()
+        .map_or("nothing".to_owned(), |got| got.to_string());
     let (code, place, span) = (
         issue.code.name(),
         place(issue.pointer.as_str()),

@@ -1,5 +1,7 @@
 //! What is wanted at a place, and what was there instead.
 
+use std::fmt;
+
 use crate::parse::Wanted;
 use crate::tree::{Kind, Node, is_written_as_integer};
 
@@ -128,6 +130,16 @@ impl Got {
         Self {
             kind: "text",
             short: clip(text, Self::MOST_CHARS),
+        }
+    }
+}
+
+/// The type and the value: `string "x"`; `null` alone for null.
+impl fmt::Display for Got {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.short == self.kind {
+            true => f.write_str(self.kind),
+            false => write!(f, "{} {}", self.kind, self.short),
         }
     }
 }
