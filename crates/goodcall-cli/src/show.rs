@@ -77,7 +77,7 @@ fn issue_label(issue: &Issue) -> String {
         (Code::UnknownKey, _) => format!("{place}: no such parameter"),
         (Code::Empty, _) => "no arguments".to_owned(),
         (Code::DuplicateKey, _) => format!("{place}: given twice, as {expected}"),
-        (_, Some(got)) => format!("{place}: expected {expected}, got {} {}",),
+        (_, Some(got)) => format!("{place}: expected {expected}, got {got}"),
         (_, None) => format!("{place}: expected {expected}"),
     }
 }

@@ -15,7 +15,7 @@ use std::str::FromStr;
 pub use phrase::expected as expected_text;
 pub use structured::Structured;
 
-use crate::report::{Bad, Change, Edit, Issue, clip};
+use crate::report::{Bad, Change, Edit, Issue, Reason, clip};
 
 /// How a refusal reads.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -174,6 +174,12 @@ impl<'t> Explain<'t> {
     /// The text for a refusal.
     pub fn text(&self, bad: &Bad) -> String {
         let text = match self.style {
+            Style::Instruction | Style::Numbered | Style::Plain
+                if bad.reason == Reason::UnknownTool =>
+            {
+                // There are no parameters to speak of.
+                model::head(bad, self.tool)
+            }
             Style::Model => model::text(bad, self.tool, &self.budget),
             Style::Instruction => fields::instruction(bad, &self.budget),
             Style::Numbered => fields::numbered(bad, &self.budget),
