@@ -231,6 +231,11 @@ fn compile_error(error: &ValidationError<'_>) -> SchemaError {
         Some((_, keyword)) if keyword == "type" => {
             format!("{} is no JSON Schema type", error.instance())
         }
+        Some((_, keyword)) if keyword == "pattern" => format!(
+            "the pattern {} cannot be used: only what matches in linear time is, so no \
+             look-around and no back-references",
+            error.instance()
+        ),
         _ => error.to_string(),
     };
     let reason = crate::report::clip(&reason, 200);
