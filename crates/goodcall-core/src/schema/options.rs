@@ -278,6 +278,17 @@ fn find_ref(value: &Value, place: &mut Pointer, uri: &str) -> Option<Pointer> {
 
 fn compile_error(error: &ValidationError<'_>) -> SchemaError {
     let place = Pointer::parse(error.instance_path().as_str()).unwrap_or_default();
-    let reason = crate::report::clip(&error.to_string(), 200);
+    let reason = match place.split_last() {
+        Some((_, keyword)) if keyword == "type" => {
+            format!("{} is no JSON Schema type", error.instance())
+        }
+        Some((_, keyword)) if keyword == "pattern" => format!(
+            "the pattern {} cannot be used: only what matches in linear time is, so no \
+             look-around and no back-references",
+            error.instance()
+        ),
+        _ => error.to_string(),
+    };
+    let reason = crate::report::clip(&reason, 200);
     SchemaError::new(place, reason)
 }

@@ -5,6 +5,7 @@
 
 mod issues;
 mod lean;
+mod nearest;
 mod union;
 
 use jsonschema::error::{TypeKind, ValidationErrorKind as Kind};
@@ -14,6 +15,7 @@ use std::sync::Arc;
 
 pub(crate) use issues::issues;
 pub(crate) use lean::Lean;
+pub(crate) use nearest::nearest_name;
 
 use crate::report::Types;
 use crate::tree::Pointer;
