@@ -317,3 +317,74 @@ fn type_name(written: &Value) -> Option<Value> {
     };
     Some(Value::from(name))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn normalised(draft: Draft, mut schema: Value) -> (Value, usize) {
+        let warnings = normalise(&mut schema, draft, &|_| None);
+        (schema, warnings.len())
+    }
+
+    #[test]
+    fn what_a_draft_allows_is_left_alone() {
+        let exclusive = json!({"minimum": 3, "exclusiveMinimum": true});
+        let tuple = json!({"items": [{"type": "string"}], "additionalItems": false});
+        for (draft, schema) in [
+            (Draft::Draft4, exclusive.clone()),
+            (Draft::Draft7, tuple.clone()),
+            (Draft::Draft201909, tuple.clone()),
+        ] {
+            assert_eq!(normalised(draft, schema.clone()), (schema, 0), "{draft:?}");
+        }
+        let (rewritten, warnings) = normalised(Draft::Draft7, exclusive);
+        assert_eq!((rewritten, warnings), (json!({"exclusiveMinimum": 3}), 1));
+        let (rewritten, warnings) = normalised(Draft::Draft202012, tuple);
+        let wanted = json!({"prefixItems": [{"type": "string"}], "items": false});
+        assert_eq!((rewritten, warnings), (wanted, 1));
+    }
+
+    #[test]
+    fn values_and_names_are_not_schemas() {
+        let dirty = json!({"type": "dict", "required": true, "nullable": true, "items": [1]});
+        let schema = json!({
+            "const": dirty,
+            "enum": [dirty],
+            "default": dirty,
+            "examples": [dirty],
+            "properties": {
+                "type": {"type": "string"},
+                "required": {"type": "boolean"},
+                "items": {"type": "array"},
+                "nullable": {"const": true},
+                "properties": {"enum": [[]]},
+            },
+        });
+        assert_eq!(normalised(Draft::Draft202012, schema.clone()), (schema, 0));
+    }
+
+    #[test]
+    fn a_resource_inside_keeps_its_own_draft() {
+        let schema = json!({"$defs": {"old": {
+            "$id": "https://example.org/old",
+            "$schema": "http://json-schema.org/draft-04/schema#",
+            "minimum": 1, "exclusiveMinimum": true,
+        }}});
+        assert_eq!(normalised(Draft::Draft202012, schema.clone()), (schema, 0));
+    }
+
+    #[test]
+    fn nullable_leaves_what_others_refer_to_in_its_place() {
+        let schema = json!({
+            "nullable": true,
+            "$ref": "#/$defs/name",
+            "$defs": {"name": {"type": "str"}},
+        });
+        let wanted = json!({
+            "$defs": {"name": {"type": "string"}},
+            "anyOf": [{"type": "null"}, {"$ref": "#/$defs/name"}],
+        });
+        assert_eq!(normalised(Draft::Draft202012, schema), (wanted, 2));
+    }
+}
