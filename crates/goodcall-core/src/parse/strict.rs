@@ -344,16 +344,20 @@ impl Parser<'_> {
         if let Some(decoded) = char::from_u32(first) {
             return Ok(decoded);
         }
-        if (0xD800..0xDC00).contains(&first)
-            && self.bytes.get(self.at..self.at + 2) == Some(b"\\u".as_slice())
-        {
-            self.at += 1;
-            let second = self.hex4()?;
-            if (0xDC00..0xE000).contains(&second) {
-                let code = 0x10000 + ((first - 0xD800) << 10) + (second - 0xDC00);
-                if let Some(decoded) = char::from_u32(code) {
-                    return Ok(decoded);
+        if (0xD800..0xDC00).contains(&first) {
+            match self.bytes.get(self.at..) {
+                Some([b'\\', b'u', ..]) => {
+                    self.at += 1;
+                    let second = self.hex4()?;
+                    let low = second.wrapping_sub(0xDC00);
+                    let code = (0x10000 + ((first - 0xD800) << 10)).wrapping_add(low);
+                    if let (0..0x400, Some(decoded)) = (low, char::from_u32(code)) {
+                        return Ok(decoded);
+                    }
                 }
+                // Cut off between the halves.
+                Some([b'\\']) => self.at += 1,
+                _ => {}
             }
         }
         self.fail(Wanted::Escape)
