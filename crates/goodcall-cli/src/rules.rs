@@ -51,7 +51,7 @@ fn markdown(rules: &[Rule]) -> String {
         let (name, level, what, why) = (rule.name, rule.level.name(), rule.what, rule.why);
         let example = rule.example;
         out += &format!(
-            "\n\n## {name}\n\n*{level}*. {what}\n\nWhy: {why}\n\n```text\nschema    {}\nsent      {}\ncomes out {}\n```",
+            "\n\n## {name}\n\n*{level}*. {what}\n\nWhy: {why}\n\n````text\nschema    {}\nsent      {}\ncomes out {}\n````",
             example.schema, example.raw, example.mended
         );
     }

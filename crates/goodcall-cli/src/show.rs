@@ -45,6 +45,10 @@ pub(crate) fn reading(file: &str, raw: &str, reading: &Reading<'_>) {
         let marks = change_marks(raw, &reading.changes);
         snippet(Level::INFO, "read with changes", file, raw, marks);
     }
+    if let Some(cut) = &reading.cut {
+        let place = cut.pointer.dotted();
+        println!("cut off at byte {}, in {place}; what was there:", cut.at);
+    }
     println!("{}", reading.tree);
 }
 

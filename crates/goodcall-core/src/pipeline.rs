@@ -3,7 +3,7 @@
 use crate::call::Stop;
 use crate::limits::Limits;
 use crate::mend::rules::empty_arguments;
-use crate::parse::{self, Reading};
+use crate::parse::{self, ReadOptions, Reading};
 use crate::policy::Policy;
 use crate::report::{Bad, Code, Got, Issue, Mended, Reason, Verdict};
 use crate::schema::Schema;
@@ -89,10 +89,13 @@ impl<'s> Gate<'s> {
 
     /// The verdict on these arguments.
     pub fn check<'a>(&self, raw: &'a str) -> Verdict<'a> {
-        let reading = match parse::read(raw, &self.policy, &self.limits) {
+        let reading = match parse::read(raw, &self.reading_options()) {
             Ok(reading) => reading,
             Err(bad) => return self.unreadable(raw, bad),
         };
+        if let Some(bad) = parse::not_one_call(&reading, &self.policy, self.stop) {
+            return Verdict::Bad(bad);
+        }
         if !self.accepts(&reading.tree) {
             return self.refuse(raw, reading);
         }
@@ -111,6 +114,14 @@ impl<'s> Gate<'s> {
             Ok(text) => self.check(text),
             Err(bad) => Verdict::Bad(bad),
         }
+    }
+
+    fn reading_options(&self) -> ReadOptions {
+        ReadOptions::new()
+            .policy(self.policy.clone())
+            .limits(self.limits)
+            .stop(self.stop)
+            .unwrap_strings(!self.schema.admits_root_string())
     }
 
     /// Arguments are an object, unless the schema names another type for them.
