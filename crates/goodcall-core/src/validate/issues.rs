@@ -273,7 +273,7 @@ pub(crate) fn nearest_name<'n>(
 }
 
 /// A name without case and separators.
-fn bare(name: &str) -> String {
+pub(crate) fn bare(name: &str) -> String {
     let kept = name.chars().filter(|c| c.is_alphanumeric());
     kept.flat_map(char::to_lowercase).collect()
 }
