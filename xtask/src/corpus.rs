@@ -21,6 +21,7 @@ pub(crate) fn run(args: &[String]) -> Result<(), String> {
         schemas: SchemaCache::default(),
         counts: BTreeMap::new(),
         shown: BTreeMap::new(),
+        rules: BTreeMap::new(),
     };
     let mut dirs = Vec::new();
     let mut rest = args.iter();
@@ -48,6 +49,8 @@ struct Task {
     schemas: SchemaCache,
     counts: BTreeMap<&'static str, usize>,
     shown: BTreeMap<&'static str, Vec<String>>,
+    /// Changed parameters by rule: right and wrong ones.
+    rules: BTreeMap<&'static str, [usize; 2]>,
 }
 
 impl Task {
@@ -203,10 +206,17 @@ impl Task {
                 continue;
             }
             self.count("parameters changed");
-            if parameter_right(key, value, truth) {
+            let right = parameter_right(key, value, truth);
+            if right {
                 self.count("parameters changed, right");
             } else {
                 self.note("parameters changed, wrong", row, verdict);
+            }
+            for change in verdict.changes() {
+                let parameter = change.pointer.segments().next();
+                if parameter.is_none_or(|name| name == key.as_str()) {
+                    self.rules.entry(change.rule).or_default()[usize::from(!right)] += 1;
+                }
             }
         }
     }
@@ -214,6 +224,9 @@ impl Task {
     fn report(&self) {
         for (what, count) in &self.counts {
             println!("{what}: {count}");
+        }
+        for (rule, [right, wrong]) in &self.rules {
+            println!("  {rule}: {right} right, {wrong} wrong");
         }
         for (what, rows) in &self.shown {
             for row in rows {
