@@ -34,7 +34,7 @@ mod validate;
 pub use call::Stop;
 pub use limits::Limits;
 pub use mend::{Example, Rule, rules::catalogue};
-pub use parse::{ParseClass, ParseError, Reading, Wanted, read};
+pub use parse::{Cut, CutKind, ParseClass, ParseError, ReadOptions, Reading, Wanted, read};
 pub use pipeline::{Gate, check};
 pub use policy::{Policy, UnknownPolicy};
 pub use report::{

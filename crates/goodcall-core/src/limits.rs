@@ -55,6 +55,8 @@ pub(crate) const PATTERN_BYTES: usize = 1 << 20;
 pub(crate) const REF_HOPS: usize = 16;
 /// Compiled schemas kept by one cache, unless said otherwise.
 pub(crate) const CACHED_SCHEMAS: usize = 1024;
+/// Times that arguments may have been encoded as a string.
+pub(crate) const ENCODINGS: usize = 8;
 
 /// Times that one call is validated while it is mended. Each is linear in the call.
 pub(crate) const MEND_VALIDATIONS: usize = 64;

@@ -4,7 +4,7 @@ use crate::call::Stop;
 use crate::limits::Limits;
 use crate::mend::rules::empty_arguments;
 use crate::mend::{self, Mend, Task};
-use crate::parse::{self, Reading};
+use crate::parse::{self, ReadOptions, Reading};
 use crate::policy::Policy;
 use crate::report::{Bad, Code, Got, Issue, Mended, Reason, Verdict};
 use crate::schema::Schema;
@@ -90,10 +90,13 @@ impl<'s> Gate<'s> {
 
     /// The verdict on these arguments.
     pub fn check<'a>(&self, raw: &'a str) -> Verdict<'a> {
-        let reading = match parse::read(raw, &self.policy, &self.limits) {
+        let reading = match parse::read(raw, &self.reading_options()) {
             Ok(reading) => reading,
             Err(bad) => return self.unreadable(raw, bad),
         };
+        if let Some(bad) = parse::not_one_call(&reading, &self.policy, self.stop) {
+            return Verdict::Bad(bad);
+        }
         if !self.accepts(&reading.tree) {
             return self.refuse(raw, reading);
         }
@@ -112,6 +115,14 @@ impl<'s> Gate<'s> {
             Ok(text) => self.check(text),
             Err(bad) => Verdict::Bad(bad),
         }
+    }
+
+    fn reading_options(&self) -> ReadOptions {
+        ReadOptions::new()
+            .policy(self.policy.clone())
+            .limits(self.limits)
+            .stop(self.stop)
+            .unwrap_strings(!self.schema.admits_root_string())
     }
 
     /// Arguments are an object, unless the schema names another type for them.
@@ -153,18 +164,23 @@ impl<'s> Gate<'s> {
             limits: &self.limits,
             tool: self.tool,
         };
-        match mend::mend(reading, task) {
-            Mend::Valid(Reading { tree, changes }) => Verdict::Mended(Mended {
-                arguments: tree,
-                changes,
-            }),
-            Mend::Left(reading, ambiguous) => Verdict::Bad(self.name_issues(reading, ambiguous)),
+        let mut changes = reading.changes;
+        match mend::mend(reading.tree, task) {
+            Mend::Valid(arguments, mut mends) => {
+                changes.append(&mut mends);
+                Verdict::Mended(Mended { arguments, changes })
+            }
+            Mend::Left(tree, ambiguous) => {
+                let mut bad = self.name_issues(&tree, ambiguous);
+                bad.changes = changes;
+                Verdict::Bad(bad)
+            }
         }
     }
 
     /// All that is wrong with a value that could not be mended.
-    fn name_issues(&self, reading: Reading<'_>, ambiguous: Vec<Issue>) -> Bad {
-        let root = reading.tree.root();
+    fn name_issues(&self, tree: &Tree<'_>, ambiguous: Vec<Issue>) -> Bad {
+        let root = tree.root();
         if root.kind() != crate::Kind::Object && !self.schema.names_root_kind(root) {
             let mut issue = Issue::new(Pointer::root(), Code::NotAnObject, root.span());
             issue.expected.types = crate::Types::named("object");
@@ -172,7 +188,7 @@ impl<'s> Gate<'s> {
             return Bad::single(Reason::NotAnObject, issue);
         }
         let (faults, more) = self.schema.faults(root, self.limits.max_issues);
-        let mut found = issues(&faults, &reading.tree, self.schema);
+        let mut found = issues(&faults, tree, self.schema);
         let reason = if ambiguous.is_empty() {
             Reason::WrongShape
         } else {
@@ -184,7 +200,7 @@ impl<'s> Gate<'s> {
             reason,
             issues: found,
             more,
-            changes: reading.changes,
+            changes: Vec::new(),
         }
     }
 }

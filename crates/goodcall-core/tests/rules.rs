@@ -2,7 +2,7 @@
 
 #![allow(clippy::expect_used, clippy::panic, reason = "a test may fail loudly")]
 
-use goodcall_core::{Gate, Policy, Schema, Verdict, catalogue};
+use goodcall_core::{Gate, Policy, Schema, Stop, Verdict, catalogue};
 
 #[test]
 fn every_example_is_mended_by_its_rule() {
@@ -10,7 +10,8 @@ fn every_example_is_mended_by_its_rule() {
         let schema = serde_json::from_str(rule.example.schema).expect(rule.name);
         let schema = Schema::compile(&schema).expect(rule.name);
         let policy = Policy::safe().with(rule.name);
-        let verdict = Gate::new(&schema).policy(policy).check(rule.example.raw);
+        let gate = Gate::new(&schema).policy(policy).stop(Stop::Finished);
+        let verdict = gate.check(rule.example.raw);
         let Verdict::Mended(mended) = verdict else {
             panic!("{}: {verdict:?}", rule.name);
         };

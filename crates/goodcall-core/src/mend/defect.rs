@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use super::edit::{Op, Step};
 use super::rules::Entry;
-use super::site::{Context, Finder, Proposals, Site};
+use super::site::{Finder, Proposals, Site, Task};
 use crate::limits::MEND_READINGS;
 use crate::report::Level;
 use crate::schema::resolve;
@@ -89,13 +89,13 @@ fn detail(fault: &Fault) -> String {
 
 /// Gathers defects and the plans for them.
 pub(crate) struct Planner<'t> {
-    context: Context<'t>,
+    context: Task<'t>,
     finder: Finder<'t>,
     rules: &'t [Entry],
 }
 
 impl<'t> Planner<'t> {
-    pub(crate) fn new(context: Context<'t>, tree: &'t Tree<'t>, rules: &'t [Entry]) -> Self {
+    pub(crate) fn new(context: Task<'t>, tree: &'t Tree<'t>, rules: &'t [Entry]) -> Self {
         Self {
             context,
             finder: Finder::new(tree),

@@ -6,47 +6,31 @@ use super::defect::{Claim, Claims, Defect, Plan, Planner, cost};
 use super::edit::apply;
 use super::judge::{Index, Outcome, new_faults, outcome, watched};
 use super::rules::{Entry, active};
-use super::site::Context;
-use crate::limits::{Limits, MEND_DEPTH, MEND_ROUNDS, MEND_VALIDATIONS};
-use crate::parse::Reading;
-use crate::policy::Policy;
+use super::site::Task;
+use crate::limits::{MEND_DEPTH, MEND_ROUNDS, MEND_VALIDATIONS};
 use crate::report::{Change, Code, Edit, Got, Issue, Types, clip};
 use crate::schema::Schema;
 use crate::tree::{Draft, Kind, Mark, Pointer, Tree};
 use crate::validate::{Fault, FaultKind};
 
-/// What a mend works with.
-#[derive(Clone, Copy)]
-pub(crate) struct Task<'c> {
-    pub(crate) schema: &'c Schema,
-    pub(crate) policy: &'c Policy,
-    pub(crate) limits: &'c Limits,
-    pub(crate) tool: Option<&'c str>,
-}
-
 /// What a mend came to.
 pub(crate) enum Mend<'a> {
     /// The value is valid now.
-    Valid(Reading<'a>),
-    /// Not mended: the value as it was read, and the places with more than one reading.
-    Left(Reading<'a>, Vec<Issue>),
+    Valid(Tree<'a>, Vec<Change>),
+    /// Not mended: the value as it was, and the places with more than one reading.
+    Left(Tree<'a>, Vec<Issue>),
 }
 
 /// Mends a value that does not match its schema.
-pub(crate) fn mend<'a>(reading: Reading<'a>, task: Task<'_>) -> Mend<'a> {
+pub(crate) fn mend<'a>(tree: Tree<'a>, task: Task<'_>) -> Mend<'a> {
     let stages = active(task.policy);
     if stages.is_empty() {
-        return Mend::Left(reading, Vec::new());
+        return Mend::Left(tree, Vec::new());
     }
-    let draft = Draft::new(reading.tree);
+    let draft = Draft::new(tree);
     let start = draft.mark();
     let mut engine = Engine {
-        context: Context {
-            schema: task.schema,
-            policy: task.policy,
-            limits: task.limits,
-            tool: task.tool,
-        },
+        context: task,
         draft,
         changes: Vec::new(),
         ambiguous: Vec::new(),
@@ -54,16 +38,11 @@ pub(crate) fn mend<'a>(reading: Reading<'a>, task: Task<'_>) -> Mend<'a> {
         validations: MEND_VALIDATIONS,
         rounds: MEND_ROUNDS,
     };
-    let valid = engine.run(None, 0).is_some();
-    let mut changes = reading.changes;
-    if valid {
-        changes.append(&mut engine.changes);
-        let tree = engine.draft.tree;
-        return Mend::Valid(Reading { tree, changes });
+    if engine.run(None, 0).is_some() {
+        return Mend::Valid(engine.draft.tree, engine.changes);
     }
     engine.draft.back_to(start);
-    let tree = engine.draft.tree;
-    Mend::Left(Reading { tree, changes }, engine.ambiguous)
+    Mend::Left(engine.draft.tree, engine.ambiguous)
 }
 
 /// Does the schema take this value as arguments? An object, unless it names another type.
@@ -73,7 +52,7 @@ pub(crate) fn accepts(tree: &Tree<'_>, schema: &Schema) -> bool {
 }
 
 struct Engine<'c, 'a> {
-    context: Context<'c>,
+    context: Task<'c>,
     draft: Draft<'a>,
     changes: Vec<Change>,
     ambiguous: Vec<Issue>,

@@ -11,7 +11,8 @@ mod judge;
 pub(crate) mod rules;
 mod site;
 
-pub(crate) use engine::{Mend, Task, accepts, mend};
+pub(crate) use engine::{Mend, accepts, mend};
+pub(crate) use site::Task;
 
 use crate::report::Level;
 

@@ -13,9 +13,9 @@ use crate::schema::{Schema, owner, resolve};
 use crate::tree::{Id, Kind, Node, Pointer, Tree};
 use crate::validate::{Fault, FaultKind};
 
-/// What stays the same during one mend.
+/// What a mend works with.
 #[derive(Clone, Copy)]
-pub(crate) struct Context<'c> {
+pub(crate) struct Task<'c> {
     pub(crate) schema: &'c Schema,
     pub(crate) policy: &'c Policy,
     pub(crate) limits: &'c Limits,
@@ -24,7 +24,7 @@ pub(crate) struct Context<'c> {
 
 /// One fault, and the value at its place.
 pub(crate) struct Site<'s> {
-    pub(crate) context: Context<'s>,
+    pub(crate) context: Task<'s>,
     pub(crate) fault: &'s Fault,
     pub(crate) node: Node<'s>,
     /// The object and the key, if the value is a member.

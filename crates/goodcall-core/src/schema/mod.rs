@@ -108,6 +108,11 @@ impl Schema {
         self.0.root_types.admits(node.kind())
     }
 
+    /// Does the root's `type` name a string?
+    pub(crate) fn admits_root_string(&self) -> bool {
+        self.0.root_types.has("string")
+    }
+
     /// Does `{}` match, so that a call needs no arguments?
     pub fn accepts_nothing(&self) -> bool {
         self.0.accepts_nothing

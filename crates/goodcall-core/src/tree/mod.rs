@@ -143,6 +143,28 @@ impl<'a> Tree<'a> {
         }
     }
 
+    /// The same value as read from `raw`, of which this tree's source is a decoded form: `place`
+    /// maps positions, and all text moves to the buffer.
+    pub(crate) fn rebase<'r>(mut self, raw: &'r str, place: impl Fn(u32) -> u32) -> Tree<'r> {
+        let shift = self.source.len() as u32;
+        let mut buffer = self.source.into_owned();
+        buffer.push_str(&self.buffer);
+        for slot in &mut self.slots {
+            if matches!(slot.kind, Kind::String | Kind::Number) {
+                slot.head += if slot.text == Text::Buffer { shift } else { 0 };
+                slot.text = Text::Buffer;
+            }
+            slot.start = place(slot.start);
+            slot.end = place(slot.end);
+        }
+        Tree {
+            source: Cow::Borrowed(raw),
+            slots: self.slots,
+            buffer,
+            root: self.root,
+        }
+    }
+
     pub(crate) fn node(&self, id: Id) -> Node<'_> {
         Node::new(self, id)
     }

@@ -29,7 +29,7 @@ pub(crate) fn propose(site: &Site<'_>, out: &mut Proposals) {
     if site.node.kind() != Kind::Object
         || site.node.len() > MEND_WIDTH
         || wrapped_arguments::inner(site).is_some()
-        || (site.fault.pointer.is_root() && schema_echo::arguments(site).is_some())
+        || schema_echo::members(site).is_some()
     {
         return;
     }

@@ -20,6 +20,7 @@ mod keys_up;
 mod missing_default;
 mod null_optional;
 mod number_in_text;
+mod number_list;
 mod number_to_string;
 mod object_to_array;
 mod root_array;
@@ -62,6 +63,7 @@ const ENTRIES: &[Entry] = entries![
     number_to_string,
     whole_number,
     stringified,
+    number_list,
     scalar_to_array,
     array_to_scalar,
     root_array,
@@ -104,6 +106,7 @@ pub(crate) fn active(policy: &Policy) -> Vec<Vec<Entry>> {
 pub fn catalogue() -> Vec<Rule> {
     let mut rules = vec![empty_arguments::RULE, parse::DUPLICATE_KEY];
     rules.extend(ENTRIES.iter().map(|entry| *entry.rule));
+    rules.extend(parse::lenient_rules());
     rules.sort_by_key(|rule| rule.name);
     rules
 }

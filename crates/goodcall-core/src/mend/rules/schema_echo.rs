@@ -3,13 +3,13 @@
 use crate::mend::edit::New;
 use crate::mend::site::{Proposals, Site};
 use crate::mend::{Example, Rule};
-use crate::report::{Level, Types};
+use crate::report::Level;
 use crate::tree::{Kind, Node};
 
 pub(crate) const RULE: Rule = Rule {
     name: "schema-echo",
     level: Level::Safe,
-    what: "Takes the values out of an echo of the schema: the arguments out of `{\"type\": \
+    what: "Takes the values out of an echo of the schema: an object out of `{\"type\": \
            \"object\", \"properties\": {…}}`, a single value out of `{\"type\": …, \"value\": …}`.",
     why: "The schema declares neither `properties` nor `type` there, and what is inside is what \
           the schema wants.",
@@ -38,25 +38,24 @@ pub(crate) fn propose(site: &Site<'_>, out: &mut Proposals) {
     }
     let inner = match site.wanted() {
         Some(wanted) if !wanted.has("object") => value(site.node),
-        _ if site.fault.pointer.is_root() => arguments(site),
-        _ => None,
+        _ => members(site),
     };
     if let Some(inner) = inner {
         out.replace(&RULE, site, New::Node(inner.id));
     }
 }
 
-/// The arguments, if they stand in an echo of the schema.
-pub(super) fn arguments<'s>(site: &Site<'s>) -> Option<Node<'s>> {
+/// The object that stands in an echo of the schema.
+pub(super) fn members<'s>(site: &Site<'s>) -> Option<Node<'s>> {
     let inner = site.node.get("properties")?;
-    let is_echo = site.node.get("type")?.as_str() == Some("object")
+    let is_echo = matches!(site.node.get("type")?.as_str(), Some("object" | "dict"))
         && inner.kind() == Kind::Object
         && (site.node.members()).all(|(key, _)| KEYWORDS.contains(&key) && !site.declares(key));
     is_echo.then_some(inner)
 }
 
 fn value(node: Node<'_>) -> Option<Node<'_>> {
-    let (named, inner) = (node.get("type")?.as_str()?, node.get("value")?);
-    let is_echo = node.len() == 2 && !Types::named(named).is_empty();
+    let inner = node.get("value")?;
+    let is_echo = node.len() == 2 && node.get("type")?.as_str().is_some();
     is_echo.then_some(inner)
 }

@@ -3,7 +3,7 @@
 use crate::mend::edit::New;
 use crate::mend::site::{Proposals, Site};
 use crate::mend::{Example, Rule};
-use crate::parse;
+use crate::parse::{self, ReadOptions};
 use crate::report::{Level, Types};
 use crate::tree::{Kind, Tree};
 
@@ -44,8 +44,12 @@ pub(super) fn looks_stringified(text: &str) -> bool {
 
 /// The value in the text, if it is of a wanted kind. The one place where mending parses.
 fn read(text: &str, wanted: Types, site: &Site<'_>) -> Option<Tree<'static>> {
-    let reading = parse::read(text, site.context.policy, site.context.limits).ok()?;
+    let options = ReadOptions::new()
+        .policy(site.context.policy.clone())
+        .limits(*site.context.limits);
+    let reading = parse::read(text, &options).ok()?;
     let kind = reading.tree.root().kind();
+    let whole = reading.is_complete() && !reading.is_several();
     let container = matches!(kind, Kind::Array | Kind::Object);
-    (container && wanted.admits(kind)).then(|| reading.tree.into_owned())
+    (whole && container && wanted.admits(kind)).then(|| reading.tree.into_owned())
 }
