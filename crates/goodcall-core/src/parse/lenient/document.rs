@@ -29,8 +29,10 @@ impl Parser<'_> {
     /// Goes to the next value; `false` if there is none.
     fn lead(&mut self) -> bool {
         let mut fresh = self.roots.is_empty();
+        // Nothing but white space and commas since the last value.
+        let mut near = !fresh;
         loop {
-            self.gap();
+            near |= self.gap() && !fresh;
             let Some(byte) = self.peek() else {
                 return false;
             };
@@ -42,8 +44,10 @@ impl Parser<'_> {
                 continue;
             }
             match byte {
-                b'{' | b'[' if self.looks_right(self.at, !fresh) => return true,
-                b'"' | b'\'' | b'(' | b'0'..=b'9' | b'-' | b'+' if fresh && self.scalar_root() => {
+                b'{' | b'[' if self.looks_right(self.at, !fresh && !near) => return true,
+                b'"' | b'\'' | b'(' | b'0'..=b'9' | b'-' | b'+'
+                    if (fresh || near) && self.scalar_root() =>
+                {
                     return true;
                 }
                 b',' | b';' | b'}' | b']' | b')' if !self.roots.is_empty() => {
@@ -146,6 +150,7 @@ impl Parser<'_> {
         match (self.bytes[at], byte) {
             (_, b'"' | b'\'' | b'{' | b'[' | b'\\' | b'`') => true,
             (b'{', b'}') | (b'[', b']') => true,
+            (_, b',' | b':') => !in_prose,
             (_, 0x80..) => true,
             (b'{', _) if in_prose => self.key_follows(next),
             (b'{', _) => self.key_follows(next) || !self.bracket_after(at),
@@ -158,9 +163,14 @@ impl Parser<'_> {
 
     /// Is the scalar here the value, and not the start of prose?
     fn scalar_root(&self) -> bool {
-        if !self.roots.is_empty() {
-            let line = self.line_end(self.at);
-            return !self.text[self.at..line].contains(' ') || self.key_follows(self.at);
+        if let Some(root) = self.roots.last() {
+            let scalar = self.out.slot(*root).is_some_and(|slot| {
+                matches!(
+                    slot.kind,
+                    Kind::String | Kind::Number | Kind::Boolean | Kind::Null
+                )
+            });
+            return scalar && !self.bracket_after(self.at);
         }
         match self.byte(self.at) {
             b'0'..=b'9' | b'-' | b'+' => {

@@ -115,6 +115,13 @@ impl<'a> Parser<'a> {
         self.bytes.get(at).copied().unwrap_or(0)
     }
 
+    /// Is anything open that a bracket must close?
+    pub(super) fn is_bracketed(&self) -> bool {
+        self.frames
+            .iter()
+            .any(|frame| frame.opener != Opener::Nothing)
+    }
+
     /// Does an opening bracket come after this position?
     pub(super) fn bracket_after(&self, at: usize) -> bool {
         self.last_open > at + 1
@@ -385,6 +392,11 @@ impl<'a> Parser<'a> {
                 if byte != b':' || width > 1 || self.at > start + 1 {
                     self.note(rules::COLON_FORM, start..self.at, ":");
                 }
+                let value = self.skip_space(self.at);
+                if self.bytes[value..].starts_with(b"...") {
+                    self.at = value;
+                    return self.bare_value();
+                }
                 Ok(State::Value)
             }
             b',' | b'}' | b']' | b')' | b';' => {
@@ -477,6 +489,9 @@ impl<'a> Parser<'a> {
                 return self.join_string();
             }
         }
+        if in_object && !newline && !self.key_follows(self.at) && self.skip_stray() {
+            return Ok(State::After);
+        }
         let sure = in_object && (newline || self.key_follows(self.at));
         let rule = if sure {
             rules::MISSING_COMMA
@@ -486,6 +501,20 @@ impl<'a> Parser<'a> {
         self.note(rule, self.at..self.at, ",");
         self.last_string = None;
         Ok(if in_object { State::Key } else { State::Value })
+    }
+
+    /// Skips words between a member and the next comma or bracket.
+    fn skip_stray(&mut self) -> bool {
+        let rest = &self.bytes[self.at..];
+        let stops = |b: &u8| matches!(b, b',' | b'}' | b']' | b'{' | b'[' | b'\n' | b'"' | b':');
+        let length = rest.iter().position(stops).unwrap_or(rest.len());
+        if length == 0 {
+            return false;
+        }
+        self.note(rules::STRAY_TEXT, self.at..self.at + length, "");
+        self.at += length;
+        self.last_string = None;
+        true
     }
 
     /// A string in an array, or at the root, is followed by a colon: it is a key.
@@ -501,7 +530,14 @@ impl<'a> Parser<'a> {
             self.out
                 .slot(self.frames[i].id)
                 .is_some_and(|slot| slot.kind == Kind::Object)
-        }) && self.frames.last().is_some_and(|frame| frame.count > 1);
+        }) && self.frames.last().is_some_and(|frame| {
+            let first = self
+                .out
+                .slot(frame.id + 1)
+                .map_or(0, |slot| slot.start as usize);
+            let before = self.bytes.get(frame.start + 1..first).unwrap_or_default();
+            frame.count > 1 || before.contains(&b',')
+        });
         let Some(slot) = self.out.take_back() else {
             return Ok(State::After);
         };

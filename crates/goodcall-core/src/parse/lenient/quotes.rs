@@ -314,6 +314,36 @@ impl Parser<'_> {
         while end > s.start && matches!(self.bytes[end - 1], b' ' | b'\t' | b'\r' | b'\n') {
             end -= 1;
         }
+        // `"text], "key":`: the bracket is not text either.
+        let mut text = text;
+        while end > s.start
+            && s.role != Role::Key
+            && let Some(opener) = match self.bytes[end - 1] {
+                b']' => Some(b'['),
+                b'}' => Some(b'{'),
+                _ => None,
+            }
+            && !self.bytes[s.start..end].contains(&opener)
+            && self.frames.len() > 1
+        {
+            end -= 1;
+            text = end;
+        }
+        // `"text',`: closed by a quote of the other kind.
+        let last = self.bytes[end.saturating_sub(1)];
+        if end > s.start
+            && matches!(last, b'\'' | b'`')
+            && !self.bytes[s.start..end - 1].contains(&last)
+        {
+            self.note(super::rules::OTHER_QUOTES, end - 1..end, "\"");
+            return End {
+                text: end - 1,
+                after: text,
+                closed: true,
+                inner: None,
+                ..s.end
+            };
+        }
         // `"C:\dir\",`: the backslash is text, the quote after it is the end.
         let mut closed = false;
         if end >= s.start + 2
@@ -422,6 +452,27 @@ impl Parser<'_> {
             let end = self.ends_open(&Search { at: length, ..s }, s.start + colon);
             return End { cut: true, ..end };
         }
+        if s.end.inner.is_none() && matches!(s.quote, Quote::Plain(b'\'' | b'`')) {
+            // Opened by one kind of quote, closed by the other.
+            self.fuel = self.fuel.saturating_sub(length - s.start);
+            return self.search(s.start, Quote::Plain(b'"'), s.role);
+        }
+        if let Some((first, _)) = s.end.inner
+            && s.role != Role::Key
+            && self.before_closers(s.start) < length
+        {
+            // Everything is closed in the end, so the first quote was the end, and what follows
+            // it is stray.
+            self.fuel = self.fuel.saturating_sub(length - first);
+            let after = first + self.quote_width(first, s.quote).max(1);
+            return End {
+                text: first,
+                after,
+                closed: true,
+                inner: None,
+                ..s.end
+            };
+        }
         let text = if s.role == Role::Key {
             length
         } else {
@@ -524,6 +575,7 @@ impl Parser<'_> {
                 Fit::Maybe
             }
             b'`' if self.bytes[next..].starts_with(b"```") => Fit::Yes,
+            b'"' | b'\'' if !spaced && role == Role::Member && self.key_follows(next) => Fit::Yes,
             b'"' | b'\'' | b'`' | 0xE2 if spaced => match role {
                 Role::Member if self.key_follows(next) => Fit::Yes,
                 Role::Member | Role::Root => Fit::Maybe,
@@ -561,6 +613,7 @@ impl Parser<'_> {
             (b'.', _) if self.bytes[next..].starts_with(b"...") => Fit::Yes,
             (_, Role::Member) if self.key_follows(next) => Fit::Yes,
             (b'"' | b'\'', Role::Member) if self.bytes[comma..next].contains(&b'\n') => Fit::Maybe,
+            (b'"' | b'\'', Role::Member) if self.damaged_key_follows(next) => Fit::Maybe,
             (b'{', Role::Member) => Fit::Maybe,
             (_, Role::Member) => Fit::No,
             (b'"' | b'\'' | b'{' | b'[' | b'-' | b'0'..=b'9' | b'(' | b'`', _) => Fit::Yes,
@@ -620,6 +673,26 @@ impl Parser<'_> {
             at = self.skip_space(at + 1);
         }
         (at, left, right)
+    }
+
+    /// `"key" value` without a colon, or `"key: value` without the closing quote?
+    fn damaged_key_follows(&self, start: usize) -> bool {
+        let quote = self.byte(start);
+        let end = self.word_end(start + 1);
+        let next = self.skip_space(end + 1);
+        if end == start + 1 || end > start + MOST_KEY {
+            return false;
+        }
+        if self.byte(end) == b':' {
+            return matches!(self.byte(end + 1), b' ' | b'"' | b'[' | b'{' | b'0'..=b'9');
+        }
+        let word = self.text.get(next..self.word_end(next)).unwrap_or_default();
+        self.byte(end) == quote
+            && next > end + 1
+            && (matches!(
+                self.byte(next),
+                b'"' | b'\'' | b'[' | b'{' | b'0'..=b'9' | b'-'
+            ) || super::words::literal(word).is_some())
     }
 
     /// Does a key with its colon start here? Also if the text ends inside it.

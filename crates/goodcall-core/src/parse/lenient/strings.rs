@@ -107,6 +107,17 @@ impl Parser<'_> {
         }
     }
 
+    /// The text of a string that lacks its opening quote.
+    pub(super) fn decode_bare(&mut self, start: usize, text: usize) -> Piece {
+        let escapes = self.bytes[start..text].contains(&b'\\');
+        let end = End {
+            text,
+            escapes,
+            ..End::default()
+        };
+        self.decode(start, &end, false)
+    }
+
     fn note_controls(&mut self, start: usize, end: usize) {
         let is_control = |b: &u8| *b < 0x20;
         let inside = &self.bytes[start..end];
