@@ -546,7 +546,7 @@ pub(crate) const DEFECTS: [(&str, Damage); 52] = [
     ("extra final bracket", Whole(|t| format!("{t}}}"))),
     (
         "odd spaces",
-        Whole(|t| format!("\u{feff}{}", t.replacen(": ", ":\u{a0}", 1))),
+        Whole(|t| format!("\u{feff}{}", t.replacen("\": ", "\":\u{a0}", 1))),
     ),
     ("code fence", Whole(|t| format!("```json\n{t}\n```"))),
     (

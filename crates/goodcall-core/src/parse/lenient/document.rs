@@ -272,6 +272,11 @@ impl Parser<'_> {
         let end = found.unwrap_or(self.bytes.len());
         if found.is_some() || !self.roots.is_empty() {
             let kept = start + self.text[start..end].trim_end().len();
+            let skipped = &self.text[start..kept];
+            if !self.roots.is_empty() && (skipped.contains("\":") || skipped.contains("\" :")) {
+                // Members that belong to nothing: rather no value than half of one.
+                self.lost.get_or_insert(start);
+            }
             self.note(rules::PROSE, start..kept, "");
             self.at = end;
         }
@@ -295,7 +300,7 @@ impl Parser<'_> {
                 _ => return State::Done,
             }
         }
-        if self.byte(next) == b',' && self.reopens(next, end) {
+        if self.comma_width(next) > 0 && self.reopens(next, end) {
             return State::After;
         }
         State::Done
@@ -303,7 +308,7 @@ impl Parser<'_> {
 
     /// `{"a": 1}, "b": 2}`: the bracket came too early.
     fn reopens(&mut self, comma: usize, end: usize) -> bool {
-        let follows = self.skip_space(comma + 1);
+        let follows = self.skip_space(comma + self.comma_width(comma));
         let root = self.current;
         let kind = self.out.slot(root).map(|slot| slot.kind);
         if kind != Some(Kind::Object) || self.byte(end - 1) != b'}' || !self.key_follows(follows) {

@@ -69,6 +69,9 @@ fn read_level<'a>(
         let wanted = Wanted::Changes(limits.max_changes);
         return Err(ParseError::new(ParseClass::TooLarge, wanted, 0));
     }
+    if let Some(at) = parser.lost {
+        return Err(ParseError::new(ParseClass::Syntax, Wanted::End, at));
+    }
     if parser.roots.is_empty() {
         return Ok(None);
     }

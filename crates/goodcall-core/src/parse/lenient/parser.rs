@@ -74,6 +74,8 @@ pub(super) struct Parser<'a> {
     pub(super) last_string: Option<Id>,
     /// Bytes that may still be read a second time before every doubt is settled at once.
     pub(super) fuel: usize,
+    /// Where members were found that belong to nothing.
+    pub(super) lost: Option<usize>,
     /// The last opening bracket of the text.
     pub(super) last_open: usize,
     /// The value being read, at the root.
@@ -98,6 +100,7 @@ impl<'a> Parser<'a> {
             repeated_keys: false,
             last_string: None,
             fuel: 2 * text.len() + 1024,
+            lost: None,
             last_open: text.rfind(['{', '[']).map_or(0, |at| at + 1),
             current: 0,
             braceless: false,

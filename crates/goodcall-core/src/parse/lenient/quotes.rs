@@ -392,6 +392,9 @@ impl Parser<'_> {
                 b' ' | b'\t' | b'\r' => {}
                 b'\n' => line = Some(at),
                 b',' => return Some(at),
+                0x8C if at >= start + 2 && self.text.is_char_boundary(at - 2) => {
+                    return (self.comma_width(at - 2) == 3).then_some(at - 2).or(line);
+                }
                 _ => break,
             }
         }
@@ -407,10 +410,11 @@ impl Parser<'_> {
     /// Is the key after the comma here one of the schema's? `None`: there is no telling.
     fn known_key_after(&self, after: usize) -> Option<bool> {
         let comma = self.skip_space(after);
-        if self.keys.is_empty() || self.byte(comma) != b',' {
+        let width = self.comma_width(comma);
+        if self.keys.is_empty() || width == 0 {
             return None;
         }
-        let start = self.skip_space(comma + 1);
+        let start = self.skip_space(comma + width);
         let end = self.key_end(start)?;
         let key = self.text.get(start..end)?.trim_matches(['"', '\'', '`']);
         Some(self.is_known(key))
@@ -567,7 +571,7 @@ impl Parser<'_> {
         match byte {
             b':' if role == Role::Member => Fit::Colon,
             b':' => Fit::Yes,
-            b',' => self.fit_comma(next, role),
+            b',' | b';' => self.fit_comma(next, role),
             b'}' | b']' | b')' => self.fit_closers(next),
             b'/' if matches!(self.byte(next + 1), b'/' | b'*') => Fit::Yes,
             b'#' if spaced => Fit::Maybe,
@@ -582,8 +586,7 @@ impl Parser<'_> {
                 _ => Fit::Yes,
             },
             b'{' | b'[' if role == Role::Element && spaced => Fit::Maybe,
-            b';' => Fit::Maybe,
-            0xEF => self.fit_wide(next),
+            0xEF => self.fit_wide(next, role),
             _ if role == Role::Root => Fit::Maybe,
             _ if role == Role::Member && self.bytes[after..next].contains(&b'\n') => {
                 if self.key_follows(next) {
@@ -596,15 +599,17 @@ impl Parser<'_> {
         }
     }
 
-    fn fit_wide(&self, at: usize) -> Fit {
+    fn fit_wide(&self, at: usize, role: Role) -> Fit {
         match self.text.get(at..).and_then(|rest| rest.chars().next()) {
-            Some('，' | '｝' | '］' | '）') => Fit::Yes,
+            Some('，') => self.fit_comma(at, role),
+            Some('：') if role == Role::Member => Fit::Colon,
+            Some('｝' | '］' | '）' | '：') => Fit::Yes,
             _ => Fit::No,
         }
     }
 
     fn fit_comma(&self, comma: usize, role: Role) -> Fit {
-        let next = self.skip_space(comma + 1);
+        let next = self.skip_space(comma + self.comma_width(comma).max(1));
         let Some(byte) = self.bytes.get(next).copied() else {
             return Fit::Yes;
         };
@@ -682,6 +687,15 @@ impl Parser<'_> {
         let next = self.skip_space(end + 1);
         if end == start + 1 || end > start + MOST_KEY {
             return false;
+        }
+        let sign = self.skip_space(end);
+        if self
+            .text
+            .get(end..)
+            .is_some_and(|rest| rest.starts_with('：'))
+            || self.byte(sign) == b'='
+        {
+            return true;
         }
         if self.byte(end) == b':' {
             return matches!(self.byte(end + 1), b' ' | b'"' | b'[' | b'{' | b'0'..=b'9');

@@ -39,7 +39,10 @@ impl Parser<'_> {
         let start = (open + quote.width()).min(self.bytes.len());
         let end = self.string_end(start, quote, role);
         self.note_quotes(open, quote, start, &end);
-        let piece = self.decode(start, &end, raw);
+        let piece = match quote {
+            Quote::Escaped(_) if end.escapes => self.decode_twice(start, end.text),
+            _ => self.decode(start, &end, raw),
+        };
         self.at = end.after;
         (piece, end)
     }
@@ -100,6 +103,18 @@ impl Parser<'_> {
                 self.note(rule, start + range.start..start + range.end, &after);
             }
         }
+        Piece {
+            text: Text::Buffer,
+            head: head as u32,
+            size: (self.out.buffer.len() - head) as u32,
+        }
+    }
+
+    /// The text of a string whose quotes are escaped: so are its escapes.
+    fn decode_twice(&mut self, start: usize, end: usize) -> Piece {
+        let once = super::encoded::unescape(&self.text[start..end]).text;
+        let head = self.out.buffer.len();
+        super::escapes::decode(&once, false, &mut self.out.buffer);
         Piece {
             text: Text::Buffer,
             head: head as u32,

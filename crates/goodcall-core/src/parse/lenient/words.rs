@@ -262,6 +262,7 @@ impl Parser<'_> {
                         break;
                     }
                 }
+                b';' if depth == 0 && self.key_follows(self.skip_space(at + 1)) => break,
                 b';' if self.line_end(at) <= at + 2 => break,
                 b'/' if at > start
                     && self.byte(at - 1) == b' '
@@ -274,7 +275,10 @@ impl Parser<'_> {
                 }
                 b'"' | b'\'' if at > start => {
                     let next = self.skip_space(at + 1);
-                    if matches!(self.bytes.get(next), None | Some(b',' | b'}' | b']')) {
+                    if matches!(self.bytes.get(next), None | Some(b',' | b'}' | b']'))
+                        || self.comma_width(next) > 0
+                        || next > at + 1 && self.key_follows(next)
+                    {
                         self.at = at + 1;
                         return (at, byte == b'"');
                     }
@@ -315,6 +319,19 @@ impl Parser<'_> {
             return Ok(State::Key);
         }
         self.at = at;
+        if let Some(space) = self.text[start..end].find(' ')
+            && matches!(
+                self.byte(self.skip_space(at)),
+                b',' | b'}' | b'"' | b'{' | b'[' | b'\n'
+            )
+        {
+            let end = start + space;
+            let quoted = format!("\"{}\"", &self.text[start..end]);
+            self.note(rules::UNQUOTED_KEY, start..end, &quoted);
+            self.at = end;
+            self.add_key(source(start, end), start, end);
+            return self.colon();
+        }
         if matches!(self.peek(), Some(b'"' | b'\'')) {
             self.at += 1;
             self.note(rules::MISSING_QUOTE, start..start, "\"");
