@@ -34,7 +34,9 @@ mod validate;
 pub use call::Stop;
 pub use limits::Limits;
 pub use mend::{Example, Rule, rules::catalogue};
-pub use parse::{Cut, CutKind, ParseClass, ParseError, ReadOptions, Reading, Wanted, read};
+pub use parse::{
+    Cut, CutKind, Event, ParseClass, ParseError, ReadOptions, Reading, Stream, Wanted, read,
+};
 pub use pipeline::{Gate, check};
 pub use policy::{Policy, UnknownPolicy};
 pub use report::{

@@ -26,6 +26,8 @@ use super::error::{ParseClass, ParseError, Wanted};
 use crate::limits::{ENCODINGS, Limits};
 use crate::report::{Change, Edit, clip};
 use crate::tree::{Kind, Pointer, Tree};
+pub(super) use escapes::decode_escape;
+pub(super) use numbers::strict_end as number_end;
 use parser::Parser;
 use rules::Sureness;
 

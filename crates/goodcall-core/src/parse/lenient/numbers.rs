@@ -130,7 +130,7 @@ impl Parser<'_> {
 
 /// The end of the JSON number that starts here.
 #[inline]
-pub(super) fn strict_end(bytes: &[u8], start: usize) -> Option<usize> {
+pub(in crate::parse) fn strict_end(bytes: &[u8], start: usize) -> Option<usize> {
     let digits = |mut at: usize| {
         while bytes.get(at).is_some_and(u8::is_ascii_digit) {
             at += 1;

@@ -288,9 +288,15 @@ impl<'a> Parser<'a> {
             && let Some(comma) = frame.comma
             && frame.opener != Opener::Paren
         {
-            self.note(rules::TRAILING_COMMA, comma..comma + 1, "");
+            self.note_trailing(comma);
         }
         self.close(byte, width)
+    }
+
+    fn note_trailing(&mut self, comma: usize) {
+        let rest = self.text.get(comma..).unwrap_or_default();
+        let width = rest.chars().next().map_or(0, char::len_utf8);
+        self.note(rules::TRAILING_COMMA, comma..comma + width, "");
     }
 
     /// A comma where a value should be.
@@ -338,7 +344,7 @@ impl<'a> Parser<'a> {
         match byte {
             b'}' | b']' | b')' => {
                 if let Some(comma) = self.frames.last().and_then(|frame| frame.comma) {
-                    self.note(rules::TRAILING_COMMA, comma..comma + 1, "");
+                    self.note_trailing(comma);
                 }
                 Ok(self.close(byte, width))
             }
@@ -460,7 +466,7 @@ impl<'a> Parser<'a> {
                 }
                 Ok(self.close(byte, width))
             }
-            b':' | b'=' if self.last_string.is_some() => self.late_colon(),
+            b':' | b'=' if self.last_string.is_some() => self.late_colon(width),
             b'+' if self.last_string.is_some() => self.join_string(),
             _ if self.at_fence_end(newline) => Ok(self.end(CutKind::Brackets)),
             _ => self.no_comma(newline),
@@ -521,12 +527,12 @@ impl<'a> Parser<'a> {
     }
 
     /// A string in an array, or at the root, is followed by a colon: it is a key.
-    fn late_colon(&mut self) -> Step {
+    fn late_colon(&mut self, width: usize) -> Step {
         let around = self.frames.len().checked_sub(2);
         let in_object = self.out.in_object() == Some(true);
         if in_object {
-            self.note(rules::EXTRA_COLON, self.at..self.at + 1, ",");
-            self.at += 1;
+            self.note(rules::EXTRA_COLON, self.at..self.at + width, ",");
+            self.at += width;
             return Ok(State::Key);
         }
         let lacks = around.is_some_and(|i| {

@@ -68,7 +68,7 @@ pub(super) struct End {
     /// Has backslashes, or control characters.
     pub(super) escapes: bool,
     pub(super) controls: bool,
-    /// First and last unescaped quote inside.
+    /// From the first unescaped quote inside to the end of the last.
     pub(super) inner: Option<(usize, usize)>,
     /// Did the schema's keys settle where it ends?
     pub(super) settled: bool,
@@ -286,7 +286,7 @@ impl Parser<'_> {
             s.maybe = Some(at);
         }
         let first = s.end.inner.map_or(at, |(first, _)| first);
-        s.end.inner = Some((first, at));
+        s.end.inner = Some((first, after));
         s.count += 1;
         // An apostrophe belongs to no pair.
         let letters = |at: usize| self.byte(at).is_ascii_alphanumeric();
@@ -353,7 +353,7 @@ impl Parser<'_> {
             end -= 1;
             closed = true;
         }
-        let inner = s.end.inner.filter(|(_, last)| *last < end);
+        let inner = s.end.inner.filter(|(_, last)| *last <= end);
         End {
             text: end,
             after: text,
@@ -432,7 +432,7 @@ impl Parser<'_> {
                 .end
                 .inner
                 .filter(|(first, _)| *first < at)
-                .map(|(first, _)| (first, at - 1));
+                .map(|(first, _)| (first, at));
             let after = at + self.quote_width(at, s.quote).max(1);
             return End {
                 text: at,
@@ -448,13 +448,6 @@ impl Parser<'_> {
                 &Search { at: line, ..s },
                 self.comma_before(line, s.start).unwrap_or(line),
             );
-        }
-        if s.role == Role::Key
-            && self.bytes.trim_ascii_end().ends_with(b"}")
-            && let Some(colon) = find(&self.bytes[s.start..], b":")
-        {
-            let end = self.ends_open(&Search { at: length, ..s }, s.start + colon);
-            return End { cut: true, ..end };
         }
         if s.end.inner.is_none() && matches!(s.quote, Quote::Plain(b'\'' | b'`')) {
             // Opened by one kind of quote, closed by the other.
@@ -484,7 +477,7 @@ impl Parser<'_> {
         };
         End {
             text,
-            after: text,
+            after: length,
             cut: true,
             ..s.end
         }

@@ -59,14 +59,14 @@ impl Parser<'_> {
             self.note(rule, open..start, "\"");
         }
         if let Some((first, last)) = end.inner {
-            let text = self.text.get(first..=last).unwrap_or_default();
+            let text = self.text.get(first..last).unwrap_or_default();
             let after = text.replace('"', "\\\"");
             let rule = if end.settled {
                 rules::INNER_QUOTE_KNOWN
             } else {
                 rules::INNER_QUOTE
             };
-            self.note(rule, first..last + 1, &after);
+            self.note(rule, first..last, &after);
         }
         if !end.closed && !end.cut {
             let rule = if end.settled {
