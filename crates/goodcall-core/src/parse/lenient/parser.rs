@@ -131,10 +131,25 @@ impl<'a> Parser<'a> {
     }
 
     pub(super) fn note(&mut self, rule: Sureness, span: std::ops::Range<usize>, after: &str) {
+        if self.notes.extend(rule, &span) {
+            return;
+        }
         let before = self.text.get(span.clone()).unwrap_or_default();
         let place = self.place();
         let root = self.roots.len();
         self.notes.add(rule, root, place, span, before, after);
+    }
+
+    /// Notes that these bytes were read as if they had quotes.
+    pub(super) fn note_quoted(&mut self, rule: Sureness, start: usize, end: usize) {
+        if self.notes.extend(rule, &(start..end)) {
+            return;
+        }
+        let after = super::notes::quoted(&self.text[start..end]);
+        let (place, root) = (self.place(), self.roots.len());
+        let before = &self.text[start..end];
+        self.notes
+            .add(rule, root, place, start..end, before, &after);
     }
 
     /// The place that is being read.

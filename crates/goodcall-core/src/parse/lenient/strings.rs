@@ -60,7 +60,7 @@ impl Parser<'_> {
         }
         if let Some((first, last)) = end.inner {
             let text = self.text.get(first..last).unwrap_or_default();
-            let after = text.replace('"', "\\\"");
+            let after = super::notes::escaped(text);
             let rule = if end.settled {
                 rules::INNER_QUOTE_KNOWN
             } else {

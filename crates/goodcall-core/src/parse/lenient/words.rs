@@ -219,8 +219,7 @@ impl Parser<'_> {
             text if is_arithmetic(text) => rules::ARITHMETIC,
             _ => rules::UNQUOTED_STRING,
         };
-        let quoted = format!("\"{text}\"");
-        self.note(rule, start..end, &quoted);
+        self.note_quoted(rule, start, end);
         self.out.string(source(start, end), start, end);
         if self.at == self.bytes.len() && self.is_bracketed() {
             self.cut_inside();
@@ -230,8 +229,7 @@ impl Parser<'_> {
     }
 
     fn bare_string(&mut self, start: usize, end: usize) {
-        let quoted = format!("\"{}\"", &self.text[start..end]);
-        self.note(rules::UNQUOTED_STRING, start..end, &quoted);
+        self.note_quoted(rules::UNQUOTED_STRING, start, end);
         self.out.string(source(start, end), start, end);
         self.at = end;
         self.last_string = None;
@@ -326,8 +324,7 @@ impl Parser<'_> {
             )
         {
             let end = start + space;
-            let quoted = format!("\"{}\"", &self.text[start..end]);
-            self.note(rules::UNQUOTED_KEY, start..end, &quoted);
+            self.note_quoted(rules::UNQUOTED_KEY, start, end);
             self.at = end;
             self.add_key(source(start, end), start, end);
             return self.colon();
@@ -336,8 +333,7 @@ impl Parser<'_> {
             self.at += 1;
             self.note(rules::MISSING_QUOTE, start..start, "\"");
         } else {
-            let quoted = format!("\"{}\"", &self.text[start..end]);
-            self.note(rules::UNQUOTED_KEY, start..end, &quoted);
+            self.note_quoted(rules::UNQUOTED_KEY, start, end);
         }
         self.add_key(source(start, end), start, self.at);
         self.colon()
