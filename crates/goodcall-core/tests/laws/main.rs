@@ -8,7 +8,7 @@ mod patch;
 use std::cell::Cell;
 
 use generate::{Choices, reversed};
-use goodcall_core::{Gate, Kind, Policy, Schema, Tree, Verdict};
+use goodcall_core::{Edit, Gate, Kind, Policy, ReadOptions, Schema, Tree, Verdict, read};
 use patch::Json;
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
@@ -20,7 +20,9 @@ const ARGUMENTS: usize = 8;
 /// Cases: `GOODCALL_CASES`, or what 100,000 checks take.
 fn schemas() -> u32 {
     let asked = std::env::var("GOODCALL_CASES").ok();
-    asked.and_then(|n| n.parse().ok()).unwrap_or(7_000)
+    asked
+        .and_then(|n| n.parse().ok())
+        .unwrap_or(if cfg!(debug_assertions) { 500 } else { 7_000 })
 }
 
 #[test]
@@ -102,9 +104,11 @@ impl Case<'_> {
                     "{}",
                     self.says("law 3: no change")
                 );
-                let mut value = Json::of(sent.root());
+                let mut value = self.as_read();
                 for change in &mended.changes {
-                    value.apply(change);
+                    if change.edit != Edit::Text {
+                        value.apply(change);
+                    }
                     let within = change.span.end <= self.raw.len();
                     prop_assert!(within, "{}", self.says("law 3: span"));
                     let allowed = self.policy.allows(change.rule, change.level);
@@ -147,6 +151,13 @@ impl Case<'_> {
             Verdict::Mended(_) => 1,
             Verdict::Bad(_) => 2,
         })
+    }
+
+    /// The value as it was read, before any of it was mended.
+    fn as_read(&self) -> Json {
+        let options = ReadOptions::new().policy(self.policy.clone());
+        let reading = read(self.raw, &options.unwrap_strings(true)).expect("readable");
+        Json::of(reading.tree.root())
     }
 
     /// Law 8: every number that comes out was sent, or stands in the schema, with these digits.
