@@ -1,3 +1,109 @@
-//! The `goodcall` command.
+//! The `goodcall` command: thin, all judgement is in the library.
+//!
+//! Exit codes: 0 good or mended, 1 bad, 2 wrong usage or an I/O error.
 
-fn main() {}
+mod check;
+mod input;
+mod lines;
+mod parse;
+mod report;
+mod rules;
+mod show;
+mod tools;
+
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+use goodcall_core::{Policy, Style};
+
+/// Tool calls of language models: checked, mended where one reading is possible, and explained.
+#[derive(Parser)]
+#[command(name = "goodcall", version, max_term_width = 100)]
+struct Cli {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// Check arguments against a tool's schema and show the verdict
+    Check(CheckArgs),
+    /// Read JSON, or what a model wrote instead of it
+    Parse(ParseArgs),
+    /// List the rules by which calls are read and mended
+    Rules(RulesArgs),
+}
+
+/// Check arguments against a tool's schema and show the verdict.
+///
+/// FILE holds the arguments as the model sent them. With --jsonl it holds one JSON object a line:
+/// {"id"?, "schema"? | "tool"?, "raw": "<text>", "policy"?, "stop"?}; one line of JSON comes out
+/// for each, in the same order.
+#[derive(clap::Args)]
+struct CheckArgs {
+    /// Tool definitions: OpenAI, Anthropic, Gemini, Bedrock, MCP tools/list, or {name, parameters}
+    #[arg(long, value_name = "FILE")]
+    tools: Option<String>,
+    /// The tool that was called; may be left out if the file defines only one
+    #[arg(long, value_name = "NAME")]
+    tool: Option<String>,
+    /// How the text for the model reads: model, instruction, numbered, plain, structured, record
+    #[arg(long, default_value = "model")]
+    style: Style,
+    /// What may be mended: strict (nothing), safe, eager
+    #[arg(long, default_value = "safe")]
+    policy: Policy,
+    /// How the model's message ended: unknown, finished, cut_off
+    #[arg(long, default_value = "unknown", value_parser = input::stop)]
+    stop: goodcall_core::Stop,
+    /// Read and write JSON lines
+    #[arg(long)]
+    jsonl: bool,
+    /// The input; - or nothing for standard input
+    file: Option<String>,
+}
+
+/// Read JSON, or what a model wrote instead of it, and show what was changed.
+///
+/// With --jsonl: {"input": "<text>", "policy"?} a line in, {"value", "changes", "complete"} or
+/// {"error"} a line out.
+#[derive(clap::Args)]
+struct ParseArgs {
+    /// What may be read leniently: strict (nothing), safe, eager
+    #[arg(long, default_value = "safe")]
+    policy: Policy,
+    /// Read and write JSON lines
+    #[arg(long)]
+    jsonl: bool,
+    /// The input; - or nothing for standard input
+    file: Option<String>,
+}
+
+/// List the rules by which calls are read and mended, or explain one.
+#[derive(clap::Args)]
+struct RulesArgs {
+    /// The rule to explain
+    name: Option<String>,
+    /// Print the whole catalogue as Markdown
+    #[arg(long, conflicts_with = "name")]
+    markdown: bool,
+}
+
+/// A failure that is nobody's verdict: wrong usage, or I/O.
+type Failure = String;
+
+fn main() -> ExitCode {
+    let outcome = match Cli::parse().command {
+        Command::Check(args) => check::run(&args),
+        Command::Parse(args) => parse::run(&args),
+        Command::Rules(args) => rules::run(&args),
+    };
+    match outcome {
+        Ok(true) => ExitCode::SUCCESS,
+        Ok(false) => ExitCode::from(1),
+        Err(message) => {
+            anstream::eprintln!("goodcall: {message}");
+            ExitCode::from(2)
+        }
+    }
+}

@@ -3,7 +3,7 @@
 //! A model's arguments go through [`check`] (or a [`Gate`], with options) against a compiled
 //! [`Schema`]. The [`Verdict`] is **Good** (valid as sent, untouched), **Mended** (exactly one
 //! valid reading, every change listed) or **Bad** (not to be run; the issues are data, and
-//! [`explain`] turns them into the text that the model reads).
+//! [`Explain`] turns them into the text that the model reads).
 //!
 //! This crate is pure: no I/O, no async, no clock, no environment.
 //!
@@ -21,6 +21,7 @@
 //! ```
 
 mod call;
+mod explain;
 mod limits;
 mod mend;
 mod parse;
@@ -32,6 +33,7 @@ mod tree;
 mod validate;
 
 pub use call::Stop;
+pub use explain::{Budget, Explain, Structured, Style, UnknownStyle, expected_text};
 pub use limits::Limits;
 pub use mend::{Example, Rule, rules::catalogue};
 pub use parse::{Cut, CutKind, ParseClass, ParseError, ReadOptions, Reading, Wanted, read};
@@ -40,5 +42,5 @@ pub use policy::{Policy, UnknownPolicy};
 pub use report::{
     Bad, Bound, Change, Code, Edit, Expected, Got, Issue, Level, Mended, Reason, Types, Verdict,
 };
-pub use schema::{Schema, SchemaCache, SchemaError, SchemaWarning};
+pub use schema::{Draft, Schema, SchemaCache, SchemaError, SchemaOptions, SchemaWarning};
 pub use tree::{DeError, Elements, Inexact, Kind, Members, Node, Pointer, Tree};

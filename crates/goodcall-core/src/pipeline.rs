@@ -131,23 +131,26 @@ impl<'s> Gate<'s> {
     }
 
     fn unreadable<'a>(&self, raw: &'a str, bad: Bad) -> Verdict<'a> {
-        if bad.reason == Reason::Empty {
-            return self.nothing(raw).unwrap_or(Verdict::Bad(bad));
+        match bad.reason {
+            Reason::Empty => self.empty(raw, bad),
+            _ => Verdict::Bad(bad),
         }
-        Verdict::Bad(bad)
     }
 
-    /// `{}` for no arguments, where that is allowed.
-    fn nothing<'a>(&self, raw: &'a str) -> Option<Verdict<'a>> {
+    /// `{}` for no arguments, where that is allowed; else a refusal that says what is needed.
+    fn empty<'a>(&self, raw: &'a str, mut bad: Bad) -> Verdict<'a> {
         let rule = empty_arguments::RULE;
-        if !self.policy.allows(rule.name, rule.level) {
-            return None;
+        if self.policy.allows(rule.name, rule.level)
+            && let Some((arguments, change)) = empty_arguments::propose(raw, self.schema)
+        {
+            let changes = vec![change];
+            return Verdict::Mended(Mended { arguments, changes });
         }
-        let (arguments, change) = empty_arguments::propose(raw, self.schema)?;
-        Some(Verdict::Mended(Mended {
-            arguments,
-            changes: vec![change],
-        }))
+        let nothing = Tree::empty_object(raw);
+        let (faults, more) = self.schema.faults(nothing.root(), self.limits.max_issues);
+        bad.issues.extend(issues(&faults, &nothing, self.schema));
+        bad.more = more;
+        Verdict::Bad(bad)
     }
 
     /// Mends a value that does not match, or names all that is wrong with it.
@@ -156,7 +159,7 @@ impl<'s> Gate<'s> {
             let span = reading.tree.root().span();
             let issue = Issue::new(Pointer::root(), Code::Empty, span);
             let bad = Bad::single(Reason::Empty, issue);
-            return self.nothing(raw).unwrap_or(Verdict::Bad(bad));
+            return self.empty(raw, bad);
         }
         let task = Task {
             schema: self.schema,

@@ -7,7 +7,8 @@ mod support;
 use std::collections::BTreeMap;
 
 use goodcall_core::{
-    Change, CutKind, Edit, Gate, Issue, Policy, ReadOptions, Schema, Stop, Verdict, read,
+    Change, CutKind, Edit, Explain, Gate, Issue, Policy, ReadOptions, Schema, Stop, Style, Verdict,
+    read,
 };
 use support::{Case, run_folder};
 
@@ -29,6 +30,11 @@ fn gate() {
 #[test]
 fn mend() {
     run_folder("mend", &INPUTS, check);
+}
+
+#[test]
+fn explain() {
+    run_folder("explain", &INPUTS, check);
 }
 
 #[test]
@@ -67,6 +73,10 @@ fn check(case: &Case) -> BTreeMap<String, String> {
     if let Verdict::Bad(bad) = &verdict {
         name = format!("{name} {}", bad.reason);
         out.insert("issues".to_owned(), lines(&bad.issues, issue));
+        for style in Style::ALL {
+            let text = Explain::new(style).tool(&tool).text(bad);
+            out.insert(style.name().to_owned(), text);
+        }
     }
     out.insert("verdict".to_owned(), name);
     if let Some(arguments) = verdict.arguments() {
@@ -134,9 +144,10 @@ fn change(change: &Change) -> String {
 
 /// `code place @span: got`.
 fn issue(issue: &Issue) -> String {
-    let got = issue.got.as_ref().map_or("nothing".to_owned(), |got| {
-        format!("{} {}", got.kind, got.short)
-    });
+    let got = issue
+        .got
+        .as_ref()
+        .map_or("nothing".to_owned(), |got| got.to_string());
     let (code, place, span) = (
         issue.code.name(),
         place(issue.pointer.as_str()),

@@ -1,1 +1,65 @@
-//! Tools, and a verdict on every call.
+//! The tool-call reliability layer for LLM agents: *wide in, strict out*.
+//!
+//! A model calls tools with arguments that are cut off, broken, mistyped, misnamed. This crate
+//! stands between the model and the tool: put your tools into a [`Toolbox`], hand it what the
+//! model sent, and a tool only ever runs with arguments that match its schema. Everything else
+//! comes back as a [`ToolResult`] whose text tells the model exactly what to rewrite.
+//!
+//! ```
+//! use goodcall::{Tool, ToolResult, Toolbox, async_trait};
+//! use serde_json::{Value, json};
+//!
+//! struct Weather;
+//!
+//! #[async_trait]
+//! impl Tool for Weather {
+//!     fn name(&self) -> &str { "weather" }
+//!     fn description(&self) -> &str { "The weather of a city" }
+//!     fn parameters_schema(&self) -> Option<Value> {
+//!         Some(json!({
+//!             "type": "object",
+//!             "properties": {"city": {"type": "string"}, "days": {"type": "integer", "maximum": 7}},
+//!             "required": ["city"],
+//!         }))
+//!     }
+//!     async fn execute(&self, params: &Value) -> ToolResult {
+//!         ToolResult::success(json!({"city": params["city"], "sky": "clear"}))
+//!     }
+//! }
+//!
+//! # #[tokio::main(flavor = "current_thread")]
+//! # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! let mut toolbox = Toolbox::new();
+//! toolbox.register(Weather)?;
+//!
+//! let wrong = toolbox.invoke("weather", r#"{"days": 30}"#).await;
+//! assert_eq!(
+//!     wrong.text(),
+//!     "The tool `weather` was not run. Call it again with these edits:\n\
+//!      add city: a string\n\
+//!      change days: 30 is too large, use an integer of at most 7"
+//! );
+//! let right = toolbox.invoke("weather", r#"{"city": "Oslo", "days": 3}"#).await;
+//! assert_eq!(right.text(), r#"{"city":"Oslo","sky":"clear"}"#);
+//! # Ok(())
+//! # }
+//! ```
+
+mod class;
+mod request;
+mod result;
+mod tool;
+mod toolbox;
+
+pub use async_trait::async_trait;
+pub use goodcall_core as core;
+pub use goodcall_core::{
+    Bad, Change, Explain, Issue, Limits, Pointer, Policy, Reason, Schema, SchemaError,
+    SchemaWarning, Style, Verdict,
+};
+
+pub use class::ErrorClass;
+pub use request::ToolCallRequest;
+pub use result::ToolResult;
+pub use tool::{Invalid, Parameters, Tool, default_validate_parameters, validate};
+pub use toolbox::{Definition, RegisterError, Toolbox};

@@ -176,6 +176,7 @@ impl<'a> Tree<'a> {
 
     /// The text of a scalar slot. Offsets are made by the parser or by an edit, always on
     /// character boundaries; a foreign one reads as empty instead of panicking.
+    #[inline]
     pub(crate) fn text_of(&self, slot: &Slot) -> &str {
         let range = Range {
             start: slot.head as usize,
@@ -185,6 +186,20 @@ impl<'a> Tree<'a> {
             Text::Source => self.source.get(range).unwrap_or_default(),
             Text::Buffer => self.buffer.get(range).unwrap_or_default(),
         }
+    }
+
+    /// Is this the text of a scalar slot? Told from the length alone most of the time.
+    #[inline]
+    pub(crate) fn is_text(&self, slot: &Slot, text: &str) -> bool {
+        if slot.size as usize != text.len() {
+            return false;
+        }
+        let all = match slot.text {
+            Text::Source => self.source.as_bytes(),
+            Text::Buffer => self.buffer.as_bytes(),
+        };
+        let head = slot.head as usize;
+        all.get(head..head + text.len()) == Some(text.as_bytes())
     }
 }
 

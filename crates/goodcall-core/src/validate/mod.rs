@@ -5,6 +5,7 @@
 
 mod issues;
 mod lean;
+mod nearest;
 mod union;
 
 use jsonschema::error::{TypeKind, ValidationErrorKind as Kind};
@@ -12,8 +13,9 @@ use jsonschema::{JsonType, ValidationError};
 use serde_json::Value;
 use std::sync::Arc;
 
-pub(crate) use issues::{bare, issues};
+pub(crate) use issues::issues;
 pub(crate) use lean::{Lean, equals};
+pub(crate) use nearest::{bare, nearest_name};
 
 use crate::report::Types;
 use crate::tree::Pointer;

@@ -1,0 +1,152 @@
+//! `goodcall check`.
+
+use std::borrow::Cow;
+
+use goodcall_core::{Gate, Policy, Schema, SchemaCache, Stop, Verdict};
+use serde::Deserialize;
+use serde_json::value::RawValue;
+
+use crate::report::{CheckLine, write};
+use crate::tools::Tools;
+use crate::{CheckArgs, Failure, input, lines, show};
+
+pub(crate) fn run(args: &CheckArgs) -> Result<bool, Failure> {
+    let tools = match &args.tools {
+        Some(path) => Tools::read(path)?,
+        None => Tools::default(),
+    };
+    if args.jsonl {
+        let machine = Machine {
+            args,
+            tools,
+            cache: SchemaCache::default(),
+        };
+        return lines::pump(args.file.as_deref(), |line, out| machine.answer(line, out));
+    }
+    if args.tools.is_none() {
+        return Err("say with --tools FILE which tools there are".to_owned());
+    }
+    let names = || tools.names().collect::<Vec<_>>().join(", ");
+    let name = match (&args.tool, tools.only()) {
+        (Some(name), _) => name.as_str(),
+        (None, Some(only)) => only,
+        (None, None) => {
+            return Err(format!(
+                "say with --tool which tool was called: {}",
+                names()
+            ));
+        }
+    };
+    let bytes = input::read_all(args.file.as_deref())?;
+    let verdict = match tools.get(name) {
+        None => Verdict::Bad(tools.unknown(name)),
+        Some(Err(error)) => return Err(error.to_string()),
+        Some(Ok(schema)) => {
+            for warning in schema.warnings() {
+                anstream::eprintln!("goodcall: schema of `{name}`: {warning}");
+            }
+            gate(schema, args.policy.clone(), args.stop)
+                .tool(name)
+                .check_bytes(&bytes)
+        }
+    };
+    let file = input::name(args.file.as_deref());
+    show::verdict(
+        name,
+        file,
+        &String::from_utf8_lossy(&bytes),
+        &verdict,
+        args.style,
+    );
+    Ok(!matches!(verdict, Verdict::Bad(_)))
+}
+
+fn gate(schema: &Schema, policy: Policy, stop: Stop) -> Gate<'_> {
+    Gate::new(schema).policy(policy).stop(stop)
+}
+
+/// One input line.
+#[derive(Deserialize)]
+struct Line<'l> {
+    #[serde(borrow)]
+    id: Option<&'l RawValue>,
+    #[serde(borrow)]
+    schema: Option<&'l RawValue>,
+    #[serde(borrow)]
+    tool: Option<Cow<'l, str>>,
+    #[serde(borrow)]
+    raw: &'l RawValue,
+    #[serde(borrow)]
+    policy: Option<Cow<'l, str>>,
+    #[serde(borrow)]
+    stop: Option<Cow<'l, str>>,
+}
+
+/// The machine protocol.
+struct Machine<'a> {
+    args: &'a CheckArgs,
+    tools: Tools,
+    cache: SchemaCache,
+}
+
+impl Machine<'_> {
+    fn answer(&self, line: Result<&str, String>, out: &mut String) {
+        let unusable = |error: String| CheckLine::unusable(None, "bad_line", error);
+        let text = match line {
+            Ok(text) => text,
+            Err(error) => return write(&unusable(error), out),
+        };
+        match serde_json::from_str::<Line<'_>>(text) {
+            Err(error) => write(&unusable(format!("not a request: {error}")), out),
+            Ok(line) => self.judge(&line, out),
+        }
+    }
+
+    fn judge(&self, line: &Line<'_>, out: &mut String) {
+        let unusable = |reason, error| CheckLine::unusable(line.id, reason, error);
+        let policy = match line.policy.as_deref().map(str::parse) {
+            None => self.args.policy.clone(),
+            Some(Ok(policy)) => policy,
+            Some(Err(error)) => return write(&unusable("bad_line", error.to_string()), out),
+        };
+        let stop = match line.stop.as_deref().map(input::stop) {
+            None => self.args.stop,
+            Some(Ok(stop)) => stop,
+            Some(Err(error)) => return write(&unusable("bad_line", error), out),
+        };
+        // Arguments come as text; an object in its place is taken as its own text.
+        let raw = match serde_json::from_str::<Cow<'_, str>>(line.raw.get()) {
+            Ok(text) => text,
+            Err(_) => Cow::Borrowed(line.raw.get()),
+        };
+        let named = line.tool.as_deref().or(self.args.tool.as_deref());
+        let tool = named.or_else(|| self.tools.only());
+        let schema = match (line.schema, tool) {
+            (Some(schema), _) => self.cache.get_text(schema.get()),
+            (None, None) => {
+                let error = "neither schema nor tool is given".to_owned();
+                return write(&unusable("bad_line", error), out);
+            }
+            (None, Some(name)) => match self.tools.get(name) {
+                Some(schema) => schema.clone(),
+                None => {
+                    let verdict = Verdict::Bad(self.tools.unknown(name));
+                    let line = CheckLine::new(line.id, tool, &verdict, self.args.style);
+                    return write(&line, out);
+                }
+            },
+        };
+        match schema {
+            Err(error) => write(&unusable("bad_schema", error.to_string()), out),
+            Ok(schema) => {
+                let gate = gate(&schema, policy, stop);
+                let gate = tool.map_or(gate.clone(), |name| gate.tool(name));
+                let verdict = gate.check(&raw);
+                write(
+                    &CheckLine::new(line.id, tool, &verdict, self.args.style),
+                    out,
+                );
+            }
+        }
+    }
+}

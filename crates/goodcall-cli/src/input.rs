@@ -1,0 +1,49 @@
+//! Where input comes from.
+
+use std::fs::File;
+use std::io::{BufReader, Read, stdin};
+
+use goodcall_core::{Limits, Stop};
+
+use crate::Failure;
+
+/// The whole input as text.
+pub(crate) fn read_all(file: Option<&str>) -> Result<Vec<u8>, Failure> {
+    let mut bytes = Vec::new();
+    // One byte more than the limit is enough to see that it is passed.
+    let most = Limits::default().max_bytes as u64 + 1;
+    open(file)?
+        .take(most)
+        .read_to_end(&mut bytes)
+        .map_err(|error| format!("{}: {error}", name(file)))?;
+    Ok(bytes)
+}
+
+/// The input, for reading line by line.
+pub(crate) fn open(file: Option<&str>) -> Result<BufReader<Box<dyn Read>>, Failure> {
+    let input: Box<dyn Read> = match file {
+        None | Some("-") => Box::new(stdin()),
+        Some(path) => Box::new(File::open(path).map_err(|error| format!("{path}: {error}"))?),
+    };
+    Ok(BufReader::with_capacity(1 << 16, input))
+}
+
+/// What the input is called in messages.
+pub(crate) fn name(file: Option<&str>) -> &str {
+    match file {
+        None | Some("-") => "standard input",
+        Some(path) => path,
+    }
+}
+
+/// Reads a stop reason.
+pub(crate) fn stop(name: &str) -> Result<Stop, String> {
+    match name {
+        "unknown" => Ok(Stop::Unknown),
+        "finished" => Ok(Stop::Finished),
+        "cut_off" => Ok(Stop::CutOff),
+        other => Err(format!(
+            "`{other}` is no stop reason: use unknown, finished or cut_off"
+        )),
+    }
+}

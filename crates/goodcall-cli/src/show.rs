@@ -1,0 +1,164 @@
+//! Verdicts for people: the raw text with a caret at each issue and change.
+
+use std::ops::Range;
+
+use annotate_snippets::{AnnotationKind, Level, Renderer, Snippet};
+use anstream::println;
+use goodcall_core::{Bad, Change, Code, Explain, Issue, Reading, Style, Verdict, expected_text};
+
+/// Marks shown in one text; the rest are counted.
+const MOST_MARKS: usize = 10;
+
+/// A place in the raw text, and what is said of it.
+struct Mark {
+    span: Range<usize>,
+    label: String,
+}
+
+/// Shows a verdict.
+pub(crate) fn verdict(tool: &str, file: &str, raw: &str, verdict: &Verdict<'_>, style: Style) {
+    match verdict {
+        Verdict::Good(_) => println!("{tool}: good"),
+        Verdict::Mended(mended) => {
+            let title = format!("{tool}: mended");
+            snippet(
+                Level::INFO,
+                &title,
+                file,
+                raw,
+                change_marks(raw, &mended.changes),
+            );
+            println!("\narguments:\n{}", indent(&mended.arguments.to_json()));
+        }
+        Verdict::Bad(bad) => {
+            let title = format!("{tool}: bad ({})", bad.reason);
+            snippet(Level::ERROR, &title, file, raw, issue_marks(raw, bad));
+            let text = Explain::new(style).tool(tool).text(bad);
+            println!("\nthe model reads:\n{}", indent(&text));
+        }
+    }
+}
+
+/// Shows what was read.
+pub(crate) fn reading(file: &str, raw: &str, reading: &Reading<'_>) {
+    if !reading.changes.is_empty() {
+        let marks = change_marks(raw, &reading.changes);
+        snippet(Level::INFO, "read with changes", file, raw, marks);
+    }
+    if let Some(cut) = &reading.cut {
+        let place = cut.pointer.dotted();
+        println!("cut off at byte {}, in {place}; what was there:", cut.at);
+    }
+    println!("{}", reading.tree);
+}
+
+/// Shows why nothing was read.
+pub(crate) fn unreadable(file: &str, raw: &str, bad: &Bad) {
+    let title = format!("not readable ({})", bad.reason);
+    snippet(Level::ERROR, &title, file, raw, issue_marks(raw, bad));
+}
+
+fn issue_marks(raw: &str, bad: &Bad) -> Vec<Mark> {
+    // Arguments that are not there have no place to point at.
+    let placed = bad
+        .issues
+        .iter()
+        .filter(|issue| issue.code != Code::UnknownTool);
+    placed
+        .map(|issue| Mark {
+            span: fit(raw, &issue.span, issue.code == Code::Missing),
+            label: issue_label(issue),
+        })
+        .collect()
+}
+
+fn issue_label(issue: &Issue) -> String {
+    let place = issue.pointer.dotted();
+    let expected = expected_text(&issue.expected);
+    let got = issue.got.as_ref();
+    match (issue.code, got) {
+        (Code::Missing, _) => format!("{place}: missing, expected {expected}"),
+        (Code::UnknownKey, _) => format!("{place}: no such parameter"),
+        (Code::Empty, _) => "no arguments".to_owned(),
+        (Code::DuplicateKey, _) => format!("{place}: given twice, as {expected}"),
+        (_, Some(got)) => format!("{place}: expected {expected}, got {got}"),
+        (_, None) => format!("{place}: expected {expected}"),
+    }
+}
+
+fn change_marks(raw: &str, changes: &[Change]) -> Vec<Mark> {
+    changes
+        .iter()
+        .map(|change| Mark {
+            span: fit(raw, &change.span, false),
+            label: change.sentence(),
+        })
+        .collect()
+}
+
+/// A span inside the text, on character borders; only its first character if it is `short`.
+fn fit(raw: &str, span: &Range<usize>, short: bool) -> Range<usize> {
+    let border = |mut at: usize| {
+        at = at.min(raw.len());
+        while !raw.is_char_boundary(at) {
+            at -= 1;
+        }
+        at
+    };
+    let start = border(span.start);
+    let first = raw[start..].chars().next().map_or(0, char::len_utf8);
+    let end = if short {
+        start + first
+    } else {
+        border(span.end)
+    };
+    start..end.max(start)
+}
+
+fn snippet(level: Level<'_>, title: &str, file: &str, raw: &str, mut marks: Vec<Mark>) {
+    let all = marks.len();
+    marks.truncate(MOST_MARKS);
+    let (start, shown) = window(raw, &mut marks);
+    let first_line = raw[..start].bytes().filter(|byte| *byte == b'\n').count() + 1;
+    let file = match start {
+        0 => file.to_owned(),
+        start => format!("{file} from byte {start}"),
+    };
+    let annotations = marks.iter().map(|mark| {
+        AnnotationKind::Primary
+            .span(mark.span.clone())
+            .label(&mark.label)
+    });
+    let source = Snippet::source(shown)
+        .path(file)
+        .line_start(first_line)
+        .annotations(annotations);
+    let source = (!marks.is_empty()).then_some(source);
+    let group = level.primary_title(title).elements(source);
+    println!("{}", Renderer::styled().render(&[group]));
+    if all > marks.len() {
+        println!("and {} more places", all - marks.len());
+    }
+}
+
+/// The part of a large text around its first mark, and where it starts; marks outside it are
+/// dropped, the others are moved.
+fn window<'r>(raw: &'r str, marks: &mut Vec<Mark>) -> (usize, &'r str) {
+    const AROUND: usize = 8 << 10;
+    let first = marks.iter().map(|mark| mark.span.start).min();
+    let Some(first) = first.filter(|_| raw.len() > 4 * AROUND) else {
+        return (0, raw);
+    };
+    let start = fit(raw, &(first.saturating_sub(AROUND)..first), true).start;
+    let end = fit(raw, &(first..first + 2 * AROUND), false).end;
+    marks.retain(|mark| mark.span.start >= start && mark.span.start <= end);
+    for mark in marks {
+        mark.span = mark.span.start - start..mark.span.end.min(end) - start;
+    }
+    (start, &raw[start..end])
+}
+
+fn indent(text: &str) -> String {
+    let lines = text.lines().map(|line| format!("  {line}"));
+    lines.collect::<Vec<_>>().join("\n")
+}

@@ -1,0 +1,110 @@
+//! The same fault in many elements of one array is one line.
+
+use std::collections::HashMap;
+
+use super::phrase;
+use crate::report::{Expected, Issue};
+use crate::tree::Pointer;
+
+/// One issue, or many that differ only in an array index.
+pub(super) enum Grouped<'i> {
+    One(&'i Issue),
+    Many {
+        first: &'i Issue,
+        /// `edits[0..3].path`
+        places: String,
+        count: usize,
+    },
+}
+
+impl Grouped<'_> {
+    /// Number of issues.
+    pub(super) fn count(&self) -> usize {
+        match self {
+            Grouped::One(_) => 1,
+            Grouped::Many { count, .. } => *count,
+        }
+    }
+}
+
+/// From this many issues on they are told in one line.
+const LEAST: usize = 3;
+
+/// Groups issues, in the order of their first.
+pub(super) fn grouped<'i>(issues: impl Iterator<Item = &'i Issue>) -> Vec<Grouped<'i>> {
+    let mut order: Vec<Vec<&Issue>> = Vec::new();
+    let mut known: HashMap<(String, &'static str), usize> = HashMap::new();
+    for issue in issues {
+        let key = (pattern(&issue.pointer), issue.code.name());
+        match known.get(&key) {
+            Some(at) if same(order[*at][0], issue) => order[*at].push(issue),
+            _ => {
+                known.insert(key, order.len());
+                order.push(vec![issue]);
+            }
+        }
+    }
+    let mut out = Vec::new();
+    for group in order {
+        if group.len() >= LEAST && !group[0].pointer.is_root() {
+            out.push(Grouped::Many {
+                first: group[0],
+                places: places(&group),
+                count: group.len(),
+            });
+        } else {
+            out.extend(group.into_iter().map(Grouped::One));
+        }
+    }
+    out
+}
+
+fn same(a: &Issue, b: &Issue) -> bool {
+    let plain = |issue: &Issue| issue.nearest.is_none() && issue.expected != Expected::default();
+    a.expected == b.expected && plain(a) && plain(b)
+}
+
+/// The place with every index as `*`.
+fn pattern(pointer: &Pointer) -> String {
+    let segments = pointer.segments().map(|segment| {
+        if index(&segment).is_some() {
+            "*".to_owned()
+        } else {
+            segment.into_owned()
+        }
+    });
+    segments.collect::<Vec<_>>().join("/")
+}
+
+fn index(segment: &str) -> Option<usize> {
+    segment.parse().ok()
+}
+
+/// `edits[0..3].path` where one run of indices says it all, else `edits[*].path`.
+fn places(group: &[&Issue]) -> String {
+    let columns: Vec<Vec<String>> = group
+        .iter()
+        .map(|issue| issue.pointer.segments().map(|s| s.into_owned()).collect())
+        .collect();
+    let mut place = Pointer::root();
+    let mut marks = Vec::new();
+    for (at, segment) in columns[0].iter().enumerate() {
+        if columns.iter().all(|column| column[at] == *segment) {
+            place.push(segment);
+        } else {
+            let all: Vec<_> = columns
+                .iter()
+                .filter_map(|column| index(&column[at]))
+                .collect();
+            let run = all.windows(2).all(|pair| pair[1] == pair[0] + 1);
+            marks.push(match (run, all.first(), all.last()) {
+                (true, Some(first), Some(last)) => format!("[{first}..{last}]"),
+                _ => "[*]".to_owned(),
+            });
+            place.push("9999999999");
+        }
+    }
+    marks.iter().fold(phrase::path(&place), |text, mark| {
+        text.replacen("[9999999999]", mark, 1)
+    })
+}

@@ -1,0 +1,247 @@
+//! Text for models: the last step, and the only place where it is written.
+//!
+//! Issues are data; a [`Style`] decides how they read, a [`Budget`] how much of them is told. The
+//! raw arguments and the schema are never echoed whole.
+
+mod fields;
+mod group;
+mod model;
+mod phrase;
+mod structured;
+
+use std::fmt;
+use std::str::FromStr;
+
+pub use phrase::expected as expected_text;
+pub use structured::Structured;
+
+use crate::report::{Bad, Change, Edit, Issue, Reason, clip};
+
+/// How a refusal reads.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Style {
+    /// Our own: what happened, then one line a needed edit, verb first.
+    #[default]
+    Model,
+    /// One line to act on, starting with `Please rewrite the input`.
+    Instruction,
+    /// `Parameter validation failed:` and a numbered list.
+    Numbered,
+    /// One sentence a parameter.
+    Plain,
+    /// A JSON object: `ok`, `data`, `error`, `errorType`, `retryable`, `note`, `recommendations`.
+    Structured,
+    /// A JSON object with `parse_error`.
+    Record,
+}
+
+impl Style {
+    /// Every style, the default first.
+    pub const ALL: [Style; 6] = [
+        Style::Model,
+        Style::Instruction,
+        Style::Numbered,
+        Style::Plain,
+        Style::Structured,
+        Style::Record,
+    ];
+
+    /// The name used on the command line.
+    pub fn name(self) -> &'static str {
+        match self {
+            Style::Model => "model",
+            Style::Instruction => "instruction",
+            Style::Numbered => "numbered",
+            Style::Plain => "plain",
+            Style::Structured => "structured",
+            Style::Record => "record",
+        }
+    }
+}
+
+/// A style name that does not exist.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct UnknownStyle(String);
+
+impl fmt::Display for UnknownStyle {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let names = Style::ALL.map(Style::name).join(", ");
+        write!(f, "`{}` is no style: use one of {names}", self.0)
+    }
+}
+
+impl std::error::Error for UnknownStyle {}
+
+impl FromStr for Style {
+    type Err = UnknownStyle;
+
+    fn from_str(name: &str) -> Result<Self, UnknownStyle> {
+        let found = Style::ALL.into_iter().find(|style| style.name() == name);
+        found.ok_or_else(|| UnknownStyle(name.to_owned()))
+    }
+}
+
+/// How much is told.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Budget {
+    /// Issues told; the rest are counted (`and 3 more`).
+    pub issues: usize,
+    /// Characters an issue.
+    pub issue_chars: usize,
+    /// Characters in all.
+    pub chars: usize,
+}
+
+impl Budget {
+    /// The default of a style: 5 issues of 100 characters; `numbered` lists all issues, and
+    /// `model` has room for the allowed values.
+    pub fn of(style: Style) -> Self {
+        let usual = Self {
+            issues: 5,
+            issue_chars: 100,
+            chars: 4000,
+        };
+        match style {
+            Style::Numbered => Self {
+                issues: usize::MAX,
+                chars: 20_000,
+                ..usual
+            },
+            Style::Model | Style::Structured => Self {
+                issue_chars: 400,
+                ..usual
+            },
+            _ => usual,
+        }
+    }
+}
+
+/// Turns a refusal into the text that the model reads.
+///
+/// ```
+/// use goodcall_core::{Explain, Schema, Style, Verdict, check};
+///
+/// let schema = Schema::compile(&serde_json::json!({
+///     "type": "object",
+///     "properties": {"path": {"type": "string"}, "limit": {"type": "integer", "maximum": 100}},
+///     "required": ["path"],
+/// }))?;
+/// let Verdict::Bad(bad) = check(r#"{"limit": 500}"#, &schema) else { panic!() };
+/// assert_eq!(
+///     Explain::new(Style::Model).tool("read").text(&bad),
+///     "The tool `read` was not run. Call it again with these edits:\n\
+///      add path: a string\n\
+///      change limit: 500 is too large, use an integer of at most 100"
+/// );
+/// assert_eq!(
+///     Explain::new(Style::Instruction).text(&bad),
+///     "Please rewrite the input with valid arguments. \
+///      Errors: path: Required; limit: must be at most 100, got 500"
+/// );
+/// # Ok::<(), goodcall_core::SchemaError>(())
+/// ```
+#[derive(Clone, Copy, Debug)]
+pub struct Explain<'t> {
+    style: Style,
+    budget: Budget,
+    tool: Option<&'t str>,
+}
+
+impl<'t> Explain<'t> {
+    /// This style with its default budget.
+    pub fn new(style: Style) -> Self {
+        Self {
+            style,
+            budget: Budget::of(style),
+            tool: None,
+        }
+    }
+
+    /// How much is told.
+    #[must_use]
+    pub fn budget(mut self, budget: Budget) -> Self {
+        self.budget = budget;
+        self
+    }
+
+    /// The tool that was called.
+    #[must_use]
+    pub fn tool(mut self, name: &'t str) -> Self {
+        self.tool = Some(name);
+        self
+    }
+
+    /// The text for a refusal.
+    pub fn text(&self, bad: &Bad) -> String {
+        let text = match self.style {
+            Style::Instruction | Style::Numbered | Style::Plain
+                if bad.reason == Reason::UnknownTool =>
+            {
+                // There are no parameters to speak of.
+                model::head(bad, self.tool)
+            }
+            Style::Model => model::text(bad, self.tool, &self.budget),
+            Style::Instruction => fields::instruction(bad, &self.budget),
+            Style::Numbered => fields::numbered(bad, &self.budget),
+            Style::Plain => fields::plain(bad, &self.budget),
+            // JSON stays whole: its parts keep to the budget.
+            Style::Structured => return self.structured(bad).to_json(),
+            Style::Record => return fields::record(bad, &self.budget),
+        };
+        clip(&text, self.budget.chars)
+    }
+
+    /// The refusal as a structured result.
+    pub fn structured(&self, bad: &Bad) -> Structured {
+        structured::of(bad, self.tool, &self.budget)
+    }
+}
+
+impl Bad {
+    /// The reason and the issues in one line, for records and logs.
+    pub fn summary(&self) -> String {
+        fields::parse_error(self, &Budget::of(Style::Record))
+    }
+}
+
+impl Issue {
+    /// The edit that this issue asks for, in the words of [`Style::Model`].
+    pub fn edit_text(&self) -> String {
+        let chars = Budget::of(Style::Model).issue_chars;
+        clip(&model::line(self), chars)
+    }
+}
+
+impl Change {
+    /// The change in one sentence: `limit: "5" was read as 5 (string-to-number)`.
+    pub fn sentence(&self) -> String {
+        let place = phrase::path(&self.pointer);
+        let short = |text: &String| clip(text, crate::report::Got::MOST_CHARS);
+        let before = self.before.as_ref().map(short);
+        let after = self.after.as_ref().map(short);
+        let what = match (&self.edit, before, after) {
+            (Edit::Move { from }, _, _) => format!("was {}", phrase::path(from)),
+            (_, Some(before), Some(after)) => format!("{before} was read as {after}"),
+            (_, Some(before), None) => format!("{before} was left out"),
+            (_, None, Some(after)) => format!("{after} was put in"),
+            (_, None, None) => "was read leniently".to_owned(),
+        };
+        format!("{place}: {what} ({})", self.rule)
+    }
+}
+
+/// At most `budget.issues` lines of at most `budget.issue_chars` characters, and how many issues
+/// are left untold. One issue that stands for several counts as all of them.
+fn lines(
+    issues: &[Issue],
+    more: usize,
+    budget: &Budget,
+    line: impl Fn(&Issue) -> String,
+) -> (Vec<String>, usize) {
+    let told = issues.iter().take(budget.issues.max(1));
+    let lines: Vec<_> = told
+        .map(|issue| clip(&line(issue), budget.issue_chars))
+        .collect();
+    let untold = issues.len() - lines.len() + more;
+    (lines, untold)
+}

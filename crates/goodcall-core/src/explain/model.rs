@@ -1,0 +1,275 @@
+//! Our own style: what happened, then one line a needed edit, verb first.
+
+use super::group::{Grouped, grouped};
+use super::{Budget, phrase};
+use crate::report::{Bad, Code, Issue, Reason, clip};
+
+/// The whole text.
+pub(super) fn text(bad: &Bad, tool: Option<&str>, budget: &Budget) -> String {
+    let mut out = head(bad, tool);
+    for line in recommendations(bad, budget) {
+        out.push('\n');
+        out.push_str(&line);
+    }
+    out
+}
+
+/// The issues that ask for an edit: a rename stands for the missing and the unknown key both.
+fn edits(bad: &Bad) -> Vec<Grouped<'_>> {
+    let renamed: Vec<_> = bad
+        .issues
+        .iter()
+        .filter(|issue| issue.code == Code::Missing)
+        .filter_map(|issue| {
+            Some(
+                issue
+                    .pointer
+                    .split_last()?
+                    .0
+                    .join(issue.nearest.as_deref()?),
+            )
+        })
+        .collect();
+    let told_by_head = |issue: &&Issue| {
+        !matches!(
+            issue.code,
+            Code::Empty
+                | Code::Truncated
+                | Code::Malformed
+                | Code::NotAnObject
+                | Code::Limit
+                | Code::UnknownTool
+        )
+    };
+    let needed = bad
+        .issues
+        .iter()
+        .filter(told_by_head)
+        .filter(|issue| issue.code != Code::UnknownKey || !renamed.contains(&issue.pointer));
+    grouped(needed)
+}
+
+/// What happened, and what to do.
+pub(super) fn head(bad: &Bad, tool: Option<&str>) -> String {
+    let name = match tool {
+        Some(name) => format!("The tool `{name}`"),
+        None => "The tool".to_owned(),
+    };
+    let first = bad.issues.first();
+    match bad.reason {
+        Reason::UnknownTool => unknown_tool(first, tool),
+        Reason::Truncated => format!(
+            "{name} was not run: its arguments were cut off{}. Call it again with the complete \
+             arguments; if they are too long, split the work into several calls.",
+            cut_place(first)
+        ),
+        Reason::Malformed => format!(
+            "{name} was not run: its arguments are not valid JSON{}. Call it again with one JSON \
+             object.",
+            syntax(first)
+        ),
+        Reason::NotAnObject => format!(
+            "{name} was not run: its arguments must be one JSON object, not {}. Call it again.",
+            first
+                .and_then(|i| i.got.as_ref())
+                .map_or("this".to_owned(), |got| { phrase::with_article(got.kind) })
+        ),
+        Reason::Empty if bad.issues.len() > 1 => {
+            format!("{name} was not run: it got no arguments. Call it again with these edits:")
+        }
+        Reason::Empty => {
+            format!("{name} was not run: it got no arguments. Call it again with a JSON object.")
+        }
+        Reason::TooLarge => format!(
+            "{name} was not run: its arguments are too large{}. Call it again with less, or split \
+             the work into several calls.",
+            limit(first)
+        ),
+        Reason::Loop => {
+            format!("{name} was not run: the same call was made before. Do something different.")
+        }
+        Reason::WrongShape | Reason::Ambiguous => {
+            format!("{name} was not run. Call it again with these edits:")
+        }
+    }
+}
+
+fn unknown_tool(issue: Option<&Issue>, tool: Option<&str>) -> String {
+    let name = tool.unwrap_or_default();
+    let mut out = format!("There is no tool `{name}`; nothing was run.");
+    let Some(issue) = issue else { return out };
+    if let Some(nearest) = &issue.nearest {
+        out.push_str(&format!(" Did you mean `{nearest}`?"));
+    }
+    let offered = &issue.expected.allowed;
+    if !offered.is_empty() {
+        out.push_str(&format!(" Call one of: {}", phrase::values(offered)));
+    }
+    out
+}
+
+fn cut_place(issue: Option<&Issue>) -> String {
+    match issue {
+        Some(issue) if !issue.pointer.is_root() => {
+            format!(" inside {}", phrase::path(&issue.pointer))
+        }
+        _ => String::new(),
+    }
+}
+
+fn syntax(issue: Option<&Issue>) -> String {
+    let Some(issue) = issue else {
+        return String::new();
+    };
+    let found = match &issue.got {
+        Some(got) => format!(" before `{}`", got.short),
+        None => String::new(),
+    };
+    let expected = phrase::expected(&issue.expected);
+    format!(
+        " (at character {}{found}: expected {expected})",
+        issue.span.start + 1
+    )
+}
+
+fn limit(issue: Option<&Issue>) -> String {
+    match issue.and_then(|issue| issue.expected.syntax) {
+        Some(wanted) => format!(" ({wanted})"),
+        None => String::new(),
+    }
+}
+
+fn grouped_line(edit: &Grouped<'_>) -> String {
+    match edit {
+        Grouped::One(issue) => line(issue),
+        Grouped::Many {
+            first,
+            places,
+            count,
+        } => {
+            let what = match first.code {
+                Code::Missing => format!("add {places} ({count} places)"),
+                Code::UnknownKey => return format!("remove {places} ({count} places): {NO_SUCH}"),
+                _ => format!("change {places} ({count} places)"),
+            };
+            format!("{what}: {}", phrase::expected(&first.expected))
+        }
+    }
+}
+
+const NO_SUCH: &str = "there is no such parameter";
+
+/// One issue as the edit it asks for.
+pub(super) fn line(issue: &Issue) -> String {
+    let place = phrase::path(&issue.pointer);
+    let expected = phrase::expected(&issue.expected);
+    let got = issue.got.as_ref();
+    let short = got.map_or("it", |got| got.short.as_str());
+    let last = issue
+        .pointer
+        .split_last()
+        .map(|(_, name)| name.into_owned());
+    match issue.code {
+        Code::Missing => match &issue.nearest {
+            Some(nearest) => format!(
+                "rename {} to {}",
+                sibling(issue, nearest),
+                last.unwrap_or_default()
+            ),
+            None => format!("add {place}: {expected}"),
+        },
+        Code::UnknownKey => match &issue.nearest {
+            Some(nearest) => format!("rename {place} to {nearest}"),
+            None => match known(issue) {
+                Some(known) => format!("remove {place}: {NO_SUCH}, only {known}"),
+                None => format!("remove {place}: {NO_SUCH}"),
+            },
+        },
+        Code::Type if issue.optional => {
+            let name = last.unwrap_or_default();
+            format!("remove {place}: null is not allowed and {name} is optional")
+        }
+        Code::Type => {
+            let kind = got.map_or("of another type", |got| got.kind);
+            let is = if short == kind {
+                "is not allowed".to_owned()
+            } else {
+                format!("is {}", phrase::with_article(kind))
+            };
+            format!("change {place}: {short} {is}, use {expected}")
+        }
+        Code::Enum => {
+            let nearest = match &issue.nearest {
+                Some(nearest) if issue.expected.allowed.len() > 1 => {
+                    format!(" (nearest: {nearest})")
+                }
+                _ => String::new(),
+            };
+            format!("change {place}: {short} is not allowed, use {expected}{nearest}")
+        }
+        code => format!(
+            "change {place}: {}",
+            complaint(code, issue, short, &expected)
+        ),
+    }
+}
+
+/// The part of a `change` line that says what is wrong and what to use.
+fn complaint(code: Code, issue: &Issue, short: &str, expected: &str) -> String {
+    match code {
+        Code::TooSmall => format!("{short} is too small, use {expected}"),
+        Code::TooLarge => format!("{short} is too large, use {expected}"),
+        Code::NotMultiple | Code::Pattern | Code::Format => {
+            format!("{short} does not fit, use {expected}")
+        }
+        Code::TooShort => format!("{short} is too short, use {expected}"),
+        Code::TooLong => format!("{short} is too long, use {expected}"),
+        Code::TooFewItems => format!("it has too few elements, use {expected}"),
+        Code::TooManyItems => format!("it has too many elements, use {expected}"),
+        Code::TooFewKeys => format!("it has too few keys, use {expected}"),
+        Code::TooManyKeys => format!("it has too many keys, use {expected}"),
+        Code::NotUnique => "it repeats an element, use different ones".to_owned(),
+        Code::NotContained => "it lacks an element that it must contain".to_owned(),
+        Code::KeyName => format!("this key is not allowed ({expected}), use another"),
+        Code::NoAlternative => format!("{short} fits none of the forms; use {expected}"),
+        Code::SeveralAlternatives => {
+            format!("{short} fits more than one form; make it fit exactly one")
+        }
+        Code::NotAllowed => format!("{short} is not allowed here"),
+        Code::DuplicateKey | Code::Ambiguous => {
+            let readings = phrase::either(&issue.expected.allowed);
+            format!("it could mean {readings}; give it once, as you mean it")
+        }
+        Code::InexactNumber => {
+            format!("{short} has too many digits for a number, use fewer")
+        }
+        _ => expected.to_owned(),
+    }
+}
+
+/// A key beside the one that is missing.
+fn sibling(issue: &Issue, key: &str) -> String {
+    match issue.pointer.split_last() {
+        Some((parent, _)) => phrase::path(&parent.join(key)),
+        None => key.to_owned(),
+    }
+}
+
+/// The declared keys, where they are few.
+fn known(issue: &Issue) -> Option<String> {
+    let keys = &issue.expected.allowed;
+    (!keys.is_empty() && keys.len() <= phrase::MOST_VALUES).then(|| keys.join(", "))
+}
+
+/// One line an edit, as many as the budget allows, and how many issues are left untold.
+pub(super) fn recommendations(bad: &Bad, budget: &Budget) -> Vec<String> {
+    let edits = edits(bad);
+    let (told, untold) = edits.split_at(edits.len().min(budget.issues.max(1)));
+    let lines = told.iter().map(grouped_line);
+    let mut out: Vec<_> = lines.map(|line| clip(&line, budget.issue_chars)).collect();
+    let untold = untold.iter().map(Grouped::count).sum::<usize>() + bad.more;
+    if untold > 0 {
+        out.push(format!("and {untold} more"));
+    }
+    out
+}

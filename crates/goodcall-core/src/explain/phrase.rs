@@ -1,0 +1,240 @@
+//! Phrases that the styles share: places, types, what is expected.
+
+use crate::report::{Bound, Expected, Types};
+use crate::tree::Pointer;
+
+/// Allowed values told in full.
+pub(super) const MOST_VALUES: usize = 12;
+
+/// A place as models write it: `edits[1].path`; `the arguments` for the root.
+pub(super) fn path(pointer: &Pointer) -> String {
+    let mut out = String::new();
+    for segment in pointer.segments() {
+        if !segment.is_empty() && segment.bytes().all(|b| b.is_ascii_digit()) {
+            out.push('[');
+            out.push_str(&segment);
+            out.push(']');
+        } else {
+            if !out.is_empty() {
+                out.push('.');
+            }
+            out.push_str(&segment);
+        }
+    }
+    if pointer.is_root() {
+        out.push_str("the arguments");
+    }
+    out
+}
+
+/// `a`, `a or b`, `a, b or c`.
+pub(super) fn either<S: AsRef<str>>(parts: &[S]) -> String {
+    match parts {
+        [] => String::new(),
+        [one] => one.as_ref().to_owned(),
+        [init @ .., last] => {
+            let init: Vec<_> = init.iter().map(AsRef::as_ref).collect();
+            format!("{} or {}", init.join(", "), last.as_ref())
+        }
+    }
+}
+
+/// A type with its article.
+pub(super) fn with_article(name: &str) -> String {
+    match name {
+        "null" => name.to_owned(),
+        "integer" | "array" | "object" => format!("an {name}"),
+        _ => format!("a {name}"),
+    }
+}
+
+/// The allowed values, at most twelve of them.
+pub(super) fn values(allowed: &[String]) -> String {
+    if allowed.len() <= MOST_VALUES {
+        return either(allowed);
+    }
+    let shown = allowed[..MOST_VALUES].join(", ");
+    format!("{shown} or {} more", allowed.len() - MOST_VALUES)
+}
+
+/// What the schema wants, in words: `an integer from 1 to 100`.
+pub fn expected(expected: &Expected) -> String {
+    if let Some(wanted) = expected.syntax {
+        return wanted.to_string();
+    }
+    if !expected.alternatives.is_empty() {
+        let parts: Vec<_> = expected.alternatives.iter().map(self::expected).collect();
+        return parts.join("; or ");
+    }
+    if !expected.allowed.is_empty() {
+        return values(&expected.allowed);
+    }
+    let mut out = types(expected);
+    for detail in details(expected) {
+        if !out.is_empty() {
+            out.push(' ');
+        }
+        out.push_str(&detail);
+    }
+    match (&expected.words, out.is_empty()) {
+        (Some(words), true) => words.clone(),
+        (None, true) => "any value".to_owned(),
+        _ => out,
+    }
+}
+
+fn types(expected: &Expected) -> String {
+    let names: Vec<_> = expected
+        .types
+        .names()
+        .map(|name| match name {
+            "array" if expected.items.len() == 1 => {
+                let item = expected.items.names().next().unwrap_or_default();
+                format!("an array of {}", plural(item))
+            }
+            name => with_article(name),
+        })
+        .collect();
+    either(&names)
+}
+
+fn plural(name: &str) -> String {
+    match name {
+        "null" => "nulls".to_owned(),
+        name => format!("{name}s"),
+    }
+}
+
+fn details(expected: &Expected) -> Vec<String> {
+    let mut out = Vec::new();
+    out.extend(range(expected.minimum.as_ref(), expected.maximum.as_ref()));
+    if let Some(multiple) = &expected.multiple_of {
+        out.push(format!("that is a multiple of {multiple}"));
+    }
+    out.extend(size(expected));
+    if let Some(format) = &expected.format {
+        out.push(match example_of(format) {
+            Some(example) => format!("in the format {format} (such as {example})"),
+            None => format!("in the format {format}"),
+        });
+    }
+    if let Some(pattern) = &expected.pattern {
+        out.push(format!("that matches {pattern}"));
+    }
+    out
+}
+
+/// `from 1 to 100`, `of at least 1`, `greater than 0`.
+fn range(minimum: Option<&Bound>, maximum: Option<&Bound>) -> Option<String> {
+    match (minimum, maximum) {
+        (Some(least), Some(most)) if !least.exclusive && !most.exclusive => {
+            Some(format!("from {} to {}", least.limit, most.limit))
+        }
+        (None, None) => None,
+        (least, most) => {
+            let least = least.map(|bound| match bound.exclusive {
+                true => format!("greater than {}", bound.limit),
+                false => format!("of at least {}", bound.limit),
+            });
+            let most = most.map(|bound| match bound.exclusive {
+                true => format!("less than {}", bound.limit),
+                false => format!("of at most {}", bound.limit),
+            });
+            let parts: Vec<_> = least.into_iter().chain(most).collect();
+            Some(parts.join(" and "))
+        }
+    }
+}
+
+/// `of 1 to 5 elements`, `of at most 10 characters`.
+fn size(expected: &Expected) -> Option<String> {
+    let unit = sized_unit(expected.types);
+    let one = |n: u64| match n {
+        1 => unit.trim_end_matches('s').to_owned(),
+        _ => unit.to_owned(),
+    };
+    Some(match expected.size {
+        (None, None) => return None,
+        (Some(least), Some(most)) if least == most => format!("of {least} {}", one(least)),
+        (Some(least), Some(most)) => format!("of {least} to {most} {unit}"),
+        (Some(least), None) => format!("of at least {least} {}", one(least)),
+        (None, Some(most)) => format!("of at most {most} {}", one(most)),
+    })
+}
+
+fn sized_unit(types: Types) -> &'static str {
+    if types.has("array") {
+        "elements"
+    } else if types.has("object") {
+        "keys"
+    } else {
+        "characters"
+    }
+}
+
+fn example_of(format: &str) -> Option<&'static str> {
+    Some(match format {
+        "date-time" => "2025-03-04T12:00:00Z",
+        "date" => "2025-03-04",
+        "time" => "12:00:00Z",
+        "duration" => "PT1H30M",
+        "email" => "name@example.com",
+        "uri" => "https://example.com/page",
+        "uuid" => "123e4567-e89b-12d3-a456-426614174000",
+        "ipv4" => "192.0.2.1",
+        "ipv6" => "2001:db8::1",
+        "hostname" => "example.com",
+        _ => return None,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::schema::describe;
+
+    #[test]
+    fn expectations_in_words() {
+        for (schema, words) in [
+            (r#"{"type": "string"}"#, "a string"),
+            (r#"{"type": ["string", "null"]}"#, "a string or null"),
+            (
+                r#"{"type": "integer", "minimum": 1, "maximum": 100}"#,
+                "an integer from 1 to 100",
+            ),
+            (
+                r#"{"type": "number", "exclusiveMinimum": 0}"#,
+                "a number greater than 0",
+            ),
+            (
+                r#"{"type": "array", "items": {"type": "string"}, "minItems": 1}"#,
+                "an array of strings of at least 1 element",
+            ),
+            (
+                r#"{"type": "string", "maxLength": 10}"#,
+                "a string of at most 10 characters",
+            ),
+            (
+                r#"{"type": "string", "format": "date"}"#,
+                "a string in the format date (such as 2025-03-04)",
+            ),
+            (r#"{"enum": ["a", "b", 3]}"#, r#""a", "b" or 3"#),
+            (
+                r#"{"anyOf": [{"type": "string"}, {"type": "integer"}]}"#,
+                "a string or an integer",
+            ),
+            ("{}", "any value"),
+        ] {
+            let schema: serde_json::Value = serde_json::from_str(schema).unwrap();
+            assert_eq!(expected(&describe(&schema, &schema)), words);
+        }
+    }
+
+    #[test]
+    fn places() {
+        let path = |text| super::path(&Pointer::parse(text).unwrap());
+        assert_eq!(path("/edits/1/path"), "edits[1].path");
+        assert_eq!(path("/0/1"), "[0][1]");
+        assert_eq!(path(""), "the arguments");
+    }
+}

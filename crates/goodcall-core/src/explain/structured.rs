@@ -1,0 +1,67 @@
+//! A refusal as a JSON object.
+
+use serde::Serialize;
+use serde_json::Value;
+
+use super::{Budget, fields, model};
+use crate::report::{Bad, Reason};
+
+/// The structured result of a call: of a refused one here, of any one in the crate `goodcall`.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Structured {
+    /// Did the tool run and succeed?
+    pub ok: bool,
+    /// What it returned.
+    pub data: Value,
+    /// What went wrong.
+    pub error: Option<String>,
+    /// The class of the error.
+    pub error_type: Option<&'static str>,
+    /// May the same call succeed when it is made again unchanged?
+    pub retryable: bool,
+    /// A remark for the model.
+    pub note: Option<String>,
+    /// What to do next.
+    pub recommendations: Vec<String>,
+}
+
+impl Structured {
+    /// JSON text.
+    pub fn to_json(&self) -> String {
+        // Strings, booleans and a `Value`: nothing here can fail to be written.
+        serde_json::to_string(self).unwrap_or_default()
+    }
+}
+
+pub(super) fn of(bad: &Bad, tool: Option<&str>, budget: &Budget) -> Structured {
+    let error = match bad.reason {
+        Reason::WrongShape | Reason::Ambiguous => fields::parse_error(bad, budget),
+        _ => model::head(bad, tool),
+    };
+    let recommendations = match bad.reason {
+        Reason::Truncated => vec!["send the complete arguments, or split the work".to_owned()],
+        Reason::Malformed | Reason::NotAnObject => {
+            vec!["send the arguments as one JSON object".to_owned()]
+        }
+        _ => model::recommendations(bad, budget),
+    };
+    Structured {
+        ok: false,
+        data: Value::Null,
+        error: Some(crate::report::clip(&error, budget.chars)),
+        error_type: Some(error_type(bad.reason)),
+        retryable: false,
+        note: None,
+        recommendations,
+    }
+}
+
+fn error_type(reason: Reason) -> &'static str {
+    match reason {
+        Reason::Truncated => "truncated",
+        Reason::UnknownTool => "unknown_tool",
+        Reason::Loop => "loop",
+        _ => "validation",
+    }
+}

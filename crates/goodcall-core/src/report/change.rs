@@ -1,0 +1,64 @@
+//! What was changed, and how sure that is.
+
+use std::ops::Range;
+
+use crate::tree::Pointer;
+
+/// How sure a change is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Level {
+    /// The reading is certain. On by default.
+    Safe,
+    /// Very likely, but a person could mean something else. Opt in.
+    Eager,
+}
+
+impl Level {
+    /// `safe` or `eager`.
+    pub fn name(self) -> &'static str {
+        match self {
+            Level::Safe => "safe",
+            Level::Eager => "eager",
+        }
+    }
+}
+
+/// What a [`Change`] did to the value.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Edit {
+    /// The raw text was read as something that JSON would write differently. `before` and `after`
+    /// are pieces of text; the value was not edited.
+    Text,
+    /// A value was put where there was none.
+    Add,
+    /// A value was taken away.
+    Remove,
+    /// A value was replaced by another.
+    Replace,
+    /// A value was moved here.
+    Move {
+        /// Where it was.
+        from: Pointer,
+    },
+}
+
+/// One difference between what was sent and what came out.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Change {
+    /// The rule that made it, in kebab case.
+    pub rule: &'static str,
+    /// How sure it is.
+    pub level: Level,
+    /// Where, in the value as it was when the rule was applied.
+    pub pointer: Pointer,
+    /// What was done.
+    pub edit: Edit,
+    /// What was there: JSON text, or raw text for [`Edit::Text`]. `None`: nothing.
+    pub before: Option<String>,
+    /// What is there now: JSON text, or raw text for [`Edit::Text`]. `None`: nothing.
+    pub after: Option<String>,
+    /// The bytes of the raw text that this is about.
+    pub span: Range<usize>,
+}

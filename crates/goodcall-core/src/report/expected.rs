@@ -1,0 +1,179 @@
+//! What is wanted at a place, and what was there instead.
+
+use std::fmt;
+
+use crate::parse::Wanted;
+use crate::tree::{Kind, Node, is_written_as_integer};
+
+/// A set of JSON types, `integer` told apart from `number`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Types(u8);
+
+impl Types {
+    /// The names in the order texts list them.
+    pub const NAMES: [&'static str; 7] = [
+        "string", "integer", "number", "boolean", "array", "object", "null",
+    ];
+
+    /// The set that holds one type by its JSON Schema name; empty for any other name.
+    pub fn named(name: &str) -> Self {
+        match Self::NAMES.iter().position(|known| *known == name) {
+            Some(index) => Self(1 << index),
+            None => Self(0),
+        }
+    }
+
+    /// Both sets together.
+    #[must_use]
+    pub fn with(self, other: Types) -> Self {
+        Self(self.0 | other.0)
+    }
+
+    /// This set without the types of the other.
+    #[must_use]
+    pub fn without(self, other: Types) -> Self {
+        Self(self.0 & !other.0)
+    }
+
+    /// Is this type in the set? (`integer` is not in a set that only has `number`.)
+    pub fn has(self, name: &str) -> bool {
+        self.0 & Self::named(name).0 != 0
+    }
+
+    /// No type named: anything.
+    pub fn is_empty(self) -> bool {
+        self.0 == 0
+    }
+
+    /// Number of types.
+    pub fn len(self) -> usize {
+        self.0.count_ones() as usize
+    }
+
+    /// The names in the set.
+    pub fn names(self) -> impl Iterator<Item = &'static str> {
+        Self::NAMES
+            .into_iter()
+            .enumerate()
+            .filter(move |(index, _)| self.0 & (1 << index) != 0)
+            .map(|(_, name)| name)
+    }
+
+    /// Does a value of this kind have one of these types, integrality aside?
+    pub fn admits(self, kind: Kind) -> bool {
+        self.has(kind.name()) || (kind == Kind::Number && self.has("integer"))
+    }
+}
+
+/// A limit of a number.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Bound {
+    /// The limit's digits.
+    pub limit: String,
+    /// Is the limit itself not allowed?
+    pub exclusive: bool,
+}
+
+/// What the schema wants at one place. Everything left out is not restricted.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Expected {
+    /// The allowed types; empty for any.
+    pub types: Types,
+    /// The allowed types of an array's elements; empty for any.
+    pub items: Types,
+    /// The allowed values as JSON text; empty for any.
+    pub allowed: Vec<String>,
+    /// The least number.
+    pub minimum: Option<Bound>,
+    /// The greatest number.
+    pub maximum: Option<Bound>,
+    /// The number must be a multiple of this.
+    pub multiple_of: Option<String>,
+    /// The least and greatest number of characters, elements or members, whichever the issue or
+    /// the type is about.
+    pub size: (Option<u64>, Option<u64>),
+    /// A regular expression for a string.
+    pub pattern: Option<String>,
+    /// A named format for a string.
+    pub format: Option<String>,
+    /// Alternatives of which none is clearly meant.
+    pub alternatives: Vec<Expected>,
+    /// What the JSON grammar wants.
+    pub syntax: Option<Wanted>,
+    /// Words of the validator, of a tool's own check, or of a Rust type.
+    pub words: Option<String>,
+}
+
+/// What was there instead.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Got {
+    /// The type, `integer` told apart from `number`.
+    pub kind: &'static str,
+    /// The JSON text, at most [`Got::MOST_CHARS`] characters of it.
+    pub short: String,
+}
+
+impl Got {
+    /// Characters of a value that are ever echoed.
+    pub const MOST_CHARS: usize = 40;
+
+    pub(crate) fn of(node: Node<'_>) -> Self {
+        Self {
+            kind: kind_name(node),
+            short: shorten(node),
+        }
+    }
+
+    pub(crate) fn text(text: &str) -> Self {
+        Self {
+            kind: "text",
+            short: clip(text, Self::MOST_CHARS),
+        }
+    }
+}
+
+/// The type and the value: `string "x"`; `null` alone for null.
+impl fmt::Display for Got {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.short == self.kind {
+            true => f.write_str(self.kind),
+            false => write!(f, "{} {}", self.kind, self.short),
+        }
+    }
+}
+
+/// The type of a value, `integer` told apart from `number`.
+pub(crate) fn kind_name(node: Node<'_>) -> &'static str {
+    match node.digits() {
+        Some(digits) if is_written_as_integer(digits) => "integer",
+        _ => node.kind().name(),
+    }
+}
+
+/// The JSON text of a value in at most 40 characters, without writing all of a large one.
+fn shorten(node: Node<'_>) -> String {
+    let long = node.span().len() > 16 * Got::MOST_CHARS;
+    match node.kind() {
+        Kind::Array if long => format!("[… {} elements]", node.len()),
+        Kind::Object if long => format!("{{… {} keys}}", node.len()),
+        Kind::String if long => {
+            let text = node.as_str().unwrap_or_default();
+            let start: String = text.chars().take(Got::MOST_CHARS).collect();
+            clip(&format!("\"{start}…"), Got::MOST_CHARS)
+        }
+        _ => clip(&node.to_json(), Got::MOST_CHARS),
+    }
+}
+
+/// At most `most` characters of `text`; the last is `…` where something was left out.
+pub(crate) fn clip(text: &str, most: usize) -> String {
+    match text.char_indices().nth(most) {
+        None => text.to_owned(),
+        Some(_) => {
+            let kept = text.chars().take(most.saturating_sub(1));
+            kept.chain(['…']).collect()
+        }
+    }
+}

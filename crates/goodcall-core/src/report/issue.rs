@@ -1,0 +1,169 @@
+//! What is wrong at one place.
+
+use std::ops::Range;
+
+use super::{Expected, Got, clip};
+use crate::tree::{Inexact, Pointer};
+
+/// What is wrong at one place.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Issue {
+    /// Where: the value itself, or the place where a missing member should be.
+    pub pointer: Pointer,
+    /// What kind of fault.
+    pub code: Code,
+    /// What the schema wants there.
+    pub expected: Expected,
+    /// What was there; `None` if nothing was.
+    pub got: Option<Got>,
+    /// The name or allowed value that is nearest to what was sent.
+    pub nearest: Option<String>,
+    /// May the value simply be left out?
+    pub optional: bool,
+    /// The bytes of the raw text that this is about.
+    pub span: Range<usize>,
+}
+
+impl Issue {
+    /// An issue of a host's or a tool's own check: where, and what is wanted there in words.
+    pub fn custom(pointer: Pointer, words: impl Into<String>) -> Self {
+        let mut issue = Self::new(pointer, Code::Custom, 0..0);
+        issue.expected.words = Some(words.into());
+        issue
+    }
+
+    pub(crate) fn new(pointer: Pointer, code: Code, span: Range<usize>) -> Self {
+        Self {
+            pointer,
+            code,
+            expected: Expected::default(),
+            got: None,
+            nearest: None,
+            optional: false,
+            span,
+        }
+    }
+}
+
+/// A number that the tool's number type would round.
+impl From<Inexact> for Issue {
+    fn from(inexact: Inexact) -> Self {
+        let mut issue = Self::new(inexact.pointer, Code::InexactNumber, 0..0);
+        issue.got = Some(Got {
+            kind: "integer",
+            short: clip(&inexact.digits, Got::MOST_CHARS),
+        });
+        issue
+    }
+}
+
+/// The kind of an [`Issue`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[non_exhaustive]
+pub enum Code {
+    /// A required member is not there.
+    Missing,
+    /// A member that the schema does not allow.
+    UnknownKey,
+    /// The wrong type.
+    Type,
+    /// None of the allowed values.
+    Enum,
+    /// Less than the minimum.
+    TooSmall,
+    /// More than the maximum.
+    TooLarge,
+    /// Not a multiple.
+    NotMultiple,
+    /// A string with too few characters.
+    TooShort,
+    /// A string with too many characters.
+    TooLong,
+    /// A string that does not match the pattern.
+    Pattern,
+    /// A string that does not have the format.
+    Format,
+    /// An array with too few elements.
+    TooFewItems,
+    /// An array with too many elements.
+    TooManyItems,
+    /// An array with equal elements where they must differ.
+    NotUnique,
+    /// An array without an element that it must contain.
+    NotContained,
+    /// An object with too few members.
+    TooFewKeys,
+    /// An object with too many members.
+    TooManyKeys,
+    /// A key that the schema does not allow as a name.
+    KeyName,
+    /// None of the alternatives of a union fits.
+    NoAlternative,
+    /// More than one alternative of an exclusive union fits.
+    SeveralAlternatives,
+    /// Nothing, or not this, is allowed here.
+    NotAllowed,
+    /// Two members with the same key and different values.
+    DuplicateKey,
+    /// An integer that the tool's number type cannot hold exactly.
+    InexactNumber,
+    /// Refused by the tool's own check, or by its Rust type.
+    Custom,
+    /// Two readings are possible.
+    Ambiguous,
+    /// Not JSON.
+    Malformed,
+    /// Cut off.
+    Truncated,
+    /// No arguments.
+    Empty,
+    /// Not an object.
+    NotAnObject,
+    /// No such tool.
+    UnknownTool,
+    /// Past a limit on size or depth.
+    Limit,
+    /// Any other rule of the schema; the validator's own words are in `expected`.
+    Other,
+}
+
+impl Code {
+    /// The name used by the command's protocols.
+    pub fn name(self) -> &'static str {
+        match self {
+            Code::Missing => "missing",
+            Code::UnknownKey => "unknown_key",
+            Code::Type => "type",
+            Code::Enum => "enum",
+            Code::TooSmall => "too_small",
+            Code::TooLarge => "too_large",
+            Code::NotMultiple => "not_multiple",
+            Code::TooShort => "too_short",
+            Code::TooLong => "too_long",
+            Code::Pattern => "pattern",
+            Code::Format => "format",
+            Code::TooFewItems => "too_few_items",
+            Code::TooManyItems => "too_many_items",
+            Code::NotUnique => "not_unique",
+            Code::NotContained => "not_contained",
+            Code::TooFewKeys => "too_few_keys",
+            Code::TooManyKeys => "too_many_keys",
+            Code::KeyName => "key_name",
+            Code::NoAlternative => "no_alternative",
+            Code::SeveralAlternatives => "several_alternatives",
+            Code::NotAllowed => "not_allowed",
+            Code::DuplicateKey => "duplicate_key",
+            Code::InexactNumber => "inexact_number",
+            Code::Custom => "custom",
+            Code::Ambiguous => "ambiguous",
+            Code::Malformed => "malformed",
+            Code::Truncated => "truncated",
+            Code::Empty => "empty",
+            Code::NotAnObject => "not_an_object",
+            Code::UnknownTool => "unknown_tool",
+            Code::Limit => "limit",
+            Code::Other => "other",
+        }
+    }
+}

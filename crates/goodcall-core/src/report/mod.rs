@@ -1,0 +1,14 @@
+//! What a check says: verdict, reason, issues, changes. All of it data; text is made by
+//! [`Explain`](crate::Explain).
+
+mod change;
+mod expected;
+mod issue;
+mod verdict;
+
+pub use change::{Change, Edit, Level};
+pub use expected::{Bound, Expected, Got, Types};
+pub use issue::{Code, Issue};
+pub use verdict::{Bad, Mended, Reason, Verdict};
+
+pub(crate) use expected::clip;

@@ -1,0 +1,59 @@
+//! A call as it came, and what was made of it.
+
+use goodcall_core::{Bad, Change};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+/// A tool call of a model: the raw text as it came, and what reading it gave.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct ToolCallRequest {
+    /// The tool that the model named.
+    pub tool_name: String,
+    /// The id that the provider gave the call.
+    pub tool_call_id: String,
+    /// The arguments as sent; always kept.
+    pub raw_arguments: String,
+    /// The arguments as read, if they are good or could be mended.
+    pub arguments: Option<Value>,
+    /// Why the arguments cannot be used.
+    pub parse_error: Option<String>,
+    /// What was changed, in sentences joined by `; `.
+    pub parse_warning: Option<String>,
+}
+
+impl ToolCallRequest {
+    /// A call that was not read yet.
+    pub fn new(
+        tool_name: impl Into<String>,
+        tool_call_id: impl Into<String>,
+        raw_arguments: impl Into<String>,
+    ) -> Self {
+        Self {
+            tool_name: tool_name.into(),
+            tool_call_id: tool_call_id.into(),
+            raw_arguments: raw_arguments.into(),
+            arguments: None,
+            parse_error: None,
+            parse_warning: None,
+        }
+    }
+
+    /// Fills in what reading gave.
+    pub(crate) fn fill(&mut self, read: Result<(&Value, &[Change]), &Bad>) {
+        let changes = match read {
+            Ok((value, changes)) => {
+                self.arguments = Some(value.clone());
+                self.parse_error = None;
+                changes
+            }
+            Err(bad) => {
+                self.arguments = None;
+                self.parse_error = Some(bad.summary());
+                &bad.changes
+            }
+        };
+        let sentences: Vec<_> = changes.iter().map(Change::sentence).collect();
+        self.parse_warning = (!sentences.is_empty()).then(|| sentences.join("; "));
+    }
+}

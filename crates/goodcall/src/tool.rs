@@ -1,0 +1,150 @@
+//! What a tool is.
+
+use std::ops::Deref;
+
+use async_trait::async_trait;
+use goodcall_core::{
+    Bad, Explain, Gate, Issue, Pointer, Policy, Schema, SchemaError, Style, Verdict,
+};
+use serde_json::Value;
+
+use crate::ToolResult;
+
+/// A tool that a model can call. See the [crate's first page](crate) for an example.
+#[async_trait]
+pub trait Tool: Send + Sync {
+    /// The name that the model calls.
+    fn name(&self) -> &str;
+
+    /// What the tool does, for the model.
+    fn description(&self) -> &str;
+
+    /// The JSON Schema of the parameters. Without one, any object is accepted.
+    fn parameters_schema(&self) -> Option<Value>;
+
+    /// Checks the parameters. Override it for what a schema cannot say, and start with
+    /// [`default_validate_parameters`]:
+    ///
+    /// ```
+    /// use goodcall::{Invalid, Parameters, default_validate_parameters};
+    ///
+    /// fn validate_parameters(params: &Parameters<'_>) -> Result<(), Invalid> {
+    ///     default_validate_parameters(params)?;
+    ///     match params["age"].as_i64() {
+    ///         Some(0..=150) => Ok(()),
+    ///         _ => Err(Invalid::at("age", "use an age from 0 to 150")),
+    ///     }
+    /// }
+    /// ```
+    ///
+    /// # Errors
+    /// If the tool must not run with these parameters.
+    fn validate_parameters(&self, params: &Parameters<'_>) -> Result<(), Invalid> {
+        default_validate_parameters(params)
+    }
+
+    /// Marks a tool whose effect cannot be taken back: its calls are not mended.
+    fn is_destructive(&self) -> bool {
+        false
+    }
+
+    /// Runs the tool. The parameters have been validated.
+    async fn execute(&self, params: &Value) -> ToolResult;
+}
+
+/// The parameters of a call, and what is already known of them. Derefs to their `Value`.
+#[derive(Clone, Copy, Debug)]
+pub struct Parameters<'p> {
+    value: &'p Value,
+    /// The schema that is still to be checked.
+    unchecked: Option<&'p Schema>,
+}
+
+impl<'p> Parameters<'p> {
+    /// Parameters that have not been checked against the tool's schema.
+    pub fn unchecked(value: &'p Value, schema: Option<&'p Schema>) -> Self {
+        Self {
+            value,
+            unchecked: schema,
+        }
+    }
+
+    /// Parameters that are known to match the tool's schema.
+    pub(crate) fn checked(value: &'p Value) -> Self {
+        Self::unchecked(value, None)
+    }
+}
+
+impl Deref for Parameters<'_> {
+    type Target = Value;
+
+    fn deref(&self) -> &Value {
+        self.value
+    }
+}
+
+/// Checks parameters against the tool's schema, unless that was done when they were read.
+///
+/// # Errors
+/// If they do not match.
+pub fn default_validate_parameters(params: &Parameters<'_>) -> Result<(), Invalid> {
+    let Some(schema) = params.unchecked else {
+        return Ok(());
+    };
+    let text = params.value.to_string();
+    match Gate::new(schema).policy(Policy::strict()).check(&text) {
+        Verdict::Bad(bad) => Err(Invalid(bad)),
+        _ => Ok(()),
+    }
+}
+
+/// Checks parameters for a tool directly, its own checks included; nothing is run or mended.
+///
+/// # Errors
+/// If the tool's schema does not compile; the inner result says whether the parameters are valid.
+pub fn validate(tool: &dyn Tool, params: &Value) -> Result<Result<(), Invalid>, SchemaError> {
+    let schema = tool.parameters_schema();
+    let schema = schema.as_ref().map(Schema::compile).transpose();
+    let schema = schema.map_err(|error| error.of_tool(tool.name()))?;
+    Ok(tool.validate_parameters(&Parameters::unchecked(params, schema.as_ref())))
+}
+
+/// Parameters that a tool must not run with, and why.
+#[derive(Clone, Debug)]
+pub struct Invalid(Bad);
+
+impl Invalid {
+    /// One parameter (dotted: `edits.0.path`) and what is wanted of it, in words for the model.
+    pub fn at(parameter: &str, wanted: impl Into<String>) -> Self {
+        let place = parameter.split('.').filter(|segment| !segment.is_empty());
+        let place = place.fold(Pointer::root(), |place, segment| place.join(segment));
+        Self(Bad::wrong_shape(vec![Issue::custom(place, wanted)]))
+    }
+
+    /// Several issues at once.
+    pub fn new(issues: Vec<Issue>) -> Self {
+        Self(Bad::wrong_shape(issues))
+    }
+
+    /// The same, with another one's issues added.
+    #[must_use]
+    pub fn and(mut self, other: Invalid) -> Self {
+        self.0.issues.extend(other.0.issues);
+        self.0.more += other.0.more;
+        self
+    }
+
+    /// All that is wrong.
+    pub fn issues(&self) -> &[Issue] {
+        &self.0.issues
+    }
+
+    /// The text for the model in this style.
+    pub fn text(&self, style: Style) -> String {
+        Explain::new(style).text(&self.0)
+    }
+
+    pub(crate) fn into_bad(self) -> Bad {
+        self.0
+    }
+}
