@@ -130,11 +130,11 @@ impl Case<'_> {
                     self.says("law 5"),
                     out
                 );
-                let rounded = mended
-                    .changes
-                    .iter()
-                    .any(|change| change.rule == "whole-number");
-                self.exact(&came_out, rounded)?;
+                // These write the same number with other digits.
+                let rewrites = ["whole-number", "number-in-text"];
+                let mut changes = mended.changes.iter();
+                let rewritten = changes.any(|change| rewrites.contains(&change.rule));
+                self.exact(&came_out, rewritten)?;
             }
             Verdict::Bad(bad) => {
                 prop_assert!(!valid, "{}", self.says("law 1: valid, but bad"));
@@ -161,11 +161,11 @@ impl Case<'_> {
     }
 
     /// Law 8: every number that comes out was sent, or stands in the schema, with these digits.
-    fn exact(&self, out: &Json, rounded: bool) -> Result<(), TestCaseError> {
+    fn exact(&self, out: &Json, rewritten: bool) -> Result<(), TestCaseError> {
         let mut numbers = Vec::new();
         out.numbers(&mut numbers);
         let schema = self.document.to_string();
-        for digits in numbers.iter().filter(|_| !rounded) {
+        for digits in numbers.iter().filter(|_| !rewritten) {
             let known = self.raw.contains(digits) || schema.contains(digits);
             prop_assert!(known, "{}\nnumber {digits}", self.says("law 8"));
         }

@@ -85,7 +85,9 @@ fn all(site: &Site<'_>, key: Id, outer: &str, inner: Node<'_>) -> Found {
 fn one(site: &Site<'_>, outer: &str, inner: Node<'_>, name: &str, schema: &Value) -> Found {
     // An object that declares nothing may hold anything, this member too.
     let closed = schema.get("properties").and_then(Value::as_object);
-    let several = ["anyOf", "oneOf", "allOf"].iter().any(|k| schema.get(k).is_some());
+    let several = ["anyOf", "oneOf", "allOf"]
+        .iter()
+        .any(|k| schema.get(k).is_some());
     if several || closed.is_none_or(|p| p.is_empty() || p.contains_key(name)) {
         return None;
     }
