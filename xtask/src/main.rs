@@ -2,6 +2,7 @@
 
 mod callgrind;
 mod conformance;
+mod tidy;
 
 use std::process::ExitCode;
 
@@ -21,7 +22,7 @@ impl From<String> for Failure {
 
 type Task = fn(&[String]) -> Result<(), Failure>;
 
-const TASKS: [(&str, &str, Task); 2] = [
+const TASKS: [(&str, &str, Task); 3] = [
     (
         "conformance",
         "DIR: the official JSON-Schema-Test-Suite, through our own tree",
@@ -31,6 +32,11 @@ const TASKS: [(&str, &str, Task); 2] = [
         "callgrind",
         "[FILE]: instructions a call, of every mode of the benchmark",
         callgrind::run,
+    ),
+    (
+        "tidy",
+        "the layout rules and the direction of dependencies",
+        tidy::run,
     ),
 ];
 
