@@ -2,6 +2,7 @@
 
 mod callgrind;
 mod conformance;
+mod corpus;
 mod tidy;
 
 use std::process::ExitCode;
@@ -22,7 +23,7 @@ impl From<String> for Failure {
 
 type Task = fn(&[String]) -> Result<(), Failure>;
 
-const TASKS: [(&str, &str, Task); 3] = [
+const TASKS: [(&str, &str, Task); 4] = [
     (
         "conformance",
         "DIR: the official JSON-Schema-Test-Suite, through our own tree",
@@ -32,6 +33,11 @@ const TASKS: [(&str, &str, Task); 3] = [
         "callgrind",
         "[FILE]: instructions a call, of every mode of the benchmark",
         callgrind::run,
+    ),
+    (
+        "corpus",
+        "DIR: what mending does to recorded calls whose truth is known",
+        |args| corpus::run(args).map_err(Failure::Unusable),
     ),
     (
         "tidy",

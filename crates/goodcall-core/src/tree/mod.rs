@@ -10,6 +10,7 @@
 
 mod build;
 mod de;
+mod draft;
 mod edit;
 mod node;
 mod number;
@@ -26,6 +27,7 @@ pub use pointer::Pointer;
 pub use value::Inexact;
 
 pub(crate) use build::{Builder, Piece};
+pub(crate) use draft::{Draft, Mark};
 pub(crate) use number::{Decimal, is_integer, is_written_as_integer};
 pub(crate) use value::to_number;
 pub(crate) use write::write_string;

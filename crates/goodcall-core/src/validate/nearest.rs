@@ -19,13 +19,13 @@ pub(crate) fn nearest_name<'n>(
 }
 
 fn by_letters<'n>(wanted: &str, names: impl Iterator<Item = &'n str>) -> Option<String> {
-    let bare = words(wanted).concat();
+    let bare = bare(wanted);
     let length = bare.chars().count();
     let near = (length / 3).clamp(1, 3);
     let mut best: Option<(usize, &str)> = None;
     let mut tied = false;
     for name in names {
-        let distance = strsim::osa_distance(&bare, &words(name).concat());
+        let distance = strsim::osa_distance(&bare, &self::bare(name));
         match best {
             Some((known, _)) if distance > known => {}
             Some((known, other)) if distance == known && other != name => tied = true,
@@ -49,6 +49,11 @@ fn by_words<'n>(wanted: &str, names: impl Iterator<Item = &'n str>) -> Option<St
     });
     let found = fitting.next()?;
     fitting.next().is_none().then(|| found.to_owned())
+}
+
+/// A name without case and separators.
+pub(crate) fn bare(name: &str) -> String {
+    words(name).concat()
 }
 
 /// The words of a name in lower case: `fileName`, `file-name` and `File_Name` have the same two.

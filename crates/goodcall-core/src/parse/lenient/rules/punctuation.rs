@@ -113,7 +113,7 @@ pub(super) const RULES: [Rule; 20] = [
         MISSING_BRACE,
         "Reads members without braces as an object.",
         "Keys with values make an object.",
-        "\"path\": \"a.txt\", \"limit\": 5",
+        "\"path\": \"a.txt\", \X,
         "{\"path\":\"a.txt\",\"limit\":5}",
     ),
     entry(
