@@ -113,8 +113,8 @@ pub(super) const RULES: [Rule; 20] = [
         MISSING_BRACE,
         "Reads members without braces as an object.",
         "Keys with values make an object.",
-        "\"path\": \"a.txt\", \X,
-        "{\"path\":\"a.txt\",\"limit\":5}",
+        "\"path\": \"a.txt\", \"to\": \"b.txt\"",
+        "{\"path\":\"a.txt\",\"to\":\"b.txt\"}",
     ),
     entry(
         MISSING_BRACKET,
