@@ -121,7 +121,7 @@ impl<'s> Gate<'s> {
             .policy(self.policy.clone())
             .limits(self.limits)
             .stop(self.stop)
-            .unwrap_strings(!self.schema.admits_root_string())
+            .schema(self.schema)
     }
 
     /// Arguments are an object, unless the schema names another type for them.

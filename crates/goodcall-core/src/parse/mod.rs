@@ -115,7 +115,7 @@ pub fn read<'a>(text: &'a str, options: &ReadOptions) -> Result<Reading<'a>, Bad
     };
     let unwrapped = match strict.tree.root().kind() {
         Kind::String if options.unwrap && !options.policy.is_strict() => {
-            lenient::unwrap(text, &strict.tree, &options.limits, &options.keys, 0)
+            lenient::unwrap(text, &strict.tree, &options.limits, &options.known_keys(), 0)
         }
         _ => None,
     };
@@ -144,7 +144,7 @@ fn leniently<'a>(
     if options.policy.is_strict() || hopeless {
         return Err(refusal(error, text));
     }
-    match lenient::parse(text, &options.limits, &options.keys) {
+    match lenient::parse(text, &options.limits, &options.known_keys()) {
         Ok(Some(lenient)) => finish(lenient, options),
         Ok(None) => Err(refusal(error, text)),
         Err(limit) => Err(refusal(&limit, text)),
