@@ -93,6 +93,7 @@ impl<'s> Gate<'s> {
             Ok(reading) => reading,
             Err(bad) => return self.unreadable(raw, bad),
         };
+        let reading = parse::without_repeats(reading, &self.policy);
         if let Some(bad) = parse::not_one_call(&reading, &self.policy, self.stop) {
             return Verdict::Bad(bad);
         }

@@ -330,8 +330,16 @@ fn the_catalogue_is_true() {
         };
         let verdict = Gate::new(&schema).policy(policy).check(rule.example.raw);
         let arguments = verdict.arguments().map(Tree::to_json);
-        assert_eq!(arguments.as_deref(), Some(rule.example.mended), "{}", rule.name);
-        let named = verdict.changes().iter().any(|change| change.rule == rule.name);
+        assert_eq!(
+            arguments.as_deref(),
+            Some(rule.example.mended),
+            "{}",
+            rule.name
+        );
+        let named = verdict
+            .changes()
+            .iter()
+            .any(|change| change.rule == rule.name);
         assert!(named, "{}: {:?}", rule.name, verdict.changes());
         if rule.level == Level::Eager {
             let safe = Gate::new(&schema).check(rule.example.raw);

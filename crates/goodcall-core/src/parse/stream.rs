@@ -463,7 +463,7 @@ impl Stream {
         if !key {
             tell(Event::Text(text));
         }
-        self.to_buffer(key);
+        self.move_to_buffer(key);
         self.tree.buffer.push_str(&decoded);
         self.at += width;
         self.copied = self.at;
@@ -472,7 +472,7 @@ impl Stream {
     }
 
     /// The open string goes to the buffer, where its decoded text is contiguous.
-    fn to_buffer(&mut self, key: bool) {
+    fn move_to_buffer(&mut self, key: bool) {
         let head = self.tree.buffer.len() as u32;
         let (copied, at) = (self.copied, self.at);
         let Some(slot) = self.text_slot(key) else {

@@ -52,8 +52,7 @@ impl Parser<'_> {
         let first = self.frames.last().is_some_and(|frame| frame.count == 0);
         let in_array = around.is_some_and(|i| self.frames[i].opener == Opener::Bracket);
         if first && byte != b'{' {
-            self.note(rules::SET, self.at..self.at, "[");
-            self.out.turn_into_array();
+            self.note_set();
             return Ok(State::Value);
         }
         if !first && byte == b'{' && in_array {
@@ -64,6 +63,15 @@ impl Parser<'_> {
         self.note(rules::EXTRA_BRACKET, self.at..self.at + 1, "");
         self.at += 1;
         Ok(State::Key)
+    }
+
+    /// The open object turns out to be a set.
+    fn note_set(&mut self) {
+        self.out.turn_into_array();
+        if let Some(start) = self.frames.last().map(|frame| frame.start) {
+            let width = if self.byte(start) == b'{' { 1 } else { 3 };
+            self.note(rules::SET, start..start + width, "[");
+        }
     }
 
     /// What stands between key and value.
@@ -116,8 +124,7 @@ impl Parser<'_> {
         if !first {
             return self.missing_value();
         }
-        self.note(rules::SET, self.at..self.at, "[");
-        self.out.turn_into_array();
+        self.note_set();
         self.retype_key();
         self.done();
     }

@@ -3,6 +3,8 @@
 //! No recursion: open containers are a stack of [`Frame`]s. Every step consumes input or closes a
 //! frame, so the number of steps is linear.
 
+use std::ops::Range;
+
 use super::notes::Notes;
 use super::rules::{self, Sureness};
 use crate::limits::Limits;
@@ -130,7 +132,7 @@ impl<'a> Parser<'a> {
         self.last_open > at + 1
     }
 
-    pub(super) fn note(&mut self, rule: Sureness, span: std::ops::Range<usize>, after: &str) {
+    pub(super) fn note(&mut self, rule: Sureness, span: Range<usize>, after: &str) {
         if self.notes.extend(rule, &span) {
             return;
         }
@@ -142,14 +144,18 @@ impl<'a> Parser<'a> {
 
     /// Notes that these bytes were read as if they had quotes.
     pub(super) fn note_quoted(&mut self, rule: Sureness, start: usize, end: usize) {
-        if self.notes.extend(rule, &(start..end)) {
+        self.note_string(rule, start..end, start..end);
+    }
+
+    /// Notes that a string was read as `text` in quotes.
+    pub(super) fn note_string(&mut self, rule: Sureness, span: Range<usize>, text: Range<usize>) {
+        if self.notes.extend(rule, &span) {
             return;
         }
-        let after = super::notes::quoted(&self.text[start..end]);
+        let after = super::notes::quoted(self.text.get(text).unwrap_or_default());
         let (place, root) = (self.place(), self.roots.len());
-        let before = &self.text[start..end];
-        self.notes
-            .add(rule, root, place, start..end, before, &after);
+        let before = self.text.get(span.clone()).unwrap_or_default();
+        self.notes.add(rule, root, place, span, before, &after);
     }
 
     /// The place that is being read.
@@ -368,6 +374,7 @@ impl<'a> Parser<'a> {
     fn comma(&mut self, width: usize) -> State {
         if let Some(frame) = self.frames.last_mut() {
             frame.comma = Some(self.at);
+            frame.key = None;
         }
         self.at += width;
         self.last_string = None;

@@ -260,7 +260,7 @@ impl Parser<'_> {
         if s.count > 0 && fit == Fit::Yes {
             self.count_brackets(s, at);
             let known = self.known_key_after(after);
-            let paired = s.pairs % 2 == 0 || self.closes_all(after);
+            let paired = s.pairs.is_multiple_of(2) || self.closes_all(after);
             if known == Some(true) || (known != Some(false) && s.balance <= 0 && paired) {
                 let settled = known == Some(true) || (!self.keys.is_empty() && s.maybe.is_none());
                 return Some(End {
@@ -365,7 +365,7 @@ impl Parser<'_> {
         let known = !self.keys.is_empty() && self.is_known(key);
         if s.count > 1 && !known {
             self.count_brackets(s, comma);
-            if s.balance > 0 || s.pairs % 2 == 0 || !self.keys.is_empty() {
+            if s.balance > 0 || s.pairs.is_multiple_of(2) || !self.keys.is_empty() {
                 return None;
             }
         }
