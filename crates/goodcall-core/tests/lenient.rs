@@ -13,7 +13,11 @@ fn eager() -> ReadOptions {
 }
 
 /// Pieces that broken JSON is made of.
-const PIECES: [&str; 64] = [
+const PIECES: [&str; 68] = [
+    "｛",
+    "｝",
+    "~~~",
+    "new Date(",
     "{",
     "}",
     "[",

@@ -170,7 +170,8 @@ impl Stream {
 
     /// Appends what is text of the bytes; keeps an unfinished character for later.
     fn receive(&mut self, bytes: &[u8]) {
-        if self.not_utf8 {
+        if self.not_utf8 || self.tree.source.len() > self.options.limits.bytes() {
+            // What comes now cannot change the verdict.
             return;
         }
         let mut joined = std::mem::take(&mut self.tail);

@@ -20,7 +20,8 @@ impl Parser<'_> {
             let before = (self.at, self.roots.len());
             self.root()?;
             if (self.at, self.roots.len()) == before {
-                self.at += 1;
+                let next = self.text[self.at..].chars().next();
+                self.at += next.map_or(1, char::len_utf8);
             }
         }
         Ok(())
@@ -60,7 +61,7 @@ impl Parser<'_> {
                     self.at += 1;
                     continue;
                 }
-                0x80.. if fresh && (self.opening_quote().is_some() || self.wide().is_some()) => {
+                0x80.. if fresh && (self.opening_quote().is_some() || self.wide_opener()) => {
                     return true;
                 }
                 b'\\' if fresh && self.opening_quote().is_some() => return true,
@@ -80,6 +81,11 @@ impl Parser<'_> {
         let rest = &rest[..rest.len().min(most)];
         let line = rest.iter().position(|b| *b == b'\n');
         &rest[..line.unwrap_or(rest.len())]
+    }
+
+    /// Does a foreign form of an opening bracket stand here?
+    fn wide_opener(&self) -> bool {
+        matches!(self.wide(), Some((b'{' | b'[' | b'(', _)))
     }
 
     /// A fence line, opening or closing.

@@ -36,7 +36,7 @@ impl Parser<'_> {
                 self.at += width;
                 Ok(State::Key)
             }
-            b'{' | b'[' | b'(' => self.bracket_for_key(byte),
+            b'{' | b'[' | b'(' => self.bracket_for_key(byte, width),
             b':' | b'=' => {
                 self.note(rules::EXTRA_COLON, self.at..self.at + width, "");
                 self.at += width;
@@ -47,7 +47,7 @@ impl Parser<'_> {
     }
 
     /// An opening bracket where a key should be.
-    fn bracket_for_key(&mut self, byte: u8) -> Step {
+    fn bracket_for_key(&mut self, byte: u8, width: usize) -> Step {
         let around = self.frames.len().checked_sub(2);
         let first = self.frames.last().is_some_and(|frame| frame.count == 0);
         let in_array = around.is_some_and(|i| self.frames[i].opener == Opener::Bracket);
@@ -60,8 +60,8 @@ impl Parser<'_> {
             self.pop(self.at);
             return Ok(State::Value);
         }
-        self.note(rules::EXTRA_BRACKET, self.at..self.at + 1, "");
-        self.at += 1;
+        self.note(rules::EXTRA_BRACKET, self.at..self.at + width, "");
+        self.at += width;
         Ok(State::Key)
     }
 

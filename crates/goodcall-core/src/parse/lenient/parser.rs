@@ -282,13 +282,15 @@ impl<'a> Parser<'a> {
         self.note(rules::WIDE_PUNCTUATION, span, ascii);
         match plain {
             b'{' | b'[' | b'(' => {
-                self.at += width - 1;
+                let start = self.at;
                 let (opener, kind) = match plain {
                     b'{' => (Opener::Brace, Kind::Object),
                     b'[' => (Opener::Bracket, Kind::Array),
                     _ => (Opener::Paren, Kind::Array),
                 };
-                self.open(opener, kind)
+                let step = self.open(opener, kind);
+                self.at = start + width;
+                step
             }
             b'}' | b']' | b')' => Ok(self.close_before_value(plain, width)),
             b',' => Ok(self.comma_before_value(width)),
