@@ -324,10 +324,7 @@ impl<'a> Engine<'_, 'a> {
             return String::new();
         };
         match (&change.edit, &change.after) {
-            (Edit::Move { from }, _) => {
-                let name = from.split_last().map(|(_, name)| name.into_owned());
-                clip(&format!("{:?}", name.unwrap_or_default()), Got::MOST_CHARS)
-            }
+            (Edit::Move { from }, _) => clip(&from.dotted(), Got::MOST_CHARS),
             (_, Some(after)) => clip(after, Got::MOST_CHARS),
             (_, None) => String::new(),
         }
