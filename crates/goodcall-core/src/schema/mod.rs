@@ -5,6 +5,7 @@ mod describe;
 mod error;
 mod normalise;
 mod options;
+mod size;
 
 use std::sync::Arc;
 
