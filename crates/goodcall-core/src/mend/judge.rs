@@ -116,7 +116,7 @@ fn remains(fault: &Fault, after: &Index<'_>) -> bool {
                 && matches!(&known.kind, FaultKind::UnknownKeys(left)
                     if keys.iter().any(|key| left.contains(key)))
         }),
-        _ => here.any(|known| *known == fault),
+        _ => here.any(|known| known == fault),
     }
 }
 
