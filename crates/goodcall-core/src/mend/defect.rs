@@ -137,9 +137,11 @@ impl<'t> Planner<'t> {
             match &fault.kind {
                 FaultKind::UnknownKeys(keys) if keys.len() > 1 => {
                     for key in keys {
-                        let mut one = fault.clone();
-                        one.kind = FaultKind::UnknownKeys(vec![key.clone()]);
-                        defects.push(single(Cow::Owned(one)));
+                        defects.push(single(Cow::Owned(Fault {
+                            pointer: fault.pointer.clone(),
+                            keyword: fault.keyword.clone(),
+                            kind: FaultKind::UnknownKeys(vec![key.clone()]),
+                        })));
                     }
                 }
                 _ => defects.push(single(Cow::Borrowed(fault))),
@@ -177,11 +179,18 @@ impl<'t> Planner<'t> {
         let Some((node, member)) = self.finder.find(&fault.pointer) else {
             return Vec::new();
         };
+        let unknown = match &fault.kind {
+            FaultKind::UnknownKeys(keys) if node.kind() == Kind::Object => {
+                keys.first().and_then(|key| self.finder.key(node, key))
+            }
+            _ => None,
+        };
         let site = Site {
             context: self.context,
             fault,
             node,
             member,
+            unknown,
         };
         let mut proposals = Proposals::default();
         self.rules.propose(&site, &mut proposals);
