@@ -26,6 +26,7 @@ mod limits;
 mod mend;
 mod parse;
 mod pipeline;
+mod policies;
 mod policy;
 mod report;
 mod schema;
@@ -36,8 +37,11 @@ pub use call::Stop;
 pub use explain::{Budget, Explain, Structured, Style, UnknownStyle, expected_text};
 pub use limits::Limits;
 pub use mend::{Example, Rule, rules::catalogue};
-pub use parse::{Cut, CutKind, ParseClass, ParseError, ReadOptions, Reading, Wanted, read};
+pub use parse::{
+    Cut, CutKind, Event, ParseClass, ParseError, ReadOptions, Reading, Stream, Wanted, read,
+};
 pub use pipeline::{Gate, check};
+pub use policies::{Policies, UnknownRule};
 pub use policy::{Policy, UnknownPolicy};
 pub use report::{
     Bad, Bound, Change, Code, Edit, Expected, Got, Issue, Level, Mended, Reason, SharedExpected,

@@ -48,8 +48,8 @@ pub(crate) struct Plan {
     pub(crate) cost: u32,
     /// Must the place be right at once, with no further mend?
     pub(crate) whole: bool,
-    /// Mends this branch of the union that this fault of the defect is about.
-    pub(crate) branch: Option<(usize, usize)>,
+    /// The branches of unions that this mends: which fault of the defect, which branch of it.
+    pub(crate) branches: Vec<(usize, usize)>,
 }
 
 impl Plan {
@@ -145,9 +145,12 @@ impl<'t> Planner<'t> {
     fn plans(&mut self, faults: &[Cow<'_, Fault>]) -> Vec<Plan> {
         let mut plans: Vec<Plan> = Vec::new();
         for (index, fault) in faults.iter().enumerate() {
-            for plan in self.plans_for(fault, index) {
+            for mut plan in self.plans_for(fault, index) {
                 match plans.iter_mut().find(|known| known.same_edits(&plan)) {
-                    Some(known) => known.cost = known.cost.min(plan.cost),
+                    Some(known) => {
+                        known.cost = known.cost.min(plan.cost);
+                        known.branches.append(&mut plan.branches);
+                    }
                     None => plans.push(plan),
                 }
             }
@@ -179,7 +182,7 @@ impl<'t> Planner<'t> {
                 steps: proposal.steps,
                 cost: cost(level),
                 whole: proposal.whole,
-                branch: None,
+                branches: Vec::new(),
             });
         }
         if let FaultKind::NoBranch(branches) = &fault.kind {
@@ -188,7 +191,7 @@ impl<'t> Planner<'t> {
                     continue;
                 };
                 for mut plan in self.branch(faults) {
-                    plan.branch = Some((index, branch));
+                    plan.branches = vec![(index, branch)];
                     plans.push(plan);
                 }
             }

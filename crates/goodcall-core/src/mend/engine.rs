@@ -334,6 +334,9 @@ impl<'a> Engine<'_, 'a> {
     }
 
     fn two_readings(&mut self, defect: &Defect<'_>, readings: &[(u32, &Tried)]) {
+        if self.ambiguous.len() >= self.context.limits.max_issues {
+            return;
+        }
         let place = match defect.faults.first().map(|fault| &fault.kind) {
             Some(FaultKind::Required(name)) => defect.pointer().join(name),
             _ => defect.pointer().clone(),

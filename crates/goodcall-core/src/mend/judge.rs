@@ -87,14 +87,19 @@ pub(crate) fn outcome(
 ) -> Outcome {
     let mut union_left = false;
     for (index, fault) in defect.faults.iter().enumerate() {
-        match plan.branch {
-            Some((union, branch)) if union == index => match branch_left(fault, branch, after) {
-                Left::Gone => {}
-                Left::Other => union_left = true,
-                Left::Same => return Outcome::Fail,
-            },
-            _ if remains(fault, after) => return Outcome::Fail,
-            _ => {}
+        let mut branches = plan.branches.iter().filter(|(union, _)| *union == index);
+        let Some((_, first)) = branches.next() else {
+            if remains(fault, after) {
+                return Outcome::Fail;
+            }
+            continue;
+        };
+        let others = branches.map(|(_, branch)| *branch);
+        let left = std::iter::once(*first).chain(others);
+        match left.map(|branch| branch_left(fault, branch, after)).min() {
+            Some(Left::Gone) => {}
+            Some(Left::Other) => union_left = true,
+            Some(Left::Same) | None => return Outcome::Fail,
         }
     }
     let clean = !union_left && new_faults(&watched(plan), before, after).is_empty();
@@ -117,7 +122,8 @@ fn remains(fault: &Cow<'_, Fault>, after: &Index<'_>) -> bool {
     }
 }
 
-/// What is left of a branch's faults.
+/// What is left of a branch's faults; less is better.
+#[derive(PartialEq, Eq, PartialOrd, Ord)]
 enum Left {
     /// The union fits.
     Gone,

@@ -51,9 +51,8 @@ impl Pointer {
     pub fn push(&mut self, segment: &str) {
         self.0.reserve(segment.len() + 1);
         self.0.push('/');
-        if !segment.bytes().any(|b| b == b'~' || b == b'/') {
-            self.0.push_str(segment);
-            return;
+        if !segment.bytes().any(|b| matches!(b, b'~' | b'/')) {
+            return self.0.push_str(segment);
         }
         for c in segment.chars() {
             match c {

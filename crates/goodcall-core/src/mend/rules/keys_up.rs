@@ -83,11 +83,12 @@ fn all(site: &Site<'_>, key: Id, outer: &str, inner: Node<'_>) -> Found {
 
 /// One member of an object that does not declare it.
 fn one(site: &Site<'_>, outer: &str, inner: Node<'_>, name: &str, schema: &Value) -> Found {
-    let own = |keyword: &str| schema.get(keyword).and_then(|p| p.get(name)).is_some();
+    // An object that declares nothing may hold anything, this member too.
+    let closed = schema.get("properties").and_then(Value::as_object);
     let several = ["anyOf", "oneOf", "allOf"]
         .iter()
         .any(|k| schema.get(k).is_some());
-    if own("properties") || several {
+    if several || closed.is_none_or(|p| p.is_empty() || p.contains_key(name)) {
         return None;
     }
     let mut members = inner.members();
