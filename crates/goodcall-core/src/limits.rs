@@ -59,6 +59,8 @@ pub(crate) const PATTERN_BYTES: usize = 1 << 20;
 pub(crate) const REF_HOPS: usize = 16;
 /// Names that are listed as allowed, and that one name is compared with.
 pub(crate) const LISTED_NAMES: usize = 1024;
+/// Descriptions of places that one schema keeps.
+pub(crate) const KEPT_EXPECTED: usize = 4096;
 /// Compiled schemas kept by one cache, unless said otherwise.
 pub(crate) const CACHED_SCHEMAS: usize = 1024;
 /// Times that arguments may have been encoded as a string.

@@ -7,7 +7,8 @@ mod normalise;
 mod options;
 mod size;
 
-use std::sync::Arc;
+use std::collections::HashMap;
+use std::sync::{Arc, PoisonError, RwLock};
 
 use jsonschema::Validator;
 use serde_json::Value;
@@ -18,7 +19,8 @@ pub use options::{Draft, SchemaOptions};
 
 pub(crate) use describe::{describe, owner, resolve};
 
-use crate::report::Types;
+use crate::limits::KEPT_EXPECTED;
+use crate::report::{Expected, SharedExpected, Types};
 use crate::tree::{Node, Tree};
 use crate::validate::{Fault, Lean, faults};
 
@@ -47,6 +49,7 @@ struct Inner {
     warnings: Vec<SchemaWarning>,
     root_types: Types,
     accepts_nothing: bool,
+    expected: RwLock<HashMap<Box<str>, SharedExpected>>,
 }
 
 impl Schema {
@@ -79,6 +82,7 @@ impl Schema {
             warnings,
             root_types,
             accepts_nothing,
+            expected: RwLock::default(),
         }))
     }
 
@@ -142,6 +146,34 @@ impl Schema {
 
     /// The subschema or keyword at a pointer of the document.
     pub(crate) fn at(&self, pointer: &str) -> Option<&Value> {
-        self.0.document.pointer(pointer)
+        if pointer.contains('~') {
+            return self.0.document.pointer(pointer);
+        }
+        // Without escapes no segment has to be copied.
+        let mut value = &self.0.document;
+        for segment in pointer.split('/').skip(1) {
+            value = match value {
+                Value::Object(map) => map.get(segment)?,
+                Value::Array(items) => items.get(segment.parse::<usize>().ok()?)?,
+                _ => return None,
+            };
+        }
+        Some(value)
+    }
+
+    /// What is wanted at a place of the document, made once and kept.
+    pub(crate) fn expected(&self, place: &str, make: impl FnOnce() -> Expected) -> SharedExpected {
+        let expected = &self.0.expected;
+        let known = expected.read().unwrap_or_else(PoisonError::into_inner);
+        if let Some(known) = known.get(place) {
+            return known.clone();
+        }
+        drop(known);
+        let made = SharedExpected::from(make());
+        let mut known = expected.write().unwrap_or_else(PoisonError::into_inner);
+        if known.len() < KEPT_EXPECTED {
+            known.insert(place.into(), made.clone());
+        }
+        made
     }
 }

@@ -40,13 +40,16 @@ impl Pointer {
     /// This place with one more segment (unescaped) at its end.
     #[must_use]
     pub fn join(&self, segment: &str) -> Self {
-        let mut next = self.clone();
+        let mut next = String::with_capacity(self.0.len() + segment.len() + 1);
+        next.push_str(&self.0);
+        let mut next = Self(next);
         next.push(segment);
         next
     }
 
     /// Goes one segment (unescaped) deeper.
     pub fn push(&mut self, segment: &str) {
+        self.0.reserve(segment.len() + 1);
         self.0.push('/');
         if !segment.bytes().any(|b| matches!(b, b'~' | b'/')) {
             return self.0.push_str(segment);
