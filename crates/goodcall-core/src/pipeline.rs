@@ -51,7 +51,7 @@ impl<'s> Gate<'s> {
     pub fn new(schema: &'s Schema) -> Self {
         Self {
             schema,
-            reading: ReadOptions::new().unwrap_strings(!schema.admits_root_string()),
+            reading: ReadOptions::new().schema(schema),
             tool: None,
         }
     }
@@ -90,6 +90,7 @@ impl<'s> Gate<'s> {
             Ok(reading) => reading,
             Err(bad) => return self.unreadable(raw, bad),
         };
+        let reading = parse::without_repeats(reading, &self.reading.policy);
         if let Some(bad) = parse::not_one_call(&reading, &self.reading.policy, self.reading.stop) {
             return Verdict::Bad(bad);
         }

@@ -1,7 +1,5 @@
 //! Judging a trial: the validator's faults before and after.
 
-use std::borrow::Cow;
-
 use super::defect::{Defect, Plan};
 use super::edit::Op;
 use crate::tree::Pointer;
@@ -110,7 +108,7 @@ pub(crate) fn outcome(
     }
 }
 
-fn remains(fault: &Cow<'_, Fault>, after: &Index<'_>) -> bool {
+fn remains(fault: &Fault, after: &Index<'_>) -> bool {
     let mut here = after.at(&fault.pointer, false);
     match &fault.kind {
         FaultKind::UnknownKeys(keys) => here.any(|known| {
@@ -118,7 +116,7 @@ fn remains(fault: &Cow<'_, Fault>, after: &Index<'_>) -> bool {
                 && matches!(&known.kind, FaultKind::UnknownKeys(left)
                     if keys.iter().any(|key| left.contains(key)))
         }),
-        _ => here.any(|known| *known == **fault),
+        _ => here.any(|known| known == fault),
     }
 }
 

@@ -170,7 +170,8 @@ impl Stream {
 
     /// Appends what is text of the bytes; keeps an unfinished character for later.
     fn receive(&mut self, bytes: &[u8]) {
-        if self.not_utf8 {
+        if self.not_utf8 || self.tree.source.len() > self.options.limits.bytes() {
+            // What comes now cannot change the verdict.
             return;
         }
         let mut joined = std::mem::take(&mut self.tail);
@@ -463,7 +464,7 @@ impl Stream {
         if !key {
             tell(Event::Text(text));
         }
-        self.to_buffer(key);
+        self.move_to_buffer(key);
         self.tree.buffer.push_str(&decoded);
         self.at += width;
         self.copied = self.at;
@@ -472,7 +473,7 @@ impl Stream {
     }
 
     /// The open string goes to the buffer, where its decoded text is contiguous.
-    fn to_buffer(&mut self, key: bool) {
+    fn move_to_buffer(&mut self, key: bool) {
         let head = self.tree.buffer.len() as u32;
         let (copied, at) = (self.copied, self.at);
         let Some(slot) = self.text_slot(key) else {

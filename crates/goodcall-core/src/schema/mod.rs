@@ -126,6 +126,25 @@ impl Schema {
         self.0.accepts_nothing
     }
 
+    /// Every property name in the document, at any depth.
+    pub(crate) fn property_names(&self) -> Vec<String> {
+        let mut names = Vec::new();
+        let mut left = vec![&self.0.document];
+        while let Some(value) = left.pop() {
+            match value {
+                Value::Array(items) => left.extend(items),
+                Value::Object(map) => {
+                    if let Some(Value::Object(properties)) = map.get("properties") {
+                        names.extend(properties.keys().cloned());
+                    }
+                    left.extend(map.values());
+                }
+                _ => {}
+            }
+        }
+        names
+    }
+
     /// The subschema or keyword at a pointer of the document.
     pub(crate) fn at(&self, pointer: &str) -> Option<&Value> {
         if pointer.as_bytes().contains(&b'~') {

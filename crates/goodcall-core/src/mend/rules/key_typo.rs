@@ -30,9 +30,8 @@ pub(crate) fn propose(site: &Site<'_>, out: &mut Proposals) {
                 }
             }
         }
-        FaultKind::UnknownKeys(keys) => {
-            let found = keys.first().and_then(|sent| {
-                let (key, _) = site.member_of(sent)?;
+        FaultKind::UnknownKeys(_) => {
+            let found = site.unknown().and_then(|(sent, key, _)| {
                 let name = meant(site, sent)?;
                 let rivals = site.undeclared().into_iter();
                 let rivals = rivals.filter(|(_, key, _)| meant(site, key) == Some(name));

@@ -39,7 +39,7 @@ pub(crate) fn propose(site: &Site<'_>, out: &mut Proposals) {
             while let Some((key, value)) = members.next_ids() {
                 let (outer, inner) = (site.node.tree.node(key), site.node.tree.node(value));
                 let outer = outer.as_str().unwrap_or_default();
-                if inner.get(name).is_none() {
+                if inner.len() > MEND_WIDTH || inner.get(name).is_none() {
                     continue;
                 }
                 match site.property(outer) {
@@ -48,9 +48,8 @@ pub(crate) fn propose(site: &Site<'_>, out: &mut Proposals) {
                 }
             }
         }
-        FaultKind::UnknownKeys(keys) => {
-            let Some(outer) = keys.first() else { return };
-            if let Some((key, inner)) = site.member_of(outer) {
+        FaultKind::UnknownKeys(_) => {
+            if let Some((outer, key, inner)) = site.unknown() {
                 out.0.extend(all(site, key, outer, inner));
             }
         }

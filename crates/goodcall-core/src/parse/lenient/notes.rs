@@ -104,6 +104,12 @@ impl Notes {
     }
 }
 
+/// As much of a text as a change may show.
+pub(super) fn start_of(text: &str) -> &str {
+    let end = text.char_indices().nth(2 * MOST_CHARS);
+    end.map_or(text, |(at, _)| &text[..at])
+}
+
 /// The text in quotes, as far as it is kept.
 pub(super) fn quoted(text: &str) -> String {
     format!("\"{}\"", clip(text, MOST_CHARS))
@@ -112,10 +118,7 @@ pub(super) fn quoted(text: &str) -> String {
 /// The text as it stands inside a JSON string.
 pub(super) fn escaped(text: &str) -> String {
     let mut out = String::new();
-    let start = text
-        .char_indices()
-        .nth(2 * MOST_CHARS)
-        .map_or(text, |(at, _)| &text[..at]);
-    write_string(start, &mut out);
-    out.trim_matches('"').to_owned()
+    write_string(start_of(text), &mut out);
+    out.pop();
+    out.split_off(1)
 }
