@@ -60,7 +60,7 @@ fn is_news(issues: &[Issue], at: usize) -> bool {
             .filter(same)
             .any(|other| other.code == Code::Enum)
     };
-    !told && !(this.code == Code::Type && listed())
+    !told && (this.code != Code::Type || !listed())
 }
 
 struct Collector<'c> {
