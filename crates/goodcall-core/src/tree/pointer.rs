@@ -97,6 +97,23 @@ impl Pointer {
     }
 }
 
+impl Pointer {
+    /// Does any segment need unescaping?
+    pub(crate) fn has_escapes(&self) -> bool {
+        self.0.as_bytes().contains(&b'~')
+    }
+}
+
+/// Takes the first segment, as written, off a pointer.
+#[inline]
+pub(crate) fn step<'p>(pointer: &mut &'p str) -> Option<&'p str> {
+    let rest = pointer.strip_prefix('/')?;
+    let end = rest.bytes().position(|b| b == b'/').unwrap_or(rest.len());
+    let (segment, following) = rest.split_at(end);
+    *pointer = following;
+    Some(segment)
+}
+
 impl fmt::Display for Pointer {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.0)

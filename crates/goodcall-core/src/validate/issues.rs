@@ -30,17 +30,37 @@ fn tidy(mut issues: Vec<Issue>) -> Vec<Issue> {
     if issues.len() < 2 {
         return issues;
     }
-    let mut seen = HashSet::with_capacity(issues.len());
-    for issue in issues.iter().filter(|issue| issue.code == Code::Enum) {
-        seen.insert((issue.pointer.as_str(), Code::Type));
-    }
-    let keep = issues
-        .iter()
-        .map(|issue| seen.insert((issue.pointer.as_str(), issue.code)));
-    let keep: Vec<bool> = keep.collect();
+    let keep: Vec<bool> = if issues.len() <= 16 {
+        (0..issues.len()).map(|at| is_news(&issues, at)).collect()
+    } else {
+        let enums = issues.iter().filter(|issue| issue.code == Code::Enum);
+        let enums = enums.map(|issue| (issue.pointer.as_str(), Code::Type));
+        let mut seen: HashSet<_> = enums.collect();
+        let pairs = issues
+            .iter()
+            .map(|issue| (issue.pointer.as_str(), issue.code));
+        pairs.map(|pair| seen.insert(pair)).collect()
+    };
     let mut keep = keep.into_iter();
     issues.retain(|_| keep.next().unwrap_or(true));
     issues
+}
+
+/// Does this one of a few issues say something that no other does?
+fn is_news(issues: &[Issue], at: usize) -> bool {
+    let this = &issues[at];
+    let same = |other: &&Issue| other.pointer == this.pointer;
+    let told = issues[..at]
+        .iter()
+        .filter(same)
+        .any(|other| other.code == this.code);
+    let listed = || {
+        issues
+            .iter()
+            .filter(same)
+            .any(|other| other.code == Code::Enum)
+    };
+    !told && (this.code != Code::Type || !listed())
 }
 
 struct Collector<'c> {
@@ -89,9 +109,8 @@ impl Collector<'_> {
         let mut issue = Issue::new(pointer, Code::Missing, span);
         let properties = self.properties(keyword);
         if let Some(property) = properties.and_then(|p| p.get(name)) {
-            let place = keyword.join(name);
             let make = || describe(self.schema.document(), property);
-            issue.expected = self.schema.expected(place.as_str(), make);
+            issue.expected = self.schema.expected(keyword.as_str(), name, make);
         }
         if let Some(object) = object {
             let undeclared = object
@@ -112,7 +131,7 @@ impl Collector<'_> {
             Some(map) if map.len() <= LISTED_NAMES => map.keys().collect(),
             _ => Vec::new(),
         };
-        let expected = self.schema.expected(keyword.as_str(), || Expected {
+        let expected = self.schema.expected(keyword.as_str(), "", || Expected {
             allowed: names.iter().map(|name| (*name).clone()).collect(),
             ..Expected::default()
         });
@@ -135,7 +154,7 @@ impl Collector<'_> {
         let span = node.map(Node::span).unwrap_or_default();
         let mut issue = Issue::new(pointer, code(kind), span);
         // All but the validator's own words follows from the keyword's place.
-        issue.expected = self.schema.expected(keyword.as_str(), || {
+        issue.expected = self.schema.expected(keyword.as_str(), "", || {
             let mut expected = match self.subschema(keyword) {
                 Some(subschema) => describe(self.schema.document(), subschema),
                 None => Expected::default(),
@@ -169,10 +188,9 @@ impl Collector<'_> {
         let span = node.map(Node::span).unwrap_or_default();
         let mut issue = Issue::new(place, Code::NoAlternative, span);
         issue.got = node.map(Got::of);
-        // Not the keyword's own place: that is for a value which fits several branches.
-        let kept = keyword.join("*");
         let make = || self.alternatives(keyword, branches.len());
-        issue.expected = self.schema.expected(kept.as_str(), make);
+        // The keyword alone is for a value that fits several branches.
+        issue.expected = self.schema.expected(keyword.as_str(), "*", make);
         if issue.expected.alternatives.is_empty() {
             // A choice of types alone is a wrong type like any other.
             issue.code = Code::Type;
