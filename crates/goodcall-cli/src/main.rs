@@ -3,6 +3,7 @@
 //! Exit codes: 0 good or mended, 1 bad, 2 wrong usage or an I/O error.
 
 mod check;
+mod extract;
 mod input;
 mod lines;
 mod parse;
@@ -29,6 +30,8 @@ enum Command {
     Check(CheckArgs),
     /// Read JSON, or what a model wrote instead of it
     Parse(ParseArgs),
+    /// Find the calls that a model wrote into plain text, and show their verdicts
+    Extract(extract::ExtractArgs),
 }
 
 /// Check arguments against a tool's schema and show the verdict.
@@ -83,6 +86,7 @@ fn main() -> ExitCode {
     let outcome = match Cli::parse().command {
         Command::Check(args) => check::run(&args),
         Command::Parse(args) => parse::run(&args),
+        Command::Extract(args) => extract::run(&args),
     };
     match outcome {
         Ok(true) => ExitCode::SUCCESS,
