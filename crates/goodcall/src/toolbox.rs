@@ -6,7 +6,8 @@ use std::fmt;
 use std::sync::Arc;
 
 use goodcall_core::{
-    Bad, Change, Explain, Gate, Limits, Policy, Schema, SchemaError, SchemaWarning, Style, Verdict,
+    Bad, Change, Explain, Gate, Limits, Policy, Schema, SchemaCache, SchemaError, SchemaWarning,
+    Style, Verdict,
 };
 use serde_json::{Value, json};
 
@@ -141,7 +142,8 @@ impl Toolbox {
             Some(schema) if !self.passes_through(&name) => schema,
             _ => json!({"type": "object"}),
         };
-        let schema = Schema::compile(&schema)
+        let schema = SchemaCache::shared()
+            .get(&schema)
             .map_err(|error| RegisterError::Schema(error.of_tool(&name)))?;
         let warnings = schema.warnings().to_vec();
         self.tools.insert(name, Entry { tool, schema });
