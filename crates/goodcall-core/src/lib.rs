@@ -36,7 +36,9 @@ pub use call::Stop;
 pub use explain::{Budget, Explain, Structured, Style, UnknownStyle, expected_text};
 pub use limits::Limits;
 pub use mend::{Example, Rule, rules::catalogue};
-pub use parse::{Cut, CutKind, ParseClass, ParseError, ReadOptions, Reading, Wanted, read};
+pub use parse::{
+    Cut, CutKind, Event, ParseClass, ParseError, ReadOptions, Reading, Stream, Wanted, read,
+};
 pub use pipeline::{Gate, check};
 pub use policy::{Policy, UnknownPolicy};
 pub use report::{

@@ -4,10 +4,12 @@ mod duplicates;
 mod error;
 mod lenient;
 mod options;
+mod stream;
 mod strict;
 
 pub use error::{ParseClass, ParseError, Wanted};
 pub use options::ReadOptions;
+pub use stream::{Event, Stream};
 
 use crate::call::Stop;
 use crate::limits::Limits;

@@ -67,18 +67,23 @@ impl Parser<'_> {
     /// Would closing down to this frame leave a member that follows without an object?
     fn strands(&self, index: usize, after: usize) -> bool {
         let comma = self.skip_space(after);
-        if self.byte(comma) != b',' {
+        let around = index.checked_sub(1).map(|i| self.frames[i]);
+        let skips = index + 1 < self.frames.len();
+        if let closer @ (b'}' | b']') = self.byte(comma) {
+            return skips && around.is_none_or(|frame| frame.closer() != closer);
+        }
+        let width = self.comma_width(comma);
+        if width == 0 {
             return false;
         }
-        let next = self.skip_space(comma + 1);
-        let around = index.checked_sub(1).map(|i| self.frames[i]);
+        let next = self.skip_space(comma + width);
         let kind = around
             .and_then(|frame| self.out.slot(frame.id))
             .map(|slot| slot.kind);
         if self.key_follows(next) {
             return kind != Some(Kind::Object);
         }
-        kind.is_none() && index + 1 < self.frames.len()
+        kind.is_none() && skips
     }
 
     /// The text ends here: closes everything, and says how it was cut off.

@@ -29,8 +29,10 @@ impl Parser<'_> {
     /// Goes to the next value; `false` if there is none.
     fn lead(&mut self) -> bool {
         let mut fresh = self.roots.is_empty();
+        // Nothing but white space and commas since the last value.
+        let mut near = !fresh;
         loop {
-            self.gap();
+            near |= self.gap() && !fresh;
             let Some(byte) = self.peek() else {
                 return false;
             };
@@ -42,8 +44,10 @@ impl Parser<'_> {
                 continue;
             }
             match byte {
-                b'{' | b'[' if self.looks_right(self.at, !fresh) => return true,
-                b'"' | b'\'' | b'(' | b'0'..=b'9' | b'-' | b'+' if fresh && self.scalar_root() => {
+                b'{' | b'[' if self.looks_right(self.at, !fresh && !near) => return true,
+                b'"' | b'\'' | b'(' | b'0'..=b'9' | b'-' | b'+'
+                    if (fresh || near) && self.scalar_root() =>
+                {
                     return true;
                 }
                 b',' | b';' | b'}' | b']' | b')' if !self.roots.is_empty() => {
@@ -146,6 +150,7 @@ impl Parser<'_> {
         match (self.bytes[at], byte) {
             (_, b'"' | b'\'' | b'{' | b'[' | b'\\' | b'`') => true,
             (b'{', b'}') | (b'[', b']') => true,
+            (_, b',' | b':') => !in_prose,
             (_, 0x80..) => true,
             (b'{', _) if in_prose => self.key_follows(next),
             (b'{', _) => self.key_follows(next) || !self.bracket_after(at),
@@ -158,9 +163,14 @@ impl Parser<'_> {
 
     /// Is the scalar here the value, and not the start of prose?
     fn scalar_root(&self) -> bool {
-        if !self.roots.is_empty() {
-            let line = self.line_end(self.at);
-            return !self.text[self.at..line].contains(' ') || self.key_follows(self.at);
+        if let Some(root) = self.roots.last() {
+            let scalar = self.out.slot(*root).is_some_and(|slot| {
+                matches!(
+                    slot.kind,
+                    Kind::String | Kind::Number | Kind::Boolean | Kind::Null
+                )
+            });
+            return scalar && !self.bracket_after(self.at);
         }
         match self.byte(self.at) {
             b'0'..=b'9' | b'-' | b'+' => {
@@ -262,6 +272,11 @@ impl Parser<'_> {
         let end = found.unwrap_or(self.bytes.len());
         if found.is_some() || !self.roots.is_empty() {
             let kept = start + self.text[start..end].trim_end().len();
+            let skipped = &self.text[start..kept];
+            if !self.roots.is_empty() && (skipped.contains("\":") || skipped.contains("\" :")) {
+                // Members that belong to nothing: rather no value than half of one.
+                self.lost.get_or_insert(start);
+            }
             self.note(rules::PROSE, start..kept, "");
             self.at = end;
         }
@@ -285,7 +300,7 @@ impl Parser<'_> {
                 _ => return State::Done,
             }
         }
-        if self.byte(next) == b',' && self.reopens(next, end) {
+        if self.comma_width(next) > 0 && self.reopens(next, end) {
             return State::After;
         }
         State::Done
@@ -293,7 +308,7 @@ impl Parser<'_> {
 
     /// `{"a": 1}, "b": 2}`: the bracket came too early.
     fn reopens(&mut self, comma: usize, end: usize) -> bool {
-        let follows = self.skip_space(comma + 1);
+        let follows = self.skip_space(comma + self.comma_width(comma));
         let root = self.current;
         let kind = self.out.slot(root).map(|slot| slot.kind);
         if kind != Some(Kind::Object) || self.byte(end - 1) != b'}' || !self.key_follows(follows) {

@@ -32,6 +32,14 @@ pub(super) fn decode(text: &str, cut: bool, out: &mut String) -> Decoded {
     decoded
 }
 
+/// Appends what one whole escape means in JSON; `None` if JSON has no such escape.
+pub(in crate::parse) fn decode_escape<'o>(escape: &str, out: &'o mut String) -> Option<&'o str> {
+    let start = out.len();
+    let decoded = decode(escape, false, out);
+    let sound = decoded.bad.is_none() && decoded.mixed.is_none() && decoded.surrogate.is_none();
+    sound.then(|| out.get(start..)).flatten()
+}
+
 /// `C:\Users`, `\\server`: every backslash is text as soon as one of them must be.
 fn is_path(bytes: &[u8]) -> bool {
     matches!(bytes, [drive, b':', b'\\', next, ..] if drive.is_ascii_alphabetic() && *next != b'\\')

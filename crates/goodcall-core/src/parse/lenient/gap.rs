@@ -86,6 +86,21 @@ impl Parser<'_> {
         at
     }
 
+    /// Bytes of the comma (or what stands for one) here; 0 if there is none.
+    pub(super) fn comma_width(&self, at: usize) -> usize {
+        match self.byte(at) {
+            b',' | b';' => 1,
+            0xEF if self
+                .text
+                .get(at..)
+                .is_some_and(|rest| rest.starts_with('，')) =>
+            {
+                3
+            }
+            _ => 0,
+        }
+    }
+
     /// A full-width or otherwise foreign form of ASCII punctuation: what it is, its bytes.
     pub(super) fn wide(&self) -> Option<(u8, usize)> {
         let c = self.text.get(self.at..)?.chars().next()?;

@@ -26,6 +26,8 @@ use super::error::{ParseClass, ParseError, Wanted};
 use crate::limits::{ENCODINGS, Limits};
 use crate::report::{Change, Edit, clip};
 use crate::tree::{Kind, Pointer, Tree};
+pub(super) use escapes::decode_escape;
+pub(super) use numbers::strict_end as number_end;
 use parser::Parser;
 use rules::Sureness;
 
@@ -68,6 +70,9 @@ fn read_level<'a>(
     if parser.notes.overflow {
         let wanted = Wanted::Changes(limits.max_changes);
         return Err(ParseError::new(ParseClass::TooLarge, wanted, 0));
+    }
+    if let Some(at) = parser.lost {
+        return Err(ParseError::new(ParseClass::Syntax, Wanted::End, at));
     }
     if parser.roots.is_empty() {
         return Ok(None);

@@ -54,17 +54,20 @@ impl Parser<'_> {
             Some(b'/') => matches!(self.byte(next + 1), b'/' | b'*'),
             Some(b':') => false,
             Some(0x80..) => self.wide_at(next),
-            Some(b'"' | b'\'' | b'{' | b'[' | b'\\') => next > end,
+            Some(b'"' | b'\'') => next > end || self.key_follows(next),
+            Some(b'{' | b'[' | b'\\') => next > end,
             Some(b'<') => true,
             Some(_) => {
-                self.bytes[end..next].contains(&b'\n') || self.key_follows(next) && next > end
+                self.bytes[end..next].contains(&b'\n')
+                    || self.key_follows(next) && next > end
+                    || self.element_follows(end, next)
             }
         };
         let read = if ends { normalise(token) } else { None };
-        let Some((digits, rule)) = read else {
+        let at_end = end == self.bytes.len();
+        let Some((digits, rule)) = read.filter(|(digits, _)| at_end || !digits.is_empty()) else {
             return self.bare_value();
         };
-        let at_end = end == self.bytes.len();
         self.at = end;
         let piece = if digits == token {
             source(start, end)
@@ -88,7 +91,7 @@ impl Parser<'_> {
         }
         self.out.number(piece, start, end);
         self.last_string = None;
-        if at_end && !self.frames.is_empty() {
+        if at_end && self.is_bracketed() {
             self.cut_inside();
         }
         Ok(self.done())
@@ -127,7 +130,7 @@ impl Parser<'_> {
 
 /// The end of the JSON number that starts here.
 #[inline]
-pub(super) fn strict_end(bytes: &[u8], start: usize) -> Option<usize> {
+pub(in crate::parse) fn strict_end(bytes: &[u8], start: usize) -> Option<usize> {
     let digits = |mut at: usize| {
         while bytes.get(at).is_some_and(u8::is_ascii_digit) {
             at += 1;

@@ -74,6 +74,8 @@ pub(super) struct Parser<'a> {
     pub(super) last_string: Option<Id>,
     /// Bytes that may still be read a second time before every doubt is settled at once.
     pub(super) fuel: usize,
+    /// Where members were found that belong to nothing.
+    pub(super) lost: Option<usize>,
     /// The last opening bracket of the text.
     pub(super) last_open: usize,
     /// The value being read, at the root.
@@ -98,6 +100,7 @@ impl<'a> Parser<'a> {
             repeated_keys: false,
             last_string: None,
             fuel: 2 * text.len() + 1024,
+            lost: None,
             last_open: text.rfind(['{', '[']).map_or(0, |at| at + 1),
             current: 0,
             braceless: false,
@@ -113,6 +116,13 @@ impl<'a> Parser<'a> {
     #[inline]
     pub(super) fn byte(&self, at: usize) -> u8 {
         self.bytes.get(at).copied().unwrap_or(0)
+    }
+
+    /// Is anything open that a bracket must close?
+    pub(super) fn is_bracketed(&self) -> bool {
+        self.frames
+            .iter()
+            .any(|frame| frame.opener != Opener::Nothing)
     }
 
     /// Does an opening bracket come after this position?
@@ -278,9 +288,15 @@ impl<'a> Parser<'a> {
             && let Some(comma) = frame.comma
             && frame.opener != Opener::Paren
         {
-            self.note(rules::TRAILING_COMMA, comma..comma + 1, "");
+            self.note_trailing(comma);
         }
         self.close(byte, width)
+    }
+
+    fn note_trailing(&mut self, comma: usize) {
+        let rest = self.text.get(comma..).unwrap_or_default();
+        let width = rest.chars().next().map_or(0, char::len_utf8);
+        self.note(rules::TRAILING_COMMA, comma..comma + width, "");
     }
 
     /// A comma where a value should be.
@@ -328,7 +344,7 @@ impl<'a> Parser<'a> {
         match byte {
             b'}' | b']' | b')' => {
                 if let Some(comma) = self.frames.last().and_then(|frame| frame.comma) {
-                    self.note(rules::TRAILING_COMMA, comma..comma + 1, "");
+                    self.note_trailing(comma);
                 }
                 Ok(self.close(byte, width))
             }
@@ -384,6 +400,11 @@ impl<'a> Parser<'a> {
                 }
                 if byte != b':' || width > 1 || self.at > start + 1 {
                     self.note(rules::COLON_FORM, start..self.at, ":");
+                }
+                let value = self.skip_space(self.at);
+                if self.bytes[value..].starts_with(b"...") {
+                    self.at = value;
+                    return self.bare_value();
                 }
                 Ok(State::Value)
             }
@@ -445,7 +466,7 @@ impl<'a> Parser<'a> {
                 }
                 Ok(self.close(byte, width))
             }
-            b':' | b'=' if self.last_string.is_some() => self.late_colon(),
+            b':' | b'=' if self.last_string.is_some() => self.late_colon(width),
             b'+' if self.last_string.is_some() => self.join_string(),
             _ if self.at_fence_end(newline) => Ok(self.end(CutKind::Brackets)),
             _ => self.no_comma(newline),
@@ -477,6 +498,9 @@ impl<'a> Parser<'a> {
                 return self.join_string();
             }
         }
+        if in_object && !newline && !self.key_follows(self.at) && self.skip_stray() {
+            return Ok(State::After);
+        }
         let sure = in_object && (newline || self.key_follows(self.at));
         let rule = if sure {
             rules::MISSING_COMMA
@@ -488,20 +512,41 @@ impl<'a> Parser<'a> {
         Ok(if in_object { State::Key } else { State::Value })
     }
 
+    /// Skips words between a member and the next comma or bracket.
+    fn skip_stray(&mut self) -> bool {
+        let rest = &self.bytes[self.at..];
+        let stops = |b: &u8| matches!(b, b',' | b'}' | b']' | b'{' | b'[' | b'\n' | b'"' | b':');
+        let length = rest.iter().position(stops).unwrap_or(rest.len());
+        if length == 0 {
+            return false;
+        }
+        self.note(rules::STRAY_TEXT, self.at..self.at + length, "");
+        self.at += length;
+        self.last_string = None;
+        true
+    }
+
     /// A string in an array, or at the root, is followed by a colon: it is a key.
-    fn late_colon(&mut self) -> Step {
+    fn late_colon(&mut self, width: usize) -> Step {
         let around = self.frames.len().checked_sub(2);
         let in_object = self.out.in_object() == Some(true);
         if in_object {
-            self.note(rules::EXTRA_COLON, self.at..self.at + 1, ",");
-            self.at += 1;
+            self.note(rules::EXTRA_COLON, self.at..self.at + width, ",");
+            self.at += width;
             return Ok(State::Key);
         }
         let lacks = around.is_some_and(|i| {
             self.out
                 .slot(self.frames[i].id)
                 .is_some_and(|slot| slot.kind == Kind::Object)
-        }) && self.frames.last().is_some_and(|frame| frame.count > 1);
+        }) && self.frames.last().is_some_and(|frame| {
+            let first = self
+                .out
+                .slot(frame.id + 1)
+                .map_or(0, |slot| slot.start as usize);
+            let before = self.bytes.get(frame.start + 1..first).unwrap_or_default();
+            frame.count > 1 || before.contains(&b',')
+        });
         let Some(slot) = self.out.take_back() else {
             return Ok(State::After);
         };

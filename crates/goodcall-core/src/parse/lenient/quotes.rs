@@ -68,7 +68,7 @@ pub(super) struct End {
     /// Has backslashes, or control characters.
     pub(super) escapes: bool,
     pub(super) controls: bool,
-    /// First and last unescaped quote inside.
+    /// From the first unescaped quote inside to the end of the last.
     pub(super) inner: Option<(usize, usize)>,
     /// Did the schema's keys settle where it ends?
     pub(super) settled: bool,
@@ -286,7 +286,7 @@ impl Parser<'_> {
             s.maybe = Some(at);
         }
         let first = s.end.inner.map_or(at, |(first, _)| first);
-        s.end.inner = Some((first, at));
+        s.end.inner = Some((first, after));
         s.count += 1;
         // An apostrophe belongs to no pair.
         let letters = |at: usize| self.byte(at).is_ascii_alphanumeric();
@@ -314,6 +314,36 @@ impl Parser<'_> {
         while end > s.start && matches!(self.bytes[end - 1], b' ' | b'\t' | b'\r' | b'\n') {
             end -= 1;
         }
+        // `"text], "key":`: the bracket is not text either.
+        let mut text = text;
+        while end > s.start
+            && s.role != Role::Key
+            && let Some(opener) = match self.bytes[end - 1] {
+                b']' => Some(b'['),
+                b'}' => Some(b'{'),
+                _ => None,
+            }
+            && !self.bytes[s.start..end].contains(&opener)
+            && self.frames.len() > 1
+        {
+            end -= 1;
+            text = end;
+        }
+        // `"text',`: closed by a quote of the other kind.
+        let last = self.bytes[end.saturating_sub(1)];
+        if end > s.start
+            && matches!(last, b'\'' | b'`')
+            && !self.bytes[s.start..end - 1].contains(&last)
+        {
+            self.note(super::rules::OTHER_QUOTES, end - 1..end, "\"");
+            return End {
+                text: end - 1,
+                after: text,
+                closed: true,
+                inner: None,
+                ..s.end
+            };
+        }
         // `"C:\dir\",`: the backslash is text, the quote after it is the end.
         let mut closed = false;
         if end >= s.start + 2
@@ -323,7 +353,7 @@ impl Parser<'_> {
             end -= 1;
             closed = true;
         }
-        let inner = s.end.inner.filter(|(_, last)| *last < end);
+        let inner = s.end.inner.filter(|(_, last)| *last <= end);
         End {
             text: end,
             after: text,
@@ -362,6 +392,9 @@ impl Parser<'_> {
                 b' ' | b'\t' | b'\r' => {}
                 b'\n' => line = Some(at),
                 b',' => return Some(at),
+                0x8C if at >= start + 2 && self.text.is_char_boundary(at - 2) => {
+                    return (self.comma_width(at - 2) == 3).then_some(at - 2).or(line);
+                }
                 _ => break,
             }
         }
@@ -377,10 +410,11 @@ impl Parser<'_> {
     /// Is the key after the comma here one of the schema's? `None`: there is no telling.
     fn known_key_after(&self, after: usize) -> Option<bool> {
         let comma = self.skip_space(after);
-        if self.keys.is_empty() || self.byte(comma) != b',' {
+        let width = self.comma_width(comma);
+        if self.keys.is_empty() || width == 0 {
             return None;
         }
-        let start = self.skip_space(comma + 1);
+        let start = self.skip_space(comma + width);
         let end = self.key_end(start)?;
         let key = self.text.get(start..end)?.trim_matches(['"', '\'', '`']);
         Some(self.is_known(key))
@@ -398,7 +432,7 @@ impl Parser<'_> {
                 .end
                 .inner
                 .filter(|(first, _)| *first < at)
-                .map(|(first, _)| (first, at - 1));
+                .map(|(first, _)| (first, at));
             let after = at + self.quote_width(at, s.quote).max(1);
             return End {
                 text: at,
@@ -415,12 +449,26 @@ impl Parser<'_> {
                 self.comma_before(line, s.start).unwrap_or(line),
             );
         }
-        if s.role == Role::Key
-            && self.bytes.trim_ascii_end().ends_with(b"}")
-            && let Some(colon) = find(&self.bytes[s.start..], b":")
+        if s.end.inner.is_none() && matches!(s.quote, Quote::Plain(b'\'' | b'`')) {
+            // Opened by one kind of quote, closed by the other.
+            self.fuel = self.fuel.saturating_sub(length - s.start);
+            return self.search(s.start, Quote::Plain(b'"'), s.role);
+        }
+        if let Some((first, _)) = s.end.inner
+            && s.role != Role::Key
+            && self.before_closers(s.start) < length
         {
-            let end = self.ends_open(&Search { at: length, ..s }, s.start + colon);
-            return End { cut: true, ..end };
+            // Everything is closed in the end, so the first quote was the end, and what follows
+            // it is stray.
+            self.fuel = self.fuel.saturating_sub(length - first);
+            let after = first + self.quote_width(first, s.quote).max(1);
+            return End {
+                text: first,
+                after,
+                closed: true,
+                inner: None,
+                ..s.end
+            };
         }
         let text = if s.role == Role::Key {
             length
@@ -429,7 +477,7 @@ impl Parser<'_> {
         };
         End {
             text,
-            after: text,
+            after: length,
             cut: true,
             ..s.end
         }
@@ -516,7 +564,7 @@ impl Parser<'_> {
         match byte {
             b':' if role == Role::Member => Fit::Colon,
             b':' => Fit::Yes,
-            b',' => self.fit_comma(next, role),
+            b',' | b';' => self.fit_comma(next, role),
             b'}' | b']' | b')' => self.fit_closers(next),
             b'/' if matches!(self.byte(next + 1), b'/' | b'*') => Fit::Yes,
             b'#' if spaced => Fit::Maybe,
@@ -524,14 +572,14 @@ impl Parser<'_> {
                 Fit::Maybe
             }
             b'`' if self.bytes[next..].starts_with(b"```") => Fit::Yes,
+            b'"' | b'\'' if !spaced && role == Role::Member && self.key_follows(next) => Fit::Yes,
             b'"' | b'\'' | b'`' | 0xE2 if spaced => match role {
                 Role::Member if self.key_follows(next) => Fit::Yes,
                 Role::Member | Role::Root => Fit::Maybe,
                 _ => Fit::Yes,
             },
             b'{' | b'[' if role == Role::Element && spaced => Fit::Maybe,
-            b';' => Fit::Maybe,
-            0xEF => self.fit_wide(next),
+            0xEF => self.fit_wide(next, role),
             _ if role == Role::Root => Fit::Maybe,
             _ if role == Role::Member && self.bytes[after..next].contains(&b'\n') => {
                 if self.key_follows(next) {
@@ -544,15 +592,17 @@ impl Parser<'_> {
         }
     }
 
-    fn fit_wide(&self, at: usize) -> Fit {
+    fn fit_wide(&self, at: usize, role: Role) -> Fit {
         match self.text.get(at..).and_then(|rest| rest.chars().next()) {
-            Some('，' | '｝' | '］' | '）') => Fit::Yes,
+            Some('，') => self.fit_comma(at, role),
+            Some('：') if role == Role::Member => Fit::Colon,
+            Some('｝' | '］' | '）' | '：') => Fit::Yes,
             _ => Fit::No,
         }
     }
 
     fn fit_comma(&self, comma: usize, role: Role) -> Fit {
-        let next = self.skip_space(comma + 1);
+        let next = self.skip_space(comma + self.comma_width(comma).max(1));
         let Some(byte) = self.bytes.get(next).copied() else {
             return Fit::Yes;
         };
@@ -561,6 +611,7 @@ impl Parser<'_> {
             (b'.', _) if self.bytes[next..].starts_with(b"...") => Fit::Yes,
             (_, Role::Member) if self.key_follows(next) => Fit::Yes,
             (b'"' | b'\'', Role::Member) if self.bytes[comma..next].contains(&b'\n') => Fit::Maybe,
+            (b'"' | b'\'', Role::Member) if self.damaged_key_follows(next) => Fit::Maybe,
             (b'{', Role::Member) => Fit::Maybe,
             (_, Role::Member) => Fit::No,
             (b'"' | b'\'' | b'{' | b'[' | b'-' | b'0'..=b'9' | b'(' | b'`', _) => Fit::Yes,
@@ -620,6 +671,35 @@ impl Parser<'_> {
             at = self.skip_space(at + 1);
         }
         (at, left, right)
+    }
+
+    /// `"key" value` without a colon, or `"key: value` without the closing quote?
+    fn damaged_key_follows(&self, start: usize) -> bool {
+        let quote = self.byte(start);
+        let end = self.word_end(start + 1);
+        let next = self.skip_space(end + 1);
+        if end == start + 1 || end > start + MOST_KEY {
+            return false;
+        }
+        let sign = self.skip_space(end);
+        if self
+            .text
+            .get(end..)
+            .is_some_and(|rest| rest.starts_with('：'))
+            || self.byte(sign) == b'='
+        {
+            return true;
+        }
+        if self.byte(end) == b':' {
+            return matches!(self.byte(end + 1), b' ' | b'"' | b'[' | b'{' | b'0'..=b'9');
+        }
+        let word = self.text.get(next..self.word_end(next)).unwrap_or_default();
+        self.byte(end) == quote
+            && next > end + 1
+            && (matches!(
+                self.byte(next),
+                b'"' | b'\'' | b'[' | b'{' | b'0'..=b'9' | b'-'
+            ) || super::words::literal(word).is_some())
     }
 
     /// Does a key with its colon start here? Also if the text ends inside it.

@@ -39,7 +39,10 @@ impl Parser<'_> {
         let start = (open + quote.width()).min(self.bytes.len());
         let end = self.string_end(start, quote, role);
         self.note_quotes(open, quote, start, &end);
-        let piece = self.decode(start, &end, raw);
+        let piece = match quote {
+            Quote::Escaped(_) if end.escapes => self.decode_twice(start, end.text),
+            _ => self.decode(start, &end, raw),
+        };
         self.at = end.after;
         (piece, end)
     }
@@ -56,14 +59,14 @@ impl Parser<'_> {
             self.note(rule, open..start, "\"");
         }
         if let Some((first, last)) = end.inner {
-            let text = self.text.get(first..=last).unwrap_or_default();
+            let text = self.text.get(first..last).unwrap_or_default();
             let after = text.replace('"', "\\\"");
             let rule = if end.settled {
                 rules::INNER_QUOTE_KNOWN
             } else {
                 rules::INNER_QUOTE
             };
-            self.note(rule, first..last + 1, &after);
+            self.note(rule, first..last, &after);
         }
         if !end.closed && !end.cut {
             let rule = if end.settled {
@@ -105,6 +108,29 @@ impl Parser<'_> {
             head: head as u32,
             size: (self.out.buffer.len() - head) as u32,
         }
+    }
+
+    /// The text of a string whose quotes are escaped: so are its escapes.
+    fn decode_twice(&mut self, start: usize, end: usize) -> Piece {
+        let once = super::encoded::unescape(&self.text[start..end]).text;
+        let head = self.out.buffer.len();
+        super::escapes::decode(&once, false, &mut self.out.buffer);
+        Piece {
+            text: Text::Buffer,
+            head: head as u32,
+            size: (self.out.buffer.len() - head) as u32,
+        }
+    }
+
+    /// The text of a string that lacks its opening quote.
+    pub(super) fn decode_bare(&mut self, start: usize, text: usize) -> Piece {
+        let escapes = self.bytes[start..text].contains(&b'\\');
+        let end = End {
+            text,
+            escapes,
+            ..End::default()
+        };
+        self.decode(start, &end, false)
     }
 
     fn note_controls(&mut self, start: usize, end: usize) {

@@ -18,9 +18,8 @@ pub(super) fn literal(word: &str) -> Option<(Kind, bool, Option<Sureness>)> {
         "None" => (Kind::Null, false, python),
         "TRUE" => (Kind::Boolean, true, Some(rules::LITERAL_CASE)),
         "FALSE" => (Kind::Boolean, false, Some(rules::LITERAL_CASE)),
-        "NULL" | "Null" | "nil" | "NONE" => (Kind::Null, false, Some(rules::LITERAL_CASE)),
+        "NULL" | "Null" | "NONE" => (Kind::Null, false, Some(rules::LITERAL_CASE)),
         "undefined" => (Kind::Null, false, Some(rules::UNDEFINED)),
-        "NaN" | "nan" | "Infinity" | "inf" | "NA" => (Kind::Null, false, Some(rules::NOT_A_NUMBER)),
         _ => return None,
     })
 }
@@ -93,10 +92,26 @@ impl Parser<'_> {
         match self.bytes.get(next) {
             None | Some(b',' | b'}' | b']' | b')' | b';' | b'#' | b'`' | b'<') => true,
             Some(b'/') => matches!(self.byte(next + 1), b'/' | b'*'),
-            Some(b'"' | b'\'') => next > end,
+            Some(b'"' | b'\'') => next > end || self.key_follows(next),
             Some(0x80..) => true,
-            Some(_) => self.bytes[end..next].contains(&b'\n') || self.key_follows(next),
+            Some(_) => {
+                self.bytes[end..next].contains(&b'\n')
+                    || self.key_follows(next)
+                    || self.element_follows(end, next)
+            }
         }
+    }
+
+    /// `[1 2]`, `[true false]`: does another element stand here?
+    pub(super) fn element_follows(&self, end: usize, next: usize) -> bool {
+        let word = self
+            .text
+            .get(next..self.dotted_end(next))
+            .unwrap_or_default();
+        let number = super::numbers::strict_end(self.bytes, next) == Some(next + word.len());
+        next > end
+            && self.out.in_object() == Some(false)
+            && (literal(word).is_some() || (number && !word.is_empty()))
     }
 
     /// The end of `name`, `name.name`.
@@ -140,7 +155,8 @@ impl Parser<'_> {
             .take_while(|b| b"fFrRbBuU".contains(b))
             .take(2)
             .count();
-        if letters == 0 || !matches!(rest.get(letters), Some(b'"' | b'\'')) {
+        let text = !matches!(rest.get(letters + 1), None | Some(b'}' | b']' | b','));
+        if letters == 0 || !matches!(rest.get(letters), Some(b'"' | b'\'')) || !text {
             return false;
         }
         self.note(rules::STRING_PREFIX, self.at..self.at + letters, "");
@@ -193,19 +209,20 @@ impl Parser<'_> {
         end = start + text.len();
         if quoted {
             self.note(rules::MISSING_QUOTE, start..start, "\"");
-            self.out.string(source(start, end), start, self.at);
+            let piece = self.decode_bare(start, end);
+            self.out.string(piece, start, self.at);
             self.last_string = None;
             return Ok(self.done());
         }
-        let rule = if is_arithmetic(text) {
-            rules::ARITHMETIC
-        } else {
-            rules::UNQUOTED_STRING
+        let rule = match text {
+            "NaN" | "Infinity" | "-Infinity" => rules::NOT_A_NUMBER,
+            text if is_arithmetic(text) => rules::ARITHMETIC,
+            _ => rules::UNQUOTED_STRING,
         };
         let quoted = format!("\"{text}\"");
         self.note(rule, start..end, &quoted);
         self.out.string(source(start, end), start, end);
-        if self.at == self.bytes.len() && !self.frames.is_empty() {
+        if self.at == self.bytes.len() && self.is_bracketed() {
             self.cut_inside();
         }
         self.last_string = None;
@@ -229,8 +246,9 @@ impl Parser<'_> {
         while let Some(byte) = self.bytes.get(at).copied() {
             match byte {
                 b'\n' | b'\r' => break,
-                b'(' => depth += 1,
-                b')' if depth > 0 => depth -= 1,
+                b'(' | b'{' | b'[' => depth += 1,
+                b')' | b'}' | b']' if depth > 0 => depth -= 1,
+                b'\\' => at += 1,
                 b')' if self.frames.last().is_some_and(|f| f.closer() == b')') => break,
                 b'}' | b']' => break,
                 b',' if depth > 0 => {}
@@ -244,6 +262,7 @@ impl Parser<'_> {
                         break;
                     }
                 }
+                b';' if depth == 0 && self.key_follows(self.skip_space(at + 1)) => break,
                 b';' if self.line_end(at) <= at + 2 => break,
                 b'/' if at > start
                     && self.byte(at - 1) == b' '
@@ -256,7 +275,10 @@ impl Parser<'_> {
                 }
                 b'"' | b'\'' if at > start => {
                     let next = self.skip_space(at + 1);
-                    if matches!(self.bytes.get(next), None | Some(b',' | b'}' | b']')) {
+                    if matches!(self.bytes.get(next), None | Some(b',' | b'}' | b']'))
+                        || self.comma_width(next) > 0
+                        || next > at + 1 && self.key_follows(next)
+                    {
                         self.at = at + 1;
                         return (at, byte == b'"');
                     }
@@ -266,6 +288,7 @@ impl Parser<'_> {
             }
             at += 1;
         }
+        at = at.min(self.bytes.len());
         self.at = at;
         (at, false)
     }
@@ -296,6 +319,19 @@ impl Parser<'_> {
             return Ok(State::Key);
         }
         self.at = at;
+        if let Some(space) = self.text[start..end].find(' ')
+            && matches!(
+                self.byte(self.skip_space(at)),
+                b',' | b'}' | b'"' | b'{' | b'[' | b'\n'
+            )
+        {
+            let end = start + space;
+            let quoted = format!("\"{}\"", &self.text[start..end]);
+            self.note(rules::UNQUOTED_KEY, start..end, &quoted);
+            self.at = end;
+            self.add_key(source(start, end), start, end);
+            return self.colon();
+        }
         if matches!(self.peek(), Some(b'"' | b'\'')) {
             self.at += 1;
             self.note(rules::MISSING_QUOTE, start..start, "\"");

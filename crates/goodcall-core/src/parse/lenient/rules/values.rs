@@ -152,7 +152,7 @@ pub(super) const RULES: [Rule; 24] = [
     ),
     entry(
         LITERAL_CASE,
-        "Reads `TRUE`, `FALSE`, `NULL`, `nil`.",
+        "Reads `TRUE`, `FALSE`, `NULL`.",
         "The same words in another spelling.",
         "{\"all\": TRUE}",
         "{\"all\":true}",
@@ -166,10 +166,10 @@ pub(super) const RULES: [Rule; 24] = [
     ),
     entry(
         NOT_A_NUMBER,
-        "Reads `NaN` and `Infinity` as `null`.",
+        "Keeps `NaN` and `Infinity` as strings.",
         "JSON has no such numbers.",
         "{\"limit\": NaN}",
-        "{\"limit\":null}",
+        "{\"limit\":\"NaN\"}",
     ),
     entry(
         NUMBER_FORM,
