@@ -143,6 +143,12 @@ impl Scanner {
         if (behind.len() == spaces && !done && spaces < 2) || dot {
             return Look::More;
         }
+        let quoted = self.text[..at].chars().next_back().filter(|c| matches!(c, '"' | '\''));
+        let quoted = quoted.filter(|quote| behind.starts_with(*quote)).map_or(0, char::len_utf8);
+        if quoted == behind.len() && quoted > 0 && !done {
+            return Look::More;
+        }
+        let spaces = spaces.max(quoted);
         let called = behind[spaces..].starts_with('(') && spaces < 2;
         if !called || !self.takes_unmarked() || !self.is_called(size) {
             return Look::Text(at + size);
@@ -191,8 +197,8 @@ fn opens(rest: &str, scanner: &Scanner, done: bool) -> Option<bool> {
             return (done || at > MOST_HEAD).then_some(false);
         }
         match (last, bytes[at]) {
-            (b'[', next @ (b'[' | b'{')) => {
-                last = next;
+            (b'[', next @ (b'[' | b'{' | b'(')) => {
+                last = if next == b'{' { next } else { b'[' };
                 at += 1;
             }
             (b'[', next) => return opens_list(rest, at, next, scanner, done),

@@ -30,6 +30,8 @@ pub(crate) struct Python<'t> {
     pub(crate) at: usize,
     /// Was `\_` written for `_`, as in Markdown?
     pub(crate) markdown: bool,
+    /// May a sum stand for its value? Not where text is wanted: `2019-12-13`.
+    pub(crate) sums: bool,
     /// Rules that were needed, with what was read and as what.
     pub(crate) notes: Vec<(&'static str, String, String)>,
 }
@@ -48,6 +50,7 @@ impl<'t> Python<'t> {
             text,
             at,
             markdown: false,
+            sums: true,
             notes: Vec::new(),
         }
     }
@@ -113,7 +116,7 @@ impl<'t> Python<'t> {
             Some(_) => false,
         };
         match read {
-            Ok(Shape::Number) if !ended => {
+            Ok(Shape::Number) if !ended && self.sums => {
                 if let Some((value, size)) = arithmetic::evaluate(&self.text[start..]) {
                     self.at = start + size;
                     out.truncate(from);
@@ -132,7 +135,7 @@ impl<'t> Python<'t> {
         }
         out.truncate(from);
         self.at = start;
-        self.words(out, read.err())
+        self.words(out, read.err(), depth > 0)
     }
 
     fn operand(&mut self, out: &mut String, words: Words, depth: usize) -> Result<Shape, Trouble> {
@@ -348,9 +351,17 @@ impl<'t> Python<'t> {
     }
 
     /// Text without quotes: up to the next argument, or to the end of the list.
-    fn words(&mut self, out: &mut String, trouble: Option<Trouble>) -> Result<(), Trouble> {
+    fn words(
+        &mut self,
+        out: &mut String,
+        trouble: Option<Trouble>,
+        element: bool,
+    ) -> Result<(), Trouble> {
         let rest = &self.text[self.at..];
-        let size = words_size(rest);
+        let size = match element {
+            true => rest.find([',', ')', ']', '}', '\n']).unwrap_or(rest.len()),
+            false => words_size(rest),
+        };
         let text = rest[..size].trim();
         let placeholder = text.contains(['(', '{', '[', '<', '"', '\'', '=']) || text.is_empty();
         if placeholder || size == rest.len() {

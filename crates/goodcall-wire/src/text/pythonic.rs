@@ -9,13 +9,14 @@ use super::{Context, Found};
 use crate::call::State;
 use crate::tools::Offered;
 
-/// The size of the dotted name at the start of `text`, and of the blank behind it, if a bracket
-/// follows: `a.b (`.
+/// The size of the dotted name at the start of `text`, and of what stands behind it, if a bracket
+/// follows: `a.b (`, and the rest of `'a.b'(`.
 pub(crate) fn callee(text: &str) -> Option<(usize, usize)> {
     let size = dotted_size(text);
     let rest = &text[size..];
-    let blank = rest.len() - rest.trim_start_matches(' ').len();
-    (size > 0 && rest[blank..].starts_with('(')).then_some((size, size + blank))
+    let inner = rest.strip_prefix(['"', '\'']).unwrap_or(rest);
+    let open = text.len() - inner.trim_start_matches(' ').len();
+    (size > 0 && text[open..].starts_with('(')).then_some((size, open))
 }
 
 /// Bytes of the dotted name at the start of `text`.
@@ -162,6 +163,8 @@ impl Arguments<'_, '_> {
         let types = self.tool.map(|tool| tool.types_of(key)).unwrap_or_default();
         let text = types.is_empty() || types.has("string") || types.has("array");
         let words = if text { Words::Text } else { Words::Refuse };
+        let number = types.has("integer") || types.has("number") || types.has("array");
+        self.python.sums = types.is_empty() || number;
         self.python.value(&mut self.out, words)
     }
 

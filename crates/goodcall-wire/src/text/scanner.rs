@@ -65,8 +65,10 @@ pub struct Scanner {
     /// Brackets before this place were tried.
     pub(super) tried: usize,
     patience: usize,
-    /// The strongest form of call so far: marked, JSON, Python.
-    strength: u8,
+    /// The strongest form of call so far.
+    strength: Strength,
+    /// Nothing but calls and brackets on this line so far.
+    fresh_line: bool,
     seen: HashSet<(String, String)>,
     out: Vec<Piece>,
 }
@@ -95,6 +97,19 @@ pub(super) struct Fence {
 struct Held {
     span: Range<usize>,
     calls: Vec<Call>,
+}
+
+/// How clearly a call is one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Strength {
+    None,
+    /// In Python's form inside a sentence.
+    Mentioned,
+    /// In Python's form on a line of its own, or in a list.
+    Standing,
+    Json,
+    /// Behind a marker, or in a fence.
+    Marked,
 }
 
 /// What the text at one place may be.
@@ -127,7 +142,8 @@ impl Scanner {
             fence: None,
             tried: 0,
             patience: PATIENCE,
-            strength: 0,
+            strength: Strength::None,
+            fresh_line: true,
             seen: HashSet::new(),
             out: Vec::new(),
         }
@@ -212,6 +228,7 @@ impl Scanner {
                 if !self.is_between(self.at..end) {
                     self.soil();
                 }
+                self.line(self.at..end);
                 self.at = end;
             }
         }
@@ -225,6 +242,17 @@ impl Scanner {
         text.chars().all(blank)
             || (text.starts_with("<|") && text.ends_with("|>"))
             || matches!(text, "<s>" | "</s>" | "assistant")
+    }
+
+    /// Remembers if this line holds anything but calls.
+    fn line(&mut self, range: Range<usize>) {
+        for c in self.text[range].chars() {
+            match c {
+                '\n' => self.fresh_line = true,
+                c if c.is_whitespace() || c.is_ascii_punctuation() || c.is_ascii_digit() => {}
+                _ => self.fresh_line = false,
+            }
+        }
     }
 
     /// Text that is no call was seen.
@@ -314,7 +342,7 @@ impl Scanner {
         }
         self.state = State::Text;
         self.at = after;
-        self.accept(start..after, found, 3);
+        self.accept(start..after, found, Strength::Marked);
         true
     }
 
@@ -362,7 +390,8 @@ impl Scanner {
         }
         self.state = State::Text;
         self.at = end;
-        self.accept(start..end, found, if bracket { 2 } else { 1 });
+        let strength = self.strength_of(bracket);
+        self.accept(start..end, found, strength);
         true
     }
 
@@ -426,7 +455,8 @@ impl Scanner {
                 }
                 self.state = State::Text;
                 self.at = self.text.len();
-                self.accept(start..self.at, found, if bracket { 2 } else { 1 });
+                let strength = self.strength_of(bracket);
+                self.accept(start..self.at, found, strength);
                 return true;
             }
         }
@@ -434,13 +464,21 @@ impl Scanner {
         self.reject(start, end, bracket)
     }
 
+    fn strength_of(&self, bracket: bool) -> Strength {
+        match (bracket, self.fresh_line) {
+            _ if self.fence.is_some() || self.inner => Strength::Marked,
+            (true, _) => Strength::Json,
+            (false, true) => Strength::Standing,
+            (false, false) => Strength::Mentioned,
+        }
+    }
+
     /// Takes the calls of one place.
-    fn accept(&mut self, span: Range<usize>, found: Vec<Found>, strength: u8) {
-        let strength = if self.fence.is_some() || self.inner { 3 } else { strength };
+    fn accept(&mut self, span: Range<usize>, found: Vec<Found>, strength: Strength) {
         let mut calls: Vec<Call> = found.into_iter().map(|call| call.into_call(&self.tools)).collect();
-        if self.place == Where::Anywhere && strength < 3 {
+        if self.place == Where::Anywhere && !self.inner {
             // Said again, or said in prose after it was said in form: only a mention.
-            if strength < self.strength {
+            if strength < self.strength.min(Strength::Json) {
                 calls.clear();
             }
             let seen = &self.seen;
@@ -452,12 +490,12 @@ impl Scanner {
         }
         self.strength = self.strength.max(strength);
         self.seen.extend(calls.iter().map(key_of));
-        let whole = self.place == Where::Explicit && !self.inner && self.virgin && strength < 3;
+        let whole = self.place == Where::Explicit && !self.inner && self.virgin && strength < Strength::Marked;
         let fenced = self.fence.is_some_and(|fence| fence.clean);
         if whole || fenced {
             self.held.push(Held { span, calls });
         } else {
-            self.virgin &= strength < 3;
+            self.virgin &= strength < Strength::Marked;
             self.emit(span, calls);
         }
     }
