@@ -28,6 +28,8 @@ struct Inner {
     by_name: HashMap<String, usize>,
     /// By name without case and punctuation; several tools may share one.
     by_bare: HashMap<String, Vec<usize>>,
+    /// By the last part of a dotted name, without case and punctuation.
+    by_last: HashMap<String, Vec<usize>>,
     longest: usize,
 }
 
@@ -150,7 +152,8 @@ impl Tools {
     }
 
     /// The one tool that a model can have meant by this name: the tool of that name, or the only
-    /// one left when control tokens, namespaces, counters, case and punctuation are taken off.
+    /// one left when control tokens, namespaces, counters, case and punctuation are taken off, or
+    /// the only one whose own namespace was left out.
     pub fn meant(&self, sent: &str) -> Option<&Offered> {
         self.get(sent).or_else(|| {
             let cleaned = names::cleaned(sent);
@@ -160,9 +163,13 @@ impl Tools {
 
     fn loose(&self, name: &str) -> Option<&Offered> {
         let bare = names::bare(name);
-        match self.0.by_bare.get(&bare)?.as_slice() {
+        let one = |names: &HashMap<String, Vec<usize>>| match names.get(&bare)?.as_slice() {
             [one] if !bare.is_empty() => self.0.tools.get(*one),
             _ => None,
+        };
+        match self.0.by_bare.contains_key(&bare) {
+            true => one(&self.0.by_bare),
+            false => one(&self.0.by_last),
         }
     }
 
@@ -278,6 +285,9 @@ impl<'c> Reader<'c> {
             return Err(ToolsError(format!("the tool `{name}` is defined twice")));
         }
         inner.by_bare.entry(names::bare(name)).or_default().push(index);
+        if let Some((_, last)) = name.rsplit_once(['.', ':', '/']) {
+            inner.by_last.entry(names::bare(last)).or_default().push(index);
+        }
         inner.longest = inner.longest.max(name.len());
         inner.tools.push(tool);
         Ok(())

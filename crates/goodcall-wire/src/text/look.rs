@@ -116,7 +116,20 @@ impl Scanner {
         let most = rest.len().min(64);
         let end = rest.as_bytes()[..most].windows(2).position(|pair| pair == b"|>");
         match end {
-            Some(end) => Look::Text(at + end + 2),
+            Some(end) => {
+                let token = &rest[..end + 2];
+                let header = matches!(token, "<|im_start|>" | "<|start_header_id|>");
+                let behind = &rest[end + 2..];
+                if header && !done && behind.len() < "assistant".len() {
+                    return Look::More;
+                }
+                let roles = ["assistant", "user", "system", "tool\n"];
+                let turn = header && roles.iter().any(|role| behind.starts_with(role));
+                if turn || matches!(token, "<|im_end|>" | "<|eot_id|>" | "<|endoftext|>") {
+                    self.end_turn();
+                }
+                Look::Text(at + end + 2)
+            }
             None if !done && rest.len() < 64 => Look::More,
             None => Look::Text(at + 1),
         }

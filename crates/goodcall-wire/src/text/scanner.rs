@@ -70,6 +70,8 @@ pub struct Scanner {
     /// Nothing but calls and brackets on this line so far.
     fresh_line: bool,
     seen: HashSet<(String, String)>,
+    /// The model's turn is over; what it wrote then is text.
+    over: bool,
     out: Vec<Piece>,
 }
 
@@ -145,6 +147,7 @@ impl Scanner {
             strength: Strength::None,
             fresh_line: true,
             seen: HashSet::new(),
+            over: false,
             out: Vec::new(),
         }
     }
@@ -274,11 +277,16 @@ impl Scanner {
     /// Do calls count here without a marker?
     pub(super) fn takes_unmarked(&self) -> bool {
         let place = self.place == Where::Anywhere || self.inner || self.virgin;
-        self.patience > 0 && (place || self.fence.is_some())
+        self.patience > 0 && !self.over && (place || self.fence.is_some())
     }
 
     pub(super) fn takes_markers(&self) -> bool {
-        !self.inner
+        !self.inner && !self.over
+    }
+
+    /// Another turn begins: once there are calls, what follows is no longer this message.
+    pub(super) fn end_turn(&mut self) {
+        self.over = self.over || self.strength > Strength::None;
     }
 
     /// Markers that count.
@@ -610,5 +618,9 @@ impl Scanner {
 
 /// What makes two calls the same.
 fn key_of(call: &Call) -> (String, String) {
-    (call.name.clone(), call.arguments.clone())
+    let arguments = match goodcall_core::Tree::parse(&call.arguments) {
+        Ok(tree) => tree.to_json(),
+        Err(_) => call.arguments.clone(),
+    };
+    (call.name.clone(), arguments)
 }
