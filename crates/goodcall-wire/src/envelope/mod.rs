@@ -21,11 +21,18 @@ use goodcall_core::{Stop, Tree, Verdict};
 
 use crate::call::Call;
 use crate::tools::Tools;
+pub(crate) use sites::stop_named;
 use sites::Site;
 
 /// A text that is no envelope of the provider.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct EnvelopeError(String);
+
+impl EnvelopeError {
+    pub(crate) fn event(error: &goodcall_core::ParseError) -> Self {
+        Self(format!("an event must be JSON: {error}"))
+    }
+}
 
 impl fmt::Display for EnvelopeError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
