@@ -86,7 +86,10 @@ impl Envelope {
                     text.get(span.clone()).unwrap_or_default().to_owned()
                 }
             };
-            let id = site.id.clone().unwrap_or_else(|| made_up_id(index));
+            let taken = |id: &String| sites.iter().any(|site| site.id.as_ref() == Some(id));
+            let mut made_up = (index..).map(made_up_id);
+            let free = || made_up.find(|id| !taken(id)).unwrap_or_default();
+            let id = site.id.clone().unwrap_or_else(free);
             calls.push(Call::new(tools, &site.name, arguments).with_id(id));
         }
         Ok(Self {
