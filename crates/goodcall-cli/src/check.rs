@@ -3,9 +3,9 @@
 use std::borrow::Cow;
 
 use goodcall_core::{Gate, Policy, Schema, SchemaCache, Stop, Verdict};
+use goodcall_wire::Tools;
 use serde::Deserialize;
 use serde_json::value::RawValue;
-use goodcall_wire::Tools;
 
 use crate::report::{CheckLine, write};
 use crate::{CheckArgs, Failure, input, lines, show, tools};

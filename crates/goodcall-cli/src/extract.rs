@@ -53,7 +53,11 @@ fn dialect(name: &str) -> Result<String, String> {
 pub(crate) fn run(args: &ExtractArgs) -> Result<bool, Failure> {
     let tools = args.tools.as_deref().map(tools::read).transpose()?;
     if args.jsonl {
-        let machine = Machine { args, tools, cache: SchemaCache::default() };
+        let machine = Machine {
+            args,
+            tools,
+            cache: SchemaCache::default(),
+        };
         return lines::pump(args.file.as_deref(), |line, out| machine.answer(line, out));
     }
     let Some(tools) = tools else {
@@ -62,7 +66,9 @@ pub(crate) fn run(args: &ExtractArgs) -> Result<bool, Failure> {
     let bytes = input::read_all(args.file.as_deref())?;
     let name = input::name(args.file.as_deref());
     let text = std::str::from_utf8(&bytes).map_err(|error| format!("{name}: {error}"))?;
-    let found = Scanner::new(tools.clone(), args.place).dialect(&args.dialect).whole(text);
+    let found = Scanner::new(tools.clone(), args.place)
+        .dialect(&args.dialect)
+        .whole(text);
     let mut all_good = true;
     for call in &found.calls {
         let verdict = call.check(&tools, &args.policy, args.stop);
@@ -110,7 +116,8 @@ struct Machine<'a> {
 impl Machine<'_> {
     fn answer(&self, line: Result<&str, String>, out: &mut String) {
         let line = line.and_then(|text| {
-            serde_json::from_str::<Line<'_>>(text).map_err(|error| format!("not a request: {error}"))
+            serde_json::from_str::<Line<'_>>(text)
+                .map_err(|error| format!("not a request: {error}"))
         });
         let (id, answer) = match &line {
             Ok(line) => (line.id, self.judge(line)),
@@ -134,11 +141,16 @@ impl Machine<'_> {
             None => self.args.place,
             Some(name) => name.parse::<Where>().map_err(|error| error.to_string())?,
         };
-        let stop = line.stop.as_deref().map_or(Ok(self.args.stop), input::stop)?;
+        let stop = line
+            .stop
+            .as_deref()
+            .map_or(Ok(self.args.stop), input::stop)?;
         let tools = match (line.tools, &self.tools) {
             // No tools: nothing can be called.
             (Some(tools), _) if tools.get().trim() == "[]" => Tools::default(),
-            (Some(tools), _) => Tools::read_with(tools.get(), &self.cache).map_err(|error| error.to_string())?,
+            (Some(tools), _) => {
+                Tools::read_with(tools.get(), &self.cache).map_err(|error| error.to_string())?
+            }
             (None, Some(tools)) => tools.clone(),
             (None, None) => return Err("no tools are given".to_owned()),
         };

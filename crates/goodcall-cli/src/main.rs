@@ -3,6 +3,7 @@
 //! Exit codes: 0 good or mended, 1 bad, 2 wrong usage or an I/O error.
 
 mod check;
+mod convert;
 mod extract;
 mod input;
 mod lines;
@@ -33,6 +34,8 @@ enum Command {
     Parse(ParseArgs),
     /// Find the calls that a model wrote into plain text, and show their verdicts
     Extract(extract::ExtractArgs),
+    /// Turn tool definitions and transcripts from one provider's form into another's
+    Convert(convert::ConvertArgs),
     /// List the rules by which calls are read and mended
     Rules(RulesArgs),
 }
@@ -100,6 +103,7 @@ fn main() -> ExitCode {
         Command::Check(args) => check::run(&args),
         Command::Parse(args) => parse::run(&args),
         Command::Extract(args) => extract::run(&args),
+        Command::Convert(args) => convert::run(&args),
         Command::Rules(args) => rules::run(&args),
     };
     match outcome {

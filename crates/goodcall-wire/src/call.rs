@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use goodcall_core::{Bad, Change, Gate, Level, Limits, Policy, Stop, Verdict};
+use goodcall_core::{Bad, Change, Gate, Level, Limits, Policy, Reason, Stop, Verdict};
 
 use crate::tools::Tools;
 
@@ -102,9 +102,33 @@ impl Call {
             Ok(schema) => schema,
             Err(error) => return Verdict::Bad(Bad::unreadable(error.to_string(), 0..0)),
         };
-        let gate = Gate::new(schema).policy(policy.clone()).limits(Limits::default());
-        let verdict = gate.stop(stop).tool(&tool.name).check(&self.arguments);
+        let gate = Gate::new(schema)
+            .policy(policy.clone())
+            .limits(Limits::default());
+        let gate = gate.stop(stop).tool(&tool.name);
+        let verdict = gate.check(&self.arguments);
+        let malformed = matches!(&verdict, Verdict::Bad(bad) if bad.reason == Reason::Malformed);
+        if malformed && self.offset.is_some() && !policy.is_strict() {
+            // Inside text, what is no JSON may still be Python.
+            if let Some(read) = self.as_python(&gate) {
+                return read;
+            }
+        }
         self.place(verdict)
+    }
+
+    /// The verdict on arguments that are an object in Python's form; `None` if they are none, or
+    /// not valid either.
+    fn as_python(&self, gate: &Gate<'_>) -> Option<Verdict<'static>> {
+        let (json, notes) = crate::text::python_object(&self.arguments, &self.span)?;
+        let read = gate.check(&json).into_owned();
+        let mut translated = self.clone();
+        let (sent, span) = (self.arguments.as_str(), self.span.clone());
+        let change = Change::text("python-object", Level::Safe, sent, json, span);
+        translated.offset = None;
+        translated.changes.push(change);
+        translated.changes.extend(notes);
+        (!matches!(read, Verdict::Bad(_))).then(|| translated.place(read))
     }
 
     /// The refusal of a policy that does not allow what the reading needed.
@@ -131,17 +155,24 @@ impl Call {
                 return Verdict::Good(tree);
             }
             let changes = self.changes.clone();
-            return Verdict::Mended(goodcall_core::Mended { arguments: tree, changes });
+            return Verdict::Mended(goodcall_core::Mended {
+                arguments: tree,
+                changes,
+            });
         }
         let changes = match &mut verdict {
             Verdict::Mended(mended) => &mut mended.changes,
             Verdict::Bad(bad) => {
-                bad.issues.iter_mut().for_each(|issue| place(&mut issue.span));
+                bad.issues
+                    .iter_mut()
+                    .for_each(|issue| place(&mut issue.span));
                 &mut bad.changes
             }
             Verdict::Good(_) => return verdict,
         };
-        changes.iter_mut().for_each(|change| place(&mut change.span));
+        changes
+            .iter_mut()
+            .for_each(|change| place(&mut change.span));
         changes.splice(0..0, self.changes.iter().cloned());
         verdict
     }

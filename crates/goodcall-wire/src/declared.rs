@@ -20,6 +20,18 @@ pub(crate) fn types_of(document: &Value, parameter: &str) -> Types {
     types
 }
 
+/// The types declared for the elements of a parameter; empty if the schema does not say.
+pub(crate) fn element_types_of(document: &Value, parameter: &str) -> Types {
+    let places = places(document, parameter);
+    let items = places.first().and_then(|place| {
+        let map = place.as_object()?;
+        target(document, map).unwrap_or(place).get("items")
+    });
+    items.map_or(Types::default(), |items| {
+        types_at(document, items, &mut MOST_STEPS.clone())
+    })
+}
+
 /// Does the schema declare this parameter?
 pub(crate) fn declares(document: &Value, parameter: &str) -> bool {
     !places(document, parameter).is_empty()

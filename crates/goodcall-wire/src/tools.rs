@@ -188,6 +188,14 @@ impl Offered {
         }
     }
 
+    /// The types that the schema declares for the elements of a parameter.
+    pub(crate) fn element_types_of(&self, parameter: &str) -> Types {
+        match &self.schema {
+            Ok(schema) => declared::element_types_of(schema.document(), parameter),
+            Err(_) => Types::default(),
+        }
+    }
+
     /// Does the schema declare this parameter?
     pub(crate) fn declares(&self, parameter: &str) -> bool {
         match &self.schema {
@@ -232,7 +240,9 @@ impl<'c> Reader<'c> {
             Kind::Object => self.object(node, text, depth),
             _ => {
                 let shown = node.to_json();
-                Err(ToolsError(format!("{shown} is no tool definition; {KNOWN}")))
+                Err(ToolsError(format!(
+                    "{shown} is no tool definition; {KNOWN}"
+                )))
             }
         }
     }
@@ -261,22 +271,27 @@ impl<'c> Reader<'c> {
         // Bedrock wraps the schema once more.
         let schema = schema.map(|schema| schema.get("json").unwrap_or(schema));
         let schema = schema.filter(|schema| !schema.is_null());
-        let parameters = match schema.and_then(|schema| text.get(schema.span())) {
-            Some(parameters) => parameters,
-            None => r#"{"type":"object"}"#,
-        };
+        let parameters = schema.and_then(|schema| text.get(schema.span()));
+        let parameters = parameters.unwrap_or(r#"{"type":"object"}"#);
         let order = schema.and_then(|schema| schema.get("properties"));
         let order = order.map(|all| all.members().map(|(key, _)| key.to_owned()).collect());
-        let known = |key: &str| {
-            SCHEMAS.contains(&key) || matches!(key, "name" | "description" | "type")
-        };
+        let known =
+            |key: &str| SCHEMAS.contains(&key) || matches!(key, "name" | "description" | "type");
         let extra = node.members().filter(|(key, _)| !known(key));
         let tool = Offered {
             name: name.to_owned(),
-            description: node.get("description").and_then(Node::as_str).map(str::to_owned),
+            description: node
+                .get("description")
+                .and_then(Node::as_str)
+                .map(str::to_owned),
             parameters: parameters.to_owned(),
-            schema: self.cache.get_text(parameters).map_err(|error| error.of_tool(name)),
-            extra: extra.map(|(key, value)| (key.to_owned(), value.to_json())).collect(),
+            schema: self
+                .cache
+                .get_text(parameters)
+                .map_err(|error| error.of_tool(name)),
+            extra: extra
+                .map(|(key, value)| (key.to_owned(), value.to_json()))
+                .collect(),
             order: Some(order.unwrap_or_default()),
         };
         let inner = &mut self.inner;
@@ -284,9 +299,17 @@ impl<'c> Reader<'c> {
         if inner.by_name.insert(name.to_owned(), index).is_some() {
             return Err(ToolsError(format!("the tool `{name}` is defined twice")));
         }
-        inner.by_bare.entry(names::bare(name)).or_default().push(index);
+        inner
+            .by_bare
+            .entry(names::bare(name))
+            .or_default()
+            .push(index);
         if let Some((_, last)) = name.rsplit_once(['.', ':', '/']) {
-            inner.by_last.entry(names::bare(last)).or_default().push(index);
+            inner
+                .by_last
+                .entry(names::bare(last))
+                .or_default()
+                .push(index);
         }
         inner.longest = inner.longest.max(name.len());
         inner.tools.push(tool);
@@ -328,7 +351,9 @@ mod tests {
 
     #[test]
     fn other_forms_are_refused_with_what_was_found() {
-        let error = Tools::read(r#"{"openapi": "3.0"}"#).unwrap_err().to_string();
+        let error = Tools::read(r#"{"openapi": "3.0"}"#)
+            .unwrap_err()
+            .to_string();
         assert!(
             error.starts_with("an object with the keys [\"openapi\"] is no tool"),
             "{error}"

@@ -15,7 +15,15 @@ use goodcall_wire::{
 };
 use support::{Case, run_folder};
 
-const INPUTS: [&str; 7] = ["tools", "raw", "raw-escaped", "where", "stop", "provider", "message"];
+const INPUTS: [&str; 7] = [
+    "tools",
+    "raw",
+    "raw-escaped",
+    "where",
+    "stop",
+    "provider",
+    "message",
+];
 
 #[test]
 fn wire() {
@@ -27,20 +35,27 @@ fn wire() {
 
 #[test]
 fn stream() {
-    run_folder("stream", &["tools", "where", "provider", "events"], |case| {
-        let mut assembler = Assembler::new(provider(case), tools(case));
-        if let Some(place) = case.get("where") {
-            assembler = assembler.text_calls(place.parse().unwrap());
-        }
-        let mut updates = Vec::new();
-        for event in case.get("events").unwrap().lines() {
-            updates.extend(assembler.push(event).unwrap());
-        }
-        updates.extend(assembler.finish());
-        let (tools, stop) = (tools(case), assembler.stop());
-        let lines: Vec<_> = updates.iter().map(|update| line(update, &tools, stop)).collect();
-        BTreeMap::from([("updates".to_owned(), lines.join("\n"))])
-    });
+    run_folder(
+        "stream",
+        &["tools", "where", "provider", "events"],
+        |case| {
+            let mut assembler = Assembler::new(provider(case), tools(case));
+            if let Some(place) = case.get("where") {
+                assembler = assembler.text_calls(place.parse().unwrap());
+            }
+            let mut updates = Vec::new();
+            for event in case.get("events").unwrap().lines() {
+                updates.extend(assembler.push(event).unwrap());
+            }
+            updates.extend(assembler.finish());
+            let (tools, stop) = (tools(case), assembler.stop());
+            let lines: Vec<_> = updates
+                .iter()
+                .map(|update| line(update, &tools, stop))
+                .collect();
+            BTreeMap::from([("updates".to_owned(), lines.join("\n"))])
+        },
+    );
 }
 
 fn tools(case: &Case) -> Tools {
@@ -73,7 +88,10 @@ fn call_line(call: &Call, tools: &Tools, stop: Stop) -> String {
             let _ = write!(out, "{} bad: {}", call.arguments, bad.reason);
         }
         verdict => {
-            let arguments = verdict.arguments().map(|tree| tree.to_json()).unwrap_or_default();
+            let arguments = verdict
+                .arguments()
+                .map(|tree| tree.to_json())
+                .unwrap_or_default();
             let _ = write!(out, "{arguments} {}", verdict.name());
         }
     }
@@ -86,7 +104,9 @@ fn call_line(call: &Call, tools: &Tools, stop: Stop) -> String {
 
 fn text(case: &Case) -> BTreeMap<String, String> {
     let (raw, tools) = (case.raw(), tools(case));
-    let place: Where = case.get("where").map_or(Where::Explicit, |place| place.parse().unwrap());
+    let place: Where = case
+        .get("where")
+        .map_or(Where::Explicit, |place| place.parse().unwrap());
     let stop = match case.get("stop") {
         Some("finished") => Stop::Finished,
         Some("cut_off") => Stop::CutOff,
@@ -94,12 +114,24 @@ fn text(case: &Case) -> BTreeMap<String, String> {
     };
     let found = extract(&raw, &tools, place);
     for size in [1, 2, 3, 7] {
-        assert_eq!(found, streamed(&raw, &tools, place, size), "{} by {size}", case.name);
+        assert_eq!(
+            found,
+            streamed(&raw, &tools, place, size),
+            "{} by {size}",
+            case.name
+        );
     }
-    let calls: Vec<_> = found.calls.iter().map(|call| call_line(call, &tools, stop)).collect();
+    let calls: Vec<_> = found
+        .calls
+        .iter()
+        .map(|call| call_line(call, &tools, stop))
+        .collect();
     BTreeMap::from([
         ("calls".to_owned(), calls.join("\n")),
-        ("rest".to_owned(), serde_json::Value::from(found.text).to_string()),
+        (
+            "rest".to_owned(),
+            serde_json::Value::from(found.text).to_string(),
+        ),
     ])
 }
 
@@ -133,7 +165,9 @@ fn envelope(case: &Case, message: &str) -> BTreeMap<String, String> {
         let id = call.id.as_deref().unwrap_or("-");
         calls.push(format!("{id} {}", call_line(call, &tools, envelope.stop())));
         let answer = match verdict {
-            Verdict::Bad(bad) => Answer::error(Explain::new(Style::Plain).tool(&call.name).text(bad)),
+            Verdict::Bad(bad) => {
+                Answer::error(Explain::new(Style::Plain).tool(&call.name).text(bad))
+            }
             _ => Answer::ok("done"),
         };
         results.push(result(provider, call, &answer));

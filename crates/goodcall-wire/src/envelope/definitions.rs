@@ -18,7 +18,10 @@ use crate::tools::{Offered, Tools};
 /// # Ok::<(), goodcall_wire::ToolsError>(())
 /// ```
 pub fn definitions(provider: Provider, tools: &Tools) -> String {
-    let each: Vec<_> = tools.iter().map(|tool| definition(provider, tool)).collect();
+    let each: Vec<_> = tools
+        .iter()
+        .map(|tool| definition(provider, tool))
+        .collect();
     let list = each.join(",");
     match provider {
         Provider::Gemini => format!(r#"[{{"functionDeclarations":[{list}]}}]"#),

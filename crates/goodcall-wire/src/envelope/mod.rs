@@ -21,8 +21,8 @@ use goodcall_core::{Stop, Tree, Verdict};
 
 use crate::call::Call;
 use crate::tools::Tools;
-pub(crate) use sites::stop_named;
 use sites::Site;
+pub(crate) use sites::stop_named;
 
 /// A text that is no envelope of the provider.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -81,7 +81,10 @@ impl Envelope {
         for (index, site) in sites.iter().enumerate() {
             let arguments = match &site.arguments {
                 None => String::new(),
-                Some(sites::Arguments { text: Some(decoded), .. }) => decoded.clone(),
+                Some(sites::Arguments {
+                    text: Some(decoded),
+                    ..
+                }) => decoded.clone(),
                 Some(sites::Arguments { span, .. }) => {
                     text.get(span.clone()).unwrap_or_default().to_owned()
                 }
@@ -96,7 +99,7 @@ impl Envelope {
             provider,
             text: text.to_owned(),
             calls,
-            content: sites::content(provider, tree.root()),
+            content: sites::content(tree.root()),
             stop: sites::stop(tree.root()),
             sites,
         })
@@ -120,7 +123,9 @@ impl Envelope {
     /// The verdicts on the calls, in order.
     pub fn check(&self, tools: &Tools, policy: &goodcall_core::Policy) -> Vec<Verdict<'_>> {
         let calls = self.calls.iter();
-        calls.map(|call| call.check(tools, policy, self.stop)).collect()
+        calls
+            .map(|call| call.check(tools, policy, self.stop))
+            .collect()
     }
 
     /// The envelope as it must stand in the history: each call with the name, the id and the

@@ -54,7 +54,10 @@ impl Provider {
 
     /// Are arguments a JSON string here, and not an object?
     pub(crate) fn writes_text(self) -> bool {
-        matches!(self, Provider::OpenAi | Provider::Responses | Provider::Mistral)
+        matches!(
+            self,
+            Provider::OpenAi | Provider::Responses | Provider::Mistral
+        )
     }
 
     /// Does every call need an id?
@@ -69,8 +72,16 @@ pub struct UnknownProvider(String);
 
 impl fmt::Display for UnknownProvider {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let names: Vec<_> = Provider::ALL.iter().map(|provider| provider.name()).collect();
-        write!(f, "`{}` is no provider: use one of {}", self.0, names.join(", "))
+        let names: Vec<_> = Provider::ALL
+            .iter()
+            .map(|provider| provider.name())
+            .collect();
+        write!(
+            f,
+            "`{}` is no provider: use one of {}",
+            self.0,
+            names.join(", ")
+        )
     }
 }
 
@@ -80,7 +91,9 @@ impl FromStr for Provider {
     type Err = UnknownProvider;
 
     fn from_str(name: &str) -> Result<Self, UnknownProvider> {
-        let found = Self::ALL.into_iter().find(|provider| provider.name() == name);
+        let found = Self::ALL
+            .into_iter()
+            .find(|provider| provider.name() == name);
         found.ok_or_else(|| UnknownProvider(name.to_owned()))
     }
 }

@@ -16,12 +16,18 @@ pub struct Answer {
 impl Answer {
     /// A result.
     pub fn ok(text: impl Into<String>) -> Self {
-        Self { text: text.into(), is_error: false }
+        Self {
+            text: text.into(),
+            is_error: false,
+        }
     }
 
     /// An error that the model can act on.
     pub fn error(text: impl Into<String>) -> Self {
-        Self { text: text.into(), is_error: true }
+        Self {
+            text: text.into(),
+            is_error: true,
+        }
     }
 }
 
@@ -49,7 +55,11 @@ pub fn result(provider: Provider, call: &Call, answer: &Answer) -> String {
             format!(r#"{{"type":"function_call_output","call_id":{id},"output":{text}}}"#)
         }
         Provider::Anthropic => {
-            let flag = if answer.is_error { r#","is_error":true"# } else { "" };
+            let flag = if answer.is_error {
+                r#","is_error":true"#
+            } else {
+                ""
+            };
             format!(r#"{{"type":"tool_result","tool_use_id":{id},"content":{text}{flag}}}"#)
         }
         Provider::Gemini => {

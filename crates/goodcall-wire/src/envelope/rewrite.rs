@@ -21,7 +21,14 @@ pub(crate) fn replay(envelope: &Envelope, verdicts: &[Verdict<'_>]) -> String {
     let mut cuts = Vec::new();
     for (index, (site, call)) in envelope.sites.iter().zip(&envelope.calls).enumerate() {
         let verdict = verdicts.get(index);
-        one(envelope.provider, &envelope.text, site, call, verdict, &mut cuts);
+        one(
+            envelope.provider,
+            &envelope.text,
+            site,
+            call,
+            verdict,
+            &mut cuts,
+        );
     }
     apply(&envelope.text, cuts)
 }
@@ -39,7 +46,10 @@ fn one(
         Some(_) => call.name.clone(),
     };
     if name != site.name {
-        cuts.push(Cut { span: site.name_span.clone(), text: quoted(&name) });
+        cuts.push(Cut {
+            span: site.name_span.clone(),
+            text: quoted(&name),
+        });
     }
     let executed = verdict.and_then(Verdict::arguments);
     let arguments = match executed {
@@ -56,16 +66,26 @@ fn one(
         _ => false,
     };
     if !unchanged {
-        let written = if provider.writes_text() { quoted(&arguments) } else { arguments };
+        let written = if provider.writes_text() {
+            quoted(&arguments)
+        } else {
+            arguments
+        };
         cuts.push(match &site.arguments {
-            Some(sent) => Cut { span: sent.span.clone(), text: written },
+            Some(sent) => Cut {
+                span: sent.span.clone(),
+                text: written,
+            },
             None => member(text, &site.owner, site.arguments_key, &written),
         });
     }
     if site.id.is_none() && provider.needs_id() {
         let id = quoted(call.id.as_deref().unwrap_or_default());
         cuts.push(match &site.id_span {
-            Some(span) => Cut { span: span.clone(), text: id },
+            Some(span) => Cut {
+                span: span.clone(),
+                text: id,
+            },
             None => member(text, &site.id_owner, site.id_key, &id),
         });
     }
@@ -74,7 +94,9 @@ fn one(
 /// A new first member of an object.
 fn member(text: &str, object: &Range<usize>, key: &str, value: &str) -> Cut {
     let at = object.start + 1;
-    let empty = text.get(at..object.end).is_some_and(|rest| rest.trim_start().starts_with('}'));
+    let empty = text
+        .get(at..object.end)
+        .is_some_and(|rest| rest.trim_start().starts_with('}'));
     let comma = if empty { "" } else { ", " };
     Cut {
         span: at..at,
@@ -93,14 +115,21 @@ pub(super) fn legal_arguments(raw: &str) -> String {
 
 /// A name that the provider's own rules allow.
 pub(super) fn legal_name(provider: Provider, name: &str) -> String {
-    let dots = matches!(provider, Provider::Gemini | Provider::Mcp | Provider::Ollama);
+    let dots = matches!(
+        provider,
+        Provider::Gemini | Provider::Mcp | Provider::Ollama
+    );
     let legal = |c: char| match c {
         c if c.is_ascii_alphanumeric() || matches!(c, '_' | '-') => c,
         '.' if dots => c,
         _ => '_',
     };
     let name: String = name.chars().take(MOST_NAME).map(legal).collect();
-    if name.is_empty() { "unknown".to_owned() } else { name }
+    if name.is_empty() {
+        "unknown".to_owned()
+    } else {
+        name
+    }
 }
 
 pub(super) fn quoted(text: &str) -> String {
@@ -113,7 +142,9 @@ fn apply(text: &str, mut cuts: Vec<Cut>) -> String {
     let mut at = 0;
     for cut in cuts {
         // Cuts do not overlap; one that would is left out rather than written wrongly.
-        let Some(kept) = text.get(at..cut.span.start) else { continue };
+        let Some(kept) = text.get(at..cut.span.start) else {
+            continue;
+        };
         out.push_str(kept);
         out.push_str(&cut.text);
         at = cut.span.end;

@@ -98,7 +98,9 @@ fn site(provider: Provider, node: Node<'_>, key: &str, parent: Option<Node<'_>>)
             if key == "function_call" {
                 return build(node, node, "id", "name", "arguments");
             }
-            let inner = node.get("function").filter(|_| key == "tool_calls" || kind() == Some("function"))?;
+            let inner = node
+                .get("function")
+                .filter(|_| key == "tool_calls" || kind() == Some("function"))?;
             build(node, inner, "id", "name", "arguments")
         }
         Provider::Responses => {
@@ -116,7 +118,9 @@ fn site(provider: Provider, node: Node<'_>, key: &str, parent: Option<Node<'_>>)
             (key == "toolUse").then(|| build(node, node, "toolUseId", "name", "input"))?
         }
         Provider::Mcp => {
-            let method = parent.and_then(|parent| parent.get("method")).and_then(Node::as_str);
+            let method = parent
+                .and_then(|parent| parent.get("method"))
+                .and_then(Node::as_str);
             let bare = parent.is_none() && node.get("method").is_none();
             let call = method == Some("tools/call") || bare;
             let owner = parent.unwrap_or(node);
@@ -132,7 +136,9 @@ fn build(
     name_key: &str,
     arguments_key: &'static str,
 ) -> Option<Site> {
-    let name = owner.get(name_key).filter(|name| name.kind() == Kind::String)?;
+    let name = owner
+        .get(name_key)
+        .filter(|name| name.kind() == Kind::String)?;
     let id = id_owner.get(id_key);
     let text = id.and_then(|id| match id.as_str() {
         // Mistral's default for no id.
@@ -161,19 +167,21 @@ fn build(
 }
 
 /// The text beside the calls.
-pub(crate) fn content(provider: Provider, root: Node<'_>) -> String {
+pub(crate) fn content(root: Node<'_>) -> String {
     let mut text = String::new();
-    texts(provider, root, "", 0, &mut text);
+    texts(root, "", 0, &mut text);
     text
 }
 
-fn texts(provider: Provider, node: Node<'_>, key: &str, depth: usize, out: &mut String) {
+fn texts(node: Node<'_>, key: &str, depth: usize, out: &mut String) {
     if depth > MOST_DEPTH {
         return;
     }
     match node.kind() {
         Kind::String if key == "content" => out.push_str(node.as_str().unwrap_or_default()),
-        Kind::Array => node.elements().for_each(|item| texts(provider, item, key, depth + 1, out)),
+        Kind::Array => node
+            .elements()
+            .for_each(|item| texts(item, key, depth + 1, out)),
         Kind::Object => {
             let thought = node.get("thought").and_then(Node::as_bool) == Some(true);
             let own = matches!(key, "content" | "parts") && !thought;
@@ -181,9 +189,16 @@ fn texts(provider: Provider, node: Node<'_>, key: &str, depth: usize, out: &mut 
                 out.push_str(text);
             }
             for (name, child) in node.members() {
-                let leads = ["choices", "message", "output", "content", "candidates", "parts"];
+                let leads = [
+                    "choices",
+                    "message",
+                    "output",
+                    "content",
+                    "candidates",
+                    "parts",
+                ];
                 if leads.contains(&name) {
-                    texts(provider, child, name, depth + 1, out);
+                    texts(child, name, depth + 1, out);
                 }
             }
         }
@@ -193,12 +208,19 @@ fn texts(provider: Provider, node: Node<'_>, key: &str, depth: usize, out: &mut 
 
 /// How the message ended, by the reason that it or its envelope names.
 pub(crate) fn stop(root: Node<'_>) -> Stop {
-    const KEYS: [&str; 6] =
-        ["finish_reason", "stop_reason", "finishReason", "stopReason", "done_reason", "status"];
+    const KEYS: [&str; 6] = [
+        "finish_reason",
+        "stop_reason",
+        "finishReason",
+        "stopReason",
+        "done_reason",
+        "status",
+    ];
     let first = |key| root.get(key).and_then(|list| list.element(0));
     let places = [Some(root), first("choices"), first("candidates")];
     let named = places.into_iter().flatten().find_map(|place| {
-        KEYS.iter().find_map(|key| place.get(key).and_then(Node::as_str))
+        KEYS.iter()
+            .find_map(|key| place.get(key).and_then(Node::as_str))
     });
     named.map_or(Stop::Unknown, stop_named)
 }
@@ -206,8 +228,14 @@ pub(crate) fn stop(root: Node<'_>) -> Stop {
 /// What a provider's stop reason says.
 pub(crate) fn stop_named(reason: &str) -> Stop {
     match reason.to_ascii_lowercase().as_str() {
-        "length" | "max_tokens" | "max_output_tokens" | "incomplete" | "content_filter"
-        | "model_context_window_exceeded" | "malformed_function_call" | "malformed_tool_use"
+        "length"
+        | "max_tokens"
+        | "max_output_tokens"
+        | "incomplete"
+        | "content_filter"
+        | "model_context_window_exceeded"
+        | "malformed_function_call"
+        | "malformed_tool_use"
         | "malformed_model_output" => Stop::CutOff,
         "stop" | "tool_calls" | "tool_use" | "end_turn" | "stop_sequence" | "completed"
         | "function_call" | "eos" => Stop::Finished,

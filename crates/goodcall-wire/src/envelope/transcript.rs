@@ -43,12 +43,19 @@ struct Message {
 pub fn convert(from: Provider, to: Provider, text: &str) -> Result<String, ConvertError> {
     let tree = Tree::parse(text).map_err(|error| ConvertError(format!("not JSON: {error}")))?;
     let root = tree.root();
-    let messages = ["messages", "contents", "input"].iter().find_map(|key| root.get(key));
+    let messages = ["messages", "contents", "input"]
+        .iter()
+        .find_map(|key| root.get(key));
     if messages.is_none() && !is_messages(root) {
         let tools = Tools::read(text).map_err(|error| ConvertError(error.to_string()))?;
         return Ok(definitions(to, &tools));
     }
-    let mut reader = Reader { from, text, names: HashMap::new(), count: 0 };
+    let mut reader = Reader {
+        from,
+        text,
+        names: HashMap::new(),
+        count: 0,
+    };
     let list = messages.unwrap_or(root);
     let mut out = Vec::new();
     for node in list.elements() {
@@ -61,7 +68,8 @@ fn is_messages(root: Node<'_>) -> bool {
     let first = root.element(0).filter(|_| root.kind() == Kind::Array);
     first.is_some_and(|first| {
         let kind = first.get("type").and_then(Node::as_str);
-        first.get("role").is_some() || matches!(kind, Some("function_call" | "function_call_output"))
+        first.get("role").is_some()
+            || matches!(kind, Some("function_call" | "function_call_output"))
     })
 }
 
@@ -75,8 +83,14 @@ struct Reader<'t> {
 
 impl Reader<'_> {
     fn message(&mut self, node: Node<'_>) -> Result<Message, ConvertError> {
-        let role = node.get("role").and_then(Node::as_str).unwrap_or("assistant");
-        let mut message = Message { role: role.to_owned(), parts: Vec::new() };
+        let role = node
+            .get("role")
+            .and_then(Node::as_str)
+            .unwrap_or("assistant");
+        let mut message = Message {
+            role: role.to_owned(),
+            parts: Vec::new(),
+        };
         if role == "tool" {
             message.parts.push(self.tool_message(node));
             return Ok(message);
@@ -102,7 +116,9 @@ impl Reader<'_> {
             _ => {}
         }
         for call in node.get("tool_calls").into_iter().flat_map(Node::elements) {
-            let Some(function) = call.get("function") else { continue };
+            let Some(function) = call.get("function") else {
+                continue;
+            };
             let call = self.call(function, call.get("id"), "arguments");
             message.parts.push(Part::Call(call));
         }
@@ -117,7 +133,10 @@ impl Reader<'_> {
     }
 
     fn part(&mut self, node: Node<'_>) -> Result<Part, ConvertError> {
-        if let Some(text) = node.as_str().or_else(|| node.get("text").and_then(Node::as_str)) {
+        if let Some(text) = node
+            .as_str()
+            .or_else(|| node.get("text").and_then(Node::as_str))
+        {
             return Ok(Part::Text(text.to_owned()));
         }
         if let Some(call) = node.get("functionCall") {
@@ -139,9 +158,11 @@ impl Reader<'_> {
         }
         match node.get("type").and_then(Node::as_str) {
             Some("tool_use") => Ok(Part::Call(self.call(node, node.get("id"), "input"))),
-            Some("function_call") => {
-                Ok(Part::Call(self.call(node, node.get("call_id"), "arguments")))
-            }
+            Some("function_call") => Ok(Part::Call(self.call(
+                node,
+                node.get("call_id"),
+                "arguments",
+            ))),
             Some("tool_result") => {
                 let error = node.get("is_error").and_then(Node::as_bool) == Some(true);
                 Ok(self.result(node.get("tool_use_id"), None, node.get("content"), error))
@@ -153,7 +174,9 @@ impl Reader<'_> {
                 let kind = kind.unwrap_or("of an unknown kind");
                 let (name, keys) = (self.from.name(), node.members().map(|(key, _)| key));
                 let keys: Vec<_> = keys.take(3).collect();
-                Err(ConvertError(format!("a {name} part {kind} {keys:?} has no other form")))
+                Err(ConvertError(format!(
+                    "a {name} part {kind} {keys:?} has no other form"
+                )))
             }
         }
     }
@@ -185,11 +208,16 @@ impl Reader<'_> {
         let id = id.or_else(|| {
             let mut known: Vec<_> = self.names.iter().collect();
             known.sort();
-            let same = known.iter().rev().find(|(_, known)| Some(known.as_str()) == name.as_deref());
+            let same = known
+                .iter()
+                .rev()
+                .find(|(_, known)| Some(known.as_str()) == name.as_deref());
             same.map(|(id, _)| (*id).clone())
         });
         let id = id.unwrap_or_else(|| made_up_id(self.count.saturating_sub(1)));
-        let name = name.or_else(|| self.names.get(&id).cloned()).unwrap_or_default();
+        let name = name
+            .or_else(|| self.names.get(&id).cloned())
+            .unwrap_or_default();
         let call = Call::new(&Tools::default(), &name, "").with_id(id);
         let text = text.map(plain).unwrap_or_default();
         Part::Result(call, Answer { text, is_error })
@@ -234,7 +262,11 @@ fn write(to: Provider, messages: Vec<Message>) -> String {
 /// One message a result, calls beside the content.
 fn write_chat(to: Provider, message: Message, out: &mut Vec<String>) {
     let (mut text, mut calls, mut some) = (String::new(), Vec::new(), false);
-    let role = if message.role == "model" { "assistant" } else { message.role.as_str() };
+    let role = if message.role == "model" {
+        "assistant"
+    } else {
+        message.role.as_str()
+    };
     for part in message.parts {
         match part {
             Part::Text(part) => (text, some) = (text + &part, true),
@@ -245,12 +277,19 @@ fn write_chat(to: Provider, message: Message, out: &mut Vec<String>) {
     if !some && calls.is_empty() {
         return;
     }
-    let content = if some { quoted(&text) } else { "null".to_owned() };
+    let content = if some {
+        quoted(&text)
+    } else {
+        "null".to_owned()
+    };
     let calls = match calls.is_empty() {
         true => String::new(),
         false => format!(r#","tool_calls":[{}]"#, calls.join(",")),
     };
-    out.push(format!(r#"{{"role":{},"content":{content}{calls}}}"#, quoted(role)));
+    out.push(format!(
+        r#"{{"role":{},"content":{content}{calls}}}"#,
+        quoted(role)
+    ));
 }
 
 fn chat_call(to: Provider, call: &Call) -> String {
@@ -260,12 +299,18 @@ fn chat_call(to: Provider, call: &Call) -> String {
     }
     let id = quoted(call.id.as_deref().unwrap_or_default());
     let arguments = quoted(&arguments);
-    format!(r#"{{"id":{id},"type":"function","function":{{"name":{name},"arguments":{arguments}}}}}"#)
+    format!(
+        r#"{{"id":{id},"type":"function","function":{{"name":{name},"arguments":{arguments}}}}}"#
+    )
 }
 
 /// One item each.
 fn write_items(message: Message, out: &mut Vec<String>) {
-    let role = if message.role == "model" { "assistant" } else { message.role.as_str() };
+    let role = if message.role == "model" {
+        "assistant"
+    } else {
+        message.role.as_str()
+    };
     for part in message.parts {
         out.push(match part {
             Part::Text(text) => {
@@ -293,7 +338,11 @@ fn write_blocks(to: Provider, message: Message, out: &mut Vec<String>) {
         _ => "user",
     };
     let blocks: Vec<_> = message.parts.iter().map(|part| block(to, part)).collect();
-    let key = if to == Provider::Gemini { "parts" } else { "content" };
+    let key = if to == Provider::Gemini {
+        "parts"
+    } else {
+        "content"
+    };
     let blocks = blocks.join(",");
     out.push(format!(r#"{{"role":"{role}","{key}":[{blocks}]}}"#));
 }
@@ -309,7 +358,9 @@ fn block(to: Provider, part: &Part) -> String {
             let id = quoted(call.id.as_deref().unwrap_or_default());
             let (name, input) = (quoted(&call.name), legal_arguments(&call.arguments));
             match to {
-                Provider::Gemini => format!(r#"{{"functionCall":{{"name":{name},"args":{input}}}}}"#),
+                Provider::Gemini => {
+                    format!(r#"{{"functionCall":{{"name":{name},"args":{input}}}}}"#)
+                }
                 Provider::Bedrock => {
                     format!(r#"{{"toolUse":{{"toolUseId":{id},"name":{name},"input":{input}}}}}"#)
                 }

@@ -28,7 +28,12 @@ impl Early {
     }
 
     /// Takes a fragment; the refusal, if it made the call hopeless.
-    pub(super) fn push(&mut self, text: &str, tool: Option<&Offered>, policy: &Policy) -> Option<Bad> {
+    pub(super) fn push(
+        &mut self,
+        text: &str,
+        tool: Option<&Offered>,
+        policy: &Policy,
+    ) -> Option<Bad> {
         let mut stream = match self.stream.take() {
             Some(stream) => stream,
             None => Stream::new(ReadOptions::new()),
@@ -69,9 +74,17 @@ impl Early {
 
 /// The refusal of one member, if no other member can change it.
 fn judge(key: &str, value: &str, tool: &Offered, policy: &Policy) -> Option<Bad> {
-    let schema = tool.schema.as_ref().ok().filter(|schema| is_plain(schema))?;
+    let schema = tool
+        .schema
+        .as_ref()
+        .ok()
+        .filter(|schema| is_plain(schema))?;
     let probe = format!("{{{}:{value}}}", serde_json::Value::from(key));
-    let Verdict::Bad(mut bad) = Gate::new(schema).policy(policy.clone()).tool(&tool.name).check(&probe) else {
+    let Verdict::Bad(mut bad) = Gate::new(schema)
+        .policy(policy.clone())
+        .tool(&tool.name)
+        .check(&probe)
+    else {
         return None;
     };
     let own = |issue: &Issue| {
@@ -88,7 +101,14 @@ fn judge(key: &str, value: &str, tool: &Offered, policy: &Policy) -> Option<Bad>
 /// Does the schema judge each member by itself?
 fn is_plain(schema: &Schema) -> bool {
     const JOINT: [&str; 9] = [
-        "anyOf", "oneOf", "allOf", "not", "if", "$ref", "dependentSchemas", "dependencies",
+        "anyOf",
+        "oneOf",
+        "allOf",
+        "not",
+        "if",
+        "$ref",
+        "dependentSchemas",
+        "dependencies",
         "patternProperties",
     ];
     let document = schema.document().as_object();

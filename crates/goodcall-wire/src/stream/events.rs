@@ -33,7 +33,10 @@ pub(super) enum Op {
         parts: Vec<PartialArgument>,
         more: bool,
     },
-    Whole { slot: Slot, arguments: String },
+    Whole {
+        slot: Slot,
+        arguments: String,
+    },
     End(Slot),
     Stop(Stop),
 }
@@ -108,7 +111,10 @@ fn chat(root: Node<'_>, event: &str, ops: &mut Vec<Op>) {
                 slot: index(call.get("index")),
                 id: id_of(call.get("id")),
                 name: text(function.and_then(|function| function.get("name"))),
-                arguments: raw(function.and_then(|function| function.get("arguments")), event),
+                arguments: raw(
+                    function.and_then(|function| function.get("arguments")),
+                    event,
+                ),
             });
         }
     }
@@ -117,10 +123,18 @@ fn chat(root: Node<'_>, event: &str, ops: &mut Vec<Op>) {
 
 /// A call is whole in its line.
 fn ollama(root: Node<'_>, event: &str, ops: &mut Vec<Op>) {
-    let Some(message) = root.get("message") else { return };
+    let Some(message) = root.get("message") else {
+        return;
+    };
     push_text(message.get("content"), ops);
-    for call in message.get("tool_calls").into_iter().flat_map(Node::elements) {
-        let Some(function) = call.get("function") else { continue };
+    for call in message
+        .get("tool_calls")
+        .into_iter()
+        .flat_map(Node::elements)
+    {
+        let Some(function) = call.get("function") else {
+            continue;
+        };
         whole(function, "arguments", id_of(call.get("id")), event, ops);
     }
     stop(root.get("done_reason"), ops);
@@ -143,7 +157,8 @@ fn responses(root: Node<'_>, ops: &mut Vec<Op>) {
         Some(id) => Slot::Item(id),
         None => index(root.get("output_index")),
     };
-    let is_call = |item: &Node<'_>| item.get("type").and_then(Node::as_str) == Some("function_call");
+    let is_call =
+        |item: &Node<'_>| item.get("type").and_then(Node::as_str) == Some("function_call");
     match kind {
         "response.output_text.delta" => push_text(root.get("delta"), ops),
         "response.output_item.added" => {
@@ -164,17 +179,27 @@ fn responses(root: Node<'_>, ops: &mut Vec<Op>) {
         }),
         "response.function_call_arguments.done" => {
             let arguments = text(root.get("arguments")).unwrap_or_default();
-            ops.push(Op::Whole { slot: slot(root.get("item_id")), arguments });
+            ops.push(Op::Whole {
+                slot: slot(root.get("item_id")),
+                arguments,
+            });
         }
         "response.output_item.done" => {
             if let Some(item) = item.filter(is_call) {
                 let arguments = text(item.get("arguments")).unwrap_or_default();
-                ops.push(Op::Whole { slot: slot(item.get("id")), arguments });
+                ops.push(Op::Whole {
+                    slot: slot(item.get("id")),
+                    arguments,
+                });
                 ops.push(Op::End(slot(item.get("id"))));
             }
         }
         "response.completed" | "response.incomplete" => {
-            stop(root.get("response").and_then(|response| response.get("status")), ops);
+            stop(
+                root.get("response")
+                    .and_then(|response| response.get("status")),
+                ops,
+            );
         }
         _ => {}
     }
@@ -184,7 +209,9 @@ fn anthropic(root: Node<'_>, event: &str, ops: &mut Vec<Op>) {
     let slot = index(root.get("index"));
     match root.get("type").and_then(Node::as_str).unwrap_or_default() {
         "content_block_start" => {
-            let Some(block) = root.get("content_block") else { return };
+            let Some(block) = root.get("content_block") else {
+                return;
+            };
             push_text(block.get("text"), ops);
             if block.get("type").and_then(Node::as_str) != Some("tool_use") {
                 return;
@@ -199,15 +226,25 @@ fn anthropic(root: Node<'_>, event: &str, ops: &mut Vec<Op>) {
             });
         }
         "content_block_delta" => {
-            let Some(delta) = root.get("delta") else { return };
+            let Some(delta) = root.get("delta") else {
+                return;
+            };
             push_text(delta.get("text"), ops);
             if let Some(part) = text(delta.get("partial_json")) {
                 let arguments = Some(part);
-                ops.push(Op::Call { slot, id: None, name: None, arguments });
+                ops.push(Op::Call {
+                    slot,
+                    id: None,
+                    name: None,
+                    arguments,
+                });
             }
         }
         "content_block_stop" => ops.push(Op::End(slot)),
-        "message_delta" => stop(root.get("delta").and_then(|delta| delta.get("stop_reason")), ops),
+        "message_delta" => stop(
+            root.get("delta").and_then(|delta| delta.get("stop_reason")),
+            ops,
+        ),
         _ => {}
     }
 }
@@ -225,7 +262,9 @@ fn bedrock(root: Node<'_>, event: &str, ops: &mut Vec<Op>) {
         }
     }
     if let Some(block) = root.get("contentBlockDelta") {
-        let Some(delta) = block.get("delta") else { return };
+        let Some(delta) = block.get("delta") else {
+            return;
+        };
         push_text(delta.get("text"), ops);
         if let Some(call) = delta.get("toolUse") {
             ops.push(Op::Call {
@@ -239,21 +278,31 @@ fn bedrock(root: Node<'_>, event: &str, ops: &mut Vec<Op>) {
     if let Some(end) = root.get("contentBlockStop") {
         ops.push(Op::End(index(end.get("contentBlockIndex"))));
     }
-    stop(root.get("messageStop").and_then(|end| end.get("stopReason")), ops);
+    stop(
+        root.get("messageStop")
+            .and_then(|end| end.get("stopReason")),
+        ops,
+    );
 }
 
 fn gemini(root: Node<'_>, event: &str, ops: &mut Vec<Op>) {
     let Some(candidate) = root.get("candidates").and_then(|all| all.element(0)) else {
         return;
     };
-    let parts = candidate.get("content").and_then(|content| content.get("parts"));
+    let parts = candidate
+        .get("content")
+        .and_then(|content| content.get("parts"));
     for part in parts.into_iter().flat_map(Node::elements) {
         if part.get("thought").and_then(Node::as_bool) != Some(true) {
             push_text(part.get("text"), ops);
         }
-        let Some(call) = part.get("functionCall") else { continue };
+        let Some(call) = part.get("functionCall") else {
+            continue;
+        };
         let more = call.get("willContinue").and_then(Node::as_bool) == Some(true);
-        let partial = call.get("partialArgs").filter(|list| list.kind() == Kind::Array);
+        let partial = call
+            .get("partialArgs")
+            .filter(|list| list.kind() == Kind::Array);
         if partial.is_none() && !more && call.get("name").is_some() {
             whole(call, "args", id_of(call.get("id")), event, ops);
             continue;
@@ -261,7 +310,11 @@ fn gemini(root: Node<'_>, event: &str, ops: &mut Vec<Op>) {
         let parts = partial.into_iter().flat_map(Node::elements);
         ops.push(Op::Partial {
             // A name begins a call, the rest goes on with it.
-            slot: if call.get("name").is_some() { Slot::New } else { Slot::Last },
+            slot: if call.get("name").is_some() {
+                Slot::New
+            } else {
+                Slot::Last
+            },
             name: text(call.get("name")),
             parts: parts.filter_map(PartialArgument::read).collect(),
             more,

@@ -158,7 +158,12 @@ impl Assembler {
                     self.pieces(pieces, out);
                 }
             },
-            Op::Call { slot, id, name, arguments } => {
+            Op::Call {
+                slot,
+                id,
+                name,
+                arguments,
+            } => {
                 let index = self.find(&slot, id.as_deref(), name.as_deref(), &arguments);
                 let index = index.unwrap_or_else(|| self.start(slot, id.clone()));
                 self.name(index, id, name, out);
@@ -166,7 +171,12 @@ impl Assembler {
                     self.arguments(index, &text, out);
                 }
             }
-            Op::Partial { slot, name, parts, more } => {
+            Op::Partial {
+                slot,
+                name,
+                parts,
+                more,
+            } => {
                 let index = self.find(&slot, None, None, &None);
                 let index = index.unwrap_or_else(|| self.start(slot, None));
                 self.name(index, None, name, out);
@@ -227,7 +237,10 @@ impl Assembler {
         let other_id = id.is_some_and(|id| call.sent_id.as_deref().is_some_and(|own| own != id));
         if other_id {
             // An earlier call may go on under its id.
-            return self.calls.iter().rposition(|call| call.sent_id.as_deref() == id);
+            return self
+                .calls
+                .iter()
+                .rposition(|call| call.sent_id.as_deref() == id);
         }
         let same_id = id.is_some() && call.sent_id.as_deref() == id;
         let named = name.is_some_and(|name| !name.is_empty()) && !call.name.is_empty();
@@ -253,7 +266,13 @@ impl Assembler {
         self.calls.len() - 1
     }
 
-    fn name(&mut self, index: usize, id: Option<String>, name: Option<String>, out: &mut Vec<Update>) {
+    fn name(
+        &mut self,
+        index: usize,
+        id: Option<String>,
+        name: Option<String>,
+        out: &mut Vec<Update>,
+    ) {
         let call = &mut self.calls[index];
         if let (None, Some(id)) = (&call.sent_id, id) {
             call.id.clone_from(&id);
@@ -280,7 +299,10 @@ impl Assembler {
         let hopeless = call.early.push(text, tool, &self.policy);
         if let Some(bad) = hopeless.filter(|_| !call.told) {
             call.told = true;
-            out.push(Update::Hopeless { id: call.id.clone(), bad });
+            out.push(Update::Hopeless {
+                id: call.id.clone(),
+                bad,
+            });
         }
     }
 
@@ -308,7 +330,9 @@ fn split(arguments: &str) -> Vec<&str> {
     let mut rest = arguments.trim();
     while rest.starts_with('{') {
         let size = crate::text::object_size(rest);
-        let Some(size) = size else { return vec![arguments] };
+        let Some(size) = size else {
+            return vec![arguments];
+        };
         parts.push(&rest[..size]);
         rest = rest[size..].trim_start();
     }

@@ -36,7 +36,9 @@ impl PartialArgument {
         let scalar = |key| node.get(key).map(|value| Value::Raw(value.to_json()));
         let text = node.get("stringValue").and_then(Node::as_str);
         let value = text.map(|text| Value::Text(text.to_owned()));
-        let value = value.or_else(|| scalar("numberValue")).or_else(|| scalar("boolValue"));
+        let value = value
+            .or_else(|| scalar("numberValue"))
+            .or_else(|| scalar("boolValue"));
         let null = || node.get("nullValue").map(|_| Value::Raw("null".to_owned()));
         let value = value.or_else(null)?;
         Some(Self { path, value })
@@ -72,10 +74,14 @@ impl PartialArguments {
     /// Puts a value in its place; text goes on where text of the same path ended.
     pub(super) fn set(&mut self, part: PartialArgument) {
         let mut path = part.path.into_iter();
-        let Some(Segment::Key(first)) = path.next() else { return };
+        let Some(Segment::Key(first)) = path.next() else {
+            return;
+        };
         let mut place = member(&mut self.0, first);
         for segment in path {
-            let Some(next) = step(place, segment) else { return };
+            let Some(next) = step(place, segment) else {
+                return;
+            };
             place = next;
         }
         match (place, part.value) {
@@ -116,7 +122,9 @@ fn step(place: &mut Value, segment: Segment) -> Option<&mut Value> {
             if !matches!(place, Value::List(_)) {
                 *place = Value::List(Vec::new());
             }
-            let Value::List(list) = place else { return None };
+            let Value::List(list) = place else {
+                return None;
+            };
             if index >= list.len() + MOST_GAP {
                 return None;
             }

@@ -22,6 +22,9 @@ pub(crate) fn evaluate(text: &str) -> Option<(String, usize)> {
     };
     let value = sum.sum(0)?;
     let end = sum.at;
+    if is_date(&text[..end]) {
+        return None;
+    }
     sum.blank();
     let ended = matches!(sum.text.get(sum.at), None | Some(b',' | b')' | b']' | b'}'));
     if sum.terms == 0 || !ended {
@@ -33,6 +36,13 @@ pub(crate) fn evaluate(text: &str) -> Option<(String, usize)> {
         Number::Broken(broken) => serde_json::Number::from_f64(broken)?.to_string(),
     };
     Some((written, end))
+}
+
+/// `2019-12-13` is no subtraction.
+fn is_date(text: &str) -> bool {
+    let parts: Vec<_> = text.split(['-', '/']).collect();
+    let digits = |part: &&str| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit());
+    parts.len() == 3 && parts.iter().all(digits)
 }
 
 struct Sum<'t> {
@@ -143,7 +153,9 @@ impl Sum<'_> {
                 _ => break,
             }
         }
-        let text = std::str::from_utf8(&self.text[start..self.at]).ok()?.replace('_', "");
+        let text = std::str::from_utf8(&self.text[start..self.at])
+            .ok()?
+            .replace('_', "");
         if text.len() > 1 && text.starts_with('0') && !text.starts_with("0.") {
             return None;
         }
@@ -189,7 +201,17 @@ mod tests {
         assert_eq!(value("1/6)").as_deref(), Some("0.16666666666666666"));
         assert_eq!(value("(2 + 3) * -4)").as_deref(), Some("-20"));
         assert_eq!(value("10**3)").as_deref(), Some("1000"));
-        for none in ["5)", "2020-01-01)", "1/0)", "5 km)", "5*x)", "9**99)", "x"] {
+        for none in [
+            "5)",
+            "2020-01-01)",
+            "2019-12-13)",
+            "10/12/2020)",
+            "1/0)",
+            "5 km)",
+            "5*x)",
+            "9**99)",
+            "x",
+        ] {
             assert_eq!(value(none), None, "{none}");
         }
     }

@@ -67,7 +67,11 @@ fn any(body: &str, base: usize, closed: bool, context: &Context<'_>) -> Vec<Foun
     let (name, tags) = text.split_at(text.find('<').unwrap_or(text.len()));
     let (name, alone) = (name.trim(), tags.is_empty() || tags.starts_with("</"));
     if alone && (closed || !tags.is_empty()) && context.tools.meant(name).is_some() {
-        return vec![Found::translated(name, "{}".to_owned(), base..base + text.len())];
+        return vec![Found::translated(
+            name,
+            "{}".to_owned(),
+            base..base + text.len(),
+        )];
     }
     Scanner::inner(context.tools.clone(), Where::Anywhere, base).found(text)
 }

@@ -30,7 +30,10 @@ pub(crate) fn calls(text: &str, base: usize, context: &Context<'_>) -> Vec<Found
         };
         at = reader.at.max(start + 5);
         let span = base + start..base + at;
-        reader.changes.iter_mut().for_each(|change| change.span = span.clone());
+        reader
+            .changes
+            .iter_mut()
+            .for_each(|change| change.span = span.clone());
         let mut found = Found::translated(name, out, span);
         (found.changes, found.state) = (reader.changes, state);
         calls.push(found);
@@ -107,7 +110,10 @@ impl Reader<'_, '_> {
                     let object = c == '{';
                     self.at += 1;
                     out.push(c);
-                    levels.push(Level { object, first: true });
+                    levels.push(Level {
+                        object,
+                        first: true,
+                    });
                     if levels.len() > MOST_DEPTH {
                         return Err(State::Unreadable("fewer nested values".to_owned()));
                     }

@@ -39,7 +39,9 @@ fn call(text: &str, base: usize, start: usize, context: &Context<'_>) -> (Option
     while let Some(next) = text[at..].find(OPEN_OR_CLOSE).map(|from| at + from) {
         let rest = &text[next..];
         if rest.starts_with("<|close|>call") {
-            let end = rest.find(SEP).map_or(text.len(), |size| next + size + SEP.len());
+            let end = rest
+                .find(SEP)
+                .map_or(text.len(), |size| next + size + SEP.len());
             (state, at) = (State::Whole, end);
             break;
         }
@@ -61,7 +63,9 @@ fn call(text: &str, base: usize, start: usize, context: &Context<'_>) -> (Option
             break;
         };
         at = text.len() - value.len() + end + CLOSE.len();
-        let Some(key) = attribute(attributes, "key") else { continue };
+        let Some(key) = attribute(attributes, "key") else {
+            continue;
+        };
         if !std::mem::take(&mut first) {
             out.push(',');
         }

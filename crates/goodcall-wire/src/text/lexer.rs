@@ -167,7 +167,11 @@ impl Lexer {
                     Some(true) if marker == next && self.at == self.start => {}
                     Some(true) => {
                         let body = self.at;
-                        let after = if marker == next { body } else { body + marker.len() };
+                        let after = if marker == next {
+                            body
+                        } else {
+                            body + marker.len()
+                        };
                         return Some(Step::End { body, after });
                     }
                 }
@@ -236,7 +240,8 @@ impl Lexer {
                 Some(true) => {
                     self.at += token.len();
                     self.last = 0;
-                    return None;
+                    let head = self.depth == 0 && self.at - self.start > MOST_HEAD;
+                    return head.then_some(Step::Fail);
                 }
                 _ => {}
             }
@@ -344,14 +349,16 @@ fn value_tag(rest: &[u8], done: bool) -> Tag {
     let kimi = "<|open|>argument ";
     match starts(rest, kimi, done) {
         None => return Tag::More,
-        Some(true) => return match find(rest, b"<|sep|>") {
-            Some(at) => Tag::Value {
-                size: at + "<|sep|>".len(),
-                close: "<|close|>argument".to_owned(),
-            },
-            None if done || rest.len() > MOST_TAG => Tag::Other,
-            None => Tag::More,
-        },
+        Some(true) => {
+            return match find(rest, b"<|sep|>") {
+                Some(at) => Tag::Value {
+                    size: at + "<|sep|>".len(),
+                    close: "<|close|>argument".to_owned(),
+                },
+                None if done || rest.len() > MOST_TAG => Tag::Other,
+                None => Tag::More,
+            };
+        }
         Some(false) => {}
     }
     let head = &rest[..rest.len().min(MOST_TAG)];
@@ -386,20 +393,22 @@ fn plausible(head: &[u8]) -> bool {
 fn tag_name(tag: &str) -> Option<&str> {
     let start = tag.find("param")?;
     let (space, local) = tag.split_at(start);
-    let word = local.find(|c: char| !c.is_ascii_alphabetic()).unwrap_or(local.len());
+    let word = local
+        .find(|c: char| !c.is_ascii_alphabetic())
+        .unwrap_or(local.len());
     let known = matches!(&local[..word], "parameter" | "param");
     let next = local[word..].chars().next();
     let bounded = matches!(next, None | Some(' ' | '=' | '\n' | '\t'));
-    let namespaced = space.is_empty()
-        || space.ends_with(':')
-        || space.trim_end().ends_with('｜');
+    let namespaced = space.is_empty() || space.ends_with(':') || space.trim_end().ends_with('｜');
     let clean = !space.contains(['"', '<', '=']) && !space.starts_with('/');
     (known && bounded && namespaced && clean).then(|| &tag[..start + word])
 }
 
 fn find(haystack: &[u8], needle: &[u8]) -> Option<usize> {
     let most = haystack.len().min(MOST_TAG);
-    haystack[..most].windows(needle.len()).position(|part| part == needle)
+    haystack[..most]
+        .windows(needle.len())
+        .position(|part| part == needle)
 }
 
 #[cfg(test)]
@@ -432,7 +441,10 @@ mod tests {
     #[test]
     fn end_markers_inside_values_are_none() {
         for (text, wanted) in [
-            (r#"{"a": "</tool_call>"}</tool_call>x"#, r#"{"a": "</tool_call>"}"#),
+            (
+                r#"{"a": "</tool_call>"}</tool_call>x"#,
+                r#"{"a": "</tool_call>"}"#,
+            ),
             ("{'a': 'it'}</tool_call>", "{'a': 'it'}"),
             ("it's</tool_call>", "it's"),
             (
@@ -454,10 +466,18 @@ mod tests {
     fn brackets_end_a_value() {
         let one = Until::Brackets { several: false };
         let many = Until::Brackets { several: true };
-        assert_eq!(body("(a=')', b=[1]) x", one).as_deref(), Some("(a=')', b=[1])"));
-        assert_eq!(body(r#"{"a": 1}; {"b": 2} x"#, many).as_deref(), Some(r#"{"a": 1}; {"b": 2}"#));
-        assert_eq!(body(r#"f[ARGS]{"a": 1}[TOOL_CALLS]g[ARGS]{} "#, many).as_deref(),
-            Some(r#"f[ARGS]{"a": 1}[TOOL_CALLS]g[ARGS]{}"#));
+        assert_eq!(
+            body("(a=')', b=[1]) x", one).as_deref(),
+            Some("(a=')', b=[1])")
+        );
+        assert_eq!(
+            body(r#"{"a": 1}; {"b": 2} x"#, many).as_deref(),
+            Some(r#"{"a": 1}; {"b": 2}"#)
+        );
+        assert_eq!(
+            body(r#"f[ARGS]{"a": 1}[TOOL_CALLS]g[ARGS]{} "#, many).as_deref(),
+            Some(r#"f[ARGS]{"a": 1}[TOOL_CALLS]g[ARGS]{}"#)
+        );
         assert_eq!(body("('''a)''')", one).as_deref(), Some("('''a)''')"));
     }
 }

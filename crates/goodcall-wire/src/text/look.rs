@@ -1,8 +1,8 @@
 //! What the text at one place may be.
 
 use super::lexer::{Lexer, starts};
-use super::pythonic::dotted_size;
 use super::python::identifier_size;
+use super::pythonic::dotted_size;
 use super::scanner::{Look, Scanner, State};
 use super::split::blank;
 
@@ -114,7 +114,9 @@ impl Scanner {
             return Look::Text(at + 1);
         }
         let most = rest.len().min(64);
-        let end = rest.as_bytes()[..most].windows(2).position(|pair| pair == b"|>");
+        let end = rest.as_bytes()[..most]
+            .windows(2)
+            .position(|pair| pair == b"|>");
         match end {
             Some(end) => {
                 let token = &rest[..end + 2];
@@ -150,13 +152,22 @@ impl Scanner {
             return Look::More;
         }
         let behind = &rest[size..];
-        let spaces = behind.bytes().take_while(|byte| *byte == b' ').take(2).count();
+        let spaces = behind
+            .bytes()
+            .take_while(|byte| *byte == b' ')
+            .take(2)
+            .count();
         let open = (behind.len() == spaces && spaces < 2) || goes_on(behind);
         if open && !done {
             return Look::More;
         }
-        let quoted = self.text[..at].chars().next_back().filter(|c| matches!(c, '"' | '\''));
-        let quoted = quoted.filter(|quote| behind.starts_with(*quote)).map_or(0, char::len_utf8);
+        let quoted = self.text[..at]
+            .chars()
+            .next_back()
+            .filter(|c| matches!(c, '"' | '\''));
+        let quoted = quoted
+            .filter(|quote| behind.starts_with(*quote))
+            .map_or(0, char::len_utf8);
         if quoted == behind.len() && quoted > 0 && !done {
             return Look::More;
         }
@@ -193,7 +204,9 @@ impl Scanner {
             });
         let name = &self.text[self.at..self.at + size];
         let known = self.tools.meant(name).is_some()
-            || name.rsplit_once('.').is_some_and(|(_, last)| self.tools.get(last).is_some());
+            || name
+                .rsplit_once('.')
+                .is_some_and(|(_, last)| self.tools.get(last).is_some());
         known && !inside_word && !defined
     }
 }
@@ -244,7 +257,10 @@ fn opens_object(rest: &str, at: usize, next: u8, done: bool) -> Option<bool> {
     let bytes = rest.as_bytes();
     let end = match next {
         b'"' | b'\'' => {
-            let close = bytes[at + 1..].iter().take(MOST_HEAD).position(|byte| *byte == next);
+            let close = bytes[at + 1..]
+                .iter()
+                .take(MOST_HEAD)
+                .position(|byte| *byte == next);
             match close {
                 Some(size) => at + 1 + size + 1,
                 None => return (done || bytes.len() > at + MOST_HEAD).then_some(false),

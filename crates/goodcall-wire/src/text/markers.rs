@@ -35,12 +35,22 @@ const fn between(
     body: Body,
 ) -> Marker {
     let until = Until::Marker { close, next: open };
-    Marker { dialect, open, until, body }
+    Marker {
+        dialect,
+        open,
+        until,
+        body,
+    }
 }
 
 const fn values(dialect: &'static str, open: &'static str, body: Body) -> Marker {
     let until = Until::Brackets { several: true };
-    Marker { dialect, open, until, body }
+    Marker {
+        dialect,
+        open,
+        until,
+        body,
+    }
 }
 
 const TOOL_CALL: &[&str] = &["</tool_call>"];
@@ -51,21 +61,71 @@ const HARMONY: &[&str] = &["<|call|>", "<|end|>", "<|return|>", "<|eom|>", "<|st
 /// Every marker. Where one is the start of another, the longer one counts.
 pub(crate) static MARKERS: [Marker; 48] = [
     between("hermes", "<tool_call>", TOOL_CALL, Body::Any),
-    between("longcat", "<longcat_tool_call>", &["</longcat_tool_call>"], Body::Any),
-    between("iquest", "<iquest_tool_call>", &["</iquest_tool_call>"], Body::Any),
-    between("seed-oss", "<seed:tool_call>", &["</seed:tool_call>"], Body::Any),
+    between(
+        "longcat",
+        "<longcat_tool_call>",
+        &["</longcat_tool_call>"],
+        Body::Any,
+    ),
+    between(
+        "iquest",
+        "<iquest_tool_call>",
+        &["</iquest_tool_call>"],
+        Body::Any,
+    ),
+    between(
+        "seed-oss",
+        "<seed:tool_call>",
+        &["</seed:tool_call>"],
+        Body::Any,
+    ),
     between("qwen3-coder", "<function=", FUNCTION, Body::Tags),
     between("minicpm", "<function name=", FUNCTION, Body::Tags),
     between("minicpm", "<functionname=", FUNCTION, Body::Tags),
-    between("minimax-m2", "<minimax:tool_call>", &["</minimax:tool_call>"], Body::Any),
-    between("minimax-m3", "]<]minimax[>[<tool_call>", &["]<]minimax[>[</tool_call>"], Body::Nested),
-    between("dots", "<dots_function_call>", &["</dots_function_call>"], Body::Any),
+    between(
+        "minimax-m2",
+        "<minimax:tool_call>",
+        &["</minimax:tool_call>"],
+        Body::Any,
+    ),
+    between(
+        "minimax-m3",
+        "]<]minimax[>[<tool_call>",
+        &["]<]minimax[>[</tool_call>"],
+        Body::Nested,
+    ),
+    between(
+        "dots",
+        "<dots_function_call>",
+        &["</dots_function_call>"],
+        Body::Any,
+    ),
     between("invoke", "<invoke name=", &["</invoke>"], Body::Tags),
-    between("muse", "<atem:function_calls>", &["</atem:function_calls>"], Body::Any),
+    between(
+        "muse",
+        "<atem:function_calls>",
+        &["</atem:function_calls>"],
+        Body::Any,
+    ),
     between("hunyuan", "<tool_calls>", TOOL_CALLS, Body::Any),
-    between("olmo3", "<function_calls>", &["</function_calls>"], Body::Any),
-    between("granite-20b", "<function_call>", &["</function_call>"], Body::Any),
-    between("lfm2", "<|tool_call_start|>", &["<|tool_call_end|>"], Body::Any),
+    between(
+        "olmo3",
+        "<function_calls>",
+        &["</function_calls>"],
+        Body::Any,
+    ),
+    between(
+        "granite-20b",
+        "<function_call>",
+        &["</function_call>"],
+        Body::Any,
+    ),
+    between(
+        "lfm2",
+        "<|tool_call_start|>",
+        &["<|tool_call_end|>"],
+        Body::Any,
+    ),
     between("llama4", "<|python_start|>", &["<|python_end|>"], Body::Any),
     values("llama3", "<|python_tag|>", Body::Any),
     values("granite", "<|tool_call|>", Body::Any),
@@ -74,8 +134,18 @@ pub(crate) static MARKERS: [Marker; 48] = [
     values("phi4-mini", "functools", Body::Any),
     values("mistral", "[TOOL_CALLS]", Body::Mistral),
     between("cohere", "<|START_ACTION|>", &["<|END_ACTION|>"], Body::Any),
-    between("internlm", "<|action_start|>", &["<|action_end|>"], Body::Any),
-    between("apertus", "<|tools_prefix|>", &["<|tools_suffix|>"], Body::Any),
+    between(
+        "internlm",
+        "<|action_start|>",
+        &["<|action_end|>"],
+        Body::Any,
+    ),
+    between(
+        "apertus",
+        "<|tools_prefix|>",
+        &["<|tools_suffix|>"],
+        Body::Any,
+    ),
     between(
         "deepseek",
         "<｜tool▁calls▁begin｜>",
@@ -88,30 +158,90 @@ pub(crate) static MARKERS: [Marker; 48] = [
         &["<｜tool▁calls▁end｜>", "<｜end▁of▁sentence｜>"],
         Body::DeepSeek,
     ),
-    between("step3", "<｜tool_calls_begin｜>", &["<｜tool_calls_end｜>"], Body::DeepSeek),
-    between("step3", "<steptml:invoke", &["</steptml:invoke>"], Body::Tags),
+    between(
+        "step3",
+        "<｜tool_calls_begin｜>",
+        &["<｜tool_calls_end｜>"],
+        Body::DeepSeek,
+    ),
+    between(
+        "step3",
+        "<steptml:invoke",
+        &["</steptml:invoke>"],
+        Body::Tags,
+    ),
     between(
         "deepseek-v32",
         "<｜DSML｜function_calls>",
         &["</｜DSML｜function_calls>"],
         Body::Any,
     ),
-    between("deepseek-v4", "<｜DSML｜tool_calls>", &["</｜DSML｜tool_calls>"], Body::Any),
-    between("deepseek-v41", "<｜DSML｜ calls>", &["</｜DSML｜ calls>"], Body::Any),
-    between("deepseek-v32", "<｜DSML｜invoke", &["</｜DSML｜invoke>"], Body::Tags),
-    between("deepseek-v41", "<｜DSML｜ invoke", &["</｜DSML｜ invoke>"], Body::Tags),
-    between("gigachat35", "<｜GCML｜tool_calls>", &["</｜GCML｜tool_calls>"], Body::Any),
-    between("gigachat35", "<｜GCML｜invoke", &["</｜GCML｜invoke>"], Body::Tags),
+    between(
+        "deepseek-v4",
+        "<｜DSML｜tool_calls>",
+        &["</｜DSML｜tool_calls>"],
+        Body::Any,
+    ),
+    between(
+        "deepseek-v41",
+        "<｜DSML｜ calls>",
+        &["</｜DSML｜ calls>"],
+        Body::Any,
+    ),
+    between(
+        "deepseek-v32",
+        "<｜DSML｜invoke",
+        &["</｜DSML｜invoke>"],
+        Body::Tags,
+    ),
+    between(
+        "deepseek-v41",
+        "<｜DSML｜ invoke",
+        &["</｜DSML｜ invoke>"],
+        Body::Tags,
+    ),
+    between(
+        "gigachat35",
+        "<｜GCML｜tool_calls>",
+        &["</｜GCML｜tool_calls>"],
+        Body::Any,
+    ),
+    between(
+        "gigachat35",
+        "<｜GCML｜invoke",
+        &["</｜GCML｜invoke>"],
+        Body::Tags,
+    ),
     between(
         "kimi-k2",
         "<|tool_calls_section_begin|>",
         &["<|tool_calls_section_end|>"],
         Body::KimiK2,
     ),
-    between("kimi-k2", "<|tool_call_begin|>", &["<|tool_calls_section_end|>"], Body::KimiK2),
-    between("kimi-k3", "<|open|>tools<|sep|>", &["<|close|>tools<|sep|>"], Body::KimiK3),
-    between("k2-horizon", "<ifm|tool_calls>", &["</ifm|tool_calls>"], Body::Any),
-    between("k2-horizon", "<ifm|tool_call>", &["</ifm|tool_call>"], Body::Any),
+    between(
+        "kimi-k2",
+        "<|tool_call_begin|>",
+        &["<|tool_calls_section_end|>"],
+        Body::KimiK2,
+    ),
+    between(
+        "kimi-k3",
+        "<|open|>tools<|sep|>",
+        &["<|close|>tools<|sep|>"],
+        Body::KimiK3,
+    ),
+    between(
+        "k2-horizon",
+        "<ifm|tool_calls>",
+        &["</ifm|tool_calls>"],
+        Body::Any,
+    ),
+    between(
+        "k2-horizon",
+        "<ifm|tool_call>",
+        &["</ifm|tool_call>"],
+        Body::Any,
+    ),
     between("harmony", "<|channel|>", HARMONY, Body::Harmony),
     between("harmony", "<|start|>assistant", HARMONY, Body::Harmony),
     between("gemma4", "<|tool_call>", &["<tool_call|>"], Body::Gemma),
@@ -121,7 +251,12 @@ pub(crate) static MARKERS: [Marker; 48] = [
         &["<end_function_call>"],
         Body::Gemma,
     ),
-    between("inkling", "<|content_invoke_tool_json|>", &["<|end_message|>"], Body::Inkling),
+    between(
+        "inkling",
+        "<|content_invoke_tool_json|>",
+        &["<|end_message|>"],
+        Body::Inkling,
+    ),
     between("trinity", "<tool_code>", &["</tool_code>"], Body::Any),
 ];
 

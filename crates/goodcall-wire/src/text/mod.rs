@@ -12,6 +12,7 @@ mod pairs;
 mod python;
 mod python_text;
 mod pythonic;
+mod release;
 mod scanner;
 mod sections;
 mod shapes;
@@ -47,7 +48,11 @@ pub struct UnknownWhere(String);
 
 impl fmt::Display for UnknownWhere {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "`{}` is no place for calls: use explicit or anywhere", self.0)
+        write!(
+            f,
+            "`{}` is no place for calls: use explicit or anywhere",
+            self.0
+        )
     }
 }
 
@@ -99,6 +104,15 @@ pub(crate) fn object_size(text: &str) -> Option<usize> {
     }
 }
 
+/// An object in Python's form as JSON, with what was read as something else.
+pub(crate) fn python_object(text: &str, span: &Range<usize>) -> Option<(String, Vec<Change>)> {
+    let mut python = python::Python::new(text, 0);
+    let mut out = String::new();
+    python.value(&mut out, python::Words::Refuse).ok()?;
+    let whole = python.at == text.trim_end().len() && out.starts_with('{');
+    whole.then(|| (out, pythonic::notes(&python, span)))
+}
+
 /// What every reader of a dialect needs.
 pub(crate) struct Context<'c> {
     pub(crate) tools: &'c Tools,
@@ -147,7 +161,9 @@ impl Found {
         self.span = span.clone();
         self.name_span = span.clone();
         self.offset = None;
-        self.changes.iter_mut().for_each(|change| change.span = span.clone());
+        self.changes
+            .iter_mut()
+            .for_each(|change| change.span = span.clone());
     }
 
     fn into_call(self, tools: &Tools) -> Call {

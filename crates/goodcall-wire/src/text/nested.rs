@@ -33,7 +33,9 @@ pub(crate) fn calls(text: &str, base: usize, context: &Context<'_>) -> Vec<Found
             element.text.push_str(&text[at..next]);
         }
         at = next + PREFIX.len();
-        let Some(tag) = text[at..].strip_prefix('<') else { continue };
+        let Some(tag) = text[at..].strip_prefix('<') else {
+            continue;
+        };
         let Some(size) = tag.find('>') else { break };
         let inner = &tag[..size];
         at += size + 2;
@@ -41,7 +43,11 @@ pub(crate) fn calls(text: &str, base: usize, context: &Context<'_>) -> Vec<Found
             let Some(element) = open.pop() else { continue };
             if name == "invoke" && open.is_empty() {
                 let span = base + start..base + at;
-                calls.push(Found::translated(&element.name, object(&element.children), span));
+                calls.push(Found::translated(
+                    &element.name,
+                    object(&element.children),
+                    span,
+                ));
             } else {
                 let json = element_json(&element, &open, context);
                 if let Some(parent) = open.last_mut() {
@@ -49,19 +55,32 @@ pub(crate) fn calls(text: &str, base: usize, context: &Context<'_>) -> Vec<Found
                 }
             }
         } else if open.is_empty() {
-            if let Some(name) = inner.strip_prefix("invoke").and_then(|rest| attribute(rest, "name")) {
+            if let Some(name) = inner
+                .strip_prefix("invoke")
+                .and_then(|rest| attribute(rest, "name"))
+            {
                 start = next;
-                open.push(Element { name, ..Element::default() });
+                open.push(Element {
+                    name,
+                    ..Element::default()
+                });
             }
         } else if open.len() < MOST_DEPTH {
             let name = inner.split([' ', '=']).next().unwrap_or(inner).to_owned();
-            open.push(Element { name, ..Element::default() });
+            open.push(Element {
+                name,
+                ..Element::default()
+            });
         }
     }
     if let Some(invoke) = open.first() {
         let span = base + start..base + text.len();
         let mut found = Found::translated(&invoke.name, object(&invoke.children), span);
-        found.state = if open.len() > 1 { State::Cut } else { State::Open };
+        found.state = if open.len() > 1 {
+            State::Cut
+        } else {
+            State::Open
+        };
         calls.push(found);
     }
     calls
@@ -70,8 +89,12 @@ pub(crate) fn calls(text: &str, base: usize, context: &Context<'_>) -> Vec<Found
 /// The JSON of a closed element, typed by the schema at its place.
 fn element_json(element: &Element, open: &[Element], context: &Context<'_>) -> String {
     let mut out = String::new();
-    let tool = open.first().and_then(|call| context.tools.meant(&call.name));
-    let document = tool.and_then(|tool| tool.schema.as_ref().ok()).map(|schema| schema.document());
+    let tool = open
+        .first()
+        .and_then(|call| context.tools.meant(&call.name));
+    let document = tool
+        .and_then(|tool| tool.schema.as_ref().ok())
+        .map(|schema| schema.document());
     let place = document.and_then(|document| {
         let path = open.iter().skip(1).map(|element| element.name.as_str());
         place(document, path.chain([element.name.as_str()]))
@@ -86,7 +109,11 @@ fn element_json(element: &Element, open: &[Element], context: &Context<'_>) -> S
     }
     let items = element.children.iter().all(|(name, _)| name == "item");
     if types.has("array") || (items && types.is_empty()) {
-        let items: Vec<_> = element.children.iter().map(|(_, json)| json.as_str()).collect();
+        let items: Vec<_> = element
+            .children
+            .iter()
+            .map(|(_, json)| json.as_str())
+            .collect();
         return format!("[{}]", items.join(","));
     }
     object(&element.children)
@@ -120,10 +147,12 @@ fn object(children: &[(String, String)]) -> String {
 }
 
 /// The subschema at a path of names; elements of lists have any name.
-fn place<'d>(document: &'d Value, path: impl Iterator<Item = impl AsRef<str>>) -> Option<&'d Value> {
+fn place(document: &Value, path: impl Iterator<Item = impl AsRef<str>>) -> Option<&Value> {
     let mut schema = document;
     for name in path {
-        let member = declared::member(document, schema, name.as_ref()).first().copied();
+        let member = declared::member(document, schema, name.as_ref())
+            .first()
+            .copied();
         let items = || {
             let map = schema.as_object()?;
             let schema = declared::target(document, map).unwrap_or(schema);

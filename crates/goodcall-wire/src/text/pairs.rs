@@ -7,7 +7,9 @@ use crate::call::State;
 
 /// Does the text look like this?
 pub(crate) fn fits(text: &str) -> bool {
-    ["<arg_key>", "<tool_sep>", "<ifm|arg_key>"].iter().any(|tag| text.contains(tag))
+    ["<arg_key>", "<tool_sep>", "<ifm|arg_key>"]
+        .iter()
+        .any(|tag| text.contains(tag))
 }
 
 /// The call of one block; `closed`: the block had its end marker.
@@ -57,7 +59,9 @@ pub(crate) fn call(text: &str, base: usize, closed: bool, context: &Context<'_>)
     }
     out.push('}');
     let span = base..base + text.len();
-    changes.iter_mut().for_each(|change| change.span = span.clone());
+    changes
+        .iter_mut()
+        .for_each(|change| change.span = span.clone());
     let mut found = Found::translated(name, out, span);
     (found.changes, found.state) = (changes, state);
     Some(found)

@@ -20,6 +20,8 @@ pub(crate) enum Trouble {
 pub(crate) enum Words {
     /// Text, up to the next argument.
     Text,
+    /// Text inside a list; alone they may be a variable.
+    Elements,
     /// Nothing.
     Refuse,
 }
@@ -130,7 +132,8 @@ impl<'t> Python<'t> {
             Err(Trouble::Cut) => return Err(Trouble::Cut),
             _ => {}
         }
-        if words == Words::Refuse {
+        let refused = words == Words::Refuse || (words == Words::Elements && depth == 0);
+        if refused {
             return Err(read.err().unwrap_or(Trouble::NoValue("a value")));
         }
         out.truncate(from);
@@ -181,7 +184,12 @@ impl<'t> Python<'t> {
                 self.keywords(out, words, depth)?;
                 Ok(Shape::Other)
             }
-            Some(b'(') if matches!(name.as_str(), "list" | "tuple" | "set" | "str" | "int" | "float") => {
+            Some(b'(')
+                if matches!(
+                    name.as_str(),
+                    "list" | "tuple" | "set" | "str" | "int" | "float"
+                ) =>
+            {
                 self.tuple(out, words, depth)
             }
             Some(b'(') => Err(Trouble::NoValue("a value, not another call")),
@@ -225,7 +233,13 @@ impl<'t> Python<'t> {
     }
 
     /// The elements up to `end` as a list; how many there are.
-    fn list(&mut self, end: u8, out: &mut String, words: Words, depth: usize) -> Result<usize, Trouble> {
+    fn list(
+        &mut self,
+        end: u8,
+        out: &mut String,
+        words: Words,
+        depth: usize,
+    ) -> Result<usize, Trouble> {
         self.at += 1;
         out.push('[');
         let mut count = 0;

@@ -122,7 +122,9 @@ impl Python<'_> {
         let code = match high {
             0xD800..0xDC00 if self.text[self.at..].starts_with("\\u") => {
                 let low = read(self.at + 2).and_then(|low| low.checked_sub(0xDC00));
-                let low = low.filter(|low| *low < 0x400).ok_or_else(|| wrong.clone())?;
+                let low = low
+                    .filter(|low| *low < 0x400)
+                    .ok_or_else(|| wrong.clone())?;
                 self.at += 2 + digits;
                 0x10000 + ((high - 0xD800) << 10) + low
             }

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use goodcall_core::{Change, Level};
+use goodcall_core::{Change, Level, Types};
 
 use super::python::{Python, Trouble, Words, identifier_size, quote};
 use super::{Context, Found};
@@ -89,7 +89,7 @@ fn is_between(c: char) -> bool {
     c.is_whitespace() || matches!(c, '[' | ']' | ',' | ';')
 }
 
-fn notes(python: &Python<'_>, span: &Range<usize>) -> Vec<Change> {
+pub(crate) fn notes(python: &Python<'_>, span: &Range<usize>) -> Vec<Change> {
     let notes = python.notes.iter();
     notes
         .map(|(rule, sent, read)| Change::text(rule, Level::Safe, sent, read, span.clone()))
@@ -161,10 +161,17 @@ impl Arguments<'_, '_> {
         self.member(key);
         // Words without quotes are text where text is wanted; elsewhere they may be a variable.
         let types = self.tool.map(|tool| tool.types_of(key)).unwrap_or_default();
-        let text = types.is_empty() || types.has("string") || types.has("array");
-        let words = if text { Words::Text } else { Words::Refuse };
-        let number = types.has("integer") || types.has("number") || types.has("array");
-        self.python.sums = types.is_empty() || number;
+        let words = match types.is_empty() || types.has("string") {
+            true => Words::Text,
+            false if types.has("array") => Words::Elements,
+            false => Words::Refuse,
+        };
+        let elements = self
+            .tool
+            .map(|tool| tool.element_types_of(key))
+            .unwrap_or_default();
+        let number = |types: Types| types.is_empty() || types.has("integer") || types.has("number");
+        self.python.sums = number(types) || (types.has("array") && number(elements));
         self.python.value(&mut self.out, words)
     }
 

@@ -16,8 +16,6 @@ use crate::tools::Tools;
 
 /// Candidates that may turn out to be no call only at the end of the text.
 const PATIENCE: usize = 16;
-/// Bytes of text that are kept behind the last release.
-const KEEP: usize = 1 << 16;
 
 /// A piece of a scanned text.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -46,33 +44,33 @@ pub enum Piece {
 #[derive(Clone, Debug)]
 pub struct Scanner {
     pub(super) tools: Tools,
-    place: Where,
+    pub(super) place: Where,
     /// Only markers of this dialect count.
-    dialect: Option<&'static str>,
+    pub(super) dialect: Option<&'static str>,
     /// Inside a marked block: unmarked forms only, and they count as marked.
-    inner: bool,
+    pub(super) inner: bool,
     pub(super) text: String,
     /// Where `text` begins in the whole text.
-    base: usize,
+    pub(super) base: usize,
     pub(super) at: usize,
-    released: usize,
+    pub(super) released: usize,
     pub(super) state: State,
     /// Calls that are not certain yet.
-    held: Vec<Held>,
+    pub(super) held: Vec<Held>,
     /// Nothing but calls so far: the message may be a call as a whole.
-    virgin: bool,
+    pub(super) virgin: bool,
     pub(super) fence: Option<Fence>,
     /// Brackets before this place were tried.
     pub(super) tried: usize,
-    patience: usize,
+    pub(super) patience: usize,
     /// The strongest form of call so far.
-    strength: Strength,
+    pub(super) strength: Strength,
     /// Nothing but calls and brackets on this line so far.
-    fresh_line: bool,
-    seen: HashSet<(String, String)>,
+    pub(super) fresh_line: bool,
+    pub(super) seen: HashSet<(String, String)>,
     /// The model's turn is over; what it wrote then is text.
-    over: bool,
-    out: Vec<Piece>,
+    pub(super) over: bool,
+    pub(super) out: Vec<Piece>,
 }
 
 #[derive(Clone, Debug)]
@@ -84,26 +82,29 @@ pub(super) enum State {
         body: usize,
         lexer: Lexer,
     },
-    Unmarked { start: usize, lexer: Lexer },
+    Unmarked {
+        start: usize,
+        lexer: Lexer,
+    },
 }
 
 /// A code fence that is open.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Fence {
-    start: usize,
+    pub(super) start: usize,
     /// It held nothing but calls so far.
-    clean: bool,
+    pub(super) clean: bool,
 }
 
 #[derive(Clone, Debug)]
-struct Held {
-    span: Range<usize>,
-    calls: Vec<Call>,
+pub(super) struct Held {
+    pub(super) span: Range<usize>,
+    pub(super) calls: Vec<Call>,
 }
 
 /// How clearly a call is one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Strength {
+pub(super) enum Strength {
     None,
     /// In Python's form inside a sentence.
     Mentioned,
@@ -259,8 +260,11 @@ impl Scanner {
     }
 
     /// Text that is no call was seen.
-    fn soil(&mut self) {
-        if self.place == Where::Explicit && !self.inner && self.fence.is_none_or(|fence| !fence.clean) {
+    pub(super) fn soil(&mut self) {
+        if self.place == Where::Explicit
+            && !self.inner
+            && self.fence.is_none_or(|fence| !fence.clean)
+        {
             // The message is no call as a whole: what looked like one is text.
             if self.virgin {
                 self.held.clear();
@@ -325,7 +329,13 @@ impl Scanner {
     }
 
     fn read_marked(&mut self, done: bool) -> bool {
-        let State::Marked { marker, start, body, lexer } = &mut self.state else {
+        let State::Marked {
+            marker,
+            start,
+            body,
+            lexer,
+        } = &mut self.state
+        else {
             return false;
         };
         let (marker, start, body) = (*marker, *start, *body);
@@ -333,13 +343,21 @@ impl Scanner {
         let stuck = lexer.is_inside_value();
         let (body_end, after, closed) = match step {
             Step::More if !done => return false,
-            Step::End { body, after } => (body, after, after > body || !done || after < self.text.len()),
+            Step::End { body, after } => (
+                body,
+                after,
+                after > body || !done || after < self.text.len(),
+            ),
             Step::More if stuck && self.patience > 0 => self.first_close(marker, body),
             Step::More => (self.text.len(), self.text.len(), false),
             Step::Fail => return self.leave(start + marker.open.len()),
         };
         // Where the marker is the first tag, its end is the last one.
-        let end = if marker.body == Body::Tags { after } else { body_end };
+        let end = if marker.body == Body::Tags {
+            after
+        } else {
+            body_end
+        };
         let block = Block {
             text: &self.text[start..end],
             body: body - start,
@@ -347,7 +365,10 @@ impl Scanner {
             closed,
         };
         let found = body::calls(&block, marker, &self.tools);
-        if !found.iter().any(|call| self.tools.meant(&call.name).is_some()) {
+        if !found
+            .iter()
+            .any(|call| self.tools.meant(&call.name).is_some())
+        {
             return self.leave(body);
         }
         self.state = State::Text;
@@ -363,7 +384,9 @@ impl Scanner {
         let Until::Marker { close, .. } = marker.until else {
             return (self.text.len(), self.text.len(), false);
         };
-        let found = close.iter().filter_map(|mark| Some((rest.find(mark)?, mark.len())));
+        let found = close
+            .iter()
+            .filter_map(|mark| Some((rest.find(mark)?, mark.len())));
         match found.min() {
             Some((at, size)) => (body + at, body + at + size, true),
             None => (self.text.len(), self.text.len(), false),
@@ -433,7 +456,8 @@ impl Scanner {
             return false;
         };
         let readable = matches!(call.state, CallState::Whole);
-        readable && (!call.bare || tool.needs_nothing())
+        let standing = self.fresh_line || self.inner || self.fence.is_some();
+        readable && (!call.bare || (tool.needs_nothing() && standing))
     }
 
     /// No call: its first byte is text, the rest is looked at again for other forms.
@@ -456,7 +480,10 @@ impl Scanner {
             let (text, base) = (&self.text[start..], self.base + start);
             let mut found = match bracket {
                 true => shapes::calls(text, base, &context),
-                false => pythonic::call(text, base, &context).map(|(call, _)| call).into_iter().collect(),
+                false => pythonic::call(text, base, &context)
+                    .map(|(call, _)| call)
+                    .into_iter()
+                    .collect(),
             };
             found.retain(|call| self.tools.meant(&call.name).is_some());
             if let Some(last) = found.last_mut() {
@@ -472,130 +499,6 @@ impl Scanner {
         }
         let end = self.text.len();
         self.reject(start, end, bracket)
-    }
-
-    fn strength_of(&self, bracket: bool) -> Strength {
-        match (bracket, self.fresh_line) {
-            _ if self.fence.is_some() || self.inner => Strength::Marked,
-            (true, _) => Strength::Json,
-            (false, true) => Strength::Standing,
-            (false, false) => Strength::Mentioned,
-        }
-    }
-
-    /// Takes the calls of one place.
-    fn accept(&mut self, span: Range<usize>, found: Vec<Found>, strength: Strength) {
-        let mut calls: Vec<Call> = found.into_iter().map(|call| call.into_call(&self.tools)).collect();
-        if self.place == Where::Anywhere && !self.inner {
-            // Said again, or said in prose after it was said in form: only a mention.
-            if strength < self.strength.min(Strength::Json) {
-                calls.clear();
-            }
-            let seen = &self.seen;
-            calls.retain(|call| !seen.contains(&key_of(call)));
-        }
-        if calls.is_empty() {
-            self.soil();
-            return;
-        }
-        self.strength = self.strength.max(strength);
-        self.seen.extend(calls.iter().map(key_of));
-        let whole = self.place == Where::Explicit && !self.inner && self.virgin && strength < Strength::Marked;
-        let fenced = self.fence.is_some_and(|fence| fence.clean);
-        if whole || fenced {
-            self.held.push(Held { span, calls });
-        } else {
-            self.virgin &= strength < Strength::Marked;
-            self.emit(span, calls);
-        }
-    }
-
-    /// What was held is certain: it goes out as calls.
-    fn commit(&mut self, done: bool) {
-        let whole = done && self.place == Where::Explicit && self.virgin;
-        let Some(first) = self.held.first().map(|held| held.span.start) else {
-            return;
-        };
-        let held = std::mem::take(&mut self.held);
-        if whole {
-            // The message is its calls: what stands between them goes with them.
-            let end = held.last().map_or(first, |held| held.span.end);
-            let calls = held.into_iter().flat_map(|held| held.calls).collect();
-            return self.emit(first..end, calls);
-        }
-        for Held { span, calls } in held {
-            self.emit(span, calls);
-        }
-    }
-
-    fn emit(&mut self, span: Range<usize>, calls: Vec<Call>) {
-        self.released_to(span.start);
-        self.released = span.end.max(self.released);
-        self.out.extend(calls.into_iter().map(Piece::Call));
-    }
-
-    fn released_to(&mut self, end: usize) {
-        if end <= self.released {
-            return;
-        }
-        let text = &self.text[self.released..end];
-        match self.out.last_mut() {
-            Some(Piece::Text(last)) => last.push_str(text),
-            _ => self.out.push(Piece::Text(text.to_owned())),
-        }
-        self.released = end;
-    }
-
-    /// Releases the text that can be part of no call.
-    fn release(&mut self) {
-        let mut end = match &self.state {
-            State::Text => self.at,
-            State::Marked { start, .. } | State::Unmarked { start, .. } => *start,
-        };
-        if let Some(held) = self.held.first() {
-            end = end.min(held.span.start);
-        }
-        if let Some(fence) = self.fence.filter(|fence| fence.clean) {
-            end = end.min(fence.start);
-        }
-        self.released_to(end);
-    }
-
-    /// Forgets released text.
-    fn compact(&mut self) {
-        // The word before the cursor stays, to see that a name does not begin inside one.
-        let most = self.released.min(self.at);
-        let by = most.saturating_sub(64);
-        if by < KEEP || by < self.text.len() / 2 {
-            return;
-        }
-        let mut by = by;
-        while !self.text.is_char_boundary(by) {
-            by -= 1;
-        }
-        self.text.drain(..by);
-        self.base += by;
-        self.at -= by;
-        self.released -= by;
-        self.tried = self.tried.saturating_sub(by);
-        for held in &mut self.held {
-            held.span = held.span.start - by..held.span.end - by;
-        }
-        if let Some(fence) = &mut self.fence {
-            fence.start = fence.start.saturating_sub(by);
-        }
-        match &mut self.state {
-            State::Text => {}
-            State::Marked { start, body, lexer, .. } => {
-                *start -= by;
-                *body -= by;
-                lexer.shift(by);
-            }
-            State::Unmarked { start, lexer } => {
-                *start -= by;
-                lexer.shift(by);
-            }
-        }
     }
 
     /// Does a marker stand here? `None`: not yet known.
@@ -616,13 +519,4 @@ impl Scanner {
         }
         Some(best)
     }
-}
-
-/// What makes two calls the same.
-fn key_of(call: &Call) -> (String, String) {
-    let arguments = match goodcall_core::Tree::parse(&call.arguments) {
-        Ok(tree) => tree.to_json(),
-        Err(_) => call.arguments.clone(),
-    };
-    (call.name.clone(), arguments)
 }

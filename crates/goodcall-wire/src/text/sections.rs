@@ -29,7 +29,13 @@ pub(crate) fn deepseek(text: &str, base: usize, closed: bool, context: &Context<
             "function" => body.split_once('\n').unwrap_or((body, "")),
             name => (name, body),
         };
-        calls.push(json(name, rest, place + body.len() - rest.len(), span, part.closed));
+        calls.push(json(
+            name,
+            rest,
+            place + body.len() - rest.len(),
+            span,
+            part.closed,
+        ));
     }
     calls
 }
@@ -38,7 +44,12 @@ pub(crate) fn deepseek(text: &str, base: usize, closed: bool, context: &Context<
 pub(crate) fn kimi(text: &str, base: usize, closed: bool, context: &Context<'_>) -> Vec<Found> {
     const ARGUMENT: &str = "<|tool_call_argument_begin|>";
     let mut calls = Vec::new();
-    for part in parts(text, &["<|tool_call_begin|>"], &["<|tool_call_end|>"], closed) {
+    for part in parts(
+        text,
+        &["<|tool_call_begin|>"],
+        &["<|tool_call_end|>"],
+        closed,
+    ) {
         let piece = &text[part.range.clone()];
         let Some((id, rest)) = piece.split_once(ARGUMENT) else {
             continue;
@@ -70,7 +81,9 @@ pub(crate) fn mistral(text: &str, base: usize, context: &Context<'_>) -> Vec<Fou
             calls.append(&mut shapes::sequence(piece, place, context));
             continue;
         }
-        let Some(open) = piece.find('{') else { continue };
+        let Some(open) = piece.find('{') else {
+            continue;
+        };
         let head = &piece[..open];
         let name = head.split(['[', '{']).next().unwrap_or(head).trim();
         let span = place..place + piece.len();
@@ -143,14 +156,24 @@ fn parts(text: &str, opens: &[&str], ends: &[&str], closed: bool) -> Vec<Part> {
     while at < text.len() {
         let rest = &text[at..];
         let mark = outside(rest, |here| {
-            opens.iter().chain(ends).find(|mark| here.starts_with(**mark)).map(|mark| mark.len())
+            opens
+                .iter()
+                .chain(ends)
+                .find(|mark| here.starts_with(**mark))
+                .map(|mark| mark.len())
         });
         let Some((size, mark)) = mark else {
-            out.push(Part { range: at..text.len(), closed });
+            out.push(Part {
+                range: at..text.len(),
+                closed,
+            });
             break;
         };
         let range = at..at + size;
-        out.push(Part { range, closed: true });
+        out.push(Part {
+            range,
+            closed: true,
+        });
         at += size;
         let opening = opens.iter().any(|open| text[at..].starts_with(open));
         at += mark;
@@ -166,7 +189,9 @@ fn parts(text: &str, opens: &[&str], ends: &[&str], closed: bool) -> Vec<Part> {
 
 /// The first of these texts: where it is, and its size.
 fn first(text: &str, wanted: &[&str]) -> Option<(usize, usize)> {
-    let found = wanted.iter().filter_map(|mark| Some((text.find(mark)?, mark.len())));
+    let found = wanted
+        .iter()
+        .filter_map(|mark| Some((text.find(mark)?, mark.len())));
     found.min()
 }
 
@@ -201,7 +226,8 @@ fn outside(text: &str, mark: impl Fn(&str) -> Option<usize>) -> Option<(usize, u
 fn split_outside<'t>(text: &'t str, mark: &str) -> Vec<&'t str> {
     let mut out = Vec::new();
     let mut rest = text;
-    while let Some((at, size)) = outside(rest, |here| here.starts_with(mark).then_some(mark.len())) {
+    while let Some((at, size)) = outside(rest, |here| here.starts_with(mark).then_some(mark.len()))
+    {
         out.push(&rest[..at]);
         rest = &rest[at + size..];
     }

@@ -38,7 +38,14 @@ const ARGUMENTS: [&str; 13] = [
     "argument",
 ];
 /// Keys that a call may have besides.
-const OTHERS: [&str; 6] = ["id", "type", "tool_call_id", "call_id", "description", "index"];
+const OTHERS: [&str; 6] = [
+    "id",
+    "type",
+    "tool_call_id",
+    "call_id",
+    "description",
+    "index",
+];
 
 /// The calls of a text that is JSON, or nearly; empty if it holds none.
 pub(crate) fn calls(text: &str, base: usize, context: &Context<'_>) -> Vec<Found> {
@@ -53,7 +60,10 @@ pub(crate) fn sequence(text: &str, base: usize, context: &Context<'_>) -> Vec<Fo
     let mut at = 0;
     loop {
         let rest = &text[at..];
-        at += rest.len() - rest.trim_start_matches([' ', '\n', '\t', '\r', ';', ',']).len();
+        at += rest.len()
+            - rest
+                .trim_start_matches([' ', '\n', '\t', '\r', ';', ','])
+                .len();
         if !text[at..].starts_with(['{', '[']) {
             return found;
         }
@@ -119,7 +129,12 @@ fn list(
         {
             let value = parts.next().cloned().unwrap_or_default();
             let span = base + part.start..base + value.end;
-            out.push(Found::sent(&name, next.to_owned(), base + value.start, span));
+            out.push(Found::sent(
+                &name,
+                next.to_owned(),
+                base + value.start,
+                span,
+            ));
             continue;
         }
         if piece.starts_with(['{', '[', '"', '\'', '(']) {
@@ -162,11 +177,11 @@ fn name_of<'t>(
 
 /// The member that holds the arguments.
 fn arguments_of(members: &[Member<'_>], name: Option<usize>) -> Option<usize> {
-    let known = |wanted: &&str| {
-        let found = members.iter().position(|member| member.key == *wanted);
+    let known = |wanted: &str| {
+        let found = members.iter().position(|member| member.key == wanted);
         found.filter(|index| Some(*index) != name)
     };
-    ARGUMENTS.iter().find_map(|wanted| known(&wanted))
+    ARGUMENTS.iter().find_map(|wanted| known(wanted))
 }
 
 fn object(
@@ -192,7 +207,10 @@ fn object(
         let value = &text[member.value.clone()];
         let place = base + member.value.start;
         // The name as the key.
-        let tool = context.tools.meant(&member.key).filter(|_| value.starts_with('{'));
+        let tool = context
+            .tools
+            .meant(&member.key)
+            .filter(|_| value.starts_with('{'));
         if let Some(tool) = tool {
             let inner = self::members(value);
             let wrapped = inner.as_ref().and_then(|(all, _)| arguments_of(all, None));
@@ -251,6 +269,9 @@ fn with_arguments(
             return Found::sent(name, piece.to_owned(), base + other.value.start, span);
         }
     }
-    let pieces: Vec<_> = flat.iter().map(|member| &text[member.span.clone()]).collect();
+    let pieces: Vec<_> = flat
+        .iter()
+        .map(|member| &text[member.span.clone()])
+        .collect();
     Found::translated(name, format!("{{{}}}", pieces.join(", ")), span)
 }

@@ -163,7 +163,9 @@ fn unicode(chars: &mut std::str::Chars<'_>) -> Option<char> {
         return None;
     }
     chars.nth(1);
-    let low = four(chars)?.checked_sub(0xDC00).filter(|low| *low < 0x400)?;
+    let low = four(chars)?
+        .checked_sub(0xDC00)
+        .filter(|low| *low < 0x400)?;
     char::from_u32(0x10000 + ((high - 0xD800) << 10) + low)
 }
 
@@ -190,18 +192,29 @@ mod tests {
     fn values_stay_as_they_are() {
         let text = r#"{"name": "f", 'args': {'a': 'x, "y"'}, bare: [1, {}] }"#;
         let (members, closed) = members(text).unwrap();
-        let pairs: Vec<_> = members.iter().map(|m| (m.key.as_ref(), &text[m.value.clone()])).collect();
+        let pairs: Vec<_> = members
+            .iter()
+            .map(|m| (m.key.as_ref(), &text[m.value.clone()]))
+            .collect();
         assert!(closed);
         assert_eq!(
             pairs,
-            [("name", r#""f""#), ("args", r#"{'a': 'x, "y"'}"#), ("bare", "[1, {}]")]
+            [
+                ("name", r#""f""#),
+                ("args", r#"{'a': 'x, "y"'}"#),
+                ("bare", "[1, {}]")
+            ]
         );
     }
 
     #[test]
     fn lists() {
         let text = r#"['f(a=1, b="x")', {"a": [1]}, 5]"#;
-        let parts: Vec<_> = elements(text).unwrap().into_iter().map(|r| &text[r]).collect();
+        let parts: Vec<_> = elements(text)
+            .unwrap()
+            .into_iter()
+            .map(|r| &text[r])
+            .collect();
         assert_eq!(parts, [r#"'f(a=1, b="x")'"#, r#"{"a": [1]}"#, "5"]);
     }
 

@@ -49,7 +49,9 @@ fn callee(tag: &Tag<'_>) -> Option<String> {
 
 /// `=f`, `="f"`.
 fn value_of(rest: &str) -> Option<String> {
-    let name = rest.trim_start_matches(['=', ' ']).trim_end_matches(['/', ' ']);
+    let name = rest
+        .trim_start_matches(['=', ' '])
+        .trim_end_matches(['/', ' ']);
     let name = name.trim_matches(['"', '\'']);
     (!name.is_empty()).then(|| name.to_owned())
 }
@@ -61,7 +63,11 @@ pub(super) fn attribute(rest: &str, wanted: &str) -> Option<String> {
         let at = from + rest[from..].find(wanted)?;
         let bounded = rest[..at].is_empty() || rest[..at].ends_with([' ', '\n', '\t', '"', '\'']);
         from = at + wanted.len();
-        let Some(value) = rest[from..].trim_start().strip_prefix('=').filter(|_| bounded) else {
+        let Some(value) = rest[from..]
+            .trim_start()
+            .strip_prefix('=')
+            .filter(|_| bounded)
+        else {
             continue;
         };
         let value = value.trim_start();
@@ -76,7 +82,10 @@ pub(super) fn attribute(rest: &str, wanted: &str) -> Option<String> {
 
 fn entities(text: &str) -> String {
     let decoded = text.replace("&quot;", "\"").replace("&apos;", "'");
-    decoded.replace("&lt;", "<").replace("&gt;", ">").replace("&amp;", "&")
+    decoded
+        .replace("&lt;", "<")
+        .replace("&gt;", ">")
+        .replace("&amp;", "&")
 }
 
 /// The next tag from `at` on.
@@ -85,7 +94,10 @@ fn next_tag(text: &str, mut at: usize) -> Option<Tag<'_>> {
         let start = at + text[at..].find('<')?;
         let rest = &text[start + 1..];
         at = start + 1;
-        let Some(size) = rest.find(['<', '>']).filter(|end| rest[*end..].starts_with('>')) else {
+        let Some(size) = rest
+            .find(['<', '>'])
+            .filter(|end| rest[*end..].starts_with('>'))
+        else {
             continue;
         };
         let inner = &rest[..size];
@@ -94,7 +106,10 @@ fn next_tag(text: &str, mut at: usize) -> Option<Tag<'_>> {
             None => (false, inner),
         };
         // `｜X｜invoke`, `ns:invoke`, with a blank before the name in some versions.
-        let inner = match inner.strip_prefix('｜').and_then(|inner| inner.split_once('｜')) {
+        let inner = match inner
+            .strip_prefix('｜')
+            .and_then(|inner| inner.split_once('｜'))
+        {
             Some((_, local)) => local.trim_start(),
             None => inner,
         };
@@ -105,7 +120,12 @@ fn next_tag(text: &str, mut at: usize) -> Option<Tag<'_>> {
             continue;
         }
         let span = start..start + 1 + size + 1;
-        return Some(Tag { closing, name, rest, span });
+        return Some(Tag {
+            closing,
+            name,
+            rest,
+            span,
+        });
     }
 }
 
@@ -170,7 +190,9 @@ fn call(
     }
     out.push('}');
     let span = base + open.span.start..base + end;
-    changes.iter_mut().for_each(|change| change.span = span.clone());
+    changes
+        .iter_mut()
+        .for_each(|change| change.span = span.clone());
     let mut found = Found::translated(name, out, span);
     (found.changes, found.state) = (changes, state);
     (found, end)
@@ -207,13 +229,18 @@ fn value<'t>(text: &'t str, open: &Tag<'_>, ends: &mut Ends) -> (&'t str, usize,
     // The closing tag repeats the name as it was written.
     let written = &text[open.span.start + 1..open.span.end - 1];
     let size = written.find(open.name).map_or(0, |at| at + open.name.len());
-    let (close, sibling) = (format!("</{}>", &written[..size]), format!("<{}", &written[..size]));
+    let (close, sibling) = (
+        format!("</{}>", &written[..size]),
+        format!("<{}", &written[..size]),
+    );
     let closed = ends.is_after(text, &close, start);
     if let Some(inner) = rest.trim_start().strip_prefix("<![CDATA[")
         && let Some(end) = inner.find("]]>").filter(|_| closed)
     {
         let from = rest.len() - inner.len() + end + 3;
-        let after = rest[from..].find(&close).map_or(from, |at| from + at + close.len());
+        let after = rest[from..]
+            .find(&close)
+            .map_or(from, |at| from + at + close.len());
         return (&inner[..end], start + after, true);
     }
     // One way through the tags of the value; a value that was not closed ends where the next one

@@ -95,7 +95,10 @@ mod tests {
         let read = |json: &str| (json.to_owned(), true);
         assert_eq!(typed("018956", &["string"]), same("\"018956\""));
         assert_eq!(typed("018956", &["integer"]), read("18956"));
-        assert_eq!(typed("12345678901234567890", &["integer"]), same("12345678901234567890"));
+        assert_eq!(
+            typed("12345678901234567890", &["integer"]),
+            same("12345678901234567890")
+        );
         assert_eq!(typed(" 5 \n", &["string"]), same("\" 5 \\n\""));
         assert_eq!(typed(" 5 \n", &["integer"]), same("5"));
         assert_eq!(typed("True", &["boolean"]), read("true"));
