@@ -3,6 +3,7 @@
 mod callgrind;
 mod conformance;
 mod corpus;
+mod tidy;
 
 use std::process::ExitCode;
 
@@ -22,7 +23,7 @@ impl From<String> for Failure {
 
 type Task = fn(&[String]) -> Result<(), Failure>;
 
-const TASKS: [(&str, &str, Task); 3] = [
+const TASKS: [(&str, &str, Task); 4] = [
     (
         "conformance",
         "DIR: the official JSON-Schema-Test-Suite, through our own tree",
@@ -37,6 +38,11 @@ const TASKS: [(&str, &str, Task); 3] = [
         "corpus",
         "DIR: what mending does to recorded calls whose truth is known",
         |args| corpus::run(args).map_err(Failure::Unusable),
+    ),
+    (
+        "tidy",
+        "the layout rules and the direction of dependencies",
+        tidy::run,
     ),
 ];
 

@@ -26,6 +26,7 @@ mod limits;
 mod mend;
 mod parse;
 mod pipeline;
+mod policies;
 mod policy;
 mod report;
 mod schema;
@@ -40,6 +41,7 @@ pub use parse::{
     Cut, CutKind, Event, ParseClass, ParseError, ReadOptions, Reading, Stream, Wanted, read,
 };
 pub use pipeline::{Gate, check};
+pub use policies::{Policies, UnknownRule};
 pub use policy::{Policy, UnknownPolicy};
 pub use report::{
     Bad, Bound, Change, Code, Edit, Expected, Got, Issue, Level, Mended, Reason, Types, Verdict,

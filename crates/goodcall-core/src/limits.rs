@@ -49,10 +49,16 @@ impl Default for Limits {
 pub(crate) const SCHEMA_BYTES: usize = 4 << 20;
 /// Nesting of one schema document.
 pub(crate) const SCHEMA_DEPTH: usize = 128;
+/// Schemas that one value may meet in one place, references followed.
+pub(crate) const SCHEMA_PATHS: u64 = 1 << 14;
+/// Schemas that may lead from one to the next for one value.
+pub(crate) const SCHEMA_STEPS: usize = 128;
 /// Memory of one compiled `pattern`.
 pub(crate) const PATTERN_BYTES: usize = 1 << 20;
 /// `$ref` hops followed when a subschema is described.
 pub(crate) const REF_HOPS: usize = 16;
+/// Names that are listed as allowed, and that one name is compared with.
+pub(crate) const LISTED_NAMES: usize = 1024;
 /// Compiled schemas kept by one cache, unless said otherwise.
 pub(crate) const CACHED_SCHEMAS: usize = 1024;
 /// Times that arguments may have been encoded as a string.

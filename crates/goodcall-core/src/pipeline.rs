@@ -94,6 +94,7 @@ impl<'s> Gate<'s> {
             Ok(reading) => reading,
             Err(bad) => return self.unreadable(raw, bad),
         };
+        let reading = parse::without_repeats(reading, &self.policy);
         if let Some(bad) = parse::not_one_call(&reading, &self.policy, self.stop) {
             return Verdict::Bad(bad);
         }
@@ -122,7 +123,7 @@ impl<'s> Gate<'s> {
             .policy(self.policy.clone())
             .limits(self.limits)
             .stop(self.stop)
-            .unwrap_strings(!self.schema.admits_root_string())
+            .schema(self.schema)
     }
 
     /// Arguments are an object, unless the schema names another type for them.

@@ -7,8 +7,8 @@ mod support;
 use std::collections::BTreeMap;
 
 use goodcall_core::{
-    Change, CutKind, Edit, Explain, Gate, Issue, Policy, ReadOptions, Schema, Stop, Style, Verdict,
-    read,
+    Change, Code, CutKind, Edit, Explain, Gate, Issue, Policy, ReadOptions, Schema, Stop, Style,
+    Verdict, read,
 };
 use support::{Case, run_folder};
 
@@ -157,8 +157,12 @@ fn issue(issue: &Issue) -> String {
         Some(nearest) => format!(" nearest {nearest}"),
         None => String::new(),
     };
+    let readings = match issue.code {
+        Code::Ambiguous => format!(" readings {}", issue.expected.allowed.join(" | ")),
+        _ => String::new(),
+    };
     format!(
-        "{code} {place} @{}..{}: {got}{nearest}",
+        "{code} {place} @{}..{}: {got}{nearest}{readings}",
         span.start, span.end
     )
 }

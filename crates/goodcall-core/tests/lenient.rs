@@ -2,7 +2,9 @@
 
 #![allow(clippy::expect_used, clippy::panic, reason = "a test may fail loudly")]
 
-use goodcall_core::{Kind, Node, Policy, ReadOptions, Reading, Stream, Tree, read};
+use goodcall_core::{
+    Gate, Kind, Level, Node, Policy, ReadOptions, Reading, Schema, Stream, Tree, catalogue, read,
+};
 use proptest::prelude::*;
 use serde_json::Value;
 
@@ -11,7 +13,11 @@ fn eager() -> ReadOptions {
 }
 
 /// Pieces that broken JSON is made of.
-const PIECES: [&str; 64] = [
+const PIECES: [&str; 68] = [
+    "｛",
+    "｝",
+    "~~~",
+    "new Date(",
     "{",
     "}",
     "[",
@@ -313,5 +319,35 @@ proptest! {
         }
         let reading = stream.finish().expect("valid");
         prop_assert_eq!(reading.tree.to_json(), text);
+    }
+}
+
+/// Every example of the catalogue does what it says, at the level it says.
+#[test]
+fn the_catalogue_is_true() {
+    for rule in catalogue() {
+        let schema = serde_json::from_str(rule.example.schema).expect(rule.name);
+        let schema = Schema::compile(&schema).expect(rule.name);
+        let policy = match rule.level {
+            Level::Safe => Policy::safe(),
+            Level::Eager => Policy::eager(),
+        };
+        let verdict = Gate::new(&schema).policy(policy).check(rule.example.raw);
+        let arguments = verdict.arguments().map(Tree::to_json);
+        assert_eq!(
+            arguments.as_deref(),
+            Some(rule.example.mended),
+            "{}",
+            rule.name
+        );
+        let named = verdict
+            .changes()
+            .iter()
+            .any(|change| change.rule == rule.name);
+        assert!(named, "{}: {:?}", rule.name, verdict.changes());
+        if rule.level == Level::Eager {
+            let safe = Gate::new(&schema).check(rule.example.raw);
+            assert_eq!(safe.name(), "bad", "{}", rule.name);
+        }
     }
 }

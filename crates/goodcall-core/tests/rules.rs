@@ -2,14 +2,17 @@
 
 #![allow(clippy::expect_used, clippy::panic, reason = "a test may fail loudly")]
 
-use goodcall_core::{Gate, Policy, Schema, Stop, Verdict, catalogue};
+use goodcall_core::{Gate, Level, Policy, Schema, Stop, Verdict, catalogue};
 
 #[test]
 fn every_example_is_mended_by_its_rule() {
     for rule in catalogue() {
         let schema = serde_json::from_str(rule.example.schema).expect(rule.name);
         let schema = Schema::compile(&schema).expect(rule.name);
-        let policy = Policy::safe().with(rule.name);
+        let policy = match rule.level {
+            Level::Safe => Policy::safe(),
+            Level::Eager => Policy::eager(),
+        };
         let gate = Gate::new(&schema).policy(policy).stop(Stop::Finished);
         let verdict = gate.check(rule.example.raw);
         let Verdict::Mended(mended) = verdict else {

@@ -6,7 +6,7 @@ use std::collections::HashMap;
 use serde_json::Value;
 
 use super::edit::{Op, Step};
-use super::rules::Entry;
+use super::rules::Stage;
 use super::site::{Finder, Proposals, Site, Task};
 use crate::limits::MEND_READINGS;
 use crate::report::Level;
@@ -48,8 +48,8 @@ pub(crate) struct Plan {
     pub(crate) cost: u32,
     /// Must the place be right at once, with no further mend?
     pub(crate) whole: bool,
-    /// Mends this branch of the union that this fault of the defect is about.
-    pub(crate) branch: Option<(usize, usize)>,
+    /// The branches of unions that this mends: which fault of the defect, which branch of it.
+    pub(crate) branches: Vec<(usize, usize)>,
 }
 
 impl Plan {
@@ -87,15 +87,18 @@ fn detail(fault: &Fault) -> String {
     }
 }
 
+/// As many faults as are compared one by one.
+const FEW: usize = 16;
+
 /// Gathers defects and the plans for them.
 pub(crate) struct Planner<'t> {
     context: Task<'t>,
     finder: Finder<'t>,
-    rules: &'t [Entry],
+    rules: Stage,
 }
 
 impl<'t> Planner<'t> {
-    pub(crate) fn new(context: Task<'t>, tree: &'t Tree<'t>, rules: &'t [Entry]) -> Self {
+    pub(crate) fn new(context: Task<'t>, tree: &'t Tree<'t>, rules: Stage) -> Self {
         Self {
             context,
             finder: Finder::new(tree),
@@ -112,11 +115,20 @@ impl<'t> Planner<'t> {
                 continue;
             };
             if !matches!(node.kind(), Kind::Array | Kind::Object) {
-                let known = scalars.get(fault.pointer.as_str()).copied();
+                // The faults of one value mostly stand together.
+                let last = defects.len().wrapping_sub(1);
+                let known = match defects.last() {
+                    Some(defect) if defect.faults[0].pointer == fault.pointer => Some(last),
+                    _ if faults.len() < FEW => (defects.iter())
+                        .position(|defect| defect.faults[0].pointer == fault.pointer),
+                    _ => scalars.get(fault.pointer.as_str()).copied(),
+                };
                 match known.and_then(|index| defects.get_mut(index)) {
                     Some(defect) => defect.faults.push(Cow::Borrowed(fault)),
                     None => {
-                        scalars.insert(fault.pointer.as_str(), defects.len());
+                        if faults.len() >= FEW {
+                            scalars.insert(fault.pointer.as_str(), defects.len());
+                        }
                         defects.push(single(Cow::Borrowed(fault)));
                     }
                 }
@@ -125,9 +137,11 @@ impl<'t> Planner<'t> {
             match &fault.kind {
                 FaultKind::UnknownKeys(keys) if keys.len() > 1 => {
                     for key in keys {
-                        let mut one = fault.clone();
-                        one.kind = FaultKind::UnknownKeys(vec![key.clone()]);
-                        defects.push(single(Cow::Owned(one)));
+                        defects.push(single(Cow::Owned(Fault {
+                            pointer: fault.pointer.clone(),
+                            keyword: fault.keyword.clone(),
+                            kind: FaultKind::UnknownKeys(vec![key.clone()]),
+                        })));
                     }
                 }
                 _ => defects.push(single(Cow::Borrowed(fault))),
@@ -145,9 +159,12 @@ impl<'t> Planner<'t> {
     fn plans(&mut self, faults: &[Cow<'_, Fault>]) -> Vec<Plan> {
         let mut plans: Vec<Plan> = Vec::new();
         for (index, fault) in faults.iter().enumerate() {
-            for plan in self.plans_for(fault, index) {
+            for mut plan in self.plans_for(fault, index) {
                 match plans.iter_mut().find(|known| known.same_edits(&plan)) {
-                    Some(known) => known.cost = known.cost.min(plan.cost),
+                    Some(known) => {
+                        known.cost = known.cost.min(plan.cost);
+                        known.branches.append(&mut plan.branches);
+                    }
                     None => plans.push(plan),
                 }
             }
@@ -162,16 +179,21 @@ impl<'t> Planner<'t> {
         let Some((node, member)) = self.finder.find(&fault.pointer) else {
             return Vec::new();
         };
+        let unknown = match &fault.kind {
+            FaultKind::UnknownKeys(keys) if node.kind() == Kind::Object => {
+                keys.first().and_then(|key| self.finder.key(node, key))
+            }
+            _ => None,
+        };
         let site = Site {
             context: self.context,
             fault,
             node,
             member,
+            unknown,
         };
         let mut proposals = Proposals::default();
-        for entry in self.rules {
-            (entry.propose)(&site, &mut proposals);
-        }
+        self.rules.propose(&site, &mut proposals);
         let mut plans: Vec<Plan> = Vec::with_capacity(proposals.0.len());
         for proposal in proposals.0 {
             let level = proposal.steps.first().map_or(Level::Safe, |s| s.rule.level);
@@ -179,7 +201,7 @@ impl<'t> Planner<'t> {
                 steps: proposal.steps,
                 cost: cost(level),
                 whole: proposal.whole,
-                branch: None,
+                branches: Vec::new(),
             });
         }
         if let FaultKind::NoBranch(branches) = &fault.kind {
@@ -188,7 +210,7 @@ impl<'t> Planner<'t> {
                     continue;
                 };
                 for mut plan in self.branch(faults) {
-                    plan.branch = Some((index, branch));
+                    plan.branches = vec![(index, branch)];
                     plans.push(plan);
                 }
             }
@@ -278,8 +300,20 @@ fn constant(schema: &Value) -> Option<&Value> {
 }
 
 /// What has been changed in one round, so that no edit works on a place that another one moved.
-#[derive(Default)]
-pub(crate) struct Claims<'p>(HashMap<&'p str, &'p Op>);
+pub(crate) struct Claims<'p> {
+    taken: HashMap<&'p str, &'p Op>,
+    /// The least depth of a place that was taken.
+    least: usize,
+}
+
+impl Default for Claims<'_> {
+    fn default() -> Self {
+        Self {
+            taken: HashMap::new(),
+            least: usize::MAX,
+        }
+    }
+}
 
 /// Whether an edit may be made.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -302,28 +336,34 @@ impl<'p> Claims<'p> {
             }
         );
         for place in places.into_iter().flatten().map(Pointer::as_str) {
-            match self.0.get(place) {
+            match self.taken.get(place) {
                 Some(known) if *known == op => return Claim::Made,
                 Some(_) => return Claim::Taken,
-                None if !around => {}
-                None => {
-                    let mut rest = place;
-                    while let Some((outer, _)) = rest.rsplit_once('/') {
-                        if self.0.contains_key(outer) {
-                            return Claim::Taken;
-                        }
-                        rest = outer;
-                    }
-                }
+                None if around && self.takes_around(place) => return Claim::Taken,
+                None => {}
             }
         }
         Claim::Free
     }
 
+    fn takes_around(&self, place: &str) -> bool {
+        let mut depth = place.bytes().filter(|b| *b == b'/').count();
+        let mut rest = place;
+        while depth > self.least
+            && let Some((outer, _)) = rest.rsplit_once('/')
+        {
+            if self.taken.contains_key(outer) {
+                return true;
+            }
+            (rest, depth) = (outer, depth - 1);
+        }
+        false
+    }
+
     pub(crate) fn take(&mut self, op: &'p Op) {
-        self.0.insert(op.place().as_str(), op);
-        if let Some(source) = op.source() {
-            self.0.insert(source.as_str(), op);
+        for place in [Some(op.place()), op.source()].into_iter().flatten() {
+            self.taken.insert(place.as_str(), op);
+            self.least = self.least.min(place.depth());
         }
     }
 }

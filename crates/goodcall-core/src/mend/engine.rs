@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use super::defect::{Claim, Claims, Defect, Plan, Planner, cost};
 use super::edit::apply;
 use super::judge::{Index, Outcome, new_faults, outcome, watched};
-use super::rules::{Entry, active};
+use super::rules::{Stage, stages};
 use super::site::Task;
 use crate::limits::{MEND_DEPTH, MEND_ROUNDS, MEND_VALIDATIONS};
 use crate::report::{Change, Code, Edit, Got, Issue, Types, clip};
@@ -23,10 +23,9 @@ pub(crate) enum Mend<'a> {
 
 /// Mends a value that does not match its schema.
 pub(crate) fn mend<'a>(tree: Tree<'a>, task: Task<'_>) -> Mend<'a> {
-    let stages = active(task.policy);
-    if stages.is_empty() {
+    let Some(stages) = stages(task.policy) else {
         return Mend::Left(tree, Vec::new());
-    }
+    };
     let draft = Draft::new(tree);
     let start = draft.mark();
     let mut engine = Engine {
@@ -57,7 +56,7 @@ struct Engine<'c, 'a> {
     changes: Vec<Change>,
     ambiguous: Vec<Issue>,
     /// The rules to try first, and those to try when these lead no further.
-    stages: Vec<Vec<Entry>>,
+    stages: [Option<Stage>; 2],
     validations: usize,
     rounds: usize,
 }
@@ -130,7 +129,7 @@ impl<'a> Engine<'_, 'a> {
         scoped: bool,
         depth: usize,
     ) -> Option<Turn> {
-        let rules = self.stages.get(stage)?;
+        let rules = self.stages.get(stage).copied().flatten()?;
         let mut planner = Planner::new(self.context, &self.draft.tree, rules);
         let mut defects = planner.defects(&faults);
         defects.retain(|defect| !defect.plans.is_empty());
@@ -142,8 +141,8 @@ impl<'a> Engine<'_, 'a> {
             drop(defects);
             return Some(Turn::Stuck(faults));
         }
-        let before = Index::new(&faults);
-        let mut tried: Vec<Vec<Tried>> = defects.iter().map(|_| Vec::new()).collect();
+        let mut before = None;
+        let mut tried: Vec<Vec<Tried>> = Vec::new();
         for rank in 0..ranks {
             let start = self.mark();
             let picks: Vec<_> = defects.iter().map(|d| d.plans.get(rank)).collect();
@@ -151,6 +150,8 @@ impl<'a> Engine<'_, 'a> {
             if ranks == 1 && !scoped && self.accepts()? {
                 return Some(Turn::Valid);
             }
+            tried.resize_with(defects.len(), Vec::new);
+            let before = before.get_or_insert_with(|| Index::new(&faults));
             let after = self.faults()?;
             let index = Index::new(&after);
             let mut failed = false;
@@ -159,9 +160,10 @@ impl<'a> Engine<'_, 'a> {
                 else {
                     continue;
                 };
-                let outcome = outcome(defect, plan, &before, &index);
+                let outcome = outcome(defect, plan, before, &index);
                 failed |= outcome == Outcome::Fail;
-                let reading = self.reading(from);
+                let several = defect.plans.len() > 1;
+                let reading = several.then(|| self.reading(from)).unwrap_or_default();
                 tried[at].push(Tried {
                     rank,
                     outcome,
@@ -170,13 +172,11 @@ impl<'a> Engine<'_, 'a> {
                 });
             }
             if ranks == 1 && !failed {
-                drop(index);
-                drop(before);
-                drop(defects);
                 return Some(Turn::On(after));
             }
             self.back_to(start);
         }
+        let before = before?;
         let mut picks: Vec<Option<&Plan>> = Vec::with_capacity(defects.len());
         for (defect, tried) in defects.iter().zip(&tried) {
             let pick = self.choose(defect, tried, &before, depth, scoped);
@@ -267,16 +267,23 @@ impl<'a> Engine<'_, 'a> {
         let mut claims = Claims::default();
         for (index, plan) in picks.iter().enumerate() {
             let Some(plan) = plan else { continue };
-            if (plan.steps.iter()).any(|step| claims.check(&step.op) == Claim::Taken) {
+            let alone = picks.len() == 1 && plan.steps.len() == 1;
+            let taken = |claims: &Claims<'_>| {
+                let mut steps = plan.steps.iter();
+                steps.any(|step| claims.check(&step.op) == Claim::Taken)
+            };
+            if !alone && taken(&claims) {
                 continue;
             }
             applied.push((index, self.changes.len()));
             let mut added = None;
             for step in &plan.steps {
-                if claims.check(&step.op) != Claim::Free {
-                    continue;
+                if !alone {
+                    if claims.check(&step.op) != Claim::Free {
+                        continue;
+                    }
+                    claims.take(&step.op);
                 }
-                claims.take(&step.op);
                 if self.changes.len() >= self.context.limits.max_changes {
                     return None;
                 }
@@ -324,16 +331,16 @@ impl<'a> Engine<'_, 'a> {
             return String::new();
         };
         match (&change.edit, &change.after) {
-            (Edit::Move { from }, _) => {
-                let name = from.split_last().map(|(_, name)| name.into_owned());
-                clip(&format!("{:?}", name.unwrap_or_default()), Got::MOST_CHARS)
-            }
+            (Edit::Move { from }, _) => clip(&from.dotted(), Got::MOST_CHARS),
             (_, Some(after)) => clip(after, Got::MOST_CHARS),
             (_, None) => String::new(),
         }
     }
 
     fn two_readings(&mut self, defect: &Defect<'_>, readings: &[(u32, &Tried)]) {
+        if self.ambiguous.len() >= self.context.limits.max_issues {
+            return;
+        }
         let place = match defect.faults.first().map(|fault| &fault.kind) {
             Some(FaultKind::Required(name)) => defect.pointer().join(name),
             _ => defect.pointer().clone(),

@@ -1,7 +1,5 @@
 //! Judging a trial: the validator's faults before and after.
 
-use std::borrow::Cow;
-
 use super::defect::{Defect, Plan};
 use super::edit::Op;
 use crate::tree::Pointer;
@@ -87,14 +85,19 @@ pub(crate) fn outcome(
 ) -> Outcome {
     let mut union_left = false;
     for (index, fault) in defect.faults.iter().enumerate() {
-        match plan.branch {
-            Some((union, branch)) if union == index => match branch_left(fault, branch, after) {
-                Left::Gone => {}
-                Left::Other => union_left = true,
-                Left::Same => return Outcome::Fail,
-            },
-            _ if remains(fault, after) => return Outcome::Fail,
-            _ => {}
+        let mut branches = plan.branches.iter().filter(|(union, _)| *union == index);
+        let Some((_, first)) = branches.next() else {
+            if remains(fault, after) {
+                return Outcome::Fail;
+            }
+            continue;
+        };
+        let others = branches.map(|(_, branch)| *branch);
+        let left = std::iter::once(*first).chain(others);
+        match left.map(|branch| branch_left(fault, branch, after)).min() {
+            Some(Left::Gone) => {}
+            Some(Left::Other) => union_left = true,
+            Some(Left::Same) | None => return Outcome::Fail,
         }
     }
     let clean = !union_left && new_faults(&watched(plan), before, after).is_empty();
@@ -105,7 +108,7 @@ pub(crate) fn outcome(
     }
 }
 
-fn remains(fault: &Cow<'_, Fault>, after: &Index<'_>) -> bool {
+fn remains(fault: &Fault, after: &Index<'_>) -> bool {
     let mut here = after.at(&fault.pointer, false);
     match &fault.kind {
         FaultKind::UnknownKeys(keys) => here.any(|known| {
@@ -113,11 +116,12 @@ fn remains(fault: &Cow<'_, Fault>, after: &Index<'_>) -> bool {
                 && matches!(&known.kind, FaultKind::UnknownKeys(left)
                     if keys.iter().any(|key| left.contains(key)))
         }),
-        _ => here.any(|known| *known == **fault),
+        _ => here.any(|known| known == fault),
     }
 }
 
-/// What is left of a branch's faults.
+/// What is left of a branch's faults; less is better.
+#[derive(PartialEq, Eq, PartialOrd, Ord)]
 enum Left {
     /// The union fits.
     Gone,

@@ -29,6 +29,8 @@ pub(crate) struct Site<'s> {
     pub(crate) node: Node<'s>,
     /// The object and the key, if the value is a member.
     pub(crate) member: Option<(Id, Id)>,
+    /// The key that is not allowed, if the fault is about one.
+    pub(crate) unknown: Option<Id>,
 }
 
 /// What a rule would do about a fault.
@@ -130,10 +132,16 @@ impl<'s> Site<'s> {
         self.property(name).is_some()
     }
 
-    /// The declared members that the faulty object lacks.
+    /// Is there more to compare between the faulty object and the schema than is worth it?
+    fn is_wide(&self) -> bool {
+        self.node.len() > MEND_WIDTH || self.properties().is_some_and(|p| p.len() > MEND_WIDTH)
+    }
+
+    /// The declared members that the faulty object lacks. Nothing if there are too many.
     pub(crate) fn absent(&self) -> impl Iterator<Item = &'s str> {
         let node = self.node;
-        let names = self.properties().into_iter().flat_map(Map::keys);
+        let properties = self.properties().filter(|_| !self.is_wide());
+        let names = properties.into_iter().flat_map(Map::keys);
         names
             .map(String::as_str)
             .filter(move |name| node.get(name).is_none())
@@ -143,7 +151,7 @@ impl<'s> Site<'s> {
     /// if the object is too wide to be compared with the schema.
     pub(crate) fn undeclared(&self) -> Vec<(Id, &'s str, Node<'s>)> {
         let mut found = Vec::new();
-        if self.node.len() > MEND_WIDTH || self.properties().is_some_and(|p| p.len() > MEND_WIDTH) {
+        if self.is_wide() {
             return found;
         }
         let mut members = self.node.members();
@@ -156,15 +164,12 @@ impl<'s> Site<'s> {
         found
     }
 
-    /// The member of the faulty object with this key: key node and value.
-    pub(crate) fn member_of(&self, name: &str) -> Option<(Id, Node<'s>)> {
-        let mut members = self.node.members();
-        while let Some((key, value)) = members.next_ids() {
-            if self.node.tree.node(key).as_str() == Some(name) {
-                return Some((key, self.node.tree.node(value)));
-            }
-        }
-        None
+    /// The member that the fault says is not allowed: its key, key node and value.
+    pub(crate) fn unknown(&self) -> Option<(&'s str, Id, Node<'s>)> {
+        let key = self.unknown?;
+        let tree = self.node.tree;
+        let name = tree.node(key).as_str()?;
+        Some((name, key, tree.node(tree.slot(key).next)))
     }
 }
 
@@ -226,7 +231,7 @@ impl<'t> Finder<'t> {
     }
 
     /// Looks from the key that was found last on, then from the start.
-    fn key(&mut self, object: Node<'t>, name: &str) -> Option<Id> {
+    pub(crate) fn key(&mut self, object: Node<'t>, name: &str) -> Option<Id> {
         let width = object.len();
         let head = self.tree.slot(object.id).head;
         let (mut at, mut id) = self.last.get(&object.id).copied().unwrap_or((0, head));

@@ -1,6 +1,6 @@
 //! Two members with the same key: one value, or two readings.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use super::Reading;
 use crate::mend::{Example, Rule};
@@ -49,6 +49,7 @@ pub(super) fn resolve(reading: &mut Reading<'_>, policy: &Policy) -> Result<(), 
             changes: Vec::new(),
         });
     }
+    let mut dropped: HashMap<Id, HashSet<Id>> = HashMap::new();
     for repeat in repeats {
         let (key, again) = (
             reading.tree.node(repeat.key),
@@ -63,9 +64,33 @@ pub(super) fn resolve(reading: &mut Reading<'_>, policy: &Policy) -> Result<(), 
             after: None,
             span: key.span().start..again.span().end,
         });
-        reading.tree.remove_member(repeat.object, repeat.key);
+        dropped.entry(repeat.object).or_default().insert(repeat.key);
+    }
+    for (object, keys) in dropped {
+        remove(&mut reading.tree, object, &keys);
     }
     Ok(())
+}
+
+/// Takes the members with these keys out of an object, in one pass.
+fn remove(tree: &mut Tree<'_>, object: Id, keys: &HashSet<Id>) {
+    let mut last = None;
+    let mut kept = 0;
+    let mut current = tree.slot(object).head;
+    for _ in 0..tree.slot(object).size {
+        let value = tree.slot(current).next;
+        let following = tree.slot(value).next;
+        if !keys.contains(&current) {
+            match last {
+                None => tree.slots[object as usize].head = current,
+                Some(last) => tree.slots[last as usize].next = current,
+            }
+            last = Some(value);
+            kept += 1;
+        }
+        current = following;
+    }
+    tree.slots[object as usize].size = kept;
 }
 
 fn conflict(tree: &Tree<'_>, repeat: &Repeat) -> Issue {

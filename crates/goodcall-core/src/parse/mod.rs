@@ -114,9 +114,13 @@ pub fn read<'a>(text: &'a str, options: &ReadOptions) -> Result<Reading<'a>, Bad
         Err(error) => return leniently(text, &error, options),
     };
     let unwrapped = match strict.tree.root().kind() {
-        Kind::String if options.unwrap && !options.policy.is_strict() => {
-            lenient::unwrap(text, &strict.tree, &options.limits, &options.keys, 0)
-        }
+        Kind::String if options.unwrap && !options.policy.is_strict() => lenient::unwrap(
+            text,
+            &strict.tree,
+            &options.limits,
+            &options.known_keys(),
+            0,
+        ),
         _ => None,
     };
     if let Some(lenient) = unwrapped {
@@ -144,7 +148,7 @@ fn leniently<'a>(
     if options.policy.is_strict() || hopeless {
         return Err(refusal(error, text));
     }
-    match lenient::parse(text, &options.limits, &options.keys) {
+    match lenient::parse(text, &options.limits, &options.known_keys()) {
         Ok(Some(lenient)) => finish(lenient, options),
         Ok(None) => Err(refusal(error, text)),
         Err(limit) => Err(refusal(&limit, text)),
@@ -194,6 +198,26 @@ fn unsure(change: &Change, reading: Reading<'_>) -> Bad {
     Bad::single(reason, issue)
 }
 
+/// The same value several times in a row is one value, if the policy says so.
+pub(crate) fn without_repeats<'a>(mut reading: Reading<'a>, policy: &Policy) -> Reading<'a> {
+    let rule = lenient::rules::REPEATED_VALUE;
+    let root = reading.tree.root();
+    if reading.values < 2 || !policy.allows(rule.name, rule.level) {
+        return reading;
+    }
+    let mut values = root.elements();
+    let first = values.next();
+    if let Some(first) = first.filter(|first| values.all(|value| value == *first)) {
+        let span = first.span().end..root.span().end;
+        reading
+            .changes
+            .push(lenient::text_change(rule, reading.tree.source(), span));
+        reading.tree.root = first.id;
+        reading.values = 1;
+    }
+    reading
+}
+
 /// Why what was read cannot be one call: it was cut off, or it is several values.
 pub(crate) fn not_one_call(reading: &Reading<'_>, policy: &Policy, stop: Stop) -> Option<Bad> {
     if let Some(cut) = &reading.cut {
@@ -207,6 +231,18 @@ pub(crate) fn not_one_call(reading: &Reading<'_>, policy: &Policy, stop: Stop) -
             let issue = Issue::new(cut.pointer.clone(), Code::Truncated, cut.at..cut.at);
             return Some(Bad::single(Reason::Truncated, issue));
         }
+    }
+    // Members without braces have no end that could show.
+    let braceless = lenient::rules::MISSING_BRACE.name;
+    if stop == Stop::CutOff
+        && reading
+            .changes
+            .iter()
+            .any(|change| change.rule == braceless)
+    {
+        let end = reading.tree.source().len();
+        let issue = Issue::new(Pointer::root(), Code::Truncated, end..end);
+        return Some(Bad::single(Reason::Truncated, issue));
     }
     if reading.values > 1 {
         let root = reading.tree.root();

@@ -1,8 +1,11 @@
 //! How to read.
 
+use std::borrow::Cow;
+
 use crate::call::Stop;
 use crate::limits::Limits;
 use crate::policy::Policy;
+use crate::schema::Schema;
 
 /// Options of [`read`](crate::read).
 ///
@@ -22,6 +25,7 @@ pub struct ReadOptions {
     pub(crate) stop: Stop,
     /// Sorted.
     pub(crate) keys: Vec<String>,
+    pub(crate) schema: Option<Schema>,
     pub(crate) unwrap: bool,
 }
 
@@ -59,6 +63,27 @@ impl ReadOptions {
         self.keys = keys.into_iter().map(Into::into).collect();
         self.keys.sort_unstable();
         self
+    }
+
+    /// What the schema tells: its property names, and whether a string at the root is to be
+    /// unwrapped.
+    #[must_use]
+    pub fn schema(mut self, schema: &Schema) -> Self {
+        self.unwrap = !schema.admits_root_string();
+        self.schema = Some(schema.clone());
+        self
+    }
+
+    /// The keys that are known, sorted; gathered only when they are needed.
+    pub(crate) fn known_keys(&self) -> Cow<'_, [String]> {
+        match &self.schema {
+            Some(schema) if self.keys.is_empty() => {
+                let mut names = schema.property_names();
+                names.sort_unstable();
+                Cow::Owned(names)
+            }
+            _ => Cow::Borrowed(&self.keys),
+        }
     }
 
     /// Read a string at the root that holds an object or an array as that, also where the text is

@@ -2,7 +2,7 @@
 //!
 //! As long as the text is JSON, each byte is looked at once and the partial value is the tree as
 //! built so far. From the first departure on, the text is read leniently, again only after it has
-//! grown by an eighth, so that the work in all stays linear; the partial value may then lag behind
+//! grown by a quarter, so that the work in all stays linear; the partial value may then lag behind
 //! by that much. [`Stream::finish`] reads the whole text once, by [`read`](super::read).
 
 use std::borrow::Cow;
@@ -125,11 +125,12 @@ impl Stream {
                 break;
             }
         }
-        if self.state == State::Done && !self.tree.source[self.at..].trim_ascii().is_empty() {
+        let after = self.tree.source[self.at..].trim_ascii();
+        if self.state == State::Done && !after.is_empty() && !"```".starts_with(after) {
             self.state = State::Lenient;
         }
         let read = self.lenient.as_ref().map_or(0, |(_, length)| *length);
-        if self.state == State::Lenient && before >= read + read / 8 + 32 {
+        if self.state == State::Lenient && before >= read + read / 4 + 32 {
             self.read_leniently();
         }
     }
@@ -169,7 +170,8 @@ impl Stream {
 
     /// Appends what is text of the bytes; keeps an unfinished character for later.
     fn receive(&mut self, bytes: &[u8]) {
-        if self.not_utf8 {
+        if self.not_utf8 || self.tree.source.len() > self.options.limits.bytes() {
+            // What comes now cannot change the verdict.
             return;
         }
         let mut joined = std::mem::take(&mut self.tail);
@@ -222,6 +224,9 @@ impl Stream {
         let Some(byte) = self.peek() else {
             return false;
         };
+        if byte == b'`' && self.tree.slots.is_empty() {
+            return self.skip_fence();
+        }
         self.start = self.at;
         match (self.state, byte) {
             (State::First, b']') | (State::Key { first: true }, b'}') => self.close(tell),
@@ -242,6 +247,23 @@ impl Stream {
             (State::After, b']') if !self.in_object() => self.close(tell),
             _ => self.state = State::Lenient,
         }
+        true
+    }
+
+    /// Skips the line that opens a code fence; the fence's end is left to [`Stream::finish`].
+    fn skip_fence(&mut self) -> bool {
+        let rest = &self.tree.source[self.at..];
+        let Some(line) = rest.find('\n') else {
+            if rest.len() > 80 {
+                self.state = State::Lenient;
+            }
+            return false;
+        };
+        if !rest.starts_with("```") || line > 80 {
+            self.state = State::Lenient;
+            return false;
+        }
+        self.at += line + 1;
         true
     }
 
@@ -442,7 +464,7 @@ impl Stream {
         if !key {
             tell(Event::Text(text));
         }
-        self.to_buffer(key);
+        self.move_to_buffer(key);
         self.tree.buffer.push_str(&decoded);
         self.at += width;
         self.copied = self.at;
@@ -451,7 +473,7 @@ impl Stream {
     }
 
     /// The open string goes to the buffer, where its decoded text is contiguous.
-    fn to_buffer(&mut self, key: bool) {
+    fn move_to_buffer(&mut self, key: bool) {
         let head = self.tree.buffer.len() as u32;
         let (copied, at) = (self.copied, self.at);
         let Some(slot) = self.text_slot(key) else {

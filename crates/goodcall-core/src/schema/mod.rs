@@ -5,6 +5,7 @@ mod describe;
 mod error;
 mod normalise;
 mod options;
+mod size;
 
 use std::sync::Arc;
 
@@ -118,6 +119,25 @@ impl Schema {
     /// Does `{}` match, so that a call needs no arguments?
     pub fn accepts_nothing(&self) -> bool {
         self.0.accepts_nothing
+    }
+
+    /// Every property name in the document, at any depth.
+    pub(crate) fn property_names(&self) -> Vec<String> {
+        let mut names = Vec::new();
+        let mut left = vec![&self.0.document];
+        while let Some(value) = left.pop() {
+            match value {
+                Value::Array(items) => left.extend(items),
+                Value::Object(map) => {
+                    if let Some(Value::Object(properties)) = map.get("properties") {
+                        names.extend(properties.keys().cloned());
+                    }
+                    left.extend(map.values());
+                }
+                _ => {}
+            }
+        }
+        names
     }
 
     /// The subschema or keyword at a pointer of the document.

@@ -6,8 +6,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 use jsonschema::{PatternOptions, Retrieve, Uri, ValidationError, Validator};
 use serde_json::Value;
 
-use super::{Schema, SchemaError, normalise};
-use crate::limits::{PATTERN_BYTES, SCHEMA_BYTES, SCHEMA_DEPTH};
+use super::{Schema, SchemaError, normalise, size};
+use crate::limits::PATTERN_BYTES;
 use crate::tree::Pointer;
 use crate::validate::Lean;
 
@@ -135,10 +135,9 @@ impl SchemaOptions {
             let reason = format!("a schema is an object, this is {}", name_of(schema));
             return Err(SchemaError::new(Pointer::root(), reason));
         }
-        let mut size = Size::default();
-        size.measure(schema, 0)?;
+        size::check(schema)?;
         for document in self.resources.values() {
-            size.measure(document, 0)?;
+            size::check(document)?;
         }
         let mut document = schema.clone();
         let own_dialect = |uri: &str| self.dialect(uri);
@@ -218,42 +217,6 @@ fn name_of(value: &Value) -> &'static str {
         Value::String(_) => "a string",
         Value::Array(_) => "an array",
         Value::Object(_) => "an object",
-    }
-}
-
-/// Keeps huge and deep documents away from the compiler, which recurses.
-#[derive(Default)]
-struct Size {
-    bytes: usize,
-}
-
-impl Size {
-    fn measure(&mut self, value: &Value, depth: usize) -> Result<(), SchemaError> {
-        if depth > SCHEMA_DEPTH {
-            let reason = format!("nested deeper than {SCHEMA_DEPTH} levels");
-            return Err(SchemaError::new(Pointer::root(), reason));
-        }
-        self.bytes += 8;
-        match value {
-            Value::String(text) => self.bytes += text.len(),
-            Value::Array(items) => {
-                for item in items {
-                    self.measure(item, depth + 1)?;
-                }
-            }
-            Value::Object(map) => {
-                for (key, item) in map {
-                    self.bytes += key.len();
-                    self.measure(item, depth + 1)?;
-                }
-            }
-            _ => {}
-        }
-        if self.bytes > SCHEMA_BYTES {
-            let reason = format!("larger than {SCHEMA_BYTES} bytes");
-            return Err(SchemaError::new(Pointer::root(), reason));
-        }
-        Ok(())
     }
 }
 

@@ -1,28 +1,8 @@
 //! Changing a tree in place: relinking chains instead of rebuilding.
 
-use super::{Id, Kind, Slot, Text, Tree};
+use super::{Kind, Slot, Text, Tree};
 
 impl<'a> Tree<'a> {
-    /// Removes the member with this key node from an object.
-    pub(crate) fn remove_member(&mut self, object: Id, key: Id) {
-        let mut before = None;
-        let mut current = self.slot(object).head;
-        for _ in 0..self.slot(object).size {
-            let value = self.slot(current).next;
-            let following = self.slot(value).next;
-            if current == key {
-                match before {
-                    None => self.slots[object as usize].head = following,
-                    Some(last) => self.slots[last as usize].next = following,
-                }
-                self.slots[object as usize].size -= 1;
-                return;
-            }
-            before = Some(value);
-            current = following;
-        }
-    }
-
     /// An empty object that stands for `source` as a whole.
     pub(crate) fn empty_object(source: &'a str) -> Tree<'a> {
         let slot = Slot {

@@ -48,6 +48,9 @@ impl Pointer {
     /// Goes one segment (unescaped) deeper.
     pub fn push(&mut self, segment: &str) {
         self.0.push('/');
+        if !segment.bytes().any(|b| matches!(b, b'~' | b'/')) {
+            return self.0.push_str(segment);
+        }
         for c in segment.chars() {
             match c {
                 '~' => self.0.push_str("~0"),

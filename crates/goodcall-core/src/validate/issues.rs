@@ -6,6 +6,7 @@ use serde_json::{Map, Value};
 
 use super::union::{Choice, choose};
 use super::{Fault, FaultKind, nearest_name};
+use crate::limits::LISTED_NAMES;
 use crate::report::{Bound, Code, Expected, Got, Issue, Types};
 use crate::schema::{Schema, describe, owner};
 use crate::tree::{Node, Pointer, Tree};
@@ -55,11 +56,7 @@ impl Collector<'_> {
         match &fault.kind {
             FaultKind::NoBranch(branches) => self.union(fault, branches),
             FaultKind::Required(name) => self.missing(fault, name),
-            FaultKind::UnknownKeys(keys) => {
-                for key in keys {
-                    self.unknown_key(fault, key);
-                }
-            }
+            FaultKind::UnknownKeys(keys) => self.unknown_keys(fault, keys),
             FaultKind::KeyName { key, words } => {
                 let object = self.tree.at(&fault.pointer);
                 let span = object.and_then(|o| o.key_span(key)).unwrap_or_default();
@@ -107,20 +104,28 @@ impl Collector<'_> {
         self.issues.push(issue);
     }
 
-    fn unknown_key(&mut self, fault: &Fault, key: &str) {
+    fn unknown_keys(&mut self, fault: &Fault, keys: &[String]) {
         let Some(object) = self.tree.at(&fault.pointer) else {
             return;
         };
-        let span = object.key_span(key).unwrap_or(object.span());
-        let mut issue = Issue::new(fault.pointer.join(key), Code::UnknownKey, span);
-        issue.optional = true;
-        issue.got = object.get(key).map(Got::of);
-        if let Some(properties) = self.properties(fault) {
-            issue.expected.allowed = properties.keys().cloned().collect();
-            let absent = properties.keys().map(String::as_str);
-            issue.nearest = nearest_name(key, absent.filter(|name| object.get(name).is_none()));
+        // Too many names to list, let alone to compare each key with.
+        let properties = self.properties(fault);
+        let names: Vec<&String> = match properties {
+            Some(map) if map.len() <= LISTED_NAMES => map.keys().collect(),
+            _ => Vec::new(),
+        };
+        let absent: Vec<&str> = absent(object, &names);
+        let mut found = Vec::with_capacity(keys.len());
+        for key in keys {
+            let span = object.key_span(key).unwrap_or(object.span());
+            let mut issue = Issue::new(fault.pointer.join(key), Code::UnknownKey, span);
+            issue.optional = true;
+            issue.got = object.get(key).map(Got::of);
+            issue.expected.allowed = names.iter().map(|name| (*name).clone()).collect();
+            issue.nearest = nearest_name(key, absent.iter().copied());
+            found.push(issue);
         }
-        self.issues.push(issue);
+        self.issues.append(&mut found);
     }
 
     fn value(&mut self, fault: &Fault, kind: &FaultKind) {
@@ -182,6 +187,16 @@ impl Collector<'_> {
         }
         self.issues.push(issue);
     }
+}
+
+/// The names that the object does not have.
+fn absent<'n>(object: Node<'_>, names: &[&'n String]) -> Vec<&'n str> {
+    let names = names.iter().map(|name| name.as_str());
+    if object.len() <= 16 {
+        return names.filter(|name| object.get(name).is_none()).collect();
+    }
+    let present: HashSet<&str> = object.members().map(|(key, _)| key).collect();
+    names.filter(|name| !present.contains(name)).collect()
 }
 
 fn code(kind: &FaultKind) -> Code {

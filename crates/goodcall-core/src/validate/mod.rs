@@ -80,13 +80,22 @@ pub(crate) fn faults<'e>(
     most: usize,
 ) -> (Vec<Fault>, usize) {
     let mut kept = Vec::new();
+    let mut room = most;
     let mut more = 0;
     for error in errors {
-        if kept.len() < most {
-            kept.push(fault(error, most));
-        } else {
+        if room == 0 {
             more += 1;
+            continue;
         }
+        let mut fault = fault(error, most);
+        // One error, but an issue for each key.
+        if let FaultKind::UnknownKeys(keys) = &mut fault.kind {
+            more += keys.len().saturating_sub(room);
+            keys.truncate(room);
+            room -= keys.len().saturating_sub(1);
+        }
+        room -= 1;
+        kept.push(fault);
     }
     (kept, more)
 }

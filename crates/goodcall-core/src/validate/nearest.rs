@@ -1,5 +1,7 @@
 //! Which name was meant.
 
+use crate::limits::LISTED_NAMES;
+
 /// Longer names are no typos of anything, and comparing them would be quadratic.
 const MOST_CHARS: usize = 64;
 
@@ -9,7 +11,7 @@ pub(crate) fn nearest_name<'n>(
     wanted: &str,
     names: impl Iterator<Item = &'n str> + Clone,
 ) -> Option<String> {
-    if wanted.len() > MOST_CHARS {
+    if wanted.len() > MOST_CHARS || names.clone().nth(LISTED_NAMES).is_some() {
         return None;
     }
     let names = names.filter(|name| name.len() <= MOST_CHARS);

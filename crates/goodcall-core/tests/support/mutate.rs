@@ -10,7 +10,7 @@ pub(crate) const CALLS: [&str; 24] = [
     r#"{"to": ["anna@example.com", "ben@example.com"], "subject": "Lunch?", "body": "Hi all,\n\nare you free at 12:30?\n\nBest", "urgent": true}"#,
     r#"{"command": "grep -rn \"TODO\" src/ | wc -l", "timeout": 30000, "cwd": "/home/me/project"}"#,
     r#"{"city": "São Paulo", "units": "metric", "days": 3}"#,
-    r#"{"edits": [{"path": "a.py", "line": 10, "text": "def f(x):\n    return x + 1\n"}, {"path": "b.py", "line": 22, "text": "pass"}]}"#,
+    r#"{"edits": [{"path": "a.py", "line": 10, "text": "def f(x):\n\treturn x + 1\n"}, {"path": "b.py", "line": 22, "text": "pass"}]}"#,
     r#"{"title": "Fix crash on empty input", "labels": ["bug", "p1"], "assignee": null, "milestone": 12}"#,
     r#"{"sql": "SELECT name, age FROM users WHERE age > 30 ORDER BY name", "params": [], "readonly": true}"#,
     r#"{"url": "https://api.example.com/v2/items?page=2&size=50", "method": "GET", "headers": {"Accept": "application/json", "X-Trace": "abc-123"}}"#,
@@ -398,8 +398,8 @@ pub(crate) const DEFECTS: [(&str, Damage); 52] = [
             replace(
                 t,
                 d,
-                |k, s| k == Kind::Text && s.contains("    "),
-                |s| s.replace("    ", "    "),
+                |k, s| k == Kind::Text && s.contains("\\t"),
+                |s| s.replace("\\t", "\t"),
             )
         }),
     ),

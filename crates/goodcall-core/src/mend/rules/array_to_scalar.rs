@@ -20,7 +20,7 @@ pub(crate) const RULE: Rule = Rule {
 };
 
 pub(crate) fn propose(site: &Site<'_>, out: &mut Proposals) {
-    if site.fault.pointer.is_root() || !site.wanted().is_some_and(|wanted| !wanted.has("array")) {
+    if site.fault.pointer.is_root() || site.wanted().is_none_or(|wanted| wanted.has("array")) {
         return;
     }
     let mut elements = site.node.elements();

@@ -114,10 +114,9 @@ fn month(word: &str) -> Option<u32> {
         "december",
     ];
     let word = word.to_ascii_lowercase();
-    let is_name = |name: &&str| {
-        **name == word || name[..3] == word || (word == "sept" && name.starts_with("sept"))
-    };
-    let at = MONTHS.iter().position(|name| is_name(&name))?;
+    let short = |name: &str| name.starts_with(&word) && (word.len() == 3 || word == "sept");
+    let is_name = |name: &&str| *name == word || short(name);
+    let at = MONTHS.iter().position(is_name)?;
     u32::try_from(at + 1).ok()
 }
 

@@ -36,9 +36,8 @@ pub(crate) fn propose(site: &Site<'_>, out: &mut Proposals) {
                 }
             }
         }
-        FaultKind::UnknownKeys(keys) => {
-            let Some((sent, (key, _))) = keys.first().and_then(|k| Some((k, site.member_of(k)?)))
-            else {
+        FaultKind::UnknownKeys(_) => {
+            let Some((sent, key, _)) = site.unknown() else {
                 return;
             };
             let mut fitting = site.absent().filter(|name| same_name(name, sent));

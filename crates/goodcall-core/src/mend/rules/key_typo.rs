@@ -1,6 +1,6 @@
 //! `file_pth` for `file_path`.
 
-use super::key_style::rename;
+use super::key_style::{rename, same_name};
 use super::typo::typo_of;
 use crate::mend::site::{Proposals, Site};
 use crate::mend::{Example, Rule};
@@ -25,16 +25,17 @@ pub(crate) fn propose(site: &Site<'_>, out: &mut Proposals) {
     match &site.fault.kind {
         FaultKind::Required(name) => {
             for (key, sent, _) in site.undeclared() {
-                if typo_of(sent, site.absent()) == Some(name) {
+                if meant(site, sent) == Some(name) {
                     out.edits(&RULE, [rename(site, key, sent, name)]);
                 }
             }
         }
-        FaultKind::UnknownKeys(keys) => {
-            let found = keys.first().and_then(|sent| {
-                let (key, _) = site.member_of(sent)?;
-                let name = typo_of(sent, site.absent())?;
-                Some(rename(site, key, sent, name))
+        FaultKind::UnknownKeys(_) => {
+            let found = site.unknown().and_then(|(sent, key, _)| {
+                let name = meant(site, sent)?;
+                let rivals = site.undeclared().into_iter();
+                let rivals = rivals.filter(|(_, key, _)| meant(site, key) == Some(name));
+                (rivals.count() == 1).then(|| rename(site, key, sent, name))
             });
             if let Some(op) = found {
                 out.edits(&RULE, [op]);
@@ -42,4 +43,9 @@ pub(crate) fn propose(site: &Site<'_>, out: &mut Proposals) {
         }
         _ => {}
     }
+}
+
+/// The key that this one is a typo of; one in another style is no typo.
+fn meant<'s>(site: &Site<'s>, sent: &str) -> Option<&'s str> {
+    typo_of(sent, site.absent()).filter(|name| !same_name(sent, name))
 }

@@ -39,7 +39,7 @@ pub(crate) fn propose(site: &Site<'_>, out: &mut Proposals) {
             while let Some((key, value)) = members.next_ids() {
                 let (outer, inner) = (site.node.tree.node(key), site.node.tree.node(value));
                 let outer = outer.as_str().unwrap_or_default();
-                if inner.get(name).is_none() {
+                if inner.len() > MEND_WIDTH || inner.get(name).is_none() {
                     continue;
                 }
                 match site.property(outer) {
@@ -48,9 +48,8 @@ pub(crate) fn propose(site: &Site<'_>, out: &mut Proposals) {
                 }
             }
         }
-        FaultKind::UnknownKeys(keys) => {
-            let Some(outer) = keys.first() else { return };
-            if let Some((key, inner)) = site.member_of(outer) {
+        FaultKind::UnknownKeys(_) => {
+            if let Some((outer, key, inner)) = site.unknown() {
                 out.0.extend(all(site, key, outer, inner));
             }
         }
@@ -83,11 +82,12 @@ fn all(site: &Site<'_>, key: Id, outer: &str, inner: Node<'_>) -> Found {
 
 /// One member of an object that does not declare it.
 fn one(site: &Site<'_>, outer: &str, inner: Node<'_>, name: &str, schema: &Value) -> Found {
-    let own = |keyword: &str| schema.get(keyword).and_then(|p| p.get(name)).is_some();
+    // An object that declares nothing may hold anything, this member too.
+    let closed = schema.get("properties").and_then(Value::as_object);
     let several = ["anyOf", "oneOf", "allOf"]
         .iter()
         .any(|k| schema.get(k).is_some());
-    if own("properties") || several {
+    if several || closed.is_none_or(|p| p.is_empty() || p.contains_key(name)) {
         return None;
     }
     let mut members = inner.members();

@@ -43,10 +43,9 @@ use crate::policy::Policy;
 use crate::report::Level;
 
 /// A rule, and how it proposes.
-#[derive(Clone, Copy)]
-pub(crate) struct Entry {
-    pub(crate) rule: &'static Rule,
-    pub(crate) propose: fn(&Site<'_>, &mut Proposals),
+struct Entry {
+    rule: &'static Rule,
+    propose: fn(&Site<'_>, &mut Proposals),
 }
 
 macro_rules! entries {
@@ -87,19 +86,40 @@ const ENTRIES: &[Entry] = entries![
     object_to_array,
 ];
 
-/// The rules that a policy allows, by stage: the sure ones, then all of them if there are others.
-pub(crate) fn active(policy: &Policy) -> Vec<Vec<Entry>> {
-    if policy.is_strict() {
-        return Vec::new();
+/// Some of the rules that answer faults, one bit each.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Stage(u64);
+
+const _: () = assert!(ENTRIES.len() <= 64);
+
+impl Stage {
+    /// What these rules propose for a fault.
+    pub(crate) fn propose(self, site: &Site<'_>, out: &mut Proposals) {
+        for (index, entry) in ENTRIES.iter().enumerate() {
+            if self.0 & (1 << index) != 0 {
+                (entry.propose)(site, out);
+            }
+        }
     }
-    let allowed = |entry: &&Entry| policy.allows(entry.rule.name, entry.rule.level);
-    let all: Vec<Entry> = ENTRIES.iter().filter(allowed).copied().collect();
-    let sure = |entry: &&Entry| entry.rule.level == Level::Safe;
-    let safe: Vec<Entry> = all.iter().filter(sure).copied().collect();
-    let mut stages = vec![safe, all];
-    stages.dedup_by_key(|stage| stage.len());
-    stages.retain(|stage| !stage.is_empty());
-    stages
+}
+
+/// The rules that a policy allows: the sure ones, then all of them if there are others. `None` if
+/// it allows nothing.
+pub(crate) fn stages(policy: &Policy) -> Option<[Option<Stage>; 2]> {
+    if policy.is_strict() {
+        return None;
+    }
+    let (mut safe, mut all) = (0, 0);
+    for (index, entry) in ENTRIES.iter().enumerate() {
+        if policy.allows(entry.rule.name, entry.rule.level) {
+            all |= 1 << index;
+            if entry.rule.level == Level::Safe {
+                safe |= 1 << index;
+            }
+        }
+    }
+    let further = (all != safe).then_some(Stage(all));
+    (all != 0).then_some([Some(Stage(safe)), further])
 }
 
 /// Every rule, by name.

@@ -11,8 +11,9 @@ pub(crate) const RULE: Rule = Rule {
     name: "scalar-to-array",
     level: Level::Safe,
     what: "Puts a single string, number or boolean into an array of one element where an array is \
-           wanted.",
-    why: "One value in place of a list of values is a list of that value. Text that could be a \
+           wanted and the value fits as its element.",
+    why: "One value in place of a list of values is a list of that value. A value that would have \
+          to be mended again, to fit as an element, is wrong in two ways and not sure. Text that could be a \
           list itself (it holds a comma, a semicolon, a line break or brackets), or that stands \
           for no value (`\"\"`, `\"none\"`, `\"unknown\"`), is left alone.",
     example: Example {
@@ -33,7 +34,7 @@ pub(crate) fn propose(site: &Site<'_>, out: &mut Proposals) {
         Kind::Null | Kind::Array | Kind::Object => false,
     };
     if one {
-        out.replace(&RULE, site, New::Wrapped);
+        out.whole(&RULE, [site.replace(New::Wrapped)]);
     }
 }
 

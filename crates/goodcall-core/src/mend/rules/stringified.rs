@@ -44,9 +44,13 @@ pub(super) fn looks_stringified(text: &str) -> bool {
 
 /// The value in the text, if it is of a wanted kind. The one place where mending parses.
 fn read(text: &str, wanted: Types, site: &Site<'_>) -> Option<Tree<'static>> {
+    // What is inside stands as deep as the string does.
+    let mut limits = *site.context.limits;
+    let around = site.fault.pointer.depth();
+    limits.max_depth = limits.depth().checked_sub(around)?;
     let options = ReadOptions::new()
         .policy(site.context.policy.clone())
-        .limits(*site.context.limits);
+        .limits(limits);
     let reading = parse::read(text, &options).ok()?;
     let kind = reading.tree.root().kind();
     let whole = reading.is_complete() && !reading.is_several();

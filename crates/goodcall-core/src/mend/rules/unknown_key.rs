@@ -5,7 +5,6 @@ use crate::mend::edit::Op;
 use crate::mend::site::{Proposals, Site};
 use crate::mend::{Example, Rule};
 use crate::report::Level;
-use crate::validate::FaultKind;
 
 pub(crate) const RULE: Rule = Rule {
     name: "unknown-key",
@@ -22,13 +21,11 @@ pub(crate) const RULE: Rule = Rule {
 };
 
 pub(crate) fn propose(site: &Site<'_>, out: &mut Proposals) {
-    let FaultKind::UnknownKeys(keys) = &site.fault.kind else {
+    let Some((name, key, _)) = site.unknown() else {
         return;
     };
-    let Some(name) = keys.first() else { return };
     // A key that was meant for a declared one is not to be dropped.
-    let meant = site.absent().any(|absent| same_name(absent, name));
-    if let Some((key, _)) = site.member_of(name).filter(|_| !meant) {
+    if !site.absent().any(|absent| same_name(absent, name)) {
         let (object, place) = (site.node.id, site.fault.pointer.join(name));
         out.whole(&RULE, [Op::Remove { object, key, place }]);
     }

@@ -14,6 +14,7 @@ impl Parser<'_> {
         };
         let wanted = frame.closer();
         if byte == wanted {
+            self.note_foreign_closer(span);
             self.at += width;
             self.pop(self.at);
             return State::After;
@@ -48,6 +49,22 @@ impl Parser<'_> {
             }
         }
         State::After
+    }
+
+    /// The closing bracket of a tuple, a call or a set is not JSON's.
+    fn note_foreign_closer(&mut self, span: std::ops::Range<usize>) {
+        let Some(frame) = self.frames.last() else {
+            return;
+        };
+        let single = frame.count == 1 && frame.comma.is_none();
+        match frame.opener {
+            Opener::Paren => self.note(rules::TUPLE, span, if single { "" } else { "]" }),
+            Opener::Call => self.note(rules::CALL, span, ""),
+            Opener::Brace if self.out.in_object() == Some(false) => {
+                self.note(rules::SET, span, "]");
+            }
+            _ => {}
+        }
     }
 
     pub(super) fn note_missing_closer(&mut self, at: usize) {
@@ -93,7 +110,12 @@ impl Parser<'_> {
             return State::Done;
         }
         if !bare || kind == CutKind::Inside {
-            let pointer = self.place();
+            let mut pointer = self.place();
+            if kind == CutKind::Brackets {
+                pointer = pointer
+                    .split_last()
+                    .map_or(pointer.clone(), |(container, _)| container);
+            }
             let root = self.roots.len();
             self.cut.get_or_insert(Cut {
                 pointer,

@@ -20,7 +20,8 @@ impl Parser<'_> {
             let before = (self.at, self.roots.len());
             self.root()?;
             if (self.at, self.roots.len()) == before {
-                self.at += 1;
+                let next = self.text[self.at..].chars().next();
+                self.at += next.map_or(1, char::len_utf8);
             }
         }
         Ok(())
@@ -60,7 +61,7 @@ impl Parser<'_> {
                     self.at += 1;
                     continue;
                 }
-                0x80.. if fresh && (self.opening_quote().is_some() || self.wide().is_some()) => {
+                0x80.. if fresh && (self.opening_quote().is_some() || self.wide_opener()) => {
                     return true;
                 }
                 b'\\' if fresh && self.opening_quote().is_some() => return true,
@@ -74,6 +75,19 @@ impl Parser<'_> {
         }
     }
 
+    /// The rest of the line from here, at most this many bytes of it.
+    fn near(&self, from: usize, most: usize) -> &[u8] {
+        let rest = &self.bytes[from.min(self.bytes.len())..];
+        let rest = &rest[..rest.len().min(most)];
+        let line = rest.iter().position(|b| *b == b'\n');
+        &rest[..line.unwrap_or(rest.len())]
+    }
+
+    /// Does a foreign form of an opening bracket stand here?
+    fn wide_opener(&self) -> bool {
+        matches!(self.wide(), Some((b'{' | b'[' | b'(', _)))
+    }
+
     /// A fence line, opening or closing.
     fn skip_fence(&mut self) -> bool {
         let rest = &self.text[self.at..];
@@ -85,8 +99,10 @@ impl Parser<'_> {
             return false;
         };
         let ticks = rest.len() - rest.trim_start_matches(mark).len();
-        let line = self.line_end(self.at);
-        let info = &self.text[self.at + ticks..line];
+        let line = self.at + self.near(self.at, 200).len();
+        let Some(info) = self.text.get(self.at + ticks..line) else {
+            return false;
+        };
         let word = info
             .bytes()
             .take_while(|b| b.is_ascii_alphanumeric() || b"_-+.".contains(b))
@@ -118,8 +134,7 @@ impl Parser<'_> {
                 return true;
             }
         }
-        let line = self.line_end(self.at).min(self.at + 120);
-        let near = &self.bytes[self.at..line];
+        let near = self.near(self.at, 120);
         let Some(close) = near.iter().position(|b| *b == b'>') else {
             return false;
         };
@@ -174,8 +189,8 @@ impl Parser<'_> {
         }
         match self.byte(self.at) {
             b'0'..=b'9' | b'-' | b'+' => {
-                let line = self.text[self.at..].trim_end();
-                !self.bracket_after(self.at) && !line.contains("```") && line.len() < 80
+                let line = &self.text[self.at..];
+                line.len() < 200 && !self.bracket_after(self.at) && !line.contains("```")
             }
             b'(' => true,
             _ => {
@@ -217,8 +232,7 @@ impl Parser<'_> {
     }
 
     fn call_root(&self, end: usize) -> bool {
-        let line = self.line_end(end);
-        let Some(open) = self.bytes[end..line].iter().position(|b| *b == b'(') else {
+        let Some(open) = self.near(end, 120).iter().position(|b| *b == b'(') else {
             return false;
         };
         let name = self.text[end..end + open].trim();
@@ -238,7 +252,7 @@ impl Parser<'_> {
         if matches!(self.byte(value), b'{' | b'[' | b'`') || self.bracket_after(value) {
             return false;
         }
-        let line = self.line_end(start);
+        let line = start + self.near(start, 400).len();
         if value > line || value >= self.bytes.len() {
             return false;
         }

@@ -10,7 +10,9 @@ mod brackets;
 mod document;
 mod encoded;
 mod escapes;
+mod fit;
 mod gap;
+mod members;
 mod notes;
 mod numbers;
 mod parser;
@@ -78,8 +80,9 @@ fn read_level<'a>(
         return Ok(None);
     }
     let several = parser.roots.len() > 1;
+    let last = parser.roots.len() - 1;
     let within = |root: usize, pointer: Pointer| match several {
-        true => Pointer::parse(&format!("/{root}{pointer}")).unwrap_or(pointer),
+        true => Pointer::parse(&format!("/{}{pointer}", root.min(last))).unwrap_or(pointer),
         false => pointer,
     };
     let changes = parser.notes.changes.into_iter().map(|(root, mut change)| {
@@ -179,13 +182,18 @@ fn outward<'a>(
 
 /// A change that is about the whole text.
 fn whole(rule: Sureness, raw: &str) -> Change {
+    text_change(rule, raw, 0..raw.len())
+}
+
+/// A change that drops these bytes, or reads them as something else altogether.
+pub(super) fn text_change(rule: Sureness, raw: &str, span: std::ops::Range<usize>) -> Change {
     Change {
         rule: rule.name,
         level: rule.level,
         pointer: Pointer::root(),
         edit: Edit::Text,
-        before: Some(clip(raw, 80)),
+        before: raw.get(span.clone()).map(|text| clip(text, 80)),
         after: None,
-        span: 0..raw.len(),
+        span,
     }
 }

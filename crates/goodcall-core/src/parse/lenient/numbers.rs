@@ -55,7 +55,8 @@ impl Parser<'_> {
             Some(b':') => false,
             Some(0x80..) => self.wide_at(next),
             Some(b'"' | b'\'') => next > end || self.key_follows(next),
-            Some(b'{' | b'[' | b'\\') => next > end,
+            Some(b'{' | b'[') => true,
+            Some(b'\\') => next > end,
             Some(b'<') => true,
             Some(_) => {
                 self.bytes[end..next].contains(&b'\n')

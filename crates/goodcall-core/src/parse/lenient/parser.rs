@@ -3,6 +3,8 @@
 //! No recursion: open containers are a stack of [`Frame`]s. Every step consumes input or closes a
 //! frame, so the number of steps is linear.
 
+use std::ops::Range;
+
 use super::notes::Notes;
 use super::rules::{self, Sureness};
 use crate::limits::Limits;
@@ -130,11 +132,30 @@ impl<'a> Parser<'a> {
         self.last_open > at + 1
     }
 
-    pub(super) fn note(&mut self, rule: Sureness, span: std::ops::Range<usize>, after: &str) {
+    pub(super) fn note(&mut self, rule: Sureness, span: Range<usize>, after: &str) {
+        if self.notes.extend(rule, &span) {
+            return;
+        }
         let before = self.text.get(span.clone()).unwrap_or_default();
         let place = self.place();
         let root = self.roots.len();
         self.notes.add(rule, root, place, span, before, after);
+    }
+
+    /// Notes that these bytes were read as if they had quotes.
+    pub(super) fn note_quoted(&mut self, rule: Sureness, start: usize, end: usize) {
+        self.note_string(rule, start..end, start..end);
+    }
+
+    /// Notes that a string was read as `text` in quotes.
+    pub(super) fn note_string(&mut self, rule: Sureness, span: Range<usize>, text: Range<usize>) {
+        if self.notes.extend(rule, &span) {
+            return;
+        }
+        let after = super::notes::quoted(self.text.get(text).unwrap_or_default());
+        let (place, root) = (self.place(), self.roots.len());
+        let before = self.text.get(span.clone()).unwrap_or_default();
+        self.notes.add(rule, root, place, span, before, &after);
     }
 
     /// The place that is being read.
@@ -261,13 +282,15 @@ impl<'a> Parser<'a> {
         self.note(rules::WIDE_PUNCTUATION, span, ascii);
         match plain {
             b'{' | b'[' | b'(' => {
-                self.at += width - 1;
+                let start = self.at;
                 let (opener, kind) = match plain {
                     b'{' => (Opener::Brace, Kind::Object),
                     b'[' => (Opener::Bracket, Kind::Array),
                     _ => (Opener::Paren, Kind::Array),
                 };
-                self.open(opener, kind)
+                let step = self.open(opener, kind);
+                self.at = start + width;
+                step
             }
             b'}' | b']' | b')' => Ok(self.close_before_value(plain, width)),
             b',' => Ok(self.comma_before_value(width)),
@@ -293,7 +316,7 @@ impl<'a> Parser<'a> {
         self.close(byte, width)
     }
 
-    fn note_trailing(&mut self, comma: usize) {
+    pub(super) fn note_trailing(&mut self, comma: usize) {
         let rest = self.text.get(comma..).unwrap_or_default();
         let width = rest.chars().next().map_or(0, char::len_utf8);
         self.note(rules::TRAILING_COMMA, comma..comma + width, "");
@@ -314,129 +337,6 @@ impl<'a> Parser<'a> {
         self.note(rule, self.at..self.at + width, "");
         self.at += width;
         State::Value
-    }
-
-    pub(super) fn missing_value(&mut self) {
-        self.note(rules::MISSING_VALUE, self.at..self.at, "null");
-        self.out.literal(Kind::Null, false, self.at, self.at);
-        self.last_string = None;
-        self.done();
-    }
-
-    fn key(&mut self) -> Step {
-        self.gap();
-        let Some(byte) = self.peek() else {
-            let fresh = self
-                .frames
-                .last()
-                .is_some_and(|f| f.opener == Opener::Nothing);
-            let whole = fresh && self.frames.len() == 1;
-            return Ok(self.end(if whole {
-                CutKind::Brackets
-            } else {
-                CutKind::Inside
-            }));
-        };
-        let (byte, width) = match byte {
-            0x80.. => self.wide().unwrap_or((byte, 1)),
-            byte => (byte, 1),
-        };
-        match byte {
-            b'}' | b']' | b')' => {
-                if let Some(comma) = self.frames.last().and_then(|frame| frame.comma) {
-                    self.note_trailing(comma);
-                }
-                Ok(self.close(byte, width))
-            }
-            b',' | b';' => {
-                self.note(rules::EXTRA_COMMA, self.at..self.at + width, "");
-                self.at += width;
-                Ok(State::Key)
-            }
-            b'{' | b'[' | b'(' => self.bracket_for_key(byte),
-            b':' | b'=' => {
-                self.note(rules::EXTRA_COLON, self.at..self.at + width, "");
-                self.at += width;
-                Ok(State::Key)
-            }
-            _ => self.key_text(),
-        }
-    }
-
-    /// An opening bracket where a key should be.
-    fn bracket_for_key(&mut self, byte: u8) -> Step {
-        let around = self.frames.len().checked_sub(2);
-        let first = self.frames.last().is_some_and(|frame| frame.count == 0);
-        let in_array = around.is_some_and(|i| self.frames[i].opener == Opener::Bracket);
-        if first && byte != b'{' {
-            self.note(rules::SET, self.at..self.at, "[");
-            self.out.turn_into_array();
-            return Ok(State::Value);
-        }
-        if !first && byte == b'{' && in_array {
-            self.note(rules::MISSING_BRACKET, self.at..self.at, "}");
-            self.pop(self.at);
-            return Ok(State::Value);
-        }
-        self.note(rules::EXTRA_BRACKET, self.at..self.at + 1, "");
-        self.at += 1;
-        Ok(State::Key)
-    }
-
-    /// What stands between key and value.
-    pub(super) fn colon(&mut self) -> Step {
-        self.gap();
-        let start = self.at;
-        let (byte, width) = match self.peek() {
-            None => return Ok(self.end(CutKind::Inside)),
-            Some(0x80..) => self.wide().unwrap_or((0x80, 1)),
-            Some(byte) => (byte, 1),
-        };
-        match byte {
-            b':' | b'=' => {
-                self.at += width;
-                while matches!(self.peek(), Some(b':' | b'=' | b'>')) {
-                    self.at += 1;
-                }
-                if byte != b':' || width > 1 || self.at > start + 1 {
-                    self.note(rules::COLON_FORM, start..self.at, ":");
-                }
-                let value = self.skip_space(self.at);
-                if self.bytes[value..].starts_with(b"...") {
-                    self.at = value;
-                    return self.bare_value();
-                }
-                Ok(State::Value)
-            }
-            b',' | b'}' | b']' | b')' | b';' => {
-                self.key_without_value();
-                Ok(State::After)
-            }
-            b'-' if self.byte(start + 1) == b'>' => {
-                self.at += 2;
-                self.note(rules::COLON_FORM, start..self.at, ":");
-                Ok(State::Value)
-            }
-            _ => {
-                self.note(rules::MISSING_COLON, start..start, ":");
-                Ok(State::Value)
-            }
-        }
-    }
-
-    /// `{"a"}`: a set if it is the first, else a member without a value.
-    fn key_without_value(&mut self) {
-        let first = self
-            .frames
-            .last()
-            .is_some_and(|f| f.count == 0 && f.opener == Opener::Brace);
-        if !first {
-            return self.missing_value();
-        }
-        self.note(rules::SET, self.at..self.at, "[");
-        self.out.turn_into_array();
-        self.retype_key();
-        self.done();
     }
 
     #[inline]
@@ -476,6 +376,7 @@ impl<'a> Parser<'a> {
     fn comma(&mut self, width: usize) -> State {
         if let Some(frame) = self.frames.last_mut() {
             frame.comma = Some(self.at);
+            frame.key = None;
         }
         self.at += width;
         self.last_string = None;
@@ -483,89 +384,6 @@ impl<'a> Parser<'a> {
             Some(true) => State::Key,
             _ => State::Value,
         }
-    }
-
-    /// Something follows a value without a comma.
-    fn no_comma(&mut self, newline: bool) -> Step {
-        let in_object = self.out.in_object() == Some(true);
-        if self.last_string.is_some() && self.opening_quote().is_some() {
-            let joins = in_object && !self.key_follows(self.at)
-                || self
-                    .frames
-                    .last()
-                    .is_some_and(|f| f.opener == Opener::Paren);
-            if joins {
-                return self.join_string();
-            }
-        }
-        if in_object && !newline && !self.key_follows(self.at) && self.skip_stray() {
-            return Ok(State::After);
-        }
-        let sure = in_object && (newline || self.key_follows(self.at));
-        let rule = if sure {
-            rules::MISSING_COMMA
-        } else {
-            rules::MISSING_ELEMENT_COMMA
-        };
-        self.note(rule, self.at..self.at, ",");
-        self.last_string = None;
-        Ok(if in_object { State::Key } else { State::Value })
-    }
-
-    /// Skips words between a member and the next comma or bracket.
-    fn skip_stray(&mut self) -> bool {
-        let rest = &self.bytes[self.at..];
-        let stops = |b: &u8| matches!(b, b',' | b'}' | b']' | b'{' | b'[' | b'\n' | b'"' | b':');
-        let length = rest.iter().position(stops).unwrap_or(rest.len());
-        if length == 0 {
-            return false;
-        }
-        self.note(rules::STRAY_TEXT, self.at..self.at + length, "");
-        self.at += length;
-        self.last_string = None;
-        true
-    }
-
-    /// A string in an array, or at the root, is followed by a colon: it is a key.
-    fn late_colon(&mut self, width: usize) -> Step {
-        let around = self.frames.len().checked_sub(2);
-        let in_object = self.out.in_object() == Some(true);
-        if in_object {
-            self.note(rules::EXTRA_COLON, self.at..self.at + width, ",");
-            self.at += width;
-            return Ok(State::Key);
-        }
-        let lacks = around.is_some_and(|i| {
-            self.out
-                .slot(self.frames[i].id)
-                .is_some_and(|slot| slot.kind == Kind::Object)
-        }) && self.frames.last().is_some_and(|frame| {
-            let first = self
-                .out
-                .slot(frame.id + 1)
-                .map_or(0, |slot| slot.start as usize);
-            let before = self.bytes.get(frame.start + 1..first).unwrap_or_default();
-            frame.count > 1 || before.contains(&b',')
-        });
-        let Some(slot) = self.out.take_back() else {
-            return Ok(State::After);
-        };
-        let (start, end) = (slot.start as usize, slot.end as usize);
-        if let Some(frame) = self.frames.last_mut() {
-            frame.count -= 1;
-        }
-        if lacks {
-            self.note(rules::MISSING_BRACKET, start..start, "]");
-            self.pop(start);
-        } else {
-            self.note(rules::MISSING_BRACE, start..start, "{");
-            let here = self.at;
-            self.at = start;
-            self.open(Opener::Nothing, Kind::Object)?;
-            self.at = here;
-        }
-        self.push_key(slot, start, end);
-        self.colon()
     }
 
     /// Closes the innermost container, and with it what only it can close.

@@ -4,11 +4,11 @@
 //! next quote, the next line or a fixed number of bytes, so every byte is looked at a bounded
 //! number of times. Going back is paid for from [`Parser::fuel`].
 
+use super::fit::Fit;
 use super::parser::Parser;
-use crate::tree::Kind;
 
 /// Bytes of a key that looking ahead accepts.
-const MOST_KEY: usize = 200;
+pub(super) const MOST_KEY: usize = 200;
 
 /// The quotes of a string.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -44,16 +44,6 @@ pub(super) enum Role {
     Member,
     Element,
     Root,
-}
-
-/// How sure it is that a quote ends its string.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Fit {
-    No,
-    Maybe,
-    Yes,
-    /// A colon follows: this quote ends a key.
-    Colon,
 }
 
 /// Where a string ends.
@@ -124,11 +114,11 @@ impl Parser<'_> {
         match quote {
             Quote::Triple(byte) => self.fixed_end(start, &[byte; 3]),
             Quote::Doubled(byte) => {
-                let line = self.line_end(start);
-                let found = find(&self.bytes[start..line], &[byte; 2]);
-                match found {
-                    Some(_) => self.fixed_end(start, &[byte; 2]),
-                    None => self.search(start, Quote::Plain(byte), role),
+                let pairs = self.bytes[start..].windows(2);
+                let mut stops = pairs.take_while(|pair| pair[0] != b'\n');
+                match stops.any(|pair| pair == [byte; 2]) {
+                    true => self.fixed_end(start, &[byte; 2]),
+                    false => self.search(start, Quote::Plain(byte), role),
                 }
             }
             Quote::Escaped(byte) => self.escaped_end(start, byte),
@@ -241,9 +231,9 @@ impl Parser<'_> {
             });
         }
         if s.role == Role::Key
-            && let Some(colon) = find(&self.bytes[s.start..at], b":")
+            && let Some(colon) = find(&self.bytes[s.last..at], b":")
         {
-            return Some(self.ends_open(s, s.start + colon));
+            return Some(self.ends_open(s, s.last + colon));
         }
         if fit == Fit::Colon
             && s.role == Role::Member
@@ -270,7 +260,7 @@ impl Parser<'_> {
         if s.count > 0 && fit == Fit::Yes {
             self.count_brackets(s, at);
             let known = self.known_key_after(after);
-            let paired = s.pairs % 2 == 0 || self.closes_all(after);
+            let paired = s.pairs.is_multiple_of(2) || self.closes_all(after);
             if known == Some(true) || (known != Some(false) && s.balance <= 0 && paired) {
                 let settled = known == Some(true) || (!self.keys.is_empty() && s.maybe.is_none());
                 return Some(End {
@@ -316,7 +306,9 @@ impl Parser<'_> {
         }
         // `"text], "key":`: the bracket is not text either.
         let mut text = text;
+        let mut left = self.frames.len();
         while end > s.start
+            && left > 1
             && s.role != Role::Key
             && let Some(opener) = match self.bytes[end - 1] {
                 b']' => Some(b'['),
@@ -324,8 +316,8 @@ impl Parser<'_> {
                 _ => None,
             }
             && !self.bytes[s.start..end].contains(&opener)
-            && self.frames.len() > 1
         {
+            left -= 1;
             end -= 1;
             text = end;
         }
@@ -373,7 +365,7 @@ impl Parser<'_> {
         let known = !self.keys.is_empty() && self.is_known(key);
         if s.count > 1 && !known {
             self.count_brackets(s, comma);
-            if s.balance > 0 || s.pairs % 2 == 0 || !self.keys.is_empty() {
+            if s.balance > 0 || s.pairs.is_multiple_of(2) || !self.keys.is_empty() {
                 return None;
             }
         }
@@ -542,230 +534,6 @@ impl Parser<'_> {
     fn line_starts_token(&self, newline: usize) -> bool {
         let next = self.skip_space(newline);
         matches!(self.byte(next), b'"' | b'}' | b']' | b'\'')
-    }
-
-    /// Does what follows a quote fit a string that ended there?
-    fn fit(&self, after: usize, role: Role) -> Fit {
-        let next = self.skip_space(after);
-        let spaced = next > after;
-        let Some(byte) = self.bytes.get(next).copied() else {
-            return Fit::Yes;
-        };
-        if role == Role::Key {
-            return match byte {
-                b':' | b'=' | b'}' | b',' => Fit::Yes,
-                0xEF => Fit::Yes,
-                b'"' | b'\'' | b'{' | b'[' | b'0'..=b'9' if spaced => Fit::Yes,
-                b'{' | b'[' => Fit::Yes,
-                b't' | b'f' | b'n' | b'T' | b'F' | b'N' | b'-' if spaced => Fit::Maybe,
-                _ => Fit::No,
-            };
-        }
-        match byte {
-            b':' if role == Role::Member => Fit::Colon,
-            b':' => Fit::Yes,
-            b',' | b';' => self.fit_comma(next, role),
-            b'}' | b']' | b')' => self.fit_closers(next),
-            b'/' if matches!(self.byte(next + 1), b'/' | b'*') => Fit::Yes,
-            b'#' if spaced => Fit::Maybe,
-            b'+' if matches!(self.byte(self.skip_space(next + 1)), b'"' | b'\'' | b'`') => {
-                Fit::Maybe
-            }
-            b'`' if self.bytes[next..].starts_with(b"```") => Fit::Yes,
-            b'"' | b'\'' if !spaced && role == Role::Member && self.key_follows(next) => Fit::Yes,
-            b'"' | b'\'' | b'`' | 0xE2 if spaced => match role {
-                Role::Member if self.key_follows(next) => Fit::Yes,
-                Role::Member | Role::Root => Fit::Maybe,
-                _ => Fit::Yes,
-            },
-            b'{' | b'[' if role == Role::Element && spaced => Fit::Maybe,
-            0xEF => self.fit_wide(next, role),
-            _ if role == Role::Root => Fit::Maybe,
-            _ if role == Role::Member && self.bytes[after..next].contains(&b'\n') => {
-                if self.key_follows(next) {
-                    Fit::Yes
-                } else {
-                    Fit::No
-                }
-            }
-            _ => Fit::No,
-        }
-    }
-
-    fn fit_wide(&self, at: usize, role: Role) -> Fit {
-        match self.text.get(at..).and_then(|rest| rest.chars().next()) {
-            Some('，') => self.fit_comma(at, role),
-            Some('：') if role == Role::Member => Fit::Colon,
-            Some('｝' | '］' | '）' | '：') => Fit::Yes,
-            _ => Fit::No,
-        }
-    }
-
-    fn fit_comma(&self, comma: usize, role: Role) -> Fit {
-        let next = self.skip_space(comma + self.comma_width(comma).max(1));
-        let Some(byte) = self.bytes.get(next).copied() else {
-            return Fit::Yes;
-        };
-        match (byte, role) {
-            (b'}' | b']' | b')' | b',' | b'/' | b'#', _) => Fit::Yes,
-            (b'.', _) if self.bytes[next..].starts_with(b"...") => Fit::Yes,
-            (_, Role::Member) if self.key_follows(next) => Fit::Yes,
-            (b'"' | b'\'', Role::Member) if self.bytes[comma..next].contains(&b'\n') => Fit::Maybe,
-            (b'"' | b'\'', Role::Member) if self.damaged_key_follows(next) => Fit::Maybe,
-            (b'{', Role::Member) => Fit::Maybe,
-            (_, Role::Member) => Fit::No,
-            (b'"' | b'\'' | b'{' | b'[' | b'-' | b'0'..=b'9' | b'(' | b'`', _) => Fit::Yes,
-            (b't' | b'f' | b'n' | b'T' | b'F' | b'N' | b'u' | b'I', _) => {
-                let end = self.word_end(next);
-                let word = &self.text[next..end];
-                if end == self.bytes.len() || super::words::literal(word).is_some() {
-                    Fit::Yes
-                } else {
-                    Fit::Maybe
-                }
-            }
-            (0xE2, _) if self.smart_quote(next).is_some() => Fit::Yes,
-            (_, Role::Root) => Fit::Maybe,
-            _ => Fit::Maybe,
-        }
-    }
-
-    /// Closing brackets follow: do they close what is open?
-    fn fit_closers(&self, at: usize) -> Fit {
-        let (at, left, right) = self.closers(at);
-        if !right {
-            return Fit::Maybe;
-        }
-        match (self.bytes.get(at), left) {
-            (None | Some(b',' | b';'), _) => Fit::Yes,
-            (Some(b'{' | b'[' | b'`' | b'<' | b')' | b'}' | b']'), 0) => Fit::Yes,
-            (Some(_), 0) if self.byte(at - 1) == b'\n' => Fit::Yes,
-            (Some(b'/' | b'#' | b'"' | b'{' | b'['), 1..) => Fit::Yes,
-            _ => Fit::Maybe,
-        }
-    }
-
-    /// Do only brackets follow, up to the end?
-    fn closes_all(&self, at: usize) -> bool {
-        let (at, left, right) = self.closers(self.skip_space(at));
-        right && left == 0 && at == self.bytes.len()
-    }
-
-    /// Skips a few closing brackets: where they end, how many stay open, and whether each fits.
-    fn closers(&self, mut at: usize) -> (usize, usize, bool) {
-        let mut left = self.frames.len();
-        let mut right = true;
-        for _ in 0..16 {
-            let byte = self.byte(at);
-            if !matches!(byte, b'}' | b']' | b')') {
-                break;
-            }
-            if left > 0 && self.frames[left - 1].closer() == byte {
-                left -= 1;
-            } else if left > 0 {
-                right = false;
-                break;
-            } else {
-                break;
-            }
-            at = self.skip_space(at + 1);
-        }
-        (at, left, right)
-    }
-
-    /// `"key" value` without a colon, or `"key: value` without the closing quote?
-    fn damaged_key_follows(&self, start: usize) -> bool {
-        let quote = self.byte(start);
-        let end = self.word_end(start + 1);
-        let next = self.skip_space(end + 1);
-        if end == start + 1 || end > start + MOST_KEY {
-            return false;
-        }
-        let sign = self.skip_space(end);
-        if self
-            .text
-            .get(end..)
-            .is_some_and(|rest| rest.starts_with('：'))
-            || self.byte(sign) == b'='
-        {
-            return true;
-        }
-        if self.byte(end) == b':' {
-            return matches!(self.byte(end + 1), b' ' | b'"' | b'[' | b'{' | b'0'..=b'9');
-        }
-        let word = self.text.get(next..self.word_end(next)).unwrap_or_default();
-        self.byte(end) == quote
-            && next > end + 1
-            && (matches!(
-                self.byte(next),
-                b'"' | b'\'' | b'[' | b'{' | b'0'..=b'9' | b'-'
-            ) || super::words::literal(word).is_some())
-    }
-
-    /// Does a key with its colon start here? Also if the text ends inside it.
-    pub(super) fn key_follows(&self, start: usize) -> bool {
-        self.key_end(start).is_some()
-    }
-
-    /// The end of a key that starts here and has its colon.
-    pub(super) fn key_end(&self, start: usize) -> Option<usize> {
-        let limit = (start + MOST_KEY).min(self.bytes.len());
-        let mut at = start;
-        match self.byte(start) {
-            quote @ (b'"' | b'\'' | b'`') => {
-                at += 1;
-                loop {
-                    match self.bytes.get(at) {
-                        None => return Some(at),
-                        Some(byte) if *byte == quote => break,
-                        Some(b'\n') => return None,
-                        Some(b'\\') => at += 2,
-                        Some(_) if at >= limit => return Some(at),
-                        Some(_) => at += 1,
-                    }
-                }
-                at += 1;
-            }
-            0xE2 if self.smart_quote(start).is_some() => {
-                at = start + 3;
-                while at < limit && self.smart_quote(at).is_none() && self.bytes[at] != b'"' {
-                    at += 1;
-                }
-                at += if self.byte(at) == b'"' { 1 } else { 3 };
-            }
-            _ => {
-                at = self.word_end(start).min(limit);
-                if at == start {
-                    return None;
-                }
-                if self.byte(at) == b'"' || self.byte(at) == b'\'' {
-                    at += 1;
-                }
-            }
-        }
-        let next = self.skip_space(at);
-        match self.bytes.get(next) {
-            Some(b':') => (self.byte(start) == b'"' || self.byte(next + 1) != b'/').then_some(at),
-            Some(b'=') => Some(at),
-            None => matches!(self.byte(start), b'"' | b'\'').then_some(at.min(self.bytes.len())),
-            Some(0xEF) => self.text[next..].starts_with(['：', '＝']).then_some(at),
-            _ => None,
-        }
-    }
-
-    /// The end of the identifier that starts here.
-    pub(super) fn word_end(&self, start: usize) -> usize {
-        let rest = &self.bytes[start.min(self.bytes.len())..];
-        let is_part = |b: &u8| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'$' | b'-');
-        start + rest.iter().take_while(|b| is_part(b)).count()
-    }
-
-    pub(super) fn role(&self) -> Role {
-        match self.frames.last().and_then(|frame| self.out.slot(frame.id)) {
-            None => Role::Root,
-            Some(slot) if slot.kind == Kind::Object => Role::Member,
-            Some(_) => Role::Element,
-        }
     }
 }
 

@@ -56,11 +56,11 @@ impl Parser<'_> {
                 Quote::Smart | Quote::SmartSingle => rules::SMART_QUOTES,
                 Quote::Plain(_) => rules::OTHER_QUOTES,
             };
-            self.note(rule, open..start, "\"");
+            self.note_string(rule, open..end.after, start..end.text);
         }
         if let Some((first, last)) = end.inner {
             let text = self.text.get(first..last).unwrap_or_default();
-            let after = text.replace('"', "\\\"");
+            let after = super::notes::escaped(text);
             let rule = if end.settled {
                 rules::INNER_QUOTE_KNOWN
             } else {
@@ -99,7 +99,9 @@ impl Parser<'_> {
         ] {
             if let Some(range) = range {
                 let before = text.get(range.clone()).unwrap_or_default();
-                let after = before.replace('\\', "\\\\");
+                let mut after = String::new();
+                super::escapes::decode(super::notes::start_of(before), false, &mut after);
+                let after = super::notes::escaped(&after);
                 self.note(rule, start + range.start..start + range.end, &after);
             }
         }
@@ -160,7 +162,7 @@ impl Parser<'_> {
             return Ok(State::After);
         };
         self.note(rules::JOINED_STRINGS, start..self.at, "");
-        self.to_tail(id);
+        self.move_to_tail(id);
         let role = self.role();
         let (piece, end) = self.string(role, false);
         let Some(slot) = self.out.slot(id).copied() else {
@@ -183,7 +185,7 @@ impl Parser<'_> {
     }
 
     /// Moves a string's text to the end of the buffer, where it can grow.
-    fn to_tail(&mut self, id: Id) {
+    fn move_to_tail(&mut self, id: Id) {
         let Some(slot) = self.out.slot(id).copied() else {
             return;
         };

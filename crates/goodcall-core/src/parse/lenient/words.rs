@@ -180,17 +180,15 @@ impl Parser<'_> {
     /// `/pattern/flags`, left as text.
     fn regex(&mut self) -> State {
         let start = self.at;
-        let line = self.line_end(start);
         let mut at = start + 1;
-        while at < line && self.bytes[at] != b'/' {
-            at += if self.bytes[at] == b'\\' { 2 } else { 1 };
+        while !matches!(self.byte(at), b'/' | b'\n' | 0) {
+            at += if self.byte(at) == b'\\' { 2 } else { 1 };
         }
-        let end = if at < line {
-            self.word_end(at + 1)
-        } else {
-            self.bare_end(start).0
+        let end = match self.byte(at) {
+            b'/' => self.word_end(at + 1),
+            _ => self.bare_end(start).0.max(start + 1),
         };
-        self.bare_string(start, end.min(line).max(start + 1));
+        self.bare_string(start, end);
         self.done()
     }
 
@@ -219,8 +217,7 @@ impl Parser<'_> {
             text if is_arithmetic(text) => rules::ARITHMETIC,
             _ => rules::UNQUOTED_STRING,
         };
-        let quoted = format!("\"{text}\"");
-        self.note(rule, start..end, &quoted);
+        self.note_quoted(rule, start, end);
         self.out.string(source(start, end), start, end);
         if self.at == self.bytes.len() && self.is_bracketed() {
             self.cut_inside();
@@ -230,8 +227,7 @@ impl Parser<'_> {
     }
 
     fn bare_string(&mut self, start: usize, end: usize) {
-        let quoted = format!("\"{}\"", &self.text[start..end]);
-        self.note(rules::UNQUOTED_STRING, start..end, &quoted);
+        self.note_quoted(rules::UNQUOTED_STRING, start, end);
         self.out.string(source(start, end), start, end);
         self.at = end;
         self.last_string = None;
@@ -297,8 +293,11 @@ impl Parser<'_> {
     pub(super) fn bare_key(&mut self) -> Step {
         let start = self.at;
         let mut at = start;
+        // What no name starts with is stray.
+        let odd = |b: u8| b.is_ascii_punctuation() && !b"_$@.-<&\\".contains(&b);
         while let Some(byte) = self.bytes.get(at).copied() {
             match byte {
+                _ if at == start && odd(byte) => break,
                 b':' | b'=' | b',' | b'}' | b']' | b'{' | b'[' | b'\n' | b'"' | b'\'' | b')' => {
                     break;
                 }
@@ -326,8 +325,7 @@ impl Parser<'_> {
             )
         {
             let end = start + space;
-            let quoted = format!("\"{}\"", &self.text[start..end]);
-            self.note(rules::UNQUOTED_KEY, start..end, &quoted);
+            self.note_quoted(rules::UNQUOTED_KEY, start, end);
             self.at = end;
             self.add_key(source(start, end), start, end);
             return self.colon();
@@ -336,8 +334,7 @@ impl Parser<'_> {
             self.at += 1;
             self.note(rules::MISSING_QUOTE, start..start, "\"");
         } else {
-            let quoted = format!("\"{}\"", &self.text[start..end]);
-            self.note(rules::UNQUOTED_KEY, start..end, &quoted);
+            self.note_quoted(rules::UNQUOTED_KEY, start, end);
         }
         self.add_key(source(start, end), start, self.at);
         self.colon()

@@ -15,8 +15,9 @@ pub(in crate::parse) const WIDE_PUNCTUATION: Sureness = safe("wide-punctuation")
 pub(in crate::parse) const HTML_ENTITIES: Sureness = safe("html-entities");
 pub(in crate::parse) const ESCAPED_TEXT: Sureness = safe("escaped-text");
 pub(in crate::parse) const JSON_STRING: Sureness = safe("json-string");
+pub(in crate::parse) const REPEATED_VALUE: Sureness = eager("repeated-value");
 
-pub(super) const RULES: [Rule; 12] = [
+pub(super) const RULES: [Rule; 13] = [
     entry(
         CODE_FENCE,
         "Skips a Markdown fence and its info string around the value.",
@@ -99,6 +100,13 @@ pub(super) const RULES: [Rule; 12] = [
         "Reads an object or array that was encoded as a JSON string, once or more times.",
         "The string holds JSON and nothing else, and arguments are not a string.",
         "\"{\\\"path\\\": \\\"a.txt\\\"}\"",
+        "{\"path\":\"a.txt\"}",
+    ),
+    entry(
+        REPEATED_VALUE,
+        "Reads the same value several times in a row as one, where one is wanted.",
+        "Most likely sent twice by a slip; but it may be two calls that are alike.",
+        "{\"path\": \"a.txt\"}\n{\"path\": \"a.txt\"}",
         "{\"path\":\"a.txt\"}",
     ),
 ];

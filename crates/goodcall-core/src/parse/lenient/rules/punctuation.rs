@@ -155,7 +155,7 @@ pub(super) const RULES: [Rule; 20] = [
         STRAY_TEXT,
         "Drops a character that belongs to nothing.",
         "Probably a slip; but it may be the rest of something.",
-        "{\"path\": \"a.txt\", * \"limit\": 5}",
+        "{\"path\": \"a.txt\" * , \"limit\": 5}",
         "{\"path\":\"a.txt\",\"limit\":5}",
     ),
     entry(

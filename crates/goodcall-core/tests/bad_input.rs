@@ -1,0 +1,341 @@
+//! Bad input: a clear answer each, no panic, no hang, no stack overflow.
+//!
+//! Everything runs on a thread with the stack that Rust gives a thread, and what recurses also on
+//! a quarter of that.
+
+#![allow(clippy::expect_used, clippy::panic, reason = "a test may fail loudly")]
+
+use std::fmt::Write as _;
+use std::time::{Duration, Instant};
+
+use goodcall_core::{Bad, Gate, Policy, Reason, Schema, SchemaError, Tree, Verdict, check};
+use serde_json::{Value, json};
+
+const USUAL_STACK: usize = 2 << 20;
+const SMALL_STACK: usize = 512 << 10;
+
+/// Runs on a thread with such a stack. An overflow would end the whole process, a hang is told.
+fn on_stack<T: Send + 'static>(bytes: usize, f: impl FnOnce() -> T + Send + 'static) -> T {
+    let (sender, receiver) = std::sync::mpsc::channel();
+    let thread = std::thread::Builder::new().stack_size(bytes);
+    let thread = thread.spawn(move || {
+        let out = f();
+        let _ = sender.send(());
+        out
+    });
+    let thread = thread.expect("a thread");
+    // Far more than anything here needs, even unoptimised on a loaded machine.
+    match receiver.recv_timeout(Duration::from_secs(60)) {
+        Err(std::sync::mpsc::RecvTimeoutError::Timeout) => panic!("not done after a minute"),
+        _ => thread.join().expect("no panic"),
+    }
+}
+
+fn on_stacks<T: Send + 'static>(f: impl Fn() -> T + Clone + Send + 'static) -> T {
+    on_stack(SMALL_STACK, f.clone());
+    on_stack(USUAL_STACK, f)
+}
+
+fn anything() -> Schema {
+    Schema::compile(&json!({})).expect("a schema")
+}
+
+fn reason(raw: &str) -> Reason {
+    match check(raw, &anything()) {
+        Verdict::Bad(bad) => bad.reason,
+        other => panic!("{}", other.name()),
+    }
+}
+
+fn refused(schema: Value) -> SchemaError {
+    match Schema::compile(&schema) {
+        Err(error) => error,
+        Ok(_) => panic!("accepted"),
+    }
+}
+
+#[test]
+fn invalid_utf8() {
+    for bytes in [
+        &b"\xff"[..],
+        b"{\"a\": \"\xc3\"}",
+        b"[\"\xed\xa0\x80\"]",
+        b"\x80{}",
+    ] {
+        let schema = anything();
+        let Verdict::Bad(Bad { reason, issues, .. }) = Gate::new(&schema).check_bytes(bytes) else {
+            panic!("{bytes:?}")
+        };
+        assert_eq!((reason, issues.len()), (Reason::Malformed, 1), "{bytes:?}");
+    }
+}
+
+#[test]
+fn ten_megabytes_of_brackets() {
+    for text in ["[", "{\"a\":", "[{\"a\":[", "{"] {
+        let raw = text.repeat(10_000_000 / text.len());
+        let reason = on_stacks(move || reason(&raw));
+        assert_ne!(reason, Reason::WrongShape, "{text}");
+    }
+    let closed = "[".repeat(5_000_000) + &"]".repeat(5_000_000);
+    assert_eq!(on_stacks(move || reason(&closed)), Reason::TooLarge);
+}
+
+#[test]
+fn the_deepest_value_that_is_allowed() {
+    on_stacks(|| {
+        let raw = "{\"a\":".repeat(127) + "[1]" + &"}".repeat(127);
+        let schema = json!({"properties": {"a": {"$ref": "#"}}});
+        let schema = Schema::compile(&schema).expect("a schema");
+        let verdict = check(&raw, &schema).into_owned();
+        let tree = verdict.arguments().expect("valid");
+        let value = tree.to_value().expect("exact");
+        assert_eq!(tree.deserialize::<Value>().as_ref(), Ok(&value));
+        assert_eq!(tree.to_json(), raw);
+        assert_eq!(Tree::parse(&raw).as_ref(), Ok(tree));
+    });
+}
+
+#[test]
+fn a_megabyte_of_string() {
+    let plain = format!("{{\"a\": \"{}\"}}", "x".repeat(1 << 20));
+    let escaped = format!("{{\"a\": \"{}\"}}", "\\u00e9\\n".repeat(1 << 17));
+    for raw in [plain, escaped] {
+        on_stacks(move || {
+            assert!(matches!(check(&raw, &anything()), Verdict::Good(_)));
+            let schema = json!({"properties": {"a": {"type": "integer", "maxLength": 3}}});
+            let schema = Schema::compile(&schema).expect("a schema");
+            let Verdict::Bad(bad) = check(&raw, &schema) else {
+                panic!()
+            };
+            let got = bad.issues[0].got.as_ref().expect("what was sent");
+            assert!(got.short.chars().count() <= 40);
+        });
+    }
+}
+
+#[test]
+fn nothing_at_all() {
+    let needs = json!({"required": ["a"]});
+    let schema = Schema::compile(&needs).expect("a schema");
+    for raw in ["", " ", "\n\t\r ", "null"] {
+        let verdict = check(raw, &schema);
+        let Verdict::Bad(bad) = verdict else {
+            panic!("{raw:?}")
+        };
+        assert_eq!(bad.reason, Reason::Empty, "{raw:?}");
+    }
+}
+
+#[test]
+fn a_schema_that_is_none() {
+    for schema in [
+        json!(null),
+        json!(5),
+        json!("object"),
+        json!([]),
+        json!({"type": 5}),
+        json!({"type": "objekt"}),
+        json!({"properties": 5}),
+        json!({"properties": {"a": 5}}),
+        json!({"required": [5]}),
+        json!({"minimum": "5"}),
+        json!({"enum": 5}),
+        json!({"anyOf": {}}),
+        json!({"pattern": "("}),
+        json!({"pattern": 5}),
+        json!({"$ref": 5}),
+        json!({"$ref": "#/$defs/none"}),
+        json!({"$ref": "no such place"}),
+        json!({"$ref": "https://example.org/a.json"}),
+        json!({"$ref": "file:///a.json"}),
+    ] {
+        let error = refused(schema.clone());
+        assert!(!error.reason().is_empty(), "{schema}");
+        assert!(error.to_string().chars().count() < 400, "{error}");
+    }
+}
+
+#[test]
+fn ten_thousand_properties() {
+    on_stack(USUAL_STACK, || {
+        let names: Vec<_> = (0..10_000).map(|n| format!("property_{n}")).collect();
+        let properties: serde_json::Map<_, _> = names
+            .iter()
+            .map(|name| (name.clone(), json!({"type": "integer"})))
+            .collect();
+        let schema = json!({
+            "type": "object", "properties": properties, "required": names,
+            "additionalProperties": false,
+        });
+        let schema = Schema::compile(&schema).expect("a schema");
+        let object = |value: &str| {
+            let mut raw = String::from("{");
+            for name in &names {
+                let _ = write!(raw, "\"{name}\":{value},");
+            }
+            raw.pop();
+            raw + "}"
+        };
+        assert!(matches!(check(&object("1"), &schema), Verdict::Good(_)));
+        let (wrong, unknown) = (
+            object("\"x\""),
+            object("1").replace("property", "propperty"),
+        );
+        for raw in ["{}", wrong.as_str(), unknown.as_str()] {
+            let Verdict::Bad(bad) = Gate::new(&schema).policy(Policy::strict()).check(raw) else {
+                panic!()
+            };
+            assert!((1..=256).contains(&bad.issues.len()));
+            assert!(bad.more >= 10_000 - 256);
+        }
+    });
+}
+
+#[test]
+fn a_pattern_that_would_backtrack() {
+    on_stack(USUAL_STACK, || {
+        for pattern in [
+            "^(a+)+$",
+            "^(a|a)*$",
+            "^(a|aa)+$",
+            "(x+x+)+y",
+            "^([a-z]+)*$",
+        ] {
+            let schema = json!({"properties": {"a": {"pattern": pattern}}});
+            let schema = Schema::compile(&schema).expect("a schema");
+            let raw = format!("{{\"a\": \"{}!\"}}", "a".repeat(50_000));
+            check(&raw, &schema);
+        }
+        let error = refused(json!({"pattern": "^(?=a)\\1$"}));
+        assert_eq!(error.pointer().as_str(), "/pattern");
+        refused(json!({"pattern": "((a{1000}){1000}){1000}"}));
+    });
+}
+
+#[test]
+fn references_that_go_round() {
+    for schema in [
+        json!({"$ref": "#"}),
+        json!({"$ref": "#/$defs/a", "$defs": {"a": {"$ref": "#/$defs/a"}}}),
+        json!({"$ref": "#/$defs/a", "$defs": {"a": {"$ref": "#/$defs/b"}, "b": {"$ref": "#/$defs/a"}}}),
+        json!({"allOf": [{"$ref": "#"}]}),
+        json!({"anyOf": [{"$ref": "#"}, {"type": "object"}]}),
+        json!({"not": {"$ref": "#"}}),
+        json!({"$dynamicRef": "#a", "$dynamicAnchor": "a"}),
+        json!({"properties": {"a": {"$ref": "#"}}, "additionalProperties": false}),
+        json!({"type": "array", "items": {"$ref": "#"}}),
+        json!({"if": {"$ref": "#"}, "then": false}),
+    ] {
+        on_stacks(move || {
+            let Ok(schema) = Schema::compile(&schema) else {
+                return;
+            };
+            for raw in ["{}", "{\"a\": {\"a\": {\"b\": 1}}}", "[[[]]]", "5"] {
+                check(raw, &schema);
+            }
+        });
+    }
+}
+
+#[test]
+fn a_schema_a_thousand_levels_deep() {
+    on_stacks(|| {
+        let mut schema = json!({"type": "string"});
+        for _ in 0..1000 {
+            // The macro `json!` would copy what is inside, level by level.
+            let inner = serde_json::Map::from_iter([("a".to_owned(), schema)]);
+            let outer = [("properties".to_owned(), Value::Object(inner))];
+            schema = Value::Object(serde_json::Map::from_iter(outer));
+        }
+        let error = Schema::compile(&schema).expect_err("too deep");
+        assert!(error.reason().contains("levels"), "{error}");
+        drop_deep(schema);
+    });
+}
+
+#[test]
+fn a_chain_of_references() {
+    for step in ["chain", "members"] {
+        on_stacks(move || {
+            let mut defs = serde_json::Map::new();
+            for n in 0..2_000 {
+                let next = json!({"$ref": format!("#/$defs/a{}", n + 1)});
+                let next = if step == "chain" {
+                    next
+                } else {
+                    json!({"properties": {"a": next}})
+                };
+                defs.insert(format!("a{n}"), next);
+            }
+            defs.insert("a2000".to_owned(), json!(true));
+            let schema = json!({"$ref": "#/$defs/a0", "$defs": defs});
+            if let Ok(schema) = Schema::compile(&schema) {
+                check("{}", &schema);
+            }
+        });
+    }
+}
+
+/// Values drop recursively, and this one is deeper than a small stack allows.
+fn drop_deep(mut value: Value) {
+    while let Some(inner) = value.pointer_mut("/properties/a").map(Value::take) {
+        value = inner;
+    }
+}
+
+/// `a0: [a1, a1], a1: [a2, a2], …`: two to the power of `levels` paths.
+fn doubling(keyword: &str, levels: usize, last: Value) -> Value {
+    let mut defs = serde_json::Map::new();
+    for level in 0..levels {
+        let next = json!({"$ref": format!("#/$defs/a{}", level + 1)});
+        defs.insert(format!("a{level}"), json!({keyword: [next, next]}));
+    }
+    defs.insert(format!("a{levels}"), last);
+    json!({"$ref": "#/$defs/a0", "$defs": defs})
+}
+
+#[test]
+fn schemas_that_double_at_each_level() {
+    for keyword in ["allOf", "anyOf", "oneOf"] {
+        for last in [
+            json!({"type": "object"}),
+            json!({"type": "string"}),
+            json!({"required": ["a"]}),
+        ] {
+            on_stack(USUAL_STACK, move || {
+                let start = Instant::now();
+                match Schema::compile(&doubling(keyword, 30, last)) {
+                    Ok(schema) => {
+                        check("{}", &schema);
+                    }
+                    Err(error) => assert!(!error.reason().is_empty()),
+                }
+                assert!(start.elapsed() < Duration::from_secs(20), "{keyword}");
+            });
+        }
+    }
+}
+
+#[test]
+fn huge_enums() {
+    on_stack(USUAL_STACK, || {
+        let values: Vec<_> = (0..50_000).map(|n| format!("value number {n}")).collect();
+        let schema = json!({"properties": {"a": {"enum": values}}});
+        let schema = Schema::compile(&schema).expect("a schema");
+        assert!(matches!(
+            check("{\"a\": \"value number 49999\"}", &schema),
+            Verdict::Good(_)
+        ));
+        let verdict = Gate::new(&schema)
+            .policy(Policy::strict())
+            .check("{\"a\": \"value numbr 7\"}");
+        assert_eq!(verdict.issues().len(), 1);
+    });
+}
+
+#[test]
+fn a_schema_larger_than_any() {
+    let error = refused(json!({"description": "x".repeat(5 << 20)}));
+    assert!(error.reason().contains("bytes"), "{error}");
+}

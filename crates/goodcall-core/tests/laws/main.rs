@@ -1,0 +1,206 @@
+//! The laws of mending, on generated schemas and arguments.
+
+#![allow(clippy::expect_used, clippy::panic, reason = "a test may fail loudly")]
+
+mod generate;
+mod patch;
+
+use std::cell::Cell;
+
+use generate::{Choices, reversed};
+use goodcall_core::{Edit, Gate, Kind, Policy, ReadOptions, Schema, Tree, Verdict, read};
+use patch::Json;
+use proptest::prelude::*;
+use proptest::test_runner::{Config, TestRunner};
+use serde_json::Value;
+
+/// Arguments that are checked with one schema, each under both policies.
+const ARGUMENTS: usize = 8;
+
+/// Cases: `GOODCALL_CASES`, or what 100,000 checks take.
+fn schemas() -> u32 {
+    let asked = std::env::var("GOODCALL_CASES").ok();
+    asked
+        .and_then(|n| n.parse().ok())
+        .unwrap_or(if cfg!(debug_assertions) { 500 } else { 7_000 })
+}
+
+#[test]
+fn the_laws_hold() {
+    let config = Config {
+        cases: schemas(),
+        failure_persistence: None,
+        max_shrink_iters: 20_000,
+        ..Config::default()
+    };
+    let bytes = proptest::collection::vec(any::<u8>(), 0..600);
+    let counts = [const { Cell::new(0usize) }; 3];
+    let run = TestRunner::new(config).run(&bytes, |bytes| {
+        let mut choices = Choices::new(&bytes);
+        let document = choices.arguments_schema();
+        let Ok(schema) = Schema::compile(&document) else {
+            return Ok(());
+        };
+        let turned = Schema::compile(&reversed(&document)).expect("a schema in another order");
+        for _ in 0..ARGUMENTS {
+            let raw = choices.arguments(&document);
+            for policy in [Policy::safe(), Policy::eager()] {
+                let case = Case {
+                    document: &document,
+                    schema: &schema,
+                    turned: &turned,
+                    raw: &raw,
+                    policy,
+                };
+                let verdict = case.check()?;
+                let count = &counts[verdict];
+                count.set(count.get() + 1);
+            }
+        }
+        Ok(())
+    });
+    if let Err(error) = run {
+        panic!("{error}");
+    }
+    let [good, mended, bad] = counts.map(Cell::into_inner);
+    println!("{good} good, {mended} mended, {bad} bad");
+    assert!(mended * 20 > good + mended + bad, "too little is mended");
+}
+
+struct Case<'c> {
+    document: &'c Value,
+    schema: &'c Schema,
+    turned: &'c Schema,
+    raw: &'c str,
+    policy: Policy,
+}
+
+impl Case<'_> {
+    fn says(&self, law: &str) -> String {
+        format!("{law}\nschema {}\nraw    {}", self.document, self.raw)
+    }
+
+    fn check(&self) -> Result<usize, TestCaseError> {
+        let sent = Tree::parse(self.raw).expect("generated JSON");
+        let gate = Gate::new(self.schema).policy(self.policy.clone());
+        let verdict = gate.check(self.raw);
+        let valid = sent.root().kind() == Kind::Object && self.schema.is_valid(&sent);
+        match &verdict {
+            Verdict::Good(tree) => {
+                prop_assert!(valid, "{}", self.says("good, but not valid"));
+                prop_assert_eq!(tree.to_json(), sent.to_json(), "{}", self.says("law 1"));
+            }
+            Verdict::Mended(mended) => {
+                prop_assert!(!valid, "{}", self.says("law 1: valid, but mended"));
+                let out = mended.arguments.to_json();
+                let again = Tree::parse(&out).expect("JSON");
+                prop_assert!(
+                    self.schema.is_valid(&again),
+                    "{}\nout    {out}",
+                    self.says("law 2")
+                );
+                prop_assert!(
+                    !mended.changes.is_empty(),
+                    "{}",
+                    self.says("law 3: no change")
+                );
+                let mut value = self.as_read();
+                for change in &mended.changes {
+                    if change.edit != Edit::Text {
+                        value.apply(change);
+                    }
+                    let within = change.span.end <= self.raw.len();
+                    prop_assert!(within, "{}", self.says("law 3: span"));
+                    let allowed = self.policy.allows(change.rule, change.level);
+                    prop_assert!(allowed, "{}", self.says("law 4: level"));
+                }
+                let came_out = Json::parse(&out);
+                prop_assert_eq!(
+                    value.sorted(),
+                    came_out.clone().sorted(),
+                    "{}\nchanges {:?}",
+                    self.says("law 3"),
+                    mended.changes
+                );
+                let second = gate.check(&out);
+                prop_assert_eq!(
+                    second.name(),
+                    "good",
+                    "{}\nout    {}",
+                    self.says("law 5"),
+                    out
+                );
+                // These write the same number with other digits.
+                let rewrites = ["whole-number", "number-in-text"];
+                let mut changes = mended.changes.iter();
+                let rewritten = changes.any(|change| rewrites.contains(&change.rule));
+                self.exact(&came_out, rewritten)?;
+            }
+            Verdict::Bad(bad) => {
+                prop_assert!(!valid, "{}", self.says("law 1: valid, but bad"));
+                prop_assert!(
+                    !bad.issues.is_empty(),
+                    "{}",
+                    self.says("bad without an issue")
+                );
+            }
+        }
+        self.order_does_not_matter(&verdict)?;
+        Ok(match verdict {
+            Verdict::Good(_) => 0,
+            Verdict::Mended(_) => 1,
+            Verdict::Bad(_) => 2,
+        })
+    }
+
+    /// The value as it was read, before any of it was mended.
+    fn as_read(&self) -> Json {
+        let options = ReadOptions::new().policy(self.policy.clone());
+        let reading = read(self.raw, &options.unwrap_strings(true)).expect("readable");
+        Json::of(reading.tree.root())
+    }
+
+    /// Law 8: every number that comes out was sent, or stands in the schema, with these digits.
+    fn exact(&self, out: &Json, rewritten: bool) -> Result<(), TestCaseError> {
+        let mut numbers = Vec::new();
+        out.numbers(&mut numbers);
+        let schema = self.document.to_string();
+        for digits in numbers.iter().filter(|_| !rewritten) {
+            let known = self.raw.contains(digits) || schema.contains(digits);
+            prop_assert!(known, "{}\nnumber {digits}", self.says("law 8"));
+        }
+        Ok(())
+    }
+
+    /// Law 4: what is meant does not depend on the order of alternatives, nor on the order of
+    /// members.
+    fn order_does_not_matter(&self, verdict: &Verdict<'_>) -> Result<(), TestCaseError> {
+        let gate = Gate::new(self.turned).policy(self.policy.clone());
+        self.same(
+            verdict,
+            &gate.check(self.raw),
+            "law 4: order of alternatives",
+        )?;
+        let mut raw = String::new();
+        Json::parse(self.raw).write_reversed(&mut raw);
+        let gate = Gate::new(self.schema).policy(self.policy.clone());
+        self.same(verdict, &gate.check(&raw), "law 4: order of members")
+    }
+
+    fn same(&self, one: &Verdict<'_>, other: &Verdict<'_>, law: &str) -> Result<(), TestCaseError> {
+        let value = |verdict: &Verdict<'_>| {
+            let tree = verdict.arguments()?;
+            Some(Json::of(tree.root()).sorted())
+        };
+        prop_assert_eq!(
+            one.name(),
+            other.name(),
+            "{}\n{:?}\n{:?}",
+            self.says(law),
+            one,
+            other
+        );
+        prop_assert_eq!(value(one), value(other), "{}", self.says(law));
+        Ok(())
+    }
+}

@@ -1,0 +1,36 @@
+//! The strict parser against serde_json: same texts accepted, same values read, same text written.
+
+#![no_main]
+
+use goodcall_core::Tree;
+use libfuzzer_sys::fuzz_target;
+use serde_json::Value;
+
+fuzz_target!(|bytes: &[u8]| {
+    let theirs = serde_json::from_slice::<Value>(bytes);
+    let tree = match (Tree::parse_bytes(bytes), &theirs) {
+        (Ok(tree), _) => tree,
+        (Err(_), Err(_)) => return,
+        (Err(error), Ok(_)) => panic!("only serde_json accepts: {error}"),
+    };
+    match &theirs {
+        // An integer that no 64-bit number holds is refused, never rounded.
+        Ok(value) => match tree.to_value() {
+            Ok(ours) => {
+                assert_eq!(ours, *value);
+                assert_eq!(tree.deserialize::<Value>().as_ref(), Ok(value));
+            }
+            Err(_) => assert!(tree.deserialize::<Value>().is_err()),
+        },
+        // Digits are kept that serde_json refuses, and one level more of nesting.
+        Err(error) => {
+            let text = error.to_string();
+            let known = ["number out of range", "recursion limit exceeded"];
+            assert!(known.iter().any(|known| text.starts_with(known)), "{text}");
+        }
+    }
+    let json = tree.to_json();
+    let again = Tree::parse(&json).expect("our own text is JSON");
+    assert_eq!(again, tree);
+    assert_eq!(again.to_json(), json);
+});
