@@ -123,7 +123,7 @@ impl<'t> Python<'t> {
                     self.at = start + size;
                     out.truncate(from);
                     let sent = &self.text[start..self.at];
-                    self.note("arithmetic", sent, &value);
+                    self.note("python-sum", sent, &value);
                     out.push_str(&value);
                     return Ok(());
                 }
