@@ -46,20 +46,60 @@
 //! ```
 
 mod class;
+mod error;
+
+mod bound;
 mod request;
 mod result;
 mod tool;
+mod typed;
+
+mod execute;
 mod toolbox;
+
+mod message;
+
+mod doom;
+mod run;
+
+mod driver;
+mod event;
+mod model;
+mod store;
+mod trace;
+
+mod explain;
+
+#[doc(hidden)]
+pub mod __private;
 
 pub use async_trait::async_trait;
 pub use goodcall_core as core;
 pub use goodcall_core::{
     Bad, Change, Explain, Issue, Limits, Pointer, Policy, Reason, Schema, SchemaError,
-    SchemaWarning, Style, Verdict,
+    SchemaWarning, Stop, Style, Verdict,
 };
+pub use goodcall_macros::tool;
+pub use schemars::{self, JsonSchema};
+pub use tokio_util::sync::CancellationToken;
 
-pub use class::ErrorClass;
+pub use class::{ErrorClass, Told};
+pub use error::{Cause, Failure, Fault, ToolArgError, ToolError, ToolRuntimeError};
+
+pub use bound::{Bound, Context, LoopKey};
 pub use request::ToolCallRequest;
 pub use result::ToolResult;
 pub use tool::{Invalid, Parameters, Tool, default_validate_parameters, validate};
+pub use typed::{TypedTool, schema_of};
+
 pub use toolbox::{Definition, RegisterError, Toolbox};
+
+pub use message::{Call, ChangeRecord, Message, Outcome, Reply, Usage};
+
+pub use doom::{Detector, LoopRules, Rung, Signal, Suspicion};
+pub use run::{OutOfTurn, Run, RunLimits, Step, Why};
+
+pub use driver::{DriveError, Driver, Finish};
+pub use event::{ErrorDetail, ErrorEvent, Event, Events, Phase, Record, RecordState};
+pub use model::{Model, ModelError, Prompt, Script, TextSink};
+pub use store::{FileStore, Store};
