@@ -255,6 +255,7 @@ impl<'d> Driver<'d> {
     fn replied(&self, run: &mut Run, (reply, duration_ms): (Reply, u64)) -> Result<(), DriveError> {
         let (calls, usage) = (reply.calls.len(), reply.usage);
         run.replied(reply)?;
+        self.save(run)?;
         self.tell(&Event::ModelCalled {
             model: self.model.name().to_owned(),
             step: run.steps(),
@@ -262,7 +263,7 @@ impl<'d> Driver<'d> {
             usage,
             duration_ms,
         });
-        self.save(run)
+        Ok(())
     }
 
     /// Executes the calls of one reply: each is saved as started before it runs, and its outcome

@@ -71,8 +71,20 @@ pub(crate) fn error_text(
     out
 }
 
-/// What the model is told on the first rung: what it did, and what to do instead.
+/// What the model is told: what it did, and what to do instead; never the same text twice.
 pub(crate) fn steer(suspicion: &Suspicion) -> String {
+    let text = steer_once(suspicion);
+    match suspicion.level {
+        0 | 1 => text,
+        2 => format!("You were told, and nothing changed. {text}"),
+        level => format!(
+            "You were told {} times, and nothing changed. {text}",
+            level - 1
+        ),
+    }
+}
+
+fn steer_once(suspicion: &Suspicion) -> String {
     let Suspicion {
         signal,
         tools,

@@ -67,6 +67,8 @@ pub struct Suspicion {
     pub signal: Signal,
     /// What is done about it.
     pub rung: Rung,
+    /// The so-manieth suspicion since there was progress.
+    pub level: u32,
     /// The tools that take part, in order.
     pub tools: Vec<String>,
     /// How often it was seen.
@@ -144,6 +146,7 @@ impl Detector {
         Some(Suspicion {
             signal: found.signal,
             rung: self.rules.rung(self.level),
+            level: self.level,
             tools: found.tools,
             times: found.times,
             call_id: found.call_id,

@@ -16,7 +16,7 @@ use serde::{Deserialize, Serialize};
 use crate::doom::{Detector, LoopRules, Rung, Suspicion};
 use crate::explain;
 use crate::message::{Call, Message, Outcome, Reply};
-use state::{Progress, Slot, State};
+use state::{MOST_STARTS, Progress, Slot, State};
 
 pub use limits::RunLimits;
 pub use step::{Step, Why};
@@ -244,6 +244,7 @@ impl Run {
             return Err(OutOfTurn::Twice(id.to_owned()));
         }
         slot.progress = Progress::Started;
+        slot.starts += 1;
         Ok(())
     }
 
@@ -266,7 +267,7 @@ impl Run {
     }
 
     /// Goes on after a restart: calls that were started and have no outcome may have run. Those
-    /// that `repeatable` names are made again; of the others the model is told that nobody knows.
+    /// that `repeatable` names are made again, up to three times; of the others the model is told that nobody knows.
     pub fn resume(&mut self, repeatable: impl Fn(&Call) -> bool) {
         let State::Tools { slots, .. } = &mut self.state else {
             return;
@@ -275,7 +276,7 @@ impl Run {
             if slot.progress != Progress::Started {
                 continue;
             }
-            if repeatable(&slot.call) {
+            if slot.starts < MOST_STARTS && repeatable(&slot.call) {
                 slot.progress = Progress::Recorded;
             } else {
                 slot.give_up();

@@ -29,7 +29,13 @@ pub(super) enum State {
 pub(super) struct Slot {
     pub(super) call: Call,
     pub(super) progress: Progress,
+    /// How often it was started: a call that kills its host is not made for ever.
+    #[serde(default)]
+    pub(super) starts: u32,
 }
+
+/// How often a call that may be repeated is started.
+pub(super) const MOST_STARTS: u32 = 3;
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -47,6 +53,7 @@ impl Slot {
         Self {
             call,
             progress: Progress::Recorded,
+            starts: 0,
         }
     }
 
