@@ -1,3 +1,64 @@
 //! Tasks of this repository: `cargo xtask NAME`.
 
-fn main() {}
+mod callgrind;
+mod conformance;
+mod corpus;
+
+use std::process::ExitCode;
+
+/// How a task ends, unless all is well.
+pub(crate) enum Failure {
+    /// What was checked is not as it should be.
+    Found(String),
+    /// The task could not run.
+    Unusable(String),
+}
+
+impl From<String> for Failure {
+    fn from(message: String) -> Self {
+        Failure::Found(message)
+    }
+}
+
+type Task = fn(&[String]) -> Result<(), Failure>;
+
+const TASKS: [(&str, &str, Task); 3] = [
+    (
+        "conformance",
+        "DIR: the official JSON-Schema-Test-Suite, through our own tree",
+        conformance::run,
+    ),
+    (
+        "callgrind",
+        "[FILE]: instructions a call, of every mode of the benchmark",
+        callgrind::run,
+    ),
+    (
+        "corpus",
+        "DIR: what mending does to recorded calls whose truth is known",
+        |args| corpus::run(args).map_err(Failure::Unusable),
+    ),
+];
+
+fn main() -> ExitCode {
+    let args: Vec<String> = std::env::args().skip(1).collect();
+    let named = args.first().map(String::as_str).unwrap_or_default();
+    let Some((_, _, task)) = TASKS.iter().find(|(name, _, _)| *name == named) else {
+        eprintln!("usage: cargo xtask TASK");
+        for (name, what, _) in TASKS {
+            eprintln!("  {name:14}{what}");
+        }
+        return ExitCode::from(2);
+    };
+    match task(&args[1..]) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(Failure::Found(message)) => {
+            eprintln!("{message}");
+            ExitCode::FAILURE
+        }
+        Err(Failure::Unusable(message)) => {
+            eprintln!("{message}");
+            ExitCode::from(2)
+        }
+    }
+}

@@ -3,10 +3,12 @@
 //! Exit codes: 0 good or mended, 1 bad, 2 wrong usage or an I/O error.
 
 mod check;
+mod extract;
 mod input;
 mod lines;
 mod parse;
 mod report;
+mod rules;
 mod show;
 mod tools;
 
@@ -29,6 +31,10 @@ enum Command {
     Check(CheckArgs),
     /// Read JSON, or what a model wrote instead of it
     Parse(ParseArgs),
+    /// Find the calls that a model wrote into plain text, and show their verdicts
+    Extract(extract::ExtractArgs),
+    /// List the rules by which calls are read and mended
+    Rules(RulesArgs),
 }
 
 /// Check arguments against a tool's schema and show the verdict.
@@ -76,6 +82,16 @@ struct ParseArgs {
     file: Option<String>,
 }
 
+/// List the rules by which calls are read and mended, or explain one.
+#[derive(clap::Args)]
+struct RulesArgs {
+    /// The rule to explain
+    name: Option<String>,
+    /// Print the whole catalogue as Markdown
+    #[arg(long, conflicts_with = "name")]
+    markdown: bool,
+}
+
 /// A failure that is nobody's verdict: wrong usage, or I/O.
 type Failure = String;
 
@@ -83,6 +99,8 @@ fn main() -> ExitCode {
     let outcome = match Cli::parse().command {
         Command::Check(args) => check::run(&args),
         Command::Parse(args) => parse::run(&args),
+        Command::Extract(args) => extract::run(&args),
+        Command::Rules(args) => rules::run(&args),
     };
     match outcome {
         Ok(true) => ExitCode::SUCCESS,

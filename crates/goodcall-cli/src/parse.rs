@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use goodcall_core::{Bad, Limits, Policy, Reading, Reason, read};
+use goodcall_core::{Bad, Policy, ReadOptions, Reading, Reason, read};
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
@@ -16,16 +16,21 @@ pub(crate) fn run(args: &ParseArgs) -> Result<bool, Failure> {
     let bytes = input::read_all(args.file.as_deref())?;
     let name = input::name(args.file.as_deref());
     let text = std::str::from_utf8(&bytes).map_err(|error| format!("{name}: {error}"))?;
-    match read(text, &args.policy, &Limits::default()) {
+    match read(text, &options(args.policy.clone())) {
         Ok(reading) => {
             show::reading(name, text, &reading);
-            Ok(true)
+            Ok(reading.is_complete())
         }
         Err(bad) => {
             show::unreadable(name, text, &bad);
             Ok(false)
         }
     }
+}
+
+/// Whole documents are read: JSON inside a string at the root counts.
+fn options(policy: Policy) -> ReadOptions {
+    ReadOptions::new().policy(policy).unwrap_strings(true)
 }
 
 /// One input line.
@@ -49,6 +54,9 @@ enum Answer<'l> {
         value: Option<Box<RawValue>>,
         changes: Vec<ChangeLine>,
         complete: bool,
+        /// Several values stood in the text; `value` is the array of them.
+        #[serde(skip_serializing_if = "std::ops::Not::not")]
+        several: bool,
     },
     Failed {
         #[serde(skip_serializing_if = "Option::is_none")]
@@ -80,7 +88,7 @@ fn answer(args: &ParseArgs, line: Result<&str, String>, out: &mut String) {
         Some(Ok(policy)) => policy,
         Some(Err(error)) => return write(&failed(line.id, error.to_string()), out),
     };
-    match read(&line.input, &policy, &Limits::default()) {
+    match read(&line.input, &options(policy)) {
         Ok(reading) => write(&read_line(line.id, &reading), out),
         Err(bad) => write(&unreadable(line.id, &bad), out),
     }
@@ -91,7 +99,8 @@ fn read_line<'l>(id: Option<&'l RawValue>, reading: &Reading<'_>) -> Answer<'l> 
         id,
         value: raw(reading.tree.to_json()),
         changes: reading.changes.iter().map(ChangeLine::new).collect(),
-        complete: true,
+        complete: reading.is_complete(),
+        several: reading.is_several(),
     }
 }
 

@@ -7,7 +7,7 @@ use anstream::println;
 use goodcall_core::{Bad, Change, Code, Explain, Issue, Reading, Style, Verdict, expected_text};
 
 /// Marks shown in one text; the rest are counted.
-const MOST_MARKS: usize = 20;
+const MOST_MARKS: usize = 10;
 
 /// A place in the raw text, and what is said of it.
 struct Mark {
@@ -44,6 +44,10 @@ pub(crate) fn reading(file: &str, raw: &str, reading: &Reading<'_>) {
     if !reading.changes.is_empty() {
         let marks = change_marks(raw, &reading.changes);
         snippet(Level::INFO, "read with changes", file, raw, marks);
+    }
+    if let Some(cut) = &reading.cut {
+        let place = cut.pointer.dotted();
+        println!("cut off at byte {}, in {place}; what was there:", cut.at);
     }
     println!("{}", reading.tree);
 }
@@ -112,20 +116,46 @@ fn fit(raw: &str, span: &Range<usize>, short: bool) -> Range<usize> {
 }
 
 fn snippet(level: Level<'_>, title: &str, file: &str, raw: &str, mut marks: Vec<Mark>) {
-    let left = marks.len().saturating_sub(MOST_MARKS);
+    let all = marks.len();
     marks.truncate(MOST_MARKS);
+    let (start, shown) = window(raw, &mut marks);
+    let first_line = raw[..start].bytes().filter(|byte| *byte == b'\n').count() + 1;
+    let file = match start {
+        0 => file.to_owned(),
+        start => format!("{file} from byte {start}"),
+    };
     let annotations = marks.iter().map(|mark| {
         AnnotationKind::Primary
             .span(mark.span.clone())
             .label(&mark.label)
     });
-    let source = Snippet::source(raw).path(file).annotations(annotations);
+    let source = Snippet::source(shown)
+        .path(file)
+        .line_start(first_line)
+        .annotations(annotations);
     let source = (!marks.is_empty()).then_some(source);
     let group = level.primary_title(title).elements(source);
     println!("{}", Renderer::styled().render(&[group]));
-    if left > 0 {
-        println!("and {left} more places");
+    if all > marks.len() {
+        println!("and {} more places", all - marks.len());
     }
+}
+
+/// The part of a large text around its first mark, and where it starts; marks outside it are
+/// dropped, the others are moved.
+fn window<'r>(raw: &'r str, marks: &mut Vec<Mark>) -> (usize, &'r str) {
+    const AROUND: usize = 8 << 10;
+    let first = marks.iter().map(|mark| mark.span.start).min();
+    let Some(first) = first.filter(|_| raw.len() > 4 * AROUND) else {
+        return (0, raw);
+    };
+    let start = fit(raw, &(first.saturating_sub(AROUND)..first), true).start;
+    let end = fit(raw, &(first..first + 2 * AROUND), false).end;
+    marks.retain(|mark| mark.span.start >= start && mark.span.start <= end);
+    for mark in marks {
+        mark.span = mark.span.start - start..mark.span.end.min(end) - start;
+    }
+    (start, &raw[start..end])
 }
 
 fn indent(text: &str) -> String {

@@ -40,6 +40,21 @@ fn commands_in_the_documents() {
     assert!(count > 10, "the documents show commands");
 }
 
+/// The catalogue of rules is printed by the command itself.
+#[test]
+fn the_rule_catalogue_is_up_to_date() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let (file, printed) = (root.join("docs/rules.md"), run("rules --markdown", &root));
+    if std::env::var_os("GOODCALL_BLESS").is_some() {
+        std::fs::write(&file, &printed).unwrap();
+    }
+    let written = std::fs::read_to_string(&file).unwrap_or_default();
+    assert!(
+        written == printed,
+        "docs/rules.md: GOODCALL_BLESS=1 cargo test writes it anew"
+    );
+}
+
 /// The document with what its commands print now.
 fn replay(source: &str, root: &Path, count: &mut usize) -> String {
     let mut out = String::new();

@@ -36,11 +36,13 @@ pub use call::Stop;
 pub use explain::{Budget, Explain, Structured, Style, UnknownStyle, expected_text};
 pub use limits::Limits;
 pub use mend::{Example, Rule, rules::catalogue};
-pub use parse::{ParseClass, ParseError, Reading, Wanted, read};
+pub use parse::{
+    Cut, CutKind, Event, ParseClass, ParseError, ReadOptions, Reading, Stream, Wanted, read,
+};
 pub use pipeline::{Gate, check};
 pub use policy::{Policy, UnknownPolicy};
 pub use report::{
     Bad, Bound, Change, Code, Edit, Expected, Got, Issue, Level, Mended, Reason, Types, Verdict,
 };
-pub use schema::{Schema, SchemaCache, SchemaError, SchemaWarning};
+pub use schema::{Draft, Schema, SchemaCache, SchemaError, SchemaOptions, SchemaWarning};
 pub use tree::{DeError, Elements, Inexact, Kind, Members, Node, Pointer, Tree};

@@ -55,3 +55,16 @@ pub(crate) const PATTERN_BYTES: usize = 1 << 20;
 pub(crate) const REF_HOPS: usize = 16;
 /// Compiled schemas kept by one cache, unless said otherwise.
 pub(crate) const CACHED_SCHEMAS: usize = 1024;
+/// Times that arguments may have been encoded as a string.
+pub(crate) const ENCODINGS: usize = 8;
+
+/// Times that one call is validated while it is mended. Each is linear in the call.
+pub(crate) const MEND_VALIDATIONS: usize = 64;
+/// Rounds of mending, each of which mends all places that it can.
+pub(crate) const MEND_ROUNDS: usize = 32;
+/// Readings that are tried for one place; with more it is left alone.
+pub(crate) const MEND_READINGS: usize = 8;
+/// Trials inside trials.
+pub(crate) const MEND_DEPTH: usize = 3;
+/// Members of an object, or properties of a schema, that are compared with each other.
+pub(crate) const MEND_WIDTH: usize = 256;

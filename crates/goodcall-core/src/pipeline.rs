@@ -3,7 +3,8 @@
 use crate::call::Stop;
 use crate::limits::Limits;
 use crate::mend::rules::empty_arguments;
-use crate::parse::{self, Reading};
+use crate::mend::{self, Mend, Task};
+use crate::parse::{self, ReadOptions, Reading};
 use crate::policy::Policy;
 use crate::report::{Bad, Code, Got, Issue, Mended, Reason, Verdict};
 use crate::schema::Schema;
@@ -89,10 +90,13 @@ impl<'s> Gate<'s> {
 
     /// The verdict on these arguments.
     pub fn check<'a>(&self, raw: &'a str) -> Verdict<'a> {
-        let reading = match parse::read(raw, &self.policy, &self.limits) {
+        let reading = match parse::read(raw, &self.reading_options()) {
             Ok(reading) => reading,
             Err(bad) => return self.unreadable(raw, bad),
         };
+        if let Some(bad) = parse::not_one_call(&reading, &self.policy, self.stop) {
+            return Verdict::Bad(bad);
+        }
         if !self.accepts(&reading.tree) {
             return self.refuse(raw, reading);
         }
@@ -113,11 +117,17 @@ impl<'s> Gate<'s> {
         }
     }
 
+    fn reading_options(&self) -> ReadOptions {
+        ReadOptions::new()
+            .policy(self.policy.clone())
+            .limits(self.limits)
+            .stop(self.stop)
+            .unwrap_strings(!self.schema.admits_root_string())
+    }
+
     /// Arguments are an object, unless the schema names another type for them.
     fn accepts(&self, tree: &Tree<'_>) -> bool {
-        let root = tree.root();
-        (root.kind() == crate::Kind::Object || self.schema.names_root_kind(root))
-            && self.schema.accepts(root)
+        mend::accepts(tree, self.schema)
     }
 
     fn unreadable<'a>(&self, raw: &'a str, bad: Bad) -> Verdict<'a> {
@@ -143,26 +153,57 @@ impl<'s> Gate<'s> {
         Verdict::Bad(bad)
     }
 
-    /// Names all that is wrong with a value that does not match.
+    /// Mends a value that does not match, or names all that is wrong with it.
     fn refuse<'a>(&self, raw: &'a str, reading: Reading<'a>) -> Verdict<'a> {
-        let root = reading.tree.root();
-        if root.is_null() {
-            let issue = Issue::new(Pointer::root(), Code::Empty, root.span());
+        if reading.tree.root().is_null() {
+            let span = reading.tree.root().span();
+            let issue = Issue::new(Pointer::root(), Code::Empty, span);
             let bad = Bad::single(Reason::Empty, issue);
             return self.empty(raw, bad);
         }
+        let task = Task {
+            schema: self.schema,
+            policy: &self.policy,
+            limits: &self.limits,
+            tool: self.tool,
+        };
+        let mut changes = reading.changes;
+        match mend::mend(reading.tree, task) {
+            Mend::Valid(arguments, mut mends) => {
+                changes.append(&mut mends);
+                Verdict::Mended(Mended { arguments, changes })
+            }
+            Mend::Left(tree, ambiguous) => {
+                let mut bad = self.name_issues(&tree, ambiguous);
+                bad.changes = changes;
+                Verdict::Bad(bad)
+            }
+        }
+    }
+
+    /// All that is wrong with a value that could not be mended.
+    fn name_issues(&self, tree: &Tree<'_>, ambiguous: Vec<Issue>) -> Bad {
+        let root = tree.root();
         if root.kind() != crate::Kind::Object && !self.schema.names_root_kind(root) {
             let mut issue = Issue::new(Pointer::root(), Code::NotAnObject, root.span());
             issue.expected.types = crate::Types::named("object");
             issue.got = Some(Got::of(root));
-            return Verdict::Bad(Bad::single(Reason::NotAnObject, issue));
+            return Bad::single(Reason::NotAnObject, issue);
         }
         let (faults, more) = self.schema.faults(root, self.limits.max_issues);
-        Verdict::Bad(Bad {
-            reason: Reason::WrongShape,
-            issues: issues(&faults, &reading.tree, self.schema),
+        let mut found = issues(&faults, tree, self.schema);
+        let reason = if ambiguous.is_empty() {
+            Reason::WrongShape
+        } else {
+            Reason::Ambiguous
+        };
+        found.retain(|issue| ambiguous.iter().all(|two| two.pointer != issue.pointer));
+        found.splice(0..0, ambiguous);
+        Bad {
+            reason,
+            issues: found,
             more,
-            changes: reading.changes,
-        })
+            changes: Vec::new(),
+        }
     }
 }

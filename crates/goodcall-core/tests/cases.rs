@@ -7,11 +7,20 @@ mod support;
 use std::collections::BTreeMap;
 
 use goodcall_core::{
-    Change, Edit, Explain, Gate, Issue, Limits, Policy, Schema, Stop, Style, Verdict, read,
+    Change, CutKind, Edit, Explain, Gate, Issue, Policy, ReadOptions, Schema, Stop, Style, Verdict,
+    read,
 };
 use support::{Case, run_folder};
 
-const INPUTS: [&str; 6] = ["schema", "raw", "raw-escaped", "policy", "stop", "tool"];
+const INPUTS: [&str; 7] = [
+    "schema",
+    "keys",
+    "raw",
+    "raw-escaped",
+    "policy",
+    "stop",
+    "tool",
+];
 
 #[test]
 fn gate() {
@@ -81,8 +90,22 @@ fn check(case: &Case) -> BTreeMap<String, String> {
 fn parse_case(case: &Case) -> BTreeMap<String, String> {
     let raw = case.raw();
     let mut out = BTreeMap::new();
-    match read(&raw, &policy(case), &Limits::default()) {
+    let keys = case.get("keys").unwrap_or_default().split_whitespace();
+    let options = ReadOptions::new().policy(policy(case)).keys(keys);
+    match read(&raw, &options) {
         Ok(reading) => {
+            let complete = match &reading.cut {
+                None => "yes".to_owned(),
+                Some(cut) => {
+                    let kind = match cut.kind {
+                        CutKind::Brackets => "brackets missing",
+                        CutKind::Inside => "cut inside",
+                    };
+                    format!("{kind} at {}", place(cut.pointer.as_str()))
+                }
+            };
+            out.insert("complete".to_owned(), complete);
+            out.insert("several".to_owned(), reading.values.to_string());
             out.insert("value".to_owned(), reading.tree.to_json());
             out.insert("changes".to_owned(), lines(&reading.changes, change));
         }

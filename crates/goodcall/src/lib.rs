@@ -68,6 +68,11 @@ mod model;
 mod store;
 mod trace;
 
+pub mod wire;
+
+#[cfg(feature = "openai")]
+pub mod openai;
+
 mod explain;
 
 #[doc(hidden)]

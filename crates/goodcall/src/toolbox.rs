@@ -7,8 +7,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use goodcall_core::{
-    Bad, Change, Explain, Gate, Limits, Policy, Schema, SchemaError, SchemaWarning, Stop, Style,
-    Tree, Verdict,
+    Bad, Change, Explain, Gate, Limits, Policy, Schema, SchemaCache, SchemaError, SchemaWarning,
+    Stop, Style, Tree, Verdict,
 };
 use serde_json::{Value, json};
 
@@ -163,7 +163,7 @@ impl Toolbox {
             _ => &any,
         };
         let schema =
-            Schema::compile(schema).map_err(|error| RegisterError::Schema(error.of_tool(&name)))?;
+            SchemaCache::shared().get(schema).map_err(|error| RegisterError::Schema(error.of_tool(&name)))?;
         let warnings = schema.warnings().to_vec();
         let own = tool.description();
         let of_schema = || parameters.as_ref()?.get("description")?.as_str();

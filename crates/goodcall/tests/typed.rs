@@ -311,7 +311,7 @@ async fn a_type_that_recurses_keeps_its_reference_and_works() {
     let toolbox = toolbox(Depth);
     let raw = r#"{"root": {"name": "a", "folders": [{"name": "b", "folders": []}]}}"#;
     assert_eq!(toolbox.invoke("depth", raw).await.text(), "2");
-    let raw = r#"{"root": {"name": "a", "folders": [{"name": 5, "folders": []}]}}"#;
+    let raw = r#"{"root": {"name": "a", "folders": [{"name": {}, "folders": []}]}}"#;
     let result = toolbox.invoke("depth", raw).await;
     assert_eq!(result.class(), Some(ErrorClass::Validation));
 }

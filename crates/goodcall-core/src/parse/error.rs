@@ -53,6 +53,8 @@ pub enum Wanted {
     Depth(usize),
     /// At most this many bytes.
     Bytes(usize),
+    /// At most this many departures from JSON.
+    Changes(usize),
 }
 
 /// Why a text is not JSON, and where.
@@ -117,6 +119,7 @@ impl fmt::Display for Wanted {
             Wanted::Utf8 => f.write_str("UTF-8"),
             Wanted::Depth(most) => write!(f, "at most {most} levels of nesting"),
             Wanted::Bytes(most) => write!(f, "at most {most} bytes"),
+            Wanted::Changes(most) => write!(f, "at most {most} departures from JSON"),
         }
     }
 }

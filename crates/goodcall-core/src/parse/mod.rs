@@ -2,24 +2,72 @@
 
 mod duplicates;
 mod error;
+mod lenient;
+mod options;
+mod stream;
 mod strict;
 
 pub use error::{ParseClass, ParseError, Wanted};
+pub use options::ReadOptions;
+pub use stream::{Event, Stream};
 
+use crate::call::Stop;
 use crate::limits::Limits;
 use crate::policy::Policy;
-use crate::report::{Bad, Change, Code, Got, Issue, Reason};
-use crate::tree::{Pointer, Tree};
+use crate::report::{Bad, Change, Code, Got, Issue, Level, Reason};
+use crate::tree::{Kind, Pointer, Tree};
 
 pub(crate) use duplicates::RULE as DUPLICATE_KEY;
+pub(crate) use lenient::rules::all as lenient_rules;
 
-/// A text that was read: its value, and every departure from JSON.
+/// A text that was read: its value, every departure from JSON, and whether it was complete.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct Reading<'a> {
-    /// The value.
+    /// The value; the array of all values if there are several.
     pub tree: Tree<'a>,
     /// What was read as something that JSON would write differently.
     pub changes: Vec<Change>,
+    /// Where the text was cut off; `None` if it is complete. The value is then partial.
+    pub cut: Option<Cut>,
+    /// How many values stand in the text, one after the other (`{..}{..}`, one a line).
+    pub values: usize,
+}
+
+impl Reading<'_> {
+    /// Was the text complete?
+    pub fn is_complete(&self) -> bool {
+        self.cut.is_none()
+    }
+
+    /// Are there several values, of which `tree` is the array?
+    pub fn is_several(&self) -> bool {
+        self.values > 1
+    }
+}
+
+/// Where a text was cut off.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Cut {
+    /// The value that was being read.
+    pub pointer: Pointer,
+    /// What is missing.
+    pub kind: CutKind,
+    /// The byte of the raw text where it stopped.
+    pub at: usize,
+    /// Which of several values.
+    pub(crate) root: usize,
+}
+
+/// What is missing from a text that was cut off.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum CutKind {
+    /// The text stops after a whole value: only the brackets that close what is open are missing.
+    Brackets,
+    /// The text stops inside a string, a number, a word or a key, or where one must follow. A
+    /// number at the very end counts here: it may have had more digits.
+    Inside,
 }
 
 impl<'a> Tree<'a> {
@@ -40,20 +88,138 @@ impl<'a> Tree<'a> {
     }
 }
 
-/// Reads arguments from text.
+/// Reads arguments from text: strictly, or else as they were evidently meant, as far as the
+/// policy allows.
+///
+/// ```
+/// use goodcall_core::{Policy, ReadOptions, read};
+///
+/// let reading = read("```json\n{'path': 'a.txt',}\n```", &ReadOptions::new()).unwrap();
+/// assert_eq!(reading.tree.to_json(), r#"{"path":"a.txt"}"#);
+/// assert_eq!(reading.changes[0].rule, "code-fence");
+///
+/// let reading = read(r#"{"path": "a.t"#, &ReadOptions::new()).unwrap();
+/// assert_eq!(reading.tree.to_json(), r#"{"path":"a.t"}"#);
+/// assert_eq!(reading.cut.unwrap().pointer.as_str(), "/path");
+///
+/// assert!(read("{'path': 'a.txt'}", &ReadOptions::new().policy(Policy::strict())).is_err());
+/// ```
 ///
 /// # Errors
-/// If they cannot be read, or only in more than one way.
-pub fn read<'a>(text: &'a str, policy: &Policy, limits: &Limits) -> Result<Reading<'a>, Bad> {
-    let strict = strict::parse(text, limits).map_err(|error| refusal(&error, text))?;
+/// If there is nothing to read, if the policy does not allow a change that reading it takes, or
+/// if it can be read in more than one way.
+pub fn read<'a>(text: &'a str, options: &ReadOptions) -> Result<Reading<'a>, Bad> {
+    let strict = match strict::parse(text, &options.limits) {
+        Ok(strict) => strict,
+        Err(error) => return leniently(text, &error, options),
+    };
+    let unwrapped = match strict.tree.root().kind() {
+        Kind::String if options.unwrap && !options.policy.is_strict() => {
+            lenient::unwrap(text, &strict.tree, &options.limits, &options.keys, 0)
+        }
+        _ => None,
+    };
+    if let Some(lenient) = unwrapped {
+        return finish(lenient, options);
+    }
     let mut reading = Reading {
         tree: strict.tree,
         changes: Vec::new(),
+        cut: None,
+        values: 1,
     };
     if strict.repeated_keys {
-        duplicates::resolve(&mut reading, policy)?;
+        duplicates::resolve(&mut reading, &options.policy)?;
     }
     Ok(reading)
+}
+
+/// Reads what strict parsing refused.
+fn leniently<'a>(
+    text: &'a str,
+    error: &ParseError,
+    options: &ReadOptions,
+) -> Result<Reading<'a>, Bad> {
+    let hopeless = !matches!(error.class(), ParseClass::Syntax | ParseClass::CutOff);
+    if options.policy.is_strict() || hopeless {
+        return Err(refusal(error, text));
+    }
+    match lenient::parse(text, &options.limits, &options.keys) {
+        Ok(Some(lenient)) => finish(lenient, options),
+        Ok(None) => Err(refusal(error, text)),
+        Err(limit) => Err(refusal(&limit, text)),
+    }
+}
+
+/// Judges what was read by the policy.
+fn finish<'a>(lenient: lenient::Lenient<'a>, options: &ReadOptions) -> Result<Reading<'a>, Bad> {
+    let mut reading = Reading {
+        tree: lenient.tree,
+        changes: lenient.changes,
+        cut: lenient.cut,
+        values: lenient.values,
+    };
+    let unclosed = lenient::rules::UNCLOSED.name;
+    for change in &mut reading.changes {
+        if change.rule == unclosed && options.stop == Stop::Finished {
+            change.level = Level::Safe;
+        }
+    }
+    let refused = reading.changes.iter().find(|change| {
+        change.rule != unclosed && !options.policy.allows(change.rule, change.level)
+    });
+    if let Some(change) = refused {
+        let change = change.clone();
+        return Err(unsure(&change, reading));
+    }
+    if lenient.repeated_keys && reading.cut.is_none() {
+        duplicates::resolve(&mut reading, &options.policy)?;
+    }
+    Ok(reading)
+}
+
+/// The policy does not allow this change.
+fn unsure(change: &Change, reading: Reading<'_>) -> Bad {
+    let (reason, code) = match reading.cut {
+        Some(_) => (Reason::Truncated, Code::Truncated),
+        None => (Reason::Malformed, Code::Malformed),
+    };
+    let mut issue = Issue::new(change.pointer.clone(), code, change.span.clone());
+    if let Some(cut) = reading.cut {
+        issue = Issue::new(cut.pointer, code, cut.at..cut.at);
+    } else {
+        issue.expected.words = Some(change.rule.replace('-', " "));
+        issue.got = change.before.as_deref().map(Got::text);
+    }
+    Bad::single(reason, issue)
+}
+
+/// Why what was read cannot be one call: it was cut off, or it is several values.
+pub(crate) fn not_one_call(reading: &Reading<'_>, policy: &Policy, stop: Stop) -> Option<Bad> {
+    if let Some(cut) = &reading.cut {
+        let rule = lenient::rules::UNCLOSED;
+        let level = match stop {
+            Stop::Finished => Level::Safe,
+            _ => rule.level,
+        };
+        let whole = cut.kind == CutKind::Brackets && stop != Stop::CutOff;
+        if !(whole && policy.allows(rule.name, level)) {
+            let issue = Issue::new(cut.pointer.clone(), Code::Truncated, cut.at..cut.at);
+            return Some(Bad::single(Reason::Truncated, issue));
+        }
+    }
+    if reading.values > 1 {
+        let root = reading.tree.root();
+        let mut issue = Issue::new(Pointer::root(), Code::Ambiguous, root.span());
+        issue.expected.words = Some(format!("one value, not {}", reading.values));
+        issue.expected.allowed = root
+            .elements()
+            .take(8)
+            .map(|value| Got::of(value).short)
+            .collect();
+        return Some(Bad::single(Reason::Ambiguous, issue));
+    }
+    None
 }
 
 /// The text in bytes that should be UTF-8.

@@ -25,13 +25,15 @@ pub(crate) fn parse<'a>(text: &'a str, limits: &Limits) -> Result<Strict<'a>, Pa
             limits.bytes(),
         ));
     }
-    // Real arguments have one node for 5 to 9 bytes.
-    let nodes = (text.len() / 6 + 4).min(1 << 16);
+    // Half of all real arguments have 9 bytes a node or more. Less room than that would be moved
+    // more often, more room would leave the allocator's fast path sooner.
+    let nodes = (text.len() / 8 + 4).min(1 << 16);
     let mut parser = Parser {
         text,
         bytes: text.as_bytes(),
         at: 0,
         out: Builder::with_capacity(nodes),
+        decoded: Vec::new(),
         max_depth: limits.depth(),
         repeated_keys: false,
     };
@@ -53,9 +55,25 @@ struct Parser<'a> {
     bytes: &'a [u8],
     at: usize,
     out: Builder,
+    /// The string with escapes that is being read.
+    decoded: Vec<u8>,
     max_depth: usize,
     repeated_keys: bool,
 }
+
+/// What the byte after a backslash stands for; 0 for `u`, and for what is no escape.
+const SIMPLE_ESCAPES: [u8; 256] = {
+    let mut table = [0; 256];
+    table[b'"' as usize] = b'"';
+    table[b'\\' as usize] = b'\\';
+    table[b'/' as usize] = b'/';
+    table[b'b' as usize] = 0x08;
+    table[b'f' as usize] = 0x0c;
+    table[b'n' as usize] = b'\n';
+    table[b'r' as usize] = b'\r';
+    table[b't' as usize] = b'\t';
+    table
+};
 
 impl Parser<'_> {
     fn document(&mut self) -> Result<(), ParseError> {
@@ -146,7 +164,7 @@ impl Parser<'_> {
     }
 
     /// Key, colon and the white space around them.
-    #[inline]
+    #[inline(always)]
     fn key(&mut self, wanted: Wanted) -> Result<(), ParseError> {
         let start = self.at;
         if self.peek() != Some(b'"') {
@@ -248,66 +266,76 @@ impl Parser<'_> {
     }
 
     /// Reads a string, the parser standing on its opening quote.
-    #[inline]
+    #[inline(always)]
     fn string(&mut self) -> Result<Piece, ParseError> {
         let start = self.at + 1;
-        self.at = plain_end(self.bytes, start);
-        if self.peek() == Some(b'"') {
-            let size = self.at - start;
-            self.at += 1;
+        let end = plain_end(self.bytes, start);
+        if self.bytes.get(end) == Some(&b'"') {
+            self.at = end + 1;
             return Ok(Piece {
                 text: Text::Source,
                 head: start as u32,
-                size: size as u32,
+                size: (end - start) as u32,
             });
         }
+        self.at = end;
         self.escaped_string(start)
     }
 
     /// The rest of a string that is not plain up to its closing quote.
+    #[inline(never)]
     fn escaped_string(&mut self, start: usize) -> Result<Piece, ParseError> {
-        let head = self.out.buffer.len();
+        let bytes = self.bytes;
+        let mut decoded = std::mem::take(&mut self.decoded);
+        decoded.clear();
+        decoded.reserve((bytes.len() - start).min(1 << 12));
         let mut copied = start;
         loop {
-            match self.peek() {
+            let stop = bytes.get(self.at);
+            if let Some(b'"' | b'\\') = stop {
+                decoded.extend_from_slice(&bytes[copied..self.at]);
+            }
+            match stop {
                 Some(b'"') => break,
                 Some(b'\\') => {
-                    self.out.buffer.push_str(&self.text[copied..self.at]);
-                    let decoded = self.escape()?;
-                    self.out.buffer.push(decoded);
+                    let escaped = bytes.get(self.at + 1);
+                    match SIMPLE_ESCAPES[usize::from(*escaped.unwrap_or(&0))] {
+                        0 => self.other_escape(&mut decoded)?,
+                        simple => {
+                            decoded.push(simple);
+                            self.at += 2;
+                        }
+                    }
                     copied = self.at;
                 }
                 Some(_) => return self.fail(Wanted::EscapedControl),
                 None => return self.fail(Wanted::Quote),
             }
-            self.at = plain_end(self.bytes, self.at);
+            self.at = plain_end(bytes, self.at);
         }
-        self.out.buffer.push_str(&self.text[copied..self.at]);
         self.at += 1;
+        // Whole pieces of text and whole characters: always UTF-8.
+        let text = std::str::from_utf8(&decoded).unwrap_or_default();
+        let head = self.out.buffer.len();
+        self.out.buffer.push_str(text);
+        let size = text.len();
+        self.decoded = decoded;
         Ok(Piece {
             text: Text::Buffer,
             head: head as u32,
-            size: (self.out.buffer.len() - head) as u32,
+            size: size as u32,
         })
     }
 
-    /// Decodes one escape, the parser standing on its backslash.
-    fn escape(&mut self) -> Result<char, ParseError> {
+    /// Decodes `\uXXXX`, the parser standing on its backslash; any other escape is none.
+    fn other_escape(&mut self, decoded: &mut Vec<u8>) -> Result<(), ParseError> {
         self.at += 1;
-        let decoded = match self.peek() {
-            Some(b'"') => '"',
-            Some(b'\\') => '\\',
-            Some(b'/') => '/',
-            Some(b'b') => '\u{8}',
-            Some(b'f') => '\u{c}',
-            Some(b'n') => '\n',
-            Some(b'r') => '\r',
-            Some(b't') => '\t',
-            Some(b'u') => return self.unicode_escape(),
-            _ => return self.fail(Wanted::Escape),
-        };
-        self.at += 1;
-        Ok(decoded)
+        if self.peek() != Some(b'u') {
+            return self.fail(Wanted::Escape);
+        }
+        let character = self.unicode_escape()?;
+        decoded.extend_from_slice(character.encode_utf8(&mut [0; 4]).as_bytes());
+        Ok(())
     }
 
     /// `\uXXXX`, or a pair of them; the parser stands on the `u`.
@@ -316,16 +344,20 @@ impl Parser<'_> {
         if let Some(decoded) = char::from_u32(first) {
             return Ok(decoded);
         }
-        if (0xD800..0xDC00).contains(&first)
-            && self.bytes.get(self.at..self.at + 2) == Some(b"\\u".as_slice())
-        {
-            self.at += 1;
-            let second = self.hex4()?;
-            if (0xDC00..0xE000).contains(&second) {
-                let code = 0x10000 + ((first - 0xD800) << 10) + (second - 0xDC00);
-                if let Some(decoded) = char::from_u32(code) {
-                    return Ok(decoded);
+        if (0xD800..0xDC00).contains(&first) {
+            match self.bytes.get(self.at..) {
+                Some([b'\\', b'u', ..]) => {
+                    self.at += 1;
+                    let second = self.hex4()?;
+                    let low = second.wrapping_sub(0xDC00);
+                    let code = (0x10000 + ((first - 0xD800) << 10)).wrapping_add(low);
+                    if let (0..0x400, Some(decoded)) = (low, char::from_u32(code)) {
+                        return Ok(decoded);
+                    }
                 }
+                // Cut off between the halves.
+                Some([b'\\']) => self.at += 1,
+                _ => {}
             }
         }
         self.fail(Wanted::Escape)
@@ -347,32 +379,55 @@ impl Parser<'_> {
 }
 
 /// The first byte from `at` on that ends a run of plain string text: a quote, a backslash, a
-/// control character, or the end. Eight bytes at a time.
-#[inline]
-pub(crate) fn plain_end(bytes: &[u8], mut at: usize) -> usize {
-    const ONES: u64 = u64::MAX / 255;
-    const HIGH: u64 = ONES << 7;
-    while let Some(chunk) = bytes.get(at..).and_then(|rest| rest.first_chunk::<8>()) {
-        let word = u64::from_le_bytes(*chunk);
-        let quote = word ^ (ONES * b'"' as u64);
-        let backslash = word ^ (ONES * b'\\' as u64);
-        // In each term the lowest high bit set marks the first byte that matches.
-        let found = (word.wrapping_sub(ONES * 0x20) & !word
-            | quote.wrapping_sub(ONES) & !quote
-            | backslash.wrapping_sub(ONES) & !backslash)
-            & HIGH;
-        if found != 0 {
-            return at + found.trailing_zeros() as usize / 8;
-        }
-        at += 8;
+/// control character, or the end.
+#[inline(always)]
+pub(crate) fn plain_end(bytes: &[u8], at: usize) -> usize {
+    // Most runs end within eight bytes; these are worth a copy of the code in each place.
+    let chunk = bytes.get(at..).and_then(|rest| rest.first_chunk::<8>());
+    match chunk.and_then(|chunk| first_stop(*chunk)) {
+        Some(index) => at + index,
+        None => long_plain_end(bytes, at),
     }
-    while let Some(byte) = bytes.get(at) {
-        if *byte < 0x20 || *byte == b'"' || *byte == b'\\' {
+}
+
+/// Like [`plain_end`], sixteen bytes at once.
+#[inline(never)]
+fn long_plain_end(bytes: &[u8], at: usize) -> usize {
+    let mut rest = bytes.get(at..).unwrap_or_default();
+    while let Some((chunk, following)) = rest.split_first_chunk::<16>() {
+        if chunk.iter().fold(false, |stop, byte| stop | is_stop(*byte)) {
             break;
         }
-        at += 1;
+        rest = following;
     }
-    at
+    while let Some((chunk, following)) = rest.split_first_chunk::<8>() {
+        if let Some(index) = first_stop(*chunk) {
+            return bytes.len() - rest.len() + index;
+        }
+        rest = following;
+    }
+    let tail = rest.iter().position(|byte| is_stop(*byte));
+    bytes.len() - rest.len() + tail.unwrap_or(rest.len())
+}
+
+#[inline]
+fn is_stop(byte: u8) -> bool {
+    (byte < 0x20) | (byte == b'"') | (byte == b'\\')
+}
+
+/// Where the first of eight bytes that ends plain text is.
+#[inline(always)]
+fn first_stop(chunk: [u8; 8]) -> Option<usize> {
+    const ONES: u64 = u64::MAX / 255;
+    const HIGH: u64 = ONES << 7;
+    let word = u64::from_le_bytes(chunk);
+    // A byte below the one that is taken away borrows into its high bit, and only that of a byte
+    // which had none counts. A borrow can spoil later bytes only, so the lowest bit is right.
+    let control = word.wrapping_sub(ONES * 0x20);
+    let quote = (word ^ (ONES * b'"' as u64)).wrapping_sub(ONES);
+    let backslash = (word ^ (ONES * b'\\' as u64)).wrapping_sub(ONES);
+    let found = (control | quote | backslash) & !word & HIGH;
+    (found != 0).then(|| found.trailing_zeros() as usize / 8)
 }
 
 #[cfg(test)]

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::{Arc, LazyLock, PoisonError, RwLock};
 
 use serde_json::Value;
 
@@ -43,6 +43,12 @@ impl SchemaCache {
             most: most.max(1),
             clock: AtomicU64::new(0),
         }
+    }
+
+    /// The cache that a process shares, with room for 1,024 schemas.
+    pub fn shared() -> &'static Self {
+        static SHARED: LazyLock<SchemaCache> = LazyLock::new(SchemaCache::default);
+        &SHARED
     }
 
     /// The compiled form of this schema.

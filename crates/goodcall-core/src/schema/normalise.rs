@@ -5,14 +5,23 @@
 
 use serde_json::{Map, Value, json};
 
-use super::SchemaWarning;
+use super::{Draft, SchemaWarning};
 use crate::tree::Pointer;
 
-/// Rewrites the known dirty forms; one warning each.
-pub(crate) fn normalise(schema: &mut Value) -> Vec<SchemaWarning> {
+/// Rewrites the known dirty forms; one warning each. `draft` is that of a schema which names none,
+/// `own_dialect` knows those that the host brought.
+///
+/// What is valid in its draft keeps its meaning: only a form that the draft forbids or does not
+/// know is rewritten.
+pub(crate) fn normalise(
+    schema: &mut Value,
+    draft: Draft,
+    own_dialect: &dyn Fn(&str) -> Option<Draft>,
+) -> Vec<SchemaWarning> {
     let mut pass = Pass {
         warnings: Vec::new(),
-        newest_draft: true,
+        draft,
+        own_dialect,
     };
     if let Value::Object(root) = schema {
         pass.dialect(root);
@@ -21,10 +30,10 @@ pub(crate) fn normalise(schema: &mut Value) -> Vec<SchemaWarning> {
     pass.warnings
 }
 
-struct Pass {
+struct Pass<'d> {
     warnings: Vec<SchemaWarning>,
-    /// 2020-12, where `items` is no list.
-    newest_draft: bool,
+    draft: Draft,
+    own_dialect: &'d dyn Fn(&str) -> Option<Draft>,
 }
 
 /// Keywords that hold one schema.
@@ -53,7 +62,7 @@ const MAPS: [&str; 6] = [
     "dependencies",
 ];
 
-impl Pass {
+impl Pass<'_> {
     fn warn(&mut self, place: &Pointer, message: String) {
         self.warnings.push(SchemaWarning {
             pointer: place.clone(),
@@ -67,37 +76,30 @@ impl Pass {
             return;
         };
         let uri = named.as_str().unwrap_or_default();
-        let bare = uri.trim_end_matches('#').trim_start_matches("https://");
-        let bare = bare.trim_start_matches("http://").trim_end_matches('/');
-        let canonical = match bare {
-            "json-schema.org/draft-04/schema" => "http://json-schema.org/draft-04/schema#",
-            "json-schema.org/draft-06/schema" => "http://json-schema.org/draft-06/schema#",
-            "json-schema.org/draft-07/schema" => "http://json-schema.org/draft-07/schema#",
-            "json-schema.org/draft/2019-09/schema" => {
-                "https://json-schema.org/draft/2019-09/schema"
-            }
-            "json-schema.org/draft/2020-12/schema" => {
-                "https://json-schema.org/draft/2020-12/schema"
-            }
-            _ => {
-                let message = format!("`$schema` {named} is not known; read as draft 2020-12");
-                self.warn(&Pointer::root(), message);
-                root.remove("$schema");
-                return;
-            }
-        };
-        self.newest_draft = canonical.contains("2020-12");
-        root.insert("$schema".to_owned(), Value::from(canonical));
+        if let Some(draft) = (self.own_dialect)(uri) {
+            self.draft = draft;
+        } else if let Some(draft) = Draft::named(uri) {
+            self.draft = draft;
+            root.insert("$schema".to_owned(), Value::from(draft.uri()));
+        } else {
+            self.draft = Draft::Draft202012;
+            let message = format!("`$schema` {named} is not known; read as draft 2020-12");
+            self.warn(&Pointer::root(), message);
+            root.insert("$schema".to_owned(), Value::from(self.draft.uri()));
+        }
     }
 
     fn schema(&mut self, schema: &mut Value, place: &mut Pointer) {
         let Value::Object(map) = schema else { return };
+        let around = self.draft;
+        self.draft = embedded_draft(map).unwrap_or(around);
         self.types(map, place);
         self.required(map, place);
         self.bounds(map, place);
         self.containers(map, place);
         self.children(map, place);
         self.nullable(schema, place);
+        self.draft = around;
     }
 
     fn children(&mut self, map: &mut Map<String, Value>, place: &Pointer) {
@@ -199,13 +201,7 @@ impl Pass {
 
     /// `exclusiveMinimum: true`, as draft 4 has it, elsewhere.
     fn bounds(&mut self, map: &mut Map<String, Value>, place: &Pointer) {
-        if map
-            .get("$schema")
-            .is_some_and(|s| s.as_str().is_some_and(|s| s.contains("draft-04")))
-        {
-            self.newest_draft = false;
-        }
-        if !self.newest_draft {
+        if self.draft == Draft::Draft4 {
             return;
         }
         for (keyword, exclusive) in [
@@ -237,7 +233,7 @@ impl Pass {
             );
             map.insert("properties".to_owned(), json!({}));
         }
-        if self.newest_draft && map.get("items").is_some_and(Value::is_array) {
+        if self.draft == Draft::Draft202012 && map.get("items").is_some_and(Value::is_array) {
             self.warn(
                 place,
                 "a list under `items` is read as `prefixItems`".to_owned(),
@@ -284,10 +280,23 @@ impl Pass {
         }
         let restricted = ["const", "anyOf", "oneOf", "allOf", "$ref", "not", "if"];
         if restricted.iter().any(|keyword| map.contains_key(*keyword)) {
-            let inner = std::mem::take(map);
-            *schema = json!({"anyOf": [{"type": "null"}, inner]});
+            let mut inner = std::mem::take(map);
+            let mut outer = Map::new();
+            // What other places refer to stays where it was.
+            for keyword in ["$schema", "$id", "id", "$anchor", "$defs", "definitions"] {
+                if let Some(kept) = inner.remove(keyword) {
+                    outer.insert(keyword.to_owned(), kept);
+                }
+            }
+            outer.insert("anyOf".to_owned(), json!([{"type": "null"}, inner]));
+            *schema = Value::Object(outer);
         }
     }
+}
+
+/// The draft of a schema resource inside another, where it names its own.
+fn embedded_draft(map: &Map<String, Value>) -> Option<Draft> {
+    Draft::named(map.get("$schema")?.as_str()?)
 }
 
 /// The JSON Schema name of a dirty type name; `Null` for "any"; `None` where it is not known.
@@ -307,4 +316,75 @@ fn type_name(written: &Value) -> Option<Value> {
         _ => return None,
     };
     Some(Value::from(name))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn normalised(draft: Draft, mut schema: Value) -> (Value, usize) {
+        let warnings = normalise(&mut schema, draft, &|_| None);
+        (schema, warnings.len())
+    }
+
+    #[test]
+    fn what_a_draft_allows_is_left_alone() {
+        let exclusive = json!({"minimum": 3, "exclusiveMinimum": true});
+        let tuple = json!({"items": [{"type": "string"}], "additionalItems": false});
+        for (draft, schema) in [
+            (Draft::Draft4, exclusive.clone()),
+            (Draft::Draft7, tuple.clone()),
+            (Draft::Draft201909, tuple.clone()),
+        ] {
+            assert_eq!(normalised(draft, schema.clone()), (schema, 0), "{draft:?}");
+        }
+        let (rewritten, warnings) = normalised(Draft::Draft7, exclusive);
+        assert_eq!((rewritten, warnings), (json!({"exclusiveMinimum": 3}), 1));
+        let (rewritten, warnings) = normalised(Draft::Draft202012, tuple);
+        let wanted = json!({"prefixItems": [{"type": "string"}], "items": false});
+        assert_eq!((rewritten, warnings), (wanted, 1));
+    }
+
+    #[test]
+    fn values_and_names_are_not_schemas() {
+        let dirty = json!({"type": "dict", "required": true, "nullable": true, "items": [1]});
+        let schema = json!({
+            "const": dirty,
+            "enum": [dirty],
+            "default": dirty,
+            "examples": [dirty],
+            "properties": {
+                "type": {"type": "string"},
+                "required": {"type": "boolean"},
+                "items": {"type": "array"},
+                "nullable": {"const": true},
+                "properties": {"enum": [[]]},
+            },
+        });
+        assert_eq!(normalised(Draft::Draft202012, schema.clone()), (schema, 0));
+    }
+
+    #[test]
+    fn a_resource_inside_keeps_its_own_draft() {
+        let schema = json!({"$defs": {"old": {
+            "$id": "https://example.org/old",
+            "$schema": "http://json-schema.org/draft-04/schema#",
+            "minimum": 1, "exclusiveMinimum": true,
+        }}});
+        assert_eq!(normalised(Draft::Draft202012, schema.clone()), (schema, 0));
+    }
+
+    #[test]
+    fn nullable_leaves_what_others_refer_to_in_its_place() {
+        let schema = json!({
+            "nullable": true,
+            "$ref": "#/$defs/name",
+            "$defs": {"name": {"type": "str"}},
+        });
+        let wanted = json!({
+            "$defs": {"name": {"type": "string"}},
+            "anyOf": [{"type": "null"}, {"$ref": "#/$defs/name"}],
+        });
+        assert_eq!(normalised(Draft::Draft202012, schema), (wanted, 2));
+    }
 }

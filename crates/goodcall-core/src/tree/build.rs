@@ -156,6 +156,117 @@ impl Builder {
     }
 }
 
+/// What only the lenient parser does: it learns what a value was after it has read it.
+impl Builder {
+    /// Nodes so far: the id of the next one.
+    pub(crate) fn next_id(&self) -> Id {
+        self.slots.len() as Id
+    }
+
+    /// Takes back the last node, which must be a scalar that nothing follows yet.
+    pub(crate) fn take_back(&mut self) -> Option<Slot> {
+        let slot = self.slots.pop()?;
+        if let Some(parent) = self.slots.get_mut(self.open as usize) {
+            parent.size = parent.size.saturating_sub(1);
+        }
+        Some(slot)
+    }
+
+    /// The open object turns out to be an array: its keys so far become elements.
+    pub(crate) fn turn_into_array(&mut self) {
+        if let Some(slot) = self.slots.get_mut(self.open as usize) {
+            slot.kind = Kind::Array;
+        }
+    }
+
+    /// An empty closed array becomes an empty object.
+    pub(crate) fn turn_into_object(&mut self, id: Id) {
+        if let Some(slot) = self.slots.get_mut(id as usize) {
+            slot.kind = Kind::Object;
+        }
+    }
+
+    /// A closed array with one element becomes that element.
+    pub(crate) fn collapse(&mut self, id: Id) {
+        let Some(outer) = self.slots.get(id as usize).copied() else {
+            return;
+        };
+        let Some(inner) = self.slots.get(outer.head as usize).copied() else {
+            return;
+        };
+        self.slots[id as usize] = Slot {
+            next: outer.next,
+            start: outer.start,
+            end: outer.end,
+            ..inner
+        };
+    }
+
+    /// Opens the last closed container again; its values must be the last ones read.
+    pub(crate) fn reopen(&mut self, id: Id) {
+        if let Some(slot) = self.slots.get_mut(id as usize) {
+            slot.next = self.open;
+            self.open = id;
+            self.depth += 1;
+        }
+    }
+
+    /// Gives a scalar another text.
+    pub(crate) fn retext(&mut self, id: Id, kind: Kind, piece: Piece, end: usize) {
+        if let Some(slot) = self.slots.get_mut(id as usize) {
+            slot.kind = kind;
+            slot.text = piece.text;
+            slot.head = piece.head;
+            slot.size = piece.size;
+            slot.end = end as u32;
+        }
+    }
+
+    /// The node with this id.
+    pub(crate) fn slot(&self, id: Id) -> Option<&Slot> {
+        self.slots.get(id as usize)
+    }
+
+    /// The text of a scalar.
+    pub(crate) fn text<'b>(&'b self, slot: &Slot, source: &'b str) -> &'b str {
+        let range = slot.head as usize..(slot.head + slot.size) as usize;
+        match slot.text {
+            Text::Source => source.get(range).unwrap_or_default(),
+            Text::Buffer => self.buffer.get(range).unwrap_or_default(),
+        }
+    }
+
+    /// The tree of one value, or of the array of several.
+    pub(crate) fn finish_roots<'a>(mut self, source: Cow<'a, str>, roots: &[Id]) -> Tree<'a> {
+        let mut root = roots.first().copied().unwrap_or(0);
+        if roots.len() > 1 {
+            let bounds = |id: &Id| self.slots.get(*id as usize).map(|s| (s.start, s.end));
+            let start = roots.first().and_then(bounds).map_or(0, |(start, _)| start);
+            let end = roots.last().and_then(bounds).map_or(0, |(_, end)| end);
+            for pair in roots.windows(2) {
+                self.slots[pair[0] as usize].next = pair[1];
+            }
+            self.slots.push(Slot {
+                kind: Kind::Array,
+                text: Text::Source,
+                truth: false,
+                next: NONE,
+                head: root,
+                size: roots.len() as u32,
+                start,
+                end,
+            });
+            root = self.slots.len() as Id - 1;
+        }
+        Tree {
+            source,
+            slots: self.slots,
+            buffer: self.buffer,
+            root,
+        }
+    }
+}
+
 impl Builder {
     /// Does this closed object have two members with equal keys?
     pub(crate) fn repeats_key(&self, object: Id, source: &str) -> bool {

@@ -10,6 +10,7 @@
 
 mod build;
 mod de;
+mod draft;
 mod edit;
 mod node;
 mod number;
@@ -26,6 +27,7 @@ pub use pointer::Pointer;
 pub use value::Inexact;
 
 pub(crate) use build::{Builder, Piece};
+pub(crate) use draft::{Draft, Mark};
 pub(crate) use number::{Decimal, is_integer, is_written_as_integer};
 pub(crate) use value::to_number;
 pub(crate) use write::write_string;
@@ -141,6 +143,28 @@ impl<'a> Tree<'a> {
         }
     }
 
+    /// The same value as read from `raw`, of which this tree's source is a decoded form: `place`
+    /// maps positions, and all text moves to the buffer.
+    pub(crate) fn rebase<'r>(mut self, raw: &'r str, place: impl Fn(u32) -> u32) -> Tree<'r> {
+        let shift = self.source.len() as u32;
+        let mut buffer = self.source.into_owned();
+        buffer.push_str(&self.buffer);
+        for slot in &mut self.slots {
+            if matches!(slot.kind, Kind::String | Kind::Number) {
+                slot.head += if slot.text == Text::Buffer { shift } else { 0 };
+                slot.text = Text::Buffer;
+            }
+            slot.start = place(slot.start);
+            slot.end = place(slot.end);
+        }
+        Tree {
+            source: Cow::Borrowed(raw),
+            slots: self.slots,
+            buffer,
+            root: self.root,
+        }
+    }
+
     pub(crate) fn node(&self, id: Id) -> Node<'_> {
         Node::new(self, id)
     }
@@ -152,6 +176,7 @@ impl<'a> Tree<'a> {
 
     /// The text of a scalar slot. Offsets are made by the parser or by an edit, always on
     /// character boundaries; a foreign one reads as empty instead of panicking.
+    #[inline]
     pub(crate) fn text_of(&self, slot: &Slot) -> &str {
         let range = Range {
             start: slot.head as usize,
@@ -161,6 +186,20 @@ impl<'a> Tree<'a> {
             Text::Source => self.source.get(range).unwrap_or_default(),
             Text::Buffer => self.buffer.get(range).unwrap_or_default(),
         }
+    }
+
+    /// Is this the text of a scalar slot? Told from the length alone most of the time.
+    #[inline]
+    pub(crate) fn is_text(&self, slot: &Slot, text: &str) -> bool {
+        if slot.size as usize != text.len() {
+            return false;
+        }
+        let all = match slot.text {
+            Text::Source => self.source.as_bytes(),
+            Text::Buffer => self.buffer.as_bytes(),
+        };
+        let head = slot.head as usize;
+        all.get(head..head + text.len()) == Some(text.as_bytes())
     }
 }
 

@@ -12,15 +12,18 @@ pub struct Node<'t> {
 }
 
 impl<'t> Node<'t> {
+    #[inline]
     pub(crate) fn new(tree: &'t Tree<'t>, id: Id) -> Self {
         Self { tree, id }
     }
 
+    #[inline]
     pub(crate) fn slot(self) -> &'t Slot {
         self.tree.slot(self.id)
     }
 
     /// What this value is.
+    #[inline]
     pub fn kind(self) -> Kind {
         self.slot().kind
     }
@@ -33,18 +36,21 @@ impl<'t> Node<'t> {
     }
 
     /// The decoded string, if this is one.
+    #[inline]
     pub fn as_str(self) -> Option<&'t str> {
         let slot = self.slot();
         (slot.kind == Kind::String).then(|| self.tree.text_of(slot))
     }
 
     /// The digits of a number as they were written.
+    #[inline]
     pub fn digits(self) -> Option<&'t str> {
         let slot = self.slot();
         (slot.kind == Kind::Number).then(|| self.tree.text_of(slot))
     }
 
     /// The boolean, if this is one.
+    #[inline]
     pub fn as_bool(self) -> Option<bool> {
         let slot = self.slot();
         (slot.kind == Kind::Boolean).then_some(slot.truth)
@@ -56,6 +62,7 @@ impl<'t> Node<'t> {
     }
 
     /// Number of elements or members; 0 for scalars.
+    #[inline]
     pub fn len(self) -> usize {
         let slot = self.slot();
         match slot.kind {
@@ -70,6 +77,7 @@ impl<'t> Node<'t> {
     }
 
     /// The elements of an array; nothing for other values.
+    #[inline]
     pub fn elements(self) -> Elements<'t> {
         let slot = self.slot();
         Elements {
@@ -84,6 +92,7 @@ impl<'t> Node<'t> {
     }
 
     /// The members of an object in source order; nothing for other values.
+    #[inline]
     pub fn members(self) -> Members<'t> {
         let slot = self.slot();
         Members {
@@ -99,9 +108,13 @@ impl<'t> Node<'t> {
 
     /// The member with this key.
     pub fn get(self, key: &str) -> Option<Node<'t>> {
-        self.members()
-            .find(|(name, _)| name.as_bytes() == key.as_bytes())
-            .map(|(_, value)| value)
+        let mut members = self.members();
+        while let Some((name, value)) = members.next_ids() {
+            if self.tree.is_text(self.tree.slot(name), key) {
+                return Some(Node::new(self.tree, value));
+            }
+        }
+        None
     }
 
     /// Bytes of this key in the raw text, if the object has it.

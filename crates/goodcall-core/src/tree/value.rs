@@ -93,6 +93,9 @@ fn within((mut segments, digits): (Vec<String>, String), segment: String) -> (Ve
     (segments, digits)
 }
 
+/// Below this every integer is an `f64`, so none is rounded.
+const EXACT: f64 = 9_007_199_254_740_992.0;
+
 /// The number as serde_json holds it; `None` for an integer it would round, and for a number
 /// beyond the range of `f64`.
 pub(crate) fn to_number(digits: &str) -> Option<Number> {
@@ -101,6 +104,9 @@ pub(crate) fn to_number(digits: &str) -> Option<Number> {
     }
     let nearest: f64 = digits.parse().ok()?;
     let number = Number::from_f64(nearest)?;
+    if nearest.abs() < EXACT {
+        return Some(number);
+    }
     let exact = Decimal::parse(digits)?;
     let rounded = exact.is_integer() && Decimal::parse(&number.to_string())? != exact;
     (!rounded).then_some(number)

@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use serde_json::{Map, Value};
 
 use super::union::{Choice, choose};
-use super::{Fault, FaultKind};
+use super::{Fault, FaultKind, nearest_name};
 use crate::report::{Bound, Code, Expected, Got, Issue, Types};
 use crate::schema::{Schema, describe, owner};
 use crate::tree::{Node, Pointer, Tree};
@@ -243,40 +243,4 @@ fn narrow(kind: &FaultKind, expected: &mut Expected) {
         FaultKind::Other(words) => expected.words = Some(words.clone()),
         _ => {}
     }
-}
-
-/// The one name that is clearly nearest: equal but for case and separators, or a small typo away.
-pub(crate) fn nearest_name<'n>(
-    wanted: &str,
-    names: impl Iterator<Item = &'n str>,
-) -> Option<String> {
-    // Longer names are no typos of anything, and comparing them would be quadratic.
-    const MOST_CHARS: usize = 64;
-    if wanted.len() > MOST_CHARS {
-        return None;
-    }
-    let bare = bare(wanted);
-    let near = (bare.chars().count() / 3).clamp(1, 3);
-    let mut best: Option<(usize, &str)> = None;
-    let mut tied = false;
-    for name in names.filter(|name| name.len() <= MOST_CHARS) {
-        let distance = strsim::osa_distance(&bare, &self::bare(name));
-        match best {
-            Some((known, _)) if distance > known => {}
-            Some((known, other)) if distance == known && other != name => tied = true,
-            _ => {
-                best = Some((distance, name));
-                tied = false;
-            }
-        }
-    }
-    let (distance, name) = best?;
-    let close = distance == 0 || (distance <= near && bare.chars().count() > 2);
-    (close && !tied).then(|| name.to_owned())
-}
-
-/// A name without case and separators.
-fn bare(name: &str) -> String {
-    let kept = name.chars().filter(|c| c.is_alphanumeric());
-    kept.flat_map(char::to_lowercase).collect()
 }

@@ -5,6 +5,7 @@
 
 mod issues;
 mod lean;
+mod nearest;
 mod union;
 
 use jsonschema::error::{TypeKind, ValidationErrorKind as Kind};
@@ -12,14 +13,15 @@ use jsonschema::{JsonType, ValidationError};
 use serde_json::Value;
 use std::sync::Arc;
 
-pub(crate) use issues::{issues, nearest_name};
-pub(crate) use lean::Lean;
+pub(crate) use issues::issues;
+pub(crate) use lean::{Lean, equals};
+pub(crate) use nearest::{bare, nearest_name};
 
 use crate::report::Types;
 use crate::tree::Pointer;
 
 /// One error of the validator.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Fault {
     /// The value that is wrong (for a missing member: the object that should have it).
     pub(crate) pointer: Pointer,
@@ -29,7 +31,7 @@ pub(crate) struct Fault {
 }
 
 /// What is wrong, with what the keyword wants.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub(crate) enum FaultKind {
     Type(Types),
     Required(String),

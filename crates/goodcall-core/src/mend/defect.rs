@@ -1,0 +1,329 @@
+//! Defects: faults that are mended together, and every plan that the rules have for them.
+
+use std::borrow::Cow;
+use std::collections::HashMap;
+
+use serde_json::Value;
+
+use super::edit::{Op, Step};
+use super::rules::Entry;
+use super::site::{Finder, Proposals, Site, Task};
+use crate::limits::MEND_READINGS;
+use crate::report::Level;
+use crate::schema::resolve;
+use crate::tree::{Kind, Node, Pointer, Tree};
+use crate::validate::{Fault, FaultKind, equals};
+
+/// Faults that one mend takes away: all of one scalar, or one of a container.
+pub(crate) struct Defect<'f> {
+    pub(crate) faults: Vec<Cow<'f, Fault>>,
+    /// Every reading that the rules propose.
+    pub(crate) plans: Vec<Plan>,
+}
+
+impl Defect<'_> {
+    pub(crate) fn pointer(&self) -> &Pointer {
+        static ROOT: std::sync::OnceLock<Pointer> = std::sync::OnceLock::new();
+        match self.faults.first() {
+            Some(fault) => &fault.pointer,
+            None => ROOT.get_or_init(Pointer::root),
+        }
+    }
+
+    /// What tells this defect from others of the same value.
+    pub(crate) fn key(&self) -> (String, String) {
+        let detail = self
+            .faults
+            .first()
+            .map(|fault| detail(fault))
+            .unwrap_or_default();
+        (self.pointer().as_str().to_owned(), detail)
+    }
+}
+
+/// One way to take a defect away.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Plan {
+    pub(crate) steps: Vec<Step>,
+    pub(crate) cost: u32,
+    /// Must the place be right at once, with no further mend?
+    pub(crate) whole: bool,
+    /// Mends this branch of the union that this fault of the defect is about.
+    pub(crate) branch: Option<(usize, usize)>,
+}
+
+impl Plan {
+    fn same_edits(&self, other: &Plan) -> bool {
+        self.steps.len() == other.steps.len()
+            && (self.steps.iter().zip(&other.steps)).all(|(a, b)| a.op == b.op)
+    }
+
+    fn extend(&mut self, other: &Plan) {
+        let few = self.steps.len() < MEND_READINGS;
+        for step in &other.steps {
+            if few && self.steps.iter().any(|known| known.op == step.op) {
+                continue;
+            }
+            self.steps.push(step.clone());
+        }
+        self.cost += other.cost;
+        self.whole |= other.whole;
+    }
+}
+
+/// What one application of a rule costs: any number of sure ones before a likely one.
+pub(crate) fn cost(level: Level) -> u32 {
+    match level {
+        Level::Safe => 1,
+        Level::Eager => 1000,
+    }
+}
+
+fn detail(fault: &Fault) -> String {
+    match &fault.kind {
+        FaultKind::Required(name) => format!("{} {name}", fault.keyword),
+        FaultKind::UnknownKeys(keys) => format!("{} {}", fault.keyword, keys.join(" ")),
+        _ => fault.keyword.to_string(),
+    }
+}
+
+/// Gathers defects and the plans for them.
+pub(crate) struct Planner<'t> {
+    context: Task<'t>,
+    finder: Finder<'t>,
+    rules: &'t [Entry],
+}
+
+impl<'t> Planner<'t> {
+    pub(crate) fn new(context: Task<'t>, tree: &'t Tree<'t>, rules: &'t [Entry]) -> Self {
+        Self {
+            context,
+            finder: Finder::new(tree),
+            rules,
+        }
+    }
+
+    /// The defects behind these faults, outer places first.
+    pub(crate) fn defects<'f>(&mut self, faults: &'f [Fault]) -> Vec<Defect<'f>> {
+        let mut defects: Vec<Defect<'f>> = Vec::new();
+        let mut scalars: HashMap<&'f str, usize> = HashMap::new();
+        for fault in faults {
+            let Some((node, _)) = self.finder.find(&fault.pointer) else {
+                continue;
+            };
+            if !matches!(node.kind(), Kind::Array | Kind::Object) {
+                let known = scalars.get(fault.pointer.as_str()).copied();
+                match known.and_then(|index| defects.get_mut(index)) {
+                    Some(defect) => defect.faults.push(Cow::Borrowed(fault)),
+                    None => {
+                        scalars.insert(fault.pointer.as_str(), defects.len());
+                        defects.push(single(Cow::Borrowed(fault)));
+                    }
+                }
+                continue;
+            }
+            match &fault.kind {
+                FaultKind::UnknownKeys(keys) if keys.len() > 1 => {
+                    for key in keys {
+                        let mut one = fault.clone();
+                        one.kind = FaultKind::UnknownKeys(vec![key.clone()]);
+                        defects.push(single(Cow::Owned(one)));
+                    }
+                }
+                _ => defects.push(single(Cow::Borrowed(fault))),
+            }
+        }
+        for defect in &mut defects {
+            defect.plans = self.plans(&defect.faults);
+        }
+        if defects.len() > 1 {
+            defects.sort_by_key(|defect| defect.pointer().depth());
+        }
+        defects
+    }
+
+    fn plans(&mut self, faults: &[Cow<'_, Fault>]) -> Vec<Plan> {
+        let mut plans: Vec<Plan> = Vec::new();
+        for (index, fault) in faults.iter().enumerate() {
+            for plan in self.plans_for(fault, index) {
+                match plans.iter_mut().find(|known| known.same_edits(&plan)) {
+                    Some(known) => known.cost = known.cost.min(plan.cost),
+                    None => plans.push(plan),
+                }
+            }
+            if plans.len() > MEND_READINGS {
+                return Vec::new();
+            }
+        }
+        plans
+    }
+
+    fn plans_for(&mut self, fault: &Fault, index: usize) -> Vec<Plan> {
+        let Some((node, member)) = self.finder.find(&fault.pointer) else {
+            return Vec::new();
+        };
+        let site = Site {
+            context: self.context,
+            fault,
+            node,
+            member,
+        };
+        let mut proposals = Proposals::default();
+        for entry in self.rules {
+            (entry.propose)(&site, &mut proposals);
+        }
+        let mut plans: Vec<Plan> = Vec::with_capacity(proposals.0.len());
+        for proposal in proposals.0 {
+            let level = proposal.steps.first().map_or(Level::Safe, |s| s.rule.level);
+            plans.push(Plan {
+                steps: proposal.steps,
+                cost: cost(level),
+                whole: proposal.whole,
+                branch: None,
+            });
+        }
+        if let FaultKind::NoBranch(branches) = &fault.kind {
+            for branch in self.eligible(fault, node, branches.len()) {
+                let Some(faults) = branches.get(branch) else {
+                    continue;
+                };
+                for mut plan in self.branch(faults) {
+                    plan.branch = Some((index, branch));
+                    plans.push(plan);
+                }
+            }
+        }
+        plans
+    }
+
+    /// The plans that take away every fault of a branch.
+    fn branch(&mut self, faults: &[Fault]) -> Vec<Plan> {
+        let mut plans = vec![Plan::default()];
+        for defect in self.defects(faults) {
+            match defect.plans.as_slice() {
+                [only] => plans.iter_mut().for_each(|plan| plan.extend(only)),
+                several => {
+                    let mut combined = Vec::with_capacity(plans.len() * several.len());
+                    for plan in &plans {
+                        for one in several {
+                            let mut plan = plan.clone();
+                            plan.extend(one);
+                            combined.push(plan);
+                        }
+                    }
+                    plans = combined;
+                }
+            }
+            if plans.is_empty() || plans.len() > MEND_READINGS {
+                return Vec::new();
+            }
+        }
+        plans.retain(|plan| !plan.steps.is_empty());
+        plans
+    }
+
+    /// The branches that come into question: those that the value names by a member with a
+    /// constant value, if there are such branches, else all.
+    fn eligible(&self, fault: &Fault, node: Node<'t>, branches: usize) -> Vec<usize> {
+        let named: Vec<usize> = (0..branches)
+            .filter(|branch| self.names(fault, node, *branch))
+            .collect();
+        if named.is_empty() {
+            return (0..branches).collect();
+        }
+        named
+    }
+
+    fn names(&self, fault: &Fault, node: Node<'t>, branch: usize) -> bool {
+        if node.kind() != Kind::Object {
+            return false;
+        }
+        let document = self.context.schema.document();
+        let place = fault.keyword.join(&branch.to_string());
+        let branch = self.context.schema.at(place.as_str());
+        let Some(Value::Object(properties)) =
+            branch.and_then(|branch| resolve(document, branch).get("properties"))
+        else {
+            return false;
+        };
+        let (mut hits, mut misses) = (0, 0);
+        for (name, property) in properties {
+            let Some(constant) = constant(resolve(document, property)) else {
+                continue;
+            };
+            match node.get(name) {
+                Some(value) if equals(value, constant) => hits += 1,
+                Some(_) => misses += 1,
+                None => {}
+            }
+        }
+        hits > 0 && misses == 0
+    }
+}
+
+fn single(fault: Cow<'_, Fault>) -> Defect<'_> {
+    Defect {
+        faults: vec![fault],
+        plans: Vec::new(),
+    }
+}
+
+/// The only value that a schema allows.
+fn constant(schema: &Value) -> Option<&Value> {
+    let only = || match schema.get("enum")?.as_array()?.as_slice() {
+        [only] => Some(only),
+        _ => None,
+    };
+    schema.get("const").or_else(only)
+}
+
+/// What has been changed in one round, so that no edit works on a place that another one moved.
+#[derive(Default)]
+pub(crate) struct Claims<'p>(HashMap<&'p str, &'p Op>);
+
+/// Whether an edit may be made.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Claim {
+    Free,
+    /// The same edit was made.
+    Made,
+    /// Another edit changed this place, or one around it.
+    Taken,
+}
+
+impl<'p> Claims<'p> {
+    pub(crate) fn check(&self, op: &'p Op) -> Claim {
+        let places = [Some(op.place()), op.source()];
+        let around = !matches!(
+            op,
+            Op::Move {
+                target: super::edit::Target::Added,
+                ..
+            }
+        );
+        for place in places.into_iter().flatten().map(Pointer::as_str) {
+            match self.0.get(place) {
+                Some(known) if *known == op => return Claim::Made,
+                Some(_) => return Claim::Taken,
+                None if !around => {}
+                None => {
+                    let mut rest = place;
+                    while let Some((outer, _)) = rest.rsplit_once('/') {
+                        if self.0.contains_key(outer) {
+                            return Claim::Taken;
+                        }
+                        rest = outer;
+                    }
+                }
+            }
+        }
+        Claim::Free
+    }
+
+    pub(crate) fn take(&mut self, op: &'p Op) {
+        self.0.insert(op.place().as_str(), op);
+        if let Some(source) = op.source() {
+            self.0.insert(source.as_str(), op);
+        }
+    }
+}

@@ -1,0 +1,370 @@
+//! The rounds of mending: plan for every fault, try, let the validator judge, keep what helped.
+
+use std::collections::HashSet;
+
+use super::defect::{Claim, Claims, Defect, Plan, Planner, cost};
+use super::edit::apply;
+use super::judge::{Index, Outcome, new_faults, outcome, watched};
+use super::rules::{Entry, active};
+use super::site::Task;
+use crate::limits::{MEND_DEPTH, MEND_ROUNDS, MEND_VALIDATIONS};
+use crate::report::{Change, Code, Edit, Got, Issue, Types, clip};
+use crate::schema::Schema;
+use crate::tree::{Draft, Kind, Mark, Pointer, Tree};
+use crate::validate::{Fault, FaultKind};
+
+/// What a mend came to.
+pub(crate) enum Mend<'a> {
+    /// The value is valid now.
+    Valid(Tree<'a>, Vec<Change>),
+    /// Not mended: the value as it was, and the places with more than one reading.
+    Left(Tree<'a>, Vec<Issue>),
+}
+
+/// Mends a value that does not match its schema.
+pub(crate) fn mend<'a>(tree: Tree<'a>, task: Task<'_>) -> Mend<'a> {
+    let stages = active(task.policy);
+    if stages.is_empty() {
+        return Mend::Left(tree, Vec::new());
+    }
+    let draft = Draft::new(tree);
+    let start = draft.mark();
+    let mut engine = Engine {
+        context: task,
+        draft,
+        changes: Vec::new(),
+        ambiguous: Vec::new(),
+        stages,
+        validations: MEND_VALIDATIONS,
+        rounds: MEND_ROUNDS,
+    };
+    if engine.run(None, 0).is_some() {
+        return Mend::Valid(engine.draft.tree, engine.changes);
+    }
+    engine.draft.back_to(start);
+    Mend::Left(engine.draft.tree, engine.ambiguous)
+}
+
+/// Does the schema take this value as arguments? An object, unless it names another type.
+pub(crate) fn accepts(tree: &Tree<'_>, schema: &Schema) -> bool {
+    let root = tree.root();
+    (root.kind() == Kind::Object || schema.names_root_kind(root)) && schema.accepts(root)
+}
+
+struct Engine<'c, 'a> {
+    context: Task<'c>,
+    draft: Draft<'a>,
+    changes: Vec<Change>,
+    ambiguous: Vec<Issue>,
+    /// The rules to try first, and those to try when these lead no further.
+    stages: Vec<Vec<Entry>>,
+    validations: usize,
+    rounds: usize,
+}
+
+/// The places that a trial inside a trial has to make right.
+struct Scope<'s> {
+    places: Vec<(Pointer, bool)>,
+    before: &'s Index<'s>,
+}
+
+/// What a round came to.
+enum Turn {
+    Valid,
+    /// Something was mended; these faults are left.
+    On(Vec<Fault>),
+    /// Nothing could be mended.
+    Stuck(Vec<Fault>),
+}
+
+/// The defects that were given up at this stage.
+type Dead = HashSet<(String, String)>;
+
+impl<'a> Engine<'_, 'a> {
+    /// Mends until everything in scope is right; the cost. `None` if that was not possible.
+    fn run(&mut self, scope: Option<&Scope<'_>>, depth: usize) -> Option<u32> {
+        let from = self.changes.len();
+        let mut faults = self.faults()?;
+        let mut stage = 0;
+        let mut dead = Dead::new();
+        loop {
+            let open = match scope {
+                Some(scope) => in_scope(&faults, scope),
+                None => faults,
+            };
+            if open.is_empty() {
+                break;
+            }
+            self.rounds = self.rounds.checked_sub(1)?;
+            match self.round(open, stage, &mut dead, scope.is_some(), depth)? {
+                Turn::Valid => break,
+                Turn::On(left) => {
+                    faults = left;
+                    if stage > 0 {
+                        (stage, dead) = (0, Dead::new());
+                    }
+                }
+                Turn::Stuck(left) => {
+                    faults = left;
+                    stage += 1;
+                    dead.clear();
+                    // What reads in two ways is not decided by a rule that is less sure.
+                    if stage == self.stages.len() || !self.ambiguous.is_empty() {
+                        return None;
+                    }
+                    if scope.is_some() {
+                        faults = self.faults()?;
+                    }
+                }
+            }
+        }
+        Some(self.changes.iter().skip(from).map(|c| cost(c.level)).sum())
+    }
+
+    /// One round: plans for all defects, tried rank by rank, the best kept.
+    fn round(
+        &mut self,
+        faults: Vec<Fault>,
+        stage: usize,
+        dead: &mut Dead,
+        scoped: bool,
+        depth: usize,
+    ) -> Option<Turn> {
+        let rules = self.stages.get(stage)?;
+        let mut planner = Planner::new(self.context, &self.draft.tree, rules);
+        let mut defects = planner.defects(&faults);
+        defects.retain(|defect| !defect.plans.is_empty());
+        if !dead.is_empty() {
+            defects.retain(|defect| !dead.contains(&defect.key()));
+        }
+        let ranks = defects.iter().map(|d| d.plans.len()).max().unwrap_or(0);
+        if ranks == 0 {
+            drop(defects);
+            return Some(Turn::Stuck(faults));
+        }
+        let before = Index::new(&faults);
+        let mut tried: Vec<Vec<Tried>> = defects.iter().map(|_| Vec::new()).collect();
+        for rank in 0..ranks {
+            let start = self.mark();
+            let picks: Vec<_> = defects.iter().map(|d| d.plans.get(rank)).collect();
+            let applied = self.apply(&picks)?;
+            if ranks == 1 && !scoped && self.accepts()? {
+                return Some(Turn::Valid);
+            }
+            let after = self.faults()?;
+            let index = Index::new(&after);
+            let mut failed = false;
+            for (at, from) in applied {
+                let Some((defect, plan)) = defects.get(at).zip(picks.get(at).copied().flatten())
+                else {
+                    continue;
+                };
+                let outcome = outcome(defect, plan, &before, &index);
+                failed |= outcome == Outcome::Fail;
+                let reading = self.reading(from);
+                tried[at].push(Tried {
+                    rank,
+                    outcome,
+                    cost: plan.cost,
+                    reading,
+                });
+            }
+            if ranks == 1 && !failed {
+                drop(index);
+                drop(before);
+                drop(defects);
+                return Some(Turn::On(after));
+            }
+            self.back_to(start);
+        }
+        let mut picks: Vec<Option<&Plan>> = Vec::with_capacity(defects.len());
+        for (defect, tried) in defects.iter().zip(&tried) {
+            let pick = self.choose(defect, tried, &before, depth, scoped);
+            if pick.is_none() && !tried.is_empty() {
+                dead.insert(defect.key());
+            }
+            picks.push(pick.and_then(|rank| defect.plans.get(rank)));
+        }
+        let any = picks.iter().any(Option::is_some);
+        // A defect that was not tried yet had to wait for another one that is given up now.
+        let waiting = tried.iter().any(Vec::is_empty);
+        if any {
+            self.apply(&picks)?;
+            if !scoped && self.accepts()? {
+                return Some(Turn::Valid);
+            }
+        } else if !waiting {
+            drop(picks);
+            drop(defects);
+            return Some(Turn::Stuck(faults));
+        }
+        self.faults().map(Turn::On)
+    }
+
+    /// The plan to keep for a defect: the only one, or the one that leads to a clean place at the
+    /// lowest cost. Two of those are two readings.
+    fn choose(
+        &mut self,
+        defect: &Defect<'_>,
+        tried: &[Tried],
+        before: &Index<'_>,
+        depth: usize,
+        scoped: bool,
+    ) -> Option<usize> {
+        let mut clean: Vec<(u32, &Tried)> = Vec::new();
+        let mut open: Vec<&Tried> = Vec::new();
+        for one in tried {
+            match one.outcome {
+                Outcome::Clean => clean.push((one.cost, one)),
+                Outcome::Progress => open.push(one),
+                Outcome::Fail => {}
+            }
+        }
+        if let ([], [only]) = (clean.as_slice(), open.as_slice()) {
+            return Some(only.rank);
+        }
+        let best = clean.iter().map(|(cost, _)| *cost).min();
+        for one in open {
+            // Anything that is not clean yet costs at least one more change.
+            if best.is_some_and(|best| one.cost >= best) {
+                continue;
+            }
+            let plan = defect.plans.get(one.rank)?;
+            if let Some(cost) = self.follow(plan, before, depth) {
+                clean.push((cost, one));
+            }
+        }
+        let best = clean.iter().map(|(cost, _)| *cost).min()?;
+        clean.retain(|(cost, _)| *cost == best);
+        match clean.as_slice() {
+            [(_, only)] => Some(only.rank),
+            several => {
+                if !scoped {
+                    self.two_readings(defect, several);
+                }
+                None
+            }
+        }
+    }
+
+    /// Follows a plan to its end and takes it back; what it cost in all.
+    fn follow(&mut self, plan: &Plan, before: &Index<'_>, depth: usize) -> Option<u32> {
+        if depth >= MEND_DEPTH {
+            return None;
+        }
+        let start = self.mark();
+        self.apply(&[Some(plan)])?;
+        let places = watched(plan);
+        let cost = self.run(Some(&Scope { places, before }), depth + 1);
+        self.back_to(start);
+        cost.map(|further| plan.cost.saturating_add(further))
+    }
+
+    /// Applies one plan of each defect, as far as they do not get into each other's way. Which
+    /// were applied, and the number of changes before each.
+    fn apply(&mut self, picks: &[Option<&Plan>]) -> Option<Vec<(usize, usize)>> {
+        let mut applied = Vec::with_capacity(picks.len());
+        let mut claims = Claims::default();
+        for (index, plan) in picks.iter().enumerate() {
+            let Some(plan) = plan else { continue };
+            if (plan.steps.iter()).any(|step| claims.check(&step.op) == Claim::Taken) {
+                continue;
+            }
+            applied.push((index, self.changes.len()));
+            let mut added = None;
+            for step in &plan.steps {
+                if claims.check(&step.op) != Claim::Free {
+                    continue;
+                }
+                claims.take(&step.op);
+                if self.changes.len() >= self.context.limits.max_changes {
+                    return None;
+                }
+                let change = apply(step, &mut added, &mut self.draft);
+                self.changes.push(change);
+            }
+        }
+        Some(applied)
+    }
+
+    fn mark(&self) -> (Mark, usize) {
+        (self.draft.mark(), self.changes.len())
+    }
+
+    fn back_to(&mut self, (mark, changes): (Mark, usize)) {
+        self.draft.back_to(mark);
+        self.changes.truncate(changes);
+    }
+
+    fn accepts(&mut self) -> Option<bool> {
+        self.validations = self.validations.checked_sub(1)?;
+        Some(accepts(&self.draft.tree, self.context.schema))
+    }
+
+    /// All faults; `None` if there are more than may be mended.
+    fn faults(&mut self) -> Option<Vec<Fault>> {
+        self.validations = self.validations.checked_sub(1)?;
+        let (schema, root) = (self.context.schema, self.draft.tree.root());
+        if root.kind() != Kind::Object && !schema.names_root_kind(root) {
+            return Some(vec![Fault {
+                pointer: Pointer::root(),
+                keyword: Pointer::root().join("type"),
+                kind: FaultKind::Type(Types::named("object")),
+            }]);
+        }
+        match schema.faults(root, self.context.limits.max_changes) {
+            (faults, 0) => Some(faults),
+            _ => None,
+        }
+    }
+
+    /// What the changes since `from` make of the place, in a few words.
+    fn reading(&self, from: usize) -> String {
+        let Some(change) = self.changes.get(from) else {
+            return String::new();
+        };
+        match (&change.edit, &change.after) {
+            (Edit::Move { from }, _) => {
+                let name = from.split_last().map(|(_, name)| name.into_owned());
+                clip(&format!("{:?}", name.unwrap_or_default()), Got::MOST_CHARS)
+            }
+            (_, Some(after)) => clip(after, Got::MOST_CHARS),
+            (_, None) => String::new(),
+        }
+    }
+
+    fn two_readings(&mut self, defect: &Defect<'_>, readings: &[(u32, &Tried)]) {
+        let place = match defect.faults.first().map(|fault| &fault.kind) {
+            Some(FaultKind::Required(name)) => defect.pointer().join(name),
+            _ => defect.pointer().clone(),
+        };
+        let node = self.draft.tree.at(&place);
+        let around = self.draft.tree.at(defect.pointer());
+        let span = node.or(around).map(|n| n.span()).unwrap_or_default();
+        let mut issue = Issue::new(place, Code::Ambiguous, span);
+        let readings = readings.iter().map(|(_, tried)| tried.reading.clone());
+        issue.expected.allowed = readings.collect();
+        issue.got = node.map(Got::of);
+        self.ambiguous.push(issue);
+    }
+}
+
+/// One plan that was tried.
+struct Tried {
+    rank: usize,
+    outcome: Outcome,
+    cost: u32,
+    reading: String,
+}
+
+fn in_scope(faults: &[Fault], scope: &Scope<'_>) -> Vec<Fault> {
+    let index = Index::new(faults);
+    let found = new_faults(&scope.places, scope.before, &index);
+    let mut kept: Vec<Fault> = Vec::new();
+    for fault in found {
+        if !kept.contains(fault) {
+            kept.push(fault.clone());
+        }
+    }
+    kept
+}

@@ -1,0 +1,37 @@
+//! `"a, b"` where an array is wanted.
+
+use serde_json::Value;
+
+use super::stringified::looks_stringified;
+use crate::mend::edit::New;
+use crate::mend::site::{Proposals, Site};
+use crate::mend::{Example, Rule};
+use crate::report::Level;
+
+pub(crate) const RULE: Rule = Rule {
+    name: "comma-list",
+    level: Level::Eager,
+    what: "Splits text at its commas into an array of strings where an array is wanted.",
+    why: "A string is not allowed there, and this is how people write lists. But a comma can also \
+          be part of a single value.",
+    example: Example {
+        schema: r#"{"type": "object", "properties":
+                    {"tags": {"type": "array", "items": {"type": "string"}}}}"#,
+        raw: r#"{"tags": "red, green"}"#,
+        mended: r#"{"tags":["red","green"]}"#,
+    },
+};
+
+pub(crate) fn propose(site: &Site<'_>, out: &mut Proposals) {
+    let Some((text, wanted)) = site.mistyped_text() else {
+        return;
+    };
+    if !wanted.has("array") || !text.contains(',') || looks_stringified(text) {
+        return;
+    }
+    let parts: Vec<&str> = text.split(',').map(str::trim).collect();
+    if parts.iter().all(|part| !part.is_empty()) {
+        let list: Value = parts.into_iter().map(Value::from).collect();
+        out.replace(&RULE, site, New::Value(list));
+    }
+}

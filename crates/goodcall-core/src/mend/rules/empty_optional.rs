@@ -1,0 +1,26 @@
+//! `""` for an optional member that is no string.
+
+use crate::mend::site::{Proposals, Site};
+use crate::mend::{Example, Rule};
+use crate::report::Level;
+
+pub(crate) const RULE: Rule = Rule {
+    name: "empty-optional",
+    level: Level::Eager,
+    what: "Leaves out an optional member that is an empty string where no string is allowed.",
+    why: "An empty string says that there is no value. But it can also stand for an empty list.",
+    example: Example {
+        schema: r#"{"type": "object", "properties": {"limit": {"type": "integer"}}}"#,
+        raw: r#"{"limit": ""}"#,
+        mended: "{}",
+    },
+};
+
+pub(crate) fn propose(site: &Site<'_>, out: &mut Proposals) {
+    if let Some((text, _)) = site.mistyped_text()
+        && text.trim().is_empty()
+        && let Some(op) = site.leave_out()
+    {
+        out.whole(&RULE, [op]);
+    }
+}

@@ -1,0 +1,107 @@
+//! `Celsius` for the allowed value `celsius`.
+
+use serde_json::Value;
+
+use crate::mend::edit::New;
+use crate::mend::site::{Proposals, Site};
+use crate::mend::{Example, Rule};
+use crate::report::Level;
+use crate::tree::Node;
+use crate::validate::FaultKind;
+
+pub(crate) const RULE: Rule = Rule {
+    name: "enum-spelling",
+    level: Level::Safe,
+    what: "Replaces a value by the allowed one that differs only in case, white space and \
+           separators (`In Progress` for `in_progress`), or in being quoted (`\"1\"` for `1`).",
+    why: "The value as sent is not allowed, and exactly one allowed value is spelled with the same \
+          letters. Two such values are two readings.",
+    example: Example {
+        schema: r#"{"type": "object", "properties":
+                    {"status": {"enum": ["open", "in_progress", "done"]}}}"#,
+        raw: r#"{"status": "In Progress"}"#,
+        mended: r#"{"status":"in_progress"}"#,
+    },
+};
+
+pub(crate) fn propose(site: &Site<'_>, out: &mut Proposals) {
+    for value in allowed(site) {
+        if same_word(site.node, value) {
+            out.whole(&RULE, [site.replace(New::Value(value.clone()))]);
+        }
+    }
+}
+
+/// The allowed values, if the fault is that the value is none of them.
+pub(super) fn allowed<'s>(site: &'s Site<'_>) -> &'s [Value] {
+    match &site.fault.kind {
+        FaultKind::Enum(values) => values.as_array().map_or(&[], Vec::as_slice),
+        FaultKind::Const(value) => std::slice::from_ref(value),
+        _ => &[],
+    }
+}
+
+fn same_word(sent: Node<'_>, allowed: &Value) -> bool {
+    match (sent.as_str(), allowed) {
+        (Some(text), Value::String(allowed)) => folded(text) == folded(allowed),
+        (Some(text), Value::Number(number)) => number.to_string() == text,
+        (Some("true" | "True"), Value::Bool(true)) => true,
+        (Some("false" | "False"), Value::Bool(false)) => true,
+        (Some("null" | "None"), Value::Null) => true,
+        (Some(_), _) => false,
+        (None, Value::String(allowed)) => {
+            (sent.digits().is_some() || sent.as_bool().is_some()) && sent.to_json() == *allowed
+        }
+        _ => false,
+    }
+}
+
+/// A word without case and separators. A separator between two digits, or at an end, is part of
+/// the word: `1-2` is not `12`, `-5` is not `5`.
+fn folded(word: &str) -> Option<String> {
+    let letters: Vec<char> = word.trim().chars().flat_map(char::to_lowercase).collect();
+    let mut out = String::with_capacity(word.len());
+    for (at, c) in letters.iter().enumerate() {
+        if !is_separator(*c) {
+            out.push(*c);
+            continue;
+        }
+        let before = letters[..at].iter().rev().find(|c| !is_separator(**c));
+        let after = letters[at..].iter().find(|c| !is_separator(**c));
+        match (before, after) {
+            (Some(a), Some(b)) if a.is_alphanumeric() && b.is_alphanumeric() => {
+                if a.is_numeric() && b.is_numeric() && !out.ends_with('_') {
+                    out.push('_');
+                }
+            }
+            _ => out.push(*c),
+        }
+    }
+    (!out.is_empty()).then_some(out)
+}
+
+fn is_separator(c: char) -> bool {
+    matches!(c, '_' | '-') || c.is_whitespace()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn separators_that_mean_something_are_kept() {
+        assert_eq!(folded("In Progress"), folded("in_progress"));
+        assert_eq!(folded("inProgress "), folded("IN-PROGRESS"));
+        assert_eq!(folded("1 - 2"), folded("1_2"));
+        for (a, b) in [
+            ("1-2", "12"),
+            ("-5", "5"),
+            ("c++", "c"),
+            ("<", ">"),
+            ("a.b", "ab"),
+        ] {
+            assert_ne!(folded(a), folded(b), "{a} {b}");
+        }
+        assert_eq!(folded(" "), None);
+    }
+}

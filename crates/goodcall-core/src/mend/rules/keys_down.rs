@@ -1,0 +1,117 @@
+//! Members that stand beside a nested object and belong into it.
+
+use serde_json::{Map, Value};
+
+use crate::mend::edit::{New, Op, Target};
+use crate::mend::site::{Proposals, Site};
+use crate::mend::{Example, Rule};
+use crate::report::Level;
+use crate::schema::{owner, resolve};
+use crate::validate::FaultKind;
+
+pub(crate) const RULE: Rule = Rule {
+    name: "keys-down",
+    level: Level::Safe,
+    what: "Moves members into the nested object that declares them, which is added if it is \
+           missing.",
+    why: "The object that the members stand in does not declare them, exactly one nested object \
+          does and lacks them, and only the new placement is valid.",
+    example: Example {
+        schema: r#"{"type": "object", "required": ["range"], "properties": {"range":
+                    {"type": "object", "required": ["from", "to"], "properties":
+                     {"from": {"type": "integer"}, "to": {"type": "integer"}}}}}"#,
+        raw: r#"{"from": 1, "to": 9}"#,
+        mended: r#"{"range":{"from":1,"to":9}}"#,
+    },
+};
+
+pub(crate) fn propose(site: &Site<'_>, out: &mut Proposals) {
+    let FaultKind::Required(name) = &site.fault.kind else {
+        return;
+    };
+    into_missing(site, name, out);
+    into_present(site, name, out);
+}
+
+/// The object `name` is missing, and its members stand where it should be.
+fn into_missing(site: &Site<'_>, name: &str, out: &mut Proposals) {
+    let Some(inner) = site.property(name).and_then(properties) else {
+        return;
+    };
+    let place = site.fault.pointer.join(name);
+    let mut ops = vec![Op::Add {
+        object: site.node.id,
+        place: place.clone(),
+        value: New::Value(Value::Object(Map::new())),
+    }];
+    for (key, sent, _) in site.undeclared() {
+        if !inner.contains_key(sent) {
+            continue;
+        }
+        if declared_elsewhere(site, name, sent) {
+            return;
+        }
+        ops.push(Op::Move {
+            object: site.node.id,
+            key,
+            from: site.fault.pointer.join(sent),
+            target: Target::Added,
+            to: place.join(sent),
+        });
+    }
+    if ops.len() > 1 {
+        out.edits(&RULE, ops);
+    }
+}
+
+/// Does another member of the same object declare this key too?
+fn declared_elsewhere(site: &Site<'_>, name: &str, key: &str) -> bool {
+    let document = site.context.schema.document();
+    let mut others = site.properties().into_iter().flatten();
+    others.any(|(other, schema)| {
+        other != name && properties(resolve(document, schema)).is_some_and(|p| p.contains_key(key))
+    })
+}
+
+/// The member `name` is missing in a nested object, and stands in the object around that.
+fn into_present(site: &Site<'_>, name: &str, out: &mut Proposals) {
+    let Some((parent, _)) = site.fault.pointer.split_last() else {
+        return;
+    };
+    let (Some((object, _)), true) = (site.member, site.declares(name)) else {
+        return;
+    };
+    let from = parent.join(name);
+    if owner(site.context.schema.document(), &from).is_some() {
+        return;
+    }
+    let around = site.node.tree.node(object);
+    let rivals = around
+        .members()
+        .filter(|(_, value)| value.id != site.node.id && value.kind() == site.node.kind());
+    if rivals.count() > 0 {
+        return;
+    }
+    let mut members = around.members();
+    while let Some((key, _)) = members.next_ids() {
+        if site.node.tree.node(key).as_str() == Some(name) {
+            let to = site.fault.pointer.join(name);
+            let target = Target::Object(site.node.id);
+            out.edits(
+                &RULE,
+                [Op::Move {
+                    object,
+                    key,
+                    from,
+                    target,
+                    to,
+                }],
+            );
+            return;
+        }
+    }
+}
+
+fn properties(schema: &Value) -> Option<&Map<String, Value>> {
+    schema.get("properties")?.as_object()
+}

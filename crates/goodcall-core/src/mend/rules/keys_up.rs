@@ -1,0 +1,117 @@
+//! Members that stand in a nested object and belong to the one around it.
+
+use serde_json::Value;
+
+use super::{schema_echo, wrapped_arguments};
+use crate::limits::MEND_WIDTH;
+use crate::mend::edit::{Op, Target};
+use crate::mend::site::{Proposals, Site};
+use crate::mend::{Example, Rule};
+use crate::report::Level;
+use crate::tree::{Id, Kind, Node};
+use crate::validate::FaultKind;
+
+pub(crate) const RULE: Rule = Rule {
+    name: "keys-up",
+    level: Level::Safe,
+    what: "Moves members out of a nested object into the one around it, which declares them.",
+    why: "The outer object declares the keys and lacks them, the nested object does not declare \
+          them or is itself not declared, and only the new placement is valid.",
+    example: Example {
+        schema: r#"{"type": "object", "required": ["path", "limit"], "properties":
+                    {"path": {"type": "string"}, "limit": {"type": "integer"}}}"#,
+        raw: r#"{"path": "a.txt", "options": {"limit": 5}}"#,
+        mended: r#"{"path":"a.txt","limit":5}"#,
+    },
+};
+
+pub(crate) fn propose(site: &Site<'_>, out: &mut Proposals) {
+    if site.node.kind() != Kind::Object
+        || site.node.len() > MEND_WIDTH
+        || wrapped_arguments::inner(site).is_some()
+        || schema_echo::members(site).is_some()
+    {
+        return;
+    }
+    match &site.fault.kind {
+        FaultKind::Required(name) => {
+            let mut members = site.node.members();
+            while let Some((key, value)) = members.next_ids() {
+                let (outer, inner) = (site.node.tree.node(key), site.node.tree.node(value));
+                let outer = outer.as_str().unwrap_or_default();
+                if inner.get(name).is_none() {
+                    continue;
+                }
+                match site.property(outer) {
+                    None => out.0.extend(all(site, key, outer, inner)),
+                    Some(schema) => out.0.extend(one(site, outer, inner, name, schema)),
+                }
+            }
+        }
+        FaultKind::UnknownKeys(keys) => {
+            let Some(outer) = keys.first() else { return };
+            if let Some((key, inner)) = site.member_of(outer) {
+                out.0.extend(all(site, key, outer, inner));
+            }
+        }
+        _ => {}
+    }
+}
+
+type Found = Option<crate::mend::site::Proposal>;
+
+/// All members of an object that is not declared, and the object itself away.
+fn all(site: &Site<'_>, key: Id, outer: &str, inner: Node<'_>) -> Found {
+    let wide = inner.len() > MEND_WIDTH || inner.is_empty() || inner.kind() != Kind::Object;
+    let movable = |name| site.declares(name) && site.node.get(name).is_none();
+    if wide || !inner.members().all(|(name, _)| movable(name)) {
+        return None;
+    }
+    let mut ops = Vec::with_capacity(inner.len() + 1);
+    let mut members = inner.members();
+    while let Some((inner_key, _)) = members.next_ids() {
+        let name = inner.tree.node(inner_key).as_str().unwrap_or_default();
+        ops.push(up(site, outer, inner.id, inner_key, name));
+    }
+    ops.push(Op::Remove {
+        object: site.node.id,
+        key,
+        place: site.fault.pointer.join(outer),
+    });
+    proposal(ops)
+}
+
+/// One member of an object that does not declare it.
+fn one(site: &Site<'_>, outer: &str, inner: Node<'_>, name: &str, schema: &Value) -> Found {
+    let own = |keyword: &str| schema.get(keyword).and_then(|p| p.get(name)).is_some();
+    let several = ["anyOf", "oneOf", "allOf"]
+        .iter()
+        .any(|k| schema.get(k).is_some());
+    if own("properties") || several {
+        return None;
+    }
+    let mut members = inner.members();
+    while let Some((key, _)) = members.next_ids() {
+        if inner.tree.node(key).as_str() == Some(name) {
+            return proposal(vec![up(site, outer, inner.id, key, name)]);
+        }
+    }
+    None
+}
+
+fn up(site: &Site<'_>, outer: &str, object: Id, key: Id, name: &str) -> Op {
+    let place = &site.fault.pointer;
+    Op::Move {
+        object,
+        key,
+        from: place.join(outer).join(name),
+        target: Target::Object(site.node.id),
+        to: place.join(name),
+    }
+}
+
+fn proposal(ops: Vec<Op>) -> Found {
+    let mut out = Proposals::default();
+    out.edits(&RULE, ops);
+    out.0.pop()
+}

@@ -1,0 +1,90 @@
+//! `"1,234"` or `"5 km"` where a number is wanted.
+
+use super::string_to_number::is_number;
+use crate::mend::edit::New;
+use crate::mend::site::{Proposals, Site};
+use crate::mend::{Example, Rule};
+use crate::report::Level;
+use crate::tree::is_integer;
+
+pub(crate) const RULE: Rule = Rule {
+    name: "number-in-text",
+    level: Level::Eager,
+    what: "Reads a number that is written for people: with thousands separators, a currency sign \
+           before it or a unit after it (`\"1,234\"`, `\"$5\"`, `\"5 km\"`).",
+    why: "There is one number in the text. But a unit can be another one than the tool expects.",
+    example: Example {
+        schema: r#"{"type": "object", "properties": {"distance": {"type": "number"}}}"#,
+        raw: r#"{"distance": "1,234.5 km"}"#,
+        mended: r#"{"distance":1234.5}"#,
+    },
+};
+
+pub(crate) fn propose(site: &Site<'_>, out: &mut Proposals) {
+    let Some((text, wanted)) = site.mistyped_text() else {
+        return;
+    };
+    let Some(digits) = number(text).filter(|digits| digits != text) else {
+        return;
+    };
+    if wanted.has("number") || (wanted.has("integer") && is_integer(&digits)) {
+        out.replace(&RULE, site, New::number(digits));
+    }
+}
+
+/// The digits of the only number in the text.
+fn number(text: &str) -> Option<String> {
+    let text = text.trim();
+    let (sign, rest) = match text.strip_prefix('-') {
+        Some(rest) => ("-", rest),
+        None => ("", text.strip_prefix('+').unwrap_or(text)),
+    };
+    let rest = rest.trim_start_matches(['$', '€', '£', '¥']).trim_start();
+    let end = rest.find(|c: char| !(c.is_ascii_digit() || matches!(c, ',' | '.')));
+    let (number, unit) = rest.split_at(end.unwrap_or(rest.len()));
+    let is_unit =
+        |c: char| c.is_alphabetic() || matches!(c, ' ' | '°' | '$' | '€' | '£' | '¥' | '/');
+    if !unit.chars().all(is_unit) || unit.split_whitespace().count() > 2 {
+        return None;
+    }
+    let (whole, fraction) = match number.split_once('.') {
+        Some((whole, fraction)) => (whole, Some(fraction)),
+        None => (number, None),
+    };
+    let mut groups = whole.split(',');
+    let first = groups.next().filter(|g| !g.is_empty())?;
+    let grouped = whole.contains(',');
+    if grouped && (first.len() > 3 || !groups.all(|group| group.len() == 3)) {
+        return None;
+    }
+    let plain = whole.replace(',', "");
+    let digits = match fraction {
+        Some(fraction) => format!("{sign}{plain}.{fraction}"),
+        None => format!("{sign}{plain}"),
+    };
+    is_number(&digits).then_some(digits)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_number_in_the_text() {
+        for (text, digits) in [
+            ("1,234", "1234"),
+            ("5 km", "5"),
+            ("$5", "5"),
+            ("-1,234,567.5 €", "-1234567.5"),
+            ("20°C", "20"),
+            ("+7", "7"),
+        ] {
+            assert_eq!(number(text).as_deref(), Some(digits), "{text}");
+        }
+        for text in [
+            "1,23", "1.234,5", "5-7", "50%", "five", "", "1 2", "v1.2.3", "02134", "km 5",
+        ] {
+            assert_eq!(number(text), None, "{text}");
+        }
+    }
+}

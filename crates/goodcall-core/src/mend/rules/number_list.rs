@@ -1,0 +1,74 @@
+//! `"1, 2, 3"` where an array of numbers is wanted.
+
+use super::string_to_number::is_number;
+use crate::mend::edit::New;
+use crate::mend::site::{Proposals, Site};
+use crate::mend::{Example, Rule};
+use crate::report::Level;
+use crate::tree::Tree;
+
+pub(crate) const RULE: Rule = Rule {
+    name: "number-list",
+    level: Level::Safe,
+    what: "Reads numbers with commas between them as an array where an array of numbers is wanted.",
+    why: "A string is not allowed there, no element may be a string, and every piece is exactly a \
+          number. `\"1,234\"` could be one number and is left alone.",
+    example: Example {
+        schema: r#"{"type": "object", "properties":
+                    {"sizes": {"type": "array", "items": {"type": "number"}}}}"#,
+        raw: r#"{"sizes": "1, 2.50, 3"}"#,
+        mended: r#"{"sizes":[1,2.50,3]}"#,
+    },
+};
+
+pub(crate) fn propose(site: &Site<'_>, out: &mut Proposals) {
+    let Some((text, wanted)) = site.mistyped_text() else {
+        return;
+    };
+    if !wanted.has("array") || !text.contains(',') || may_be_one_number(text) {
+        return;
+    }
+    let numbers = text.split(',').all(|piece| is_number(piece.trim()));
+    if numbers && !takes_text(site) {
+        let list = format!("[{text}]");
+        if let Ok(tree) = Tree::parse(&list) {
+            out.whole(&RULE, [site.replace(New::Tree(tree.into_owned()))]);
+        }
+    }
+}
+
+/// May the elements be strings?
+fn takes_text(site: &Site<'_>) -> bool {
+    let Some(subschema) = site.subschema() else {
+        return true;
+    };
+    let document = site.context.schema.document();
+    let expected = crate::schema::describe(document, &serde_json::Value::Object(subschema.clone()));
+    expected.items.is_empty() || expected.items.has("string")
+}
+
+/// Are all commas where thousands are separated?
+fn may_be_one_number(text: &str) -> bool {
+    let mut groups = text.trim().split(',');
+    let first = groups.next().unwrap_or_default();
+    first.trim_start_matches('-').len() <= 3
+        && groups.all(|group| {
+            let whole = group.split('.').next().unwrap_or_default();
+            whole.len() == 3 && whole.bytes().all(|b| b.is_ascii_digit())
+        })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn thousands_are_two_readings() {
+        for text in ["1,234", "-12,345,678.5", "100,200"] {
+            assert!(may_be_one_number(text), "{text}");
+        }
+        for text in ["1, 234", "1,2", "1,2345", "100, 200", "1000,200"] {
+            assert!(!may_be_one_number(text), "{text}");
+        }
+    }
+}

@@ -1,0 +1,28 @@
+//! `{…}` where an array of objects is wanted.
+
+use crate::mend::edit::New;
+use crate::mend::site::{Proposals, Site};
+use crate::mend::{Example, Rule};
+use crate::report::Level;
+use crate::tree::Kind;
+
+pub(crate) const RULE: Rule = Rule {
+    name: "object-to-array",
+    level: Level::Eager,
+    what: "Puts a single object into an array of one element where an array is wanted.",
+    why: "One object in place of a list of objects is a list of that object. But it can also be a \
+          map whose values are the elements.",
+    example: Example {
+        schema: r#"{"type": "object", "properties":
+                    {"edits": {"type": "array", "items": {"type": "object"}}}}"#,
+        raw: r#"{"edits": {"path": "a.txt"}}"#,
+        mended: r#"{"edits":[{"path":"a.txt"}]}"#,
+    },
+};
+
+pub(crate) fn propose(site: &Site<'_>, out: &mut Proposals) {
+    let wants_array = site.wanted().is_some_and(|wanted| wanted.has("array"));
+    if wants_array && site.node.kind() == Kind::Object && !site.fault.pointer.is_root() {
+        out.replace(&RULE, site, New::Wrapped);
+    }
+}

@@ -1,0 +1,31 @@
+//! `[{…}]` as arguments.
+
+use crate::mend::edit::New;
+use crate::mend::site::{Proposals, Site};
+use crate::mend::{Example, Rule};
+use crate::report::Level;
+use crate::tree::Kind;
+
+pub(crate) const RULE: Rule = Rule {
+    name: "root-array",
+    level: Level::Safe,
+    what: "Takes the arguments out of an array that holds nothing else.",
+    why: "Arguments are an object, and there is exactly one.",
+    example: Example {
+        schema: r#"{"type": "object", "properties": {"path": {"type": "string"}}}"#,
+        raw: r#"[{"path": "a.txt"}]"#,
+        mended: r#"{"path":"a.txt"}"#,
+    },
+};
+
+pub(crate) fn propose(site: &Site<'_>, out: &mut Proposals) {
+    if !site.fault.pointer.is_root() || !site.wanted().is_some_and(|wanted| wanted.has("object")) {
+        return;
+    }
+    let mut elements = site.node.elements();
+    if let (Some(only), None) = (elements.next(), elements.next())
+        && only.kind() == Kind::Object
+    {
+        out.replace(&RULE, site, New::Node(only.id));
+    }
+}

@@ -1,0 +1,62 @@
+//! `"a"` where an array is wanted.
+
+use super::stringified::looks_stringified;
+use crate::mend::edit::New;
+use crate::mend::site::{Proposals, Site};
+use crate::mend::{Example, Rule};
+use crate::report::Level;
+use crate::tree::Kind;
+
+pub(crate) const RULE: Rule = Rule {
+    name: "scalar-to-array",
+    level: Level::Safe,
+    what: "Puts a single string, number or boolean into an array of one element where an array is \
+           wanted.",
+    why: "One value in place of a list of values is a list of that value. Text that could be a \
+          list itself (it holds a comma, a semicolon, a line break or brackets), or that stands \
+          for no value (`\"\"`, `\"none\"`, `\"unknown\"`), is left alone.",
+    example: Example {
+        schema: r#"{"type": "object", "properties":
+                    {"paths": {"type": "array", "items": {"type": "string"}}}}"#,
+        raw: r#"{"paths": "src/main.rs"}"#,
+        mended: r#"{"paths":["src/main.rs"]}"#,
+    },
+};
+
+pub(crate) fn propose(site: &Site<'_>, out: &mut Proposals) {
+    if !site.wanted().is_some_and(|wanted| wanted.has("array")) {
+        return;
+    }
+    let one = match site.node.kind() {
+        Kind::Number | Kind::Boolean => true,
+        Kind::String => site.node.as_str().is_some_and(is_one_value),
+        Kind::Null | Kind::Array | Kind::Object => false,
+    };
+    if one {
+        out.replace(&RULE, site, New::Wrapped);
+    }
+}
+
+fn is_one_value(text: &str) -> bool {
+    !text.contains([',', ';', '\n', '|', '[', '{']) && !looks_stringified(text) && !is_nothing(text)
+}
+
+/// Does the text stand for no value at all?
+pub(super) fn is_nothing(text: &str) -> bool {
+    const NOTHING: [&str; 12] = [
+        "",
+        "none",
+        "null",
+        "nil",
+        "undefined",
+        "unknown",
+        "n/a",
+        "na",
+        "nothing",
+        "empty",
+        "-",
+        "...",
+    ];
+    let text = text.trim();
+    NOTHING.iter().any(|word| text.eq_ignore_ascii_case(word))
+}

@@ -1,0 +1,61 @@
+//! `{"type": "object", "properties": {…values…}}` as arguments.
+
+use crate::mend::edit::New;
+use crate::mend::site::{Proposals, Site};
+use crate::mend::{Example, Rule};
+use crate::report::Level;
+use crate::tree::{Kind, Node};
+
+pub(crate) const RULE: Rule = Rule {
+    name: "schema-echo",
+    level: Level::Safe,
+    what: "Takes the values out of an echo of the schema: an object out of `{\"type\": \
+           \"object\", \"properties\": {…}}`, a single value out of `{\"type\": …, \"value\": …}`.",
+    why: "The schema declares neither `properties` nor `type` there, and what is inside is what \
+          the schema wants.",
+    example: Example {
+        schema: r#"{"type": "object", "required": ["path"],
+                    "properties": {"path": {"type": "string"}}}"#,
+        raw: r#"{"type": "object", "properties": {"path": "a.txt"}, "required": ["path"]}"#,
+        mended: r#"{"path":"a.txt"}"#,
+    },
+};
+
+/// What may stand beside `properties` in an echo.
+const KEYWORDS: [&str; 7] = [
+    "$schema",
+    "type",
+    "title",
+    "description",
+    "required",
+    "properties",
+    "additionalProperties",
+];
+
+pub(crate) fn propose(site: &Site<'_>, out: &mut Proposals) {
+    if site.node.kind() != Kind::Object {
+        return;
+    }
+    let inner = match site.wanted() {
+        Some(wanted) if !wanted.has("object") => value(site.node),
+        _ => members(site),
+    };
+    if let Some(inner) = inner {
+        out.replace(&RULE, site, New::Node(inner.id));
+    }
+}
+
+/// The object that stands in an echo of the schema.
+pub(super) fn members<'s>(site: &Site<'s>) -> Option<Node<'s>> {
+    let inner = site.node.get("properties")?;
+    let is_echo = matches!(site.node.get("type")?.as_str(), Some("object" | "dict"))
+        && inner.kind() == Kind::Object
+        && (site.node.members()).all(|(key, _)| KEYWORDS.contains(&key) && !site.declares(key));
+    is_echo.then_some(inner)
+}
+
+fn value(node: Node<'_>) -> Option<Node<'_>> {
+    let inner = node.get("value")?;
+    let is_echo = node.len() == 2 && node.get("type")?.as_str().is_some();
+    is_echo.then_some(inner)
+}

@@ -1,0 +1,28 @@
+//! `"null"` where null is wanted.
+
+use crate::mend::edit::New;
+use crate::mend::site::{Proposals, Site};
+use crate::mend::{Example, Rule};
+use crate::report::Level;
+use crate::tree::Kind;
+
+pub(crate) const RULE: Rule = Rule {
+    name: "string-to-null",
+    level: Level::Safe,
+    what: "Reads `\"null\"` and `\"None\"` as null where null is allowed and a string is not.",
+    why: "A string is not allowed there, and the text names the value in JSON or in Python.",
+    example: Example {
+        schema: r#"{"type": "object", "properties": {"limit": {"type": ["integer", "null"]}}}"#,
+        raw: r#"{"limit": "None"}"#,
+        mended: r#"{"limit":null}"#,
+    },
+};
+
+pub(crate) fn propose(site: &Site<'_>, out: &mut Proposals) {
+    let Some((text, wanted)) = site.mistyped_text() else {
+        return;
+    };
+    if matches!(text, "null" | "None") && wanted.has("null") {
+        out.replace(&RULE, site, New::Scalar(Kind::Null, String::new()));
+    }
+}

@@ -1,0 +1,76 @@
+//! `"5"` where a number is wanted.
+
+use crate::mend::edit::New;
+use crate::mend::site::{Proposals, Site};
+use crate::mend::{Example, Rule};
+use crate::report::Level;
+use crate::tree::is_integer;
+
+pub(crate) const RULE: Rule = Rule {
+    name: "string-to-number",
+    level: Level::Safe,
+    what: "Reads a string as a number where a number is wanted, if the text is exactly a number \
+           in JSON's notation. The digits are kept.",
+    why: "A string is not allowed there, and the text has no other meaning. `\"02134\"`, \
+          `\"1,000\"` and `\"5 km\"` are not numbers in JSON and stay as they are; an integer is \
+          never made by rounding.",
+    example: Example {
+        schema: r#"{"type": "object", "properties": {"limit": {"type": "integer"}}}"#,
+        raw: r#"{"limit": "5"}"#,
+        mended: r#"{"limit":5}"#,
+    },
+};
+
+pub(crate) fn propose(site: &Site<'_>, out: &mut Proposals) {
+    let Some((text, wanted)) = site.mistyped_text() else {
+        return;
+    };
+    let fits = wanted.has("number") || (wanted.has("integer") && is_integer(text));
+    if is_number(text) && fits {
+        out.replace(&RULE, site, New::number(text));
+    }
+}
+
+/// Is this a number as RFC 8259 writes it?
+pub(super) fn is_number(text: &str) -> bool {
+    let unsigned = text.strip_prefix('-').unwrap_or(text);
+    let (mantissa, exponent) = match unsigned.split_once(['e', 'E']) {
+        Some((mantissa, exponent)) => (mantissa, Some(exponent)),
+        None => (unsigned, None),
+    };
+    let (whole, fraction) = match mantissa.split_once('.') {
+        Some((whole, fraction)) => (whole, Some(fraction)),
+        None => (mantissa, None),
+    };
+    let digits = |text: &str| !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
+    digits(whole)
+        && (whole == "0" || !whole.starts_with('0'))
+        && fraction.is_none_or(digits)
+        && exponent.is_none_or(|e| digits(e.strip_prefix(['+', '-']).unwrap_or(e)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_json_numbers_are_numbers() {
+        for number in [
+            "0",
+            "-0",
+            "10",
+            "1.50",
+            "1e5",
+            "-2.5E+10",
+            "12345678901234567890",
+        ] {
+            assert!(is_number(number), "{number}");
+        }
+        for other in [
+            "", "-", "02", "+5", "1.", ".5", "1e", "0x10", " 5", "5 ", "1_000", "NaN", "Infinity",
+            "1,000", "٣",
+        ] {
+            assert!(!is_number(other), "{other}");
+        }
+    }
+}

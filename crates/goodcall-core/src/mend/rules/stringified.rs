@@ -1,0 +1,55 @@
+//! `"[1, 2]"` where an array or an object is wanted.
+
+use crate::mend::edit::New;
+use crate::mend::site::{Proposals, Site};
+use crate::mend::{Example, Rule};
+use crate::parse::{self, ReadOptions};
+use crate::report::{Level, Types};
+use crate::tree::{Kind, Tree};
+
+pub(crate) const RULE: Rule = Rule {
+    name: "stringified",
+    level: Level::Safe,
+    what: "Reads a string that holds an array or an object, in JSON or in Python's notation, as \
+           that value where one is wanted. What is inside is mended in turn.",
+    why: "A string is not allowed there, and the text reads as a whole as the kind of value that \
+          is. Text that was cut off, or that reads in two ways, stays a string.",
+    example: Example {
+        schema: r#"{"type": "object", "properties":
+                    {"tags": {"type": "array", "items": {"type": "string"}}}}"#,
+        raw: r#"{"tags": "[\"x\", \"y\"]"}"#,
+        mended: r#"{"tags":["x","y"]}"#,
+    },
+};
+
+pub(crate) fn propose(site: &Site<'_>, out: &mut Proposals) {
+    let Some((text, wanted)) = site.mistyped_text() else {
+        return;
+    };
+    if looks_stringified(text)
+        && let Some(tree) = read(text, wanted, site)
+    {
+        out.replace(&RULE, site, New::Tree(tree));
+    }
+}
+
+/// Does the text begin and end as an array or an object does?
+pub(super) fn looks_stringified(text: &str) -> bool {
+    let text = text.trim();
+    matches!(
+        (text.bytes().next(), text.bytes().next_back()),
+        (Some(b'['), Some(b']')) | (Some(b'{'), Some(b'}')) | (Some(b'('), Some(b')'))
+    )
+}
+
+/// The value in the text, if it is of a wanted kind. The one place where mending parses.
+fn read(text: &str, wanted: Types, site: &Site<'_>) -> Option<Tree<'static>> {
+    let options = ReadOptions::new()
+        .policy(site.context.policy.clone())
+        .limits(*site.context.limits);
+    let reading = parse::read(text, &options).ok()?;
+    let kind = reading.tree.root().kind();
+    let whole = reading.is_complete() && !reading.is_several();
+    let container = matches!(kind, Kind::Array | Kind::Object);
+    (whole && container && wanted.admits(kind)).then(|| reading.tree.into_owned())
+}

@@ -1,0 +1,36 @@
+//! `5.0` where an integer is wanted.
+
+use crate::mend::edit::New;
+use crate::mend::site::{Proposals, Site};
+use crate::mend::{Example, Rule};
+use crate::report::Level;
+use crate::tree::Decimal;
+
+pub(crate) const RULE: Rule = Rule {
+    name: "whole-number",
+    level: Level::Safe,
+    what: "Writes a number without a fractional part (`5.0`, `1e3`) as an integer, where the \
+           schema's draft tells the two apart.",
+    why: "It is the same number. A number with a fraction is never rounded.",
+    example: Example {
+        schema: r#"{"$schema": "http://json-schema.org/draft-04/schema#", "type": "object",
+                    "properties": {"limit": {"type": "integer"}}}"#,
+        raw: r#"{"limit": 5.0}"#,
+        mended: r#"{"limit":5}"#,
+    },
+};
+
+/// Digits beyond which an exponent is no honest integer.
+const MOST_DIGITS: usize = 64;
+
+pub(crate) fn propose(site: &Site<'_>, out: &mut Proposals) {
+    let (Some(digits), Some(wanted)) = (site.node.digits(), site.wanted()) else {
+        return;
+    };
+    let plain = || Decimal::parse(digits)?.to_plain_integer(MOST_DIGITS);
+    if wanted.has("integer")
+        && let Some(plain) = plain()
+    {
+        out.replace(&RULE, site, New::number(plain));
+    }
+}

@@ -1,0 +1,35 @@
+//! `"yes"` where a boolean is wanted.
+
+use crate::mend::edit::New;
+use crate::mend::site::{Proposals, Site};
+use crate::mend::{Example, Rule};
+use crate::report::Level;
+
+pub(crate) const RULE: Rule = Rule {
+    name: "word-to-boolean",
+    level: Level::Eager,
+    what: "Reads `yes`, `no`, `on`, `off`, `1` and `0`, as text or as numbers, as booleans.",
+    why: "These are the usual words for true and false. A `0` may also be a count.",
+    example: Example {
+        schema: r#"{"type": "object", "properties": {"recursive": {"type": "boolean"}}}"#,
+        raw: r#"{"recursive": "yes"}"#,
+        mended: r#"{"recursive":true}"#,
+    },
+};
+
+pub(crate) fn propose(site: &Site<'_>, out: &mut Proposals) {
+    if !site.wanted().is_some_and(|wanted| wanted.has("boolean")) {
+        return;
+    }
+    let Some(text) = site.node.as_str().or(site.node.digits()) else {
+        return;
+    };
+    let truth = match text.trim().to_ascii_lowercase().as_str() {
+        "yes" | "on" | "1" | "true" => true,
+        "no" | "off" | "0" | "false" => false,
+        _ => return,
+    };
+    if !matches!(text, "true" | "True" | "false" | "False") {
+        out.replace(&RULE, site, New::boolean(truth));
+    }
+}

@@ -1,0 +1,249 @@
+//! What a rule sees: one fault, the value it names, and the schema that names it.
+
+use std::collections::HashMap;
+
+use serde_json::{Map, Value};
+
+use super::Rule;
+use super::edit::{New, Op, Step};
+use crate::limits::{Limits, MEND_WIDTH};
+use crate::policy::Policy;
+use crate::report::Types;
+use crate::schema::{Schema, owner, resolve};
+use crate::tree::{Id, Kind, Node, Pointer, Tree};
+use crate::validate::{Fault, FaultKind};
+
+/// What a mend works with.
+#[derive(Clone, Copy)]
+pub(crate) struct Task<'c> {
+    pub(crate) schema: &'c Schema,
+    pub(crate) policy: &'c Policy,
+    pub(crate) limits: &'c Limits,
+    pub(crate) tool: Option<&'c str>,
+}
+
+/// One fault, and the value at its place.
+pub(crate) struct Site<'s> {
+    pub(crate) context: Task<'s>,
+    pub(crate) fault: &'s Fault,
+    pub(crate) node: Node<'s>,
+    /// The object and the key, if the value is a member.
+    pub(crate) member: Option<(Id, Id)>,
+}
+
+/// What a rule would do about a fault.
+#[derive(Clone, Debug)]
+pub(crate) struct Proposal {
+    pub(crate) steps: Vec<Step>,
+    /// Must the place be right at once, with no further mend?
+    pub(crate) whole: bool,
+}
+
+/// Collects the proposals for one fault.
+#[derive(Default)]
+pub(crate) struct Proposals(pub(crate) Vec<Proposal>);
+
+impl Proposals {
+    /// These edits together.
+    pub(crate) fn edits(&mut self, rule: &'static Rule, ops: impl IntoIterator<Item = Op>) {
+        self.add(rule, ops, false);
+    }
+
+    /// These edits together; they must make the place right at once.
+    pub(crate) fn whole(&mut self, rule: &'static Rule, ops: impl IntoIterator<Item = Op>) {
+        self.add(rule, ops, true);
+    }
+
+    /// Another value in the place of the faulty one.
+    pub(crate) fn replace(&mut self, rule: &'static Rule, site: &Site<'_>, with: New) {
+        self.edits(rule, [site.replace(with)]);
+    }
+
+    fn add(&mut self, rule: &'static Rule, ops: impl IntoIterator<Item = Op>, whole: bool) {
+        let steps = ops.into_iter().map(|op| Step { rule, op }).collect();
+        self.0.push(Proposal { steps, whole });
+    }
+}
+
+impl<'s> Site<'s> {
+    /// The types that are wanted here, if the fault is that the value has another one.
+    pub(crate) fn wanted(&self) -> Option<Types> {
+        match self.fault.kind {
+            FaultKind::Type(types) => Some(types),
+            _ => None,
+        }
+    }
+
+    /// The text of a string that has the wrong type, and the wanted types.
+    pub(crate) fn mistyped_text(&self) -> Option<(&'s str, Types)> {
+        Some((self.node.as_str()?, self.wanted()?))
+    }
+
+    pub(crate) fn replace(&self, with: New) -> Op {
+        let (at, place) = (self.node.id, self.fault.pointer.clone());
+        Op::Replace { at, place, with }
+    }
+
+    /// Takes the faulty member away, if it is one and may be missing.
+    pub(crate) fn leave_out(&self) -> Option<Op> {
+        let (object, key) = self.member?;
+        if self.is_required() {
+            return None;
+        }
+        let place = self.fault.pointer.clone();
+        Some(Op::Remove { object, key, place })
+    }
+
+    /// Is the faulty member a required one, as far as one place of the schema says?
+    fn is_required(&self) -> bool {
+        let owner = owner(self.context.schema.document(), &self.fault.pointer);
+        owner.is_some_and(|(object, name)| {
+            let required = object.get("required").and_then(Value::as_array);
+            required.is_some_and(|names| names.iter().any(|n| n.as_str() == Some(&name)))
+        })
+    }
+
+    /// The subschema that holds the keyword of the fault.
+    pub(crate) fn subschema(&self) -> Option<&'s Map<String, Value>> {
+        let (parent, _) = self.fault.keyword.as_str().rsplit_once('/')?;
+        self.context.schema.at(parent)?.as_object()
+    }
+
+    /// The members that the subschema of the fault declares.
+    pub(crate) fn properties(&self) -> Option<&'s Map<String, Value>> {
+        self.subschema()?.get("properties")?.as_object()
+    }
+
+    /// The schema of the member `name` of the faulty object.
+    pub(crate) fn property(&self, name: &str) -> Option<&'s Value> {
+        let own = self.properties().and_then(|p| p.get(name));
+        let found = own.or_else(|| {
+            let place = self.fault.pointer.join(name);
+            let (object, name) = owner(self.context.schema.document(), &place)?;
+            object.get("properties")?.get(&name)
+        });
+        found.map(|property| resolve(self.context.schema.document(), property))
+    }
+
+    /// Does the schema declare this member of the faulty object?
+    pub(crate) fn declares(&self, name: &str) -> bool {
+        self.property(name).is_some()
+    }
+
+    /// The declared members that the faulty object lacks.
+    pub(crate) fn absent(&self) -> impl Iterator<Item = &'s str> {
+        let node = self.node;
+        let names = self.properties().into_iter().flat_map(Map::keys);
+        names
+            .map(String::as_str)
+            .filter(move |name| node.get(name).is_none())
+    }
+
+    /// The members of the faulty object that no property declares: key node, key, value. Nothing
+    /// if the object is too wide to be compared with the schema.
+    pub(crate) fn undeclared(&self) -> Vec<(Id, &'s str, Node<'s>)> {
+        let mut found = Vec::new();
+        if self.node.len() > MEND_WIDTH || self.properties().is_some_and(|p| p.len() > MEND_WIDTH) {
+            return found;
+        }
+        let mut members = self.node.members();
+        while let Some((key, value)) = members.next_ids() {
+            let name = self.node.tree.node(key).as_str().unwrap_or_default();
+            if !self.declares(name) {
+                found.push((key, name, self.node.tree.node(value)));
+            }
+        }
+        found
+    }
+
+    /// The member of the faulty object with this key: key node and value.
+    pub(crate) fn member_of(&self, name: &str) -> Option<(Id, Node<'s>)> {
+        let mut members = self.node.members();
+        while let Some((key, value)) = members.next_ids() {
+            if self.node.tree.node(key).as_str() == Some(name) {
+                return Some((key, self.node.tree.node(value)));
+            }
+        }
+        None
+    }
+}
+
+/// Finds places of a tree; a run of neighbours costs one walk, not one walk each.
+pub(crate) struct Finder<'t> {
+    tree: &'t Tree<'t>,
+    /// For a wide container: the child that was found last, and its index.
+    last: HashMap<Id, (usize, Id)>,
+}
+
+/// Containers below this width are walked from the start.
+const WIDE: usize = 32;
+
+impl<'t> Finder<'t> {
+    pub(crate) fn new(tree: &'t Tree<'t>) -> Self {
+        Self {
+            tree,
+            last: HashMap::new(),
+        }
+    }
+
+    /// The value at a place; object and key node, if it is a member.
+    pub(crate) fn find(&mut self, place: &Pointer) -> Option<(Node<'t>, Option<(Id, Id)>)> {
+        let mut node = self.tree.root();
+        let mut member = None;
+        for segment in place.segments() {
+            match node.kind() {
+                Kind::Object => {
+                    let key = self.key(node, &segment)?;
+                    member = Some((node.id, key));
+                    node = self.tree.node(self.tree.slot(key).next);
+                }
+                Kind::Array => {
+                    member = None;
+                    node = self.element(node, segment.parse().ok()?)?;
+                }
+                _ => return None,
+            }
+        }
+        Some((node, member))
+    }
+
+    fn element(&mut self, array: Node<'t>, index: usize) -> Option<Node<'t>> {
+        if index >= array.len() {
+            return None;
+        }
+        let known = self.last.get(&array.id).copied();
+        let (mut at, mut id) = known
+            .filter(|(at, _)| *at <= index)
+            .unwrap_or((0, self.tree.slot(array.id).head));
+        while at < index {
+            id = self.tree.slot(id).next;
+            at += 1;
+        }
+        if array.len() > WIDE {
+            self.last.insert(array.id, (at, id));
+        }
+        Some(self.tree.node(id))
+    }
+
+    /// Looks from the key that was found last on, then from the start.
+    fn key(&mut self, object: Node<'t>, name: &str) -> Option<Id> {
+        let width = object.len();
+        let head = self.tree.slot(object.id).head;
+        let (mut at, mut id) = self.last.get(&object.id).copied().unwrap_or((0, head));
+        for _ in 0..width {
+            let slot = self.tree.slot(id);
+            if self.tree.text_of(slot) == name {
+                if width > WIDE {
+                    self.last.insert(object.id, (at, id));
+                }
+                return Some(id);
+            }
+            at += 1;
+            id = self.tree.slot(slot.next).next;
+            if at == width {
+                (at, id) = (0, head);
+            }
+        }
+        None
+    }
+}

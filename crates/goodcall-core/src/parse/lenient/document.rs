@@ -1,0 +1,356 @@
+//! Around the value: fences, prose, chat tokens, and one value after another.
+
+use super::parser::{Opener, Parser, State};
+use super::rules;
+use crate::parse::error::ParseError;
+use crate::tree::Kind;
+
+/// Tags around what a model thought before it answered.
+const THOUGHTS: [(&str, &str); 4] = [
+    ("<think>", "</think>"),
+    ("<thinking>", "</thinking>"),
+    ("<reasoning>", "</reasoning>"),
+    ("<thought>", "</thought>"),
+];
+
+impl Parser<'_> {
+    /// Reads every value in the text.
+    pub(super) fn document(&mut self) -> Result<(), ParseError> {
+        while self.lead() {
+            let before = (self.at, self.roots.len());
+            self.root()?;
+            if (self.at, self.roots.len()) == before {
+                self.at += 1;
+            }
+        }
+        Ok(())
+    }
+
+    /// Goes to the next value; `false` if there is none.
+    fn lead(&mut self) -> bool {
+        let mut fresh = self.roots.is_empty();
+        // Nothing but white space and commas since the last value.
+        let mut near = !fresh;
+        loop {
+            near |= self.gap() && !fresh;
+            let Some(byte) = self.peek() else {
+                return false;
+            };
+            if self.skip_fence() {
+                fresh = true;
+                continue;
+            }
+            if self.skip_tag() {
+                continue;
+            }
+            match byte {
+                b'{' | b'[' if self.looks_right(self.at, !fresh && !near) => return true,
+                b'"' | b'\'' | b'(' | b'0'..=b'9' | b'-' | b'+'
+                    if (fresh || near) && self.scalar_root() =>
+                {
+                    return true;
+                }
+                b',' | b';' | b'}' | b']' | b')' if !self.roots.is_empty() => {
+                    let rule = if matches!(byte, b',' | b';') {
+                        rules::SEVERAL_COMMA
+                    } else {
+                        rules::EXTRA_BRACKET
+                    };
+                    self.note(rule, self.at..self.at + 1, "");
+                    self.at += 1;
+                    continue;
+                }
+                0x80.. if fresh && (self.opening_quote().is_some() || self.wide().is_some()) => {
+                    return true;
+                }
+                b'\\' if fresh && self.opening_quote().is_some() => return true,
+                _ if fresh && self.word_root() => return true,
+                _ => {}
+            }
+            if !self.skip_prose() {
+                return false;
+            }
+            fresh = true;
+        }
+    }
+
+    /// A fence line, opening or closing.
+    fn skip_fence(&mut self) -> bool {
+        let rest = &self.text[self.at..];
+        let mark = if rest.starts_with("```") {
+            '`'
+        } else if rest.starts_with("~~~") {
+            '~'
+        } else {
+            return false;
+        };
+        let ticks = rest.len() - rest.trim_start_matches(mark).len();
+        let line = self.line_end(self.at);
+        let info = &self.text[self.at + ticks..line];
+        let word = info
+            .bytes()
+            .take_while(|b| b.is_ascii_alphanumeric() || b"_-+.".contains(b))
+            .count();
+        let tail = info[word..].trim_start();
+        let end = if tail.is_empty()
+            || !tail.starts_with(['{', '[', '"']) && !info.contains(['{', '['])
+        {
+            line
+        } else {
+            self.at + ticks + info.len() - tail.len()
+        };
+        self.note(rules::CODE_FENCE, self.at..end, "");
+        self.at = end;
+        true
+    }
+
+    /// `<|token|>`, `<think>…</think>`, `<tool_call>`.
+    fn skip_tag(&mut self) -> bool {
+        let rest = &self.text[self.at..];
+        if !rest.starts_with('<') {
+            return false;
+        }
+        for (open, close) in THOUGHTS {
+            if rest.starts_with(open) {
+                let end = self.find_from(close, self.at);
+                self.note(rules::THOUGHTS, self.at..end, "");
+                self.at = end;
+                return true;
+            }
+        }
+        let line = self.line_end(self.at).min(self.at + 120);
+        let near = &self.bytes[self.at..line];
+        let Some(close) = near.iter().position(|b| *b == b'>') else {
+            return false;
+        };
+        if near[1..close]
+            .iter()
+            .any(|b| matches!(b, b'{' | b'[' | b'"'))
+            && !near.contains(&b'=')
+        {
+            return false;
+        }
+        let end = self.at + close + 1;
+        let rule = if rest.starts_with("<|") {
+            rules::CHAT_TOKEN
+        } else {
+            rules::PROSE
+        };
+        self.note(rule, self.at..end, "");
+        self.at = end;
+        true
+    }
+
+    /// Could a container start at this bracket?
+    fn looks_right(&self, at: usize, in_prose: bool) -> bool {
+        let next = self.skip_space(at + 1);
+        let Some(byte) = self.bytes.get(next).copied() else {
+            return true;
+        };
+        match (self.bytes[at], byte) {
+            (_, b'"' | b'\'' | b'{' | b'[' | b'\\' | b'`') => true,
+            (b'{', b'}') | (b'[', b']') => true,
+            (_, b',' | b':') => !in_prose,
+            (_, 0x80..) => true,
+            (b'{', _) if in_prose => self.key_follows(next),
+            (b'{', _) => self.key_follows(next) || !self.bracket_after(at),
+            (b'[', b'0'..=b'9' | b'-' | b't' | b'f' | b'n' | b'T' | b'F' | b'N' | b'(') => {
+                !in_prose
+            }
+            _ => !in_prose && !self.bracket_after(at),
+        }
+    }
+
+    /// Is the scalar here the value, and not the start of prose?
+    fn scalar_root(&self) -> bool {
+        if let Some(root) = self.roots.last() {
+            let scalar = self.out.slot(*root).is_some_and(|slot| {
+                matches!(
+                    slot.kind,
+                    Kind::String | Kind::Number | Kind::Boolean | Kind::Null
+                )
+            });
+            return scalar && !self.bracket_after(self.at);
+        }
+        match self.byte(self.at) {
+            b'0'..=b'9' | b'-' | b'+' => {
+                let line = self.text[self.at..].trim_end();
+                !self.bracket_after(self.at) && !line.contains("```") && line.len() < 80
+            }
+            b'(' => true,
+            _ => {
+                self.key_follows(self.at)
+                    || !self.bracket_after(self.at)
+                    || self.byte(self.at) == b'"' && self.text[self.at..].trim_end().ends_with('"')
+            }
+        }
+    }
+
+    /// Is the word here a value: a literal, a call, members without braces?
+    fn word_root(&mut self) -> bool {
+        let start = self.at;
+        let end = self.word_end(start);
+        if end == start {
+            return false;
+        }
+        let word = &self.text[start..end];
+        let next = self.skip_space(end);
+        if self.roots.is_empty()
+            && super::words::literal(word).is_some()
+            && next == self.bytes.len()
+        {
+            return true;
+        }
+        if matches!(self.byte(end), b'"' | b'\'')
+            && word.len() <= 2
+            && word.bytes().all(|b| b"fFrRbBuU".contains(&b))
+        {
+            return true;
+        }
+        if self.byte(end) == b'(' || self.byte(end) == b'.' || word == "new" {
+            return self.call_root(end);
+        }
+        if matches!(self.byte(next), b':' | b'=') && self.roots.is_empty() {
+            return self.members_root(start, next);
+        }
+        false
+    }
+
+    fn call_root(&self, end: usize) -> bool {
+        let line = self.line_end(end);
+        let Some(open) = self.bytes[end..line].iter().position(|b| *b == b'(') else {
+            return false;
+        };
+        let name = self.text[end..end + open].trim();
+        if name.contains(' ') || name.contains(['{', '"']) {
+            return false;
+        }
+        let inside = self.skip_space(end + open + 1);
+        matches!(
+            self.byte(inside),
+            b'{' | b'[' | b'"' | b'\'' | b')' | b'0'..=b'9' | b'-'
+        ) || self.byte(self.skip_space(self.word_end(inside))) == b'='
+    }
+
+    /// `path=a.txt`, `path: a.txt`: members without braces, unless a value follows in brackets.
+    fn members_root(&mut self, start: usize, separator: usize) -> bool {
+        let value = self.skip_space(separator + 1 + usize::from(self.byte(separator + 1) == b'>'));
+        if matches!(self.byte(value), b'{' | b'[' | b'`') || self.bracket_after(value) {
+            return false;
+        }
+        let line = self.line_end(start);
+        if value > line || value >= self.bytes.len() {
+            return false;
+        }
+        self.note(rules::MISSING_BRACE, start..start, "{");
+        self.braceless = true;
+        true
+    }
+
+    /// Skips text that is no value; `false` if no value comes after it.
+    fn skip_prose(&mut self) -> bool {
+        let start = self.at;
+        let mut at = start;
+        let mut found = None;
+        while let Some(n) = self.bytes[at..]
+            .iter()
+            .position(|b| matches!(b, b'{' | b'[' | b'`' | b'~' | b'<'))
+        {
+            at += n;
+            let rest = &self.text[at..];
+            let stop = match self.bytes[at] {
+                b'{' | b'[' => at > start && self.looks_right(at, true),
+                b'`' | b'~' => rest.starts_with("```") || rest.starts_with("~~~"),
+                _ => THOUGHTS.iter().any(|(open, _)| rest.starts_with(open)),
+            };
+            if stop && at > start {
+                found = Some(at);
+                break;
+            }
+            at += 1;
+        }
+        let end = found.unwrap_or(self.bytes.len());
+        if found.is_some() || !self.roots.is_empty() {
+            let kept = start + self.text[start..end].trim_end().len();
+            let skipped = &self.text[start..kept];
+            if !self.roots.is_empty() && (skipped.contains("\":") || skipped.contains("\" :")) {
+                // Members that belong to nothing: rather no value than half of one.
+                self.lost.get_or_insert(start);
+            }
+            self.note(rules::PROSE, start..kept, "");
+            self.at = end;
+        }
+        found.is_some()
+    }
+
+    /// What follows a whole root value.
+    pub(super) fn after_root(&mut self) -> State {
+        let next = self.skip_space(self.at);
+        let end = self.at;
+        if self.last_string.is_some() {
+            match self.byte(next) {
+                b':' | b'=' => {
+                    self.at = next;
+                    return self.root_key();
+                }
+                b'+' => {
+                    self.at = next;
+                    return self.join_string().unwrap_or(State::Done);
+                }
+                _ => return State::Done,
+            }
+        }
+        if self.comma_width(next) > 0 && self.reopens(next, end) {
+            return State::After;
+        }
+        State::Done
+    }
+
+    /// `{"a": 1}, "b": 2}`: the bracket came too early.
+    fn reopens(&mut self, comma: usize, end: usize) -> bool {
+        let follows = self.skip_space(comma + self.comma_width(comma));
+        let root = self.current;
+        let kind = self.out.slot(root).map(|slot| slot.kind);
+        if kind != Some(Kind::Object) || self.byte(end - 1) != b'}' || !self.key_follows(follows) {
+            return false;
+        }
+        let count = self.out.slot(root).map_or(0, |slot| slot.size);
+        self.note(rules::EARLY_BRACKET, end - 1..end, "");
+        self.out.reopen(root);
+        self.frames.push(super::parser::Frame {
+            opener: Opener::Brace,
+            id: root,
+            start: end,
+            count,
+            key: None,
+            comma: None,
+        });
+        true
+    }
+
+    /// A string at the root is followed by a colon: members without braces.
+    fn root_key(&mut self) -> State {
+        let Some(slot) = self.out.take_back() else {
+            return State::Done;
+        };
+        let (start, end) = (slot.start as usize, slot.end as usize);
+        self.note(rules::MISSING_BRACE, start..start, "{");
+        let here = self.at;
+        self.at = start;
+        let opened = self.open(Opener::Nothing, Kind::Object);
+        self.at = here;
+        if opened.is_err() {
+            return State::Done;
+        }
+        self.push_key(slot, start, end);
+        self.colon().unwrap_or(State::Done)
+    }
+}
+
+impl Parser<'_> {
+    /// Does a fence, or a tag, end the text here although something is open?
+    pub(super) fn at_fence_end(&self, newline: bool) -> bool {
+        let rest = &self.text[self.at..];
+        (newline && rest.starts_with("```")) || rest.starts_with("</") || rest.starts_with("<|")
+    }
+}

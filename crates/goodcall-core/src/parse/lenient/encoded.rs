@@ -1,0 +1,218 @@
+//! Text that was encoded once too often: every quote escaped, every quote an HTML entity, or all
+//! of it inside a JSON string. It is decoded as a whole and read again; positions are mapped back.
+
+use std::borrow::Cow;
+
+/// A decoded text, and where its pieces were.
+pub(super) struct Decoded {
+    pub(super) text: String,
+    /// Ascending pairs: from this position of the decoded text, that position of the raw one.
+    places: Vec<(u32, u32)>,
+}
+
+impl Decoded {
+    fn new(capacity: usize) -> Self {
+        Self {
+            text: String::with_capacity(capacity),
+            places: Vec::new(),
+        }
+    }
+
+    fn copy(&mut self, raw: &str, from: usize, to: usize) {
+        self.places.push((self.text.len() as u32, from as u32));
+        self.text.push_str(&raw[from..to]);
+    }
+
+    fn put(&mut self, from: usize, text: &str) {
+        self.places.push((self.text.len() as u32, from as u32));
+        self.text.push_str(text);
+    }
+
+    fn finish(mut self, end: usize) -> Self {
+        self.places.push((self.text.len() as u32, end as u32));
+        self
+    }
+
+    /// The raw position of a decoded one.
+    pub(super) fn place(&self, at: u32) -> u32 {
+        let index = self.places.partition_point(|(decoded, _)| *decoded <= at);
+        let Some((decoded, raw)) = index.checked_sub(1).and_then(|i| self.places.get(i)) else {
+            return at;
+        };
+        let last = self.places.get(index).map_or(u32::MAX, |(_, next)| *next);
+        (raw + (at - decoded)).min(last)
+    }
+}
+
+/// Are all quotes escaped, from the first bracket on?
+pub(super) fn is_escaped(text: &str) -> bool {
+    let bytes = text.trim_ascii_start().as_bytes();
+    let bytes = bytes.strip_prefix(b"\"").unwrap_or(bytes);
+    let Some((b'{' | b'[', inside)) = bytes.split_first() else {
+        return false;
+    };
+    let mut rest = inside.trim_ascii_start();
+    while let [b'\\', b'n' | b't' | b'r', more @ ..] | [b'{' | b'[', more @ ..] = rest {
+        rest = more.trim_ascii_start();
+    }
+    if !rest.starts_with(b"\\\"") && !rest.starts_with(b"\\\\") {
+        return false;
+    }
+    let mut slashes = 0;
+    let body = text.trim_ascii();
+    let body = body
+        .strip_prefix('"')
+        .map_or(body, |inner| inner.strip_suffix('"').unwrap_or(inner));
+    for byte in body.bytes() {
+        match byte {
+            b'\\' => slashes += 1,
+            b'"' if slashes == 0 => return false,
+            _ => slashes = 0,
+        }
+    }
+    true
+}
+
+/// Are the quotes HTML entities?
+pub(super) fn has_entities(text: &str) -> bool {
+    let Some(rest) = text.trim_ascii_start().strip_prefix(['{', '[']) else {
+        return false;
+    };
+    let rest = rest
+        .trim_ascii_start()
+        .trim_start_matches(['{', '['])
+        .trim_ascii_start();
+    (rest.starts_with("&quot;")
+        || rest.starts_with("&#34;")
+        || rest.starts_with("&#x22;")
+        || rest.starts_with("&apos;")
+        || rest.starts_with("&#39;"))
+        && !text.contains('"')
+}
+
+/// Takes one level of escapes away.
+pub(super) fn unescape(raw: &str) -> Decoded {
+    let mut out = Decoded::new(raw.len());
+    let trimmed = raw.trim_ascii();
+    let lead = raw.len() - raw.trim_ascii_start().len();
+    let (from, to) = match trimmed.strip_prefix('"') {
+        Some(inner) => {
+            let start = lead + 1;
+            (
+                start,
+                start + inner.strip_suffix('"').unwrap_or(inner).len(),
+            )
+        }
+        None => (0, raw.len()),
+    };
+    let bytes = raw.as_bytes();
+    let mut copied = from;
+    let mut at = from;
+    while let Some(n) = bytes[at..to].iter().position(|b| *b == b'\\') {
+        let slash = at + n;
+        let plain = match bytes.get(slash + 1).filter(|_| slash + 1 < to) {
+            Some(b'"') => "\"",
+            Some(b'\\') => "\\",
+            Some(b'/') => "/",
+            Some(b'n') => "\n",
+            Some(b'r') => "\r",
+            Some(b't') => "\t",
+            Some(b'\'') => "'",
+            _ => {
+                at = slash + 1;
+                continue;
+            }
+        };
+        out.copy(raw, copied, slash);
+        out.put(slash, plain);
+        at = slash + 2;
+        copied = at;
+    }
+    out.copy(raw, copied, to);
+    out.finish(to)
+}
+
+/// Replaces HTML's entities by what they stand for.
+pub(super) fn unentity(raw: &str) -> Decoded {
+    let mut out = Decoded::new(raw.len());
+    let mut copied = 0;
+    let mut at = 0;
+    while let Some(n) = raw[at..].find('&') {
+        let start = at + n;
+        at = start + 1;
+        let near = raw.as_bytes()[at..]
+            .iter()
+            .take(10)
+            .position(|b| *b == b';');
+        let Some(length) = near else {
+            continue;
+        };
+        if let Some(text) = entity(&raw[at..at + length]) {
+            out.copy(raw, copied, start);
+            out.put(start, &text);
+            at += length + 1;
+            copied = at;
+        }
+    }
+    out.copy(raw, copied, raw.len());
+    out.finish(raw.len())
+}
+
+fn entity(name: &str) -> Option<Cow<'static, str>> {
+    Some(match name {
+        "quot" => "\"".into(),
+        "apos" => "'".into(),
+        "amp" => "&".into(),
+        "lt" => "<".into(),
+        "gt" => ">".into(),
+        "nbsp" => " ".into(),
+        _ => {
+            let digits = name.strip_prefix('#')?;
+            let code = match digits.strip_prefix(['x', 'X']) {
+                Some(hex) => u32::from_str_radix(hex, 16).ok()?,
+                None => digits.parse().ok()?,
+            };
+            char::from_u32(code)?.to_string().into()
+        }
+    })
+}
+
+/// The text of a JSON string that stands at `start` of the raw text, escapes decoded; used for
+/// JSON inside a string. Both are equal where there is no escape.
+pub(super) fn of_string(raw: &str, start: usize, end: usize) -> Decoded {
+    let mut out = Decoded::new(end - start);
+    let bytes = raw.as_bytes();
+    let mut at = start;
+    let mut copied = start;
+    while let Some(n) = bytes[at..end].iter().position(|b| *b == b'\\') {
+        let slash = at + n;
+        out.copy(raw, copied, slash);
+        let from = out.text.len();
+        out.places.push((from as u32, slash as u32));
+        let piece = escape_at(&raw[slash..end]);
+        super::escapes::decode(piece, false, &mut out.text);
+        at = slash + piece.len().max(1);
+        copied = at;
+    }
+    out.copy(raw, copied, end);
+    out.finish(end)
+}
+
+/// One escape, a surrogate pair taken together.
+fn escape_at(rest: &str) -> &str {
+    let bytes = rest.as_bytes();
+    let width = match bytes.get(1) {
+        Some(b'u')
+            if matches!(bytes.get(2), Some(b'd' | b'D'))
+                && bytes.get(6..8) == Some(b"\\u".as_slice()) =>
+        {
+            12
+        }
+        Some(b'u') => 6,
+        Some(b'x') => 4,
+        Some(byte) if *byte < 0x80 => 2,
+        _ => 1,
+    };
+    rest.get(..width)
+        .unwrap_or_else(|| rest.get(..2).unwrap_or("\\"))
+}

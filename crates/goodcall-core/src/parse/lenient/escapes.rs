@@ -1,0 +1,178 @@
+//! Backslashes: JSON's escapes, those of other languages, and backslashes that are text.
+
+use std::ops::Range;
+
+/// What decoding met that JSON does not have: the first to the last of each.
+#[derive(Debug, Default)]
+pub(super) struct Decoded {
+    /// Escapes that JSON does not have.
+    pub(super) bad: Option<Range<usize>>,
+    /// Escapes of both kinds in a text that looks like a path.
+    pub(super) mixed: Option<Range<usize>>,
+    /// Half of a surrogate pair.
+    pub(super) surrogate: Option<Range<usize>>,
+}
+
+/// Appends the decoded `text`. A backslash before something that is no escape is kept. If the
+/// text was `cut` off, an unfinished escape at its end is left out.
+pub(super) fn decode(text: &str, cut: bool, out: &mut String) -> Decoded {
+    let mut decoded = Decoded::default();
+    let bytes = text.as_bytes();
+    let literal = is_path(bytes) && has_bad_escape(bytes);
+    let mut copied = 0;
+    let mut at = 0;
+    while let Some(n) = bytes[at..].iter().position(|b| *b == b'\\') {
+        let slash = at + n;
+        out.push_str(&text[copied..slash]);
+        let width = one(text, slash, cut, literal, out, &mut decoded);
+        at = slash + width;
+        copied = at;
+    }
+    out.push_str(&text[copied..]);
+    decoded
+}
+
+/// Appends what one whole escape means in JSON; `None` if JSON has no such escape.
+pub(in crate::parse) fn decode_escape<'o>(escape: &str, out: &'o mut String) -> Option<&'o str> {
+    let start = out.len();
+    let decoded = decode(escape, false, out);
+    let sound = decoded.bad.is_none() && decoded.mixed.is_none() && decoded.surrogate.is_none();
+    sound.then(|| out.get(start..)).flatten()
+}
+
+/// `C:\Users`, `\\server`: every backslash is text as soon as one of them must be.
+fn is_path(bytes: &[u8]) -> bool {
+    matches!(bytes, [drive, b':', b'\\', next, ..] if drive.is_ascii_alphabetic() && *next != b'\\')
+}
+
+fn has_bad_escape(bytes: &[u8]) -> bool {
+    let mut at = 0;
+    while let Some(n) = bytes[at..].iter().position(|b| *b == b'\\') {
+        match bytes.get(at + n + 1) {
+            Some(b'"' | b'\\' | b'/' | b'b' | b'f' | b'n' | b'r' | b't' | b'u') => {}
+            _ => return true,
+        }
+        at += n + 2;
+        if at > bytes.len() {
+            break;
+        }
+    }
+    false
+}
+
+/// Decodes one escape at `slash`; its bytes.
+fn one(
+    text: &str,
+    slash: usize,
+    cut: bool,
+    literal: bool,
+    out: &mut String,
+    decoded: &mut Decoded,
+) -> usize {
+    let rest = &text[slash + 1..];
+    let Some(next) = rest.chars().next() else {
+        if !cut {
+            out.push('\\');
+            extend(&mut decoded.bad, slash..slash + 1);
+        }
+        return 1;
+    };
+    if literal && next != '"' && next != '\\' {
+        out.push('\\');
+        let kind = if matches!(next, 'b' | 'f' | 'n' | 'r' | 't') {
+            &mut decoded.mixed
+        } else {
+            &mut decoded.bad
+        };
+        extend(kind, slash..slash + 1);
+        return 1;
+    }
+    let plain = match next {
+        '"' | '\\' | '/' => Some(next),
+        'b' => Some('\u{8}'),
+        'f' => Some('\u{c}'),
+        'n' => Some('\n'),
+        'r' => Some('\r'),
+        't' => Some('\t'),
+        _ => None,
+    };
+    if let Some(plain) = plain {
+        out.push(plain);
+        return 2;
+    }
+    match next {
+        'u' => unicode(text, slash, cut, out, decoded),
+        '\'' | '`' | '$' => {
+            out.push(next);
+            extend(&mut decoded.bad, slash..slash + 2);
+            2
+        }
+        'x' if hex(rest, 1, 2).is_some() => {
+            let code = hex(rest, 1, 2)
+                .and_then(char::from_u32)
+                .unwrap_or('\u{fffd}');
+            out.push(code);
+            extend(&mut decoded.bad, slash..slash + 4);
+            4
+        }
+        '\n' => {
+            // A line that is continued.
+            extend(&mut decoded.bad, slash..slash + 2);
+            2
+        }
+        _ => {
+            out.push('\\');
+            extend(&mut decoded.bad, slash..slash + 1);
+            1
+        }
+    }
+}
+
+/// `\uXXXX`, a pair of them, or half of a pair.
+fn unicode(text: &str, slash: usize, cut: bool, out: &mut String, decoded: &mut Decoded) -> usize {
+    let rest = &text[slash..];
+    let Some(first) = hex(rest, 2, 4) else {
+        if cut && rest.len() < 6 && rest[2..].bytes().all(|b| b.is_ascii_hexdigit()) {
+            return rest.len();
+        }
+        out.push('\\');
+        extend(&mut decoded.bad, slash..slash + 1);
+        return 1;
+    };
+    if let Some(c) = char::from_u32(first) {
+        out.push(c);
+        return 6;
+    }
+    if first < 0xDC00
+        && rest.get(6..8) == Some("\\u")
+        && let Some(second) = hex(rest, 8, 4).filter(|code| (0xDC00..0xE000).contains(code))
+    {
+        let code = 0x10000 + ((first - 0xD800) << 10) + (second - 0xDC00);
+        out.push(char::from_u32(code).unwrap_or('\u{fffd}'));
+        return 12;
+    }
+    let partial = rest
+        .get(6..)
+        .is_some_and(|tail| tail.len() < 6 && ("\\u".starts_with(tail) || tail.starts_with("\\u")));
+    if cut && first < 0xDC00 && partial {
+        return rest.len();
+    }
+    out.push('\u{fffd}');
+    extend(&mut decoded.surrogate, slash..slash + 6);
+    6
+}
+
+fn hex(text: &str, from: usize, digits: usize) -> Option<u32> {
+    let digits = text.get(from..from + digits)?;
+    if !digits.bytes().all(|b| b.is_ascii_hexdigit()) {
+        return None;
+    }
+    u32::from_str_radix(digits, 16).ok()
+}
+
+fn extend(range: &mut Option<Range<usize>>, more: Range<usize>) {
+    *range = Some(match range.take() {
+        Some(range) => range.start..more.end,
+        None => more,
+    });
+}

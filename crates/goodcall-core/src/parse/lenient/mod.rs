@@ -1,0 +1,191 @@
+//! Lenient parsing: what a model wrote, read as it was evidently meant.
+//!
+//! Only text that strict parsing refused comes here. Parsing does not fail: it yields a tree and a
+//! list of departures from JSON, each with its rule, its level and its bytes. Whether the policy
+//! accepts them is judged afterwards, in [`read`](super::read).
+//!
+//! One pass, no recursion, looking ahead by a bounded number of bytes.
+
+mod brackets;
+mod document;
+mod encoded;
+mod escapes;
+mod gap;
+mod notes;
+mod numbers;
+mod parser;
+mod quotes;
+pub(crate) mod rules;
+mod strings;
+mod words;
+
+use std::borrow::Cow;
+
+use super::Cut;
+use super::error::{ParseClass, ParseError, Wanted};
+use crate::limits::{ENCODINGS, Limits};
+use crate::report::{Change, Edit, clip};
+use crate::tree::{Kind, Pointer, Tree};
+pub(super) use escapes::decode_escape;
+pub(super) use numbers::strict_end as number_end;
+use parser::Parser;
+use rules::Sureness;
+
+/// What was read.
+pub(crate) struct Lenient<'a> {
+    pub(crate) tree: Tree<'a>,
+    pub(crate) changes: Vec<Change>,
+    pub(crate) cut: Option<Cut>,
+    pub(crate) values: usize,
+    pub(crate) repeated_keys: bool,
+}
+
+/// Reads `text`; `None` if there is no value in it.
+pub(crate) fn parse<'a>(
+    text: &'a str,
+    limits: &Limits,
+    keys: &[String],
+) -> Result<Option<Lenient<'a>>, ParseError> {
+    read_level(text, limits, keys, 0)
+}
+
+fn read_level<'a>(
+    text: &'a str,
+    limits: &Limits,
+    keys: &[String],
+    level: usize,
+) -> Result<Option<Lenient<'a>>, ParseError> {
+    if level < ENCODINGS {
+        if encoded::is_escaped(text) {
+            let decoded = encoded::unescape(text);
+            return read_decoded(text, &decoded, rules::ESCAPED_TEXT, limits, keys, level);
+        }
+        if encoded::has_entities(text) {
+            let decoded = encoded::unentity(text);
+            return read_decoded(text, &decoded, rules::HTML_ENTITIES, limits, keys, level);
+        }
+    }
+    let mut parser = Parser::new(text, limits, keys);
+    parser.document()?;
+    if parser.notes.overflow {
+        let wanted = Wanted::Changes(limits.max_changes);
+        return Err(ParseError::new(ParseClass::TooLarge, wanted, 0));
+    }
+    if let Some(at) = parser.lost {
+        return Err(ParseError::new(ParseClass::Syntax, Wanted::End, at));
+    }
+    if parser.roots.is_empty() {
+        return Ok(None);
+    }
+    let several = parser.roots.len() > 1;
+    let within = |root: usize, pointer: Pointer| match several {
+        true => Pointer::parse(&format!("/{root}{pointer}")).unwrap_or(pointer),
+        false => pointer,
+    };
+    let changes = parser.notes.changes.into_iter().map(|(root, mut change)| {
+        change.pointer = within(root, change.pointer);
+        change
+    });
+    let cut = parser.cut.map(|cut| Cut {
+        pointer: within(cut.root, cut.pointer),
+        ..cut
+    });
+    Ok(Some(Lenient {
+        changes: changes.collect(),
+        cut,
+        values: parser.roots.len(),
+        repeated_keys: parser.repeated_keys,
+        tree: parser.out.finish_roots(Cow::Borrowed(text), &parser.roots),
+    }))
+}
+
+/// Reads the decoded form of `raw`, strictly if possible, and maps all positions back.
+fn read_decoded<'a>(
+    raw: &'a str,
+    decoded: &encoded::Decoded,
+    rule: Sureness,
+    limits: &Limits,
+    keys: &[String],
+    level: usize,
+) -> Result<Option<Lenient<'a>>, ParseError> {
+    let inner = match super::strict::parse(&decoded.text, limits) {
+        Ok(strict) if strict.tree.root().kind() != Kind::String => Lenient {
+            changes: Vec::new(),
+            cut: None,
+            values: 1,
+            repeated_keys: strict.repeated_keys,
+            tree: strict.tree,
+        },
+        _ => match read_level(&decoded.text, limits, keys, level + 1)? {
+            Some(inner) => inner,
+            None => return Ok(None),
+        },
+    };
+    Ok(Some(outward(raw, decoded, rule, inner)))
+}
+
+/// Reads the object or array that a string at the root holds; `None` if it holds anything else.
+pub(crate) fn unwrap<'a>(
+    text: &'a str,
+    tree: &Tree<'_>,
+    limits: &Limits,
+    keys: &[String],
+    level: usize,
+) -> Option<Lenient<'a>> {
+    let root = tree.root();
+    let holds = root.as_str()?.trim_start();
+    if level >= ENCODINGS || !holds.starts_with(['{', '[', '"', '`']) {
+        return None;
+    }
+    let span = root.span();
+    let quoted = text.get(span.clone())?;
+    let inner = quoted.strip_prefix('"')?.strip_suffix('"')?;
+    let start = span.start + 1;
+    let decoded = encoded::of_string(text, start, start + inner.len());
+    let strict = super::strict::parse(&decoded.text, limits).ok();
+    let Some(strict) = strict.filter(|strict| strict.tree.root().kind() == Kind::String) else {
+        let read = read_decoded(text, &decoded, rules::JSON_STRING, limits, keys, level).ok()??;
+        let kind = read.tree.root().kind();
+        return matches!(kind, Kind::Object | Kind::Array).then_some(read);
+    };
+    let deeper = unwrap(&decoded.text, &strict.tree, limits, keys, level + 1)?;
+    Some(outward(text, &decoded, rules::JSON_STRING, deeper))
+}
+
+/// What was read from a decoded text, in terms of the raw one.
+fn outward<'a>(
+    raw: &'a str,
+    decoded: &encoded::Decoded,
+    rule: Sureness,
+    inner: Lenient<'_>,
+) -> Lenient<'a> {
+    let at = |position: usize| decoded.place(position as u32) as usize;
+    let mut changes = vec![whole(rule, raw)];
+    changes.extend(inner.changes.into_iter().map(|mut change| {
+        change.span = at(change.span.start)..at(change.span.end);
+        change
+    }));
+    Lenient {
+        changes,
+        cut: inner.cut.map(|cut| Cut {
+            at: at(cut.at),
+            ..cut
+        }),
+        values: inner.values,
+        repeated_keys: inner.repeated_keys,
+        tree: inner.tree.rebase(raw, |position| decoded.place(position)),
+    }
+}
+
+/// A change that is about the whole text.
+fn whole(rule: Sureness, raw: &str) -> Change {
+    Change {
+        rule: rule.name,
+        level: rule.level,
+        pointer: Pointer::root(),
+        edit: Edit::Text,
+        before: Some(clip(raw, 80)),
+        after: None,
+        span: 0..raw.len(),
+    }
+}

@@ -1,0 +1,590 @@
+//! The state machine: values, members, elements and the brackets around them.
+//!
+//! No recursion: open containers are a stack of [`Frame`]s. Every step consumes input or closes a
+//! frame, so the number of steps is linear.
+
+use super::notes::Notes;
+use super::rules::{self, Sureness};
+use crate::limits::Limits;
+use crate::parse::error::{ParseClass, ParseError, Wanted};
+use crate::parse::{Cut, CutKind};
+use crate::tree::{Builder, Id, Kind, Pointer};
+
+/// What opened a container.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Opener {
+    Brace,
+    Bracket,
+    /// A parenthesis: a tuple, or a value in parentheses.
+    Paren,
+    /// `name(`: one value, an array of values, or an object of named values.
+    Call,
+    /// Nothing: members without braces.
+    Nothing,
+}
+
+/// One open container.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Frame {
+    pub(super) opener: Opener,
+    pub(super) id: Id,
+    pub(super) start: usize,
+    /// Members or elements that are complete.
+    pub(super) count: u32,
+    /// The key that was read last.
+    pub(super) key: Option<Id>,
+    /// Where the last comma stands, until something follows it.
+    pub(super) comma: Option<usize>,
+}
+
+impl Frame {
+    pub(super) fn closer(&self) -> u8 {
+        match self.opener {
+            Opener::Brace => b'}',
+            Opener::Bracket => b']',
+            Opener::Paren | Opener::Call => b')',
+            Opener::Nothing => 0,
+        }
+    }
+}
+
+/// What comes next.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum State {
+    Value,
+    Key,
+    After,
+    Done,
+}
+
+pub(super) type Step = Result<State, ParseError>;
+
+pub(super) struct Parser<'a> {
+    pub(super) text: &'a str,
+    pub(super) bytes: &'a [u8],
+    pub(super) at: usize,
+    pub(super) out: Builder,
+    pub(super) frames: Vec<Frame>,
+    pub(super) notes: Notes,
+    pub(super) keys: &'a [String],
+    pub(super) roots: Vec<Id>,
+    pub(super) cut: Option<Cut>,
+    pub(super) repeated_keys: bool,
+    /// The string that was read last, if nothing came after it.
+    pub(super) last_string: Option<Id>,
+    /// Bytes that may still be read a second time before every doubt is settled at once.
+    pub(super) fuel: usize,
+    /// Where members were found that belong to nothing.
+    pub(super) lost: Option<usize>,
+    /// The last opening bracket of the text.
+    pub(super) last_open: usize,
+    /// The value being read, at the root.
+    pub(super) current: Id,
+    /// It is an object without braces.
+    pub(super) braceless: bool,
+    max_depth: usize,
+}
+
+impl<'a> Parser<'a> {
+    pub(super) fn new(text: &'a str, limits: &Limits, keys: &'a [String]) -> Self {
+        Self {
+            text,
+            bytes: text.as_bytes(),
+            at: 0,
+            out: Builder::with_capacity((text.len() / 6 + 4).min(1 << 16)),
+            frames: Vec::new(),
+            notes: Notes::new(limits, text.len()),
+            keys,
+            roots: Vec::new(),
+            cut: None,
+            repeated_keys: false,
+            last_string: None,
+            fuel: 2 * text.len() + 1024,
+            lost: None,
+            last_open: text.rfind(['{', '[']).map_or(0, |at| at + 1),
+            current: 0,
+            braceless: false,
+            max_depth: limits.depth(),
+        }
+    }
+
+    #[inline]
+    pub(super) fn peek(&self) -> Option<u8> {
+        self.bytes.get(self.at).copied()
+    }
+
+    #[inline]
+    pub(super) fn byte(&self, at: usize) -> u8 {
+        self.bytes.get(at).copied().unwrap_or(0)
+    }
+
+    /// Is anything open that a bracket must close?
+    pub(super) fn is_bracketed(&self) -> bool {
+        self.frames
+            .iter()
+            .any(|frame| frame.opener != Opener::Nothing)
+    }
+
+    /// Does an opening bracket come after this position?
+    pub(super) fn bracket_after(&self, at: usize) -> bool {
+        self.last_open > at + 1
+    }
+
+    pub(super) fn note(&mut self, rule: Sureness, span: std::ops::Range<usize>, after: &str) {
+        let before = self.text.get(span.clone()).unwrap_or_default();
+        let place = self.place();
+        let root = self.roots.len();
+        self.notes.add(rule, root, place, span, before, after);
+    }
+
+    /// The place that is being read.
+    pub(super) fn place(&self) -> Pointer {
+        let mut place = Pointer::root();
+        for frame in &self.frames {
+            match (self.out.slot(frame.id).map(|slot| slot.kind), frame.key) {
+                (Some(Kind::Object), Some(key)) => {
+                    if let Some(slot) = self.out.slot(key) {
+                        place.push(self.out.text(slot, self.text));
+                    }
+                }
+                (Some(Kind::Array), _) => {
+                    let alone = matches!(frame.opener, Opener::Paren | Opener::Call);
+                    if !(alone && frame.count == 0) {
+                        place.push(&frame.count.to_string());
+                    }
+                }
+                _ => {}
+            }
+        }
+        place
+    }
+
+    /// Reads one value from here to its end.
+    pub(super) fn root(&mut self) -> Result<(), ParseError> {
+        let root = self.out.next_id();
+        self.current = root;
+        self.last_string = None;
+        let mut state = match std::mem::take(&mut self.braceless) {
+            true => self.open(Opener::Nothing, Kind::Object)?,
+            false => State::Value,
+        };
+        while state != State::Done {
+            state = match state {
+                State::Value => self.value()?,
+                State::Key => self.key()?,
+                State::After | State::Done => self.after()?,
+            };
+        }
+        if self.out.next_id() > root {
+            self.roots.push(root);
+        }
+        Ok(())
+    }
+
+    /// A value is complete.
+    #[inline]
+    pub(super) fn done(&mut self) -> State {
+        match self.frames.last_mut() {
+            Some(frame) => {
+                frame.count += 1;
+                frame.comma = None;
+                State::After
+            }
+            None => State::After,
+        }
+    }
+
+    pub(super) fn open(&mut self, opener: Opener, kind: Kind) -> Step {
+        if self.out.depth() >= self.max_depth {
+            let wanted = Wanted::Depth(self.max_depth);
+            return Err(ParseError::new(ParseClass::TooDeep, wanted, self.at));
+        }
+        let id = self.out.next_id();
+        self.out.open(kind, self.at);
+        self.frames.push(Frame {
+            opener,
+            id,
+            start: self.at,
+            count: 0,
+            key: None,
+            comma: None,
+        });
+        self.last_string = None;
+        if opener != Opener::Nothing {
+            self.at += 1;
+        }
+        Ok(match kind {
+            Kind::Object => State::Key,
+            _ => State::Value,
+        })
+    }
+
+    #[inline]
+    fn value(&mut self) -> Step {
+        self.gap();
+        let Some(byte) = self.peek() else {
+            return Ok(self.end(CutKind::Inside));
+        };
+        match byte {
+            b'"' => self.string_value(),
+            b'{' => self.open(Opener::Brace, Kind::Object),
+            b'[' => self.open(Opener::Bracket, Kind::Array),
+            b'0'..=b'9' | b'-' => self.number_value(),
+            b'\'' | b'`' => self.string_value(),
+            b'(' => {
+                self.note(rules::TUPLE, self.at..self.at + 1, "[");
+                self.open(Opener::Paren, Kind::Array)
+            }
+            b'}' | b']' | b')' => Ok(self.close_before_value(byte, 1)),
+            b',' | b';' => Ok(self.comma_before_value(1)),
+            b':' | b'=' => {
+                self.note(rules::EXTRA_COLON, self.at..self.at + 1, "");
+                self.at += 1;
+                Ok(State::Value)
+            }
+            0x80.. => self.wide_value(),
+            _ => self.word_value(),
+        }
+    }
+
+    /// A value that starts with a character outside ASCII.
+    fn wide_value(&mut self) -> Step {
+        if self.opening_quote().is_some() {
+            return self.string_value();
+        }
+        let Some((plain, width)) = self.wide() else {
+            return self.word_value();
+        };
+        let span = self.at..self.at + width;
+        let mut ascii = [0; 4];
+        let ascii: &str = char::from(plain).encode_utf8(&mut ascii);
+        self.note(rules::WIDE_PUNCTUATION, span, ascii);
+        match plain {
+            b'{' | b'[' | b'(' => {
+                self.at += width - 1;
+                let (opener, kind) = match plain {
+                    b'{' => (Opener::Brace, Kind::Object),
+                    b'[' => (Opener::Bracket, Kind::Array),
+                    _ => (Opener::Paren, Kind::Array),
+                };
+                self.open(opener, kind)
+            }
+            b'}' | b']' | b')' => Ok(self.close_before_value(plain, width)),
+            b',' => Ok(self.comma_before_value(width)),
+            _ => {
+                self.at += width;
+                Ok(State::Value)
+            }
+        }
+    }
+
+    /// A closing bracket where a value should be.
+    fn close_before_value(&mut self, byte: u8, width: usize) -> State {
+        if self.out.in_object() == Some(true) {
+            self.missing_value();
+            return State::After;
+        }
+        if let Some(frame) = self.frames.last()
+            && let Some(comma) = frame.comma
+            && frame.opener != Opener::Paren
+        {
+            self.note_trailing(comma);
+        }
+        self.close(byte, width)
+    }
+
+    fn note_trailing(&mut self, comma: usize) {
+        let rest = self.text.get(comma..).unwrap_or_default();
+        let width = rest.chars().next().map_or(0, char::len_utf8);
+        self.note(rules::TRAILING_COMMA, comma..comma + width, "");
+    }
+
+    /// A comma where a value should be.
+    fn comma_before_value(&mut self, width: usize) -> State {
+        if self.out.in_object() == Some(true) {
+            self.missing_value();
+            return State::After;
+        }
+        let first = self.frames.last().is_none_or(|frame| frame.count == 0);
+        let rule = if first {
+            rules::EXTRA_COMMA
+        } else {
+            rules::EMPTY_ELEMENT
+        };
+        self.note(rule, self.at..self.at + width, "");
+        self.at += width;
+        State::Value
+    }
+
+    pub(super) fn missing_value(&mut self) {
+        self.note(rules::MISSING_VALUE, self.at..self.at, "null");
+        self.out.literal(Kind::Null, false, self.at, self.at);
+        self.last_string = None;
+        self.done();
+    }
+
+    fn key(&mut self) -> Step {
+        self.gap();
+        let Some(byte) = self.peek() else {
+            let fresh = self
+                .frames
+                .last()
+                .is_some_and(|f| f.opener == Opener::Nothing);
+            let whole = fresh && self.frames.len() == 1;
+            return Ok(self.end(if whole {
+                CutKind::Brackets
+            } else {
+                CutKind::Inside
+            }));
+        };
+        let (byte, width) = match byte {
+            0x80.. => self.wide().unwrap_or((byte, 1)),
+            byte => (byte, 1),
+        };
+        match byte {
+            b'}' | b']' | b')' => {
+                if let Some(comma) = self.frames.last().and_then(|frame| frame.comma) {
+                    self.note_trailing(comma);
+                }
+                Ok(self.close(byte, width))
+            }
+            b',' | b';' => {
+                self.note(rules::EXTRA_COMMA, self.at..self.at + width, "");
+                self.at += width;
+                Ok(State::Key)
+            }
+            b'{' | b'[' | b'(' => self.bracket_for_key(byte),
+            b':' | b'=' => {
+                self.note(rules::EXTRA_COLON, self.at..self.at + width, "");
+                self.at += width;
+                Ok(State::Key)
+            }
+            _ => self.key_text(),
+        }
+    }
+
+    /// An opening bracket where a key should be.
+    fn bracket_for_key(&mut self, byte: u8) -> Step {
+        let around = self.frames.len().checked_sub(2);
+        let first = self.frames.last().is_some_and(|frame| frame.count == 0);
+        let in_array = around.is_some_and(|i| self.frames[i].opener == Opener::Bracket);
+        if first && byte != b'{' {
+            self.note(rules::SET, self.at..self.at, "[");
+            self.out.turn_into_array();
+            return Ok(State::Value);
+        }
+        if !first && byte == b'{' && in_array {
+            self.note(rules::MISSING_BRACKET, self.at..self.at, "}");
+            self.pop(self.at);
+            return Ok(State::Value);
+        }
+        self.note(rules::EXTRA_BRACKET, self.at..self.at + 1, "");
+        self.at += 1;
+        Ok(State::Key)
+    }
+
+    /// What stands between key and value.
+    pub(super) fn colon(&mut self) -> Step {
+        self.gap();
+        let start = self.at;
+        let (byte, width) = match self.peek() {
+            None => return Ok(self.end(CutKind::Inside)),
+            Some(0x80..) => self.wide().unwrap_or((0x80, 1)),
+            Some(byte) => (byte, 1),
+        };
+        match byte {
+            b':' | b'=' => {
+                self.at += width;
+                while matches!(self.peek(), Some(b':' | b'=' | b'>')) {
+                    self.at += 1;
+                }
+                if byte != b':' || width > 1 || self.at > start + 1 {
+                    self.note(rules::COLON_FORM, start..self.at, ":");
+                }
+                let value = self.skip_space(self.at);
+                if self.bytes[value..].starts_with(b"...") {
+                    self.at = value;
+                    return self.bare_value();
+                }
+                Ok(State::Value)
+            }
+            b',' | b'}' | b']' | b')' | b';' => {
+                self.key_without_value();
+                Ok(State::After)
+            }
+            b'-' if self.byte(start + 1) == b'>' => {
+                self.at += 2;
+                self.note(rules::COLON_FORM, start..self.at, ":");
+                Ok(State::Value)
+            }
+            _ => {
+                self.note(rules::MISSING_COLON, start..start, ":");
+                Ok(State::Value)
+            }
+        }
+    }
+
+    /// `{"a"}`: a set if it is the first, else a member without a value.
+    fn key_without_value(&mut self) {
+        let first = self
+            .frames
+            .last()
+            .is_some_and(|f| f.count == 0 && f.opener == Opener::Brace);
+        if !first {
+            return self.missing_value();
+        }
+        self.note(rules::SET, self.at..self.at, "[");
+        self.out.turn_into_array();
+        self.retype_key();
+        self.done();
+    }
+
+    #[inline]
+    fn after(&mut self) -> Step {
+        if self.frames.is_empty() {
+            return Ok(self.after_root());
+        }
+        let newline = self.gap();
+        let Some(byte) = self.peek() else {
+            return Ok(self.end(CutKind::Brackets));
+        };
+        let (byte, width) = match byte {
+            0x80.. => self.wide().unwrap_or((byte, 1)),
+            byte => (byte, 1),
+        };
+        match byte {
+            b',' | b';' => {
+                if byte == b';' || width > 1 {
+                    self.note(rules::WIDE_PUNCTUATION, self.at..self.at + width, ",");
+                }
+                Ok(self.comma(width))
+            }
+            b'}' | b']' | b')' => {
+                if width > 1 {
+                    let plain = char::from(byte).to_string();
+                    self.note(rules::WIDE_PUNCTUATION, self.at..self.at + width, &plain);
+                }
+                Ok(self.close(byte, width))
+            }
+            b':' | b'=' if self.last_string.is_some() => self.late_colon(width),
+            b'+' if self.last_string.is_some() => self.join_string(),
+            _ if self.at_fence_end(newline) => Ok(self.end(CutKind::Brackets)),
+            _ => self.no_comma(newline),
+        }
+    }
+
+    fn comma(&mut self, width: usize) -> State {
+        if let Some(frame) = self.frames.last_mut() {
+            frame.comma = Some(self.at);
+        }
+        self.at += width;
+        self.last_string = None;
+        match self.out.in_object() {
+            Some(true) => State::Key,
+            _ => State::Value,
+        }
+    }
+
+    /// Something follows a value without a comma.
+    fn no_comma(&mut self, newline: bool) -> Step {
+        let in_object = self.out.in_object() == Some(true);
+        if self.last_string.is_some() && self.opening_quote().is_some() {
+            let joins = in_object && !self.key_follows(self.at)
+                || self
+                    .frames
+                    .last()
+                    .is_some_and(|f| f.opener == Opener::Paren);
+            if joins {
+                return self.join_string();
+            }
+        }
+        if in_object && !newline && !self.key_follows(self.at) && self.skip_stray() {
+            return Ok(State::After);
+        }
+        let sure = in_object && (newline || self.key_follows(self.at));
+        let rule = if sure {
+            rules::MISSING_COMMA
+        } else {
+            rules::MISSING_ELEMENT_COMMA
+        };
+        self.note(rule, self.at..self.at, ",");
+        self.last_string = None;
+        Ok(if in_object { State::Key } else { State::Value })
+    }
+
+    /// Skips words between a member and the next comma or bracket.
+    fn skip_stray(&mut self) -> bool {
+        let rest = &self.bytes[self.at..];
+        let stops = |b: &u8| matches!(b, b',' | b'}' | b']' | b'{' | b'[' | b'\n' | b'"' | b':');
+        let length = rest.iter().position(stops).unwrap_or(rest.len());
+        if length == 0 {
+            return false;
+        }
+        self.note(rules::STRAY_TEXT, self.at..self.at + length, "");
+        self.at += length;
+        self.last_string = None;
+        true
+    }
+
+    /// A string in an array, or at the root, is followed by a colon: it is a key.
+    fn late_colon(&mut self, width: usize) -> Step {
+        let around = self.frames.len().checked_sub(2);
+        let in_object = self.out.in_object() == Some(true);
+        if in_object {
+            self.note(rules::EXTRA_COLON, self.at..self.at + width, ",");
+            self.at += width;
+            return Ok(State::Key);
+        }
+        let lacks = around.is_some_and(|i| {
+            self.out
+                .slot(self.frames[i].id)
+                .is_some_and(|slot| slot.kind == Kind::Object)
+        }) && self.frames.last().is_some_and(|frame| {
+            let first = self
+                .out
+                .slot(frame.id + 1)
+                .map_or(0, |slot| slot.start as usize);
+            let before = self.bytes.get(frame.start + 1..first).unwrap_or_default();
+            frame.count > 1 || before.contains(&b',')
+        });
+        let Some(slot) = self.out.take_back() else {
+            return Ok(State::After);
+        };
+        let (start, end) = (slot.start as usize, slot.end as usize);
+        if let Some(frame) = self.frames.last_mut() {
+            frame.count -= 1;
+        }
+        if lacks {
+            self.note(rules::MISSING_BRACKET, start..start, "]");
+            self.pop(start);
+        } else {
+            self.note(rules::MISSING_BRACE, start..start, "{");
+            let here = self.at;
+            self.at = start;
+            self.open(Opener::Nothing, Kind::Object)?;
+            self.at = here;
+        }
+        self.push_key(slot, start, end);
+        self.colon()
+    }
+
+    /// Closes the innermost container, and with it what only it can close.
+    pub(super) fn pop(&mut self, end: usize) {
+        let Some(frame) = self.frames.pop() else {
+            return;
+        };
+        let object = self.out.in_object() == Some(true);
+        let id = self.out.close(end);
+        if object {
+            self.repeated_keys |= self.out.repeats_key(id, self.text);
+        } else if matches!(frame.opener, Opener::Paren | Opener::Call) {
+            if frame.count == 1 && frame.comma.is_none() {
+                self.out.collapse(id);
+            } else if frame.count == 0 && frame.opener == Opener::Call {
+                self.out.turn_into_object(id);
+            }
+        }
+        self.last_string = None;
+        self.done();
+    }
+}

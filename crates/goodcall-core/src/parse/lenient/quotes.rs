@@ -1,0 +1,778 @@
+//! Where a string ends, when its quotes do not say.
+//!
+//! A quote ends a string if what follows it fits the container around. Looking ahead stops at the
+//! next quote, the next line or a fixed number of bytes, so every byte is looked at a bounded
+//! number of times. Going back is paid for from [`Parser::fuel`].
+
+use super::parser::Parser;
+use crate::tree::Kind;
+
+/// Bytes of a key that looking ahead accepts.
+const MOST_KEY: usize = 200;
+
+/// The quotes of a string.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Quote {
+    /// `"`, `'` or a backtick.
+    Plain(u8),
+    /// `“`, `”`, `„`, `«`, `»`.
+    Smart,
+    /// `‘`, `’`, `‚`.
+    SmartSingle,
+    /// `"""` or `'''`.
+    Triple(u8),
+    /// `""text""`.
+    Doubled(u8),
+    /// `\"text\"`.
+    Escaped(u8),
+}
+
+impl Quote {
+    pub(super) fn width(self) -> usize {
+        match self {
+            Quote::Plain(_) => 1,
+            Quote::Doubled(_) | Quote::Escaped(_) => 2,
+            Quote::Smart | Quote::SmartSingle | Quote::Triple(_) => 3,
+        }
+    }
+}
+
+/// Where a string stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Role {
+    Key,
+    Member,
+    Element,
+    Root,
+}
+
+/// How sure it is that a quote ends its string.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Fit {
+    No,
+    Maybe,
+    Yes,
+    /// A colon follows: this quote ends a key.
+    Colon,
+}
+
+/// Where a string ends.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct End {
+    /// The end of its text.
+    pub(super) text: usize,
+    /// Where reading goes on.
+    pub(super) after: usize,
+    pub(super) closed: bool,
+    pub(super) cut: bool,
+    /// Has backslashes, or control characters.
+    pub(super) escapes: bool,
+    pub(super) controls: bool,
+    /// From the first unescaped quote inside to the end of the last.
+    pub(super) inner: Option<(usize, usize)>,
+    /// Did the schema's keys settle where it ends?
+    pub(super) settled: bool,
+}
+
+/// What is known of a string that is being searched for its end.
+struct Search {
+    start: usize,
+    quote: Quote,
+    role: Role,
+    at: usize,
+    end: End,
+    count: usize,
+    /// Quotes inside that could be one of a pair.
+    pairs: usize,
+    last: usize,
+    /// Brackets opened minus brackets closed, up to `counted`.
+    balance: i32,
+    counted: usize,
+    maybe: Option<usize>,
+    line: Option<usize>,
+}
+
+impl Parser<'_> {
+    /// The quote that opens a string here.
+    pub(super) fn opening_quote(&self) -> Option<Quote> {
+        let rest = &self.bytes[self.at..];
+        match *rest {
+            [a @ (b'"' | b'\''), b, c, ..] if a == b && b == c => Some(Quote::Triple(a)),
+            [a @ (b'"' | b'\''), b, c, ..]
+                if a == b && (c.is_ascii_alphanumeric() || c >= 0x80) =>
+            {
+                Some(Quote::Doubled(a))
+            }
+            [a @ (b'"' | b'\'' | b'`'), ..] => Some(Quote::Plain(a)),
+            [b'\\', a @ (b'"' | b'\''), ..] => Some(Quote::Escaped(a)),
+            [0xE2 | 0xC2, ..] => self.smart_quote(self.at).map(|(quote, _)| quote),
+            _ => None,
+        }
+    }
+
+    /// A typographic quote here, and its bytes.
+    pub(super) fn smart_quote(&self, at: usize) -> Option<(Quote, usize)> {
+        match *self.bytes.get(at..at + 3).unwrap_or(self.bytes.get(at..)?) {
+            [0xE2, 0x80, 0x9C..=0x9F] => Some((Quote::Smart, 3)),
+            [0xE2, 0x80, 0x98..=0x9B] => Some((Quote::SmartSingle, 3)),
+            _ => None,
+        }
+    }
+
+    /// Finds the end of the string whose text starts at `start`.
+    pub(super) fn string_end(&mut self, start: usize, quote: Quote, role: Role) -> End {
+        match quote {
+            Quote::Triple(byte) => self.fixed_end(start, &[byte; 3]),
+            Quote::Doubled(byte) => {
+                let line = self.line_end(start);
+                let found = find(&self.bytes[start..line], &[byte; 2]);
+                match found {
+                    Some(_) => self.fixed_end(start, &[byte; 2]),
+                    None => self.search(start, Quote::Plain(byte), role),
+                }
+            }
+            Quote::Escaped(byte) => self.escaped_end(start, byte),
+            quote => self.search(start, quote, role),
+        }
+    }
+
+    fn fixed_end(&self, start: usize, closing: &[u8]) -> End {
+        let found = find(&self.bytes[start..], closing);
+        let text = found.map_or(self.bytes.len(), |n| start + n);
+        let inside = &self.bytes[start..text];
+        End {
+            text,
+            after: found.map_or(text, |_| text + closing.len()),
+            closed: found.is_some(),
+            cut: found.is_none(),
+            escapes: inside.contains(&b'\\'),
+            controls: inside.iter().any(|b| *b < 0x20),
+            ..End::default()
+        }
+    }
+
+    /// The end of `\"text\"`: the next quote with at most one backslash.
+    fn escaped_end(&self, start: usize, byte: u8) -> End {
+        let mut at = start;
+        while let Some(n) = self.bytes[at..].iter().position(|b| *b == byte) {
+            let quote = at + n;
+            let slashes = self.bytes[start..quote]
+                .iter()
+                .rev()
+                .take_while(|b| **b == b'\\')
+                .count();
+            if slashes < 2 {
+                let text = quote - slashes;
+                let escapes = self.bytes[start..text].contains(&b'\\');
+                return End {
+                    text,
+                    after: quote + 1,
+                    closed: true,
+                    escapes,
+                    ..End::default()
+                };
+            }
+            at = quote + 1;
+        }
+        let text = self.bytes.len();
+        End {
+            text,
+            after: text,
+            cut: true,
+            escapes: true,
+            ..End::default()
+        }
+    }
+
+    fn search(&mut self, start: usize, quote: Quote, role: Role) -> End {
+        let mut s = Search {
+            start,
+            quote,
+            role,
+            at: start,
+            end: End::default(),
+            count: 0,
+            pairs: 0,
+            last: start,
+            balance: 0,
+            counted: start,
+            maybe: None,
+            line: None,
+        };
+        loop {
+            s.at = self.next_special(s.at, quote);
+            let Some(byte) = self.bytes.get(s.at).copied() else {
+                return self.unterminated(s);
+            };
+            match byte {
+                b'\\' => {
+                    s.end.escapes = true;
+                    s.at = (s.at + 2).min(self.bytes.len());
+                }
+                0..0x20 => {
+                    s.end.controls = true;
+                    if byte == b'\n' && s.line.is_none() && self.line_starts_token(s.at) {
+                        s.line = Some(s.at);
+                    }
+                    s.at += 1;
+                }
+                _ => {
+                    let width = self.quote_width(s.at, quote);
+                    if width == 0 {
+                        s.at += 1;
+                    } else if let Some(end) = self.weigh(&mut s, width) {
+                        return end;
+                    }
+                }
+            }
+        }
+    }
+
+    /// Is the quote here the end? Otherwise it is noted as part of the text.
+    fn weigh(&mut self, s: &mut Search, width: usize) -> Option<End> {
+        let (at, after) = (s.at, s.at + width);
+        let fit = self.fit(after, s.role);
+        if s.count == 0 && fit == Fit::Yes || self.fuel == 0 {
+            return Some(End {
+                text: at,
+                after,
+                closed: true,
+                ..s.end
+            });
+        }
+        if s.role == Role::Key
+            && let Some(colon) = find(&self.bytes[s.start..at], b":")
+        {
+            return Some(self.ends_open(s, s.start + colon));
+        }
+        if fit == Fit::Colon
+            && s.role == Role::Member
+            && s.count > 0
+            && let Some(end) = self.ends_before_key(s, at)
+        {
+            return Some(end);
+        }
+        if s.count == 1
+            && s.role == Role::Element
+            && fit == Fit::Yes
+            && let Some(comma) = self.comma_before(s.last, s.start)
+        {
+            return Some(self.ends_open(s, comma));
+        }
+        if s.count == 0 && fit == Fit::Maybe {
+            return Some(End {
+                text: at,
+                after,
+                closed: true,
+                ..s.end
+            });
+        }
+        if s.count > 0 && fit == Fit::Yes {
+            self.count_brackets(s, at);
+            let known = self.known_key_after(after);
+            let paired = s.pairs % 2 == 0 || self.closes_all(after);
+            if known == Some(true) || (known != Some(false) && s.balance <= 0 && paired) {
+                let settled = known == Some(true) || (!self.keys.is_empty() && s.maybe.is_none());
+                return Some(End {
+                    text: at,
+                    after,
+                    closed: true,
+                    settled,
+                    ..s.end
+                });
+            }
+        }
+        if matches!(fit, Fit::Yes | Fit::Maybe) && s.maybe.is_none() {
+            s.maybe = Some(at);
+        }
+        let first = s.end.inner.map_or(at, |(first, _)| first);
+        s.end.inner = Some((first, after));
+        s.count += 1;
+        // An apostrophe belongs to no pair.
+        let letters = |at: usize| self.byte(at).is_ascii_alphanumeric();
+        s.pairs += usize::from(!(letters(after) && letters(at.wrapping_sub(1))));
+        s.last = at;
+        s.at = after;
+        None
+    }
+
+    fn count_brackets(&self, s: &mut Search, to: usize) {
+        for byte in &self.bytes[s.counted..to] {
+            match byte {
+                b'{' | b'[' => s.balance += 1,
+                b'}' | b']' => s.balance -= 1,
+                _ => {}
+            }
+        }
+        s.counted = to;
+    }
+
+    /// The string lacks its closing quote and ends at `text`, which is behind the search.
+    fn ends_open(&mut self, s: &Search, text: usize) -> End {
+        self.fuel = self.fuel.saturating_sub(s.at - text);
+        let mut end = text;
+        while end > s.start && matches!(self.bytes[end - 1], b' ' | b'\t' | b'\r' | b'\n') {
+            end -= 1;
+        }
+        // `"text], "key":`: the bracket is not text either.
+        let mut text = text;
+        while end > s.start
+            && s.role != Role::Key
+            && let Some(opener) = match self.bytes[end - 1] {
+                b']' => Some(b'['),
+                b'}' => Some(b'{'),
+                _ => None,
+            }
+            && !self.bytes[s.start..end].contains(&opener)
+            && self.frames.len() > 1
+        {
+            end -= 1;
+            text = end;
+        }
+        // `"text',`: closed by a quote of the other kind.
+        let last = self.bytes[end.saturating_sub(1)];
+        if end > s.start
+            && matches!(last, b'\'' | b'`')
+            && !self.bytes[s.start..end - 1].contains(&last)
+        {
+            self.note(super::rules::OTHER_QUOTES, end - 1..end, "\"");
+            return End {
+                text: end - 1,
+                after: text,
+                closed: true,
+                inner: None,
+                ..s.end
+            };
+        }
+        // `"C:\dir\",`: the backslash is text, the quote after it is the end.
+        let mut closed = false;
+        if end >= s.start + 2
+            && self.bytes[end - 2] == b'\\'
+            && self.quote_width(end - 1, s.quote) == 1
+        {
+            end -= 1;
+            closed = true;
+        }
+        let inner = s.end.inner.filter(|(_, last)| *last <= end);
+        End {
+            text: end,
+            after: text,
+            closed,
+            inner,
+            ..s.end
+        }
+    }
+
+    /// `"text, "key":`: the string ended before the comma.
+    fn ends_before_key(&mut self, s: &mut Search, quote: usize) -> Option<End> {
+        let key = self.text.get(s.last + 1..quote)?;
+        if key.len() > MOST_KEY || key.contains('\n') {
+            return None;
+        }
+        let comma = self.comma_before(s.last, s.start)?;
+        let known = !self.keys.is_empty() && self.is_known(key);
+        if s.count > 1 && !known {
+            self.count_brackets(s, comma);
+            if s.balance > 0 || s.pairs % 2 == 0 || !self.keys.is_empty() {
+                return None;
+            }
+        }
+        let mut end = self.ends_open(s, comma);
+        end.settled = known;
+        Some(end)
+    }
+
+    /// The comma, or else the end of line, that stands before the quote at `quote`.
+    fn comma_before(&self, quote: usize, start: usize) -> Option<usize> {
+        let mut at = quote;
+        let mut line = None;
+        while at > start {
+            at -= 1;
+            match self.bytes[at] {
+                b' ' | b'\t' | b'\r' => {}
+                b'\n' => line = Some(at),
+                b',' => return Some(at),
+                0x8C if at >= start + 2 && self.text.is_char_boundary(at - 2) => {
+                    return (self.comma_width(at - 2) == 3).then_some(at - 2).or(line);
+                }
+                _ => break,
+            }
+        }
+        line
+    }
+
+    pub(super) fn is_known(&self, key: &str) -> bool {
+        self.keys
+            .binary_search_by(|known| known.as_str().cmp(key))
+            .is_ok()
+    }
+
+    /// Is the key after the comma here one of the schema's? `None`: there is no telling.
+    fn known_key_after(&self, after: usize) -> Option<bool> {
+        let comma = self.skip_space(after);
+        let width = self.comma_width(comma);
+        if self.keys.is_empty() || width == 0 {
+            return None;
+        }
+        let start = self.skip_space(comma + width);
+        let end = self.key_end(start)?;
+        let key = self.text.get(start..end)?.trim_matches(['"', '\'', '`']);
+        Some(self.is_known(key))
+    }
+
+    /// The text ended before the string did.
+    fn unterminated(&mut self, s: Search) -> End {
+        let length = self.bytes.len();
+        if let Some(at) = s
+            .maybe
+            .filter(|_| s.line.is_none_or(|line| line > at_of(s.maybe)))
+        {
+            self.fuel = self.fuel.saturating_sub(length - at);
+            let inner = s
+                .end
+                .inner
+                .filter(|(first, _)| *first < at)
+                .map(|(first, _)| (first, at));
+            let after = at + self.quote_width(at, s.quote).max(1);
+            return End {
+                text: at,
+                after,
+                closed: true,
+                inner,
+                ..s.end
+            };
+        }
+        if let Some(line) = s.line {
+            self.fuel = self.fuel.saturating_sub(length - line);
+            return self.ends_open(
+                &Search { at: line, ..s },
+                self.comma_before(line, s.start).unwrap_or(line),
+            );
+        }
+        if s.end.inner.is_none() && matches!(s.quote, Quote::Plain(b'\'' | b'`')) {
+            // Opened by one kind of quote, closed by the other.
+            self.fuel = self.fuel.saturating_sub(length - s.start);
+            return self.search(s.start, Quote::Plain(b'"'), s.role);
+        }
+        if let Some((first, _)) = s.end.inner
+            && s.role != Role::Key
+            && self.before_closers(s.start) < length
+        {
+            // Everything is closed in the end, so the first quote was the end, and what follows
+            // it is stray.
+            self.fuel = self.fuel.saturating_sub(length - first);
+            let after = first + self.quote_width(first, s.quote).max(1);
+            return End {
+                text: first,
+                after,
+                closed: true,
+                inner: None,
+                ..s.end
+            };
+        }
+        let text = if s.role == Role::Key {
+            length
+        } else {
+            self.before_closers(s.start)
+        };
+        End {
+            text,
+            after: length,
+            cut: true,
+            ..s.end
+        }
+    }
+
+    /// The end of the text without the brackets (and the fence) that close everything.
+    fn before_closers(&self, start: usize) -> usize {
+        let mut end = start + self.text[start..].trim_end().len();
+        if let Some(bare) = self.text[start..end].strip_suffix("```") {
+            end = start + bare.trim_end().len();
+        }
+        let whole = end;
+        for frame in &self.frames {
+            let trimmed = start + self.text[start..end].trim_end().len();
+            if frame.closer() == 0 {
+                continue;
+            }
+            if trimmed <= start || self.bytes[trimmed - 1] != frame.closer() {
+                return if whole < self.bytes.trim_ascii_end().len() {
+                    whole
+                } else {
+                    self.bytes.len()
+                };
+            }
+            end = trimmed - 1;
+        }
+        start + self.text[start..end].trim_end().len()
+    }
+
+    /// The next byte that may matter inside a string.
+    #[inline]
+    fn next_special(&self, from: usize, quote: Quote) -> usize {
+        let rest = &self.bytes[from.min(self.bytes.len())..];
+        let found = match quote {
+            Quote::Plain(b'"') => return crate::parse::strict::plain_end(self.bytes, from),
+            Quote::Plain(byte) => rest
+                .iter()
+                .position(|b| *b == byte || *b == b'\\' || *b < 0x20),
+            _ => rest
+                .iter()
+                .position(|b| matches!(b, b'"' | b'\'' | b'\\' | 0xE2) || *b < 0x20),
+        };
+        found.map_or(self.bytes.len(), |n| from + n)
+    }
+
+    /// Bytes of the closing quote here; 0 if there is none.
+    fn quote_width(&self, at: usize, quote: Quote) -> usize {
+        match quote {
+            Quote::Plain(byte) => usize::from(self.byte(at) == byte),
+            Quote::Smart => match self.smart_quote(at) {
+                Some((Quote::Smart, width)) => width,
+                _ => usize::from(self.byte(at) == b'"'),
+            },
+            _ => match self.smart_quote(at) {
+                Some((Quote::SmartSingle, width)) => width,
+                _ => usize::from(self.byte(at) == b'\''),
+            },
+        }
+    }
+
+    /// Does the line after this line end start with a quote or a closing bracket?
+    fn line_starts_token(&self, newline: usize) -> bool {
+        let next = self.skip_space(newline);
+        matches!(self.byte(next), b'"' | b'}' | b']' | b'\'')
+    }
+
+    /// Does what follows a quote fit a string that ended there?
+    fn fit(&self, after: usize, role: Role) -> Fit {
+        let next = self.skip_space(after);
+        let spaced = next > after;
+        let Some(byte) = self.bytes.get(next).copied() else {
+            return Fit::Yes;
+        };
+        if role == Role::Key {
+            return match byte {
+                b':' | b'=' | b'}' | b',' => Fit::Yes,
+                0xEF => Fit::Yes,
+                b'"' | b'\'' | b'{' | b'[' | b'0'..=b'9' if spaced => Fit::Yes,
+                b'{' | b'[' => Fit::Yes,
+                b't' | b'f' | b'n' | b'T' | b'F' | b'N' | b'-' if spaced => Fit::Maybe,
+                _ => Fit::No,
+            };
+        }
+        match byte {
+            b':' if role == Role::Member => Fit::Colon,
+            b':' => Fit::Yes,
+            b',' | b';' => self.fit_comma(next, role),
+            b'}' | b']' | b')' => self.fit_closers(next),
+            b'/' if matches!(self.byte(next + 1), b'/' | b'*') => Fit::Yes,
+            b'#' if spaced => Fit::Maybe,
+            b'+' if matches!(self.byte(self.skip_space(next + 1)), b'"' | b'\'' | b'`') => {
+                Fit::Maybe
+            }
+            b'`' if self.bytes[next..].starts_with(b"```") => Fit::Yes,
+            b'"' | b'\'' if !spaced && role == Role::Member && self.key_follows(next) => Fit::Yes,
+            b'"' | b'\'' | b'`' | 0xE2 if spaced => match role {
+                Role::Member if self.key_follows(next) => Fit::Yes,
+                Role::Member | Role::Root => Fit::Maybe,
+                _ => Fit::Yes,
+            },
+            b'{' | b'[' if role == Role::Element && spaced => Fit::Maybe,
+            0xEF => self.fit_wide(next, role),
+            _ if role == Role::Root => Fit::Maybe,
+            _ if role == Role::Member && self.bytes[after..next].contains(&b'\n') => {
+                if self.key_follows(next) {
+                    Fit::Yes
+                } else {
+                    Fit::No
+                }
+            }
+            _ => Fit::No,
+        }
+    }
+
+    fn fit_wide(&self, at: usize, role: Role) -> Fit {
+        match self.text.get(at..).and_then(|rest| rest.chars().next()) {
+            Some('，') => self.fit_comma(at, role),
+            Some('：') if role == Role::Member => Fit::Colon,
+            Some('｝' | '］' | '）' | '：') => Fit::Yes,
+            _ => Fit::No,
+        }
+    }
+
+    fn fit_comma(&self, comma: usize, role: Role) -> Fit {
+        let next = self.skip_space(comma + self.comma_width(comma).max(1));
+        let Some(byte) = self.bytes.get(next).copied() else {
+            return Fit::Yes;
+        };
+        match (byte, role) {
+            (b'}' | b']' | b')' | b',' | b'/' | b'#', _) => Fit::Yes,
+            (b'.', _) if self.bytes[next..].starts_with(b"...") => Fit::Yes,
+            (_, Role::Member) if self.key_follows(next) => Fit::Yes,
+            (b'"' | b'\'', Role::Member) if self.bytes[comma..next].contains(&b'\n') => Fit::Maybe,
+            (b'"' | b'\'', Role::Member) if self.damaged_key_follows(next) => Fit::Maybe,
+            (b'{', Role::Member) => Fit::Maybe,
+            (_, Role::Member) => Fit::No,
+            (b'"' | b'\'' | b'{' | b'[' | b'-' | b'0'..=b'9' | b'(' | b'`', _) => Fit::Yes,
+            (b't' | b'f' | b'n' | b'T' | b'F' | b'N' | b'u' | b'I', _) => {
+                let end = self.word_end(next);
+                let word = &self.text[next..end];
+                if end == self.bytes.len() || super::words::literal(word).is_some() {
+                    Fit::Yes
+                } else {
+                    Fit::Maybe
+                }
+            }
+            (0xE2, _) if self.smart_quote(next).is_some() => Fit::Yes,
+            (_, Role::Root) => Fit::Maybe,
+            _ => Fit::Maybe,
+        }
+    }
+
+    /// Closing brackets follow: do they close what is open?
+    fn fit_closers(&self, at: usize) -> Fit {
+        let (at, left, right) = self.closers(at);
+        if !right {
+            return Fit::Maybe;
+        }
+        match (self.bytes.get(at), left) {
+            (None | Some(b',' | b';'), _) => Fit::Yes,
+            (Some(b'{' | b'[' | b'`' | b'<' | b')' | b'}' | b']'), 0) => Fit::Yes,
+            (Some(_), 0) if self.byte(at - 1) == b'\n' => Fit::Yes,
+            (Some(b'/' | b'#' | b'"' | b'{' | b'['), 1..) => Fit::Yes,
+            _ => Fit::Maybe,
+        }
+    }
+
+    /// Do only brackets follow, up to the end?
+    fn closes_all(&self, at: usize) -> bool {
+        let (at, left, right) = self.closers(self.skip_space(at));
+        right && left == 0 && at == self.bytes.len()
+    }
+
+    /// Skips a few closing brackets: where they end, how many stay open, and whether each fits.
+    fn closers(&self, mut at: usize) -> (usize, usize, bool) {
+        let mut left = self.frames.len();
+        let mut right = true;
+        for _ in 0..16 {
+            let byte = self.byte(at);
+            if !matches!(byte, b'}' | b']' | b')') {
+                break;
+            }
+            if left > 0 && self.frames[left - 1].closer() == byte {
+                left -= 1;
+            } else if left > 0 {
+                right = false;
+                break;
+            } else {
+                break;
+            }
+            at = self.skip_space(at + 1);
+        }
+        (at, left, right)
+    }
+
+    /// `"key" value` without a colon, or `"key: value` without the closing quote?
+    fn damaged_key_follows(&self, start: usize) -> bool {
+        let quote = self.byte(start);
+        let end = self.word_end(start + 1);
+        let next = self.skip_space(end + 1);
+        if end == start + 1 || end > start + MOST_KEY {
+            return false;
+        }
+        let sign = self.skip_space(end);
+        if self
+            .text
+            .get(end..)
+            .is_some_and(|rest| rest.starts_with('：'))
+            || self.byte(sign) == b'='
+        {
+            return true;
+        }
+        if self.byte(end) == b':' {
+            return matches!(self.byte(end + 1), b' ' | b'"' | b'[' | b'{' | b'0'..=b'9');
+        }
+        let word = self.text.get(next..self.word_end(next)).unwrap_or_default();
+        self.byte(end) == quote
+            && next > end + 1
+            && (matches!(
+                self.byte(next),
+                b'"' | b'\'' | b'[' | b'{' | b'0'..=b'9' | b'-'
+            ) || super::words::literal(word).is_some())
+    }
+
+    /// Does a key with its colon start here? Also if the text ends inside it.
+    pub(super) fn key_follows(&self, start: usize) -> bool {
+        self.key_end(start).is_some()
+    }
+
+    /// The end of a key that starts here and has its colon.
+    pub(super) fn key_end(&self, start: usize) -> Option<usize> {
+        let limit = (start + MOST_KEY).min(self.bytes.len());
+        let mut at = start;
+        match self.byte(start) {
+            quote @ (b'"' | b'\'' | b'`') => {
+                at += 1;
+                loop {
+                    match self.bytes.get(at) {
+                        None => return Some(at),
+                        Some(byte) if *byte == quote => break,
+                        Some(b'\n') => return None,
+                        Some(b'\\') => at += 2,
+                        Some(_) if at >= limit => return Some(at),
+                        Some(_) => at += 1,
+                    }
+                }
+                at += 1;
+            }
+            0xE2 if self.smart_quote(start).is_some() => {
+                at = start + 3;
+                while at < limit && self.smart_quote(at).is_none() && self.bytes[at] != b'"' {
+                    at += 1;
+                }
+                at += if self.byte(at) == b'"' { 1 } else { 3 };
+            }
+            _ => {
+                at = self.word_end(start).min(limit);
+                if at == start {
+                    return None;
+                }
+                if self.byte(at) == b'"' || self.byte(at) == b'\'' {
+                    at += 1;
+                }
+            }
+        }
+        let next = self.skip_space(at);
+        match self.bytes.get(next) {
+            Some(b':') => (self.byte(start) == b'"' || self.byte(next + 1) != b'/').then_some(at),
+            Some(b'=') => Some(at),
+            None => matches!(self.byte(start), b'"' | b'\'').then_some(at.min(self.bytes.len())),
+            Some(0xEF) => self.text[next..].starts_with(['：', '＝']).then_some(at),
+            _ => None,
+        }
+    }
+
+    /// The end of the identifier that starts here.
+    pub(super) fn word_end(&self, start: usize) -> usize {
+        let rest = &self.bytes[start.min(self.bytes.len())..];
+        let is_part = |b: &u8| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'$' | b'-');
+        start + rest.iter().take_while(|b| is_part(b)).count()
+    }
+
+    pub(super) fn role(&self) -> Role {
+        match self.frames.last().and_then(|frame| self.out.slot(frame.id)) {
+            None => Role::Root,
+            Some(slot) if slot.kind == Kind::Object => Role::Member,
+            Some(_) => Role::Element,
+        }
+    }
+}
+
+fn at_of(at: Option<usize>) -> usize {
+    at.unwrap_or(usize::MAX)
+}
+
+fn find(bytes: &[u8], what: &[u8]) -> Option<usize> {
+    bytes.windows(what.len()).position(|window| window == what)
+}

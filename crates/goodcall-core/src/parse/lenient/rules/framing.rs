@@ -1,0 +1,104 @@
+//! What stands around the value.
+
+use super::{Sureness, eager, entry, safe};
+use crate::mend::Rule;
+
+pub(in crate::parse) const CODE_FENCE: Sureness = safe("code-fence");
+pub(in crate::parse) const PROSE: Sureness = safe("prose");
+pub(in crate::parse) const THOUGHTS: Sureness = safe("thoughts");
+pub(in crate::parse) const CHAT_TOKEN: Sureness = safe("chat-token");
+pub(in crate::parse) const ODD_SPACE: Sureness = safe("odd-space");
+pub(in crate::parse) const ESCAPED_SPACE: Sureness = safe("escaped-space");
+pub(in crate::parse) const COMMENT: Sureness = safe("comment");
+pub(in crate::parse) const ELLIPSIS: Sureness = eager("ellipsis");
+pub(in crate::parse) const WIDE_PUNCTUATION: Sureness = safe("wide-punctuation");
+pub(in crate::parse) const HTML_ENTITIES: Sureness = safe("html-entities");
+pub(in crate::parse) const ESCAPED_TEXT: Sureness = safe("escaped-text");
+pub(in crate::parse) const JSON_STRING: Sureness = safe("json-string");
+
+pub(super) const RULES: [Rule; 12] = [
+    entry(
+        CODE_FENCE,
+        "Skips a Markdown fence and its info string around the value.",
+        "A fence says what the text is; it is no part of it.",
+        "```json\n{\"path\": \"a.txt\"}\n```",
+        "{\"path\":\"a.txt\"}",
+    ),
+    entry(
+        PROSE,
+        "Skips text around the value that is not JSON.",
+        "Words before and after a value are not arguments; more than one value is reported as several.",
+        "Sure, here you go: {\"path\": \"a.txt\"}",
+        "{\"path\":\"a.txt\"}",
+    ),
+    entry(
+        THOUGHTS,
+        "Skips what a model thought aloud in tags before its answer.",
+        "The tags mark the text as not being the answer.",
+        "<think>maybe {\"path\": \"b.txt\"}?</think>{\"path\": \"a.txt\"}",
+        "{\"path\":\"a.txt\"}",
+    ),
+    entry(
+        CHAT_TOKEN,
+        "Skips control tokens of a chat template (`<|…|>`) around the value.",
+        "They belong to the transport.",
+        "<|call|>{\"path\": \"a.txt\"}<|end|>",
+        "{\"path\":\"a.txt\"}",
+    ),
+    entry(
+        ODD_SPACE,
+        "Skips byte order marks and white space that JSON does not know.",
+        "Nothing but white space is lost.",
+        "\u{feff}{\"path\":\u{a0}\"a.txt\"}",
+        "{\"path\":\"a.txt\"}",
+    ),
+    entry(
+        ESCAPED_SPACE,
+        "Skips `\\n`, `\\t` and `\\r` written out between tokens.",
+        "Between tokens they can only be white space.",
+        "{\\n  \"path\": \"a.txt\"}",
+        "{\"path\":\"a.txt\"}",
+    ),
+    entry(
+        COMMENT,
+        "Skips comments (`//`, `/* */`, `#`, `<!-- -->`, `--`).",
+        "Comments are outside the strings, so they are no part of any value.",
+        "{\"path\": \"a.txt\" /* the file */}",
+        "{\"path\":\"a.txt\"}",
+    ),
+    entry(
+        ELLIPSIS,
+        "Skips `...` between values.",
+        "Something was left out, and nothing says what.",
+        "{\"tags\": [\"a\", \"b\", ...]}",
+        "{\"tags\":[\"a\",\"b\"]}",
+    ),
+    entry(
+        WIDE_PUNCTUATION,
+        "Reads full-width and other foreign punctuation, and `;` between values, as JSON's.",
+        "Outside strings there is nothing else that it could be.",
+        "{\"path\"：\u{201c}a.txt\u{201d}，\"limit\"：5}",
+        "{\"path\":\"a.txt\",\"limit\":5}",
+    ),
+    entry(
+        HTML_ENTITIES,
+        "Reads text whose quotes are written as HTML entities.",
+        "All quotes of the text are entities, so the text as a whole was encoded once too often.",
+        "{&quot;path&quot;: &quot;a.txt&quot;}",
+        "{\"path\":\"a.txt\"}",
+    ),
+    entry(
+        ESCAPED_TEXT,
+        "Reads text in which every quote is escaped.",
+        "All quotes of the text are escaped, so the text as a whole was encoded once too often.",
+        "{\\\"path\\\": \\\"a.txt\\\"}",
+        "{\"path\":\"a.txt\"}",
+    ),
+    entry(
+        JSON_STRING,
+        "Reads an object or array that was encoded as a JSON string, once or more times.",
+        "The string holds JSON and nothing else, and arguments are not a string.",
+        "\"{\\\"path\\\": \\\"a.txt\\\"}\"",
+        "{\"path\":\"a.txt\"}",
+    ),
+];

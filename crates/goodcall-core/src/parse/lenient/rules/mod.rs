@@ -1,0 +1,60 @@
+//! What the lenient parser reads that JSON would write differently: names, levels, reasons.
+
+mod framing;
+mod punctuation;
+mod values;
+
+pub(in crate::parse) use framing::*;
+pub(in crate::parse) use punctuation::*;
+pub(in crate::parse) use values::*;
+
+use crate::mend::{Example, Rule};
+use crate::report::Level;
+
+/// A rule's name, and how sure it is in the case at hand.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::parse) struct Sureness {
+    pub(in crate::parse) name: &'static str,
+    pub(in crate::parse) level: Level,
+}
+
+const fn safe(name: &'static str) -> Sureness {
+    let level = Level::Safe;
+    Sureness { name, level }
+}
+
+const fn eager(name: &'static str) -> Sureness {
+    let level = Level::Eager;
+    Sureness { name, level }
+}
+
+/// An entry of the catalogue.
+const fn entry(
+    rule: Sureness,
+    what: &'static str,
+    why: &'static str,
+    raw: &'static str,
+    mended: &'static str,
+) -> Rule {
+    Rule {
+        name: rule.name,
+        level: rule.level,
+        what,
+        why,
+        example: Example {
+            schema: r#"{"type": "object"}"#,
+            raw,
+            mended,
+        },
+    }
+}
+
+/// Every rule of the lenient parser.
+pub(crate) fn all() -> impl Iterator<Item = Rule> {
+    let groups = [
+        framing::RULES.as_slice(),
+        &punctuation::RULES,
+        &values::RULES,
+    ];
+    groups.into_iter().flat_map(<[Rule]>::to_vec)
+}

@@ -1,0 +1,202 @@
+//! Strings, words and numbers.
+
+use super::{Sureness, eager, entry, safe};
+use crate::mend::Rule;
+
+pub(in crate::parse) const OTHER_QUOTES: Sureness = safe("other-quotes");
+pub(in crate::parse) const SMART_QUOTES: Sureness = safe("smart-quotes");
+pub(in crate::parse) const TRIPLE_QUOTES: Sureness = safe("triple-quotes");
+pub(in crate::parse) const DOUBLED_QUOTES: Sureness = eager("doubled-quotes");
+pub(in crate::parse) const ESCAPED_QUOTES: Sureness = eager("escaped-quotes");
+pub(in crate::parse) const MISSING_QUOTE: Sureness = eager("missing-quote");
+pub(in crate::parse) const INNER_QUOTE: Sureness = eager("inner-quote");
+pub(in crate::parse) const UNQUOTED_KEY: Sureness = safe("unquoted-key");
+pub(in crate::parse) const UNQUOTED_STRING: Sureness = eager("unquoted-string");
+pub(in crate::parse) const ARITHMETIC: Sureness = eager("arithmetic");
+pub(in crate::parse) const STRING_PREFIX: Sureness = eager("string-prefix");
+pub(in crate::parse) const JOINED_STRINGS: Sureness = eager("joined-strings");
+pub(in crate::parse) const RAW_CONTROL: Sureness = safe("raw-control");
+pub(in crate::parse) const BAD_ESCAPE: Sureness = safe("bad-escape");
+pub(in crate::parse) const MIXED_ESCAPES: Sureness = eager("mixed-escapes");
+pub(in crate::parse) const LONE_SURROGATE: Sureness = eager("lone-surrogate");
+pub(in crate::parse) const PYTHON_LITERAL: Sureness = safe("python-literal");
+pub(in crate::parse) const LITERAL_CASE: Sureness = safe("literal-case");
+pub(in crate::parse) const UNDEFINED: Sureness = eager("undefined");
+pub(in crate::parse) const NOT_A_NUMBER: Sureness = eager("not-a-number");
+pub(in crate::parse) const NUMBER_FORM: Sureness = safe("number-form");
+pub(in crate::parse) const RADIX: Sureness = safe("radix");
+pub(in crate::parse) const LEADING_ZERO: Sureness = eager("leading-zero");
+pub(in crate::parse) const GROUPED_DIGITS: Sureness = eager("grouped-digits");
+pub(in crate::parse) const MISSING_QUOTE_KNOWN: Sureness = safe("missing-quote");
+pub(in crate::parse) const INNER_QUOTE_KNOWN: Sureness = safe("inner-quote");
+
+pub(super) const RULES: [Rule; 24] = [
+    entry(
+        OTHER_QUOTES,
+        "Reads strings in single quotes or backticks.",
+        "The quotes come in pairs around the whole string.",
+        "{'path': 'a.txt'}",
+        "{\"path\":\"a.txt\"}",
+    ),
+    entry(
+        SMART_QUOTES,
+        "Reads strings in typographic quotes.",
+        "The quotes come in pairs around the whole string.",
+        "{\u{201c}path\u{201d}: \u{201c}a.txt\u{201d}}",
+        "{\"path\":\"a.txt\"}",
+    ),
+    entry(
+        TRIPLE_QUOTES,
+        "Reads strings in triple quotes.",
+        "The same three quotes end the string.",
+        "{\"path\": \"\"\"a.txt\"\"\"}",
+        "{\"path\":\"a.txt\"}",
+    ),
+    entry(
+        DOUBLED_QUOTES,
+        "Reads strings whose quotes are doubled.",
+        "Most likely one pair too many; but the inner pair may be meant.",
+        "{\"path\": \"\"a.txt\"\"}",
+        "{\"path\":\"a.txt\"}",
+    ),
+    entry(
+        ESCAPED_QUOTES,
+        "Reads a string whose quotes are escaped.",
+        "Most likely escaped once too often.",
+        "{\"path\": \\\"a.txt\\\"}",
+        "{\"path\":\"a.txt\"}",
+    ),
+    entry(
+        MISSING_QUOTE,
+        "Supplies the quote that a string lacks at one end.",
+        "Where the string ends is decided by what follows. Safe where the schema's keys settle it.",
+        "{\"path\": \"a.txt, \"limit\": 5}",
+        "{\"path\":\"a.txt\",\"limit\":5}",
+    ),
+    entry(
+        INNER_QUOTE,
+        "Keeps unescaped quotes inside a string as text.",
+        "Which quote ends the string is decided by what follows. Safe where the schema's keys settle it.",
+        "{\"text\": \"say \"hi\" now\"}",
+        "{\"text\":\"say \\\"hi\\\" now\"}",
+    ),
+    entry(
+        UNQUOTED_KEY,
+        "Reads keys without quotes.",
+        "Up to the colon there is only the key.",
+        "{path: \"a.txt\"}",
+        "{\"path\":\"a.txt\"}",
+    ),
+    entry(
+        UNQUOTED_STRING,
+        "Reads text without quotes as a string.",
+        "Most likely a string; but where it ends, and whether it was a name for something else, is not certain.",
+        "{\"path\": a.txt}",
+        "{\"path\":\"a.txt\"}",
+    ),
+    entry(
+        ARITHMETIC,
+        "Keeps arithmetic as a string.",
+        "It is not evaluated: nobody asked for a result.",
+        "{\"limit\": 5 * 3}",
+        "{\"limit\":\"5 * 3\"}",
+    ),
+    entry(
+        STRING_PREFIX,
+        "Drops a prefix before a quote (`f''`, `r''`, `b''`, `u''`).",
+        "Most likely Python; what an f-string holds is not filled in.",
+        "{'path': r'a.txt'}",
+        "{\"path\":\"a.txt\"}",
+    ),
+    entry(
+        JOINED_STRINGS,
+        "Joins strings that are written as a sum or side by side.",
+        "Most likely one string in pieces.",
+        "{\"path\": \"a\" + \".txt\"}",
+        "{\"path\":\"a.txt\"}",
+    ),
+    entry(
+        RAW_CONTROL,
+        "Keeps line ends and other control characters that stand in a string unescaped.",
+        "The string has its quotes, so what is between them is its text.",
+        "{\"text\": \"one\ntwo\"}",
+        "{\"text\":\"one\\ntwo\"}",
+    ),
+    entry(
+        BAD_ESCAPE,
+        "Reads escapes of other languages (`\\'`, `\\x41`); keeps the backslash of what is no escape (`\\d`).",
+        "JSON has no such escape, so the backslash is text or the other language's.",
+        "{\"pattern\": \"\\d+\"}",
+        "{\"pattern\":\"\\\\d+\"}",
+    ),
+    entry(
+        MIXED_ESCAPES,
+        "Keeps every backslash of a Windows path, also before letters that could be escapes.",
+        "One backslash of the path cannot be an escape, so most likely none of them is.",
+        "{\"path\": \"C:\\Users\\new\"}",
+        "{\"path\":\"C:\\\\Users\\\\new\"}",
+    ),
+    entry(
+        LONE_SURROGATE,
+        "Reads half of a surrogate pair as U+FFFD.",
+        "The other half is lost.",
+        "{\"text\": \"\\ud83d\"}",
+        "{\"text\":\"\u{fffd}\"}",
+    ),
+    entry(
+        PYTHON_LITERAL,
+        "Reads `True`, `False` and `None`.",
+        "They are Python's names of JSON's values.",
+        "{\"all\": True}",
+        "{\"all\":true}",
+    ),
+    entry(
+        LITERAL_CASE,
+        "Reads `TRUE`, `FALSE`, `NULL`.",
+        "The same words in another spelling.",
+        "{\"all\": TRUE}",
+        "{\"all\":true}",
+    ),
+    entry(
+        UNDEFINED,
+        "Reads `undefined` as `null`.",
+        "JSON has no such value; the member may have been meant as absent.",
+        "{\"limit\": undefined}",
+        "{\"limit\":null}",
+    ),
+    entry(
+        NOT_A_NUMBER,
+        "Keeps `NaN` and `Infinity` as strings.",
+        "JSON has no such numbers.",
+        "{\"limit\": NaN}",
+        "{\"limit\":\"NaN\"}",
+    ),
+    entry(
+        NUMBER_FORM,
+        "Reads `+5`, `.5`, `5.`, `1_000` with JSON's digits.",
+        "The number is the same.",
+        "{\"limit\": +5}",
+        "{\"limit\":5}",
+    ),
+    entry(
+        RADIX,
+        "Reads hexadecimal, octal and binary numbers.",
+        "The number is the same.",
+        "{\"limit\": 0x1F}",
+        "{\"limit\":31}",
+    ),
+    entry(
+        LEADING_ZERO,
+        "Drops zeros before a number.",
+        "Most likely a decimal number; but some languages read it as octal, and codes keep their zeros.",
+        "{\"limit\": 007}",
+        "{\"limit\":7}",
+    ),
+    entry(
+        GROUPED_DIGITS,
+        "Reads `1,000` as one number.",
+        "In an object a number cannot be the next key.",
+        "{\"limit\": 1,000}",
+        "{\"limit\":1000}",
+    ),
+];

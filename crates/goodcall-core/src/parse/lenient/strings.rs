@@ -1,0 +1,252 @@
+//! Strings: their quotes, their escapes, and pieces that belong together.
+
+use super::parser::{Parser, State, Step};
+use super::quotes::{End, Quote, Role};
+use super::rules;
+use crate::parse::{Cut, CutKind};
+use crate::tree::{Id, Kind, Piece, Slot, Text};
+
+impl Parser<'_> {
+    pub(super) fn string_value(&mut self) -> Step {
+        let start = self.at;
+        let role = self.role();
+        let (piece, end) = self.string(role, false);
+        let id = self.out.next_id();
+        self.out.string(piece, start, self.at);
+        if end.cut {
+            self.cut_inside();
+        }
+        let state = self.done();
+        self.last_string = Some(id);
+        Ok(state)
+    }
+
+    /// The value that was just read is the one that was cut off.
+    pub(super) fn cut_inside(&mut self) {
+        let (pointer, root, at) = (self.place(), self.roots.len(), self.bytes.len());
+        self.cut.get_or_insert(Cut {
+            pointer,
+            kind: CutKind::Inside,
+            at,
+            root,
+        });
+    }
+
+    /// Reads the string that opens here.
+    pub(super) fn string(&mut self, role: Role, raw: bool) -> (Piece, End) {
+        let open = self.at;
+        let quote = self.opening_quote().unwrap_or(Quote::Plain(b'"'));
+        let start = (open + quote.width()).min(self.bytes.len());
+        let end = self.string_end(start, quote, role);
+        self.note_quotes(open, quote, start, &end);
+        let piece = match quote {
+            Quote::Escaped(_) if end.escapes => self.decode_twice(start, end.text),
+            _ => self.decode(start, &end, raw),
+        };
+        self.at = end.after;
+        (piece, end)
+    }
+
+    fn note_quotes(&mut self, open: usize, quote: Quote, start: usize, end: &End) {
+        if quote != Quote::Plain(b'"') {
+            let rule = match quote {
+                Quote::Triple(_) => rules::TRIPLE_QUOTES,
+                Quote::Doubled(_) => rules::DOUBLED_QUOTES,
+                Quote::Escaped(_) => rules::ESCAPED_QUOTES,
+                Quote::Smart | Quote::SmartSingle => rules::SMART_QUOTES,
+                Quote::Plain(_) => rules::OTHER_QUOTES,
+            };
+            self.note(rule, open..start, "\"");
+        }
+        if let Some((first, last)) = end.inner {
+            let text = self.text.get(first..last).unwrap_or_default();
+            let after = text.replace('"', "\\\"");
+            let rule = if end.settled {
+                rules::INNER_QUOTE_KNOWN
+            } else {
+                rules::INNER_QUOTE
+            };
+            self.note(rule, first..last, &after);
+        }
+        if !end.closed && !end.cut {
+            let rule = if end.settled {
+                rules::MISSING_QUOTE_KNOWN
+            } else {
+                rules::MISSING_QUOTE
+            };
+            self.note(rule, end.text..end.text, "\"");
+        }
+    }
+
+    /// The text of a string, decoded.
+    fn decode(&mut self, start: usize, end: &End, raw: bool) -> Piece {
+        if raw || !end.escapes {
+            if end.controls {
+                self.note_controls(start, end.text);
+            }
+            return source(start, end.text);
+        }
+        if end.controls {
+            self.note_controls(start, end.text);
+        }
+        let head = self.out.buffer.len();
+        let text = &self.text[start..end.text];
+        let decoded = super::escapes::decode(text, end.cut, &mut self.out.buffer);
+        for (rule, range) in [
+            (rules::BAD_ESCAPE, decoded.bad),
+            (rules::MIXED_ESCAPES, decoded.mixed),
+            (rules::LONE_SURROGATE, decoded.surrogate),
+        ] {
+            if let Some(range) = range {
+                let before = text.get(range.clone()).unwrap_or_default();
+                let after = before.replace('\\', "\\\\");
+                self.note(rule, start + range.start..start + range.end, &after);
+            }
+        }
+        Piece {
+            text: Text::Buffer,
+            head: head as u32,
+            size: (self.out.buffer.len() - head) as u32,
+        }
+    }
+
+    /// The text of a string whose quotes are escaped: so are its escapes.
+    fn decode_twice(&mut self, start: usize, end: usize) -> Piece {
+        let once = super::encoded::unescape(&self.text[start..end]).text;
+        let head = self.out.buffer.len();
+        super::escapes::decode(&once, false, &mut self.out.buffer);
+        Piece {
+            text: Text::Buffer,
+            head: head as u32,
+            size: (self.out.buffer.len() - head) as u32,
+        }
+    }
+
+    /// The text of a string that lacks its opening quote.
+    pub(super) fn decode_bare(&mut self, start: usize, text: usize) -> Piece {
+        let escapes = self.bytes[start..text].contains(&b'\\');
+        let end = End {
+            text,
+            escapes,
+            ..End::default()
+        };
+        self.decode(start, &end, false)
+    }
+
+    fn note_controls(&mut self, start: usize, end: usize) {
+        let is_control = |b: &u8| *b < 0x20;
+        let inside = &self.bytes[start..end];
+        let first = inside.iter().position(is_control).unwrap_or(0);
+        let last = inside.iter().rposition(is_control).unwrap_or(0);
+        if inside.get(first).is_some_and(is_control) {
+            let text = &self.text[start + first..=start + last];
+            let after = super::notes::escaped(text);
+            self.note(rules::RAW_CONTROL, start + first..start + last + 1, &after);
+        }
+    }
+
+    /// `"a" + "b"`, `"a" "b"`: the next string continues the last one.
+    pub(super) fn join_string(&mut self) -> Step {
+        let start = self.at;
+        if self.peek() == Some(b'+') {
+            self.at += 1;
+            self.gap();
+        }
+        if self.peek().is_none() {
+            return Ok(self.end(CutKind::Inside));
+        }
+        let Some(id) = self.last_string.filter(|_| self.opening_quote().is_some()) else {
+            self.note(rules::STRAY_TEXT, start..self.at, "");
+            return Ok(State::After);
+        };
+        self.note(rules::JOINED_STRINGS, start..self.at, "");
+        self.to_tail(id);
+        let role = self.role();
+        let (piece, end) = self.string(role, false);
+        let Some(slot) = self.out.slot(id).copied() else {
+            return Ok(State::After);
+        };
+        if piece.text == Text::Source {
+            let range = piece.head as usize..(piece.head + piece.size) as usize;
+            self.out.buffer.push_str(&self.text[range]);
+        }
+        let joined = Piece {
+            text: Text::Buffer,
+            head: slot.head,
+            size: slot.size + piece.size,
+        };
+        self.out.retext(id, Kind::String, joined, self.at);
+        if end.cut {
+            self.cut_inside();
+        }
+        Ok(State::After)
+    }
+
+    /// Moves a string's text to the end of the buffer, where it can grow.
+    fn to_tail(&mut self, id: Id) {
+        let Some(slot) = self.out.slot(id).copied() else {
+            return;
+        };
+        let tail =
+            slot.text == Text::Buffer && (slot.head + slot.size) as usize == self.out.buffer.len();
+        if !tail {
+            let text = self.out.text(&slot, self.text).to_owned();
+            let head = self.out.buffer.len() as u32;
+            self.out.buffer.push_str(&text);
+            let piece = Piece {
+                text: Text::Buffer,
+                head,
+                size: slot.size,
+            };
+            self.out.retext(id, Kind::String, piece, slot.end as usize);
+        }
+    }
+
+    /// A key, quoted or not, and what separates it from its value.
+    pub(super) fn key_text(&mut self) -> Step {
+        let start = self.at;
+        self.prefix();
+        if self.opening_quote().is_some() {
+            let (piece, end) = self.string(Role::Key, false);
+            if end.cut && end.after == self.bytes.len() {
+                self.cut_inside();
+                return Ok(self.end(CutKind::Inside));
+            }
+            if end.cut {
+                self.cut_inside();
+            }
+            self.add_key(piece, start, self.at);
+            return self.colon();
+        }
+        self.at = start;
+        self.bare_key()
+    }
+
+    pub(super) fn add_key(&mut self, piece: Piece, start: usize, end: usize) {
+        let id = self.out.next_id();
+        self.out.key(piece, start, end);
+        self.last_string = None;
+        if let Some(frame) = self.frames.last_mut() {
+            frame.key = Some(id);
+            frame.comma = None;
+        }
+    }
+
+    pub(super) fn push_key(&mut self, slot: Slot, start: usize, end: usize) {
+        let piece = Piece {
+            text: slot.text,
+            head: slot.head,
+            size: slot.size,
+        };
+        self.add_key(piece, start, end);
+    }
+}
+
+/// Text that stands in the source as it should be.
+pub(super) fn source(start: usize, end: usize) -> Piece {
+    Piece {
+        text: Text::Source,
+        head: start as u32,
+        size: end.saturating_sub(start) as u32,
+    }
+}

@@ -1,0 +1,294 @@
+//! Compiling with options: the draft, and documents that a schema may refer to.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use jsonschema::{PatternOptions, Retrieve, Uri, ValidationError, Validator};
+use serde_json::Value;
+
+use super::{Schema, SchemaError, normalise};
+use crate::limits::{PATTERN_BYTES, SCHEMA_BYTES, SCHEMA_DEPTH};
+use crate::tree::Pointer;
+use crate::validate::Lean;
+
+/// A draft of JSON Schema.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[non_exhaustive]
+pub enum Draft {
+    /// Draft 4
+    Draft4,
+    /// Draft 6
+    Draft6,
+    /// Draft 7
+    Draft7,
+    /// Draft 2019-09
+    Draft201909,
+    /// Draft 2020-12
+    #[default]
+    Draft202012,
+}
+
+impl Draft {
+    /// Every draft, oldest first.
+    pub const ALL: [Draft; 5] = [
+        Draft::Draft4,
+        Draft::Draft6,
+        Draft::Draft7,
+        Draft::Draft201909,
+        Draft::Draft202012,
+    ];
+
+    /// The canonical `$schema` of this draft.
+    pub fn uri(self) -> &'static str {
+        match self {
+            Draft::Draft4 => "http://json-schema.org/draft-04/schema#",
+            Draft::Draft6 => "http://json-schema.org/draft-06/schema#",
+            Draft::Draft7 => "http://json-schema.org/draft-07/schema#",
+            Draft::Draft201909 => "https://json-schema.org/draft/2019-09/schema",
+            Draft::Draft202012 => "https://json-schema.org/draft/2020-12/schema",
+        }
+    }
+
+    /// The draft that a `$schema` names, whatever its scheme and its end.
+    pub fn named(uri: &str) -> Option<Self> {
+        let bare = |uri: &str| {
+            let (_, path) = uri.split_once("://")?;
+            Some(path.trim_end_matches('#').trim_end_matches('/').to_owned())
+        };
+        let named = bare(uri)?;
+        Self::ALL
+            .into_iter()
+            .find(|draft| bare(draft.uri()).as_ref() == Some(&named))
+    }
+
+    fn foreign(self) -> jsonschema::Draft {
+        match self {
+            Draft::Draft4 => jsonschema::Draft::Draft4,
+            Draft::Draft6 => jsonschema::Draft::Draft6,
+            Draft::Draft7 => jsonschema::Draft::Draft7,
+            Draft::Draft201909 => jsonschema::Draft::Draft201909,
+            Draft::Draft202012 => jsonschema::Draft::Draft202012,
+        }
+    }
+}
+
+/// How to compile a schema; from [`Schema::options`].
+///
+/// ```
+/// use goodcall_core::{Draft, Schema};
+/// use serde_json::json;
+///
+/// let schema = Schema::options()
+///     .draft(Draft::Draft7)
+///     .resource("https://example.org/unit.json", json!({"enum": ["celsius", "fahrenheit"]}))
+///     .compile(&json!({"properties": {"unit": {"$ref": "https://example.org/unit.json"}}}))?;
+/// assert!(!schema.is_valid(&goodcall_core::Tree::parse(r#"{"unit": "kelvin"}"#).unwrap()));
+/// # Ok::<(), goodcall_core::SchemaError>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct SchemaOptions {
+    draft: Draft,
+    formats: bool,
+    resources: Arc<BTreeMap<String, Value>>,
+}
+
+impl Default for SchemaOptions {
+    fn default() -> Self {
+        Self {
+            draft: Draft::default(),
+            formats: true,
+            resources: Arc::default(),
+        }
+    }
+}
+
+impl SchemaOptions {
+    /// The draft of a schema that names none (default: 2020-12).
+    #[must_use]
+    pub fn draft(mut self, draft: Draft) -> Self {
+        self.draft = draft;
+        self
+    }
+
+    /// Is `format` asserted (the default), or only an annotation?
+    #[must_use]
+    pub fn formats(mut self, asserted: bool) -> Self {
+        self.formats = asserted;
+        self
+    }
+
+    /// A document that `$ref` and `$schema` may name by this URI. Nothing is ever fetched, so a
+    /// reference to any other document is refused. Dirty forms in it are not normalised.
+    #[must_use]
+    pub fn resource(mut self, uri: impl Into<String>, document: Value) -> Self {
+        let uri = uri.into().trim_end_matches('#').to_owned();
+        Arc::make_mut(&mut self.resources).insert(uri, document);
+        self
+    }
+
+    /// Compiles a schema; see [`Schema::compile`].
+    ///
+    /// # Errors
+    /// If it is not a schema, uses something that is refused, or is too large.
+    pub fn compile(&self, schema: &Value) -> Result<Schema, SchemaError> {
+        if !schema.is_object() && !schema.is_boolean() {
+            let reason = format!("a schema is an object, this is {}", name_of(schema));
+            return Err(SchemaError::new(Pointer::root(), reason));
+        }
+        let mut size = Size::default();
+        size.measure(schema, 0)?;
+        for document in self.resources.values() {
+            size.measure(document, 0)?;
+        }
+        let mut document = schema.clone();
+        let own_dialect = |uri: &str| self.dialect(uri);
+        let warnings = normalise::normalise(&mut document, self.draft, &own_dialect);
+        let validator = self.build(&document)?;
+        Ok(Schema::new(validator, document, warnings))
+    }
+
+    /// The draft behind a `$schema` that is one of the resources.
+    fn dialect(&self, uri: &str) -> Option<Draft> {
+        let mut uri = uri;
+        for _ in 0..self.resources.len() {
+            let meta = self.resources.get(uri.trim_end_matches('#'))?;
+            uri = meta.get("$schema")?.as_str()?;
+            if let Some(draft) = Draft::named(uri) {
+                return Some(draft);
+            }
+        }
+        None
+    }
+
+    fn build(&self, document: &Value) -> Result<Validator<Lean>, SchemaError> {
+        let given = Given {
+            resources: Arc::clone(&self.resources),
+            refused: Arc::default(),
+        };
+        let mut options = jsonschema::options_for::<Lean>()
+            .with_retriever(given.clone())
+            .with_pattern_options(PatternOptions::regex().size_limit(PATTERN_BYTES))
+            .should_validate_formats(self.formats);
+        if document.get("$schema").is_none() {
+            options = options.with_draft(self.draft.foreign());
+        }
+        let built = options.build(document);
+        let refused = given.refused.lock().unwrap_or_else(PoisonError::into_inner);
+        built.map_err(|error| match refused.as_deref() {
+            Some(uri) => {
+                let named = uri.trim_start_matches("json-schema:///");
+                let place = find_ref(document, &mut Pointer::root(), named).unwrap_or_default();
+                let reason = format!(
+                    "`$ref` to {named} is refused: only references inside the schema are followed"
+                );
+                SchemaError::new(place, reason)
+            }
+            None => compile_error(&error),
+        })
+    }
+}
+
+/// Hands out the given resources. Refuses every other reference that leaves the document, and
+/// remembers its name.
+#[derive(Clone)]
+struct Given {
+    resources: Arc<BTreeMap<String, Value>>,
+    refused: Arc<Mutex<Option<String>>>,
+}
+
+impl Retrieve for Given {
+    fn retrieve(
+        &self,
+        uri: &Uri<String>,
+    ) -> Result<Value, Box<dyn std::error::Error + Send + Sync>> {
+        if let Some(document) = self.resources.get(uri.as_str().trim_end_matches('#')) {
+            return Ok(document.clone());
+        }
+        let mut refused = self.refused.lock().unwrap_or_else(PoisonError::into_inner);
+        *refused = Some(uri.to_string());
+        Err("references that leave the document are refused".into())
+    }
+}
+
+fn name_of(value: &Value) -> &'static str {
+    match value {
+        Value::Null => "null",
+        Value::Bool(_) => "a boolean",
+        Value::Number(_) => "a number",
+        Value::String(_) => "a string",
+        Value::Array(_) => "an array",
+        Value::Object(_) => "an object",
+    }
+}
+
+/// Keeps huge and deep documents away from the compiler, which recurses.
+#[derive(Default)]
+struct Size {
+    bytes: usize,
+}
+
+impl Size {
+    fn measure(&mut self, value: &Value, depth: usize) -> Result<(), SchemaError> {
+        if depth > SCHEMA_DEPTH {
+            let reason = format!("nested deeper than {SCHEMA_DEPTH} levels");
+            return Err(SchemaError::new(Pointer::root(), reason));
+        }
+        self.bytes += 8;
+        match value {
+            Value::String(text) => self.bytes += text.len(),
+            Value::Array(items) => {
+                for item in items {
+                    self.measure(item, depth + 1)?;
+                }
+            }
+            Value::Object(map) => {
+                for (key, item) in map {
+                    self.bytes += key.len();
+                    self.measure(item, depth + 1)?;
+                }
+            }
+            _ => {}
+        }
+        if self.bytes > SCHEMA_BYTES {
+            let reason = format!("larger than {SCHEMA_BYTES} bytes");
+            return Err(SchemaError::new(Pointer::root(), reason));
+        }
+        Ok(())
+    }
+}
+
+/// Where the document refers to `uri`.
+fn find_ref(value: &Value, place: &mut Pointer, uri: &str) -> Option<Pointer> {
+    match value {
+        Value::Object(map) => map.iter().find_map(|(key, child)| match child {
+            Value::String(target) if key == "$ref" => {
+                let bare = target.split('#').next().unwrap_or_default();
+                let same = !bare.is_empty() && (uri.starts_with(bare) || uri.ends_with(bare));
+                same.then(|| place.join("$ref"))
+            }
+            child => find_ref(child, &mut place.join(key), uri),
+        }),
+        Value::Array(items) => items
+            .iter()
+            .enumerate()
+            .find_map(|(index, item)| find_ref(item, &mut place.join(&index.to_string()), uri)),
+        _ => None,
+    }
+}
+
+fn compile_error(error: &ValidationError<'_>) -> SchemaError {
+    let place = Pointer::parse(error.instance_path().as_str()).unwrap_or_default();
+    let reason = match place.split_last() {
+        Some((_, keyword)) if keyword == "type" => {
+            format!("{} is no JSON Schema type", error.instance())
+        }
+        Some((_, keyword)) if keyword == "pattern" => format!(
+            "the pattern {} cannot be used: only what matches in linear time is, so no \
+             look-around and no back-references",
+            error.instance()
+        ),
+        _ => error.to_string(),
+    };
+    let reason = crate::report::clip(&reason, 200);
+    SchemaError::new(place, reason)
+}

@@ -1,0 +1,317 @@
+//! A tree under repair: local edits that can be taken back.
+//!
+//! Every slot that an edit overwrites is kept, so taking back costs what the edit cost, however
+//! large the tree is.
+
+use serde_json::Value;
+
+use super::{Id, Kind, Slot, Text, Tree};
+
+/// A tree and what its edits overwrote.
+#[derive(Debug)]
+pub(crate) struct Draft<'a> {
+    pub(crate) tree: Tree<'a>,
+    saved: Vec<(Id, Slot)>,
+    /// The object that last got a member, and that member's value: the end of its chain.
+    tail: Option<(Id, Id)>,
+}
+
+/// A moment to go back to.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Mark {
+    saved: usize,
+    slots: usize,
+    buffer: usize,
+}
+
+impl<'a> Draft<'a> {
+    pub(crate) fn new(tree: Tree<'a>) -> Self {
+        Self {
+            tree,
+            saved: Vec::new(),
+            tail: None,
+        }
+    }
+
+    /// This moment.
+    pub(crate) fn mark(&self) -> Mark {
+        Mark {
+            saved: self.saved.len(),
+            slots: self.tree.slots.len(),
+            buffer: self.tree.buffer.len(),
+        }
+    }
+
+    /// Takes back every edit since `mark`.
+    pub(crate) fn back_to(&mut self, mark: Mark) {
+        while self.saved.len() > mark.saved {
+            let Some((id, slot)) = self.saved.pop() else {
+                break;
+            };
+            self.tree.slots[id as usize] = slot;
+        }
+        self.tree.slots.truncate(mark.slots);
+        self.tree.buffer.truncate(mark.buffer);
+        self.tail = None;
+    }
+
+    fn set(&mut self, id: Id, slot: Slot) {
+        self.saved.push((id, *self.tree.slot(id)));
+        self.tree.slots[id as usize] = slot;
+        self.tail = self.tail.filter(|(object, _)| *object != id);
+    }
+
+    fn link(&mut self, id: Id, next: Id) {
+        let slot = *self.tree.slot(id);
+        self.set(id, Slot { next, ..slot });
+    }
+
+    fn push(&mut self, slot: Slot) -> Id {
+        self.tree.slots.push(slot);
+        (self.tree.slots.len() - 1) as Id
+    }
+
+    fn text(&mut self, text: &str) -> (u32, u32) {
+        let head = self.tree.buffer.len() as u32;
+        self.tree.buffer.push_str(text);
+        (head, text.len() as u32)
+    }
+
+    /// A scalar with this text, in the place of `like`: same bytes, same next.
+    fn scalar_like(&mut self, like: Slot, kind: Kind, text: &str) -> Slot {
+        let (head, size) = self.text(text);
+        Slot {
+            kind,
+            text: Text::Buffer,
+            truth: kind == Kind::Boolean && text == "true",
+            head,
+            size,
+            ..like
+        }
+    }
+
+    /// Puts a scalar where `at` is: a string's text, a number's digits, a literal's name.
+    pub(crate) fn put_scalar(&mut self, at: Id, kind: Kind, text: &str) {
+        let slot = self.scalar_like(*self.tree.slot(at), kind, text);
+        self.set(at, slot);
+    }
+
+    /// Puts the value `from`, which stands elsewhere in the tree, where `at` is.
+    pub(crate) fn put_node(&mut self, at: Id, from: Id) {
+        let next = self.tree.slot(at).next;
+        let slot = *self.tree.slot(from);
+        self.set(at, Slot { next, ..slot });
+    }
+
+    /// Puts an array of the value itself where `at` is.
+    pub(crate) fn wrap(&mut self, at: Id) {
+        let slot = *self.tree.slot(at);
+        let only = self.push(slot);
+        self.set(at, container(slot, Kind::Array, only, 1));
+    }
+
+    /// Puts an array of these values, which stand elsewhere in the tree, where `at` is.
+    pub(crate) fn put_elements(&mut self, at: Id, elements: &[Id]) {
+        let first = self.tree.slots.len() as Id;
+        for (id, next) in elements.iter().zip(first + 1..) {
+            let slot = *self.tree.slot(*id);
+            self.push(Slot { next, ..slot });
+        }
+        let slot = *self.tree.slot(at);
+        let size = elements.len() as u32;
+        self.set(at, container(slot, Kind::Array, first, size));
+    }
+
+    /// Puts a copy of another tree's value where `at` is. All of it has the bytes of `at`.
+    pub(crate) fn graft(&mut self, at: Id, other: &Tree<'_>) {
+        let host = *self.tree.slot(at);
+        let shift = self.tree.slots.len() as Id;
+        for slot in &other.slots {
+            let mut copy = *slot;
+            copy.next = slot.next.saturating_add(shift);
+            match slot.kind {
+                Kind::Array | Kind::Object => copy.head = slot.head.saturating_add(shift),
+                Kind::String | Kind::Number => {
+                    let (head, size) = self.text(other.text_of(slot));
+                    (copy.text, copy.head, copy.size) = (Text::Buffer, head, size);
+                }
+                Kind::Null | Kind::Boolean => {}
+            }
+            (copy.start, copy.end) = (host.start, host.end);
+            self.tree.slots.push(copy);
+        }
+        self.put_node(at, other.root + shift);
+    }
+
+    /// Takes the member with this key node out of an object.
+    pub(crate) fn remove_member(&mut self, object: Id, key: Id) {
+        self.tail = None;
+        let owner = *self.tree.slot(object);
+        let mut before = None;
+        let mut current = owner.head;
+        for _ in 0..owner.size {
+            let value = self.tree.slot(current).next;
+            let following = self.tree.slot(value).next;
+            if current == key {
+                let mut owner = owner;
+                owner.size -= 1;
+                match before {
+                    None => owner.head = following,
+                    Some(last) => self.link(last, following),
+                }
+                self.set(object, owner);
+                return;
+            }
+            before = Some(value);
+            current = following;
+        }
+    }
+
+    /// Gives a member another key, in its place.
+    pub(crate) fn rename_key(&mut self, key: Id, name: &str) {
+        self.put_scalar(key, Kind::String, name);
+    }
+
+    /// Adds the member `name` at the end of an object, with the value node `value`, which must
+    /// not be part of another chain. The key's node.
+    pub(crate) fn add_member(&mut self, object: Id, name: &str, value: Id) -> Id {
+        let owner = *self.tree.slot(object);
+        let bytes = *self.tree.slot(value);
+        let slot = self.scalar_like(bytes, Kind::String, name);
+        let key = self.push(Slot {
+            next: value,
+            ..slot
+        });
+        let mut grown = owner;
+        grown.size += 1;
+        match self.last_value(object) {
+            None => grown.head = key,
+            Some(last) => self.link(last, key),
+        }
+        self.set(object, grown);
+        self.tail = Some((object, value));
+        key
+    }
+
+    fn last_value(&self, object: Id) -> Option<Id> {
+        if let Some((owner, value)) = self.tail
+            && owner == object
+        {
+            return Some(value);
+        }
+        let mut members = self.tree.node(object).members();
+        let mut last = None;
+        while let Some((_, value)) = members.next_ids() {
+            last = Some(value);
+        }
+        last
+    }
+
+    /// A new node, not yet part of any chain, with the bytes of `like`: `null` to begin with.
+    pub(crate) fn new_node(&mut self, like: Id) -> Id {
+        let slot = *self.tree.slot(like);
+        let slot = self.scalar_like(slot, Kind::Null, "");
+        self.push(slot)
+    }
+
+    /// A copy of this node, not yet part of any chain.
+    pub(crate) fn copy_node(&mut self, id: Id) -> Id {
+        let slot = *self.tree.slot(id);
+        self.push(slot)
+    }
+
+    /// Puts a value from a schema where `at` is.
+    pub(crate) fn put_value(&mut self, at: Id, value: &Value) {
+        match value {
+            Value::Null => self.put_scalar(at, Kind::Null, ""),
+            Value::Bool(truth) => {
+                self.put_scalar(at, Kind::Boolean, if *truth { "true" } else { "false" });
+            }
+            Value::Number(number) => self.put_scalar(at, Kind::Number, &number.to_string()),
+            Value::String(text) => self.put_scalar(at, Kind::String, text),
+            Value::Array(items) => {
+                let mut elements = Vec::with_capacity(items.len());
+                for item in items {
+                    let node = self.new_node(at);
+                    self.put_value(node, item);
+                    elements.push(node);
+                }
+                self.put_elements(at, &elements);
+            }
+            Value::Object(map) => {
+                let slot = *self.tree.slot(at);
+                self.set(at, container(slot, Kind::Object, 0, 0));
+                for (name, value) in map {
+                    let node = self.new_node(at);
+                    self.put_value(node, value);
+                    self.add_member(at, name, node);
+                }
+            }
+        }
+    }
+}
+
+fn container(like: Slot, kind: Kind, head: Id, size: u32) -> Slot {
+    Slot {
+        kind,
+        text: Text::Source,
+        truth: false,
+        head,
+        size,
+        ..like
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn draft(text: &str) -> Draft<'_> {
+        Draft::new(Tree::parse(text).unwrap())
+    }
+
+    fn id(draft: &Draft<'_>, key: &str) -> Id {
+        draft.tree.root().get(key).unwrap().id
+    }
+
+    #[test]
+    fn every_edit_is_taken_back() {
+        let text = r#"{"a":1,"b":["x",null],"c":{"d":true}}"#;
+        let mut draft = draft(text);
+        let mark = draft.mark();
+        let (a, b, c) = (id(&draft, "a"), id(&draft, "b"), id(&draft, "c"));
+        let root = draft.tree.root;
+        draft.put_scalar(a, Kind::String, "1");
+        draft.wrap(b);
+        draft.put_value(c, &json!({"new": [1, {"k": "v"}], "z": null}));
+        let node = draft.new_node(a);
+        draft.put_value(node, &json!(2.5));
+        draft.add_member(root, "e", node);
+        let inner = Tree::parse(r#"[{"q":"\n"},3]"#).unwrap();
+        draft.graft(node, &inner);
+        let key = draft.tree.slot(root).head;
+        draft.rename_key(key, "A");
+        assert_eq!(
+            draft.tree.to_json(),
+            r#"{"A":"1","b":[["x",null]],"c":{"new":[1,{"k":"v"}],"z":null},"e":[{"q":"\n"},3]}"#
+        );
+        draft.remove_member(root, key);
+        draft.put_node(root, b);
+        assert_eq!(draft.tree.to_json(), r#"[["x",null]]"#);
+        draft.back_to(mark);
+        assert_eq!(draft.tree.to_json(), text);
+    }
+
+    #[test]
+    fn members_are_added_at_the_end() {
+        let mut draft = draft("{}");
+        let root = draft.tree.root;
+        for name in ["a", "b", "c"] {
+            let node = draft.new_node(root);
+            draft.add_member(root, name, node);
+        }
+        assert_eq!(draft.tree.to_json(), r#"{"a":null,"b":null,"c":null}"#);
+    }
+}

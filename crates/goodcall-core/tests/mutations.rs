@@ -1,0 +1,164 @@
+//! Damaged calls must come back as they were, or be refused; hardly ever as something else.
+
+#![allow(clippy::expect_used, clippy::panic, reason = "a test may fail loudly")]
+
+#[path = "support/mutate.rs"]
+mod mutate;
+
+use std::collections::BTreeMap;
+
+use goodcall_core::{CutKind, Policy, ReadOptions, Tree, read};
+use mutate::{CALLS, DEFECTS, Damage, Dice, apply};
+
+#[derive(Clone, Copy, Default)]
+struct Score {
+    right: usize,
+    refused: usize,
+    other: usize,
+}
+
+impl Score {
+    fn total(self) -> usize {
+        self.right + self.refused + self.other
+    }
+
+    fn per_mille(self, part: usize) -> usize {
+        part * 1000 / self.total().max(1)
+    }
+}
+
+enum Outcome {
+    Right,
+    Refused,
+    Other(String),
+}
+
+fn judge(damaged: &str, call: &str, policy: &Policy) -> Outcome {
+    let options = ReadOptions::new().policy(policy.clone());
+    let Ok(reading) = read(damaged, &options) else {
+        return Outcome::Refused;
+    };
+    let cut = reading
+        .cut
+        .as_ref()
+        .is_some_and(|cut| cut.kind == CutKind::Inside || *policy != Policy::eager());
+    if cut || reading.values > 1 {
+        return Outcome::Refused;
+    }
+    let value = |tree: &Tree<'_>| {
+        serde_json::from_str::<serde_json::Value>(&tree.to_json()).expect("valid output")
+    };
+    let whole = Tree::parse(call).expect("a valid call");
+    if value(&reading.tree) == value(&whole) {
+        Outcome::Right
+    } else {
+        Outcome::Other(reading.tree.to_json())
+    }
+}
+
+/// The call with one or two defects; `None` if one of them finds no place, or both the same.
+fn damaged(call: &str, first: &Damage, second: Option<&Damage>, dice: &mut Dice) -> Option<String> {
+    let mut edits = Vec::new();
+    for damage in [Some(first), second].into_iter().flatten() {
+        if let Damage::Tokens(damage) = damage {
+            let more = damage(call, dice);
+            if more.is_empty() {
+                return None;
+            }
+            edits.extend(more);
+        }
+    }
+    let mut text = apply(call, edits)?;
+    for damage in [Some(first), second].into_iter().flatten() {
+        if let Damage::Whole(damage) = damage {
+            text = damage(&text);
+        }
+    }
+    Some(text)
+}
+
+/// Every call with every defect, at up to three places; the second time with a second defect.
+fn run(policy: &Policy, twice: bool) -> (Score, BTreeMap<&'static str, Score>) {
+    let mut all = Score::default();
+    let mut by_defect: BTreeMap<&str, Score> = BTreeMap::new();
+    let show = std::env::var_os("GOODCALL_SHOW").is_some();
+    for (number, call) in CALLS.iter().enumerate() {
+        for (index, (name, damage)) in DEFECTS.iter().enumerate() {
+            for turn in 0..3 {
+                let mut dice = Dice::new((number * 1000 + index * 10 + turn + 1) as u64);
+                let second = match twice {
+                    true => Some(&DEFECTS[dice.below(DEFECTS.len())].1),
+                    false => None,
+                };
+                let Some(damaged) = damaged(call, damage, second, &mut dice) else {
+                    continue;
+                };
+                let score = by_defect.entry(name).or_default();
+                match judge(&damaged, call, policy) {
+                    Outcome::Right => {
+                        score.right += 1;
+                        all.right += 1;
+                    }
+                    Outcome::Refused => {
+                        score.refused += 1;
+                        all.refused += 1;
+                    }
+                    Outcome::Other(got) => {
+                        score.other += 1;
+                        all.other += 1;
+                        if show {
+                            println!("{name}\n  damaged {damaged}\n  got     {got}");
+                        }
+                    }
+                }
+            }
+        }
+    }
+    (all, by_defect)
+}
+
+fn report(title: &str, all: Score, by_defect: &BTreeMap<&str, Score>) {
+    println!(
+        "{title}: {} texts, {}‰ right, {}‰ refused, {}‰ silently other",
+        all.total(),
+        all.per_mille(all.right),
+        all.per_mille(all.refused),
+        all.per_mille(all.other)
+    );
+    for (name, score) in by_defect {
+        if score.other + score.refused > 0 {
+            println!(
+                "  {name}: {} right, {} refused, {} other",
+                score.right, score.refused, score.other
+            );
+        }
+    }
+}
+
+#[test]
+fn eager_recovers_nearly_all() {
+    for (title, twice, right) in [
+        ("eager, one defect", false, 900),
+        ("eager, two defects", true, 900),
+    ] {
+        let (all, by_defect) = run(&Policy::eager(), twice);
+        report(title, all, &by_defect);
+        assert!(all.total() > 2000, "{}", all.total());
+        assert!(all.per_mille(all.right) >= right, "{title}");
+        assert!(all.per_mille(all.other) <= 30, "{title}");
+    }
+}
+
+#[test]
+fn safe_is_hardly_ever_wrong() {
+    for (title, twice) in [("safe, one defect", false), ("safe, two defects", true)] {
+        let (all, by_defect) = run(&Policy::safe(), twice);
+        report(title, all, &by_defect);
+        assert!(
+            all.other * 1000 <= all.total() * 5,
+            "{title}: {} of {}",
+            all.other,
+            all.total()
+        );
+    }
+}

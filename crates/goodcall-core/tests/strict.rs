@@ -1,0 +1,182 @@
+//! The strict parser against serde_json: same texts accepted, same values read.
+//!
+//! Known to differ, by design:
+//! - a number beyond the range of `f64`, such as `1e400`: we keep its digits, serde_json refuses it;
+//! - an integer that no 64-bit number holds: we refuse the `Value`, serde_json rounds it;
+//! - nesting: our limit is 128 levels, that of serde_json 127.
+
+use goodcall_core::Tree;
+use proptest::prelude::*;
+use serde_json::Value;
+
+/// Compares both parsers on one text.
+fn compare(bytes: &[u8]) -> Result<(), TestCaseError> {
+    let theirs = serde_json::from_slice::<Value>(bytes);
+    let ours = Tree::parse_bytes(bytes);
+    match (&ours, &theirs) {
+        (Ok(tree), Ok(value)) => same_value(tree, value)?,
+        (Err(_), Err(_)) => {}
+        (Ok(_), Err(error)) => {
+            let text = error.to_string();
+            let known = ["number out of range", "recursion limit exceeded"];
+            let known = known.iter().any(|known| text.starts_with(known));
+            prop_assert!(known, "only serde_json refuses: {text}");
+        }
+        (Err(error), Ok(_)) => prop_assert!(false, "only serde_json accepts: {error}"),
+    }
+    if let Ok(tree) = &ours {
+        let json = tree.to_json();
+        let again = Tree::parse(&json);
+        prop_assert_eq!(again.as_ref(), Ok(tree), "{}", json);
+        prop_assert_eq!(again.map(|tree| tree.to_json()), Ok(json));
+    }
+    Ok(())
+}
+
+/// The tree's value is what serde_json read, by both ways out of the tree.
+fn same_value(tree: &Tree<'_>, value: &Value) -> Result<(), TestCaseError> {
+    match tree.to_value() {
+        Ok(ours) => {
+            prop_assert_eq!(&ours, value);
+            let typed = tree.deserialize::<Value>();
+            prop_assert_eq!(typed.as_ref(), Ok(value));
+        }
+        Err(inexact) => {
+            // No 64-bit number, and its nearest float is another number.
+            let digits = &inexact.digits;
+            prop_assert!(digits.parse::<u64>().is_err() && digits.parse::<i64>().is_err());
+            let nearest = digits.parse::<f64>().unwrap_or_default();
+            prop_assert!(nearest.abs() >= 9e15, "{}", digits);
+            prop_assert!(tree.deserialize::<Value>().is_err());
+        }
+    }
+    Ok(())
+}
+
+/// JSON text, white space and all.
+fn json() -> impl Strategy<Value = String> {
+    let scalar = prop_oneof![
+        Just("null".to_owned()),
+        Just("true".to_owned()),
+        Just("false".to_owned()),
+        any::<i64>().prop_map(|n| n.to_string()),
+        any::<u64>().prop_map(|n| n.to_string()),
+        any::<f64>().prop_map(|n| Value::from(n).to_string()),
+        "-?(0|[1-9][0-9]{0,30})(\\.[0-9]{1,25})?([eE][+-]?[0-9]{1,3})?",
+        string(),
+    ];
+    scalar.prop_recursive(6, 64, 6, |inner| {
+        prop_oneof![
+            (prop::collection::vec((space(), inner.clone()), 0..6)).prop_map(|items| {
+                let items: Vec<_> = items.iter().map(|(s, i)| format!("{s}{i}{s}")).collect();
+                format!("[{}]", items.join(","))
+            }),
+            (prop::collection::vec((string(), space(), inner), 0..6)).prop_map(|members| {
+                let members = members.iter().map(|(k, s, v)| format!("{s}{k}{s}:{s}{v}"));
+                format!("{{{}}}", members.collect::<Vec<_>>().join(","))
+            }),
+        ]
+    })
+}
+
+fn space() -> impl Strategy<Value = String> {
+    "[ \t\r\n]{0,2}"
+}
+
+/// A string in quotes, escapes of every kind in it.
+fn string() -> impl Strategy<Value = String> {
+    let part = prop_oneof![
+        "[a-z_]{0,12}",
+        "[^\"\\\\\u{0}-\u{1f}]{0,9}",
+        "\\\\[\"\\\\/bfnrt]",
+        "\\\\u[0-9a-fA-F]{4}",
+        "\\\\ud[89ab][0-9a-f]{2}\\\\ud[c-f][0-9a-f]{2}",
+    ];
+    prop::collection::vec(part, 0..5).prop_map(|parts| format!("\"{}\"", parts.concat()))
+}
+
+/// A change to some bytes of a text.
+#[derive(Clone, Debug)]
+enum Mutation {
+    Delete(prop::sample::Index),
+    Insert(prop::sample::Index, u8),
+    Replace(prop::sample::Index, u8),
+    Cut(prop::sample::Index),
+    Repeat(prop::sample::Index, prop::sample::Index),
+}
+
+fn mutation() -> impl Strategy<Value = Mutation> {
+    let byte = prop_oneof![
+        any::<u8>(),
+        prop::sample::select(b"{}[]:,\"\\/ \t\n\r0123456789.-+eEtfnulrasbdxu\0\x1f\x7f".to_vec()),
+    ];
+    let at = any::<prop::sample::Index>;
+    prop_oneof![
+        at().prop_map(Mutation::Delete),
+        (at(), byte.clone()).prop_map(|(at, byte)| Mutation::Insert(at, byte)),
+        (at(), byte).prop_map(|(at, byte)| Mutation::Replace(at, byte)),
+        at().prop_map(Mutation::Cut),
+        (at(), at()).prop_map(|(from, to)| Mutation::Repeat(from, to)),
+    ]
+}
+
+fn apply(bytes: &mut Vec<u8>, mutation: &Mutation) {
+    if bytes.is_empty() {
+        return;
+    }
+    let len = bytes.len();
+    match mutation {
+        Mutation::Delete(at) => {
+            bytes.remove(at.index(len));
+        }
+        Mutation::Insert(at, byte) => bytes.insert(at.index(len), *byte),
+        Mutation::Replace(at, byte) => bytes[at.index(len)] = *byte,
+        Mutation::Cut(at) => bytes.truncate(at.index(len)),
+        Mutation::Repeat(from, to) => {
+            let (from, to) = (from.index(len), to.index(len));
+            let piece = bytes[from.min(to)..from.max(to)].to_vec();
+            bytes.splice(from..from, piece);
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(2_000))]
+
+    #[test]
+    fn arbitrary_bytes(bytes in prop::collection::vec(any::<u8>(), 0..64)) {
+        compare(&bytes)?;
+    }
+
+    #[test]
+    fn arbitrary_characters_of_json(text in "[\\[\\]{}:,\"\\\\ \n0-9.eE+\\-truefalsnu]{0,40}") {
+        compare(text.as_bytes())?;
+    }
+
+    #[test]
+    fn valid_json(text in json()) {
+        compare(text.as_bytes())?;
+    }
+
+    #[test]
+    fn mutated_json(text in json(), mutations in prop::collection::vec(mutation(), 1..4)) {
+        let mut bytes = text.into_bytes();
+        for mutation in &mutations {
+            apply(&mut bytes, mutation);
+        }
+        compare(&bytes)?;
+    }
+}
+
+#[test]
+fn the_known_differences() {
+    for number in ["1e400", "-1e999", "[1E+400]"] {
+        assert_eq!(Tree::parse(number).unwrap().to_json(), number);
+        assert!(serde_json::from_str::<Value>(number).is_err());
+    }
+    let nested = |levels| "[".repeat(levels) + &"]".repeat(levels);
+    assert!(Tree::parse(&nested(128)).is_ok());
+    assert!(Tree::parse(&nested(129)).is_err());
+    assert!(serde_json::from_str::<Value>(&nested(127)).is_ok());
+    assert!(serde_json::from_str::<Value>(&nested(128)).is_err());
+}
