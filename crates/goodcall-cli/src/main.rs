@@ -3,12 +3,14 @@
 //! Exit codes: 0 good or mended, 1 bad, 2 wrong usage or an I/O error.
 
 mod check;
+mod commands;
 mod extract;
 mod input;
 mod lines;
 mod parse;
 mod report;
 mod rules;
+mod run;
 mod show;
 mod tools;
 
@@ -33,6 +35,8 @@ enum Command {
     Parse(ParseArgs),
     /// Find the calls that a model wrote into plain text, and show their verdicts
     Extract(extract::ExtractArgs),
+    /// Hold a conversation with a model whose tools are commands, or replay a recorded one
+    Run(run::RunArgs),
     /// List the rules by which calls are read and mended
     Rules(RulesArgs),
 }
@@ -100,6 +104,7 @@ fn main() -> ExitCode {
         Command::Check(args) => check::run(&args),
         Command::Parse(args) => parse::run(&args),
         Command::Extract(args) => extract::run(&args),
+        Command::Run(args) => run::run(&args),
         Command::Rules(args) => rules::run(&args),
     };
     match outcome {
