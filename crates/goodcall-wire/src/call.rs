@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use goodcall_core::{Bad, Change, Gate, Level, Limits, Policy, Reason, Stop, Verdict};
+use goodcall_core::{Bad, Change, Gate, Level, Limits, Policy, Stop, Verdict};
 
 use crate::tools::Tools;
 
@@ -150,11 +150,6 @@ impl Call {
     pub fn is_unknown(&self, tools: &Tools) -> bool {
         tools.get(&self.name).is_none()
     }
-}
-
-/// Was this verdict given because the call was cut off?
-pub(crate) fn is_cut_off(verdict: &Verdict<'_>) -> bool {
-    matches!(verdict, Verdict::Bad(bad) if bad.reason == Reason::Truncated)
 }
 
 impl Call {

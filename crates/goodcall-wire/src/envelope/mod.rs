@@ -21,11 +21,18 @@ use goodcall_core::{Stop, Tree, Verdict};
 
 use crate::call::Call;
 use crate::tools::Tools;
+pub(crate) use sites::stop_named;
 use sites::Site;
 
 /// A text that is no envelope of the provider.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct EnvelopeError(String);
+
+impl EnvelopeError {
+    pub(crate) fn event(error: &goodcall_core::ParseError) -> Self {
+        Self(format!("an event must be JSON: {error}"))
+    }
+}
 
 impl fmt::Display for EnvelopeError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -79,7 +86,10 @@ impl Envelope {
                     text.get(span.clone()).unwrap_or_default().to_owned()
                 }
             };
-            let id = site.id.clone().unwrap_or_else(|| made_up_id(index));
+            let taken = |id: &String| sites.iter().any(|site| site.id.as_ref() == Some(id));
+            let mut made_up = (index..).map(made_up_id);
+            let free = || made_up.find(|id| !taken(id)).unwrap_or_default();
+            let id = site.id.clone().unwrap_or_else(free);
             calls.push(Call::new(tools, &site.name, arguments).with_id(id));
         }
         Ok(Self {

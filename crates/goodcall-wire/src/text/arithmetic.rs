@@ -101,6 +101,8 @@ impl Sum<'_> {
                 let power = base.checked_pow(u32::try_from(exponent).ok()?)?;
                 Some(Number::Whole(power))
             }
+            // Too large to be meant.
+            (Number::Whole(_), Number::Whole(65..)) => None,
             (base, Number::Whole(exponent)) => {
                 let exponent = i32::try_from(exponent).ok()?;
                 Some(Number::Broken(float(base).powi(exponent)))

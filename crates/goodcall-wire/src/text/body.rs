@@ -64,8 +64,9 @@ fn any(body: &str, base: usize, closed: bool, context: &Context<'_>) -> Vec<Foun
         return found;
     }
     // A tool's name alone, without arguments.
-    let name = text.trim();
-    if closed && context.tools.meant(name).is_some() {
+    let (name, tags) = text.split_at(text.find('<').unwrap_or(text.len()));
+    let (name, alone) = (name.trim(), tags.is_empty() || tags.starts_with("</"));
+    if alone && (closed || !tags.is_empty()) && context.tools.meant(name).is_some() {
         return vec![Found::translated(name, "{}".to_owned(), base..base + text.len())];
     }
     Scanner::inner(context.tools.clone(), Where::Anywhere, base).found(text)
@@ -79,12 +80,11 @@ fn blocks_of_pairs(text: &str, base: usize, closed: bool, context: &Context<'_>)
     };
     let mut calls = Vec::new();
     let mut at = 0;
-    for piece in text.split(close) {
-        let from = piece.find(open).map_or(0, |from| from + open.len());
+    for piece in text.split(open) {
         let last = at + piece.len() == text.len();
-        let place = base + at + from;
-        calls.extend(pairs::call(&piece[from..], place, closed || !last, context));
-        at += piece.len() + close.len();
+        let whole = closed || !last || piece.trim_end().ends_with(close);
+        calls.extend(pairs::call(piece, base + at, whole, context));
+        at += piece.len() + open.len();
     }
     calls
 }

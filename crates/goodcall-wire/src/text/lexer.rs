@@ -277,7 +277,7 @@ impl Lexer {
             }
             b'{' | b'[' | b'<' => {
                 let another = starts(rest, "[TOOL_CALLS]", done);
-                if another.is_none() && rest.len() > 1 {
+                if another.is_none() {
                     return Some(Step::More);
                 }
                 if rest[0] == b'{' || another == Some(true) {

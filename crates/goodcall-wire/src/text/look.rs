@@ -151,9 +151,8 @@ impl Scanner {
         }
         let behind = &rest[size..];
         let spaces = behind.bytes().take_while(|byte| *byte == b' ').take(2).count();
-        // `a.` may go on as `a.b`.
-        let dot = matches!(behind, "." | ":" | "-" | "/" | "\\") && !done;
-        if (behind.len() == spaces && !done && spaces < 2) || dot {
+        let open = (behind.len() == spaces && spaces < 2) || goes_on(behind);
+        if open && !done {
             return Look::More;
         }
         let quoted = self.text[..at].chars().next_back().filter(|c| matches!(c, '"' | '\''));
@@ -199,6 +198,12 @@ impl Scanner {
     }
 }
 
+/// May a name go on with what is not there yet? `a`, `a.` and `a\\` may become `a.b` and `a\\_b`.
+fn goes_on(behind: &str) -> bool {
+    let rest = behind.strip_prefix(['.', ':', '-', '/']).unwrap_or(behind);
+    matches!(rest, "" | "\\")
+}
+
 /// Does this bracket open something that may be a call? `None`: not yet known.
 fn opens(rest: &str, scanner: &Scanner, done: bool) -> Option<bool> {
     let bytes = rest.as_bytes();
@@ -226,7 +231,7 @@ fn opens_list(rest: &str, at: usize, next: u8, scanner: &Scanner, done: bool) ->
     let from = at + usize::from(quoted);
     let word = rest.get(from..).unwrap_or_default();
     let size = dotted_size(word);
-    if from + size >= rest.len() && size < MOST_HEAD && !done {
+    if (from >= rest.len() || goes_on(&word[size..])) && size < MOST_HEAD && !done {
         return None;
     }
     let name = &word[..size];
@@ -247,6 +252,9 @@ fn opens_object(rest: &str, at: usize, next: u8, done: bool) -> Option<bool> {
         }
         _ => at + identifier_size(&rest[at..]),
     };
+    if goes_on(&rest[end.min(rest.len())..]) && !done && end < at + MOST_HEAD {
+        return None;
+    }
     if end == at {
         return Some(false);
     }

@@ -90,6 +90,15 @@ pub fn extract(text: &str, tools: &Tools, place: Where) -> Extraction {
     Scanner::new(tools.clone(), place).whole(text)
 }
 
+/// Bytes of the object at the start of `text`; `None` if it does not end.
+pub(crate) fn object_size(text: &str) -> Option<usize> {
+    let until = lexer::Until::Brackets { several: false };
+    match lexer::Lexer::new(0).run(text, until, true) {
+        lexer::Step::End { body, .. } => Some(body),
+        _ => None,
+    }
+}
+
 /// What every reader of a dialect needs.
 pub(crate) struct Context<'c> {
     pub(crate) tools: &'c Tools,

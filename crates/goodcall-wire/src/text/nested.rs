@@ -42,8 +42,8 @@ pub(crate) fn calls(text: &str, base: usize, context: &Context<'_>) -> Vec<Found
             if name == "invoke" && open.is_empty() {
                 let span = base + start..base + at;
                 calls.push(Found::translated(&element.name, object(&element.children), span));
-            } else if let Some(parent) = open.last().map(|parent| parent.name.clone()) {
-                let json = element_json(&element, &open, &parent, context);
+            } else {
+                let json = element_json(&element, &open, context);
                 if let Some(parent) = open.last_mut() {
                     parent.children.push((element.name, json));
                 }
@@ -68,7 +68,7 @@ pub(crate) fn calls(text: &str, base: usize, context: &Context<'_>) -> Vec<Found
 }
 
 /// The JSON of a closed element, typed by the schema at its place.
-fn element_json(element: &Element, open: &[Element], _: &str, context: &Context<'_>) -> String {
+fn element_json(element: &Element, open: &[Element], context: &Context<'_>) -> String {
     let mut out = String::new();
     let tool = open.first().and_then(|call| context.tools.meant(&call.name));
     let document = tool.and_then(|tool| tool.schema.as_ref().ok()).map(|schema| schema.document());
@@ -84,7 +84,8 @@ fn element_json(element: &Element, open: &[Element], _: &str, context: &Context<
         typed::write(&element.text, types, &mut out);
         return out;
     }
-    if types.has("array") {
+    let items = element.children.iter().all(|(name, _)| name == "item");
+    if types.has("array") || (items && types.is_empty()) {
         let items: Vec<_> = element.children.iter().map(|(_, json)| json.as_str()).collect();
         return format!("[{}]", items.join(","));
     }

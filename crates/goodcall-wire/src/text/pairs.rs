@@ -16,8 +16,8 @@ pub(crate) fn call(text: &str, base: usize, closed: bool, context: &Context<'_>)
     let tag = |name: &str| format!("<{space}{name}>");
     let end = |name: &str| format!("</{space}{name}>");
     let head = text.find(&tag("arg_key")).unwrap_or(text.len());
-    let name = text[..head].split("<tool_sep>").next()?.trim();
-    if name.is_empty() || name.contains(['<', '{']) {
+    let name = text[..head].split('<').next()?.trim();
+    if name.is_empty() || name.contains('{') {
         return None;
     }
     let tool = context.tools.meant(name);

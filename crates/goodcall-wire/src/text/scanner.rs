@@ -9,7 +9,7 @@ use std::ops::Range;
 
 use super::body::{self, Block};
 use super::lexer::{Lexer, Step, Until, starts};
-use super::markers::{MARKERS, Marker};
+use super::markers::{Body, MARKERS, Marker};
 use super::{Context, Extraction, Found, Where, pythonic, shapes};
 use crate::call::{Call, State as CallState};
 use crate::tools::Tools;
@@ -338,8 +338,10 @@ impl Scanner {
             Step::More => (self.text.len(), self.text.len(), false),
             Step::Fail => return self.leave(start + marker.open.len()),
         };
+        // Where the marker is the first tag, its end is the last one.
+        let end = if marker.body == Body::Tags { after } else { body_end };
         let block = Block {
-            text: &self.text[start..body_end],
+            text: &self.text[start..end],
             body: body - start,
             base: self.base + start,
             closed,

@@ -149,7 +149,7 @@ pub(crate) fn unquote(text: &str) -> Option<Cow<'_, str>> {
 
 /// The character of `\uXXXX`, or of two such that are a pair.
 fn unicode(chars: &mut std::str::Chars<'_>) -> Option<char> {
-    let mut four = |chars: &mut std::str::Chars<'_>| {
+    let four = |chars: &mut std::str::Chars<'_>| {
         let digits = chars.as_str().get(..4)?;
         let code = u32::from_str_radix(digits, 16).ok()?;
         chars.nth(3);
