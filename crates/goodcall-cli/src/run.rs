@@ -237,10 +237,7 @@ fn reply(line: &str, value: &Value) -> Result<Reply, String> {
     }
     let envelope = Envelope::read(Provider::OpenAi, line, &Tools::default());
     let envelope = envelope.map_err(|error| error.to_string())?;
-    let calls = envelope.calls().iter().map(|call| {
-        let id = call.id.clone().unwrap_or_default();
-        Call::new(id, call.name.clone(), call.arguments.clone())
-    });
+    let calls = envelope.calls().iter().map(Call::from_wire);
     let mut reply = Reply::calls(calls);
     reply.text = envelope.content().to_owned();
     Ok(reply)

@@ -9,11 +9,12 @@ use std::task::Poll;
 use std::time::Instant;
 
 use futures_util::{StreamExt, stream};
+use goodcall_core::{Bad, Level};
 use tokio_util::sync::CancellationToken;
 
 use crate::bound::{Bound, Context};
 use crate::error::Cause;
-use crate::message::{Call, Outcome};
+use crate::message::{Call, ChangeRecord, Outcome};
 use crate::toolbox::{Entry, Prepared};
 use crate::{Tool, ToolResult, Toolbox, explain};
 
@@ -22,7 +23,7 @@ impl Toolbox {
     /// limit is an error of class `runtime`, a call that is called off one of class `cancelled`.
     pub async fn call(&self, call: &Call, cancel: &CancellationToken) -> Outcome {
         let started = Instant::now();
-        let (result, mended) = match self.prepare(&call.name, &call.arguments, call.stop) {
+        let (result, mended) = match self.admit(call) {
             Ok((entry, mut prepared)) => {
                 let mended = prepared.mended.take();
                 let context = Context::new(&call.id, cancel.child_token());
@@ -34,6 +35,22 @@ impl Toolbox {
         outcome.mended = mended;
         outcome.duration_ms = u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX);
         outcome
+    }
+
+    /// Prepares a call, if its tool's policy allows how it was read.
+    fn admit(&self, call: &Call) -> Result<(&Entry, Prepared), Bad> {
+        let policy = self.policy_for_call(&call.name);
+        let allows = |change: &ChangeRecord| {
+            let level = match change.level.as_str() {
+                "safe" => Level::Safe,
+                _ => Level::Eager,
+            };
+            policy.allows(&change.rule, level)
+        };
+        match call.changes.iter().find(|change| !allows(change)) {
+            Some(change) => Err(self.unknown(change.before.as_deref().unwrap_or(&call.name))),
+            None => self.prepare(&call.name, &call.arguments, call.stop),
+        }
     }
 
     /// Makes these calls, at most `parallel` at once; outcomes in the order of the calls.

@@ -51,9 +51,20 @@ pub struct Call {
     /// How the model's message ended.
     #[serde(default, with = "stop", skip_serializing_if = "stop::is_unknown")]
     pub stop: Stop,
+    /// What was read as something else on the way here, such as the name.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub changes: Vec<ChangeRecord>,
 }
 
 impl Call {
+    /// A call as `goodcall-wire` found it.
+    pub fn from_wire(call: &goodcall_wire::Call) -> Self {
+        let id = call.id.clone().unwrap_or_default();
+        let mut own = Self::new(id, call.name.clone(), call.arguments.clone());
+        own.changes = call.changes.iter().map(ChangeRecord::from).collect();
+        own
+    }
+
     /// A call of a tool with these raw arguments.
     pub fn new(
         id: impl Into<String>,
@@ -65,6 +76,7 @@ impl Call {
             name: name.into(),
             arguments: arguments.into(),
             stop: Stop::Unknown,
+            changes: Vec::new(),
         }
     }
 }
@@ -154,7 +166,8 @@ pub struct Outcome {
 impl Outcome {
     /// The outcome of this call.
     pub fn new(call: &Call, result: ToolResult) -> Self {
-        let changes = result.changes().iter().map(ChangeRecord::from).collect();
+        let changes = result.changes().iter().map(ChangeRecord::from);
+        let changes = call.changes.iter().cloned().chain(changes).collect();
         Self {
             call_id: call.id.clone(),
             tool: call.name.clone(),

@@ -162,8 +162,9 @@ impl Toolbox {
             Some(schema) if !self.passes_through(&name) => schema,
             _ => &any,
         };
-        let schema =
-            SchemaCache::shared().get(schema).map_err(|error| RegisterError::Schema(error.of_tool(&name)))?;
+        let schema = SchemaCache::shared()
+            .get(schema)
+            .map_err(|error| RegisterError::Schema(error.of_tool(&name)))?;
         let warnings = schema.warnings().to_vec();
         let own = tool.description();
         let of_schema = || parameters.as_ref()?.get("description")?.as_str();
@@ -248,7 +249,13 @@ impl Toolbox {
             .any(|prefix| name.starts_with(prefix.as_str()))
     }
 
-    fn unknown(&self, name: &str) -> Bad {
+    /// What may be mended in a call of this tool.
+    pub(crate) fn policy_for_call(&self, name: &str) -> Policy {
+        let entry = self.tools.get(name);
+        entry.map_or_else(|| self.policy.clone(), |entry| self.policy_of(entry))
+    }
+
+    pub(crate) fn unknown(&self, name: &str) -> Bad {
         Bad::unknown_tool(name, self.tools.keys().map(String::as_str))
     }
 

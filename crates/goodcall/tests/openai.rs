@@ -108,10 +108,14 @@ fn toolbox() -> Toolbox {
 }
 
 fn whole_call(arguments: &str) -> Respond {
+    whole_call_of("multiply", arguments)
+}
+
+fn whole_call_of(name: &str, arguments: &str) -> Respond {
     Respond::Whole(
         json!({"choices": [{"index": 0, "finish_reason": "tool_calls", "message": {
         "role": "assistant", "content": null, "tool_calls": [{"id": "call_a", "type": "function",
-        "function": {"name": "multiply", "arguments": arguments}}]}}],
+        "function": {"name": name, "arguments": arguments}}]}}],
         "usage": {"prompt_tokens": 11, "completion_tokens": 7}}),
     )
 }
@@ -133,7 +137,7 @@ fn last(reason: &str) -> Value {
 async fn a_whole_conversation_with_a_mistake_in_it() {
     let (url, requests) = serve(vec![
         whole_call(r#"{"a": 6, "c": [7]}"#),
-        whole_call(r#"{"a": 6, "b": 7}"#),
+        whole_call_of("functions.multiply", r#"{"a": 6, "b": 7}"#),
         whole_text("It is 42."),
     ])
     .await;
@@ -165,6 +169,11 @@ async fn a_whole_conversation_with_a_mistake_in_it() {
             .starts_with("The tool `multiply` was not run")
     );
     assert_eq!(messages[5]["content"], "42");
+    // The name was cleaned, and that is on record.
+    let Message::Tools { outcomes } = &run.messages()[5] else {
+        panic!()
+    };
+    assert_eq!(outcomes[0].changes[0].rule, "tool-name");
     // The server used one id twice; the history does not.
     assert_eq!(
         messages[3]["tool_call_id"],

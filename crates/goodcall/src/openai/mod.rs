@@ -6,7 +6,6 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use futures_util::StreamExt;
-use goodcall_core::Stop;
 use goodcall_wire::{Envelope, Provider};
 use reqwest::{Response, StatusCode};
 use serde_json::Value;
@@ -155,7 +154,7 @@ impl Model for OpenAi {
     async fn reply(&self, prompt: Prompt<'_>) -> Result<Reply, ModelError> {
         let response = self.send(self.body(&prompt)?).await?;
         match prompt.on_text {
-            Some(on_text) => streamed(response, on_text).await,
+            Some(on_text) => streamed(response, on_text, &prompt).await,
             None => whole(response, &prompt).await,
         }
     }
@@ -167,10 +166,7 @@ async fn whole(response: Response, prompt: &Prompt<'_>) -> Result<Reply, ModelEr
     let tools = wire::offered(prompt.tools);
     let envelope = Envelope::read(Provider::OpenAi, &text, &tools)
         .map_err(|error| ModelError::new(error.to_string()))?;
-    let calls = envelope.calls().iter().map(|call| {
-        let id = call.id.clone().unwrap_or_default();
-        Call::new(id, call.name.clone(), call.arguments.clone())
-    });
+    let calls = envelope.calls().iter().map(Call::from_wire);
     Ok(Reply {
         text: envelope.content().to_owned(),
         calls: calls.collect(),
@@ -185,8 +181,9 @@ async fn whole(response: Response, prompt: &Prompt<'_>) -> Result<Reply, ModelEr
 async fn streamed(
     response: Response,
     on_text: &(dyn Fn(&str) + Send + Sync),
+    prompt: &Prompt<'_>,
 ) -> Result<Reply, ModelError> {
-    let mut assembly = Assembly::default();
+    let mut assembly = Assembly::new(wire::offered(prompt.tools));
     let mut lines = Vec::new();
     let mut bytes = response.bytes_stream();
     let mut read = 0;
@@ -210,7 +207,7 @@ async fn streamed(
         }
     }
     assembly.line(&String::from_utf8_lossy(&lines), on_text)?;
-    Ok(assembly.finish())
+    Ok(assembly.finish(on_text))
 }
 
 fn broken(error: reqwest::Error) -> ModelError {
@@ -236,12 +233,4 @@ fn usage(reply: &Value) -> Option<Usage> {
         input_tokens: usage.get("prompt_tokens")?.as_u64()?,
         output_tokens: usage.get("completion_tokens")?.as_u64()?,
     })
-}
-
-/// How a message ended, by its finish reason.
-fn stop(reason: &str) -> Stop {
-    match reason {
-        "length" | "content_filter" => Stop::CutOff,
-        _ => Stop::Finished,
-    }
 }

@@ -1,24 +1,33 @@
 //! A streamed reply, put together from its events.
 
 use goodcall_core::Stop;
+use goodcall_wire::{Assembler, Provider, Tools, Update};
 use serde_json::Value;
 
-use super::{stop, usage};
+use super::usage;
 use crate::message::{Call, Reply};
 use crate::model::ModelError;
 
 /// What has come of a reply.
-#[derive(Default)]
 pub(super) struct Assembly {
+    assembler: Assembler,
     reply: Reply,
-    /// The index that each call was sent under.
-    indices: Vec<Option<u64>>,
+    begun: bool,
     ended: bool,
 }
 
 impl Assembly {
+    pub(super) fn new(tools: Tools) -> Self {
+        Self {
+            assembler: Assembler::new(Provider::OpenAi, tools),
+            reply: Reply::default(),
+            begun: false,
+            ended: false,
+        }
+    }
+
     pub(super) fn has_begun(&self) -> bool {
-        !self.reply.text.is_empty() || !self.reply.calls.is_empty()
+        self.begun
     }
 
     /// Takes one line of the event stream.
@@ -32,6 +41,7 @@ impl Assembly {
         };
         let data = data.trim_start();
         if data == "[DONE]" {
+            self.ended = true;
             return Ok(());
         }
         let event: Value = serde_json::from_str(data)
@@ -42,62 +52,35 @@ impl Assembly {
         if let Some(usage) = usage(&event) {
             self.reply.usage = Some(usage);
         }
-        let Some(choice) = event.pointer("/choices/0") else {
-            return Ok(());
-        };
-        if let Some(text) = choice.pointer("/delta/content").and_then(Value::as_str)
-            && !text.is_empty()
-        {
-            on_text(text);
-            self.reply.text.push_str(text);
-        }
-        let calls = choice
-            .pointer("/delta/tool_calls")
-            .and_then(Value::as_array);
-        for fragment in calls.into_iter().flatten() {
-            self.fragment(fragment);
-        }
-        if let Some(reason) = choice.get("finish_reason").and_then(Value::as_str) {
-            self.ended = true;
-            self.reply.stop = stop(reason);
-        }
+        let updates = self.assembler.push(data);
+        let updates = updates.map_err(|error| ModelError::new(error.to_string()))?;
+        self.take(updates, on_text);
         Ok(())
     }
 
-    /// Takes one fragment of a call. A new id is a new call, whatever its index: some servers
-    /// send every call under index 0.
-    fn fragment(&mut self, fragment: &Value) {
-        let text = |pointer: &str| fragment.pointer(pointer).and_then(Value::as_str);
-        let index = fragment.get("index").and_then(Value::as_u64);
-        let id = text("/id").filter(|id| !id.is_empty());
-        let known = self.indices.iter().rposition(|known| *known == index);
-        let known = known.filter(|at| {
-            let call = &self.reply.calls[*at];
-            id.is_none_or(|id| call.id == id)
-        });
-        let at = known.unwrap_or_else(|| {
-            self.indices.push(index);
-            self.reply
-                .calls
-                .push(Call::new(id.unwrap_or_default(), "", ""));
-            self.reply.calls.len() - 1
-        });
-        let call = &mut self.reply.calls[at];
-        if let Some(name) = text("/function/name") {
-            call.name.push_str(name);
-        }
-        match fragment.pointer("/function/arguments") {
-            Some(Value::String(piece)) => call.arguments.push_str(piece),
-            Some(whole @ Value::Object(_)) => call.arguments.push_str(&whole.to_string()),
-            _ => {}
+    fn take(&mut self, updates: Vec<Update>, on_text: &(dyn Fn(&str) + Send + Sync)) {
+        for update in updates {
+            self.begun = true;
+            match update {
+                Update::Text(text) => {
+                    on_text(&text);
+                    self.reply.text.push_str(&text);
+                }
+                Update::Call(call) => self.reply.calls.push(Call::from_wire(&call)),
+                // Told when the call is whole.
+                _ => {}
+            }
         }
     }
 
     /// The reply. One that never said that it was over is cut off.
-    pub(super) fn finish(mut self) -> Reply {
-        if !self.ended {
-            self.reply.stop = Stop::CutOff;
-        }
+    pub(super) fn finish(mut self, on_text: &(dyn Fn(&str) + Send + Sync)) -> Reply {
+        let updates = self.assembler.finish();
+        self.take(updates, on_text);
+        self.reply.stop = match self.assembler.stop() {
+            Stop::Unknown if !self.ended => Stop::CutOff,
+            stop => stop,
+        };
         self.reply
     }
 }
