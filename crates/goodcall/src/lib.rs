@@ -44,6 +44,47 @@
 //! # Ok(())
 //! # }
 //! ```
+//!
+//! A tool may also be a plain function, and a whole conversation may be driven until it succeeds,
+//! asks or stops:
+//!
+//! ```
+//! use goodcall::{Call, Driver, Finish, Reply, Run, Script, Toolbox};
+//!
+//! /// Adds two numbers.
+//! #[goodcall::tool]
+//! async fn add(a: i64, b: i64) -> i64 {
+//!     a + b
+//! }
+//!
+//! # #[tokio::main(flavor = "current_thread")]
+//! # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! let mut toolbox = Toolbox::new();
+//! toolbox.register(Add)?;
+//! // A script in place of a model: a wrong call, the corrected one, the last word.
+//! let model = Script::new([
+//!     Reply::calls([Call::new("call_1", "add", r#"{"a": 1}"#)]),
+//!     Reply::calls([Call::new("call_2", "add", r#"{"a": 1, "b": 2}"#)]),
+//!     Reply::text("It is 3."),
+//! ]);
+//! let mut run = Run::new().user("What is 1 + 2?");
+//! let finish = Driver::new(&toolbox, &model).drive(&mut run).await?;
+//! assert_eq!(finish, Finish::Done("It is 3.".to_owned()));
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! # From one call to a conversation
+//! - [`Tool`], [`TypedTool`] and [`tool`](macro@tool): what can be called.
+//! - [`Toolbox`]: the one place where calls are checked and made; [`ToolResult`], [`ErrorClass`].
+//! - [`Run`]: the loop as a state machine without I/O, with [`RunLimits`] and a [`Detector`] of
+//!   doom loops; it can be saved at any step.
+//! - [`Driver`]: executes a run with a [`Model`], tells [`Event`]s, writes spans, keeps a [`Store`].
+//! - [`wire`]: the history in any provider's form.
+//!
+//! # Features
+//! None is on by default. `openai`: a model behind any OpenAI-compatible URL. `genai`: models of
+//! many providers. `otlp`: spans to an OpenTelemetry collector.
 
 mod class;
 mod error;
@@ -70,8 +111,14 @@ mod trace;
 
 pub mod wire;
 
+#[cfg(feature = "genai")]
+pub mod genai;
 #[cfg(feature = "openai")]
 pub mod openai;
+#[cfg(feature = "otlp")]
+pub mod otlp;
+#[cfg(any(feature = "genai", feature = "openai", feature = "otlp"))]
+mod tls;
 
 mod explain;
 

@@ -56,7 +56,8 @@ pub trait Tool: Send + Sync {
         false
     }
 
-    /// Marks a tool that blocks its thread: it runs off the async threads.
+    /// Marks a tool that blocks its thread: it runs off the async threads. Nobody can stop such a
+    /// thread from outside; a long one asks its [`Context`] now and then.
     fn is_blocking(&self) -> bool {
         false
     }

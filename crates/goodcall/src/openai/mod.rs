@@ -12,7 +12,7 @@ use serde_json::Value;
 
 use crate::message::{Call, Reply, Usage};
 use crate::model::{Model, ModelError, Prompt};
-use crate::wire;
+use crate::{tls, wire};
 use stream::Assembly;
 
 /// Bytes of one reply.
@@ -54,9 +54,7 @@ impl OpenAi {
     /// # Errors
     /// If no HTTP client can be made here.
     pub fn new(url: impl Into<String>, model: impl Into<String>) -> Result<Self, ModelError> {
-        let provider = std::sync::Arc::new(rustls::crypto::ring::default_provider());
-        // Another part of the program may have chosen one: then that one is used.
-        let _ = rustls::crypto::CryptoProvider::install_default((*provider).clone());
+        tls::install();
         let client = reqwest::Client::builder()
             .connect_timeout(Duration::from_secs(10))
             .build()

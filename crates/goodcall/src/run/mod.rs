@@ -16,6 +16,7 @@ use serde::{Deserialize, Serialize};
 use crate::doom::{Detector, LoopRules, Rung, Suspicion};
 use crate::explain;
 use crate::message::{Call, Message, Outcome, Reply};
+use crate::wire::{self, ConvertError, Provider};
 use state::{MOST_STARTS, Progress, Slot, State};
 
 pub use limits::RunLimits;
@@ -121,6 +122,14 @@ impl Run {
     /// The history: legal at any time, a reply with calls is in it as soon as all have outcomes.
     pub fn messages(&self) -> &[Message] {
         &self.history
+    }
+
+    /// The history in a provider's form: a JSON array, legal to send.
+    ///
+    /// # Errors
+    /// If the provider's form cannot say what the messages say.
+    pub fn messages_for(&self, provider: Provider) -> Result<String, ConvertError> {
+        wire::messages(provider, &self.history)
     }
 
     /// How often the model was called.
