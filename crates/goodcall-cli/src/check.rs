@@ -2,8 +2,8 @@
 
 use std::borrow::Cow;
 
-use goodcall_core::{Gate, Policy, Schema, SchemaCache, Stop, Verdict};
-use goodcall_wire::Tools;
+use goodcall_core::{Gate, Policy, SchemaCache, Verdict};
+use goodcall_wire::{Offered, Tools};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
@@ -38,16 +38,16 @@ pub(crate) fn run(args: &CheckArgs) -> Result<bool, Failure> {
         }
     };
     let bytes = input::read_all(args.file.as_deref())?;
-    let verdict = match tools.get(name).map(|tool| &tool.schema) {
+    let verdict = match tools.get(name) {
         None => Verdict::Bad(tools.unknown(name)),
-        Some(Err(error)) => return Err(error.to_string()),
-        Some(Ok(schema)) => {
+        Some(tool) => {
+            let schema = tool.schema.as_ref().map_err(ToString::to_string)?;
             for warning in schema.warnings() {
                 anstream::eprintln!("goodcall: schema of `{name}`: {warning}");
             }
-            gate(schema, args.policy.clone(), args.stop)
-                .tool(name)
-                .check_bytes(&bytes)
+            let policy = args.policy.of(name, tool.is_destructive());
+            let gate = Gate::new(schema).policy(policy).stop(args.stop).tool(name);
+            gate.check_bytes(&bytes)
         }
     };
     let file = input::name(args.file.as_deref());
@@ -59,10 +59,6 @@ pub(crate) fn run(args: &CheckArgs) -> Result<bool, Failure> {
         args.style,
     );
     Ok(!matches!(verdict, Verdict::Bad(_)))
-}
-
-fn gate(schema: &Schema, policy: Policy, stop: Stop) -> Gate<'_> {
-    Gate::new(schema).policy(policy).stop(stop)
 }
 
 /// One input line.
@@ -102,12 +98,17 @@ impl Machine<'_> {
         }
     }
 
+    /// The tool that a line without a schema is about.
+    fn named<'l>(&'l self, line: &'l Line<'_>) -> Option<&'l str> {
+        let named = line.tool.as_deref().or(self.args.tool.as_deref());
+        named.or_else(|| self.tools.only().map(|tool| tool.name.as_str()))
+    }
+
     fn judge(&self, line: &Line<'_>, out: &mut String) {
         let unusable = |reason, error| CheckLine::unusable(line.id, reason, error);
-        let policy = match line.policy.as_deref().map(str::parse) {
-            None => self.args.policy.clone(),
-            Some(Ok(policy)) => policy,
-            Some(Err(error)) => return write(&unusable("bad_line", error.to_string()), out),
+        let own = match line.policy.as_deref().map(str::parse::<Policy>).transpose() {
+            Ok(own) => own,
+            Err(error) => return write(&unusable("bad_line", error.to_string()), out),
         };
         let stop = match line.stop.as_deref().map(input::stop) {
             None => self.args.stop,
@@ -119,16 +120,19 @@ impl Machine<'_> {
             Ok(text) => text,
             Err(_) => Cow::Borrowed(line.raw.get()),
         };
-        let named = line.tool.as_deref().or(self.args.tool.as_deref());
-        let tool = named.or_else(|| self.tools.only().map(|tool| tool.name.as_str()));
+        let tool = match line.schema {
+            Some(_) => line.tool.as_deref(),
+            None => self.named(line),
+        };
+        let offered = tool.and_then(|name| self.tools.get(name));
         let schema = match (line.schema, tool) {
             (Some(schema), _) => self.cache.get_text(schema.get()),
             (None, None) => {
                 let error = "neither schema nor tool is given".to_owned();
                 return write(&unusable("bad_line", error), out);
             }
-            (None, Some(name)) => match self.tools.get(name) {
-                Some(tool) => tool.schema.clone(),
+            (None, Some(name)) => match offered {
+                Some(offered) => offered.schema.clone(),
                 None => {
                     let verdict = Verdict::Bad(self.tools.unknown(name));
                     let line = CheckLine::new(line.id, tool, &verdict, self.args.style);
@@ -139,7 +143,11 @@ impl Machine<'_> {
         match schema {
             Err(error) => write(&unusable("bad_schema", error.to_string()), out),
             Ok(schema) => {
-                let gate = gate(&schema, policy, stop);
+                let destructive = offered.is_some_and(Offered::is_destructive);
+                let policies = &self.args.policy;
+                let policy =
+                    own.unwrap_or_else(|| policies.of(tool.unwrap_or_default(), destructive));
+                let gate = Gate::new(&schema).policy(policy).stop(stop);
                 let gate = tool.map_or(gate.clone(), |name| gate.tool(name));
                 let verdict = gate.check(&raw);
                 write(

@@ -3,7 +3,7 @@
 use std::fs::File;
 use std::io::{BufReader, Read, stdin};
 
-use goodcall_core::{Limits, Stop};
+use goodcall_core::{Limits, Policies, Policy, Stop};
 
 use crate::Failure;
 
@@ -45,5 +45,19 @@ pub(crate) fn stop(name: &str) -> Result<Stop, String> {
         other => Err(format!(
             "`{other}` is no stop reason: use unknown, finished or cut_off"
         )),
+    }
+}
+
+/// Reads policies: a level with switches (`eager,-enum-typo`), or a file of them by its name.
+pub(crate) fn policies(text: &str) -> Result<Policies, String> {
+    let file =
+        |text: &str| std::fs::read_to_string(text).map_err(|error| format!("{text}: {error}"));
+    if text.ends_with(".toml") {
+        toml::from_str(&file(text)?).map_err(|error| format!("{text}: {error}"))
+    } else if text.ends_with(".json") {
+        serde_json::from_str(&file(text)?).map_err(|error| format!("{text}: {error}"))
+    } else {
+        let policy = text.parse::<Policy>();
+        policy.map(Policies::new).map_err(|error| error.to_string())
     }
 }

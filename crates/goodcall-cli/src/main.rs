@@ -18,7 +18,7 @@ mod tools;
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
-use goodcall_core::{Policy, Style};
+use goodcall_core::{Policies, Policy, Style};
 
 /// Tool calls of language models: checked, mended where one reading is possible, and explained.
 #[derive(Parser)]
@@ -60,9 +60,10 @@ struct CheckArgs {
     /// How the text for the model reads: model, instruction, numbered, plain, structured, record
     #[arg(long, default_value = "model")]
     style: Style,
-    /// What may be mended: strict (nothing), safe, eager
-    #[arg(long, default_value = "safe")]
-    policy: Policy,
+    /// What may be mended: strict (nothing), safe or eager, with rules switched on and off
+    /// (eager,-enum-typo), or a .toml or .json file with a policy for each tool
+    #[arg(long, default_value = "safe", value_parser = input::policies)]
+    policy: Policies,
     /// How the model's message ended: unknown, finished, cut_off
     #[arg(long, default_value = "unknown", value_parser = input::stop)]
     stop: goodcall_core::Stop,

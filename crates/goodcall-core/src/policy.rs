@@ -91,27 +91,70 @@ impl Default for Policy {
     }
 }
 
-/// A policy name that is none of `strict`, `safe`, `eager`.
+/// A policy that cannot be read: no such level, or no such rule.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UnknownPolicy(String);
 
 impl fmt::Display for UnknownPolicy {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "`{}` is no policy: use strict, safe or eager", self.0)
+        f.write_str(&self.0)
     }
 }
 
 impl std::error::Error for UnknownPolicy {}
 
+/// A level, and rules switched on and off: `safe`, `eager,-enum-typo`, `strict,+key-style`.
 impl FromStr for Policy {
     type Err = UnknownPolicy;
 
-    fn from_str(name: &str) -> Result<Self, UnknownPolicy> {
-        match name {
-            "strict" => Ok(Self::strict()),
-            "safe" => Ok(Self::safe()),
-            "eager" => Ok(Self::eager()),
-            other => Err(UnknownPolicy(other.to_owned())),
+    fn from_str(text: &str) -> Result<Self, UnknownPolicy> {
+        let mut parts = text.split(',').map(str::trim);
+        let mut policy = match parts.next().unwrap_or_default() {
+            "strict" => Self::strict(),
+            "safe" => Self::safe(),
+            "eager" => Self::eager(),
+            other => {
+                let message = format!("`{other}` is no policy: use strict, safe or eager");
+                return Err(UnknownPolicy(message));
+            }
+        };
+        for part in parts {
+            let (rule, on) = match (part.strip_prefix('+'), part.strip_prefix('-')) {
+                (Some(rule), _) => (rule, true),
+                (None, Some(rule)) => (rule, false),
+                (None, None) => {
+                    let message = format!("`{part}` switches nothing: write +{part} or -{part}");
+                    return Err(UnknownPolicy(message));
+                }
+            };
+            let switched = policy.switch(rule, on);
+            policy = switched.map_err(|error| UnknownPolicy(error.to_string()))?;
         }
+        Ok(policy)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn switches_are_read_and_checked() {
+        let policy: Policy = "eager, -enum-typo, +key-style".parse().unwrap();
+        assert!(!policy.allows("enum-typo", Level::Eager));
+        assert!(policy.allows("unknown-key", Level::Eager));
+        let error = |text: &str| text.parse::<Policy>().unwrap_err().to_string();
+        assert_eq!(
+            error("brave"),
+            "`brave` is no policy: use strict, safe or eager"
+        );
+        assert_eq!(
+            error("safe,+key-stile"),
+            "`key-stile` is no rule: did you mean `key-style`?"
+        );
+        assert_eq!(
+            error("safe,key-style"),
+            "`key-style` switches nothing: write +key-style or -key-style"
+        );
     }
 }

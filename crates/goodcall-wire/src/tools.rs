@@ -51,6 +51,16 @@ pub struct Offered {
     order: Option<Vec<String>>,
 }
 
+impl Offered {
+    /// Does its definition say that what it does cannot be taken back (MCP's `destructiveHint`)?
+    pub fn is_destructive(&self) -> bool {
+        let annotations = self.extra.iter().find(|(key, _)| key == "annotations");
+        annotations
+            .and_then(|(_, text)| serde_json::from_str::<serde_json::Value>(text).ok())
+            .is_some_and(|value| value["destructiveHint"] == true)
+    }
+}
+
 /// Definitions that cannot be read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ToolsError(String);
