@@ -3,16 +3,16 @@
 use std::borrow::Cow;
 
 use goodcall_core::{Gate, Policy, Schema, SchemaCache, Stop, Verdict};
+use goodcall_wire::Tools;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use crate::report::{CheckLine, write};
-use crate::tools::Tools;
-use crate::{CheckArgs, Failure, input, lines, show};
+use crate::{CheckArgs, Failure, input, lines, show, tools};
 
 pub(crate) fn run(args: &CheckArgs) -> Result<bool, Failure> {
     let tools = match &args.tools {
-        Some(path) => Tools::read(path)?,
+        Some(path) => tools::read(path)?,
         None => Tools::default(),
     };
     if args.jsonl {
@@ -29,7 +29,7 @@ pub(crate) fn run(args: &CheckArgs) -> Result<bool, Failure> {
     let names = || tools.names().collect::<Vec<_>>().join(", ");
     let name = match (&args.tool, tools.only()) {
         (Some(name), _) => name.as_str(),
-        (None, Some(only)) => only,
+        (None, Some(only)) => only.name.as_str(),
         (None, None) => {
             return Err(format!(
                 "say with --tool which tool was called: {}",
@@ -38,7 +38,7 @@ pub(crate) fn run(args: &CheckArgs) -> Result<bool, Failure> {
         }
     };
     let bytes = input::read_all(args.file.as_deref())?;
-    let verdict = match tools.get(name) {
+    let verdict = match tools.get(name).map(|tool| &tool.schema) {
         None => Verdict::Bad(tools.unknown(name)),
         Some(Err(error)) => return Err(error.to_string()),
         Some(Ok(schema)) => {
@@ -120,7 +120,7 @@ impl Machine<'_> {
             Err(_) => Cow::Borrowed(line.raw.get()),
         };
         let named = line.tool.as_deref().or(self.args.tool.as_deref());
-        let tool = named.or_else(|| self.tools.only());
+        let tool = named.or_else(|| self.tools.only().map(|tool| tool.name.as_str()));
         let schema = match (line.schema, tool) {
             (Some(schema), _) => self.cache.get_text(schema.get()),
             (None, None) => {
@@ -128,7 +128,7 @@ impl Machine<'_> {
                 return write(&unusable("bad_line", error), out);
             }
             (None, Some(name)) => match self.tools.get(name) {
-                Some(schema) => schema.clone(),
+                Some(tool) => tool.schema.clone(),
                 None => {
                     let verdict = Verdict::Bad(self.tools.unknown(name));
                     let line = CheckLine::new(line.id, tool, &verdict, self.args.style);

@@ -3,6 +3,8 @@
 //! Exit codes: 0 good or mended, 1 bad, 2 wrong usage or an I/O error.
 
 mod check;
+mod convert;
+mod extract;
 mod input;
 mod lines;
 mod parse;
@@ -30,6 +32,10 @@ enum Command {
     Check(CheckArgs),
     /// Read JSON, or what a model wrote instead of it
     Parse(ParseArgs),
+    /// Find the calls that a model wrote into plain text, and show their verdicts
+    Extract(extract::ExtractArgs),
+    /// Turn tool definitions and transcripts from one provider's form into another's
+    Convert(convert::ConvertArgs),
     /// List the rules by which calls are read and mended
     Rules(RulesArgs),
 }
@@ -96,6 +102,8 @@ fn main() -> ExitCode {
     let outcome = match Cli::parse().command {
         Command::Check(args) => check::run(&args),
         Command::Parse(args) => parse::run(&args),
+        Command::Extract(args) => extract::run(&args),
+        Command::Convert(args) => convert::run(&args),
         Command::Rules(args) => rules::run(&args),
     };
     match outcome {

@@ -1,6 +1,7 @@
 //! Verdicts as JSON: the machine protocol of `check --jsonl` and `parse --jsonl`.
 
 use goodcall_core::{Change, Edit, Explain, Issue, Style, Verdict, expected_text};
+use goodcall_wire::Call;
 use serde::Serialize;
 use serde_json::value::RawValue;
 
@@ -63,6 +64,52 @@ impl<'l> CheckLine<'l> {
             issues: Vec::new(),
             feedback: None,
             error: Some(error),
+        }
+    }
+}
+
+/// One output line of `extract --jsonl`.
+#[derive(Serialize)]
+pub(crate) struct ExtractLine<'l> {
+    pub(crate) id: Option<&'l RawValue>,
+    pub(crate) calls: Vec<CallLine>,
+    /// What was no call.
+    pub(crate) text: String,
+    /// Why the line itself could not be judged.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) error: Option<String>,
+}
+
+/// One call that was found in a text.
+#[derive(Serialize)]
+pub(crate) struct CallLine {
+    name: String,
+    arguments: Option<Box<RawValue>>,
+    verdict: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    reason: Option<&'static str>,
+    changes: Vec<ChangeLine>,
+    issues: Vec<IssueLine>,
+    span: [usize; 2],
+    #[serde(skip_serializing_if = "Option::is_none")]
+    feedback: Option<String>,
+}
+
+impl CallLine {
+    pub(crate) fn new(call: &Call, verdict: &Verdict<'_>, style: Style) -> Self {
+        let bad = match verdict {
+            Verdict::Bad(bad) => Some(bad),
+            _ => None,
+        };
+        Self {
+            name: call.name.clone(),
+            arguments: verdict.arguments().and_then(|tree| raw(tree.to_json())),
+            verdict: verdict.name(),
+            reason: bad.map(|bad| bad.reason.name()),
+            changes: verdict.changes().iter().map(ChangeLine::new).collect(),
+            issues: verdict.issues().iter().map(IssueLine::new).collect(),
+            span: [call.span.start, call.span.end],
+            feedback: bad.map(|bad| Explain::new(style).tool(&call.name).text(bad)),
         }
     }
 }

@@ -62,3 +62,24 @@ pub struct Change {
     /// The bytes of the raw text that this is about.
     pub span: Range<usize>,
 }
+
+impl Change {
+    /// A piece of raw text that was read as another, outside the value: a tool's name, a marker.
+    pub fn text(
+        rule: &'static str,
+        level: Level,
+        before: impl Into<String>,
+        after: impl Into<String>,
+        span: Range<usize>,
+    ) -> Self {
+        Self {
+            rule,
+            level,
+            pointer: Pointer::root(),
+            edit: Edit::Text,
+            before: Some(before.into()),
+            after: Some(after.into()),
+            span,
+        }
+    }
+}

@@ -1,6 +1,7 @@
 //! The verdict, and the reason of a bad one.
 
 use std::fmt;
+use std::ops::Range;
 
 use super::{Change, Code, Got, Issue};
 use crate::tree::{Pointer, Tree};
@@ -121,6 +122,19 @@ impl Bad {
         issue.expected.allowed = offered.into_iter().map(str::to_owned).collect();
         issue.got = Some(Got::text(name));
         Self::single(Reason::UnknownTool, issue)
+    }
+
+    /// A refusal because the call ends before its arguments do; `span` is what there is of it.
+    pub fn cut_off(span: Range<usize>) -> Self {
+        let issue = Issue::new(Pointer::root(), Code::Truncated, span);
+        Self::single(Reason::Truncated, issue)
+    }
+
+    /// A refusal because the arguments cannot be read; `words` say what is wanted at `span`.
+    pub fn unreadable(words: impl Into<String>, span: Range<usize>) -> Self {
+        let mut issue = Issue::new(Pointer::root(), Code::Malformed, span);
+        issue.expected.words = Some(words.into());
+        Self::single(Reason::Malformed, issue)
     }
 
     /// A refusal with one issue.

@@ -259,7 +259,7 @@ impl Parser<'_> {
                     }
                 }
                 b';' if depth == 0 && self.key_follows(self.skip_space(at + 1)) => break,
-                b';' if self.line_end(at) <= at + 2 => break,
+                b';' if matches!(self.byte(at + 1), b'\n' | b'\r' | 0) => break,
                 b'/' if at > start
                     && self.byte(at - 1) == b' '
                     && matches!(self.byte(at + 1), b'/' | b'*') =>

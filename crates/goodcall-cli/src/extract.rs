@@ -1,0 +1,170 @@
+//! `goodcall extract`.
+
+use std::borrow::Cow;
+
+use goodcall_core::{Policy, SchemaCache, Stop, Style, Verdict};
+use goodcall_wire::{Scanner, Tools, Where, dialects};
+use serde::Deserialize;
+use serde_json::value::RawValue;
+
+use crate::report::{CallLine, ExtractLine, write};
+use crate::{Failure, input, lines, show, tools};
+
+/// Find the calls that a model wrote into plain text, and show their verdicts.
+///
+/// With --jsonl: {"id"?, "text", "tools"?: [...], "policy"?, "where"?, "stop"?} a line in,
+/// {"id", "calls": [{"name", "arguments", "verdict", "changes", "issues", "span"}], "text": "<the
+/// rest>"} a line out.
+#[derive(clap::Args)]
+pub(crate) struct ExtractArgs {
+    /// Tool definitions, in any provider's form
+    #[arg(long, value_name = "FILE")]
+    tools: Option<String>,
+    /// The form to look for: auto, or one by its name
+    #[arg(long, default_value = "auto", value_parser = dialect)]
+    dialect: String,
+    /// Where calls count that no marker announces: explicit (fenced, or the whole message), anywhere
+    #[arg(long = "where", default_value = "explicit")]
+    place: Where,
+    /// What may be mended: strict (nothing), safe, eager
+    #[arg(long, default_value = "safe")]
+    policy: Policy,
+    /// How the model's message ended: unknown, finished, cut_off
+    #[arg(long, default_value = "unknown", value_parser = input::stop)]
+    stop: Stop,
+    /// How the text for the model reads: model, instruction, numbered, plain, structured, record
+    #[arg(long, default_value = "model")]
+    style: Style,
+    /// Read and write JSON lines
+    #[arg(long)]
+    jsonl: bool,
+    /// The input; - or nothing for standard input
+    file: Option<String>,
+}
+
+fn dialect(name: &str) -> Result<String, String> {
+    if name == "auto" || dialects().contains(&name) {
+        return Ok(name.to_owned());
+    }
+    let known = dialects().join(", ");
+    Err(format!("`{name}` is no dialect: use auto, {known}"))
+}
+
+pub(crate) fn run(args: &ExtractArgs) -> Result<bool, Failure> {
+    let tools = args.tools.as_deref().map(tools::read).transpose()?;
+    if args.jsonl {
+        let machine = Machine {
+            args,
+            tools,
+            cache: SchemaCache::default(),
+        };
+        return lines::pump(args.file.as_deref(), |line, out| machine.answer(line, out));
+    }
+    let Some(tools) = tools else {
+        return Err("say with --tools FILE which tools there are".to_owned());
+    };
+    let bytes = input::read_all(args.file.as_deref())?;
+    let name = input::name(args.file.as_deref());
+    let text = std::str::from_utf8(&bytes).map_err(|error| format!("{name}: {error}"))?;
+    let found = Scanner::new(tools.clone(), args.place)
+        .dialect(&args.dialect)
+        .whole(text);
+    let mut all_good = true;
+    for call in &found.calls {
+        let verdict = call.check(&tools, &args.policy, args.stop);
+        all_good &= !matches!(verdict, Verdict::Bad(_));
+        show::verdict(&call.name, name, text, &verdict, args.style);
+        if let Verdict::Good(arguments) = &verdict {
+            anstream::println!("\narguments:\n  {arguments}");
+        }
+        anstream::println!();
+    }
+    if found.calls.is_empty() {
+        anstream::println!("no call");
+    }
+    let rest = found.text.trim();
+    if !rest.is_empty() {
+        anstream::println!("the rest:\n{rest}");
+    }
+    Ok(all_good)
+}
+
+/// One input line.
+#[derive(Deserialize)]
+struct Line<'l> {
+    #[serde(borrow)]
+    id: Option<&'l RawValue>,
+    #[serde(borrow)]
+    text: Cow<'l, str>,
+    #[serde(borrow)]
+    tools: Option<&'l RawValue>,
+    #[serde(borrow)]
+    policy: Option<Cow<'l, str>>,
+    #[serde(borrow, rename = "where")]
+    place: Option<Cow<'l, str>>,
+    #[serde(borrow)]
+    stop: Option<Cow<'l, str>>,
+}
+
+/// The machine protocol.
+struct Machine<'a> {
+    args: &'a ExtractArgs,
+    tools: Option<Tools>,
+    cache: SchemaCache,
+}
+
+impl Machine<'_> {
+    fn answer(&self, line: Result<&str, String>, out: &mut String) {
+        let line = line.and_then(|text| {
+            serde_json::from_str::<Line<'_>>(text)
+                .map_err(|error| format!("not a request: {error}"))
+        });
+        let (id, answer) = match &line {
+            Ok(line) => (line.id, self.judge(line)),
+            Err(error) => (None, Err(error.clone())),
+        };
+        let answer = answer.unwrap_or_else(|error| ExtractLine {
+            id,
+            calls: Vec::new(),
+            text: String::new(),
+            error: Some(error),
+        });
+        write(&answer, out);
+    }
+
+    fn judge<'l>(&self, line: &Line<'l>) -> Result<ExtractLine<'l>, String> {
+        let policy = match line.policy.as_deref() {
+            None => self.args.policy.clone(),
+            Some(name) => name.parse::<Policy>().map_err(|error| error.to_string())?,
+        };
+        let place = match line.place.as_deref() {
+            None => self.args.place,
+            Some(name) => name.parse::<Where>().map_err(|error| error.to_string())?,
+        };
+        let stop = line
+            .stop
+            .as_deref()
+            .map_or(Ok(self.args.stop), input::stop)?;
+        let tools = match (line.tools, &self.tools) {
+            // No tools: nothing can be called.
+            (Some(tools), _) if tools.get().trim() == "[]" => Tools::default(),
+            (Some(tools), _) => {
+                Tools::read_with(tools.get(), &self.cache).map_err(|error| error.to_string())?
+            }
+            (None, Some(tools)) => tools.clone(),
+            (None, None) => return Err("no tools are given".to_owned()),
+        };
+        let scanner = Scanner::new(tools.clone(), place).dialect(&self.args.dialect);
+        let found = scanner.whole(&line.text);
+        let calls = found.calls.iter().map(|call| {
+            let verdict = call.check(&tools, &policy, stop);
+            CallLine::new(call, &verdict, self.args.style)
+        });
+        Ok(ExtractLine {
+            id: line.id,
+            calls: calls.collect(),
+            text: found.text.clone(),
+            error: None,
+        })
+    }
+}

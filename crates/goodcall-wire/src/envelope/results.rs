@@ -1,0 +1,89 @@
+//! Results on their way back to the model, each provider's own way.
+
+use super::Provider;
+use super::rewrite::{legal_name, quoted};
+use crate::call::Call;
+
+/// What a call gave: text for the model, and if it is an error.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Answer {
+    /// What the model reads.
+    pub text: String,
+    /// Did the call fail, or was it not run at all?
+    pub is_error: bool,
+}
+
+impl Answer {
+    /// A result.
+    pub fn ok(text: impl Into<String>) -> Self {
+        Self {
+            text: text.into(),
+            is_error: false,
+        }
+    }
+
+    /// An error that the model can act on.
+    pub fn error(text: impl Into<String>) -> Self {
+        Self {
+            text: text.into(),
+            is_error: true,
+        }
+    }
+}
+
+/// The result of a call as the provider wants it: a message, an item, a block or a part, paired
+/// with the call by its id or name, errors flagged where there is a flag.
+///
+/// ```
+/// use goodcall_wire::{Answer, Call, Provider, Tools, result};
+///
+/// let call = Call::new(&Tools::default(), "read", "{}").with_id("toolu_1");
+/// assert_eq!(
+///     result(Provider::Anthropic, &call, &Answer::error("no such file")),
+///     r#"{"type":"tool_result","tool_use_id":"toolu_1","content":"no such file","is_error":true}"#
+/// );
+/// ```
+pub fn result(provider: Provider, call: &Call, answer: &Answer) -> String {
+    let id = quoted(call.id.as_deref().unwrap_or_default());
+    let name = quoted(&legal_name(provider, &call.name));
+    let text = quoted(&answer.text);
+    match provider {
+        Provider::OpenAi => {
+            format!(r#"{{"role":"tool","tool_call_id":{id},"content":{text}}}"#)
+        }
+        Provider::Responses => {
+            format!(r#"{{"type":"function_call_output","call_id":{id},"output":{text}}}"#)
+        }
+        Provider::Anthropic => {
+            let flag = if answer.is_error {
+                r#","is_error":true"#
+            } else {
+                ""
+            };
+            format!(r#"{{"type":"tool_result","tool_use_id":{id},"content":{text}{flag}}}"#)
+        }
+        Provider::Gemini => {
+            let key = if answer.is_error { "error" } else { "output" };
+            // Gemini pairs by name; an id that it did not give is not sent back.
+            let own = call.id.as_deref().filter(|id| !id.starts_with("call_"));
+            let id = own.map_or(String::new(), |id| format!(r#""id":{},"#, quoted(id)));
+            format!(r#"{{"functionResponse":{{{id}"name":{name},"response":{{"{key}":{text}}}}}}}"#)
+        }
+        Provider::Bedrock => {
+            let status = if answer.is_error { "error" } else { "success" };
+            format!(
+                r#"{{"toolResult":{{"toolUseId":{id},"content":[{{"text":{text}}}],"status":"{status}"}}}}"#
+            )
+        }
+        Provider::Ollama => {
+            format!(r#"{{"role":"tool","tool_name":{name},"content":{text}}}"#)
+        }
+        Provider::Mistral => {
+            format!(r#"{{"role":"tool","tool_call_id":{id},"name":{name},"content":{text}}}"#)
+        }
+        Provider::Mcp => {
+            let flag = answer.is_error;
+            format!(r#"{{"content":[{{"type":"text","text":{text}}}],"isError":{flag}}}"#)
+        }
+    }
+}

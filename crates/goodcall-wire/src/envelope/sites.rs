@@ -1,0 +1,244 @@
+//! Where the calls of an envelope stand.
+
+use std::ops::Range;
+
+use goodcall_core::{Kind, Node, Stop};
+
+use super::Provider;
+
+/// Levels of lists and objects around a call.
+const MOST_DEPTH: usize = 10;
+
+/// One call's place in the text.
+#[derive(Clone, Debug)]
+pub(crate) struct Site {
+    pub(crate) id: Option<String>,
+    /// The key of the id, and its value where there is one.
+    pub(crate) id_key: &'static str,
+    pub(crate) id_span: Option<Range<usize>>,
+    /// The object that holds the id.
+    pub(crate) id_owner: Range<usize>,
+    pub(crate) name: String,
+    pub(crate) name_span: Range<usize>,
+    pub(crate) arguments: Option<Arguments>,
+    pub(crate) arguments_key: &'static str,
+    /// The object that holds name and arguments.
+    pub(crate) owner: Range<usize>,
+}
+
+/// The arguments of a call: where they stand, and their text if they are a string.
+#[derive(Clone, Debug)]
+pub(crate) struct Arguments {
+    pub(crate) span: Range<usize>,
+    pub(crate) text: Option<String>,
+}
+
+/// Keys that lead to messages, and from them to calls.
+const CONTAINERS: [&str; 17] = [
+    "choices",
+    "message",
+    "messages",
+    "delta",
+    "output",
+    "input",
+    "response",
+    "content",
+    "candidates",
+    "contents",
+    "parts",
+    "tool_calls",
+    "function_call",
+    "params",
+    "item",
+    "toolUse",
+    "functionCall",
+];
+
+/// The calls of an envelope, in order.
+pub(crate) fn calls(provider: Provider, root: Node<'_>) -> Vec<Site> {
+    let mut sites = Vec::new();
+    collect(provider, root, "", None, 0, &mut sites);
+    sites
+}
+
+fn collect(
+    provider: Provider,
+    node: Node<'_>,
+    key: &str,
+    parent: Option<Node<'_>>,
+    depth: usize,
+    sites: &mut Vec<Site>,
+) {
+    if depth > MOST_DEPTH {
+        return;
+    }
+    if node.kind() == Kind::Array {
+        let each = |item| collect(provider, item, key, parent, depth + 1, sites);
+        return node.elements().for_each(each);
+    }
+    if node.kind() != Kind::Object {
+        return;
+    }
+    if let Some(site) = site(provider, node, key, parent) {
+        sites.push(site);
+        return;
+    }
+    for (name, child) in node.members() {
+        if CONTAINERS.contains(&name) {
+            collect(provider, child, name, Some(node), depth + 1, sites);
+        }
+    }
+}
+
+/// The call that this object is, if it is one for the provider.
+fn site(provider: Provider, node: Node<'_>, key: &str, parent: Option<Node<'_>>) -> Option<Site> {
+    let kind = || node.get("type").and_then(Node::as_str);
+    match provider {
+        Provider::OpenAi | Provider::Ollama | Provider::Mistral => {
+            if key == "function_call" {
+                return build(node, node, "id", "name", "arguments");
+            }
+            let inner = node
+                .get("function")
+                .filter(|_| key == "tool_calls" || kind() == Some("function"))?;
+            build(node, inner, "id", "name", "arguments")
+        }
+        Provider::Responses => {
+            let call = kind() == Some("function_call");
+            call.then(|| build(node, node, "call_id", "name", "arguments"))?
+        }
+        Provider::Anthropic => {
+            let call = kind() == Some("tool_use");
+            call.then(|| build(node, node, "id", "name", "input"))?
+        }
+        Provider::Gemini => {
+            (key == "functionCall").then(|| build(node, node, "id", "name", "args"))?
+        }
+        Provider::Bedrock => {
+            (key == "toolUse").then(|| build(node, node, "toolUseId", "name", "input"))?
+        }
+        Provider::Mcp => {
+            let method = parent
+                .and_then(|parent| parent.get("method"))
+                .and_then(Node::as_str);
+            let bare = parent.is_none() && node.get("method").is_none();
+            let call = method == Some("tools/call") || bare;
+            let owner = parent.unwrap_or(node);
+            call.then(|| build(owner, node, "id", "name", "arguments"))?
+        }
+    }
+}
+
+fn build(
+    id_owner: Node<'_>,
+    owner: Node<'_>,
+    id_key: &'static str,
+    name_key: &str,
+    arguments_key: &'static str,
+) -> Option<Site> {
+    let name = owner
+        .get(name_key)
+        .filter(|name| name.kind() == Kind::String)?;
+    let id = id_owner.get(id_key);
+    let text = id.and_then(|id| match id.as_str() {
+        // Mistral's default for no id.
+        Some("null" | "") => None,
+        Some(text) => Some(text.to_owned()),
+        None => id.digits().map(str::to_owned),
+    });
+    let arguments = owner.get(arguments_key).map(|node| Arguments {
+        span: node.span(),
+        text: match node.kind() {
+            Kind::Null => Some(String::new()),
+            _ => node.as_str().map(str::to_owned),
+        },
+    });
+    Some(Site {
+        id: text,
+        id_key,
+        id_span: id.map(Node::span),
+        id_owner: id_owner.span(),
+        name: name.as_str().unwrap_or_default().to_owned(),
+        name_span: name.span(),
+        arguments,
+        arguments_key,
+        owner: owner.span(),
+    })
+}
+
+/// The text beside the calls.
+pub(crate) fn content(root: Node<'_>) -> String {
+    let mut text = String::new();
+    texts(root, "", 0, &mut text);
+    text
+}
+
+fn texts(node: Node<'_>, key: &str, depth: usize, out: &mut String) {
+    if depth > MOST_DEPTH {
+        return;
+    }
+    match node.kind() {
+        Kind::String if key == "content" => out.push_str(node.as_str().unwrap_or_default()),
+        Kind::Array => node
+            .elements()
+            .for_each(|item| texts(item, key, depth + 1, out)),
+        Kind::Object => {
+            let thought = node.get("thought").and_then(Node::as_bool) == Some(true);
+            let own = matches!(key, "content" | "parts") && !thought;
+            if let Some(text) = node.get("text").and_then(Node::as_str).filter(|_| own) {
+                out.push_str(text);
+            }
+            for (name, child) in node.members() {
+                let leads = [
+                    "choices",
+                    "message",
+                    "output",
+                    "content",
+                    "candidates",
+                    "parts",
+                ];
+                if leads.contains(&name) {
+                    texts(child, name, depth + 1, out);
+                }
+            }
+        }
+        _ => {}
+    }
+}
+
+/// How the message ended, by the reason that it or its envelope names.
+pub(crate) fn stop(root: Node<'_>) -> Stop {
+    const KEYS: [&str; 6] = [
+        "finish_reason",
+        "stop_reason",
+        "finishReason",
+        "stopReason",
+        "done_reason",
+        "status",
+    ];
+    let first = |key| root.get(key).and_then(|list| list.element(0));
+    let places = [Some(root), first("choices"), first("candidates")];
+    let named = places.into_iter().flatten().find_map(|place| {
+        KEYS.iter()
+            .find_map(|key| place.get(key).and_then(Node::as_str))
+    });
+    named.map_or(Stop::Unknown, stop_named)
+}
+
+/// What a provider's stop reason says.
+pub(crate) fn stop_named(reason: &str) -> Stop {
+    match reason.to_ascii_lowercase().as_str() {
+        "length"
+        | "max_tokens"
+        | "max_output_tokens"
+        | "incomplete"
+        | "content_filter"
+        | "model_context_window_exceeded"
+        | "malformed_function_call"
+        | "malformed_tool_use"
+        | "malformed_model_output" => Stop::CutOff,
+        "stop" | "tool_calls" | "tool_use" | "end_turn" | "stop_sequence" | "completed"
+        | "function_call" | "eos" => Stop::Finished,
+        _ => Stop::Unknown,
+    }
+}

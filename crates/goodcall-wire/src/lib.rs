@@ -1,0 +1,49 @@
+//! Tool calls on the wire: every provider's calls in, every provider's results out.
+//!
+//! - [`Tools`]: the offered tools, their definitions in any provider's form; names are cleaned
+//!   here. [`definitions`] writes them in any other.
+//! - [`Envelope`]: a response or a message of a [`Provider`], its [`Call`]s, and the same message as
+//!   it must be replayed. [`result`] writes what a call gave.
+//! - [`extract`] and [`Scanner`]: calls that models write into plain text, in any dialect.
+//! - [`Assembler`]: calls that arrive in fragments, with an early verdict on hopeless ones.
+//! - [`convert`]: definitions and transcripts from one form into another.
+//!
+//! There are no sockets here: JSON and text in, JSON and text out.
+//!
+//! ```
+//! use goodcall_core::{Policy, Verdict};
+//! use goodcall_wire::{Answer, Envelope, Provider, Tools, result};
+//!
+//! let tools = Tools::read(
+//!     r#"[{"name": "read", "input_schema": {
+//!         "type": "object", "properties": {"lines": {"type": "integer"}}, "required": ["lines"]}}]"#,
+//! )?;
+//! let message = r#"{"role": "assistant", "content": [
+//!     {"type": "tool_use", "id": "toolu_1", "name": "functions.read", "input": {"lines": "50"}}]}"#;
+//! let envelope = Envelope::read(Provider::Anthropic, message, &tools)?;
+//! let verdicts = envelope.check(&tools, &Policy::safe());
+//! assert!(matches!(verdicts[0], Verdict::Mended(_)));
+//!
+//! // What goes into the history is what was executed, and its result is paired with it.
+//! assert!(envelope.replay(&verdicts).contains(r#""name": "read", "input": {"lines":50}"#));
+//! let answer = result(Provider::Anthropic, &envelope.calls()[0], &Answer::ok("…"));
+//! assert!(answer.contains(r#""tool_use_id":"toolu_1""#));
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+mod call;
+mod declared;
+mod envelope;
+mod names;
+mod stream;
+mod text;
+mod tools;
+
+pub use call::Call;
+pub use envelope::{
+    Answer, ConvertError, Envelope, EnvelopeError, Provider, UnknownProvider, convert, definitions,
+    result,
+};
+pub use stream::{Assembler, Update};
+pub use text::{Extraction, Piece, Scanner, UnknownWhere, Where, dialects, extract};
+pub use tools::{Offered, Tools, ToolsError};

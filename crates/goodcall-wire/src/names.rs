@@ -1,0 +1,82 @@
+//! Tool names as models write them.
+
+/// Namespaces that models put before a name; never part of it unless a tool is called so.
+const NAMESPACES: [&str; 8] = [
+    "functions",
+    "function",
+    "default_api",
+    "tools",
+    "tool",
+    "api",
+    "namespace",
+    "assistant",
+];
+
+/// The name without control tokens, quotes, known namespaces and call counters.
+pub(crate) fn cleaned(sent: &str) -> String {
+    let mut name = sent.trim();
+    // `read<|channel|>commentary`: what stands before the first control token.
+    while let Some(at) = name.find("<|") {
+        let before = name[..at].trim_end();
+        if !before.is_empty() {
+            name = before;
+            break;
+        }
+        match name[at..].find("|>") {
+            Some(end) => name = name[at + end + 2..].trim_start(),
+            None => break,
+        }
+    }
+    let junk = |c: char| c.is_whitespace() || c.is_control() || matches!(c, '`' | '"' | '\'' | '*');
+    let mut name = name.trim_matches(junk);
+    name = name.strip_suffix("()").unwrap_or(name);
+    // `functions.f:0`: the counter of the call.
+    if let Some((before, counter)) = name.rsplit_once(':')
+        && !counter.is_empty()
+        && counter.bytes().all(|byte| byte.is_ascii_digit())
+    {
+        name = before;
+    }
+    while let Some(rest) = without_namespace(name) {
+        name = rest;
+    }
+    name.replace("\\_", "_")
+}
+
+fn without_namespace(name: &str) -> Option<&str> {
+    let at = name.find(['.', ':', '/'])?;
+    let (space, rest) = (&name[..at], name[at + 1..].trim_start_matches([':', '/']));
+    (NAMESPACES.contains(&space) && !rest.is_empty()).then_some(rest)
+}
+
+/// The name without case and punctuation.
+pub(crate) fn bare(name: &str) -> String {
+    let kept = name.chars().filter(|c| c.is_alphanumeric());
+    kept.flat_map(char::to_lowercase).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn junk_is_taken_off() {
+        for (sent, name) in [
+            ("read<|channel|>commentary", "read"),
+            ("<|constrain|>read", "read"),
+            ("functions.read", "read"),
+            ("functions.f:0", "f"),
+            ("default_api:read", "read"),
+            ("functions.tools.read", "read"),
+            (" `get\\_weather` ", "get_weather"),
+            ("read()", "read"),
+            ("math.lcm", "math.lcm"),
+            ("functions.", "functions."),
+            ("<|", "<|"),
+            ("<|a|>", ""),
+        ] {
+            assert_eq!(cleaned(sent), name, "{sent}");
+        }
+        assert_eq!(bare("Get_Weather.v2"), "getweatherv2");
+    }
+}

@@ -1,0 +1,343 @@
+//! Calls that arrive in fragments.
+
+mod early;
+mod events;
+mod partial;
+
+use goodcall_core::{Bad, Policy, Stop};
+
+use crate::call::Call;
+use crate::envelope::{EnvelopeError, Provider, made_up_id};
+use crate::text::{Piece, Scanner, Where};
+use crate::tools::Tools;
+use early::Early;
+use events::{Op, Slot};
+use partial::PartialArguments;
+
+/// What a fragment brought.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub enum Update {
+    /// Text for the reader.
+    Text(String),
+    /// A call began; its arguments are still to come.
+    Started {
+        /// Its id, made up if the provider gave none.
+        id: String,
+        /// The tool as named by the model.
+        name: String,
+    },
+    /// A call that has not ended yet can no longer become valid: stop paying for it.
+    Hopeless {
+        /// Its id.
+        id: String,
+        /// Why, as it will be told to the model.
+        bad: Bad,
+    },
+    /// A call is whole.
+    Call(Call),
+}
+
+/// Assembles the calls of one streamed message, whatever the split and the order of fragments.
+///
+/// ```
+/// use goodcall_wire::{Assembler, Provider, Tools, Update};
+///
+/// let tools = Tools::read(r#"{"name": "now", "parameters": {}}"#)?;
+/// let mut assembler = Assembler::new(Provider::OpenAi, tools);
+/// for event in [
+///     r#"{"choices":[{"delta":{"tool_calls":[{"index":0,"id":"a","function":{"name":"now","arguments":"{"}}]}}]}"#,
+///     r#"{"choices":[{"delta":{"tool_calls":[{"index":0,"function":{"arguments":"}"}}]}}]}"#,
+/// ] {
+///     assembler.push(event)?;
+/// }
+/// let updates = assembler.finish();
+/// assert!(matches!(&updates[..], [Update::Call(call)] if call.arguments == "{}"));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct Assembler {
+    provider: Provider,
+    tools: Tools,
+    policy: Policy,
+    scanner: Option<Scanner>,
+    calls: Vec<Building>,
+    started: usize,
+    stop: Stop,
+}
+
+/// A call on its way.
+#[derive(Clone, Debug)]
+struct Building {
+    slot: Slot,
+    /// The provider's own id.
+    sent_id: Option<String>,
+    id: String,
+    name: String,
+    arguments: String,
+    partial: PartialArguments,
+    early: Early,
+    told: bool,
+    done: bool,
+}
+
+impl Assembler {
+    /// An assembler for the events of one message.
+    pub fn new(provider: Provider, tools: Tools) -> Self {
+        Self {
+            provider,
+            tools,
+            policy: Policy::default(),
+            scanner: None,
+            calls: Vec::new(),
+            started: 0,
+            stop: Stop::Unknown,
+        }
+    }
+
+    /// Looks for calls in the message's text, too.
+    #[must_use]
+    pub fn text_calls(mut self, place: Where) -> Self {
+        self.scanner = Some(Scanner::new(self.tools.clone(), place));
+        self
+    }
+
+    /// What may be mended, for early verdicts.
+    #[must_use]
+    pub fn policy(mut self, policy: Policy) -> Self {
+        self.policy = policy;
+        self
+    }
+
+    /// How the message ended, as far as the events told.
+    pub fn stop(&self) -> Stop {
+        self.stop
+    }
+
+    /// Takes one event: the JSON of an SSE `data` field, of a chunk, or of a line. `[DONE]` and
+    /// empty ones are passed over.
+    ///
+    /// # Errors
+    /// If the event is not JSON. The assembler stays usable.
+    pub fn push(&mut self, event: &str) -> Result<Vec<Update>, EnvelopeError> {
+        let ops = events::ops(self.provider, event)?;
+        let mut out = Vec::new();
+        for op in ops {
+            self.take(op, &mut out);
+        }
+        Ok(out)
+    }
+
+    /// Takes text of the message that did not come as an event.
+    pub fn push_text(&mut self, text: &str) -> Vec<Update> {
+        let mut out = Vec::new();
+        self.take(Op::Text(text.to_owned()), &mut out);
+        out
+    }
+
+    /// The message is over: all that was not certain yet.
+    pub fn finish(&mut self) -> Vec<Update> {
+        let mut out = Vec::new();
+        for index in 0..self.calls.len() {
+            self.end(index, &mut out);
+        }
+        self.calls.clear();
+        if let Some(scanner) = &mut self.scanner {
+            let pieces = scanner.finish();
+            self.pieces(pieces, &mut out);
+        }
+        out
+    }
+
+    fn take(&mut self, op: Op, out: &mut Vec<Update>) {
+        match op {
+            Op::Text(text) => match &mut self.scanner {
+                None => out.push(Update::Text(text)),
+                Some(scanner) => {
+                    let pieces = scanner.push(&text);
+                    self.pieces(pieces, out);
+                }
+            },
+            Op::Call {
+                slot,
+                id,
+                name,
+                arguments,
+            } => {
+                let index = self.find(&slot, id.as_deref(), name.as_deref(), &arguments);
+                let index = index.unwrap_or_else(|| self.start(slot, id.clone()));
+                self.name(index, id, name, out);
+                if let Some(text) = arguments {
+                    self.arguments(index, &text, out);
+                }
+            }
+            Op::Partial {
+                slot,
+                name,
+                parts,
+                more,
+            } => {
+                let index = self.find(&slot, None, None, &None);
+                let index = index.unwrap_or_else(|| self.start(slot, None));
+                self.name(index, None, name, out);
+                for part in parts {
+                    self.calls[index].partial.set(part);
+                }
+                if !more {
+                    self.calls[index].arguments = self.calls[index].partial.to_json();
+                    self.end(index, out);
+                }
+            }
+            Op::Whole { slot, arguments } => {
+                // The whole text comes once more; it counts only if fragments got lost.
+                if let Some(index) = self.find(&slot, None, None, &None)
+                    && self.calls[index].arguments.len() < arguments.len()
+                {
+                    self.calls[index].arguments = arguments;
+                }
+            }
+            Op::End(slot) => {
+                if let Some(index) = self.find(&slot, None, None, &None) {
+                    self.end(index, out);
+                }
+            }
+            Op::Stop(stop) => self.stop = stop,
+        }
+    }
+
+    fn pieces(&mut self, pieces: Vec<Piece>, out: &mut Vec<Update>) {
+        for piece in pieces {
+            match piece {
+                Piece::Text(text) => out.push(Update::Text(text)),
+                Piece::Call(mut call) => {
+                    let id = made_up_id(self.started);
+                    self.started += 1;
+                    call.id.get_or_insert(id);
+                    out.push(Update::Call(call));
+                }
+            }
+        }
+    }
+
+    /// The call that a fragment belongs to. Some servers give every call the index 0: another id,
+    /// or a name after whole arguments, tells that another call began.
+    fn find(
+        &self,
+        slot: &Slot,
+        id: Option<&str>,
+        name: Option<&str>,
+        arguments: &Option<String>,
+    ) -> Option<usize> {
+        let index = match slot {
+            Slot::New => return None,
+            Slot::Last => self.calls.len().checked_sub(1)?,
+            slot => self.calls.iter().rposition(|call| call.slot == *slot)?,
+        };
+        let call = &self.calls[index];
+        let other_id = id.is_some_and(|id| call.sent_id.as_deref().is_some_and(|own| own != id));
+        if other_id {
+            // An earlier call may go on under its id.
+            return self
+                .calls
+                .iter()
+                .rposition(|call| call.sent_id.as_deref() == id);
+        }
+        let same_id = id.is_some() && call.sent_id.as_deref() == id;
+        let named = name.is_some_and(|name| !name.is_empty()) && !call.name.is_empty();
+        let other_name = named && name != Some(call.name.as_str());
+        let again = named && !same_id && call.early.is_whole() && arguments.is_some();
+        (!(other_name && !same_id || again || call.done)).then_some(index)
+    }
+
+    fn start(&mut self, slot: Slot, id: Option<String>) -> usize {
+        let made_up = made_up_id(self.started);
+        self.started += 1;
+        self.calls.push(Building {
+            slot,
+            id: id.clone().unwrap_or(made_up),
+            sent_id: id,
+            name: String::new(),
+            arguments: String::new(),
+            partial: PartialArguments::default(),
+            early: Early::default(),
+            told: false,
+            done: false,
+        });
+        self.calls.len() - 1
+    }
+
+    fn name(
+        &mut self,
+        index: usize,
+        id: Option<String>,
+        name: Option<String>,
+        out: &mut Vec<Update>,
+    ) {
+        let call = &mut self.calls[index];
+        if let (None, Some(id)) = (&call.sent_id, id) {
+            call.id.clone_from(&id);
+            call.sent_id = Some(id);
+        }
+        if let Some(name) = name.filter(|name| !name.is_empty())
+            && call.name.is_empty()
+        {
+            call.name = name;
+            let (id, name) = (call.id.clone(), call.name.clone());
+            out.push(Update::Started { id, name });
+            if self.tools.meant(&call.name).is_none() {
+                call.told = true;
+                let (id, bad) = (call.id.clone(), self.tools.unknown(&call.name));
+                out.push(Update::Hopeless { id, bad });
+            }
+        }
+    }
+
+    fn arguments(&mut self, index: usize, text: &str, out: &mut Vec<Update>) {
+        let call = &mut self.calls[index];
+        call.arguments.push_str(text);
+        let tool = self.tools.meant(&call.name);
+        let hopeless = call.early.push(text, tool, &self.policy);
+        if let Some(bad) = hopeless.filter(|_| !call.told) {
+            call.told = true;
+            out.push(Update::Hopeless {
+                id: call.id.clone(),
+                bad,
+            });
+        }
+    }
+
+    /// Gives out a call that is over: several, if several objects were sent as its arguments.
+    fn end(&mut self, index: usize, out: &mut Vec<Update>) {
+        let call = &mut self.calls[index];
+        if std::mem::replace(&mut call.done, true) || call.name.is_empty() {
+            return;
+        }
+        let arguments = std::mem::take(&mut call.arguments);
+        for (count, part) in split(&arguments).into_iter().enumerate() {
+            let id = match count {
+                0 => call.id.clone(),
+                count => format!("{}_{count}", call.id),
+            };
+            let call = Call::new(&self.tools, &call.name, part).with_id(id);
+            out.push(Update::Call(call));
+        }
+    }
+}
+
+/// `{}{}` is the arguments of two calls; anything else is the arguments of one.
+fn split(arguments: &str) -> Vec<&str> {
+    let mut parts = Vec::new();
+    let mut rest = arguments.trim();
+    while rest.starts_with('{') {
+        let size = crate::text::object_size(rest);
+        let Some(size) = size else {
+            return vec![arguments];
+        };
+        parts.push(&rest[..size]);
+        rest = rest[size..].trim_start();
+    }
+    match (rest.is_empty(), parts.len()) {
+        (true, 2..) => parts,
+        _ => vec![arguments],
+    }
+}

@@ -1,0 +1,94 @@
+//! Reading what stands behind a marker.
+
+use super::markers::{Body, Marker};
+use super::scanner::Scanner;
+use super::{Context, Found, Where, gemma, kimi, nested, pairs, pythonic, sections, shapes, tags};
+use crate::tools::Tools;
+
+/// One block of text behind a marker.
+pub(crate) struct Block<'t> {
+    /// The marker and all behind it.
+    pub(crate) text: &'t str,
+    /// Where the body begins in it.
+    pub(crate) body: usize,
+    /// Where the text stands.
+    pub(crate) base: usize,
+    /// Was there an end marker?
+    pub(crate) closed: bool,
+}
+
+/// The calls of a block; empty if it holds none.
+pub(crate) fn calls(block: &Block<'_>, marker: &Marker, tools: &Tools) -> Vec<Found> {
+    let context = Context { tools };
+    let (body, base) = (&block.text[block.body..], block.base + block.body);
+    match marker.body {
+        Body::Any => any(body, base, block.closed, &context),
+        Body::Tags => tags::calls(block.text, block.base, &context),
+        Body::DeepSeek => sections::deepseek(body, base, block.closed, &context),
+        Body::KimiK2 => sections::kimi(body, base, block.closed, &context),
+        Body::KimiK3 => kimi::calls(body, base, &context),
+        Body::Mistral => sections::mistral(body, base, &context),
+        Body::Harmony => sections::harmony(body, base, &context),
+        Body::Gemma => gemma::calls(body, base, &context),
+        Body::Inkling => sections::inkling(body, base, block.closed),
+        Body::Nested => nested::calls(body, base, &context),
+    }
+}
+
+/// Tokens that stand before the body in some dialects.
+const HEADS: [&str; 4] = ["<|plugin|>", "<response>", "<tools>", "<ifm|tool_call>"];
+
+/// A body in whatever form.
+fn any(body: &str, base: usize, closed: bool, context: &Context<'_>) -> Vec<Found> {
+    let mut text = body.trim_start();
+    for head in HEADS {
+        text = text.strip_prefix(head).unwrap_or(text).trim_start();
+    }
+    let base = base + body.len() - text.len();
+    if text.starts_with(['{', '[']) {
+        let found = shapes::sequence(text, base, context);
+        if !found.is_empty() {
+            return found;
+        }
+    }
+    if pairs::fits(text) {
+        return blocks_of_pairs(text, base, closed, context);
+    }
+    if text.starts_with('<') {
+        let found = tags::calls(text, base, context);
+        if !found.is_empty() {
+            return found;
+        }
+    }
+    if let Some(found) = pythonic::sequence(text, base, context).filter(|all| !all.is_empty()) {
+        return found;
+    }
+    // A tool's name alone, without arguments.
+    let (name, tags) = text.split_at(text.find('<').unwrap_or(text.len()));
+    let (name, alone) = (name.trim(), tags.is_empty() || tags.starts_with("</"));
+    if alone && (closed || !tags.is_empty()) && context.tools.meant(name).is_some() {
+        return vec![Found::translated(
+            name,
+            "{}".to_owned(),
+            base..base + text.len(),
+        )];
+    }
+    Scanner::inner(context.tools.clone(), Where::Anywhere, base).found(text)
+}
+
+/// Pairs may come in blocks of their own inside the block.
+fn blocks_of_pairs(text: &str, base: usize, closed: bool, context: &Context<'_>) -> Vec<Found> {
+    let (open, close) = match text.contains("<ifm|") {
+        true => ("<ifm|tool_call>", "</ifm|tool_call>"),
+        false => ("<tool_call>", "</tool_call>"),
+    };
+    let mut calls = Vec::new();
+    let mut at = 0;
+    for piece in text.split(open) {
+        let last = at + piece.len() == text.len();
+        let whole = closed || !last || piece.trim_end().ends_with(close);
+        calls.extend(pairs::call(piece, base + at, whole, context));
+        at += piece.len() + open.len();
+    }
+    calls
+}

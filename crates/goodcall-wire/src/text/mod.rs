@@ -1,0 +1,182 @@
+//! Calls that models write into plain text.
+
+mod arithmetic;
+mod body;
+mod gemma;
+mod kimi;
+mod lexer;
+mod look;
+mod markers;
+mod nested;
+mod pairs;
+mod python;
+mod python_text;
+mod pythonic;
+mod release;
+mod scanner;
+mod sections;
+mod shapes;
+mod split;
+mod tags;
+mod typed;
+
+use std::fmt;
+use std::ops::Range;
+use std::str::FromStr;
+
+use goodcall_core::Change;
+
+pub use markers::dialects;
+pub use scanner::{Piece, Scanner};
+
+use crate::call::{Call, State};
+use crate::tools::Tools;
+
+/// Where calls count that no marker announces.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Where {
+    /// Only behind a dialect's own marker, in a code fence, or as the whole message.
+    #[default]
+    Explicit,
+    /// Also inside prose.
+    Anywhere,
+}
+
+/// A name that is neither `explicit` nor `anywhere`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct UnknownWhere(String);
+
+impl fmt::Display for UnknownWhere {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "`{}` is no place for calls: use explicit or anywhere",
+            self.0
+        )
+    }
+}
+
+impl std::error::Error for UnknownWhere {}
+
+impl FromStr for Where {
+    type Err = UnknownWhere;
+
+    fn from_str(name: &str) -> Result<Self, UnknownWhere> {
+        match name {
+            "explicit" => Ok(Self::Explicit),
+            "anywhere" => Ok(Self::Anywhere),
+            other => Err(UnknownWhere(other.to_owned())),
+        }
+    }
+}
+
+/// The calls of a text, and what of it was no call.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Extraction {
+    /// The calls in the order of the text.
+    pub calls: Vec<Call>,
+    /// The rest, byte for byte.
+    pub text: String,
+}
+
+/// Finds the calls in a text: every dialect, only offered tools.
+///
+/// ```
+/// use goodcall_wire::{Tools, Where, extract};
+///
+/// let tools = Tools::read(r#"{"name": "read", "parameters": {"properties": {"path": {"type": "string"}}}}"#)?;
+/// let text = "Let me look.\n<tool_call>\n{\"name\": \"read\", \"arguments\": {\"path\": \"a\"}}\n</tool_call>";
+/// let found = extract(text, &tools, Where::Explicit);
+/// assert_eq!(found.calls[0].arguments, r#"{"path": "a"}"#);
+/// assert_eq!(found.text, "Let me look.\n");
+/// # Ok::<(), goodcall_wire::ToolsError>(())
+/// ```
+pub fn extract(text: &str, tools: &Tools, place: Where) -> Extraction {
+    Scanner::new(tools.clone(), place).whole(text)
+}
+
+/// Bytes of the object at the start of `text`; `None` if it does not end.
+pub(crate) fn object_size(text: &str) -> Option<usize> {
+    let until = lexer::Until::Brackets { several: false };
+    match lexer::Lexer::new(0).run(text, until, true) {
+        lexer::Step::End { body, .. } => Some(body),
+        _ => None,
+    }
+}
+
+/// An object in Python's form as JSON, with what was read as something else.
+pub(crate) fn python_object(text: &str, span: &Range<usize>) -> Option<(String, Vec<Change>)> {
+    let mut python = python::Python::new(text, 0);
+    let mut out = String::new();
+    python.value(&mut out, python::Words::Refuse).ok()?;
+    let whole = python.at == text.trim_end().len() && out.starts_with('{');
+    whole.then(|| (out, pythonic::notes(&python, span)))
+}
+
+/// What every reader of a dialect needs.
+pub(crate) struct Context<'c> {
+    pub(crate) tools: &'c Tools,
+}
+
+/// A call that was found, before its name is looked up.
+#[derive(Clone, Debug)]
+pub(crate) struct Found {
+    pub(crate) id: Option<String>,
+    pub(crate) name: String,
+    pub(crate) name_span: Range<usize>,
+    pub(crate) arguments: String,
+    pub(crate) offset: Option<usize>,
+    pub(crate) span: Range<usize>,
+    pub(crate) changes: Vec<Change>,
+    pub(crate) state: State,
+    /// A call in Python's form without any argument: in prose, only a mention of the tool.
+    pub(crate) bare: bool,
+}
+
+impl Found {
+    /// Arguments that stand in the text as they are.
+    fn sent(name: &str, arguments: String, offset: usize, span: Range<usize>) -> Self {
+        let mut found = Self::translated(name, arguments, span);
+        found.offset = Some(offset);
+        found
+    }
+
+    /// Arguments that were translated to JSON.
+    fn translated(name: &str, arguments: String, span: Range<usize>) -> Self {
+        Self {
+            id: None,
+            name: name.to_owned(),
+            name_span: span.clone(),
+            arguments,
+            offset: None,
+            span,
+            changes: Vec::new(),
+            state: State::Whole,
+            bare: false,
+        }
+    }
+
+    /// Moves a call that was read from a decoded copy to the place of the original.
+    fn place(&mut self, span: &Range<usize>) {
+        self.span = span.clone();
+        self.name_span = span.clone();
+        self.offset = None;
+        self.changes
+            .iter_mut()
+            .for_each(|change| change.span = span.clone());
+    }
+
+    fn into_call(self, tools: &Tools) -> Call {
+        Call::found(self, tools)
+    }
+}
+
+impl Found {
+    /// A call that an inner scanner found; its name is looked up already.
+    pub(crate) fn again(call: Call) -> Self {
+        let mut found = Self::translated(&call.name, call.arguments, call.span);
+        (found.id, found.offset) = (call.id, call.offset);
+        (found.changes, found.state) = (call.changes, call.state);
+        found
+    }
+}

@@ -1,0 +1,153 @@
+//! Letting go of what is certain: calls that count, text that is none.
+
+use std::ops::Range;
+
+use super::scanner::{Held, Piece, Scanner, State, Strength};
+use super::{Found, Where};
+use crate::call::Call;
+
+/// Bytes of released text that are kept before they are forgotten at once.
+const KEEP: usize = 1 << 16;
+
+impl Scanner {
+    pub(super) fn strength_of(&self, bracket: bool) -> Strength {
+        match (bracket, self.fresh_line) {
+            _ if self.fence.is_some() || self.inner => Strength::Marked,
+            (true, _) => Strength::Json,
+            (false, true) => Strength::Standing,
+            (false, false) => Strength::Mentioned,
+        }
+    }
+
+    /// Takes the calls of one place.
+    pub(super) fn accept(&mut self, span: Range<usize>, found: Vec<Found>, strength: Strength) {
+        let mut calls: Vec<Call> = found
+            .into_iter()
+            .map(|call| call.into_call(&self.tools))
+            .collect();
+        if self.place == Where::Anywhere && !self.inner {
+            // Said again, or said in prose after it was said in form: only a mention.
+            if strength < self.strength.min(Strength::Json) {
+                calls.clear();
+            }
+            let seen = &self.seen;
+            calls.retain(|call| !seen.contains(&key_of(call)));
+        }
+        if calls.is_empty() {
+            self.soil();
+            return;
+        }
+        self.strength = self.strength.max(strength);
+        self.seen.extend(calls.iter().map(key_of));
+        let whole = self.place == Where::Explicit
+            && !self.inner
+            && self.virgin
+            && strength < Strength::Marked;
+        let fenced = self.fence.is_some_and(|fence| fence.clean);
+        if whole || fenced {
+            self.held.push(Held { span, calls });
+        } else {
+            self.virgin &= strength < Strength::Marked;
+            self.emit(span, calls);
+        }
+    }
+
+    /// What was held is certain: it goes out as calls.
+    pub(super) fn commit(&mut self, done: bool) {
+        let whole = done && self.place == Where::Explicit && self.virgin;
+        let Some(first) = self.held.first().map(|held| held.span.start) else {
+            return;
+        };
+        let held = std::mem::take(&mut self.held);
+        if whole {
+            // The message is its calls: what stands between them goes with them.
+            let end = held.last().map_or(first, |held| held.span.end);
+            let calls = held.into_iter().flat_map(|held| held.calls).collect();
+            return self.emit(first..end, calls);
+        }
+        for Held { span, calls } in held {
+            self.emit(span, calls);
+        }
+    }
+
+    pub(super) fn emit(&mut self, span: Range<usize>, calls: Vec<Call>) {
+        self.released_to(span.start);
+        self.released = span.end.max(self.released);
+        self.out.extend(calls.into_iter().map(Piece::Call));
+    }
+
+    pub(super) fn released_to(&mut self, end: usize) {
+        if end <= self.released {
+            return;
+        }
+        let text = &self.text[self.released..end];
+        match self.out.last_mut() {
+            Some(Piece::Text(last)) => last.push_str(text),
+            _ => self.out.push(Piece::Text(text.to_owned())),
+        }
+        self.released = end;
+    }
+
+    /// Releases the text that can be part of no call.
+    pub(super) fn release(&mut self) {
+        let mut end = match &self.state {
+            State::Text => self.at,
+            State::Marked { start, .. } | State::Unmarked { start, .. } => *start,
+        };
+        if let Some(held) = self.held.first() {
+            end = end.min(held.span.start);
+        }
+        if let Some(fence) = self.fence.filter(|fence| fence.clean) {
+            end = end.min(fence.start);
+        }
+        self.released_to(end);
+    }
+
+    /// Forgets released text.
+    pub(super) fn compact(&mut self) {
+        // The word before the cursor stays, to see that a name does not begin inside one.
+        let most = self.released.min(self.at);
+        let by = most.saturating_sub(64);
+        if by < KEEP || by < self.text.len() / 2 {
+            return;
+        }
+        let mut by = by;
+        while !self.text.is_char_boundary(by) {
+            by -= 1;
+        }
+        self.text.drain(..by);
+        self.base += by;
+        self.at -= by;
+        self.released -= by;
+        self.tried = self.tried.saturating_sub(by);
+        for held in &mut self.held {
+            held.span = held.span.start - by..held.span.end - by;
+        }
+        if let Some(fence) = &mut self.fence {
+            fence.start = fence.start.saturating_sub(by);
+        }
+        match &mut self.state {
+            State::Text => {}
+            State::Marked {
+                start, body, lexer, ..
+            } => {
+                *start -= by;
+                *body -= by;
+                lexer.shift(by);
+            }
+            State::Unmarked { start, lexer } => {
+                *start -= by;
+                lexer.shift(by);
+            }
+        }
+    }
+}
+
+/// What makes two calls the same.
+fn key_of(call: &Call) -> (String, String) {
+    let arguments = match goodcall_core::Tree::parse(&call.arguments) {
+        Ok(tree) => tree.to_json(),
+        Err(_) => call.arguments.clone(),
+    };
+    (call.name.clone(), arguments)
+}

@@ -1,0 +1,522 @@
+//! Finding calls in text that comes in pieces.
+//!
+//! The scanner stands in text, behind a marker, or inside a candidate that no marker announced.
+//! Text that cannot be part of a call is released at once; a whole text is scanned as one piece,
+//! so that any split gives what the whole gives.
+
+use std::collections::HashSet;
+use std::ops::Range;
+
+use super::body::{self, Block};
+use super::lexer::{Lexer, Step, Until, starts};
+use super::markers::{Body, MARKERS, Marker};
+use super::{Context, Extraction, Found, Where, pythonic, shapes};
+use crate::call::{Call, State as CallState};
+use crate::tools::Tools;
+
+/// Candidates that may turn out to be no call only at the end of the text.
+const PATIENCE: usize = 16;
+
+/// A piece of a scanned text.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Piece {
+    /// Text that is no call.
+    Text(String),
+    /// A call.
+    Call(Call),
+}
+
+/// A resumable search for calls in text.
+///
+/// ```
+/// use goodcall_wire::{Piece, Scanner, Tools, Where};
+///
+/// let tools = Tools::read(r#"{"name": "now", "parameters": {}}"#)?;
+/// let mut scanner = Scanner::new(tools, Where::Explicit);
+/// let mut pieces = scanner.push("It is <tool_c");
+/// assert_eq!(pieces, [Piece::Text("It is ".to_owned())]);
+/// pieces = scanner.push("all>{\"name\": \"now\"}</tool_call>");
+/// assert!(matches!(&pieces[..], [Piece::Call(call)] if call.name == "now"));
+/// assert!(scanner.finish().is_empty());
+/// # Ok::<(), goodcall_wire::ToolsError>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct Scanner {
+    pub(super) tools: Tools,
+    pub(super) place: Where,
+    /// Only markers of this dialect count.
+    pub(super) dialect: Option<&'static str>,
+    /// Inside a marked block: unmarked forms only, and they count as marked.
+    pub(super) inner: bool,
+    pub(super) text: String,
+    /// Where `text` begins in the whole text.
+    pub(super) base: usize,
+    pub(super) at: usize,
+    pub(super) released: usize,
+    pub(super) state: State,
+    /// Calls that are not certain yet.
+    pub(super) held: Vec<Held>,
+    /// Nothing but calls so far: the message may be a call as a whole.
+    pub(super) virgin: bool,
+    pub(super) fence: Option<Fence>,
+    /// Brackets before this place were tried.
+    pub(super) tried: usize,
+    pub(super) patience: usize,
+    /// The strongest form of call so far.
+    pub(super) strength: Strength,
+    /// Nothing but calls and brackets on this line so far.
+    pub(super) fresh_line: bool,
+    pub(super) seen: HashSet<(String, String)>,
+    /// The model's turn is over; what it wrote then is text.
+    pub(super) over: bool,
+    pub(super) out: Vec<Piece>,
+}
+
+#[derive(Clone, Debug)]
+pub(super) enum State {
+    Text,
+    Marked {
+        marker: &'static Marker,
+        start: usize,
+        body: usize,
+        lexer: Lexer,
+    },
+    Unmarked {
+        start: usize,
+        lexer: Lexer,
+    },
+}
+
+/// A code fence that is open.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Fence {
+    pub(super) start: usize,
+    /// It held nothing but calls so far.
+    pub(super) clean: bool,
+}
+
+#[derive(Clone, Debug)]
+pub(super) struct Held {
+    pub(super) span: Range<usize>,
+    pub(super) calls: Vec<Call>,
+}
+
+/// How clearly a call is one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Strength {
+    None,
+    /// In Python's form inside a sentence.
+    Mentioned,
+    /// In Python's form on a line of its own, or in a list.
+    Standing,
+    Json,
+    /// Behind a marker, or in a fence.
+    Marked,
+}
+
+/// What the text at one place may be.
+pub(super) enum Look {
+    /// More of the text is needed to tell.
+    More,
+    /// Text up to here.
+    Text(usize),
+    /// A candidate begins here.
+    Enter(State),
+    /// The state has changed already.
+    Done,
+}
+
+impl Scanner {
+    /// A scanner for all dialects.
+    pub fn new(tools: Tools, place: Where) -> Self {
+        Self {
+            tools,
+            place,
+            dialect: None,
+            inner: false,
+            text: String::new(),
+            base: 0,
+            at: 0,
+            released: 0,
+            state: State::Text,
+            held: Vec::new(),
+            virgin: true,
+            fence: None,
+            tried: 0,
+            patience: PATIENCE,
+            strength: Strength::None,
+            fresh_line: true,
+            seen: HashSet::new(),
+            over: false,
+            out: Vec::new(),
+        }
+    }
+
+    /// Only this dialect counts, by its name in [`dialects`](crate::dialects); unmarked forms
+    /// still count where they are asked for. An unknown name changes nothing.
+    #[must_use]
+    pub fn dialect(mut self, name: &str) -> Self {
+        self.dialect = super::dialects().into_iter().find(|known| *known == name);
+        self
+    }
+
+    /// A scanner for the inside of a marked block.
+    pub(super) fn inner(tools: Tools, place: Where, base: usize) -> Self {
+        let mut scanner = Self::new(tools, place);
+        (scanner.inner, scanner.base) = (true, base);
+        scanner
+    }
+
+    /// Takes the next piece of the text, and gives back what is certain now.
+    pub fn push(&mut self, text: &str) -> Vec<Piece> {
+        self.text.push_str(text);
+        self.run(false);
+        self.release();
+        self.compact();
+        std::mem::take(&mut self.out)
+    }
+
+    /// The text is over; the rest of what it holds.
+    pub fn finish(&mut self) -> Vec<Piece> {
+        self.run(true);
+        self.commit(true);
+        self.released_to(self.text.len());
+        std::mem::take(&mut self.out)
+    }
+
+    /// The calls and the rest of a whole text.
+    pub fn whole(mut self, text: &str) -> Extraction {
+        let mut extraction = Extraction::default();
+        let mut pieces = self.push(text);
+        pieces.append(&mut self.finish());
+        for piece in pieces {
+            match piece {
+                Piece::Text(text) => extraction.text.push_str(&text),
+                Piece::Call(call) => extraction.calls.push(call),
+            }
+        }
+        extraction
+    }
+
+    /// The calls of a whole text that stands behind a marker.
+    pub(super) fn found(mut self, text: &str) -> Vec<Found> {
+        let mut pieces = self.push(text);
+        pieces.append(&mut self.finish());
+        let calls = pieces.into_iter().filter_map(|piece| match piece {
+            Piece::Call(call) => Some(call.into_found()),
+            Piece::Text(_) => None,
+        });
+        calls.collect()
+    }
+
+    fn run(&mut self, done: bool) {
+        while self.at < self.text.len() || !matches!(self.state, State::Text) {
+            let on = match &self.state {
+                State::Text => self.read_text(done),
+                State::Marked { .. } => self.read_marked(done),
+                State::Unmarked { .. } => self.read_unmarked(done),
+            };
+            if !on {
+                return;
+            }
+        }
+    }
+
+    fn read_text(&mut self, done: bool) -> bool {
+        match self.look(done) {
+            Look::More => return false,
+            Look::Done => {}
+            Look::Enter(state) => self.state = state,
+            Look::Text(end) => {
+                if !self.is_between(self.at..end) {
+                    self.soil();
+                }
+                self.line(self.at..end);
+                self.at = end;
+            }
+        }
+        true
+    }
+
+    /// May this stand between the calls of a message that is nothing but calls?
+    fn is_between(&self, range: Range<usize>) -> bool {
+        let text = &self.text[range];
+        let blank = |c: char| c.is_whitespace() || matches!(c, ',' | ';');
+        text.chars().all(blank)
+            || (text.starts_with("<|") && text.ends_with("|>"))
+            || matches!(text, "<s>" | "</s>" | "assistant")
+    }
+
+    /// Remembers if this line holds anything but calls.
+    fn line(&mut self, range: Range<usize>) {
+        for c in self.text[range].chars() {
+            match c {
+                '\n' => self.fresh_line = true,
+                c if c.is_whitespace() || c.is_ascii_punctuation() || c.is_ascii_digit() => {}
+                _ => self.fresh_line = false,
+            }
+        }
+    }
+
+    /// Text that is no call was seen.
+    pub(super) fn soil(&mut self) {
+        if self.place == Where::Explicit
+            && !self.inner
+            && self.fence.is_none_or(|fence| !fence.clean)
+        {
+            // The message is no call as a whole: what looked like one is text.
+            if self.virgin {
+                self.held.clear();
+            }
+        } else {
+            self.commit(false);
+        }
+        self.virgin = false;
+        if let Some(fence) = &mut self.fence {
+            fence.clean = false;
+        }
+    }
+
+    /// Do calls count here without a marker?
+    pub(super) fn takes_unmarked(&self) -> bool {
+        let place = self.place == Where::Anywhere || self.inner || self.virgin;
+        self.patience > 0 && !self.over && (place || self.fence.is_some())
+    }
+
+    pub(super) fn takes_markers(&self) -> bool {
+        !self.inner && !self.over
+    }
+
+    /// Another turn begins: once there are calls, what follows is no longer this message.
+    pub(super) fn end_turn(&mut self) {
+        self.over = self.over || self.strength > Strength::None;
+    }
+
+    /// Markers that count.
+    pub(super) fn markers(&self) -> impl Iterator<Item = &'static Marker> {
+        let dialect = self.dialect;
+        MARKERS
+            .iter()
+            .filter(move |marker| dialect.is_none_or(|name| marker.dialect == name))
+    }
+
+    /// The reasoning is over: from here on the message may be a call as a whole.
+    pub(super) fn begin_again(&mut self) {
+        self.soil();
+        self.virgin = true;
+    }
+
+    pub(super) fn open_fence(&mut self, start: usize, end: usize) {
+        let whole = self.virgin && !self.held.is_empty();
+        // A fence behind a call that may be the whole message: nothing yet.
+        let clean = !whole;
+        self.fence = Some(Fence { start, clean });
+        self.at = end;
+    }
+
+    pub(super) fn close_fence(&mut self, end: usize) {
+        let clean = self.fence.take().filter(|fence| fence.clean);
+        self.at = end;
+        let Some(fence) = clean else { return };
+        if self.held.is_empty() {
+            self.virgin = false;
+            return;
+        }
+        // The fence held calls and nothing else: it goes with them.
+        let calls = self.held.drain(..).flat_map(|held| held.calls).collect();
+        self.emit(fence.start..end, calls);
+    }
+
+    fn read_marked(&mut self, done: bool) -> bool {
+        let State::Marked {
+            marker,
+            start,
+            body,
+            lexer,
+        } = &mut self.state
+        else {
+            return false;
+        };
+        let (marker, start, body) = (*marker, *start, *body);
+        let step = lexer.run(&self.text, marker.until, done);
+        let stuck = lexer.is_inside_value();
+        let (body_end, after, closed) = match step {
+            Step::More if !done => return false,
+            Step::End { body, after } => (
+                body,
+                after,
+                after > body || !done || after < self.text.len(),
+            ),
+            Step::More if stuck && self.patience > 0 => self.first_close(marker, body),
+            Step::More => (self.text.len(), self.text.len(), false),
+            Step::Fail => return self.leave(start + marker.open.len()),
+        };
+        // Where the marker is the first tag, its end is the last one.
+        let end = if marker.body == Body::Tags {
+            after
+        } else {
+            body_end
+        };
+        let block = Block {
+            text: &self.text[start..end],
+            body: body - start,
+            base: self.base + start,
+            closed,
+        };
+        let found = body::calls(&block, marker, &self.tools);
+        if !found
+            .iter()
+            .any(|call| self.tools.meant(&call.name).is_some())
+        {
+            return self.leave(body);
+        }
+        self.state = State::Text;
+        self.at = after;
+        self.accept(start..after, found, Strength::Marked);
+        true
+    }
+
+    /// The string that never ended was none: the block ends at its first end marker.
+    fn first_close(&mut self, marker: &Marker, body: usize) -> (usize, usize, bool) {
+        self.patience -= 1;
+        let rest = &self.text[body..];
+        let Until::Marker { close, .. } = marker.until else {
+            return (self.text.len(), self.text.len(), false);
+        };
+        let found = close
+            .iter()
+            .filter_map(|mark| Some((rest.find(mark)?, mark.len())));
+        match found.min() {
+            Some((at, size)) => (body + at, body + at + size, true),
+            None => (self.text.len(), self.text.len(), false),
+        }
+    }
+
+    /// What looked like a call is none: its first bytes are text, the rest is looked at again.
+    fn leave(&mut self, at: usize) -> bool {
+        self.state = State::Text;
+        self.at = at;
+        self.soil();
+        true
+    }
+
+    fn read_unmarked(&mut self, done: bool) -> bool {
+        let State::Unmarked { start, lexer } = &mut self.state else {
+            return false;
+        };
+        let start = *start;
+        let step = lexer.run(&self.text, Until::Brackets { several: false }, done);
+        let first = self.text.as_bytes().get(start).copied();
+        let bracket = matches!(first, Some(b'{' | b'['));
+        let end = match step {
+            Step::More if !done => return false,
+            Step::End { after, .. } => after,
+            Step::More | Step::Fail => {
+                self.patience -= 1;
+                return self.cut_off(start, bracket, step == Step::Fail);
+            }
+        };
+        let found = self.candidate(start..end, bracket);
+        if found.is_empty() {
+            return self.reject(start, end, bracket);
+        }
+        self.state = State::Text;
+        self.at = end;
+        let strength = self.strength_of(bracket);
+        self.accept(start..end, found, strength);
+        true
+    }
+
+    fn candidate(&self, range: Range<usize>, bracket: bool) -> Vec<Found> {
+        let context = Context { tools: &self.tools };
+        let (text, base) = (&self.text[range.clone()], self.base + range.start);
+        if !bracket {
+            let call = pythonic::call(text, base, &context).map(|(call, _)| call);
+            let call = call.filter(|call| self.is_meant(call));
+            return call.into_iter().collect();
+        }
+        let mut found = Vec::new();
+        if text.starts_with('[') {
+            found = pythonic::sequence(text, base, &context).unwrap_or_default();
+        }
+        if found.is_empty() {
+            found = shapes::calls(text, base, &context);
+        }
+        let offered = |call: &Found| self.tools.meant(&call.name).is_some();
+        if !found.iter().any(offered) {
+            found.clear();
+        }
+        found
+    }
+
+    /// Is a call in Python's form meant as one, and not only mentioned?
+    fn is_meant(&self, call: &Found) -> bool {
+        let Some(tool) = self.tools.meant(&call.name) else {
+            return false;
+        };
+        let readable = matches!(call.state, CallState::Whole);
+        let standing = self.fresh_line || self.inner || self.fence.is_some();
+        readable && (!call.bare || (tool.needs_nothing() && standing))
+    }
+
+    /// No call: its first byte is text, the rest is looked at again for other forms.
+    fn reject(&mut self, start: usize, end: usize, bracket: bool) -> bool {
+        let next = if bracket {
+            self.tried = self.tried.max(end);
+            start + 1
+        } else {
+            let text = &self.text[start..];
+            start + pythonic::callee(text).map_or(1, |(_, open)| open + 1)
+        };
+        self.leave(next)
+    }
+
+    /// The text ends inside a candidate.
+    fn cut_off(&mut self, start: usize, bracket: bool, failed: bool) -> bool {
+        let certain = self.virgin || self.inner || self.fence.is_some();
+        if certain && !failed {
+            let context = Context { tools: &self.tools };
+            let (text, base) = (&self.text[start..], self.base + start);
+            let mut found = match bracket {
+                true => shapes::calls(text, base, &context),
+                false => pythonic::call(text, base, &context)
+                    .map(|(call, _)| call)
+                    .into_iter()
+                    .collect(),
+            };
+            found.retain(|call| self.tools.meant(&call.name).is_some());
+            if let Some(last) = found.last_mut() {
+                if last.state == CallState::Whole {
+                    last.state = CallState::Open;
+                }
+                self.state = State::Text;
+                self.at = self.text.len();
+                let strength = self.strength_of(bracket);
+                self.accept(start..self.at, found, strength);
+                return true;
+            }
+        }
+        let end = self.text.len();
+        self.reject(start, end, bracket)
+    }
+
+    /// Does a marker stand here? `None`: not yet known.
+    pub(super) fn marker_at(&self, done: bool) -> Option<Option<&'static Marker>> {
+        let rest = &self.text.as_bytes()[self.at..];
+        let mut best: Option<&'static Marker> = None;
+        for marker in self.markers() {
+            if marker.open.as_bytes().first() != rest.first() {
+                continue;
+            }
+            match starts(rest, marker.open, done) {
+                None => return None,
+                Some(true) if best.is_none_or(|best| best.open.len() < marker.open.len()) => {
+                    best = Some(marker);
+                }
+                Some(_) => {}
+            }
+        }
+        Some(best)
+    }
+}

@@ -1,0 +1,277 @@
+//! Calls as JSON, or nearly JSON: `{"name": "f", "arguments": {…}}` and its many relatives.
+
+use std::borrow::Cow;
+use std::ops::Range;
+
+use super::split::{Member, elements, members, unquote};
+use super::{Context, Found, pythonic};
+use crate::call::State;
+
+/// Lists and objects around a call.
+const MOST_DEPTH: usize = 6;
+/// Keys that hold the tool's name.
+const NAMES: [&str; 9] = [
+    "name",
+    "tool_name",
+    "function",
+    "function_name",
+    "tool",
+    "func",
+    "action",
+    "api_name",
+    "recipient_name",
+];
+/// Keys that hold the arguments.
+const ARGUMENTS: [&str; 13] = [
+    "arguments",
+    "parameters",
+    "args",
+    "params",
+    "input",
+    "kwargs",
+    "arguments_json",
+    "tool_input",
+    "action_input",
+    "function_args",
+    "parameter",
+    "inputs",
+    "argument",
+];
+/// Keys that a call may have besides.
+const OTHERS: [&str; 6] = [
+    "id",
+    "type",
+    "tool_call_id",
+    "call_id",
+    "description",
+    "index",
+];
+
+/// The calls of a text that is JSON, or nearly; empty if it holds none.
+pub(crate) fn calls(text: &str, base: usize, context: &Context<'_>) -> Vec<Found> {
+    let mut found = Vec::new();
+    collect(text, base, context, 0, &mut found);
+    found
+}
+
+/// Calls of several values one after the other: blanks, commas or semicolons between them.
+pub(crate) fn sequence(text: &str, base: usize, context: &Context<'_>) -> Vec<Found> {
+    let mut found = Vec::new();
+    let mut at = 0;
+    loop {
+        let rest = &text[at..];
+        at += rest.len()
+            - rest
+                .trim_start_matches([' ', '\n', '\t', '\r', ';', ','])
+                .len();
+        if !text[at..].starts_with(['{', '[']) {
+            return found;
+        }
+        let size = value_size(&text[at..]);
+        collect(&text[at..at + size], base + at, context, 0, &mut found);
+        at += size;
+    }
+}
+
+/// Bytes of the value at the start of `text`, its closing bracket included.
+fn value_size(text: &str) -> usize {
+    let mut lexer = super::lexer::Lexer::new(0);
+    let until = super::lexer::Until::Brackets { several: false };
+    match lexer.run(text, until, true) {
+        super::lexer::Step::End { body, .. } => body,
+        _ => text.len(),
+    }
+}
+
+fn collect(text: &str, base: usize, context: &Context<'_>, depth: usize, out: &mut Vec<Found>) {
+    if depth > MOST_DEPTH {
+        return;
+    }
+    if let Some((members, closed)) = members(text) {
+        return object(text, base, context, depth, &members, closed, out);
+    }
+    if let Some(parts) = elements(text) {
+        return list(text, base, context, depth, &parts, out);
+    }
+    let Some(inner) = unquote(text) else {
+        return;
+    };
+    // A call inside a string: positions inside it are those of the string.
+    let span = base..base + text.len();
+    let inner = inner.trim();
+    if let Some(mut calls) = pythonic::sequence(inner, 0, context) {
+        calls.iter_mut().for_each(|call| call.place(&span));
+        out.append(&mut calls);
+    } else if inner.starts_with(['{', '[']) {
+        let from = out.len();
+        collect(inner, 0, context, depth + 1, out);
+        out[from..].iter_mut().for_each(|call| call.place(&span));
+    }
+}
+
+/// A list of calls, or a name and its arguments side by side.
+fn list(
+    text: &str,
+    base: usize,
+    context: &Context<'_>,
+    depth: usize,
+    parts: &[Range<usize>],
+    out: &mut Vec<Found>,
+) {
+    let mut parts = parts.iter().peekable();
+    while let Some(part) = parts.next() {
+        let piece = &text[part.clone()];
+        let name = unquote(piece).filter(|name| context.tools.meant(name).is_some());
+        let next = parts.peek().map(|next| &text[(*next).clone()]);
+        if let (Some(name), Some(next)) = (name, next)
+            && next.starts_with('{')
+            && members(next).is_some_and(|(all, _)| !is_call(next, &all, context))
+        {
+            let value = parts.next().cloned().unwrap_or_default();
+            let span = base + part.start..base + value.end;
+            out.push(Found::sent(
+                &name,
+                next.to_owned(),
+                base + value.start,
+                span,
+            ));
+            continue;
+        }
+        if piece.starts_with(['{', '[', '"', '\'', '(']) {
+            collect(piece, base + part.start, context, depth + 1, out);
+        } else if let Some(mut calls) = pythonic::sequence(piece, base + part.start, context) {
+            out.append(&mut calls);
+        }
+    }
+}
+
+/// Does this object name an offered tool?
+fn is_call(text: &str, members: &[Member<'_>], context: &Context<'_>) -> bool {
+    name_of(text, members, context).is_some()
+}
+
+/// The member that names the tool: an offered one, or any name beside arguments.
+fn name_of<'t>(
+    text: &'t str,
+    members: &[Member<'t>],
+    context: &Context<'_>,
+) -> Option<(usize, Cow<'t, str>)> {
+    let has_arguments = arguments_of(members, None).is_some();
+    let mut any = None;
+    for key in NAMES {
+        let Some(index) = members.iter().position(|member| member.key == key) else {
+            continue;
+        };
+        let Some(name) = unquote(&text[members[index].value.clone()]) else {
+            continue;
+        };
+        if context.tools.meant(&name).is_some() {
+            return Some((index, name));
+        }
+        if has_arguments && any.is_none() && !name.is_empty() && !name.contains(' ') {
+            any = Some((index, name));
+        }
+    }
+    any
+}
+
+/// The member that holds the arguments.
+fn arguments_of(members: &[Member<'_>], name: Option<usize>) -> Option<usize> {
+    let known = |wanted: &str| {
+        let found = members.iter().position(|member| member.key == wanted);
+        found.filter(|index| Some(*index) != name)
+    };
+    ARGUMENTS.iter().find_map(|wanted| known(wanted))
+}
+
+fn object(
+    text: &str,
+    base: usize,
+    context: &Context<'_>,
+    depth: usize,
+    members: &[Member<'_>],
+    closed: bool,
+    out: &mut Vec<Found>,
+) {
+    let span = base..base + text.len();
+    if let Some((index, name)) = name_of(text, members, context) {
+        let mut found = with_arguments(text, base, context, members, index, &name, span);
+        found.name_span = base + members[index].value.start..base + members[index].value.end;
+        if !closed && found.state == State::Whole {
+            found.state = State::Open;
+        }
+        out.push(found);
+        return;
+    }
+    for member in members {
+        let value = &text[member.value.clone()];
+        let place = base + member.value.start;
+        // The name as the key.
+        let tool = context
+            .tools
+            .meant(&member.key)
+            .filter(|_| value.starts_with('{'));
+        if let Some(tool) = tool {
+            let inner = self::members(value);
+            let wrapped = inner.as_ref().and_then(|(all, _)| arguments_of(all, None));
+            let wrapped = wrapped.filter(|_| inner.as_ref().is_some_and(|(all, _)| all.len() == 1));
+            let (value, place) = match (wrapped, &inner) {
+                (Some(index), Some((all, _))) if !tool.declares(&all[index].key) => {
+                    let range = all[index].value.clone();
+                    (&value[range.clone()], place + range.start)
+                }
+                _ => (value, place),
+            };
+            let span = base + member.span.start..base + member.span.end;
+            let mut found = Found::sent(&member.key, value.to_owned(), place, span);
+            if !closed && member.value.end == text.len() {
+                found.state = State::Open;
+            }
+            out.push(found);
+        } else if value.starts_with(['{', '[']) {
+            collect(value, place, context, depth + 1, out);
+        }
+    }
+}
+
+/// The call of an object that names its tool.
+fn with_arguments(
+    text: &str,
+    base: usize,
+    context: &Context<'_>,
+    members: &[Member<'_>],
+    index: usize,
+    name: &str,
+    span: Range<usize>,
+) -> Found {
+    if let Some(arguments) = arguments_of(members, Some(index)) {
+        let value = members[arguments].value.clone();
+        let piece = &text[value.clone()];
+        // Arguments as a string of JSON.
+        return match unquote(piece) {
+            Some(inner) => Found::translated(name, inner.into_owned(), span),
+            None => Found::sent(name, piece.to_owned(), base + value.start, span),
+        };
+    }
+    let tool = context.tools.meant(name);
+    let rest = members.iter().enumerate().filter(|(at, _)| *at != index);
+    // Arguments beside the name.
+    let own = |member: &&Member<'_>| tool.is_some_and(|tool| tool.declares(&member.key));
+    let flat: Vec<_> = rest.clone().map(|(_, member)| member).filter(own).collect();
+    let strangers = rest
+        .filter(|(_, member)| !own(member) && !OTHERS.contains(&member.key.as_ref()))
+        .count();
+    if flat.is_empty() && strangers == 1 && members.len() == 2 {
+        // The only other member is an object: the arguments under another name.
+        let other = &members[1 - index];
+        let piece = &text[other.value.clone()];
+        if piece.starts_with('{') {
+            return Found::sent(name, piece.to_owned(), base + other.value.start, span);
+        }
+    }
+    let pieces: Vec<_> = flat
+        .iter()
+        .map(|member| &text[member.span.clone()])
+        .collect();
+    Found::translated(name, format!("{{{}}}", pieces.join(", ")), span)
+}

@@ -1,0 +1,189 @@
+//! The case files of the wire: texts, envelopes and streams.
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test may fail loudly")]
+
+#[path = "../../goodcall-core/tests/support/mod.rs"]
+#[allow(dead_code, clippy::expect_used, reason = "shared with other crates")]
+mod support;
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+
+use goodcall_core::{Explain, Policy, Stop, Style, Verdict};
+use goodcall_wire::{
+    Answer, Assembler, Call, Envelope, Extraction, Piece, Provider, Scanner, Tools, Update, Where,
+    extract, result,
+};
+use support::{Case, run_folder};
+
+const INPUTS: [&str; 7] = [
+    "tools",
+    "raw",
+    "raw-escaped",
+    "where",
+    "stop",
+    "provider",
+    "message",
+];
+
+#[test]
+fn wire() {
+    run_folder("wire", &INPUTS, |case| match case.get("message") {
+        Some(message) => envelope(case, message),
+        None => text(case),
+    });
+}
+
+#[test]
+fn stream() {
+    run_folder(
+        "stream",
+        &["tools", "where", "provider", "events"],
+        |case| {
+            let mut assembler = Assembler::new(provider(case), tools(case));
+            if let Some(place) = case.get("where") {
+                assembler = assembler.text_calls(place.parse().unwrap());
+            }
+            let mut updates = Vec::new();
+            for event in case.get("events").unwrap().lines() {
+                updates.extend(assembler.push(event).unwrap());
+            }
+            updates.extend(assembler.finish());
+            let (tools, stop) = (tools(case), assembler.stop());
+            let lines: Vec<_> = updates
+                .iter()
+                .map(|update| line(update, &tools, stop))
+                .collect();
+            BTreeMap::from([("updates".to_owned(), lines.join("\n"))])
+        },
+    );
+}
+
+fn tools(case: &Case) -> Tools {
+    Tools::read(case.get("tools").unwrap()).unwrap()
+}
+
+fn provider(case: &Case) -> Provider {
+    case.get("provider").unwrap().parse().unwrap()
+}
+
+fn line(update: &Update, tools: &Tools, stop: Stop) -> String {
+    match update {
+        Update::Text(text) => format!("text {}", serde_json::Value::from(text.as_str())),
+        Update::Started { id, name } => format!("started {id} {name}"),
+        Update::Hopeless { id, bad } => format!("hopeless {id}: {}", bad.summary()),
+        Update::Call(call) => {
+            let id = call.id.as_deref().unwrap_or("-");
+            format!("call {id} {}", call_line(call, tools, stop))
+        }
+        other => panic!("{other:?}"),
+    }
+}
+
+/// A call in one line: name, arguments, verdict, rules.
+fn call_line(call: &Call, tools: &Tools, stop: Stop) -> String {
+    let verdict = call.check(tools, &Policy::safe(), stop);
+    let mut out = format!("{} ", call.name);
+    match &verdict {
+        Verdict::Bad(bad) => {
+            let _ = write!(out, "{} bad: {}", call.arguments, bad.reason);
+        }
+        verdict => {
+            let arguments = verdict
+                .arguments()
+                .map(|tree| tree.to_json())
+                .unwrap_or_default();
+            let _ = write!(out, "{arguments} {}", verdict.name());
+        }
+    }
+    let rules: Vec<_> = verdict.changes().iter().map(|change| change.rule).collect();
+    if !rules.is_empty() {
+        let _ = write!(out, " ({})", rules.join(", "));
+    }
+    out
+}
+
+fn text(case: &Case) -> BTreeMap<String, String> {
+    let (raw, tools) = (case.raw(), tools(case));
+    let place: Where = case
+        .get("where")
+        .map_or(Where::Explicit, |place| place.parse().unwrap());
+    let stop = match case.get("stop") {
+        Some("finished") => Stop::Finished,
+        Some("cut_off") => Stop::CutOff,
+        _ => Stop::Unknown,
+    };
+    let found = extract(&raw, &tools, place);
+    for size in [1, 2, 3, 7] {
+        assert_eq!(
+            found,
+            streamed(&raw, &tools, place, size),
+            "{} by {size}",
+            case.name
+        );
+    }
+    let calls: Vec<_> = found
+        .calls
+        .iter()
+        .map(|call| call_line(call, &tools, stop))
+        .collect();
+    BTreeMap::from([
+        ("calls".to_owned(), calls.join("\n")),
+        (
+            "rest".to_owned(),
+            serde_json::Value::from(found.text).to_string(),
+        ),
+    ])
+}
+
+/// The same text in pieces of so many characters.
+fn streamed(text: &str, tools: &Tools, place: Where, size: usize) -> Extraction {
+    let mut scanner = Scanner::new(tools.clone(), place);
+    let mut pieces = Vec::new();
+    let chars: Vec<char> = text.chars().collect();
+    for chunk in chars.chunks(size) {
+        pieces.extend(scanner.push(&chunk.iter().collect::<String>()));
+    }
+    pieces.extend(scanner.finish());
+    let mut found = Extraction::default();
+    for piece in pieces {
+        match piece {
+            Piece::Text(text) => found.text.push_str(&text),
+            Piece::Call(call) => found.calls.push(call),
+            other => panic!("{other:?}"),
+        }
+    }
+    found
+}
+
+fn envelope(case: &Case, message: &str) -> BTreeMap<String, String> {
+    let (tools, provider) = (tools(case), provider(case));
+    let envelope = Envelope::read(provider, message, &tools).unwrap();
+    let verdicts = envelope.check(&tools, &Policy::safe());
+    let mut calls = Vec::new();
+    let mut results = Vec::new();
+    for (call, verdict) in envelope.calls().iter().zip(&verdicts) {
+        let id = call.id.as_deref().unwrap_or("-");
+        calls.push(format!("{id} {}", call_line(call, &tools, envelope.stop())));
+        let answer = match verdict {
+            Verdict::Bad(bad) => {
+                Answer::error(Explain::new(Style::Plain).tool(&call.name).text(bad))
+            }
+            _ => Answer::ok("done"),
+        };
+        results.push(result(provider, call, &answer));
+    }
+    let replay = envelope.replay(&verdicts);
+    let again = Envelope::read(provider, &replay, &tools).unwrap();
+    for (call, verdict) in again.calls().iter().zip(&verdicts) {
+        if let Some(executed) = verdict.arguments() {
+            let replayed = call.check(&tools, &Policy::strict(), Stop::Unknown);
+            let replayed = replayed.arguments().map(|tree| tree.to_json());
+            assert_eq!(replayed, Some(executed.to_json()), "{}", case.name);
+        }
+    }
+    BTreeMap::from([
+        ("calls".to_owned(), calls.join("\n")),
+        ("replay".to_owned(), replay),
+        ("results".to_owned(), results.join("\n")),
+    ])
+}

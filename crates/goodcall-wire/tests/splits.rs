@@ -1,0 +1,134 @@
+//! Any split of a text gives what the whole gives, and nothing is lost on the way.
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test may fail loudly")]
+
+use goodcall_wire::{Extraction, Piece, Scanner, Tools, Where, extract};
+use proptest::prelude::*;
+
+const TOOLS: &str = r#"[
+  {"name": "f", "parameters": {"type": "object", "properties": {"a": {"type": "integer"}, "b": {"type": "string"}}}},
+  {"name": "get_x.y", "parameters": {"type": "object", "properties": {"a": {}}}}
+]"#;
+
+/// Pieces of texts that calls are made of.
+const WORDS: [&str; 64] = [
+    "<tool_call>",
+    "</tool_call>",
+    "<tool_calls>",
+    "<function=f>",
+    "</function>",
+    "<parameter=a>",
+    "</parameter>",
+    "<|python_tag|>",
+    "[TOOL_CALLS]",
+    "[ARGS]",
+    "<|channel|>",
+    "<|message|>",
+    " to=functions.f ",
+    "<|call|>",
+    "<|tool_call>",
+    "<tool_call|>",
+    "call:f{",
+    "<|\"|>",
+    "```",
+    "```json\n",
+    "{\"name\": \"f\", \"arguments\": {\"a\": 1}}",
+    "{\"name\": \"f\", \"arguments\": ",
+    "{'a': 'x'}",
+    "{\"b\": \"",
+    "f(a=1)",
+    "f(",
+    "get\\_x.y(a=",
+    "get_x.y(",
+    "'f'(",
+    "a=1",
+    "b='x'",
+    "print(",
+    ")",
+    "]",
+    "[",
+    "{",
+    "}",
+    "\"",
+    "'",
+    "\\",
+    "\n",
+    " ",
+    ",",
+    ";",
+    ":",
+    "def ",
+    "text",
+    "é東",
+    "<",
+    "|>",
+    "<|im_end|>",
+    "</think>",
+    "<arg_key>a</arg_key>",
+    "<arg_value>",
+    "</arg_value>",
+    "<｜tool▁calls▁begin｜>",
+    "<｜tool▁call▁begin｜>",
+    "<｜tool▁sep｜>",
+    "<invoke name=\"f\">",
+    "</invoke>",
+    "functools",
+    "[f(a=2)]",
+    "[\"f(a=3)\"]",
+    "`",
+];
+
+fn texts() -> impl Strategy<Value = String> {
+    let word = (0..WORDS.len()).prop_map(|at| WORDS[at]);
+    prop::collection::vec(word, 0..14).prop_map(|words| words.concat())
+}
+
+fn split(text: &str, cuts: &[usize], tools: &Tools, place: Where) -> Extraction {
+    let mut scanner = Scanner::new(tools.clone(), place);
+    let mut found = Extraction::default();
+    let mut take = |pieces: Vec<Piece>| {
+        for piece in pieces {
+            match piece {
+                Piece::Text(text) => found.text.push_str(&text),
+                Piece::Call(call) => found.calls.push(call),
+                other => panic!("{other:?}"),
+            }
+        }
+    };
+    let mut at = 0;
+    for cut in cuts {
+        let mut end = (at + cut).min(text.len());
+        while !text.is_char_boundary(end) {
+            end += 1;
+        }
+        take(scanner.push(&text[at..end]));
+        at = end;
+    }
+    take(scanner.push(&text[at..]));
+    take(scanner.finish());
+    found
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(3000))]
+
+    #[test]
+    fn any_split_equals_the_whole(text in texts(), cuts in prop::collection::vec(1usize..5, 0..60)) {
+        let tools = Tools::read(TOOLS).unwrap();
+        for place in [Where::Explicit, Where::Anywhere] {
+            let whole = extract(&text, &tools, place);
+            let pieces = split(&text, &cuts, &tools, place);
+            prop_assert_eq!(&whole, &pieces, "{:?} {:?}", text, place);
+            if whole.calls.is_empty() {
+                prop_assert_eq!(&whole.text, &text);
+            }
+        }
+    }
+
+    #[test]
+    fn any_text_is_read(text in any::<String>()) {
+        let tools = Tools::read(TOOLS).unwrap();
+        for place in [Where::Explicit, Where::Anywhere] {
+            prop_assert_eq!(extract(&text, &tools, place), split(&text, &[1; 200], &tools, place));
+        }
+    }
+}
