@@ -5,6 +5,9 @@ use crate::limits::LISTED_NAMES;
 /// Longer names are no typos of anything, and comparing them would be quadratic.
 const MOST_CHARS: usize = 64;
 
+/// The most edits between a name and its typo.
+const MOST_EDITS: usize = 3;
+
 /// The one name that is clearly nearest: equal but for case and separators, a small typo away,
 /// or with the same words and more (`filePath` for `path`).
 pub(crate) fn nearest_name<'n>(
@@ -14,59 +17,94 @@ pub(crate) fn nearest_name<'n>(
     if wanted.len() > MOST_CHARS {
         return None;
     }
-    let ours = letters(wanted);
-    let mut similar: Vec<&str> = Vec::new();
+    let ours = Letters::of(wanted);
+    let edits = (ours.count / 3).clamp(1, MOST_EDITS);
+    // Most names have so little in common with the wanted one that a look at their letters tells.
+    let (mut typos, mut longer) = (Vec::new(), Vec::new());
     for (index, name) in names.enumerate() {
         if index == LISTED_NAMES {
             return None;
         }
-        if name.len() <= MOST_CHARS && may_be_near(ours, letters(name)) {
-            similar.push(name);
+        if name.len() > MOST_CHARS {
+            continue;
+        }
+        let theirs = Letters::of(name);
+        if ours.may_be_typo(theirs, edits) {
+            typos.push(name);
+        }
+        if ours.may_share_words(theirs) {
+            longer.push(name);
         }
     }
-    if similar.is_empty() {
-        return None;
-    }
-    let similar = similar.iter().copied();
-    by_letters(wanted, similar.clone()).or_else(|| by_words(wanted, similar))
-}
-
-/// The most edits between a name and its typo.
-const MOST_EDITS: usize = 3;
-
-/// A bit for each letter and digit of a name, whatever its case.
-fn letters(name: &str) -> u64 {
-    let bit = |byte: u8| match byte {
-        b'a'..=b'z' => 1 << (byte - b'a'),
-        b'A'..=b'Z' => 1 << (byte - b'A'),
-        b'0'..=b'9' => 1 << (byte - b'0' + 26),
-        0x80.. => FOREIGN,
-        _ => 0,
+    let typo = match typos.is_empty() {
+        true => None,
+        false => by_letters(wanted, edits, &typos),
     };
-    name.bytes().fold(0, |all, byte| all | bit(byte))
+    typo.or_else(|| by_words(wanted, longer.into_iter()))
 }
 
-/// Letters that have no bit of their own, so that nothing can be told from them.
-const FOREIGN: u64 = 1 << 63;
-
-/// Spares the comparison of names that have nothing in common: an edit brings or takes one letter
-/// at most, and a name with the same words and more has all letters of the other.
-fn may_be_near(a: u64, b: u64) -> bool {
-    let (more, less) = ((b & !a).count_ones(), (a & !b).count_ones());
-    (a | b) & FOREIGN != 0 || more.min(less) == 0 || more.max(less) as usize <= MOST_EDITS
+/// The letters and digits of a name, whatever their case.
+#[derive(Clone, Copy)]
+struct Letters {
+    /// A bit for each that occurs.
+    which: u64,
+    /// How many there are.
+    count: usize,
+    /// Others than those of ASCII occur, so that nothing can be told.
+    foreign: bool,
 }
 
-fn by_letters<'n>(wanted: &str, names: impl Iterator<Item = &'n str>) -> Option<String> {
+impl Letters {
+    fn of(name: &str) -> Self {
+        let mut letters = Self {
+            which: 0,
+            count: 0,
+            foreign: false,
+        };
+        for byte in name.bytes() {
+            let bit = match byte {
+                b'a'..=b'z' => byte - b'a',
+                b'A'..=b'Z' => byte - b'A',
+                b'0'..=b'9' => byte - b'0' + 26,
+                _ => {
+                    letters.foreign |= !byte.is_ascii();
+                    continue;
+                }
+            };
+            letters.which |= 1 << bit;
+            letters.count += 1;
+        }
+        if letters.foreign {
+            letters.count = name.chars().filter(|c| c.is_alphanumeric()).count();
+        }
+        letters
+    }
+
+    /// An edit brings one letter at most, and takes one at most.
+    fn may_be_typo(self, other: Self, edits: usize) -> bool {
+        let (more, less) = (other.which & !self.which, self.which & !other.which);
+        let apart = more.count_ones().max(less.count_ones()) as usize;
+        self.foreign
+            || other.foreign
+            || (apart <= edits && self.count.abs_diff(other.count) <= edits)
+    }
+
+    /// A name with the same words and more has all letters of the other.
+    fn may_share_words(self, other: Self) -> bool {
+        let both = self.which & other.which;
+        self.foreign || other.foreign || both == self.which || both == other.which
+    }
+}
+
+fn by_letters(wanted: &str, edits: usize, names: &[&str]) -> Option<String> {
     let bare = bare(wanted);
-    let length = bare.chars().count();
-    let near = (length / 3).clamp(1, MOST_EDITS);
     let mut best: Option<(usize, &str)> = None;
     let mut tied = false;
     for name in names {
         let distance = strsim::osa_distance(&bare, &self::bare(name));
         match best {
             Some((known, _)) if distance > known => {}
-            Some((known, other)) if distance == known && other != name => tied = true,
+            Some((known, other)) if distance == known && other != *name => tied = true,
             _ => {
                 best = Some((distance, name));
                 tied = false;
@@ -74,11 +112,13 @@ fn by_letters<'n>(wanted: &str, names: impl Iterator<Item = &'n str>) -> Option<
         }
     }
     let (distance, name) = best?;
-    let close = distance == 0 || (distance <= near && length > 2);
+    let close = distance == 0 || (distance <= edits && bare.chars().count() > 2);
     (close && !tied).then(|| name.to_owned())
 }
 
 fn by_words<'n>(wanted: &str, names: impl Iterator<Item = &'n str>) -> Option<String> {
+    let mut names = names.peekable();
+    names.peek()?;
     let ours = words(wanted);
     let within = |a: &[String], b: &[String]| !a.is_empty() && a.iter().all(|w| b.contains(w));
     let mut fitting = names.filter(|name| {
@@ -91,7 +131,8 @@ fn by_words<'n>(wanted: &str, names: impl Iterator<Item = &'n str>) -> Option<St
 
 /// A name without case and separators.
 pub(crate) fn bare(name: &str) -> String {
-    words(name).concat()
+    let kept = name.chars().filter(|c| c.is_alphanumeric());
+    kept.flat_map(char::to_lowercase).collect()
 }
 
 /// The words of a name in lower case: `fileName`, `file-name` and `File_Name` have the same two.
