@@ -13,7 +13,7 @@ pub struct Limits {
     pub max_depth: usize,
     /// Issues collected for one call; further ones are counted, not kept (default 256).
     pub max_issues: usize,
-    /// Changes that may be made to one call before it is refused (default 100,000).
+    /// Changes that may be made to one call before it is refused (default 1,000,000).
     pub max_changes: usize,
 }
 
@@ -40,7 +40,7 @@ impl Default for Limits {
             max_bytes: 16 << 20,
             max_depth: 128,
             max_issues: 256,
-            max_changes: 100_000,
+            max_changes: 1_000_000,
         }
     }
 }
@@ -59,6 +59,8 @@ pub(crate) const PATTERN_BYTES: usize = 1 << 20;
 pub(crate) const REF_HOPS: usize = 16;
 /// Names that are listed as allowed, and that one name is compared with.
 pub(crate) const LISTED_NAMES: usize = 1024;
+/// Descriptions of places that one schema keeps.
+pub(crate) const KEPT_EXPECTED: usize = 4096;
 /// Compiled schemas kept by one cache, unless said otherwise.
 pub(crate) const CACHED_SCHEMAS: usize = 1024;
 /// Times that arguments may have been encoded as a string.

@@ -42,9 +42,7 @@ pub fn check<'a>(raw: &'a str, schema: &Schema) -> Verdict<'a> {
 #[derive(Clone, Debug)]
 pub struct Gate<'s> {
     schema: &'s Schema,
-    policy: Policy,
-    limits: Limits,
-    stop: Stop,
+    reading: ReadOptions,
     tool: Option<&'s str>,
 }
 
@@ -53,9 +51,7 @@ impl<'s> Gate<'s> {
     pub fn new(schema: &'s Schema) -> Self {
         Self {
             schema,
-            policy: Policy::default(),
-            limits: Limits::default(),
-            stop: Stop::default(),
+            reading: ReadOptions::new().schema(schema),
             tool: None,
         }
     }
@@ -63,21 +59,21 @@ impl<'s> Gate<'s> {
     /// What may be mended.
     #[must_use]
     pub fn policy(mut self, policy: Policy) -> Self {
-        self.policy = policy;
+        self.reading.policy = policy;
         self
     }
 
     /// How large a call may be.
     #[must_use]
     pub fn limits(mut self, limits: Limits) -> Self {
-        self.limits = limits;
+        self.reading.limits = limits;
         self
     }
 
     /// How the model's message ended.
     #[must_use]
     pub fn stop(mut self, stop: Stop) -> Self {
-        self.stop = stop;
+        self.reading.stop = stop;
         self
     }
 
@@ -90,12 +86,12 @@ impl<'s> Gate<'s> {
 
     /// The verdict on these arguments.
     pub fn check<'a>(&self, raw: &'a str) -> Verdict<'a> {
-        let reading = match parse::read(raw, &self.reading_options()) {
+        let reading = match parse::read(raw, &self.reading) {
             Ok(reading) => reading,
             Err(bad) => return self.unreadable(raw, bad),
         };
-        let reading = parse::without_repeats(reading, &self.policy);
-        if let Some(bad) = parse::not_one_call(&reading, &self.policy, self.stop) {
+        let reading = parse::without_repeats(reading, &self.reading.policy);
+        if let Some(bad) = parse::not_one_call(&reading, &self.reading.policy, self.reading.stop) {
             return Verdict::Bad(bad);
         }
         if !self.accepts(&reading.tree) {
@@ -118,14 +114,6 @@ impl<'s> Gate<'s> {
         }
     }
 
-    fn reading_options(&self) -> ReadOptions {
-        ReadOptions::new()
-            .policy(self.policy.clone())
-            .limits(self.limits)
-            .stop(self.stop)
-            .schema(self.schema)
-    }
-
     /// Arguments are an object, unless the schema names another type for them.
     fn accepts(&self, tree: &Tree<'_>) -> bool {
         mend::accepts(tree, self.schema)
@@ -141,15 +129,17 @@ impl<'s> Gate<'s> {
     /// `{}` for no arguments, where that is allowed; else a refusal that says what is needed.
     fn empty<'a>(&self, raw: &'a str, mut bad: Bad) -> Verdict<'a> {
         let rule = empty_arguments::RULE;
-        if self.policy.allows(rule.name, rule.level)
+        if self.reading.policy.allows(rule.name, rule.level)
             && let Some((arguments, change)) = empty_arguments::propose(raw, self.schema)
         {
             let changes = vec![change];
             return Verdict::Mended(Mended { arguments, changes });
         }
         let nothing = Tree::empty_object(raw);
-        let (faults, more) = self.schema.faults(nothing.root(), self.limits.max_issues);
-        bad.issues.extend(issues(&faults, &nothing, self.schema));
+        let (faults, more) = self
+            .schema
+            .faults(nothing.root(), self.reading.limits.max_issues);
+        bad.issues.extend(issues(faults, &nothing, self.schema));
         bad.more = more;
         Verdict::Bad(bad)
     }
@@ -164,8 +154,8 @@ impl<'s> Gate<'s> {
         }
         let task = Task {
             schema: self.schema,
-            policy: &self.policy,
-            limits: &self.limits,
+            policy: &self.reading.policy,
+            limits: &self.reading.limits,
             tool: self.tool,
         };
         let mut changes = reading.changes;
@@ -191,8 +181,8 @@ impl<'s> Gate<'s> {
             issue.got = Some(Got::of(root));
             return Bad::single(Reason::NotAnObject, issue);
         }
-        let (faults, more) = self.schema.faults(root, self.limits.max_issues);
-        let mut found = issues(&faults, tree, self.schema);
+        let (faults, more) = self.schema.faults(root, self.reading.limits.max_issues);
+        let mut found = issues(faults, tree, self.schema);
         let reason = if ambiguous.is_empty() {
             Reason::WrongShape
         } else {

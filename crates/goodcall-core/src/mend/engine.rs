@@ -162,8 +162,7 @@ impl<'a> Engine<'_, 'a> {
                 };
                 let outcome = outcome(defect, plan, before, &index);
                 failed |= outcome == Outcome::Fail;
-                let several = defect.plans.len() > 1;
-                let reading = several.then(|| self.reading(from)).unwrap_or_default();
+                let reading = self.reading(from, defect.plans.len() > 1);
                 tried[at].push(Tried {
                     rank,
                     outcome,
@@ -326,8 +325,8 @@ impl<'a> Engine<'_, 'a> {
     }
 
     /// What the changes since `from` make of the place, in a few words.
-    fn reading(&self, from: usize) -> String {
-        let Some(change) = self.changes.get(from) else {
+    fn reading(&self, from: usize, wanted: bool) -> String {
+        let Some(change) = self.changes.get(from).filter(|_| wanted) else {
             return String::new();
         };
         match (&change.edit, &change.after) {

@@ -80,8 +80,10 @@ pub struct Stream {
     /// Bytes of a character that is not complete.
     tail: Vec<u8>,
     not_utf8: bool,
-    /// The last lenient reading, and the length of text it was made of.
-    lenient: Option<(Tree<'static>, usize)>,
+    /// The last lenient reading.
+    lenient: Option<Tree<'static>>,
+    /// The length of text that was last read leniently, whether or not a value was in it.
+    tried: usize,
 }
 
 impl Stream {
@@ -104,6 +106,7 @@ impl Stream {
             tail: Vec::new(),
             not_utf8: false,
             lenient: None,
+            tried: 0,
         }
     }
 
@@ -129,7 +132,7 @@ impl Stream {
         if self.state == State::Done && !after.is_empty() && !"```".starts_with(after) {
             self.state = State::Lenient;
         }
-        let read = self.lenient.as_ref().map_or(0, |(_, length)| *length);
+        let read = self.tried;
         if self.state == State::Lenient && before >= read + read / 4 + 32 {
             self.read_leniently();
         }
@@ -144,7 +147,7 @@ impl Stream {
     /// arrived; numbers and words appear when they are whole.
     pub fn partial(&self) -> Option<Node<'_>> {
         match &self.lenient {
-            Some((tree, _)) => Some(tree.root()),
+            Some(tree) => Some(tree.root()),
             None => (!self.tree.slots.is_empty()).then(|| self.tree.root()),
         }
     }
@@ -199,11 +202,11 @@ impl Stream {
         let text: &str = &self.tree.source;
         let (limits, keys) = (&self.options.limits, &self.options.keys);
         let read = super::lenient::parse(text, limits, keys).ok().flatten();
+        let length = text.len();
         if let Some(read) = read {
-            self.lenient = Some((read.tree.into_owned(), text.len()));
-        } else if let Some((_, length)) = &mut self.lenient {
-            *length = text.len();
+            self.lenient = Some(read.tree.into_owned());
         }
+        self.tried = length;
     }
 
     fn peek(&self) -> Option<u8> {

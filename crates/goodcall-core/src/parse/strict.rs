@@ -290,30 +290,36 @@ impl Parser<'_> {
         decoded.clear();
         decoded.reserve((bytes.len() - start).min(1 << 12));
         let mut copied = start;
+        let mut at = self.at;
         loop {
-            let stop = bytes.get(self.at);
-            if let Some(b'"' | b'\\') = stop {
-                decoded.extend_from_slice(&bytes[copied..self.at]);
-            }
-            match stop {
-                Some(b'"') => break,
+            match bytes.get(at) {
                 Some(b'\\') => {
-                    let escaped = bytes.get(self.at + 1);
-                    match SIMPLE_ESCAPES[usize::from(*escaped.unwrap_or(&0))] {
-                        0 => self.other_escape(&mut decoded)?,
-                        simple => {
-                            decoded.push(simple);
-                            self.at += 2;
-                        }
+                    decoded.extend_from_slice(&bytes[copied..at]);
+                    let escaped = bytes.get(at + 1).copied().unwrap_or_default();
+                    let simple = SIMPLE_ESCAPES[usize::from(escaped)];
+                    if simple == 0 {
+                        self.at = at;
+                        self.other_escape(&mut decoded)?;
+                        at = self.at;
+                    } else {
+                        decoded.push(simple);
+                        at += 2;
                     }
-                    copied = self.at;
+                    copied = at;
                 }
-                Some(_) => return self.fail(Wanted::EscapedControl),
-                None => return self.fail(Wanted::Quote),
+                Some(b'"') => break,
+                stop => {
+                    self.at = at;
+                    return self.fail(match stop {
+                        Some(_) => Wanted::EscapedControl,
+                        None => Wanted::Quote,
+                    });
+                }
             }
-            self.at = plain_end(bytes, self.at);
+            at = plain_end(bytes, at);
         }
-        self.at += 1;
+        decoded.extend_from_slice(&bytes[copied..at]);
+        self.at = at + 1;
         // Whole pieces of text and whole characters: always UTF-8.
         let text = std::str::from_utf8(&decoded).unwrap_or_default();
         let head = self.out.buffer.len();

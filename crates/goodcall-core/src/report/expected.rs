@@ -1,6 +1,8 @@
 //! What is wanted at a place, and what was there instead.
 
 use std::fmt;
+use std::ops::{Deref, DerefMut};
+use std::sync::Arc;
 
 use crate::parse::Wanted;
 use crate::tree::{Kind, Node, is_written_as_integer};
@@ -105,6 +107,62 @@ pub struct Expected {
     pub words: Option<String>,
 }
 
+/// An [`Expected`], shared: what a schema wants at one place is the same for every call.
+///
+/// Reads like an `Expected`; a change makes a copy of its own.
+#[derive(Clone, Debug, Default)]
+pub struct SharedExpected(Option<Arc<Expected>>);
+
+impl Deref for SharedExpected {
+    type Target = Expected;
+
+    fn deref(&self) -> &Expected {
+        self.0.as_deref().unwrap_or(&ANYTHING)
+    }
+}
+
+impl DerefMut for SharedExpected {
+    fn deref_mut(&mut self) -> &mut Expected {
+        Arc::make_mut(self.0.get_or_insert_default())
+    }
+}
+
+impl PartialEq for SharedExpected {
+    fn eq(&self, other: &Self) -> bool {
+        **self == **other
+    }
+}
+
+impl Eq for SharedExpected {}
+
+impl PartialEq<Expected> for SharedExpected {
+    fn eq(&self, other: &Expected) -> bool {
+        **self == *other
+    }
+}
+
+impl From<Expected> for SharedExpected {
+    fn from(expected: Expected) -> Self {
+        Self(Some(Arc::new(expected)))
+    }
+}
+
+/// No restriction at all.
+static ANYTHING: Expected = Expected {
+    types: Types(0),
+    items: Types(0),
+    allowed: Vec::new(),
+    minimum: None,
+    maximum: None,
+    multiple_of: None,
+    size: (None, None),
+    pattern: None,
+    format: None,
+    alternatives: Vec::new(),
+    syntax: None,
+    words: None,
+};
+
 /// What was there instead.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
@@ -163,7 +221,13 @@ fn shorten(node: Node<'_>) -> String {
             let start: String = text.chars().take(Got::MOST_CHARS).collect();
             clip(&format!("\"{start}…"), Got::MOST_CHARS)
         }
-        _ => clip(&node.to_json(), Got::MOST_CHARS),
+        _ => {
+            let json = node.to_json();
+            if json.len() <= Got::MOST_CHARS {
+                return json;
+            }
+            clip(&json, Got::MOST_CHARS)
+        }
     }
 }
 

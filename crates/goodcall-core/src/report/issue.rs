@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::{Expected, Got, clip};
+use super::{Got, SharedExpected, clip};
 use crate::tree::{Inexact, Pointer};
 
 /// What is wrong at one place.
@@ -14,7 +14,7 @@ pub struct Issue {
     /// What kind of fault.
     pub code: Code,
     /// What the schema wants there.
-    pub expected: Expected,
+    pub expected: SharedExpected,
     /// What was there; `None` if nothing was.
     pub got: Option<Got>,
     /// The name or allowed value that is nearest to what was sent.
@@ -37,7 +37,7 @@ impl Issue {
         Self {
             pointer,
             code,
-            expected: Expected::default(),
+            expected: SharedExpected::default(),
             got: None,
             nearest: None,
             optional: false,

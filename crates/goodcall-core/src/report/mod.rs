@@ -7,7 +7,7 @@ mod issue;
 mod verdict;
 
 pub use change::{Change, Edit, Level};
-pub use expected::{Bound, Expected, Got, Types};
+pub use expected::{Bound, Expected, Got, SharedExpected, Types};
 pub use issue::{Code, Issue};
 pub use verdict::{Bad, Mended, Reason, Verdict};
 

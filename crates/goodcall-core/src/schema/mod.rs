@@ -7,7 +7,9 @@ mod normalise;
 mod options;
 mod size;
 
-use std::sync::Arc;
+use std::collections::HashMap;
+use std::hash::{BuildHasherDefault, Hasher};
+use std::sync::{Arc, PoisonError, RwLock};
 
 use jsonschema::Validator;
 use serde_json::Value;
@@ -18,8 +20,9 @@ pub use options::{Draft, SchemaOptions};
 
 pub(crate) use describe::{describe, owner, resolve};
 
-use crate::report::Types;
-use crate::tree::{Node, Tree};
+use crate::limits::KEPT_EXPECTED;
+use crate::report::{Expected, SharedExpected, Types};
+use crate::tree::{Node, Tree, step};
 use crate::validate::{Fault, Lean, faults};
 
 /// A compiled schema; cheap to clone, shared between threads.
@@ -47,6 +50,7 @@ struct Inner {
     warnings: Vec<SchemaWarning>,
     root_types: Types,
     accepts_nothing: bool,
+    expected: RwLock<Described>,
 }
 
 impl Schema {
@@ -79,6 +83,7 @@ impl Schema {
             warnings,
             root_types,
             accepts_nothing,
+            expected: RwLock::default(),
         }))
     }
 
@@ -142,6 +147,68 @@ impl Schema {
 
     /// The subschema or keyword at a pointer of the document.
     pub(crate) fn at(&self, pointer: &str) -> Option<&Value> {
-        self.0.document.pointer(pointer)
+        if pointer.as_bytes().contains(&b'~') {
+            return self.0.document.pointer(pointer);
+        }
+        // Without escapes no segment has to be copied.
+        let mut value = &self.0.document;
+        let mut rest = pointer;
+        while let Some(segment) = step(&mut rest) {
+            value = match value {
+                Value::Object(map) => map.get(segment)?,
+                Value::Array(items) => items.get(segment.parse::<usize>().ok()?)?,
+                _ => return None,
+            };
+        }
+        Some(value)
+    }
+
+    /// What is wanted at a keyword of the document (of a name that it speaks of, if any), made
+    /// once and kept.
+    pub(crate) fn expected(
+        &self,
+        keyword: &str,
+        name: &str,
+        make: impl FnOnce() -> Expected,
+    ) -> SharedExpected {
+        let expected = &self.0.expected;
+        let known = expected.read().unwrap_or_else(PoisonError::into_inner);
+        if let Some(known) = known.get(keyword).and_then(|names| names.get(name)) {
+            return known.clone();
+        }
+        drop(known);
+        let made = SharedExpected::from(make());
+        let mut known = expected.write().unwrap_or_else(PoisonError::into_inner);
+        if known.len() < KEPT_EXPECTED {
+            let names = known.entry(keyword.into()).or_default();
+            if names.len() < KEPT_EXPECTED {
+                names.insert(name.into(), made.clone());
+            }
+        }
+        made
+    }
+}
+
+/// Descriptions by keyword and name.
+type Described = HashMap<Box<str>, HashMap<Box<str>, SharedExpected, Quick>, Quick>;
+
+/// A hash for a few texts that a schema's author chose, and nobody who sends calls.
+type Quick = BuildHasherDefault<QuickHasher>;
+
+#[derive(Default)]
+struct QuickHasher(u64);
+
+impl Hasher for QuickHasher {
+    fn write(&mut self, bytes: &[u8]) {
+        for chunk in bytes.chunks(8) {
+            let mut word = [0; 8];
+            word[..chunk.len()].copy_from_slice(chunk);
+            let mixed = self.0.rotate_left(5) ^ u64::from_le_bytes(word);
+            self.0 = mixed.wrapping_mul(0x517c_c1b7_2722_0a95);
+        }
+    }
+
+    fn finish(&self) -> u64 {
+        self.0
     }
 }

@@ -284,33 +284,41 @@ impl Builder {
         };
         // One bit a key: only keys that share a bit are compared.
         let mut seen = 0u64;
-        for (index, key) in keys.clone().enumerate() {
-            let bit = 1 << fingerprint(key);
+        let mut next = slot.head;
+        for index in 0..slot.size {
+            let Some(key) = self.slots.get(next as usize) else {
+                return false;
+            };
+            let bit = 1 << self.fingerprint(key, source.as_bytes());
             if seen & bit != 0 {
                 if slot.size > 16 {
                     let mut all = HashSet::with_capacity(slot.size as usize);
                     return !keys.clone().all(|key| all.insert(key));
                 }
-                if keys.clone().take(index).any(|earlier| earlier == key) {
+                let name = keys.clone().nth(index as usize);
+                if keys.clone().take(index as usize).any(|k| Some(k) == name) {
                     return true;
                 }
             }
             seen |= bit;
+            let value = self.slots.get(key.next as usize);
+            next = value.map_or(NONE, |value| value.next);
         }
         false
     }
-}
 
-/// Six bits that most pairs of different keys do not share.
-#[inline]
-fn fingerprint(key: &[u8]) -> u32 {
-    let (first, last) = match key {
-        [] => (0, 0),
-        [one] => (*one, *one),
-        [first, .., last] => (*first, *last),
-    };
-    let mixed = u32::from(first) ^ (u32::from(last) << 2) ^ (key.len() as u32).wrapping_mul(11);
-    mixed & 63
+    /// Six bits that most pairs of different keys do not share: from the length, the first byte
+    /// and the last.
+    #[inline]
+    fn fingerprint(&self, key: &Slot, source: &[u8]) -> u32 {
+        let text = match key.text {
+            Text::Source => source,
+            Text::Buffer => self.buffer.as_bytes(),
+        };
+        let byte = |at: u32| u32::from(text.get(at as usize).copied().unwrap_or_default());
+        let (first, last) = (key.head, (key.head + key.size).saturating_sub(1));
+        (byte(first) ^ (byte(last) << 2) ^ key.size.wrapping_mul(11)) & 63
+    }
 }
 
 /// The keys of a closed object.

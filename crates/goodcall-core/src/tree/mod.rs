@@ -24,6 +24,7 @@ use std::ops::Range;
 pub use de::DeError;
 pub use node::{Elements, Members, Node};
 pub use pointer::Pointer;
+pub(crate) use pointer::step;
 pub use value::Inexact;
 
 pub(crate) use build::{Builder, Piece};
@@ -127,8 +128,15 @@ impl<'a> Tree<'a> {
     /// The node at a JSON Pointer, if there is one.
     pub fn at(&self, pointer: &Pointer) -> Option<Node<'_>> {
         let mut node = self.root();
-        for segment in pointer.segments() {
-            node = node.child(&segment)?;
+        if pointer.has_escapes() {
+            for segment in pointer.segments() {
+                node = node.child(&segment)?;
+            }
+            return Some(node);
+        }
+        let mut rest = pointer.as_str();
+        while let Some(segment) = step(&mut rest) {
+            node = node.child(segment)?;
         }
         Some(node)
     }

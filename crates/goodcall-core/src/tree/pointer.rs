@@ -40,13 +40,16 @@ impl Pointer {
     /// This place with one more segment (unescaped) at its end.
     #[must_use]
     pub fn join(&self, segment: &str) -> Self {
-        let mut next = self.clone();
+        let mut next = String::with_capacity(self.0.len() + segment.len() + 1);
+        next.push_str(&self.0);
+        let mut next = Self(next);
         next.push(segment);
         next
     }
 
     /// Goes one segment (unescaped) deeper.
     pub fn push(&mut self, segment: &str) {
+        self.0.reserve(segment.len() + 1);
         self.0.push('/');
         if !segment.bytes().any(|b| matches!(b, b'~' | b'/')) {
             return self.0.push_str(segment);
@@ -92,6 +95,23 @@ impl Pointer {
         let segments: Vec<_> = self.segments().collect();
         segments.join(".")
     }
+}
+
+impl Pointer {
+    /// Does any segment need unescaping?
+    pub(crate) fn has_escapes(&self) -> bool {
+        self.0.as_bytes().contains(&b'~')
+    }
+}
+
+/// Takes the first segment, as written, off a pointer.
+#[inline]
+pub(crate) fn step<'p>(pointer: &mut &'p str) -> Option<&'p str> {
+    let rest = pointer.strip_prefix('/')?;
+    let end = rest.bytes().position(|b| b == b'/').unwrap_or(rest.len());
+    let (segment, following) = rest.split_at(end);
+    *pointer = following;
+    Some(segment)
 }
 
 impl fmt::Display for Pointer {

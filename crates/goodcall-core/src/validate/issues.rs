@@ -13,11 +13,11 @@ use crate::tree::{Node, Pointer, Tree};
 
 /// The issues behind these faults, in the order the faults came: unions reduced to their best
 /// branch, each fault told once, unknown and missing keys matched.
-pub(crate) fn issues(faults: &[Fault], tree: &Tree<'_>, schema: &Schema) -> Vec<Issue> {
+pub(crate) fn issues(faults: Vec<Fault>, tree: &Tree<'_>, schema: &Schema) -> Vec<Issue> {
     let mut collector = Collector {
         tree,
         schema,
-        issues: Vec::new(),
+        issues: Vec::with_capacity(faults.len()),
     };
     for fault in faults {
         collector.fault(fault);
@@ -26,23 +26,41 @@ pub(crate) fn issues(faults: &[Fault], tree: &Tree<'_>, schema: &Schema) -> Vec<
 }
 
 /// One issue a place where two keywords say the same; the more telling one stays.
-fn tidy(issues: Vec<Issue>) -> Vec<Issue> {
+fn tidy(mut issues: Vec<Issue>) -> Vec<Issue> {
     if issues.len() < 2 {
         return issues;
     }
-    let mut listed: HashSet<Pointer> = HashSet::new();
-    for issue in &issues {
-        if issue.code == Code::Enum {
-            listed.insert(issue.pointer.clone());
-        }
-    }
-    let mut seen = HashSet::new();
-    let keep = |issue: &Issue| {
-        let told = issue.code == Code::Type && listed.contains(&issue.pointer);
-        !told && seen.insert((issue.pointer.clone(), issue.code))
+    let keep: Vec<bool> = if issues.len() <= 16 {
+        (0..issues.len()).map(|at| is_news(&issues, at)).collect()
+    } else {
+        let enums = issues.iter().filter(|issue| issue.code == Code::Enum);
+        let enums = enums.map(|issue| (issue.pointer.as_str(), Code::Type));
+        let mut seen: HashSet<_> = enums.collect();
+        let pairs = issues
+            .iter()
+            .map(|issue| (issue.pointer.as_str(), issue.code));
+        pairs.map(|pair| seen.insert(pair)).collect()
     };
-    let mut keep = keep;
-    issues.into_iter().filter(|issue| keep(issue)).collect()
+    let mut keep = keep.into_iter();
+    issues.retain(|_| keep.next().unwrap_or(true));
+    issues
+}
+
+/// Does this one of a few issues say something that no other does?
+fn is_news(issues: &[Issue], at: usize) -> bool {
+    let this = &issues[at];
+    let same = |other: &&Issue| other.pointer == this.pointer;
+    let told = issues[..at]
+        .iter()
+        .filter(same)
+        .any(|other| other.code == this.code);
+    let listed = || {
+        issues
+            .iter()
+            .filter(same)
+            .any(|other| other.code == Code::Enum)
+    };
+    !told && (this.code != Code::Type || !listed())
 }
 
 struct Collector<'c> {
@@ -52,47 +70,47 @@ struct Collector<'c> {
 }
 
 impl Collector<'_> {
-    fn fault(&mut self, fault: &Fault) {
-        match &fault.kind {
-            FaultKind::NoBranch(branches) => self.union(fault, branches),
-            FaultKind::Required(name) => self.missing(fault, name),
-            FaultKind::UnknownKeys(keys) => self.unknown_keys(fault, keys),
+    fn fault(&mut self, fault: Fault) {
+        let Fault {
+            pointer,
+            keyword,
+            kind,
+        } = fault;
+        match kind {
+            FaultKind::NoBranch(branches) => self.union(pointer, &keyword, branches),
+            FaultKind::Required(name) => self.missing(pointer, &keyword, &name),
+            FaultKind::UnknownKeys(keys) => self.unknown_keys(&pointer, &keyword, &keys),
             FaultKind::KeyName { key, words } => {
-                let object = self.tree.at(&fault.pointer);
-                let span = object.and_then(|o| o.key_span(key)).unwrap_or_default();
-                let mut issue = Issue::new(fault.pointer.join(key), Code::KeyName, span);
-                issue.expected.words = Some(words.clone());
-                issue.got = Some(Got::text(key));
+                let object = self.tree.at(&pointer);
+                let span = object.and_then(|o| o.key_span(&key)).unwrap_or_default();
+                let mut issue = Issue::new(pointer.join(&key), Code::KeyName, span);
+                issue.expected.words = Some(words);
+                issue.got = Some(Got::text(&key));
                 self.issues.push(issue);
             }
-            kind => self.value(fault, kind),
+            kind => self.value(pointer, &keyword, &kind),
         }
     }
 
-    /// The subschema that holds the keyword.
-    fn subschema(&self, fault: &Fault) -> Option<&Value> {
-        let (parent, _) = fault.keyword.as_str().rsplit_once('/')?;
+    /// The subschema that holds a keyword.
+    fn subschema(&self, keyword: &Pointer) -> Option<&Value> {
+        let (parent, _) = keyword.as_str().rsplit_once('/')?;
         self.schema.at(parent)
     }
 
-    fn expected(&self, fault: &Fault) -> Expected {
-        match self.subschema(fault) {
-            Some(subschema) => describe(self.schema.document(), subschema),
-            None => Expected::default(),
-        }
+    fn properties(&self, keyword: &Pointer) -> Option<&Map<String, Value>> {
+        self.subschema(keyword)?.get("properties")?.as_object()
     }
 
-    fn properties(&self, fault: &Fault) -> Option<&Map<String, Value>> {
-        self.subschema(fault)?.get("properties")?.as_object()
-    }
-
-    fn missing(&mut self, fault: &Fault, name: &str) {
-        let object = self.tree.at(&fault.pointer);
+    fn missing(&mut self, mut pointer: Pointer, keyword: &Pointer, name: &str) {
+        let object = self.tree.at(&pointer);
         let span = object.map(Node::span).unwrap_or_default();
-        let mut issue = Issue::new(fault.pointer.join(name), Code::Missing, span);
-        let properties = self.properties(fault);
+        pointer.push(name);
+        let mut issue = Issue::new(pointer, Code::Missing, span);
+        let properties = self.properties(keyword);
         if let Some(property) = properties.and_then(|p| p.get(name)) {
-            issue.expected = describe(self.schema.document(), property);
+            let make = || describe(self.schema.document(), property);
+            issue.expected = self.schema.expected(keyword.as_str(), name, make);
         }
         if let Some(object) = object {
             let undeclared = object
@@ -104,70 +122,89 @@ impl Collector<'_> {
         self.issues.push(issue);
     }
 
-    fn unknown_keys(&mut self, fault: &Fault, keys: &[String]) {
-        let Some(object) = self.tree.at(&fault.pointer) else {
+    fn unknown_keys(&mut self, pointer: &Pointer, keyword: &Pointer, keys: &[String]) {
+        let Some(object) = self.tree.at(pointer) else {
             return;
         };
         // Too many names to list, let alone to compare each key with.
-        let properties = self.properties(fault);
-        let names: Vec<&String> = match properties {
+        let names: Vec<&String> = match self.properties(keyword) {
             Some(map) if map.len() <= LISTED_NAMES => map.keys().collect(),
             _ => Vec::new(),
         };
+        let expected = self.schema.expected(keyword.as_str(), "", || Expected {
+            allowed: names.iter().map(|name| (*name).clone()).collect(),
+            ..Expected::default()
+        });
         let absent: Vec<&str> = absent(object, &names);
         let mut found = Vec::with_capacity(keys.len());
         for key in keys {
             let span = object.key_span(key).unwrap_or(object.span());
-            let mut issue = Issue::new(fault.pointer.join(key), Code::UnknownKey, span);
+            let mut issue = Issue::new(pointer.join(key), Code::UnknownKey, span);
             issue.optional = true;
             issue.got = object.get(key).map(Got::of);
-            issue.expected.allowed = names.iter().map(|name| (*name).clone()).collect();
+            issue.expected = expected.clone();
             issue.nearest = nearest_name(key, absent.iter().copied());
             found.push(issue);
         }
         self.issues.append(&mut found);
     }
 
-    fn value(&mut self, fault: &Fault, kind: &FaultKind) {
-        let node = self.tree.at(&fault.pointer);
+    fn value(&mut self, pointer: Pointer, keyword: &Pointer, kind: &FaultKind) {
+        let node = self.tree.at(&pointer);
         let span = node.map(Node::span).unwrap_or_default();
-        let mut issue = Issue::new(fault.pointer.clone(), code(kind), span);
-        issue.expected = self.expected(fault);
-        narrow(kind, &mut issue.expected);
+        let mut issue = Issue::new(pointer, code(kind), span);
+        // All but the validator's own words follows from the keyword's place.
+        issue.expected = self.schema.expected(keyword.as_str(), "", || {
+            let mut expected = match self.subschema(keyword) {
+                Some(subschema) => describe(self.schema.document(), subschema),
+                None => Expected::default(),
+            };
+            narrow(kind, &mut expected);
+            expected
+        });
+        if let FaultKind::Other(words) = kind {
+            issue.expected.words = Some(words.clone());
+        }
         issue.got = node.map(Got::of);
-        if issue.code == Code::Enum {
-            let sent = node.and_then(Node::as_str).unwrap_or_default();
-            let names = issue.expected.allowed.iter();
-            let names = names.filter_map(|json| serde_json::from_str::<String>(json).ok());
-            let names: Vec<_> = names.collect();
-            issue.nearest = nearest_name(sent, names.iter().map(String::as_str))
-                .map(|name| Value::from(name).to_string());
+        if let Some(sent) = node.and_then(Node::as_str) {
+            issue.nearest = nearest_value(sent, kind);
         }
         issue.optional = node.is_some_and(Node::is_null)
-            && owner(self.schema.document(), &fault.pointer).is_some_and(|(object, name)| {
+            && owner(self.schema.document(), &issue.pointer).is_some_and(|(object, name)| {
                 let required = object.get("required").and_then(Value::as_array);
                 !required.is_some_and(|names| names.iter().any(|n| n.as_str() == Some(&name)))
             });
         self.issues.push(issue);
     }
 
-    fn union(&mut self, fault: &Fault, branches: &[Vec<Fault>]) {
-        let (place, keyword) = (&fault.pointer, &fault.keyword);
-        if let Choice::Branch(index) = choose(branches, place, keyword, self.tree, self.schema) {
-            for inner in branches.get(index).into_iter().flatten() {
+    fn union(&mut self, place: Pointer, keyword: &Pointer, mut branches: Vec<Vec<Fault>>) {
+        if let Choice::Branch(index) = choose(&branches, &place, keyword, self.tree, self.schema) {
+            for inner in branches.swap_remove(index) {
                 self.fault(inner);
             }
             return;
         }
+        let node = self.tree.at(&place);
+        let span = node.map(Node::span).unwrap_or_default();
+        let mut issue = Issue::new(place, Code::NoAlternative, span);
+        issue.got = node.map(Got::of);
+        let make = || self.alternatives(keyword, branches.len());
+        // The keyword alone is for a value that fits several branches.
+        issue.expected = self.schema.expected(keyword.as_str(), "*", make);
+        if issue.expected.alternatives.is_empty() {
+            // A choice of types alone is a wrong type like any other.
+            issue.code = Code::Type;
+        }
+        self.issues.push(issue);
+    }
+
+    /// What the branches of a union want.
+    fn alternatives(&self, keyword: &Pointer, branches: usize) -> Expected {
         let document = self.schema.document();
-        let alternatives: Vec<_> = (0..branches.len())
+        let alternatives: Vec<_> = (0..branches)
             .filter_map(|index| self.schema.at(keyword.join(&index.to_string()).as_str()))
             .map(|branch| describe(document, branch))
             .collect();
-        let node = self.tree.at(place);
-        let span = node.map(Node::span).unwrap_or_default();
-        let mut issue = Issue::new(place.clone(), Code::NoAlternative, span);
-        issue.got = node.map(Got::of);
         let only_types = |expected: &Expected| {
             let types = expected.types;
             *expected
@@ -177,16 +214,28 @@ impl Collector<'_> {
                 }
                 && !types.is_empty()
         };
+        let mut expected = Expected::default();
         if alternatives.iter().all(only_types) {
-            // A choice of types alone is a wrong type like any other.
             let types = alternatives.iter().map(|expected| expected.types);
-            issue.code = Code::Type;
-            issue.expected.types = types.fold(Types::default(), Types::with);
+            expected.types = types.fold(Types::default(), Types::with);
         } else {
-            issue.expected.alternatives = alternatives;
+            expected.alternatives = alternatives;
         }
-        self.issues.push(issue);
+        expected
     }
+}
+
+/// The allowed value that is nearest to this text, as JSON.
+fn nearest_value(sent: &str, kind: &FaultKind) -> Option<String> {
+    let nearest = match kind {
+        FaultKind::Enum(values) => {
+            let values = values.as_array().into_iter().flatten();
+            nearest_name(sent, values.filter_map(Value::as_str))
+        }
+        FaultKind::Const(value) => nearest_name(sent, value.as_str().into_iter()),
+        _ => None,
+    };
+    nearest.map(|name| Value::from(name).to_string())
 }
 
 /// The names that the object does not have.
@@ -255,7 +304,6 @@ fn narrow(kind: &FaultKind, expected: &mut Expected) {
         }
         FaultKind::Pattern(pattern) => expected.pattern = Some(pattern.clone()),
         FaultKind::Format(format) => expected.format = Some(format.clone()),
-        FaultKind::Other(words) => expected.words = Some(words.clone()),
         _ => {}
     }
 }

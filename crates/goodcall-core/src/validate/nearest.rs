@@ -9,19 +9,57 @@ const MOST_CHARS: usize = 64;
 /// or with the same words and more (`filePath` for `path`).
 pub(crate) fn nearest_name<'n>(
     wanted: &str,
-    names: impl Iterator<Item = &'n str> + Clone,
+    names: impl Iterator<Item = &'n str>,
 ) -> Option<String> {
-    if wanted.len() > MOST_CHARS || names.clone().nth(LISTED_NAMES).is_some() {
+    if wanted.len() > MOST_CHARS {
         return None;
     }
-    let names = names.filter(|name| name.len() <= MOST_CHARS);
-    by_letters(wanted, names.clone()).or_else(|| by_words(wanted, names))
+    let ours = letters(wanted);
+    let mut similar: Vec<&str> = Vec::new();
+    for (index, name) in names.enumerate() {
+        if index == LISTED_NAMES {
+            return None;
+        }
+        if name.len() <= MOST_CHARS && may_be_near(ours, letters(name)) {
+            similar.push(name);
+        }
+    }
+    if similar.is_empty() {
+        return None;
+    }
+    let similar = similar.iter().copied();
+    by_letters(wanted, similar.clone()).or_else(|| by_words(wanted, similar))
+}
+
+/// The most edits between a name and its typo.
+const MOST_EDITS: usize = 3;
+
+/// A bit for each letter and digit of a name, whatever its case.
+fn letters(name: &str) -> u64 {
+    let bit = |byte: u8| match byte {
+        b'a'..=b'z' => 1 << (byte - b'a'),
+        b'A'..=b'Z' => 1 << (byte - b'A'),
+        b'0'..=b'9' => 1 << (byte - b'0' + 26),
+        0x80.. => FOREIGN,
+        _ => 0,
+    };
+    name.bytes().fold(0, |all, byte| all | bit(byte))
+}
+
+/// Letters that have no bit of their own, so that nothing can be told from them.
+const FOREIGN: u64 = 1 << 63;
+
+/// Spares the comparison of names that have nothing in common: an edit brings or takes one letter
+/// at most, and a name with the same words and more has all letters of the other.
+fn may_be_near(a: u64, b: u64) -> bool {
+    let (more, less) = ((b & !a).count_ones(), (a & !b).count_ones());
+    (a | b) & FOREIGN != 0 || more.min(less) == 0 || more.max(less) as usize <= MOST_EDITS
 }
 
 fn by_letters<'n>(wanted: &str, names: impl Iterator<Item = &'n str>) -> Option<String> {
     let bare = bare(wanted);
     let length = bare.chars().count();
-    let near = (length / 3).clamp(1, 3);
+    let near = (length / 3).clamp(1, MOST_EDITS);
     let mut best: Option<(usize, &str)> = None;
     let mut tied = false;
     for name in names {

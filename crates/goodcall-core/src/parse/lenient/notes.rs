@@ -10,10 +10,6 @@ use crate::tree::{Pointer, write_string};
 /// Characters of raw text kept on each side of a change.
 const MOST_CHARS: usize = 80;
 
-/// Changes of one rule that are listed one by one; further ones are one change over all their
-/// bytes.
-const MOST_OF_A_RULE: u32 = 256;
-
 /// Changes so far, each with the index of the root value it belongs to.
 pub(super) struct Notes {
     pub(super) changes: Vec<(usize, Change)>,
@@ -22,14 +18,6 @@ pub(super) struct Notes {
     most: usize,
     /// Bytes that pointers may still take: one long key must not be copied for every change.
     room: usize,
-    tallies: Vec<Tally>,
-}
-
-/// How often a rule was applied.
-struct Tally {
-    rule: Sureness,
-    count: u32,
-    last: usize,
 }
 
 impl Notes {
@@ -39,37 +27,7 @@ impl Notes {
             overflow: false,
             most: limits.max_changes,
             room: 16 * bytes + 4096,
-            tallies: Vec::new(),
         }
-    }
-
-    /// Counts one more application; `true` if it must not be listed on its own any more: then
-    /// the last change of the rule was extended.
-    #[inline]
-    pub(super) fn extend(&mut self, rule: Sureness, span: &Range<usize>) -> bool {
-        let known = self.tallies.iter_mut().find(|tally| tally.rule == rule);
-        let Some(tally) = known else {
-            self.tallies.push(Tally {
-                rule,
-                count: 1,
-                last: 0,
-            });
-            return false;
-        };
-        tally.count += 1;
-        if tally.count <= MOST_OF_A_RULE {
-            return false;
-        }
-        let first = tally.count == MOST_OF_A_RULE + 1;
-        if let Some((_, change)) = self.changes.get_mut(tally.last) {
-            change.span.end = change.span.end.max(span.end);
-            if first {
-                change.pointer = Pointer::root();
-                change.before = None;
-                change.after = None;
-            }
-        }
-        true
     }
 
     pub(super) fn add(
@@ -87,9 +45,6 @@ impl Notes {
             return;
         }
         self.room -= size;
-        if let Some(tally) = self.tallies.iter_mut().find(|tally| tally.rule == rule) {
-            tally.last = self.changes.len();
-        }
         let some = |text: &str| (!text.is_empty()).then(|| clip(text, MOST_CHARS));
         let change = Change {
             rule: rule.name,

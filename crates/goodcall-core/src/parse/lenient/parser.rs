@@ -133,9 +133,6 @@ impl<'a> Parser<'a> {
     }
 
     pub(super) fn note(&mut self, rule: Sureness, span: Range<usize>, after: &str) {
-        if self.notes.extend(rule, &span) {
-            return;
-        }
         let before = self.text.get(span.clone()).unwrap_or_default();
         let place = self.place();
         let root = self.roots.len();
@@ -149,9 +146,6 @@ impl<'a> Parser<'a> {
 
     /// Notes that a string was read as `text` in quotes.
     pub(super) fn note_string(&mut self, rule: Sureness, span: Range<usize>, text: Range<usize>) {
-        if self.notes.extend(rule, &span) {
-            return;
-        }
         let after = super::notes::quoted(self.text.get(text).unwrap_or_default());
         let (place, root) = (self.place(), self.roots.len());
         let before = self.text.get(span.clone()).unwrap_or_default();
