@@ -3,6 +3,7 @@
 //! Exit codes: 0 good or mended, 1 bad, 2 wrong usage or an I/O error.
 
 mod check;
+mod commands;
 mod convert;
 mod extract;
 mod input;
@@ -10,6 +11,7 @@ mod lines;
 mod parse;
 mod report;
 mod rules;
+mod run;
 mod show;
 mod tools;
 
@@ -36,6 +38,8 @@ enum Command {
     Extract(extract::ExtractArgs),
     /// Turn tool definitions and transcripts from one provider's form into another's
     Convert(convert::ConvertArgs),
+    /// Hold a conversation with a model whose tools are commands, or replay a recorded one
+    Run(run::RunArgs),
     /// List the rules by which calls are read and mended
     Rules(RulesArgs),
 }
@@ -104,6 +108,7 @@ fn main() -> ExitCode {
         Command::Parse(args) => parse::run(&args),
         Command::Extract(args) => extract::run(&args),
         Command::Convert(args) => convert::run(&args),
+        Command::Run(args) => run::run(&args),
         Command::Rules(args) => rules::run(&args),
     };
     match outcome {

@@ -44,22 +44,114 @@
 //! # Ok(())
 //! # }
 //! ```
+//!
+//! A tool may also be a plain function, and a whole conversation may be driven until it succeeds,
+//! asks or stops:
+//!
+//! ```
+//! use goodcall::{Call, Driver, Finish, Reply, Run, Script, Toolbox};
+//!
+//! /// Adds two numbers.
+//! #[goodcall::tool]
+//! async fn add(a: i64, b: i64) -> i64 {
+//!     a + b
+//! }
+//!
+//! # #[tokio::main(flavor = "current_thread")]
+//! # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! let mut toolbox = Toolbox::new();
+//! toolbox.register(Add)?;
+//! // A script in place of a model: a wrong call, the corrected one, the last word.
+//! let model = Script::new([
+//!     Reply::calls([Call::new("call_1", "add", r#"{"a": 1}"#)]),
+//!     Reply::calls([Call::new("call_2", "add", r#"{"a": 1, "b": 2}"#)]),
+//!     Reply::text("It is 3."),
+//! ]);
+//! let mut run = Run::new().user("What is 1 + 2?");
+//! let finish = Driver::new(&toolbox, &model).drive(&mut run).await?;
+//! assert_eq!(finish, Finish::Done("It is 3.".to_owned()));
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! # From one call to a conversation
+//! - [`Tool`], [`TypedTool`] and [`tool`](macro@tool): what can be called.
+//! - [`Toolbox`]: the one place where calls are checked and made; [`ToolResult`], [`ErrorClass`].
+//! - [`Run`]: the loop as a state machine without I/O, with [`RunLimits`] and a [`Detector`] of
+//!   doom loops; it can be saved at any step.
+//! - [`Driver`]: executes a run with a [`Model`], tells [`Event`]s, writes spans, keeps a [`Store`].
+//! - [`wire`]: the history in any provider's form.
+//!
+//! # Features
+//! None is on by default. `openai`: a model behind any OpenAI-compatible URL. `genai`: models of
+//! many providers. `otlp`: spans to an OpenTelemetry collector.
 
 mod class;
+mod error;
+
+mod bound;
 mod request;
 mod result;
 mod tool;
+mod typed;
+
+mod execute;
 mod toolbox;
+
+mod message;
+
+mod doom;
+mod run;
+
+mod driver;
+mod event;
+mod model;
+mod store;
+mod trace;
+
+pub mod wire;
+
+#[cfg(feature = "genai")]
+pub mod genai;
+#[cfg(feature = "openai")]
+pub mod openai;
+#[cfg(feature = "otlp")]
+pub mod otlp;
+#[cfg(any(feature = "genai", feature = "openai", feature = "otlp"))]
+mod tls;
+
+mod explain;
+
+#[doc(hidden)]
+pub mod __private;
 
 pub use async_trait::async_trait;
 pub use goodcall_core as core;
 pub use goodcall_core::{
     Bad, Change, Explain, Issue, Limits, Pointer, Policy, Reason, Schema, SchemaError,
-    SchemaWarning, Style, Verdict,
+    SchemaWarning, Stop, Style, Verdict,
 };
+pub use goodcall_macros::tool;
+pub use schemars::{self, JsonSchema};
+pub use tokio_util::sync::CancellationToken;
 
-pub use class::ErrorClass;
+pub use class::{ErrorClass, Told};
+pub use error::{Cause, Failure, Fault, ToolArgError, ToolError, ToolRuntimeError};
+
+pub use bound::{Bound, Context, LoopKey};
 pub use request::ToolCallRequest;
 pub use result::ToolResult;
 pub use tool::{Invalid, Parameters, Tool, default_validate_parameters, validate};
+pub use typed::{TypedTool, schema_of};
+
 pub use toolbox::{Definition, RegisterError, Toolbox};
+
+pub use message::{Call, ChangeRecord, Message, Outcome, Reply, Usage};
+
+pub use doom::{Detector, LoopRules, Rung, Signal, Suspicion};
+pub use run::{OutOfTurn, Run, RunLimits, Step, Why};
+
+pub use driver::{DriveError, Driver, Finish};
+pub use event::{ErrorDetail, ErrorEvent, Event, Events, Phase, Record, RecordState};
+pub use model::{Model, ModelError, Prompt, Script, TextSink};
+pub use store::{FileStore, Store};

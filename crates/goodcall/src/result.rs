@@ -1,9 +1,12 @@
 //! What comes back from a call.
 
-use goodcall_core::{Change, Structured};
-use serde_json::Value;
+use goodcall_core::{Bad, Change, Structured};
+use serde::Serialize;
+use serde_json::{Value, json};
 
-use crate::ErrorClass;
+use crate::bound::LoopKey;
+use crate::error::{Cause, Failure, ToolError};
+use crate::{ErrorClass, explain};
 
 /// The result of a call: data, or an error that the model can act on.
 ///
@@ -20,16 +23,25 @@ use crate::ErrorClass;
 /// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct ToolResult {
-    outcome: Result<Value, (ErrorClass, String)>,
+    outcome: Result<Value, ToolError>,
     note: Option<String>,
     recommendations: Vec<String>,
     changes: Vec<Change>,
+    loop_key: LoopKey,
 }
 
 impl ToolResult {
     /// The tool ran and has this to say.
     pub fn success(data: impl Into<Value>) -> Self {
         Self::new(Ok(data.into()))
+    }
+
+    /// Like [`ToolResult::success`], for anything that serde can write.
+    pub fn of(data: impl Serialize) -> Self {
+        match serde_json::to_value(data) {
+            Ok(data) => Self::success(data),
+            Err(error) => Self::failed(Cause::Failed, explain::unwritable(&error.to_string())),
+        }
     }
 
     /// The tool ran and said no.
@@ -39,15 +51,25 @@ impl ToolResult {
 
     /// An error of this class.
     pub fn failure(class: ErrorClass, message: impl Into<String>) -> Self {
-        Self::new(Err((class, message.into())))
+        Self::new(Err(ToolError::new(class, message)))
     }
 
-    fn new(outcome: Result<Value, (ErrorClass, String)>) -> Self {
+    pub(crate) fn failed(cause: Cause, message: impl Into<String>) -> Self {
+        Self::new(Err(ToolError::runtime(cause, message)))
+    }
+
+    /// A call that was refused, in these words.
+    pub(crate) fn refused(bad: &Bad, message: String) -> Self {
+        Self::new(Err(ToolError::refusal(bad, message)))
+    }
+
+    fn new(outcome: Result<Value, ToolError>) -> Self {
         Self {
             outcome,
             note: None,
             recommendations: Vec::new(),
             changes: Vec::new(),
+            loop_key: LoopKey::Arguments,
         }
     }
 
@@ -73,6 +95,11 @@ impl ToolResult {
         self
     }
 
+    pub(crate) fn with_loop_key(mut self, key: LoopKey) -> Self {
+        self.loop_key = key;
+        self
+    }
+
     /// Did the tool run and succeed?
     pub fn is_ok(&self) -> bool {
         self.outcome.is_ok()
@@ -83,17 +110,19 @@ impl ToolResult {
         self.outcome.as_ref().ok()
     }
 
+    /// What went wrong: before the tool ran, or while it ran.
+    pub fn tool_error(&self) -> Option<&ToolError> {
+        self.outcome.as_ref().err()
+    }
+
     /// What went wrong, in the words that the model reads.
     pub fn message(&self) -> Option<&str> {
-        self.outcome
-            .as_ref()
-            .err()
-            .map(|(_, message)| message.as_str())
+        self.tool_error().map(ToolError::message)
     }
 
     /// The class of the error.
     pub fn class(&self) -> Option<ErrorClass> {
-        self.outcome.as_ref().err().map(|(class, _)| *class)
+        self.tool_error().map(ToolError::class)
     }
 
     /// A remark for the model.
@@ -111,30 +140,93 @@ impl ToolResult {
         &self.changes
     }
 
+    /// What tells this call from others when loops are looked for.
+    pub fn loop_key(&self) -> &LoopKey {
+        &self.loop_key
+    }
+
     /// The text that the model reads: the error, or the data (a string as it is, anything else
     /// as JSON).
     pub fn text(&self) -> String {
         match &self.outcome {
-            Ok(Value::String(text)) => text.clone(),
-            Ok(data) => data.to_string(),
-            Err((_, message)) => message.clone(),
+            Ok(data) => data_text(data),
+            Err(error) => error.message().to_owned(),
         }
     }
 
     /// The result as `{ok, data, error, errorType, retryable, note, recommendations}`.
     pub fn structured(&self) -> Structured {
-        let (data, error, class) = match &self.outcome {
-            Ok(data) => (data.clone(), None, None),
-            Err((class, message)) => (Value::Null, Some(message.clone()), Some(*class)),
-        };
-        Structured {
-            ok: class.is_none(),
-            data,
-            error,
-            error_type: class.map(ErrorClass::name),
-            retryable: class.is_some_and(ErrorClass::retryable),
-            note: self.note.clone(),
-            recommendations: self.recommendations.clone(),
-        }
+        structured(
+            self.outcome.as_ref(),
+            self.note.as_deref(),
+            &self.recommendations,
+        )
+    }
+
+    /// The structured result as a `tool_result` block.
+    ///
+    /// ```
+    /// use goodcall::ToolResult;
+    ///
+    /// let block = ToolResult::success("done").tool_result("toolu_1");
+    /// assert_eq!(block["tool_use_id"], "toolu_1");
+    /// assert_eq!(block["is_error"], false);
+    /// assert!(block["content"].as_str().unwrap().starts_with(r#"{"ok":true,"data":"done""#));
+    /// ```
+    pub fn tool_result(&self, tool_use_id: &str) -> Value {
+        block(tool_use_id, &self.structured().to_json(), !self.is_ok())
+    }
+}
+
+impl From<Failure> for ToolResult {
+    fn from(failure: Failure) -> Self {
+        let mut result = Self::failed(failure.cause, failure.message)
+            .with_recommendations(failure.recommendations);
+        result.note = failure.note;
+        result
+    }
+}
+
+/// A result block: what it answers, what it says, whether that is an error.
+pub(crate) fn block(tool_use_id: &str, content: &str, is_error: bool) -> Value {
+    json!({
+        "type": "tool_result",
+        "tool_use_id": tool_use_id,
+        "content": content,
+        "is_error": is_error,
+    })
+}
+
+/// A string as it is, anything else as JSON.
+pub(crate) fn data_text(data: &Value) -> String {
+    match data {
+        Value::String(text) => text.clone(),
+        data => data.to_string(),
+    }
+}
+
+pub(crate) fn structured(
+    outcome: Result<&Value, &ToolError>,
+    note: Option<&str>,
+    recommendations: &[String],
+) -> Structured {
+    let class = outcome.err().map(ToolError::class);
+    let own = recommendations.iter().cloned();
+    let recommendations = match class {
+        Some(class) if recommendations.is_empty() => class
+            .recommendations()
+            .iter()
+            .map(|text| (*text).to_owned())
+            .collect(),
+        _ => own.collect(),
+    };
+    Structured {
+        ok: class.is_none(),
+        data: outcome.cloned().unwrap_or(Value::Null),
+        error: outcome.err().map(|error| error.message().to_owned()),
+        error_type: class.map(ErrorClass::name),
+        retryable: class.is_some_and(ErrorClass::retryable),
+        note: note.map(str::to_owned),
+        recommendations,
     }
 }

@@ -1,14 +1,16 @@
 //! What a tool is.
 
 use std::ops::Deref;
+use std::time::Duration;
 
 use async_trait::async_trait;
 use goodcall_core::{
-    Bad, Explain, Gate, Issue, Pointer, Policy, Schema, SchemaError, Style, Verdict,
+    Bad, Explain, Gate, Issue, Pointer, Policy, Schema, SchemaError, Style, Tree, Verdict,
 };
 use serde_json::Value;
 
 use crate::ToolResult;
+use crate::bound::{Bound, Context, LoopKey};
 
 /// A tool that a model can call. See the [crate's first page](crate) for an example.
 #[async_trait]
@@ -48,8 +50,50 @@ pub trait Tool: Send + Sync {
         false
     }
 
+    /// Marks a tool that may run twice for one call without harm. If the host dies while such a
+    /// call runs, the call is made again; of any other tool the model is told that nobody knows.
+    fn is_repeatable(&self) -> bool {
+        false
+    }
+
+    /// Marks a tool that blocks its thread: it runs off the async threads. Nobody can stop such a
+    /// thread from outside; a long one asks its [`Context`] now and then.
+    fn is_blocking(&self) -> bool {
+        false
+    }
+
+    /// How long a call may take. `None`: as long as the toolbox says.
+    fn time_limit(&self) -> Option<Duration> {
+        None
+    }
+
+    /// What tells one call from another when loops are looked for.
+    fn loop_key(&self, _params: &Value) -> LoopKey {
+        LoopKey::Arguments
+    }
+
     /// Runs the tool. The parameters have been validated.
     async fn execute(&self, params: &Value) -> ToolResult;
+
+    /// Brings arguments that match the schema into the form that [`Tool::run`] takes, or refuses
+    /// them. Tools of a Rust type override it ([`TypedTool`](crate::TypedTool)).
+    ///
+    /// # Errors
+    /// If the tool must not run with these arguments.
+    fn bind(&self, arguments: &Tree<'_>) -> Result<Bound, Invalid> {
+        let value = arguments
+            .to_value()
+            .map_err(|inexact| Invalid::new(vec![inexact.into()]))?;
+        self.validate_parameters(&Parameters::checked(&value))?;
+        let key = self.loop_key(&value);
+        Ok(Bound::value(value).with_loop_key(key))
+    }
+
+    /// Runs the tool with what [`Tool::bind`] made. Override it to know the call's id or to see
+    /// it called off.
+    async fn run(&self, bound: Bound, _context: &Context) -> ToolResult {
+        self.execute(bound.as_value()).await
+    }
 }
 
 /// The parameters of a call, and what is already known of them. Derefs to their `Value`.
@@ -137,6 +181,11 @@ impl Invalid {
     /// All that is wrong.
     pub fn issues(&self) -> &[Issue] {
         &self.0.issues
+    }
+
+    /// A value that the schema accepts and the Rust type refuses.
+    pub(crate) fn refused(error: &goodcall_core::DeError) -> Self {
+        Self::new(vec![Issue::custom(error.pointer(), error.message())])
     }
 
     /// The text for the model in this style.

@@ -4,14 +4,16 @@ use std::collections::BTreeMap;
 use std::error::Error;
 use std::fmt;
 use std::sync::Arc;
+use std::time::Duration;
 
 use goodcall_core::{
     Bad, Change, Explain, Gate, Limits, Policy, Schema, SchemaCache, SchemaError, SchemaWarning,
-    Style, Verdict,
+    Stop, Style, Tree, Verdict,
 };
 use serde_json::{Value, json};
 
-use crate::{ErrorClass, Parameters, Tool, ToolCallRequest, ToolResult};
+use crate::bound::Bound;
+use crate::{Context, Tool, ToolCallRequest, ToolResult};
 
 /// Tools by name. Finds the tool, reads the arguments, validates them, runs the tool: a call that
 /// fails before the last step runs nothing. See the [crate's first page](crate) for an example.
@@ -23,23 +25,27 @@ pub struct Toolbox {
     limits: Limits,
     style: Style,
     pass_through: Vec<String>,
+    time_limit: Option<Duration>,
 }
 
-struct Entry {
-    tool: Arc<dyn Tool>,
+pub(crate) struct Entry {
+    pub(crate) tool: Arc<dyn Tool>,
     /// Any object, for a tool without a schema and for one that is passed through.
     schema: Schema,
+    /// The tool's own description, or that of its schema.
+    description: String,
+    parameters: Option<Value>,
 }
 
 /// A tool as it is offered to a model.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Definition<'t> {
     /// The name.
     pub name: &'t str,
     /// What it does.
     pub description: &'t str,
     /// The JSON Schema of its parameters, if it has one.
-    pub parameters: Option<Value>,
+    pub parameters: Option<&'t Value>,
 }
 
 /// Why a tool could not be registered.
@@ -68,8 +74,13 @@ impl fmt::Display for RegisterError {
 
 impl Error for RegisterError {}
 
-/// Arguments that may be used, and what was changed in them.
-type Prepared = Result<(Value, Vec<Change>), Bad>;
+/// A call that may run.
+pub(crate) struct Prepared {
+    pub(crate) bound: Bound,
+    pub(crate) changes: Vec<Change>,
+    /// The arguments as JSON, where they are not the ones that were sent.
+    pub(crate) mended: Option<String>,
+}
 
 impl Toolbox {
     /// An empty toolbox: policy `safe`, style `model`.
@@ -106,6 +117,13 @@ impl Toolbox {
         self
     }
 
+    /// How long a call may take, unless its tool says otherwise. Default: without end.
+    #[must_use]
+    pub fn time_limit(mut self, limit: Duration) -> Self {
+        self.time_limit = Some(limit);
+        self
+    }
+
     /// Tools whose names start with `prefix` (such as `mcp__`) get their arguments unvalidated,
     /// because the server behind them validates.
     #[must_use]
@@ -138,24 +156,53 @@ impl Toolbox {
         if self.tools.contains_key(&name) {
             return Err(RegisterError::NameTaken(name));
         }
-        let schema = match tool.parameters_schema() {
+        let parameters = tool.parameters_schema();
+        let any = json!({"type": "object"});
+        let schema = match &parameters {
             Some(schema) if !self.passes_through(&name) => schema,
-            _ => json!({"type": "object"}),
+            _ => &any,
         };
         let schema = SchemaCache::shared()
-            .get(&schema)
+            .get(schema)
             .map_err(|error| RegisterError::Schema(error.of_tool(&name)))?;
         let warnings = schema.warnings().to_vec();
-        self.tools.insert(name, Entry { tool, schema });
+        let own = tool.description();
+        let of_schema = || parameters.as_ref()?.get("description")?.as_str();
+        let description = match own {
+            "" => of_schema().unwrap_or_default().to_owned(),
+            own => own.to_owned(),
+        };
+        let entry = Entry {
+            tool,
+            schema,
+            description,
+            parameters,
+        };
+        self.tools.insert(name, entry);
+        Ok(warnings)
+    }
+
+    /// Adds several shared tools, such as those of an `impl` block with `#[goodcall::tool]`.
+    ///
+    /// # Errors
+    /// If a name is taken, or a schema is not one; the tools before it are in.
+    pub fn register_all(
+        &mut self,
+        tools: impl IntoIterator<Item = Arc<dyn Tool>>,
+    ) -> Result<Vec<SchemaWarning>, RegisterError> {
+        let mut warnings = Vec::new();
+        for tool in tools {
+            warnings.extend(self.register_shared(tool)?);
+        }
         Ok(warnings)
     }
 
     /// The tools, by name.
     pub fn list(&self) -> impl Iterator<Item = Definition<'_>> {
-        self.tools.values().map(|entry| Definition {
-            name: entry.tool.name(),
-            description: entry.tool.description(),
-            parameters: entry.tool.parameters_schema(),
+        self.tools.iter().map(|(name, entry)| Definition {
+            name,
+            description: &entry.description,
+            parameters: entry.parameters.as_ref(),
         })
     }
 
@@ -166,11 +213,8 @@ impl Toolbox {
 
     /// Makes a call: finds the tool, reads and validates the arguments, and only then runs it.
     pub async fn invoke(&self, name: &str, raw_arguments: &str) -> ToolResult {
-        let Some(entry) = self.tools.get(name) else {
-            return self.refusal(name, &self.unknown(name));
-        };
-        match self.prepare(name, entry, raw_arguments) {
-            Ok((params, changes)) => entry.tool.execute(&params).await.with_changes(changes),
+        match self.prepare(name, raw_arguments, Stop::Unknown) {
+            Ok((entry, prepared)) => self.run(entry, prepared, Context::default()).await,
             Err(bad) => self.refusal(name, &bad),
         }
     }
@@ -178,18 +222,25 @@ impl Toolbox {
     /// Like [`Toolbox::invoke`], and fills in what reading the arguments gave.
     pub async fn invoke_request(&self, request: &mut ToolCallRequest) -> ToolResult {
         let name = request.tool_name.clone();
-        let Some(entry) = self.tools.get(&name) else {
-            let bad = self.unknown(&name);
-            request.fill(Err(&bad));
-            return self.refusal(&name, &bad);
-        };
-        let prepared = self.prepare(&name, entry, &request.raw_arguments);
-        let read = prepared.as_ref();
-        request.fill(read.map(|(value, changes)| (value, changes.as_slice())));
-        match prepared {
-            Ok((params, changes)) => entry.tool.execute(&params).await.with_changes(changes),
-            Err(bad) => self.refusal(&name, &bad),
+        match self.prepare(&name, &request.raw_arguments, Stop::Unknown) {
+            Ok((entry, prepared)) => {
+                let text = prepared.mended.as_deref().unwrap_or(&request.raw_arguments);
+                let value = Tree::parse(text).ok().and_then(|tree| tree.to_value().ok());
+                let value = value.unwrap_or_default();
+                request.fill(Ok((&value, &prepared.changes)));
+                let context = Context::new(&request.tool_call_id, Default::default());
+                self.run(entry, prepared, context).await
+            }
+            Err(bad) => {
+                request.fill(Err(&bad));
+                self.refusal(&name, &bad)
+            }
         }
+    }
+
+    /// How long a call of this tool may take.
+    pub(crate) fn limit_of(&self, entry: &Entry) -> Option<Duration> {
+        entry.tool.time_limit().or(self.time_limit)
     }
 
     fn passes_through(&self, name: &str) -> bool {
@@ -198,7 +249,13 @@ impl Toolbox {
             .any(|prefix| name.starts_with(prefix.as_str()))
     }
 
-    fn unknown(&self, name: &str) -> Bad {
+    /// What may be mended in a call of this tool.
+    pub(crate) fn policy_for_call(&self, name: &str) -> Policy {
+        let entry = self.tools.get(name);
+        entry.map_or_else(|| self.policy.clone(), |entry| self.policy_of(entry))
+    }
+
+    pub(crate) fn unknown(&self, name: &str) -> Bad {
         Bad::unknown_tool(name, self.tools.keys().map(String::as_str))
     }
 
@@ -210,28 +267,41 @@ impl Toolbox {
         }
     }
 
-    /// Reads and validates arguments; nothing is run.
-    fn prepare(&self, name: &str, entry: &Entry, raw: &str) -> Prepared {
+    /// Finds the tool, reads and validates the arguments; nothing is run.
+    pub(crate) fn prepare(
+        &self,
+        name: &str,
+        raw: &str,
+        stop: Stop,
+    ) -> Result<(&Entry, Prepared), Bad> {
+        let entry = self.tools.get(name).ok_or_else(|| self.unknown(name))?;
         let gate = Gate::new(&entry.schema)
             .policy(self.policy_of(entry))
             .limits(self.limits)
+            .stop(stop)
             .tool(name);
         let (tree, changes) = match gate.check(raw) {
             Verdict::Good(tree) => (tree, Vec::new()),
             Verdict::Mended(mended) => (mended.arguments, mended.changes),
             Verdict::Bad(bad) => return Err(bad),
         };
-        let inexact = |error: goodcall_core::Inexact| Bad::wrong_shape(vec![error.into()]);
-        let value = tree.to_value().map_err(inexact)?;
-        match entry.tool.validate_parameters(&Parameters::checked(&value)) {
-            Ok(()) => Ok((value, changes)),
-            Err(invalid) => Err(invalid.into_bad()),
-        }
+        let bound = entry.tool.bind(&tree).map_err(|invalid| {
+            let mut bad = invalid.into_bad();
+            bad.changes = changes.clone();
+            bad
+        })?;
+        let mended = (!changes.is_empty()).then(|| tree.to_json());
+        let prepared = Prepared {
+            bound,
+            changes,
+            mended,
+        };
+        Ok((entry, prepared))
     }
 
-    fn refusal(&self, name: &str, bad: &Bad) -> ToolResult {
+    pub(crate) fn refusal(&self, name: &str, bad: &Bad) -> ToolResult {
         let explain = Explain::new(self.style).tool(name);
-        ToolResult::failure(ErrorClass::from(bad.reason), explain.text(bad))
+        ToolResult::refused(bad, explain.text(bad))
             .with_recommendations(explain.structured(bad).recommendations)
             .with_changes(bad.changes.clone())
     }

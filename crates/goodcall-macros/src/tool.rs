@@ -1,0 +1,218 @@
+//! One tool: what is known of the function, and the code that makes it a tool.
+
+use proc_macro2::TokenStream as Tokens;
+use quote::{format_ident, quote, quote_spanned};
+use syn::spanned::Spanned;
+use syn::{Attribute, FnArg, Ident, ReturnType, Signature, Type, Visibility};
+
+use crate::options::{Options, documentation};
+use crate::params::{Argument, Param};
+
+/// What a tool function is called on.
+pub(crate) enum Receiver {
+    /// Nothing: a free function.
+    None,
+    /// State of this type, shared.
+    Shared(Type),
+}
+
+/// A function that is to be a tool.
+pub(crate) struct Function<'f> {
+    signature: &'f Signature,
+    params: Vec<Param>,
+    receiver: &'f Receiver,
+    name: String,
+    description: String,
+    flags: Tokens,
+}
+
+impl<'f> Function<'f> {
+    pub(crate) fn new(
+        attributes: &[Attribute],
+        signature: &'f Signature,
+        options: &Options,
+        receiver: &'f Receiver,
+    ) -> syn::Result<Self> {
+        if !signature.generics.params.is_empty() {
+            let message = "a tool cannot be generic: its schema is made once";
+            return Err(syn::Error::new_spanned(&signature.generics, message));
+        }
+        let mut params = Vec::new();
+        let mut on_self = false;
+        for input in &signature.inputs {
+            match (input, receiver) {
+                (FnArg::Typed(param), _) => params.push(Param::new(param)?),
+                (FnArg::Receiver(this), Receiver::None) => {
+                    let message =
+                        "put #[goodcall::tool] on the impl block and #[tool] on the method";
+                    return Err(syn::Error::new_spanned(this, message));
+                }
+                (FnArg::Receiver(this), Receiver::Shared(_)) => {
+                    if this.reference.is_none() || this.mutability.is_some() {
+                        let message = "a tool shares its state: take &self";
+                        return Err(syn::Error::new_spanned(this, message));
+                    }
+                    on_self = true;
+                }
+            }
+        }
+        if let (Receiver::Shared(_), false) = (receiver, on_self) {
+            let message = "a method that is a tool takes &self";
+            return Err(syn::Error::new_spanned(&signature.ident, message));
+        }
+        let plain = signature.ident.to_string();
+        let plain = plain.strip_prefix("r#").unwrap_or(&plain).to_owned();
+        let description = options.description.as_ref().map(syn::LitStr::value);
+        Ok(Self {
+            signature,
+            params,
+            receiver,
+            name: options.name.as_ref().map_or(plain, syn::LitStr::value),
+            description: description.unwrap_or_else(|| documentation(attributes)),
+            flags: flags(options, signature.asyncness.is_none()),
+        })
+    }
+
+    /// A type of its own, for a free function.
+    pub(crate) fn as_type(&self, visibility: &Visibility) -> Tokens {
+        let ident = camel(&self.signature.ident);
+        let doc = format!("The tool `{}`.", self.name);
+        let body = self.implementation(&quote!(#ident));
+        quote! {
+            #[doc = #doc]
+            #[derive(Clone, Copy, Debug, Default)]
+            #visibility struct #ident;
+            const _: () = { #body };
+        }
+    }
+
+    /// An expression: the tool on the state in `state`.
+    pub(crate) fn as_shared(&self) -> Tokens {
+        let Receiver::Shared(state) = self.receiver else {
+            return quote!();
+        };
+        let body = self.implementation(&quote!(Shared));
+        quote!({
+            struct Shared(::std::sync::Arc<#state>);
+            #body
+            ::std::sync::Arc::new(Shared(::std::sync::Arc::clone(&state)))
+                as ::std::sync::Arc<dyn ::goodcall::Tool>
+        })
+    }
+
+    /// The arguments as a type.
+    fn arguments(&self) -> Tokens {
+        let arguments = self.params.iter().filter_map(|param| match param {
+            Param::Argument(argument) => Some(&**argument),
+            Param::Context => None,
+        });
+        let arguments: Vec<&Argument> = arguments.collect();
+        let fields = arguments.iter().map(|argument| argument.field());
+        let defaults = arguments.iter().filter_map(|argument| argument.default());
+        quote! {
+            #[derive(
+                ::goodcall::__private::serde::Deserialize,
+                ::goodcall::__private::schemars::JsonSchema,
+            )]
+            #[serde(crate = "::goodcall::__private::serde", deny_unknown_fields)]
+            #[schemars(crate = "::goodcall::__private::schemars")]
+            struct Args { #(#fields,)* }
+            impl Args { #(#defaults)* }
+        }
+    }
+
+    /// The function called with the arguments, as a result.
+    fn call(&self) -> Tokens {
+        let (ident, handed) = (&self.signature.ident, self.params.iter().map(Param::handed));
+        let call = match self.receiver {
+            Receiver::None => quote!(#ident(#(#handed),*)),
+            Receiver::Shared(_) => quote!(self.0.#ident(#(#handed),*)),
+        };
+        let call = match self.signature.asyncness {
+            Some(_) => quote!(#call.await),
+            None => call,
+        };
+        // What is returned must be data: say so where the type is written.
+        let span = match &self.signature.output {
+            ReturnType::Type(_, ty) => ty.span(),
+            ReturnType::Default => self.signature.ident.span(),
+        };
+        let into = quote_spanned!(span=> .into_result());
+        quote!(::goodcall::__private::Returned(#call)#into)
+    }
+
+    fn implementation(&self, ty: &Tokens) -> Tokens {
+        let (arguments, call, flags) = (self.arguments(), self.call(), &self.flags);
+        let (name, description) = (&self.name, &self.description);
+        quote! {
+            #arguments
+            #[::goodcall::__private::async_trait]
+            impl ::goodcall::Tool for #ty {
+                fn name(&self) -> &str { #name }
+                fn description(&self) -> &str { #description }
+                fn parameters_schema(&self) -> ::std::option::Option<::goodcall::__private::Value> {
+                    ::std::option::Option::Some(::goodcall::schema_of::<Args>())
+                }
+                #flags
+                fn bind(
+                    &self,
+                    arguments: &::goodcall::core::Tree<'_>,
+                ) -> ::std::result::Result<::goodcall::Bound, ::goodcall::Invalid> {
+                    ::goodcall::__private::bind::<Args>(arguments)
+                }
+                #[allow(unused_variables, clippy::unit_arg)]
+                async fn run(
+                    &self,
+                    bound: ::goodcall::Bound,
+                    context: &::goodcall::Context,
+                ) -> ::goodcall::ToolResult {
+                    #[allow(unused_imports)]
+                    use ::goodcall::__private::Plain as _;
+                    let ::std::option::Option::Some(args) = bound.into_typed::<Args>() else {
+                        return ::goodcall::__private::misbound(#name);
+                    };
+                    #call
+                }
+                async fn execute(
+                    &self,
+                    params: &::goodcall::__private::Value,
+                ) -> ::goodcall::ToolResult {
+                    ::goodcall::__private::execute(self, params).await
+                }
+            }
+        }
+    }
+}
+
+/// What the options and the kind of function say of the tool.
+fn flags(options: &Options, plain: bool) -> Tokens {
+    let flag = |on: bool, name: &str| {
+        let name = format_ident!("{name}");
+        on.then(|| quote!(fn #name(&self) -> bool { true }))
+    };
+    let flags = [
+        flag(options.destructive, "is_destructive"),
+        flag(options.repeatable, "is_repeatable"),
+        flag(options.blocking || plain && !options.inline, "is_blocking"),
+    ];
+    let limit = options.time_limit_ms.as_ref().map(|limit| {
+        quote!(fn time_limit(&self) -> ::std::option::Option<::std::time::Duration> {
+            ::std::option::Option::Some(::std::time::Duration::from_millis(#limit))
+        })
+    });
+    quote!(#(#flags)* #limit)
+}
+
+/// `read_file` as `ReadFile`.
+fn camel(ident: &Ident) -> Ident {
+    let text = ident.to_string();
+    let text = text.strip_prefix("r#").unwrap_or(&text);
+    let parts = text.split('_').map(|part| {
+        let mut letters = part.chars();
+        let first = letters
+            .next()
+            .map(|letter| letter.to_uppercase().to_string());
+        first.unwrap_or_default() + letters.as_str()
+    });
+    Ident::new(&parts.collect::<String>(), ident.span())
+}

@@ -1,0 +1,82 @@
+//! For the code that `#[goodcall::tool]` writes; no part of the public API.
+
+pub use async_trait::async_trait;
+pub use schemars;
+pub use serde;
+pub use serde_json::Value;
+
+use goodcall_core::Tree;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+use crate::error::Cause;
+use crate::{Bound, Context, ErrorClass, Failure, Invalid, Style, Tool, ToolResult, explain};
+
+/// Reads arguments as the parameters of a tool.
+///
+/// # Errors
+/// If they do not fit.
+pub fn bind<T: DeserializeOwned + Send + 'static>(arguments: &Tree<'_>) -> Result<Bound, Invalid> {
+    let args = arguments.deserialize::<T>();
+    args.map(Bound::typed)
+        .map_err(|error| Invalid::refused(&error))
+}
+
+/// Runs a tool of a Rust type with a JSON value.
+pub async fn execute<T: Tool + ?Sized>(tool: &T, params: &Value) -> ToolResult {
+    let text = params.to_string();
+    let bound = match Tree::parse(&text) {
+        Ok(tree) => tool.bind(&tree),
+        Err(error) => Err(Invalid::at("", error.to_string())),
+    };
+    match bound {
+        Ok(bound) => tool.run(bound, &Context::default()).await,
+        Err(invalid) => ToolResult::failure(ErrorClass::Validation, invalid.text(Style::default())),
+    }
+}
+
+/// For arguments that another tool has bound.
+pub fn misbound(tool: &str) -> ToolResult {
+    ToolResult::failed(Cause::Failed, explain::misbound(tool))
+}
+
+/// What a tool function returned. The inherent methods come before the trait's, so a `Result` is
+/// never taken for data.
+#[derive(Debug)]
+pub struct Returned<T>(pub T);
+
+impl Returned<ToolResult> {
+    /// As it is.
+    pub fn into_result(self) -> ToolResult {
+        self.0
+    }
+}
+
+impl<E: Into<Failure>> Returned<Result<ToolResult, E>> {
+    /// As it is, or what went wrong.
+    pub fn into_result(self) -> ToolResult {
+        self.0.unwrap_or_else(|error| error.into().into())
+    }
+}
+
+impl<T: Serialize, E: Into<Failure>> Returned<Result<T, E>> {
+    /// Data, or what went wrong.
+    pub fn into_result(self) -> ToolResult {
+        match self.0 {
+            Ok(data) => ToolResult::of(data),
+            Err(error) => error.into().into(),
+        }
+    }
+}
+
+/// Anything that serde can write is data.
+pub trait Plain {
+    /// As data.
+    fn into_result(self) -> ToolResult;
+}
+
+impl<T: Serialize> Plain for Returned<T> {
+    fn into_result(self) -> ToolResult {
+        ToolResult::of(self.0)
+    }
+}

@@ -1,0 +1,381 @@
+//! Drives a run with tokio: calls the model, executes the calls, saves, tells.
+
+use std::error::Error;
+use std::fmt;
+use std::io;
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+
+use futures_util::StreamExt;
+use futures_util::stream::FuturesUnordered;
+use tokio::sync::mpsc;
+use tokio_util::sync::CancellationToken;
+use tracing::Instrument;
+
+use crate::event::{self, ErrorDetail, ErrorEvent, Event, Events, Phase};
+use crate::message::{Call, Outcome, Reply};
+use crate::model::{Model, ModelError, Prompt};
+use crate::run::{OutOfTurn, Run, Step, Why};
+use crate::store::Store;
+use crate::toolbox::{Definition, Toolbox};
+use crate::trace;
+
+/// Executes a [`Run`]: the model replies, the toolbox makes the calls, until the run is done, asks
+/// or stops.
+///
+/// ```
+/// use goodcall::{Call, Driver, Finish, Reply, Run, Script, Toolbox};
+///
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// let toolbox = Toolbox::new();
+/// let model = Script::new([
+///     Reply::calls([Call::new("1", "clock", "{}")]),
+///     Reply::text("I have no clock."),
+/// ]);
+/// let mut run = Run::new().user("What is the time?");
+/// let finish = Driver::new(&toolbox, &model).drive(&mut run).await?;
+/// assert_eq!(finish, Finish::Done("I have no clock.".to_owned()));
+/// assert_eq!(run.messages().len(), 4);
+/// # Ok(())
+/// # }
+/// ```
+pub struct Driver<'d> {
+    toolbox: &'d Toolbox,
+    model: &'d dyn Model,
+    parallel: usize,
+    retries: u32,
+    values: bool,
+    cancel: CancellationToken,
+    store: Option<&'d dyn Store>,
+    ask: Option<Box<Ask<'d>>>,
+    on_text: Option<Box<dyn Fn(&str) + Send + Sync + 'd>>,
+    listeners: Vec<Box<dyn Fn(&Event) + Send + Sync + 'd>>,
+}
+
+/// Asks the user; `None`: there is no answer now.
+type Ask<'d> = dyn Fn(&Why) -> Option<String> + Send + Sync + 'd;
+
+/// Where driving ended.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Finish {
+    /// The model has said its last word.
+    Done(String),
+    /// The user is to be asked. Hand the answer to [`Run::answered`] and drive on.
+    Asking(Why),
+    /// The run is over without a last word.
+    Stopped(Why),
+}
+
+impl<'d> Driver<'d> {
+    /// Drives with these tools and this model: up to 8 calls in parallel, 2 retries of the model.
+    pub fn new(toolbox: &'d Toolbox, model: &'d dyn Model) -> Self {
+        Self {
+            toolbox,
+            model,
+            parallel: 8,
+            retries: 2,
+            values: false,
+            cancel: CancellationToken::new(),
+            store: None,
+            ask: None,
+            on_text: None,
+            listeners: Vec::new(),
+        }
+    }
+
+    /// How many calls of one reply run at once.
+    #[must_use]
+    pub fn parallel(mut self, most: usize) -> Self {
+        self.parallel = most.max(1);
+        self
+    }
+
+    /// How often a model that fails for a while is called again.
+    #[must_use]
+    pub fn model_retries(mut self, most: u32) -> Self {
+        self.retries = most;
+        self
+    }
+
+    /// Records arguments and results in spans. Off by default: they may hold secrets.
+    #[must_use]
+    pub fn record_values(mut self, on: bool) -> Self {
+        self.values = on;
+        self
+    }
+
+    /// Stops the run when this is cancelled; what runs is called off.
+    #[must_use]
+    pub fn cancel(mut self, token: CancellationToken) -> Self {
+        self.cancel = token;
+        self
+    }
+
+    /// Saves the run before anything is executed and after every outcome.
+    #[must_use]
+    pub fn store(mut self, store: &'d dyn Store) -> Self {
+        self.store = Some(store);
+        self
+    }
+
+    /// Answers for the user, where the run asks.
+    #[must_use]
+    pub fn ask(mut self, ask: impl Fn(&Why) -> Option<String> + Send + Sync + 'd) -> Self {
+        self.ask = Some(Box::new(ask));
+        self
+    }
+
+    /// Gets the model's words as they come.
+    #[must_use]
+    pub fn on_text(mut self, sink: impl Fn(&str) + Send + Sync + 'd) -> Self {
+        self.on_text = Some(Box::new(sink));
+        self
+    }
+
+    /// Tells what happens.
+    #[must_use]
+    pub fn on_event(mut self, listener: impl Fn(&Event) + Send + Sync + 'd) -> Self {
+        self.listeners.push(Box::new(listener));
+        self
+    }
+
+    /// What happens, as a stream.
+    pub fn events(&mut self) -> Events {
+        let (sender, receiver) = mpsc::unbounded_channel();
+        self.listeners.push(Box::new(move |event: &Event| {
+            // Nobody listens any more: nothing to do.
+            let _ = sender.send(event.clone());
+        }));
+        Events(receiver)
+    }
+
+    fn tell(&self, event: &Event) {
+        for listener in &self.listeners {
+            listener(event);
+        }
+    }
+
+    /// Drives the run as far as it goes. A run that was loaded goes on where it was: a call that
+    /// has an outcome, or may have run, is not made again.
+    ///
+    /// # Errors
+    /// If the model gives no reply or the run cannot be saved; the run can be driven again.
+    pub async fn drive(&self, run: &mut Run) -> Result<Finish, DriveError> {
+        let tools: Vec<_> = self.toolbox.list().collect();
+        run.resume(|call| {
+            let tool = self.toolbox.get(&call.name);
+            tool.is_some_and(|tool| tool.is_repeatable())
+        });
+        loop {
+            if self.cancel.is_cancelled() {
+                run.stop(Why::Host("cancelled".to_owned()));
+            }
+            match run.next(now()) {
+                Step::CallModel { messages } => {
+                    let prompt = Prompt {
+                        messages,
+                        tools: &tools,
+                        on_text: self.on_text.as_deref().map(|sink| sink as _),
+                    };
+                    let Some(replied) = self.call_model(prompt).await? else {
+                        continue;
+                    };
+                    self.replied(run, replied)?;
+                }
+                Step::Execute { calls } => {
+                    let calls = calls.into_iter().cloned().collect();
+                    self.execute(run, calls, &tools).await?;
+                }
+                Step::AskUser { why } => {
+                    let why = why.clone();
+                    self.tell(&Event::AskedUser {
+                        message: why.to_string(),
+                        why: why.clone(),
+                    });
+                    match self.ask.as_ref().and_then(|ask| ask(&why)) {
+                        Some(answer) => run.answered(answer)?,
+                        None => return Ok(Finish::Asking(why)),
+                    }
+                    self.save(run)?;
+                }
+                Step::Done { .. } | Step::Stopped { .. } => return self.finish(run),
+            }
+        }
+    }
+
+    fn finish(&self, run: &mut Run) -> Result<Finish, DriveError> {
+        self.save(run)?;
+        let (finish, why, message) = match run.next(now()) {
+            Step::Stopped { why } => {
+                let why = why.clone();
+                (
+                    Finish::Stopped(why.clone()),
+                    Some(why.clone()),
+                    why.to_string(),
+                )
+            }
+            Step::Done { text } => (Finish::Done(text.to_owned()), None, text.to_owned()),
+            _ => return Err(OutOfTurn::Reply.into()),
+        };
+        self.tell(&Event::Finished { why, message });
+        Ok(finish)
+    }
+
+    /// Calls the model, again if that may help; `None` if the run was called off meanwhile.
+    async fn call_model(&self, prompt: Prompt<'_>) -> Result<Option<(Reply, u64)>, DriveError> {
+        let mut failed = 0;
+        loop {
+            let started = Instant::now();
+            let span = trace::chat(self.model.name(), self.model.provider());
+            let reply = self.model.reply(prompt).instrument(span.clone());
+            let reply = tokio::select! {
+                biased;
+                () = self.cancel.cancelled() => return Ok(None),
+                reply = reply => reply,
+            };
+            match reply {
+                Ok(reply) => {
+                    trace::replied(&span, &reply);
+                    return Ok(Some((reply, millis(started.elapsed()))));
+                }
+                Err(error) => {
+                    span.record("error.type", "model");
+                    self.error(Phase::Model, error.to_string());
+                    if !error.is_retryable() || failed >= self.retries {
+                        return Err(DriveError::Model(error));
+                    }
+                    failed += 1;
+                    let pause = Duration::from_millis(250 << failed.min(6));
+                    tokio::time::sleep(pause).await;
+                }
+            }
+        }
+    }
+
+    fn replied(&self, run: &mut Run, (reply, duration_ms): (Reply, u64)) -> Result<(), DriveError> {
+        let (calls, usage) = (reply.calls.len(), reply.usage);
+        run.replied(reply)?;
+        self.save(run)?;
+        self.tell(&Event::ModelCalled {
+            model: self.model.name().to_owned(),
+            step: run.steps(),
+            calls,
+            usage,
+            duration_ms,
+        });
+        Ok(())
+    }
+
+    /// Executes the calls of one reply: each is saved as started before it runs, and its outcome
+    /// is saved as soon as it is there.
+    async fn execute(
+        &self,
+        run: &mut Run,
+        calls: Vec<Call>,
+        tools: &[Definition<'_>],
+    ) -> Result<(), DriveError> {
+        let mut waiting = calls.iter();
+        let mut running = FuturesUnordered::new();
+        loop {
+            while running.len() < self.parallel
+                && let Some(call) = waiting.next()
+            {
+                run.started(&call.id)?;
+                self.save(run)?;
+                running.push(self.call(call, tools));
+            }
+            let Some((call, outcome)) = running.next().await else {
+                return Ok(());
+            };
+            let events = match self.listeners.is_empty() {
+                true => Vec::new(),
+                false => event::of_outcome(call, &outcome),
+            };
+            run.executed(outcome)?;
+            self.save(run)?;
+            events.iter().for_each(|event| self.tell(event));
+            if let Some(suspicion) = run.suspicion() {
+                self.tell(&Event::LoopSuspected(suspicion.clone()));
+            }
+        }
+    }
+
+    async fn call<'c>(&self, call: &'c Call, tools: &[Definition<'_>]) -> (&'c Call, Outcome) {
+        let known = tools.iter().find(|tool| tool.name == call.name);
+        let description = known.map_or("", |tool| tool.description);
+        let span = trace::execute_tool(call, description, self.values);
+        let work = self.toolbox.call(call, &self.cancel);
+        let outcome = work.instrument(span.clone()).await;
+        trace::executed(&span, &outcome, self.values);
+        (call, outcome)
+    }
+
+    fn save(&self, run: &Run) -> Result<(), DriveError> {
+        let Some(store) = self.store else {
+            return Ok(());
+        };
+        store.save(run).map_err(|error| {
+            self.error(Phase::Store, error.to_string());
+            DriveError::Store(error)
+        })
+    }
+
+    fn error(&self, phase: Phase, message: String) {
+        let detail = ErrorDetail::default();
+        self.tell(&Event::Error(ErrorEvent {
+            phase,
+            message,
+            detail,
+        }));
+    }
+}
+
+impl fmt::Debug for Driver<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Driver")
+            .field("model", &self.model.name())
+            .field("parallel", &self.parallel)
+            .finish_non_exhaustive()
+    }
+}
+
+/// The wall clock, which survives a restart.
+fn now() -> Duration {
+    SystemTime::now()
+        .duration_since(UNIX_EPOCH)
+        .unwrap_or_default()
+}
+
+fn millis(duration: Duration) -> u64 {
+    u64::try_from(duration.as_millis()).unwrap_or(u64::MAX)
+}
+
+/// Why a run could not be driven further. It can be driven again.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum DriveError {
+    /// The model gave no reply.
+    Model(ModelError),
+    /// The run could not be saved; nothing was executed.
+    Store(io::Error),
+    /// A fault of the driver.
+    OutOfTurn(OutOfTurn),
+}
+
+impl fmt::Display for DriveError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            DriveError::Model(error) => write!(f, "the model gave no reply: {error}"),
+            DriveError::Store(error) => write!(f, "the run could not be saved: {error}"),
+            DriveError::OutOfTurn(error) => error.fmt(f),
+        }
+    }
+}
+
+impl Error for DriveError {}
+
+impl From<OutOfTurn> for DriveError {
+    fn from(error: OutOfTurn) -> Self {
+        DriveError::OutOfTurn(error)
+    }
+}

@@ -1,0 +1,234 @@
+//! A model behind any OpenAI-compatible URL: local servers, gateways, providers.
+
+mod stream;
+
+use std::time::Duration;
+
+use async_trait::async_trait;
+use futures_util::StreamExt;
+use goodcall_wire::{Envelope, Provider};
+use reqwest::{Response, StatusCode};
+use serde_json::Value;
+
+use crate::message::{Call, Reply, Usage};
+use crate::model::{Model, ModelError, Prompt};
+use crate::{tls, wire};
+use stream::Assembly;
+
+/// Bytes of one reply.
+const MOST_BYTES: usize = 64 << 20;
+/// Characters of a server's own error text that are passed on.
+const MOST_CHARS: usize = 300;
+
+/// A model behind an OpenAI-compatible URL.
+///
+/// ```no_run
+/// use goodcall::openai::OpenAi;
+///
+/// let local = OpenAi::new("http://localhost:11434/v1", "qwen3")?;
+/// let hosted = OpenAi::new("https://api.openai.com/v1", "gpt-5")?.key("…");
+/// # Ok::<(), goodcall::ModelError>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct OpenAi {
+    client: reqwest::Client,
+    url: String,
+    model: String,
+    key: Option<Key>,
+    extra: Vec<(String, Value)>,
+}
+
+/// A secret that no debug output shows.
+#[derive(Clone)]
+struct Key(String);
+
+impl std::fmt::Debug for Key {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("…")
+    }
+}
+
+impl OpenAi {
+    /// The model of this name, served under this URL (which ends before `/chat/completions`).
+    ///
+    /// # Errors
+    /// If no HTTP client can be made here.
+    pub fn new(url: impl Into<String>, model: impl Into<String>) -> Result<Self, ModelError> {
+        tls::install();
+        let client = reqwest::Client::builder()
+            .connect_timeout(Duration::from_secs(10))
+            .build()
+            .map_err(|error| ModelError::new(format!("no HTTP client: {error}")))?;
+        Ok(Self {
+            client,
+            url: url.into().trim_end_matches('/').to_owned(),
+            model: model.into(),
+            key: None,
+            extra: Vec::new(),
+        })
+    }
+
+    /// The key that the server asks for.
+    #[must_use]
+    pub fn key(mut self, key: impl Into<String>) -> Self {
+        self.key = Some(Key(key.into()));
+        self
+    }
+
+    /// One more field of every request, such as `temperature`.
+    #[must_use]
+    pub fn with(mut self, field: impl Into<String>, value: impl Into<Value>) -> Self {
+        self.extra.push((field.into(), value.into()));
+        self
+    }
+
+    /// The body: every piece is JSON text already.
+    fn body(&self, prompt: &Prompt<'_>) -> Result<String, ModelError> {
+        let messages = wire::messages(Provider::OpenAi, prompt.messages)
+            .map_err(|error| ModelError::new(error.to_string()))?;
+        let mut fields = vec![
+            (
+                "model".to_owned(),
+                Value::from(self.model.as_str()).to_string(),
+            ),
+            ("messages".to_owned(), messages),
+        ];
+        if !prompt.tools.is_empty() {
+            let tools = wire::tools(Provider::OpenAi, prompt.tools);
+            fields.push(("tools".to_owned(), tools));
+        }
+        if prompt.on_text.is_some() {
+            fields.push(("stream".to_owned(), "true".to_owned()));
+            let usage = r#"{"include_usage":true}"#.to_owned();
+            fields.push(("stream_options".to_owned(), usage));
+        }
+        for (name, value) in &self.extra {
+            fields.push((name.clone(), value.to_string()));
+        }
+        let fields: Vec<_> = fields
+            .iter()
+            .map(|(name, value)| format!("{}:{value}", Value::from(name.as_str())))
+            .collect();
+        Ok(format!("{{{}}}", fields.join(",")))
+    }
+
+    async fn send(&self, body: String) -> Result<Response, ModelError> {
+        let mut request = self
+            .client
+            .post(format!("{}/chat/completions", self.url))
+            .header("content-type", "application/json")
+            .body(body);
+        if let Some(Key(key)) = &self.key {
+            request = request.bearer_auth(key);
+        }
+        let response = request.send().await.map_err(|error| {
+            // The URL may hold a secret; the cause says enough.
+            ModelError::new(format!("no answer: {}", cause(&error.without_url()))).retryable()
+        })?;
+        let status = response.status();
+        if status.is_success() {
+            return Ok(response);
+        }
+        let text = response.text().await.unwrap_or_default();
+        let text: String = text.chars().take(MOST_CHARS).collect();
+        let error = ModelError::new(format!("HTTP {status}: {text}"));
+        let passing = status.is_server_error()
+            || status == StatusCode::TOO_MANY_REQUESTS
+            || status == StatusCode::REQUEST_TIMEOUT;
+        Err(if passing { error.retryable() } else { error })
+    }
+}
+
+#[async_trait]
+impl Model for OpenAi {
+    fn name(&self) -> &str {
+        &self.model
+    }
+
+    fn provider(&self) -> &str {
+        "openai"
+    }
+
+    async fn reply(&self, prompt: Prompt<'_>) -> Result<Reply, ModelError> {
+        let response = self.send(self.body(&prompt)?).await?;
+        match prompt.on_text {
+            Some(on_text) => streamed(response, on_text, &prompt).await,
+            None => whole(response, &prompt).await,
+        }
+    }
+}
+
+/// A reply in one piece.
+async fn whole(response: Response, prompt: &Prompt<'_>) -> Result<Reply, ModelError> {
+    let text = response.text().await.map_err(broken)?;
+    let tools = wire::offered(prompt.tools);
+    let envelope = Envelope::read(Provider::OpenAi, &text, &tools)
+        .map_err(|error| ModelError::new(error.to_string()))?;
+    let calls = envelope.calls().iter().map(Call::from_wire);
+    Ok(Reply {
+        text: envelope.content().to_owned(),
+        calls: calls.collect(),
+        stop: envelope.stop(),
+        usage: serde_json::from_str::<Value>(&text)
+            .ok()
+            .and_then(|reply| usage(&reply)),
+    })
+}
+
+/// A reply that comes in pieces.
+async fn streamed(
+    response: Response,
+    on_text: &(dyn Fn(&str) + Send + Sync),
+    prompt: &Prompt<'_>,
+) -> Result<Reply, ModelError> {
+    let mut assembly = Assembly::new(wire::offered(prompt.tools));
+    let mut lines = Vec::new();
+    let mut bytes = response.bytes_stream();
+    let mut read = 0;
+    while let Some(piece) = bytes.next().await {
+        let piece = match piece {
+            Ok(piece) => piece,
+            // What came is kept: calls that were cut off are told as cut off.
+            Err(_) if assembly.has_begun() => break,
+            Err(error) => return Err(broken(error)),
+        };
+        read += piece.len();
+        if read > MOST_BYTES {
+            return Err(ModelError::new(format!(
+                "the reply is longer than {MOST_BYTES} bytes"
+            )));
+        }
+        lines.extend_from_slice(&piece);
+        while let Some(end) = lines.iter().position(|byte| *byte == b'\n') {
+            let line: Vec<u8> = lines.drain(..=end).collect();
+            assembly.line(&String::from_utf8_lossy(&line), on_text)?;
+        }
+    }
+    assembly.line(&String::from_utf8_lossy(&lines), on_text)?;
+    Ok(assembly.finish(on_text))
+}
+
+fn broken(error: reqwest::Error) -> ModelError {
+    ModelError::new(format!(
+        "the reply broke off: {}",
+        cause(&error.without_url())
+    ))
+    .retryable()
+}
+
+/// The innermost cause: `Connection refused` says more than `error sending request`.
+fn cause(error: &dyn std::error::Error) -> String {
+    let mut cause = error;
+    while let Some(inner) = cause.source() {
+        cause = inner;
+    }
+    cause.to_string()
+}
+
+fn usage(reply: &Value) -> Option<Usage> {
+    let usage = reply.get("usage")?;
+    Some(Usage {
+        input_tokens: usage.get("prompt_tokens")?.as_u64()?,
+        output_tokens: usage.get("completion_tokens")?.as_u64()?,
+    })
+}

@@ -1,0 +1,77 @@
+//! Spans to an OpenTelemetry collector, over OTLP/HTTP.
+
+use opentelemetry::trace::TracerProvider;
+use opentelemetry_otlp::{Protocol, WithExportConfig};
+use opentelemetry_sdk::Resource;
+use opentelemetry_sdk::trace::SdkTracerProvider;
+use tracing::Subscriber;
+use tracing_subscriber::Layer;
+use tracing_subscriber::registry::LookupSpan;
+
+use crate::tls;
+
+/// Sends what is left when it is dropped. Keep it as long as spans are wanted.
+#[derive(Debug)]
+#[must_use = "spans are sent as long as this lives"]
+pub struct Exporter(SdkTracerProvider);
+
+impl Drop for Exporter {
+    fn drop(&mut self) {
+        // A collector that is gone gets nothing; there is nobody left to tell.
+        let _ = self.0.shutdown();
+    }
+}
+
+/// A layer that sends spans to the collector at this URL (such as
+/// `http://localhost:4318/v1/traces`) under this service name.
+///
+/// ```no_run
+/// use tracing_subscriber::layer::SubscriberExt;
+///
+/// let (layer, exporter) = goodcall::otlp::layer("http://localhost:4318/v1/traces", "my-agent")?;
+/// let subscriber = tracing_subscriber::registry().with(layer);
+/// tracing::subscriber::set_global_default(subscriber)?;
+/// // … drive runs …
+/// drop(exporter);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
+/// # Errors
+/// If no exporter can be made for the URL.
+pub fn layer<S>(
+    url: &str,
+    service: &str,
+) -> Result<(impl Layer<S> + Send + Sync, Exporter), OtlpError>
+where
+    S: Subscriber + for<'span> LookupSpan<'span> + Send + Sync,
+{
+    tls::install();
+    let exporter = opentelemetry_otlp::SpanExporter::builder()
+        .with_http()
+        .with_protocol(Protocol::HttpBinary)
+        .with_endpoint(url)
+        .build()
+        .map_err(|error| OtlpError(error.to_string()))?;
+    let resource = Resource::builder()
+        .with_service_name(service.to_owned())
+        .build();
+    let provider = SdkTracerProvider::builder()
+        .with_batch_exporter(exporter)
+        .with_resource(resource)
+        .build();
+    let tracer = provider.tracer("goodcall");
+    let layer = tracing_opentelemetry::layer().with_tracer(tracer);
+    Ok((layer, Exporter(provider)))
+}
+
+/// Why spans cannot be sent.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct OtlpError(String);
+
+impl std::fmt::Display for OtlpError {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "no OTLP exporter: {}", self.0)
+    }
+}
+
+impl std::error::Error for OtlpError {}

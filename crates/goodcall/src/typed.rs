@@ -1,0 +1,240 @@
+//! Tools whose parameters are a Rust type: one definition is the schema that the model sees, the
+//! value that the tool receives, and the documentation.
+
+use std::time::Duration;
+
+use async_trait::async_trait;
+use goodcall_core::Tree;
+use schemars::JsonSchema;
+use schemars::generate::SchemaSettings;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+
+use crate::bound::{Bound, Context, LoopKey};
+use crate::error::Failure;
+use crate::{Invalid, Tool, ToolResult};
+
+/// A tool whose parameters are a Rust type. Every one is a [`Tool`].
+///
+/// ```
+/// use goodcall::{Context, Failure, Toolbox, TypedTool, async_trait};
+/// use schemars::JsonSchema;
+/// use serde::Deserialize;
+///
+/// /// Replaces text in a file.
+/// #[derive(Deserialize, JsonSchema)]
+/// struct EditArgs {
+///     /// The file, relative to the project.
+///     path: String,
+///     /// At most this many places.
+///     #[schemars(range(min = 1, max = 100))]
+///     limit: Option<u8>,
+/// }
+///
+/// struct Edit;
+///
+/// #[async_trait]
+/// impl TypedTool for Edit {
+///     type Args = EditArgs;
+///     type Output = String;
+///
+///     fn name(&self) -> &str { "edit" }
+///     async fn execute(&self, args: EditArgs, _: &Context) -> Result<String, Failure> {
+///         Ok(format!("{} edited", args.path))
+///     }
+/// }
+///
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// let mut toolbox = Toolbox::new();
+/// toolbox.register(Edit)?;
+/// assert_eq!(toolbox.list().next().unwrap().description, "Replaces text in a file.");
+/// assert_eq!(toolbox.invoke("edit", r#"{"path": "a.txt"}"#).await.text(), "a.txt edited");
+/// assert_eq!(
+///     toolbox.invoke("edit", r#"{"path": "a.txt", "limit": 500}"#).await.text(),
+///     "The tool `edit` was not run. Call it again with these edits:\n\
+///      change limit: 500 is too large, use an integer or null from 1 to 100"
+/// );
+/// # Ok(())
+/// # }
+/// ```
+#[async_trait]
+pub trait TypedTool: Send + Sync {
+    /// The parameters.
+    type Args: DeserializeOwned + JsonSchema + Send + 'static;
+    /// What comes back.
+    type Output: Serialize;
+
+    /// The name that the model calls.
+    fn name(&self) -> &str;
+
+    /// What the tool does, for the model. Empty: the doc comment of the parameters says it.
+    fn description(&self) -> &str {
+        ""
+    }
+
+    /// Checks what a schema cannot say.
+    ///
+    /// # Errors
+    /// If the tool must not run with these parameters.
+    fn validate(&self, _args: &Self::Args) -> Result<(), Invalid> {
+        Ok(())
+    }
+
+    /// See [`Tool::is_destructive`].
+    fn is_destructive(&self) -> bool {
+        false
+    }
+
+    /// See [`Tool::is_repeatable`].
+    fn is_repeatable(&self) -> bool {
+        false
+    }
+
+    /// See [`Tool::is_blocking`].
+    fn is_blocking(&self) -> bool {
+        false
+    }
+
+    /// See [`Tool::time_limit`].
+    fn time_limit(&self) -> Option<Duration> {
+        None
+    }
+
+    /// See [`Tool::loop_key`].
+    fn loop_key(&self, _args: &Self::Args) -> LoopKey {
+        LoopKey::Arguments
+    }
+
+    /// Runs the tool. The parameters have been validated.
+    async fn execute(&self, args: Self::Args, context: &Context) -> Result<Self::Output, Failure>;
+}
+
+/// Reads the arguments as the tool's type, and lets the tool check them.
+fn read<T: TypedTool>(tool: &T, arguments: &Tree<'_>) -> Result<T::Args, Invalid> {
+    let args = arguments
+        .deserialize()
+        .map_err(|error| Invalid::refused(&error))?;
+    tool.validate(&args)?;
+    Ok(args)
+}
+
+#[async_trait]
+impl<T: TypedTool> Tool for T {
+    fn name(&self) -> &str {
+        TypedTool::name(self)
+    }
+
+    fn description(&self) -> &str {
+        TypedTool::description(self)
+    }
+
+    fn parameters_schema(&self) -> Option<Value> {
+        Some(schema_of::<T::Args>())
+    }
+
+    fn is_destructive(&self) -> bool {
+        TypedTool::is_destructive(self)
+    }
+
+    fn is_repeatable(&self) -> bool {
+        TypedTool::is_repeatable(self)
+    }
+
+    fn is_blocking(&self) -> bool {
+        TypedTool::is_blocking(self)
+    }
+
+    fn time_limit(&self) -> Option<Duration> {
+        TypedTool::time_limit(self)
+    }
+
+    fn bind(&self, arguments: &Tree<'_>) -> Result<Bound, Invalid> {
+        let args = read(self, arguments)?;
+        let key = TypedTool::loop_key(self, &args);
+        Ok(Bound::typed(args).with_loop_key(key))
+    }
+
+    async fn run(&self, bound: Bound, context: &Context) -> ToolResult {
+        match bound.into_typed::<T::Args>() {
+            Some(args) => match TypedTool::execute(self, args, context).await {
+                Ok(output) => ToolResult::of(output),
+                Err(failure) => failure.into(),
+            },
+            None => crate::__private::misbound(TypedTool::name(self)),
+        }
+    }
+
+    async fn execute(&self, params: &Value) -> ToolResult {
+        crate::__private::execute(self, params).await
+    }
+}
+
+/// The JSON Schema of a type as a model should see it: subschemas inlined where they do not
+/// recurse, without titles and without the names of Rust's number types.
+///
+/// ```
+/// #[derive(schemars::JsonSchema)]
+/// struct Args {
+///     /// How many.
+///     count: u8,
+/// }
+/// assert_eq!(
+///     goodcall::schema_of::<Args>(),
+///     serde_json::json!({
+///         "type": "object",
+///         "properties": {
+///             "count": {"type": "integer", "description": "How many.", "minimum": 0, "maximum": 255},
+///         },
+///         "required": ["count"],
+///     })
+/// );
+/// ```
+pub fn schema_of<T: JsonSchema>() -> Value {
+    let settings = SchemaSettings::draft2020_12().with(|settings| {
+        settings.inline_subschemas = true;
+        settings.meta_schema = None;
+    });
+    let mut schema = settings
+        .into_generator()
+        .into_root_schema_for::<T>()
+        .to_value();
+    tidy(&mut schema, true);
+    schema
+}
+
+/// Formats that name a Rust type and tell a model nothing.
+const RUST_FORMATS: [&str; 14] = [
+    "int8", "int16", "int32", "int64", "int128", "int", "uint8", "uint16", "uint32", "uint64",
+    "uint128", "uint", "float", "double",
+];
+
+/// Takes away what is noise to a model. `schema`: is this a schema, or a map of schemas by name?
+fn tidy(value: &mut Value, schema: bool) {
+    match value {
+        Value::Object(map) => {
+            if schema {
+                if map.get("title").is_some_and(Value::is_string) {
+                    map.remove("title");
+                }
+                let format = map.get("format").and_then(Value::as_str);
+                if format.is_some_and(|format| RUST_FORMATS.contains(&format)) {
+                    map.remove("format");
+                }
+            }
+            for (key, child) in map.iter_mut() {
+                match key.as_str() {
+                    // Data, not schemas.
+                    "default" | "const" | "enum" | "examples" if schema => {}
+                    "properties" | "$defs" | "definitions" | "patternProperties" if schema => {
+                        tidy(child, false);
+                    }
+                    _ => tidy(child, true),
+                }
+            }
+        }
+        Value::Array(items) => items.iter_mut().for_each(|item| tidy(item, true)),
+        _ => {}
+    }
+}

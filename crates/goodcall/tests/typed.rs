@@ -1,0 +1,317 @@
+//! Tools from Rust types and functions: schema, value and documentation from one definition.
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test may fail loudly")]
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use goodcall::{
+    Context, ErrorClass, Failure, Invalid, JsonSchema, Tool, ToolError, ToolResult, Toolbox,
+    TypedTool, async_trait,
+};
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+
+/// The unit of a temperature.
+#[derive(Clone, Copy, Debug, Deserialize, Serialize, JsonSchema, PartialEq)]
+#[serde(rename_all = "lowercase")]
+enum Unit {
+    Celsius,
+    Fahrenheit,
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+struct Place {
+    /// The city.
+    city: String,
+    country: Option<String>,
+}
+
+/// The weather of a place.
+///
+/// Up to a week ahead.
+#[goodcall::tool]
+async fn weather_of(
+    /// Where.
+    place: Place,
+    /// How many days.
+    #[tool(default = 3, range(min = 1, max = 7))]
+    days: u8,
+    unit: Option<Unit>,
+    #[tool(length(max = 5), default)] tags: Vec<String>,
+) -> Result<String, Failure> {
+    if place.city == "Atlantis" {
+        return Err(Failure::new("no such city").recommend("choose one above the sea"));
+    }
+    let (city, country) = (place.city, place.country.unwrap_or_default());
+    Ok(format!("{city}{country} {days} {unit:?} {}", tags.len()))
+}
+
+/// Counts the words of a text.
+#[goodcall::tool(name = "words", inline)]
+fn count_words(#[tool(regex(pattern = "^[a-z ]*$"))] text: &str, context: &Context) -> usize {
+    assert!(context.call_id().is_empty());
+    text.split_whitespace().count()
+}
+
+#[derive(Serialize)]
+struct Sum {
+    sum: i64,
+}
+
+#[goodcall::tool]
+fn add(numbers: &[i64]) -> Sum {
+    Sum {
+        sum: numbers.iter().sum(),
+    }
+}
+
+#[goodcall::tool(destructive, repeatable, time_limit_ms = 250)]
+async fn nothing() {}
+
+#[goodcall::tool]
+async fn own_result() -> ToolResult {
+    ToolResult::success("own").with_note("noted")
+}
+
+#[goodcall::tool]
+async fn io_error() -> Result<ToolResult, std::io::Error> {
+    Err(std::io::Error::other("the disk is gone"))
+}
+
+fn toolbox(tool: impl Tool + 'static) -> Toolbox {
+    let mut toolbox = Toolbox::new();
+    toolbox.register(tool).unwrap();
+    toolbox
+}
+
+#[test]
+fn the_signature_is_the_schema() {
+    let toolbox = toolbox(WeatherOf);
+    let definition = toolbox.list().next().unwrap();
+    assert_eq!(definition.name, "weather_of");
+    assert_eq!(
+        definition.description,
+        "The weather of a place.\n\nUp to a week ahead."
+    );
+    assert_eq!(
+        definition.parameters.unwrap(),
+        &json!({
+            "type": "object",
+            "properties": {
+                "place": {
+                    "description": "Where.",
+                    "type": "object",
+                    "properties": {
+                        "city": {"description": "The city.", "type": "string"},
+                        "country": {"type": ["string", "null"]},
+                    },
+                    "required": ["city"],
+                },
+                "days": {
+                    "description": "How many days.",
+                    "type": "integer", "minimum": 1, "maximum": 7, "default": 3,
+                },
+                "unit": {
+                    "description": "The unit of a temperature.",
+                    "type": ["string", "null"],
+                    "enum": ["celsius", "fahrenheit", null],
+                },
+                "tags": {
+                    "type": "array", "items": {"type": "string"}, "maxItems": 5, "default": [],
+                },
+            },
+            "required": ["place"],
+            "additionalProperties": false,
+        })
+    );
+}
+
+#[tokio::test]
+async fn a_function_gets_its_parameters() {
+    let toolbox = toolbox(WeatherOf);
+    let raw = r#"{"place": {"city": "Oslo"}, "unit": "celsius", "tags": ["a", "b"]}"#;
+    let result = toolbox.invoke("weather_of", raw).await;
+    assert_eq!(result.text(), "Oslo 3 Some(Celsius) 2");
+    let raw = r#"{"place": {"city": "Atlantis"}, "days": 1}"#;
+    let result = toolbox.invoke("weather_of", raw).await;
+    assert_eq!(result.class(), Some(ErrorClass::Logical));
+    assert_eq!(result.recommendations(), ["choose one above the sea"]);
+    // The function itself is still there.
+    let place = Place {
+        city: "Rome".to_owned(),
+        country: None,
+    };
+    assert!(weather_of(place, 1, None, vec![]).await.is_ok());
+}
+
+#[tokio::test]
+async fn validation_attributes_hold() {
+    let result = toolbox(WeatherOf)
+        .invoke("weather_of", r#"{"place": {"city": "Oslo"}, "days": 9}"#)
+        .await;
+    assert_eq!(
+        result.text(),
+        "The tool `weather_of` was not run. Call it again with these edits:\n\
+         change days: 9 is too large, use an integer from 1 to 7"
+    );
+    let words = toolbox(CountWords);
+    assert_eq!(
+        words.invoke("words", r#"{"text": "a b c"}"#).await.text(),
+        "3"
+    );
+    assert!(!words.invoke("words", r#"{"text": "A!"}"#).await.is_ok());
+}
+
+#[tokio::test]
+async fn any_return_type_will_do() {
+    assert_eq!(
+        toolbox(Add)
+            .invoke("add", r#"{"numbers": [1, 2, 3]}"#)
+            .await
+            .text(),
+        r#"{"sum":6}"#
+    );
+    assert_eq!(
+        toolbox(Nothing).invoke("nothing", "{}").await.text(),
+        "null"
+    );
+    let own = toolbox(OwnResult).invoke("own_result", "{}").await;
+    assert_eq!((own.text().as_str(), own.note()), ("own", Some("noted")));
+    let io = toolbox(IoError).invoke("io_error", "{}").await;
+    assert_eq!(io.class(), Some(ErrorClass::Runtime));
+    assert_eq!(io.text(), "the disk is gone");
+}
+
+#[test]
+fn options_are_flags() {
+    assert!(Nothing.is_destructive() && Nothing.is_repeatable() && !Nothing.is_blocking());
+    assert_eq!(Nothing.time_limit().unwrap().as_millis(), 250);
+    // A plain function may block, unless it says that it is quick.
+    assert!(Add.is_blocking() && !CountWords.is_blocking());
+}
+
+#[derive(Default)]
+struct Counter {
+    count: AtomicU32,
+}
+
+#[goodcall::tool]
+impl Counter {
+    /// Adds to the count.
+    #[tool]
+    async fn add(&self, by: u32) -> u32 {
+        self.count.fetch_add(by, Ordering::SeqCst) + by
+    }
+
+    /// The count.
+    #[tool(name = "count", inline)]
+    fn get(&self) -> u32 {
+        self.count.load(Ordering::SeqCst)
+    }
+
+    fn helper(&self) -> bool {
+        self.get() > 0
+    }
+}
+
+#[tokio::test]
+async fn methods_share_their_state() {
+    let counter = Arc::new(Counter::default());
+    let mut toolbox = Toolbox::new();
+    toolbox.register_all(Arc::clone(&counter).tools()).unwrap();
+    let names: Vec<_> = toolbox.list().map(|tool| tool.name.to_owned()).collect();
+    assert_eq!(names, ["add", "count"]);
+    assert_eq!(toolbox.invoke("add", r#"{"by": 2}"#).await.text(), "2");
+    assert_eq!(toolbox.invoke("add", r#"{"by": 3}"#).await.text(), "5");
+    assert_eq!(toolbox.invoke("count", "").await.text(), "5");
+    assert!(counter.helper());
+}
+
+/// A number that the schema allows and the type does not hold.
+#[derive(Deserialize, JsonSchema)]
+struct Narrow {
+    items: Vec<Item>,
+}
+
+#[derive(Deserialize, JsonSchema)]
+struct Item {
+    #[schemars(with = "i64")]
+    size: u8,
+}
+
+struct NarrowTool;
+
+#[async_trait]
+impl TypedTool for NarrowTool {
+    type Args = Narrow;
+    type Output = u64;
+
+    fn name(&self) -> &str {
+        "narrow"
+    }
+
+    fn validate(&self, args: &Narrow) -> Result<(), Invalid> {
+        match args.items.iter().position(|item| item.size == 13) {
+            Some(at) => Err(Invalid::at(&format!("items.{at}.size"), "not 13")),
+            None => Ok(()),
+        }
+    }
+
+    async fn execute(&self, args: Narrow, _: &Context) -> Result<u64, Failure> {
+        Ok(args.items.iter().map(|item| u64::from(item.size)).sum())
+    }
+}
+
+#[tokio::test]
+async fn what_serde_refuses_is_an_issue_with_its_place() {
+    let toolbox = toolbox(NarrowTool);
+    let raw = r#"{"items": [{"size": 1}, {"size": 300}]}"#;
+    let result = toolbox.invoke("narrow", raw).await;
+    let Some(ToolError::Argument(error)) = result.tool_error() else {
+        panic!("{result:?}")
+    };
+    assert_eq!(error.faults[0].path, "/items/1/size");
+    assert_eq!(
+        result.text(),
+        "The tool `narrow` was not run. Call it again with these edits:\n\
+         change items[1].size: invalid value: integer `300`, expected u8"
+    );
+    let raw = r#"{"items": [{"size": 13}]}"#;
+    assert!(
+        toolbox
+            .invoke("narrow", raw)
+            .await
+            .text()
+            .ends_with("change items[0].size: not 13")
+    );
+    let raw = r#"{"items": [{"size": 1}, {"size": 200}]}"#;
+    assert_eq!(toolbox.invoke("narrow", raw).await.text(), "201");
+    assert_eq!(
+        toolbox.list().next().unwrap().description,
+        "A number that the schema allows and the type does not hold."
+    );
+}
+
+#[derive(Deserialize, JsonSchema)]
+struct Folder {
+    name: String,
+    folders: Vec<Folder>,
+}
+
+#[goodcall::tool]
+fn depth(root: Folder) -> usize {
+    fn of(folder: &Folder) -> usize {
+        folder.name.len().min(1) + folder.folders.iter().map(of).max().unwrap_or(0)
+    }
+    of(&root)
+}
+
+#[tokio::test]
+async fn a_type_that_recurses_keeps_its_reference_and_works() {
+    let toolbox = toolbox(Depth);
+    let raw = r#"{"root": {"name": "a", "folders": [{"name": "b", "folders": []}]}}"#;
+    assert_eq!(toolbox.invoke("depth", raw).await.text(), "2");
+    let raw = r#"{"root": {"name": "a", "folders": [{"name": {}, "folders": []}]}}"#;
+    let result = toolbox.invoke("depth", raw).await;
+    assert_eq!(result.class(), Some(ErrorClass::Validation));
+}

@@ -1,0 +1,6 @@
+#[goodcall::tool]
+fn show<T: ToString>(value: T) -> String {
+    value.to_string()
+}
+
+fn main() {}

@@ -1,0 +1,9 @@
+#[goodcall::tool(title = "Read")]
+fn read(path: String) -> String {
+    path
+}
+
+#[goodcall::tool]
+struct Read;
+
+fn main() {}

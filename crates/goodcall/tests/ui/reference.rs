@@ -1,0 +1,6 @@
+#[goodcall::tool]
+async fn read(path: &std::path::Path) -> String {
+    path.display().to_string()
+}
+
+fn main() {}
