@@ -161,15 +161,15 @@ impl Arguments<'_, '_> {
         self.member(key);
         // Words without quotes are text where text is wanted; elsewhere they may be a variable.
         let types = self.tool.map(|tool| tool.types_of(key)).unwrap_or_default();
-        let words = match types.is_empty() || types.has("string") {
-            true => Words::Text,
-            false if types.has("array") => Words::Elements,
-            false => Words::Refuse,
-        };
         let elements = self
             .tool
             .map(|tool| tool.element_types_of(key))
             .unwrap_or_default();
+        let words = match types.is_empty() || types.has("string") || elements.has("string") {
+            true => Words::Text,
+            false if types.has("array") => Words::Elements,
+            false => Words::Refuse,
+        };
         let number = |types: Types| types.is_empty() || types.has("integer") || types.has("number");
         self.python.sums = number(types) || (types.has("array") && number(elements));
         self.python.value(&mut self.out, words)

@@ -137,12 +137,54 @@ fn list(
             ));
             continue;
         }
+        if let Some(name) = unquote(piece).filter(|name| context.tools.meant(name).is_some()) {
+            let mut end = part.end;
+            let mut arguments = Vec::new();
+            while let Some(next) = parts.next_if(|next| is_argument(&text[(*next).clone()])) {
+                arguments.extend(unquote(&text[next.clone()]));
+                end = next.end;
+            }
+            let span = base + part.start..base + end;
+            out.extend(from_strings(&name, &arguments, &span, context));
+            continue;
+        }
         if piece.starts_with(['{', '[', '"', '\'', '(']) {
             collect(piece, base + part.start, context, depth + 1, out);
         } else if let Some(mut calls) = pythonic::sequence(piece, base + part.start, context) {
             out.append(&mut calls);
         }
     }
+}
+
+/// A string like `'a=1'` or `'(a=1, b=2)'`.
+fn is_argument(piece: &str) -> bool {
+    let inner = unquote(piece).unwrap_or_default();
+    let inner = inner.trim_start_matches('(');
+    let size = super::python::identifier_size(inner);
+    size > 0 && inner[size..].trim_start().starts_with('=')
+}
+
+/// A name and its arguments, each in a string of its own.
+fn from_strings(
+    name: &str,
+    arguments: &[Cow<'_, str>],
+    span: &Range<usize>,
+    context: &Context<'_>,
+) -> Option<Found> {
+    let inner = arguments.iter().map(|one| one.trim());
+    let bare = |one: &'_ str| {
+        one.strip_prefix('(')
+            .and_then(|one| one.strip_suffix(')'))
+            .map(str::to_owned)
+    };
+    let inner: Vec<_> = inner
+        .map(|one| bare(one).unwrap_or_else(|| one.to_owned()))
+        .collect();
+    let text = format!("{name}({})", inner.join(", "));
+    let (mut found, size) = pythonic::call(&text, 0, context)?;
+    found.place(span);
+    let whole = size == text.len() && found.state == State::Whole;
+    (whole && !arguments.is_empty()).then_some(found)
 }
 
 /// Does this object name an offered tool?
