@@ -106,7 +106,10 @@ async fn converse(
         None => None,
     };
     let mut run = loaded;
-    let driver = Driver::new(toolbox, model).on_event(show).ask(ask);
+    // A replay is told in order.
+    let parallel = if echo { 1 } else { 8 };
+    let driver = Driver::new(toolbox, model).parallel(parallel);
+    let driver = driver.on_event(show).ask(ask);
     let driver = match &store {
         Some(store) => driver.store(store as &dyn Store),
         None => driver,

@@ -58,7 +58,7 @@ fn of_impl(mut block: ItemImpl) -> Tokens {
         let message = "the state of tools cannot be generic";
         errors.push(syn::Error::new_spanned(&block.generics, message));
     }
-    let receiver = Receiver::Shared((*block.self_ty).clone());
+    let receiver = Receiver::Shared(block.self_ty.clone());
     for item in &mut block.items {
         let ImplItem::Fn(method) = item else { continue };
         let (marks, others) = take_marks(std::mem::take(&mut method.attrs));
@@ -99,7 +99,5 @@ fn of_impl(mut block: ItemImpl) -> Tokens {
 
 /// `#[tool]` marks apart from all other attributes.
 fn take_marks(attributes: Vec<Attribute>) -> (Vec<Attribute>, Vec<Attribute>) {
-    attributes
-        .into_iter()
-        .partition(|attribute| options::is_tool(attribute))
+    attributes.into_iter().partition(options::is_tool)
 }

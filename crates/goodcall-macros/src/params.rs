@@ -36,7 +36,7 @@ enum Default {
 /// One item of `#[tool(…)]` on a parameter: a default, or what schemars understands.
 enum Mark {
     Default(Default),
-    Schema(Meta),
+    Schema(Box<Meta>),
 }
 
 impl Parse for Mark {
@@ -49,7 +49,7 @@ impl Parse for Mark {
             input.parse::<Token![=]>()?;
             return Ok(Mark::Default(Default::Value(Box::new(input.parse()?))));
         }
-        input.parse().map(Mark::Schema)
+        input.parse().map(|meta| Mark::Schema(Box::new(meta)))
     }
 }
 

@@ -13,7 +13,7 @@ pub(crate) enum Receiver {
     /// Nothing: a free function.
     None,
     /// State of this type, shared.
-    Shared(Type),
+    Shared(Box<Type>),
 }
 
 /// A function that is to be a tool.

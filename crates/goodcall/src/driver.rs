@@ -48,10 +48,14 @@ pub struct Driver<'d> {
     cancel: CancellationToken,
     store: Option<&'d dyn Store>,
     ask: Option<Box<Ask<'d>>>,
-    on_text: Option<Box<dyn Fn(&str) + Send + Sync + 'd>>,
-    listeners: Vec<Box<dyn Fn(&Event) + Send + Sync + 'd>>,
+    on_text: Option<Box<Hear<'d>>>,
+    listeners: Vec<Box<Listen<'d>>>,
 }
 
+/// Hears the model's words as they come.
+type Hear<'d> = dyn Fn(&str) + Send + Sync + 'd;
+/// Learns what happens.
+type Listen<'d> = dyn Fn(&Event) + Send + Sync + 'd;
 /// Asks the user; `None`: there is no answer now.
 type Ask<'d> = dyn Fn(&Why) -> Option<String> + Send + Sync + 'd;
 

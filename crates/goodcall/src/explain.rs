@@ -50,6 +50,31 @@ pub(crate) fn misbound(tool: &str) -> String {
     format!("The tool `{tool}` got arguments of a foreign type.")
 }
 
+/// What a Rust type says of a value that it refuses, in words for a model.
+pub(crate) fn refused(message: &str) -> String {
+    let said = message
+        .strip_prefix("invalid value: ")
+        .or_else(|| message.strip_prefix("invalid type: "));
+    let Some((got, wanted)) = said.and_then(|said| said.rsplit_once(", expected ")) else {
+        return clip(message);
+    };
+    let got = got
+        .trim_end_matches(" as u128")
+        .trim_end_matches(" as i128");
+    let wanted = match wanted {
+        "u8" => "an integer from 0 to 255".to_owned(),
+        "u16" => "an integer from 0 to 65535".to_owned(),
+        "u32" => format!("an integer from 0 to {}", u32::MAX),
+        "u64" | "usize" => format!("an integer from 0 to {}", u64::MAX),
+        "i8" => "an integer from -128 to 127".to_owned(),
+        "i16" => "an integer from -32768 to 32767".to_owned(),
+        "i32" => format!("an integer from {} to {}", i32::MIN, i32::MAX),
+        "i64" | "isize" => format!("an integer from {} to {}", i64::MIN, i64::MAX),
+        other => other.to_owned(),
+    };
+    clip(&format!("{got} does not fit, use {wanted}"))
+}
+
 /// An error with the tool's own remark and recommendations below it. A refusal has said already
 /// what to edit.
 pub(crate) fn error_text(

@@ -9,8 +9,8 @@ use goodcall_core::{
 };
 use serde_json::Value;
 
-use crate::ToolResult;
 use crate::bound::{Bound, Context, LoopKey};
+use crate::{ToolResult, explain};
 
 /// A tool that a model can call. See the [crate's first page](crate) for an example.
 #[async_trait]
@@ -185,7 +185,10 @@ impl Invalid {
 
     /// A value that the schema accepts and the Rust type refuses.
     pub(crate) fn refused(error: &goodcall_core::DeError) -> Self {
-        Self::new(vec![Issue::custom(error.pointer(), error.message())])
+        Self::new(vec![Issue::custom(
+            error.pointer(),
+            explain::refused(error.message()),
+        )])
     }
 
     /// The text for the model in this style.

@@ -41,6 +41,8 @@ fn parse(text: &str, id: String, keys: &BTreeMap<&str, &str>) -> (Call, Outcome)
         && let Some(ToolError::Argument(error)) = &mut outcome.error
     {
         let (path, code) = rest.split_once(' ').expect("path code");
+        // `/` stands for the whole, which as a pointer is empty.
+        let path = if path == "/" { "" } else { path };
         let (path, code) = (path.to_owned(), code.to_owned());
         error.faults.push(Fault { path, code });
     }

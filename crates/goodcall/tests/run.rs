@@ -178,7 +178,7 @@ fn execute(run: &mut Run, calls: &[Call], turn: &Turn, saved: bool) {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 200, max_shrink_iters: 200, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 96, max_shrink_iters: 200, ..ProptestConfig::default() })]
 
     #[test]
     fn a_run_ends_within_its_limits(

@@ -274,7 +274,7 @@ async fn what_serde_refuses_is_an_issue_with_its_place() {
     assert_eq!(
         result.text(),
         "The tool `narrow` was not run. Call it again with these edits:\n\
-         change items[1].size: invalid value: integer `300`, expected u8"
+         change items[1].size: integer `300` does not fit, use an integer from 0 to 255"
     );
     let raw = r#"{"items": [{"size": 13}]}"#;
     assert!(
