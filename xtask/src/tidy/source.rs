@@ -32,13 +32,18 @@ const PROVIDER_KEYS: [&str; 11] = [
     "\"parametersJsonSchema\"",
 ];
 
-/// Where provider keys may be named: what reads and writes envelopes, what reads tool files, and
-/// this list. The request that hosts hand around has a key of that name too.
-const PROVIDER_PATHS: [&str; 5] = [
+/// Where provider keys may be named: what reads and writes envelopes, and this list. Beside them
+/// the crate of users has its request and its result block, which hosts hand around under these
+/// names, the seam to the wire, and a finish reason that traces are to carry; the command reads
+/// recorded replies.
+const PROVIDER_PATHS: [&str; 8] = [
     "crates/goodcall-wire/",
     "crates/goodcall-mcp/",
-    "crates/goodcall-cli/src/tools.rs",
     "crates/goodcall/src/request.rs",
+    "crates/goodcall/src/result.rs",
+    "crates/goodcall/src/wire.rs",
+    "crates/goodcall/src/trace.rs",
+    "crates/goodcall-cli/src/run.rs",
     "xtask/src/tidy/",
 ];
 
@@ -91,7 +96,8 @@ fn matching(file: &File, words: &[&str], what: impl Fn(&str) -> String) -> Vec<F
 }
 
 fn head(file: &File) -> Vec<Finding> {
-    if file.text.starts_with("//!") {
+    // What must not compile is told by its name and by the error beside it.
+    if file.text.starts_with("//!") || file.path.contains("/tests/ui/") {
         return Vec::new();
     }
     vec![Finding::new(
