@@ -1,15 +1,97 @@
 //! Sums of plain numbers, which some models write where a number belongs: `500*12`, `1/6`.
 //!
-//! Whole numbers are reckoned exactly; with a division or a fraction the result is the double that
-//! Python would give. Nothing else is evaluated, and nothing that could grow without bound.
+//! Decimals are reckoned exactly, so a quotient that does not end (`1/6`) is not evaluated: its
+//! digits would be somebody's rounding. Nothing else is, and nothing that could grow without bound.
+
+use std::fmt;
 
 /// Operations in one sum.
 const MOST_TERMS: usize = 32;
 
+/// Digits behind the point that a result may have.
+const MOST_PLACES: u32 = 18;
+
+/// A decimal: `units` / 10^`places`, without zeros at the end of its places.
 #[derive(Clone, Copy, Debug)]
-enum Number {
-    Whole(i128),
-    Broken(f64),
+struct Number {
+    units: i128,
+    places: u32,
+}
+
+impl Number {
+    fn new(mut units: i128, mut places: u32) -> Option<Self> {
+        while places > 0 && units % 10 == 0 {
+            units /= 10;
+            places -= 1;
+        }
+        (places <= MOST_PLACES).then_some(Self { units, places })
+    }
+
+    fn parse(text: &str) -> Option<Self> {
+        let (mantissa, exponent) = match text.split_once(['e', 'E']) {
+            Some((mantissa, exponent)) => (mantissa, exponent.parse::<i32>().ok()?),
+            None => (text, 0),
+        };
+        let (whole, fraction) = mantissa.split_once('.').unwrap_or((mantissa, ""));
+        let units: i128 = format!("{whole}{fraction}").parse().ok()?;
+        let places = i32::try_from(fraction.len()).ok()?.checked_sub(exponent)?;
+        match u32::try_from(places) {
+            Ok(places) => Self::new(units, places),
+            Err(_) => Self::new(units.checked_mul(ten(places.unsigned_abs())?)?, 0),
+        }
+    }
+
+    /// The units of both at the same number of places.
+    fn aligned(self, other: Self) -> Option<(i128, i128, u32)> {
+        let places = self.places.max(other.places);
+        let units = |number: Self| number.units.checked_mul(ten(places - number.places)?);
+        Some((units(self)?, units(other)?, places))
+    }
+
+    fn plus(self, other: Self) -> Option<Self> {
+        let (a, b, places) = self.aligned(other)?;
+        Self::new(a.checked_add(b)?, places)
+    }
+
+    fn negated(self) -> Option<Self> {
+        Self::new(self.units.checked_neg()?, self.places)
+    }
+
+    fn times(self, other: Self) -> Option<Self> {
+        let units = self.units.checked_mul(other.units)?;
+        Self::new(units, self.places + other.places)
+    }
+
+    /// The quotient, if its digits end.
+    fn over(self, other: Self) -> Option<Self> {
+        let (a, b, _) = self.aligned(other)?;
+        (0..=MOST_PLACES).find_map(|places| {
+            let units = a.checked_mul(ten(places)?)?;
+            (units.checked_rem(b)? == 0).then(|| Self::new(units / b, places))?
+        })
+    }
+
+    fn power(self, exponent: u32) -> Option<Self> {
+        let places = self.places.checked_mul(exponent)?;
+        Self::new(self.units.checked_pow(exponent)?, places)
+    }
+}
+
+impl fmt::Display for Number {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let places = self.places as usize;
+        let digits = format!("{:0>width$}", self.units.unsigned_abs(), width = places + 1);
+        let (whole, fraction) = digits.split_at(digits.len() - places);
+        let sign = if self.units < 0 { "-" } else { "" };
+        match fraction {
+            "" => write!(f, "{sign}{whole}"),
+            fraction => write!(f, "{sign}{whole}.{fraction}"),
+        }
+    }
+}
+
+fn ten(places: u32) -> Option<i128> {
+    10_i128.checked_pow(places)
 }
 
 /// The value of the sum at the start of `text` and its size; `None` if it is none, or only a
@@ -30,12 +112,7 @@ pub(crate) fn evaluate(text: &str) -> Option<(String, usize)> {
     if sum.terms == 0 || !ended {
         return None;
     }
-    let written = match value {
-        Number::Whole(whole) => whole.to_string(),
-        // The shortest digits that give this double back, as Python prints them.
-        Number::Broken(broken) => serde_json::Number::from_f64(broken)?.to_string(),
-    };
-    Some((written, end))
+    Some((value.to_string(), end))
 }
 
 /// `2019-12-13` is no subtraction.
@@ -81,8 +158,8 @@ impl Sum<'_> {
         while let Some(sign) = self.operator(&[b"+", b"-"]) {
             let other = self.product(depth)?;
             value = match sign {
-                0 => combine(value, other, i128::checked_add, |a, b| a + b)?,
-                _ => combine(value, other, i128::checked_sub, |a, b| a - b)?,
+                0 => value.plus(other)?,
+                _ => value.plus(other.negated()?)?,
             };
         }
         Some(value)
@@ -93,8 +170,8 @@ impl Sum<'_> {
         while let Some(sign) = self.operator(&[b"//", b"*", b"/", b"%"]) {
             let other = self.power(depth)?;
             value = match sign {
-                1 => combine(value, other, i128::checked_mul, |a, b| a * b)?,
-                2 => divide(value, other)?,
+                1 => value.times(other)?,
+                2 => value.over(other)?,
                 _ => return None,
             };
         }
@@ -106,17 +183,10 @@ impl Sum<'_> {
         if self.operator(&[b"**"]).is_none() {
             return Some(base);
         }
-        match (base, self.atom(depth)?) {
-            (Number::Whole(base), Number::Whole(exponent @ 0..=64)) => {
-                let power = base.checked_pow(u32::try_from(exponent).ok()?)?;
-                Some(Number::Whole(power))
-            }
-            // Too large to be meant.
-            (Number::Whole(_), Number::Whole(65..)) => None,
-            (base, Number::Whole(exponent)) => {
-                let exponent = i32::try_from(exponent).ok()?;
-                Some(Number::Broken(float(base).powi(exponent)))
-            }
+        let exponent = self.atom(depth)?;
+        // Beyond this it is too large to be meant.
+        match (exponent.units, exponent.places) {
+            (units @ 0..=64, 0) => base.power(u32::try_from(units).ok()?),
             _ => None,
         }
     }
@@ -134,10 +204,7 @@ impl Sum<'_> {
             }
             b'-' => {
                 self.at += 1;
-                match self.atom(depth + 1).filter(|_| depth < 8)? {
-                    Number::Whole(whole) => Some(Number::Whole(-whole)),
-                    Number::Broken(broken) => Some(Number::Broken(-broken)),
-                }
+                self.atom(depth + 1).filter(|_| depth < 8)?.negated()
             }
             _ => self.digits(),
         }
@@ -159,35 +226,8 @@ impl Sum<'_> {
         if text.len() > 1 && text.starts_with('0') && !text.starts_with("0.") {
             return None;
         }
-        match text.parse() {
-            Ok(whole) => Some(Number::Whole(whole)),
-            Err(_) => text.parse().ok().map(Number::Broken),
-        }
+        Number::parse(&text)
     }
-}
-
-fn float(number: Number) -> f64 {
-    match number {
-        Number::Whole(whole) => whole as f64,
-        Number::Broken(broken) => broken,
-    }
-}
-
-fn combine(
-    a: Number,
-    b: Number,
-    whole: fn(i128, i128) -> Option<i128>,
-    broken: fn(f64, f64) -> f64,
-) -> Option<Number> {
-    match (a, b) {
-        (Number::Whole(a), Number::Whole(b)) => Some(Number::Whole(whole(a, b)?)),
-        (a, b) => Some(Number::Broken(broken(float(a), float(b)))),
-    }
-}
-
-fn divide(a: Number, b: Number) -> Option<Number> {
-    let quotient = float(a) / float(b);
-    quotient.is_finite().then_some(Number::Broken(quotient))
 }
 
 #[cfg(test)]
@@ -198,7 +238,10 @@ mod tests {
     fn sums() {
         let value = |text| evaluate(text).map(|(value, _)| value);
         assert_eq!(value("500*500, b").as_deref(), Some("250000"));
-        assert_eq!(value("1/6)").as_deref(), Some("0.16666666666666666"));
+        assert_eq!(value("1/4)").as_deref(), Some("0.25"));
+        assert_eq!(value("0.1 + 0.2)").as_deref(), Some("0.3"));
+        assert_eq!(value("-7/2)").as_deref(), Some("-3.5"));
+        assert_eq!(value("1.5e3 / 3)").as_deref(), Some("500"));
         assert_eq!(value("(2 + 3) * -4)").as_deref(), Some("-20"));
         assert_eq!(value("10**3)").as_deref(), Some("1000"));
         for none in [
@@ -207,6 +250,7 @@ mod tests {
             "2019-12-13)",
             "10/12/2020)",
             "1/0)",
+            "1/6)",
             "5 km)",
             "5*x)",
             "9**99)",
