@@ -155,3 +155,8 @@ pub use driver::{DriveError, Driver, Finish};
 pub use event::{ErrorDetail, ErrorEvent, Event, Events, Phase, Record, RecordState};
 pub use model::{Model, ModelError, Prompt, Script, TextSink};
 pub use store::{FileStore, Store};
+
+/// The README's program is a test, too.
+#[cfg(doctest)]
+#[doc = include_str!("../../../README.md")]
+struct Readme;

@@ -76,6 +76,10 @@ pub fn expected(expected: &Expected) -> String {
         }
         out.push_str(&detail);
     }
+    // Last, because no detail is about null.
+    if expected.types.has("null") {
+        out.push_str(if out.is_empty() { "null" } else { " or null" });
+    }
     match (&expected.words, out.is_empty()) {
         (Some(words), true) => words.clone(),
         (None, true) => "any value".to_owned(),
@@ -86,6 +90,7 @@ pub fn expected(expected: &Expected) -> String {
 fn types(expected: &Expected) -> String {
     let names: Vec<_> = expected
         .types
+        .without(Types::named("null"))
         .names()
         .map(|name| match name {
             "array" if expected.items.len() == 1 => {
@@ -201,6 +206,10 @@ mod tests {
             (
                 r#"{"type": "integer", "minimum": 1, "maximum": 100}"#,
                 "an integer from 1 to 100",
+            ),
+            (
+                r#"{"type": ["integer", "null"], "minimum": 1}"#,
+                "an integer of at least 1 or null",
             ),
             (
                 r#"{"type": "number", "exclusiveMinimum": 0}"#,
