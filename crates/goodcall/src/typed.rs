@@ -54,7 +54,7 @@ use crate::{Invalid, Tool, ToolResult};
 /// assert_eq!(
 ///     toolbox.invoke("edit", r#"{"path": "a.txt", "limit": 500}"#).await.text(),
 ///     "The tool `edit` was not run. Call it again with these edits:\n\
-///      change limit: 500 is too large, use an integer or null from 1 to 100"
+///      change limit: 500 is too large, use an integer from 1 to 100 or null"
 /// );
 /// # Ok(())
 /// # }
