@@ -176,7 +176,10 @@ fn finish<'a>(lenient: lenient::Lenient<'a>, options: &ReadOptions) -> Result<Re
         let change = change.clone();
         return Err(unsure(&change, reading));
     }
-    if lenient.repeated_keys && reading.cut.is_none() {
+    // A partial value is only looked at; one that may become a call must have one reading.
+    let cut = reading.cut.as_ref();
+    let may_run = cut.is_none_or(|cut| may_close(cut, &options.policy, options.stop));
+    if lenient.repeated_keys && may_run {
         duplicates::resolve(&mut reading, &options.policy)?;
     }
     Ok(reading)
@@ -218,16 +221,21 @@ pub(crate) fn without_repeats<'a>(mut reading: Reading<'a>, policy: &Policy) -> 
     reading
 }
 
+/// May the missing brackets be closed, so that the value is a whole one?
+fn may_close(cut: &Cut, policy: &Policy, stop: Stop) -> bool {
+    let rule = lenient::rules::UNCLOSED;
+    let level = match stop {
+        Stop::Finished => Level::Safe,
+        _ => rule.level,
+    };
+    let whole = cut.kind == CutKind::Brackets && stop != Stop::CutOff;
+    whole && policy.allows(rule.name, level)
+}
+
 /// Why what was read cannot be one call: it was cut off, or it is several values.
 pub(crate) fn not_one_call(reading: &Reading<'_>, policy: &Policy, stop: Stop) -> Option<Bad> {
     if let Some(cut) = &reading.cut {
-        let rule = lenient::rules::UNCLOSED;
-        let level = match stop {
-            Stop::Finished => Level::Safe,
-            _ => rule.level,
-        };
-        let whole = cut.kind == CutKind::Brackets && stop != Stop::CutOff;
-        if !(whole && policy.allows(rule.name, level)) {
+        if !may_close(cut, policy, stop) {
             let issue = Issue::new(cut.pointer.clone(), Code::Truncated, cut.at..cut.at);
             return Some(Bad::single(Reason::Truncated, issue));
         }
