@@ -234,11 +234,11 @@ fn may_close(cut: &Cut, policy: &Policy, stop: Stop) -> bool {
 
 /// Why what was read cannot be one call: it was cut off, or it is several values.
 pub(crate) fn not_one_call(reading: &Reading<'_>, policy: &Policy, stop: Stop) -> Option<Bad> {
-    if let Some(cut) = &reading.cut {
-        if !may_close(cut, policy, stop) {
-            let issue = Issue::new(cut.pointer.clone(), Code::Truncated, cut.at..cut.at);
-            return Some(Bad::single(Reason::Truncated, issue));
-        }
+    if let Some(cut) = &reading.cut
+        && !may_close(cut, policy, stop)
+    {
+        let issue = Issue::new(cut.pointer.clone(), Code::Truncated, cut.at..cut.at);
+        return Some(Bad::single(Reason::Truncated, issue));
     }
     // Members without braces have no end that could show.
     let braceless = lenient::rules::MISSING_BRACE.name;
