@@ -1,0 +1,35 @@
+//! A transparent proxy in front of MCP servers.
+//!
+//! Messages pass byte for byte. Only `tools/list` results and `tools/call` requests are read: a
+//! good call is forwarded as sent, a mended one with its arguments rewritten in place, a bad one is
+//! answered with a text that the model can act on.
+//!
+//! - [`Engine`]: one session, without I/O.
+//! - [`bridge`]: a client on pipes, a server that is a process.
+//! - [`Options`], [`Config`]: what the host decides, from `goodcall.toml`.
+//! - [`Log`]: one JSON line a call.
+
+mod answer;
+mod frame;
+
+mod catalogue;
+mod circles;
+mod keeper;
+
+mod config;
+mod options;
+mod record;
+
+mod engine;
+
+mod bridge;
+mod child;
+mod lines;
+
+pub use bridge::{End, StartError, bridge};
+pub use child::ServerCommand;
+pub use config::{Config, ConfigError};
+pub use engine::{Engine, Out};
+pub use frame::Frame;
+pub use options::{LoopMode, Options, UnknownLoopMode};
+pub use record::{Log, Note, Outcome, Record};
