@@ -1,12 +1,19 @@
 //! `goodcall mcp`: the proxy in front of an MCP server.
 
+mod inspect;
+mod wrap;
+
 use std::ffi::OsString;
+use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
 use goodcall_core::{Policies, Style};
-use goodcall_mcp::{Config, End, Log, LoopMode, Options, ServerCommand, bridge};
+use goodcall_mcp::{
+    Config, End, Log, LoopMode, Options, ServerCommand, Upstream, bridge, bridge_url,
+    listen_command, listen_url,
+};
 
 use crate::{Failure, input};
 
@@ -15,10 +22,33 @@ const CONFIG: &str = "goodcall.toml";
 
 /// Stand in front of an MCP server: its tool calls are checked, mended or refused.
 ///
-/// The server is a command that is started here (goodcall mcp -- npx some-server …). Everything
-/// but tool calls passes through byte for byte.
+/// The server is a command that is started here (goodcall mcp -- npx some-server …), or behind a
+/// URL (goodcall mcp --url https://…). The client is on standard input and output, or comes to
+/// --listen. Everything but tool calls passes through byte for byte.
 #[derive(clap::Args)]
+#[command(args_conflicts_with_subcommands = true)]
 pub(crate) struct McpArgs {
+    #[command(subcommand)]
+    task: Option<Task>,
+    /// The server's address, for streamable HTTP
+    #[arg(long, value_name = "URL", conflicts_with = "command")]
+    url: Option<String>,
+    /// A header for every request to the URL, as NAME: VALUE; ${VARIABLE} is taken from the
+    /// environment
+    #[arg(long, value_name = "HEADER", requires = "url")]
+    header: Vec<String>,
+    /// Serve streamable HTTP at this address instead of standard input and output
+    #[arg(long, value_name = "ADDRESS")]
+    listen: Option<SocketAddr>,
+    /// Rewrite a client's configuration so that its servers go through goodcall
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["url", "command", "listen"])]
+    wrap_config: Option<PathBuf>,
+    /// Undo --wrap-config
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["url", "command", "listen", "wrap_config"])]
+    unwrap_config: Option<PathBuf>,
+    /// Write the configuration without asking
+    #[arg(long)]
+    yes: bool,
     #[command(flatten)]
     guard: GuardArgs,
     /// The command that starts the server
@@ -62,25 +92,116 @@ struct GuardArgs {
     log_arguments: bool,
 }
 
+#[derive(clap::Subcommand)]
+enum Task {
+    /// List a server's tools, with what is wrong with their schemas
+    Inspect(inspect::InspectArgs),
+}
+
 pub(crate) fn run(args: McpArgs) -> Result<bool, Failure> {
-    let options = args.guard.options(|| server_name(&args.command))?;
-    let log = args.guard.log()?;
-    let Some((program, arguments)) = args.command.split_first() else {
-        return Err("name a server: goodcall mcp -- COMMAND".to_owned());
+    if let Some(Task::Inspect(args)) = &args.task {
+        return inspect::run(args);
+    }
+    if let Some(path) = &args.wrap_config {
+        return wrap::wrap(path, args.yes);
+    }
+    if let Some(path) = &args.unwrap_config {
+        return wrap::unwrap(path, args.yes);
+    }
+    let name = || match &args.url {
+        Some(url) => url.split('/').nth(2).unwrap_or("server").to_owned(),
+        None => server_name(&args.command),
     };
-    let command = ServerCommand {
-        program: program.clone(),
-        arguments: arguments.to_vec(),
-    };
+    let options = Arc::new(args.guard.options(name)?);
+    let log = Arc::new(args.guard.log()?);
+    let server = server(args.url.as_deref(), &args.header, &args.command)?;
     let runtime = runtime()?;
-    let end = runtime.block_on(async {
-        let pipes = (tokio::io::stdin(), tokio::io::stdout());
-        let stop = stop_signal();
-        bridge(&command, Arc::new(options), Arc::new(log), pipes, stop).await
+    let ended = runtime.block_on(async {
+        match args.listen {
+            Some(address) => serve(address, &server, options, log).await,
+            None => stand_between(&server, options, log).await,
+        }
     });
     // A read of standard input may still be under way; nobody waits for it.
     runtime.shutdown_background();
-    Ok(end.map_err(|error| error.to_string())? != End::Server)
+    ended
+}
+
+/// Where the server is.
+enum Server {
+    Command(ServerCommand),
+    Url(Upstream),
+}
+
+fn server(url: Option<&str>, headers: &[String], command: &[OsString]) -> Result<Server, Failure> {
+    if let Some(url) = url {
+        let mut upstream = Upstream::new(url).map_err(|error| error.to_string())?;
+        for header in headers {
+            upstream = upstream
+                .header(&expanded(header)?)
+                .map_err(|error| error.to_string())?;
+        }
+        return Ok(Server::Url(upstream));
+    }
+    let Some((program, arguments)) = command.split_first() else {
+        return Err("name a server: goodcall mcp -- COMMAND, or goodcall mcp --url URL".to_owned());
+    };
+    Ok(Server::Command(ServerCommand {
+        program: program.clone(),
+        arguments: arguments.to_vec(),
+    }))
+}
+
+/// A header with its variables filled in, so that no secret stands on a command line.
+fn expanded(header: &str) -> Result<String, Failure> {
+    let mut out = String::new();
+    let mut rest = header;
+    while let Some((before, after)) = rest.split_once("${") {
+        let (name, after) = after.split_once('}').ok_or("--header: `${` without `}`")?;
+        let value = std::env::var(name);
+        out.push_str(before);
+        out.push_str(&value.map_err(|_| format!("--header: the variable {name} is not set"))?);
+        rest = after;
+    }
+    Ok(out + rest)
+}
+
+async fn stand_between(
+    server: &Server,
+    options: Arc<Options>,
+    log: Arc<Log>,
+) -> Result<bool, Failure> {
+    let pipes = (tokio::io::stdin(), tokio::io::stdout());
+    let ended = match server {
+        Server::Command(command) => bridge(command, options, log, pipes, stop_signal()).await,
+        Server::Url(upstream) => bridge_url(upstream, options, log, pipes, stop_signal()).await,
+    };
+    Ok(ended.map_err(|error| error.to_string())? != End::Server)
+}
+
+async fn serve(
+    address: SocketAddr,
+    server: &Server,
+    options: Arc<Options>,
+    log: Arc<Log>,
+) -> Result<bool, Failure> {
+    let wrong = |error: std::io::Error| format!("{address}: {error}");
+    let listener = tokio::net::TcpListener::bind(address)
+        .await
+        .map_err(wrong)?;
+    let at = listener.local_addr().map_err(wrong)?;
+    // Standard output is the protocol's, even where it is not used.
+    log.warn(&format!("listening at http://{at}/mcp"));
+    let serving = async {
+        match server {
+            Server::Command(command) => listen_command(listener, command, options, log).await,
+            Server::Url(upstream) => listen_url(listener, upstream.clone(), options, log).await,
+        }
+    };
+    tokio::select! {
+        ended = serving => ended.map_err(wrong).map(|()| true),
+        () = stop_signal() => Ok(true),
+    }
 }
 
 impl GuardArgs {
@@ -125,7 +246,7 @@ impl GuardArgs {
     }
 }
 
-fn runtime() -> Result<tokio::runtime::Runtime, Failure> {
+pub(crate) fn runtime() -> Result<tokio::runtime::Runtime, Failure> {
     let mut builder = tokio::runtime::Builder::new_current_thread();
     builder
         .enable_all()

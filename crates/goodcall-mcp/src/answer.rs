@@ -19,6 +19,9 @@ pub(crate) const CLOSED: i64 = -32000;
 /// MCP: the server did not answer in time.
 pub(crate) const TIMED_OUT: i64 = -32001;
 
+/// MCP: a header says something else than the message.
+pub(crate) const HEADER_MISMATCH: i64 = -32020;
+
 /// From this revision on a result says of what type it is.
 const RESULT_TYPES: &str = "2026-07-28";
 /// The key of a request's revision, from that one on.

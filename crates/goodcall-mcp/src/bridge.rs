@@ -7,9 +7,11 @@ use std::time::{Duration, Instant};
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::time::{MissedTickBehavior, interval, timeout};
 
-use crate::child::{self, Server, ServerCommand};
+use crate::back::{Back, Place};
+use crate::child::ServerCommand;
 use crate::engine::{Engine, Out};
 use crate::frame::Frame;
+use crate::http::Upstream;
 use crate::lines::{Line, Lines, Queue};
 use crate::options::Options;
 use crate::record::Log;
@@ -68,10 +70,45 @@ where
     R: AsyncRead + Unpin,
     W: AsyncWrite + Unpin + Send + 'static,
 {
-    let server = start(command, &options)?;
+    let place = Place::Command(command.clone());
+    between(&place, options, log, (input, output), stop).await
+}
+
+/// Stands between a client on pipes and a server behind a URL, until the client ends or `stop`
+/// comes.
+///
+/// # Errors
+/// None: a server that cannot be reached is told to the client, request by request.
+pub async fn bridge_url<R, W>(
+    upstream: &Upstream,
+    options: Arc<Options>,
+    log: Arc<Log>,
+    (input, output): (R, W),
+    stop: impl Future<Output = ()>,
+) -> Result<End, StartError>
+where
+    R: AsyncRead + Unpin,
+    W: AsyncWrite + Unpin + Send + 'static,
+{
+    let place = Place::Url(upstream.clone());
+    between(&place, options, log, (input, output), stop).await
+}
+
+pub(crate) async fn between<R, W>(
+    place: &Place,
+    options: Arc<Options>,
+    log: Arc<Log>,
+    (input, output): (R, W),
+    stop: impl Future<Output = ()>,
+) -> Result<End, StartError>
+where
+    R: AsyncRead + Unpin,
+    W: AsyncWrite + Unpin + Send + 'static,
+{
+    let server = start(place, &options)?;
     let (queue, _) = Queue::start(output);
     let mut bridge = Bridge {
-        command,
+        place,
         engine: Engine::new(Arc::clone(&options)),
         client: queue,
         server: Some(server),
@@ -79,9 +116,8 @@ where
         options,
         log,
     };
-    let end = bridge
-        .run(Lines::new(input, bridge.options.max_frame), stop)
-        .await;
+    let input = Lines::new(input, bridge.options.max_frame);
+    let end = bridge.run(input, stop).await;
     if let Some(server) = bridge.server.take() {
         server.end(end == End::Asked).await;
     }
@@ -89,20 +125,18 @@ where
     Ok(end)
 }
 
-fn start(command: &ServerCommand, options: &Options) -> Result<Server, StartError> {
-    command
-        .start(options.max_frame)
-        .map_err(|error| StartError {
-            program: command.program.to_string_lossy().into_owned(),
-            error,
-        })
+fn start(place: &Place, options: &Options) -> Result<Back, StartError> {
+    place.start(options.max_frame).map_err(|error| StartError {
+        program: place.name(),
+        error,
+    })
 }
 
 struct Bridge<'c> {
-    command: &'c ServerCommand,
+    place: &'c Place,
     engine: Engine,
     client: Queue,
-    server: Option<Server>,
+    server: Option<Back>,
     /// When the client's last word came.
     input_ended: Option<Instant>,
     options: Arc<Options>,
@@ -120,7 +154,7 @@ impl Bridge<'_> {
         tokio::pin!(stop);
         loop {
             let to_client = self.client.clone();
-            let to_server = self.server.as_ref().and_then(Server::queue).cloned();
+            let to_server = self.server.as_ref().and_then(Back::queue).cloned();
             let full = to_client.is_full();
             let server_full = to_server.as_ref().is_some_and(Queue::is_full);
             tokio::select! {
@@ -203,8 +237,7 @@ impl Bridge<'_> {
         let Some(server) = self.server.take() else {
             return false;
         };
-        let status = server.end(asked).await;
-        let why = child::words(status);
+        let why = server.end(asked).await;
         if self.input_ended.is_none() {
             self.log.warn(&format!("{}: {why}", self.options.server));
         }
@@ -216,7 +249,7 @@ impl Bridge<'_> {
     }
 
     fn restart(&mut self) -> bool {
-        match start(self.command, &self.options) {
+        match start(self.place, &self.options) {
             Ok(server) => {
                 self.log
                     .warn(&format!("{}: started again", self.options.server));
@@ -262,12 +295,12 @@ impl Bridge<'_> {
 
     fn to_server(&self, frame: Frame) {
         if let Some(server) = &self.server {
-            server.send(frame);
+            server.send(frame, &self.engine);
         }
     }
 }
 
-async fn next(server: &mut Option<Server>) -> Line {
+async fn next(server: &mut Option<Back>) -> Line {
     match server {
         Some(server) => server.next().await,
         None => std::future::pending().await,

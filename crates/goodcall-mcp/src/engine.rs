@@ -131,6 +131,16 @@ impl Engine {
         }
     }
 
+    /// The arguments of a call that are mirrored in headers: header and value.
+    pub(crate) fn mirrors(&self, frame: &[u8]) -> Vec<(String, Option<String>)> {
+        match frame::kind(frame) {
+            Kind::One(one) if one.method.as_deref() == Some("tools/call") => {
+                self.keeper.mirrors(frame, &one)
+            }
+            _ => Vec::new(),
+        }
+    }
+
     /// A message of the client.
     #[allow(clippy::wrong_self_convention)]
     pub fn from_client(&mut self, frame: Frame, now: Instant) -> Vec<Out> {

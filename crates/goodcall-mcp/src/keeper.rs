@@ -310,6 +310,19 @@ impl Keeper {
         Judged::Answer(sent.refusal(&suspicion.steer(), reason))
     }
 
+    /// The mirrored arguments of a call, for whoever writes headers.
+    pub(crate) fn mirrors(&self, bytes: &[u8], outline: &Outline) -> Vec<(String, Option<String>)> {
+        let Ok(sent) = Sent::read(bytes, outline) else {
+            return Vec::new();
+        };
+        let extra = self.catalogue.extra(&sent.name);
+        let Some(extra) = extra.filter(|extra| !extra.mirrors.is_empty()) else {
+            return Vec::new();
+        };
+        let arguments = sent.arguments.and_then(|(_, raw)| Tree::parse(raw).ok());
+        mirrored(&extra.mirrors, arguments.as_ref())
+    }
+
     /// Takes in the response to a call; what comes back goes to the client.
     pub(crate) fn answer(
         &mut self,

@@ -22,14 +22,18 @@ mod record;
 
 mod engine;
 
+mod back;
 mod bridge;
 mod child;
 mod lines;
 
-pub use bridge::{End, StartError, bridge};
+mod http;
+
+pub use bridge::{End, StartError, bridge, bridge_url};
 pub use child::ServerCommand;
 pub use config::{Config, ConfigError};
 pub use engine::{Engine, Out};
 pub use frame::Frame;
+pub use http::{Upstream, UpstreamError, listen_command, listen_url};
 pub use options::{LoopMode, Options, UnknownLoopMode};
 pub use record::{Log, Note, Outcome, Record};
