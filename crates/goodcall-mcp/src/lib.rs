@@ -29,11 +29,18 @@ mod lines;
 
 mod http;
 
+mod inspect;
+mod lint;
+mod wrap;
+
 pub use bridge::{End, StartError, bridge, bridge_url};
 pub use child::ServerCommand;
 pub use config::{Config, ConfigError};
 pub use engine::{Engine, Out};
 pub use frame::Frame;
 pub use http::{Upstream, UpstreamError, listen_command, listen_url};
+pub use inspect::{tools_of_command, tools_of_url};
+pub use lint::{Remark, Tool, lint};
 pub use options::{LoopMode, Options, UnknownLoopMode};
 pub use record::{Log, Note, Outcome, Record};
+pub use wrap::{WrapError, Wrapped, unwrap_config, wrap_config};
