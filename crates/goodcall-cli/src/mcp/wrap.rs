@@ -19,6 +19,10 @@ pub(crate) fn wrap(path: &Path, yes: bool) -> Result<bool, Failure> {
     let wrapped = wrap_config(&text, &program()).map_err(wrong)?;
     if show(path, &text, &wrapped) && may_write(path, yes)? {
         write(&backup_of(path), &plain.text)?;
+        // It may hold secrets: nobody may read it who may not read the file.
+        if let Ok(about) = fs::metadata(path) {
+            let _ = fs::set_permissions(backup_of(path), about.permissions());
+        }
         write(path, &wrapped.text)?;
         anstream::println!(
             "written; the file as it was is {}. Start the client again.",
