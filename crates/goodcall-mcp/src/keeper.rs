@@ -5,7 +5,6 @@
 
 use std::borrow::Cow;
 use std::collections::HashSet;
-use std::hash::{DefaultHasher, Hash, Hasher};
 use std::ops::Range;
 use std::sync::Arc;
 use std::time::Instant;
@@ -15,18 +14,17 @@ use goodcall_core::{Bad, Change, Explain, Gate, Level, Policy, Reason, Schema, T
 use goodcall_wire::Offered;
 
 use crate::answer;
-use crate::catalogue::{Catalogue, Knowledge, Mirror};
+use crate::catalogue::{Catalogue, Knowledge};
 use crate::circles::{self, Circles};
 use crate::frame::{self, Frame, Outline};
 use crate::options::Options;
 use crate::record::{Note, Outcome, Record, now_ms};
+use crate::sent::{Sent, clip, fingerprint, first_text, mirrored};
 
 /// The rule that records a cleaned tool name.
 const TOOL_NAME: &str = "tool-name";
 /// Bytes of arguments that the detector of loops keeps; of longer ones it keeps a fingerprint.
 const KEPT_ARGUMENTS: usize = 4096;
-/// Characters of a tool's error that the detector of loops looks at.
-const ERROR_CHARS: usize = 400;
 /// Tools that are warned of once; beyond that nothing more is said.
 const MOST_WARNINGS: usize = 1000;
 
@@ -80,20 +78,6 @@ impl Ticket {
     pub(crate) fn tool(&self) -> &str {
         &self.tool
     }
-}
-
-/// A call's parts.
-struct Sent<'f> {
-    bytes: &'f [u8],
-    id: &'f str,
-    params: Range<usize>,
-    name_span: Range<usize>,
-    name: Cow<'f, str>,
-    /// `None` if there are no arguments.
-    arguments: Option<(Range<usize>, &'f str)>,
-    typed: bool,
-    /// Is the result a task, and not the tool's?
-    task: bool,
 }
 
 impl Keeper {
@@ -491,95 +475,4 @@ impl Keeper {
             self.notes.push(Note::Warning(text));
         }
     }
-}
-
-impl<'f> Sent<'f> {
-    /// The parts of a call. An error is the answer to one that can be read in two ways, or
-    /// nothing for one that is not what the protocol asks for: the server says so itself.
-    fn read(bytes: &'f [u8], outline: &Outline) -> Result<Self, Option<Frame>> {
-        let id = outline.id.as_ref().and_then(|span| frame::raw(bytes, span));
-        let id = id.ok_or(None)?;
-        let params = outline.params.clone().ok_or(None)?;
-        if outline.twice
-            || frame::has_twice(bytes, &params, &["name", "arguments", "_meta", "task"])
-        {
-            let text = "a key of the request stands there twice";
-            return Err(Some(answer::error(id, answer::INVALID_REQUEST, text)));
-        }
-        let get = |key: &str| frame::member(bytes, &params, key);
-        let name_span = get("name").ok_or(None)?;
-        let name = frame::text(bytes, &name_span).ok_or(None)?;
-        let arguments = match get("arguments") {
-            Some(span) => Some((span.clone(), frame::raw(bytes, &span).ok_or(None)?)),
-            None => None,
-        };
-        let version = answer::version(bytes, Some(&params));
-        Ok(Self {
-            bytes,
-            id,
-            task: get("task").is_some(),
-            typed: answer::is_typed(version.as_deref()),
-            params,
-            name_span,
-            name,
-            arguments,
-        })
-    }
-
-    fn unreadable(bytes: &'f [u8], outline: &Outline) -> Self {
-        let id = outline.id.as_ref().and_then(|span| frame::raw(bytes, span));
-        Self {
-            bytes,
-            id: id.unwrap_or("null"),
-            params: 0..0,
-            name_span: 0..0,
-            name: Cow::Borrowed(""),
-            arguments: None,
-            typed: false,
-            task: false,
-        }
-    }
-
-    /// The answer to a call that is not forwarded. Who asked for a task cannot read a tool's
-    /// result in its place.
-    fn refusal(&self, text: &str, reason: &str) -> Frame {
-        match self.task {
-            true => answer::error(self.id, answer::INVALID_PARAMS, text),
-            false => answer::refusal(self.id, text, reason, self.typed),
-        }
-    }
-}
-
-/// The mirrored arguments of a mended call.
-fn mirrored(mirrors: &[Mirror], arguments: Option<&Tree<'_>>) -> Vec<(String, Option<String>)> {
-    let value = |mirror: &Mirror| {
-        let mut node = arguments?.root();
-        for key in &mirror.path {
-            node = node.get(key)?;
-        }
-        let text = node.as_str().or_else(|| node.digits()).map(str::to_owned);
-        text.or_else(|| node.as_bool().map(|truth| truth.to_string()))
-    };
-    let all = mirrors
-        .iter()
-        .map(|mirror| (mirror.header.clone(), value(mirror)));
-    all.collect()
-}
-
-/// The first text of a result's content.
-fn first_text(bytes: &[u8], result: &Range<usize>) -> Option<String> {
-    let content = frame::member(bytes, result, "content")?;
-    let first = frame::elements(bytes, &content)?.into_iter().next()?;
-    let text = frame::member(bytes, &first, "text")?;
-    frame::text(bytes, &text).map(|text| clip(&text))
-}
-
-fn clip(text: &str) -> String {
-    text.chars().take(ERROR_CHARS).collect()
-}
-
-fn fingerprint(bytes: &[u8]) -> String {
-    let mut hasher = DefaultHasher::new();
-    bytes.hash(&mut hasher);
-    format!("{:016x}", hasher.finish())
 }

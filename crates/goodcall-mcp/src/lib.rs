@@ -5,9 +5,12 @@
 //! answered with a text that the model can act on.
 //!
 //! - [`Engine`]: one session, without I/O.
-//! - [`bridge`]: a client on pipes, a server that is a process.
+//! - [`bridge`] and [`bridge_url`]: a client on pipes in front of a process or of a URL.
+//! - [`listen_command`] and [`listen_url`]: clients over streamable HTTP.
 //! - [`Options`], [`Config`]: what the host decides, from `goodcall.toml`.
 //! - [`Log`]: one JSON line a call.
+//! - [`wrap_config`], [`unwrap_config`]: clients' configurations.
+//! - [`tools_of_command`], [`tools_of_url`], [`lint`]: a server's tools, and what is wrong with them.
 
 mod answer;
 mod frame;
@@ -15,6 +18,7 @@ mod frame;
 mod catalogue;
 mod circles;
 mod keeper;
+mod sent;
 
 mod config;
 mod options;
