@@ -7,7 +7,7 @@ use std::io::{BufRead, Write};
 use std::sync::Arc;
 use std::time::Duration;
 
-use goodcall_mcp::{End, Log, Options, ServerCommand, bridge};
+use goodcall_mcp::{End, Log, Options, ServerCommand, bridge, listen_command};
 use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader, DuplexStream, ReadHalf, WriteHalf};
 use tokio::sync::oneshot;
@@ -71,15 +71,20 @@ struct Client {
     session: JoinHandle<End>,
 }
 
+/// This process as a server.
+fn fake_server(mode: &str) -> ServerCommand {
+    let exe = std::env::current_exe().unwrap();
+    let words = [format!("{MODE}={mode}").into(), exe.into_os_string()];
+    let filter = ["--exact", "server", "--nocapture"].map(OsString::from);
+    ServerCommand {
+        program: "env".into(),
+        arguments: words.into_iter().chain(filter).collect(),
+    }
+}
+
 impl Client {
     async fn start(mode: &str, change: impl FnOnce(&mut Options)) -> Self {
-        let exe = std::env::current_exe().unwrap();
-        let words = [format!("{MODE}={mode}").into(), exe.into_os_string()];
-        let filter = ["--exact", "server", "--nocapture"].map(OsString::from);
-        let command = ServerCommand {
-            program: "env".into(),
-            arguments: words.into_iter().chain(filter).collect(),
-        };
+        let command = fake_server(mode);
         let mut options = Options::default();
         change(&mut options);
         let (near, far) = tokio::io::duplex(1 << 16);
@@ -340,4 +345,108 @@ async fn a_server_that_is_not_there() {
         error.starts_with("the server `no-such-server` cannot be started"),
         "{error}"
     );
+}
+
+/// A listener in front of this process as a server.
+async fn hub() -> String {
+    // For the client; the second caller finds one installed.
+    let _ = rustls::crypto::ring::default_provider().install_default();
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let at = listener.local_addr().unwrap();
+    tokio::spawn(async move {
+        let log = Arc::new(Log::new().quiet());
+        listen_command(
+            listener,
+            &fake_server("plain"),
+            Arc::new(Options::default()),
+            log,
+        )
+        .await
+    });
+    format!("http://{at}/mcp")
+}
+
+/// Sends one message: status, session, and the last message that comes back.
+async fn post(url: &str, session: Option<&str>, message: &Value) -> (u16, Option<String>, Value) {
+    let mut request = reqwest::Client::new()
+        .post(url)
+        .body(message.to_string())
+        .timeout(PATIENCE);
+    if let Some(session) = session {
+        request = request.header("mcp-session-id", session);
+    }
+    let response = request.send().await.unwrap();
+    let status = response.status().as_u16();
+    let session = response
+        .headers()
+        .get("mcp-session-id")
+        .map(|id| id.to_str().unwrap().to_owned());
+    let text = response.text().await.unwrap();
+    let last = text
+        .lines()
+        .rfind(|line| line.contains('{'))
+        .unwrap_or_default();
+    let last = last.strip_prefix("data: ").unwrap_or(last);
+    (
+        status,
+        session,
+        serde_json::from_str(last).unwrap_or_default(),
+    )
+}
+
+#[tokio::test]
+async fn each_session_has_a_process_of_its_own() {
+    let url = hub().await;
+    let open = json!({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": {}});
+    let pid = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "PID"}});
+    let mut pids = Vec::new();
+    for _ in 0..2 {
+        let (status, session, answer) = post(&url, None, &open).await;
+        assert!(status == 200 && answer["result"].is_object(), "{answer}");
+        let session = session.unwrap();
+        let (_, _, answer) = post(&url, Some(&session), &pid).await;
+        assert!(
+            answer["result"]["_meta"]["goodcall/changes"].is_array(),
+            "{answer}"
+        );
+        pids.push((session, answer["result"]["pid"].as_u64().unwrap()));
+    }
+    assert_ne!(pids[0].1, pids[1].1);
+    for (session, pid) in pids {
+        let ended = reqwest::Client::new()
+            .delete(&url)
+            .header("mcp-session-id", &session);
+        assert_eq!(ended.send().await.unwrap().status(), 200);
+        let gone = async {
+            while is_running(pid) {
+                tokio::time::sleep(Duration::from_millis(20)).await;
+            }
+        };
+        timeout(PATIENCE, gone).await.unwrap();
+        let (status, _, _) = post(&url, Some(&session), &open).await;
+        assert_eq!(status, 404);
+    }
+    let (status, _, _) = post(&url, None, &pid).await;
+    assert_eq!(status, 400);
+}
+
+#[tokio::test]
+async fn requests_without_sessions_share_a_process_and_keep_their_ids() {
+    let url = hub().await;
+    let meta = json!({"io.modelcontextprotocol/protocolVersion": "2026-07-28"});
+    let ask = |n: u64| {
+        let params = json!({"name": "echo", "arguments": {"n": n}, "_meta": meta});
+        let message =
+            json!({"jsonrpc": "2.0", "id": "same", "method": "tools/call", "params": params});
+        let url = url.clone();
+        tokio::spawn(async move { (n, post(&url, None, &message).await) })
+    };
+    let asked: Vec<_> = (0..20).map(ask).collect();
+    for one in asked {
+        let (n, (status, _, answer)) = one.await.unwrap();
+        assert_eq!(
+            (status, &answer["id"], &answer["result"]["got"]["n"]),
+            (200, &json!("same"), &json!(n))
+        );
+    }
 }

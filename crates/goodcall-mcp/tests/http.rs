@@ -81,7 +81,7 @@ async fn answer(State(fake): State<Fake>, request: Request) -> Response {
     }
     let result = match message["method"].as_str() {
         Some("initialize") => json!({"protocolVersion": "2025-11-25", "capabilities": {}}),
-        Some("tools/list") => json!({"ttlMs": 60000, "cacheScope": "private", "tools": [
+        Some("tools/list") => json!({"ttlMs": 60000, "cacheScope": "public", "tools": [
             {"name": "region", "inputSchema": {"type": "object", "required": ["zone"], "properties": {
                 "zone": {"type": "integer", "x-mcp-header": "Zone"},
                 "name": {"type": "string", "x-mcp-header": "Name"}}}}]}),
@@ -216,6 +216,17 @@ async fn a_good_call_passes_as_it_is_and_a_bad_one_does_not() {
     );
     assert_eq!(fake.requests("tools/call").len(), 1);
     assert_eq!(fake.requests("tools/call")[0].1, good);
+}
+
+#[tokio::test]
+async fn a_list_that_everybody_may_see_is_asked_for_once() {
+    let (fake, url) = relay("json").await;
+    for bearer in ["Bearer a", "Bearer b", "Bearer a"] {
+        let message = call("Region", &json!({"zone": "7"}));
+        let (_, _, body) = post(&url, &[("authorization", bearer)], &message).await;
+        assert!(body.contains("goodcall/changes"), "{body}");
+    }
+    assert_eq!(fake.requests("tools/list").len(), 1);
 }
 
 #[tokio::test]

@@ -330,6 +330,20 @@ impl Relay {
         session.keeper.catalogue.unavailable(Instant::now());
     }
 
+    /// Tells the server that nobody waits any more. In the newest revision the end of the request
+    /// says so itself.
+    fn call_off(self: &Arc<Self>, headers: HeaderMap, ids: impl Iterator<Item = String>) {
+        for id in ids.filter(|_| headers.contains_key(SESSION)) {
+            let (relay, headers) = (Arc::clone(self), headers.clone());
+            let frame = answer::cancelled(&id, "timed out");
+            tokio::spawn(async move {
+                let sent = relay.upstream.post(headers, frame);
+                // It is a courtesy: whether it arrives changes nothing here.
+                let _ = timeout(relay.options.list_limit, sent).await;
+            });
+        }
+    }
+
     /// Sends a request on, and what comes back for it.
     async fn forward(
         self: Arc<Self>,
@@ -343,6 +357,7 @@ impl Relay {
         let mut filter = Filter::new(Arc::clone(&session), Arc::clone(&self.log));
         (filter.calls, filter.lists, filter.others) = (plan.calls, plan.lists, plan.others);
         filter.resumable = resumable;
+        let cancel = headers::for_list(&headers);
         let sending = self.upstream.send(method, url, headers, body);
         let limit = self.options.time_limit.filter(|_| !filter.calls.is_empty());
         let sent = match limit {
@@ -357,7 +372,13 @@ impl Relay {
                 self.log.warn(&why);
                 return json(StatusCode::BAD_GATEWAY, filter.gone(&why));
             }
-            None => return json(StatusCode::OK, filter.late()),
+            None => {
+                self.call_off(
+                    cancel,
+                    filter.calls.values().map(|ticket| ticket.id.clone()),
+                );
+                return json(StatusCode::OK, filter.late());
+            }
         };
         let passing = headers::passing(response.headers());
         let status = response.status();
