@@ -84,6 +84,9 @@ pub struct Expected {
     pub types: Types,
     /// The allowed types of an array's elements; empty for any.
     pub items: Types,
+    /// The members that an object must have, each with its value where only one is allowed:
+    /// `kind "circle"`.
+    pub keys: Vec<String>,
     /// The allowed values as JSON text; empty for any.
     pub allowed: Vec<String>,
     /// The least number.
@@ -151,6 +154,7 @@ impl From<Expected> for SharedExpected {
 static ANYTHING: Expected = Expected {
     types: Types(0),
     items: Types(0),
+    keys: Vec::new(),
     allowed: Vec::new(),
     minimum: None,
     maximum: None,

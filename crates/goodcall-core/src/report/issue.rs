@@ -124,6 +124,8 @@ pub enum Code {
     UnknownTool,
     /// Past a limit on size or depth.
     Limit,
+    /// Too many alternatives inside alternatives to name what is wrong.
+    TooComplex,
     /// Any other rule of the schema; the validator's own words are in `expected`.
     Other,
 }
@@ -163,6 +165,7 @@ impl Code {
             Code::NotAnObject => "not_an_object",
             Code::UnknownTool => "unknown_tool",
             Code::Limit => "limit",
+            Code::TooComplex => "too_complex",
             Code::Other => "other",
         }
     }

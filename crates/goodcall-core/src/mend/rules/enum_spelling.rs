@@ -7,7 +7,7 @@ use crate::mend::site::{Proposals, Site};
 use crate::mend::{Example, Rule};
 use crate::report::Level;
 use crate::tree::Node;
-use crate::validate::FaultKind;
+use crate::validate::{FaultKind, Letters};
 
 pub(crate) const RULE: Rule = Rule {
     name: "enum-spelling",
@@ -25,7 +25,14 @@ pub(crate) const RULE: Rule = Rule {
 };
 
 pub(crate) fn propose(site: &Site<'_>, out: &mut Proposals) {
+    let letters = site.node.as_str().map(Letters::of);
     for value in allowed(site) {
+        // Most values of a long list are told apart by their letters alone.
+        if let (Some(ours), Some(theirs)) = (letters, value.as_str().map(Letters::of))
+            && !ours.may_be_same(theirs)
+        {
+            continue;
+        }
         if same_word(site.node, value) {
             out.whole(&RULE, [site.replace(New::Value(value.clone()))]);
         }
