@@ -1,5 +1,6 @@
 //! Phrases that the styles share: places, types, what is expected.
 
+use super::grammar;
 use crate::report::{Bound, Expected, Types};
 use crate::tree::Pointer;
 
@@ -69,6 +70,9 @@ pub(super) fn values(allowed: &[String]) -> String {
 pub fn expected(expected: &Expected) -> String {
     if let Some(wanted) = expected.syntax {
         return wanted.to_string();
+    }
+    if let Some(rule) = expected.rule {
+        return grammar::instead_of(rule).to_owned();
     }
     if !expected.alternatives.is_empty() {
         let parts: Vec<_> = expected.alternatives.iter().map(self::expected).collect();

@@ -106,6 +106,8 @@ pub struct Expected {
     pub alternatives: Vec<Expected>,
     /// What the JSON grammar wants.
     pub syntax: Option<Wanted>,
+    /// What JSON wants instead of what this rule would have read, had the policy allowed it.
+    pub rule: Option<&'static str>,
     /// Words of the validator, of a tool's own check, or of a Rust type.
     pub words: Option<String>,
 }
@@ -164,6 +166,7 @@ static ANYTHING: Expected = Expected {
     format: None,
     alternatives: Vec::new(),
     syntax: None,
+    rule: None,
     words: None,
 };
 
