@@ -171,8 +171,16 @@ fn one_of_unions_to_any_depth() {
         {"type": "object", "properties": {"c": {"$ref": "#/$defs/n"}}, "required": ["c"]},
         {"type": "object", "properties": {"c": {"$ref": "#/$defs/n"}, "d": {"type": "integer"}}},
     ]}}});
-    let raw = format!("{}{{\"d\": \"x\"}}{}", "{\"c\": ".repeat(60), "}".repeat(60));
-    assert!(said(&schema, &raw).contains("c.c"), "{}", said(&schema, &raw));
+    let raw = format!(
+        "{}{{\"d\": \"x\"}}{}",
+        "{\"c\": ".repeat(60),
+        "}".repeat(60)
+    );
+    assert!(
+        said(&schema, &raw).contains("c.c"),
+        "{}",
+        said(&schema, &raw)
+    );
 }
 
 /// Without recursion, and so without the validator's own memory of what it has seen.
@@ -203,7 +211,10 @@ fn many_values_for_many_alternatives() {
 
     let values: Vec<_> = (0..20_000).map(|n| format!("value number {n}")).collect();
     let schema = json!({"properties": {"n": {"items": {"enum": values}}}});
-    let raw = format!(r#"{{"n": {}}}"#, list(300, |n| format!("\"valeu number {n}x\"")));
+    let raw = format!(
+        r#"{{"n": {}}}"#,
+        list(300, |n| format!("\"valeu number {n}x\""))
+    );
     let text = said(&schema, &raw);
     assert!(text.contains("change n[0"), "{text}");
 }

@@ -254,7 +254,10 @@ mod tests {
                 "a string or an integer",
             ),
             (r#"{"maximum": 9}"#, "a number of at most 9"),
-            (r#"{"format": "date"}"#, "a value in the format date (such as 2025-03-04)"),
+            (
+                r#"{"format": "date"}"#,
+                "a value in the format date (such as 2025-03-04)",
+            ),
             (
                 r#"{"type": "object", "required": ["kind", "r"], "properties": {"kind": {"const": "circle"}}}"#,
                 r#"an object with kind "circle" and r"#,

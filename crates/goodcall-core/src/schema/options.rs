@@ -245,7 +245,7 @@ fn compile_error(error: &ValidationError<'_>) -> SchemaError {
         Some((_, keyword)) if keyword == "type" => {
             format!("{} is no JSON Schema type", error.instance())
         }
-        Some((_, keyword)) if keyword == "pattern" => bad_pattern(&error.instance()),
+        Some((_, keyword)) if keyword == "pattern" => bad_pattern(error.instance()),
         _ => error.to_string(),
     };
     let reason = crate::report::clip(&reason, 200);
@@ -255,7 +255,9 @@ fn compile_error(error: &ValidationError<'_>) -> SchemaError {
 /// What is wrong with a pattern that the linear-time engine does not take.
 fn bad_pattern(pattern: &Value) -> String {
     let text = pattern.as_str().unwrap_or_default();
-    let looks = ["(?=", "(?!", "(?<=", "(?<!"].iter().any(|l| text.contains(l));
+    let looks = ["(?=", "(?!", "(?<=", "(?<!"]
+        .iter()
+        .any(|l| text.contains(l));
     let refers = text
         .as_bytes()
         .windows(2)
