@@ -3,6 +3,7 @@
 use std::ops::Range;
 
 use super::{Got, SharedExpected, clip};
+use crate::parse::Wanted;
 use crate::tree::{Inexact, Pointer};
 
 /// What is wrong at one place.
@@ -34,10 +35,14 @@ impl Issue {
     }
 
     pub(crate) fn new(pointer: Pointer, code: Code, span: Range<usize>) -> Self {
+        let mut expected = SharedExpected::default();
+        if code == Code::Truncated {
+            expected.syntax = Some(Wanted::Rest);
+        }
         Self {
             pointer,
             code,
-            expected: SharedExpected::default(),
+            expected,
             got: None,
             nearest: None,
             optional: false,

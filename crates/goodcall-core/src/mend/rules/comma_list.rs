@@ -16,6 +16,7 @@ pub(crate) const RULE: Rule = Rule {
     why: "A string is not allowed there, and this is how people write lists. But a comma can also \
           be part of a single value; `\"1,234\"` is left alone.",
     example: Example {
+        tool: None,
         schema: r#"{"type": "object", "properties":
                     {"tags": {"type": "array", "items": {"type": "string"}}}}"#,
         raw: r#"{"tags": "red, green"}"#,

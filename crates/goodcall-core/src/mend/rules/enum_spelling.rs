@@ -17,6 +17,7 @@ pub(crate) const RULE: Rule = Rule {
     why: "The value as sent is not allowed, and exactly one allowed value is spelled with the same \
           letters. Two such values are two readings.",
     example: Example {
+        tool: None,
         schema: r#"{"type": "object", "properties":
                     {"status": {"enum": ["open", "in_progress", "done"]}}}"#,
         raw: r#"{"status": "In Progress"}"#,

@@ -15,6 +15,7 @@ pub(crate) const RULE: Rule = Rule {
           number. `\"1,234\"` could be one number and is left alone, and so is `\"1,5\"` where \
           an element may be a fraction.",
     example: Example {
+        tool: None,
         schema: r#"{"type": "object", "properties":
                     {"sizes": {"type": "array", "items": {"type": "number"}}}}"#,
         raw: r#"{"sizes": "1, 2.50, 3"}"#,

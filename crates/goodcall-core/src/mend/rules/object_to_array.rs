@@ -13,6 +13,7 @@ pub(crate) const RULE: Rule = Rule {
     why: "One object in place of a list of objects is a list of that object. But it can also be a \
           map whose values are the elements; an empty one is as likely an empty list.",
     example: Example {
+        tool: None,
         schema: r#"{"type": "object", "properties":
                     {"edits": {"type": "array", "items": {"type": "object"}}}}"#,
         raw: r#"{"edits": {"path": "a.txt"}}"#,

@@ -15,6 +15,7 @@ pub(crate) const RULE: Rule = Rule {
           sure reading. A member that the schema allows is never dropped, nor is everything that \
           was sent.",
     example: Example {
+        tool: None,
         schema: r#"{"type": "object", "properties": {"path": {"type": "string"}},
                     "additionalProperties": false}"#,
         raw: r#"{"path": "a.txt", "explanation": "to read it"}"#,
