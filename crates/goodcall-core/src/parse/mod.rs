@@ -60,6 +60,18 @@ pub struct Cut {
     pub(crate) root: usize,
 }
 
+impl Cut {
+    /// Inside the only value.
+    pub(crate) fn at_root(at: usize) -> Self {
+        Self {
+            pointer: Pointer::root(),
+            kind: CutKind::Inside,
+            at,
+            root: 0,
+        }
+    }
+}
+
 /// What is missing from a text that was cut off.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum CutKind {
@@ -232,25 +244,23 @@ fn may_close(cut: &Cut, policy: &Policy, stop: Stop) -> bool {
     whole && policy.allows(rule.name, level)
 }
 
+/// The arguments were cut off here.
+pub(crate) fn cut_off(pointer: Pointer, at: usize) -> Bad {
+    let issue = Issue::new(pointer, Code::Truncated, at..at);
+    Bad::single(Reason::Truncated, issue)
+}
+
 /// Why what was read cannot be one call: it was cut off, or it is several values.
 pub(crate) fn not_one_call(reading: &Reading<'_>, policy: &Policy, stop: Stop) -> Option<Bad> {
     if let Some(cut) = &reading.cut
         && !may_close(cut, policy, stop)
     {
-        let issue = Issue::new(cut.pointer.clone(), Code::Truncated, cut.at..cut.at);
-        return Some(Bad::single(Reason::Truncated, issue));
+        return Some(cut_off(cut.pointer.clone(), cut.at));
     }
-    // Members without braces have no end that could show.
-    let braceless = lenient::rules::MISSING_BRACE.name;
-    if stop == Stop::CutOff
-        && reading
-            .changes
-            .iter()
-            .any(|change| change.rule == braceless)
-    {
-        let end = reading.tree.source().len();
-        let issue = Issue::new(Pointer::root(), Code::Truncated, end..end);
-        return Some(Bad::single(Reason::Truncated, issue));
+    // A number that nothing follows may have had more digits.
+    let (root, end) = (reading.tree.root(), reading.tree.source().len());
+    if stop == Stop::CutOff && root.kind() == Kind::Number && root.span().end == end {
+        return Some(cut_off(Pointer::root(), end));
     }
     if reading.values > 1 {
         let root = reading.tree.root();

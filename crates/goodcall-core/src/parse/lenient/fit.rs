@@ -220,7 +220,10 @@ impl Parser<'_> {
         match self.bytes.get(next) {
             Some(b':') => (self.byte(start) == b'"' || self.byte(next + 1) != b'/').then_some(at),
             Some(b'=') => Some(at),
-            None => matches!(self.byte(start), b'"' | b'\'').then_some(at.min(self.bytes.len())),
+            None => {
+                let quoted = !self.byte(start).is_ascii_alphanumeric();
+                quoted.then_some(at.min(self.bytes.len()))
+            }
             Some(0xEF) => self.text[next..].starts_with(['：', '＝']).then_some(at),
             _ => None,
         }

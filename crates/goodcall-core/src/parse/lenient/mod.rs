@@ -23,8 +23,8 @@ mod words;
 
 use std::borrow::Cow;
 
-use super::Cut;
 use super::error::{ParseClass, ParseError, Wanted};
+use super::{Cut, CutKind};
 use crate::limits::{ENCODINGS, Limits};
 use crate::report::{Change, Edit, clip};
 use crate::tree::{Kind, Pointer, Tree};
@@ -60,7 +60,13 @@ fn read_level<'a>(
     if level < ENCODINGS {
         if encoded::is_escaped(text) {
             let decoded = encoded::unescape(text);
-            return read_decoded(text, &decoded, rules::ESCAPED_TEXT, limits, keys, level);
+            let mut read = read_decoded(text, &decoded, rules::ESCAPED_TEXT, limits, keys, level)?;
+            if let Some(read) = read.as_mut().filter(|_| encoded::lacks_quote(text)) {
+                // The string around it was cut off, whatever it holds.
+                let cut = read.cut.get_or_insert_with(|| Cut::at_root(text.len()));
+                cut.kind = CutKind::Inside;
+            }
+            return Ok(read);
         }
         if encoded::has_entities(text) {
             let decoded = encoded::unentity(text);

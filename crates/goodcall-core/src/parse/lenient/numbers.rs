@@ -92,7 +92,7 @@ impl Parser<'_> {
         }
         self.out.number(piece, start, end);
         self.last_string = None;
-        if at_end && self.is_bracketed() {
+        if at_end {
             self.cut_inside();
         }
         Ok(self.done())

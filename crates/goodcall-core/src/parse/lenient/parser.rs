@@ -120,11 +120,9 @@ impl<'a> Parser<'a> {
         self.bytes.get(at).copied().unwrap_or(0)
     }
 
-    /// Is anything open that a bracket must close?
-    pub(super) fn is_bracketed(&self) -> bool {
-        self.frames
-            .iter()
-            .any(|frame| frame.opener != Opener::Nothing)
+    /// Are only members without braces open?
+    pub(super) fn is_braceless(&self) -> bool {
+        matches!(self.frames.as_slice(), [only] if only.opener == Opener::Nothing)
     }
 
     /// Does an opening bracket come after this position?

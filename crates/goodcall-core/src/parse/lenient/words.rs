@@ -63,6 +63,9 @@ impl Parser<'_> {
             }
             self.at = end;
             self.out.literal(kind, truth, start, end);
+            if self.is_braceless() {
+                self.cut_at_end();
+            }
             self.last_string = None;
             return Ok(self.done());
         }
@@ -209,6 +212,7 @@ impl Parser<'_> {
             self.note(rules::MISSING_QUOTE, start..start, "\"");
             let piece = self.decode_bare(start, end);
             self.out.string(piece, start, self.at);
+            self.cut_at_end();
             self.last_string = None;
             return Ok(self.done());
         }
@@ -219,9 +223,7 @@ impl Parser<'_> {
         };
         self.note_quoted(rule, start, end);
         self.out.string(source(start, end), start, end);
-        if self.at == self.bytes.len() && self.is_bracketed() {
-            self.cut_inside();
-        }
+        self.cut_at_end();
         self.last_string = None;
         Ok(self.done())
     }
@@ -230,7 +232,15 @@ impl Parser<'_> {
         self.note_quoted(rules::UNQUOTED_STRING, start, end);
         self.out.string(source(start, end), start, end);
         self.at = end;
+        self.cut_at_end();
         self.last_string = None;
+    }
+
+    /// A word that nothing follows may have been longer.
+    fn cut_at_end(&mut self) {
+        if self.at == self.bytes.len() {
+            self.cut_inside();
+        }
     }
 
     /// The end of a string without quotes, and whether a closing quote stands there; the parser
