@@ -145,7 +145,7 @@ pub fn read<'a>(text: &'a str, options: &ReadOptions) -> Result<Reading<'a>, Bad
         values: 1,
     };
     if strict.repeated_keys {
-        duplicates::resolve(&mut reading, &options.policy)?;
+        duplicates::resolve(&mut reading, &options.policy, &options.limits)?;
     }
     Ok(reading)
 }
@@ -192,7 +192,7 @@ fn finish<'a>(lenient: lenient::Lenient<'a>, options: &ReadOptions) -> Result<Re
     let cut = reading.cut.as_ref();
     let may_run = cut.is_none_or(|cut| may_close(cut, &options.policy, options.stop));
     if lenient.repeated_keys && may_run {
-        duplicates::resolve(&mut reading, &options.policy)?;
+        duplicates::resolve(&mut reading, &options.policy, &options.limits)?;
     }
     Ok(reading)
 }

@@ -63,6 +63,11 @@ impl Pointer {
         }
     }
 
+    /// Goes back to a place that was this many bytes long.
+    pub(crate) fn truncate(&mut self, bytes: usize) {
+        self.0.truncate(bytes);
+    }
+
     /// The place that contains this one, and the last segment (unescaped).
     pub fn split_last(&self) -> Option<(Pointer, Cow<'_, str>)> {
         let (parent, last) = self.0.rsplit_once('/')?;

@@ -174,6 +174,7 @@ impl Parser<'_> {
         let start = last.start as usize;
         let recent = self.notes.changes.iter().rev().map(|(_, change)| change);
         recent
+            .take(32)
             .take_while(|change| change.span.end >= start)
             .any(|change| {
                 let inside = change.span.start >= start || change.span.end > start;

@@ -99,8 +99,9 @@ impl Parser<'_> {
             return false;
         };
         let ticks = rest.len() - rest.trim_start_matches(mark).len();
-        let line = self.at + self.near(self.at, 200).len();
-        let Some(info) = self.text.get(self.at + ticks..line) else {
+        let open = self.at + ticks;
+        let line = open + self.near(open, 200).len();
+        let Some(info) = self.text.get(open..line) else {
             return false;
         };
         let word = info
@@ -113,7 +114,7 @@ impl Parser<'_> {
         {
             line
         } else {
-            self.at + ticks + info.len() - tail.len()
+            open + info.len() - tail.len()
         };
         self.note(rules::CODE_FENCE, self.at..end, "");
         self.at = end;
@@ -196,7 +197,7 @@ impl Parser<'_> {
             _ => {
                 self.key_follows(self.at)
                     || !self.bracket_after(self.at)
-                    || self.byte(self.at) == b'"' && self.text[self.at..].trim_end().ends_with('"')
+                    || self.byte(self.at) == b'"' && self.last_byte == b'"'
             }
         }
     }

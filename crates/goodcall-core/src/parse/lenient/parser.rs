@@ -78,6 +78,8 @@ pub(super) struct Parser<'a> {
     pub(super) fuel: usize,
     /// Where members were found that belong to nothing.
     pub(super) lost: Option<usize>,
+    /// The last byte of the text that is no white space.
+    pub(super) last_byte: u8,
     /// The last opening bracket of the text.
     pub(super) last_open: usize,
     /// The value being read, at the root.
@@ -103,6 +105,7 @@ impl<'a> Parser<'a> {
             last_string: None,
             fuel: 2 * text.len() + 1024,
             lost: None,
+            last_byte: text.trim_end().bytes().next_back().unwrap_or(0),
             last_open: text.rfind(['{', '[']).map_or(0, |at| at + 1),
             current: 0,
             braceless: false,
@@ -131,6 +134,9 @@ impl<'a> Parser<'a> {
     }
 
     pub(super) fn note(&mut self, rule: Sureness, span: Range<usize>, after: &str) {
+        if self.notes.overflow {
+            return;
+        }
         let before = self.text.get(span.clone()).unwrap_or_default();
         let place = self.place();
         let root = self.roots.len();
@@ -144,6 +150,9 @@ impl<'a> Parser<'a> {
 
     /// Notes that a string was read as `text` in quotes.
     pub(super) fn note_string(&mut self, rule: Sureness, span: Range<usize>, text: Range<usize>) {
+        if self.notes.overflow {
+            return;
+        }
         let after = super::notes::quoted(self.text.get(text).unwrap_or_default());
         let (place, root) = (self.place(), self.roots.len());
         let before = self.text.get(span.clone()).unwrap_or_default();
