@@ -87,6 +87,10 @@ impl Parser<'_> {
             return;
         };
         let closer = frame.closer();
+        if frame.mixed {
+            // `[[1, 2, [3, 4]]`: after the 2, or at the end? Rather no value than either.
+            self.lost.get_or_insert(at);
+        }
         if closer != 0 {
             self.note(
                 rules::MISSING_BRACKET,
@@ -124,7 +128,9 @@ impl Parser<'_> {
             return State::Done;
         }
         let kind = match kind {
-            CutKind::Brackets if self.last_is_doubtful() => CutKind::Inside,
+            CutKind::Brackets if self.last_is_doubtful() || self.frames.iter().any(|f| f.mixed) => {
+                CutKind::Inside
+            }
             kind => kind,
         };
         // Members without braces end where the text, its fence or its tag does.

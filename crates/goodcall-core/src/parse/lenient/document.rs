@@ -44,6 +44,9 @@ impl Parser<'_> {
             if self.skip_tag() {
                 continue;
             }
+            if near && !fresh && self.scalar_alone() {
+                return true;
+            }
             match byte {
                 b'{' | b'[' if self.looks_right(self.at, !fresh && !near) => return true,
                 b'"' | b'\'' | b'(' | b'0'..=b'9' | b'-' | b'+'
@@ -202,6 +205,42 @@ impl Parser<'_> {
         }
     }
 
+    /// Does a scalar of JSON stand here, with nothing else on its line but more values?
+    fn scalar_alone(&self) -> bool {
+        let start = self.at;
+        let end = match self.byte(start) {
+            b'"' => {
+                let mut at = crate::parse::strict::plain_end(self.bytes, start + 1);
+                while self.byte(at) == b'\\' {
+                    at = crate::parse::strict::plain_end(self.bytes, at + 2);
+                }
+                if self.byte(at) != b'"' {
+                    return false;
+                }
+                at + 1
+            }
+            b'-' | b'0'..=b'9' => match super::numbers::strict_end(self.bytes, start) {
+                Some(end) => end,
+                None => return false,
+            },
+            b't' | b'f' | b'n' => {
+                let end = self.word_end(start);
+                if !matches!(&self.text[start..end], "true" | "false" | "null") {
+                    return false;
+                }
+                end
+            }
+            _ => return false,
+        };
+        let next = self.skip_space(end);
+        match self.byte(next) {
+            0 | b'{' | b'[' | b',' | b';' => true,
+            b'"' => next > end,
+            b'`' => self.bytes[next..].starts_with(b"```"),
+            _ => self.bytes[end..next].contains(&b'\n'),
+        }
+    }
+
     /// Is the word here a value: a literal, a call, members without braces?
     fn word_root(&mut self) -> bool {
         let start = self.at;
@@ -339,6 +378,8 @@ impl Parser<'_> {
             count,
             key: None,
             comma: None,
+            scalar: false,
+            mixed: false,
         });
         true
     }

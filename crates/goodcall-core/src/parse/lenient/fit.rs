@@ -41,6 +41,7 @@ impl Parser<'_> {
             b'}' | b']' | b')' => self.fit_closers(next),
             b'/' if matches!(self.byte(next + 1), b'/' | b'*') => Fit::Yes,
             b'#' if spaced => Fit::Maybe,
+            b'-' if self.dashes(after, next) => Fit::Maybe,
             b'+' if matches!(self.byte(self.skip_space(next + 1)), b'"' | b'\'' | b'`') => {
                 Fit::Maybe
             }
@@ -82,6 +83,7 @@ impl Parser<'_> {
         match (byte, role) {
             (b'}' | b']' | b')' | b',' | b'/' | b'#', _) => Fit::Yes,
             (b'.', _) if self.bytes[next..].starts_with(b"...") => Fit::Yes,
+            (b'-', _) if self.dashes(comma, next) => Fit::Yes,
             (_, Role::Member) if self.key_follows(next) => Fit::Yes,
             (b'"' | b'\'', Role::Member) if self.bytes[comma..next].contains(&b'\n') => Fit::Maybe,
             (b'"' | b'\'', Role::Member) if self.damaged_key_follows(next) => Fit::Maybe,

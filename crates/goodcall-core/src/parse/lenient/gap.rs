@@ -63,6 +63,11 @@ impl Parser<'_> {
         }
     }
 
+    /// Does a `-- comment` stand at `next`, with space around its dashes?
+    pub(super) fn dashes(&self, end: usize, next: usize) -> bool {
+        next > end && self.bytes[next..].starts_with(b"-- ")
+    }
+
     pub(super) fn line_end(&self, from: usize) -> usize {
         let rest = &self.bytes[from.min(self.bytes.len())..];
         rest.iter()

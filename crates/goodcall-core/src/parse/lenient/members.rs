@@ -198,7 +198,7 @@ impl Parser<'_> {
             frame.count -= 1;
         }
         if lacks {
-            self.note(rules::MISSING_BRACKET, start..start, "]");
+            self.note_missing_closer(start);
             self.pop(start);
         } else {
             self.note(rules::MISSING_BRACE, start..start, "{");

@@ -52,6 +52,7 @@ impl Parser<'_> {
         let ends = match self.bytes.get(next) {
             None | Some(b',' | b'}' | b']' | b')' | b';' | b'#' | b'`') => true,
             Some(b'/') => matches!(self.byte(next + 1), b'/' | b'*'),
+            Some(b'-') if self.dashes(end, next) => true,
             Some(b':') => false,
             Some(0x80..) => self.wide_at(next),
             Some(b'"' | b'\'') => next > end || self.key_follows(next),

@@ -37,6 +37,10 @@ pub(super) struct Frame {
     pub(super) key: Option<Id>,
     /// Where the last comma stands, until something follows it.
     pub(super) comma: Option<usize>,
+    /// Was the last value a scalar?
+    pub(super) scalar: bool,
+    /// Is an array in here that has another one after a scalar?
+    pub(super) mixed: bool,
 }
 
 impl Frame {
@@ -210,6 +214,7 @@ impl<'a> Parser<'a> {
             Some(frame) => {
                 frame.count += 1;
                 frame.comma = None;
+                frame.scalar = true;
                 State::After
             }
             None => State::After,
@@ -222,6 +227,12 @@ impl<'a> Parser<'a> {
             return Err(ParseError::new(ParseClass::TooDeep, wanted, self.at));
         }
         let id = self.out.next_id();
+        if kind == Kind::Array
+            && self.out.in_object() == Some(false)
+            && let Some(around) = self.frames.last_mut()
+        {
+            around.mixed |= around.scalar;
+        }
         self.out.open(kind, self.at);
         self.frames.push(Frame {
             opener,
@@ -230,6 +241,8 @@ impl<'a> Parser<'a> {
             count: 0,
             key: None,
             comma: None,
+            scalar: false,
+            mixed: false,
         });
         self.last_string = None;
         if opener != Opener::Nothing {
@@ -405,5 +418,9 @@ impl<'a> Parser<'a> {
         }
         self.last_string = None;
         self.done();
+        if let Some(around) = self.frames.last_mut() {
+            around.scalar = false;
+            around.mixed |= frame.mixed;
+        }
     }
 }

@@ -95,6 +95,7 @@ impl Parser<'_> {
         match self.bytes.get(next) {
             None | Some(b',' | b'}' | b']' | b')' | b';' | b'#' | b'`' | b'<') => true,
             Some(b'/') => matches!(self.byte(next + 1), b'/' | b'*'),
+            Some(b'-') if self.dashes(end, next) => true,
             Some(b'"' | b'\'') => next > end || self.key_follows(next),
             Some(0x80..) => true,
             Some(_) => {
@@ -210,6 +211,9 @@ impl Parser<'_> {
         end = start + text.len();
         if quoted {
             self.note(rules::MISSING_QUOTE, start..start, "\"");
+            if self.byte(self.at - 1) == b'\'' {
+                self.note(rules::OTHER_QUOTES, self.at - 1..self.at, "\"");
+            }
             let piece = self.decode_bare(start, end);
             self.out.string(piece, start, self.at);
             self.cut_at_end();
@@ -249,6 +253,7 @@ impl Parser<'_> {
         let in_object = self.out.in_object() == Some(true);
         let mut at = start;
         let mut depth = 0;
+        let mut pair = 0;
         while let Some(byte) = self.bytes.get(at).copied() {
             match byte {
                 b'\n' | b'\r' => break,
@@ -279,6 +284,7 @@ impl Parser<'_> {
                 b'#' if at > start && self.byte(at - 1) == b' ' && self.byte(at + 1) == b' ' => {
                     break;
                 }
+                b'"' | b'\'' if at > start && byte == pair => pair = 0,
                 b'"' | b'\'' if at > start => {
                     let next = self.skip_space(at + 1);
                     if matches!(self.bytes.get(next), None | Some(b',' | b'}' | b']'))
@@ -286,7 +292,11 @@ impl Parser<'_> {
                         || next > at + 1 && self.key_follows(next)
                     {
                         self.at = at + 1;
-                        return (at, byte == b'"');
+                        return (at, true);
+                    }
+                    // `say "hi"`: the first of two inside. An apostrophe has no second.
+                    if pair == 0 && !self.bytes[at - 1].is_ascii_alphanumeric() {
+                        pair = byte;
                     }
                 }
                 0xEF if self.text[at..].starts_with(['，', '｝', '］']) => break,
