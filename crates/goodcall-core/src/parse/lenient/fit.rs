@@ -53,6 +53,10 @@ impl Parser<'_> {
                 _ => Fit::Yes,
             },
             b'{' | b'[' if role == Role::Element && spaced => Fit::Maybe,
+            b'0'..=b'9' | b'-' if role == Role::Element && spaced => self.fit_number(next),
+            b'a'..=b'z' | b'A'..=b'Z' | b'_' if role == Role::Member && spaced => {
+                self.fit_word(after, next)
+            }
             0xEF => self.fit_wide(next, role),
             _ if role == Role::Root => Fit::Maybe,
             _ if role == Role::Member && self.bytes[after..next].contains(&b'\n') => {
@@ -62,6 +66,35 @@ impl Parser<'_> {
                     Fit::No
                 }
             }
+            _ => Fit::No,
+        }
+    }
+
+    /// `["a" 2]`: does a number follow, and nothing else?
+    fn fit_number(&self, at: usize) -> Fit {
+        let Some(end) = super::numbers::strict_end(self.bytes, at) else {
+            return Fit::No;
+        };
+        match self.byte(self.skip_space(end)) {
+            0 | b',' | b']' => Fit::Maybe,
+            _ => Fit::No,
+        }
+    }
+
+    /// `"text" key: 5`: does a key without quotes follow, and a value that is no such word?
+    fn fit_word(&self, after: usize, at: usize) -> Fit {
+        let Some(end) = self.key_end(at) else {
+            return Fit::No;
+        };
+        if self.bytes[after..at].contains(&b'\n') {
+            return Fit::Yes;
+        }
+        let value = self.skip_space(self.skip_space(end) + 1);
+        let word = self.text.get(value..self.word_end(value));
+        let literal = word.is_some_and(|word| super::words::literal(word).is_some());
+        match self.byte(value) {
+            b'"' | b'\'' | b'{' | b'[' | b'0'..=b'9' | b'-' => Fit::Maybe,
+            _ if literal => Fit::Maybe,
             _ => Fit::No,
         }
     }

@@ -127,5 +127,9 @@ impl Parser<'_> {
 }
 
 pub(super) fn is_odd_space(c: char) -> bool {
-    c.is_whitespace() || matches!(c, '\u{feff}' | '\u{200b}'..='\u{200f}' | '\u{2060}')
+    c.is_whitespace()
+        || matches!(
+            c,
+            '\u{feff}' | '\u{180e}' | '\u{200b}'..='\u{200f}' | '\u{2060}'
+        )
 }

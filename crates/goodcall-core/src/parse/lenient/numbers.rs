@@ -211,7 +211,7 @@ fn normalise(token: &str) -> Option<(String, Option<Sureness>)> {
     }
     if let Some(dot) = digits.find('.') {
         let after = digits.as_bytes().get(dot + 1);
-        if !after.is_some_and(u8::is_ascii_digit) {
+        if matches!(after, None | Some(b'e' | b'E')) {
             digits.remove(dot);
         }
     }

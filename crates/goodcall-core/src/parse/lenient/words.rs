@@ -135,6 +135,10 @@ impl Parser<'_> {
             return None;
         }
         let inside = self.skip_space(end + 1);
+        if matches!(self.byte(inside), b')' | b',') && !self.frames.is_empty() {
+            // What it would give is not known.
+            return None;
+        }
         let name = self.word_end(inside);
         let equals = self.skip_space(name);
         let named = name > inside
@@ -159,7 +163,10 @@ impl Parser<'_> {
             .take_while(|b| b"fFrRbBuU".contains(b))
             .take(2)
             .count();
-        let text = !matches!(rest.get(letters + 1), None | Some(b'}' | b']' | b','));
+        let text = !matches!(
+            rest.get(letters + 1),
+            None | Some(b'}' | b']' | b',' | b':')
+        );
         if letters == 0 || !matches!(rest.get(letters), Some(b'"' | b'\'')) || !text {
             return false;
         }
@@ -285,6 +292,7 @@ impl Parser<'_> {
                     break;
                 }
                 b'"' | b'\'' if at > start && byte == pair => pair = 0,
+                b'"' | b'\'' if in_object && at > start && self.next_key(at) => break,
                 b'"' | b'\'' if at > start => {
                     let next = self.skip_space(at + 1);
                     if matches!(self.bytes.get(next), None | Some(b',' | b'}' | b']'))
@@ -307,6 +315,11 @@ impl Parser<'_> {
         at = at.min(self.bytes.len());
         self.at = at;
         (at, false)
+    }
+
+    /// `value "key":`: does the next key stand here, after a space?
+    fn next_key(&self, at: usize) -> bool {
+        matches!(self.bytes[at - 1], b' ' | b'\t') && self.key_follows(at)
     }
 
     /// A key without quotes, or with only the closing one.
