@@ -140,11 +140,11 @@ impl<'s> Gate<'s> {
             return Verdict::Mended(Mended { arguments, changes });
         }
         let nothing = Tree::empty_object(raw);
-        let (faults, more) = self
-            .schema
-            .faults(nothing.root(), self.reading.limits.max_issues);
-        bad.issues.extend(issues(faults, &nothing, self.schema));
-        bad.more = more;
+        let most = self.reading.limits.max_issues;
+        let found = self.schema.faults(nothing.root(), most);
+        bad.issues
+            .extend(issues(found.faults, &nothing, self.schema));
+        bad.more = found.more;
         Verdict::Bad(bad)
     }
 
@@ -185,8 +185,12 @@ impl<'s> Gate<'s> {
             issue.got = Some(Got::of(root));
             return Bad::single(Reason::NotAnObject, issue);
         }
-        let (faults, more) = self.schema.faults(root, self.reading.limits.max_issues);
-        let mut found = issues(faults, tree, self.schema);
+        let all = self.schema.faults(root, self.reading.limits.max_issues);
+        let mut found = issues(all.faults, tree, self.schema);
+        if found.is_empty() && ambiguous.is_empty() {
+            // All work was spent before the first fault.
+            found.push(Issue::new(Pointer::root(), Code::TooComplex, root.span()));
+        }
         let reason = if ambiguous.is_empty() {
             Reason::WrongShape
         } else {
@@ -197,7 +201,7 @@ impl<'s> Gate<'s> {
         Bad {
             reason,
             issues: found,
-            more,
+            more: all.more,
             changes: Vec::new(),
         }
     }

@@ -41,8 +41,8 @@ mod tools;
 
 pub use call::Call;
 pub use envelope::{
-    Answer, ConvertError, Envelope, EnvelopeError, Provider, UnknownProvider, convert, definitions,
-    result,
+    Answer, ConvertError, Converted, Envelope, EnvelopeError, Provider, UnknownProvider, convert,
+    definitions, result,
 };
 pub use stream::{Assembler, Update};
 pub use text::{Extraction, Piece, Scanner, UnknownWhere, Where, dialects, extract};

@@ -4,6 +4,7 @@
 //! raw arguments and the schema are never echoed whole.
 
 mod fields;
+mod grammar;
 mod group;
 mod model;
 mod phrase;

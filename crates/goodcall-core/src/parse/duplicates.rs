@@ -17,6 +17,7 @@ pub(crate) const RULE: Rule = Rule {
     why: "Both copies say the same, so one of them says it too. Copies that differ are two \
           readings: then nothing is dropped, and the model is told of both.",
     example: Example {
+        tool: None,
         schema: r#"{"type": "object"}"#,
         raw: r#"{"path": "a.txt", "path": "a.txt"}"#,
         mended: r#"{"path":"a.txt"}"#,

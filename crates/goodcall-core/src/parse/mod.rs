@@ -207,7 +207,7 @@ fn unsure(change: &Change, reading: Reading<'_>) -> Bad {
     if let Some(cut) = reading.cut {
         issue = Issue::new(cut.pointer, code, cut.at..cut.at);
     } else {
-        issue.expected.words = Some(change.rule.replace('-', " "));
+        issue.expected.rule = Some(change.rule);
         issue.got = change.before.as_deref().map(Got::text);
     }
     Bad::single(reason, issue)

@@ -13,7 +13,7 @@ mod transcript;
 pub use definitions::definitions;
 pub use provider::{Provider, UnknownProvider};
 pub use results::{Answer, result};
-pub use transcript::{ConvertError, convert};
+pub use transcript::{ConvertError, Converted, convert};
 
 use std::fmt;
 

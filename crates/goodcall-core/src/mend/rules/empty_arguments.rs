@@ -11,6 +11,7 @@ pub(crate) const RULE: Rule = Rule {
     what: "Reads no arguments at all, or `null`, as `{}` for a tool that requires nothing.",
     why: "The tool accepts `{}`, and there is nothing else that no arguments could mean.",
     example: Example {
+        tool: None,
         schema: r#"{"type": "object", "properties": {"limit": {"type": "integer"}}}"#,
         raw: "null",
         mended: "{}",

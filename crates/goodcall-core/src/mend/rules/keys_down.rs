@@ -17,6 +17,7 @@ pub(crate) const RULE: Rule = Rule {
     why: "The object that the members stand in does not declare them, exactly one nested object \
           does and lacks them, and only the new placement is valid.",
     example: Example {
+        tool: None,
         schema: r#"{"type": "object", "required": ["range"], "properties": {"range":
                     {"type": "object", "required": ["from", "to"], "properties":
                      {"from": {"type": "integer"}, "to": {"type": "integer"}}}}}"#,

@@ -14,6 +14,7 @@ pub(crate) const RULE: Rule = Rule {
     why: "The schema declares neither `properties` nor `type` there, and what is inside is what \
           the schema wants.",
     example: Example {
+        tool: None,
         schema: r#"{"type": "object", "required": ["path"],
                     "properties": {"path": {"type": "string"}}}"#,
         raw: r#"{"type": "object", "properties": {"path": "a.txt"}, "required": ["path"]}"#,
