@@ -85,7 +85,7 @@ pub(super) fn resolve(
             level: RULE.level,
             pointer: repeat.place.unwrap_or_default(),
             edit: Edit::Text,
-            before: Some(format!("{key}: {again}")),
+            before: Some(format!("{key}: {again}").into()),
             after: None,
             span: key.span().start..again.span().end,
         });
@@ -136,7 +136,7 @@ struct Found {
 
 impl Found {
     fn collect(&mut self, node: Node<'_>, place: &mut Pointer) {
-        let here = place.as_str().len();
+        let here = place.size();
         match node.kind() {
             Kind::Array => {
                 for (index, element) in node.elements().enumerate() {
@@ -177,7 +177,7 @@ impl Found {
     }
 
     fn keep(&mut self, place: &Pointer) -> Option<Pointer> {
-        self.room = self.room.checked_sub(place.as_str().len())?;
+        self.room = self.room.checked_sub(place.size())?;
         Some(place.clone())
     }
 }

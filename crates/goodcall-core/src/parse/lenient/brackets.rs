@@ -178,7 +178,7 @@ impl Parser<'_> {
             return false;
         };
         let start = last.start as usize;
-        let recent = self.notes.changes.iter().rev().map(|(_, change)| change);
+        let recent = self.notes.changes.iter().rev();
         recent
             .take(32)
             .take_while(|change| change.span.end >= start)

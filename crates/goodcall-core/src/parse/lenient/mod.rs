@@ -91,16 +91,24 @@ fn read_level<'a>(
         true => Pointer::parse(&format!("/{}{pointer}", root.min(last))).unwrap_or(pointer),
         false => pointer,
     };
-    let changes = parser.notes.changes.into_iter().map(|(root, mut change)| {
-        change.pointer = within(root, change.pointer);
-        change
-    });
+    let mut changes = parser.notes.changes;
+    if several {
+        // Changes of the n-th root lie between the n-th border and the next.
+        let mut borders = parser.notes.before_root.iter().skip(1).peekable();
+        let mut root = 0;
+        for (index, change) in changes.iter_mut().enumerate() {
+            while borders.next_if(|border| **border <= index).is_some() {
+                root += 1;
+            }
+            change.pointer = within(root, std::mem::take(&mut change.pointer));
+        }
+    }
     let cut = parser.cut.map(|cut| Cut {
         pointer: within(cut.root, cut.pointer),
         ..cut
     });
     Ok(Some(Lenient {
-        changes: changes.collect(),
+        changes,
         cut,
         values: parser.roots.len(),
         repeated_keys: parser.repeated_keys,
@@ -198,7 +206,7 @@ pub(super) fn text_change(rule: Sureness, raw: &str, span: std::ops::Range<usize
         level: rule.level,
         pointer: Pointer::root(),
         edit: Edit::Text,
-        before: raw.get(span.clone()).map(|text| clip(text, 80)),
+        before: raw.get(span.clone()).map(|text| clip(text, 80).into()),
         after: None,
         span,
     }

@@ -143,8 +143,8 @@ impl<'a> Parser<'a> {
         }
         let before = self.text.get(span.clone()).unwrap_or_default();
         let place = self.place();
-        let root = self.roots.len();
-        self.notes.add(rule, root, place, span, before, after);
+        let after = super::notes::shown(after);
+        self.notes.add(rule, place, span, before, after);
     }
 
     /// Notes that these bytes were read as if they had quotes.
@@ -158,9 +158,9 @@ impl<'a> Parser<'a> {
             return;
         }
         let after = super::notes::quoted(self.text.get(text).unwrap_or_default());
-        let (place, root) = (self.place(), self.roots.len());
+        let place = self.place();
         let before = self.text.get(span.clone()).unwrap_or_default();
-        self.notes.add(rule, root, place, span, before, &after);
+        self.notes.add(rule, place, span, before, Some(after));
     }
 
     /// The place that is being read.
@@ -176,7 +176,7 @@ impl<'a> Parser<'a> {
                 (Some(Kind::Array), _) => {
                     let alone = matches!(frame.opener, Opener::Paren | Opener::Call);
                     if !(alone && frame.count == 0) {
-                        place.push(&frame.count.to_string());
+                        place.push_index(frame.count);
                     }
                 }
                 _ => {}
@@ -203,6 +203,7 @@ impl<'a> Parser<'a> {
         }
         if self.out.next_id() > root {
             self.roots.push(root);
+            self.notes.at_root(self.roots.len());
         }
         Ok(())
     }
