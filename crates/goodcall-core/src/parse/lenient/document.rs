@@ -162,7 +162,7 @@ impl Parser<'_> {
 
     /// Could a container start at this bracket?
     fn looks_right(&self, at: usize, in_prose: bool) -> bool {
-        let next = self.skip_space(at + 1);
+        let next = self.skip_comments(at + 1);
         let Some(byte) = self.bytes.get(next).copied() else {
             return true;
         };
@@ -178,6 +178,26 @@ impl Parser<'_> {
             }
             _ => !in_prose && !self.bracket_after(at),
         }
+    }
+
+    /// The first token from here, after a few short comments.
+    fn skip_comments(&self, from: usize) -> usize {
+        let mut at = self.skip_space(from);
+        for _ in 0..4 {
+            let rest = &self.bytes[at..];
+            let rest = &rest[..rest.len().min(400)];
+            let close: &[u8] = match rest {
+                [b'/', b'*', ..] => b"*/",
+                [b'/', b'/', ..] | [b'#', ..] | [b'-', b'-', b' ', ..] => b"\n",
+                [b'<', b'!', b'-', b'-', ..] => b"-->",
+                _ => break,
+            };
+            let Some(end) = rest.windows(close.len()).position(|part| part == close) else {
+                break;
+            };
+            at = self.skip_space(at + end + close.len());
+        }
+        at
     }
 
     /// Is the scalar here the value, and not the start of prose?
@@ -327,7 +347,8 @@ impl Parser<'_> {
         if found.is_some() || !self.roots.is_empty() {
             let kept = start + self.text[start..end].trim_end().len();
             let skipped = &self.text[start..kept];
-            if !self.roots.is_empty() && (skipped.contains("\":") || skipped.contains("\" :")) {
+            let members = skipped.contains("\":") || skipped.contains("\" :");
+            if members && (!self.roots.is_empty() || skipped.contains(['{', '['])) {
                 // Members that belong to nothing: rather no value than half of one.
                 self.lost.get_or_insert(start);
             }
