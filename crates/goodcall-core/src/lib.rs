@@ -45,7 +45,7 @@ pub use policies::{Policies, UnknownRule};
 pub use policy::{Policy, UnknownPolicy};
 pub use report::{
     Bad, Bound, Change, Code, Edit, Expected, Got, Issue, Level, Mended, Reason, SharedExpected,
-    Types, Verdict,
+    Snippet, Types, Verdict,
 };
 pub use schema::{Draft, Schema, SchemaCache, SchemaError, SchemaOptions, SchemaWarning};
 pub use tree::{DeError, Elements, Inexact, Kind, Members, Node, Pointer, Tree};

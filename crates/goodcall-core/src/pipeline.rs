@@ -128,6 +128,10 @@ impl<'s> Gate<'s> {
 
     /// `{}` for no arguments, where that is allowed; else a refusal that says what is needed.
     fn empty<'a>(&self, raw: &'a str, mut bad: Bad) -> Verdict<'a> {
+        if self.reading.stop == Stop::CutOff {
+            // They had not begun.
+            return Verdict::Bad(parse::cut_off(Pointer::root(), raw.len()));
+        }
         let rule = empty_arguments::RULE;
         if self.reading.policy.allows(rule.name, rule.level)
             && let Some((arguments, change)) = empty_arguments::propose(raw, self.schema)

@@ -217,7 +217,7 @@ impl Change {
     /// The change in one sentence: `limit: "5" was read as 5 (string-to-number)`.
     pub fn sentence(&self) -> String {
         let place = phrase::path(&self.pointer);
-        let short = |text: &String| clip(text, crate::report::Got::MOST_CHARS);
+        let short = |text: &crate::report::Snippet| clip(text, crate::report::Got::MOST_CHARS);
         let before = self.before.as_ref().map(short);
         let after = self.after.as_ref().map(short);
         let what = match (&self.edit, before, after) {

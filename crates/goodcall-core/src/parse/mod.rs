@@ -60,6 +60,18 @@ pub struct Cut {
     pub(crate) root: usize,
 }
 
+impl Cut {
+    /// Inside the only value.
+    pub(crate) fn at_root(at: usize) -> Self {
+        Self {
+            pointer: Pointer::root(),
+            kind: CutKind::Inside,
+            at,
+            root: 0,
+        }
+    }
+}
+
 /// What is missing from a text that was cut off.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum CutKind {
@@ -133,7 +145,7 @@ pub fn read<'a>(text: &'a str, options: &ReadOptions) -> Result<Reading<'a>, Bad
         values: 1,
     };
     if strict.repeated_keys {
-        duplicates::resolve(&mut reading, &options.policy)?;
+        duplicates::resolve(&mut reading, &options.policy, &options.limits)?;
     }
     Ok(reading)
 }
@@ -169,8 +181,15 @@ fn finish<'a>(lenient: lenient::Lenient<'a>, options: &ReadOptions) -> Result<Re
             change.level = Level::Safe;
         }
     }
+    // Neighbours are alike more often than not.
+    let mut allowed = (unclosed, Level::Safe);
     let refused = reading.changes.iter().find(|change| {
-        change.rule != unclosed && !options.policy.allows(change.rule, change.level)
+        let kind = (change.rule, change.level);
+        let known = kind == allowed || change.rule == unclosed;
+        if !known {
+            allowed = kind;
+        }
+        !known && !options.policy.allows(change.rule, change.level)
     });
     if let Some(change) = refused {
         let change = change.clone();
@@ -180,7 +199,7 @@ fn finish<'a>(lenient: lenient::Lenient<'a>, options: &ReadOptions) -> Result<Re
     let cut = reading.cut.as_ref();
     let may_run = cut.is_none_or(|cut| may_close(cut, &options.policy, options.stop));
     if lenient.repeated_keys && may_run {
-        duplicates::resolve(&mut reading, &options.policy)?;
+        duplicates::resolve(&mut reading, &options.policy, &options.limits)?;
     }
     Ok(reading)
 }
@@ -232,25 +251,23 @@ fn may_close(cut: &Cut, policy: &Policy, stop: Stop) -> bool {
     whole && policy.allows(rule.name, level)
 }
 
+/// The arguments were cut off here.
+pub(crate) fn cut_off(pointer: Pointer, at: usize) -> Bad {
+    let issue = Issue::new(pointer, Code::Truncated, at..at);
+    Bad::single(Reason::Truncated, issue)
+}
+
 /// Why what was read cannot be one call: it was cut off, or it is several values.
 pub(crate) fn not_one_call(reading: &Reading<'_>, policy: &Policy, stop: Stop) -> Option<Bad> {
     if let Some(cut) = &reading.cut
         && !may_close(cut, policy, stop)
     {
-        let issue = Issue::new(cut.pointer.clone(), Code::Truncated, cut.at..cut.at);
-        return Some(Bad::single(Reason::Truncated, issue));
+        return Some(cut_off(cut.pointer.clone(), cut.at));
     }
-    // Members without braces have no end that could show.
-    let braceless = lenient::rules::MISSING_BRACE.name;
-    if stop == Stop::CutOff
-        && reading
-            .changes
-            .iter()
-            .any(|change| change.rule == braceless)
-    {
-        let end = reading.tree.source().len();
-        let issue = Issue::new(Pointer::root(), Code::Truncated, end..end);
-        return Some(Bad::single(Reason::Truncated, issue));
+    // A number that nothing follows may have had more digits.
+    let (root, end) = (reading.tree.root(), reading.tree.source().len());
+    if stop == Stop::CutOff && root.kind() == Kind::Number && root.span().end == end {
+        return Some(cut_off(Pointer::root(), end));
     }
     if reading.values > 1 {
         let root = reading.tree.root();

@@ -128,8 +128,12 @@ impl Stream {
                 break;
             }
         }
-        let after = self.tree.source[self.at..].trim_ascii();
-        if self.state == State::Done && !after.is_empty() && !"```".starts_with(after) {
+        while self.state == State::Done && self.peek().is_some_and(|b| b.is_ascii_whitespace()) {
+            self.at += 1;
+        }
+        let after = &self.tree.source[self.at..];
+        let fence = after.len() < 8 && "```".starts_with(after.trim_ascii_end());
+        if self.state == State::Done && !after.is_empty() && !fence {
             self.state = State::Lenient;
         }
         let read = self.tried;

@@ -4,11 +4,13 @@
 mod change;
 mod expected;
 mod issue;
+mod snippet;
 mod verdict;
 
 pub use change::{Change, Edit, Level};
 pub use expected::{Bound, Expected, Got, SharedExpected, Types};
 pub use issue::{Code, Issue};
+pub use snippet::Snippet;
 pub use verdict::{Bad, Mended, Reason, Verdict};
 
 pub(crate) use expected::clip;

@@ -33,8 +33,8 @@ pub(crate) fn propose<'a>(raw: &'a str, schema: &Schema) -> Option<(Tree<'a>, Ch
         } else {
             Edit::Replace
         },
-        before: (!sent.is_empty()).then(|| sent.to_owned()),
-        after: Some("{}".to_owned()),
+        before: (!sent.is_empty()).then(|| sent.into()),
+        after: Some("{}".into()),
         span: 0..raw.len(),
     };
     Some((Tree::empty_object(raw), change))

@@ -23,8 +23,8 @@ mod words;
 
 use std::borrow::Cow;
 
-use super::Cut;
 use super::error::{ParseClass, ParseError, Wanted};
+use super::{Cut, CutKind};
 use crate::limits::{ENCODINGS, Limits};
 use crate::report::{Change, Edit, clip};
 use crate::tree::{Kind, Pointer, Tree};
@@ -60,7 +60,13 @@ fn read_level<'a>(
     if level < ENCODINGS {
         if encoded::is_escaped(text) {
             let decoded = encoded::unescape(text);
-            return read_decoded(text, &decoded, rules::ESCAPED_TEXT, limits, keys, level);
+            let mut read = read_decoded(text, &decoded, rules::ESCAPED_TEXT, limits, keys, level)?;
+            if let Some(read) = read.as_mut().filter(|_| encoded::lacks_quote(text)) {
+                // The string around it was cut off, whatever it holds.
+                let cut = read.cut.get_or_insert_with(|| Cut::at_root(text.len()));
+                cut.kind = CutKind::Inside;
+            }
+            return Ok(read);
         }
         if encoded::has_entities(text) {
             let decoded = encoded::unentity(text);
@@ -85,16 +91,24 @@ fn read_level<'a>(
         true => Pointer::parse(&format!("/{}{pointer}", root.min(last))).unwrap_or(pointer),
         false => pointer,
     };
-    let changes = parser.notes.changes.into_iter().map(|(root, mut change)| {
-        change.pointer = within(root, change.pointer);
-        change
-    });
+    let mut changes = parser.notes.changes;
+    if several {
+        // Changes of the n-th root lie between the n-th border and the next.
+        let mut borders = parser.notes.before_root.iter().skip(1).peekable();
+        let mut root = 0;
+        for (index, change) in changes.iter_mut().enumerate() {
+            while borders.next_if(|border| **border <= index).is_some() {
+                root += 1;
+            }
+            change.pointer = within(root, std::mem::take(&mut change.pointer));
+        }
+    }
     let cut = parser.cut.map(|cut| Cut {
         pointer: within(cut.root, cut.pointer),
         ..cut
     });
     Ok(Some(Lenient {
-        changes: changes.collect(),
+        changes,
         cut,
         values: parser.roots.len(),
         repeated_keys: parser.repeated_keys,
@@ -192,7 +206,7 @@ pub(super) fn text_change(rule: Sureness, raw: &str, span: std::ops::Range<usize
         level: rule.level,
         pointer: Pointer::root(),
         edit: Edit::Text,
-        before: raw.get(span.clone()).map(|text| clip(text, 80)),
+        before: raw.get(span.clone()).map(|text| clip(text, 80).into()),
         after: None,
         span,
     }

@@ -37,6 +37,10 @@ pub(super) struct Frame {
     pub(super) key: Option<Id>,
     /// Where the last comma stands, until something follows it.
     pub(super) comma: Option<usize>,
+    /// Was the last value a scalar?
+    pub(super) scalar: bool,
+    /// Is an array in here that has another one after a scalar?
+    pub(super) mixed: bool,
 }
 
 impl Frame {
@@ -78,6 +82,8 @@ pub(super) struct Parser<'a> {
     pub(super) fuel: usize,
     /// Where members were found that belong to nothing.
     pub(super) lost: Option<usize>,
+    /// The last byte of the text that is no white space.
+    pub(super) last_byte: u8,
     /// The last opening bracket of the text.
     pub(super) last_open: usize,
     /// The value being read, at the root.
@@ -103,6 +109,7 @@ impl<'a> Parser<'a> {
             last_string: None,
             fuel: 2 * text.len() + 1024,
             lost: None,
+            last_byte: text.trim_end().bytes().next_back().unwrap_or(0),
             last_open: text.rfind(['{', '[']).map_or(0, |at| at + 1),
             current: 0,
             braceless: false,
@@ -120,11 +127,9 @@ impl<'a> Parser<'a> {
         self.bytes.get(at).copied().unwrap_or(0)
     }
 
-    /// Is anything open that a bracket must close?
-    pub(super) fn is_bracketed(&self) -> bool {
-        self.frames
-            .iter()
-            .any(|frame| frame.opener != Opener::Nothing)
+    /// Are only members without braces open?
+    pub(super) fn is_braceless(&self) -> bool {
+        matches!(self.frames.as_slice(), [only] if only.opener == Opener::Nothing)
     }
 
     /// Does an opening bracket come after this position?
@@ -133,10 +138,13 @@ impl<'a> Parser<'a> {
     }
 
     pub(super) fn note(&mut self, rule: Sureness, span: Range<usize>, after: &str) {
+        if self.notes.overflow {
+            return;
+        }
         let before = self.text.get(span.clone()).unwrap_or_default();
         let place = self.place();
-        let root = self.roots.len();
-        self.notes.add(rule, root, place, span, before, after);
+        let after = super::notes::shown(after);
+        self.notes.add(rule, place, span, before, after);
     }
 
     /// Notes that these bytes were read as if they had quotes.
@@ -146,10 +154,13 @@ impl<'a> Parser<'a> {
 
     /// Notes that a string was read as `text` in quotes.
     pub(super) fn note_string(&mut self, rule: Sureness, span: Range<usize>, text: Range<usize>) {
+        if self.notes.overflow {
+            return;
+        }
         let after = super::notes::quoted(self.text.get(text).unwrap_or_default());
-        let (place, root) = (self.place(), self.roots.len());
+        let place = self.place();
         let before = self.text.get(span.clone()).unwrap_or_default();
-        self.notes.add(rule, root, place, span, before, &after);
+        self.notes.add(rule, place, span, before, Some(after));
     }
 
     /// The place that is being read.
@@ -165,7 +176,7 @@ impl<'a> Parser<'a> {
                 (Some(Kind::Array), _) => {
                     let alone = matches!(frame.opener, Opener::Paren | Opener::Call);
                     if !(alone && frame.count == 0) {
-                        place.push(&frame.count.to_string());
+                        place.push_index(frame.count);
                     }
                 }
                 _ => {}
@@ -192,6 +203,7 @@ impl<'a> Parser<'a> {
         }
         if self.out.next_id() > root {
             self.roots.push(root);
+            self.notes.at_root(self.roots.len());
         }
         Ok(())
     }
@@ -203,6 +215,7 @@ impl<'a> Parser<'a> {
             Some(frame) => {
                 frame.count += 1;
                 frame.comma = None;
+                frame.scalar = true;
                 State::After
             }
             None => State::After,
@@ -215,6 +228,12 @@ impl<'a> Parser<'a> {
             return Err(ParseError::new(ParseClass::TooDeep, wanted, self.at));
         }
         let id = self.out.next_id();
+        if kind == Kind::Array
+            && self.out.in_object() == Some(false)
+            && let Some(around) = self.frames.last_mut()
+        {
+            around.mixed |= around.scalar;
+        }
         self.out.open(kind, self.at);
         self.frames.push(Frame {
             opener,
@@ -223,6 +242,8 @@ impl<'a> Parser<'a> {
             count: 0,
             key: None,
             comma: None,
+            scalar: false,
+            mixed: false,
         });
         self.last_string = None;
         if opener != Opener::Nothing {
@@ -398,5 +419,9 @@ impl<'a> Parser<'a> {
         }
         self.last_string = None;
         self.done();
+        if let Some(around) = self.frames.last_mut() {
+            around.scalar = false;
+            around.mixed |= frame.mixed;
+        }
     }
 }
