@@ -5,6 +5,7 @@
 mod check;
 mod commands;
 mod convert;
+mod demo;
 mod extract;
 mod input;
 mod lines;
@@ -30,6 +31,8 @@ struct Cli {
 
 #[derive(Subcommand)]
 enum Command {
+    /// Show the whole idea in one screen: eight calls, their verdicts, changes and texts
+    Demo,
     /// Check arguments against a tool's schema and show the verdict
     Check(CheckArgs),
     /// Read JSON, or what a model wrote instead of it
@@ -105,6 +108,7 @@ type Failure = String;
 
 fn main() -> ExitCode {
     let outcome = match Cli::parse().command {
+        Command::Demo => demo::run(),
         Command::Check(args) => check::run(&args),
         Command::Parse(args) => parse::run(&args),
         Command::Extract(args) => extract::run(&args),
