@@ -10,19 +10,19 @@ use crate::Failure;
 const MOST_CHARS: usize = 88;
 
 const TOOLS: &str = r#"[
-  {"name": "read_file", "input_schema": {"type": "object", "properties": {
+  {"name": "read_file", "parameters": {"type": "object", "properties": {
     "file_path": {"type": "string"},
     "offset": {"type": "integer", "minimum": 0},
     "limit": {"type": "integer", "minimum": 1, "maximum": 2000}},
     "required": ["file_path"], "additionalProperties": false}},
-  {"name": "create_issue", "input_schema": {"type": "object", "properties": {
+  {"name": "create_issue", "parameters": {"type": "object", "properties": {
     "title": {"type": "string"},
     "labels": {"type": "array", "items": {"type": "string"}},
     "priority": {"enum": ["low", "medium", "high"]}},
     "required": ["title", "priority"]}},
-  {"name": "run_command", "input_schema": {"type": "object", "properties": {
+  {"name": "run_command", "parameters": {"type": "object", "properties": {
     "command": {"type": "string"}}, "required": ["command"]}},
-  {"name": "send_message", "input_schema": {"type": "object", "properties": {
+  {"name": "send_message", "parameters": {"type": "object", "properties": {
     "channel_id": {"type": "string"}, "text": {"type": "string"}},
     "required": ["channel_id", "text"]}}
 ]"#;
@@ -52,7 +52,7 @@ const CALLS: [(&str, &str, &str); 8] = [
     (
         "cut off: closing the quote and the brace would run another command",
         "run_command",
-        r#"{"command": "rm -rf /tmp/build"#,
+        r#"{"command": "rm -rf /var/cache/build"#,
     ),
     (
         "several mistakes, none of which has one certain reading",
