@@ -9,6 +9,7 @@ mod demo;
 mod extract;
 mod input;
 mod lines;
+mod mcp;
 mod parse;
 mod report;
 mod rules;
@@ -43,6 +44,8 @@ enum Command {
     Convert(convert::ConvertArgs),
     /// Hold a conversation with a model whose tools are commands, or replay a recorded one
     Run(run::RunArgs),
+    /// Stand in front of an MCP server: its tool calls are checked, mended or refused
+    Mcp(mcp::McpArgs),
     /// List the rules by which calls are read and mended
     Rules(RulesArgs),
 }
@@ -114,6 +117,7 @@ fn main() -> ExitCode {
         Command::Extract(args) => extract::run(&args),
         Command::Convert(args) => convert::run(&args),
         Command::Run(args) => run::run(&args),
+        Command::Mcp(args) => mcp::run(args),
         Command::Rules(args) => rules::run(&args),
     };
     match outcome {

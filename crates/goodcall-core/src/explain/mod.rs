@@ -192,6 +192,15 @@ impl<'t> Explain<'t> {
         clip(&text, self.budget.chars)
     }
 
+    /// The text for a result that does not match the tool's own output schema. Here the tool
+    /// was run, so the model is warned and not asked to edit its call.
+    pub fn output(&self, bad: &Bad) -> String {
+        clip(
+            &fields::output(bad, self.tool, &self.budget),
+            self.budget.chars,
+        )
+    }
+
     /// The refusal as a structured result.
     pub fn structured(&self, bad: &Bad) -> Structured {
         structured::of(bad, self.tool, &self.budget)
