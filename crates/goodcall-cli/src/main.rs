@@ -6,6 +6,7 @@ mod check;
 mod commands;
 mod convert;
 mod extract;
+mod gateway;
 mod input;
 mod lines;
 mod parse;
@@ -40,6 +41,8 @@ enum Command {
     Convert(convert::ConvertArgs),
     /// Hold a conversation with a model whose tools are commands, or replay a recorded one
     Run(run::RunArgs),
+    /// Stand between an agent and its model provider: every tool call that passes is good
+    Gateway(Box<gateway::GatewayArgs>),
     /// List the rules by which calls are read and mended
     Rules(RulesArgs),
 }
@@ -110,6 +113,7 @@ fn main() -> ExitCode {
         Command::Extract(args) => extract::run(&args),
         Command::Convert(args) => convert::run(&args),
         Command::Run(args) => run::run(&args),
+        Command::Gateway(args) => gateway::run(&args),
         Command::Rules(args) => rules::run(&args),
     };
     match outcome {

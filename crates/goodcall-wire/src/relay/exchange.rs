@@ -14,31 +14,21 @@ use crate::envelope::{Envelope, Provider};
 /// Calls that are remembered of one exchange.
 const MOST_RECORDS: usize = 1024;
 
-/// Why replies to a request are not judged.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// A request whose replies are not judged.
+#[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
-pub enum NotJudged {
-    /// The request is no JSON object.
-    NotJson,
-    /// It offers no tools that could be judged.
-    NoTools,
-}
-
-impl NotJudged {
-    /// The name in logs.
-    pub fn name(self) -> &'static str {
-        match self {
-            NotJudged::NotJson => "not_json",
-            NotJudged::NoTools => "no_tools",
-        }
-    }
+pub struct NotJudged {
+    /// Why, as it stands in logs: `not_json`, `no_tools`.
+    pub why: &'static str,
+    /// The request as it was.
+    pub body: String,
 }
 
 impl fmt::Display for NotJudged {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            NotJudged::NotJson => "the request is no JSON object",
-            NotJudged::NoTools => "the request offers no tools",
+        f.write_str(match self.why {
+            "not_json" => "the request is no JSON object",
+            _ => "the request offers no tools",
         })
     }
 }
@@ -86,18 +76,30 @@ impl Exchange {
         known: &Known,
         settings: Arc<Settings>,
     ) -> Result<Self, NotJudged> {
-        let tree = Tree::parse(&body).map_err(|_| NotJudged::NotJson)?;
+        match Self::read(provider, &body, known, settings) {
+            Ok(exchange) => Ok(Self { body, ..exchange }),
+            Err(why) => Err(NotJudged { why, body }),
+        }
+    }
+
+    fn read(
+        provider: Provider,
+        body: &str,
+        known: &Known,
+        settings: Arc<Settings>,
+    ) -> Result<Self, &'static str> {
+        let tree = Tree::parse(body).map_err(|_| "not_json")?;
         let root = tree.root();
         if root.kind() != Kind::Object {
-            return Err(NotJudged::NotJson);
+            return Err("not_json");
         }
         let list = root.get("tools").or_else(|| root.get("functions"));
         let list = list.filter(|list| list.kind() == Kind::Array);
-        let offer = list.and_then(|list| known.read(provider, list, &body));
-        let offer = offer.ok_or(NotJudged::NoTools)?;
+        let offer = list.and_then(|list| known.read(provider, list, body));
+        let offer = offer.ok_or("no_tools")?;
         let text = |key| root.get(key).and_then(Node::as_str).map(str::to_owned);
         let several = root.get("n").and_then(Node::digits);
-        let exchange = Self {
+        Ok(Self {
             provider,
             judge: Judge {
                 settings,
@@ -107,16 +109,14 @@ impl Exchange {
             attempt: 0,
             several: several.is_some_and(|digits| digits != "1"),
             usage: Usage::default(),
-            seed: hash(&body),
+            seed: hash(body),
             last: None,
             records: Vec::new(),
             dropped: 0,
             model: text("model"),
             streams: root.get("stream").and_then(Node::as_bool) == Some(true),
             body: String::new(),
-        };
-        drop(tree);
-        Ok(Self { body, ..exchange })
+        })
     }
 
     /// The request as it must be sent now.
