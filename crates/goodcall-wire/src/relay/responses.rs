@@ -42,6 +42,10 @@ pub(super) struct Responses {
     passed: usize,
     accepted: Vec<(String, String)>,
     taken: HashSet<String>,
+    /// Ids of items that the client has of earlier replies, and what this reply's equal ones are
+    /// called instead.
+    old_ids: HashSet<String>,
+    new_ids: HashMap<String, String>,
     /// The client's items are not those of the upstream's last event.
     changed: bool,
     stage: Stage,
@@ -99,6 +103,8 @@ impl Responses {
             passed: 0,
             accepted: Vec::new(),
             taken: HashSet::new(),
+            old_ids: HashSet::new(),
+            new_ids: HashMap::new(),
             changed: false,
             stage: Stage::Open,
             own: Usage::default(),
@@ -111,6 +117,9 @@ impl Responses {
         exchange.usage.add(&self.own);
         let mut fresh = Self::new(exchange);
         fresh.items = std::mem::take(&mut self.items);
+        fresh.old_ids = std::mem::take(&mut self.old_ids);
+        let ids = fresh.items.iter().filter_map(|item| writing::id_of(item));
+        fresh.old_ids.extend(ids);
         fresh.accepted = std::mem::take(&mut self.accepted);
         fresh.taken = std::mem::take(&mut self.taken);
         (fresh.next, fresh.sequence, fresh.changed) = (self.next, self.sequence, true);

@@ -32,17 +32,39 @@ impl Responses {
             }
         }
         let done = root.get("type").and_then(Node::as_str) == Some("response.output_item.done");
-        if let Some(item) = root.get("item").filter(|_| done) {
-            self.items.extend(data.get(item.span()).map(str::to_owned));
+        if cuts.is_empty() && !event.raw.is_empty() {
+            if let Some(item) = root.get("item").filter(|_| done) {
+                self.items.extend(data.get(item.span()).map(str::to_owned));
+            }
+            return out.extend_from_slice(&event.raw);
         }
-        match cuts.is_empty() && !event.raw.is_empty() {
-            true => out.extend_from_slice(&event.raw),
-            false => event.with(&cuts.apply(), out),
+        let written = cuts.apply();
+        if done {
+            self.items.extend(item_of(&written));
+        }
+        event.with(&written, out);
+    }
+
+    /// An id that an earlier reply's item has already is another one.
+    fn rename(&mut self, root: Node<'_>, cuts: &mut Cuts<'_>) {
+        if self.old_ids.is_empty() {
+            return;
+        }
+        let own = root.get("item").and_then(|item| item.get("id"));
+        for node in [own, root.get("item_id")].into_iter().flatten() {
+            let Some(id) = node.as_str().filter(|id| self.old_ids.contains(*id)) else {
+                continue;
+            };
+            let count = self.old_ids.len();
+            let fresh = || format!("{id}_{count}");
+            let id = self.new_ids.entry(id.to_owned()).or_insert_with(fresh);
+            cuts.string(node.span(), id);
         }
     }
 
     /// Events are numbered without gaps.
     fn count(&mut self, root: Node<'_>, cuts: &mut Cuts<'_>) {
+        self.rename(root, cuts);
         let Some(number) = root.get("sequence_number") else {
             return;
         };
@@ -348,4 +370,17 @@ pub(super) fn legal_item(item: &Item, ruling: &Ruling) -> String {
     cuts.set(tree.root(), "name", &quoted(&name));
     cuts.set(tree.root(), "arguments", &quoted(&arguments));
     cuts.apply()
+}
+
+/// The item of an event.
+fn item_of(data: &str) -> Option<String> {
+    let tree = Tree::parse(data).ok()?;
+    let item = tree.root().get("item")?;
+    data.get(item.span()).map(str::to_owned)
+}
+
+/// The id of an item.
+pub(super) fn id_of(item: &str) -> Option<String> {
+    let tree = Tree::parse(item).ok()?;
+    tree.root().get("id")?.as_str().map(str::to_owned)
 }
