@@ -41,6 +41,19 @@ pub(crate) struct GatewayArgs {
     /// Pass arguments on while strict validation still holds, before a call is whole
     #[arg(long, env = "GOODCALL_STREAM_ARGUMENTS")]
     stream_arguments: bool,
+    /// Write tool definitions so that the upstream takes them; replies are mapped back
+    #[arg(
+        long,
+        env = "GOODCALL_ADAPT",
+        value_name = "openai-strict|anthropic|gemini"
+    )]
+    adapt: Option<String>,
+    /// Make a history legal that a provider would refuse: unpaired calls, broken arguments
+    #[arg(long, env = "GOODCALL_FIX_HISTORY")]
+    fix_history: bool,
+    /// What to do about loops in the history [default: report]
+    #[arg(long, env = "GOODCALL_LOOPS", value_name = "off|report|steer")]
+    loops: Option<String>,
     /// How the text for the model reads: model, instruction, numbered, plain, structured, record
     #[arg(long, env = "GOODCALL_STYLE")]
     style: Option<String>,
@@ -80,6 +93,9 @@ impl GatewayArgs {
         options.give_up.clone_from(&self.give_up);
         options.text_calls.clone_from(&self.text_calls);
         options.stream_arguments = self.stream_arguments.then_some(true);
+        options.adapt.clone_from(&self.adapt);
+        options.fix_history = self.fix_history.then_some(true);
+        options.loops.clone_from(&self.loops);
         options.style.clone_from(&self.style);
         options.report = self.report.then_some(true);
         options.log.clone_from(&self.log);

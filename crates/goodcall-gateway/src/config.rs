@@ -6,8 +6,10 @@ use std::path::PathBuf;
 use std::str::FromStr;
 use std::time::Duration;
 
-use goodcall_wire::relay::Settings;
+use goodcall_wire::relay::{Adapt, Settings};
 use http::Uri;
+
+use crate::loops::Loops;
 
 /// All settings of a gateway. Start from [`Config::new`].
 #[derive(Clone, Debug)]
@@ -21,6 +23,12 @@ pub struct Config {
     pub listen: SocketAddr,
     /// How replies are judged.
     pub settings: Settings,
+    /// Whose rules tool definitions must keep; `None` leaves them as they are.
+    pub adapt: Option<Adapt>,
+    /// A history that a provider would refuse is made legal.
+    pub fix_history: bool,
+    /// What is done about loops in the history.
+    pub loops: Loops,
     /// Where request lines are logged.
     pub log: LogTo,
     /// Arguments may stand in the log.
@@ -126,6 +134,9 @@ impl Config {
             upstream_ca: None,
             listen: SocketAddr::from(([127, 0, 0, 1], 8787)),
             settings: Settings::default(),
+            adapt: None,
+            fix_history: false,
+            loops: Loops::default(),
             log: LogTo::Off,
             log_arguments: false,
             limits: Limits::default(),

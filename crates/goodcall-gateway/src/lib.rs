@@ -22,6 +22,7 @@ mod config;
 mod error;
 mod headers;
 mod log;
+mod loops;
 mod metrics;
 mod options;
 mod proxy;
@@ -32,5 +33,6 @@ mod upstream;
 mod whole;
 
 pub use config::{Config, ConfigError, Limits, LogTo};
+pub use loops::Loops;
 pub use options::{File, Options};
 pub use server::Gateway;

@@ -90,6 +90,12 @@ fn line(record: &Record, arguments: bool) -> String {
     if let Some(error) = record.error {
         put("error", json!(error));
     }
+    if let Some(signal) = record.suspicion {
+        put("loop", json!(signal));
+    }
+    if record.history_fixed {
+        put("history_fixed", json!(true));
+    }
     if record.reask_failed {
         put("reask_failed", json!(true));
     }

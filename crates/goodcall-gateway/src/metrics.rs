@@ -47,6 +47,11 @@ struct Errors {
     code: &'static str,
 }
 
+#[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
+struct Loops {
+    signal: &'static str,
+}
+
 /// All counters of one gateway.
 #[derive(Debug)]
 pub(crate) struct Metrics {
@@ -56,6 +61,7 @@ pub(crate) struct Metrics {
     mends: Family<Rules, Counter>,
     refusals: Family<Reasons, Counter>,
     errors: Family<Errors, Counter>,
+    loops: Family<Loops, Counter>,
     reasks: Counter,
     active: Gauge,
     added: Histogram,
@@ -77,6 +83,7 @@ impl Metrics {
             mends: Family::default(),
             refusals: Family::default(),
             errors: Family::default(),
+            loops: Family::default(),
             reasks: Counter::default(),
             active: Gauge::default(),
             added: Histogram::new(quick),
@@ -114,6 +121,11 @@ impl Metrics {
             "reasks",
             "Questions that were asked again",
             self.reasks.clone(),
+        );
+        all.register(
+            "loops",
+            "Requests whose history is a loop, by signal",
+            self.loops.clone(),
         );
         all.register("active_requests", "Requests under way", self.active.clone());
         let seconds = || Unit::Seconds;
@@ -154,6 +166,9 @@ impl Metrics {
             .inc();
         if let Some(code) = record.error {
             self.errors.get_or_create(&Errors { code }).inc();
+        }
+        if let Some(signal) = record.suspicion {
+            self.loops.get_or_create(&Loops { signal }).inc();
         }
         self.reasks.inc_by(u64::from(record.reasked));
         self.upstream.observe(record.upstream.as_secs_f64());

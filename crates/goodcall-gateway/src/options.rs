@@ -6,11 +6,12 @@ use std::time::Duration;
 
 use goodcall_core::{Policies, Policy, Style};
 use goodcall_wire::Where;
-use goodcall_wire::relay::GiveUp;
+use goodcall_wire::relay::{Adapt, GiveUp};
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
 use crate::config::{Config, ConfigError, LogTo, upstream_uri};
+use crate::loops::Loops;
 
 /// What may be said about a gateway, in `goodcall.toml` under `[gateway]`, in the environment, and
 /// with flags. What is not said here comes from elsewhere.
@@ -32,6 +33,12 @@ pub struct Options {
     pub text_calls: Option<String>,
     /// Arguments go on while strict validation holds.
     pub stream_arguments: Option<bool>,
+    /// `openai-strict`, `anthropic` or `gemini`: whose rules tool definitions must keep.
+    pub adapt: Option<String>,
+    /// A history that a provider would refuse is made legal.
+    pub fix_history: Option<bool>,
+    /// `off`, `report` or `steer`: what is done about loops in the history.
+    pub loops: Option<String>,
     /// How the text for the model reads.
     pub style: Option<String>,
     /// The verdict stands in the body, too.
@@ -80,6 +87,9 @@ impl Options {
             give_up,
             text_calls,
             stream_arguments,
+            adapt,
+            fix_history,
+            loops,
             style,
             report,
             log,
@@ -134,6 +144,14 @@ impl Options {
         if let Some(style) = self.style {
             let style = style.parse::<Style>();
             settings.style = style.map_err(|error| ConfigError::new(error.to_string()))?;
+        }
+        if let Some(to) = self.adapt {
+            let to = to.parse::<Adapt>();
+            config.adapt = Some(to.map_err(|error| ConfigError::new(error.to_string()))?);
+        }
+        set(&mut config.fix_history, self.fix_history);
+        if let Some(loops) = self.loops {
+            config.loops = loops.parse::<Loops>()?;
         }
         if let Some(log) = self.log {
             config.log = log.parse::<LogTo>()?;

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use bytes::{Bytes, BytesMut};
 use goodcall_wire::Provider;
-use goodcall_wire::relay::{Exchange, Known};
+use goodcall_wire::relay::{Exchange, Known, has_results, legal_history, with_remark};
 use http::request::Parts;
 use http::uri::PathAndQuery;
 use http::{HeaderName, HeaderValue, Method, Request, Response};
@@ -19,6 +19,7 @@ use crate::config::Config;
 use crate::error::Refusal;
 use crate::headers;
 use crate::log::Log;
+use crate::loops::{self, Loops};
 use crate::metrics::Metrics;
 use crate::record::Record;
 use crate::upstream::{Asked, Upstream};
@@ -31,6 +32,9 @@ pub(crate) type Body = UnsyncBoxBody<Bytes, BoxError>;
 
 /// The header that says what was done.
 pub(crate) const VERDICT: HeaderName = HeaderName::from_static("goodcall-verdict");
+
+/// The header that says that the conversation goes round in circles.
+const LOOP: HeaderName = HeaderName::from_static("goodcall-loop");
 
 /// A body that is there already.
 pub(crate) fn full(bytes: Bytes) -> Body {
@@ -171,7 +175,14 @@ async fn judged(
     let read = read.map_err(|error| Bytes::from(error.into_bytes()));
     let settings = Arc::clone(&live.settings);
     let exchange = read.and_then(|text| {
+        let text = prepare(&live.config, provider, text, &mut record);
         let read = Exchange::new(provider, text, &shared.known, settings);
+        let read = read.map(|mut exchange| {
+            if let Some(to) = live.config.adapt {
+                exchange.adapt(to);
+            }
+            exchange
+        });
         read.map_err(|not| {
             record.not_judged(provider, not.why);
             Bytes::from(not.body)
@@ -193,6 +204,29 @@ async fn judged(
             }
         }
     }
+}
+
+/// What is done to a request's history before it goes on.
+fn prepare(config: &Config, provider: Provider, text: String, record: &mut Record) -> String {
+    let mut text = text;
+    if config.fix_history
+        && let Some(legal) = legal_history(provider, &text)
+    {
+        record.history_fixed = true;
+        text = legal;
+    }
+    if config.loops == Loops::Off || !has_results(&text) {
+        return text;
+    }
+    if let Some(suspicion) = loops::look(provider, &text) {
+        record.suspicion = Some(suspicion.signal.name());
+        if config.loops == Loops::Steer
+            && let Some(told) = with_remark(provider, &text, &suspicion.text())
+        {
+            text = told;
+        }
+    }
+    text
 }
 
 async fn ask(live: Arc<Live>, asked: Asked, exchange: Exchange, mut record: Record) -> Answer {
@@ -249,9 +283,12 @@ async fn collect(mut body: Incoming, most: usize, limit: Duration) -> Result<Byt
 }
 
 /// Adds the verdict to a reply's head.
-pub(crate) fn set_verdict(headers: &mut http::HeaderMap, summary: &str) {
+pub(crate) fn set_verdict(headers: &mut http::HeaderMap, summary: &str, record: &Record) {
     if let Ok(value) = HeaderValue::from_str(summary) {
         headers.insert(VERDICT, value);
+    }
+    if let Some(signal) = record.suspicion {
+        headers.insert(LOOP, HeaderValue::from_static(signal));
     }
 }
 

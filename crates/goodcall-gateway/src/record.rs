@@ -31,6 +31,9 @@ pub(crate) struct Record {
     /// Why nothing was judged.
     pub(crate) passed: Option<&'static str>,
     pub(crate) error: Option<&'static str>,
+    /// The loop that the conversation is in.
+    pub(crate) suspicion: Option<&'static str>,
+    pub(crate) history_fixed: bool,
     pub(crate) calls: Vec<Judged>,
     permit: Option<Permit>,
 }
@@ -54,6 +57,8 @@ impl Record {
             reask_failed: false,
             passed: None,
             error: None,
+            suspicion: None,
+            history_fixed: false,
             calls: Vec::new(),
             permit: Some(permit),
         }

@@ -11,15 +11,15 @@ use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use goodcall_wire::relay::{End, Exchange, Relay};
+use http::Response;
 use http::header::CONTENT_LENGTH;
-use http::{HeaderValue, Response};
 use http_body::{Body as HttpBody, Frame, SizeHint};
 use http_body_util::BodyExt;
 use hyper::body::Incoming;
 use tokio::time::{Instant as Clock, Sleep};
 
 use crate::headers;
-use crate::proxy::{Body, BoxError, Live, VERDICT};
+use crate::proxy::{Body, BoxError, Live, set_verdict};
 use crate::record::Record;
 use crate::upstream::Asked;
 
@@ -39,8 +39,7 @@ pub(crate) fn respond(
     head.headers.remove(CONTENT_LENGTH);
     // What is found is known only when the stream is over: it is in the log, and in the body
     // where that is asked for.
-    head.headers
-        .insert(VERDICT, HeaderValue::from_static("stream"));
+    set_verdict(&mut head.headers, "stream", &record);
     record.status(head.status);
     let idle = live.config.limits.idle_time;
     let body = Judging {

@@ -103,7 +103,7 @@ fn answer(
 ) -> Response<Body> {
     let headers: &mut HeaderMap = &mut head.headers;
     headers.remove(CONTENT_LENGTH);
-    set_verdict(headers, &exchange.summary());
+    set_verdict(headers, &exchange.summary(), &record);
     record.status(head.status);
     record.judged(exchange);
     record.finish();

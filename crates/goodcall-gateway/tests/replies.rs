@@ -209,3 +209,71 @@ async fn all_else_passes_untouched() {
     let reply = post(running.address, CHAT, &chat(false)).await;
     assert_eq!(reply.body, "not JSON at all");
 }
+
+#[tokio::test]
+async fn requests_are_made_legal_adapted_and_looked_through() {
+    let upstream = Upstream::default();
+    upstream.reply(
+        "application/json",
+        &chat_reply(r#"{"a": 1}"#).replace(r#"{\"a\": 1}"#, r#"{\"a\": 1, \"b\": null}"#),
+    );
+    let running = gateway(upstream.start().await, |config| {
+        config.fix_history = true;
+        config.loops = goodcall_gateway::Loops::Steer;
+        config.adapt = Some("openai-strict".parse().unwrap());
+    })
+    .await;
+    let mut messages = vec![serde_json::json!({"role": "user", "content": "Go."})];
+    for id in ["1", "2", "3"] {
+        messages.push(serde_json::json!({"role": "assistant", "tool_calls": [
+            {"id": id, "type": "function", "function": {"name": "f", "arguments": "{\"a\": 1"}}]}));
+        messages.push(serde_json::json!({"role": "tool", "tool_call_id": id, "content": "busy"}));
+    }
+    let request = serde_json::json!({"model": "m", "messages": messages, "tools": [
+        {"type": "function", "function": {"name": "f", "parameters": {"type": "object",
+            "properties": {"a": {"type": "integer"}, "b": {"type": "string"}}, "required": ["a"]}}}]});
+    let reply = post(running.address, CHAT, &request.to_string()).await;
+    assert_eq!(reply.header("goodcall-loop"), Some("same_call"));
+    // The null that strict mode asks for is gone again.
+    assert!(reply.body.contains(r#"{\"a\":1}"#), "{}", reply.body);
+    let seen = &upstream.requests()[0];
+    let (_, body) = seen.split_once("\r\n\r\n").unwrap();
+    let sent: serde_json::Value = serde_json::from_str(body).unwrap();
+    assert_eq!(
+        sent["messages"][1]["tool_calls"][0]["function"]["arguments"],
+        "{}"
+    );
+    let last = sent["messages"][6]["content"].as_str().unwrap();
+    assert!(
+        last.starts_with("busy\n\nYou have called `f` 3 times"),
+        "{last}"
+    );
+    assert_eq!(sent["tools"][0]["function"]["strict"], true);
+    assert_eq!(
+        sent["tools"][0]["function"]["parameters"]["required"][1],
+        "b"
+    );
+}
+
+#[tokio::test]
+async fn settings_change_for_the_requests_to_come() {
+    let upstream = Upstream::default();
+    upstream.reply("application/json", &chat_reply(r#"{"a": "1"}"#));
+    upstream.reply("application/json", &chat_reply(r#"{"a": "1"}"#));
+    let address = upstream.start().await;
+    let running = gateway(address, |_| {}).await;
+    let reply = post(running.address, CHAT, &chat(false)).await;
+    assert_eq!(
+        reply.header("goodcall-verdict"),
+        Some("good=0 mended=1 bad=0 reasked=0")
+    );
+    let mut config = goodcall_gateway::Config::new(&format!("http://{address}")).unwrap();
+    config.settings.policies = serde_json::from_str(r#"{"level": "strict"}"#).unwrap();
+    config.settings.reasks = 0;
+    running.gateway.reload(config).unwrap();
+    let reply = post(running.address, CHAT, &chat(false)).await;
+    assert_eq!(
+        reply.header("goodcall-verdict"),
+        Some("good=0 mended=0 bad=1 reasked=0")
+    );
+}

@@ -9,12 +9,14 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use goodcall_wire::Provider;
-use goodcall_wire::relay::{End, Exchange, GiveUp, Known, Relay, Settings, Step};
+use goodcall_wire::relay::{
+    End, Exchange, GiveUp, Known, Relay, Settings, Step, adapt, history, legal_history, with_remark,
+};
 use support::{Case, run_folder};
 
-const INPUTS: [&str; 11] = [
-    "tools", "provider", "settings", "request", "events", "events-2", "events-3", "bytes", "reply",
-    "reply-2", "reply-3",
+const INPUTS: [&str; 12] = [
+    "adapt", "tools", "provider", "settings", "request", "events", "events-2", "events-3", "bytes",
+    "reply", "reply-2", "reply-3",
 ];
 
 #[test]
@@ -22,6 +24,9 @@ fn gateway() {
     run_folder("gateway", &INPUTS, |case| {
         if case.get("reply").is_some() {
             return whole(case);
+        }
+        if case.get("events").is_none() && case.get("bytes").is_none() {
+            return request(case);
         }
         let streams: Vec<Vec<u8>> = ["events", "events-2", "events-3"]
             .iter()
@@ -194,5 +199,43 @@ fn whole(case: &Case) -> BTreeMap<String, String> {
         ("verdict".to_owned(), exchange.summary()),
     ]);
     asks(asked, &mut blocks);
+    blocks
+}
+
+/// What is done to a request before it goes on.
+fn request(case: &Case) -> BTreeMap<String, String> {
+    let (provider, text) = (provider(case), case.get("request").unwrap());
+    let same = |changed: Option<String>| {
+        let changed = changed.unwrap_or_else(|| "(as it is)".to_owned());
+        if changed.starts_with('{') {
+            let _: serde_json::Value = serde_json::from_str(&changed).unwrap();
+        }
+        changed
+    };
+    let legal = legal_history(provider, text);
+    if let Some(legal) = &legal {
+        assert_eq!(
+            legal_history(provider, legal),
+            None,
+            "{}: legal is legal",
+            case.name
+        );
+    }
+    let past: Vec<_> = history(provider, text)
+        .iter()
+        .map(|step| format!("{step:?}"))
+        .collect();
+    let mut blocks = BTreeMap::from([
+        ("legal".to_owned(), same(legal)),
+        ("past".to_owned(), past.join("\n")),
+        (
+            "remarked".to_owned(),
+            same(with_remark(provider, text, "You go in circles.")),
+        ),
+    ]);
+    if let Some(to) = case.get("adapt") {
+        let adapted = adapt(provider, text, to.parse().unwrap());
+        blocks.insert("adapted".to_owned(), same(adapted));
+    }
     blocks
 }

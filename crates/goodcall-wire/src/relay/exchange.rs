@@ -124,6 +124,14 @@ impl Exchange {
         &self.body
     }
 
+    /// Writes the tools so that this upstream takes them. Replies are judged by the tools as they
+    /// were.
+    pub fn adapt(&mut self, to: super::Adapt) {
+        if let Some(body) = super::adapt(self.provider, &self.body, to) {
+            self.body = body;
+        }
+    }
+
     /// The model that is asked.
     pub fn model(&self) -> Option<&str> {
         self.model.as_deref()

@@ -28,10 +28,12 @@
 //! # Ok::<(), goodcall_wire::relay::NotJudged>(())
 //! ```
 
+mod adapt;
 mod chat;
 mod exchange;
 mod flow;
 mod found;
+mod history;
 mod judge;
 mod known;
 mod messages;
@@ -41,8 +43,10 @@ mod responses;
 mod sse;
 mod usage;
 
+pub use adapt::{Adapt, UnknownAdapt, adapt};
 pub use exchange::{Exchange, NotJudged, Step};
 pub use flow::{End, Relay};
 
+pub use history::{Past, PastCall, has_results, history, legal_history, with_remark};
 pub use judge::{GiveUp, Judged, Note, Ruled, Settings};
 pub use known::Known;

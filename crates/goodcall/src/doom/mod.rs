@@ -79,6 +79,13 @@ pub struct Suspicion {
     pub detail: Option<String>,
 }
 
+impl Suspicion {
+    /// What the model is told: what it did, and what to do instead.
+    pub fn text(&self) -> String {
+        crate::explain::steer(self)
+    }
+}
+
 /// Looks for loops in the turns of one run.
 ///
 /// ```
