@@ -66,6 +66,12 @@ pub(crate) struct GatewayArgs {
     /// The log may show arguments
     #[arg(long, env = "GOODCALL_LOG_ARGUMENTS")]
     log_arguments: bool,
+    /// Keep what the page at /goodcall shows in an SQLite file
+    #[arg(long, env = "GOODCALL_STORE", value_name = "FILE")]
+    store: Option<PathBuf>,
+    /// The page and its store may show arguments
+    #[arg(long, env = "GOODCALL_STORE_ARGUMENTS")]
+    store_arguments: bool,
     /// Certificates to trust beside the system's, a PEM file
     #[arg(long, env = "GOODCALL_UPSTREAM_CA", value_name = "FILE")]
     upstream_ca: Option<PathBuf>,
@@ -100,6 +106,8 @@ impl GatewayArgs {
         options.report = self.report.then_some(true);
         options.log.clone_from(&self.log);
         options.log_arguments = self.log_arguments.then_some(true);
+        options.store.clone_from(&self.store);
+        options.store_arguments = self.store_arguments.then_some(true);
         options.max_requests = self.max_requests;
         options.max_request_bytes = self.max_request_bytes;
         options.idle_seconds = self.idle_seconds;

@@ -33,6 +33,10 @@ pub struct Config {
     pub log: LogTo,
     /// Arguments may stand in the log.
     pub log_arguments: bool,
+    /// An SQLite file in which the page's calls survive a restart.
+    pub store: Option<PathBuf>,
+    /// Arguments may stand in the store and on the page.
+    pub store_arguments: bool,
     /// Limits on size and time.
     pub limits: Limits,
 }
@@ -139,6 +143,8 @@ impl Config {
             loops: Loops::default(),
             log: LogTo::Off,
             log_arguments: false,
+            store: None,
+            store_arguments: false,
             limits: Limits::default(),
         })
     }

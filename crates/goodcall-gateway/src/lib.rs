@@ -25,12 +25,16 @@ mod log;
 mod loops;
 mod metrics;
 mod options;
+mod page;
 mod proxy;
 mod record;
 mod server;
+#[cfg(feature = "store")]
+mod store;
 mod stream;
 mod upstream;
 mod whole;
+mod window;
 
 pub use config::{Config, ConfigError, Limits, LogTo};
 pub use loops::Loops;

@@ -143,6 +143,11 @@ impl Metrics {
         );
     }
 
+    /// Requests under way.
+    pub(crate) fn active(&self) -> i64 {
+        self.active.get()
+    }
+
     pub(crate) fn begun(&self) {
         self.active.inc();
     }

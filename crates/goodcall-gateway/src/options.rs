@@ -47,6 +47,10 @@ pub struct Options {
     pub log: Option<String>,
     /// Arguments may stand in the log.
     pub log_arguments: Option<bool>,
+    /// An SQLite file in which the page's calls survive a restart.
+    pub store: Option<PathBuf>,
+    /// Arguments may stand in the store and on the page.
+    pub store_arguments: Option<bool>,
     /// Bytes of a request that is judged.
     pub max_request_bytes: Option<usize>,
     /// Bytes of a whole reply that is judged.
@@ -94,6 +98,8 @@ impl Options {
             report,
             log,
             log_arguments,
+            store,
+            store_arguments,
             max_request_bytes,
             max_reply_bytes,
             max_held_bytes,
@@ -157,6 +163,8 @@ impl Options {
             config.log = log.parse::<LogTo>()?;
         }
         set(&mut config.log_arguments, self.log_arguments);
+        config.store = self.store;
+        set(&mut config.store_arguments, self.store_arguments);
         let limits = &mut config.limits;
         set(&mut limits.request_bytes, self.max_request_bytes);
         set(&mut limits.reply_bytes, self.max_reply_bytes);

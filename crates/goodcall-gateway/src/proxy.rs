@@ -23,7 +23,8 @@ use crate::loops::{self, Loops};
 use crate::metrics::Metrics;
 use crate::record::Record;
 use crate::upstream::{Asked, Upstream};
-use crate::{stream, whole};
+use crate::window::Window;
+use crate::{page, stream, whole};
 
 /// What may go wrong with a body.
 pub(crate) type BoxError = Box<dyn std::error::Error + Send + Sync>;
@@ -49,6 +50,9 @@ pub(crate) struct Shared {
     pub(crate) live: RwLock<Arc<Live>>,
     pub(crate) known: Known,
     pub(crate) metrics: Metrics,
+    pub(crate) window: Window,
+    #[cfg(feature = "store")]
+    pub(crate) store: Option<crate::store::Store>,
     pub(crate) log: Log,
     pub(crate) room: Arc<Semaphore>,
 }
@@ -91,7 +95,7 @@ fn protocol(parts: &Parts) -> Option<Provider> {
 /// Answers one request. Nothing here fails: what goes wrong is an answer, too.
 pub(crate) async fn handle(shared: Arc<Shared>, request: Request<Incoming>) -> Response<Body> {
     if request.method() == Method::GET
-        && let Some(response) = crate::server::own(&shared, request.uri().path())
+        && let Some(response) = page::own(&shared, request.uri().path(), request.uri().query())
     {
         return response;
     }

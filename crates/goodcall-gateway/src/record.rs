@@ -123,6 +123,13 @@ impl Record {
         let shared = Arc::clone(&self.shared);
         shared.metrics.ended(self);
         shared.log.line(self);
+        let entries = shared.window.add(self);
+        #[cfg(feature = "store")]
+        if let Some(store) = &shared.store {
+            store.add(entries);
+        }
+        #[cfg(not(feature = "store"))]
+        drop(entries);
         drop(permit);
     }
 

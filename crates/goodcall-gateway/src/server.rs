@@ -4,9 +4,7 @@ use std::future::Future;
 use std::pin::pin;
 use std::sync::{Arc, PoisonError, RwLock};
 
-use bytes::Bytes;
 use goodcall_wire::relay::Known;
-use http::{HeaderValue, Response, header};
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
 use hyper_util::server::conn::auto;
@@ -17,8 +15,9 @@ use tokio::sync::Semaphore;
 use crate::config::{Config, ConfigError};
 use crate::log::Log;
 use crate::metrics::Metrics;
-use crate::proxy::{Body, Live, Shared, full, handle};
+use crate::proxy::{Live, Shared, handle};
 use crate::upstream::Upstream;
+use crate::window::Window;
 
 /// A gateway; cheap to clone.
 #[derive(Clone, Debug)]
@@ -34,10 +33,27 @@ impl Gateway {
         let room = Arc::new(Semaphore::new(
             config.limits.concurrent.min(Semaphore::MAX_PERMITS),
         ));
+        let keep = config.store_arguments;
+        #[cfg(feature = "store")]
+        let (store, before) = match &config.store {
+            Some(path) => {
+                let (store, before) = crate::store::Store::open(path)?;
+                (Some(store), before)
+            }
+            None => (None, Vec::new()),
+        };
+        #[cfg(not(feature = "store"))]
+        let before = match &config.store {
+            Some(_) => return Err(ConfigError::new("this build has no store")),
+            None => Vec::new(),
+        };
         Ok(Self(Arc::new(Shared {
             live: RwLock::new(Arc::new(live(config)?)),
             known: Known::default(),
             metrics: Metrics::new(),
+            window: Window::new(keep, before),
+            #[cfg(feature = "store")]
+            store,
             log,
             room,
         })))
@@ -101,20 +117,4 @@ fn live(config: Config) -> Result<Live, ConfigError> {
         settings: Arc::new(config.settings.clone()),
         config,
     })
-}
-
-/// The gateway's own pages.
-pub(crate) fn own(shared: &Shared, path: &str) -> Option<Response<Body>> {
-    let (kind, text) = match path {
-        "/healthz" => ("text/plain; charset=utf-8", "ok\n".to_owned()),
-        "/metrics" => (
-            "application/openmetrics-text; version=1.0.0; charset=utf-8",
-            shared.metrics.text(),
-        ),
-        _ => return None,
-    };
-    let mut response = Response::new(full(Bytes::from(text)));
-    let headers = response.headers_mut();
-    headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(kind));
-    Some(response)
 }
