@@ -44,6 +44,12 @@ pub(super) struct Chat {
     sources: Vec<Source>,
     /// A fragment is not as it should be: the calls are written anew.
     odd: bool,
+    /// Every fragment so far is part of a call that is valid as it comes.
+    strict: bool,
+    /// Calls of which fragments went on already.
+    streamed: HashSet<usize>,
+    /// Calls that the client has of earlier replies.
+    base: usize,
     stage: Stage,
     own: Usage,
     stop: Stop,
@@ -92,8 +98,9 @@ impl Chat {
     pub(super) fn new(exchange: &Exchange) -> Self {
         let tools = &exchange.judge.tools;
         let place = exchange.judge.settings.text_calls;
+        let assembler = Assembler::new(Provider::OpenAi, tools.clone());
         Self {
-            assembler: Assembler::new(Provider::OpenAi, tools.clone()),
+            assembler: assembler.policy(goodcall_core::Policy::strict()),
             finder: place.map(|place| Finder::new(tools, place)),
             found: Vec::new(),
             sizes: Vec::new(),
@@ -106,6 +113,9 @@ impl Chat {
             rulings: Vec::new(),
             sources: Vec::new(),
             odd: false,
+            strict: true,
+            streamed: HashSet::new(),
+            base: 0,
             stage: Stage::Open,
             own: Usage::default(),
             stop: Stop::Unknown,
@@ -118,9 +128,12 @@ impl Chat {
     pub(super) fn again(&mut self, exchange: &mut Exchange) {
         exchange.usage.add(&self.own);
         let (shell, id) = (self.shell.take(), self.id.take());
+        let base = self.base + self.streamed.len();
         *self = Self {
             shell,
             id,
+            base,
+            odd: base > 0,
             ..Self::new(exchange)
         };
     }
@@ -186,6 +199,12 @@ impl Chat {
         if calls && event.raw.is_empty() {
             // The text was cut out of it: the fragments stand elsewhere now.
             pieces = self.replace_pieces(&event, &pieces);
+        }
+        let streams = exchange.judge.settings.stream_arguments && self.held.is_empty();
+        if calls && streams && self.strict && !self.odd && chunk.reason.is_none() {
+            self.streamed
+                .extend(pieces.iter().map(|(number, _)| *number));
+            return self.pass(exchange, &event, out);
         }
         if let Some(reason) = &chunk.reason {
             self.stop = stop_named(reason);
@@ -258,7 +277,8 @@ impl Chat {
         let (named, known) = (name.is_some(), id.is_some());
         let before = self.assembler.len();
         let size = raw.as_ref().map_or(0, String::len);
-        let (number, _) = self.assembler.fragment(index, id, name, raw);
+        let (number, strict) = self.assembler.fragment(index, id, name, raw);
+        self.strict &= strict;
         let first = number >= before;
         self.sizes.resize(self.sizes.len().max(number + 1), 0);
         self.sizes[number] += size;
@@ -378,6 +398,9 @@ impl Chat {
                 let arguments = ruling.call.arguments.clone();
                 ruling.arguments.get_or_insert(arguments);
             }
+            if matches!(&source, Source::Stream(number) if self.streamed.contains(number)) {
+                ruling.went_on();
+            }
             self.rulings.push(ruling);
             self.sources.push(source);
         }
@@ -396,7 +419,7 @@ impl Chat {
         Some(Refused {
             legal: legal_message(said, &self.others, &calls),
             rulings: &self.rulings,
-            passed: 0,
+            passed: self.streamed.len(),
         })
     }
 

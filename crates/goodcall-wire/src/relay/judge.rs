@@ -126,6 +126,17 @@ pub(crate) struct Ruling {
 }
 
 impl Ruling {
+    /// Parts of the call went on before it was whole: it cannot be changed any more, and counts as
+    /// bad where it should have been.
+    pub(crate) fn went_on(&mut self) {
+        if matches!(self.ruled, Ruled::Mended | Ruled::Bad) {
+            self.judged.ruled = Ruled::Bad;
+            self.judged.reason.get_or_insert("streamed");
+            self.ruled = Ruled::Unjudged;
+            self.arguments = None;
+        }
+    }
+
     pub(crate) fn is_bad(&self) -> bool {
         self.ruled == Ruled::Bad
     }

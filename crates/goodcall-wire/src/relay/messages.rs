@@ -17,6 +17,7 @@ use super::usage::Usage;
 use crate::call::Call;
 use crate::cuts::{Cuts, quoted};
 use crate::envelope::{Provider, stop_named};
+use crate::stream::Assembler;
 
 /// The stream of one message.
 #[derive(Clone, Debug)]
@@ -26,6 +27,8 @@ pub(super) struct Messages {
     /// The calls of this reply, in order; those that are ruled come first.
     calls: Vec<Block>,
     rulings: Vec<Ruling>,
+    /// Tells whether a call is still valid as it comes.
+    early: Assembler,
     held: Vec<(SseEvent, Role)>,
     bytes: usize,
     /// What this reply says, for the history.
@@ -58,6 +61,8 @@ struct Block {
     open: bool,
     /// It was text; this is what it looked like.
     text: Option<String>,
+    /// Its events go on as they come, as this block of the client's.
+    streamed: Option<usize>,
 }
 
 /// What a held event is to the calls.
@@ -82,8 +87,10 @@ enum Said {
 }
 
 impl Messages {
-    pub(super) fn new(_: &Exchange) -> Self {
+    pub(super) fn new(exchange: &Exchange) -> Self {
+        let early = Assembler::new(Provider::Anthropic, exchange.judge.tools.clone());
         Self {
+            early: early.policy(goodcall_core::Policy::strict()),
             finder: None,
             calls: Vec::new(),
             rulings: Vec::new(),
@@ -184,8 +191,12 @@ impl Messages {
                 arguments: String::new(),
                 open: true,
                 text: None,
+                streamed: None,
             });
             self.said.push(Said::Call(number));
+            if exchange.judge.settings.stream_arguments && self.stream_start(number, &event, out) {
+                return;
+            }
             return self.hold(event, Role::Start(number));
         }
         self.said.push(Said::Block {
@@ -215,7 +226,15 @@ impl Messages {
         if let Some(number) = call {
             let part = text("partial_json").unwrap_or_default();
             self.calls[number].arguments.push_str(part);
-            return self.hold(event, Role::Delta(number));
+            let (_, strict) = self
+                .early
+                .fragment(Some(index), None, None, Some(part.to_owned()));
+            match self.calls[number].streamed {
+                Some(place) if strict && self.held.is_empty() => {
+                    return self.pass_at(&event, place, out);
+                }
+                _ => return self.hold(event, Role::Delta(number)),
+            }
         }
         for key in ["text", "thinking", "signature", "partial_json"] {
             if let Some(part) = text(key) {
@@ -256,6 +275,7 @@ impl Messages {
                 start: None,
                 open: true,
                 text: Some(text),
+                streamed: None,
             });
         }
         found.text
@@ -396,11 +416,17 @@ impl Messages {
                     _ => block.arguments.clone(),
                 };
             }
-            let own = call.id.clone().filter(|id| taken.insert(id.clone()));
+            let streamed = block.streamed.is_some();
+            let own = call.id.clone();
+            let own = own.filter(|id| taken.insert(id.clone()) || streamed);
             let id = own.unwrap_or_else(|| exchange.made_up_id(number));
-            exchange
+            let mut ruling = exchange
                 .judge
-                .rule(call.with_id(id), exchange.attempt, stop)
+                .rule(call.with_id(id), exchange.attempt, stop);
+            if block.streamed.is_some() {
+                ruling.went_on();
+            }
+            ruling
         })
         .collect()
     }

@@ -17,6 +17,7 @@ use super::usage::Usage;
 use crate::call::Call;
 use crate::cuts::{Cuts, quoted};
 use crate::envelope::{Provider, stop_named};
+use crate::stream::Assembler;
 
 /// The stream of one response.
 #[derive(Clone, Debug)]
@@ -28,6 +29,8 @@ pub(super) struct Responses {
     released: String,
     calls: Vec<Item>,
     rulings: Vec<Ruling>,
+    /// Tells whether a call is still valid as it comes.
+    early: Assembler,
     held: Vec<(SseEvent, Role)>,
     bytes: usize,
     /// The items of this reply, for the history.
@@ -66,6 +69,8 @@ struct Item {
     open: bool,
     /// It was text; this is what it looked like.
     text: Option<String>,
+    /// Its events go on as they come, as this item of the client's.
+    streamed: Option<usize>,
 }
 
 /// What a held event is to the calls.
@@ -86,8 +91,10 @@ enum Said {
 }
 
 impl Responses {
-    pub(super) fn new(_: &Exchange) -> Self {
+    pub(super) fn new(exchange: &Exchange) -> Self {
+        let early = Assembler::new(Provider::Responses, exchange.judge.tools.clone());
         Self {
+            early: early.policy(goodcall_core::Policy::strict()),
             finder: None,
             scanned: String::new(),
             released: String::new(),
@@ -206,8 +213,12 @@ impl Responses {
             whole: None,
             open: true,
             text: None,
+            streamed: None,
         });
         self.said.push(Said::Call(number));
+        if exchange.judge.settings.stream_arguments && self.stream_start(number, &event, out) {
+            return;
+        }
         self.hold(event, Role::Added(number));
     }
 
@@ -232,8 +243,19 @@ impl Responses {
         };
         let call = &mut self.calls[number];
         if !done {
-            call.arguments.push_str(text("delta").unwrap_or_default());
-            return self.hold(event, Role::Delta(number));
+            let part = text("delta").unwrap_or_default();
+            call.arguments.push_str(part);
+            let place = call.streamed;
+            let index = call.index.clone();
+            let (_, strict) = self
+                .early
+                .fragment(Some(&index), None, None, Some(part.to_owned()));
+            match place {
+                Some(place) if strict && self.held.is_empty() => {
+                    return self.pass_at(&event, place, out);
+                }
+                _ => return self.hold(event, Role::Delta(number)),
+            }
         }
         // The whole text comes once more; it counts only if fragments got lost.
         let whole = text("arguments").unwrap_or_default();
@@ -334,6 +356,7 @@ impl Responses {
                 whole: None,
                 open: true,
                 text: Some(text),
+                streamed: None,
             });
         }
         self.released.push_str(&found.text);
@@ -418,11 +441,17 @@ impl Responses {
             if item.text.is_none() {
                 call.arguments.clone_from(&item.arguments);
             }
-            let own = call.id.clone().filter(|id| taken.insert(id.clone()));
+            let streamed = item.streamed.is_some();
+            let own = call.id.clone();
+            let own = own.filter(|id| taken.insert(id.clone()) || streamed);
             let id = own.unwrap_or_else(|| exchange.made_up_id(number));
-            exchange
+            let mut ruling = exchange
                 .judge
-                .rule(call.with_id(id), exchange.attempt, stop)
+                .rule(call.with_id(id), exchange.attempt, stop);
+            if item.streamed.is_some() {
+                ruling.went_on();
+            }
+            ruling
         })
         .collect()
     }

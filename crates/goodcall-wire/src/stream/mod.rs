@@ -150,7 +150,7 @@ impl Assembler {
     }
 
     /// Takes a fragment of a call; the number of the call that it belongs to, and whether the call
-    /// can still become valid.
+    /// can still become valid as it comes: JSON, of an offered tool, every member as it should be.
     pub(crate) fn fragment(
         &mut self,
         index: Option<&str>,
@@ -166,8 +166,9 @@ impl Assembler {
         if let Some(text) = arguments {
             self.arguments(at, &text, &mut out);
         }
-        let told = self.calls[at].told;
-        (at, !told)
+        let call = &self.calls[at];
+        let offered = self.tools.get(&call.name).is_some();
+        (at, offered && !call.told && call.early.is_strict())
     }
 
     /// Calls that began.

@@ -76,7 +76,7 @@ impl Chat {
         self.bytes = 0;
         let texts = exchange.judge.settings.give_up == GiveUp::Text;
         let mut indexes = Vec::new();
-        let mut calls = 0;
+        let mut calls = self.base;
         for (ruling, source) in self.rulings.iter().zip(&self.sources) {
             let text = match (source, texts) {
                 _ if !ruling.is_bad() => None,
@@ -89,9 +89,9 @@ impl Chat {
             self.write_text(text.map_or("", String::as_str), out);
         }
         let changed = self.odd
-            || calls < self.rulings.len()
+            || calls < self.base + self.rulings.len()
             || self.rulings.iter().any(|ruling| ruling.arguments.is_some());
-        let mut seen = HashSet::new();
+        let mut seen = self.streamed.clone();
         let mut late = !self.finished;
         for held in &held {
             let last = is_last(held);

@@ -26,6 +26,46 @@ impl Messages {
         }
     }
 
+    /// The same at a place that is known.
+    pub(super) fn pass_at(&self, event: &SseEvent, place: usize, out: &mut Vec<u8>) {
+        let data = event.data.as_deref().unwrap_or_default();
+        let tree = Tree::parse(data).ok();
+        let index = tree
+            .as_ref()
+            .and_then(|tree| tree.root().get("index")?.digits());
+        match index == Some(place.to_string().as_str()) {
+            true => out.extend_from_slice(&event.raw),
+            false => event.with(&moved_to(data, place), out),
+        }
+    }
+
+    /// Lets a call begin before it is whole, if it is as it should be so far.
+    pub(super) fn stream_start(
+        &mut self,
+        number: usize,
+        event: &SseEvent,
+        out: &mut Vec<u8>,
+    ) -> bool {
+        let block = &self.calls[number];
+        let id = block.call.id.clone();
+        let fresh = id.as_ref().is_some_and(|id| !self.taken.contains(id));
+        let empty = block
+            .start
+            .as_deref()
+            .is_none_or(|start| start.trim() == "{}");
+        let as_sent = block.call.changes.is_empty();
+        let (name, index) = (block.call.name.clone(), block.index.clone());
+        let (_, strict) = self.early.fragment(Some(&index), id, Some(name), None);
+        if !(fresh && empty && as_sent && strict && self.held.is_empty()) {
+            return false;
+        }
+        let place = self.next;
+        self.next += 1;
+        self.calls[number].streamed = Some(place);
+        self.pass_at(event, place, out);
+        true
+    }
+
     /// Everything that is held goes on, each call as it was ruled.
     pub(super) fn write(&mut self, exchange: &mut Exchange, out: &mut Vec<u8>) {
         let give_up = exchange.judge.settings.give_up;
@@ -52,6 +92,12 @@ impl Messages {
                     self.write_text(&text, out);
                 }
                 continue;
+            }
+            if let Some(place) = self.calls[number].streamed {
+                places.insert(number, place);
+                if let Role::Stop(_) = role {
+                    self.accept(exchange, &ruling);
+                }
             }
             if let Role::Start(_) = role {
                 if !self.accept(exchange, &ruling) {

@@ -78,6 +78,47 @@ impl Responses {
         self.sequence += 1;
     }
 
+    /// The same at a place that is known.
+    pub(super) fn pass_at(&mut self, event: &SseEvent, place: usize, out: &mut Vec<u8>) {
+        let data = event.data.as_deref().unwrap_or_default();
+        let Ok(tree) = Tree::parse(data) else {
+            return out.extend_from_slice(&event.raw);
+        };
+        let root = tree.root();
+        let mut cuts = Cuts::new(data);
+        self.count(root, &mut cuts);
+        if root.get("output_index").is_some() && index_of(root) != place.to_string() {
+            cuts.set(root, "output_index", &place.to_string());
+        }
+        match cuts.is_empty() {
+            true => out.extend_from_slice(&event.raw),
+            false => event.with(&cuts.apply(), out),
+        }
+    }
+
+    /// Lets a call begin before it is whole, if it is as it should be so far.
+    pub(super) fn stream_start(
+        &mut self,
+        number: usize,
+        event: &SseEvent,
+        out: &mut Vec<u8>,
+    ) -> bool {
+        let item = &self.calls[number];
+        let id = item.call.id.clone();
+        let fresh = id.as_ref().is_some_and(|id| !self.taken.contains(id));
+        let as_sent = item.call.changes.is_empty() && item.arguments.is_empty();
+        let (name, index) = (item.call.name.clone(), item.index.clone());
+        let (_, strict) = self.early.fragment(Some(&index), id, Some(name), None);
+        if !(fresh && as_sent && strict && self.held.is_empty()) {
+            return false;
+        }
+        let place = self.next;
+        self.next += 1;
+        self.calls[number].streamed = Some(place);
+        self.pass_at(event, place, out);
+        true
+    }
+
     pub(super) fn write(&mut self, exchange: &mut Exchange, out: &mut Vec<u8>) {
         let give_up = exchange.judge.settings.give_up;
         self.bytes = 0;
@@ -106,6 +147,12 @@ impl Responses {
                     self.write_text(&ruling, &text, out);
                 }
                 continue;
+            }
+            if let Some(place) = self.calls[number].streamed
+                && told.insert(number)
+            {
+                self.accept(exchange, &ruling);
+                places.insert(number, place);
             }
             if told.insert(number) {
                 if !self.accept(exchange, &ruling) {
