@@ -7,6 +7,7 @@ mod commands;
 mod convert;
 mod demo;
 mod extract;
+mod gateway;
 mod input;
 mod lines;
 mod mcp;
@@ -46,6 +47,8 @@ enum Command {
     Run(run::RunArgs),
     /// Stand in front of an MCP server: its tool calls are checked, mended or refused
     Mcp(mcp::McpArgs),
+    /// Stand between an agent and its model provider: every tool call that passes is good
+    Gateway(Box<gateway::GatewayArgs>),
     /// List the rules by which calls are read and mended
     Rules(RulesArgs),
 }
@@ -118,6 +121,7 @@ fn main() -> ExitCode {
         Command::Convert(args) => convert::run(&args),
         Command::Run(args) => run::run(&args),
         Command::Mcp(args) => mcp::run(args),
+        Command::Gateway(args) => gateway::run(&args),
         Command::Rules(args) => rules::run(&args),
     };
     match outcome {

@@ -34,7 +34,10 @@ mod tree;
 mod validate;
 
 pub use call::Stop;
-pub use explain::{Budget, Explain, Structured, Style, UnknownStyle, expected_text};
+pub use explain::{
+    Budget, Explain, Structured, Style, UnknownStyle, accepted_text, expected_text, no_result_text,
+    not_run_text,
+};
 pub use limits::Limits;
 pub use mend::{Example, Rule, rules::catalogue};
 pub use parse::{

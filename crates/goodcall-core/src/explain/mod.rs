@@ -3,6 +3,7 @@
 //! Issues are data; a [`Style`] decides how they read, a [`Budget`] how much of them is told. The
 //! raw arguments and the schema are never echoed whole.
 
+mod beside;
 mod fields;
 mod grammar;
 mod group;
@@ -13,6 +14,7 @@ mod structured;
 use std::fmt;
 use std::str::FromStr;
 
+pub use beside::{accepted_text, no_result_text, not_run_text};
 pub use phrase::expected as expected_text;
 pub use structured::Structured;
 
