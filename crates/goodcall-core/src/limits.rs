@@ -54,10 +54,10 @@ pub(crate) const SCHEMA_PATHS: u64 = 1 << 14;
 /// Schemas that may lead from one to the next for one value.
 pub(crate) const SCHEMA_STEPS: usize = 128;
 /// Steps of one validation that lists errors: a base, and a share for each node of the value.
-pub(crate) const WORK_LEAST: u64 = 1 << 16;
-pub(crate) const WORK_EACH: u64 = 1 << 8;
+pub(crate) const WORK_LEAST: i64 = 1 << 16;
+pub(crate) const WORK_EACH: i64 = 1 << 8;
 /// A validation that lists no errors may take this many times as many steps, which are cheap.
-pub(crate) const WORK_VERDICT: u64 = 1 << 6;
+pub(crate) const WORK_VERDICT: i64 = 1 << 6;
 /// Memory of one compiled `pattern`.
 pub(crate) const PATTERN_BYTES: usize = 1 << 20;
 /// `$ref` hops followed when a subschema is described.

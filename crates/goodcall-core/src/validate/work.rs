@@ -10,35 +10,27 @@ use std::cell::Cell;
 use crate::limits::{WORK_EACH, WORK_LEAST};
 
 thread_local! {
-    /// The work that is left for the validation of this thread.
-    static LEFT: Cell<u64> = const { Cell::new(u64::MAX) };
+    /// The work that is left for the validation of this thread; below zero when it is spent.
+    static LEFT: Cell<i64> = const { Cell::new(i64::MAX) };
 }
 
 /// Spends some work. Is there any left?
-#[inline]
+#[inline(always)]
 pub(super) fn spend() -> bool {
-    LEFT.with(|left| match left.get().checked_sub(1) {
-        Some(less) => {
-            left.set(less);
-            true
-        }
-        None => false,
+    LEFT.with(|left| {
+        let less = left.get().wrapping_sub(1);
+        left.set(less);
+        less >= 0
     })
 }
 
-/// Is all work spent?
-#[inline]
-pub(super) fn is_spent() -> bool {
-    LEFT.with(|left| left.get() == 0)
-}
-
 /// Runs a validation of a tree with this many nodes, and tells whether it came to its true end.
-pub(crate) fn bounded<T>(nodes: usize, times: u64, run: impl FnOnce() -> T) -> (T, bool) {
-    let work = (nodes as u64).saturating_mul(WORK_EACH);
-    let work = work.saturating_add(WORK_LEAST).saturating_mul(times);
-    let outer = LEFT.with(|left| left.replace(work));
+#[inline]
+pub(crate) fn bounded<T>(nodes: usize, times: i64, run: impl FnOnce() -> T) -> (T, bool) {
+    // No overflow: a tree has at most two to the thirty nodes.
+    let work = (nodes as i64).wrapping_mul(WORK_EACH * times);
+    let outer = LEFT.with(|left| left.replace(work.wrapping_add(WORK_LEAST * times)));
     let result = run();
-    let spent = is_spent();
-    LEFT.with(|left| left.set(outer));
-    (result, !spent)
+    let left = LEFT.with(|left| left.replace(outer));
+    (result, left >= 0)
 }
