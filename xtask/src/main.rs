@@ -3,6 +3,7 @@
 mod callgrind;
 mod conformance;
 mod corpus;
+mod growth;
 mod tidy;
 
 use std::process::ExitCode;
@@ -23,7 +24,7 @@ impl From<String> for Failure {
 
 type Task = fn(&[String]) -> Result<(), Failure>;
 
-const TASKS: [(&str, &str, Task); 4] = [
+const TASKS: [(&str, &str, Task); 5] = [
     (
         "conformance",
         "DIR: the official JSON-Schema-Test-Suite, through our own tree",
@@ -38,6 +39,11 @@ const TASKS: [(&str, &str, Task); 4] = [
         "corpus",
         "DIR: what mending does to recorded calls whose truth is known",
         |args| corpus::run(args).map_err(Failure::Unusable),
+    ),
+    (
+        "growth",
+        "[BYTES]: shapes of broken text on which reading is not linear",
+        growth::run,
     ),
     (
         "tidy",

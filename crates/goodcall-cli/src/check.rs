@@ -87,13 +87,16 @@ struct Machine<'a> {
 
 impl Machine<'_> {
     fn answer(&self, line: Result<&str, String>, out: &mut String) {
-        let unusable = |error: String| CheckLine::unusable(None, "bad_line", error);
+        let unusable = |id, error: String| CheckLine::unusable(id, "bad_line", error);
         let text = match line {
             Ok(text) => text,
-            Err(error) => return write(&unusable(error), out),
+            Err(error) => return write(&unusable(None, error), out),
         };
         match serde_json::from_str::<Line<'_>>(text) {
-            Err(error) => write(&unusable(format!("not a request: {error}")), out),
+            Err(error) => {
+                let error = format!("not a request: {error}");
+                write(&unusable(lines::id(text), error), out);
+            }
             Ok(line) => self.judge(&line, out),
         }
     }

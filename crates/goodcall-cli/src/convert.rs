@@ -6,7 +6,7 @@ use crate::{Failure, input};
 
 /// Turn tool definitions and transcripts from one provider's form into another's.
 ///
-/// FILE holds tool definitions, a list of messages, or a request with either.
+/// FILE holds tool definitions, a list of messages, or a request with its tools and messages.
 #[derive(clap::Args)]
 pub(crate) struct ConvertArgs {
     /// The form of the input: openai, responses, anthropic, gemini, bedrock, ollama, mistral, mcp
@@ -25,6 +25,10 @@ pub(crate) fn run(args: &ConvertArgs) -> Result<bool, Failure> {
     let text = std::str::from_utf8(&bytes).map_err(|error| format!("{name}: {error}"))?;
     let converted = convert(args.from, args.to, text);
     let converted = converted.map_err(|error| format!("{name}: {error}"))?;
-    anstream::println!("{converted}");
+    if !converted.left_out.is_empty() {
+        let keys = converted.left_out.join(", ");
+        anstream::eprintln!("{name}: left out, because it has no other form: {keys}");
+    }
+    anstream::println!("{}", converted.text);
     Ok(true)
 }

@@ -115,13 +115,14 @@ struct Machine<'a> {
 
 impl Machine<'_> {
     fn answer(&self, line: Result<&str, String>, out: &mut String) {
+        let known = line.as_ref().ok().and_then(|text| lines::id(text));
         let line = line.and_then(|text| {
             serde_json::from_str::<Line<'_>>(text)
                 .map_err(|error| format!("not a request: {error}"))
         });
         let (id, answer) = match &line {
             Ok(line) => (line.id, self.judge(line)),
-            Err(error) => (None, Err(error.clone())),
+            Err(error) => (known, Err(error.clone())),
         };
         let answer = answer.unwrap_or_else(|error| ExtractLine {
             id,

@@ -88,3 +88,13 @@ fn read_line(reader: &mut impl BufRead, line: &mut Vec<u8>) -> std::io::Result<R
         (true, false) => Read::Line,
     })
 }
+
+/// The id of a line that is no request otherwise, so that its answer can be told from others.
+pub(crate) fn id(line: &str) -> Option<&serde_json::value::RawValue> {
+    #[derive(serde::Deserialize)]
+    struct Named<'l> {
+        #[serde(borrow)]
+        id: Option<&'l serde_json::value::RawValue>,
+    }
+    serde_json::from_str::<Named<'_>>(line).ok()?.id
+}

@@ -15,7 +15,14 @@ pub(crate) fn run(args: &ParseArgs) -> Result<bool, Failure> {
     }
     let bytes = input::read_all(args.file.as_deref())?;
     let name = input::name(args.file.as_deref());
-    let text = std::str::from_utf8(&bytes).map_err(|error| format!("{name}: {error}"))?;
+    let text = match std::str::from_utf8(&bytes) {
+        Ok(text) => text,
+        Err(error) => {
+            // As for every text that cannot be read: the answer is no, not that something failed.
+            anstream::println!("{name}: not UTF-8 at byte {}", error.valid_up_to());
+            return Ok(false);
+        }
+    };
     match read(text, &options(args.policy.clone())) {
         Ok(reading) => {
             show::reading(name, text, &reading);
@@ -76,12 +83,13 @@ struct Trouble {
 }
 
 fn answer(args: &ParseArgs, line: Result<&str, String>, out: &mut String) {
+    let known = line.as_ref().ok().and_then(|text| lines::id(text));
     let line = line.and_then(|text| {
         serde_json::from_str::<Line<'_>>(text).map_err(|error| format!("not a request: {error}"))
     });
     let line = match line {
         Ok(line) => line,
-        Err(message) => return write(&failed(None, message), out),
+        Err(message) => return write(&failed(known, message), out),
     };
     let policy = match line.policy.as_deref().map(str::parse::<Policy>) {
         None => args.policy.clone(),

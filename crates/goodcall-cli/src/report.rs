@@ -130,16 +130,16 @@ pub(crate) struct ChangeLine {
 impl ChangeLine {
     pub(crate) fn new(change: &Change) -> Self {
         // Pieces of raw text are strings here; values are themselves.
-        let side = |text: &String| match change.edit {
-            Edit::Text => raw(serde_json::Value::from(text.as_str()).to_string()),
-            _ => raw(text.clone()),
+        let side = |text: &str| match change.edit {
+            Edit::Text => raw(serde_json::Value::from(text).to_string()),
+            _ => raw(text.to_owned()),
         };
         Self {
             rule: change.rule,
             level: change.level.name(),
             path: change.pointer.as_str().to_owned(),
-            before: change.before.as_ref().and_then(side),
-            after: change.after.as_ref().and_then(side),
+            before: change.before.as_deref().and_then(side),
+            after: change.after.as_deref().and_then(side),
             from: match &change.edit {
                 Edit::Move { from } => Some(from.as_str().to_owned()),
                 _ => None,

@@ -45,6 +45,7 @@ pub(crate) struct RunArgs {
     #[arg(long, default_value_t = 50)]
     steps: u32,
     /// The task; without one, lines of standard input are said one after the other
+    #[arg(conflicts_with = "replay")]
     prompt: Option<String>,
 }
 

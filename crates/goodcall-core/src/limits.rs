@@ -53,10 +53,17 @@ pub(crate) const SCHEMA_DEPTH: usize = 128;
 pub(crate) const SCHEMA_PATHS: u64 = 1 << 14;
 /// Schemas that may lead from one to the next for one value.
 pub(crate) const SCHEMA_STEPS: usize = 128;
+/// Steps of one validation that lists errors: a base, and a share for each node of the value.
+pub(crate) const WORK_LEAST: i64 = 1 << 16;
+pub(crate) const WORK_EACH: i64 = 1 << 8;
+/// A validation that lists no errors may take this many times as many steps, which are cheap.
+pub(crate) const WORK_VERDICT: i64 = 1 << 6;
 /// Memory of one compiled `pattern`.
 pub(crate) const PATTERN_BYTES: usize = 1 << 20;
 /// `$ref` hops followed when a subschema is described.
 pub(crate) const REF_HOPS: usize = 16;
+/// Keys that are named when an object is described.
+pub(crate) const DESCRIBED_KEYS: usize = 8;
 /// Names that are listed as allowed, and that one name is compared with.
 pub(crate) const LISTED_NAMES: usize = 1024;
 /// Descriptions of places that one schema keeps.

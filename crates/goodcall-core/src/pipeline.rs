@@ -102,7 +102,7 @@ impl<'s> Gate<'s> {
         }
         Verdict::Mended(Mended {
             arguments: reading.tree,
-            changes: reading.changes,
+            changes: reading.changes.into_vec(),
         })
     }
 
@@ -128,6 +128,10 @@ impl<'s> Gate<'s> {
 
     /// `{}` for no arguments, where that is allowed; else a refusal that says what is needed.
     fn empty<'a>(&self, raw: &'a str, mut bad: Bad) -> Verdict<'a> {
+        if self.reading.stop == Stop::CutOff {
+            // They had not begun.
+            return Verdict::Bad(parse::cut_off(Pointer::root(), raw.len()));
+        }
         let rule = empty_arguments::RULE;
         if self.reading.policy.allows(rule.name, rule.level)
             && let Some((arguments, change)) = empty_arguments::propose(raw, self.schema)
@@ -136,11 +140,11 @@ impl<'s> Gate<'s> {
             return Verdict::Mended(Mended { arguments, changes });
         }
         let nothing = Tree::empty_object(raw);
-        let (faults, more) = self
-            .schema
-            .faults(nothing.root(), self.reading.limits.max_issues);
-        bad.issues.extend(issues(faults, &nothing, self.schema));
-        bad.more = more;
+        let most = self.reading.limits.max_issues;
+        let found = self.schema.faults(nothing.root(), most);
+        bad.issues
+            .extend(issues(found.faults, &nothing, self.schema));
+        bad.more = found.more;
         Verdict::Bad(bad)
     }
 
@@ -158,7 +162,7 @@ impl<'s> Gate<'s> {
             limits: &self.reading.limits,
             tool: self.tool,
         };
-        let mut changes = reading.changes;
+        let mut changes = reading.changes.into_vec();
         match mend::mend(reading.tree, task) {
             Mend::Valid(arguments, mut mends) => {
                 changes.append(&mut mends);
@@ -181,8 +185,12 @@ impl<'s> Gate<'s> {
             issue.got = Some(Got::of(root));
             return Bad::single(Reason::NotAnObject, issue);
         }
-        let (faults, more) = self.schema.faults(root, self.reading.limits.max_issues);
-        let mut found = issues(faults, tree, self.schema);
+        let all = self.schema.faults(root, self.reading.limits.max_issues);
+        let mut found = issues(all.faults, tree, self.schema);
+        if found.is_empty() && ambiguous.is_empty() {
+            // All work was spent before the first fault.
+            found.push(Issue::new(Pointer::root(), Code::TooComplex, root.span()));
+        }
         let reason = if ambiguous.is_empty() {
             Reason::WrongShape
         } else {
@@ -193,7 +201,7 @@ impl<'s> Gate<'s> {
         Bad {
             reason,
             issues: found,
-            more,
+            more: all.more,
             changes: Vec::new(),
         }
     }

@@ -339,3 +339,45 @@ fn a_schema_larger_than_any() {
     let error = refused(json!({"description": "x".repeat(5 << 20)}));
     assert!(error.reason().contains("bytes"), "{error}");
 }
+
+#[test]
+fn repeated_keys_without_end() {
+    let mut raw = String::from("{\"a\":0");
+    for n in 1..100_000 {
+        let _ = write!(raw, ",\"a\":{n}");
+    }
+    raw.push('}');
+    let Verdict::Bad(bad) = check(&raw, &anything()) else {
+        panic!("accepted");
+    };
+    assert_eq!(bad.reason, Reason::Ambiguous);
+    assert_eq!((bad.issues.len(), bad.more), (256, 99_999 - 256));
+}
+
+/// One long key must not be copied for every place under it.
+#[test]
+fn a_long_key_over_many_repeats() {
+    let key = "k".repeat(200_000);
+    for member in [",\"a\":0", ",'a':0"] {
+        let raw = format!("{{\"{key}\":{{\"a\":0{}}}}}", member.repeat(20_000));
+        assert_eq!(reason(&raw), Reason::TooLarge);
+    }
+}
+
+/// One fence, however long, and not a fence for every mark of it.
+#[test]
+fn a_long_fence() {
+    for mark in ["`", "~"] {
+        let fence = mark.repeat(100_000);
+        let raw = format!("{fence}json\n{{\"a\": 1}}\n{fence}");
+        let schema = anything();
+        let verdict = on_stacks(move || check(&raw, &schema).changes().len());
+        assert_eq!(verdict, 2);
+    }
+}
+
+#[test]
+fn line_ends_without_end() {
+    let raw = format!("{{'a': '{}", "\n".repeat(200_000));
+    assert_eq!(on_stacks(move || reason(&raw)), Reason::Truncated);
+}

@@ -124,10 +124,10 @@ fn lines<T>(items: &[T], line: impl Fn(&T) -> String) -> String {
 
 /// `rule level place: before -> after`, raw text quoted.
 fn change(change: &Change) -> String {
-    let show = |side: &Option<String>| match side {
+    let show = |side: &Option<goodcall_core::Snippet>| match side {
         None => "nothing".to_owned(),
         Some(text) if change.edit == Edit::Text => format!("{text:?}"),
-        Some(text) => text.clone(),
+        Some(text) => text.to_string(),
     };
     let (rule, level, place) = (
         change.rule,

@@ -325,7 +325,11 @@ proptest! {
 /// Every example of the catalogue does what it says, at the level it says.
 #[test]
 fn the_catalogue_is_true() {
-    for rule in catalogue() {
+    // Calls in text are read by goodcall-wire.
+    for rule in catalogue()
+        .into_iter()
+        .filter(|rule| rule.example.tool.is_none())
+    {
         let schema = serde_json::from_str(rule.example.schema).expect(rule.name);
         let schema = Schema::compile(&schema).expect(rule.name);
         let policy = match rule.level {

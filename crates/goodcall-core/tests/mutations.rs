@@ -7,8 +7,9 @@ mod mutate;
 
 use std::collections::BTreeMap;
 
-use goodcall_core::{CutKind, Policy, ReadOptions, Tree, read};
+use goodcall_core::{CutKind, Gate, Policy, ReadOptions, Schema, Tree, read};
 use mutate::{CALLS, DEFECTS, Damage, Dice, apply};
+use serde_json::Value;
 
 #[derive(Clone, Copy, Default)]
 struct Score {
@@ -161,4 +162,52 @@ fn safe_is_hardly_ever_wrong() {
             all.total()
         );
     }
+}
+
+/// Is everything in `part` also in `whole`, each scalar as it is there?
+fn is_within(part: &Value, whole: &Value) -> bool {
+    match (part, whole) {
+        (Value::Object(part), Value::Object(whole)) => (part.iter())
+            .all(|(key, value)| whole.get(key).is_some_and(|whole| is_within(value, whole))),
+        (Value::Array(part), Value::Array(whole)) => {
+            part.len() <= whole.len()
+                && (part.iter().zip(whole)).all(|(part, whole)| is_within(part, whole))
+        }
+        _ => part == whole,
+    }
+}
+
+/// What is cut off is at most a call without its last brackets, never with half of a value.
+#[test]
+fn no_prefix_is_a_call_with_half_a_value() {
+    let schema = Schema::compile(&serde_json::json!({})).expect("a schema");
+    let gate = Gate::new(&schema).policy(Policy::eager());
+    let value = |tree: &Tree<'_>| serde_json::from_str::<Value>(&tree.to_json()).expect("JSON");
+    let (mut calls, mut halves) = (0, String::new());
+    for (number, call) in CALLS.iter().enumerate() {
+        let whole = value(&Tree::parse(call).expect("a valid call"));
+        for (index, (name, damage)) in DEFECTS.iter().enumerate() {
+            let mut dice = Dice::new((number * 1000 + index * 10 + 1) as u64);
+            let Some(text) = damaged(call, damage, None, &mut dice) else {
+                continue;
+            };
+            let right = gate.check(&text).arguments().map(value) == Some(whole.clone());
+            for end in (1..text.len()).filter(|end| right && text.is_char_boundary(*end)) {
+                // A string that is closed is a whole value.
+                if text[..end].ends_with(['"', '\'', '`', '”']) {
+                    continue;
+                }
+                let Some(part) = gate.check(&text[..end]).arguments().map(value) else {
+                    continue;
+                };
+                calls += 1;
+                if !is_within(&part, &whole) {
+                    halves += &format!("{name}: {}\n  {part}\n", &text[..end]);
+                }
+            }
+        }
+    }
+    println!("{calls} prefixes that lack only brackets");
+    assert!(calls > 1000);
+    assert!(halves.is_empty(), "{halves}");
 }

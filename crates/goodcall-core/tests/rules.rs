@@ -6,7 +6,11 @@ use goodcall_core::{Gate, Level, Policy, Schema, Stop, Verdict, catalogue};
 
 #[test]
 fn every_example_is_mended_by_its_rule() {
-    for rule in catalogue() {
+    // Those of calls in text are run where such calls are read.
+    for rule in catalogue()
+        .iter()
+        .filter(|rule| rule.example.tool.is_none())
+    {
         let schema = serde_json::from_str(rule.example.schema).expect(rule.name);
         let schema = Schema::compile(&schema).expect(rule.name);
         let policy = match rule.level {
@@ -31,7 +35,11 @@ fn every_example_is_mended_by_its_rule() {
 
 #[test]
 fn without_its_rule_no_example_is_mended() {
-    for rule in catalogue() {
+    // Those of calls in text are run where such calls are read.
+    for rule in catalogue()
+        .iter()
+        .filter(|rule| rule.example.tool.is_none())
+    {
         let schema = serde_json::from_str(rule.example.schema).expect(rule.name);
         let schema = Schema::compile(&schema).expect(rule.name);
         let policy = Policy::strict();

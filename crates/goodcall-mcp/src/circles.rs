@@ -157,7 +157,7 @@ mod tests {
             circles
                 .begin("t", "{}")
                 .unwrap()
-                .steer()
+                .text()
                 .contains("3 times")
         );
         assert_eq!(call(&mut circles, r#"{"a":1}"#, "y"), None);

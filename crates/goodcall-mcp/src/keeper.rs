@@ -264,7 +264,7 @@ impl Keeper {
         let result = ToolResult::refused(bad, text.clone());
         let suspicion = self.circles.refused(tool, &ticket.key, result);
         if let Some(suspicion) = &suspicion {
-            text = format!("{}\n\n{text}", suspicion.steer());
+            text = format!("{}\n\n{text}", suspicion.text());
         }
         let record = self.record(&ticket, Outcome::Refused, now);
         let record = Record {
@@ -291,7 +291,7 @@ impl Keeper {
             ..self.record(&ticket, Outcome::Refused, now)
         };
         self.notes.push(Note::Call(Box::new(record)));
-        Judged::Answer(sent.refusal(&suspicion.steer(), reason))
+        Judged::Answer(sent.refusal(&suspicion.text(), reason))
     }
 
     /// The mirrored arguments of a call, for whoever writes headers.

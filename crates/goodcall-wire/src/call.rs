@@ -8,6 +8,7 @@ use crate::tools::Tools;
 
 /// The rule that records a cleaned tool name.
 pub(crate) const TOOL_NAME: &str = "tool-name";
+const PYTHON_OBJECT: &str = "python-object";
 
 /// A call as it came: who is called, and with what.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -108,9 +109,9 @@ impl Call {
         let gate = gate.stop(stop).tool(&tool.name);
         let verdict = gate.check(&self.arguments);
         let malformed = matches!(&verdict, Verdict::Bad(bad) if bad.reason == Reason::Malformed);
-        if malformed && self.offset.is_some() && !policy.is_strict() {
+        if malformed && self.offset.is_some() && policy.allows(PYTHON_OBJECT, Level::Safe) {
             // Inside text, what is no JSON may still be Python.
-            if let Some(read) = self.as_python(&gate) {
+            if let Some(read) = self.as_python(&gate, policy) {
                 return read;
             }
         }
@@ -119,12 +120,15 @@ impl Call {
 
     /// The verdict on arguments that are an object in Python's form; `None` if they are none, or
     /// not valid either.
-    fn as_python(&self, gate: &Gate<'_>) -> Option<Verdict<'static>> {
+    fn as_python(&self, gate: &Gate<'_>, policy: &Policy) -> Option<Verdict<'static>> {
         let (json, notes) = crate::text::python_object(&self.arguments, &self.span)?;
+        if !notes.iter().all(|n| policy.allows(n.rule, n.level)) {
+            return None;
+        }
         let read = gate.check(&json).into_owned();
         let mut translated = self.clone();
         let (sent, span) = (self.arguments.as_str(), self.span.clone());
-        let change = Change::text("python-object", Level::Safe, sent, json, span);
+        let change = Change::text(PYTHON_OBJECT, Level::Safe, sent, json, span);
         translated.offset = None;
         translated.changes.push(change);
         translated.changes.extend(notes);

@@ -32,17 +32,19 @@
 //! ```
 
 mod call;
+mod cuts;
 mod declared;
 mod envelope;
 mod names;
+pub mod relay;
 mod stream;
 mod text;
 mod tools;
 
 pub use call::Call;
 pub use envelope::{
-    Answer, ConvertError, Envelope, EnvelopeError, Provider, UnknownProvider, convert, definitions,
-    result,
+    Answer, ConvertError, Converted, Envelope, EnvelopeError, Provider, UnknownProvider, convert,
+    definitions, result,
 };
 pub use stream::{Assembler, Update};
 pub use text::{Extraction, Piece, Scanner, UnknownWhere, Where, dialects, extract};

@@ -247,8 +247,8 @@ impl From<&Change> for ChangeRecord {
             rule: change.rule.to_owned(),
             level: change.level.name().to_owned(),
             path: change.pointer.as_str().to_owned(),
-            before: change.before.clone(),
-            after: change.after.clone(),
+            before: change.before.clone().map(Into::into),
+            after: change.after.clone().map(Into::into),
         }
     }
 }

@@ -22,6 +22,9 @@ pub use goodcall_wire::{ConvertError, Provider};
 /// # Ok::<(), wire::ConvertError>(())
 /// ```
 ///
+/// Where the provider keeps the system prompt outside of its list (Anthropic, Gemini, Bedrock), a
+/// conversation with one comes as a request: an object with the prompt and the messages.
+///
 /// # Errors
 /// If the provider's form cannot say what the messages say.
 pub fn messages(provider: Provider, messages: &[Message]) -> Result<String, ConvertError> {
@@ -40,7 +43,7 @@ pub fn messages(provider: Provider, messages: &[Message]) -> Result<String, Conv
     let chat = format!("[{}]", list.join(","));
     match provider {
         Provider::OpenAi => Ok(chat),
-        other => convert(Provider::OpenAi, other, &chat),
+        other => convert(Provider::OpenAi, other, &chat).map(|converted| converted.text),
     }
 }
 

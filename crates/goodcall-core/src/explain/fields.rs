@@ -167,6 +167,7 @@ fn demand(issue: &Issue) -> String {
             format!("must be a valid {format}, got {}", got_short(issue))
         }
         Code::NotUnique => "must not repeat an element".to_owned(),
+        Code::TooComplex => "has too many forms inside forms".to_owned(),
         Code::NotContained => "lacks an element that it must contain".to_owned(),
         Code::SeveralAlternatives => "must fit exactly one of its forms".to_owned(),
         Code::NotAllowed => "is not allowed".to_owned(),

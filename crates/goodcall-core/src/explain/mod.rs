@@ -3,7 +3,9 @@
 //! Issues are data; a [`Style`] decides how they read, a [`Budget`] how much of them is told. The
 //! raw arguments and the schema are never echoed whole.
 
+mod beside;
 mod fields;
+mod grammar;
 mod group;
 mod model;
 mod phrase;
@@ -12,6 +14,7 @@ mod structured;
 use std::fmt;
 use std::str::FromStr;
 
+pub use beside::{accepted_text, no_result_text, not_run_text};
 pub use phrase::expected as expected_text;
 pub use structured::Structured;
 
@@ -225,7 +228,7 @@ impl Change {
     /// The change in one sentence: `limit: "5" was read as 5 (string-to-number)`.
     pub fn sentence(&self) -> String {
         let place = phrase::path(&self.pointer);
-        let short = |text: &String| clip(text, crate::report::Got::MOST_CHARS);
+        let short = |text: &crate::report::Snippet| clip(text, crate::report::Got::MOST_CHARS);
         let before = self.before.as_ref().map(short);
         let after = self.after.as_ref().map(short);
         let what = match (&self.edit, before, after) {

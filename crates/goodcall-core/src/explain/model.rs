@@ -229,6 +229,7 @@ fn complaint(code: Code, issue: &Issue, short: &str, expected: &str) -> String {
         Code::TooFewKeys => format!("it has too few keys, use {expected}"),
         Code::TooManyKeys => format!("it has too many keys, use {expected}"),
         Code::NotUnique => "it repeats an element, use different ones".to_owned(),
+        Code::TooComplex => "it has too many forms inside forms, use fewer".to_owned(),
         Code::NotContained => "it lacks an element that it must contain".to_owned(),
         Code::KeyName => format!("this key is not allowed ({expected}), use another"),
         Code::NoAlternative => format!("{short} fits none of the forms; use {expected}"),

@@ -1,5 +1,6 @@
 //! Phrases that the styles share: places, types, what is expected.
 
+use super::grammar;
 use crate::report::{Bound, Expected, Types};
 use crate::tree::Pointer;
 
@@ -39,6 +40,14 @@ pub(super) fn either<S: AsRef<str>>(parts: &[S]) -> String {
     }
 }
 
+/// `a`, `a and b`, `a, b and c`.
+fn all(parts: &[String]) -> String {
+    match parts {
+        [init @ .., last] if !init.is_empty() => format!("{} and {last}", init.join(", ")),
+        parts => parts.concat(),
+    }
+}
+
 /// A type with its article.
 pub(super) fn with_article(name: &str) -> String {
     match name {
@@ -62,6 +71,9 @@ pub fn expected(expected: &Expected) -> String {
     if let Some(wanted) = expected.syntax {
         return wanted.to_string();
     }
+    if let Some(rule) = expected.rule {
+        return grammar::instead_of(rule).to_owned();
+    }
     if !expected.alternatives.is_empty() {
         let parts: Vec<_> = expected.alternatives.iter().map(self::expected).collect();
         return parts.join("; or ");
@@ -70,7 +82,13 @@ pub fn expected(expected: &Expected) -> String {
         return values(&expected.allowed);
     }
     let mut out = types(expected);
-    for detail in details(expected) {
+    let details = details(expected);
+    if expected.types.is_empty() && !details.is_empty() {
+        let bounded = expected.minimum.is_some() || expected.maximum.is_some();
+        let number = bounded || expected.multiple_of.is_some();
+        out.push_str(if number { "a number" } else { "a value" });
+    }
+    for detail in details {
         if !out.is_empty() {
             out.push(' ');
         }
@@ -96,6 +114,9 @@ fn types(expected: &Expected) -> String {
             "array" if expected.items.len() == 1 => {
                 let item = expected.items.names().next().unwrap_or_default();
                 format!("an array of {}", plural(item))
+            }
+            "object" if !expected.keys.is_empty() => {
+                format!("an object with {}", all(&expected.keys))
             }
             name => with_article(name),
         })
@@ -231,6 +252,15 @@ mod tests {
             (
                 r#"{"anyOf": [{"type": "string"}, {"type": "integer"}]}"#,
                 "a string or an integer",
+            ),
+            (r#"{"maximum": 9}"#, "a number of at most 9"),
+            (
+                r#"{"format": "date"}"#,
+                "a value in the format date (such as 2025-03-04)",
+            ),
+            (
+                r#"{"type": "object", "required": ["kind", "r"], "properties": {"kind": {"const": "circle"}}}"#,
+                r#"an object with kind "circle" and r"#,
             ),
             ("{}", "any value"),
         ] {

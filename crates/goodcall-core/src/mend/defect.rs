@@ -10,7 +10,7 @@ use super::rules::Stage;
 use super::site::{Finder, Proposals, Site, Task};
 use crate::limits::MEND_READINGS;
 use crate::report::Level;
-use crate::schema::resolve;
+use crate::schema::{constant, resolve};
 use crate::tree::{Kind, Node, Pointer, Tree};
 use crate::validate::{Fault, FaultKind, equals};
 
@@ -288,15 +288,6 @@ fn single(fault: Cow<'_, Fault>) -> Defect<'_> {
         faults: vec![fault],
         plans: Vec::new(),
     }
-}
-
-/// The only value that a schema allows.
-fn constant(schema: &Value) -> Option<&Value> {
-    let only = || match schema.get("enum")?.as_array()?.as_slice() {
-        [only] => Some(only),
-        _ => None,
-    };
-    schema.get("const").or_else(only)
 }
 
 /// What has been changed in one round, so that no edit works on a place that another one moved.

@@ -170,8 +170,8 @@ pub(crate) fn apply(step: &Step, added: &mut Option<Id>, draft: &mut Draft<'_>) 
         level: step.rule.level,
         pointer: step.op.place().clone(),
         edit,
-        before,
-        after,
+        before: before.map(Into::into),
+        after: after.map(Into::into),
         span,
     }
 }

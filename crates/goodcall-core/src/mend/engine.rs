@@ -307,7 +307,7 @@ impl<'a> Engine<'_, 'a> {
         Some(accepts(&self.draft.tree, self.context.schema))
     }
 
-    /// All faults; `None` if there are more than may be mended.
+    /// All faults; `None` if there are more than may be mended, or than could be found.
     fn faults(&mut self) -> Option<Vec<Fault>> {
         self.validations = self.validations.checked_sub(1)?;
         let (schema, root) = (self.context.schema, self.draft.tree.root());
@@ -318,10 +318,8 @@ impl<'a> Engine<'_, 'a> {
                 kind: FaultKind::Type(Types::named("object")),
             }]);
         }
-        match schema.faults(root, self.context.limits.max_changes) {
-            (faults, 0) => Some(faults),
-            _ => None,
-        }
+        let found = schema.faults(root, self.context.limits.max_changes);
+        (found.finished && found.more == 0).then_some(found.faults)
     }
 
     /// What the changes since `from` make of the place, in a few words.

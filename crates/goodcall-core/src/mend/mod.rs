@@ -34,10 +34,13 @@ pub struct Rule {
 
 /// A call that a rule changes; run as a test.
 #[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
 pub struct Example {
+    /// The tool, if the arguments stand in a text with a call of it.
+    pub tool: Option<&'static str>,
     /// The schema, as JSON.
     pub schema: &'static str,
-    /// The arguments as sent.
+    /// The arguments as sent, or the text with the call.
     pub raw: &'static str,
     /// The arguments as they come out.
     pub mended: &'static str,

@@ -2,7 +2,9 @@
 
 use std::collections::{HashMap, HashSet};
 
-use super::Reading;
+use super::error::{ParseClass, ParseError, Wanted};
+use super::{Reading, refusal};
+use crate::limits::Limits;
 use crate::mend::{Example, Rule};
 use crate::policy::Policy;
 use crate::report::{Bad, Change, Code, Edit, Got, Issue, Level, Reason};
@@ -15,6 +17,7 @@ pub(crate) const RULE: Rule = Rule {
     why: "Both copies say the same, so one of them says it too. Copies that differ are two \
           readings: then nothing is dropped, and the model is told of both.",
     example: Example {
+        tool: None,
         schema: r#"{"type": "object"}"#,
         raw: r#"{"path": "a.txt", "path": "a.txt"}"#,
         mended: r#"{"path":"a.txt"}"#,
@@ -24,30 +27,52 @@ pub(crate) const RULE: Rule = Rule {
 /// A member that repeats an earlier one of the same object.
 struct Repeat {
     object: Id,
-    place: Pointer,
+    /// `None` if there is no room left for places.
+    place: Option<Pointer>,
     key: Id,
     first: Id,
     again: Id,
 }
 
 /// Drops equal copies; refuses the call if copies differ or dropping is switched off.
-pub(super) fn resolve(reading: &mut Reading<'_>, policy: &Policy) -> Result<(), Bad> {
-    let mut repeats = Vec::new();
-    collect(reading.tree.root(), &mut Pointer::root(), &mut repeats);
+pub(super) fn resolve(
+    reading: &mut Reading<'_>,
+    policy: &Policy,
+    limits: &Limits,
+) -> Result<(), Bad> {
+    let mut found = Found {
+        repeats: Vec::new(),
+        room: 16 * reading.tree.source().len() + 4096,
+    };
+    found.collect(reading.tree.root(), &mut Pointer::root());
+    let repeats = found.repeats;
     let tree = &reading.tree;
     let mends = policy.allows(RULE.name, RULE.level);
-    let conflicts: Vec<_> = repeats
+    let conflicts = repeats
         .iter()
-        .filter(|repeat| !mends || tree.node(repeat.first) != tree.node(repeat.again))
-        .map(|repeat| conflict(tree, repeat))
-        .collect();
-    if !conflicts.is_empty() {
+        .filter(|repeat| !mends || tree.node(repeat.first) != tree.node(repeat.again));
+    let mut issues = Vec::new();
+    let mut more = 0;
+    for repeat in conflicts {
+        match &repeat.place {
+            Some(place) if issues.len() < limits.max_issues.max(1) => {
+                issues.push(conflict(tree, repeat, place.clone()));
+            }
+            _ => more += 1,
+        }
+    }
+    if !issues.is_empty() || more > 0 {
         return Err(Bad {
             reason: Reason::Ambiguous,
-            issues: conflicts,
-            more: 0,
+            issues,
+            more,
             changes: Vec::new(),
         });
+    }
+    if repeats.len() > limits.max_changes || repeats.iter().any(|r| r.place.is_none()) {
+        let wanted = Wanted::Changes(limits.max_changes);
+        let error = ParseError::new(ParseClass::TooLarge, wanted, 0);
+        return Err(refusal(&error, tree.source()));
     }
     let mut dropped: HashMap<Id, HashSet<Id>> = HashMap::new();
     for repeat in repeats {
@@ -58,9 +83,9 @@ pub(super) fn resolve(reading: &mut Reading<'_>, policy: &Policy) -> Result<(), 
         reading.changes.push(Change {
             rule: RULE.name,
             level: RULE.level,
-            pointer: repeat.place,
+            pointer: repeat.place.unwrap_or_default(),
             edit: Edit::Text,
-            before: Some(format!("{key}: {again}")),
+            before: Some(format!("{key}: {again}").into()),
             after: None,
             span: key.span().start..again.span().end,
         });
@@ -93,43 +118,66 @@ fn remove(tree: &mut Tree<'_>, object: Id, keys: &HashSet<Id>) {
     tree.slots[object as usize].size = kept;
 }
 
-fn conflict(tree: &Tree<'_>, repeat: &Repeat) -> Issue {
+fn conflict(tree: &Tree<'_>, repeat: &Repeat, place: Pointer) -> Issue {
     let (first, again) = (tree.node(repeat.first), tree.node(repeat.again));
     let span = tree.node(repeat.key).span().start..again.span().end;
-    let mut issue = Issue::new(repeat.place.clone(), Code::DuplicateKey, span);
+    let mut issue = Issue::new(place, Code::DuplicateKey, span);
     issue.expected.allowed = vec![Got::of(first).short, Got::of(again).short];
     issue.got = Some(Got::of(again));
     issue
 }
 
-fn collect(node: Node<'_>, place: &mut Pointer, repeats: &mut Vec<Repeat>) {
-    match node.kind() {
-        Kind::Array => {
-            for (index, element) in node.elements().enumerate() {
-                collect(element, &mut place.join(&index.to_string()), repeats);
-            }
-        }
-        Kind::Object => {
-            let mut first = HashMap::with_capacity(node.len());
-            let mut members = node.members();
-            while let Some((key, value)) = members.next_ids() {
-                let name = node.tree.node(key).as_str().unwrap_or_default();
-                let place = &mut place.join(name);
-                match first.get(name) {
-                    None => {
-                        first.insert(name, value);
-                        collect(node.tree.node(value), place, repeats);
+/// The repeated members of a tree, in order.
+struct Found {
+    repeats: Vec<Repeat>,
+    /// Bytes that places may still take: one long key must not be copied for every repeat.
+    room: usize,
+}
+
+impl Found {
+    fn collect(&mut self, node: Node<'_>, place: &mut Pointer) {
+        let here = place.size();
+        match node.kind() {
+            Kind::Array => {
+                for (index, element) in node.elements().enumerate() {
+                    if matches!(element.kind(), Kind::Array | Kind::Object) {
+                        place.push(&index.to_string());
+                        self.collect(element, place);
+                        place.truncate(here);
                     }
-                    Some(first) => repeats.push(Repeat {
-                        object: node.id,
-                        place: place.clone(),
-                        key,
-                        first: *first,
-                        again: value,
-                    }),
                 }
             }
+            Kind::Object => {
+                let mut first = HashMap::with_capacity(node.len());
+                let mut members = node.members();
+                while let Some((key, value)) = members.next_ids() {
+                    let name = node.tree.node(key).as_str().unwrap_or_default();
+                    place.push(name);
+                    match first.get(name) {
+                        None => {
+                            first.insert(name, value);
+                            self.collect(node.tree.node(value), place);
+                        }
+                        Some(first) => {
+                            let place = self.keep(place);
+                            self.repeats.push(Repeat {
+                                object: node.id,
+                                place,
+                                key,
+                                first: *first,
+                                again: value,
+                            });
+                        }
+                    }
+                    place.truncate(here);
+                }
+            }
+            _ => {}
         }
-        _ => {}
+    }
+
+    fn keep(&mut self, place: &Pointer) -> Option<Pointer> {
+        self.room = self.room.checked_sub(place.size())?;
+        Some(place.clone())
     }
 }

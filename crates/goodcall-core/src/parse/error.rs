@@ -47,6 +47,8 @@ pub enum Wanted {
     Escape,
     /// Digits of a number.
     Digit,
+    /// What was cut off.
+    Rest,
     /// UTF-8.
     Utf8,
     /// At most this much nesting.
@@ -116,6 +118,7 @@ impl fmt::Display for Wanted {
             Wanted::EscapedControl => f.write_str("an escape for the control character"),
             Wanted::Escape => f.write_str("a valid escape"),
             Wanted::Digit => f.write_str("a digit"),
+            Wanted::Rest => f.write_str("the rest of the text"),
             Wanted::Utf8 => f.write_str("UTF-8"),
             Wanted::Depth(most) => write!(f, "at most {most} levels of nesting"),
             Wanted::Bytes(most) => write!(f, "at most {most} bytes"),

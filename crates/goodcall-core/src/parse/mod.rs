@@ -14,7 +14,7 @@ pub use stream::{Event, Stream};
 use crate::call::Stop;
 use crate::limits::Limits;
 use crate::policy::Policy;
-use crate::report::{Bad, Change, Code, Got, Issue, Level, Reason};
+use crate::report::{Bad, Change, Changes, Code, Got, Issue, Level, Reason};
 use crate::tree::{Kind, Pointer, Tree};
 
 pub(crate) use duplicates::RULE as DUPLICATE_KEY;
@@ -27,7 +27,7 @@ pub struct Reading<'a> {
     /// The value; the array of all values if there are several.
     pub tree: Tree<'a>,
     /// What was read as something that JSON would write differently.
-    pub changes: Vec<Change>,
+    pub changes: Changes,
     /// Where the text was cut off; `None` if it is complete. The value is then partial.
     pub cut: Option<Cut>,
     /// How many values stand in the text, one after the other (`{..}{..}`, one a line).
@@ -58,6 +58,18 @@ pub struct Cut {
     pub at: usize,
     /// Which of several values.
     pub(crate) root: usize,
+}
+
+impl Cut {
+    /// Inside the only value.
+    pub(crate) fn at_root(at: usize) -> Self {
+        Self {
+            pointer: Pointer::root(),
+            kind: CutKind::Inside,
+            at,
+            root: 0,
+        }
+    }
 }
 
 /// What is missing from a text that was cut off.
@@ -128,12 +140,12 @@ pub fn read<'a>(text: &'a str, options: &ReadOptions) -> Result<Reading<'a>, Bad
     }
     let mut reading = Reading {
         tree: strict.tree,
-        changes: Vec::new(),
+        changes: Changes::default(),
         cut: None,
         values: 1,
     };
     if strict.repeated_keys {
-        duplicates::resolve(&mut reading, &options.policy)?;
+        duplicates::resolve(&mut reading, &options.policy, &options.limits)?;
     }
     Ok(reading)
 }
@@ -164,23 +176,26 @@ fn finish<'a>(lenient: lenient::Lenient<'a>, options: &ReadOptions) -> Result<Re
         values: lenient.values,
     };
     let unclosed = lenient::rules::UNCLOSED.name;
-    for change in &mut reading.changes {
-        if change.rule == unclosed && options.stop == Stop::Finished {
-            change.level = Level::Safe;
-        }
+    if options.stop == Stop::Finished {
+        reading.changes.set_level(unclosed, Level::Safe);
     }
-    let refused = reading.changes.iter().find(|change| {
-        change.rule != unclosed && !options.policy.allows(change.rule, change.level)
+    // Neighbours are alike more often than not.
+    let mut allowed = (unclosed, Level::Safe);
+    let refused = reading.changes.first(|rule, level| {
+        let known = (rule, level) == allowed || rule == unclosed;
+        if !known {
+            allowed = (rule, level);
+        }
+        !known && !options.policy.allows(rule, level)
     });
     if let Some(change) = refused {
-        let change = change.clone();
         return Err(unsure(&change, reading));
     }
     // A partial value is only looked at; one that may become a call must have one reading.
     let cut = reading.cut.as_ref();
     let may_run = cut.is_none_or(|cut| may_close(cut, &options.policy, options.stop));
     if lenient.repeated_keys && may_run {
-        duplicates::resolve(&mut reading, &options.policy)?;
+        duplicates::resolve(&mut reading, &options.policy, &options.limits)?;
     }
     Ok(reading)
 }
@@ -195,7 +210,7 @@ fn unsure(change: &Change, reading: Reading<'_>) -> Bad {
     if let Some(cut) = reading.cut {
         issue = Issue::new(cut.pointer, code, cut.at..cut.at);
     } else {
-        issue.expected.words = Some(change.rule.replace('-', " "));
+        issue.expected.rule = Some(change.rule);
         issue.got = change.before.as_deref().map(Got::text);
     }
     Bad::single(reason, issue)
@@ -232,25 +247,23 @@ fn may_close(cut: &Cut, policy: &Policy, stop: Stop) -> bool {
     whole && policy.allows(rule.name, level)
 }
 
+/// The arguments were cut off here.
+pub(crate) fn cut_off(pointer: Pointer, at: usize) -> Bad {
+    let issue = Issue::new(pointer, Code::Truncated, at..at);
+    Bad::single(Reason::Truncated, issue)
+}
+
 /// Why what was read cannot be one call: it was cut off, or it is several values.
 pub(crate) fn not_one_call(reading: &Reading<'_>, policy: &Policy, stop: Stop) -> Option<Bad> {
     if let Some(cut) = &reading.cut
         && !may_close(cut, policy, stop)
     {
-        let issue = Issue::new(cut.pointer.clone(), Code::Truncated, cut.at..cut.at);
-        return Some(Bad::single(Reason::Truncated, issue));
+        return Some(cut_off(cut.pointer.clone(), cut.at));
     }
-    // Members without braces have no end that could show.
-    let braceless = lenient::rules::MISSING_BRACE.name;
-    if stop == Stop::CutOff
-        && reading
-            .changes
-            .iter()
-            .any(|change| change.rule == braceless)
-    {
-        let end = reading.tree.source().len();
-        let issue = Issue::new(Pointer::root(), Code::Truncated, end..end);
-        return Some(Bad::single(Reason::Truncated, issue));
+    // A number that nothing follows may have had more digits.
+    let (root, end) = (reading.tree.root(), reading.tree.source().len());
+    if stop == Stop::CutOff && root.kind() == Kind::Number && root.span().end == end {
+        return Some(cut_off(Pointer::root(), end));
     }
     if reading.values > 1 {
         let root = reading.tree.root();

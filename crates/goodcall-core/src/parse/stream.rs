@@ -128,14 +128,33 @@ impl Stream {
                 break;
             }
         }
-        let after = self.tree.source[self.at..].trim_ascii();
-        if self.state == State::Done && !after.is_empty() && !"```".starts_with(after) {
+        while self.state == State::Done && self.peek().is_some_and(|b| b.is_ascii_whitespace()) {
+            self.at += 1;
+        }
+        let after = &self.tree.source[self.at..];
+        let fence = after.len() < 8 && "```".starts_with(after.trim_ascii_end());
+        if self.state == State::Done && !after.is_empty() && !fence {
             self.state = State::Lenient;
         }
         let read = self.tried;
         if self.state == State::Lenient && before >= read + read / 4 + 32 {
             self.read_leniently();
         }
+    }
+
+    /// Is the text so far the beginning of a JSON document, as RFC 8259 has it?
+    ///
+    /// ```
+    /// use goodcall_core::{ReadOptions, Stream};
+    ///
+    /// let mut stream = Stream::new(ReadOptions::new());
+    /// stream.push(br#"{"a": "#);
+    /// assert!(stream.is_strict());
+    /// stream.push(b"'x'}");
+    /// assert!(!stream.is_strict());
+    /// ```
+    pub fn is_strict(&self) -> bool {
+        self.state != State::Lenient
     }
 
     /// The text so far.

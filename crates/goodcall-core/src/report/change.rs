@@ -2,6 +2,7 @@
 
 use std::ops::Range;
 
+use super::Snippet;
 use crate::tree::Pointer;
 
 /// How sure a change is.
@@ -56,9 +57,9 @@ pub struct Change {
     /// What was done.
     pub edit: Edit,
     /// What was there: JSON text, or raw text for [`Edit::Text`]. `None`: nothing.
-    pub before: Option<String>,
+    pub before: Option<Snippet>,
     /// What is there now: JSON text, or raw text for [`Edit::Text`]. `None`: nothing.
-    pub after: Option<String>,
+    pub after: Option<Snippet>,
     /// The bytes of the raw text that this is about.
     pub span: Range<usize>,
 }
@@ -68,8 +69,8 @@ impl Change {
     pub fn text(
         rule: &'static str,
         level: Level,
-        before: impl Into<String>,
-        after: impl Into<String>,
+        before: impl Into<Snippet>,
+        after: impl Into<Snippet>,
         span: Range<usize>,
     ) -> Self {
         Self {

@@ -84,6 +84,9 @@ pub struct Expected {
     pub types: Types,
     /// The allowed types of an array's elements; empty for any.
     pub items: Types,
+    /// The members that an object must have, each with its value where only one is allowed:
+    /// `kind "circle"`.
+    pub keys: Vec<String>,
     /// The allowed values as JSON text; empty for any.
     pub allowed: Vec<String>,
     /// The least number.
@@ -103,6 +106,8 @@ pub struct Expected {
     pub alternatives: Vec<Expected>,
     /// What the JSON grammar wants.
     pub syntax: Option<Wanted>,
+    /// What JSON wants instead of what this rule would have read, had the policy allowed it.
+    pub rule: Option<&'static str>,
     /// Words of the validator, of a tool's own check, or of a Rust type.
     pub words: Option<String>,
 }
@@ -151,6 +156,7 @@ impl From<Expected> for SharedExpected {
 static ANYTHING: Expected = Expected {
     types: Types(0),
     items: Types(0),
+    keys: Vec::new(),
     allowed: Vec::new(),
     minimum: None,
     maximum: None,
@@ -160,6 +166,7 @@ static ANYTHING: Expected = Expected {
     format: None,
     alternatives: Vec::new(),
     syntax: None,
+    rule: None,
     words: None,
 };
 

@@ -3,6 +3,7 @@
 use std::ops::Range;
 
 use super::{Got, SharedExpected, clip};
+use crate::parse::Wanted;
 use crate::tree::{Inexact, Pointer};
 
 /// What is wrong at one place.
@@ -34,10 +35,14 @@ impl Issue {
     }
 
     pub(crate) fn new(pointer: Pointer, code: Code, span: Range<usize>) -> Self {
+        let mut expected = SharedExpected::default();
+        if code == Code::Truncated {
+            expected.syntax = Some(Wanted::Rest);
+        }
         Self {
             pointer,
             code,
-            expected: SharedExpected::default(),
+            expected,
             got: None,
             nearest: None,
             optional: false,
@@ -124,6 +129,8 @@ pub enum Code {
     UnknownTool,
     /// Past a limit on size or depth.
     Limit,
+    /// Too many alternatives inside alternatives to name what is wrong.
+    TooComplex,
     /// Any other rule of the schema; the validator's own words are in `expected`.
     Other,
 }
@@ -163,6 +170,7 @@ impl Code {
             Code::NotAnObject => "not_an_object",
             Code::UnknownTool => "unknown_tool",
             Code::Limit => "limit",
+            Code::TooComplex => "too_complex",
             Code::Other => "other",
         }
     }

@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value};
 
-use crate::limits::REF_HOPS;
+use crate::limits::{DESCRIBED_KEYS, REF_HOPS};
 use crate::report::{Bound, Expected, Types};
 use crate::tree::Pointer;
 
@@ -40,8 +40,37 @@ fn add(document: &Value, subschema: &Value, expected: &mut Expected, hops: usize
     if let Some(items) = map.get("items") {
         expected.items = describe_types(document, items, hops);
     }
+    add_keys(document, map, expected);
     add_values(map, expected);
     add_bounds(map, expected);
+}
+
+/// The keys that must be there, and the only value of those that have one.
+fn add_keys(document: &Value, map: &Map<String, Value>, expected: &mut Expected) {
+    let Some(Value::Array(required)) = map.get("required") else {
+        return;
+    };
+    let properties = map.get("properties");
+    for name in required.iter().filter_map(Value::as_str) {
+        let property = properties.and_then(|p| p.get(name));
+        let only = property.and_then(|p| constant(resolve(document, p)));
+        let key = match only {
+            Some(value) => format!("{name} {value}"),
+            None => name.to_owned(),
+        };
+        if !expected.keys.contains(&key) && expected.keys.len() < DESCRIBED_KEYS {
+            expected.keys.push(key);
+        }
+    }
+}
+
+/// The only value that a schema allows.
+pub(crate) fn constant(schema: &Value) -> Option<&Value> {
+    let only = || match schema.get("enum")?.as_array()?.as_slice() {
+        [only] => Some(only),
+        _ => None,
+    };
+    schema.get("const").or_else(only)
 }
 
 /// A union wants any of its branches' types, unless one branch takes anything.

@@ -18,12 +18,12 @@ pub use cache::SchemaCache;
 pub use error::{SchemaError, SchemaWarning};
 pub use options::{Draft, SchemaOptions};
 
-pub(crate) use describe::{describe, owner, resolve};
+pub(crate) use describe::{constant, describe, owner, resolve};
 
-use crate::limits::KEPT_EXPECTED;
+use crate::limits::{KEPT_EXPECTED, WORK_VERDICT};
 use crate::report::{Expected, SharedExpected, Types};
 use crate::tree::{Node, Tree, step};
-use crate::validate::{Fault, Lean, faults};
+use crate::validate::{Fault, Lean, bounded, faults};
 
 /// A compiled schema; cheap to clone, shared between threads.
 ///
@@ -103,12 +103,21 @@ impl Schema {
     }
 
     pub(crate) fn accepts(&self, node: Node<'_>) -> bool {
-        self.0.validator.is_valid(node)
+        let run = || self.0.validator.is_valid(node);
+        let (valid, finished) = bounded(node.tree.slots.len(), WORK_VERDICT, run);
+        valid && finished
     }
 
-    /// All that the validator finds wrong, at most `most` faults, and how many more there were.
-    pub(crate) fn faults(&self, node: Node<'_>, most: usize) -> (Vec<Fault>, usize) {
-        faults(self.0.validator.iter_errors(node), most)
+    /// All that the validator finds wrong.
+    pub(crate) fn faults(&self, node: Node<'_>, most: usize) -> Found {
+        let run = || self.0.validator.iter_errors(node);
+        let (errors, finished) = bounded(node.tree.slots.len(), 1, run);
+        let (faults, more) = faults(errors, most);
+        Found {
+            faults,
+            more,
+            finished,
+        }
     }
 
     /// Does the root's `type` name the kind of this value?
@@ -187,6 +196,15 @@ impl Schema {
         }
         made
     }
+}
+
+/// What a validation found.
+pub(crate) struct Found {
+    pub(crate) faults: Vec<Fault>,
+    /// How many more there were than were asked for.
+    pub(crate) more: usize,
+    /// Everything was looked at; else there may be more faults.
+    pub(crate) finished: bool,
 }
 
 /// Descriptions by keyword and name.

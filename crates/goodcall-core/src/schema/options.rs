@@ -245,13 +245,28 @@ fn compile_error(error: &ValidationError<'_>) -> SchemaError {
         Some((_, keyword)) if keyword == "type" => {
             format!("{} is no JSON Schema type", error.instance())
         }
-        Some((_, keyword)) if keyword == "pattern" => format!(
-            "the pattern {} cannot be used: only what matches in linear time is, so no \
-             look-around and no back-references",
-            error.instance()
-        ),
+        Some((_, keyword)) if keyword == "pattern" => bad_pattern(error.instance()),
         _ => error.to_string(),
     };
     let reason = crate::report::clip(&reason, 200);
     SchemaError::new(place, reason)
+}
+
+/// What is wrong with a pattern that the linear-time engine does not take.
+fn bad_pattern(pattern: &Value) -> String {
+    let text = pattern.as_str().unwrap_or_default();
+    let looks = ["(?=", "(?!", "(?<=", "(?<!"]
+        .iter()
+        .any(|l| text.contains(l));
+    let refers = text
+        .as_bytes()
+        .windows(2)
+        .any(|pair| matches!(pair, [b'\\', b'1'..=b'9' | b'k']));
+    if looks || refers {
+        return format!(
+            "the pattern {pattern} cannot be used: only what matches in linear time is, so no \
+             look-around and no back-references"
+        );
+    }
+    format!("the pattern {pattern} is no regular expression, or one that is too large")
 }

@@ -3,6 +3,8 @@
 use std::borrow::Cow;
 use std::fmt;
 
+use crate::report::Snippet;
+
 /// A JSON Pointer: the place of a value inside the arguments.
 ///
 /// ```
@@ -14,7 +16,7 @@ use std::fmt;
 /// assert_eq!(Pointer::root().dotted(), "Root object");
 /// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct Pointer(String);
+pub struct Pointer(Snippet);
 
 impl Pointer {
     /// The whole value.
@@ -24,7 +26,7 @@ impl Pointer {
 
     /// Takes a pointer in RFC 6901 form; `None` if it is not one.
     pub fn parse(text: &str) -> Option<Self> {
-        (text.is_empty() || text.starts_with('/')).then(|| Self(text.to_owned()))
+        (text.is_empty() || text.starts_with('/')).then(|| Self(text.into()))
     }
 
     /// The RFC 6901 form.
@@ -40,17 +42,14 @@ impl Pointer {
     /// This place with one more segment (unescaped) at its end.
     #[must_use]
     pub fn join(&self, segment: &str) -> Self {
-        let mut next = String::with_capacity(self.0.len() + segment.len() + 1);
-        next.push_str(&self.0);
-        let mut next = Self(next);
+        let mut next = self.clone();
         next.push(segment);
         next
     }
 
     /// Goes one segment (unescaped) deeper.
     pub fn push(&mut self, segment: &str) {
-        self.0.reserve(segment.len() + 1);
-        self.0.push('/');
+        self.0.push_str("/");
         if !segment.bytes().any(|b| matches!(b, b'~' | b'/')) {
             return self.0.push_str(segment);
         }
@@ -63,10 +62,39 @@ impl Pointer {
         }
     }
 
+    /// Bytes of its RFC 6901 form.
+    pub(crate) fn size(&self) -> usize {
+        self.0.len()
+    }
+
+    /// Goes one index deeper.
+    pub(crate) fn push_index(&mut self, index: u32) {
+        let mut digits = [0; 11];
+        let mut at = digits.len();
+        let mut left = index;
+        loop {
+            at -= 1;
+            digits[at] = b'0' + (left % 10) as u8;
+            left /= 10;
+            if left == 0 {
+                break;
+            }
+        }
+        at -= 1;
+        digits[at] = b'/';
+        self.0
+            .push_str(std::str::from_utf8(&digits[at..]).unwrap_or_default());
+    }
+
+    /// Goes back to a place that was this many bytes long.
+    pub(crate) fn truncate(&mut self, bytes: usize) {
+        self.0.truncate(bytes);
+    }
+
     /// The place that contains this one, and the last segment (unescaped).
     pub fn split_last(&self) -> Option<(Pointer, Cow<'_, str>)> {
         let (parent, last) = self.0.rsplit_once('/')?;
-        Some((Self(parent.to_owned()), unescape(last)))
+        Some((Self(parent.into()), unescape(last)))
     }
 
     /// The segments from the root down, unescaped.
@@ -83,7 +111,7 @@ impl Pointer {
     /// Is `self` the place `other`, or inside it?
     pub fn is_within(&self, other: &Pointer) -> bool {
         self.0
-            .strip_prefix(&other.0)
+            .strip_prefix(other.as_str())
             .is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
     }
 

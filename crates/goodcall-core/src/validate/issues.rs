@@ -1,6 +1,6 @@
 //! From the validator's faults to what the model is told: one issue a needed edit.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 use serde_json::{Map, Value};
 
@@ -146,6 +146,7 @@ impl Collector<'_> {
             issue.nearest = nearest_name(key, absent.iter().copied());
             found.push(issue);
         }
+        one_key_a_name(&mut found);
         self.issues.append(&mut found);
     }
 
@@ -188,10 +189,11 @@ impl Collector<'_> {
         let span = node.map(Node::span).unwrap_or_default();
         let mut issue = Issue::new(place, Code::NoAlternative, span);
         issue.got = node.map(Got::of);
-        let make = || self.alternatives(keyword, branches.len());
+        let make = || self.alternatives(keyword);
         // The keyword alone is for a value that fits several branches.
         issue.expected = self.schema.expected(keyword.as_str(), "*", make);
-        if issue.expected.alternatives.is_empty() {
+        let admitted = |node: Node<'_>| issue.expected.types.admits(node.kind());
+        if issue.expected.alternatives.is_empty() && !node.is_some_and(admitted) {
             // A choice of types alone is a wrong type like any other.
             issue.code = Code::Type;
         }
@@ -199,10 +201,12 @@ impl Collector<'_> {
     }
 
     /// What the branches of a union want.
-    fn alternatives(&self, keyword: &Pointer, branches: usize) -> Expected {
+    fn alternatives(&self, keyword: &Pointer) -> Expected {
         let document = self.schema.document();
-        let alternatives: Vec<_> = (0..branches)
-            .filter_map(|index| self.schema.at(keyword.join(&index.to_string()).as_str()))
+        let branches = self.schema.at(keyword.as_str()).and_then(Value::as_array);
+        let alternatives: Vec<_> = branches
+            .into_iter()
+            .flatten()
             .map(|branch| describe(document, branch))
             .collect();
         let only_types = |expected: &Expected| {
@@ -222,6 +226,29 @@ impl Collector<'_> {
             expected.alternatives = alternatives;
         }
         expected
+    }
+}
+
+/// Of several unknown keys near one name, at most one can be renamed to it: the nearest.
+fn one_key_a_name(issues: &mut [Issue]) {
+    let mut keys: HashMap<String, Vec<usize>> = HashMap::new();
+    for (at, issue) in issues.iter().enumerate() {
+        if let Some(name) = &issue.nearest {
+            keys.entry(name.clone()).or_default().push(at);
+        }
+    }
+    keys.retain(|_, rivals| rivals.len() > 1);
+    for (name, rivals) in keys {
+        let key = |at: &usize| Some(issues.get(*at)?.pointer.split_last()?.1.into_owned());
+        let rival_keys: Vec<String> = rivals.iter().filter_map(key).collect();
+        let best = nearest_name(&name, rival_keys.iter().map(String::as_str));
+        for (at, rival) in rivals.into_iter().zip(rival_keys) {
+            if best.as_ref() != Some(&rival)
+                && let Some(issue) = issues.get_mut(at)
+            {
+                issue.nearest = None;
+            }
+        }
     }
 }
 
@@ -254,6 +281,7 @@ fn code(kind: &FaultKind) -> Code {
         FaultKind::Required(_) => Code::Missing,
         FaultKind::UnknownKeys(_) => Code::UnknownKey,
         FaultKind::UnknownItems | FaultKind::MaxItems(_) => Code::TooManyItems,
+        FaultKind::Enum(values) if values.as_array().is_some_and(Vec::is_empty) => Code::NotAllowed,
         FaultKind::Enum(_) | FaultKind::Const(_) => Code::Enum,
         FaultKind::Minimum { .. } => Code::TooSmall,
         FaultKind::Maximum { .. } => Code::TooLarge,
@@ -277,6 +305,10 @@ fn code(kind: &FaultKind) -> Code {
 
 /// What the fault itself says outranks what the subschema beside it says.
 fn narrow(kind: &FaultKind, expected: &mut Expected) {
+    if expected.types.is_empty() {
+        // A keyword that found a fault speaks of values of this one.
+        expected.types = about(kind);
+    }
     match kind {
         FaultKind::Type(types) => expected.types = *types,
         FaultKind::Enum(values) => {
@@ -306,4 +338,20 @@ fn narrow(kind: &FaultKind, expected: &mut Expected) {
         FaultKind::Format(format) => expected.format = Some(format.clone()),
         _ => {}
     }
+}
+
+/// The type that a keyword is about, if it is about one.
+fn about(kind: &FaultKind) -> Types {
+    Types::named(match kind {
+        FaultKind::Minimum { .. } | FaultKind::Maximum { .. } | FaultKind::MultipleOf(_) => {
+            "number"
+        }
+        FaultKind::MinLength(_)
+        | FaultKind::MaxLength(_)
+        | FaultKind::Pattern(_)
+        | FaultKind::Format(_) => "string",
+        FaultKind::MinItems(_) | FaultKind::MaxItems(_) => "array",
+        FaultKind::MinKeys(_) | FaultKind::MaxKeys(_) => "object",
+        _ => return Types::default(),
+    })
 }

@@ -8,6 +8,7 @@ use jsonschema_value::{
 };
 use serde_json::{Number, Value};
 
+use super::work::spend;
 use crate::tree::{
     Decimal, Elements, Kind, Members, Node, Tree, is_integer, is_written_as_integer, to_number,
 };
@@ -43,12 +44,12 @@ impl<'a> JsonNode<'a, Lean> for Node<'a> {
 
     #[inline]
     fn as_object(&self) -> Option<LeanObject<'a>> {
-        (self.kind() == Kind::Object).then_some(LeanObject(*self))
+        (self.kind() == Kind::Object && spend()).then_some(LeanObject(*self))
     }
 
     #[inline]
     fn as_array(&self) -> Option<LeanArray<'a>> {
-        (self.kind() == Kind::Array).then_some(LeanArray(*self))
+        (self.kind() == Kind::Array && spend()).then_some(LeanArray(*self))
     }
 
     #[inline]
@@ -99,9 +100,11 @@ impl<'a> JsonNode<'a, Lean> for Node<'a> {
     }
 
     /// Errors carry no copy of the value: whoever reads one finds the value in the tree. Only a
-    /// key, which is checked as a string of its own, is nowhere else to be found.
+    /// key, which is checked as a string of its own, is nowhere else to be found. An error that
+    /// was made after all work was spent is marked by `true`.
     fn lazy_value(&self) -> LazyInstance<'a> {
         LazyInstance::Ready(match self.as_str() {
+            _ if !spend() => Cow::Borrowed(&Value::Bool(true)),
             Some(key) if self.tree.is_lone_string() => Cow::Owned(Value::from(key)),
             _ => Cow::Borrowed(&Value::Null),
         })

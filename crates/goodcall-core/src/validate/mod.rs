@@ -7,6 +7,7 @@ mod issues;
 mod lean;
 mod nearest;
 mod union;
+mod work;
 
 use jsonschema::error::{TypeKind, ValidationErrorKind as Kind};
 use jsonschema::{JsonType, ValidationError};
@@ -15,7 +16,8 @@ use std::sync::Arc;
 
 pub(crate) use issues::issues;
 pub(crate) use lean::{Lean, equals};
-pub(crate) use nearest::{bare, nearest_name};
+pub(crate) use nearest::{Letters, bare, nearest_name};
+pub(crate) use work::bounded;
 
 use crate::report::Types;
 use crate::tree::Pointer;
@@ -59,7 +61,8 @@ pub(crate) enum FaultKind {
     Contains,
     Pattern(String),
     Format(String),
-    /// `anyOf` or `oneOf` without a branch that fits: the faults of each branch.
+    /// `anyOf` or `oneOf` without a branch that fits: the faults of each branch, or nothing where
+    /// listing them was too much work.
     NoBranch(Vec<Vec<Fault>>),
     /// `oneOf` with more than one branch that fits.
     ManyBranches,
@@ -83,6 +86,9 @@ pub(crate) fn faults<'e>(
     let mut room = most;
     let mut more = 0;
     for error in errors {
+        if doubtful(&error) {
+            continue;
+        }
         if room == 0 {
             more += 1;
             continue;
@@ -100,10 +106,27 @@ pub(crate) fn faults<'e>(
     (kept, more)
 }
 
+/// Was this error made when all work was spent, and so may not be one at all? A union is looked
+/// at before its branches are: where one of their errors is sound, so is that of the union.
+fn doubtful(error: &ValidationError<'_>) -> bool {
+    is_marked(error)
+        && match error.kind() {
+            Kind::AnyOf { context } | Kind::OneOfNotValid { context } => {
+                context.iter().flatten().next().is_none_or(doubtful)
+            }
+            _ => true,
+        }
+}
+
+fn is_marked(error: &ValidationError<'_>) -> bool {
+    error.instance().as_bool() == Some(true)
+}
+
 fn fault(error: ValidationError<'_>, most: usize) -> Fault {
     let place = |location: &str| Pointer::parse(location).unwrap_or_default();
     let pointer = place(error.instance_path().as_str());
     let keyword = place(error.schema_path().as_str());
+    let whole = !is_marked(&error);
     // The instance is not in the error, so its own text would show a placeholder.
     let words = match error.kind() {
         Kind::ContentEncoding { .. }
@@ -118,7 +141,12 @@ fn fault(error: ValidationError<'_>, most: usize) -> Fault {
     Fault {
         pointer,
         keyword,
-        kind: kind(error.into_parts().kind, words, most),
+        kind: match error.into_parts().kind {
+            Kind::AnyOf { .. } | Kind::OneOfNotValid { .. } if !whole => {
+                FaultKind::NoBranch(Vec::new())
+            }
+            known => kind(known, words, most),
+        },
     }
 }
 

@@ -45,7 +45,7 @@ pub(crate) fn nearest_name<'n>(
 
 /// The letters and digits of a name, whatever their case.
 #[derive(Clone, Copy)]
-struct Letters {
+pub(crate) struct Letters {
     /// A bit for each that occurs.
     which: u64,
     /// How many there are.
@@ -55,7 +55,7 @@ struct Letters {
 }
 
 impl Letters {
-    fn of(name: &str) -> Self {
+    pub(crate) fn of(name: &str) -> Self {
         let mut letters = Self {
             which: 0,
             count: 0,
@@ -81,12 +81,17 @@ impl Letters {
     }
 
     /// An edit brings one letter at most, and takes one at most.
-    fn may_be_typo(self, other: Self, edits: usize) -> bool {
+    pub(crate) fn may_be_typo(self, other: Self, edits: usize) -> bool {
         let (more, less) = (other.which & !self.which, self.which & !other.which);
         let apart = more.count_ones().max(less.count_ones()) as usize;
         self.foreign
             || other.foreign
             || (apart <= edits && self.count.abs_diff(other.count) <= edits)
+    }
+
+    /// The same word, whatever its case and separators, has the same letters.
+    pub(crate) fn may_be_same(self, other: Self) -> bool {
+        self.may_be_typo(other, 0)
     }
 
     /// A name with the same words and more has all letters of the other.

@@ -130,7 +130,8 @@ impl Json {
 
     /// Applies one change as the operation of RFC 6902 that it is.
     pub(crate) fn apply(&mut self, change: &Change) {
-        let value = |side: &Option<String>| Json::parse(side.as_deref().expect("a value"));
+        let value =
+            |side: &Option<goodcall_core::Snippet>| Json::parse(side.as_deref().expect("a value"));
         let place = &change.pointer;
         match &change.edit {
             Edit::Add => self.add(place, value(&change.after)),

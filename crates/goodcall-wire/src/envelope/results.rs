@@ -1,8 +1,9 @@
 //! Results on their way back to the model, each provider's own way.
 
 use super::Provider;
-use super::rewrite::{legal_name, quoted};
+use super::rewrite::legal_name;
 use crate::call::Call;
+use crate::cuts::quoted;
 
 /// What a call gave: text for the model, and if it is an error.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -64,9 +65,7 @@ pub fn result(provider: Provider, call: &Call, answer: &Answer) -> String {
         }
         Provider::Gemini => {
             let key = if answer.is_error { "error" } else { "output" };
-            // Gemini pairs by name; an id that it did not give is not sent back.
-            let own = call.id.as_deref().filter(|id| !id.starts_with("call_"));
-            let id = own.map_or(String::new(), |id| format!(r#""id":{},"#, quoted(id)));
+            let id = gemini_id(call);
             format!(r#"{{"functionResponse":{{{id}"name":{name},"response":{{"{key}":{text}}}}}}}"#)
         }
         Provider::Bedrock => {
@@ -86,4 +85,11 @@ pub fn result(provider: Provider, call: &Call, answer: &Answer) -> String {
             format!(r#"{{"content":[{{"type":"text","text":{text}}}],"isError":{flag}}}"#)
         }
     }
+}
+
+/// The id of a call as a member, for Gemini, which pairs by name: an id that was made up for
+/// another form is left out on both sides.
+pub(super) fn gemini_id(call: &Call) -> String {
+    let own = call.id.as_deref().filter(|id| !id.starts_with("call_"));
+    own.map_or(String::new(), |id| format!(r#""id":{},"#, quoted(id)))
 }

@@ -5,9 +5,11 @@ use std::fmt;
 
 use goodcall_core::{Kind, Node, Tree};
 
-use super::rewrite::{legal_arguments, quoted};
+use super::results::gemini_id;
+use super::rewrite::legal_arguments;
 use super::{Answer, Provider, definitions, made_up_id, result};
 use crate::call::Call;
+use crate::cuts::quoted;
 use crate::tools::Tools;
 
 /// A transcript that cannot be converted.
@@ -22,6 +24,16 @@ impl fmt::Display for ConvertError {
 
 impl std::error::Error for ConvertError {}
 
+/// What a conversion came to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Converted {
+    /// The definitions, the messages or the request in the other form.
+    pub text: String,
+    /// Keys of a request that have no other form: the model's name, how it is sampled.
+    pub left_out: Vec<String>,
+}
+
 /// A part of a message.
 enum Part {
     Text(String),
@@ -34,21 +46,25 @@ struct Message {
     parts: Vec<Part>,
 }
 
-/// Turns tool definitions, or a list of messages, from one provider's form into another's.
-/// Arguments keep their digits. What the other form cannot say (images, reasoning) is refused, not
-/// dropped.
+/// Turns tool definitions, a list of messages, or a whole request from one provider's form into
+/// another's. Arguments keep their digits. A request becomes a request: its tools, its system
+/// prompt and its messages; so does a list with a system message, where the other form keeps that
+/// message outside of the list. What the other form cannot say (images, reasoning, arguments that
+/// are no JSON where only an object will do) is refused, not dropped; settings of the model are named
+/// as left out.
 ///
 /// # Errors
 /// If the text is neither, or holds what the other form cannot say.
-pub fn convert(from: Provider, to: Provider, text: &str) -> Result<String, ConvertError> {
+pub fn convert(from: Provider, to: Provider, text: &str) -> Result<Converted, ConvertError> {
     let tree = Tree::parse(text).map_err(|error| ConvertError(format!("not JSON: {error}")))?;
     let root = tree.root();
-    let messages = ["messages", "contents", "input"]
-        .iter()
-        .find_map(|key| root.get(key));
+    let messages = MESSAGES.iter().find_map(|key| root.get(key));
     if messages.is_none() && !is_messages(root) {
         let tools = Tools::read(text).map_err(|error| ConvertError(error.to_string()))?;
-        return Ok(definitions(to, &tools));
+        return Ok(Converted {
+            text: definitions(to, &tools),
+            left_out: Vec::new(),
+        });
     }
     let mut reader = Reader {
         from,
@@ -56,12 +72,125 @@ pub fn convert(from: Provider, to: Provider, text: &str) -> Result<String, Conve
         names: HashMap::new(),
         count: 0,
     };
-    let list = messages.unwrap_or(root);
-    let mut out = Vec::new();
-    for node in list.elements() {
-        out.push(reader.message(node)?);
+    let mut found = Vec::new();
+    if messages.is_some() {
+        for prompt in PROMPTS.iter().filter_map(|key| root.get(key)) {
+            found.push(Message {
+                role: "system".to_owned(),
+                parts: vec![Part::Text(prompt_text(prompt))],
+            });
+        }
     }
-    Ok(write(to, out))
+    let list = messages.unwrap_or(root);
+    if let Some(text) = list.as_str() {
+        // A whole conversation may be one string.
+        found.push(Message {
+            role: "user".to_owned(),
+            parts: vec![Part::Text(text.to_owned())],
+        });
+    }
+    for node in list.elements() {
+        found.push(reader.message(node)?);
+    }
+    let tools = match messages.and(TOOLS.iter().find_map(|key| root.get(key))) {
+        Some(_) => Some(Tools::read(text).map_err(|error| ConvertError(error.to_string()))?),
+        None => None,
+    };
+    Ok(Converted {
+        text: request(to, found, tools.as_ref(), messages.is_some())?,
+        left_out: messages.map(|_| settings(root)).unwrap_or_default(),
+    })
+}
+
+const MESSAGES: [&str; 3] = ["messages", "contents", "input"];
+const PROMPTS: [&str; 4] = [
+    "system",
+    "systemInstruction",
+    "system_instruction",
+    "instructions",
+];
+const TOOLS: [&str; 2] = ["tools", "toolConfig"];
+
+/// What of a request is not said, and has no other form: the model's name, how it is sampled.
+fn settings(root: Node<'_>) -> Vec<String> {
+    let known = |key: &str| {
+        [&MESSAGES[..], &PROMPTS, &TOOLS]
+            .iter()
+            .any(|keys| keys.contains(&key))
+    };
+    let keys = root.members().map(|(key, _)| key);
+    keys.filter(|key| !known(key)).map(str::to_owned).collect()
+}
+
+/// The text of a system prompt, in whatever form.
+fn prompt_text(node: Node<'_>) -> String {
+    plain(node.get("parts").unwrap_or(node))
+}
+
+/// The messages in the provider's form; the whole request, if there is more to say than a list
+/// of messages can.
+fn request(
+    to: Provider,
+    messages: Vec<Message>,
+    tools: Option<&Tools>,
+    whole: bool,
+) -> Result<String, ConvertError> {
+    let blocks = matches!(
+        to,
+        Provider::Anthropic | Provider::Gemini | Provider::Bedrock
+    );
+    let is_prompt = |message: &Message| blocks && is_system(&message.role);
+    let (prompts, said): (Vec<_>, Vec<_>) = messages.into_iter().partition(is_prompt);
+    let said = write(to, said)?;
+    if !whole && prompts.is_empty() {
+        return Ok(said);
+    }
+    let mut out = Vec::new();
+    if !prompts.is_empty() {
+        let texts = prompts.iter().flat_map(|prompt| &prompt.parts);
+        let texts = texts.filter_map(|part| match part {
+            Part::Text(text) => Some(text.as_str()),
+            _ => None,
+        });
+        let text = quoted(&texts.collect::<Vec<_>>().join("\n\n"));
+        out.push(match to {
+            Provider::Gemini => format!(r#""systemInstruction":{{"parts":[{{"text":{text}}}]}}"#),
+            Provider::Bedrock => format!(r#""system":[{{"text":{text}}}]"#),
+            _ => format!(r#""system":{text}"#),
+        });
+    }
+    let key = match to {
+        Provider::Gemini => "contents",
+        Provider::Responses => "input",
+        _ => "messages",
+    };
+    out.push(format!(r#""{key}":{said}"#));
+    if let Some(tools) = tools {
+        let list = definitions(to, tools);
+        out.push(match to {
+            Provider::Bedrock => format!(r#""toolConfig":{list}"#),
+            _ => format!(r#""tools":{list}"#),
+        });
+    }
+    Ok(format!("{{{}}}", out.join(",")))
+}
+
+fn is_system(role: &str) -> bool {
+    matches!(role, "system" | "developer")
+}
+
+/// The arguments of a call where an object is due. Nothing at all is an empty one.
+fn object(call: &Call) -> Result<String, ConvertError> {
+    let legal = legal_arguments(&call.arguments);
+    if legal == call.arguments || call.arguments.trim().is_empty() {
+        return Ok(legal);
+    }
+    Err(ConvertError(format!(
+        "the arguments of the call {} to `{}` are no JSON object, and this form takes nothing \
+         else: mend them first (goodcall check shows what is wrong)",
+        call.id.as_deref().unwrap_or_default(),
+        call.name
+    )))
 }
 
 fn is_messages(root: Node<'_>) -> bool {
@@ -243,24 +372,26 @@ fn plain(node: Node<'_>) -> String {
 }
 
 /// Messages in the provider's form.
-fn write(to: Provider, messages: Vec<Message>) -> String {
+fn write(to: Provider, messages: Vec<Message>) -> Result<String, ConvertError> {
     let mut out: Vec<String> = Vec::new();
-    for message in messages {
-        match to {
-            Provider::OpenAi | Provider::Mistral | Provider::Ollama | Provider::Mcp => {
-                write_chat(to, message, &mut out);
-            }
-            Provider::Responses => write_items(message, &mut out),
-            Provider::Anthropic | Provider::Gemini | Provider::Bedrock => {
-                write_blocks(to, message, &mut out);
+    match to {
+        Provider::Anthropic | Provider::Gemini | Provider::Bedrock => {
+            write_blocks(to, &messages, &mut out)?;
+        }
+        Provider::Responses => messages
+            .into_iter()
+            .for_each(|message| write_items(message, &mut out)),
+        Provider::OpenAi | Provider::Mistral | Provider::Ollama | Provider::Mcp => {
+            for message in messages {
+                write_chat(to, message, &mut out)?;
             }
         }
     }
-    format!("[{}]", out.join(","))
+    Ok(format!("[{}]", out.join(",")))
 }
 
 /// One message a result, calls beside the content.
-fn write_chat(to: Provider, message: Message, out: &mut Vec<String>) {
+fn write_chat(to: Provider, message: Message, out: &mut Vec<String>) -> Result<(), ConvertError> {
     let (mut text, mut calls, mut some) = (String::new(), Vec::new(), false);
     let role = if message.role == "model" {
         "assistant"
@@ -270,12 +401,12 @@ fn write_chat(to: Provider, message: Message, out: &mut Vec<String>) {
     for part in message.parts {
         match part {
             Part::Text(part) => (text, some) = (text + &part, true),
-            Part::Call(call) => calls.push(chat_call(to, &call)),
+            Part::Call(call) => calls.push(chat_call(to, &call)?),
             Part::Result(call, answer) => out.push(result(to, &call, &answer)),
         }
     }
     if !some && calls.is_empty() {
-        return;
+        return Ok(());
     }
     let content = if some {
         quoted(&text)
@@ -290,18 +421,30 @@ fn write_chat(to: Provider, message: Message, out: &mut Vec<String>) {
         r#"{{"role":{},"content":{content}{calls}}}"#,
         quoted(role)
     ));
+    Ok(())
 }
 
-fn chat_call(to: Provider, call: &Call) -> String {
-    let (name, arguments) = (quoted(&call.name), legal_arguments(&call.arguments));
+fn chat_call(to: Provider, call: &Call) -> Result<String, ConvertError> {
+    let name = quoted(&call.name);
     if to == Provider::Ollama {
-        return format!(r#"{{"function":{{"name":{name},"arguments":{arguments}}}}}"#);
+        let arguments = object(call)?;
+        return Ok(format!(
+            r#"{{"function":{{"name":{name},"arguments":{arguments}}}}}"#
+        ));
     }
     let id = quoted(call.id.as_deref().unwrap_or_default());
-    let arguments = quoted(&arguments);
-    format!(
+    let arguments = quoted(text(call));
+    Ok(format!(
         r#"{{"id":{id},"type":"function","function":{{"name":{name},"arguments":{arguments}}}}}"#
-    )
+    ))
+}
+
+/// The arguments of a call where text is due, as they were sent, whatever they are.
+fn text(call: &Call) -> &str {
+    match call.arguments.trim() {
+        "" => "{}",
+        _ => &call.arguments,
+    }
 }
 
 /// One item each.
@@ -318,7 +461,7 @@ fn write_items(message: Message, out: &mut Vec<String>) {
             }
             Part::Call(call) => {
                 let id = quoted(call.id.as_deref().unwrap_or_default());
-                let arguments = quoted(&legal_arguments(&call.arguments));
+                let arguments = quoted(self::text(&call));
                 let name = quoted(&call.name);
                 format!(
                     r#"{{"type":"function_call","call_id":{id},"name":{name},"arguments":{arguments}}}"#
@@ -329,26 +472,35 @@ fn write_items(message: Message, out: &mut Vec<String>) {
     }
 }
 
-/// Blocks in a message; results belong to the user.
-fn write_blocks(to: Provider, message: Message, out: &mut Vec<String>) {
-    let role = match (to, message.role.as_str()) {
+/// Blocks in a message; results belong to the user. What one side says in a row is one message,
+/// as parallel results have to be.
+fn write_blocks(
+    to: Provider,
+    messages: &[Message],
+    out: &mut Vec<String>,
+) -> Result<(), ConvertError> {
+    let role = |message: &Message| match (to, message.role.as_str()) {
         (Provider::Gemini, "assistant" | "model") => "model",
         (_, "assistant" | "model") => "assistant",
-        (_, "system") => "system",
         _ => "user",
     };
-    let blocks: Vec<_> = message.parts.iter().map(|part| block(to, part)).collect();
-    let key = if to == Provider::Gemini {
-        "parts"
-    } else {
-        "content"
+    let key = match to {
+        Provider::Gemini => "parts",
+        _ => "content",
     };
-    let blocks = blocks.join(",");
-    out.push(format!(r#"{{"role":"{role}","{key}":[{blocks}]}}"#));
+    for turn in messages.chunk_by(|a, b| role(a) == role(b)) {
+        let mut blocks = Vec::new();
+        for part in turn.iter().flat_map(|message| &message.parts) {
+            blocks.push(block(to, part)?);
+        }
+        let (role, blocks) = (turn.first().map_or("user", role), blocks.join(","));
+        out.push(format!(r#"{{"role":"{role}","{key}":[{blocks}]}}"#));
+    }
+    Ok(())
 }
 
-fn block(to: Provider, part: &Part) -> String {
-    match part {
+fn block(to: Provider, part: &Part) -> Result<String, ConvertError> {
+    Ok(match part {
         Part::Text(text) if to == Provider::Anthropic => {
             format!(r#"{{"type":"text","text":{}}}"#, quoted(text))
         }
@@ -356,10 +508,11 @@ fn block(to: Provider, part: &Part) -> String {
         Part::Result(call, answer) => result(to, call, answer),
         Part::Call(call) => {
             let id = quoted(call.id.as_deref().unwrap_or_default());
-            let (name, input) = (quoted(&call.name), legal_arguments(&call.arguments));
+            let (name, input) = (quoted(&call.name), object(call)?);
             match to {
                 Provider::Gemini => {
-                    format!(r#"{{"functionCall":{{"name":{name},"args":{input}}}}}"#)
+                    let id = gemini_id(call);
+                    format!(r#"{{"functionCall":{{{id}"name":{name},"args":{input}}}}}"#)
                 }
                 Provider::Bedrock => {
                     format!(r#"{{"toolUse":{{"toolUseId":{id},"name":{name},"input":{input}}}}}"#)
@@ -367,5 +520,5 @@ fn block(to: Provider, part: &Part) -> String {
                 _ => format!(r#"{{"type":"tool_use","id":{id},"name":{name},"input":{input}}}"#),
             }
         }
-    }
+    })
 }

@@ -82,7 +82,7 @@ pub struct Suspicion {
 impl Suspicion {
     /// What the model is told: what it did, and what to do instead. For hosts that have no
     /// [`Run`](crate::Run), which tells it by itself.
-    pub fn steer(&self) -> String {
+    pub fn text(&self) -> String {
         crate::explain::steer(self)
     }
 }

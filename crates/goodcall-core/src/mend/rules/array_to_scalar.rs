@@ -13,6 +13,7 @@ pub(crate) const RULE: Rule = Rule {
     why: "A list of one value, where one value is wanted, says that value. An empty array, one of \
           several elements and one that holds another array are left alone.",
     example: Example {
+        tool: None,
         schema: r#"{"type": "object", "properties": {"path": {"type": "string"}}}"#,
         raw: r#"{"path": ["a.txt"]}"#,
         mended: r#"{"path":"a.txt"}"#,

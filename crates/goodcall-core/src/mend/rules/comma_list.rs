@@ -2,6 +2,7 @@
 
 use serde_json::Value;
 
+use super::number_list::may_be_one_number;
 use super::stringified::looks_stringified;
 use crate::mend::edit::New;
 use crate::mend::site::{Proposals, Site};
@@ -13,8 +14,9 @@ pub(crate) const RULE: Rule = Rule {
     level: Level::Eager,
     what: "Splits text at its commas into an array of strings where an array is wanted.",
     why: "A string is not allowed there, and this is how people write lists. But a comma can also \
-          be part of a single value.",
+          be part of a single value; `\"1,234\"` is left alone.",
     example: Example {
+        tool: None,
         schema: r#"{"type": "object", "properties":
                     {"tags": {"type": "array", "items": {"type": "string"}}}}"#,
         raw: r#"{"tags": "red, green"}"#,
@@ -27,6 +29,9 @@ pub(crate) fn propose(site: &Site<'_>, out: &mut Proposals) {
         return;
     };
     if !wanted.has("array") || !text.contains(',') || looks_stringified(text) {
+        return;
+    }
+    if may_be_one_number(text) {
         return;
     }
     let parts: Vec<&str> = text.split(',').map(str::trim).collect();

@@ -14,6 +14,7 @@ pub(crate) const RULE: Rule = Rule {
     why: "Only notations with one meaning are read: the year first, or the month by its name. \
           `03/04/2025` is March or April and stays as it is. A time zone is never invented.",
     example: Example {
+        tool: None,
         schema: r#"{"type": "object", "properties": {"day": {"type": "string", "format": "date"}}}"#,
         raw: r#"{"day": "March 4, 2025"}"#,
         mended: r#"{"day":"2025-03-04"}"#,

@@ -11,6 +11,7 @@ pub(crate) const RULE: Rule = Rule {
     what: "Reads no arguments at all, or `null`, as `{}` for a tool that requires nothing.",
     why: "The tool accepts `{}`, and there is nothing else that no arguments could mean.",
     example: Example {
+        tool: None,
         schema: r#"{"type": "object", "properties": {"limit": {"type": "integer"}}}"#,
         raw: "null",
         mended: "{}",
@@ -32,8 +33,8 @@ pub(crate) fn propose<'a>(raw: &'a str, schema: &Schema) -> Option<(Tree<'a>, Ch
         } else {
             Edit::Replace
         },
-        before: (!sent.is_empty()).then(|| sent.to_owned()),
-        after: Some("{}".to_owned()),
+        before: (!sent.is_empty()).then(|| sent.into()),
+        after: Some("{}".into()),
         span: 0..raw.len(),
     };
     Some((Tree::empty_object(raw), change))

@@ -7,7 +7,7 @@ use crate::mend::site::{Proposals, Site};
 use crate::mend::{Example, Rule};
 use crate::report::Level;
 use crate::tree::Node;
-use crate::validate::FaultKind;
+use crate::validate::{FaultKind, Letters};
 
 pub(crate) const RULE: Rule = Rule {
     name: "enum-spelling",
@@ -17,6 +17,7 @@ pub(crate) const RULE: Rule = Rule {
     why: "The value as sent is not allowed, and exactly one allowed value is spelled with the same \
           letters. Two such values are two readings.",
     example: Example {
+        tool: None,
         schema: r#"{"type": "object", "properties":
                     {"status": {"enum": ["open", "in_progress", "done"]}}}"#,
         raw: r#"{"status": "In Progress"}"#,
@@ -25,7 +26,14 @@ pub(crate) const RULE: Rule = Rule {
 };
 
 pub(crate) fn propose(site: &Site<'_>, out: &mut Proposals) {
+    let letters = site.node.as_str().map(Letters::of);
     for value in allowed(site) {
+        // Most values of a long list are told apart by their letters alone.
+        if let (Some(ours), Some(theirs)) = (letters, value.as_str().map(Letters::of))
+            && !ours.may_be_same(theirs)
+        {
+            continue;
+        }
         if same_word(site.node, value) {
             out.whole(&RULE, [site.replace(New::Value(value.clone()))]);
         }

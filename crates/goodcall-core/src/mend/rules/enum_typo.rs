@@ -16,6 +16,7 @@ pub(crate) const RULE: Rule = Rule {
     why: "One allowed value is one or two letters away, and no other is near. Two words can still \
           be neighbours and mean different things.",
     example: Example {
+        tool: None,
         schema: r#"{"type": "object", "properties":
                     {"unit": {"enum": ["celsius", "fahrenheit"]}}}"#,
         raw: r#"{"unit": "celcius"}"#,

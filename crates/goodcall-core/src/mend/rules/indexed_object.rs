@@ -11,6 +11,7 @@ pub(crate) const RULE: Rule = Rule {
     what: "Reads an object with the keys `0`, `1`, `2`, … in this order as an array.",
     why: "An object is not allowed there, and its keys are exactly the places of an array.",
     example: Example {
+        tool: None,
         schema: r#"{"type": "object", "properties":
                     {"paths": {"type": "array", "items": {"type": "string"}}}}"#,
         raw: r#"{"paths": {"0": "a.txt", "1": "b.txt"}}"#,

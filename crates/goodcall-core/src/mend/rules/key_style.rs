@@ -16,6 +16,7 @@ pub(crate) const RULE: Rule = Rule {
           same letters and is not there, and the value must fit it. Two keys that both match are \
           two readings.",
     example: Example {
+        tool: None,
         schema: r#"{"type": "object", "required": ["file_name"],
                     "properties": {"file_name": {"type": "string"}}}"#,
         raw: r#"{"fileName": "a.txt"}"#,

@@ -14,6 +14,7 @@ pub(crate) const RULE: Rule = Rule {
     why: "One declared key is one or two letters away, no other is near, and the value must fit \
           it. Two keys can still be neighbours and mean different things.",
     example: Example {
+        tool: None,
         schema: r#"{"type": "object", "required": ["file_path"],
                     "properties": {"file_path": {"type": "string"}}}"#,
         raw: r#"{"file_pth": "a.txt"}"#,

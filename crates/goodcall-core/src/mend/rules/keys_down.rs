@@ -2,6 +2,7 @@
 
 use serde_json::{Map, Value};
 
+use crate::limits::MEND_WIDTH;
 use crate::mend::edit::{New, Op, Target};
 use crate::mend::site::{Proposals, Site};
 use crate::mend::{Example, Rule};
@@ -17,6 +18,7 @@ pub(crate) const RULE: Rule = Rule {
     why: "The object that the members stand in does not declare them, exactly one nested object \
           does and lacks them, and only the new placement is valid.",
     example: Example {
+        tool: None,
         schema: r#"{"type": "object", "required": ["range"], "properties": {"range":
                     {"type": "object", "required": ["from", "to"], "properties":
                      {"from": {"type": "integer"}, "to": {"type": "integer"}}}}}"#,
@@ -86,6 +88,9 @@ fn into_present(site: &Site<'_>, name: &str, out: &mut Proposals) {
         return;
     }
     let around = site.node.tree.node(object);
+    if around.len() > MEND_WIDTH {
+        return;
+    }
     let rivals = around
         .members()
         .filter(|(_, value)| value.id != site.node.id && value.kind() == site.node.kind());

@@ -18,6 +18,7 @@ pub(crate) const RULE: Rule = Rule {
     why: "The outer object declares the keys and lacks them, the nested object does not declare \
           them or is itself not declared, and only the new placement is valid.",
     example: Example {
+        tool: None,
         schema: r#"{"type": "object", "required": ["path", "limit"], "properties":
                     {"path": {"type": "string"}, "limit": {"type": "integer"}}}"#,
         raw: r#"{"path": "a.txt", "options": {"limit": 5}}"#,

@@ -13,6 +13,7 @@ pub(crate) const RULE: Rule = Rule {
     why: "The tool itself says what it takes when nothing is sent. A default that does not match \
           its own schema is not used, and a value without a default is never invented.",
     example: Example {
+        tool: None,
         schema: r#"{"type": "object", "required": ["unit"],
                     "properties": {"unit": {"type": "string", "default": "celsius"}}}"#,
         raw: "{}",

@@ -12,6 +12,7 @@ mod date_notation;
 mod empty_optional;
 mod enum_spelling;
 mod enum_typo;
+mod in_text;
 mod indexed_object;
 mod key_style;
 mod key_typo;
@@ -127,6 +128,7 @@ pub fn catalogue() -> Vec<Rule> {
     let mut rules = vec![empty_arguments::RULE, parse::DUPLICATE_KEY];
     rules.extend(ENTRIES.iter().map(|entry| *entry.rule));
     rules.extend(parse::lenient_rules());
+    rules.extend(in_text::RULES);
     rules.sort_by_key(|rule| rule.name);
     rules
 }

@@ -12,6 +12,7 @@ pub(crate) const RULE: Rule = Rule {
     why: "Null says that there is no value, and so does leaving the member out. A required member \
           is never left out, and null stays where null is allowed.",
     example: Example {
+        tool: None,
         schema: r#"{"type": "object", "properties": {"limit": {"type": "integer"}}}"#,
         raw: r#"{"limit": null}"#,
         mended: "{}",

@@ -14,6 +14,7 @@ pub(crate) const RULE: Rule = Rule {
            before it or a unit after it (`\"1,234\"`, `\"$5\"`, `\"5 km\"`).",
     why: "There is one number in the text. But a unit can be another one than the tool expects.",
     example: Example {
+        tool: None,
         schema: r#"{"type": "object", "properties": {"distance": {"type": "number"}}}"#,
         raw: r#"{"distance": "1,234.5 km"}"#,
         mended: r#"{"distance":1234.5}"#,

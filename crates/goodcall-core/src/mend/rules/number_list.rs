@@ -4,7 +4,7 @@ use super::string_to_number::is_number;
 use crate::mend::edit::New;
 use crate::mend::site::{Proposals, Site};
 use crate::mend::{Example, Rule};
-use crate::report::Level;
+use crate::report::{Level, Types};
 use crate::tree::Tree;
 
 pub(crate) const RULE: Rule = Rule {
@@ -12,8 +12,10 @@ pub(crate) const RULE: Rule = Rule {
     level: Level::Safe,
     what: "Reads numbers with commas between them as an array where an array of numbers is wanted.",
     why: "A string is not allowed there, no element may be a string, and every piece is exactly a \
-          number. `\"1,234\"` could be one number and is left alone.",
+          number. `\"1,234\"` could be one number and is left alone, and so is `\"1,5\"` where \
+          an element may be a fraction.",
     example: Example {
+        tool: None,
         schema: r#"{"type": "object", "properties":
                     {"sizes": {"type": "array", "items": {"type": "number"}}}}"#,
         raw: r#"{"sizes": "1, 2.50, 3"}"#,
@@ -29,7 +31,11 @@ pub(crate) fn propose(site: &Site<'_>, out: &mut Proposals) {
         return;
     }
     let numbers = text.split(',').all(|piece| is_number(piece.trim()));
-    if numbers && !takes_text(site) {
+    let Some(items) = elements(site).filter(|_| numbers) else {
+        return;
+    };
+    let one = items.has("number") && has_decimal_comma(text);
+    if !items.is_empty() && !items.has("string") && !one {
         let list = format!("[{text}]");
         if let Ok(tree) = Tree::parse(&list) {
             out.whole(&RULE, [site.replace(New::Tree(tree.into_owned()))]);
@@ -37,18 +43,23 @@ pub(crate) fn propose(site: &Site<'_>, out: &mut Proposals) {
     }
 }
 
-/// May the elements be strings?
-fn takes_text(site: &Site<'_>) -> bool {
-    let Some(subschema) = site.subschema() else {
-        return true;
-    };
-    let document = site.context.schema.document();
-    let expected = crate::schema::describe(document, &serde_json::Value::Object(subschema.clone()));
-    expected.items.is_empty() || expected.items.has("string")
+/// The types that the elements may have; none if they may have any.
+fn elements(site: &Site<'_>) -> Option<Types> {
+    let subschema = serde_json::Value::Object(site.subschema()?.clone());
+    Some(crate::schema::describe(site.context.schema.document(), &subschema).items)
+}
+
+/// Could this be one number with a comma before its fraction?
+fn has_decimal_comma(text: &str) -> bool {
+    let digits = |part: &str| !part.is_empty() && part.bytes().all(|b| b.is_ascii_digit());
+    match text.trim().split_once(',') {
+        Some((whole, fraction)) => digits(whole.trim_start_matches('-')) && digits(fraction),
+        None => false,
+    }
 }
 
 /// Are all commas where thousands are separated?
-fn may_be_one_number(text: &str) -> bool {
+pub(super) fn may_be_one_number(text: &str) -> bool {
     let mut groups = text.trim().split(',');
     let first = groups.next().unwrap_or_default();
     first.trim_start_matches('-').len() <= 3
@@ -70,5 +81,7 @@ mod tests {
         for text in ["1, 234", "1,2", "1,2345", "100, 200", "1000,200"] {
             assert!(!may_be_one_number(text), "{text}");
         }
+        assert!(has_decimal_comma("1,5") && has_decimal_comma("-10,25"));
+        assert!(!has_decimal_comma("1, 5") && !has_decimal_comma("1,5,2"));
     }
 }

@@ -12,6 +12,7 @@ pub(crate) const RULE: Rule = Rule {
            characters that were sent.",
     why: "Nothing but quotes is added. An identifier of any length keeps all its digits.",
     example: Example {
+        tool: None,
         schema: r#"{"type": "object", "properties": {"id": {"type": "string"}}}"#,
         raw: r#"{"id": 12345678901234567890}"#,
         mended: r#"{"id":"12345678901234567890"}"#,

@@ -11,8 +11,9 @@ pub(crate) const RULE: Rule = Rule {
     level: Level::Eager,
     what: "Puts a single object into an array of one element where an array is wanted.",
     why: "One object in place of a list of objects is a list of that object. But it can also be a \
-          map whose values are the elements.",
+          map whose values are the elements; an empty one is as likely an empty list.",
     example: Example {
+        tool: None,
         schema: r#"{"type": "object", "properties":
                     {"edits": {"type": "array", "items": {"type": "object"}}}}"#,
         raw: r#"{"edits": {"path": "a.txt"}}"#,
@@ -22,7 +23,8 @@ pub(crate) const RULE: Rule = Rule {
 
 pub(crate) fn propose(site: &Site<'_>, out: &mut Proposals) {
     let wants_array = site.wanted().is_some_and(|wanted| wanted.has("array"));
-    if wants_array && site.node.kind() == Kind::Object && !site.fault.pointer.is_root() {
+    let object = site.node.kind() == Kind::Object && !site.node.is_empty();
+    if wants_array && object && !site.fault.pointer.is_root() {
         out.replace(&RULE, site, New::Wrapped);
     }
 }

@@ -12,6 +12,7 @@ pub(crate) const RULE: Rule = Rule {
     what: "Takes the arguments out of an array that holds nothing else.",
     why: "Arguments are an object, and there is exactly one.",
     example: Example {
+        tool: None,
         schema: r#"{"type": "object", "properties": {"path": {"type": "string"}}}"#,
         raw: r#"[{"path": "a.txt"}]"#,
         mended: r#"{"path":"a.txt"}"#,

@@ -17,6 +17,7 @@ pub(crate) const RULE: Rule = Rule {
           list itself (it holds a comma, a semicolon, a line break or brackets), or that stands \
           for no value (`\"\"`, `\"none\"`, `\"unknown\"`), is left alone.",
     example: Example {
+        tool: None,
         schema: r#"{"type": "object", "properties":
                     {"paths": {"type": "array", "items": {"type": "string"}}}}"#,
         raw: r#"{"paths": "src/main.rs"}"#,

@@ -12,6 +12,7 @@ pub(crate) const RULE: Rule = Rule {
            wanted.",
     why: "A string is not allowed there, and the text names the value in JSON or in Python.",
     example: Example {
+        tool: None,
         schema: r#"{"type": "object", "properties": {"recursive": {"type": "boolean"}}}"#,
         raw: r#"{"recursive": "True"}"#,
         mended: r#"{"recursive":true}"#,

@@ -12,6 +12,7 @@ pub(crate) const RULE: Rule = Rule {
     what: "Reads `\"null\"` and `\"None\"` as null where null is allowed and a string is not.",
     why: "A string is not allowed there, and the text names the value in JSON or in Python.",
     example: Example {
+        tool: None,
         schema: r#"{"type": "object", "properties": {"limit": {"type": ["integer", "null"]}}}"#,
         raw: r#"{"limit": "None"}"#,
         mended: r#"{"limit":null}"#,

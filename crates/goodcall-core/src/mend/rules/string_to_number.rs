@@ -15,6 +15,7 @@ pub(crate) const RULE: Rule = Rule {
           `\"1,000\"` and `\"5 km\"` are not numbers in JSON and stay as they are; an integer is \
           never made by rounding.",
     example: Example {
+        tool: None,
         schema: r#"{"type": "object", "properties": {"limit": {"type": "integer"}}}"#,
         raw: r#"{"limit": "5"}"#,
         mended: r#"{"limit":5}"#,

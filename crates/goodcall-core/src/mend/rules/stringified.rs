@@ -15,6 +15,7 @@ pub(crate) const RULE: Rule = Rule {
     why: "A string is not allowed there, and the text reads as a whole as the kind of value that \
           is. Text that was cut off, or that reads in two ways, stays a string.",
     example: Example {
+        tool: None,
         schema: r#"{"type": "object", "properties":
                     {"tags": {"type": "array", "items": {"type": "string"}}}}"#,
         raw: r#"{"tags": "[\"x\", \"y\"]"}"#,

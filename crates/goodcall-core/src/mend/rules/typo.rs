@@ -1,6 +1,7 @@
 //! What counts as a typo.
 
-use crate::validate::bare;
+use crate::limits::LISTED_NAMES;
+use crate::validate::{Letters, bare};
 
 /// Longer names are no typos of anything, and comparing them would be slow.
 const MOST_CHARS: usize = 64;
@@ -13,8 +14,15 @@ pub(super) fn typo_of<'n>(sent: &str, names: impl Iterator<Item = &'n str>) -> O
         return None;
     }
     let most = if letters < 8 { 1 } else { 2 };
+    let ours = Letters::of(sent);
     let mut found = None;
-    for name in names.filter(|name| name.len() <= MOST_CHARS) {
+    for (index, name) in names.enumerate() {
+        if index == LISTED_NAMES {
+            return None;
+        }
+        if name.len() > MOST_CHARS || !ours.may_be_typo(Letters::of(name), most + 1) {
+            continue;
+        }
         let distance = strsim::osa_distance(&word, &bare(name));
         if distance <= most && found.is_none() {
             found = Some(name);

@@ -1,6 +1,7 @@
 //! A key that the schema forbids.
 
 use super::key_style::same_name;
+use crate::limits::MEND_WIDTH;
 use crate::mend::edit::Op;
 use crate::mend::site::{Proposals, Site};
 use crate::mend::{Example, Rule};
@@ -11,8 +12,10 @@ pub(crate) const RULE: Rule = Rule {
     level: Level::Eager,
     what: "Drops a member that the schema forbids.",
     why: "The tool would not read it. But what it was meant to do is not done, so this is not a \
-          sure reading; a member that the schema allows is never dropped.",
+          sure reading. A member that the schema allows is never dropped, nor is everything that \
+          was sent.",
     example: Example {
+        tool: None,
         schema: r#"{"type": "object", "properties": {"path": {"type": "string"}},
                     "additionalProperties": false}"#,
         raw: r#"{"path": "a.txt", "explanation": "to read it"}"#,
@@ -24,6 +27,12 @@ pub(crate) fn propose(site: &Site<'_>, out: &mut Proposals) {
     let Some((name, key, _)) = site.unknown() else {
         return;
     };
+    // Where the tool has parameters and none of them was sent, something else was meant.
+    let declared = site.properties().is_some_and(|p| !p.is_empty());
+    let mut members = site.node.members().take(MEND_WIDTH);
+    if declared && !members.any(|(key, _)| site.declares(key)) {
+        return;
+    }
     // A key that was meant for a declared one is not to be dropped.
     if !site.absent().any(|absent| same_name(absent, name)) {
         let (object, place) = (site.node.id, site.fault.pointer.join(name));

@@ -13,6 +13,7 @@ pub(crate) const RULE: Rule = Rule {
            schema's draft tells the two apart.",
     why: "It is the same number. A number with a fraction is never rounded.",
     example: Example {
+        tool: None,
         schema: r#"{"$schema": "http://json-schema.org/draft-04/schema#", "type": "object",
                     "properties": {"limit": {"type": "integer"}}}"#,
         raw: r#"{"limit": 5.0}"#,

@@ -11,6 +11,7 @@ pub(crate) const RULE: Rule = Rule {
     what: "Reads `yes`, `no`, `on`, `off`, `1` and `0`, as text or as numbers, as booleans.",
     why: "These are the usual words for true and false. A `0` may also be a count.",
     example: Example {
+        tool: None,
         schema: r#"{"type": "object", "properties": {"recursive": {"type": "boolean"}}}"#,
         raw: r#"{"recursive": "yes"}"#,
         mended: r#"{"recursive":true}"#,

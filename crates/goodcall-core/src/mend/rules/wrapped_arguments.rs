@@ -15,6 +15,7 @@ pub(crate) const RULE: Rule = Rule {
            tool's name may stand beside them, as `name`, `tool` or `function`.",
     why: "The schema does not declare the outer key, and what is inside is what the schema wants.",
     example: Example {
+        tool: None,
         schema: r#"{"type": "object", "required": ["path"],
                     "properties": {"path": {"type": "string"}}}"#,
         raw: r#"{"arguments": {"path": "a.txt"}}"#,

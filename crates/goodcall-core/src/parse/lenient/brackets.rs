@@ -5,6 +5,17 @@ use super::rules;
 use crate::parse::{Cut, CutKind};
 use crate::tree::Kind;
 
+/// Rules that decide where a value ends by what follows it.
+const DOUBTS: [rules::Sureness; 7] = [
+    rules::INNER_QUOTE,
+    rules::MISSING_QUOTE,
+    rules::MISSING_ELEMENT_COMMA,
+    rules::MISSING_VALUE,
+    rules::EXTRA_COLON,
+    rules::STRAY_TEXT,
+    rules::WRONG_BRACKET,
+];
+
 impl Parser<'_> {
     /// A closing bracket of this many bytes stands here.
     pub(super) fn close(&mut self, byte: u8, width: usize) -> State {
@@ -42,6 +53,10 @@ impl Parser<'_> {
                 self.at += width;
             }
             _ => {
+                if self.last_is_doubtful() {
+                    // It may as well be text of a value that goes on.
+                    self.cut_inside();
+                }
                 let right = char::from(wanted).to_string();
                 self.note(rules::WRONG_BRACKET, span, &right);
                 self.at += width;
@@ -72,6 +87,10 @@ impl Parser<'_> {
             return;
         };
         let closer = frame.closer();
+        if frame.mixed {
+            // `[[1, 2, [3, 4]]`: after the 2, or at the end? Rather no value than either.
+            self.lost.get_or_insert(at);
+        }
         if closer != 0 {
             self.note(
                 rules::MISSING_BRACKET,
@@ -105,11 +124,18 @@ impl Parser<'_> {
 
     /// The text ends here: closes everything, and says how it was cut off.
     pub(super) fn end(&mut self, kind: CutKind) -> State {
-        let bare = matches!(self.frames.as_slice(), [only] if only.opener == Opener::Nothing);
         if self.frames.is_empty() {
             return State::Done;
         }
-        if !bare || kind == CutKind::Inside {
+        let kind = match kind {
+            CutKind::Brackets if self.last_is_doubtful() || self.frames.iter().any(|f| f.mixed) => {
+                CutKind::Inside
+            }
+            kind => kind,
+        };
+        // Members without braces end where the text, its fence or its tag does.
+        let ended = self.is_braceless() && self.at < self.bytes.len();
+        if !ended || kind == CutKind::Inside {
             let mut pointer = self.place();
             if kind == CutKind::Brackets {
                 pointer = pointer
@@ -126,21 +152,40 @@ impl Parser<'_> {
         }
         self.drop_lone_key();
         let at = self.at;
-        let first = self.frames.len();
         let closers: String = self
             .frames
             .iter()
             .rev()
-            .map(|f| char::from(f.closer()))
-            .filter(|c| *c != '\0')
+            .filter_map(|frame| match frame.opener {
+                Opener::Nothing if ended || frame.id != self.current => None,
+                Opener::Nothing => Some('}'),
+                _ => Some(char::from(frame.closer())),
+            })
             .collect();
-        if first > 0 && !closers.is_empty() {
+        if !closers.is_empty() {
             self.note(rules::UNCLOSED, at..at, &closers);
         }
         while !self.frames.is_empty() {
             self.pop(at);
         }
         State::Done
+    }
+
+    /// Is it uncertain where the last value ends? Then it may go on after the end of the text.
+    fn last_is_doubtful(&self) -> bool {
+        let last = self.out.next_id().checked_sub(1);
+        let Some(last) = last.and_then(|id| self.out.slot(id)) else {
+            return false;
+        };
+        let start = last.start;
+        let recent = self.notes.record.notes.iter().rev();
+        recent
+            .take(32)
+            .take_while(|note| note.span.1 >= start)
+            .any(|note| {
+                let inside = note.span.0 >= start || note.span.1 > start;
+                inside && DOUBTS.iter().any(|doubt| doubt.name == note.rule)
+            })
     }
 
     /// A key whose value never came is not a member.

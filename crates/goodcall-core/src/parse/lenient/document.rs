@@ -44,6 +44,9 @@ impl Parser<'_> {
             if self.skip_tag() {
                 continue;
             }
+            if near && !fresh && self.scalar_alone() {
+                return true;
+            }
             match byte {
                 b'{' | b'[' if self.looks_right(self.at, !fresh && !near) => return true,
                 b'"' | b'\'' | b'(' | b'0'..=b'9' | b'-' | b'+'
@@ -99,8 +102,9 @@ impl Parser<'_> {
             return false;
         };
         let ticks = rest.len() - rest.trim_start_matches(mark).len();
-        let line = self.at + self.near(self.at, 200).len();
-        let Some(info) = self.text.get(self.at + ticks..line) else {
+        let open = self.at + ticks;
+        let line = open + self.near(open, 200).len();
+        let Some(info) = self.text.get(open..line) else {
             return false;
         };
         let word = info
@@ -113,7 +117,7 @@ impl Parser<'_> {
         {
             line
         } else {
-            self.at + ticks + info.len() - tail.len()
+            open + info.len() - tail.len()
         };
         self.note(rules::CODE_FENCE, self.at..end, "");
         self.at = end;
@@ -158,7 +162,7 @@ impl Parser<'_> {
 
     /// Could a container start at this bracket?
     fn looks_right(&self, at: usize, in_prose: bool) -> bool {
-        let next = self.skip_space(at + 1);
+        let next = self.skip_comments(at + 1);
         let Some(byte) = self.bytes.get(next).copied() else {
             return true;
         };
@@ -174,6 +178,26 @@ impl Parser<'_> {
             }
             _ => !in_prose && !self.bracket_after(at),
         }
+    }
+
+    /// The first token from here, after a few short comments.
+    fn skip_comments(&self, from: usize) -> usize {
+        let mut at = self.skip_space(from);
+        for _ in 0..4 {
+            let rest = &self.bytes[at..];
+            let rest = &rest[..rest.len().min(400)];
+            let close: &[u8] = match rest {
+                [b'/', b'*', ..] => b"*/",
+                [b'/', b'/', ..] | [b'#', ..] | [b'-', b'-', b' ', ..] => b"\n",
+                [b'<', b'!', b'-', b'-', ..] => b"-->",
+                _ => break,
+            };
+            let Some(end) = rest.windows(close.len()).position(|part| part == close) else {
+                break;
+            };
+            at = self.skip_space(at + end + close.len());
+        }
+        at
     }
 
     /// Is the scalar here the value, and not the start of prose?
@@ -196,8 +220,44 @@ impl Parser<'_> {
             _ => {
                 self.key_follows(self.at)
                     || !self.bracket_after(self.at)
-                    || self.byte(self.at) == b'"' && self.text[self.at..].trim_end().ends_with('"')
+                    || self.byte(self.at) == b'"' && self.last_byte == b'"'
             }
+        }
+    }
+
+    /// Does a scalar of JSON stand here, with nothing else on its line but more values?
+    fn scalar_alone(&self) -> bool {
+        let start = self.at;
+        let end = match self.byte(start) {
+            b'"' => {
+                let mut at = crate::parse::strict::plain_end(self.bytes, start + 1);
+                while self.byte(at) == b'\\' {
+                    at = crate::parse::strict::plain_end(self.bytes, at + 2);
+                }
+                if self.byte(at) != b'"' {
+                    return false;
+                }
+                at + 1
+            }
+            b'-' | b'0'..=b'9' => match super::numbers::strict_end(self.bytes, start) {
+                Some(end) => end,
+                None => return false,
+            },
+            b't' | b'f' | b'n' => {
+                let end = self.word_end(start);
+                if !matches!(&self.text[start..end], "true" | "false" | "null") {
+                    return false;
+                }
+                end
+            }
+            _ => return false,
+        };
+        let next = self.skip_space(end);
+        match self.byte(next) {
+            0 | b'{' | b'[' | b',' | b';' => true,
+            b'"' => next > end,
+            b'`' => self.bytes[next..].starts_with(b"```"),
+            _ => self.bytes[end..next].contains(&b'\n'),
         }
     }
 
@@ -287,7 +347,8 @@ impl Parser<'_> {
         if found.is_some() || !self.roots.is_empty() {
             let kept = start + self.text[start..end].trim_end().len();
             let skipped = &self.text[start..kept];
-            if !self.roots.is_empty() && (skipped.contains("\":") || skipped.contains("\" :")) {
+            let members = skipped.contains("\":") || skipped.contains("\" :");
+            if members && (!self.roots.is_empty() || skipped.contains(['{', '['])) {
                 // Members that belong to nothing: rather no value than half of one.
                 self.lost.get_or_insert(start);
             }
@@ -338,6 +399,9 @@ impl Parser<'_> {
             count,
             key: None,
             comma: None,
+            scalar: false,
+            mixed: false,
+            path: None,
         });
         true
     }

@@ -60,9 +60,9 @@ pub(super) fn is_escaped(text: &str) -> bool {
     }
     let mut slashes = 0;
     let body = text.trim_ascii();
-    let body = body
-        .strip_prefix('"')
-        .map_or(body, |inner| inner.strip_suffix('"').unwrap_or(inner));
+    let body = body.strip_prefix('"').map_or(body, |inner| {
+        inner.get(..closing_quote(inner)).unwrap_or(inner)
+    });
     for byte in body.bytes() {
         match byte {
             b'\\' => slashes += 1,
@@ -71,6 +71,22 @@ pub(super) fn is_escaped(text: &str) -> bool {
         }
     }
     true
+}
+
+/// Does the text open a JSON string that it does not close?
+pub(super) fn lacks_quote(text: &str) -> bool {
+    let inner = text.trim_ascii().strip_prefix('"');
+    inner.is_some_and(|inner| closing_quote(inner) == inner.len())
+}
+
+/// Where the closing quote of a JSON string stands, which is the last character; the end of the
+/// text if it is missing.
+fn closing_quote(inner: &str) -> usize {
+    let Some(bare) = inner.strip_suffix('"') else {
+        return inner.len();
+    };
+    let slashes = bare.len() - bare.trim_end_matches('\\').len();
+    bare.len() + slashes % 2
 }
 
 /// Are the quotes HTML entities?
@@ -98,10 +114,7 @@ pub(super) fn unescape(raw: &str) -> Decoded {
     let (from, to) = match trimmed.strip_prefix('"') {
         Some(inner) => {
             let start = lead + 1;
-            (
-                start,
-                start + inner.strip_suffix('"').unwrap_or(inner).len(),
-            )
+            (start, start + closing_quote(inner))
         }
         None => (0, raw.len()),
     };

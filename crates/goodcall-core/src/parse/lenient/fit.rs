@@ -41,6 +41,7 @@ impl Parser<'_> {
             b'}' | b']' | b')' => self.fit_closers(next),
             b'/' if matches!(self.byte(next + 1), b'/' | b'*') => Fit::Yes,
             b'#' if spaced => Fit::Maybe,
+            b'-' if self.dashes(after, next) => Fit::Maybe,
             b'+' if matches!(self.byte(self.skip_space(next + 1)), b'"' | b'\'' | b'`') => {
                 Fit::Maybe
             }
@@ -52,6 +53,10 @@ impl Parser<'_> {
                 _ => Fit::Yes,
             },
             b'{' | b'[' if role == Role::Element && spaced => Fit::Maybe,
+            b'0'..=b'9' | b'-' if role == Role::Element && spaced => self.fit_number(next),
+            b'a'..=b'z' | b'A'..=b'Z' | b'_' if role == Role::Member && spaced => {
+                self.fit_word(after, next)
+            }
             0xEF => self.fit_wide(next, role),
             _ if role == Role::Root => Fit::Maybe,
             _ if role == Role::Member && self.bytes[after..next].contains(&b'\n') => {
@@ -61,6 +66,35 @@ impl Parser<'_> {
                     Fit::No
                 }
             }
+            _ => Fit::No,
+        }
+    }
+
+    /// `["a" 2]`: does a number follow, and nothing else?
+    fn fit_number(&self, at: usize) -> Fit {
+        let Some(end) = super::numbers::strict_end(self.bytes, at) else {
+            return Fit::No;
+        };
+        match self.byte(self.skip_space(end)) {
+            0 | b',' | b']' => Fit::Maybe,
+            _ => Fit::No,
+        }
+    }
+
+    /// `"text" key: 5`: does a key without quotes follow, and a value that is no such word?
+    fn fit_word(&self, after: usize, at: usize) -> Fit {
+        let Some(end) = self.key_end(at) else {
+            return Fit::No;
+        };
+        if self.bytes[after..at].contains(&b'\n') {
+            return Fit::Yes;
+        }
+        let value = self.skip_space(self.skip_space(end) + 1);
+        let word = self.text.get(value..self.word_end(value));
+        let literal = word.is_some_and(|word| super::words::literal(word).is_some());
+        match self.byte(value) {
+            b'"' | b'\'' | b'{' | b'[' | b'0'..=b'9' | b'-' => Fit::Maybe,
+            _ if literal => Fit::Maybe,
             _ => Fit::No,
         }
     }
@@ -82,6 +116,7 @@ impl Parser<'_> {
         match (byte, role) {
             (b'}' | b']' | b')' | b',' | b'/' | b'#', _) => Fit::Yes,
             (b'.', _) if self.bytes[next..].starts_with(b"...") => Fit::Yes,
+            (b'-', _) if self.dashes(comma, next) => Fit::Yes,
             (_, Role::Member) if self.key_follows(next) => Fit::Yes,
             (b'"' | b'\'', Role::Member) if self.bytes[comma..next].contains(&b'\n') => Fit::Maybe,
             (b'"' | b'\'', Role::Member) if self.damaged_key_follows(next) => Fit::Maybe,
@@ -220,7 +255,10 @@ impl Parser<'_> {
         match self.bytes.get(next) {
             Some(b':') => (self.byte(start) == b'"' || self.byte(next + 1) != b'/').then_some(at),
             Some(b'=') => Some(at),
-            None => matches!(self.byte(start), b'"' | b'\'').then_some(at.min(self.bytes.len())),
+            None => {
+                let quoted = !self.byte(start).is_ascii_alphanumeric();
+                quoted.then_some(at.min(self.bytes.len()))
+            }
             Some(0xEF) => self.text[next..].starts_with(['：', '＝']).then_some(at),
             _ => None,
         }

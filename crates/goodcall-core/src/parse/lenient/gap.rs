@@ -63,6 +63,11 @@ impl Parser<'_> {
         }
     }
 
+    /// Does a `-- comment` stand at `next`, with space around its dashes?
+    pub(super) fn dashes(&self, end: usize, next: usize) -> bool {
+        next > end && self.bytes[next..].starts_with(b"-- ")
+    }
+
     pub(super) fn line_end(&self, from: usize) -> usize {
         let rest = &self.bytes[from.min(self.bytes.len())..];
         rest.iter()
@@ -122,5 +127,9 @@ impl Parser<'_> {
 }
 
 pub(super) fn is_odd_space(c: char) -> bool {
-    c.is_whitespace() || matches!(c, '\u{feff}' | '\u{200b}'..='\u{200f}' | '\u{2060}')
+    c.is_whitespace()
+        || matches!(
+            c,
+            '\u{feff}' | '\u{180e}' | '\u{200b}'..='\u{200f}' | '\u{2060}'
+        )
 }

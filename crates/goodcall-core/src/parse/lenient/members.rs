@@ -9,16 +9,7 @@ impl Parser<'_> {
     pub(super) fn key(&mut self) -> Step {
         self.gap();
         let Some(byte) = self.peek() else {
-            let fresh = self
-                .frames
-                .last()
-                .is_some_and(|f| f.opener == Opener::Nothing);
-            let whole = fresh && self.frames.len() == 1;
-            return Ok(self.end(if whole {
-                CutKind::Brackets
-            } else {
-                CutKind::Inside
-            }));
+            return Ok(self.end(CutKind::Inside));
         };
         let (byte, width) = match byte {
             0x80.. => self.wide().unwrap_or((byte, 1)),
@@ -32,8 +23,9 @@ impl Parser<'_> {
                 Ok(self.close(byte, width))
             }
             b',' | b';' => {
-                self.note(rules::EXTRA_COMMA, self.at..self.at + width, "");
-                self.at += width;
+                let end = self.commas_end(width);
+                self.note(rules::EXTRA_COMMA, self.at..end, "");
+                self.at = end;
                 Ok(State::Key)
             }
             b'{' | b'[' | b'(' => self.bracket_for_key(byte, width),
@@ -59,6 +51,14 @@ impl Parser<'_> {
             self.note(rules::MISSING_BRACKET, self.at..self.at, "}");
             self.pop(self.at);
             return Ok(State::Value);
+        }
+        let follows = self
+            .frames
+            .last()
+            .is_some_and(|frame| frame.comma.is_none());
+        if !first && follows {
+            // `"text"{more}`: rather no value than one with pieces of text for members.
+            self.lost.get_or_insert(self.at);
         }
         self.note(rules::EXTRA_BRACKET, self.at..self.at + width, "");
         self.at += width;
@@ -199,7 +199,7 @@ impl Parser<'_> {
             frame.count -= 1;
         }
         if lacks {
-            self.note(rules::MISSING_BRACKET, start..start, "]");
+            self.note_missing_closer(start);
             self.pop(start);
         } else {
             self.note(rules::MISSING_BRACE, start..start, "{");

@@ -23,10 +23,10 @@ mod words;
 
 use std::borrow::Cow;
 
-use super::Cut;
 use super::error::{ParseClass, ParseError, Wanted};
+use super::{Cut, CutKind};
 use crate::limits::{ENCODINGS, Limits};
-use crate::report::{Change, Edit, clip};
+use crate::report::{Change, Changes, Edit, clip};
 use crate::tree::{Kind, Pointer, Tree};
 pub(super) use escapes::decode_escape;
 pub(super) use numbers::strict_end as number_end;
@@ -36,7 +36,7 @@ use rules::Sureness;
 /// What was read.
 pub(crate) struct Lenient<'a> {
     pub(crate) tree: Tree<'a>,
-    pub(crate) changes: Vec<Change>,
+    pub(crate) changes: Changes,
     pub(crate) cut: Option<Cut>,
     pub(crate) values: usize,
     pub(crate) repeated_keys: bool,
@@ -60,7 +60,13 @@ fn read_level<'a>(
     if level < ENCODINGS {
         if encoded::is_escaped(text) {
             let decoded = encoded::unescape(text);
-            return read_decoded(text, &decoded, rules::ESCAPED_TEXT, limits, keys, level);
+            let mut read = read_decoded(text, &decoded, rules::ESCAPED_TEXT, limits, keys, level)?;
+            if let Some(read) = read.as_mut().filter(|_| encoded::lacks_quote(text)) {
+                // The string around it was cut off, whatever it holds.
+                let cut = read.cut.get_or_insert_with(|| Cut::at_root(text.len()));
+                cut.kind = CutKind::Inside;
+            }
+            return Ok(read);
         }
         if encoded::has_entities(text) {
             let decoded = encoded::unentity(text);
@@ -85,16 +91,19 @@ fn read_level<'a>(
         true => Pointer::parse(&format!("/{}{pointer}", root.min(last))).unwrap_or(pointer),
         false => pointer,
     };
-    let changes = parser.notes.changes.into_iter().map(|(root, mut change)| {
-        change.pointer = within(root, change.pointer);
-        change
-    });
+    let mut record = parser.notes.record;
+    // What comes after the last value belongs to it.
+    record.borders.pop();
+    if !record.notes.is_empty() {
+        record.text = text.into();
+    }
+    let changes = Changes::recorded(record);
     let cut = parser.cut.map(|cut| Cut {
         pointer: within(cut.root, cut.pointer),
         ..cut
     });
     Ok(Some(Lenient {
-        changes: changes.collect(),
+        changes,
         cut,
         values: parser.roots.len(),
         repeated_keys: parser.repeated_keys,
@@ -113,7 +122,7 @@ fn read_decoded<'a>(
 ) -> Result<Option<Lenient<'a>>, ParseError> {
     let inner = match super::strict::parse(&decoded.text, limits) {
         Ok(strict) if strict.tree.root().kind() != Kind::String => Lenient {
-            changes: Vec::new(),
+            changes: Changes::default(),
             cut: None,
             values: 1,
             repeated_keys: strict.repeated_keys,
@@ -164,12 +173,10 @@ fn outward<'a>(
 ) -> Lenient<'a> {
     let at = |position: usize| decoded.place(position as u32) as usize;
     let mut changes = vec![whole(rule, raw)];
-    changes.extend(inner.changes.into_iter().map(|mut change| {
-        change.span = at(change.span.start)..at(change.span.end);
-        change
-    }));
+    let inner_changes = inner.changes;
+    changes.extend(inner_changes.map_spans(|span| at(span.start)..at(span.end)));
     Lenient {
-        changes,
+        changes: changes.into(),
         cut: inner.cut.map(|cut| Cut {
             at: at(cut.at),
             ..cut
@@ -192,7 +199,7 @@ pub(super) fn text_change(rule: Sureness, raw: &str, span: std::ops::Range<usize
         level: rule.level,
         pointer: Pointer::root(),
         edit: Edit::Text,
-        before: raw.get(span.clone()).map(|text| clip(text, 80)),
+        before: raw.get(span.clone()).map(|text| clip(text, 80).into()),
         after: None,
         span,
     }

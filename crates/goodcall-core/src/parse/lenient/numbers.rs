@@ -52,6 +52,7 @@ impl Parser<'_> {
         let ends = match self.bytes.get(next) {
             None | Some(b',' | b'}' | b']' | b')' | b';' | b'#' | b'`') => true,
             Some(b'/') => matches!(self.byte(next + 1), b'/' | b'*'),
+            Some(b'-') if self.dashes(end, next) => true,
             Some(b':') => false,
             Some(0x80..) => self.wide_at(next),
             Some(b'"' | b'\'') => next > end || self.key_follows(next),
@@ -92,7 +93,7 @@ impl Parser<'_> {
         }
         self.out.number(piece, start, end);
         self.last_string = None;
-        if at_end && self.is_bracketed() {
+        if at_end {
             self.cut_inside();
         }
         Ok(self.done())
@@ -210,7 +211,7 @@ fn normalise(token: &str) -> Option<(String, Option<Sureness>)> {
     }
     if let Some(dot) = digits.find('.') {
         let after = digits.as_bytes().get(dot + 1);
-        if !after.is_some_and(u8::is_ascii_digit) {
+        if matches!(after, None | Some(b'e' | b'E')) {
             digits.remove(dot);
         }
     }

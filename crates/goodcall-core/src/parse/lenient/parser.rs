@@ -3,14 +3,12 @@
 //! No recursion: open containers are a stack of [`Frame`]s. Every step consumes input or closes a
 //! frame, so the number of steps is linear.
 
-use std::ops::Range;
-
 use super::notes::Notes;
-use super::rules::{self, Sureness};
+use super::rules;
 use crate::limits::Limits;
 use crate::parse::error::{ParseClass, ParseError, Wanted};
 use crate::parse::{Cut, CutKind};
-use crate::tree::{Builder, Id, Kind, Pointer};
+use crate::tree::{Builder, Id, Kind};
 
 /// What opened a container.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -37,6 +35,12 @@ pub(super) struct Frame {
     pub(super) key: Option<Id>,
     /// Where the last comma stands, until something follows it.
     pub(super) comma: Option<usize>,
+    /// Was the last value a scalar?
+    pub(super) scalar: bool,
+    /// Is an array in here that has another one after a scalar?
+    pub(super) mixed: bool,
+    /// The path to it, among those of the notes.
+    pub(super) path: Option<u32>,
 }
 
 impl Frame {
@@ -78,6 +82,8 @@ pub(super) struct Parser<'a> {
     pub(super) fuel: usize,
     /// Where members were found that belong to nothing.
     pub(super) lost: Option<usize>,
+    /// The last byte of the text that is no white space.
+    pub(super) last_byte: u8,
     /// The last opening bracket of the text.
     pub(super) last_open: usize,
     /// The value being read, at the root.
@@ -103,6 +109,7 @@ impl<'a> Parser<'a> {
             last_string: None,
             fuel: 2 * text.len() + 1024,
             lost: None,
+            last_byte: text.trim_end().bytes().next_back().unwrap_or(0),
             last_open: text.rfind(['{', '[']).map_or(0, |at| at + 1),
             current: 0,
             braceless: false,
@@ -120,58 +127,14 @@ impl<'a> Parser<'a> {
         self.bytes.get(at).copied().unwrap_or(0)
     }
 
-    /// Is anything open that a bracket must close?
-    pub(super) fn is_bracketed(&self) -> bool {
-        self.frames
-            .iter()
-            .any(|frame| frame.opener != Opener::Nothing)
+    /// Are only members without braces open?
+    pub(super) fn is_braceless(&self) -> bool {
+        matches!(self.frames.as_slice(), [only] if only.opener == Opener::Nothing)
     }
 
     /// Does an opening bracket come after this position?
     pub(super) fn bracket_after(&self, at: usize) -> bool {
         self.last_open > at + 1
-    }
-
-    pub(super) fn note(&mut self, rule: Sureness, span: Range<usize>, after: &str) {
-        let before = self.text.get(span.clone()).unwrap_or_default();
-        let place = self.place();
-        let root = self.roots.len();
-        self.notes.add(rule, root, place, span, before, after);
-    }
-
-    /// Notes that these bytes were read as if they had quotes.
-    pub(super) fn note_quoted(&mut self, rule: Sureness, start: usize, end: usize) {
-        self.note_string(rule, start..end, start..end);
-    }
-
-    /// Notes that a string was read as `text` in quotes.
-    pub(super) fn note_string(&mut self, rule: Sureness, span: Range<usize>, text: Range<usize>) {
-        let after = super::notes::quoted(self.text.get(text).unwrap_or_default());
-        let (place, root) = (self.place(), self.roots.len());
-        let before = self.text.get(span.clone()).unwrap_or_default();
-        self.notes.add(rule, root, place, span, before, &after);
-    }
-
-    /// The place that is being read.
-    pub(super) fn place(&self) -> Pointer {
-        let mut place = Pointer::root();
-        for frame in &self.frames {
-            match (self.out.slot(frame.id).map(|slot| slot.kind), frame.key) {
-                (Some(Kind::Object), Some(key)) => {
-                    if let Some(slot) = self.out.slot(key) {
-                        place.push(self.out.text(slot, self.text));
-                    }
-                }
-                (Some(Kind::Array), _) => {
-                    let alone = matches!(frame.opener, Opener::Paren | Opener::Call);
-                    if !(alone && frame.count == 0) {
-                        place.push(&frame.count.to_string());
-                    }
-                }
-                _ => {}
-            }
-        }
-        place
     }
 
     /// Reads one value from here to its end.
@@ -192,6 +155,10 @@ impl<'a> Parser<'a> {
         }
         if self.out.next_id() > root {
             self.roots.push(root);
+            self.notes
+                .record
+                .borders
+                .push(self.notes.record.notes.len());
         }
         Ok(())
     }
@@ -203,6 +170,7 @@ impl<'a> Parser<'a> {
             Some(frame) => {
                 frame.count += 1;
                 frame.comma = None;
+                frame.scalar = true;
                 State::After
             }
             None => State::After,
@@ -215,6 +183,12 @@ impl<'a> Parser<'a> {
             return Err(ParseError::new(ParseClass::TooDeep, wanted, self.at));
         }
         let id = self.out.next_id();
+        if kind == Kind::Array
+            && self.out.in_object() == Some(false)
+            && let Some(around) = self.frames.last_mut()
+        {
+            around.mixed |= around.scalar;
+        }
         self.out.open(kind, self.at);
         self.frames.push(Frame {
             opener,
@@ -223,6 +197,9 @@ impl<'a> Parser<'a> {
             count: 0,
             key: None,
             comma: None,
+            scalar: false,
+            mixed: false,
+            path: None,
         });
         self.last_string = None;
         if opener != Opener::Nothing {
@@ -328,9 +305,17 @@ impl<'a> Parser<'a> {
         } else {
             rules::EMPTY_ELEMENT
         };
-        self.note(rule, self.at..self.at + width, "");
-        self.at += width;
+        let end = self.commas_end(width);
+        self.note(rule, self.at..end, "");
+        self.at = end;
         State::Value
+    }
+
+    /// The end of a row of commas, the first of which has this many bytes.
+    pub(super) fn commas_end(&self, width: usize) -> usize {
+        let from = self.at + width;
+        let more = self.bytes[from..].iter().take_while(|b| **b == b',');
+        from + more.count()
     }
 
     #[inline]
@@ -398,5 +383,9 @@ impl<'a> Parser<'a> {
         }
         self.last_string = None;
         self.done();
+        if let Some(around) = self.frames.last_mut() {
+            around.scalar = false;
+            around.mixed |= frame.mixed;
+        }
     }
 }

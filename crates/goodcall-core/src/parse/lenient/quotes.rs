@@ -79,7 +79,10 @@ struct Search {
     balance: i32,
     counted: usize,
     maybe: Option<usize>,
+    /// The first line end before a quote or a closing bracket.
     line: Option<usize>,
+    /// The first token after the line end that was looked at last.
+    token: usize,
 }
 
 impl Parser<'_> {
@@ -188,6 +191,7 @@ impl Parser<'_> {
             counted: start,
             maybe: None,
             line: None,
+            token: 0,
         };
         loop {
             s.at = self.next_special(s.at, quote);
@@ -201,8 +205,11 @@ impl Parser<'_> {
                 }
                 0..0x20 => {
                     s.end.controls = true;
-                    if byte == b'\n' && s.line.is_none() && self.line_starts_token(s.at) {
-                        s.line = Some(s.at);
+                    if byte == b'\n' && s.line.is_none() && s.at >= s.token {
+                        s.token = self.skip_space(s.at);
+                        if matches!(self.byte(s.token), b'"' | b'}' | b']' | b'\'') {
+                            s.line = Some(s.at);
+                        }
                     }
                     s.at += 1;
                 }
@@ -287,14 +294,14 @@ impl Parser<'_> {
     }
 
     fn count_brackets(&self, s: &mut Search, to: usize) {
-        for byte in &self.bytes[s.counted..to] {
+        for byte in self.bytes.get(s.counted..to).unwrap_or_default() {
             match byte {
                 b'{' | b'[' => s.balance += 1,
                 b'}' | b']' => s.balance -= 1,
                 _ => {}
             }
         }
-        s.counted = to;
+        s.counted = to.max(s.counted);
     }
 
     /// The string lacks its closing quote and ends at `text`, which is behind the search.
@@ -528,12 +535,6 @@ impl Parser<'_> {
                 _ => usize::from(self.byte(at) == b'\''),
             },
         }
-    }
-
-    /// Does the line after this line end start with a quote or a closing bracket?
-    fn line_starts_token(&self, newline: usize) -> bool {
-        let next = self.skip_space(newline);
-        matches!(self.byte(next), b'"' | b'}' | b']' | b'\'')
     }
 }
 

@@ -63,6 +63,9 @@ impl Parser<'_> {
             }
             self.at = end;
             self.out.literal(kind, truth, start, end);
+            if self.is_braceless() {
+                self.cut_at_end();
+            }
             self.last_string = None;
             return Ok(self.done());
         }
@@ -92,6 +95,7 @@ impl Parser<'_> {
         match self.bytes.get(next) {
             None | Some(b',' | b'}' | b']' | b')' | b';' | b'#' | b'`' | b'<') => true,
             Some(b'/') => matches!(self.byte(next + 1), b'/' | b'*'),
+            Some(b'-') if self.dashes(end, next) => true,
             Some(b'"' | b'\'') => next > end || self.key_follows(next),
             Some(0x80..) => true,
             Some(_) => {
@@ -131,6 +135,10 @@ impl Parser<'_> {
             return None;
         }
         let inside = self.skip_space(end + 1);
+        if matches!(self.byte(inside), b')' | b',') && !self.frames.is_empty() {
+            // What it would give is not known.
+            return None;
+        }
         let name = self.word_end(inside);
         let equals = self.skip_space(name);
         let named = name > inside
@@ -155,7 +163,10 @@ impl Parser<'_> {
             .take_while(|b| b"fFrRbBuU".contains(b))
             .take(2)
             .count();
-        let text = !matches!(rest.get(letters + 1), None | Some(b'}' | b']' | b','));
+        let text = !matches!(
+            rest.get(letters + 1),
+            None | Some(b'}' | b']' | b',' | b':')
+        );
         if letters == 0 || !matches!(rest.get(letters), Some(b'"' | b'\'')) || !text {
             return false;
         }
@@ -207,8 +218,12 @@ impl Parser<'_> {
         end = start + text.len();
         if quoted {
             self.note(rules::MISSING_QUOTE, start..start, "\"");
+            if self.byte(self.at - 1) == b'\'' {
+                self.note(rules::OTHER_QUOTES, self.at - 1..self.at, "\"");
+            }
             let piece = self.decode_bare(start, end);
             self.out.string(piece, start, self.at);
+            self.cut_at_end();
             self.last_string = None;
             return Ok(self.done());
         }
@@ -219,9 +234,7 @@ impl Parser<'_> {
         };
         self.note_quoted(rule, start, end);
         self.out.string(source(start, end), start, end);
-        if self.at == self.bytes.len() && self.is_bracketed() {
-            self.cut_inside();
-        }
+        self.cut_at_end();
         self.last_string = None;
         Ok(self.done())
     }
@@ -230,7 +243,15 @@ impl Parser<'_> {
         self.note_quoted(rules::UNQUOTED_STRING, start, end);
         self.out.string(source(start, end), start, end);
         self.at = end;
+        self.cut_at_end();
         self.last_string = None;
+    }
+
+    /// A word that nothing follows may have been longer.
+    fn cut_at_end(&mut self) {
+        if self.at == self.bytes.len() {
+            self.cut_inside();
+        }
     }
 
     /// The end of a string without quotes, and whether a closing quote stands there; the parser
@@ -239,6 +260,7 @@ impl Parser<'_> {
         let in_object = self.out.in_object() == Some(true);
         let mut at = start;
         let mut depth = 0;
+        let mut pair = 0;
         while let Some(byte) = self.bytes.get(at).copied() {
             match byte {
                 b'\n' | b'\r' => break,
@@ -269,6 +291,8 @@ impl Parser<'_> {
                 b'#' if at > start && self.byte(at - 1) == b' ' && self.byte(at + 1) == b' ' => {
                     break;
                 }
+                b'"' | b'\'' if at > start && byte == pair => pair = 0,
+                b'"' | b'\'' if in_object && at > start && self.next_key(at) => break,
                 b'"' | b'\'' if at > start => {
                     let next = self.skip_space(at + 1);
                     if matches!(self.bytes.get(next), None | Some(b',' | b'}' | b']'))
@@ -276,7 +300,11 @@ impl Parser<'_> {
                         || next > at + 1 && self.key_follows(next)
                     {
                         self.at = at + 1;
-                        return (at, byte == b'"');
+                        return (at, true);
+                    }
+                    // `say "hi"`: the first of two inside. An apostrophe has no second.
+                    if pair == 0 && !self.bytes[at - 1].is_ascii_alphanumeric() {
+                        pair = byte;
                     }
                 }
                 0xEF if self.text[at..].starts_with(['，', '｝', '］']) => break,
@@ -287,6 +315,11 @@ impl Parser<'_> {
         at = at.min(self.bytes.len());
         self.at = at;
         (at, false)
+    }
+
+    /// `value "key":`: does the next key stand here, after a space?
+    fn next_key(&self, at: usize) -> bool {
+        matches!(self.bytes[at - 1], b' ' | b'\t') && self.key_follows(at)
     }
 
     /// A key without quotes, or with only the closing one.

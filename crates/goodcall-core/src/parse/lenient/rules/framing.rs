@@ -62,7 +62,7 @@ pub(super) const RULES: [Rule; 13] = [
     ),
     entry(
         COMMENT,
-        "Skips comments (`//`, `/* */`, `#`, `<!-- -->`, `--`).",
+        "Skips comments (`//`, `/* */`, `#`, `<!-- -->`, `-- `).",
         "Comments are outside the strings, so they are no part of any value.",
         "{\"path\": \"a.txt\" /* the file */}",
         "{\"path\":\"a.txt\"}",

@@ -42,6 +42,7 @@ const fn entry(
         what,
         why,
         example: Example {
+            tool: None,
             schema: r#"{"type": "object"}"#,
             raw,
             mended,

@@ -1,0 +1,99 @@
+//! The catalogue's entries for calls that models write into text; `goodcall-wire` reads those.
+
+use crate::mend::{Example, Rule};
+use crate::report::Level;
+
+const fn rule(name: &'static str, what: &'static str, why: &'static str, example: Example) -> Rule {
+    let level = Level::Safe;
+    Rule {
+        name,
+        level,
+        what,
+        why,
+        example,
+    }
+}
+
+/// A text with a call of the tool `f` in it, and the arguments that come out.
+const fn of_f(schema: &'static str, raw: &'static str, mended: &'static str) -> Example {
+    Example {
+        tool: Some("f"),
+        schema,
+        raw,
+        mended,
+    }
+}
+
+const TEXT: &str = r#"{"type": "object", "properties": {"s": {"type": "string"}}}"#;
+const NUMBER: &str = r#"{"type": "object", "properties": {"n": {"type": "integer"}}}"#;
+
+pub(crate) const RULES: [Rule; 7] = [
+    rule(
+        "tool-name",
+        "Takes the offered tool's name for one with junk around it, other separators or another \
+         case.",
+        "Exactly one offered tool fits, and a name that is offered is never changed.",
+        of_f(
+            TEXT,
+            r#"<tool_call>{"name": "functions.f", "arguments": {"s": "a"}}</tool_call>"#,
+            r#"{"s": "a"}"#,
+        ),
+    ),
+    rule(
+        "untyped-text",
+        "Reads a value of a format without types as the type that the schema declares.",
+        "The format writes every value as bare text, so the schema alone can tell its type. What \
+         is declared a string stays the text that it is.",
+        of_f(
+            NUMBER,
+            "<tool_call>\n<function=f>\n<parameter=n>\n+5\n</parameter>\n</function>\n</tool_call>",
+            r#"{"n":5}"#,
+        ),
+    ),
+    rule(
+        "python-object",
+        "Reads arguments that are an object in Python's notation.",
+        "They are no JSON in any reading, and Python has one for them.",
+        of_f(
+            TEXT,
+            "<tool_call>{\"name\": \"f\", \"arguments\": {'s': 'a' 'b'}}</tool_call>",
+            r#"{"s":"ab"}"#,
+        ),
+    ),
+    rule(
+        "python-sum",
+        "Works out a sum or a product of plain numbers in a call in Python's notation.",
+        "In Python such an argument is its value; only `+`, `-`, `*`, `/` and `**` of plain \
+         numbers are worked out, and only where the result is exact.",
+        of_f(NUMBER, "[f(n=5 * 3)]", r#"{"n":15}"#),
+    ),
+    rule(
+        "bare-words",
+        "Reads words without quotes as a string in a call in Python's notation.",
+        "Names mean nothing outside of a program, so they can only be text; brackets, quotes and \
+         placeholders are refused.",
+        of_f(TEXT, "[f(s=New York)]", r#"{"s":"New York"}"#),
+    ),
+    rule(
+        "inner-quotes",
+        "Keeps unescaped quotes inside a string as text in a call in Python's notation.",
+        "Nothing that could follow a string follows the quote.",
+        of_f(
+            TEXT,
+            r#"[f(s="say "hi" now")]"#,
+            r#"{"s":"say \"hi\" now"}"#,
+        ),
+    ),
+    rule(
+        "markdown-escapes",
+        "Drops the backslash of an escaped underscore or another mark of Markdown in a call in \
+         Python's notation.",
+        "Python has no such escape, Markdown needs it, and the tool's own name was escaped too.",
+        Example {
+            tool: Some("get_it"),
+            schema: TEXT,
+            raw: r"[get\_it(s='a\_b')]",
+            mended: r#"{"s":"a_b"}"#,
+        },
+    ),
+];
