@@ -153,13 +153,7 @@ mod tests {
         assert_eq!(call(&mut circles, "{}", "x"), None);
         assert_eq!(call(&mut circles, "{}", "x"), None);
         assert_eq!(call(&mut circles, "{}", "x"), Some(Signal::SameCall));
-        assert!(
-            circles
-                .begin("t", "{}")
-                .unwrap()
-                .text()
-                .contains("3 times")
-        );
+        assert!(circles.begin("t", "{}").unwrap().text().contains("3 times"));
         assert_eq!(call(&mut circles, r#"{"a":1}"#, "y"), None);
         assert_eq!(call(&mut circles, "{}", "x"), None);
     }
