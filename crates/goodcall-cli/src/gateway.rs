@@ -5,6 +5,9 @@ use std::path::{Path, PathBuf};
 
 use goodcall_core::{Policies, Policy};
 use goodcall_gateway::{Config, File, Gateway, Options};
+use tracing_subscriber::Layer;
+use tracing_subscriber::filter::filter_fn;
+use tracing_subscriber::layer::SubscriberExt;
 
 use crate::Failure;
 
@@ -66,6 +69,9 @@ pub(crate) struct GatewayArgs {
     /// The log may show arguments
     #[arg(long, env = "GOODCALL_LOG_ARGUMENTS")]
     log_arguments: bool,
+    /// Send a span for each request to an OpenTelemetry collector (http://localhost:4318/v1/traces)
+    #[arg(long, env = "GOODCALL_OTLP", value_name = "URL")]
+    otlp: Option<String>,
     /// Keep what the page at /goodcall shows in an SQLite file
     #[arg(long, env = "GOODCALL_STORE", value_name = "FILE")]
     store: Option<PathBuf>,
@@ -106,6 +112,7 @@ impl GatewayArgs {
         options.report = self.report.then_some(true);
         options.log.clone_from(&self.log);
         options.log_arguments = self.log_arguments.then_some(true);
+        options.otlp.clone_from(&self.otlp);
         options.store.clone_from(&self.store);
         options.store_arguments = self.store_arguments.then_some(true);
         options.max_requests = self.max_requests;
@@ -135,12 +142,23 @@ impl GatewayArgs {
 
 pub(crate) fn run(args: &GatewayArgs) -> Result<bool, Failure> {
     let config = args.config()?;
+    let _spans = config.otlp.as_deref().map(spans).transpose()?;
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .enable_all()
         .build();
     let runtime = runtime.map_err(|error| format!("no runtime: {error}"))?;
     runtime.block_on(serve(args, config))?;
     Ok(true)
+}
+
+/// Sends our spans, and nobody else's, to a collector.
+fn spans(url: &str) -> Result<goodcall::otlp::Exporter, Failure> {
+    let (layer, exporter) = goodcall::otlp::layer(url, "goodcall-gateway")
+        .map_err(|error| format!("--otlp {url}: {error}"))?;
+    let ours = filter_fn(|about| about.target().starts_with("goodcall"));
+    let subscriber = tracing_subscriber::registry().with(layer.with_filter(ours));
+    tracing::subscriber::set_global_default(subscriber).map_err(|error| error.to_string())?;
+    Ok(exporter)
 }
 
 async fn serve(args: &GatewayArgs, config: Config) -> Result<(), Failure> {

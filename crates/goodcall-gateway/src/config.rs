@@ -33,6 +33,8 @@ pub struct Config {
     pub log: LogTo,
     /// Arguments may stand in the log.
     pub log_arguments: bool,
+    /// Where spans are to be sent, for whoever starts the gateway: an OTLP/HTTP URL.
+    pub otlp: Option<String>,
     /// An SQLite file in which the page's calls survive a restart.
     pub store: Option<PathBuf>,
     /// Arguments may stand in the store and on the page.
@@ -143,6 +145,7 @@ impl Config {
             loops: Loops::default(),
             log: LogTo::Off,
             log_arguments: false,
+            otlp: None,
             store: None,
             store_arguments: false,
             limits: Limits::default(),

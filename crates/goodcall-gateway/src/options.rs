@@ -47,6 +47,8 @@ pub struct Options {
     pub log: Option<String>,
     /// Arguments may stand in the log.
     pub log_arguments: Option<bool>,
+    /// An OTLP/HTTP URL that spans are sent to.
+    pub otlp: Option<String>,
     /// An SQLite file in which the page's calls survive a restart.
     pub store: Option<PathBuf>,
     /// Arguments may stand in the store and on the page.
@@ -98,6 +100,7 @@ impl Options {
             report,
             log,
             log_arguments,
+            otlp,
             store,
             store_arguments,
             max_request_bytes,
@@ -163,6 +166,7 @@ impl Options {
             config.log = log.parse::<LogTo>()?;
         }
         set(&mut config.log_arguments, self.log_arguments);
+        config.otlp = self.otlp;
         config.store = self.store;
         set(&mut config.store_arguments, self.store_arguments);
         let limits = &mut config.limits;

@@ -7,6 +7,8 @@ use goodcall_wire::Provider;
 use goodcall_wire::relay::{Exchange, Judged};
 use http::StatusCode;
 use http::request::Parts;
+use tracing::Span;
+use tracing::field::Empty;
 
 use crate::error::Refusal;
 use crate::proxy::{Permit, Shared};
@@ -36,6 +38,8 @@ pub(crate) struct Record {
     pub(crate) history_fixed: bool,
     pub(crate) calls: Vec<Judged>,
     permit: Option<Permit>,
+    /// For OpenTelemetry; nothing where nobody listens.
+    span: Span,
 }
 
 impl Record {
@@ -61,6 +65,7 @@ impl Record {
             history_fixed: false,
             calls: Vec::new(),
             permit: Some(permit),
+            span: Span::none(),
         }
     }
 
@@ -68,6 +73,21 @@ impl Record {
         self.protocol = Some(provider);
         self.model = exchange.model().map(str::to_owned);
         self.streams = exchange.streams();
+        let (model, vendor) = (exchange.model().unwrap_or_default(), vendor(provider));
+        self.span = tracing::info_span!(
+            "chat",
+            otel.name = format_args!("chat {model}"),
+            otel.kind = "client",
+            gen_ai.operation.name = "chat",
+            gen_ai.provider.name = vendor,
+            gen_ai.request.model = model,
+            http.response.status_code = Empty,
+            goodcall.verdict = Empty,
+            goodcall.rules = Empty,
+            goodcall.reason = Empty,
+            goodcall.reasked = Empty,
+            error.type = Empty,
+        );
     }
 
     pub(crate) fn not_judged(&mut self, provider: Provider, why: &'static str) {
@@ -122,6 +142,7 @@ impl Record {
         self.took = self.started.elapsed();
         let shared = Arc::clone(&self.shared);
         shared.metrics.ended(self);
+        self.tell_span();
         shared.log.line(self);
         let entries = shared.window.add(self);
         #[cfg(feature = "store")]
@@ -131,6 +152,33 @@ impl Record {
         #[cfg(not(feature = "store"))]
         drop(entries);
         drop(permit);
+    }
+
+    fn tell_span(&mut self) {
+        let span = std::mem::replace(&mut self.span, Span::none());
+        if span.is_disabled() {
+            return;
+        }
+        span.record("http.response.status_code", self.status);
+        span.record("goodcall.reasked", self.reasked);
+        let calls = &self.calls;
+        if let Some(worst) = calls.iter().map(|call| call.ruled).max() {
+            span.record("goodcall.verdict", worst.name());
+        }
+        let rules: Vec<_> = calls
+            .iter()
+            .flat_map(|call| &call.notes)
+            .map(|note| note.rule)
+            .collect();
+        if !rules.is_empty() {
+            span.record("goodcall.rules", rules.join(","));
+        }
+        if let Some(reason) = calls.iter().find_map(|call| call.reason) {
+            span.record("goodcall.reason", reason);
+        }
+        if let Some(error) = self.error {
+            span.record("error.type", error);
+        }
     }
 
     /// The time that the gateway took for itself.
@@ -147,5 +195,13 @@ impl Drop for Record {
             self.left();
             self.finish();
         }
+    }
+}
+
+/// The provider's name in the OpenTelemetry conventions.
+fn vendor(provider: Provider) -> &'static str {
+    match provider {
+        Provider::Anthropic => "anthropic",
+        _ => "openai",
     }
 }

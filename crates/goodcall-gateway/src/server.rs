@@ -97,7 +97,10 @@ impl Gateway {
             let shared = Arc::clone(&self.0);
             let service = service_fn(move |request| {
                 let shared = Arc::clone(&shared);
-                async move { Ok::<_, std::convert::Infallible>(handle(shared, request).await) }
+                // On the heap: it is gone when the reply's head is there, and a connection whose
+                // stream is open for minutes does not carry its size.
+                let handled = Box::pin(handle(shared, request));
+                async move { Ok::<_, std::convert::Infallible>(handled.await) }
             });
             let connection = builder.serve_connection(TokioIo::new(socket), service);
             let connection = graceful.watch(connection.into_owned());

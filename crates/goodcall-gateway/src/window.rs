@@ -90,9 +90,9 @@ impl Window {
     }
 
     fn entry(&self, seq: u64, time: f64, judged: &Judged, record: &Record) -> Entry {
-        let value = |text: &Option<String>| {
+        let value = |text: &Option<String>, name: bool| {
             let text = text.as_deref()?;
-            Some(match self.arguments {
+            Some(match self.arguments || name {
                 true => clip(text),
                 false => kind(text).to_owned(),
             })
@@ -100,8 +100,8 @@ impl Window {
         let notes = judged.notes.iter().take(MOST_NOTES).map(|note| EntryNote {
             rule: note.rule.to_owned(),
             field: clip(&note.field),
-            before: value(&note.before),
-            after: value(&note.after),
+            before: value(&note.before, note.renamed),
+            after: value(&note.after, note.renamed),
         });
         Entry {
             seq,

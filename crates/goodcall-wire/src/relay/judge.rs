@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use goodcall_core::{Explain, Policies, Stop, Style, Verdict};
+use goodcall_core::{Edit, Explain, Policies, Stop, Style, Verdict};
 
 use crate::call::Call;
 use crate::envelope::Due;
@@ -111,6 +111,8 @@ pub struct Note {
     pub before: Option<String>,
     /// What is there now.
     pub after: Option<String>,
+    /// Only a name changed: `before` and `after` are names, not values.
+    pub renamed: bool,
 }
 
 /// A call with its verdict.
@@ -236,17 +238,26 @@ fn notes(verdict: &Verdict<'_>) -> Vec<Note> {
         Verdict::Mended(mended) => mended.changes.as_slice(),
         _ => &[],
     };
-    let changed = changes.iter().map(|change| Note {
-        rule: change.rule,
-        field: change.pointer.dotted(),
-        before: change.before.clone().map(String::from),
-        after: change.after.clone().map(String::from),
+    let changed = changes.iter().map(|change| {
+        let field = change.pointer.dotted();
+        let (before, after, renamed) = match &change.edit {
+            Edit::Move { from } => (Some(from.dotted()), Some(field.clone()), true),
+            _ => (change.before.clone().map(String::from), change.after.clone().map(String::from), false),
+        };
+        Note {
+            rule: change.rule,
+            field,
+            before,
+            after,
+            renamed,
+        }
     });
     let wrong = verdict.issues().iter().map(|issue| Note {
         rule: issue.code.name(),
         field: issue.pointer.dotted(),
         before: issue.got.as_ref().map(|got| got.short.clone()),
         after: None,
+        renamed: false,
     });
     changed.chain(wrong).collect()
 }

@@ -17,7 +17,7 @@ const MOST_BYTES: usize = 1 << 20;
 #[derive(Debug, Default)]
 pub struct Known {
     schemas: SchemaCache,
-    lists: RwLock<HashMap<String, Offer>>,
+    lists: RwLock<HashMap<Provider, HashMap<String, Offer>>>,
 }
 
 /// What a request offers.
@@ -33,7 +33,7 @@ impl Known {
     pub(crate) fn read(&self, provider: Provider, list: Node<'_>, text: &str) -> Option<Offer> {
         let written = text.get(list.span())?;
         let lists = self.lists.read().unwrap_or_else(PoisonError::into_inner);
-        if let Some(offer) = lists.get(written) {
+        if let Some(offer) = lists.get(&provider).and_then(|lists| lists.get(written)) {
             return Some(offer.clone());
         }
         drop(lists);
@@ -50,6 +50,7 @@ impl Known {
         let offer = Offer { tools, opaque };
         if written.len() <= MOST_BYTES {
             let mut lists = self.lists.write().unwrap_or_else(PoisonError::into_inner);
+            let lists = lists.entry(provider).or_default();
             if lists.len() >= MOST_LISTS {
                 lists.clear();
             }

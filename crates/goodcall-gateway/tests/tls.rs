@@ -1,0 +1,85 @@
+//! TLS and HTTP/2, to the upstream and from the client.
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test may fail loudly")]
+
+mod support;
+
+use std::convert::Infallible;
+use std::sync::{Arc, Mutex};
+
+use bytes::Bytes;
+use http::{Request, Response, Version};
+use http_body_util::{BodyExt, Full};
+use hyper::body::Incoming;
+use hyper::service::service_fn;
+use hyper_util::client::legacy::Client as HyperClient;
+use hyper_util::client::legacy::connect::HttpConnector;
+use hyper_util::rt::{TokioExecutor, TokioIo};
+use hyper_util::server::conn::auto;
+use support::*;
+use tokio::net::TcpListener;
+
+#[tokio::test]
+async fn tls_with_http2_to_the_upstream_and_http2_from_the_client() {
+    let made = rcgen::generate_simple_self_signed(["localhost".to_owned()]).unwrap();
+    let key = rustls::pki_types::PrivatePkcs8KeyDer::from(made.signing_key.serialize_der());
+    let provider = Arc::new(rustls::crypto::ring::default_provider());
+    let mut tls = rustls::ServerConfig::builder_with_provider(provider)
+        .with_safe_default_protocol_versions()
+        .unwrap()
+        .with_no_client_auth()
+        .with_single_cert(vec![made.cert.der().clone()], key.into())
+        .unwrap();
+    tls.alpn_protocols = vec![b"h2".to_vec()];
+    let acceptor = tokio_rustls::TlsAcceptor::from(Arc::new(tls));
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let port = listener.local_addr().unwrap().port();
+    let seen: Arc<Mutex<Vec<Version>>> = Arc::default();
+    let versions = Arc::clone(&seen);
+    tokio::spawn(async move {
+        loop {
+            let (socket, _) = listener.accept().await.unwrap();
+            let (acceptor, versions) = (acceptor.clone(), Arc::clone(&versions));
+            tokio::spawn(async move {
+                let Ok(socket) = acceptor.accept(socket).await else {
+                    return;
+                };
+                let service = service_fn(move |request: Request<Incoming>| {
+                    versions.lock().unwrap().push(request.version());
+                    async move {
+                        let body = Full::new(Bytes::from(chat_reply(r#"{"a": "8"}"#)));
+                        let reply = Response::builder().header("content-type", "application/json");
+                        Ok::<_, Infallible>(reply.body(body).unwrap())
+                    }
+                });
+                let server = auto::Builder::new(TokioExecutor::new());
+                let _ = server.serve_connection(TokioIo::new(socket), service).await;
+            });
+        }
+    });
+    let file = std::env::temp_dir().join(format!("goodcall-ca-{}.pem", std::process::id()));
+    std::fs::write(&file, made.cert.pem()).unwrap();
+    let unused = ([127, 0, 0, 1], port).into();
+    let ca = file.clone();
+    let running = gateway(unused, move |config| {
+        config.upstream = format!("https://localhost:{port}").parse().unwrap();
+        config.upstream_ca = Some(ca);
+    })
+    .await;
+    std::fs::remove_file(&file).unwrap();
+
+    let client: HyperClient<HttpConnector, Full<Bytes>> =
+        HyperClient::builder(TokioExecutor::new())
+            .http2_only(true)
+            .build_http();
+    let uri = format!("http://{}/v1/chat/completions", running.address);
+    let request = Request::post(uri).header("content-type", "application/json");
+    let request = request.body(Full::new(Bytes::from(chat(false)))).unwrap();
+    let reply = client.request(request).await.unwrap();
+    assert_eq!(reply.version(), Version::HTTP_2);
+    let body = reply.into_body().collect().await.unwrap().to_bytes();
+    assert!(
+        String::from_utf8_lossy(&body).contains(r#"{\"a\":8}"#),
+        "{body:?}"
+    );
+    assert_eq!(*seen.lock().unwrap(), [Version::HTTP_2]);
+}

@@ -1,0 +1,95 @@
+//! Streams that are broken anywhere: no panic, no split that matters, nothing that hangs.
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test may fail loudly")]
+
+#[path = "../../goodcall-core/tests/support/mod.rs"]
+#[allow(dead_code, clippy::expect_used, reason = "shared with other crates")]
+mod support;
+
+use std::sync::Arc;
+
+use goodcall_wire::relay::{End, Exchange, Known, Relay, Settings};
+use goodcall_wire::{Provider, Where};
+use proptest::prelude::*;
+
+/// The streams of all case files, as bytes, with their provider and their tools.
+fn streams() -> Vec<(Provider, String, Vec<u8>)> {
+    let mut out = Vec::new();
+    for entry in std::fs::read_dir(support::cases_dir().join("gateway")).unwrap() {
+        let text = std::fs::read_to_string(entry.unwrap().path()).unwrap();
+        for case in support::parse(&text) {
+            let (Some(tools), Some(lines)) = (case.get("tools"), case.get("events")) else {
+                continue;
+            };
+            let provider: Provider = case.get("provider").unwrap().parse().unwrap();
+            let bytes = lines.lines().map(|line| format!("data: {line}\n\n"));
+            out.push((
+                provider,
+                tools.to_owned(),
+                bytes.collect::<String>().into_bytes(),
+            ));
+        }
+    }
+    assert!(out.len() > 40);
+    out
+}
+
+fn relayed(case: &(Provider, String, Vec<u8>), bytes: &[u8], size: usize, flags: u8) -> Vec<u8> {
+    let (provider, tools, _) = case;
+    let key = if *provider == Provider::Responses {
+        "input"
+    } else {
+        "messages"
+    };
+    let request =
+        format!(r#"{{"model":"m","{key}":[{{"role":"user","content":"Go."}}],"tools":{tools}}}"#);
+    let mut settings = Settings::default();
+    settings.text_calls = (flags & 1 > 0).then_some(Where::Explicit);
+    settings.stream_arguments = flags & 2 > 0;
+    settings.report = flags & 4 > 0;
+    let known = Known::default();
+    let exchange = Exchange::new(*provider, request, &known, Arc::new(settings)).unwrap();
+    let mut relay = Relay::new(exchange);
+    let mut out = Vec::new();
+    for _ in 0..3 {
+        for chunk in bytes.chunks(size) {
+            relay.push(chunk, &mut out);
+        }
+        match relay.end(&mut out) {
+            End::Done => return out,
+            End::Reask => relay.again(),
+        }
+    }
+    relay.cut(&mut out);
+    out
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(150))]
+
+    #[test]
+    fn broken_streams(
+        which in any::<prop::sample::Index>(),
+        cuts in prop::collection::vec((any::<prop::sample::Index>(), 0usize..40, any::<u8>()), 0..4),
+        size in 1usize..200,
+        flags in 0u8..8,
+    ) {
+        let all = streams();
+        let case = which.get(&all);
+        let mut bytes = case.2.clone();
+        for (at, size, byte) in cuts {
+            let at = at.index(bytes.len().max(1)).min(bytes.len());
+            let end = (at + size).min(bytes.len());
+            match byte % 3 {
+                0 => drop(bytes.drain(at..end)),
+                1 => bytes.insert(at, byte),
+                _ => {
+                    let again = bytes[at..end].to_vec();
+                    bytes.splice(at..at, again);
+                }
+            }
+        }
+        let whole = relayed(case, &bytes, usize::MAX, flags);
+        let split = relayed(case, &bytes, size, flags);
+        prop_assert_eq!(String::from_utf8_lossy(&whole), String::from_utf8_lossy(&split));
+    }
+}
