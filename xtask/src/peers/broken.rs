@@ -9,8 +9,10 @@ use super::program::{Programs, SCRATCH, Timed, within};
 use crate::Failure;
 use crate::callgrind::instructions_a_call;
 
-/// Times of a run in the growth tables; a peer that takes longer is stopped.
+/// The most that a reader may take for one text of the growth table; then it is stopped.
 pub(super) const PATIENCE: Duration = Duration::from_secs(10);
+/// The same for the texts that are like what models write.
+pub(super) const MORE_PATIENCE: Duration = Duration::from_secs(60);
 /// Rounds of times; the best counts.
 const ROUNDS: usize = 3;
 
@@ -36,7 +38,7 @@ pub(super) fn measure(programs: &Programs) -> Result<Value, Failure> {
     for text in texts.iter().filter(|text| is_plain(&text.name)) {
         let mut cells = Vec::new();
         for mender in &menders {
-            let mut cell = cell(mender, text, ROUNDS)?;
+            let mut cell = cell(mender, text, ROUNDS, MORE_PATIENCE)?;
             if mender.is_rust && text.bytes < 1_000 {
                 let start = ["--mend-once", &mender.name, &text.path];
                 let each = instructions_a_call(&programs.rust, &start, &[], [5, 105])?;
@@ -63,7 +65,7 @@ pub(super) fn growth(programs: &Programs) -> Result<Value, Failure> {
         for mender in &menders {
             let mut times = Vec::new();
             for text in sizes {
-                let cell = cell(mender, text, 1)?;
+                let cell = cell(mender, text, 1, PATIENCE)?;
                 let stopped = cell["nanos"].is_null();
                 times.push(cell);
                 if stopped {
@@ -131,12 +133,12 @@ fn menders(programs: &Programs) -> Result<Vec<Mender<'_>>, Failure> {
 }
 
 /// Nanoseconds and whether anything was read, or what happened instead.
-fn cell(mender: &Mender<'_>, text: &Text, rounds: usize) -> Result<Value, Failure> {
+fn cell(mender: &Mender<'_>, text: &Text, rounds: usize, most: Duration) -> Result<Value, Failure> {
     let mut best: Option<(f64, bool)> = None;
     for _ in 0..rounds {
-        let out = match within(&mut (mender.run)(&text.path), PATIENCE)? {
+        let out = match within(&mut (mender.run)(&text.path), most)? {
             Timed::Done(out) => out,
-            Timed::Late => return Ok(json!({"mender": mender.name, "late": true})),
+            Timed::Late => return Ok(json!({"mender": mender.name, "late": most.as_secs()})),
             Timed::Failed(how) => return Ok(json!({"mender": mender.name, "failed": how})),
         };
         let parts = out.trim().split_once('\t');

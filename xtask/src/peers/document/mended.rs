@@ -73,8 +73,8 @@ fn instructions(text: &mut String, rows: &Value) {
 
 /// A time, or what happened instead.
 fn shown(cell: &Value, base: Option<f64>) -> String {
-    if cell["late"] == true {
-        return format!("stopped after {} s", PATIENCE.as_secs());
+    if let Some(seconds) = cell["late"].as_u64() {
+        return format!("stopped after {seconds} s");
     }
     if !cell["failed"].is_null() {
         return "crashed".to_owned();
@@ -147,7 +147,7 @@ fn worst(rows: &Value, mender: &str) -> Option<Line> {
         let cell = items(&row["cells"]).find(|cell| cell["mender"] == mender)?;
         let points: Vec<(f64, f64)> = items(&row["bytes"])
             .zip(items(&cell["times"]))
-            .filter(|(_, time)| time["late"] == true || time["nanos"].is_number())
+            .filter(|(_, time)| time["late"].is_u64() || time["nanos"].is_number())
             .map(|(bytes, time)| {
                 let late = PATIENCE.as_secs_f64() * 1e9;
                 (number(bytes), time["nanos"].as_f64().unwrap_or(late))

@@ -13,8 +13,8 @@ pub(super) fn size(text: &mut String, size: &Value) -> Result<(), Failure> {
     let _ = write!(
         text,
         "\n## The command\n\n\
-         `goodcall` built for release is {:.1} MB, linked to nothing but the C library. Building it from nothing took {:.0} s on\n\
-         this machine, with its other work.\n",
+         `goodcall` built for release is {:.1} MB. Building it from nothing took {:.0} s on this\n\
+         machine, with its other work.\n",
         number(&size["bytes"]) / 1e6,
         number(&size["build_seconds"])
     );

@@ -23,9 +23,11 @@ pub(super) fn table(text: &mut String, results: &Value) -> Result<(), Failure> {
     let _ = write!(
         text,
         "\n## Right answers\n\n\
-         {} calls that are easily got wrong ([the list](../benches/peers/traps.json)), each given to every peer as it\n\
-         comes out of the box. ✓: what is right. –: refused, though there is one right reading: the\n\
-         model is asked again. ✗: the tool is run with something else, or run where it must not be.\n",
+         {} calls that are easily got wrong, each given to every peer as it comes out of the box. The\n\
+         [calls and what is right](../benches/peers/traps.json) were picked by this project, from what\n\
+         goes wrong in agents; the answers are the peers' own. ✓: what is right. –: refused, though there is one right\n\
+         reading: the model is asked again. ✗: the tool is run with something else, or run where it must\n\
+         not be.\n",
         traps.len()
     );
     let list: Vec<Bar> = peers
@@ -95,12 +97,12 @@ fn wrong(marks: &[(Mark, &Value)]) -> usize {
 fn mistakes(text: &mut String, traps: &[&Value], peers: &[(&str, Vec<(Mark, &Value)>)]) {
     text.push_str("\nEach ✗, with what was run:\n\n| sent | run | by |\n|---|---|---|\n");
     for (index, trap) in traps.iter().enumerate() {
-        let mut runs: Vec<(&str, Vec<&str>)> = Vec::new();
+        let mut runs: Vec<(String, Vec<&str>)> = Vec::new();
         for (peer, marks) in peers {
             let Some((Mark::Wrong, answer)) = marks.get(index) else {
                 continue;
             };
-            let answer = name(answer);
+            let answer = compact(name(answer));
             match runs.iter_mut().find(|(run, _)| *run == answer) {
                 Some((_, by)) => by.push(peer),
                 None => runs.push((answer, vec![peer])),
@@ -111,11 +113,16 @@ fn mistakes(text: &mut String, traps: &[&Value], peers: &[(&str, Vec<(Mark, &Val
                 text,
                 "| {} | {} | {} |",
                 code(name(&trap["raw"])),
-                code(run),
+                code(&run),
                 by.join(", ")
             );
         }
     }
+}
+
+/// Without the spaces that one language puts in and another does not.
+fn compact(answer: &str) -> String {
+    serde_json::from_str::<Value>(answer).map_or(answer.to_owned(), |value| value.to_string())
 }
 
 /// As code in a table.
