@@ -1,5 +1,5 @@
 // The peers that run on Node: `node node.mjs FOLDER TASK …`, where FOLDER holds node_modules.
-// Tasks: peers | load PEER | valid CALLS | traps TRAPS | menders | mend MENDER FILE.
+// Tasks: peers | load PEER | valid CALLS | traps TRAPS | menders | mend MENDER FILE | mend-value MENDER FILE.
 import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { resolve } from "node:path";
@@ -148,6 +148,7 @@ const tasks = {
   traps: ([path]) => JSON.stringify(traps(path)),
   menders: () => ("jsonrepair" in peers() ? "jsonrepair (Node)" : ""),
   mend: ([, file]) => timeMend(file),
+  "mend-value": ([, file]) => JSON.stringify(mend(readFileSync(file, "utf8"))),
 };
 if (!tasks[task]) {
   console.error(`no task ${task}; one of: ${Object.keys(tasks).join(", ")}`);

@@ -1,6 +1,6 @@
 """The peers that run on Python: `python python.py TASK …`.
 
-Tasks: peers | load PEER | valid CALLS | traps TRAPS | menders | mend MENDER FILE.
+Tasks: peers | load PEER | valid CALLS | traps TRAPS | menders | mend MENDER FILE | mend-value MENDER FILE.
 """
 
 import importlib
@@ -329,23 +329,31 @@ def menders():
     return [name for name, package in names.items() if package in there]
 
 
-def mend(name, path):
+def reader(name):
     if name.startswith("json_repair"):
         import json_repair
 
-        read = json_repair.loads
-    else:
-        read, _ = Baml(RECORDS).judge()
-    with open(path, encoding="utf-8") as file:
-        text = file.read()
+        return json_repair.loads
+    return Baml(RECORDS).judge()[0]
 
-    was_read = False
+
+def content(path):
+    with open(path, encoding="utf-8") as file:
+        return file.read()
+
+
+def mend(name, path):
+    read, text, was_read = reader(name), content(path), False
 
     def run():
         nonlocal was_read
         was_read = accepts(read, text)
 
     return f"{best(run)}\t{str(was_read).lower()}"
+
+
+def mend_value(name, path):
+    return json.dumps(plain(reader(name)(content(path))))
 
 
 def main(task, *rest):
@@ -357,6 +365,7 @@ def main(task, *rest):
         "traps": lambda path: json.dumps(traps(path)),
         "menders": lambda: "\n".join(menders()),
         "mend": mend,
+        "mend-value": mend_value,
     }
     if task not in tasks:
         sys.exit(f"no task {task}; one of: {', '.join(tasks)}")

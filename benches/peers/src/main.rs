@@ -9,7 +9,8 @@ use goodcall_peers::menders::MENDERS;
 use goodcall_peers::{texts, traps};
 
 const USAGE: &str = "usage: --modes | --once MODE PASSES | --time MODE | --traps | --texts DIR | \
-                     --menders | --mend MENDER FILE | --mend-once MENDER FILE PASSES";
+                     --menders | --mend MENDER FILE | --mend-value MENDER FILE | \
+                     --mend-once MENDER FILE PASSES";
 /// Time for one measurement.
 const ENOUGH: Duration = Duration::from_millis(300);
 
@@ -44,6 +45,9 @@ fn main() -> Result<(), Box<dyn Error>> {
         ["--texts", folder] => {
             for (index, text) in texts::all().iter().enumerate() {
                 std::fs::write(format!("{folder}/{index}.txt"), &text.text)?;
+                if let Some(right) = &text.right {
+                    std::fs::write(format!("{folder}/{index}.txt.right"), right)?;
+                }
                 println!("{index}.txt\t{}\t{}", text.name, text.text.len());
             }
         }
@@ -55,6 +59,10 @@ fn main() -> Result<(), Box<dyn Error>> {
             let mut read = false;
             let best = best(|| read = black_box(mender(black_box(&text))).is_some());
             println!("{}\t{read}", best.as_secs_f64() * 1e9);
+        }
+        ["--mend-value", mender, file] => {
+            let (mender, text) = (mender_named(mender)?, std::fs::read_to_string(file)?);
+            println!("{}", mender(&text).unwrap_or_default());
         }
         ["--mend-once", mender, file, passes] => {
             let (mender, text) = (mender_named(mender)?, std::fs::read_to_string(file)?);

@@ -6,6 +6,8 @@ use std::fmt::Write as _;
 pub struct Text {
     pub name: String,
     pub text: String,
+    /// What is to be read, as JSON, where there is one reading.
+    pub right: Option<String>,
 }
 
 /// Bytes of the sizes that a shape is measured at.
@@ -26,23 +28,26 @@ pub const SHAPES: [(&str, &str, &str); 8] = [
 /// Everything that is measured.
 pub fn all() -> Vec<Text> {
     let mut texts = vec![
-        text("valid, 300 B", sound(300)),
-        text("broken, 300 B", broken(300)),
-        text("broken, 10 KB", broken(10_000)),
-        text("broken, 1 MB", broken(1_000_000)),
+        text("valid, 300 B", sound(300), Some(300)),
+        text("broken, 300 B", broken(300), Some(300)),
+        text("broken, 10 KB", broken(10_000), Some(10_000)),
+        text("broken, 1 MB", broken(1_000_000), Some(1_000_000)),
     ];
     for (name, start, piece) in SHAPES {
         texts.extend(SIZES.map(|bytes| {
             let shape = format!("{start}{}", piece.repeat(bytes / piece.len()));
-            text(&format!("{name}, {} KB", bytes / 1000), shape)
+            text(&format!("{name}, {} KB", bytes / 1000), shape, None)
         }));
     }
     texts
 }
 
-fn text(name: &str, text: String) -> Text {
-    let name = name.to_owned();
-    Text { name, text }
+fn text(name: &str, text: String, records: Option<usize>) -> Text {
+    Text {
+        name: name.to_owned(),
+        text,
+        right: records.map(sound),
+    }
 }
 
 /// Sound records, about `bytes` long.

@@ -5,9 +5,10 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
+use super::answers::same;
 use super::program::{Programs, SCRATCH, Timed, within};
 use crate::Failure;
-use crate::callgrind::instructions_a_call;
+use crate::callgrind::{instructions_a_call, output};
 
 /// The most that a reader may take for one text of the growth table; then it is stopped.
 pub(super) const PATIENCE: Duration = Duration::from_secs(10);
@@ -26,7 +27,8 @@ struct Text {
 /// A reader of broken text, and how to run it.
 struct Mender<'p> {
     name: String,
-    run: Box<dyn Fn(&str) -> Command + 'p>,
+    /// The command that measures (`mend`) or shows (`mend-value`) what it makes of a file.
+    run: Box<dyn Fn(&str, &str) -> Command + 'p>,
     is_rust: bool,
 }
 
@@ -44,6 +46,7 @@ pub(super) fn measure(programs: &Programs) -> Result<Value, Failure> {
                 let each = instructions_a_call(&programs.rust, &start, &[], [5, 105])?;
                 cell["instructions"] = json!(each.round());
             }
+            cell["right"] = json!(is_right(mender, text)?);
             eprintln!("   {}, {}: {cell}", text.name, mender.name);
             cells.push(cell);
         }
@@ -112,9 +115,9 @@ fn menders(programs: &Programs) -> Result<Vec<Mender<'_>>, Failure> {
         menders.push(Mender {
             name,
             is_rust: true,
-            run: Box::new(move |path| {
+            run: Box::new(move |task, path| {
                 let mut command = Command::new(&programs.rust);
-                command.args(["--mend", &peer, path]);
+                command.args([&format!("--{task}"), &peer, path]);
                 command
             }),
         });
@@ -125,18 +128,30 @@ fn menders(programs: &Programs) -> Result<Vec<Mender<'_>>, Failure> {
             menders.push(Mender {
                 name,
                 is_rust: false,
-                run: Box::new(move |path| script.command(&["mend", &peer, path])),
+                run: Box::new(move |task, path| script.command(&[task, &peer, path])),
             });
         }
     }
     Ok(menders)
 }
 
+/// Is what a mender reads from a text what is written there?
+fn is_right(mender: &Mender<'_>, text: &Text) -> Result<bool, Failure> {
+    let path = format!("{}.right", text.path);
+    let right = std::fs::read_to_string(&path)
+        .map_err(|error| Failure::Unusable(format!("{path}: {error}")))?;
+    let right: Value = serde_json::from_str(&right).map_err(|e| Failure::Found(e.to_string()))?;
+    let Ok(read) = output(&mut (mender.run)("mend-value", &text.path)) else {
+        return Ok(false);
+    };
+    Ok(serde_json::from_str(&read).is_ok_and(|read| same(&right, &read)))
+}
+
 /// Nanoseconds and whether anything was read, or what happened instead.
 fn cell(mender: &Mender<'_>, text: &Text, rounds: usize, most: Duration) -> Result<Value, Failure> {
     let mut best: Option<(f64, bool)> = None;
     for _ in 0..rounds {
-        let out = match within(&mut (mender.run)(&text.path), most)? {
+        let out = match within(&mut (mender.run)("mend", &text.path), most)? {
             Timed::Done(out) => out,
             Timed::Late => return Ok(json!({"mender": mender.name, "late": most.as_secs()})),
             Timed::Failed(how) => return Ok(json!({"mender": mender.name, "failed": how})),

@@ -23,17 +23,30 @@ pub(super) struct Bar {
     pub(super) ours: bool,
 }
 
-/// Horizontal bars from zero.
+/// Room for the text at the end of the longest bar.
+const TEXTS: f64 = 140.0;
+/// Times the smallest bar from which on bars are logarithmic: small ones would not be seen.
+const APART: f64 = 60.0;
+
+/// Horizontal bars from zero, or logarithmic ones if they are far apart.
 pub(super) fn bars(title: &str, bars: &[Bar]) -> String {
-    let most = bars
-        .iter()
-        .map(|bar| bar.value)
-        .fold(f64::MIN_POSITIVE, f64::max);
+    let values = || bars.iter().map(|bar| bar.value);
+    let most = values().fold(f64::MIN_POSITIVE, f64::max);
+    let least = values().fold(f64::INFINITY, f64::min);
+    let apart = least > 0.0 && most / least > APART;
+    let share = |value: f64| match apart {
+        true => (value / least * 2.0).log10() / (most / least * 2.0).log10(),
+        false => value / most,
+    };
+    let title = &match apart {
+        true => format!("{title} (logarithmic)"),
+        false => title.to_owned(),
+    };
     let height = 44.0 + ROW * bars.len() as f64;
     let mut svg = open(height, title);
     for (index, bar) in bars.iter().enumerate() {
         let y = 38.0 + ROW * index as f64;
-        let width = (bar.value / most * (WIDTH - LABELS - 100.0)).max(1.0);
+        let width = (share(bar.value) * (WIDTH - LABELS - TEXTS)).max(1.0);
         let class = if bar.ours { "ours" } else { "peer" };
         let _ = write!(
             svg,

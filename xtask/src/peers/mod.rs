@@ -42,28 +42,32 @@ pub(crate) fn run(args: &[String]) -> Result<(), Failure> {
         )));
     }
     std::fs::create_dir_all("docs/benchmarks").map_err(|e| Failure::Unusable(e.to_string()))?;
-    let mut results = match std::fs::read_to_string(RESULTS) {
-        Ok(text) => serde_json::from_str(&text)
-            .map_err(|error| Failure::Unusable(format!("{RESULTS}: {error}")))?,
-        Err(_) => Map::new(),
-    };
     let wanted = |name: &&str| args.is_empty() || args.iter().any(|arg| arg == name);
     let sections = || SECTIONS.iter().filter(|(name, _)| wanted(name));
     if sections().next().is_some() {
         let programs = Programs::set_up()?;
-        results.insert("machine".to_owned(), machine::describe(&programs)?);
+        keep("machine", machine::describe(&programs)?)?;
         for (name, measure) in sections() {
             eprintln!("-- {name}");
-            results.insert((*name).to_owned(), measure(&programs)?);
             // Kept after each section: one that fails does not lose those before it.
-            save(&results)?;
+            keep(name, measure(&programs)?)?;
         }
     }
-    document::write(&Value::Object(results))
+    document::write(&Value::Object(results()?))
 }
 
-fn save(results: &Map<String, Value>) -> Result<(), Failure> {
-    let text = serde_json::to_string_pretty(results).map_err(|e| Failure::Found(e.to_string()))?;
+fn results() -> Result<Map<String, Value>, Failure> {
+    match std::fs::read_to_string(RESULTS) {
+        Ok(text) => serde_json::from_str(&text)
+            .map_err(|error| Failure::Unusable(format!("{RESULTS}: {error}"))),
+        Err(_) => Ok(Map::new()),
+    }
+}
+
+fn keep(section: &str, result: Value) -> Result<(), Failure> {
+    let mut results = results()?;
+    results.insert(section.to_owned(), result);
+    let text = serde_json::to_string_pretty(&results).map_err(|e| Failure::Found(e.to_string()))?;
     write(RESULTS, &(text + "\n"))
 }
 

@@ -15,7 +15,7 @@ pub(super) fn broken(text: &mut String, rows: &Value) -> Result<(), Failure> {
         "\n## A broken call\n\n\
          Text to a value of the language: goodcall's `read` and `to_value` beside readers of broken\n\
          JSON. The broken texts are records in a fence with Python's words, single quotes, keys without\n\
-         quotes and a comma too many.\n",
+         quotes and a comma too many. **wrong**: what came out is not what is written there.\n",
     );
     let find = |wanted: &str| items(rows).find(|row| row["text"] == wanted);
     if let Some(row) = find("broken, 10 KB") {

@@ -13,10 +13,10 @@ pub(super) fn size(text: &mut String, size: &Value) -> Result<(), Failure> {
     let _ = write!(
         text,
         "\n## The command\n\n\
-         `goodcall` built for release is {:.1} MB. Building it from nothing took {:.0} s on this\n\
-         machine, with its other work.\n",
+         `goodcall` built for release is {:.1} MB. Building it from nothing, with all its dependencies,\n\
+         takes {:.0} s of processor time.\n",
         number(&size["bytes"]) / 1e6,
-        number(&size["build_seconds"])
+        number(&size["build_cpu_seconds"])
     );
     let list: Vec<Bar> = items(&size["starts"])
         .map(|row| Bar {
