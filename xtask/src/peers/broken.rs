@@ -24,11 +24,14 @@ struct Text {
     bytes: usize,
 }
 
+/// A task and a file to a command.
+type Run<'p> = dyn Fn(&str, &str) -> Command + 'p;
+
 /// A reader of broken text, and how to run it.
 struct Mender<'p> {
     name: String,
     /// The command that measures (`mend`) or shows (`mend-value`) what it makes of a file.
-    run: Box<dyn Fn(&str, &str) -> Command + 'p>,
+    run: Box<Run<'p>>,
     is_rust: bool,
 }
 

@@ -48,11 +48,11 @@ pub(super) fn bars(title: &str, bars: &[Bar]) -> String {
         let y = 38.0 + ROW * index as f64;
         let width = (share(bar.value) * (WIDTH - LABELS - TEXTS)).max(1.0);
         let class = if bar.ours { "ours" } else { "peer" };
-        let _ = write!(
+        let _ = writeln!(
             svg,
             "<text x=\"{}\" y=\"{}\" text-anchor=\"end\">{}</text>\
              <rect class=\"{class}\" x=\"{LABELS}\" y=\"{y}\" width=\"{width:.1}\" height=\"18\" rx=\"3\"/>\
-             <text x=\"{:.1}\" y=\"{}\">{}</text>\n",
+             <text x=\"{:.1}\" y=\"{}\">{}</text>",
             LABELS - 10.0,
             y + 14.0,
             escape(&bar.label),
@@ -90,10 +90,10 @@ pub(super) fn lines(title: &str, lines: &[Line]) -> String {
     let mut svg = open(height, title);
     for power in (y0 as i32)..=(y1 as i32) {
         let at = y(10_f64.powi(power));
-        let _ = write!(
+        let _ = writeln!(
             svg,
             "<line class=\"axis\" x1=\"{left}\" x2=\"{right}\" y1=\"{at:.1}\" y2=\"{at:.1}\"/>\
-             <text class=\"small\" x=\"{}\" y=\"{:.1}\" text-anchor=\"end\">{}</text>\n",
+             <text class=\"small\" x=\"{}\" y=\"{:.1}\" text-anchor=\"end\">{}</text>",
             left - 8.0,
             at + 4.0,
             nanos_text(10_f64.powi(power)),
@@ -106,9 +106,9 @@ pub(super) fn lines(title: &str, lines: &[Line]) -> String {
         } else {
             format!("{} KB", bytes / 1e3)
         };
-        let _ = write!(
+        let _ = writeln!(
             svg,
-            "<text class=\"small\" x=\"{at:.1}\" y=\"{}\" text-anchor=\"middle\">{text}</text>\n",
+            "<text class=\"small\" x=\"{at:.1}\" y=\"{}\" text-anchor=\"middle\">{text}</text>",
             bottom + 20.0
         );
     }
@@ -118,11 +118,11 @@ pub(super) fn lines(title: &str, lines: &[Line]) -> String {
             .map(|(bytes, nanos)| format!("{:.1},{:.1}", x(*bytes), y(*nanos)))
             .collect();
         let row = 60.0 + 20.0 * index as f64;
-        let _ = write!(
+        let _ = writeln!(
             svg,
             "<polyline class=\"line\" stroke=\"{colour}\" points=\"{}\"/>\
              <rect x=\"{}\" y=\"{}\" width=\"12\" height=\"12\" fill=\"{colour}\"/>\
-             <text class=\"small\" x=\"{}\" y=\"{}\">{}</text>\n",
+             <text class=\"small\" x=\"{}\" y=\"{}\">{}</text>",
             path.join(" "),
             right + 16.0,
             row - 10.0,
