@@ -5,9 +5,12 @@
 mod check;
 mod commands;
 mod convert;
+mod demo;
 mod extract;
+mod gateway;
 mod input;
 mod lines;
+mod mcp;
 mod parse;
 mod report;
 mod rules;
@@ -30,6 +33,8 @@ struct Cli {
 
 #[derive(Subcommand)]
 enum Command {
+    /// Show the whole idea in one screen: eight calls, their verdicts, changes and texts
+    Demo,
     /// Check arguments against a tool's schema and show the verdict
     Check(CheckArgs),
     /// Read JSON, or what a model wrote instead of it
@@ -40,6 +45,10 @@ enum Command {
     Convert(convert::ConvertArgs),
     /// Hold a conversation with a model whose tools are commands, or replay a recorded one
     Run(run::RunArgs),
+    /// Stand in front of an MCP server: its tool calls are checked, mended or refused
+    Mcp(mcp::McpArgs),
+    /// Stand between an agent and its model provider: every tool call that passes is good
+    Gateway(Box<gateway::GatewayArgs>),
     /// List the rules by which calls are read and mended
     Rules(RulesArgs),
 }
@@ -105,11 +114,14 @@ type Failure = String;
 
 fn main() -> ExitCode {
     let outcome = match Cli::parse().command {
+        Command::Demo => demo::run(),
         Command::Check(args) => check::run(&args),
         Command::Parse(args) => parse::run(&args),
         Command::Extract(args) => extract::run(&args),
         Command::Convert(args) => convert::run(&args),
         Command::Run(args) => run::run(&args),
+        Command::Mcp(args) => mcp::run(args),
+        Command::Gateway(args) => gateway::run(&args),
         Command::Rules(args) => rules::run(&args),
     };
     match outcome {

@@ -34,7 +34,10 @@ mod tree;
 mod validate;
 
 pub use call::Stop;
-pub use explain::{Budget, Explain, Structured, Style, UnknownStyle, expected_text};
+pub use explain::{
+    Budget, Explain, Structured, Style, UnknownStyle, accepted_text, expected_text, no_result_text,
+    not_run_text,
+};
 pub use limits::Limits;
 pub use mend::{Example, Rule, rules::catalogue};
 pub use parse::{
@@ -44,8 +47,8 @@ pub use pipeline::{Gate, check};
 pub use policies::{Policies, UnknownRule};
 pub use policy::{Policy, UnknownPolicy};
 pub use report::{
-    Bad, Bound, Change, Code, Edit, Expected, Got, Issue, Level, Mended, Reason, SharedExpected,
-    Snippet, Types, Verdict,
+    Bad, Bound, Change, Changes, Code, Edit, Expected, Got, Issue, Level, Mended, Reason,
+    SharedExpected, Snippet, Types, Verdict,
 };
 pub use schema::{Draft, Schema, SchemaCache, SchemaError, SchemaOptions, SchemaWarning};
 pub use tree::{DeError, Elements, Inexact, Kind, Members, Node, Pointer, Tree};

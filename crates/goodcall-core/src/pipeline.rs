@@ -102,7 +102,7 @@ impl<'s> Gate<'s> {
         }
         Verdict::Mended(Mended {
             arguments: reading.tree,
-            changes: reading.changes,
+            changes: reading.changes.into_vec(),
         })
     }
 
@@ -162,7 +162,7 @@ impl<'s> Gate<'s> {
             limits: &self.reading.limits,
             tool: self.tool,
         };
-        let mut changes = reading.changes;
+        let mut changes = reading.changes.into_vec();
         match mend::mend(reading.tree, task) {
             Mend::Valid(arguments, mut mends) => {
                 changes.append(&mut mends);

@@ -106,6 +106,18 @@ fn thousands_of_unknown_keys() {
     });
 }
 
+/// The keys that may stay come first, so that the others are far from the start.
+#[test]
+fn thousands_of_unknown_keys_after_thousands_that_are_allowed() {
+    let schema = json!({"patternProperties": {"^x": true}, "additionalProperties": false});
+    many(&schema, true, |count| {
+        let members: Vec<_> = (0..count * 4)
+            .map(|n| format!("\"{}{n}\":{n}", if n < count * 2 { "x" } else { "k" }))
+            .collect();
+        format!("{{{}}}", members.join(","))
+    });
+}
+
 #[test]
 fn thousands_of_members_for_a_thousand_missing_keys() {
     let names: Vec<_> = (0..1_000).map(|n| format!("key_{n}")).collect();

@@ -32,9 +32,11 @@
 //! ```
 
 mod call;
+mod cuts;
 mod declared;
 mod envelope;
 mod names;
+pub mod relay;
 mod stream;
 mod text;
 mod tools;

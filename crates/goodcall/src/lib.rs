@@ -156,7 +156,15 @@ pub use event::{ErrorDetail, ErrorEvent, Event, Events, Phase, Record, RecordSta
 pub use model::{Model, ModelError, Prompt, Script, TextSink};
 pub use store::{FileStore, Store};
 
-/// The README's program is a test, too.
+/// The programs of the README and of the guide are tests, too.
 #[cfg(doctest)]
-#[doc = include_str!("../../../README.md")]
-struct Readme;
+mod documents {
+    #[doc = include_str!("../../../README.md")]
+    struct Readme;
+    #[doc = include_str!("../../../docs/policies.md")]
+    struct Policies;
+    #[doc = include_str!("../../../docs/recipes.md")]
+    struct Recipes;
+    #[doc = include_str!("../../../docs/migration.md")]
+    struct Migration;
+}

@@ -58,9 +58,9 @@ impl ToolResult {
         Self::new(Err(ToolError::runtime(cause, message)))
     }
 
-    /// A call that was refused, in these words.
-    pub(crate) fn refused(bad: &Bad, message: String) -> Self {
-        Self::new(Err(ToolError::refusal(bad, message)))
+    /// A call that was refused, in these words; nothing was run.
+    pub fn refused(bad: &Bad, message: impl Into<String>) -> Self {
+        Self::new(Err(ToolError::refusal(bad, message.into())))
     }
 
     fn new(outcome: Result<Value, ToolError>) -> Self {

@@ -123,6 +123,19 @@ pub(crate) fn parse_error(bad: &Bad, budget: &Budget) -> String {
     }
 }
 
+/// A result that does not match the output schema of a tool that was run.
+pub(super) fn output(bad: &Bad, tool: Option<&str>, budget: &Budget) -> String {
+    let name = tool.map_or_else(
+        || "The tool".to_owned(),
+        |name| format!("The tool `{name}`"),
+    );
+    let found = joined(bad, budget, instruction_line);
+    format!(
+        "{name} was run, but its result does not match its own output schema ({found}). It may \
+         have taken effect: check before you call it again."
+    )
+}
+
 /// What is wanted, for everything that is neither a type nor a missing or unknown key.
 fn demand(issue: &Issue) -> String {
     let expected = &issue.expected;

@@ -3,6 +3,7 @@
 //! Issues are data; a [`Style`] decides how they read, a [`Budget`] how much of them is told. The
 //! raw arguments and the schema are never echoed whole.
 
+mod beside;
 mod fields;
 mod grammar;
 mod group;
@@ -13,6 +14,7 @@ mod structured;
 use std::fmt;
 use std::str::FromStr;
 
+pub use beside::{accepted_text, no_result_text, not_run_text};
 pub use phrase::expected as expected_text;
 pub use structured::Structured;
 
@@ -190,6 +192,15 @@ impl<'t> Explain<'t> {
             Style::Record => return fields::record(bad, &self.budget),
         };
         clip(&text, self.budget.chars)
+    }
+
+    /// The text for a result that does not match the tool's own output schema. Here the tool
+    /// was run, so the model is warned and not asked to edit its call.
+    pub fn output(&self, bad: &Bad) -> String {
+        clip(
+            &fields::output(bad, self.tool, &self.budget),
+            self.budget.chars,
+        )
     }
 
     /// The refusal as a structured result.

@@ -14,7 +14,7 @@ pub use stream::{Event, Stream};
 use crate::call::Stop;
 use crate::limits::Limits;
 use crate::policy::Policy;
-use crate::report::{Bad, Change, Code, Got, Issue, Level, Reason};
+use crate::report::{Bad, Change, Changes, Code, Got, Issue, Level, Reason};
 use crate::tree::{Kind, Pointer, Tree};
 
 pub(crate) use duplicates::RULE as DUPLICATE_KEY;
@@ -27,7 +27,7 @@ pub struct Reading<'a> {
     /// The value; the array of all values if there are several.
     pub tree: Tree<'a>,
     /// What was read as something that JSON would write differently.
-    pub changes: Vec<Change>,
+    pub changes: Changes,
     /// Where the text was cut off; `None` if it is complete. The value is then partial.
     pub cut: Option<Cut>,
     /// How many values stand in the text, one after the other (`{..}{..}`, one a line).
@@ -140,7 +140,7 @@ pub fn read<'a>(text: &'a str, options: &ReadOptions) -> Result<Reading<'a>, Bad
     }
     let mut reading = Reading {
         tree: strict.tree,
-        changes: Vec::new(),
+        changes: Changes::default(),
         cut: None,
         values: 1,
     };
@@ -176,23 +176,19 @@ fn finish<'a>(lenient: lenient::Lenient<'a>, options: &ReadOptions) -> Result<Re
         values: lenient.values,
     };
     let unclosed = lenient::rules::UNCLOSED.name;
-    for change in &mut reading.changes {
-        if change.rule == unclosed && options.stop == Stop::Finished {
-            change.level = Level::Safe;
-        }
+    if options.stop == Stop::Finished {
+        reading.changes.set_level(unclosed, Level::Safe);
     }
     // Neighbours are alike more often than not.
     let mut allowed = (unclosed, Level::Safe);
-    let refused = reading.changes.iter().find(|change| {
-        let kind = (change.rule, change.level);
-        let known = kind == allowed || change.rule == unclosed;
+    let refused = reading.changes.first(|rule, level| {
+        let known = (rule, level) == allowed || rule == unclosed;
         if !known {
-            allowed = kind;
+            allowed = (rule, level);
         }
-        !known && !options.policy.allows(change.rule, change.level)
+        !known && !options.policy.allows(rule, level)
     });
     if let Some(change) = refused {
-        let change = change.clone();
         return Err(unsure(&change, reading));
     }
     // A partial value is only looked at; one that may become a call must have one reading.

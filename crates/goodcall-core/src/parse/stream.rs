@@ -142,6 +142,21 @@ impl Stream {
         }
     }
 
+    /// Is the text so far the beginning of a JSON document, as RFC 8259 has it?
+    ///
+    /// ```
+    /// use goodcall_core::{ReadOptions, Stream};
+    ///
+    /// let mut stream = Stream::new(ReadOptions::new());
+    /// stream.push(br#"{"a": "#);
+    /// assert!(stream.is_strict());
+    /// stream.push(b"'x'}");
+    /// assert!(!stream.is_strict());
+    /// ```
+    pub fn is_strict(&self) -> bool {
+        self.state != State::Lenient
+    }
+
     /// The text so far.
     pub fn text(&self) -> &str {
         &self.tree.source

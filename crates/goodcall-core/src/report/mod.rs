@@ -2,15 +2,19 @@
 //! [`Explain`](crate::Explain).
 
 mod change;
+mod changes;
 mod expected;
 mod issue;
 mod snippet;
 mod verdict;
 
 pub use change::{Change, Edit, Level};
+pub use changes::Changes;
 pub use expected::{Bound, Expected, Got, SharedExpected, Types};
 pub use issue::{Code, Issue};
 pub use snippet::Snippet;
 pub use verdict::{Bad, Mended, Reason, Verdict};
 
+pub(crate) use changes::{Note, Part, Path, Record, Source};
 pub(crate) use expected::clip;
+pub(crate) use snippet::{MOST_CHARS, push_clipped};

@@ -183,6 +183,20 @@ impl Hash for Snippet {
     }
 }
 
+/// Characters of raw text kept on each side of a change.
+pub(crate) const MOST_CHARS: usize = 80;
+
+/// Appends a text as far as a change shows it.
+#[inline]
+pub(crate) fn push_clipped(text: &str, out: &mut Snippet) {
+    if text.len() <= MOST_CHARS || text.chars().nth(MOST_CHARS).is_none() {
+        return out.push_str(text);
+    }
+    let end = text.char_indices().nth(MOST_CHARS - 1);
+    out.push_str(end.map_or(text, |(at, _)| &text[..at]));
+    out.push('…');
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

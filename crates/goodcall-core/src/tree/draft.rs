@@ -14,6 +14,8 @@ pub(crate) struct Draft<'a> {
     saved: Vec<(Id, Slot)>,
     /// The object that last got a member, and that member's value: the end of its chain.
     tail: Option<(Id, Id)>,
+    /// The object that last lost a member, that member's index, and the value before it.
+    removed: Option<(Id, u32, Id)>,
 }
 
 /// A moment to go back to.
@@ -30,6 +32,7 @@ impl<'a> Draft<'a> {
             tree,
             saved: Vec::new(),
             tail: None,
+            removed: None,
         }
     }
 
@@ -53,12 +56,14 @@ impl<'a> Draft<'a> {
         self.tree.slots.truncate(mark.slots);
         self.tree.buffer.truncate(mark.buffer);
         self.tail = None;
+        self.removed = None;
     }
 
     fn set(&mut self, id: Id, slot: Slot) {
         self.saved.push((id, *self.tree.slot(id)));
         self.tree.slots[id as usize] = slot;
         self.tail = self.tail.filter(|(object, _)| *object != id);
+        self.removed = self.removed.filter(|(object, ..)| *object != id);
     }
 
     fn link(&mut self, id: Id, next: Id) {
@@ -145,10 +150,17 @@ impl<'a> Draft<'a> {
 
     /// Takes the member with this key node out of an object.
     pub(crate) fn remove_member(&mut self, object: Id, key: Id) {
-        self.tail = None;
         let owner = *self.tree.slot(object);
-        let mut before = None;
-        let mut current = owner.head;
+        // Members are mostly taken in their order: the search goes on where the last one was.
+        let last = self.removed.filter(|(o, ..)| *o == object);
+        let (mut at, mut before) = last.map_or((0, None), |(_, at, value)| (at, Some(value)));
+        let mut current = match before {
+            Some(value) if at < owner.size => self.tree.slot(value).next,
+            _ => {
+                (at, before) = (0, None);
+                owner.head
+            }
+        };
         for _ in 0..owner.size {
             let value = self.tree.slot(current).next;
             let following = self.tree.slot(value).next;
@@ -160,10 +172,14 @@ impl<'a> Draft<'a> {
                     Some(last) => self.link(last, following),
                 }
                 self.set(object, owner);
+                self.tail = None;
+                self.removed = before.map(|value| (object, at, value));
                 return;
             }
-            before = Some(value);
-            current = following;
+            (at, before, current) = (at + 1, Some(value), following);
+            if at == owner.size {
+                (at, before, current) = (0, None, owner.head);
+            }
         }
     }
 

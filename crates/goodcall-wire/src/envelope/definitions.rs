@@ -1,7 +1,7 @@
 //! Tool definitions as each provider wants them.
 
 use super::Provider;
-use super::rewrite::quoted;
+use crate::cuts::quoted;
 use crate::tools::{Offered, Tools};
 
 /// The definitions of the tools in the provider's form: the value of its `tools` field (for MCP,

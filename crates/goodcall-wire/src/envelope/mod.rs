@@ -21,6 +21,7 @@ use goodcall_core::{Stop, Tree, Verdict};
 
 use crate::call::Call;
 use crate::tools::Tools;
+pub(crate) use rewrite::{Due, legal_arguments, legal_name};
 use sites::Site;
 pub(crate) use sites::stop_named;
 
@@ -76,7 +77,17 @@ impl Envelope {
     pub fn read(provider: Provider, text: &str, tools: &Tools) -> Result<Self, EnvelopeError> {
         let tree = Tree::parse(text)
             .map_err(|error| EnvelopeError(format!("an envelope must be JSON: {error}")))?;
-        let sites = sites::calls(provider, tree.root());
+        Ok(Self::of(provider, text, tree.root(), tools))
+    }
+
+    /// The same of a text that is read already.
+    pub(crate) fn of(
+        provider: Provider,
+        text: &str,
+        root: goodcall_core::Node<'_>,
+        tools: &Tools,
+    ) -> Self {
+        let sites = sites::calls(provider, root);
         let mut calls = Vec::with_capacity(sites.len());
         for (index, site) in sites.iter().enumerate() {
             let arguments = match &site.arguments {
@@ -95,19 +106,41 @@ impl Envelope {
             let id = site.id.clone().unwrap_or_else(free);
             calls.push(Call::new(tools, &site.name, arguments).with_id(id));
         }
-        Ok(Self {
+        Self {
             provider,
             text: text.to_owned(),
             calls,
-            content: sites::content(tree.root()),
-            stop: sites::stop(tree.root()),
+            content: sites::content(root),
+            stop: sites::stop(root),
             sites,
-        })
+        }
     }
 
     /// The calls, in order; one without an id has got one.
     pub fn calls(&self) -> &[Call] {
         &self.calls
+    }
+
+    /// The provider's own id of a call.
+    pub(crate) fn sent_id(&self, index: usize) -> Option<&str> {
+        self.sites.get(index)?.id.as_deref()
+    }
+
+    /// Another id for a call.
+    pub(crate) fn set_id(&mut self, index: usize, id: String) {
+        if let Some(call) = self.calls.get_mut(index) {
+            call.id = Some(id);
+        }
+    }
+
+    /// Where each call stands: the whole of it.
+    pub(crate) fn places(&self) -> impl Iterator<Item = std::ops::Range<usize>> {
+        self.sites.iter().map(|site| site.id_owner.clone())
+    }
+
+    /// Writes each call as it is due.
+    pub(crate) fn write(&self, due: &[Due], cuts: &mut crate::cuts::Cuts<'_>) {
+        rewrite::write(self, due, cuts);
     }
 
     /// The text beside the calls: where calls of a text dialect may hide.

@@ -1,8 +1,9 @@
 //! Results on their way back to the model, each provider's own way.
 
 use super::Provider;
-use super::rewrite::{legal_name, quoted};
+use super::rewrite::legal_name;
 use crate::call::Call;
+use crate::cuts::quoted;
 
 /// What a call gave: text for the model, and if it is an error.
 #[derive(Clone, Debug, PartialEq, Eq)]

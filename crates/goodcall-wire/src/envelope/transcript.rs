@@ -6,9 +6,10 @@ use std::fmt;
 use goodcall_core::{Kind, Node, Tree};
 
 use super::results::gemini_id;
-use super::rewrite::{legal_arguments, quoted};
+use super::rewrite::legal_arguments;
 use super::{Answer, Provider, definitions, made_up_id, result};
 use crate::call::Call;
+use crate::cuts::quoted;
 use crate::tools::Tools;
 
 /// A transcript that cannot be converted.

@@ -27,6 +27,11 @@ impl Early {
         self.whole
     }
 
+    /// Are the arguments the beginning of JSON?
+    pub(super) fn is_strict(&self) -> bool {
+        self.stream.as_ref().is_none_or(Stream::is_strict)
+    }
+
     /// Takes a fragment; the refusal, if it made the call hopeless.
     pub(super) fn push(
         &mut self,

@@ -149,6 +149,50 @@ impl Assembler {
         out
     }
 
+    /// Takes a fragment of a call; the number of the call that it belongs to, and whether the call
+    /// can still become valid as it comes: JSON, of an offered tool, every member as it should be.
+    pub(crate) fn fragment(
+        &mut self,
+        index: Option<&str>,
+        id: Option<String>,
+        name: Option<String>,
+        arguments: Option<String>,
+    ) -> (usize, bool) {
+        let slot = index.map_or(Slot::Last, |digits| Slot::Index(digits.to_owned()));
+        let found = self.find(&slot, id.as_deref(), name.as_deref(), &arguments);
+        let at = found.unwrap_or_else(|| self.start(slot, id.clone()));
+        let mut out = Vec::new();
+        self.name(at, id, name, &mut out);
+        if let Some(text) = arguments {
+            self.arguments(at, &text, &mut out);
+        }
+        let call = &self.calls[at];
+        let offered = self.tools.get(&call.name).is_some();
+        (at, offered && !call.told && call.early.is_strict())
+    }
+
+    /// Calls that began.
+    pub(crate) fn len(&self) -> usize {
+        self.calls.len()
+    }
+
+    /// The message is over: its calls with their numbers. Those without an id have none.
+    pub(crate) fn take_calls(&mut self) -> Vec<(usize, Call)> {
+        let mut all = Vec::new();
+        for at in 0..self.calls.len() {
+            let sent = self.calls[at].sent_id.clone();
+            let mut out = Vec::new();
+            self.end(at, &mut out);
+            for (count, update) in out.into_iter().enumerate() {
+                if let Update::Call(mut call) = update {
+                    call.id = sent.clone().filter(|_| count == 0);
+                    all.push((at, call));
+                }
+            }
+        }
+        all
+    }
+
     fn take(&mut self, op: Op, out: &mut Vec<Update>) {
         match op {
             Op::Text(text) => match &mut self.scanner {
@@ -313,7 +357,14 @@ impl Assembler {
             return;
         }
         let arguments = std::mem::take(&mut call.arguments);
-        for (count, part) in split(&arguments).into_iter().enumerate() {
+        let mut parts = split(&arguments);
+        // Some servers send an empty object before the arguments. Where the tool cannot be called
+        // without any, it is no call.
+        let needs = |tool: &crate::tools::Offered| !tool.needs_nothing();
+        if parts.len() == 2 && parts[0] == "{}" && self.tools.meant(&call.name).is_some_and(needs) {
+            parts.remove(0);
+        }
+        for (count, part) in parts.into_iter().enumerate() {
             let id = match count {
                 0 => call.id.clone(),
                 count => format!("{}_{count}", call.id),

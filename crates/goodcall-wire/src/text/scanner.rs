@@ -185,6 +185,11 @@ impl Scanner {
         std::mem::take(&mut self.out)
     }
 
+    /// Bytes of the text that were given out, as text or as calls.
+    pub(crate) fn done(&self) -> usize {
+        self.base + self.released
+    }
+
     /// The calls and the rest of a whole text.
     pub fn whole(mut self, text: &str) -> Extraction {
         let mut extraction = Extraction::default();

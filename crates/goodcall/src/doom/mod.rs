@@ -79,6 +79,14 @@ pub struct Suspicion {
     pub detail: Option<String>,
 }
 
+impl Suspicion {
+    /// What the model is told: what it did, and what to do instead. For hosts that have no
+    /// [`Run`](crate::Run), which tells it by itself.
+    pub fn text(&self) -> String {
+        crate::explain::steer(self)
+    }
+}
+
 /// Looks for loops in the turns of one run.
 ///
 /// ```

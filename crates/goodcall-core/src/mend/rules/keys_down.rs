@@ -2,6 +2,7 @@
 
 use serde_json::{Map, Value};
 
+use crate::limits::MEND_WIDTH;
 use crate::mend::edit::{New, Op, Target};
 use crate::mend::site::{Proposals, Site};
 use crate::mend::{Example, Rule};
@@ -87,6 +88,9 @@ fn into_present(site: &Site<'_>, name: &str, out: &mut Proposals) {
         return;
     }
     let around = site.node.tree.node(object);
+    if around.len() > MEND_WIDTH {
+        return;
+    }
     let rivals = around
         .members()
         .filter(|(_, value)| value.id != site.node.id && value.kind() == site.node.kind());

@@ -48,6 +48,9 @@ pub(crate) fn propose(site: &Site<'_>, out: &mut Proposals) {
 
 /// The object that stands in an echo of the schema.
 pub(super) fn members<'s>(site: &Site<'s>) -> Option<Node<'s>> {
+    if site.node.len() > KEYWORDS.len() {
+        return None;
+    }
     let inner = site.node.get("properties")?;
     let is_echo = matches!(site.node.get("type")?.as_str(), Some("object" | "dict"))
         && inner.kind() == Kind::Object
@@ -56,7 +59,7 @@ pub(super) fn members<'s>(site: &Site<'s>) -> Option<Node<'s>> {
 }
 
 fn value(node: Node<'_>) -> Option<Node<'_>> {
-    let inner = node.get("value")?;
-    let is_echo = node.len() == 2 && node.get("type")?.as_str().is_some();
+    let inner = (node.len() == 2).then(|| node.get("value"))??;
+    let is_echo = node.get("type")?.as_str().is_some();
     is_echo.then_some(inner)
 }

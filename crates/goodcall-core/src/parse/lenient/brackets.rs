@@ -177,14 +177,14 @@ impl Parser<'_> {
         let Some(last) = last.and_then(|id| self.out.slot(id)) else {
             return false;
         };
-        let start = last.start as usize;
-        let recent = self.notes.changes.iter().rev();
+        let start = last.start;
+        let recent = self.notes.record.notes.iter().rev();
         recent
             .take(32)
-            .take_while(|change| change.span.end >= start)
-            .any(|change| {
-                let inside = change.span.start >= start || change.span.end > start;
-                inside && DOUBTS.iter().any(|doubt| doubt.name == change.rule)
+            .take_while(|note| note.span.1 >= start)
+            .any(|note| {
+                let inside = note.span.0 >= start || note.span.1 > start;
+                inside && DOUBTS.iter().any(|doubt| doubt.name == note.rule)
             })
     }
 

@@ -401,6 +401,7 @@ impl Parser<'_> {
             comma: None,
             scalar: false,
             mixed: false,
+            path: None,
         });
         true
     }

@@ -23,8 +23,9 @@ impl Parser<'_> {
                 Ok(self.close(byte, width))
             }
             b',' | b';' => {
-                self.note(rules::EXTRA_COMMA, self.at..self.at + width, "");
-                self.at += width;
+                let end = self.commas_end(width);
+                self.note(rules::EXTRA_COMMA, self.at..end, "");
+                self.at = end;
                 Ok(State::Key)
             }
             b'{' | b'[' | b'(' => self.bracket_for_key(byte, width),

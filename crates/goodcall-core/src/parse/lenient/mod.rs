@@ -26,7 +26,7 @@ use std::borrow::Cow;
 use super::error::{ParseClass, ParseError, Wanted};
 use super::{Cut, CutKind};
 use crate::limits::{ENCODINGS, Limits};
-use crate::report::{Change, Edit, clip};
+use crate::report::{Change, Changes, Edit, clip};
 use crate::tree::{Kind, Pointer, Tree};
 pub(super) use escapes::decode_escape;
 pub(super) use numbers::strict_end as number_end;
@@ -36,7 +36,7 @@ use rules::Sureness;
 /// What was read.
 pub(crate) struct Lenient<'a> {
     pub(crate) tree: Tree<'a>,
-    pub(crate) changes: Vec<Change>,
+    pub(crate) changes: Changes,
     pub(crate) cut: Option<Cut>,
     pub(crate) values: usize,
     pub(crate) repeated_keys: bool,
@@ -91,18 +91,13 @@ fn read_level<'a>(
         true => Pointer::parse(&format!("/{}{pointer}", root.min(last))).unwrap_or(pointer),
         false => pointer,
     };
-    let mut changes = parser.notes.changes;
-    if several {
-        // Changes of the n-th root lie between the n-th border and the next.
-        let mut borders = parser.notes.before_root.iter().skip(1).peekable();
-        let mut root = 0;
-        for (index, change) in changes.iter_mut().enumerate() {
-            while borders.next_if(|border| **border <= index).is_some() {
-                root += 1;
-            }
-            change.pointer = within(root, std::mem::take(&mut change.pointer));
-        }
+    let mut record = parser.notes.record;
+    // What comes after the last value belongs to it.
+    record.borders.pop();
+    if !record.notes.is_empty() {
+        record.text = text.into();
     }
+    let changes = Changes::recorded(record);
     let cut = parser.cut.map(|cut| Cut {
         pointer: within(cut.root, cut.pointer),
         ..cut
@@ -127,7 +122,7 @@ fn read_decoded<'a>(
 ) -> Result<Option<Lenient<'a>>, ParseError> {
     let inner = match super::strict::parse(&decoded.text, limits) {
         Ok(strict) if strict.tree.root().kind() != Kind::String => Lenient {
-            changes: Vec::new(),
+            changes: Changes::default(),
             cut: None,
             values: 1,
             repeated_keys: strict.repeated_keys,
@@ -178,12 +173,10 @@ fn outward<'a>(
 ) -> Lenient<'a> {
     let at = |position: usize| decoded.place(position as u32) as usize;
     let mut changes = vec![whole(rule, raw)];
-    changes.extend(inner.changes.into_iter().map(|mut change| {
-        change.span = at(change.span.start)..at(change.span.end);
-        change
-    }));
+    let inner_changes = inner.changes;
+    changes.extend(inner_changes.map_spans(|span| at(span.start)..at(span.end)));
     Lenient {
-        changes,
+        changes: changes.into(),
         cut: inner.cut.map(|cut| Cut {
             at: at(cut.at),
             ..cut

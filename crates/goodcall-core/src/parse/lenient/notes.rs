@@ -1,20 +1,16 @@
-//! The list of changes, and its bounds.
+//! Recording changes, within bounds.
 
 use std::ops::Range;
 
+use super::parser::{Frame, Opener, Parser};
 use super::rules::Sureness;
 use crate::limits::Limits;
-use crate::report::{Change, Edit, Snippet};
-use crate::tree::{Pointer, write_string};
-
-/// Characters of raw text kept on each side of a change.
-const MOST_CHARS: usize = 80;
+use crate::report::{MOST_CHARS, Note, Part, Path, Record, Source};
+use crate::tree::{Kind, Pointer, Text, write_string};
 
 /// Changes so far.
 pub(super) struct Notes {
-    pub(super) changes: Vec<Change>,
-    /// How many changes there were before each root value.
-    pub(super) before_root: Vec<usize>,
+    pub(super) record: Record,
     /// More changes, or longer pointers, than the limits allow.
     pub(super) overflow: bool,
     most: usize,
@@ -25,45 +21,189 @@ pub(super) struct Notes {
 impl Notes {
     pub(super) fn new(limits: &Limits, bytes: usize) -> Self {
         Self {
-            changes: Vec::new(),
-            before_root: Vec::new(),
+            record: Record::default(),
             overflow: false,
             most: limits.max_changes,
             room: 16 * bytes + 4096,
         }
     }
 
-    /// The changes that come now belong to this root value or a later one.
-    pub(super) fn at_root(&mut self, root: usize) {
-        while self.before_root.len() <= root {
-            self.before_root.push(self.changes.len());
+    fn keep_apart(&mut self, text: &str) -> Part {
+        let start = self.record.apart.len() as u32;
+        self.record.apart.push_str(text);
+        Part {
+            start,
+            size: text.len() as u32,
         }
+    }
+}
+
+impl Parser<'_> {
+    pub(super) fn note(&mut self, rule: Sureness, span: Range<usize>, after: &str) {
+        if self.notes.overflow {
+            return;
+        }
+        let source = match after {
+            "" => Source::Nothing,
+            _ => Source::Apart,
+        };
+        // The last text is often the same once more.
+        let last = self.notes.record.notes.last();
+        let again = last.filter(|last| {
+            last.sources.1 == Source::Apart && {
+                let at = last.after.start as usize;
+                let kept = self
+                    .notes
+                    .record
+                    .apart
+                    .get(at..at + last.after.size as usize);
+                kept == Some(after)
+            }
+        });
+        let after = match (again, source) {
+            (Some(last), _) => last.after,
+            (None, Source::Apart) => self.notes.keep_apart(after),
+            _ => Part::default(),
+        };
+        self.record(rule, span, after, source);
+    }
+
+    /// Notes that these bytes were read as if they had quotes.
+    pub(super) fn note_quoted(&mut self, rule: Sureness, start: usize, end: usize) {
+        self.note_string(rule, start..end, start..end);
+    }
+
+    /// Notes that a string was read as `text` in quotes.
+    pub(super) fn note_string(&mut self, rule: Sureness, span: Range<usize>, text: Range<usize>) {
+        let after = Part {
+            start: text.start as u32,
+            size: text.len() as u32,
+        };
+        self.record(rule, span, after, Source::Quoted);
     }
 
     #[inline]
-    pub(super) fn add(
-        &mut self,
-        rule: Sureness,
-        pointer: Pointer,
-        span: Range<usize>,
-        before: &str,
-        after: Option<Snippet>,
-    ) {
-        let size = pointer.size();
-        if self.changes.len() >= self.most || size > self.room {
-            self.overflow = true;
+    fn record(&mut self, rule: Sureness, span: Range<usize>, after: Part, source: Source) {
+        if self.notes.overflow {
             return;
         }
-        self.room -= size;
-        self.changes.push(Change {
+        let path = self.path_before(self.frames.len().saturating_sub(1));
+        let (step, kind) = match self.frames.last().copied() {
+            Some(frame) => self.step_of(&frame),
+            None => (Part::default(), Source::Nothing),
+        };
+        let before = self.notes.record.paths.get(path as usize);
+        let size = before.map_or(0, |path| path.size) as usize + step_size(step, kind);
+        if self.notes.record.notes.len() >= self.notes.most || size > self.notes.room {
+            self.notes.overflow = true;
+            return;
+        }
+        self.notes.room -= size;
+        self.notes.record.notes.push(Note {
             rule: rule.name,
             level: rule.level,
-            pointer,
-            edit: Edit::Text,
-            before: shown(before),
+            span: (span.start as u32, span.end as u32),
+            path,
+            step,
             after,
-            span,
+            sources: (kind, source),
         });
+    }
+
+    /// The path to the container in this frame; made when it is needed first.
+    fn path_before(&mut self, frame: usize) -> u32 {
+        if frame == 0 {
+            return Path::NONE;
+        }
+        if let Some(path) = self.frames[frame].path {
+            return path;
+        }
+        let mut first = frame;
+        while first > 1 && self.frames[first - 1].path.is_none() {
+            first -= 1;
+        }
+        let mut before = match first {
+            1 => Path::NONE,
+            _ => self.frames[first - 1].path.unwrap_or(Path::NONE),
+        };
+        for index in first..=frame {
+            let around = self.frames[index - 1];
+            let (step, source) = self.step_of(&around);
+            let paths = &mut self.notes.record.paths;
+            let size = paths.get(before as usize).map_or(0, |path| path.size);
+            let id = paths.len() as u32;
+            paths.push(Path {
+                before,
+                step,
+                source,
+                size: size.saturating_add(step_size(step, source) as u32),
+            });
+            self.frames[index].path = Some(id);
+            before = id;
+        }
+        before
+    }
+
+    /// The step from a container to the value that is being read in it.
+    fn step_of(&mut self, frame: &Frame) -> (Part, Source) {
+        match (self.out.slot(frame.id).map(|slot| slot.kind), frame.key) {
+            (Some(Kind::Object), Some(key)) => {
+                let Some(slot) = self.out.slot(key) else {
+                    return (Part::default(), Source::Nothing);
+                };
+                let part = Part {
+                    start: slot.head,
+                    size: slot.size,
+                };
+                if slot.text == Text::Source {
+                    return (part, Source::Text);
+                }
+                let text = self.out.text(slot, self.text);
+                (self.notes.keep_apart(text), Source::Apart)
+            }
+            (Some(Kind::Array), _) => {
+                let alone = matches!(frame.opener, Opener::Paren | Opener::Call);
+                let part = Part {
+                    start: frame.count,
+                    size: 0,
+                };
+                match alone && frame.count == 0 {
+                    true => (part, Source::Nothing),
+                    false => (part, Source::Index),
+                }
+            }
+            _ => (Part::default(), Source::Nothing),
+        }
+    }
+
+    /// The place that is being read.
+    pub(super) fn place(&self) -> Pointer {
+        let mut place = Pointer::root();
+        for frame in &self.frames {
+            match (self.out.slot(frame.id).map(|slot| slot.kind), frame.key) {
+                (Some(Kind::Object), Some(key)) => {
+                    if let Some(slot) = self.out.slot(key) {
+                        place.push(self.out.text(slot, self.text));
+                    }
+                }
+                (Some(Kind::Array), _) => {
+                    let alone = matches!(frame.opener, Opener::Paren | Opener::Call);
+                    if !(alone && frame.count == 0) {
+                        place.push_index(frame.count);
+                    }
+                }
+                _ => {}
+            }
+        }
+        place
+    }
+}
+
+fn step_size(step: Part, source: Source) -> usize {
+    match source {
+        Source::Nothing => 0,
+        Source::Index => 8,
+        _ => step.size as usize + 1,
     }
 }
 
@@ -71,35 +211,6 @@ impl Notes {
 pub(super) fn start_of(text: &str) -> &str {
     let end = text.char_indices().nth(2 * MOST_CHARS);
     end.map_or(text, |(at, _)| &text[..at])
-}
-
-/// A text as far as it is kept; `None` if there is none.
-#[inline]
-pub(super) fn shown(text: &str) -> Option<Snippet> {
-    if text.is_empty() {
-        return None;
-    }
-    let mut out = Snippet::default();
-    push_clipped(text, &mut out);
-    Some(out)
-}
-
-#[inline]
-fn push_clipped(text: &str, out: &mut Snippet) {
-    if text.len() <= MOST_CHARS || text.chars().nth(MOST_CHARS).is_none() {
-        return out.push_str(text);
-    }
-    let end = text.char_indices().nth(MOST_CHARS - 1);
-    out.push_str(end.map_or(text, |(at, _)| &text[..at]));
-    out.push('…');
-}
-
-/// The text in quotes, as far as it is kept.
-pub(super) fn quoted(text: &str) -> Snippet {
-    let mut out = Snippet::from("\"");
-    push_clipped(text, &mut out);
-    out.push('"');
-    out
 }
 
 /// The text as it stands inside a JSON string.

@@ -3,14 +3,12 @@
 //! No recursion: open containers are a stack of [`Frame`]s. Every step consumes input or closes a
 //! frame, so the number of steps is linear.
 
-use std::ops::Range;
-
 use super::notes::Notes;
-use super::rules::{self, Sureness};
+use super::rules;
 use crate::limits::Limits;
 use crate::parse::error::{ParseClass, ParseError, Wanted};
 use crate::parse::{Cut, CutKind};
-use crate::tree::{Builder, Id, Kind, Pointer};
+use crate::tree::{Builder, Id, Kind};
 
 /// What opened a container.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -41,6 +39,8 @@ pub(super) struct Frame {
     pub(super) scalar: bool,
     /// Is an array in here that has another one after a scalar?
     pub(super) mixed: bool,
+    /// The path to it, among those of the notes.
+    pub(super) path: Option<u32>,
 }
 
 impl Frame {
@@ -137,54 +137,6 @@ impl<'a> Parser<'a> {
         self.last_open > at + 1
     }
 
-    pub(super) fn note(&mut self, rule: Sureness, span: Range<usize>, after: &str) {
-        if self.notes.overflow {
-            return;
-        }
-        let before = self.text.get(span.clone()).unwrap_or_default();
-        let place = self.place();
-        let after = super::notes::shown(after);
-        self.notes.add(rule, place, span, before, after);
-    }
-
-    /// Notes that these bytes were read as if they had quotes.
-    pub(super) fn note_quoted(&mut self, rule: Sureness, start: usize, end: usize) {
-        self.note_string(rule, start..end, start..end);
-    }
-
-    /// Notes that a string was read as `text` in quotes.
-    pub(super) fn note_string(&mut self, rule: Sureness, span: Range<usize>, text: Range<usize>) {
-        if self.notes.overflow {
-            return;
-        }
-        let after = super::notes::quoted(self.text.get(text).unwrap_or_default());
-        let place = self.place();
-        let before = self.text.get(span.clone()).unwrap_or_default();
-        self.notes.add(rule, place, span, before, Some(after));
-    }
-
-    /// The place that is being read.
-    pub(super) fn place(&self) -> Pointer {
-        let mut place = Pointer::root();
-        for frame in &self.frames {
-            match (self.out.slot(frame.id).map(|slot| slot.kind), frame.key) {
-                (Some(Kind::Object), Some(key)) => {
-                    if let Some(slot) = self.out.slot(key) {
-                        place.push(self.out.text(slot, self.text));
-                    }
-                }
-                (Some(Kind::Array), _) => {
-                    let alone = matches!(frame.opener, Opener::Paren | Opener::Call);
-                    if !(alone && frame.count == 0) {
-                        place.push_index(frame.count);
-                    }
-                }
-                _ => {}
-            }
-        }
-        place
-    }
-
     /// Reads one value from here to its end.
     pub(super) fn root(&mut self) -> Result<(), ParseError> {
         let root = self.out.next_id();
@@ -203,7 +155,10 @@ impl<'a> Parser<'a> {
         }
         if self.out.next_id() > root {
             self.roots.push(root);
-            self.notes.at_root(self.roots.len());
+            self.notes
+                .record
+                .borders
+                .push(self.notes.record.notes.len());
         }
         Ok(())
     }
@@ -244,6 +199,7 @@ impl<'a> Parser<'a> {
             comma: None,
             scalar: false,
             mixed: false,
+            path: None,
         });
         self.last_string = None;
         if opener != Opener::Nothing {
@@ -349,9 +305,17 @@ impl<'a> Parser<'a> {
         } else {
             rules::EMPTY_ELEMENT
         };
-        self.note(rule, self.at..self.at + width, "");
-        self.at += width;
+        let end = self.commas_end(width);
+        self.note(rule, self.at..end, "");
+        self.at = end;
         State::Value
+    }
+
+    /// The end of a row of commas, the first of which has this many bytes.
+    pub(super) fn commas_end(&self, width: usize) -> usize {
+        let from = self.at + width;
+        let more = self.bytes[from..].iter().take_while(|b| **b == b',');
+        from + more.count()
     }
 
     #[inline]

@@ -1,0 +1,212 @@
+//! `goodcall gateway`: an HTTP gateway before a model provider.
+
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+
+use goodcall_core::{Policies, Policy};
+use goodcall_gateway::{Config, File, Gateway, Options};
+
+use crate::Failure;
+
+/// The file that is read where none is named.
+const FILE: &str = "goodcall.toml";
+
+/// Stand between an agent and its model provider: every tool call that passes is good.
+///
+/// The agent changes its base URL, nothing else. Flags come before the environment, and both before
+/// goodcall.toml, which is read again on SIGHUP. SIGTERM and Ctrl-C let open streams end.
+#[derive(clap::Args)]
+pub(crate) struct GatewayArgs {
+    /// The provider's URL, such as https://api.openai.com
+    #[arg(long, env = "GOODCALL_UPSTREAM", value_name = "URL")]
+    upstream: Option<String>,
+    /// Where to listen [default: 127.0.0.1:8787]
+    #[arg(long, env = "GOODCALL_LISTEN", value_name = "ADDRESS")]
+    listen: Option<SocketAddr>,
+    /// Settings; goodcall.toml is read where it is there [section: gateway]
+    #[arg(long, env = "GOODCALL_CONFIG", value_name = "FILE")]
+    config: Option<PathBuf>,
+    /// What may be mended: strict, safe or eager, with rules switched on and off (eager,-enum-typo)
+    #[arg(long, env = "GOODCALL_POLICY")]
+    policy: Option<Policy>,
+    /// How often the model is asked again for a call that cannot be mended [default: 2]
+    #[arg(long, env = "GOODCALL_REASKS", value_name = "N")]
+    reasks: Option<u32>,
+    /// A call that stays bad goes on as it was (call), or its error text does (text)
+    #[arg(long, env = "GOODCALL_GIVE_UP", value_name = "call|text")]
+    give_up: Option<String>,
+    /// Calls that the model writes into text become calls; `anywhere` also inside prose
+    #[arg(long, env = "GOODCALL_TEXT_CALLS", value_name = "explicit|anywhere", num_args = 0..=1, default_missing_value = "explicit", require_equals = true)]
+    text_calls: Option<String>,
+    /// Pass arguments on while strict validation still holds, before a call is whole
+    #[arg(long, env = "GOODCALL_STREAM_ARGUMENTS")]
+    stream_arguments: bool,
+    /// Write tool definitions so that the upstream takes them; replies are mapped back
+    #[arg(
+        long,
+        env = "GOODCALL_ADAPT",
+        value_name = "openai-strict|anthropic|gemini"
+    )]
+    adapt: Option<String>,
+    /// Make a history legal that a provider would refuse: unpaired calls, broken arguments
+    #[arg(long, env = "GOODCALL_FIX_HISTORY")]
+    fix_history: bool,
+    /// What to do about loops in the history [default: report]
+    #[arg(long, env = "GOODCALL_LOOPS", value_name = "off|report|steer")]
+    loops: Option<String>,
+    /// How the text for the model reads: model, instruction, numbered, plain, structured, record
+    #[arg(long, env = "GOODCALL_STYLE")]
+    style: Option<String>,
+    /// Say in the body, too, what was done: a field `goodcall`
+    #[arg(long, env = "GOODCALL_REPORT")]
+    report: bool,
+    /// One JSON line a request [default: stdout]
+    #[arg(long, env = "GOODCALL_LOG", value_name = "off|stdout|stderr")]
+    log: Option<String>,
+    /// The log may show arguments
+    #[arg(long, env = "GOODCALL_LOG_ARGUMENTS")]
+    log_arguments: bool,
+    /// Keep what the page at /goodcall shows in an SQLite file
+    #[arg(long, env = "GOODCALL_STORE", value_name = "FILE")]
+    store: Option<PathBuf>,
+    /// The page and its store may show arguments
+    #[arg(long, env = "GOODCALL_STORE_ARGUMENTS")]
+    store_arguments: bool,
+    /// Certificates to trust beside the system's, a PEM file
+    #[arg(long, env = "GOODCALL_UPSTREAM_CA", value_name = "FILE")]
+    upstream_ca: Option<PathBuf>,
+    /// Requests at the same time [default: 10000]
+    #[arg(long, env = "GOODCALL_MAX_REQUESTS", value_name = "N")]
+    max_requests: Option<usize>,
+    /// Bytes of a request that is judged [default: 64 MiB]
+    #[arg(long, env = "GOODCALL_MAX_REQUEST_BYTES", value_name = "N")]
+    max_request_bytes: Option<usize>,
+    /// Seconds until the upstream must go on with a reply [default: 300]
+    #[arg(long, env = "GOODCALL_IDLE_SECONDS", value_name = "N")]
+    idle_seconds: Option<u64>,
+    /// Seconds that streams have to end when the gateway stops [default: 30]
+    #[arg(long, env = "GOODCALL_DRAIN_SECONDS", value_name = "N")]
+    drain_seconds: Option<u64>,
+}
+
+impl GatewayArgs {
+    fn options(&self) -> Options {
+        let mut options = Options::default();
+        options.upstream.clone_from(&self.upstream);
+        options.upstream_ca.clone_from(&self.upstream_ca);
+        options.listen = self.listen;
+        options.reasks = self.reasks;
+        options.give_up.clone_from(&self.give_up);
+        options.text_calls.clone_from(&self.text_calls);
+        options.stream_arguments = self.stream_arguments.then_some(true);
+        options.adapt.clone_from(&self.adapt);
+        options.fix_history = self.fix_history.then_some(true);
+        options.loops.clone_from(&self.loops);
+        options.style.clone_from(&self.style);
+        options.report = self.report.then_some(true);
+        options.log.clone_from(&self.log);
+        options.log_arguments = self.log_arguments.then_some(true);
+        options.store.clone_from(&self.store);
+        options.store_arguments = self.store_arguments.then_some(true);
+        options.max_requests = self.max_requests;
+        options.max_request_bytes = self.max_request_bytes;
+        options.idle_seconds = self.idle_seconds;
+        options.drain_seconds = self.drain_seconds;
+        options
+    }
+
+    /// The settings as they are now: flags and environment, then the file.
+    fn config(&self) -> Result<Config, Failure> {
+        let file = match &self.config {
+            Some(path) => File::read(path),
+            None if Path::new(FILE).exists() => File::read(Path::new(FILE)),
+            None => Ok(File::default()),
+        };
+        let file = file.map_err(|error| error.to_string())?;
+        let policies = match &self.policy {
+            Some(policy) => Policies::new(policy.clone()),
+            None => file.policies,
+        };
+        let mut options = self.options().or(file.options);
+        options.log.get_or_insert("stdout".to_owned());
+        options.config(policies).map_err(|error| error.to_string())
+    }
+}
+
+pub(crate) fn run(args: &GatewayArgs) -> Result<bool, Failure> {
+    let config = args.config()?;
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .enable_all()
+        .build();
+    let runtime = runtime.map_err(|error| format!("no runtime: {error}"))?;
+    runtime.block_on(serve(args, config))?;
+    Ok(true)
+}
+
+async fn serve(args: &GatewayArgs, config: Config) -> Result<(), Failure> {
+    let (listen, upstream) = (config.listen, config.upstream.clone());
+    let gateway = Gateway::new(config).map_err(|error| error.to_string())?;
+    let listener = tokio::net::TcpListener::bind(listen).await;
+    let listener = listener.map_err(|error| format!("{listen}: {error}"))?;
+    let address = listener.local_addr().map_err(|error| error.to_string())?;
+    anstream::eprintln!("goodcall: listening on http://{address}, upstream {upstream}");
+    let serving = gateway.serve(listener, stop());
+    let mut serving = std::pin::pin!(serving);
+    loop {
+        tokio::select! {
+            () = &mut serving => return Ok(()),
+            () = hangup() => match args.config().and_then(|config| {
+                gateway.reload(config).map_err(|error| error.to_string())
+            }) {
+                Ok(()) => anstream::eprintln!("goodcall: settings read again"),
+                Err(error) => anstream::eprintln!("goodcall: the old settings hold: {error}"),
+            },
+        }
+    }
+}
+
+#[cfg(unix)]
+async fn hangup() {
+    use tokio::signal::unix::{SignalKind, signal};
+    match signal(SignalKind::hangup()) {
+        Ok(mut hangup) => {
+            hangup.recv().await;
+        }
+        Err(_) => std::future::pending().await,
+    }
+}
+
+#[cfg(not(unix))]
+async fn hangup() {
+    std::future::pending().await
+}
+
+/// Ready when somebody wants the gateway to stop.
+async fn stop() {
+    let interrupt = async {
+        if tokio::signal::ctrl_c().await.is_err() {
+            std::future::pending::<()>().await;
+        }
+    };
+    tokio::select! {
+        () = interrupt => {}
+        () = terminate() => {}
+    }
+    anstream::eprintln!("goodcall: stopping; open streams may end");
+}
+
+#[cfg(unix)]
+async fn terminate() {
+    use tokio::signal::unix::{SignalKind, signal};
+    match signal(SignalKind::terminate()) {
+        Ok(mut terminate) => {
+            terminate.recv().await;
+        }
+        Err(_) => std::future::pending().await,
+    }
+}
+
+#[cfg(not(unix))]
+async fn terminate() {
+    std::future::pending().await
+}

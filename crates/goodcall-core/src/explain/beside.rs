@@ -1,0 +1,41 @@
+//! What a model reads of calls that stood beside a refused one, or have no result.
+
+/// The result of a good call that was not run, because another call of the same reply was refused.
+///
+/// ```
+/// assert_eq!(
+///     goodcall_core::not_run_text("read"),
+///     "The tool `read` was not run, because another call of the same reply was refused. Send \
+///      this call again, together with the corrected one."
+/// );
+/// ```
+pub fn not_run_text(tool: &str) -> String {
+    format!(
+        "The tool `{tool}` was not run, because another call of the same reply was refused. Send \
+         this call again, together with the corrected one."
+    )
+}
+
+/// The result of a good call that is on its way already, while another one was refused.
+///
+/// ```
+/// assert!(goodcall_core::accepted_text("read").contains("Do not send it again"));
+/// ```
+pub fn accepted_text(tool: &str) -> String {
+    format!(
+        "The call of `{tool}` is accepted and will be run. Do not send it again: send only what \
+         was refused, corrected."
+    )
+}
+
+/// The result of a call in a history that has none.
+///
+/// ```
+/// assert!(goodcall_core::no_result_text("read").starts_with("There is no result of `read`"));
+/// ```
+pub fn no_result_text(tool: &str) -> String {
+    format!(
+        "There is no result of `{tool}`: it was not run, or its result got lost. Call it again if \
+         you need it."
+    )
+}

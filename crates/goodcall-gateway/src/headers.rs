@@ -1,0 +1,83 @@
+//! Headers on their way through.
+
+use http::header::{
+    ACCEPT_ENCODING, CONNECTION, CONTENT_LENGTH, HOST, HeaderMap, HeaderName, HeaderValue, TE,
+    TRAILER, TRANSFER_ENCODING, UPGRADE,
+};
+
+/// Headers of one connection, not of the message.
+fn is_hop(name: &HeaderName) -> bool {
+    let own = [CONNECTION, TE, TRAILER, TRANSFER_ENCODING, UPGRADE].contains(name);
+    own || matches!(
+        name.as_str(),
+        "keep-alive" | "proxy-connection" | "proxy-authenticate" | "proxy-authorization"
+    )
+}
+
+/// Takes off what belongs to the connection that a message came over.
+pub(crate) fn strip(headers: &mut HeaderMap) {
+    let named: Vec<HeaderName> = headers
+        .get_all(CONNECTION)
+        .iter()
+        .filter_map(|value| value.to_str().ok())
+        .flat_map(|value| value.split(','))
+        .filter_map(|name| name.trim().parse().ok())
+        .collect();
+    let hops: Vec<_> = headers
+        .keys()
+        .filter(|name| is_hop(name))
+        .cloned()
+        .collect();
+    for name in named.iter().chain(&hops) {
+        headers.remove(name);
+    }
+}
+
+/// The headers of a request whose reply is to be read: it must not come compressed.
+pub(crate) fn for_upstream(headers: &mut HeaderMap, judged: bool) {
+    strip(headers);
+    headers.remove(HOST);
+    if judged {
+        headers.remove(CONTENT_LENGTH);
+        headers.insert(ACCEPT_ENCODING, HeaderValue::from_static("identity"));
+    }
+}
+
+/// Is a body of this type, and can it be read?
+pub(crate) fn is_type(headers: &HeaderMap, wanted: &str) -> bool {
+    let found = headers.get(http::header::CONTENT_TYPE);
+    let found = found
+        .and_then(|value| value.to_str().ok())
+        .unwrap_or_default();
+    let kind = found.split(';').next().unwrap_or_default().trim();
+    kind.eq_ignore_ascii_case(wanted)
+}
+
+/// Is the body written as it is?
+pub(crate) fn is_plain(headers: &HeaderMap) -> bool {
+    let encoding = headers.get(http::header::CONTENT_ENCODING);
+    encoding.is_none_or(|value| value.as_bytes().eq_ignore_ascii_case(b"identity"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_belongs_to_the_connection_stays_there() {
+        let mut headers = HeaderMap::new();
+        for (name, value) in [
+            ("connection", "close, x-hop"),
+            ("x-hop", "1"),
+            ("transfer-encoding", "chunked"),
+            ("authorization", "Bearer k"),
+            ("x-own", "2"),
+        ] {
+            headers.insert(name, HeaderValue::from_static(value));
+        }
+        strip(&mut headers);
+        let mut names: Vec<_> = headers.keys().map(HeaderName::as_str).collect();
+        names.sort_unstable();
+        assert_eq!(names, ["authorization", "x-own"]);
+    }
+}

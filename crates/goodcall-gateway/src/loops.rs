@@ -1,0 +1,94 @@
+//! Doom loops: the gateway keeps no state, everything is in the request.
+
+use std::str::FromStr;
+
+use goodcall::{Call, Detector, Failure, LoopRules, Outcome, Suspicion, ToolResult};
+use goodcall_wire::Provider;
+use goodcall_wire::relay::{Past, PastCall, history};
+
+use crate::config::ConfigError;
+
+/// What is done about a conversation that goes round in circles.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Loops {
+    /// Nobody looks.
+    Off,
+    /// It is told in the log, the metrics and a header.
+    #[default]
+    Report,
+    /// The model is told, too: below the last result.
+    Steer,
+}
+
+impl FromStr for Loops {
+    type Err = ConfigError;
+
+    fn from_str(name: &str) -> Result<Self, ConfigError> {
+        match name {
+            "off" => Ok(Loops::Off),
+            "report" => Ok(Loops::Report),
+            "steer" => Ok(Loops::Steer),
+            other => Err(ConfigError::new(format!(
+                "loops = `{other}` is not known: use off, report or steer"
+            ))),
+        }
+    }
+}
+
+/// The loop that the last turn of a conversation is part of.
+pub(crate) fn look(provider: Provider, request: &str) -> Option<Suspicion> {
+    let mut detector = Detector::new(LoopRules::default());
+    let mut last = None;
+    for step in history(provider, request) {
+        last = match step {
+            Past::Turn(calls) => {
+                let turn: Vec<_> = calls.into_iter().filter_map(outcome).collect();
+                detector.observe(&turn)
+            }
+            _ => {
+                detector.reset(false);
+                None
+            }
+        };
+    }
+    last
+}
+
+fn outcome(past: PastCall) -> Option<(Call, Outcome)> {
+    let result = past.result?;
+    let call = Call::new(past.id, past.name, past.arguments);
+    let result = match past.is_error {
+        true => ToolResult::from(Failure::new(result)),
+        false => ToolResult::success(result),
+    };
+    let outcome = Outcome::new(&call, result);
+    Some((call, outcome))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn chat(turns: &[(&str, &str)]) -> String {
+        let mut messages = vec![serde_json::json!({"role": "user", "content": "Go."})];
+        for (index, (arguments, result)) in turns.iter().enumerate() {
+            let id = format!("c{index}");
+            messages.push(serde_json::json!({"role": "assistant", "tool_calls": [
+                {"id": id, "function": {"name": "f", "arguments": arguments}}]}));
+            messages
+                .push(serde_json::json!({"role": "tool", "tool_call_id": id, "content": result}));
+        }
+        serde_json::json!({ "messages": messages }).to_string()
+    }
+
+    #[test]
+    fn the_same_call_with_the_same_result_is_a_loop() {
+        let same = [("{}", "busy"); 3];
+        let found = look(Provider::OpenAi, &chat(&same)).unwrap();
+        assert_eq!(found.signal.name(), "same_call");
+        assert!(found.text().contains("3 times in a row"));
+        let polling = [("{}", "1 %"), ("{}", "2 %"), ("{}", "3 %")];
+        assert!(look(Provider::OpenAi, &chat(&polling)).is_none());
+        assert!(look(Provider::OpenAi, "not JSON").is_none());
+    }
+}

@@ -1,0 +1,46 @@
+//! The page for people, and its data. Served from the binary; nothing is fetched from elsewhere.
+
+use bytes::Bytes;
+use http::{HeaderValue, Response, header};
+
+use crate::proxy::{Body, Shared, full};
+
+const PAGE: &str = include_str!("page.html");
+/// The page may do nothing but what it is there for.
+const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; \
+                      connect-src 'self'; img-src data:; base-uri 'none'; form-action 'none'; \
+                      frame-ancestors 'none'";
+
+/// The gateway's own answers; `None` for all that goes upstream.
+pub(crate) fn own(shared: &Shared, path: &str, query: Option<&str>) -> Option<Response<Body>> {
+    let (kind, text) = match path {
+        "/healthz" => ("text/plain; charset=utf-8", "ok\n".to_owned()),
+        "/metrics" => (
+            "application/openmetrics-text; version=1.0.0; charset=utf-8",
+            shared.metrics.text(),
+        ),
+        "/goodcall" | "/goodcall/" => ("text/html; charset=utf-8", PAGE.to_owned()),
+        "/goodcall/calls" => {
+            let after = query.and_then(|query| query.strip_prefix("after=")?.parse().ok());
+            let active = shared.metrics.active();
+            (
+                "application/json",
+                shared.window.json(after.unwrap_or(0), active),
+            )
+        }
+        _ => return None,
+    };
+    let mut response = Response::new(full(Bytes::from(text)));
+    let headers = response.headers_mut();
+    headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(kind));
+    headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    headers.insert(
+        header::X_CONTENT_TYPE_OPTIONS,
+        HeaderValue::from_static("nosniff"),
+    );
+    headers.insert(
+        header::CONTENT_SECURITY_POLICY,
+        HeaderValue::from_static(POLICY),
+    );
+    Some(response)
+}

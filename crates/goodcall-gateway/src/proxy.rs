@@ -1,0 +1,300 @@
+//! One request on its way through.
+
+use std::sync::{Arc, PoisonError, RwLock};
+use std::time::{Duration, Instant};
+
+use bytes::{Bytes, BytesMut};
+use goodcall_wire::Provider;
+use goodcall_wire::relay::{Exchange, Known, has_results, legal_history, with_remark};
+use http::request::Parts;
+use http::uri::PathAndQuery;
+use http::{HeaderName, HeaderValue, Method, Request, Response};
+use http_body::Body as _;
+use http_body_util::combinators::UnsyncBoxBody;
+use http_body_util::{BodyExt, Full};
+use hyper::body::Incoming;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+
+use crate::config::Config;
+use crate::error::Refusal;
+use crate::headers;
+use crate::log::Log;
+use crate::loops::{self, Loops};
+use crate::metrics::Metrics;
+use crate::record::Record;
+use crate::upstream::{Asked, Upstream};
+use crate::window::Window;
+use crate::{page, stream, whole};
+
+/// What may go wrong with a body.
+pub(crate) type BoxError = Box<dyn std::error::Error + Send + Sync>;
+/// A body of any kind.
+pub(crate) type Body = UnsyncBoxBody<Bytes, BoxError>;
+
+/// The header that says what was done.
+pub(crate) const VERDICT: HeaderName = HeaderName::from_static("goodcall-verdict");
+
+/// The header that says that the conversation goes round in circles.
+const LOOP: HeaderName = HeaderName::from_static("goodcall-loop");
+
+/// A body that is there already.
+pub(crate) fn full(bytes: Bytes) -> Body {
+    Full::new(bytes)
+        .map_err(|never| match never {})
+        .boxed_unsync()
+}
+
+/// What all requests share.
+#[derive(Debug)]
+pub(crate) struct Shared {
+    pub(crate) live: RwLock<Arc<Live>>,
+    pub(crate) known: Known,
+    pub(crate) metrics: Metrics,
+    pub(crate) window: Window,
+    #[cfg(feature = "store")]
+    pub(crate) store: Option<crate::store::Store>,
+    pub(crate) log: Log,
+    pub(crate) room: Arc<Semaphore>,
+}
+
+/// What a reload replaces.
+#[derive(Debug)]
+pub(crate) struct Live {
+    pub(crate) config: Config,
+    pub(crate) settings: Arc<goodcall_wire::relay::Settings>,
+    pub(crate) upstream: Upstream,
+}
+
+impl Shared {
+    pub(crate) fn live(&self) -> Arc<Live> {
+        let live = self.live.read().unwrap_or_else(PoisonError::into_inner);
+        Arc::clone(&live)
+    }
+}
+
+/// Which protocol a request speaks; `None` for one that passes untouched.
+fn protocol(parts: &Parts) -> Option<Provider> {
+    if parts.method != Method::POST || !headers::is_plain(&parts.headers) {
+        return None;
+    }
+    let path = parts.uri.path().trim_end_matches('/');
+    let ends = |end: &str| path.ends_with(end);
+    if ends("/chat/completions") {
+        Some(Provider::OpenAi)
+    } else if ends("/responses") {
+        Some(Provider::Responses)
+    } else if ends("/v1/messages")
+        || (ends("/messages") && parts.headers.contains_key("anthropic-version"))
+    {
+        Some(Provider::Anthropic)
+    } else {
+        None
+    }
+}
+
+/// Answers one request. Nothing here fails: what goes wrong is an answer, too.
+pub(crate) async fn handle(shared: Arc<Shared>, request: Request<Incoming>) -> Response<Body> {
+    if request.method() == Method::GET
+        && let Some(response) = page::own(&shared, request.uri().path(), request.uri().query())
+    {
+        return response;
+    }
+    let Ok(permit) = Arc::clone(&shared.room).try_acquire_owned() else {
+        shared.metrics.refused(Refusal::Busy);
+        return Refusal::Busy.response();
+    };
+    let live = shared.live();
+    let (parts, body) = request.into_parts();
+    let record = Record::new(Arc::clone(&shared), &parts, permit);
+    let outcome = match protocol(&parts) {
+        Some(provider) => judged(&shared, live, provider, parts, body, record).await,
+        None => passed(&live, parts, body, record).await,
+    };
+    outcome.unwrap_or_else(|(refusal, mut record)| {
+        shared.metrics.refused(refusal);
+        record.refused(refusal);
+        refusal.response()
+    })
+}
+
+type Answer = Result<Response<Body>, (Refusal, Record)>;
+
+fn path_of(parts: &Parts) -> PathAndQuery {
+    let path = parts.uri.path_and_query().cloned();
+    path.unwrap_or_else(|| PathAndQuery::from_static("/"))
+}
+
+/// A request that is none of our business.
+async fn passed(live: &Live, mut parts: Parts, body: Incoming, mut record: Record) -> Answer {
+    headers::for_upstream(&mut parts.headers, false);
+    let limit = live.config.limits.first_byte_time;
+    let path = path_of(&parts);
+    let body = body.map_err(BoxError::from).boxed_unsync();
+    let sent = Instant::now();
+    let reply = live
+        .upstream
+        .send(parts.method, &path, parts.headers, body, limit)
+        .await;
+    record.upstream(sent.elapsed());
+    match reply {
+        Ok(reply) => Ok(pass_reply(live, reply, record)),
+        Err(refusal) => Err((refusal, record)),
+    }
+}
+
+/// A reply that nobody reads.
+pub(crate) fn pass_reply(
+    live: &Live,
+    reply: Response<Incoming>,
+    mut record: Record,
+) -> Response<Body> {
+    let (mut head, body) = reply.into_parts();
+    headers::strip(&mut head.headers);
+    record.status(head.status);
+    let body = stream::Passing::new(body, live.config.limits.idle_time, record);
+    Response::from_parts(head, body.boxed_unsync())
+}
+
+/// A request whose reply may hold calls.
+async fn judged(
+    shared: &Arc<Shared>,
+    live: Arc<Live>,
+    provider: Provider,
+    parts: Parts,
+    body: Incoming,
+    mut record: Record,
+) -> Answer {
+    let limits = live.config.limits;
+    let body = match collect(body, limits.request_bytes, limits.request_time).await {
+        Ok(body) => body,
+        Err(refusal) => return Err((refusal, record)),
+    };
+    let mut asked = Asked {
+        method: parts.method.clone(),
+        path: path_of(&parts),
+        headers: parts.headers,
+        limit: limits.first_byte_time,
+    };
+    let read = String::from_utf8(body.into());
+    let read = read.map_err(|error| Bytes::from(error.into_bytes()));
+    let settings = Arc::clone(&live.settings);
+    let exchange = read.and_then(|text| {
+        let text = prepare(&live.config, provider, text, &mut record);
+        let read = Exchange::new(provider, text, &shared.known, settings);
+        let read = read.map(|mut exchange| {
+            if let Some(to) = live.config.adapt {
+                exchange.adapt(to);
+            }
+            exchange
+        });
+        read.map_err(|not| {
+            record.not_judged(provider, not.why);
+            Bytes::from(not.body)
+        })
+    });
+    headers::for_upstream(&mut asked.headers, exchange.is_ok());
+    match exchange {
+        Ok(exchange) => {
+            record.exchange(provider, &exchange);
+            ask(live, asked, exchange, record).await
+        }
+        Err(bytes) => {
+            let sent = Instant::now();
+            let reply = asked.send(&live.upstream, bytes).await;
+            record.upstream(sent.elapsed());
+            match reply {
+                Ok(reply) => Ok(pass_reply(&live, reply, record)),
+                Err(refusal) => Err((refusal, record)),
+            }
+        }
+    }
+}
+
+/// What is done to a request's history before it goes on.
+fn prepare(config: &Config, provider: Provider, text: String, record: &mut Record) -> String {
+    let mut text = text;
+    if config.fix_history
+        && let Some(legal) = legal_history(provider, &text)
+    {
+        record.history_fixed = true;
+        text = legal;
+    }
+    if config.loops == Loops::Off || !has_results(&text) {
+        return text;
+    }
+    if let Some(suspicion) = loops::look(provider, &text) {
+        record.suspicion = Some(suspicion.signal.name());
+        if config.loops == Loops::Steer
+            && let Some(told) = with_remark(provider, &text, &suspicion.text())
+        {
+            text = told;
+        }
+    }
+    text
+}
+
+async fn ask(live: Arc<Live>, asked: Asked, exchange: Exchange, mut record: Record) -> Answer {
+    let sent = Instant::now();
+    let body = Bytes::from(exchange.body().to_owned());
+    let reply = asked.send(&live.upstream, body).await;
+    record.upstream(sent.elapsed());
+    let reply = match reply {
+        Ok(reply) => reply,
+        Err(refusal) => return Err((refusal, record)),
+    };
+    let readable = reply.status().is_success() && headers::is_plain(reply.headers());
+    if readable && headers::is_type(reply.headers(), "text/event-stream") {
+        return Ok(stream::respond(live, asked, exchange, reply, record));
+    }
+    if readable && headers::is_type(reply.headers(), "application/json") {
+        return whole::respond(live, asked, exchange, reply, record).await;
+    }
+    if readable {
+        record.not_judged_reply("not_read");
+    }
+    Ok(pass_reply(&live, reply, record))
+}
+
+/// Reads a request's body.
+async fn collect(mut body: Incoming, most: usize, limit: Duration) -> Result<Bytes, Refusal> {
+    let expected = body.size_hint().lower();
+    if expected > most as u64 {
+        return Err(Refusal::TooLarge);
+    }
+    let mut first: Option<Bytes> = None;
+    let mut all = BytesMut::new();
+    loop {
+        let frame = tokio::time::timeout(limit, body.frame()).await;
+        let data = match frame {
+            Err(_) | Ok(Some(Err(_))) => return Err(Refusal::Broken),
+            Ok(None) => break,
+            Ok(Some(Ok(frame))) => frame.into_data().unwrap_or_default(),
+        };
+        if all.len() + first.as_ref().map_or(0, Bytes::len) + data.len() > most {
+            return Err(Refusal::TooLarge);
+        }
+        match first.take() {
+            // Most bodies come in one piece.
+            None if all.is_empty() => first = Some(data),
+            None => all.extend_from_slice(&data),
+            Some(before) => {
+                all.extend_from_slice(&before);
+                all.extend_from_slice(&data);
+            }
+        }
+    }
+    Ok(first.unwrap_or_else(|| all.freeze()))
+}
+
+/// Adds the verdict to a reply's head.
+pub(crate) fn set_verdict(headers: &mut http::HeaderMap, summary: &str, record: &Record) {
+    if let Ok(value) = HeaderValue::from_str(summary) {
+        headers.insert(VERDICT, value);
+    }
+    if let Some(signal) = record.suspicion {
+        headers.insert(LOOP, HeaderValue::from_static(signal));
+    }
+}
+
+/// What keeps a request counted.
+pub(crate) type Permit = OwnedSemaphorePermit;

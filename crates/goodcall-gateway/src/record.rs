@@ -1,0 +1,151 @@
+//! What is remembered of one request until it is told to the log and the metrics.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use goodcall_wire::Provider;
+use goodcall_wire::relay::{Exchange, Judged};
+use http::StatusCode;
+use http::request::Parts;
+
+use crate::error::Refusal;
+use crate::proxy::{Permit, Shared};
+
+/// One request.
+pub(crate) struct Record {
+    shared: Arc<Shared>,
+    started: Instant,
+    pub(crate) method: String,
+    pub(crate) path: String,
+    pub(crate) protocol: Option<Provider>,
+    pub(crate) model: Option<String>,
+    pub(crate) streams: bool,
+    pub(crate) status: u16,
+    /// Time spent waiting for the upstream.
+    pub(crate) upstream: Duration,
+    /// Time that the judging of a stream took.
+    pub(crate) added: Option<Duration>,
+    pub(crate) took: Duration,
+    pub(crate) reasked: u32,
+    pub(crate) reask_failed: bool,
+    /// Why nothing was judged.
+    pub(crate) passed: Option<&'static str>,
+    pub(crate) error: Option<&'static str>,
+    /// The loop that the conversation is in.
+    pub(crate) suspicion: Option<&'static str>,
+    pub(crate) history_fixed: bool,
+    pub(crate) calls: Vec<Judged>,
+    permit: Option<Permit>,
+}
+
+impl Record {
+    pub(crate) fn new(shared: Arc<Shared>, parts: &Parts, permit: Permit) -> Self {
+        shared.metrics.begun();
+        Self {
+            shared,
+            started: Instant::now(),
+            method: parts.method.to_string(),
+            path: parts.uri.path().to_owned(),
+            protocol: None,
+            model: None,
+            streams: false,
+            status: 0,
+            upstream: Duration::ZERO,
+            added: None,
+            took: Duration::ZERO,
+            reasked: 0,
+            reask_failed: false,
+            passed: None,
+            error: None,
+            suspicion: None,
+            history_fixed: false,
+            calls: Vec::new(),
+            permit: Some(permit),
+        }
+    }
+
+    pub(crate) fn exchange(&mut self, provider: Provider, exchange: &Exchange) {
+        self.protocol = Some(provider);
+        self.model = exchange.model().map(str::to_owned);
+        self.streams = exchange.streams();
+    }
+
+    pub(crate) fn not_judged(&mut self, provider: Provider, why: &'static str) {
+        self.protocol = Some(provider);
+        self.passed = Some(why);
+    }
+
+    pub(crate) fn not_judged_reply(&mut self, why: &'static str) {
+        self.passed = Some(why);
+    }
+
+    pub(crate) fn status(&mut self, status: StatusCode) {
+        self.status = status.as_u16();
+    }
+
+    pub(crate) fn upstream(&mut self, took: Duration) {
+        self.upstream += took;
+    }
+
+    pub(crate) fn added(&mut self, took: Duration) {
+        *self.added.get_or_insert(Duration::ZERO) += took;
+    }
+
+    pub(crate) fn judged(&mut self, exchange: &Exchange) {
+        self.reasked = exchange.reasked();
+        self.calls = exchange.records().to_vec();
+    }
+
+    pub(crate) fn reask_failed(&mut self) {
+        self.reask_failed = true;
+    }
+
+    pub(crate) fn broken(&mut self) {
+        self.error = Some("upstream_broken");
+    }
+
+    pub(crate) fn left(&mut self) {
+        self.error.get_or_insert("client_left");
+    }
+
+    pub(crate) fn refused(&mut self, refusal: Refusal) {
+        self.status = refusal.status().as_u16();
+        self.error = Some(refusal.code());
+        self.finish();
+    }
+
+    /// Tells the log and the metrics, once.
+    pub(crate) fn finish(&mut self) {
+        let Some(permit) = self.permit.take() else {
+            return;
+        };
+        self.took = self.started.elapsed();
+        let shared = Arc::clone(&self.shared);
+        shared.metrics.ended(self);
+        shared.log.line(self);
+        let entries = shared.window.add(self);
+        #[cfg(feature = "store")]
+        if let Some(store) = &shared.store {
+            store.add(entries);
+        }
+        #[cfg(not(feature = "store"))]
+        drop(entries);
+        drop(permit);
+    }
+
+    /// The time that the gateway took for itself.
+    pub(crate) fn own_time(&self) -> Duration {
+        self.added
+            .unwrap_or_else(|| self.took.saturating_sub(self.upstream))
+    }
+}
+
+impl Drop for Record {
+    fn drop(&mut self) {
+        // A client that went away before there was a reply.
+        if self.permit.is_some() {
+            self.left();
+            self.finish();
+        }
+    }
+}

@@ -1,0 +1,323 @@
+//! Replies that come as a stream of events.
+//!
+//! The client's body is the upstream's body with a relay in between. Nothing is read that the
+//! client does not ask for, and a client that goes away takes the upstream's stream with it.
+
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+use std::time::{Duration, Instant};
+
+use bytes::Bytes;
+use goodcall_wire::relay::{End, Exchange, Relay};
+use http::Response;
+use http::header::CONTENT_LENGTH;
+use http_body::{Body as HttpBody, Frame, SizeHint};
+use http_body_util::BodyExt;
+use hyper::body::Incoming;
+use tokio::time::{Instant as Clock, Sleep};
+
+use crate::headers;
+use crate::proxy::{Body, BoxError, Live, set_verdict};
+use crate::record::Record;
+use crate::upstream::Asked;
+
+/// Bytes that are gathered before they go on at once.
+const ENOUGH: usize = 16 << 10;
+
+/// Answers the client with a stream that is judged on its way.
+pub(crate) fn respond(
+    live: Arc<Live>,
+    asked: Asked,
+    exchange: Exchange,
+    reply: Response<Incoming>,
+    mut record: Record,
+) -> Response<Body> {
+    let (mut head, body) = reply.into_parts();
+    headers::strip(&mut head.headers);
+    head.headers.remove(CONTENT_LENGTH);
+    // What is found is known only when the stream is over: it is in the log, and in the body
+    // where that is asked for.
+    set_verdict(&mut head.headers, "stream", &record);
+    record.status(head.status);
+    let idle = live.config.limits.idle_time;
+    let body = Judging {
+        live,
+        asked,
+        relay: Relay::new(exchange),
+        record: Some(record),
+        state: State::Reading(body),
+        timer: Box::pin(tokio::time::sleep(idle)),
+        idle,
+        out: Vec::new(),
+    };
+    Response::from_parts(head, body.boxed_unsync())
+}
+
+type Asking = Pin<Box<dyn Future<Output = Option<Incoming>> + Send>>;
+
+enum State {
+    Reading(Incoming),
+    Asking(Asking),
+    /// The upstream broke off: the client is to see that, too.
+    Broken(BoxError),
+    Done,
+}
+
+/// A stream that is judged.
+struct Judging {
+    live: Arc<Live>,
+    asked: Asked,
+    relay: Relay,
+    record: Option<Record>,
+    state: State,
+    timer: Pin<Box<Sleep>>,
+    idle: Duration,
+    out: Vec<u8>,
+}
+
+impl Judging {
+    fn ask(&self) -> Asking {
+        let (live, asked) = (Arc::clone(&self.live), self.asked.clone());
+        let body = Bytes::from(self.relay.exchange().body().to_owned());
+        Box::pin(async move {
+            let reply = asked.send(&live.upstream, body).await.ok()?;
+            let usable = reply.status().is_success()
+                && headers::is_plain(reply.headers())
+                && headers::is_type(reply.headers(), "text/event-stream");
+            usable.then(|| reply.into_body())
+        })
+    }
+
+    fn broken(&mut self, error: BoxError) {
+        self.relay.cut(&mut self.out);
+        self.state = State::Broken(error);
+        if let Some(record) = &mut self.record {
+            record.broken();
+        }
+    }
+
+    fn done(&mut self) {
+        self.state = State::Done;
+        if let Some(mut record) = self.record.take() {
+            record.judged(self.relay.exchange());
+            record.finish();
+        }
+    }
+
+    /// Takes what the upstream has; `Pending` if it has nothing yet.
+    fn step(&mut self, cx: &mut Context<'_>) -> Poll<()> {
+        match &mut self.state {
+            State::Reading(body) => {
+                let frame = match Pin::new(body).poll_frame(cx) {
+                    Poll::Ready(frame) => frame,
+                    Poll::Pending => {
+                        if self.timer.as_mut().poll(cx).is_ready() {
+                            self.broken("the upstream stopped in the middle of its reply".into());
+                            return Poll::Ready(());
+                        }
+                        return Poll::Pending;
+                    }
+                };
+                self.timer.as_mut().reset(Clock::now() + self.idle);
+                let started = Instant::now();
+                match frame {
+                    Some(Ok(frame)) => {
+                        if let Ok(data) = frame.into_data() {
+                            self.relay.push(&data, &mut self.out);
+                        }
+                    }
+                    Some(Err(error)) => self.broken(error.into()),
+                    None => match self.relay.end(&mut self.out) {
+                        End::Done => self.done(),
+                        End::Reask => self.state = State::Asking(self.ask()),
+                    },
+                }
+                if let Some(record) = &mut self.record {
+                    record.added(started.elapsed());
+                }
+            }
+            State::Asking(asking) => {
+                let Poll::Ready(next) = asking.as_mut().poll(cx) else {
+                    return Poll::Pending;
+                };
+                match next {
+                    Some(body) => {
+                        self.timer.as_mut().reset(Clock::now() + self.idle);
+                        self.relay.again();
+                        self.state = State::Reading(body);
+                    }
+                    None => {
+                        self.relay.give_up(&mut self.out);
+                        if let Some(record) = &mut self.record {
+                            record.reask_failed();
+                        }
+                        self.done();
+                    }
+                }
+            }
+            State::Broken(_) | State::Done => {}
+        }
+        Poll::Ready(())
+    }
+}
+
+impl HttpBody for Judging {
+    type Data = Bytes;
+    type Error = BoxError;
+
+    fn poll_frame(
+        self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, BoxError>>> {
+        let this = self.get_mut();
+        loop {
+            let over = matches!(this.state, State::Broken(_) | State::Done);
+            if !this.out.is_empty() && (over || this.out.len() >= ENOUGH) {
+                let bytes = Bytes::from(std::mem::take(&mut this.out));
+                return Poll::Ready(Some(Ok(Frame::data(bytes))));
+            }
+            match std::mem::replace(&mut this.state, State::Done) {
+                State::Done => return Poll::Ready(None),
+                State::Broken(error) => {
+                    this.done();
+                    return Poll::Ready(Some(Err(error)));
+                }
+                state => this.state = state,
+            }
+            if this.step(cx).is_pending() {
+                if this.out.is_empty() {
+                    return Poll::Pending;
+                }
+                let bytes = Bytes::from(std::mem::take(&mut this.out));
+                return Poll::Ready(Some(Ok(Frame::data(bytes))));
+            }
+        }
+    }
+
+    fn is_end_stream(&self) -> bool {
+        matches!(self.state, State::Done) && self.out.is_empty()
+    }
+}
+
+impl Drop for Judging {
+    fn drop(&mut self) {
+        if let Some(mut record) = self.record.take() {
+            record.judged(self.relay.exchange());
+            record.left();
+            record.finish();
+        }
+    }
+}
+
+/// A body that passes as it is, within a time limit.
+pub(crate) struct Passing {
+    start: Option<Bytes>,
+    body: Incoming,
+    timer: Option<Pin<Box<Sleep>>>,
+    idle: Duration,
+    record: Option<Record>,
+}
+
+impl Passing {
+    pub(crate) fn new(body: Incoming, idle: Duration, record: Record) -> Self {
+        Self {
+            start: None,
+            body,
+            timer: None,
+            idle,
+            record: Some(record),
+        }
+    }
+
+    /// A body whose start was read already.
+    pub(crate) fn after(start: Bytes, body: Incoming, idle: Duration, record: Record) -> Self {
+        let mut passing = Self::new(body, idle, record);
+        passing.start = Some(start);
+        passing
+    }
+
+    fn finish(&mut self) {
+        if let Some(mut record) = self.record.take() {
+            record.finish();
+        }
+    }
+}
+
+impl HttpBody for Passing {
+    type Data = Bytes;
+    type Error = BoxError;
+
+    fn poll_frame(
+        self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, BoxError>>> {
+        let this = self.get_mut();
+        if let Some(start) = this.start.take() {
+            return Poll::Ready(Some(Ok(Frame::data(start))));
+        }
+        match Pin::new(&mut this.body).poll_frame(cx) {
+            Poll::Ready(None) => {
+                this.finish();
+                Poll::Ready(None)
+            }
+            Poll::Ready(Some(Ok(frame))) => {
+                this.timer = None;
+                if this.body.is_end_stream() {
+                    this.finish();
+                }
+                Poll::Ready(Some(Ok(frame)))
+            }
+            Poll::Ready(Some(Err(error))) => {
+                if let Some(record) = &mut this.record {
+                    record.broken();
+                }
+                this.finish();
+                Poll::Ready(Some(Err(error.into())))
+            }
+            Poll::Pending => {
+                let idle = this.idle;
+                let timer = this
+                    .timer
+                    .get_or_insert_with(|| Box::pin(tokio::time::sleep(idle)));
+                match timer.as_mut().poll(cx) {
+                    Poll::Pending => Poll::Pending,
+                    Poll::Ready(()) => {
+                        this.finish();
+                        let error = "the upstream stopped in the middle of its reply";
+                        Poll::Ready(Some(Err(error.into())))
+                    }
+                }
+            }
+        }
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.start.is_none() && self.body.is_end_stream()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        match &self.start {
+            None => self.body.size_hint(),
+            Some(start) => {
+                let rest = self.body.size_hint();
+                let mut hint = SizeHint::new();
+                let size = start.len() as u64;
+                hint.set_lower(rest.lower().saturating_add(size));
+                if let Some(upper) = rest.upper() {
+                    hint.set_upper(upper.saturating_add(size));
+                }
+                hint
+            }
+        }
+    }
+}
+
+impl Drop for Passing {
+    fn drop(&mut self) {
+        if let Some(mut record) = self.record.take() {
+            record.finish();
+        }
+    }
+}

@@ -1,0 +1,153 @@
+//! The connection to the model provider.
+
+use std::time::Duration;
+
+use bytes::Bytes;
+use http::uri::{Authority, PathAndQuery, Scheme};
+use http::{HeaderMap, Method, Request, Response, Uri};
+use hyper::body::Incoming;
+use hyper_rustls::HttpsConnector;
+use hyper_util::client::legacy::Client;
+use hyper_util::client::legacy::connect::HttpConnector;
+use hyper_util::rt::{TokioExecutor, TokioTimer};
+
+use crate::config::{Config, ConfigError};
+use crate::error::Refusal;
+use crate::proxy::{Body, full};
+
+/// Idle connections to the upstream that are kept.
+const IDLE_CONNECTIONS: usize = 1024;
+
+/// Sends requests to the upstream, over connections that are kept.
+#[derive(Debug)]
+pub(crate) struct Upstream {
+    client: Client<HttpsConnector<HttpConnector>, Body>,
+    scheme: Scheme,
+    authority: Authority,
+    /// The path of the upstream's URL, without a slash at its end.
+    prefix: String,
+}
+
+impl Upstream {
+    pub(crate) fn new(config: &Config) -> Result<Self, ConfigError> {
+        let parts = config.upstream.clone().into_parts();
+        let (Some(scheme), Some(authority)) = (parts.scheme, parts.authority) else {
+            return Err(ConfigError::new("the upstream names no host"));
+        };
+        let path = parts.path_and_query.map(|path| path.path().to_owned());
+        let prefix = path.unwrap_or_default().trim_end_matches('/').to_owned();
+        let mut http = HttpConnector::new();
+        http.enforce_http(false);
+        http.set_nodelay(true);
+        http.set_connect_timeout(Some(config.limits.connect_time));
+        http.set_keepalive(Some(Duration::from_secs(60)));
+        let connector = hyper_rustls::HttpsConnectorBuilder::new()
+            .with_tls_config(tls(config)?)
+            .https_or_http()
+            .enable_all_versions()
+            .wrap_connector(http);
+        let client = Client::builder(TokioExecutor::new())
+            .pool_timer(TokioTimer::new())
+            .pool_idle_timeout(Duration::from_secs(30))
+            .pool_max_idle_per_host(IDLE_CONNECTIONS)
+            .build(connector);
+        Ok(Self {
+            client,
+            scheme,
+            authority,
+            prefix,
+        })
+    }
+
+    /// Where a request for this path goes.
+    fn uri(&self, path: &PathAndQuery) -> Option<Uri> {
+        let path = match self.prefix.as_str() {
+            "" => path.clone(),
+            prefix => format!("{prefix}{path}").parse().ok()?,
+        };
+        let uri = Uri::builder().scheme(self.scheme.clone());
+        let uri = uri.authority(self.authority.clone()).path_and_query(path);
+        uri.build().ok()
+    }
+
+    /// Sends a request, and waits for the head of its reply.
+    pub(crate) async fn send(
+        &self,
+        method: Method,
+        path: &PathAndQuery,
+        headers: HeaderMap,
+        body: Body,
+        limit: Duration,
+    ) -> Result<Response<Incoming>, Refusal> {
+        let mut request = Request::new(body);
+        *request.method_mut() = method;
+        *request.uri_mut() = self.uri(path).ok_or(Refusal::Broken)?;
+        *request.headers_mut() = headers;
+        match tokio::time::timeout(limit, self.client.request(request)).await {
+            Ok(Ok(response)) => Ok(response),
+            Ok(Err(error)) if error.is_connect() => Err(Refusal::Unreachable),
+            Ok(Err(_)) => Err(Refusal::BrokenReply),
+            Err(_) => Err(Refusal::NoReply),
+        }
+    }
+}
+
+fn tls(config: &Config) -> Result<rustls::ClientConfig, ConfigError> {
+    let provider = std::sync::Arc::new(rustls::crypto::ring::default_provider());
+    let builder = rustls::ClientConfig::builder_with_provider(provider);
+    let builder = builder
+        .with_safe_default_protocol_versions()
+        .map_err(|error| ConfigError::new(format!("TLS cannot be used: {error}")))?;
+    let mut roots = rustls::RootCertStore::empty();
+    if config.upstream.scheme() == Some(&Scheme::HTTPS) {
+        let own = rustls_native_certs::load_native_certs();
+        roots.add_parsable_certificates(own.certs);
+        if let Some(path) = &config.upstream_ca {
+            let unusable = |why: String| {
+                ConfigError::new(format!("{}: no certificates: {why}", path.display()))
+            };
+            let pem = std::fs::read(path).map_err(|error| unusable(error.to_string()))?;
+            let found = certificates(&pem).map_err(|error| unusable(error.clone()))?;
+            roots.add_parsable_certificates(found);
+        }
+        if roots.is_empty() {
+            return Err(ConfigError::new(
+                "no certificate is trusted here: install the system's, or name a PEM file",
+            ));
+        }
+    }
+    Ok(builder.with_root_certificates(roots).with_no_client_auth())
+}
+
+fn certificates(pem: &[u8]) -> Result<Vec<rustls::pki_types::CertificateDer<'static>>, String> {
+    use rustls::pki_types::pem::PemObject;
+    let found: Result<Vec<_>, _> = rustls::pki_types::CertificateDer::pem_slice_iter(pem).collect();
+    match found {
+        Ok(found) if !found.is_empty() => Ok(found),
+        Ok(_) => Err("the file has none".to_owned()),
+        Err(error) => Err(error.to_string()),
+    }
+}
+
+/// A request that can be sent again: its head, and how long its reply may take.
+#[derive(Clone, Debug)]
+pub(crate) struct Asked {
+    pub(crate) method: Method,
+    pub(crate) path: PathAndQuery,
+    pub(crate) headers: HeaderMap,
+    pub(crate) limit: Duration,
+}
+
+impl Asked {
+    /// Sends it with this body.
+    pub(crate) async fn send(
+        &self,
+        upstream: &Upstream,
+        body: Bytes,
+    ) -> Result<Response<Incoming>, Refusal> {
+        let (method, headers) = (self.method.clone(), self.headers.clone());
+        upstream
+            .send(method, &self.path, headers, full(body), self.limit)
+            .await
+    }
+}

@@ -1,0 +1,158 @@
+//! The calls that people see on the page: the last ones, kept in memory.
+
+use std::collections::VecDeque;
+use std::sync::{Mutex, PoisonError};
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use goodcall_wire::relay::Judged;
+use serde::{Deserialize, Serialize};
+
+use crate::record::Record;
+
+/// Calls that are kept.
+pub(crate) const MOST_CALLS: usize = 10_000;
+/// Calls in one answer.
+const MOST_ANSWERED: usize = 2_000;
+/// Notes that are kept of one call.
+const MOST_NOTES: usize = 16;
+/// Characters of a name or a value.
+const MOST_CHARS: usize = 120;
+
+/// One call, as the page shows it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Entry {
+    /// Counts up, for readers that want only what is new.
+    pub(crate) seq: u64,
+    /// Seconds since 1970.
+    pub(crate) time: f64,
+    pub(crate) tool: String,
+    pub(crate) verdict: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) reason: Option<String>,
+    pub(crate) attempt: u32,
+    pub(crate) protocol: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) model: Option<String>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(crate) notes: Vec<EntryNote>,
+    /// Only where arguments may be kept.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) arguments: Option<String>,
+}
+
+/// What was changed, or is wrong.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct EntryNote {
+    pub(crate) rule: String,
+    pub(crate) field: String,
+    /// What was there: the value where arguments may be kept, else what kind of value it was.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) before: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) after: Option<String>,
+}
+
+/// The last calls.
+#[derive(Debug)]
+pub(crate) struct Window {
+    calls: Mutex<VecDeque<Entry>>,
+    arguments: bool,
+}
+
+impl Window {
+    /// With what was kept from before.
+    pub(crate) fn new(arguments: bool, before: Vec<Entry>) -> Self {
+        Self {
+            calls: Mutex::new(before.into()),
+            arguments,
+        }
+    }
+
+    /// Takes in the calls of a request; gives them back as they were taken in.
+    pub(crate) fn add(&self, record: &Record) -> Vec<Entry> {
+        if record.calls.is_empty() {
+            return Vec::new();
+        }
+        let now = SystemTime::now().duration_since(UNIX_EPOCH);
+        let time = now.unwrap_or_default().as_secs_f64();
+        let mut calls = self.calls.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut seq = calls.back().map_or(0, |entry| entry.seq);
+        let mut new = Vec::with_capacity(record.calls.len());
+        for judged in &record.calls {
+            seq += 1;
+            new.push(self.entry(seq, time, judged, record));
+        }
+        calls.extend(new.iter().cloned());
+        while calls.len() > MOST_CALLS {
+            calls.pop_front();
+        }
+        new
+    }
+
+    fn entry(&self, seq: u64, time: f64, judged: &Judged, record: &Record) -> Entry {
+        let value = |text: &Option<String>| {
+            let text = text.as_deref()?;
+            Some(match self.arguments {
+                true => clip(text),
+                false => kind(text).to_owned(),
+            })
+        };
+        let notes = judged.notes.iter().take(MOST_NOTES).map(|note| EntryNote {
+            rule: note.rule.to_owned(),
+            field: clip(&note.field),
+            before: value(&note.before),
+            after: value(&note.after),
+        });
+        Entry {
+            seq,
+            time,
+            tool: clip(&judged.tool),
+            verdict: judged.ruled.name().to_owned(),
+            reason: judged.reason.map(str::to_owned),
+            attempt: judged.attempt,
+            protocol: record
+                .protocol
+                .map_or("", |protocol| protocol.name())
+                .to_owned(),
+            model: record.model.as_deref().map(clip),
+            notes: notes.collect(),
+            arguments: self
+                .arguments
+                .then(|| judged.sent.chars().take(4000).collect()),
+        }
+    }
+
+    /// The calls after this one, as JSON.
+    pub(crate) fn json(&self, after: u64, active: i64) -> String {
+        let calls = self.calls.lock().unwrap_or_else(PoisonError::into_inner);
+        let newer: Vec<&Entry> = calls
+            .iter()
+            .rev()
+            .take_while(|entry| entry.seq > after)
+            .collect();
+        let last = newer.first().map_or(after, |entry| entry.seq);
+        let shown: Vec<&Entry> = newer.into_iter().take(MOST_ANSWERED).rev().collect();
+        let value = serde_json::json!({"next": last, "active": active, "calls": shown});
+        value.to_string()
+    }
+}
+
+fn clip(text: &str) -> String {
+    match text.char_indices().nth(MOST_CHARS) {
+        Some((end, _)) => format!("{}…", &text[..end]),
+        None => text.to_owned(),
+    }
+}
+
+/// What kind of value a JSON text is.
+fn kind(text: &str) -> &'static str {
+    match text.trim_start().bytes().next() {
+        Some(b'"') => "string",
+        Some(b'{') => "object",
+        Some(b'[') => "array",
+        Some(b't' | b'f') => "boolean",
+        Some(b'n') => "null",
+        Some(b'-' | b'0'..=b'9') => "number",
+        _ => "text",
+    }
+}

@@ -1,0 +1,92 @@
+//! The page's data: bounded, without arguments unless they are asked for, and kept in a store.
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test may fail loudly")]
+
+mod support;
+
+use support::*;
+
+const CHAT: &str = "/v1/chat/completions";
+
+async fn get(address: std::net::SocketAddr, path: &str) -> Reply {
+    Client::send(address, "GET", path, "", "").await.end().await
+}
+
+#[tokio::test]
+async fn the_page_and_its_data() {
+    let upstream = Upstream::default();
+    upstream.reply("application/json", &chat_reply(r#"{"a": "17"}"#));
+    let running = gateway(upstream.start().await, |_| {}).await;
+    post(running.address, CHAT, &chat(false)).await;
+    let page = get(running.address, "/goodcall").await;
+    assert!(page.body.starts_with("<!doctype html>"));
+    assert!(
+        page.header("content-security-policy")
+            .unwrap()
+            .starts_with("default-src 'none'")
+    );
+    for outside in ["http://", "https://"] {
+        let found = page.body.matches(outside).count();
+        let own = page.body.matches("http://www.w3.org/2000/svg").count();
+        assert_eq!(
+            found,
+            if outside == "http://" { own } else { 0 },
+            "nothing from elsewhere"
+        );
+    }
+    let data = get(running.address, "/goodcall/calls").await;
+    let data: serde_json::Value = serde_json::from_str(&data.body).unwrap();
+    let call = &data["calls"][0];
+    assert_eq!(
+        (&call["tool"], &call["verdict"]),
+        (&"f".into(), &"mended".into())
+    );
+    assert_eq!(call["notes"][0]["field"], "a");
+    assert_eq!(
+        (&call["notes"][0]["before"], &call["notes"][0]["after"]),
+        (&"string".into(), &"number".into())
+    );
+    assert!(
+        !call["notes"].to_string().contains("17"),
+        "no values: {data}"
+    );
+    assert!(call.get("arguments").is_none(), "no arguments: {data}");
+    let next = data["next"].as_u64().unwrap();
+    let data = get(running.address, &format!("/goodcall/calls?after={next}")).await;
+    assert!(data.body.contains(r#""calls":[]"#), "{}", data.body);
+}
+
+#[cfg(feature = "store")]
+#[tokio::test]
+async fn a_store_survives_the_gateway() {
+    let folder = std::env::temp_dir().join(format!("goodcall-store-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).unwrap();
+    let file = folder.join("calls.sqlite");
+    let _ = std::fs::remove_file(&file);
+    let upstream = Upstream::default();
+    upstream.reply("application/json", &chat_reply(r#"{"a": "17"}"#));
+    let address = upstream.start().await;
+    let store = file.clone();
+    let keep = move |config: &mut goodcall_gateway::Config| {
+        config.store = Some(store);
+        config.store_arguments = true;
+    };
+    let running = gateway(address, keep.clone()).await;
+    post(running.address, CHAT, &chat(false)).await;
+    // The store is written by a thread of its own: another gateway sees the call soon.
+    let data = loop {
+        let again = gateway(address, keep.clone()).await;
+        let data = get(again.address, "/goodcall/calls").await.body;
+        if !data.contains(r#""calls":[]"#) {
+            break data;
+        }
+        tokio::time::sleep(std::time::Duration::from_millis(20)).await;
+    };
+    let data: serde_json::Value = serde_json::from_str(&data).unwrap();
+    let note = &data["calls"][0]["notes"][0];
+    assert_eq!(
+        (&note["before"], &note["after"]),
+        (&"\"17\"".into(), &"17".into())
+    );
+    assert_eq!(data["calls"][0]["arguments"], r#"{"a": "17"}"#);
+    std::fs::remove_dir_all(&folder).unwrap();
+}

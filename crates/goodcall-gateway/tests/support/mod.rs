@@ -1,0 +1,343 @@
+//! An upstream that does what a test says, a gateway before it, and a client, all on loopback.
+#![allow(
+    dead_code,
+    clippy::unwrap_used,
+    clippy::panic,
+    reason = "shared by tests"
+)]
+
+use std::collections::VecDeque;
+use std::net::SocketAddr;
+use std::sync::{Arc, Mutex};
+
+use goodcall_gateway::{Config, Gateway};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::oneshot;
+
+/// What the upstream does with one request.
+pub(crate) enum Act {
+    /// Writes bytes.
+    Write(Vec<u8>),
+    /// Waits for a test to say so.
+    Wait(oneshot::Receiver<()>),
+    /// Closes the connection so that the other side sees a reset.
+    Reset,
+    /// Does nothing more, and keeps the connection open.
+    Hang,
+}
+
+/// The requests that came, and what is done with those to come.
+#[derive(Clone, Default)]
+pub(crate) struct Upstream {
+    pub(crate) seen: Arc<Mutex<Vec<String>>>,
+    scripts: Arc<Mutex<VecDeque<Vec<Act>>>>,
+}
+
+impl Upstream {
+    pub(crate) fn then(&self, acts: Vec<Act>) -> &Self {
+        self.scripts.lock().unwrap().push_back(acts);
+        self
+    }
+
+    pub(crate) fn reply(&self, kind: &str, body: &str) -> &Self {
+        self.then(vec![Act::Write(head(200, kind, body).into_bytes())])
+    }
+
+    pub(crate) fn requests(&self) -> Vec<String> {
+        self.seen.lock().unwrap().clone()
+    }
+
+    pub(crate) async fn start(&self) -> SocketAddr {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = listener.local_addr().unwrap();
+        let own = self.clone();
+        tokio::spawn(async move {
+            loop {
+                let (socket, _) = listener.accept().await.unwrap();
+                tokio::spawn(own.clone().serve(socket));
+            }
+        });
+        address
+    }
+
+    async fn serve(self, mut socket: TcpStream) {
+        let Some(request) = read_request(&mut socket).await else {
+            return;
+        };
+        self.seen.lock().unwrap().push(request);
+        let acts = self.scripts.lock().unwrap().pop_front();
+        let acts = acts.unwrap_or_else(|| {
+            vec![Act::Write(
+                head(500, "text/plain", "no script").into_bytes(),
+            )]
+        });
+        for act in acts {
+            match act {
+                Act::Write(bytes) => {
+                    if socket.write_all(&bytes).await.is_err() {
+                        return;
+                    }
+                }
+                Act::Wait(signal) => {
+                    let _ = signal.await;
+                }
+                Act::Reset => {
+                    socket.set_zero_linger().unwrap();
+                    return;
+                }
+                Act::Hang => std::future::pending().await,
+            }
+        }
+        let _ = socket.shutdown().await;
+    }
+}
+
+pub(crate) fn head(status: u16, kind: &str, body: &str) -> String {
+    let size = body.len();
+    format!(
+        "HTTP/1.1 {status} X\r\ncontent-type: {kind}\r\ncontent-length: {size}\r\nx-own: 1\r\nconnection: close\r\n\r\n{body}"
+    )
+}
+
+/// The head of a stream that ends with the connection.
+pub(crate) fn stream_head() -> Act {
+    Act::Write(
+        b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream; charset=utf-8\r\nconnection: close\r\n\r\n"
+            .to_vec(),
+    )
+}
+
+pub(crate) fn events(lines: &[&str]) -> Act {
+    let text: String = lines
+        .iter()
+        .map(|line| format!("data: {line}\n\n"))
+        .collect();
+    Act::Write(text.into_bytes())
+}
+
+pub(crate) fn named(lines: &[&str]) -> Act {
+    let mut text = String::new();
+    for line in lines {
+        let value: serde_json::Value = serde_json::from_str(line).unwrap();
+        text += &format!(
+            "event: {}\ndata: {line}\n\n",
+            value["type"].as_str().unwrap()
+        );
+    }
+    Act::Write(text.into_bytes())
+}
+
+async fn read_request(socket: &mut TcpStream) -> Option<String> {
+    let mut bytes = Vec::new();
+    loop {
+        let text = String::from_utf8_lossy(&bytes).into_owned();
+        if let Some((head, body)) = text.split_once("\r\n\r\n") {
+            let head = head.to_ascii_lowercase();
+            let size = head
+                .lines()
+                .find_map(|line| line.strip_prefix("content-length: ")?.parse::<usize>().ok());
+            let whole = match size {
+                Some(size) => body.len() >= size,
+                None if head.contains("transfer-encoding: chunked") => body.ends_with("0\r\n\r\n"),
+                None => true,
+            };
+            if whole {
+                return Some(text);
+            }
+        }
+        let mut chunk = [0; 8192];
+        match socket.read(&mut chunk).await {
+            Ok(0) | Err(_) => return None,
+            Ok(size) => bytes.extend_from_slice(&chunk[..size]),
+        }
+    }
+}
+
+/// A gateway that runs until the test ends.
+pub(crate) struct Running {
+    pub(crate) address: SocketAddr,
+    pub(crate) gateway: Gateway,
+    pub(crate) stop: oneshot::Sender<()>,
+    pub(crate) served: tokio::task::JoinHandle<()>,
+}
+
+pub(crate) async fn gateway(upstream: SocketAddr, change: impl FnOnce(&mut Config)) -> Running {
+    let mut config = Config::new(&format!("http://{upstream}")).unwrap();
+    change(&mut config);
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = listener.local_addr().unwrap();
+    let gateway = Gateway::new(config).unwrap();
+    let (stop, stopped) = oneshot::channel::<()>();
+    let own = gateway.clone();
+    let served = tokio::spawn(async move {
+        let stopped = async {
+            if stopped.await.is_err() {
+                std::future::pending::<()>().await;
+            }
+        };
+        own.serve(listener, stopped).await;
+    });
+    Running {
+        address,
+        gateway,
+        stop,
+        served,
+    }
+}
+
+/// A reply as the client sees it.
+#[derive(Debug)]
+pub(crate) struct Reply {
+    pub(crate) status: u16,
+    pub(crate) head: String,
+    pub(crate) body: String,
+    /// Did the connection end as it should?
+    pub(crate) whole: bool,
+}
+
+impl Reply {
+    pub(crate) fn header(&self, name: &str) -> Option<&str> {
+        let mut lines = self.head.lines();
+        lines.find_map(|line| line.strip_prefix(name)?.strip_prefix(": "))
+    }
+}
+
+/// A connection whose reply is read bit by bit.
+pub(crate) struct Client {
+    socket: TcpStream,
+    pub(crate) raw: Vec<u8>,
+}
+
+impl Client {
+    pub(crate) async fn send(
+        address: SocketAddr,
+        method: &str,
+        path: &str,
+        headers: &str,
+        body: &str,
+    ) -> Self {
+        let mut socket = TcpStream::connect(address).await.unwrap();
+        let size = body.len();
+        let request = format!(
+            "{method} {path} HTTP/1.1\r\nhost: gateway\r\ncontent-type: application/json\r\ncontent-length: {size}\r\n{headers}connection: close\r\n\r\n{body}"
+        );
+        socket.write_all(request.as_bytes()).await.unwrap();
+        let raw = Vec::new();
+        Self { socket, raw }
+    }
+
+    /// Reads until this is there.
+    pub(crate) async fn until(&mut self, text: &str) {
+        while !String::from_utf8_lossy(&self.raw).contains(text) {
+            let mut chunk = [0; 4096];
+            let size = self.socket.read(&mut chunk).await.unwrap();
+            assert!(
+                size > 0,
+                "the end before {text:?}: {}",
+                String::from_utf8_lossy(&self.raw)
+            );
+            self.raw.extend_from_slice(&chunk[..size]);
+        }
+    }
+
+    /// Reads to the end.
+    pub(crate) async fn end(mut self) -> Reply {
+        let mut whole = true;
+        let mut chunk = [0; 8192];
+        loop {
+            match self.socket.read(&mut chunk).await {
+                Ok(0) => break,
+                Ok(size) => self.raw.extend_from_slice(&chunk[..size]),
+                Err(_) => {
+                    whole = false;
+                    break;
+                }
+            }
+        }
+        let text = String::from_utf8_lossy(&self.raw).into_owned();
+        let (head, body) = text.split_once("\r\n\r\n").unwrap_or((&text, ""));
+        let status = head
+            .split(' ')
+            .nth(1)
+            .and_then(|status| status.parse().ok())
+            .unwrap_or(0);
+        let chunked = head
+            .to_ascii_lowercase()
+            .contains("transfer-encoding: chunked");
+        let body = match chunked {
+            true => {
+                whole &= body.ends_with("0\r\n\r\n");
+                unchunk(body)
+            }
+            false => body.to_owned(),
+        };
+        Reply {
+            status,
+            head: head.to_owned(),
+            body,
+            whole,
+        }
+    }
+}
+
+fn unchunk(mut body: &str) -> String {
+    let mut out = String::new();
+    while let Some((size, rest)) = body.split_once("\r\n") {
+        let size = usize::from_str_radix(size.trim(), 16).unwrap_or(0);
+        let Some(data) = rest.get(..size).filter(|_| size > 0) else {
+            break;
+        };
+        out.push_str(data);
+        body = rest.get(size + 2..).unwrap_or_default();
+    }
+    out
+}
+
+pub(crate) async fn post(address: SocketAddr, path: &str, body: &str) -> Reply {
+    Client::send(
+        address,
+        "POST",
+        path,
+        "authorization: Bearer secret\r\n",
+        body,
+    )
+    .await
+    .end()
+    .await
+}
+
+/// A chat request that offers one tool, `f`, which needs an integer `a`.
+pub(crate) fn chat(stream: bool) -> String {
+    format!(
+        r#"{{"model":"m","stream":{stream},"messages":[{{"role":"user","content":"Go."}}],"tools":[{{"type":"function","function":{{"name":"f","parameters":{{"type":"object","properties":{{"a":{{"type":"integer"}}}},"required":["a"]}}}}}}]}}"#
+    )
+}
+
+pub(crate) fn chat_reply(arguments: &str) -> String {
+    serde_json::json!({"id": "c1", "choices": [{"index": 0, "finish_reason": "tool_calls", "message": {
+        "role": "assistant", "content": null, "tool_calls": [{"id": "c1", "type": "function",
+            "function": {"name": "f", "arguments": arguments}}]}}],
+        "usage": {"prompt_tokens": 5, "completion_tokens": 7, "total_tokens": 12}})
+    .to_string()
+}
+
+pub(crate) fn chat_text(text: &str) -> String {
+    serde_json::json!({"id": "c1", "choices": [{"index": 0, "delta": {"content": text}}]})
+        .to_string()
+}
+
+pub(crate) fn chat_call(arguments: &str) -> String {
+    serde_json::json!({"id": "c1", "choices": [{"index": 0, "delta": {"tool_calls": [{"index": 0,
+        "id": "c1", "type": "function", "function": {"name": "f", "arguments": arguments}}]}}]})
+    .to_string()
+}
+
+pub(crate) fn chat_more(arguments: &str) -> String {
+    serde_json::json!({"id": "c1", "choices": [{"index": 0, "delta": {"tool_calls": [{"index": 0,
+        "function": {"arguments": arguments}}]}}]})
+    .to_string()
+}
+
+pub(crate) const CHAT_END: &str =
+    r#"{"id":"c1","choices":[{"index":0,"delta":{},"finish_reason":"tool_calls"}]}"#;

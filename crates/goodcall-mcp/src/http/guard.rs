@@ -1,0 +1,60 @@
+//! Who may speak to a listener: pages of foreign sites may not.
+
+use std::net::SocketAddr;
+
+use reqwest::header::{HOST, HeaderMap, ORIGIN};
+
+/// Is this a request that a browser made for a foreign page? Only where the listener is for this
+/// machine alone: who listens to the network has names that are not known here.
+pub(crate) fn is_foreign(headers: &HeaderMap, at: SocketAddr) -> bool {
+    if !at.ip().is_loopback() {
+        return false;
+    }
+    let host = headers.get(HOST).and_then(|host| host.to_str().ok());
+    let origin = headers
+        .get(ORIGIN)
+        .map(|origin| origin.to_str().unwrap_or_default());
+    let origin = origin.map(|origin| origin.split_once("://").map_or("", |(_, rest)| rest));
+    !host.is_none_or(is_local) || !origin.is_none_or(is_local)
+}
+
+/// Is this the name of this machine, with or without a port?
+fn is_local(authority: &str) -> bool {
+    let host = match authority.strip_prefix('[') {
+        Some(rest) => rest.split(']').next().unwrap_or_default(),
+        None => authority.split(':').next().unwrap_or_default(),
+    };
+    let loopback = host
+        .parse::<std::net::IpAddr>()
+        .is_ok_and(|ip| ip.is_loopback());
+    host.eq_ignore_ascii_case("localhost") || loopback
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use reqwest::header::HeaderValue;
+
+    #[test]
+    fn foreign_names_are_refused() {
+        let at: SocketAddr = "127.0.0.1:80".parse().unwrap();
+        let check = |host: &'static str, origin: Option<&'static str>| {
+            let mut headers = HeaderMap::new();
+            headers.insert(HOST, HeaderValue::from_static(host));
+            if let Some(origin) = origin {
+                headers.insert(ORIGIN, HeaderValue::from_static(origin));
+            }
+            is_foreign(&headers, at)
+        };
+        assert!(!check("localhost:80", None));
+        assert!(!check("127.0.0.1:80", Some("http://localhost:3000")));
+        assert!(!check("[::1]:80", Some("http://[::1]")));
+        assert!(check("evil.example", None));
+        assert!(check("localhost", Some("https://evil.example")));
+        assert!(check("localhost", Some("null")));
+        assert!(!is_foreign(
+            &HeaderMap::new(),
+            "0.0.0.0:80".parse().unwrap()
+        ));
+    }
+}

@@ -1,0 +1,134 @@
+//! A server behind a URL.
+
+use std::fmt;
+use std::time::Duration;
+
+use reqwest::header::{ACCEPT, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
+use reqwest::{Client, Method, Response, Url};
+
+/// How long a connection may take to open.
+const CONNECT: Duration = Duration::from_secs(30);
+
+/// A server behind a URL, with headers that every request to it carries.
+#[derive(Clone, Debug)]
+pub struct Upstream {
+    client: Client,
+    url: Url,
+    headers: HeaderMap,
+}
+
+/// A URL or a header that cannot be used.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct UpstreamError(String);
+
+impl fmt::Display for UpstreamError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for UpstreamError {}
+
+impl Upstream {
+    /// A server behind this URL. Nothing is sent yet.
+    ///
+    /// # Errors
+    /// If it is no URL of HTTP.
+    pub fn new(url: &str) -> Result<Self, UpstreamError> {
+        let wrong = |what: &dyn fmt::Display| UpstreamError(format!("{url}: {what}"));
+        let parsed = Url::parse(url).map_err(|error| wrong(&error))?;
+        if !matches!(parsed.scheme(), "http" | "https") || parsed.host_str().is_none() {
+            return Err(wrong(
+                &"the server's URL must begin with http:// or https://",
+            ));
+        }
+        // The second caller finds one installed, which is as good.
+        let _ = rustls::crypto::ring::default_provider().install_default();
+        let client = Client::builder()
+            .connect_timeout(CONNECT)
+            // A redirect would take headers to where they were not meant for.
+            .redirect(reqwest::redirect::Policy::none())
+            .build()
+            .map_err(|error| wrong(&error))?;
+        Ok(Self {
+            client,
+            url: parsed,
+            headers: HeaderMap::new(),
+        })
+    }
+
+    /// A header for every request, as `Name: value`.
+    ///
+    /// # Errors
+    /// If it is no header.
+    pub fn header(mut self, header: &str) -> Result<Self, UpstreamError> {
+        // The value may be a secret: it is not shown.
+        let wrong = |name: &str| UpstreamError(format!("`{name}`: write a header as NAME: VALUE"));
+        let (name, value) = header.split_once(':').ok_or_else(|| wrong("…"))?;
+        let key = HeaderName::try_from(name.trim()).map_err(|_| wrong(name))?;
+        let mut value = HeaderValue::try_from(value.trim()).map_err(|_| wrong(name))?;
+        value.set_sensitive(true);
+        self.headers.insert(key, value);
+        Ok(self)
+    }
+
+    pub(crate) fn url(&self) -> &Url {
+        &self.url
+    }
+
+    /// The server's origin with another path.
+    pub(crate) fn at(&self, path_and_query: &str) -> Url {
+        let mut url = self.url.clone();
+        let (path, query) = match path_and_query.split_once('?') {
+            Some((path, query)) => (path, Some(query)),
+            None => (path_and_query, None),
+        };
+        url.set_path(path);
+        url.set_query(query);
+        url
+    }
+
+    /// Sends a request, with our own headers on top.
+    pub(crate) async fn send(
+        &self,
+        method: Method,
+        url: Url,
+        headers: HeaderMap,
+        body: Option<Vec<u8>>,
+    ) -> reqwest::Result<Response> {
+        let mut all = headers;
+        for (name, value) in &self.headers {
+            all.insert(name.clone(), value.clone());
+        }
+        let mut request = self.client.request(method, url).headers(all);
+        if let Some(body) = body {
+            request = request.body(body);
+        }
+        request.send().await
+    }
+
+    /// Sends one message.
+    pub(crate) async fn post(
+        &self,
+        mut headers: HeaderMap,
+        body: Vec<u8>,
+    ) -> reqwest::Result<Response> {
+        headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+        let both = HeaderValue::from_static("application/json, text/event-stream");
+        headers.insert(ACCEPT, both);
+        self.send(Method::POST, self.url.clone(), headers, Some(body))
+            .await
+    }
+}
+
+/// Why a request failed, without the URL, which may hold a secret.
+pub(crate) fn words(error: reqwest::Error) -> String {
+    let error = error.without_url();
+    let mut text = error.to_string();
+    let mut source = std::error::Error::source(&error);
+    while let Some(cause) = source {
+        text = format!("{text}: {cause}");
+        source = cause.source();
+    }
+    text
+}

@@ -1,0 +1,343 @@
+//! Real pipes and a real process: what the loop around the engine promises.
+#![cfg(unix)]
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test may fail loudly")]
+
+use std::ffi::OsString;
+use std::io::{BufRead, Write};
+use std::sync::Arc;
+use std::time::Duration;
+
+use goodcall_mcp::{End, Log, Options, ServerCommand, bridge};
+use serde_json::{Value, json};
+use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader, DuplexStream, ReadHalf, WriteHalf};
+use tokio::sync::oneshot;
+use tokio::task::JoinHandle;
+use tokio::time::timeout;
+
+/// No answer takes so long, also on a machine that is busy.
+const PATIENCE: Duration = Duration::from_secs(60);
+const MODE: &str = "GOODCALL_TEST_SERVER";
+
+/// Not a test of its own: with the variable set this process is the server.
+#[test]
+fn server() {
+    let Ok(mode) = std::env::var(MODE) else {
+        return;
+    };
+    serve(&mode);
+    // The harness must not write its own words.
+    std::process::exit(0);
+}
+
+fn serve(mode: &str) {
+    let mut out = std::io::stdout();
+    for line in std::io::stdin().lock().lines() {
+        let line = line.unwrap();
+        let message: Value = serde_json::from_str(&line).unwrap();
+        let id = &message["id"];
+        let tool = |name: &str| json!({"name": name, "inputSchema": {"type": "object", "properties": {"n": {"type": "integer"}}}});
+        let result = match message["method"].as_str() {
+            Some("initialize") => json!({"protocolVersion": "2025-11-25", "capabilities": {}}),
+            Some("tools/list") => {
+                json!({"tools": [tool("echo"), tool("die"), tool("hang"), tool("big"), tool("pid")]})
+            }
+            Some("tools/call") => match message["params"]["name"].as_str().unwrap() {
+                "die" => std::process::exit(3),
+                "hang" => continue,
+                "big" => json!({"content": [{"type": "text", "text": "x".repeat(50 << 20)}]}),
+                "pid" => json!({"content": [], "pid": std::process::id()}),
+                _ => json!({"content": [], "got": message["params"]["arguments"]}),
+            },
+            _ if id.is_null() => continue,
+            _ => json!({}),
+        };
+        if mode == "junk" {
+            writeln!(out, "debug: got {}", line.len()).unwrap();
+            out.write_all(b"\xff\xfe{\n\n").unwrap();
+        }
+        let answer = json!({"jsonrpc": "2.0", "id": id, "result": result});
+        writeln!(out, "{answer}").unwrap();
+        out.flush().unwrap();
+    }
+    if mode == "stubborn" {
+        std::thread::sleep(Duration::from_secs(600));
+    }
+}
+
+struct Client {
+    to: Option<WriteHalf<DuplexStream>>,
+    from: tokio::io::Lines<BufReader<ReadHalf<DuplexStream>>>,
+    stop: Option<oneshot::Sender<()>>,
+    session: JoinHandle<End>,
+}
+
+impl Client {
+    async fn start(mode: &str, change: impl FnOnce(&mut Options)) -> Self {
+        let exe = std::env::current_exe().unwrap();
+        let words = [format!("{MODE}={mode}").into(), exe.into_os_string()];
+        let filter = ["--exact", "server", "--nocapture"].map(OsString::from);
+        let command = ServerCommand {
+            program: "env".into(),
+            arguments: words.into_iter().chain(filter).collect(),
+        };
+        let mut options = Options::default();
+        change(&mut options);
+        let (near, far) = tokio::io::duplex(1 << 16);
+        let (stop, stopped) = oneshot::channel::<()>();
+        let session = tokio::spawn(async move {
+            let log = Arc::new(Log::new().quiet());
+            let pipes = tokio::io::split(far);
+            let stopped = async {
+                if stopped.await.is_err() {
+                    std::future::pending::<()>().await;
+                }
+            };
+            bridge(&command, Arc::new(options), log, pipes, stopped)
+                .await
+                .unwrap()
+        });
+        let (from, to) = tokio::io::split(near);
+        Self {
+            to: Some(to),
+            from: BufReader::new(from).lines(),
+            stop: Some(stop),
+            session,
+        }
+    }
+
+    async fn send(&mut self, message: &Value) {
+        let line = format!("{message}\n");
+        self.to
+            .as_mut()
+            .unwrap()
+            .write_all(line.as_bytes())
+            .await
+            .unwrap();
+    }
+
+    async fn call(&mut self, id: u64, tool: &str, arguments: Value) {
+        let params = json!({"name": tool, "arguments": arguments});
+        self.send(&json!({"jsonrpc": "2.0", "id": id, "method": "tools/call", "params": params}))
+            .await;
+    }
+
+    /// There is nothing more to say.
+    async fn close(&mut self) {
+        self.to.take().unwrap().shutdown().await.unwrap();
+    }
+
+    /// The next message; `None` at the end.
+    async fn next(&mut self) -> Option<Value> {
+        let line = timeout(PATIENCE, self.from.next_line())
+            .await
+            .unwrap()
+            .unwrap()?;
+        Some(serde_json::from_str(&line).unwrap())
+    }
+
+    async fn end(self) -> End {
+        timeout(PATIENCE, self.session).await.unwrap().unwrap()
+    }
+}
+
+fn is_running(pid: u64) -> bool {
+    std::path::Path::new(&format!("/proc/{pid}")).exists()
+}
+
+#[tokio::test]
+async fn many_calls_in_flight_are_all_answered() {
+    let mut client = Client::start("plain", |_| {}).await;
+    for id in 0..300_u64 {
+        let arguments = if id % 3 == 0 {
+            json!({"n": id.to_string()})
+        } else {
+            json!({"n": id})
+        };
+        client.call(id, "echo", arguments).await;
+    }
+    let mut seen = vec![false; 300];
+    for _ in 0..300 {
+        let answer = client.next().await.unwrap();
+        let id = answer["id"].as_u64().unwrap();
+        assert_eq!(answer["result"]["got"]["n"], id);
+        assert_eq!(
+            answer["result"]["_meta"].is_object(),
+            id % 3 == 0,
+            "{answer}"
+        );
+        assert!(!std::mem::replace(&mut seen[id as usize], true));
+    }
+    client.close().await;
+    assert_eq!(client.next().await, None);
+    assert_eq!(client.end().await, End::Client);
+}
+
+#[tokio::test]
+async fn what_was_asked_before_the_end_is_answered() {
+    let mut client = Client::start("plain", |_| {}).await;
+    client.call(1, "echo", json!({"n": 1})).await;
+    client.close().await;
+    assert_eq!(client.next().await.unwrap()["result"]["got"]["n"], 1);
+    assert_eq!(client.end().await, End::Client);
+}
+
+#[tokio::test]
+async fn a_server_that_dies_is_told_of_and_the_session_ends() {
+    let mut client = Client::start("plain", |_| {}).await;
+    client.call(1, "hang", json!({})).await;
+    client.call(2, "die", json!({})).await;
+    let mut ids = Vec::new();
+    for _ in 0..2 {
+        let answer = client.next().await.unwrap();
+        assert_eq!(answer["error"]["code"], -32000, "{answer}");
+        assert!(
+            answer["error"]["message"]
+                .as_str()
+                .unwrap()
+                .contains("exit status: 3")
+        );
+        ids.push(answer["id"].as_u64().unwrap());
+    }
+    ids.sort();
+    assert_eq!(ids, [1, 2]);
+    assert_eq!(client.next().await, None);
+    assert_eq!(client.end().await, End::Server);
+}
+
+#[tokio::test]
+async fn a_server_that_dies_is_started_again_for_the_next_request() {
+    let mut client = Client::start("plain", |options| options.restart = true).await;
+    client
+        .send(&json!({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": {}}))
+        .await;
+    assert!(client.next().await.unwrap()["result"].is_object());
+    client
+        .send(&json!({"jsonrpc": "2.0", "method": "notifications/initialized"}))
+        .await;
+    for round in 1..3_u64 {
+        client.call(round * 10, "die", json!({})).await;
+        assert_eq!(client.next().await.unwrap()["error"]["code"], -32000);
+        client.call(round * 10 + 1, "echo", json!({"n": "7"})).await;
+        assert_eq!(client.next().await.unwrap()["result"]["got"]["n"], 7);
+    }
+    client.close().await;
+    assert_eq!(client.end().await, End::Client);
+}
+
+#[tokio::test]
+async fn a_call_that_hangs_is_answered_and_others_go_on() {
+    let limit = Some(Duration::from_millis(300));
+    let mut client = Client::start("plain", |options| options.time_limit = limit).await;
+    client.call(1, "hang", json!({})).await;
+    let answer = client.next().await.unwrap();
+    assert_eq!(answer["error"]["code"], -32001);
+    client
+        .send(&json!({"jsonrpc": "2.0", "id": 2, "method": "ping"}))
+        .await;
+    assert_eq!(client.next().await.unwrap()["id"], 2);
+}
+
+#[tokio::test]
+async fn junk_is_dropped_and_a_line_of_50_megabytes_arrives() {
+    let mut client = Client::start("junk", |_| {}).await;
+    client.call(1, "big", json!({})).await;
+    let answer = client.next().await.unwrap();
+    assert_eq!(
+        answer["result"]["content"][0]["text"]
+            .as_str()
+            .unwrap()
+            .len(),
+        50 << 20
+    );
+    client.call(2, "echo", json!({"n": 2})).await;
+    assert_eq!(client.next().await.unwrap()["result"]["got"]["n"], 2);
+}
+
+#[tokio::test]
+async fn a_line_that_passes_the_limit_is_answered_for() {
+    let mut client = Client::start("plain", |options| options.max_frame = 1 << 20).await;
+    client.call(1, "big", json!({})).await;
+    let answer = client.next().await.unwrap();
+    assert!(
+        answer["error"]["message"]
+            .as_str()
+            .unwrap()
+            .contains("passes the limit"),
+        "{answer}"
+    );
+    client.call(2, "echo", json!({"n": 2})).await;
+    assert_eq!(client.next().await.unwrap()["result"]["got"]["n"], 2);
+}
+
+#[tokio::test]
+async fn nothing_is_left_of_a_server_that_does_not_want_to_end() {
+    let mut client = Client::start("stubborn", |_| {}).await;
+    client.call(1, "pid", json!({})).await;
+    let pid = client.next().await.unwrap()["result"]["pid"]
+        .as_u64()
+        .unwrap();
+    assert!(is_running(pid));
+    client.close().await;
+    assert_eq!(client.next().await, None);
+    assert_eq!(client.end().await, End::Client);
+    assert!(!is_running(pid));
+}
+
+#[tokio::test]
+async fn a_signal_ends_server_and_session() {
+    let mut client = Client::start("stubborn", |_| {}).await;
+    client.call(1, "pid", json!({})).await;
+    let pid = client.next().await.unwrap()["result"]["pid"]
+        .as_u64()
+        .unwrap();
+    client.call(2, "hang", json!({})).await;
+    client.stop.take().unwrap().send(()).unwrap();
+    assert_eq!(client.end().await, End::Asked);
+    assert!(!is_running(pid));
+}
+
+#[tokio::test]
+async fn a_client_that_is_gone_is_noticed() {
+    let mut client = Client::start("plain", |_| {}).await;
+    client.call(1, "pid", json!({})).await;
+    let pid = client.next().await.unwrap()["result"]["pid"]
+        .as_u64()
+        .unwrap();
+    let Client {
+        to,
+        from,
+        session,
+        stop,
+        ..
+    } = client;
+    drop((to, from));
+    assert_eq!(
+        timeout(PATIENCE, session).await.unwrap().unwrap(),
+        End::Client
+    );
+    drop(stop);
+    assert!(!is_running(pid));
+}
+
+#[tokio::test]
+async fn a_server_that_is_not_there() {
+    let command = ServerCommand {
+        program: "no-such-server".into(),
+        arguments: Vec::new(),
+    };
+    let pipes = (tokio::io::empty(), tokio::io::sink());
+    let log = Arc::new(Log::new().quiet());
+    let ended = bridge(
+        &command,
+        Arc::new(Options::default()),
+        log,
+        pipes,
+        std::future::pending(),
+    )
+    .await;
+    let error = ended.unwrap_err().to_string();
+    assert!(
+        error.starts_with("the server `no-such-server` cannot be started"),
+        "{error}"
+    );
+}

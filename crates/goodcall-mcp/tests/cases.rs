@@ -1,0 +1,75 @@
+//! Sessions of `cases/mcp`: what each side sends, and what becomes of it.
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    reason = "a test may fail loudly"
+)]
+
+#[path = "../../goodcall-core/tests/support/mod.rs"]
+#[allow(dead_code, reason = "shared with other crates")]
+mod support;
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use goodcall_mcp::{Config, Engine, Note, Out};
+
+/// The steps of a session: `client …`, `server …`, `wait SECONDS`, `gone`, `back`, `long TEXT`.
+fn session(case: &support::Case) -> BTreeMap<String, String> {
+    let config = Config::read(case.get("config").unwrap_or_default()).unwrap();
+    let options = config.options("s").unwrap();
+    let mut engine = Engine::new(Arc::new(options));
+    let mut now = Instant::now();
+    let mut lines = Vec::new();
+    let steps = case.get("session").expect("a session");
+    for (index, step) in steps.lines().enumerate() {
+        let (who, what) = step.split_once(' ').unwrap_or((step, ""));
+        let frame = what.as_bytes().to_vec();
+        let out = match who {
+            "client" => engine.from_client(frame, now),
+            "server" => engine.from_server(frame, now),
+            "wait" => {
+                now += Duration::from_secs(what.parse().unwrap());
+                engine.tick(now)
+            }
+            "gone" => engine.server_gone("the server ended", now),
+            "back" => engine.server_back(now),
+            "long" => engine.oversized(what.as_bytes(), what.as_bytes(), 999, now),
+            other => panic!("`{other}` is no step"),
+        };
+        for out in out {
+            lines.push(format!("{}: {}", index + 1, shown(&out, what)));
+        }
+        if engine.is_waiting() && index + 1 == steps.lines().count() {
+            lines.push("the client waits".to_owned());
+        }
+    }
+    BTreeMap::from([("out".to_owned(), lines.join("\n"))])
+}
+
+fn shown(out: &Out, sent: &str) -> String {
+    let frame = |frame: &[u8]| match String::from_utf8_lossy(frame) {
+        same if same == sent => "as sent".to_owned(),
+        other => other.into_owned(),
+    };
+    match out {
+        Out::Server(bytes) => format!("to server {}", frame(bytes)),
+        Out::Client(bytes) => format!("to client {}", frame(bytes)),
+        Out::Note(Note::Warning(text)) => format!("warning {text}"),
+        Out::Note(Note::Call(record)) => {
+            let mut record = serde_json::to_value(record).unwrap();
+            for key in ["time_ms", "latency_ms", "server"] {
+                record.as_object_mut().unwrap().remove(key);
+            }
+            format!("log {record}")
+        }
+        other => format!("{other:?}"),
+    }
+}
+
+#[test]
+fn sessions() {
+    support::run_folder("mcp", &["session", "config"], session);
+}

@@ -1,0 +1,181 @@
+//! Gemini's subset of OpenAPI: no references, no type lists, enums of strings.
+
+use goodcall_core::{Kind, Node};
+
+use super::{MOST_DEPTH, object, target};
+use crate::cuts::quoted;
+
+/// Schemas that one schema may become when its references are written out.
+const MOST_STEPS: usize = 4096;
+
+/// Keywords that are taken as they are.
+const KNOWN: [&str; 10] = [
+    "description",
+    "minimum",
+    "maximum",
+    "minItems",
+    "maxItems",
+    "minLength",
+    "maxLength",
+    "pattern",
+    "nullable",
+    "title",
+];
+
+/// The schema under Gemini's rules; `None` if it is too large to be written out.
+pub(super) fn adapt(schema: Node<'_>) -> Option<String> {
+    let mut writer = Writer {
+        root: schema,
+        steps: MOST_STEPS,
+    };
+    writer.write(schema, 0)
+}
+
+struct Writer<'t> {
+    root: Node<'t>,
+    steps: usize,
+}
+
+impl<'t> Writer<'t> {
+    fn write(&mut self, node: Node<'t>, depth: usize) -> Option<String> {
+        self.steps = self.steps.checked_sub(1)?;
+        if depth > MOST_DEPTH {
+            return None;
+        }
+        if node.kind() != Kind::Object {
+            return Some(r#"{"type":"string"}"#.to_owned());
+        }
+        if let Some(target) = target(self.root, node) {
+            // A schema that holds itself ends here; the gate knows the rest.
+            return match depth > 16 {
+                true => Some(r#"{"type":"object","properties":{}}"#.to_owned()),
+                false => self.write(target, depth + 1),
+            };
+        }
+        let mut members: Vec<(String, String)> = Vec::new();
+        let known = node
+            .members()
+            .filter(|(key, _)| KNOWN.contains(key) && *key != "title");
+        members.extend(known.map(|(key, value)| (key.to_owned(), value.to_json())));
+        if let Some(format) = node.get("format").and_then(Node::as_str)
+            && matches!(format, "enum" | "date-time")
+        {
+            members.push(("format".to_owned(), quoted(format)));
+        }
+        let union = node.get("anyOf").or_else(|| node.get("oneOf"));
+        let parts = node
+            .get("allOf")
+            .map(|all| all.elements().collect::<Vec<_>>());
+        if let Some(union) = union {
+            self.union(union.elements().collect(), depth, &mut members)?;
+        } else if let Some([only]) = parts.as_deref() {
+            return self.write(*only, depth + 1);
+        } else {
+            self.plain(node, depth, &mut members)?;
+        }
+        Some(object(&members))
+    }
+
+    fn union(
+        &mut self,
+        branches: Vec<Node<'t>>,
+        depth: usize,
+        members: &mut Vec<(String, String)>,
+    ) -> Option<()> {
+        let is_null = |branch: &Node<'_>| branch.get("type").and_then(Node::as_str) == Some("null");
+        let nulls = branches.iter().any(is_null);
+        let branches: Vec<_> = branches
+            .into_iter()
+            .filter(|branch| !is_null(branch))
+            .collect();
+        let written = branches.iter().map(|branch| self.write(*branch, depth + 1));
+        let written = written.collect::<Option<Vec<_>>>()?;
+        members.push(("anyOf".to_owned(), format!("[{}]", written.join(","))));
+        if nulls {
+            members.push(("nullable".to_owned(), "true".to_owned()));
+        }
+        Some(())
+    }
+
+    fn plain(
+        &mut self,
+        node: Node<'t>,
+        depth: usize,
+        members: &mut Vec<(String, String)>,
+    ) -> Option<()> {
+        let kinds = node.get("type");
+        let mut names: Vec<&str> = match kinds {
+            Some(kinds) if kinds.kind() == Kind::Array => {
+                kinds.elements().filter_map(Node::as_str).collect()
+            }
+            Some(kind) => kind.as_str().into_iter().collect(),
+            None => Vec::new(),
+        };
+        let nulls = names.len();
+        names.retain(|name| *name != "null");
+        if names.len() < nulls {
+            members.push(("nullable".to_owned(), "true".to_owned()));
+        }
+        let values = node
+            .get("enum")
+            .map(|all| all.elements().collect::<Vec<_>>());
+        let values = values.or_else(|| node.get("const").map(|one| vec![one]));
+        if let Some(values) = values.filter(|all| all.iter().all(|one| one.as_str().is_some())) {
+            let values: Vec<_> = values.iter().map(|one| one.to_json()).collect();
+            members.push(("type".to_owned(), quoted("string")));
+            members.push(("enum".to_owned(), format!("[{}]", values.join(","))));
+            return Some(());
+        }
+        let kind = match names.as_slice() {
+            [one] => (*one).to_owned(),
+            [] if node.get("properties").is_some() => "object".to_owned(),
+            [] if node.get("items").is_some() => "array".to_owned(),
+            [] => "string".to_owned(),
+            several => {
+                let each = several
+                    .iter()
+                    .map(|name| format!(r#"{{"type":{}}}"#, quoted(name)));
+                let each: Vec<_> = each.collect();
+                members.push(("anyOf".to_owned(), format!("[{}]", each.join(","))));
+                return Some(());
+            }
+        };
+        members.push(("type".to_owned(), quoted(&kind)));
+        if kind == "array" {
+            let items = match node
+                .get("items")
+                .filter(|items| items.kind() == Kind::Object)
+            {
+                Some(items) => self.write(items, depth + 1)?,
+                None => r#"{"type":"string"}"#.to_owned(),
+            };
+            members.push(("items".to_owned(), items));
+        }
+        if kind == "object" {
+            self.object(node, depth, members)?;
+        }
+        Some(())
+    }
+
+    fn object(
+        &mut self,
+        node: Node<'t>,
+        depth: usize,
+        members: &mut Vec<(String, String)>,
+    ) -> Option<()> {
+        let properties = node.get("properties").into_iter().flat_map(Node::members);
+        let mut written = Vec::new();
+        for (key, value) in properties {
+            written.push((key.to_owned(), self.write(value, depth + 1)?));
+        }
+        let required = node.get("required").into_iter().flat_map(Node::elements);
+        let required = required.filter_map(Node::as_str);
+        let required = required.filter(|name| written.iter().any(|(key, _)| key == name));
+        let required: Vec<_> = required.map(quoted).collect();
+        members.push(("properties".to_owned(), object(&written)));
+        if !required.is_empty() {
+            members.push(("required".to_owned(), format!("[{}]", required.join(","))));
+        }
+        Some(())
+    }
+}

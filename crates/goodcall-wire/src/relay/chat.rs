@@ -1,0 +1,485 @@
+//! Streams of OpenAI Chat Completions, and of the many servers that speak it.
+//!
+//! Nothing marks the end of a call here, so calls are held until the message ends.
+
+use std::collections::HashSet;
+use std::ops::Range;
+
+use goodcall_core::{Kind, Node, Stop, Tree};
+
+use super::exchange::Exchange;
+use super::flow::Refused;
+use super::found::Finder;
+use super::judge::{GiveUp, Ruling};
+use super::reask::{legal_call, legal_message};
+use super::reply::due_reason;
+use super::sse::{self, SseEvent};
+use super::usage::Usage;
+use crate::call::Call;
+use crate::cuts::{Cuts, quoted};
+use crate::envelope::{Provider, stop_named};
+use crate::stream::Assembler;
+
+/// The stream of one message.
+#[derive(Clone, Debug)]
+pub(super) struct Chat {
+    assembler: Assembler,
+    finder: Option<Finder>,
+    /// Calls that were found in the text, each with the text that it was.
+    found: Vec<(Call, String)>,
+    /// Bytes of arguments that came for each call.
+    sizes: Vec<usize>,
+    held: Vec<Held>,
+    bytes: usize,
+    /// The text that went on.
+    said: String,
+    /// Other texts, such as the reasoning, by their key.
+    others: Vec<(String, String)>,
+    /// A chunk without its choices.
+    shell: Option<(String, String)>,
+    /// The id under which the client knows the message.
+    id: Option<String>,
+    rulings: Vec<Ruling>,
+    /// Where each call was.
+    sources: Vec<Source>,
+    /// A fragment is not as it should be: the calls are written anew.
+    odd: bool,
+    /// Every fragment so far is part of a call that is valid as it comes.
+    strict: bool,
+    /// Calls of which fragments went on already.
+    streamed: HashSet<usize>,
+    /// Calls that the client has of earlier replies.
+    base: usize,
+    stage: Stage,
+    own: Usage,
+    stop: Stop,
+    finished: bool,
+    done: bool,
+    wrote: bool,
+}
+
+/// How far the message is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Stage {
+    /// Calls may come.
+    Open,
+    /// Its calls went on, or it has none.
+    Passed,
+    /// A call was refused: everything is held.
+    Refused,
+}
+
+/// Where a call was.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Source {
+    /// The so-manieth call of the stream.
+    Stream(usize),
+    /// In the text, as this.
+    Text(String),
+}
+
+/// An event that waits for the verdict.
+#[derive(Clone, Debug)]
+struct Held {
+    event: SseEvent,
+    /// The fragments in it: the number of the call, and where the fragment stands.
+    pieces: Vec<(usize, Range<usize>)>,
+}
+
+/// What a chunk brings.
+#[derive(Default)]
+struct Chunk {
+    pieces: Vec<(usize, Range<usize>)>,
+    text: String,
+    reason: Option<String>,
+}
+
+impl Chat {
+    pub(super) fn new(exchange: &Exchange) -> Self {
+        let tools = &exchange.judge.tools;
+        let place = exchange.judge.settings.text_calls;
+        let assembler = Assembler::new(Provider::OpenAi, tools.clone());
+        Self {
+            assembler: assembler.policy(goodcall_core::Policy::strict()),
+            finder: place.map(|place| Finder::new(tools, place)),
+            found: Vec::new(),
+            sizes: Vec::new(),
+            held: Vec::new(),
+            bytes: 0,
+            said: String::new(),
+            others: Vec::new(),
+            shell: None,
+            id: None,
+            rulings: Vec::new(),
+            sources: Vec::new(),
+            odd: false,
+            strict: true,
+            streamed: HashSet::new(),
+            base: 0,
+            stage: Stage::Open,
+            own: Usage::default(),
+            stop: Stop::Unknown,
+            finished: false,
+            done: false,
+            wrote: false,
+        }
+    }
+
+    pub(super) fn again(&mut self, exchange: &mut Exchange) {
+        exchange.usage.add(&self.own);
+        let (shell, id) = (self.shell.take(), self.id.take());
+        let base = self.base + self.streamed.len();
+        *self = Self {
+            shell,
+            id,
+            base,
+            odd: base > 0,
+            ..Self::new(exchange)
+        };
+    }
+
+    pub(super) fn held(&self) -> usize {
+        self.bytes
+    }
+
+    pub(super) fn event(&mut self, exchange: &mut Exchange, event: SseEvent, out: &mut Vec<u8>) {
+        let Some(data) = event.data.as_deref() else {
+            return out.extend_from_slice(&event.raw);
+        };
+        if data.trim() == "[DONE]" {
+            self.decide(exchange, out);
+            self.done = true;
+            return match self.stage {
+                Stage::Refused => self.hold(event, Vec::new()),
+                _ => out.extend_from_slice(&event.raw),
+            };
+        }
+        let Ok(tree) = Tree::parse(data) else {
+            return match self.stage == Stage::Refused || !self.held.is_empty() {
+                true => self.hold(event, Vec::new()),
+                false => out.extend_from_slice(&event.raw),
+            };
+        };
+        let root = tree.root();
+        if root.get("error").is_some_and(|error| !error.is_null()) {
+            drop(tree);
+            self.cut(exchange, out);
+            return out.extend_from_slice(&event.raw);
+        }
+        if let Some(usage) = root.get("usage").filter(|node| node.kind() == Kind::Object) {
+            self.own.note(usage);
+        }
+        if self.stage != Stage::Open {
+            drop(tree);
+            return match self.stage {
+                Stage::Refused => self.hold(event, Vec::new()),
+                _ => self.pass(exchange, &event, out),
+            };
+        }
+        let chunk = self.look(root, data);
+        drop(tree);
+        self.take(exchange, event, chunk, out);
+    }
+
+    fn take(
+        &mut self,
+        exchange: &mut Exchange,
+        mut event: SseEvent,
+        chunk: Chunk,
+        out: &mut Vec<u8>,
+    ) {
+        let calls = !chunk.pieces.is_empty();
+        if !chunk.text.is_empty() && self.held.is_empty() {
+            self.text(exchange, &mut event, &chunk, out);
+            if !calls && chunk.reason.is_none() {
+                return;
+            }
+        }
+        let mut pieces = chunk.pieces;
+        if calls && event.raw.is_empty() {
+            // The text was cut out of it: the fragments stand elsewhere now.
+            pieces = self.replace_pieces(&event, &pieces);
+        }
+        let streams = exchange.judge.settings.stream_arguments && self.held.is_empty();
+        if calls && streams && self.strict && !self.odd && chunk.reason.is_none() {
+            self.streamed
+                .extend(pieces.iter().map(|(number, _)| *number));
+            return self.pass(exchange, &event, out);
+        }
+        if let Some(reason) = &chunk.reason {
+            self.stop = stop_named(reason);
+            self.finished = true;
+        }
+        if calls || chunk.reason.is_some() || !self.held.is_empty() {
+            self.hold(event, pieces);
+        } else {
+            self.pass(exchange, &event, out);
+        }
+        if chunk.reason.is_some() {
+            self.decide(exchange, out);
+        }
+    }
+
+    /// Reads a chunk; its fragments go to the assembler.
+    fn look(&mut self, root: Node<'_>, data: &str) -> Chunk {
+        let mut chunk = Chunk::default();
+        let Some(choices) = root.get("choices") else {
+            return chunk;
+        };
+        if self.shell.is_none() && choices.kind() == Kind::Array {
+            let span = choices.span();
+            let (before, behind) = (data.get(..span.start), data.get(span.end..));
+            let own = |text: Option<&str>| text.unwrap_or_default().to_owned();
+            self.shell = Some((own(before), own(behind)));
+            let id = root.get("id").and_then(|id| data.get(id.span()));
+            self.id = id.map(str::to_owned);
+        }
+        let Some(choice) = choices.element(0) else {
+            return chunk;
+        };
+        let reason = choice.get("finish_reason").and_then(Node::as_str);
+        chunk.reason = reason
+            .filter(|reason| !reason.is_empty())
+            .map(str::to_owned);
+        let delta = choice.get("delta").or_else(|| choice.get("message"));
+        for (key, value) in delta.into_iter().flat_map(Node::members) {
+            match (key, value.as_str()) {
+                ("content", Some(text)) => text.clone_into(&mut chunk.text),
+                ("role", _) => {}
+                ("tool_calls", _) => {
+                    for call in value.elements() {
+                        let number = self.fragment(call, data);
+                        chunk.pieces.push((number, call.span()));
+                    }
+                }
+                (key, Some(text)) => add(&mut self.others, key, text),
+                _ => {}
+            }
+        }
+        chunk
+    }
+
+    fn fragment(&mut self, call: Node<'_>, data: &str) -> usize {
+        let function = call.get("function");
+        let text = |node: Option<Node<'_>>| {
+            let text = node.and_then(Node::as_str).filter(|text| !text.is_empty());
+            text.map(str::to_owned)
+        };
+        let id = text(call.get("id")).filter(|id| id != "null");
+        let name = text(function.and_then(|function| function.get("name")));
+        let arguments = function.and_then(|function| function.get("arguments"));
+        let arguments = arguments.filter(|node| !node.is_null());
+        let raw = arguments.and_then(|node| match node.as_str() {
+            Some(text) => Some(text.to_owned()),
+            None => data.get(node.span()).map(str::to_owned),
+        });
+        let index = call.get("index").and_then(Node::digits);
+        let (named, known) = (name.is_some(), id.is_some());
+        let before = self.assembler.len();
+        let size = raw.as_ref().map_or(0, String::len);
+        let (number, strict) = self.assembler.fragment(index, id, name, raw);
+        self.strict &= strict;
+        let first = number >= before;
+        self.sizes.resize(self.sizes.len().max(number + 1), 0);
+        self.sizes[number] += size;
+        let whole = arguments.is_none_or(|node| node.as_str().is_some());
+        let right = index == Some(number.to_string().as_str()) && whole;
+        self.odd |= !right || (first && !(named && known)) || (!first && (named || known));
+        number
+    }
+
+    /// Text on its way to the client; calls in it stay here.
+    fn text(
+        &mut self,
+        exchange: &Exchange,
+        event: &mut SseEvent,
+        chunk: &Chunk,
+        out: &mut Vec<u8>,
+    ) {
+        let sent = chunk.text.as_str();
+        let released = match &mut self.finder {
+            Some(finder) => {
+                let found = finder.push(sent);
+                self.found.extend(found.calls);
+                found.text
+            }
+            None => sent.to_owned(),
+        };
+        self.said.push_str(&released);
+        let alone = chunk.pieces.is_empty() && chunk.reason.is_none();
+        if alone && released == sent {
+            return self.pass(exchange, event, out);
+        }
+        let data = event.data.take().unwrap_or_default();
+        if let Ok(tree) = Tree::parse(&data)
+            && let Some((choice, delta)) = delta_of(tree.root())
+        {
+            let mut text = Cuts::new(&data);
+            if let Some(said) = delta.get("content") {
+                text.string(said.span(), &released);
+            }
+            text.remove(delta, "tool_calls");
+            if let Some(reason) = choice.get("finish_reason") {
+                text.replace(reason.span(), "null");
+            }
+            if !released.is_empty() {
+                let text = text.apply();
+                self.pass(exchange, &SseEvent::made(event, text), out);
+            }
+            let mut rest = Cuts::new(&data);
+            rest.remove(delta, "content");
+            let rest = rest.apply();
+            drop(tree);
+            *event = SseEvent::made(event, rest);
+        }
+    }
+
+    /// The fragments' places in a chunk whose text was cut out.
+    fn replace_pieces(
+        &self,
+        event: &SseEvent,
+        pieces: &[(usize, Range<usize>)],
+    ) -> Vec<(usize, Range<usize>)> {
+        let data = event.data.as_deref().unwrap_or_default();
+        let Ok(tree) = Tree::parse(data) else {
+            return Vec::new();
+        };
+        let list = delta_of(tree.root()).and_then(|(_, delta)| delta.get("tool_calls"));
+        let spans = list.into_iter().flat_map(Node::elements).map(Node::span);
+        pieces
+            .iter()
+            .map(|(number, _)| *number)
+            .zip(spans)
+            .collect()
+    }
+
+    fn hold(&mut self, event: SseEvent, pieces: Vec<(usize, Range<usize>)>) {
+        self.bytes += event.data.as_ref().map_or(0, String::len) + event.raw.len();
+        self.held.push(Held { event, pieces });
+    }
+
+    /// The message is over, as far as its calls go.
+    fn decide(&mut self, exchange: &mut Exchange, out: &mut Vec<u8>) {
+        if self.stage != Stage::Open {
+            return;
+        }
+        self.judge(exchange, out);
+        if self.rulings.iter().any(Ruling::is_bad) && exchange.may_ask() {
+            self.stage = Stage::Refused;
+        } else {
+            self.write(exchange, out);
+        }
+    }
+
+    fn judge(&mut self, exchange: &mut Exchange, out: &mut Vec<u8>) {
+        if let Some(finder) = &mut self.finder {
+            let found = finder.finish();
+            self.found.extend(found.calls);
+            self.said.push_str(&found.text);
+            self.write_text(&found.text, out);
+        }
+        let calls = self.assembler.take_calls().into_iter();
+        let calls = calls.map(|(number, call)| (Source::Stream(number), call));
+        let found = std::mem::take(&mut self.found).into_iter();
+        let found = found.map(|(call, text)| (Source::Text(text), call));
+        let calls: Vec<_> = calls.chain(found).collect();
+        let mut taken = HashSet::new();
+        for (index, (source, call)) in calls.into_iter().enumerate() {
+            let own = call.id.clone().filter(|id| taken.insert(id.clone()));
+            self.odd |= own.is_none();
+            let id = own.unwrap_or_else(|| exchange.made_up_id(index));
+            let call = call.with_id(id);
+            let mut ruling = exchange.judge.rule(call, exchange.attempt, self.stop);
+            if let Source::Stream(number) = source
+                && self.sizes.get(number) != Some(&ruling.call.arguments.len())
+                && !ruling.is_bad()
+            {
+                // Not all that came is part of the call.
+                let arguments = ruling.call.arguments.clone();
+                ruling.arguments.get_or_insert(arguments);
+            }
+            if matches!(&source, Source::Stream(number) if self.streamed.contains(number)) {
+                ruling.went_on();
+            }
+            self.rulings.push(ruling);
+            self.sources.push(source);
+        }
+        exchange.remember(&self.rulings);
+    }
+
+    pub(super) fn refused(&self) -> Option<Refused<'_>> {
+        if self.stage != Stage::Refused {
+            return None;
+        }
+        let calls = self.rulings.iter();
+        let calls: Vec<_> = calls
+            .map(|ruling| legal_call(Provider::OpenAi, ruling))
+            .collect();
+        let said = Some(self.said.as_str()).filter(|said| !said.is_empty());
+        Some(Refused {
+            legal: legal_message(said, &self.others, &calls),
+            rulings: &self.rulings,
+            passed: self.streamed.len(),
+        })
+    }
+
+    pub(super) fn end(&mut self, exchange: &mut Exchange, out: &mut Vec<u8>) {
+        self.decide(exchange, out);
+        if self.stage == Stage::Passed && self.wrote && !self.done {
+            sse::write(None, "[DONE]", out);
+        }
+    }
+
+    pub(super) fn give_up(&mut self, exchange: &mut Exchange, out: &mut Vec<u8>) {
+        self.write(exchange, out);
+        if self.wrote && !self.done {
+            sse::write(None, "[DONE]", out);
+        }
+    }
+
+    /// The stream broke: what is whole goes on, half a call does not.
+    pub(super) fn cut(&mut self, exchange: &mut Exchange, out: &mut Vec<u8>) {
+        match self.stage {
+            Stage::Passed => return,
+            Stage::Refused => return self.write(exchange, out),
+            Stage::Open => {}
+        }
+        self.judge(exchange, out);
+        match self.rulings.iter().any(Ruling::is_bad) {
+            true => self.held.clear(),
+            false => self.write(exchange, out),
+        }
+        self.stage = Stage::Passed;
+    }
+
+    /// Too much is held: it goes on as it is.
+    pub(super) fn let_go(&mut self, exchange: &mut Exchange, out: &mut Vec<u8>) {
+        if self.stage == Stage::Open {
+            let calls = self.assembler.take_calls().into_iter();
+            let attempt = exchange.attempt;
+            let unjudged = calls.map(|(_, call)| exchange.judge.unjudged(call, attempt));
+            let unjudged: Vec<_> = unjudged.collect();
+            exchange.remember(&unjudged);
+        }
+        for held in std::mem::take(&mut self.held) {
+            self.pass(exchange, &held.event, out);
+        }
+        self.stage = Stage::Passed;
+    }
+}
+
+mod writing;
+
+/// The choice and its delta.
+fn delta_of(root: Node<'_>) -> Option<(Node<'_>, Node<'_>)> {
+    let choice = root.get("choices")?.element(0)?;
+    let delta = choice.get("delta").or_else(|| choice.get("message"))?;
+    Some((choice, delta))
+}
+
+fn add(others: &mut Vec<(String, String)>, key: &str, text: &str) {
+    match others.iter_mut().find(|(known, _)| known == key) {
+        Some((_, known)) => known.push_str(text),
+        None => others.push((key.to_owned(), text.to_owned())),
+    }
+}

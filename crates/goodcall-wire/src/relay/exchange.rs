@@ -1,0 +1,239 @@
+//! One request, and the replies to it until one is good.
+
+use std::fmt;
+use std::sync::Arc;
+
+use goodcall_core::{Kind, Node, Tree};
+
+use super::judge::{Judge, Judged, Ruled, Ruling, Settings};
+use super::known::Known;
+use super::reask;
+use super::usage::Usage;
+use crate::envelope::{Envelope, Provider};
+
+/// Calls that are remembered of one exchange.
+const MOST_RECORDS: usize = 1024;
+
+/// A request whose replies are not judged.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct NotJudged {
+    /// Why, as it stands in logs: `not_json`, `no_tools`.
+    pub why: &'static str,
+    /// The request as it was.
+    pub body: String,
+}
+
+impl fmt::Display for NotJudged {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self.why {
+            "not_json" => "the request is no JSON object",
+            _ => "the request offers no tools",
+        })
+    }
+}
+
+impl std::error::Error for NotJudged {}
+
+/// What becomes of a whole reply.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Step {
+    /// It goes on: rewritten, or as it was sent.
+    Reply(Option<String>),
+    /// The model is asked again, with [`Exchange::body`].
+    Reask,
+}
+
+/// One request and the replies to it.
+#[derive(Clone, Debug)]
+pub struct Exchange {
+    pub(super) provider: Provider,
+    pub(super) judge: Judge,
+    pub(super) body: String,
+    pub(super) attempt: u32,
+    /// Several replies were asked for at once: none is asked for again.
+    pub(super) several: bool,
+    /// What earlier replies took.
+    pub(super) usage: Usage,
+    /// Makes ids that no other exchange has made up.
+    pub(super) seed: u64,
+    /// The reply that led to the last question, in case there is no other.
+    pub(super) last: Option<String>,
+    records: Vec<Judged>,
+    dropped: u32,
+    model: Option<String>,
+    streams: bool,
+}
+
+impl Exchange {
+    /// Reads a request.
+    ///
+    /// # Errors
+    /// If there is nothing in it by which replies could be judged.
+    pub fn new(
+        provider: Provider,
+        body: String,
+        known: &Known,
+        settings: Arc<Settings>,
+    ) -> Result<Self, NotJudged> {
+        match Self::read(provider, &body, known, settings) {
+            Ok(exchange) => Ok(Self { body, ..exchange }),
+            Err(why) => Err(NotJudged { why, body }),
+        }
+    }
+
+    fn read(
+        provider: Provider,
+        body: &str,
+        known: &Known,
+        settings: Arc<Settings>,
+    ) -> Result<Self, &'static str> {
+        let tree = Tree::parse(body).map_err(|_| "not_json")?;
+        let root = tree.root();
+        if root.kind() != Kind::Object {
+            return Err("not_json");
+        }
+        let list = root.get("tools").or_else(|| root.get("functions"));
+        let list = list.filter(|list| list.kind() == Kind::Array);
+        let offer = list.and_then(|list| known.read(provider, list, body));
+        let offer = offer.ok_or("no_tools")?;
+        let text = |key| root.get(key).and_then(Node::as_str).map(str::to_owned);
+        let several = root.get("n").and_then(Node::digits);
+        Ok(Self {
+            provider,
+            judge: Judge {
+                settings,
+                tools: offer.tools,
+                opaque: offer.opaque,
+            },
+            attempt: 0,
+            several: several.is_some_and(|digits| digits != "1"),
+            usage: Usage::default(),
+            seed: hash(body),
+            last: None,
+            records: Vec::new(),
+            dropped: 0,
+            model: text("model"),
+            streams: root.get("stream").and_then(Node::as_bool) == Some(true),
+            body: String::new(),
+        })
+    }
+
+    /// The request as it must be sent now.
+    pub fn body(&self) -> &str {
+        &self.body
+    }
+
+    /// Writes the tools so that this upstream takes them. Replies are judged by the tools as they
+    /// were.
+    pub fn adapt(&mut self, to: super::Adapt) {
+        if let Some(body) = super::adapt(self.provider, &self.body, to) {
+            self.body = body;
+        }
+    }
+
+    /// The model that is asked.
+    pub fn model(&self) -> Option<&str> {
+        self.model.as_deref()
+    }
+
+    /// Is the reply to be streamed?
+    pub fn streams(&self) -> bool {
+        self.streams
+    }
+
+    /// How often the model was asked again.
+    pub fn reasked(&self) -> u32 {
+        self.attempt
+    }
+
+    /// What was found in all replies.
+    pub fn records(&self) -> &[Judged] {
+        &self.records
+    }
+
+    /// All of it in one line, for a header: `good=1 mended=0 bad=0 reasked=0`.
+    pub fn summary(&self) -> String {
+        let count = |ruled| {
+            let of = self.records.iter().filter(|judged| judged.ruled == ruled);
+            of.count()
+        };
+        let mut text = format!(
+            "good={} mended={} bad={} reasked={}",
+            count(Ruled::Good),
+            count(Ruled::Mended),
+            count(Ruled::Bad),
+            self.attempt
+        );
+        if count(Ruled::Unjudged) > 0 {
+            text += &format!(" unjudged={}", count(Ruled::Unjudged));
+        }
+        if self.dropped > 0 {
+            text += &format!(" dropped={}", self.dropped);
+        }
+        text
+    }
+
+    /// The summary as the `goodcall` field of a body.
+    pub(super) fn report(&self) -> String {
+        let parts = self.summary();
+        let parts = parts.split(' ').filter_map(|part| part.split_once('='));
+        let parts: Vec<_> = parts.map(|(key, n)| format!("\"{key}\":{n}")).collect();
+        format!("{{{}}}", parts.join(","))
+    }
+
+    pub(super) fn remember(&mut self, rulings: &[Ruling]) {
+        let room = MOST_RECORDS.saturating_sub(self.records.len());
+        let new = rulings.iter().take(room);
+        self.records.extend(new.map(|ruling| ruling.judged.clone()));
+    }
+
+    /// A call that went on before was sent once more, and is left out.
+    pub(super) fn drop_one(&mut self) {
+        self.dropped += 1;
+    }
+
+    /// May the model be asked again?
+    pub(super) fn may_ask(&self) -> bool {
+        self.attempt < self.judge.settings.reasks && !self.several
+    }
+
+    /// An id for a call that has none.
+    pub(super) fn made_up_id(&self, index: usize) -> String {
+        let prefix = match self.provider {
+            Provider::Anthropic => "toolu",
+            _ => "call",
+        };
+        let number = hash(&format!("{}/{}/{index}", self.seed, self.attempt));
+        format!("{prefix}_{number:016x}")
+    }
+
+    /// Gives every call of an envelope an id of its own.
+    pub(super) fn name_calls(&self, envelope: &mut Envelope) {
+        let mut taken = std::collections::HashSet::new();
+        for index in 0..envelope.calls().len() {
+            let sent = envelope.sent_id(index).map(str::to_owned);
+            match sent.filter(|id| taken.insert(id.clone())) {
+                Some(_) => {}
+                None => envelope.set_id(index, self.made_up_id(index)),
+            }
+        }
+    }
+
+    /// Makes the next request out of a reply whose calls were refused. `legal` is the reply with
+    /// every call in a form that may stand in a history.
+    pub(super) fn ask_again(&mut self, legal: &str, rulings: &[Ruling], passed: usize) -> bool {
+        let Some(body) = reask::body(self.provider, &self.body, legal, rulings, passed) else {
+            return false;
+        };
+        self.body = body;
+        self.attempt += 1;
+        true
+    }
+}
+
+/// FNV-1a: the same in every process.
+pub(crate) fn hash(text: &str) -> u64 {
+    let step = |hash: u64, byte: u8| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
+    text.bytes().fold(0xcbf2_9ce4_8422_2325, step)
+}

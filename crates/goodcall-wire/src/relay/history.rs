@@ -1,0 +1,284 @@
+//! The history in a request: what was called and what came of it, and how it must be written so
+//! that no provider refuses it.
+
+mod legal;
+
+use goodcall_core::{Kind, Node, Tree};
+
+use crate::cuts::{Cuts, quoted};
+use crate::envelope::Provider;
+
+pub use legal::legal_history;
+
+/// One step of a conversation.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Past {
+    /// Somebody said something.
+    User,
+    /// The model called tools; what came of each.
+    Turn(Vec<PastCall>),
+}
+
+/// A call of the past.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct PastCall {
+    /// Its id.
+    pub id: String,
+    /// The tool.
+    pub name: String,
+    /// The arguments as JSON text, as they were sent.
+    pub arguments: String,
+    /// What the model read of it; `None` if there is no result.
+    pub result: Option<String>,
+    /// Was it flagged as an error?
+    pub is_error: bool,
+}
+
+/// Can there be a loop at all? Without two results there is none, and most requests have none.
+pub fn has_results(request: &str) -> bool {
+    let results = ["\"tool_result\"", "\"tool\"", "\"function_call_output\""];
+    let twice = |word: &str| request.matches(word).nth(1).is_some();
+    results.into_iter().any(twice)
+}
+
+/// The steps of a request's history, oldest first.
+pub fn history(provider: Provider, request: &str) -> Vec<Past> {
+    let Ok(tree) = Tree::parse(request) else {
+        return Vec::new();
+    };
+    let mut past = Vec::new();
+    for message in messages(provider, tree.root()).elements_or_none() {
+        match role(message) {
+            Role::Assistant => {
+                let calls = calls_in(provider, message, request);
+                if !calls.is_empty() {
+                    add_turn(provider, calls, &mut past);
+                }
+            }
+            Role::Results => {
+                for (id, text, is_error) in results_in(provider, message) {
+                    let turn = past.iter_mut().rev().find_map(|step| match step {
+                        Past::Turn(calls) => Some(calls),
+                        Past::User => None,
+                    });
+                    let call = turn.and_then(|calls| calls.iter_mut().find(|call| call.id == id));
+                    if let Some(call) = call {
+                        (call.result, call.is_error) = (Some(text), is_error);
+                    }
+                }
+                if has_words(message) {
+                    past.push(Past::User);
+                }
+            }
+            Role::User => past.push(Past::User),
+            Role::Other => {}
+        }
+    }
+    past
+}
+
+/// Calls of Responses come as items of their own; those in a row are one turn.
+fn add_turn(provider: Provider, calls: Vec<PastCall>, past: &mut Vec<Past>) {
+    if provider == Provider::Responses
+        && let Some(Past::Turn(open)) = past.last_mut()
+        && open.iter().all(|call| call.result.is_none())
+    {
+        return open.extend(calls);
+    }
+    past.push(Past::Turn(calls));
+}
+
+/// The request with a text added to its last result; `None` if it does not end with one.
+pub fn with_remark(provider: Provider, request: &str, text: &str) -> Option<String> {
+    let tree = Tree::parse(request).ok()?;
+    let list = messages(provider, tree.root())?;
+    let last = list.elements().last()?;
+    if role(last) != Role::Results {
+        return None;
+    }
+    let (owner, key) = match provider {
+        Provider::Responses => (last, "output"),
+        Provider::Anthropic => {
+            let blocks = last.get("content")?.elements();
+            let is_result = |block: &Node<'_>| kind(*block) == "tool_result";
+            (blocks.filter(is_result).last()?, "content")
+        }
+        _ => (last, "content"),
+    };
+    let mut cuts = Cuts::new(request);
+    let part = match provider {
+        Provider::Responses => "input_text",
+        _ => "text",
+    };
+    match owner.get(key) {
+        Some(node) if node.kind() == Kind::Array => {
+            let part = format!(r#"{{"type":"{part}","text":{}}}"#, quoted(text));
+            cuts.last(node, &part);
+        }
+        Some(node) if node.as_str().is_some() => {
+            let before = node.as_str().unwrap_or_default();
+            cuts.string(node.span(), &format!("{before}\n\n{text}"));
+        }
+        _ => cuts.set(owner, key, &quoted(text)),
+    }
+    Some(cuts.apply())
+}
+
+/// Who a message is from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Role {
+    Assistant,
+    Results,
+    User,
+    Other,
+}
+
+fn messages(provider: Provider, root: Node<'_>) -> Option<Node<'_>> {
+    let key = match provider {
+        Provider::Responses => "input",
+        _ => "messages",
+    };
+    root.get(key).filter(|list| list.kind() == Kind::Array)
+}
+
+trait Elements<'t> {
+    fn elements_or_none(self) -> Vec<Node<'t>>;
+}
+
+impl<'t> Elements<'t> for Option<Node<'t>> {
+    fn elements_or_none(self) -> Vec<Node<'t>> {
+        self.into_iter().flat_map(Node::elements).collect()
+    }
+}
+
+fn kind(node: Node<'_>) -> &str {
+    node.get("type").and_then(Node::as_str).unwrap_or_default()
+}
+
+fn text_of(node: Node<'_>, key: &str) -> String {
+    let text = node.get(key).and_then(Node::as_str);
+    text.unwrap_or_default().to_owned()
+}
+
+fn role(message: Node<'_>) -> Role {
+    match (kind(message), message.get("role").and_then(Node::as_str)) {
+        ("function_call", _) => Role::Assistant,
+        ("function_call_output", _) => Role::Results,
+        (_, Some("assistant")) => Role::Assistant,
+        (_, Some("tool")) => Role::Results,
+        (_, Some("user")) => {
+            let blocks = message.get("content").elements_or_none();
+            match blocks.iter().any(|block| kind(*block) == "tool_result") {
+                true => Role::Results,
+                false => Role::User,
+            }
+        }
+        _ => Role::Other,
+    }
+}
+
+/// Are there words beside the results?
+fn has_words(message: Node<'_>) -> bool {
+    let blocks = message.get("content").elements_or_none();
+    let user = message.get("role").and_then(Node::as_str) == Some("user");
+    user && blocks.iter().any(|block| kind(*block) == "text")
+}
+
+fn calls_in(provider: Provider, message: Node<'_>, request: &str) -> Vec<PastCall> {
+    let raw = |node: Option<Node<'_>>| {
+        let node = node.filter(|node| !node.is_null());
+        let text = node.and_then(|node| match node.as_str() {
+            Some(text) => Some(text.to_owned()),
+            None => request.get(node.span()).map(str::to_owned),
+        });
+        text.unwrap_or_default()
+    };
+    let call = |owner: Node<'_>, id: &str, inner: Node<'_>, key: &str| PastCall {
+        id: text_of(owner, id),
+        name: text_of(inner, "name"),
+        arguments: raw(inner.get(key)),
+        result: None,
+        is_error: false,
+    };
+    match provider {
+        Provider::Anthropic => {
+            let blocks = message.get("content").elements_or_none();
+            let blocks = blocks
+                .into_iter()
+                .filter(|block| kind(*block) == "tool_use");
+            blocks
+                .map(|block| call(block, "id", block, "input"))
+                .collect()
+        }
+        Provider::Responses => match kind(message) {
+            "function_call" => vec![call(message, "call_id", message, "arguments")],
+            _ => Vec::new(),
+        },
+        _ => {
+            let calls = message.get("tool_calls").elements_or_none();
+            let calls = calls
+                .into_iter()
+                .filter_map(|node| Some((node, node.get("function")?)));
+            calls
+                .map(|(node, inner)| call(node, "id", inner, "arguments"))
+                .collect()
+        }
+    }
+}
+
+/// Ids, texts and error flags of the results in a message.
+fn results_in(provider: Provider, message: Node<'_>) -> Vec<(String, String, bool)> {
+    match provider {
+        Provider::Anthropic => {
+            let blocks = message.get("content").elements_or_none();
+            let blocks = blocks
+                .into_iter()
+                .filter(|block| kind(*block) == "tool_result");
+            let flag =
+                |block: Node<'_>| block.get("is_error").and_then(Node::as_bool) == Some(true);
+            blocks
+                .map(|block| {
+                    (
+                        text_of(block, "tool_use_id"),
+                        plain(block.get("content")),
+                        flag(block),
+                    )
+                })
+                .collect()
+        }
+        Provider::Responses => {
+            vec![(
+                text_of(message, "call_id"),
+                plain(message.get("output")),
+                false,
+            )]
+        }
+        _ => vec![(
+            text_of(message, "tool_call_id"),
+            plain(message.get("content")),
+            false,
+        )],
+    }
+}
+
+/// The words of a result.
+fn plain(node: Option<Node<'_>>) -> String {
+    let Some(node) = node.filter(|node| !node.is_null()) else {
+        return String::new();
+    };
+    if let Some(text) = node.as_str() {
+        return text.to_owned();
+    }
+    let texts = node
+        .elements()
+        .map(|part| match part.get("text").and_then(Node::as_str) {
+            Some(text) => text.to_owned(),
+            None => part.to_json(),
+        });
+    match node.kind() {
+        Kind::Array => texts.collect::<Vec<_>>().join("\n"),
+        _ => node.to_json(),
+    }
+}

@@ -1,0 +1,143 @@
+//! A history that no provider refuses: calls that are JSON objects, each with its result.
+
+use std::collections::HashSet;
+
+use goodcall_core::{Node, Tree, no_result_text};
+
+use super::{Elements, Role, calls_in, kind, messages, plain, results_in, role, text_of};
+use crate::call::Call;
+use crate::cuts::{Cuts, quoted};
+use crate::envelope::{Answer, Due, Envelope, Provider, result};
+use crate::tools::Tools;
+
+/// The request with a legal history; `None` if it is legal as it is.
+///
+/// Arguments that are no JSON object become an empty one. A call without a result gets one that
+/// says so. A result without a call becomes words of the user, so that nothing is lost.
+pub fn legal_history(provider: Provider, request: &str) -> Option<String> {
+    let tree = Tree::parse(request).ok()?;
+    let list = messages(provider, tree.root())?;
+    let mut cuts = Cuts::new(request);
+    legal_calls(provider, list, request, &mut cuts);
+    let stored = ["previous_response_id", "conversation"];
+    let elsewhere = stored.iter().any(|key| {
+        let node = tree.root().get(key);
+        node.is_some_and(|node| !node.is_null())
+    });
+    Pairing {
+        provider,
+        request,
+        elsewhere,
+        open: Vec::new(),
+        after: 0,
+    }
+    .walk(list, &mut cuts);
+    (!cuts.is_empty()).then(|| cuts.apply())
+}
+
+/// Each call of an assistant in a form that is accepted.
+fn legal_calls(provider: Provider, list: Node<'_>, request: &str, cuts: &mut Cuts<'_>) {
+    let envelope = Envelope::of(provider, request, list, &Tools::default());
+    let due = vec![Due::Legal; envelope.calls().len()];
+    envelope.write(&due, cuts);
+}
+
+struct Pairing<'r> {
+    provider: Provider,
+    request: &'r str,
+    /// Calls may stand in a conversation that the provider keeps.
+    elsewhere: bool,
+    /// Calls that wait for their result: id and name.
+    open: Vec<(String, String)>,
+    /// Where the results of open calls belong.
+    after: usize,
+}
+
+impl Pairing<'_> {
+    fn walk(mut self, list: Node<'_>, cuts: &mut Cuts<'_>) {
+        for message in list.elements() {
+            match role(message) {
+                Role::Results => self.results(message, cuts),
+                Role::Assistant => {
+                    // Items of one turn follow each other.
+                    let calls = calls_in(self.provider, message, self.request);
+                    if self.provider != Provider::Responses || calls.is_empty() {
+                        self.close(cuts);
+                    }
+                    self.open
+                        .extend(calls.into_iter().map(|call| (call.id, call.name)));
+                    self.after = message.span().end;
+                }
+                Role::User | Role::Other => {
+                    if kind(message) != "reasoning" {
+                        self.close(cuts);
+                    }
+                }
+            }
+        }
+        // The last turn may be on its way: a request that ends with calls is for the provider to
+        // judge, except that all of them refuse it.
+        self.close(cuts);
+    }
+
+    fn results(&mut self, message: Node<'_>, cuts: &mut Cuts<'_>) {
+        let found = results_in(self.provider, message);
+        let known: HashSet<_> = self.open.iter().map(|(id, _)| id.clone()).collect();
+        let answered: HashSet<_> = found.iter().map(|(id, ..)| id.clone()).collect();
+        if self.provider == Provider::Anthropic {
+            let missing = self.open.iter().filter(|(id, _)| !answered.contains(id));
+            let missing: Vec<_> = missing.map(|(id, name)| self.missing(id, name)).collect();
+            if let Some(content) = message.get("content").filter(|_| !missing.is_empty()) {
+                let at = content.span().start + 1;
+                cuts.replace(at..at, format!("{},", missing.join(",")));
+            }
+            self.open.clear();
+            let blocks = message.get("content").elements_or_none();
+            for block in blocks
+                .into_iter()
+                .filter(|block| kind(*block) == "tool_result")
+            {
+                if !known.contains(&text_of(block, "tool_use_id")) {
+                    let words = quoted(&plain(block.get("content")));
+                    cuts.replace(block.span(), format!(r#"{{"type":"text","text":{words}}}"#));
+                }
+            }
+            return;
+        }
+        for (id, text, _) in found {
+            if known.contains(&id) {
+                self.open.retain(|(open, _)| *open != id);
+                self.after = message.span().end;
+            } else if !self.elsewhere {
+                let words = quoted(&text);
+                cuts.replace(
+                    message.span(),
+                    format!(r#"{{"role":"user","content":{words}}}"#),
+                );
+            }
+        }
+    }
+
+    fn missing(&self, id: &str, name: &str) -> String {
+        let call = Call::new(&Tools::default(), name, "{}").with_id(id);
+        result(self.provider, &call, &Answer::error(no_result_text(name)))
+    }
+
+    /// Calls that got no result get one.
+    fn close(&mut self, cuts: &mut Cuts<'_>) {
+        if self.open.is_empty() {
+            return;
+        }
+        let open = std::mem::take(&mut self.open);
+        let results: Vec<_> = open
+            .iter()
+            .map(|(id, name)| self.missing(id, name))
+            .collect();
+        let results = results.join(",");
+        let results = match self.provider {
+            Provider::Anthropic => format!(r#"{{"role":"user","content":[{results}]}}"#),
+            _ => results,
+        };
+        cuts.replace(self.after..self.after, format!(",{results}"));
+    }
+}

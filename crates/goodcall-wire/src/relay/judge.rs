@@ -1,0 +1,252 @@
+//! How the calls of a reply are judged, and what is remembered of it.
+
+use std::sync::Arc;
+
+use goodcall_core::{Explain, Policies, Stop, Style, Verdict};
+
+use crate::call::Call;
+use crate::envelope::Due;
+use crate::text::Where;
+use crate::tools::Tools;
+
+/// What a gateway may do to replies.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct Settings {
+    /// What may be mended.
+    pub policies: Policies,
+    /// How the text for the model reads.
+    pub style: Style,
+    /// How often the model is asked again.
+    pub reasks: u32,
+    /// What becomes of a call that is still bad then.
+    pub give_up: GiveUp,
+    /// Calls that a model writes into text become real calls.
+    pub text_calls: Option<Where>,
+    /// Arguments go on while strict validation holds, before the call is whole.
+    pub stream_arguments: bool,
+    /// Bytes of one reply that are held back until it is judged.
+    pub max_held: usize,
+    /// The verdict is written into the body, too.
+    pub report: bool,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self {
+            policies: Policies::default(),
+            style: Style::Model,
+            reasks: 2,
+            give_up: GiveUp::AsSent,
+            text_calls: None,
+            stream_arguments: false,
+            max_held: 8 << 20,
+            report: false,
+        }
+    }
+}
+
+/// What becomes of a call that stays bad.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum GiveUp {
+    /// It goes on as it was.
+    #[default]
+    AsSent,
+    /// The text that the model got stands in its place.
+    Text,
+}
+
+/// The verdict on one call of a reply.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Ruled {
+    /// Valid as sent.
+    Good,
+    /// Valid now.
+    Mended,
+    /// Not to be run.
+    Bad,
+    /// Nothing is known about its tool, or it was too large.
+    Unjudged,
+}
+
+impl Ruled {
+    /// The name in logs and metrics.
+    pub fn name(self) -> &'static str {
+        match self {
+            Ruled::Good => "good",
+            Ruled::Mended => "mended",
+            Ruled::Bad => "bad",
+            Ruled::Unjudged => "unjudged",
+        }
+    }
+}
+
+/// What is remembered of one call.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct Judged {
+    /// In which reply to the same request it came, from 0.
+    pub attempt: u32,
+    /// The tool.
+    pub tool: String,
+    /// The verdict.
+    pub ruled: Ruled,
+    /// Why it is bad.
+    pub reason: Option<&'static str>,
+    /// What was changed, or is wrong.
+    pub notes: Vec<Note>,
+    /// The arguments as sent.
+    pub sent: String,
+}
+
+/// One change, or one issue.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Note {
+    /// The rule that changed something, or the code of the issue.
+    pub rule: &'static str,
+    /// Where, as `edits[0].path`.
+    pub field: String,
+    /// What was there.
+    pub before: Option<String>,
+    /// What is there now.
+    pub after: Option<String>,
+}
+
+/// A call with its verdict.
+#[derive(Clone, Debug)]
+pub(crate) struct Ruling {
+    pub(crate) call: Call,
+    pub(crate) ruled: Ruled,
+    /// The arguments to be written in place of those that came.
+    pub(crate) arguments: Option<String>,
+    /// What the model is told of a bad one.
+    pub(crate) text: String,
+    pub(crate) judged: Judged,
+}
+
+impl Ruling {
+    /// Parts of the call went on before it was whole: it cannot be changed any more, and counts as
+    /// bad where it should have been.
+    pub(crate) fn went_on(&mut self) {
+        if matches!(self.ruled, Ruled::Mended | Ruled::Bad) {
+            self.judged.ruled = Ruled::Bad;
+            self.judged.reason.get_or_insert("streamed");
+            self.ruled = Ruled::Unjudged;
+            self.arguments = None;
+        }
+    }
+
+    pub(crate) fn is_bad(&self) -> bool {
+        self.ruled == Ruled::Bad
+    }
+
+    /// How the call is written; a bad one as `bad` says.
+    pub(crate) fn due(&self, bad: Due) -> Due {
+        match (self.ruled, &self.arguments) {
+            (_, Some(arguments)) => Due::Write(arguments.clone()),
+            (Ruled::Bad, None) => bad,
+            (Ruled::Unjudged, None) => Due::Untouched,
+            _ => Due::Sent,
+        }
+    }
+
+    /// The arguments that go on.
+    pub(crate) fn final_arguments(&self) -> &str {
+        self.arguments.as_deref().unwrap_or(&self.call.arguments)
+    }
+}
+
+/// Judges the calls of replies to one request.
+#[derive(Clone, Debug)]
+pub(crate) struct Judge {
+    pub(crate) settings: Arc<Settings>,
+    pub(crate) tools: Tools,
+    /// There are tools that we know nothing about.
+    pub(crate) opaque: bool,
+}
+
+impl Judge {
+    /// A call that nobody looked at.
+    pub(crate) fn unjudged(&self, call: Call, attempt: u32) -> Ruling {
+        let judged = Judged {
+            attempt,
+            tool: call.name.clone(),
+            ruled: Ruled::Unjudged,
+            reason: None,
+            notes: Vec::new(),
+            sent: String::new(),
+        };
+        Ruling {
+            call,
+            ruled: Ruled::Unjudged,
+            arguments: None,
+            text: String::new(),
+            judged,
+        }
+    }
+
+    pub(crate) fn rule(&self, call: Call, attempt: u32, stop: Stop) -> Ruling {
+        let mut judged = Judged {
+            attempt,
+            tool: call.name.clone(),
+            ruled: Ruled::Unjudged,
+            reason: None,
+            notes: Vec::new(),
+            sent: String::new(),
+        };
+        let (mut arguments, mut text) = (None, String::new());
+        let tool = self.tools.get(&call.name);
+        let judgeable = match tool {
+            Some(tool) => tool.schema.is_ok(),
+            None => !self.opaque,
+        };
+        if judgeable {
+            let destructive = tool.is_some_and(|tool| tool.is_destructive());
+            let policy = self.settings.policies.of(&call.name, destructive);
+            let verdict = call.check(&self.tools, &policy, stop);
+            judged.notes = notes(&verdict);
+            judged.ruled = match verdict {
+                Verdict::Good(_) => Ruled::Good,
+                Verdict::Mended(mended) => {
+                    arguments = Some(mended.arguments.to_json());
+                    Ruled::Mended
+                }
+                Verdict::Bad(bad) => {
+                    judged.reason = Some(bad.reason.name());
+                    let explain = Explain::new(self.settings.style).tool(&call.name);
+                    text = explain.text(&bad);
+                    Ruled::Bad
+                }
+            };
+        }
+        judged.sent.clone_from(&call.arguments);
+        Ruling {
+            ruled: judged.ruled,
+            call,
+            arguments,
+            text,
+            judged,
+        }
+    }
+}
+
+fn notes(verdict: &Verdict<'_>) -> Vec<Note> {
+    let changes = match verdict {
+        Verdict::Mended(mended) => mended.changes.as_slice(),
+        _ => &[],
+    };
+    let changed = changes.iter().map(|change| Note {
+        rule: change.rule,
+        field: change.pointer.dotted(),
+        before: change.before.clone().map(String::from),
+        after: change.after.clone().map(String::from),
+    });
+    let wrong = verdict.issues().iter().map(|issue| Note {
+        rule: issue.code.name(),
+        field: issue.pointer.dotted(),
+        before: issue.got.as_ref().map(|got| got.short.clone()),
+        after: None,
+    });
+    changed.chain(wrong).collect()
+}

@@ -1,0 +1,89 @@
+//! The tools of requests, read once for each content.
+
+use std::collections::HashMap;
+use std::sync::{PoisonError, RwLock};
+
+use goodcall_core::{Kind, Node, SchemaCache};
+
+use crate::envelope::Provider;
+use crate::tools::Tools;
+
+/// Lists of tools that are kept.
+const MOST_LISTS: usize = 256;
+/// Bytes of a list that is kept.
+const MOST_BYTES: usize = 1 << 20;
+
+/// Tools that were read before: agents send the same ones with each request.
+#[derive(Debug, Default)]
+pub struct Known {
+    schemas: SchemaCache,
+    lists: RwLock<HashMap<String, Offer>>,
+}
+
+/// What a request offers.
+#[derive(Clone, Debug)]
+pub(crate) struct Offer {
+    pub(crate) tools: Tools,
+    /// There are tools that we know nothing about.
+    pub(crate) opaque: bool,
+}
+
+impl Known {
+    /// The tools of a list; `None` if there is none that we can judge.
+    pub(crate) fn read(&self, provider: Provider, list: Node<'_>, text: &str) -> Option<Offer> {
+        let written = text.get(list.span())?;
+        let lists = self.lists.read().unwrap_or_else(PoisonError::into_inner);
+        if let Some(offer) = lists.get(written) {
+            return Some(offer.clone());
+        }
+        drop(lists);
+        let mut opaque = false;
+        let mut entries = Vec::new();
+        for entry in list.elements() {
+            match kind_of(provider, entry) {
+                Entry::Function => entries.extend(text.get(entry.span())),
+                Entry::Free => {}
+                Entry::Opaque => opaque = true,
+            }
+        }
+        let tools = Tools::read_with(&format!("[{}]", entries.join(",")), &self.schemas).ok()?;
+        let offer = Offer { tools, opaque };
+        if written.len() <= MOST_BYTES {
+            let mut lists = self.lists.write().unwrap_or_else(PoisonError::into_inner);
+            if lists.len() >= MOST_LISTS {
+                lists.clear();
+            }
+            lists.insert(written.to_owned(), offer.clone());
+        }
+        Some(offer)
+    }
+}
+
+/// What a tool definition is for us.
+enum Entry {
+    /// It has a schema.
+    Function,
+    /// Its calls are free text.
+    Free,
+    /// A tool of the provider's own, or something newer than this.
+    Opaque,
+}
+
+fn kind_of(provider: Provider, entry: Node<'_>) -> Entry {
+    let kind = entry.get("type").and_then(Node::as_str);
+    let named = |node: Node<'_>| node.get("name").and_then(Node::as_str).is_some();
+    let function = match provider {
+        Provider::Anthropic => named(entry) && entry.get("input_schema").is_some(),
+        Provider::Responses => kind == Some("function") && named(entry),
+        // The list may also be the older `functions`, without a wrapper.
+        _ => match entry.get("function") {
+            Some(inner) => inner.kind() == Kind::Object && named(inner),
+            None => kind.is_none() && named(entry),
+        },
+    };
+    match (function, kind) {
+        (true, _) => Entry::Function,
+        (false, Some("custom")) => Entry::Free,
+        (false, _) => Entry::Opaque,
+    }
+}

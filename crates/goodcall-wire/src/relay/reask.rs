@@ -1,0 +1,153 @@
+//! The question that follows a refused call: the call and our text as its result, in a history
+//! that the provider accepts.
+
+use goodcall_core::{Kind, Node, Tree, accepted_text, not_run_text};
+
+use super::judge::{Ruled, Ruling};
+use crate::cuts::{Cuts, quoted};
+use crate::envelope::{Answer, Provider, legal_arguments, legal_name, result};
+
+/// The next request. The first `passed` calls are on their way to the client already.
+pub(super) fn body(
+    provider: Provider,
+    request: &str,
+    legal: &str,
+    rulings: &[Ruling],
+    passed: usize,
+) -> Option<String> {
+    let tree = Tree::parse(request).ok()?;
+    let root = tree.root();
+    let stored = root.get("store").and_then(Node::as_bool) != Some(false);
+    let said = said(provider, legal, stored)?;
+    let answers = rulings.iter().enumerate().map(|(index, ruling)| {
+        let answer = match ruling.ruled {
+            Ruled::Bad => Answer::error(ruling.text.clone()),
+            _ if index < passed => Answer::ok(accepted_text(&ruling.call.name)),
+            _ => Answer::error(not_run_text(&ruling.call.name)),
+        };
+        result(provider, &ruling.call, &answer)
+    });
+    let answers: Vec<_> = answers.collect();
+    let answers = match provider {
+        Provider::Anthropic => format!(r#"{{"role":"user","content":[{}]}}"#, answers.join(",")),
+        _ => answers.join(","),
+    };
+    let more = format!("{said},{answers}");
+    let mut cuts = Cuts::new(request);
+    let key = match provider {
+        Provider::Responses => "input",
+        _ => "messages",
+    };
+    let history = root.get(key)?;
+    match history.kind() {
+        Kind::Array => cuts.last(history, &more),
+        Kind::String => {
+            let asked = request.get(history.span())?;
+            let list = format!(r#"[{{"role":"user","content":{asked}}},{more}]"#);
+            cuts.replace(history.span(), list);
+        }
+        _ => return None,
+    }
+    Some(cuts.apply())
+}
+
+/// What the model said, as a part of the history.
+fn said(provider: Provider, legal: &str, stored: bool) -> Option<String> {
+    let tree = Tree::parse(legal).ok()?;
+    let root = tree.root();
+    match provider {
+        Provider::Anthropic => {
+            let content = legal.get(root.get("content")?.span())?;
+            Some(format!(r#"{{"role":"assistant","content":{content}}}"#))
+        }
+        Provider::Responses => {
+            let output = root.get("output")?.elements();
+            let items = output.filter_map(|item| as_input(item, legal, stored));
+            Some(items.collect::<Vec<_>>().join(","))
+        }
+        _ => {
+            let message = root.get("choices")?.element(0)?.get("message")?;
+            legal.get(message.span()).map(str::to_owned)
+        }
+    }
+}
+
+/// An output item as an input item. Where nothing is stored, an item cannot be named by its id.
+fn as_input(item: Node<'_>, text: &str, stored: bool) -> Option<String> {
+    let written = text.get(item.span())?;
+    if stored {
+        return Some(written.to_owned());
+    }
+    let kind = item.get("type").and_then(Node::as_str);
+    let encrypted = item.get("encrypted_content").and_then(Node::as_str);
+    if kind == Some("reasoning") && encrypted.is_none() {
+        return None;
+    }
+    let alone = Tree::parse(written).ok()?;
+    let mut cuts = Cuts::new(written);
+    if kind == Some("function_call") {
+        cuts.remove(alone.root(), "id");
+    }
+    Some(cuts.apply())
+}
+
+/// A call as it stands in a whole reply.
+pub(super) fn written_call(provider: Provider, id: &str, name: &str, arguments: &str) -> String {
+    let item = quoted(&item_id("fc", id));
+    let (id, name) = (quoted(id), quoted(name));
+    match provider {
+        Provider::Anthropic => {
+            format!(r#"{{"type":"tool_use","id":{id},"name":{name},"input":{arguments}}}"#)
+        }
+        Provider::Responses => {
+            let arguments = quoted(arguments);
+            format!(
+                r#"{{"type":"function_call","id":{item},"call_id":{id},"name":{name},"arguments":{arguments},"status":"completed"}}"#
+            )
+        }
+        _ => {
+            let arguments = quoted(arguments);
+            format!(
+                r#"{{"id":{id},"type":"function","function":{{"name":{name},"arguments":{arguments}}}}}"#
+            )
+        }
+    }
+}
+
+/// The id of an item that stands for a call.
+pub(super) fn item_id(prefix: &str, call: &str) -> String {
+    format!("{prefix}_{}", call.trim_start_matches("call_"))
+}
+
+/// A call as it may stand in a history, whatever came of it.
+pub(super) fn legal_call(provider: Provider, ruling: &Ruling) -> String {
+    let id = ruling.call.id.as_deref().unwrap_or_default();
+    let (name, arguments) = match ruling.ruled {
+        Ruled::Bad => (
+            legal_name(provider, &ruling.call.name),
+            legal_arguments(&ruling.call.arguments),
+        ),
+        _ => (
+            ruling.call.name.clone(),
+            ruling.final_arguments().to_owned(),
+        ),
+    };
+    written_call(provider, id, &name, &arguments)
+}
+
+/// A whole chat reply.
+pub(super) fn legal_message(
+    said: Option<&str>,
+    others: &[(String, String)],
+    calls: &[String],
+) -> String {
+    let others = others
+        .iter()
+        .map(|(key, text)| format!("{}:{},", quoted(key), quoted(text)));
+    let said = said.map_or("null".to_owned(), quoted);
+    format!(
+        r#"{{"choices":[{{"message":{{"role":"assistant",{}"content":{said},"tool_calls":[{}]}}}}]}}"#,
+        others.collect::<String>(),
+        calls.join(",")
+    )
+}

@@ -1,0 +1,308 @@
+//! A whole reply: judged, and rewritten in place.
+
+use goodcall_core::{Kind, Node, Tree};
+
+use super::exchange::{Exchange, Step};
+use super::judge::{GiveUp, Ruling};
+use super::reask::{item_id, written_call};
+use super::usage::Usage;
+use crate::call::Call;
+use crate::cuts::{Cuts, quoted};
+use crate::envelope::{Due, Envelope, Provider, legal_arguments};
+use crate::text::{Extraction, extract};
+
+impl Exchange {
+    /// Takes a whole reply.
+    pub fn reply(&mut self, text: &str) -> Step {
+        let Ok(tree) = Tree::parse(text) else {
+            return Step::Reply(None);
+        };
+        let found = self.text_calls(tree.root(), text);
+        match found {
+            Some((converted, calls)) => match Tree::parse(&converted) {
+                Ok(tree) => self.judge_reply(&tree, &converted, text, calls),
+                Err(_) => Step::Reply(None),
+            },
+            None => self.judge_reply(&tree, text, text, Vec::new()),
+        }
+    }
+
+    /// The last reply as it goes on where no other one could be had.
+    pub fn give_up(&mut self) -> Option<String> {
+        let last = self.last.take()?;
+        // It is judged and counted; only the rendering is left.
+        Some(last)
+    }
+
+    fn judge_reply(&mut self, tree: &Tree<'_>, text: &str, sent: &str, found: Vec<Call>) -> Step {
+        let root = tree.root();
+        let mut envelope = Envelope::of(self.provider, text, root, &self.judge.tools);
+        self.name_calls(&mut envelope);
+        let stop = envelope.stop();
+        let real = envelope.calls().len().saturating_sub(found.len());
+        let mut found = found.into_iter();
+        let mut rulings = Vec::with_capacity(envelope.calls().len());
+        for (index, call) in envelope.calls().iter().enumerate() {
+            let found = if index < real { None } else { found.next() };
+            let call = match found {
+                Some(found) => found.with_id(call.id.clone().unwrap_or_default()),
+                None => call.clone(),
+            };
+            rulings.push(self.judge.rule(call, self.attempt, stop));
+        }
+        self.remember(&rulings);
+        let bad = rulings.iter().any(Ruling::is_bad);
+        let mut own = Usage::default();
+        if let Some(usage) = root.get("usage").filter(|_| bad) {
+            own.note(usage);
+        }
+        let from_text = rulings.len() > real;
+        // A call in text that stays bad stays the text that it was.
+        let given_up = match bad && from_text && self.judge.settings.give_up == GiveUp::AsSent {
+            true => self.finish_as_sent(sent),
+            false => self.finish_reply(root, text, sent, &envelope, &rulings),
+        };
+        if bad && self.may_ask() {
+            let legal = legal_reply(&envelope, text, &rulings);
+            if self.ask_again(&legal, &rulings, 0) {
+                self.usage.add(&own);
+                self.last = Some(given_up.unwrap_or_else(|| sent.to_owned()));
+                return Step::Reask;
+            }
+        }
+        Step::Reply(given_up)
+    }
+
+    fn finish_as_sent(&self, sent: &str) -> Option<String> {
+        let tree = Tree::parse(sent).ok()?;
+        let mut cuts = Cuts::new(sent);
+        self.add_figures(tree.root(), &mut cuts);
+        (!cuts.is_empty()).then(|| cuts.apply())
+    }
+
+    /// The reply as it goes on; `None` for as it was sent.
+    fn finish_reply(
+        &self,
+        root: Node<'_>,
+        text: &str,
+        sent: &str,
+        envelope: &Envelope,
+        rulings: &[Ruling],
+    ) -> Option<String> {
+        let mut cuts = Cuts::new(text);
+        let give_up = self.judge.settings.give_up;
+        let due: Vec<_> = rulings
+            .iter()
+            .map(|ruling| ruling.due(Due::Untouched))
+            .collect();
+        envelope.write(&due, &mut cuts);
+        let mut left = rulings.len();
+        if give_up == GiveUp::Text {
+            left = rulings.iter().filter(|ruling| !ruling.is_bad()).count();
+            self.replace_bad(root, envelope, rulings, &mut cuts);
+        }
+        if !rulings.is_empty() {
+            finish_reason(self.provider, root, left, &mut cuts);
+        }
+        self.add_figures(root, &mut cuts);
+        match cuts.is_empty() {
+            true if text == sent => None,
+            _ => Some(cuts.apply()),
+        }
+    }
+
+    fn add_figures(&self, root: Node<'_>, cuts: &mut Cuts<'_>) {
+        if !self.usage.is_empty()
+            && let Some(usage) = root.get("usage")
+        {
+            self.usage.write(usage, cuts);
+        }
+        if self.judge.settings.report && root.kind() == Kind::Object {
+            cuts.last(root, &format!("\"goodcall\":{}", self.report()));
+        }
+    }
+
+    /// The texts of bad calls in their place.
+    fn replace_bad(
+        &self,
+        root: Node<'_>,
+        envelope: &Envelope,
+        rulings: &[Ruling],
+        cuts: &mut Cuts<'_>,
+    ) {
+        let places: Vec<_> = envelope.places().collect();
+        if self.provider != Provider::OpenAi {
+            for (ruling, place) in rulings.iter().zip(places) {
+                if ruling.is_bad() {
+                    let block = text_block(self.provider, ruling);
+                    cuts.replace(place, block);
+                }
+            }
+            return;
+        }
+        let choices = root.get("choices").into_iter().flat_map(Node::elements);
+        for message in choices.filter_map(|choice| choice.get("message")) {
+            let span = message.span();
+            let inside =
+                |place: &std::ops::Range<usize>| span.start <= place.start && place.end <= span.end;
+            let own = rulings.iter().zip(&places);
+            let own: Vec<_> = own.filter(|(_, place)| inside(place)).collect();
+            let texts = own.iter().filter(|(ruling, _)| ruling.is_bad());
+            let texts: Vec<_> = texts.map(|(ruling, _)| ruling.text.as_str()).collect();
+            if texts.is_empty() {
+                continue;
+            }
+            let said = message.get("content").and_then(Node::as_str);
+            let said = said.filter(|said| !said.is_empty());
+            let texts = said.into_iter().chain(texts).collect::<Vec<_>>();
+            cuts.set(message, "content", &quoted(&texts.join("\n\n")));
+            let kept = own.iter().position(|(ruling, _)| !ruling.is_bad());
+            let Some(kept) = kept else {
+                cuts.remove(message, "tool_calls");
+                continue;
+            };
+            for (index, (ruling, place)) in own.iter().enumerate() {
+                if ruling.is_bad() {
+                    cuts.remove_element((*place).clone(), index < kept);
+                }
+            }
+        }
+    }
+
+    /// The reply with the calls that its text holds as real calls.
+    fn text_calls(&self, root: Node<'_>, text: &str) -> Option<(String, Vec<Call>)> {
+        let place = self.judge.settings.text_calls?;
+        let find = |said: &str| {
+            let found = extract(said, &self.judge.tools, place);
+            (!found.calls.is_empty()).then_some(found)
+        };
+        let mut cuts = Cuts::new(text);
+        let mut calls = Vec::new();
+        match self.provider {
+            Provider::Anthropic | Provider::Responses => {
+                let list = root.get("content").or_else(|| root.get("output"))?;
+                for item in list.elements() {
+                    let parts = item
+                        .get("content")
+                        .filter(|node| node.kind() == Kind::Array);
+                    let parts = parts.map_or(vec![item], |parts| parts.elements().collect());
+                    for part in parts {
+                        let said = part.get("text").filter(|node| node.as_str().is_some());
+                        let found = said.and_then(|said| find(said.as_str()?));
+                        if let Some((said, found)) = said.zip(found) {
+                            cuts.string(said.span(), &found.text);
+                            calls.extend(found.calls);
+                        }
+                    }
+                }
+                let written = calls.iter().enumerate();
+                let written: Vec<_> = written
+                    .map(|(at, call)| self.write_found(at, call))
+                    .collect();
+                (!calls.is_empty()).then(|| cuts.last(list, &written.join(",")))?;
+            }
+            _ => {
+                let message = root.get("choices")?.element(0)?.get("message")?;
+                let said = message.get("content")?;
+                let Extraction {
+                    calls: found, text, ..
+                } = find(said.as_str()?)?;
+                match text.trim().is_empty() {
+                    true => cuts.replace(said.span(), "null"),
+                    false => cuts.string(said.span(), &text),
+                }
+                calls = found;
+                let written = calls.iter().enumerate();
+                let written: Vec<_> = written
+                    .map(|(at, call)| self.write_found(at, call))
+                    .collect();
+                let written = written.join(",");
+                match message
+                    .get("tool_calls")
+                    .filter(|list| list.kind() == Kind::Array)
+                {
+                    Some(list) => cuts.last(list, &written),
+                    None => cuts.set(message, "tool_calls", &format!("[{written}]")),
+                }
+            }
+        }
+        Some((cuts.apply(), calls))
+    }
+
+    fn write_found(&self, index: usize, call: &Call) -> String {
+        // Far from the numbers of calls that came without an id.
+        let id = self.made_up_id(index + (1 << 16));
+        let arguments = match self.provider {
+            Provider::Anthropic => legal_arguments(&call.arguments),
+            _ => call.arguments.clone(),
+        };
+        written_call(self.provider, &id, &call.name, &arguments)
+    }
+}
+
+/// A text in place of a call.
+fn text_block(provider: Provider, ruling: &Ruling) -> String {
+    let text = quoted(&ruling.text);
+    match provider {
+        Provider::Anthropic => format!(r#"{{"type":"text","text":{text}}}"#),
+        _ => {
+            let id = ruling.call.id.as_deref().unwrap_or_default();
+            let id = quoted(&item_id("msg", id));
+            format!(
+                r#"{{"type":"message","id":{id},"status":"completed","role":"assistant","content":[{{"type":"output_text","text":{text},"annotations":[]}}]}}"#
+            )
+        }
+    }
+}
+
+/// The reply with every call in a form that may stand in a history.
+fn legal_reply(envelope: &Envelope, text: &str, rulings: &[Ruling]) -> String {
+    let mut cuts = Cuts::new(text);
+    let due: Vec<_> = rulings
+        .iter()
+        .map(|ruling| ruling.due(Due::Legal))
+        .collect();
+    envelope.write(&due, &mut cuts);
+    cuts.apply()
+}
+
+/// The reason that a provider gives for a reply with calls, and for one without.
+pub(super) fn reasons(provider: Provider) -> (&'static str, &'static str) {
+    match provider {
+        Provider::Anthropic => ("tool_use", "end_turn"),
+        _ => ("tool_calls", "stop"),
+    }
+}
+
+/// What a reason must be, where it is not: `None` for one that is right, or says something else.
+pub(super) fn due_reason(
+    provider: Provider,
+    reason: Option<&str>,
+    calls: usize,
+) -> Option<&'static str> {
+    let (called, ended) = reasons(provider);
+    match (reason, calls) {
+        (None | Some("" | "stop" | "eos" | "end_turn"), 1..) => Some(called),
+        (Some(reason), 0) if reason == called => Some(ended),
+        _ => None,
+    }
+}
+
+fn finish_reason(provider: Provider, root: Node<'_>, calls: usize, cuts: &mut Cuts<'_>) {
+    let (owner, key) = match provider {
+        Provider::Anthropic => (Some(root), "stop_reason"),
+        Provider::Responses => return,
+        _ => {
+            let choices = root.get("choices");
+            let only = choices.filter(|choices| choices.len() == 1);
+            (only.and_then(|all| all.element(0)), "finish_reason")
+        }
+    };
+    let Some(owner) = owner else {
+        return;
+    };
+    let reason = owner.get(key).and_then(Node::as_str);
+    if let Some(due) = due_reason(provider, reason, calls) {
+        cuts.set(owner, key, &quoted(due));
+    }
+}

@@ -1,0 +1,534 @@
+//! Streams of OpenAI Responses: items with a beginning and an end, and all of it once more last.
+
+mod writing;
+
+use std::collections::{HashMap, HashSet};
+
+use goodcall_core::{Node, Stop, Tree};
+
+use super::chat::Stage;
+use super::exchange::Exchange;
+use super::flow::Refused;
+use super::found::{Finder, Found};
+use super::judge::Ruling;
+use super::reask::{item_id, written_call};
+use super::sse::SseEvent;
+use super::usage::Usage;
+use crate::call::Call;
+use crate::cuts::{Cuts, quoted};
+use crate::envelope::{Provider, stop_named};
+use crate::stream::Assembler;
+
+/// The stream of one response.
+#[derive(Clone, Debug)]
+pub(super) struct Responses {
+    /// Finds calls in the text that is open.
+    finder: Option<Finder>,
+    /// The text of the item that is open or was last, and what of it went on.
+    scanned: String,
+    released: String,
+    calls: Vec<Item>,
+    rulings: Vec<Ruling>,
+    /// Tells whether a call is still valid as it comes.
+    early: Assembler,
+    held: Vec<(SseEvent, Role)>,
+    bytes: usize,
+    /// The items of this reply, for the history.
+    said: Vec<Said>,
+    /// The items that the client has, of all replies.
+    items: Vec<String>,
+    /// Where the client finds the items of this reply.
+    places: HashMap<String, usize>,
+    next: usize,
+    /// The number of the client's next event.
+    sequence: u64,
+    passed: usize,
+    accepted: Vec<(String, String)>,
+    taken: HashSet<String>,
+    /// Ids of items that the client has of earlier replies, and what this reply's equal ones are
+    /// called instead.
+    old_ids: HashSet<String>,
+    new_ids: HashMap<String, String>,
+    /// The client's items are not those of the upstream's last event.
+    changed: bool,
+    stage: Stage,
+    own: Usage,
+    stop: Stop,
+    done: bool,
+}
+
+/// One call as it comes.
+#[derive(Clone, Debug)]
+struct Item {
+    index: String,
+    id: Option<String>,
+    call: Call,
+    arguments: String,
+    /// The item when it was done.
+    whole: Option<String>,
+    open: bool,
+    /// It was text; this is what it looked like.
+    text: Option<String>,
+    /// Its events go on as they come, as this item of the client's.
+    streamed: Option<usize>,
+}
+
+/// What a held event is to the calls.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Role {
+    Added(usize),
+    Delta(usize),
+    Arguments(usize),
+    Done(usize),
+    Other,
+}
+
+/// An item of the reply.
+#[derive(Clone, Debug)]
+enum Said {
+    Item(String),
+    Call(usize),
+}
+
+impl Responses {
+    pub(super) fn new(exchange: &Exchange) -> Self {
+        let early = Assembler::new(Provider::Responses, exchange.judge.tools.clone());
+        Self {
+            early: early.policy(goodcall_core::Policy::strict()),
+            finder: None,
+            scanned: String::new(),
+            released: String::new(),
+            calls: Vec::new(),
+            rulings: Vec::new(),
+            held: Vec::new(),
+            bytes: 0,
+            said: Vec::new(),
+            items: Vec::new(),
+            places: HashMap::new(),
+            next: 0,
+            sequence: 0,
+            passed: 0,
+            accepted: Vec::new(),
+            taken: HashSet::new(),
+            old_ids: HashSet::new(),
+            new_ids: HashMap::new(),
+            changed: false,
+            stage: Stage::Open,
+            own: Usage::default(),
+            stop: Stop::Unknown,
+            done: false,
+        }
+    }
+
+    pub(super) fn again(&mut self, exchange: &mut Exchange) {
+        exchange.usage.add(&self.own);
+        let mut fresh = Self::new(exchange);
+        fresh.items = std::mem::take(&mut self.items);
+        fresh.old_ids = std::mem::take(&mut self.old_ids);
+        let ids = fresh.items.iter().filter_map(|item| writing::id_of(item));
+        fresh.old_ids.extend(ids);
+        fresh.accepted = std::mem::take(&mut self.accepted);
+        fresh.taken = std::mem::take(&mut self.taken);
+        (fresh.next, fresh.sequence, fresh.changed) = (self.next, self.sequence, true);
+        *self = fresh;
+    }
+
+    pub(super) fn held(&self) -> usize {
+        self.bytes
+    }
+
+    pub(super) fn event(&mut self, exchange: &mut Exchange, event: SseEvent, out: &mut Vec<u8>) {
+        let data = event.data.clone();
+        let Some(data) = data.as_deref() else {
+            return out.extend_from_slice(&event.raw);
+        };
+        let Ok(tree) = Tree::parse(data) else {
+            if data.trim() == "[DONE]" {
+                self.decide(exchange, out);
+            }
+            return self.other(event, out);
+        };
+        let root = tree.root();
+        let kind = root.get("type").and_then(Node::as_str).unwrap_or_default();
+        match kind {
+            "error" | "response.failed" => {
+                self.cut(exchange, out);
+                self.pass(&event, out);
+            }
+            "response.created" | "response.in_progress" | "response.queued" => {
+                if exchange.attempt == 0 {
+                    self.pass(&event, out);
+                }
+            }
+            "response.output_item.added" => self.added(exchange, event, root, out),
+            "response.function_call_arguments.delta" | "response.function_call_arguments.done" => {
+                self.arguments(event, root, kind.ends_with("done"), out);
+            }
+            "response.output_item.done" => self.item_done(exchange, event, root, data, out),
+            "response.output_text.delta" => self.text(event, root, out),
+            "response.output_text.done" | "response.content_part.done" => {
+                self.text_done(event, root, out);
+            }
+            "response.completed" | "response.incomplete" => {
+                let response = root.get("response");
+                let get = |key| response.and_then(|response| response.get(key));
+                if let Some(status) = get("status").and_then(Node::as_str) {
+                    self.stop = stop_named(status);
+                }
+                get("usage")
+                    .into_iter()
+                    .for_each(|usage| self.own.note(usage));
+                self.decide(exchange, out);
+                self.done = true;
+                match self.stage {
+                    Stage::Refused => self.hold(event, Role::Other),
+                    _ => self.write_last(exchange, &event, out),
+                }
+            }
+            _ => self.other(event, out),
+        }
+    }
+
+    fn added(&mut self, exchange: &Exchange, event: SseEvent, root: Node<'_>, out: &mut Vec<u8>) {
+        let item = root.get("item");
+        let text = |key| item.and_then(|item| item.get(key)).and_then(Node::as_str);
+        if text("type") != Some("function_call") || self.stage != Stage::Open {
+            if text("type") == Some("message") {
+                let place = exchange.judge.settings.text_calls;
+                self.finder = place.map(|place| Finder::new(&exchange.judge.tools, place));
+                self.scanned.clear();
+                self.released.clear();
+            }
+            return self.other(event, out);
+        }
+        let call = Call::new(&exchange.judge.tools, text("name").unwrap_or_default(), "");
+        let id = text("call_id").filter(|id| !id.is_empty());
+        let call = id.map_or(call.clone(), |id| call.with_id(id));
+        let number = self.calls.len();
+        self.calls.push(Item {
+            index: index_of(root),
+            id: text("id").map(str::to_owned),
+            call,
+            arguments: text("arguments").unwrap_or_default().to_owned(),
+            whole: None,
+            open: true,
+            text: None,
+            streamed: None,
+        });
+        self.said.push(Said::Call(number));
+        if exchange.judge.settings.stream_arguments && self.stream_start(number, &event, out) {
+            return;
+        }
+        self.hold(event, Role::Added(number));
+    }
+
+    /// The call that an event is about.
+    fn call_of(&self, root: Node<'_>, id: Option<&str>) -> Option<usize> {
+        let index = index_of(root);
+        let mut open = self.calls.iter().enumerate().rev();
+        let found = open.find(|(_, call)| {
+            let same = match (id, call.id.as_deref()) {
+                (Some(id), Some(own)) => id == own,
+                _ => call.index == index,
+            };
+            call.open && call.text.is_none() && same
+        });
+        found.map(|(number, _)| number)
+    }
+
+    fn arguments(&mut self, event: SseEvent, root: Node<'_>, done: bool, out: &mut Vec<u8>) {
+        let text = |key| root.get(key).and_then(Node::as_str);
+        let Some(number) = self.call_of(root, text("item_id")) else {
+            return self.other(event, out);
+        };
+        let call = &mut self.calls[number];
+        if !done {
+            let part = text("delta").unwrap_or_default();
+            call.arguments.push_str(part);
+            let place = call.streamed;
+            let index = call.index.clone();
+            let (_, strict) = self
+                .early
+                .fragment(Some(&index), None, None, Some(part.to_owned()));
+            match place {
+                Some(place) if strict && self.held.is_empty() => {
+                    return self.pass_at(&event, place, out);
+                }
+                _ => return self.hold(event, Role::Delta(number)),
+            }
+        }
+        // The whole text comes once more; it counts only if fragments got lost.
+        let whole = text("arguments").unwrap_or_default();
+        if whole.len() > call.arguments.len() {
+            whole.clone_into(&mut call.arguments);
+        }
+        self.hold(event, Role::Arguments(number));
+    }
+
+    fn item_done(
+        &mut self,
+        exchange: &mut Exchange,
+        event: SseEvent,
+        root: Node<'_>,
+        data: &str,
+        out: &mut Vec<u8>,
+    ) {
+        let item = root.get("item");
+        let written = item
+            .and_then(|item| data.get(item.span()))
+            .unwrap_or_default();
+        let text = |key| item.and_then(|item| item.get(key)).and_then(Node::as_str);
+        if text("type") == Some("function_call") {
+            if self.call_of(root, text("id")).is_none() && self.stage == Stage::Open {
+                // It was never announced.
+                self.added(exchange, SseEvent::default(), root, out);
+                self.held.pop();
+                self.changed |= true;
+            }
+            if let Some(number) = self.call_of(root, text("id")) {
+                let call = &mut self.calls[number];
+                let whole = text("arguments").unwrap_or_default();
+                if whole.len() > call.arguments.len() {
+                    whole.clone_into(&mut call.arguments);
+                }
+                call.whole = Some(written.to_owned());
+                call.open = false;
+                self.hold(event, Role::Done(number));
+                return self.settle(exchange, out);
+            }
+        }
+        let found = self.finish_text();
+        let mut event = event;
+        if !found.is_empty() || self.released != self.scanned {
+            let part = item.and_then(|item| item.get("content")?.element(0)?.get("text"));
+            if let Some(part) = part {
+                let mut cuts = Cuts::new(data);
+                cuts.string(part.span(), &self.released);
+                event = SseEvent::made(&event, cuts.apply());
+                self.changed = true;
+            }
+        }
+        let data = event.data.as_deref().unwrap_or_default();
+        let said = Tree::parse(data).ok();
+        let said = said.as_ref().and_then(|tree| tree.root().get("item"));
+        let said = said.and_then(|item| data.get(item.span()));
+        self.said
+            .push(Said::Item(said.unwrap_or_default().to_owned()));
+        self.other(event, out);
+        for number in found {
+            self.calls[number].open = false;
+            self.said.push(Said::Call(number));
+            self.hold(SseEvent::default(), Role::Done(number));
+        }
+        self.settle(exchange, out);
+    }
+
+    fn text(&mut self, event: SseEvent, root: Node<'_>, out: &mut Vec<u8>) {
+        let said = root.get("delta");
+        if let (Some(finder), Some(said)) = (&mut self.finder, said)
+            && self.held.is_empty()
+            && let Some(part) = said.as_str()
+        {
+            let found = finder.push(part);
+            self.scanned.push_str(part);
+            let released = self.found(found);
+            if released != part {
+                let data = event.data.as_deref().unwrap_or_default();
+                let mut cuts = Cuts::new(data);
+                cuts.string(said.span(), &released);
+                self.changed = true;
+                if !released.is_empty() {
+                    self.pass(&SseEvent::made(&event, cuts.apply()), out);
+                }
+                return;
+            }
+        }
+        self.other(event, out);
+    }
+
+    fn found(&mut self, found: Found) -> String {
+        for (call, text) in found.calls {
+            self.calls.push(Item {
+                index: String::new(),
+                id: None,
+                arguments: call.arguments.clone(),
+                call,
+                whole: None,
+                open: true,
+                text: Some(text),
+                streamed: None,
+            });
+        }
+        self.released.push_str(&found.text);
+        found.text
+    }
+
+    /// The text is over: what was kept back of it goes on first.
+    fn text_done(&mut self, event: SseEvent, root: Node<'_>, out: &mut Vec<u8>) {
+        let Some(mut finder) = self.finder.take() else {
+            return self.rewrite_text(event, root, out);
+        };
+        let found = finder.finish();
+        let rest = self.found(found);
+        if !rest.is_empty() {
+            let get = |key| root.get(key).map(|node: Node<'_>| node.to_json());
+            let index = get("output_index").unwrap_or("0".to_owned());
+            let item = get("item_id").unwrap_or("\"\"".to_owned());
+            let text = quoted(&rest);
+            let delta = format!(
+                r#"{{"type":"response.output_text.delta","item_id":{item},"output_index":{index},"content_index":0,"delta":{text},"sequence_number":0}}"#
+            );
+            self.pass(&made("response.output_text.delta", delta), out);
+        }
+        self.rewrite_text(event, root, out);
+    }
+
+    fn rewrite_text(&mut self, event: SseEvent, root: Node<'_>, out: &mut Vec<u8>) {
+        let text = root.get("text").or_else(|| root.get("part")?.get("text"));
+        if self.released != self.scanned
+            && let Some(text) = text
+        {
+            let mut cuts = Cuts::new(event.data.as_deref().unwrap_or_default());
+            cuts.string(text.span(), &self.released);
+            let event = SseEvent::made(&event, cuts.apply());
+            return self.other(event, out);
+        }
+        self.other(event, out);
+    }
+
+    /// The calls that the text held.
+    fn finish_text(&mut self) -> Vec<usize> {
+        if let Some(mut finder) = self.finder.take() {
+            let found = finder.finish();
+            self.found(found);
+        }
+        let found = self.calls.iter().enumerate();
+        let found = found.filter(|(_, call)| call.open && call.text.is_some());
+        found.map(|(number, _)| number).collect()
+    }
+
+    fn hold(&mut self, event: SseEvent, role: Role) {
+        self.bytes += event.data.as_ref().map_or(0, String::len) + event.raw.len();
+        self.held.push((event, role));
+    }
+
+    fn other(&mut self, event: SseEvent, out: &mut Vec<u8>) {
+        match self.held.is_empty() && self.stage != Stage::Refused {
+            true => self.pass(&event, out),
+            false => self.hold(event, Role::Other),
+        }
+    }
+
+    /// A call is whole. If it is good, it goes on; if not, the end of the response decides.
+    fn settle(&mut self, exchange: &mut Exchange, out: &mut Vec<u8>) {
+        if self.calls.iter().any(|call| call.open) || self.held.is_empty() {
+            return;
+        }
+        let rulings = self.rule(exchange, Stop::Unknown);
+        if rulings.iter().any(Ruling::is_bad) {
+            return;
+        }
+        exchange.remember(&rulings);
+        self.rulings.extend(rulings);
+        self.write(exchange, out);
+    }
+
+    fn rule(&self, exchange: &Exchange, stop: Stop) -> Vec<Ruling> {
+        let mut taken = self.taken.clone();
+        let new = self.calls.iter().enumerate().skip(self.rulings.len());
+        new.map(|(number, item)| {
+            let mut call = item.call.clone();
+            if item.text.is_none() {
+                call.arguments.clone_from(&item.arguments);
+            }
+            let streamed = item.streamed.is_some();
+            let own = call.id.clone();
+            let own = own.filter(|id| taken.insert(id.clone()) || streamed);
+            let id = own.unwrap_or_else(|| exchange.made_up_id(number));
+            let mut ruling = exchange
+                .judge
+                .rule(call.with_id(id), exchange.attempt, stop);
+            if item.streamed.is_some() {
+                ruling.went_on();
+            }
+            ruling
+        })
+        .collect()
+    }
+
+    fn decide(&mut self, exchange: &mut Exchange, out: &mut Vec<u8>) {
+        if self.stage != Stage::Open {
+            return;
+        }
+        let rulings = self.rule(exchange, self.stop);
+        exchange.remember(&rulings);
+        let bad = rulings.iter().any(Ruling::is_bad);
+        self.rulings.extend(rulings);
+        if bad && exchange.may_ask() {
+            self.stage = Stage::Refused;
+        } else {
+            self.stage = Stage::Passed;
+            self.write(exchange, out);
+        }
+    }
+
+    pub(super) fn refused(&self) -> Option<Refused<'_>> {
+        if self.stage != Stage::Refused {
+            return None;
+        }
+        let items = self.said.iter().filter_map(|said| match said {
+            Said::Item(item) => Some(item.clone()),
+            Said::Call(number) => {
+                let (item, ruling) = (self.calls.get(*number)?, self.rulings.get(*number)?);
+                Some(writing::legal_item(item, ruling))
+            }
+        });
+        let items: Vec<_> = items.filter(|item| !item.is_empty()).collect();
+        Some(Refused {
+            legal: format!(r#"{{"output":[{}]}}"#, items.join(",")),
+            rulings: &self.rulings,
+            passed: self.passed,
+        })
+    }
+
+    pub(super) fn cut(&mut self, exchange: &mut Exchange, out: &mut Vec<u8>) {
+        if self.stage == Stage::Open {
+            let rulings = self.rule(exchange, Stop::Unknown);
+            exchange.remember(&rulings);
+            let bad = rulings.iter().any(Ruling::is_bad);
+            let open = self.calls.iter().any(|call| call.open);
+            self.rulings.extend(rulings);
+            if bad || open {
+                self.held.clear();
+            }
+        }
+        self.stage = Stage::Passed;
+        self.write(exchange, out);
+    }
+
+    pub(super) fn let_go(&mut self, exchange: &mut Exchange, out: &mut Vec<u8>) {
+        if self.stage == Stage::Open {
+            let new = self.calls.iter().skip(self.rulings.len());
+            let attempt = exchange.attempt;
+            let new = new.map(|item| exchange.judge.unjudged(item.call.clone(), attempt));
+            let new: Vec<_> = new.collect();
+            exchange.remember(&new);
+            self.rulings.extend(new);
+        }
+        self.stage = Stage::Passed;
+        self.write(exchange, out);
+    }
+}
+
+fn index_of(root: Node<'_>) -> String {
+    let index = root.get("output_index").and_then(Node::digits);
+    index.unwrap_or_default().to_owned()
+}
+
+fn made(name: &str, data: String) -> SseEvent {
+    SseEvent {
+        raw: Vec::new(),
+        name: Some(name.to_owned()),
+        data: Some(data),
+    }
+}

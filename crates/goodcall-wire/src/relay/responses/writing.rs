@@ -1,0 +1,433 @@
+//! Items on their way out.
+
+use super::*;
+use crate::envelope::{legal_arguments, legal_name};
+use crate::relay::judge::GiveUp;
+
+impl Responses {
+    /// An event as it came, but for its number and its place in the client's response.
+    pub(super) fn pass(&mut self, event: &SseEvent, out: &mut Vec<u8>) {
+        let data = event.data.as_deref().unwrap_or_default();
+        let Ok(tree) = Tree::parse(data) else {
+            return out.extend_from_slice(&event.raw);
+        };
+        let root = tree.root();
+        let mut cuts = Cuts::new(data);
+        self.count(root, &mut cuts);
+        if let Some(index) = root
+            .get("output_index")
+            .filter(|node| node.digits().is_some())
+        {
+            let sent = index_of(root);
+            let place = match self.places.get(&sent) {
+                Some(place) => *place,
+                None => {
+                    self.places.insert(sent.clone(), self.next);
+                    self.next += 1;
+                    self.next - 1
+                }
+            };
+            if sent != place.to_string() {
+                cuts.replace(index.span(), place.to_string());
+            }
+        }
+        let done = root.get("type").and_then(Node::as_str) == Some("response.output_item.done");
+        if cuts.is_empty() && !event.raw.is_empty() {
+            if let Some(item) = root.get("item").filter(|_| done) {
+                self.items.extend(data.get(item.span()).map(str::to_owned));
+            }
+            return out.extend_from_slice(&event.raw);
+        }
+        let written = cuts.apply();
+        if done {
+            self.items.extend(item_of(&written));
+        }
+        event.with(&written, out);
+    }
+
+    /// An id that an earlier reply's item has already is another one.
+    fn rename(&mut self, root: Node<'_>, cuts: &mut Cuts<'_>) {
+        if self.old_ids.is_empty() {
+            return;
+        }
+        let own = root.get("item").and_then(|item| item.get("id"));
+        for node in [own, root.get("item_id")].into_iter().flatten() {
+            let Some(id) = node.as_str().filter(|id| self.old_ids.contains(*id)) else {
+                continue;
+            };
+            let count = self.old_ids.len();
+            let fresh = || format!("{id}_{count}");
+            let id = self.new_ids.entry(id.to_owned()).or_insert_with(fresh);
+            cuts.string(node.span(), id);
+        }
+    }
+
+    /// Events are numbered without gaps.
+    fn count(&mut self, root: Node<'_>, cuts: &mut Cuts<'_>) {
+        self.rename(root, cuts);
+        let Some(number) = root.get("sequence_number") else {
+            return;
+        };
+        let sent: Option<u64> = number.digits().and_then(|digits| digits.parse().ok());
+        if self.sequence == 0 && !self.changed {
+            self.sequence = sent.unwrap_or(0);
+        }
+        if sent != Some(self.sequence) {
+            cuts.replace(number.span(), self.sequence.to_string());
+        }
+        self.sequence += 1;
+    }
+
+    /// The same at a place that is known.
+    pub(super) fn pass_at(&mut self, event: &SseEvent, place: usize, out: &mut Vec<u8>) {
+        let data = event.data.as_deref().unwrap_or_default();
+        let Ok(tree) = Tree::parse(data) else {
+            return out.extend_from_slice(&event.raw);
+        };
+        let root = tree.root();
+        let mut cuts = Cuts::new(data);
+        self.count(root, &mut cuts);
+        if root.get("output_index").is_some() && index_of(root) != place.to_string() {
+            cuts.set(root, "output_index", &place.to_string());
+        }
+        match cuts.is_empty() {
+            true => out.extend_from_slice(&event.raw),
+            false => event.with(&cuts.apply(), out),
+        }
+    }
+
+    /// Lets a call begin before it is whole, if it is as it should be so far.
+    pub(super) fn stream_start(
+        &mut self,
+        number: usize,
+        event: &SseEvent,
+        out: &mut Vec<u8>,
+    ) -> bool {
+        let item = &self.calls[number];
+        let id = item.call.id.clone();
+        let fresh = id.as_ref().is_some_and(|id| !self.taken.contains(id));
+        let as_sent = item.call.changes.is_empty() && item.arguments.is_empty();
+        let (name, index) = (item.call.name.clone(), item.index.clone());
+        let (_, strict) = self.early.fragment(Some(&index), id, Some(name), None);
+        if !(fresh && as_sent && strict && self.held.is_empty()) {
+            return false;
+        }
+        let place = self.next;
+        self.next += 1;
+        self.calls[number].streamed = Some(place);
+        self.pass_at(event, place, out);
+        true
+    }
+
+    pub(super) fn write(&mut self, exchange: &mut Exchange, out: &mut Vec<u8>) {
+        let give_up = exchange.judge.settings.give_up;
+        self.bytes = 0;
+        let mut places = HashMap::new();
+        let mut told = HashSet::new();
+        for (event, role) in std::mem::take(&mut self.held) {
+            let (Role::Added(number)
+            | Role::Delta(number)
+            | Role::Arguments(number)
+            | Role::Done(number)) = role
+            else {
+                self.pass_held(exchange, &event, out);
+                continue;
+            };
+            let Some(ruling) = self.rulings.get(number).cloned() else {
+                continue;
+            };
+            let as_text = match (ruling.is_bad(), give_up, &self.calls[number].text) {
+                (false, ..) => None,
+                (true, GiveUp::Text, _) => Some(ruling.text.clone()),
+                (true, GiveUp::AsSent, text) => text.clone(),
+            };
+            if let Some(text) = as_text {
+                self.changed = true;
+                if told.insert(number) {
+                    self.write_text(&ruling, &text, out);
+                }
+                continue;
+            }
+            if let Some(place) = self.calls[number].streamed
+                && told.insert(number)
+            {
+                self.accept(exchange, &ruling);
+                places.insert(number, place);
+            }
+            if told.insert(number) {
+                if !self.accept(exchange, &ruling) {
+                    self.changed = true;
+                    continue;
+                }
+                self.changed |= ruling.arguments.is_some();
+                places.insert(number, self.next);
+                self.next += 1;
+                if !matches!(role, Role::Added(_)) {
+                    self.write_whole(number, &ruling, places[&number], out);
+                    self.changed = true;
+                }
+            }
+            if let Some(place) = places.get(&number).copied() {
+                self.write_call(&event, role, &ruling, place, out);
+            }
+        }
+    }
+
+    fn accept(&mut self, exchange: &mut Exchange, ruling: &Ruling) -> bool {
+        self.passed += 1;
+        let plain = Tree::parse(ruling.final_arguments()).map(|tree| tree.root().to_json());
+        let call = (ruling.call.name.clone(), plain.unwrap_or_default());
+        if exchange.attempt > 0 && !ruling.is_bad() && self.accepted.contains(&call) {
+            exchange.drop_one();
+            return false;
+        }
+        self.accepted.push(call);
+        self.taken.extend(ruling.call.id.clone());
+        true
+    }
+
+    /// The events that a call should have begun with.
+    fn write_whole(&mut self, number: usize, ruling: &Ruling, place: usize, out: &mut Vec<u8>) {
+        let id = ruling.call.id.as_deref().unwrap_or_default();
+        let own = self.calls[number].id.clone();
+        let item = quoted(&own.unwrap_or_else(|| item_id("fc", id)));
+        let (id, name) = (quoted(id), quoted(&ruling.call.name));
+        let arguments = quoted(ruling.final_arguments());
+        let added = format!(
+            r#"{{"type":"response.output_item.added","output_index":{place},"item":{{"type":"function_call","id":{item},"call_id":{id},"name":{name},"arguments":"","status":"in_progress"}}"#
+        );
+        self.say("response.output_item.added", &added, out);
+        for (kind, key) in [("delta", "delta"), ("done", "arguments")] {
+            let kind = format!("response.function_call_arguments.{kind}");
+            let data = format!(
+                r#"{{"type":"{kind}","item_id":{item},"output_index":{place},"{key}":{arguments}"#
+            );
+            self.say(&kind, &data, out);
+        }
+    }
+
+    /// Writes an event of ours; `open` lacks its number and the last bracket.
+    fn say(&mut self, kind: &str, open: &str, out: &mut Vec<u8>) {
+        let data = format!(r#"{open},"sequence_number":{}}}"#, self.sequence);
+        self.sequence += 1;
+        made(kind, String::new()).with(&data, out);
+    }
+
+    fn write_call(
+        &mut self,
+        event: &SseEvent,
+        role: Role,
+        ruling: &Ruling,
+        place: usize,
+        out: &mut Vec<u8>,
+    ) {
+        let Some(data) = event.data.as_deref() else {
+            // A call that was text: its last event is ours, too.
+            let id = ruling.call.id.as_deref().unwrap_or_default();
+            let item = written_call(
+                Provider::Responses,
+                id,
+                &ruling.call.name,
+                ruling.final_arguments(),
+            );
+            let done = format!(
+                r#"{{"type":"response.output_item.done","output_index":{place},"item":{item}"#
+            );
+            self.items.push(item);
+            return self.say("response.output_item.done", &done, out);
+        };
+        let Ok(tree) = Tree::parse(data) else {
+            return out.extend_from_slice(&event.raw);
+        };
+        let root = tree.root();
+        let mended = ruling.arguments.as_deref();
+        if let (Role::Delta(_), Some(_)) = (role, mended) {
+            return;
+        }
+        let mut cuts = Cuts::new(data);
+        if let (Role::Arguments(number), Some(arguments)) = (role, mended) {
+            let item = root.get("item_id").map(|node: Node<'_>| node.to_json());
+            let own = self.calls[number].id.clone().unwrap_or_default();
+            let item = item.unwrap_or_else(|| quoted(&own));
+            let delta = format!(
+                r#"{{"type":"response.function_call_arguments.delta","item_id":{item},"output_index":{place},"delta":{}"#,
+                quoted(arguments)
+            );
+            self.say("response.function_call_arguments.delta", &delta, out);
+            cuts.set(root, "arguments", &quoted(arguments));
+        }
+        self.count(root, &mut cuts);
+        if root.get("output_index").is_some() && index_of(root) != place.to_string() {
+            cuts.set(root, "output_index", &place.to_string());
+        }
+        if let Some(item) = root.get("item") {
+            self.edit_item(item, ruling, role, &mut cuts);
+        }
+        let written = match cuts.is_empty() && !event.raw.is_empty() {
+            true => {
+                out.extend_from_slice(&event.raw);
+                data.to_owned()
+            }
+            false => {
+                let written = cuts.apply();
+                event.with(&written, out);
+                written
+            }
+        };
+        if let (Role::Done(_), Ok(tree)) = (role, Tree::parse(&written)) {
+            let item = tree
+                .root()
+                .get("item")
+                .and_then(|item| written.get(item.span()));
+            self.items.extend(item.map(str::to_owned));
+        }
+    }
+
+    fn edit_item(&mut self, item: Node<'_>, ruling: &Ruling, role: Role, cuts: &mut Cuts<'_>) {
+        let text = |key| item.get(key).and_then(Node::as_str);
+        let id = ruling.call.id.as_deref();
+        if text("call_id") != id {
+            cuts.set(item, "call_id", &quoted(id.unwrap_or_default()));
+            self.changed = true;
+        }
+        if text("name") != Some(&ruling.call.name) && !ruling.is_bad() {
+            cuts.set(item, "name", &quoted(&ruling.call.name));
+        }
+        if let (Role::Done(_), Some(arguments)) = (role, ruling.arguments.as_deref()) {
+            cuts.set(item, "arguments", &quoted(arguments));
+        }
+    }
+
+    fn write_text(&mut self, ruling: &Ruling, text: &str, out: &mut Vec<u8>) {
+        let place = self.next;
+        self.next += 1;
+        let id = quoted(&item_id(
+            "msg",
+            ruling.call.id.as_deref().unwrap_or_default(),
+        ));
+        let text = quoted(text);
+        let head = format!(r#""item_id":{id},"output_index":{place},"content_index":0"#);
+        let part =
+            |text: &str| format!(r#"{{"type":"output_text","text":{text},"annotations":[]}}"#);
+        let item = |status: &str, content: &str| {
+            format!(
+                r#"{{"type":"message","id":{id},"status":"{status}","role":"assistant","content":[{content}]}}"#
+            )
+        };
+        let whole = item("completed", &part(&text));
+        for (kind, rest) in [
+            (
+                "output_item.added",
+                format!(
+                    r#""output_index":{place},"item":{}"#,
+                    item("in_progress", "")
+                ),
+            ),
+            (
+                "content_part.added",
+                format!(r#"{head},"part":{}"#, part("\"\"")),
+            ),
+            ("output_text.delta", format!(r#"{head},"delta":{text}"#)),
+            ("output_text.done", format!(r#"{head},"text":{text}"#)),
+            (
+                "content_part.done",
+                format!(r#"{head},"part":{}"#, part(&text)),
+            ),
+            (
+                "output_item.done",
+                format!(r#""output_index":{place},"item":{whole}"#),
+            ),
+        ] {
+            let kind = format!("response.{kind}");
+            self.say(&kind, &format!(r#"{{"type":"{kind}",{rest}"#), out);
+        }
+        self.items.push(whole);
+    }
+
+    fn pass_held(&mut self, exchange: &Exchange, event: &SseEvent, out: &mut Vec<u8>) {
+        let data = event.data.as_deref().unwrap_or_default();
+        let tree = Tree::parse(data).ok();
+        let kind = tree
+            .as_ref()
+            .and_then(|tree| tree.root().get("type")?.as_str());
+        match kind {
+            Some("response.completed" | "response.incomplete") => {
+                self.write_last(exchange, event, out);
+            }
+            _ => self.pass(event, out),
+        }
+    }
+
+    /// The last event repeats all items: those that the client has.
+    pub(super) fn write_last(&mut self, exchange: &Exchange, event: &SseEvent, out: &mut Vec<u8>) {
+        let data = event.data.as_deref().unwrap_or_default();
+        let Ok(tree) = Tree::parse(data) else {
+            return out.extend_from_slice(&event.raw);
+        };
+        let root = tree.root();
+        let mut cuts = Cuts::new(data);
+        self.count(root, &mut cuts);
+        if let Some(response) = root.get("response") {
+            if self.changed {
+                let items = format!("[{}]", self.items.join(","));
+                cuts.set(response, "output", &items);
+            }
+            if let Some(usage) = response.get("usage") {
+                exchange.usage.write(usage, &mut cuts);
+            }
+            if exchange.judge.settings.report {
+                cuts.last(response, &format!("\"goodcall\":{}", exchange.report()));
+            }
+        }
+        match cuts.is_empty() {
+            true => out.extend_from_slice(&event.raw),
+            false => event.with(&cuts.apply(), out),
+        }
+    }
+
+    pub(in crate::relay) fn end(&mut self, exchange: &mut Exchange, out: &mut Vec<u8>) {
+        self.decide(exchange, out);
+    }
+
+    pub(in crate::relay) fn give_up(&mut self, exchange: &mut Exchange, out: &mut Vec<u8>) {
+        self.stage = Stage::Passed;
+        self.write(exchange, out);
+    }
+}
+
+/// A call's item as it may stand in a history.
+pub(super) fn legal_item(item: &Item, ruling: &Ruling) -> String {
+    let id = ruling.call.id.as_deref().unwrap_or_default();
+    let (name, arguments) = match ruling.is_bad() {
+        true => (
+            legal_name(Provider::Responses, &ruling.call.name),
+            legal_arguments(&ruling.call.arguments),
+        ),
+        false => (
+            ruling.call.name.clone(),
+            ruling.final_arguments().to_owned(),
+        ),
+    };
+    let whole = item.whole.as_deref().unwrap_or_default();
+    let Ok(tree) = Tree::parse(whole) else {
+        return written_call(Provider::Responses, id, &name, &arguments);
+    };
+    let mut cuts = Cuts::new(whole);
+    cuts.set(tree.root(), "call_id", &quoted(id));
+    cuts.set(tree.root(), "name", &quoted(&name));
+    cuts.set(tree.root(), "arguments", &quoted(&arguments));
+    cuts.apply()
+}
+
+/// The item of an event.
+fn item_of(data: &str) -> Option<String> {
+    let tree = Tree::parse(data).ok()?;
+    let item = tree.root().get("item")?;
+    data.get(item.span()).map(str::to_owned)
+}
+
+/// The id of an item.
+pub(super) fn id_of(item: &str) -> Option<String> {
+    let tree = Tree::parse(item).ok()?;
+    tree.root().get("id")?.as_str().map(str::to_owned)
+}
