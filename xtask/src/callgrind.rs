@@ -105,20 +105,50 @@ pub(crate) fn instructions_a_call(
     end: &[&str],
     passes: [usize; 2],
 ) -> Result<f64, Failure> {
-    let (few, calls) = count(program, start, passes[0], end)?;
-    let (many, _) = count(program, start, passes[1], end)?;
+    let callgrind = ["--tool=callgrind", "--callgrind-out-file=/dev/null"];
+    let run = |passes| count((&callgrind, "Collected :"), program, start, passes, end);
+    a_call(run, passes)
+}
+
+/// Allocations a call, counted in the same way.
+pub(crate) fn allocations_a_call(
+    program: &Path,
+    start: &[&str],
+    passes: [usize; 2],
+) -> Result<f64, Failure> {
+    let memcheck = ["--tool=memcheck", "--undef-value-errors=no"];
+    let run = |passes| {
+        count(
+            (&memcheck, "total heap usage:"),
+            program,
+            start,
+            passes,
+            &[],
+        )
+    };
+    a_call(run, passes)
+}
+
+/// The difference of two runs, by passes and calls a pass.
+fn a_call(
+    run: impl Fn(usize) -> Result<(f64, f64), Failure>,
+    passes: [usize; 2],
+) -> Result<f64, Failure> {
+    let (few, calls) = run(passes[0])?;
+    let (many, _) = run(passes[1])?;
     Ok((many - few) / ((passes[1] - passes[0]) as f64 * calls))
 }
 
-/// Instructions of a whole run, and calls a pass.
+/// What a tool of valgrind counts in a whole run, behind these words, and calls a pass.
 fn count(
+    (tool, words): (&[&str], &str),
     program: &Path,
     start: &[&str],
     passes: usize,
     end: &[&str],
 ) -> Result<(f64, f64), Failure> {
     let mut command = Command::new("valgrind");
-    command.args(["--tool=callgrind", "--callgrind-out-file=/dev/null"]);
+    command.args(tool);
     command.arg(program).args(start).arg(passes.to_string());
     let run = command.args(end).output().map_err(|error| {
         Failure::Unusable(format!(
@@ -129,14 +159,12 @@ fn count(
         String::from_utf8_lossy(&run.stdout),
         String::from_utf8_lossy(&run.stderr),
     );
-    let collected = log
-        .lines()
-        .find_map(|line| line.split("Collected :").nth(1));
-    match (
-        collected.and_then(|n| n.trim().parse().ok()),
-        out.trim().parse(),
-    ) {
-        (Some(instructions), Ok(calls)) => Ok((instructions, calls)),
+    // `words 1,234 more words`
+    let counted = log.lines().find_map(|line| line.split(words).nth(1));
+    let counted = counted.and_then(|rest| rest.split_whitespace().next());
+    let counted = counted.and_then(|number| number.replace(',', "").parse().ok());
+    match (counted, out.trim().parse()) {
+        (Some(counted), Ok(calls)) => Ok((counted, calls)),
         _ => Err(Failure::Found(format!(
             "{start:?}: no count in\n{out}{log}"
         ))),

@@ -19,8 +19,8 @@ goodcall beside what one would pick instead of it. Everything below was measured
 [benchmarks/results.json](benchmarks/results.json), and writes this page from that. No figure is
 written by hand.
 
-Instructions are counted by callgrind and are the same on every run. Times are not: they are the
-best of several rounds on a machine that may have had other work, and say something only beside
+Instructions and allocations are counted by valgrind and are the same on every run. Times are not:
+they are the best of several rounds on a machine that may have had other work, and say something only beside
 the others of the same table.
 ";
 

@@ -39,7 +39,6 @@ pub(super) struct Script {
 /// Everything that is set up.
 pub(super) struct Programs {
     pub(super) rust: PathBuf,
-    pub(super) allocations: PathBuf,
     pub(super) scripts: Vec<Script>,
 }
 
@@ -59,7 +58,6 @@ impl Programs {
         eprintln!("-- installing the peers for Node and Python");
         Ok(Self {
             rust: PathBuf::from(format!("{target}/release/peers")),
-            allocations: PathBuf::from(format!("{target}/release/allocations")),
             scripts: vec![node(), python()],
         })
     }

@@ -1,13 +1,10 @@
 //! A valid call, bytes to verdict: instructions and allocations of the Rust peers, times of all.
 
-use std::collections::HashMap;
-use std::process::Command;
-
 use serde_json::{Value, json};
 
 use super::program::{Programs, Script};
 use crate::Failure;
-use crate::callgrind::{instructions_a_call, output};
+use crate::callgrind::{allocations_a_call, instructions_a_call};
 
 const CALLS: &str = "crates/goodcall-core/benches/calls.jsonl";
 /// Times are taken in turns, so that a busy moment of the machine hits all alike.
@@ -16,23 +13,19 @@ const ROUNDS: usize = 5;
 /// Rows of both tables.
 pub(super) fn measure(programs: &Programs) -> Result<Value, Failure> {
     let modes = programs.ask(&["--modes"])?;
-    let allocations = output(&mut Command::new(&programs.allocations))?;
-    let allocations: HashMap<&str, f64> = (allocations.lines())
-        .filter_map(|line| line.split_once('\t'))
-        .filter_map(|(name, count)| Some((name, count.parse().ok()?)))
-        .collect();
     let mut rows = Vec::new();
     for line in modes.lines() {
         let [name, what, accepted, count] = line.split('\t').collect::<Vec<_>>()[..] else {
             return Err(Failure::Found(format!("unreadable mode: {line}")));
         };
         let each = instructions_a_call(&programs.rust, &["--once", name], &[], [5, 105])?;
-        eprintln!("   {what}: {each:.0}");
+        let allocations = allocations_a_call(&programs.rust, &["--once", name], [5, 15])?;
+        eprintln!("   {what}: {each:.0} instructions, {allocations:.1} allocations");
         rows.push(json!({
             "name": name,
             "what": what,
             "instructions": each.round(),
-            "allocations": allocations.get(name),
+            "allocations": allocations,
             "accepted": accepted.parse::<usize>().ok(),
             "calls": count.parse::<usize>().ok(),
         }));
