@@ -1,9 +1,12 @@
 //! Instructions a call, counted by valgrind: the same on every run, however loaded the machine is.
 //!
 //! Each mode of the benchmark runs twice with different numbers of passes; the difference is free
-//! of start-up and compiling.
+//! of start-up and compiling. With `--check` the counts of our own modes are compared with those
+//! in `benches/instructions.tsv`, which `--bless` writes.
 
-use std::path::PathBuf;
+mod guard;
+
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use serde_json::Value;
@@ -13,27 +16,59 @@ use crate::Failure;
 const FEW: usize = 5;
 const MANY: usize = 105;
 
-/// Counts every mode; the argument names a file of other calls.
+/// A mode of the benchmark, counted.
+struct Count {
+    name: String,
+    valid: bool,
+    target: Option<f64>,
+    what: String,
+    each: f64,
+}
+
+/// Counts every mode; the argument names a file of other calls, or what to do with the counts.
 pub(crate) fn run(args: &[String]) -> Result<(), Failure> {
+    let args: Vec<&str> = args.iter().map(String::as_str).collect();
+    match args[..] {
+        ["--check"] => guard::check(&counts(&[])?),
+        ["--bless"] => guard::bless(&counts(&[])?),
+        [] => print(&counts(&[])?),
+        [file] if !file.starts_with('-') => print(&counts(&[file])?),
+        _ => Err(Failure::Unusable(
+            "usage: callgrind [FILE | --check | --bless]".to_owned(),
+        )),
+    }
+}
+
+fn counts(file: &[&str]) -> Result<Vec<Count>, Failure> {
     let program = build()?;
     let modes = output(Command::new(&program).arg("--modes"))?;
-    let mut base = 1.0;
-    let mut base_is_valid = "";
-    for line in modes.lines() {
+    let count = |line: &str| {
         let [name, valid, target, what] = line.split('\t').collect::<Vec<_>>()[..] else {
             return Err(Failure::Found(format!("unreadable mode: {line}")));
         };
-        let each = instructions_a_call(&program, name, args)?;
-        if base_is_valid != valid {
-            (base, base_is_valid) = (each, valid);
-        }
-        let ratio = each / base;
-        let target = match target.parse::<f64>() {
-            Ok(most) if ratio <= most => format!("target {most}: met"),
-            Ok(most) => format!("target {most}: MISSED"),
-            Err(_) => String::new(),
+        Ok(Count {
+            name: name.to_owned(),
+            valid: valid == "true",
+            target: target.parse().ok(),
+            what: what.to_owned(),
+            each: instructions_a_call(&program, &["--once", name], file, [FEW, MANY])?,
+        })
+    };
+    modes.lines().map(count).collect()
+}
+
+/// Each mode as a multiple of the first on the same calls.
+fn print(counts: &[Count]) -> Result<(), Failure> {
+    for count in counts {
+        let base = counts.iter().find(|base| base.valid == count.valid);
+        let ratio = count.each / base.map_or(1.0, |base| base.each);
+        let target = match count.target {
+            Some(most) if ratio <= most => format!("target {most}: met"),
+            Some(most) => format!("target {most}: MISSED"),
+            None => String::new(),
         };
-        let calls = if valid == "true" { "valid" } else { "invalid" };
+        let calls = if count.valid { "valid" } else { "invalid" };
+        let Count { what, each, .. } = count;
         println!("{calls:8}{what:44}{each:8.0} instructions a call{ratio:8.3} x  {target}");
     }
     Ok(())
@@ -41,8 +76,7 @@ pub(crate) fn run(args: &[String]) -> Result<(), Failure> {
 
 /// Builds the benchmark; its path.
 fn build() -> Result<PathBuf, Failure> {
-    let cargo = std::env::var("CARGO").unwrap_or_else(|_| "cargo".to_owned());
-    let messages = output(Command::new(cargo).args([
+    let messages = output(cargo().args([
         "bench",
         "--package=goodcall-core",
         "--bench=gate",
@@ -59,25 +93,64 @@ fn build() -> Result<PathBuf, Failure> {
     program.ok_or_else(|| Failure::Found("cargo built no benchmark".to_owned()))
 }
 
-fn instructions_a_call(program: &PathBuf, mode: &str, file: &[String]) -> Result<f64, Failure> {
-    let (few, calls) = count(program, mode, FEW, file)?;
-    let (many, _) = count(program, mode, MANY, file)?;
-    Ok((many - few) / ((MANY - FEW) as f64 * calls))
+/// The cargo that runs this.
+pub(crate) fn cargo() -> Command {
+    Command::new(std::env::var("CARGO").unwrap_or_else(|_| "cargo".to_owned()))
 }
 
-/// Instructions of a whole run, and calls a pass.
+/// Instructions a call of `program START… PASSES END…`, which prints its calls a pass.
+pub(crate) fn instructions_a_call(
+    program: &Path,
+    start: &[&str],
+    end: &[&str],
+    passes: [usize; 2],
+) -> Result<f64, Failure> {
+    let callgrind = ["--tool=callgrind", "--callgrind-out-file=/dev/null"];
+    let run = |passes| count((&callgrind, "Collected :"), program, start, passes, end);
+    a_call(run, passes)
+}
+
+/// Allocations a call, counted in the same way.
+pub(crate) fn allocations_a_call(
+    program: &Path,
+    start: &[&str],
+    passes: [usize; 2],
+) -> Result<f64, Failure> {
+    let memcheck = ["--tool=memcheck", "--undef-value-errors=no"];
+    let run = |passes| {
+        count(
+            (&memcheck, "total heap usage:"),
+            program,
+            start,
+            passes,
+            &[],
+        )
+    };
+    a_call(run, passes)
+}
+
+/// The difference of two runs, by passes and calls a pass.
+fn a_call(
+    run: impl Fn(usize) -> Result<(f64, f64), Failure>,
+    passes: [usize; 2],
+) -> Result<f64, Failure> {
+    let (few, calls) = run(passes[0])?;
+    let (many, _) = run(passes[1])?;
+    Ok((many - few) / ((passes[1] - passes[0]) as f64 * calls))
+}
+
+/// What a tool of valgrind counts in a whole run, behind these words, and calls a pass.
 fn count(
-    program: &PathBuf,
-    mode: &str,
+    (tool, words): (&[&str], &str),
+    program: &Path,
+    start: &[&str],
     passes: usize,
-    file: &[String],
+    end: &[&str],
 ) -> Result<(f64, f64), Failure> {
     let mut command = Command::new("valgrind");
-    command.args(["--tool=callgrind", "--callgrind-out-file=/dev/null"]);
-    command
-        .arg(program)
-        .args(["--once", mode, &passes.to_string()]);
-    let run = command.args(file).output().map_err(|error| {
+    command.args(tool);
+    command.arg(program).args(start).arg(passes.to_string());
+    let run = command.args(end).output().map_err(|error| {
         Failure::Unusable(format!(
             "valgrind: {error}; install it to count instructions"
         ))
@@ -86,22 +159,23 @@ fn count(
         String::from_utf8_lossy(&run.stdout),
         String::from_utf8_lossy(&run.stderr),
     );
-    let collected = log
-        .lines()
-        .find_map(|line| line.split("Collected :").nth(1));
-    match (
-        collected.and_then(|n| n.trim().parse().ok()),
-        out.trim().parse(),
-    ) {
-        (Some(instructions), Ok(calls)) => Ok((instructions, calls)),
-        _ => Err(Failure::Found(format!("{mode}: no count in\n{out}{log}"))),
+    // `words 1,234 more words`
+    let counted = log.lines().find_map(|line| line.split(words).nth(1));
+    let counted = counted.and_then(|rest| rest.split_whitespace().next());
+    let counted = counted.and_then(|number| number.replace(',', "").parse().ok());
+    match (counted, out.trim().parse()) {
+        (Some(counted), Ok(calls)) => Ok((counted, calls)),
+        _ => Err(Failure::Found(format!(
+            "{start:?}: no count in\n{out}{log}"
+        ))),
     }
 }
 
-fn output(command: &mut Command) -> Result<String, Failure> {
+/// What a command prints, if it ends well.
+pub(crate) fn output(command: &mut Command) -> Result<String, Failure> {
     let run = command
         .output()
-        .map_err(|error| Failure::Unusable(error.to_string()))?;
+        .map_err(|error| Failure::Unusable(format!("{:?}: {error}", command.get_program())))?;
     if !run.status.success() {
         return Err(Failure::Found(
             String::from_utf8_lossy(&run.stderr).into_owned(),

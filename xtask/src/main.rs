@@ -4,6 +4,7 @@ mod callgrind;
 mod conformance;
 mod corpus;
 mod growth;
+mod peers;
 mod tidy;
 
 use std::process::ExitCode;
@@ -24,7 +25,7 @@ impl From<String> for Failure {
 
 type Task = fn(&[String]) -> Result<(), Failure>;
 
-const TASKS: [(&str, &str, Task); 5] = [
+const TASKS: [(&str, &str, Task); 6] = [
     (
         "conformance",
         "DIR: the official JSON-Schema-Test-Suite, through our own tree",
@@ -32,7 +33,7 @@ const TASKS: [(&str, &str, Task); 5] = [
     ),
     (
         "callgrind",
-        "[FILE]: instructions a call, of every mode of the benchmark",
+        "[FILE | --check | --bless]: instructions a call, of every mode of the benchmark",
         callgrind::run,
     ),
     (
@@ -44,6 +45,11 @@ const TASKS: [(&str, &str, Task); 5] = [
         "growth",
         "[BYTES]: shapes of broken text on which reading is not linear",
         growth::run,
+    ),
+    (
+        "peers",
+        "[SECTION]…: goodcall beside others, written to docs/benchmarks.md",
+        peers::run,
     ),
     (
         "tidy",

@@ -1,0 +1,180 @@
+//! Valid calls, bytes to verdict, by goodcall and by others.
+
+use std::error::Error;
+use std::hint::black_box;
+
+use goodcall_core::{Gate, Schema, Tree};
+use serde::Deserialize;
+use serde_json::Value;
+use serde_json::value::RawValue;
+use toolguard_core::{
+    CoercionMode, PolicyConfig, TelemetryConfig, ToolDefinition, ToolGuard, ToolGuardConfig,
+};
+
+use crate::typed::Typed;
+
+/// The sample calls of the repository.
+const CALLS: &str = include_str!("../../../crates/goodcall-core/benches/calls.jsonl");
+
+#[derive(Deserialize)]
+struct Row<'a> {
+    name: String,
+    schema: Value,
+    #[serde(borrow)]
+    valid: Vec<&'a RawValue>,
+}
+
+/// One tool, ready for every peer, and its valid calls.
+pub struct Tool {
+    name: String,
+    schema: Schema,
+    jsonschema: jsonschema::Validator,
+    boon: (boon::Schemas, boon::SchemaIndex),
+    toolguard: ToolGuard,
+    valid: Vec<Box<[u8]>>,
+}
+
+/// Compiles every schema for every peer.
+///
+/// # Errors
+/// If a peer does not take a schema.
+pub fn tools() -> Result<Vec<Tool>, Box<dyn Error>> {
+    CALLS.lines().map(tool).collect()
+}
+
+fn tool(line: &str) -> Result<Tool, Box<dyn Error>> {
+    let row: Row<'_> = serde_json::from_str(line)?;
+    let validator = jsonschema::options().should_validate_formats(true);
+    Ok(Tool {
+        schema: Schema::compile(&row.schema)?,
+        jsonschema: validator.build(&row.schema)?,
+        boon: boon_schema(&row.schema)?,
+        toolguard: toolguard(&row.name, &row.schema)?,
+        name: row.name,
+        valid: (row.valid.iter())
+            .map(|raw| raw.get().as_bytes().into())
+            .collect(),
+    })
+}
+
+pub(crate) fn boon_schema(
+    schema: &Value,
+) -> Result<(boon::Schemas, boon::SchemaIndex), Box<dyn Error>> {
+    let mut schemas = boon::Schemas::new();
+    let mut compiler = boon::Compiler::new();
+    compiler.enable_format_assertions();
+    compiler.add_resource("tool.json", schema.clone())?;
+    let index = (compiler.compile("tool.json", &mut schemas)).map_err(|e| e.to_string())?;
+    Ok((schemas, index))
+}
+
+/// ToolGuard with its defaults, but for the limits on equal calls and on calls in all, which a
+/// benchmark would run into.
+pub(crate) fn toolguard(name: &str, schema: &Value) -> Result<ToolGuard, Box<dyn Error>> {
+    let guard = ToolGuard::new(ToolGuardConfig {
+        policy_config: PolicyConfig {
+            max_consecutive_identical_calls: 0,
+            max_calls_per_session: usize::MAX,
+            ..PolicyConfig::default()
+        },
+        telemetry_config: TelemetryConfig {
+            enable_tracing: false,
+            ..TelemetryConfig::default()
+        },
+        ..ToolGuardConfig::default()
+    });
+    guard.register_tool(ToolDefinition::new(name, schema.clone()))?;
+    Ok(guard)
+}
+
+/// A way to judge one valid call.
+pub struct Mode {
+    pub name: &'static str,
+    pub what: &'static str,
+    judge: fn(&Tool, &[u8]) -> bool,
+}
+
+impl Mode {
+    /// Judges every call once; how many were accepted.
+    pub fn pass(&self, tools: &[Tool]) -> usize {
+        let calls = (tools.iter()).flat_map(|tool| tool.valid.iter().map(move |raw| (tool, raw)));
+        calls
+            .map(|(tool, raw)| usize::from(black_box((self.judge)(tool, raw))))
+            .sum()
+    }
+}
+
+/// Calls in one pass.
+pub fn count(tools: &[Tool]) -> usize {
+    tools.iter().map(|tool| tool.valid.len()).sum()
+}
+
+const fn mode(name: &'static str, what: &'static str, judge: fn(&Tool, &[u8]) -> bool) -> Mode {
+    Mode { name, what, judge }
+}
+
+/// Every mode; all compare with the first.
+pub const MODES: [Mode; 10] = [
+    mode(
+        "serde_json",
+        "serde_json, a `Value`, not validated",
+        |_, raw| black_box(serde_json::from_slice::<Value>(raw)).is_ok(),
+    ),
+    mode("goodcall", "goodcall, verdict", |tool, raw| {
+        Gate::new(&tool.schema)
+            .check_bytes(raw)
+            .arguments()
+            .is_some()
+    }),
+    mode(
+        "goodcall-value",
+        "goodcall, verdict and `Value`",
+        |tool, raw| {
+            let verdict = Gate::new(&tool.schema).check_bytes(raw);
+            black_box(verdict.arguments().map(Tree::to_value)).is_some()
+        },
+    ),
+    mode(
+        "goodcall-typed",
+        "goodcall, verdict and typed value",
+        |tool, raw| {
+            let verdict = Gate::new(&tool.schema).check_bytes(raw);
+            let typed = verdict.arguments().map(Tree::deserialize::<Typed<'_>>);
+            typed.is_some_and(|typed| typed.is_ok_and(|typed| black_box(typed).is_some()))
+        },
+    ),
+    mode("jsonschema", "serde_json + jsonschema", |tool, raw| {
+        let value = serde_json::from_slice::<Value>(raw);
+        value.is_ok_and(|value| tool.jsonschema.is_valid(&value))
+    }),
+    mode("boon", "serde_json + boon", |tool, raw| {
+        let value = serde_json::from_slice::<Value>(raw);
+        let (schemas, index) = &tool.boon;
+        value.is_ok_and(|value| schemas.validate(&value, *index).is_ok())
+    }),
+    mode(
+        "toolguard",
+        "serde_json + ToolGuard, lenient",
+        |tool, raw| guarded(tool, raw, CoercionMode::Lenient),
+    ),
+    mode(
+        "toolguard-strict",
+        "serde_json + ToolGuard, strict",
+        |tool, raw| guarded(tool, raw, CoercionMode::Strict),
+    ),
+    mode(
+        "sonic-rs",
+        "sonic-rs, a `Value`, not validated",
+        |_, raw| black_box(sonic_rs::from_slice::<sonic_rs::Value>(raw)).is_ok(),
+    ),
+    mode("jiter", "jiter, a `JsonValue`, not validated", |_, raw| {
+        black_box(jiter::JsonValue::parse(raw, false)).is_ok()
+    }),
+];
+
+fn guarded(tool: &Tool, raw: &[u8], mode: CoercionMode) -> bool {
+    let value = serde_json::from_slice::<Value>(raw);
+    value.is_ok_and(|value| {
+        black_box(tool.toolguard.guard_call(&tool.name, value, Some(mode))).is_pass()
+    })
+}

@@ -1,0 +1,84 @@
+//! A valid call, bytes to verdict: instructions and allocations of the Rust peers, times of all.
+
+use serde_json::{Value, json};
+
+use super::program::{Programs, Script};
+use crate::Failure;
+use crate::callgrind::{allocations_a_call, instructions_a_call};
+
+const CALLS: &str = "crates/goodcall-core/benches/calls.jsonl";
+/// Times are taken in turns, so that a busy moment of the machine hits all alike.
+const ROUNDS: usize = 5;
+
+/// Rows of both tables.
+pub(super) fn measure(programs: &Programs) -> Result<Value, Failure> {
+    let modes = programs.ask(&["--modes"])?;
+    let mut rows = Vec::new();
+    for line in modes.lines() {
+        let [name, what, accepted, count] = line.split('\t').collect::<Vec<_>>()[..] else {
+            return Err(Failure::Found(format!("unreadable mode: {line}")));
+        };
+        let each = instructions_a_call(&programs.rust, &["--once", name], &[], [5, 105])?;
+        let allocations = allocations_a_call(&programs.rust, &["--once", name], [5, 15])?;
+        eprintln!("   {what}: {each:.0} instructions, {allocations:.1} allocations");
+        rows.push(json!({
+            "name": name,
+            "what": what,
+            "instructions": each.round(),
+            "allocations": allocations,
+            "accepted": accepted.parse::<usize>().ok(),
+            "calls": count.parse::<usize>().ok(),
+        }));
+    }
+    Ok(json!({"instructions": rows, "times": times(programs)?}))
+}
+
+/// Nanoseconds a call, the best of all rounds.
+fn times(programs: &Programs) -> Result<Value, Failure> {
+    let rust = [
+        "serde_json",
+        "goodcall",
+        "goodcall-value",
+        "jsonschema",
+        "toolguard",
+    ];
+    let mut best: Vec<(String, f64)> = Vec::new();
+    let mut keep = |name: String, nanos: f64| match best.iter_mut().find(|(n, _)| *n == name) {
+        Some((_, least)) => *least = least.min(nanos),
+        None => best.push((name, nanos)),
+    };
+    for _ in 0..ROUNDS {
+        for mode in rust {
+            let nanos = number(&programs.ask(&["--time", mode])?)?;
+            keep(mode.to_owned(), nanos);
+        }
+        for script in &programs.scripts {
+            for (name, nanos) in scripted(script)? {
+                keep(name, nanos);
+            }
+        }
+    }
+    let rows = best
+        .iter()
+        .map(|(name, nanos)| json!({"name": name, "nanos": nanos.round()}));
+    Ok(rows.collect())
+}
+
+/// What a script says of its own peers: names and nanoseconds a call.
+fn scripted(script: &Script) -> Result<Vec<(String, f64)>, Failure> {
+    if script.peers.is_empty() {
+        return Ok(Vec::new());
+    }
+    let text = script.ask(&["valid", CALLS])?;
+    let times: serde_json::Map<String, Value> = serde_json::from_str(&text)
+        .map_err(|error| Failure::Found(format!("{}: {error}: {text}", script.language)))?;
+    let times = times.into_iter();
+    Ok(times
+        .filter_map(|(name, nanos)| Some((name, nanos.as_f64()?)))
+        .collect())
+}
+
+pub(super) fn number(text: &str) -> Result<f64, Failure> {
+    let number = text.trim().parse();
+    number.map_err(|error| Failure::Found(format!("{text}: {error}")))
+}
