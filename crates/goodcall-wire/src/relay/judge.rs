@@ -242,7 +242,11 @@ fn notes(verdict: &Verdict<'_>) -> Vec<Note> {
         let field = change.pointer.dotted();
         let (before, after, renamed) = match &change.edit {
             Edit::Move { from } => (Some(from.dotted()), Some(field.clone()), true),
-            _ => (change.before.clone().map(String::from), change.after.clone().map(String::from), false),
+            _ => (
+                change.before.clone().map(String::from),
+                change.after.clone().map(String::from),
+                false,
+            ),
         };
         Note {
             rule: change.rule,
