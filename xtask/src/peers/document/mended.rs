@@ -81,12 +81,16 @@ fn shown(cell: &Value, base: Option<f64>) -> String {
     }
     let nanos = number(&cell["nanos"]);
     let ratio = base.map_or(String::new(), |base| format!(" ({:.1} ×)", nanos / base));
-    let refused = if cell["read"] == true {
-        ""
-    } else {
-        ", refused"
-    };
-    format!("{}{ratio}{refused}", nanos_text(nanos))
+    format!("{}{ratio}{}", nanos_text(nanos), note(cell))
+}
+
+/// What is to be said of an answer beside its time.
+fn note(cell: &Value) -> &'static str {
+    match (&cell["read"], &cell["right"]) {
+        (Value::Bool(false), _) => ", refused",
+        (_, Value::Bool(false)) => ", **wrong**",
+        _ => "",
+    }
 }
 
 /// Shapes by menders: the largest time, and the times as lines.
@@ -134,6 +138,9 @@ fn grown(row: &Value, cell: &Value) -> String {
         [only] => format!("{size:.0} KB: {}", nanos_text(only)),
         [.., before, last] => format!("{size:.0} KB: {}, {:.0}", nanos_text(last), last / before),
     };
+    if let Some(last) = done.len().checked_sub(1).and_then(|last| times.get(last)) {
+        text.push_str(note(last));
+    }
     if let Some(last) = times.last().filter(|last| last["nanos"].is_null()) {
         let then = if text.is_empty() { "" } else { "; then " };
         text = format!("{text}{then}{}", shown(last, None));
