@@ -15,7 +15,7 @@ fn is_hop(name: &HeaderName) -> bool {
 }
 
 /// Takes off what belongs to the connection that a message came over.
-pub(crate) fn strip(headers: &mut HeaderMap) {
+fn strip(headers: &mut HeaderMap) {
     let named: Vec<HeaderName> = headers
         .get_all(CONNECTION)
         .iter()
@@ -57,6 +57,13 @@ pub(crate) fn is_type(headers: &HeaderMap, wanted: &str) -> bool {
 pub(crate) fn is_plain(headers: &HeaderMap) -> bool {
     let encoding = headers.get(http::header::CONTENT_ENCODING);
     encoding.is_none_or(|value| value.as_bytes().eq_ignore_ascii_case(b"identity"))
+}
+
+/// Makes the head of a reply our own: what belonged to the connection to the upstream goes, its
+/// version of HTTP, too.
+pub(crate) fn take_over(head: &mut http::response::Parts) {
+    strip(&mut head.headers);
+    head.version = http::Version::HTTP_11;
 }
 
 #[cfg(test)]

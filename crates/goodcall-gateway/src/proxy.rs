@@ -149,7 +149,7 @@ pub(crate) fn pass_reply(
     mut record: Record,
 ) -> Response<Body> {
     let (mut head, body) = reply.into_parts();
-    headers::strip(&mut head.headers);
+    headers::take_over(&mut head);
     record.status(head.status);
     let body = stream::Passing::new(body, live.config.limits.idle_time, record);
     Response::from_parts(head, body.boxed_unsync())

@@ -35,7 +35,7 @@ pub(crate) fn respond(
     mut record: Record,
 ) -> Response<Body> {
     let (mut head, body) = reply.into_parts();
-    headers::strip(&mut head.headers);
+    headers::take_over(&mut head);
     head.headers.remove(CONTENT_LENGTH);
     // What is found is known only when the stream is over: it is in the log, and in the body
     // where that is asked for.

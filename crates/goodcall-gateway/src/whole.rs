@@ -34,7 +34,7 @@ pub(crate) async fn respond(
 ) -> Result<Response<Body>, (Refusal, Record)> {
     let limits = live.config.limits;
     let (mut head, body) = reply.into_parts();
-    headers::strip(&mut head.headers);
+    headers::take_over(&mut head);
     let started = Instant::now();
     let read = read(body, limits.reply_bytes, limits.idle_time).await;
     record.upstream(started.elapsed());
@@ -87,7 +87,7 @@ async fn ask_again(
         return None;
     }
     let (mut head, body) = reply.into_parts();
-    headers::strip(&mut head.headers);
+    headers::take_over(&mut head);
     let limits = live.config.limits;
     match read(body, limits.reply_bytes, limits.idle_time).await {
         Ok(Read::Whole(bytes)) => Some((head, bytes)),

@@ -244,3 +244,17 @@ async fn metrics_tell_what_was_done() {
         assert!(page.body.contains(line), "{line}: {}", page.body);
     }
 }
+
+#[tokio::test]
+async fn an_upstream_with_an_old_http_is_answered_in_ours() {
+    let upstream = Upstream::default();
+    let old = "HTTP/1.0 200 OK\r\ncontent-type: application/json\r\ncontent-length: 2\r\n\r\n{}";
+    for _ in 0..2 {
+        upstream.then(vec![Act::Write(old.as_bytes().to_vec())]);
+    }
+    let running = gateway(upstream.start().await, |_| {}).await;
+    for path in [CHAT, "/v1/embeddings"] {
+        let reply = post(running.address, path, &chat(false)).await;
+        assert!(reply.head.starts_with("HTTP/1.1 200"), "{}", reply.head);
+    }
+}
