@@ -330,7 +330,13 @@ impl<'a> Engine<'_, 'a> {
         match (&change.edit, &change.after) {
             (Edit::Move { from }, _) => clip(&from.dotted(), Got::MOST_CHARS),
             (_, Some(after)) => clip(after, Got::MOST_CHARS),
-            (_, None) => String::new(),
+            // What was left out cannot be shown; what is left around it can.
+            (_, None) => {
+                let around = change.pointer.split_last().map(|(parent, _)| parent);
+                let node = around.and_then(|around| self.draft.tree.at(&around));
+                node.map(|node| clip(&node.to_json(), Got::MOST_CHARS))
+                    .unwrap_or_default()
+            }
         }
     }
 

@@ -9,7 +9,7 @@ use super::edit::{New, Op, Step};
 use crate::limits::{Limits, MEND_WIDTH};
 use crate::policy::Policy;
 use crate::report::Types;
-use crate::schema::{Schema, owner, resolve};
+use crate::schema::{Schema, owner, required, requires, resolve};
 use crate::tree::{Id, Kind, Node, Pointer, Tree};
 use crate::validate::{Fault, FaultKind};
 
@@ -96,13 +96,26 @@ impl<'s> Site<'s> {
         Some(Op::Remove { object, key, place })
     }
 
-    /// Is the faulty member a required one, as far as one place of the schema says?
+    /// Is the faulty member a required one? The schema that has the fault says so, if it declares
+    /// the member itself; else any that does.
     fn is_required(&self) -> bool {
-        let owner = owner(self.context.schema.document(), &self.fault.pointer);
-        owner.is_some_and(|(object, name)| {
-            let required = object.get("required").and_then(Value::as_array);
-            required.is_some_and(|names| names.iter().any(|n| n.as_str() == Some(&name)))
-        })
+        let document = self.context.schema.document();
+        let Some((_, name)) = self.fault.pointer.split_last() else {
+            return false;
+        };
+        match self.declaring(&name) {
+            Some(object) => requires(object, &name),
+            None => required(document, &self.fault.pointer),
+        }
+    }
+
+    /// The object's schema, if the keyword of the fault stands right below its member `name`.
+    fn declaring(&self, name: &str) -> Option<&'s Map<String, Value>> {
+        let (property, _) = self.fault.keyword.split_last()?;
+        let (properties, own) = property.split_last()?;
+        let (object, keyword) = properties.split_last()?;
+        let object = (keyword == "properties" && own == name).then_some(object)?;
+        self.context.schema.at(object.as_str())?.as_object()
     }
 
     /// The subschema that holds the keyword of the fault.

@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value};
 
-use crate::limits::{DESCRIBED_KEYS, REF_HOPS};
+use crate::limits::{DESCRIBED_KEYS, LISTED_NAMES, REF_HOPS};
 use crate::report::{Bound, Expected, Types};
 use crate::tree::Pointer;
 
@@ -241,6 +241,55 @@ fn declares<'d>(
             .is_some_and(|p| p.get(name).is_some());
         branch.as_object().filter(|_| own)
     })
+}
+
+/// Does an object's schema require this member?
+pub(crate) fn requires(object: &Map<String, Value>, name: &str) -> bool {
+    let names = object.get("required").and_then(Value::as_array);
+    names.is_some_and(|names| names.iter().any(|n| n.as_str() == Some(name)))
+}
+
+/// Does any schema for the object around `pointer` require the member at it? All branches of
+/// unions count, so that their order does not matter.
+pub(crate) fn required(document: &Value, pointer: &Pointer) -> bool {
+    let Some((parent, name)) = pointer.split_last() else {
+        return false;
+    };
+    let mut schemas = vec![resolve(document, document)];
+    let mut looks = LISTED_NAMES;
+    for segment in parent.segments() {
+        let around = all_branches(document, schemas, &mut looks);
+        let inner = around.iter().filter_map(|schema| {
+            let member = schema.get("properties").and_then(|p| p.get(&*segment));
+            let element = || segment.parse::<usize>().ok().and(schema.get("items"));
+            let rest = || schema.get("additionalProperties");
+            member.or_else(element).or_else(rest)
+        });
+        schemas = inner.map(|schema| resolve(document, schema)).collect();
+    }
+    let last = all_branches(document, schemas, &mut looks);
+    let mut objects = last.iter().filter_map(|schema| schema.as_object());
+    objects.any(|object| requires(object, &name))
+}
+
+/// These schemas, and all that stand in them for the same value.
+fn all_branches<'d>(
+    document: &'d Value,
+    mut schemas: Vec<&'d Value>,
+    looks: &mut usize,
+) -> Vec<&'d Value> {
+    let mut at = 0;
+    while let Some(schema) = schemas.get(at).copied() {
+        at += 1;
+        for branch in branches(schema) {
+            if *looks == 0 {
+                return schemas;
+            }
+            *looks -= 1;
+            schemas.push(resolve(document, branch));
+        }
+    }
+    schemas
 }
 
 fn branches(schema: &Value) -> impl Iterator<Item = &Value> {

@@ -18,7 +18,7 @@ pub use cache::SchemaCache;
 pub use error::{SchemaError, SchemaWarning};
 pub use options::{Draft, SchemaOptions};
 
-pub(crate) use describe::{constant, describe, owner, resolve};
+pub(crate) use describe::{constant, describe, owner, required, requires, resolve};
 
 use crate::limits::{KEPT_EXPECTED, WORK_VERDICT};
 use crate::report::{Expected, SharedExpected, Types};
