@@ -37,8 +37,8 @@ pub(crate) fn run(args: &[String]) -> Result<(), Failure> {
     if !dir.join("tests/draft2020-12").is_dir() || !dir.join("remotes").is_dir() {
         return Err(Failure::Unusable(format!(
             "{} is not the JSON-Schema-Test-Suite: it has no `tests/draft2020-12` and `remotes`.\n\
-             Install it with `npm install @json-schema-org/tests` and name the folder \
-             node_modules/@json-schema-org/tests.",
+             The source archive of PyPI's `jsonschema` has it: `pip download --no-deps --no-binary \
+             jsonschema jsonschema`, unpack it, and name its folder `json`.",
             dir.display()
         )));
     }
