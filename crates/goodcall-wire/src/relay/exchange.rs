@@ -1,14 +1,16 @@
 //! One request, and the replies to it until one is good.
 
+use std::collections::HashSet;
 use std::fmt;
 use std::sync::Arc;
 
-use goodcall_core::{Kind, Node, Tree};
+use goodcall_core::{Kind, Node, Stop, Tree};
 
 use super::judge::{Judge, Judged, Ruled, Ruling, Settings};
 use super::known::Known;
 use super::reask;
 use super::usage::Usage;
+use crate::call::Call;
 use crate::envelope::{Envelope, Provider};
 
 /// Calls that are remembered of one exchange.
@@ -208,9 +210,29 @@ impl Exchange {
         format!("{prefix}_{number:016x}")
     }
 
+    /// Rules on a call of a stream. An id that another call has taken is given up, but for a call
+    /// that is `streamed`: the client has its id already.
+    pub(super) fn rule(
+        &self,
+        call: Call,
+        number: usize,
+        streamed: bool,
+        taken: &mut HashSet<String>,
+        stop: Stop,
+    ) -> Ruling {
+        let own = call.id.clone();
+        let own = own.filter(|id| taken.insert(id.clone()) || streamed);
+        let id = own.unwrap_or_else(|| self.made_up_id(number));
+        let mut ruling = self.judge.rule(call.with_id(id), self.attempt, stop);
+        if streamed {
+            ruling.went_on();
+        }
+        ruling
+    }
+
     /// Gives every call of an envelope an id of its own.
     pub(super) fn name_calls(&self, envelope: &mut Envelope) {
-        let mut taken = std::collections::HashSet::new();
+        let mut taken = HashSet::new();
         for index in 0..envelope.calls().len() {
             let sent = envelope.sent_id(index).map(str::to_owned);
             match sent.filter(|id| taken.insert(id.clone())) {

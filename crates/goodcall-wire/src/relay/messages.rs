@@ -323,9 +323,15 @@ impl Messages {
             let start = format!(
                 r#"{{"type":"content_block_start","index":0,"content_block":{{"type":"tool_use","id":"","name":{name},"input":{{}}}}}}"#
             );
-            self.hold(made("content_block_start", start), Role::Start(number));
+            self.hold(
+                SseEvent::named("content_block_start", start),
+                Role::Start(number),
+            );
             let stop = r#"{"type":"content_block_stop","index":0}"#.to_owned();
-            self.hold(made("content_block_stop", stop), Role::Stop(number));
+            self.hold(
+                SseEvent::named("content_block_stop", stop),
+                Role::Stop(number),
+            );
         }
         self.settle(exchange, out);
     }
@@ -342,7 +348,11 @@ impl Messages {
             let delta = format!(
                 r#"{{"type":"content_block_delta","index":{index},"delta":{{"type":"text_delta","text":{text}}}}}"#
             );
-            self.pass(&made("content_block_delta", delta), Some(index), out);
+            self.pass(
+                &SseEvent::named("content_block_delta", delta),
+                Some(index),
+                out,
+            );
         }
         let found = self.calls.iter().enumerate();
         let found = found.filter(|(_, call)| call.open && call.index.is_empty());
@@ -377,7 +387,7 @@ impl Messages {
     }
 
     fn hold(&mut self, event: SseEvent, role: Role) {
-        self.bytes += event.data.as_ref().map_or(0, String::len) + event.raw.len();
+        self.bytes += event.size();
         self.held.push((event, role));
     }
 
@@ -416,17 +426,7 @@ impl Messages {
                     _ => block.arguments.clone(),
                 };
             }
-            let streamed = block.streamed.is_some();
-            let own = call.id.clone();
-            let own = own.filter(|id| taken.insert(id.clone()) || streamed);
-            let id = own.unwrap_or_else(|| exchange.made_up_id(number));
-            let mut ruling = exchange
-                .judge
-                .rule(call.with_id(id), exchange.attempt, stop);
-            if block.streamed.is_some() {
-                ruling.went_on();
-            }
-            ruling
+            exchange.rule(call, number, block.streamed.is_some(), &mut taken, stop)
         })
         .collect()
     }
@@ -492,14 +492,5 @@ impl Messages {
         }
         self.stage = Stage::Passed;
         self.write(exchange, out);
-    }
-}
-
-/// An event of ours.
-fn made(name: &str, data: String) -> SseEvent {
-    SseEvent {
-        raw: Vec::new(),
-        name: Some(name.to_owned()),
-        data: Some(data),
     }
 }

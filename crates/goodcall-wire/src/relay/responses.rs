@@ -378,7 +378,7 @@ impl Responses {
             let delta = format!(
                 r#"{{"type":"response.output_text.delta","item_id":{item},"output_index":{index},"content_index":0,"delta":{text},"sequence_number":0}}"#
             );
-            self.pass(&made("response.output_text.delta", delta), out);
+            self.pass(&SseEvent::named("response.output_text.delta", delta), out);
         }
         self.rewrite_text(event, root, out);
     }
@@ -408,7 +408,7 @@ impl Responses {
     }
 
     fn hold(&mut self, event: SseEvent, role: Role) {
-        self.bytes += event.data.as_ref().map_or(0, String::len) + event.raw.len();
+        self.bytes += event.size();
         self.held.push((event, role));
     }
 
@@ -441,17 +441,7 @@ impl Responses {
             if item.text.is_none() {
                 call.arguments.clone_from(&item.arguments);
             }
-            let streamed = item.streamed.is_some();
-            let own = call.id.clone();
-            let own = own.filter(|id| taken.insert(id.clone()) || streamed);
-            let id = own.unwrap_or_else(|| exchange.made_up_id(number));
-            let mut ruling = exchange
-                .judge
-                .rule(call.with_id(id), exchange.attempt, stop);
-            if item.streamed.is_some() {
-                ruling.went_on();
-            }
-            ruling
+            exchange.rule(call, number, item.streamed.is_some(), &mut taken, stop)
         })
         .collect()
     }
@@ -523,12 +513,4 @@ impl Responses {
 fn index_of(root: Node<'_>) -> String {
     let index = root.get("output_index").and_then(Node::digits);
     index.unwrap_or_default().to_owned()
-}
-
-fn made(name: &str, data: String) -> SseEvent {
-    SseEvent {
-        raw: Vec::new(),
-        name: Some(name.to_owned()),
-        data: Some(data),
-    }
 }

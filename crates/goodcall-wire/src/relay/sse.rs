@@ -12,6 +12,15 @@ pub(crate) struct SseEvent {
 }
 
 impl SseEvent {
+    /// An event of ours.
+    pub(crate) fn named(name: &str, data: String) -> Self {
+        Self {
+            raw: Vec::new(),
+            name: Some(name.to_owned()),
+            data: Some(data),
+        }
+    }
+
     /// An event of ours, in the place of another.
     pub(crate) fn made(of: &SseEvent, data: String) -> Self {
         Self {
@@ -19,6 +28,11 @@ impl SseEvent {
             name: of.name.clone(),
             data: Some(data),
         }
+    }
+
+    /// The bytes that it takes to hold this event.
+    pub(crate) fn size(&self) -> usize {
+        self.data.as_ref().map_or(0, String::len) + self.raw.len()
     }
 
     /// The same event with other data.

@@ -3,6 +3,7 @@
 use super::*;
 use crate::envelope::{legal_arguments, legal_name};
 use crate::relay::judge::GiveUp;
+use crate::relay::sse;
 
 impl Responses {
     /// An event as it came, but for its number and its place in the client's response.
@@ -210,7 +211,7 @@ impl Responses {
     fn say(&mut self, kind: &str, open: &str, out: &mut Vec<u8>) {
         let data = format!(r#"{open},"sequence_number":{}}}"#, self.sequence);
         self.sequence += 1;
-        made(kind, String::new()).with(&data, out);
+        sse::write(Some(kind), &data, out);
     }
 
     fn write_call(
