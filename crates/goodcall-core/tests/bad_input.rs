@@ -165,7 +165,7 @@ fn ten_thousand_properties() {
             .map(|name| (name.clone(), json!({"type": "integer"})))
             .collect();
         let schema = json!({
-            "type": "object", "properties": properties, "required": names[..500],
+            "type": "object", "properties": properties, "required": names,
             "additionalProperties": false,
         });
         let schema = Schema::compile(&schema).expect("a schema");
@@ -187,7 +187,7 @@ fn ten_thousand_properties() {
                 panic!()
             };
             assert!((1..=256).contains(&bad.issues.len()));
-            assert!(bad.more >= 500 - 256);
+            assert!(bad.more >= 10_000 - 256);
         }
     });
 }
