@@ -5,6 +5,7 @@ mod conformance;
 mod corpus;
 mod growth;
 mod peers;
+mod recording;
 mod tidy;
 
 use std::process::ExitCode;
@@ -25,7 +26,7 @@ impl From<String> for Failure {
 
 type Task = fn(&[String]) -> Result<(), Failure>;
 
-const TASKS: [(&str, &str, Task); 6] = [
+const TASKS: [(&str, &str, Task); 7] = [
     (
         "conformance",
         "DIR: the official JSON-Schema-Test-Suite, through our own tree",
@@ -50,6 +51,11 @@ const TASKS: [(&str, &str, Task); 6] = [
         "peers",
         "[SECTION]…: goodcall beside others, written to docs/benchmarks.md",
         peers::run,
+    ),
+    (
+        "recording",
+        "[--check]: what a terminal shows of the demo, as docs/demo.svg",
+        recording::run,
     ),
     (
         "tidy",

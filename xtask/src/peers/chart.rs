@@ -55,10 +55,10 @@ pub(super) fn bars(title: &str, bars: &[Bar]) -> String {
              <text x=\"{:.1}\" y=\"{}\">{}</text>",
             LABELS - 10.0,
             y + 14.0,
-            escape(&bar.label),
+            plain(&bar.label),
             LABELS + width + 8.0,
             y + 14.0,
-            escape(&bar.text),
+            plain(&bar.text),
         );
     }
     svg + "</svg>\n"
@@ -128,7 +128,7 @@ pub(super) fn lines(title: &str, lines: &[Line]) -> String {
             row - 10.0,
             right + 34.0,
             row,
-            escape(&line.label),
+            plain(&line.label),
         );
     }
     svg + "</svg>\n"
@@ -139,15 +139,20 @@ fn open(height: f64, title: &str) -> String {
         "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {WIDTH} {height}\" role=\"img\">\n\
          <title>{title}</title><style>{STYLE}</style>\n\
          <text class=\"title\" x=\"10\" y=\"22\">{title}</text>\n",
-        title = escape(title)
+        title = plain(title)
     )
 }
 
-fn escape(text: &str) -> String {
+/// Text of a table's cell as it stands in SVG.
+fn plain(text: &str) -> String {
+    escape(text).replace('`', "")
+}
+
+/// Text as it stands in SVG.
+pub(crate) fn escape(text: &str) -> String {
     text.replace('&', "&amp;")
         .replace('<', "&lt;")
         .replace('>', "&gt;")
-        .replace('`', "")
 }
 
 /// A time in the unit that suits it.

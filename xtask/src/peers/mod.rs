@@ -13,6 +13,8 @@ mod program;
 mod size;
 mod valid;
 
+pub(crate) use chart::escape;
+
 use serde_json::{Map, Value};
 
 use crate::Failure;

@@ -15,10 +15,28 @@ use crate::tools::Tools;
 /// Arguments that are no JSON object become an empty one. A call without a result gets one that
 /// says so. A result without a call becomes words of the user, so that nothing is lost.
 pub fn legal_history(provider: Provider, request: &str) -> Option<String> {
+    // Results name calls by their ids, so calls that have none get one first.
+    let called = legal_calls(provider, request);
+    let paired = paired(provider, called.as_deref().unwrap_or(request));
+    paired.or(called)
+}
+
+/// Each call of an assistant in a form that is accepted; `None` if it is so already.
+fn legal_calls(provider: Provider, request: &str) -> Option<String> {
     let tree = Tree::parse(request).ok()?;
     let list = messages(provider, tree.root())?;
     let mut cuts = Cuts::new(request);
-    legal_calls(provider, list, request, &mut cuts);
+    let envelope = Envelope::of(provider, request, list, &Tools::default());
+    let due = vec![Due::Legal; envelope.calls().len()];
+    envelope.write(&due, &mut cuts);
+    (!cuts.is_empty()).then(|| cuts.apply())
+}
+
+/// Each call with a result, each result with a call; `None` if it is so already.
+fn paired(provider: Provider, request: &str) -> Option<String> {
+    let tree = Tree::parse(request).ok()?;
+    let list = messages(provider, tree.root())?;
+    let mut cuts = Cuts::new(request);
     let stored = ["previous_response_id", "conversation"];
     let elsewhere = stored.iter().any(|key| {
         let node = tree.root().get(key);
@@ -33,13 +51,6 @@ pub fn legal_history(provider: Provider, request: &str) -> Option<String> {
     }
     .walk(list, &mut cuts);
     (!cuts.is_empty()).then(|| cuts.apply())
-}
-
-/// Each call of an assistant in a form that is accepted.
-fn legal_calls(provider: Provider, list: Node<'_>, request: &str, cuts: &mut Cuts<'_>) {
-    let envelope = Envelope::of(provider, request, list, &Tools::default());
-    let due = vec![Due::Legal; envelope.calls().len()];
-    envelope.write(&due, cuts);
 }
 
 struct Pairing<'r> {

@@ -1,0 +1,64 @@
+//! Any request and any whole reply to it: what is sent on is JSON, a history that was made legal is
+//! legal, and a reply that was let through is good when it is judged again.
+//!
+//! Input: one byte that picks the protocol and the settings, a request, a zero byte, a reply.
+
+#![no_main]
+
+use std::sync::Arc;
+
+use goodcall_core::Tree;
+use goodcall_wire::relay::{
+    Adapt, Exchange, Known, Settings, Step, adapt, history, legal_history, with_remark,
+};
+use goodcall_wire::{Provider, Where};
+use libfuzzer_sys::fuzz_target;
+
+fuzz_target!(|bytes: &[u8]| {
+    let [flags, rest @ ..] = bytes else {
+        return;
+    };
+    let Ok(text) = std::str::from_utf8(rest) else {
+        return;
+    };
+    let (request, reply) = text.split_once('\0').unwrap_or((text, ""));
+    let provider = match flags % 3 {
+        0 => Provider::OpenAi,
+        1 => Provider::Anthropic,
+        _ => Provider::Responses,
+    };
+    let _ = history(provider, request);
+    if let Some(told) = with_remark(provider, request, "a \"remark\"\n") {
+        Tree::parse(&told).expect("a request with a remark is JSON");
+    }
+    if let Some(legal) = legal_history(provider, request) {
+        Tree::parse(&legal).expect("a mended request is JSON");
+        assert_eq!(legal_history(provider, &legal), None, "once is enough: {legal}");
+    }
+    for to in [Adapt::OpenAiStrict, Adapt::Anthropic, Adapt::Gemini] {
+        if let Some(adapted) = adapt(provider, request, to) {
+            Tree::parse(&adapted).expect("an adapted request is JSON");
+        }
+    }
+    let mut settings = Settings::default();
+    settings.text_calls = (flags & 4 > 0).then_some(Where::Anywhere);
+    let settings = Arc::new(settings);
+    let new = || Exchange::new(provider, request.to_owned(), &Known::default(), settings.clone());
+    let Ok(mut exchange) = new() else { return };
+    for _ in 0..4 {
+        match exchange.reply(reply) {
+            Step::Reask => Tree::parse(exchange.body()).map(drop).expect("a question is JSON"),
+            Step::Reply(None) => return,
+            Step::Reply(Some(sent)) => {
+                Tree::parse(&sent).expect("a mended reply is JSON");
+                let Ok(mut again) = new() else { return };
+                if exchange.summary().contains("bad=0") {
+                    assert!(matches!(again.reply(&sent), Step::Reply(None)), "{sent}");
+                }
+                return;
+            }
+            _ => return,
+        }
+    }
+    panic!("asked again too often");
+});

@@ -1,0 +1,84 @@
+//! Any bytes as the stream of a reply: no panic, no split that matters, good calls as sent.
+//!
+//! Input: one byte that picks the protocol and the settings, one that says how long the pieces
+//! are, then the stream.
+
+#![no_main]
+
+use std::sync::{Arc, LazyLock};
+
+use goodcall_wire::relay::{End, Exchange, GiveUp, Known, Relay, Settings};
+use goodcall_wire::{Provider, Where};
+use libfuzzer_sys::fuzz_target;
+
+/// Tools are compiled once, not for each input.
+static KNOWN: LazyLock<Known> = LazyLock::new(Known::default);
+
+/// Replies to one request that are taken, the first one included.
+const TRIES: usize = 3;
+
+const SCHEMA: &str = r#"{"type":"object","properties":{"a":{"type":"integer"},"b":{"type":"string"}},"required":["a"],"additionalProperties":false}"#;
+
+fuzz_target!(|bytes: &[u8]| {
+    let [flags, size, stream @ ..] = bytes else {
+        return;
+    };
+    let whole = relayed(*flags, stream, stream.len().max(1));
+    let split = relayed(*flags, stream, usize::from(*size) % 64 + 1);
+    assert_eq!(
+        String::from_utf8_lossy(&whole.0),
+        String::from_utf8_lossy(&split.0)
+    );
+    assert_eq!(whole.1, split.1, "the verdicts");
+    if whole.1.starts_with("good=0 mended=0 bad=0 reasked=0") && flags & 0b1100 == 0 {
+        assert!(whole.2, "no call: every event goes on");
+    }
+});
+
+/// What the client gets, the summary, and whether the stream was taken as a whole in one try.
+fn relayed(flags: u8, stream: &[u8], size: usize) -> (Vec<u8>, String, bool) {
+    let provider = match flags % 3 {
+        0 => Provider::OpenAi,
+        1 => Provider::Anthropic,
+        _ => Provider::Responses,
+    };
+    let mut settings = Settings::default();
+    settings.text_calls = (flags & 4 > 0).then_some(Where::Anywhere);
+    settings.report = flags & 8 > 0;
+    settings.stream_arguments = flags & 16 > 0;
+    if flags & 32 > 0 {
+        settings.give_up = GiveUp::Text;
+    }
+    let exchange = Exchange::new(provider, request(provider), &KNOWN, Arc::new(settings));
+    let mut relay = Relay::new(exchange.expect("the request has tools"));
+    let mut out = Vec::new();
+    for at in 0..TRIES {
+        for piece in stream.chunks(size) {
+            relay.push(piece, &mut out);
+        }
+        match relay.end(&mut out) {
+            End::Done => return (out, relay.exchange().summary(), at == 0),
+            End::Reask if flags & 64 > 0 => {
+                relay.give_up(&mut out);
+                return (out, relay.exchange().summary(), false);
+            }
+            End::Reask => relay.again(),
+        }
+    }
+    panic!("asked again too often");
+}
+
+fn request(provider: Provider) -> String {
+    let (list, tool) = match provider {
+        Provider::Anthropic => ("messages", format!(r#"{{"name":"f","input_schema":{SCHEMA}}}"#)),
+        Provider::Responses => (
+            "input",
+            format!(r#"{{"type":"function","name":"f","parameters":{SCHEMA}}}"#),
+        ),
+        _ => (
+            "messages",
+            format!(r#"{{"type":"function","function":{{"name":"f","parameters":{SCHEMA}}}}}"#),
+        ),
+    };
+    format!(r#"{{"model":"m","{list}":[{{"role":"user","content":"Go."}}],"tools":[{tool}]}}"#)
+}
