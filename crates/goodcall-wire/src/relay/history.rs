@@ -1,6 +1,7 @@
 //! The history in a request: what was called and what came of it, and how it must be written so
 //! that no provider refuses it.
 
+mod ids;
 mod legal;
 
 use goodcall_core::{Kind, Node, Tree};
@@ -63,7 +64,9 @@ pub fn history(provider: Provider, request: &str) -> Vec<Past> {
                         Past::Turn(calls) => Some(calls),
                         Past::User => None,
                     });
-                    let call = turn.and_then(|calls| calls.iter_mut().find(|call| call.id == id));
+                    // Where calls share an id, the first that waits is meant.
+                    let waits = |call: &&mut PastCall| call.id == id && call.result.is_none();
+                    let call = turn.and_then(|calls| calls.iter_mut().find(waits));
                     if let Some(call) = call {
                         (call.result, call.is_error) = (Some(text), is_error);
                     }

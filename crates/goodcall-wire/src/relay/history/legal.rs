@@ -4,6 +4,7 @@ use std::collections::HashSet;
 
 use goodcall_core::{Node, Tree, no_result_text};
 
+use super::ids::unique_ids;
 use super::{Elements, Role, calls_in, kind, messages, plain, results_in, role, text_of};
 use crate::call::Call;
 use crate::cuts::{Cuts, quoted};
@@ -13,12 +14,15 @@ use crate::tools::Tools;
 /// The request with a legal history; `None` if it is legal as it is.
 ///
 /// Arguments that are no JSON object become an empty one. A call without a result gets one that
-/// says so. A result without a call becomes words of the user, so that nothing is lost.
+/// says so, calls that share an id get one each. A result without a call becomes words of the user, so that nothing is lost.
 pub fn legal_history(provider: Provider, request: &str) -> Option<String> {
-    // Results name calls by their ids, so calls that have none get one first.
-    let called = legal_calls(provider, request);
-    let paired = paired(provider, called.as_deref().unwrap_or(request));
-    paired.or(called)
+    // Results name calls by their ids: calls get theirs first.
+    let mut legal = None;
+    for step in [legal_calls, unique_ids, paired] {
+        let done = step(provider, legal.as_deref().unwrap_or(request));
+        legal = done.or(legal);
+    }
+    legal
 }
 
 /// Each call of an assistant in a form that is accepted; `None` if it is so already.

@@ -1,0 +1,109 @@
+//! Ids that stand for one call each: some servers give every call of a turn the same.
+
+use std::collections::{HashMap, HashSet, VecDeque};
+
+use goodcall_core::{Kind, Node, Tree};
+
+use super::{Elements, Role, kind, messages, role};
+use crate::cuts::Cuts;
+use crate::envelope::Provider;
+
+/// The request with an id for each call, and results that name it; `None` if it is so already.
+///
+/// The results of calls with the same id are taken in the order of the calls.
+pub(super) fn unique_ids(provider: Provider, request: &str) -> Option<String> {
+    let tree = Tree::parse(request).ok()?;
+    let list = messages(provider, tree.root())?;
+    let taken: HashSet<&str> = list
+        .elements()
+        .flat_map(|message| call_ids(provider, message))
+        .filter_map(Node::as_str)
+        .collect();
+    let mut cuts = Cuts::new(request);
+    let mut made: HashSet<String> = HashSet::new();
+    let mut seen = HashSet::new();
+    // What an id means in the results that follow, one after the other.
+    let mut open: HashMap<&str, VecDeque<Option<String>>> = HashMap::new();
+    let mut answered = true;
+    for message in list.elements() {
+        match role(message) {
+            Role::Assistant => {
+                if answered || provider != Provider::Responses {
+                    open.clear();
+                    answered = false;
+                    // Only here must an id be another one in a later turn, too.
+                    if provider != Provider::Anthropic {
+                        seen.clear();
+                    }
+                }
+                for node in call_ids(provider, message) {
+                    let id = node.as_str().unwrap_or_default();
+                    let mut other = None;
+                    if !seen.insert(id) {
+                        let fresh = fresh(id, &taken, &made);
+                        cuts.string(node.span(), &fresh);
+                        made.insert(fresh.clone());
+                        other = Some(fresh);
+                    }
+                    open.entry(id).or_default().push_back(other);
+                }
+            }
+            Role::Results => {
+                answered = true;
+                for node in result_ids(provider, message) {
+                    let id = node.as_str().unwrap_or_default();
+                    let meant = open.get_mut(id).and_then(VecDeque::pop_front).flatten();
+                    if let Some(meant) = meant {
+                        cuts.string(node.span(), &meant);
+                    }
+                }
+            }
+            Role::User | Role::Other => {}
+        }
+    }
+    (!cuts.is_empty()).then(|| cuts.apply())
+}
+
+/// An id that no call has.
+fn fresh(id: &str, taken: &HashSet<&str>, made: &HashSet<String>) -> String {
+    let mut number = made.len() + 2;
+    loop {
+        let name = format!("{id}_{number}");
+        if !taken.contains(name.as_str()) && !made.contains(&name) {
+            return name;
+        }
+        number += 1;
+    }
+}
+
+fn call_ids<'t>(provider: Provider, message: Node<'t>) -> Vec<Node<'t>> {
+    if role(message) != Role::Assistant {
+        return Vec::new();
+    }
+    match provider {
+        Provider::Anthropic => ids(blocks(message, "tool_use"), "id"),
+        Provider::Responses if kind(message) == "function_call" => ids(vec![message], "call_id"),
+        Provider::Responses => Vec::new(),
+        _ => ids(message.get("tool_calls").elements_or_none(), "id"),
+    }
+}
+
+fn result_ids<'t>(provider: Provider, message: Node<'t>) -> Vec<Node<'t>> {
+    match provider {
+        Provider::Anthropic => ids(blocks(message, "tool_result"), "tool_use_id"),
+        Provider::Responses => ids(vec![message], "call_id"),
+        _ => ids(vec![message], "tool_call_id"),
+    }
+}
+
+fn blocks<'t>(message: Node<'t>, wanted: &str) -> Vec<Node<'t>> {
+    let blocks = message.get("content").elements_or_none();
+    let blocks = blocks.into_iter().filter(|block| kind(*block) == wanted);
+    blocks.collect()
+}
+
+/// The ids of these, where they are texts.
+fn ids<'t>(owners: Vec<Node<'t>>, key: &str) -> Vec<Node<'t>> {
+    let nodes = owners.into_iter().filter_map(|owner| owner.get(key));
+    nodes.filter(|node| node.kind() == Kind::String).collect()
+}
