@@ -1,7 +1,8 @@
 //! Upstream, bare proxy and client for benchmarks and the soak test, all on loopback.
 //!
 //! `load upstream`, `load bare URL`, `load gateway URL`: print the port that they listen on.
-//! `load run URL json|sse CONNECTIONS REQUESTS`: sends requests, prints latencies.
+//! `load run URL json|sse CONNECTIONS REQUESTS`: sends requests, prints latencies. Headers that a
+//! gateway wants are in `LOAD_HEADERS`: a `name: value` a line.
 //! `load soak URL SECONDS CONNECTIONS`: mixed good, mended, bad, cut and reset traffic; every reply
 //! must be whole and right, or broken where the upstream broke it.
 //! `load hold URL STREAMS SECONDS`: so many streams, open at the same time.
@@ -243,6 +244,11 @@ async fn send(client: &Sender, url: &str, body: String) -> Result<String, String
     request
         .headers_mut()
         .insert("content-type", "application/json".parse().unwrap());
+    for line in std::env::var("LOAD_HEADERS").unwrap_or_default().lines() {
+        let (name, value) = line.split_once(": ").unwrap();
+        let name: http::HeaderName = name.parse().unwrap();
+        request.headers_mut().insert(name, value.parse().unwrap());
+    }
     let reply = client
         .request(request)
         .await

@@ -73,7 +73,7 @@ pub(super) struct Line {
 /// Lines on logarithmic axes, one colour each.
 pub(super) fn lines(title: &str, lines: &[Line]) -> String {
     let (height, left, bottom) = (400.0, 80.0, 350.0);
-    let right = WIDTH - 210.0;
+    let right = WIDTH - 290.0;
     let points = || lines.iter().flat_map(|line| line.points.iter());
     let range = |pick: fn(&(f64, f64)) -> f64| {
         let low = points()
