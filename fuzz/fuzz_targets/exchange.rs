@@ -57,7 +57,6 @@ fuzz_target!(|bytes: &[u8]| {
                 }
                 return;
             }
-            _ => return,
         }
     }
     panic!("asked again too often");
