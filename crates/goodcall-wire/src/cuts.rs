@@ -93,7 +93,7 @@ impl<'t> Cuts<'t> {
     /// The edited text. Cuts do not overlap; one that would is left out rather than written
     /// wrongly.
     pub(crate) fn apply(mut self) -> String {
-        self.cuts.sort_by_key(|(span, _)| span.start);
+        self.cuts.sort_by_key(|(span, _)| (span.start, span.end));
         let added: usize = self.cuts.iter().map(|(_, text)| text.len()).sum();
         let mut out = String::with_capacity(self.text.len() + added);
         let mut at = 0;

@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use goodcall_core::{Node, Tree, no_result_text};
 
 use super::ids::unique_ids;
-use super::{Elements, Role, calls_in, kind, messages, plain, results_in, role, text_of};
+use super::{Role, calls_in, kind, messages, plain, results_in, role, text_of};
 use crate::call::Call;
 use crate::cuts::{Cuts, quoted};
 use crate::envelope::{Answer, Due, Envelope, Provider, result};
@@ -52,6 +52,7 @@ fn paired(provider: Provider, request: &str) -> Option<String> {
         elsewhere,
         open: Vec::new(),
         after: 0,
+        late: Vec::new(),
     }
     .walk(list, &mut cuts);
     (!cuts.is_empty()).then(|| cuts.apply())
@@ -66,6 +67,8 @@ struct Pairing<'r> {
     open: Vec<(String, String)>,
     /// Where the results of open calls belong.
     after: usize,
+    /// Results without a call that stand between calls and their results: they follow those.
+    late: Vec<String>,
 }
 
 impl Pairing<'_> {
@@ -102,34 +105,53 @@ impl Pairing<'_> {
         if self.provider == Provider::Anthropic {
             let missing = self.open.iter().filter(|(id, _)| !answered.contains(id));
             let missing: Vec<_> = missing.map(|(id, name)| self.missing(id, name)).collect();
-            if let Some(content) = message.get("content").filter(|_| !missing.is_empty()) {
-                let at = content.span().start + 1;
-                cuts.replace(at..at, format!("{},", missing.join(",")));
-            }
             self.open.clear();
-            let blocks = message.get("content").elements_or_none();
-            for block in blocks
-                .into_iter()
-                .filter(|block| kind(*block) == "tool_result")
-            {
-                if !known.contains(&text_of(block, "tool_use_id")) {
-                    let words = quoted(&plain(block.get("content")));
-                    cuts.replace(block.span(), format!(r#"{{"type":"text","text":{words}}}"#));
-                }
-            }
-            return;
+            return self.blocks(message, missing, &known, cuts);
         }
         for (id, text, _) in found {
             if known.contains(&id) {
                 self.open.retain(|(open, _)| *open != id);
                 self.after = message.span().end;
             } else if !self.elsewhere {
-                let words = quoted(&text);
-                cuts.replace(
-                    message.span(),
-                    format!(r#"{{"role":"user","content":{words}}}"#),
-                );
+                let words = format!(r#"{{"role":"user","content":{}}}"#, quoted(&text));
+                if self.open.is_empty() {
+                    cuts.replace(message.span(), words);
+                } else {
+                    cuts.remove_element(message.span(), true);
+                    self.late.push(words);
+                }
             }
+        }
+    }
+
+    /// One message with all results of a turn: they stand before everything else in it.
+    fn blocks(
+        &self,
+        message: Node<'_>,
+        mut results: Vec<String>,
+        known: &HashSet<String>,
+        cuts: &mut Cuts<'_>,
+    ) {
+        let Some(content) = message.get("content") else {
+            return;
+        };
+        let (mut words, mut legal) = (Vec::new(), results.is_empty());
+        for block in content.elements() {
+            let raw = self.request.get(block.span()).unwrap_or_default();
+            if kind(block) != "tool_result" {
+                words.push(raw.to_owned());
+            } else if known.contains(&text_of(block, "tool_use_id")) {
+                legal &= words.is_empty();
+                results.push(raw.to_owned());
+            } else {
+                let text = quoted(&plain(block.get("content")));
+                words.push(format!(r#"{{"type":"text","text":{text}}}"#));
+                legal = false;
+            }
+        }
+        if !legal {
+            results.append(&mut words);
+            cuts.replace(content.span(), format!("[{}]", results.join(",")));
         }
     }
 
@@ -140,14 +162,13 @@ impl Pairing<'_> {
 
     /// Calls that got no result get one.
     fn close(&mut self, cuts: &mut Cuts<'_>) {
-        if self.open.is_empty() {
+        let open = std::mem::take(&mut self.open);
+        let results = open.iter().map(|(id, name)| self.missing(id, name));
+        let mut results: Vec<_> = results.collect();
+        results.append(&mut self.late);
+        if results.is_empty() {
             return;
         }
-        let open = std::mem::take(&mut self.open);
-        let results: Vec<_> = open
-            .iter()
-            .map(|(id, name)| self.missing(id, name))
-            .collect();
         let results = results.join(",");
         let results = match self.provider {
             Provider::Anthropic => format!(r#"{{"role":"user","content":[{results}]}}"#),
