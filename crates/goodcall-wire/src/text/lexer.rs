@@ -382,11 +382,14 @@ fn value_tag(rest: &[u8], done: bool) -> Tag {
 
 /// Can this become a tag of a value?
 fn plausible(head: &[u8]) -> bool {
-    let name = head.iter().skip(1).take_while(|byte| {
-        byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b':' | b' ' | b'-') || **byte >= 0x80
-    });
+    let name = head.iter().skip(1).take_while(|byte| is_name(**byte));
     let size = name.count() + 1;
     size == head.len() || head[..size].windows(5).any(|part| part == b"param")
+}
+
+/// Bytes of a tag's name, its namespace included.
+fn is_name(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b':' | b' ' | b'-') || byte >= 0x80
 }
 
 /// The name of a tag that holds one value, its namespace included.
@@ -400,7 +403,8 @@ fn tag_name(tag: &str) -> Option<&str> {
     let next = local[word..].chars().next();
     let bounded = matches!(next, None | Some(' ' | '=' | '\n' | '\t'));
     let namespaced = space.is_empty() || space.ends_with(':') || space.trim_end().ends_with('｜');
-    let clean = !space.contains(['"', '<', '=']) && !space.starts_with('/');
+    // As it is judged while it comes in, or a split would matter.
+    let clean = space.bytes().all(is_name);
     (known && bounded && namespaced && clean).then(|| &tag[..start + word])
 }
 
@@ -456,6 +460,7 @@ mod tests {
                 "f<arg_key>a</arg_key><arg_value></tool_call></arg_value>",
             ),
             ("{\"a\": 1}\n<tool_call>{", "{\"a\": 1}\n"),
+            ("{} <|x|:parameter></tool_call>", "{} <|x|:parameter>"),
         ] {
             assert_eq!(body(text, HERMES).as_deref(), Some(wanted));
         }

@@ -117,7 +117,8 @@ impl Pairing<'_> {
                 if self.open.is_empty() {
                     cuts.replace(message.span(), words);
                 } else {
-                    cuts.remove_element(message.span(), true);
+                    // The calls stand before it, so there is a comma before it.
+                    cuts.remove_element(message.span(), false);
                     self.late.push(words);
                 }
             }
