@@ -75,7 +75,7 @@ fn one(provider: Provider, site: &Site, call: &Call, due: &Due, cuts: &mut Cuts<
             None => cuts.first(&site.owner, site.arguments_key, &written),
         }
     }
-    if provider.needs_id() && site.id != call.id {
+    if provider.needs_id() && !site.id_key.is_empty() && site.id != call.id {
         let id = quoted(call.id.as_deref().unwrap_or_default());
         match &site.id_span {
             Some(span) => cuts.replace(span.clone(), id),

@@ -60,13 +60,17 @@ impl FromStr for Adapt {
 pub fn adapt(provider: Provider, request: &str, to: Adapt) -> Option<String> {
     let tree = Tree::parse(request).ok()?;
     let mut cuts = Cuts::new(request);
-    let tools = tree.root().get("tools")?;
+    let root = tree.root();
+    // The older list of functions knows no `strict`.
+    let older = root.get("functions").filter(|_| to != Adapt::OpenAiStrict);
+    let tools = root.get("tools").or(older)?;
     for entry in tools.elements() {
         let (owner, key) = match provider {
             Provider::Anthropic => (entry, "input_schema"),
             Provider::Responses => (entry, "parameters"),
             _ => match entry.get("function") {
                 Some(function) => (function, "parameters"),
+                None if root.get("tools").is_none() => (entry, "parameters"),
                 None => continue,
             },
         };

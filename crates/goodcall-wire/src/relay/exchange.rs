@@ -12,6 +12,7 @@ use super::reask;
 use super::usage::Usage;
 use crate::call::Call;
 use crate::envelope::{Envelope, Provider};
+use crate::text::Where;
 
 /// Calls that are remembered of one exchange.
 const MOST_RECORDS: usize = 1024;
@@ -55,6 +56,8 @@ pub struct Exchange {
     pub(super) attempt: u32,
     /// Several replies were asked for at once: none is asked for again.
     pub(super) several: bool,
+    /// The tools are offered in the older form, as `functions`.
+    old: bool,
     /// What earlier replies took.
     pub(super) usage: Usage,
     /// Makes ids that no other exchange has made up.
@@ -110,6 +113,7 @@ impl Exchange {
             },
             attempt: 0,
             several: several.is_some_and(|digits| digits != "1"),
+            old: root.get("tools").is_none(),
             usage: Usage::default(),
             seed: hash(body),
             last: None,
@@ -193,6 +197,12 @@ impl Exchange {
     /// A call that went on before was sent once more, and is left out.
     pub(super) fn drop_one(&mut self) {
         self.dropped += 1;
+    }
+
+    /// Which calls in text become calls. The older form has room for one call beside no text, so
+    /// text stays text there.
+    pub(super) fn looks_in_text(&self) -> Option<Where> {
+        self.judge.settings.text_calls.filter(|_| !self.old)
     }
 
     /// May the model be asked again?

@@ -1,6 +1,6 @@
 //! A streamed reply: bytes in, bytes out, and what is held back between them.
 
-use super::chat::Chat;
+use super::choices::Choices;
 use super::exchange::Exchange;
 use super::judge::Ruling;
 use super::messages::Messages;
@@ -34,7 +34,7 @@ pub struct Relay {
 /// What each protocol's stream does with events.
 #[derive(Clone, Debug)]
 enum Flow {
-    Chat(Box<Chat>),
+    Chat(Box<Choices>),
     Messages(Box<Messages>),
     Responses(Box<Responses>),
 }
@@ -64,14 +64,13 @@ impl Relay {
         let flow = match exchange.provider {
             Provider::Anthropic => Flow::Messages(Box::new(Messages::new(&exchange))),
             Provider::Responses => Flow::Responses(Box::new(Responses::new(&exchange))),
-            _ => Flow::Chat(Box::new(Chat::new(&exchange))),
+            _ => Flow::Chat(Box::new(Choices::new(&exchange))),
         };
-        let blind = exchange.several;
         Self {
             exchange,
             reader: SseReader::default(),
             flow,
-            blind,
+            blind: false,
         }
     }
 

@@ -205,7 +205,7 @@ impl Messages {
             added: Vec::new(),
         });
         if text("type") == Some("text") {
-            let place = exchange.judge.settings.text_calls;
+            let place = exchange.looks_in_text();
             self.finder = place.map(|place| Finder::new(&exchange.judge.tools, place));
         }
         self.other(event, Some(index), out);

@@ -30,6 +30,7 @@
 
 mod adapt;
 mod chat;
+mod choices;
 mod exchange;
 mod flow;
 mod found;

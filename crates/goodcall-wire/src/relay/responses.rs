@@ -71,6 +71,8 @@ struct Item {
     text: Option<String>,
     /// Its events go on as they come, as this item of the client's.
     streamed: Option<usize>,
+    /// It stands only in the last event.
+    late: bool,
 }
 
 /// What a held event is to the calls.
@@ -87,6 +89,8 @@ enum Role {
 #[derive(Clone, Debug)]
 enum Said {
     Item(String),
+    /// It stands only in the last event.
+    Late(String),
     Call(usize),
 }
 
@@ -178,6 +182,11 @@ impl Responses {
                 get("usage")
                     .into_iter()
                     .for_each(|usage| self.own.note(usage));
+                if self.stage == Stage::Open {
+                    get("output")
+                        .into_iter()
+                        .for_each(|output| self.late(exchange, output, data));
+                }
                 self.decide(exchange, out);
                 self.done = true;
                 match self.stage {
@@ -194,7 +203,7 @@ impl Responses {
         let text = |key| item.and_then(|item| item.get(key)).and_then(Node::as_str);
         if text("type") != Some("function_call") || self.stage != Stage::Open {
             if text("type") == Some("message") {
-                let place = exchange.judge.settings.text_calls;
+                let place = exchange.looks_in_text();
                 self.finder = place.map(|place| Finder::new(&exchange.judge.tools, place));
                 self.scanned.clear();
                 self.released.clear();
@@ -214,6 +223,7 @@ impl Responses {
             open: true,
             text: None,
             streamed: None,
+            late: false,
         });
         self.said.push(Said::Call(number));
         if exchange.judge.settings.stream_arguments && self.stream_start(number, &event, out) {
@@ -323,6 +333,46 @@ impl Responses {
         self.settle(exchange, out);
     }
 
+    /// Items of the last event that no event told of before. Some servers send only that one.
+    fn late(&mut self, exchange: &Exchange, output: Node<'_>, data: &str) {
+        let told = |said: &Said| matches!(said, Said::Item(_));
+        let silent = !self.said.iter().any(told);
+        for item in output.elements() {
+            let text = |key| item.get(key).and_then(Node::as_str).unwrap_or_default();
+            let written = data.get(item.span()).unwrap_or_default().to_owned();
+            if text("type") != "function_call" {
+                if silent {
+                    self.said.push(Said::Late(written));
+                }
+                continue;
+            }
+            // Some servers give their items other ids in the last event.
+            let told = self.calls.iter().filter(|call| !call.late).any(|call| {
+                let same = |own: Option<&str>, key| own.is_some_and(|own| own == text(key));
+                same(call.id.as_deref(), "id")
+                    || same(call.call.id.as_deref(), "call_id")
+                    || (call.call.name == text("name") && call.arguments == text("arguments"))
+            });
+            if told {
+                continue;
+            }
+            let call = Call::new(&exchange.judge.tools, text("name"), text("arguments"));
+            let id = Some(text("call_id")).filter(|id| !id.is_empty());
+            self.said.push(Said::Call(self.calls.len()));
+            self.calls.push(Item {
+                index: String::new(),
+                id: None,
+                call: id.map_or(call.clone(), |id| call.with_id(id)),
+                arguments: text("arguments").to_owned(),
+                whole: Some(written),
+                open: false,
+                text: None,
+                streamed: None,
+                late: true,
+            });
+        }
+    }
+
     fn text(&mut self, event: SseEvent, root: Node<'_>, out: &mut Vec<u8>) {
         let said = root.get("delta");
         if let (Some(finder), Some(said)) = (&mut self.finder, said)
@@ -357,6 +407,7 @@ impl Responses {
                 open: true,
                 text: Some(text),
                 streamed: None,
+                late: false,
             });
         }
         self.released.push_str(&found.text);
@@ -467,7 +518,7 @@ impl Responses {
             return None;
         }
         let items = self.said.iter().filter_map(|said| match said {
-            Said::Item(item) => Some(item.clone()),
+            Said::Item(item) | Said::Late(item) => Some(item.clone()),
             Said::Call(number) => {
                 let (item, ruling) = (self.calls.get(*number)?, self.rulings.get(*number)?);
                 Some(writing::legal_item(item, ruling))

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::relay::judge::GiveUp;
-use crate::relay::reply::due_reason;
+use crate::relay::reply::{due_reason, reasons};
 use crate::relay::sse;
 
 impl Messages {
@@ -228,7 +228,8 @@ impl Messages {
             let calls = self.has_calls();
             let reason = delta.get("stop_reason").and_then(Node::as_str);
             let any = calls > 0 || !self.rulings.is_empty();
-            let due = due_reason(Provider::Anthropic, reason, calls).filter(|_| any);
+            let due =
+                due_reason(reasons(Provider::Anthropic, false), reason, calls).filter(|_| any);
             if let Some(due) = due {
                 cuts.set(delta, "stop_reason", &quoted(due));
             }

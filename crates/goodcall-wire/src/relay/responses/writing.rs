@@ -1,8 +1,9 @@
 //! Items on their way out.
 
 use super::*;
-use crate::envelope::{legal_arguments, legal_name};
-use crate::relay::judge::GiveUp;
+use crate::relay::judge::{GiveUp, Ruled};
+use crate::relay::reask::legal_parts;
+use crate::relay::reply::text_block;
 use crate::relay::sse;
 
 impl Responses {
@@ -345,7 +346,7 @@ impl Responses {
         self.items.push(whole);
     }
 
-    fn pass_held(&mut self, exchange: &Exchange, event: &SseEvent, out: &mut Vec<u8>) {
+    fn pass_held(&mut self, exchange: &mut Exchange, event: &SseEvent, out: &mut Vec<u8>) {
         let data = event.data.as_deref().unwrap_or_default();
         let tree = Tree::parse(data).ok();
         let kind = tree
@@ -360,7 +361,12 @@ impl Responses {
     }
 
     /// The last event repeats all items: those that the client has.
-    pub(super) fn write_last(&mut self, exchange: &Exchange, event: &SseEvent, out: &mut Vec<u8>) {
+    pub(super) fn write_last(
+        &mut self,
+        exchange: &mut Exchange,
+        event: &SseEvent,
+        out: &mut Vec<u8>,
+    ) {
         let data = event.data.as_deref().unwrap_or_default();
         let Ok(tree) = Tree::parse(data) else {
             return out.extend_from_slice(&event.raw);
@@ -369,6 +375,7 @@ impl Responses {
         let mut cuts = Cuts::new(data);
         self.count(root, &mut cuts);
         if let Some(response) = root.get("response") {
+            self.write_late(exchange);
             if self.changed {
                 let items = format!("[{}]", self.items.join(","));
                 cuts.set(response, "output", &items);
@@ -386,6 +393,34 @@ impl Responses {
         }
     }
 
+    /// Items that stand only in the last event, as they were ruled.
+    fn write_late(&mut self, exchange: &mut Exchange) {
+        for said in std::mem::take(&mut self.said) {
+            let number = match said {
+                Said::Late(item) => {
+                    self.items.push(item);
+                    continue;
+                }
+                Said::Call(number) if self.calls[number].late => number,
+                _ => continue,
+            };
+            let Some(ruling) = self.rulings.get(number).cloned() else {
+                continue;
+            };
+            let sent = self.calls[number].whole.clone().unwrap_or_default();
+            let item = match (ruling.ruled, exchange.judge.settings.give_up) {
+                (Ruled::Bad, GiveUp::Text) => text_block(Provider::Responses, &ruling),
+                (Ruled::Bad | Ruled::Unjudged, _) => sent.clone(),
+                _ => late_item(&sent, &ruling),
+            };
+            self.changed |= item != sent;
+            match ruling.is_bad() || self.accept(exchange, &ruling) {
+                true => self.items.push(item),
+                false => self.changed = true,
+            }
+        }
+    }
+
     pub(in crate::relay) fn end(&mut self, exchange: &mut Exchange, out: &mut Vec<u8>) {
         self.decide(exchange, out);
     }
@@ -399,16 +434,7 @@ impl Responses {
 /// A call's item as it may stand in a history.
 pub(super) fn legal_item(item: &Item, ruling: &Ruling) -> String {
     let id = ruling.call.id.as_deref().unwrap_or_default();
-    let (name, arguments) = match ruling.is_bad() {
-        true => (
-            legal_name(Provider::Responses, &ruling.call.name),
-            legal_arguments(&ruling.call.arguments),
-        ),
-        false => (
-            ruling.call.name.clone(),
-            ruling.final_arguments().to_owned(),
-        ),
-    };
+    let (name, arguments) = legal_parts(Provider::Responses, ruling);
     let whole = item.whole.as_deref().unwrap_or_default();
     let Ok(tree) = Tree::parse(whole) else {
         return written_call(Provider::Responses, id, &name, &arguments);
@@ -417,6 +443,25 @@ pub(super) fn legal_item(item: &Item, ruling: &Ruling) -> String {
     cuts.set(tree.root(), "call_id", &quoted(id));
     cuts.set(tree.root(), "name", &quoted(&name));
     cuts.set(tree.root(), "arguments", &quoted(&arguments));
+    cuts.apply()
+}
+
+/// A call's item as it goes on: as it was sent, but for what is not as it should be.
+fn late_item(sent: &str, ruling: &Ruling) -> String {
+    let Ok(tree) = Tree::parse(sent) else {
+        return sent.to_owned();
+    };
+    let root = tree.root();
+    let mut cuts = Cuts::new(sent);
+    for (key, due) in [
+        ("call_id", ruling.call.id.as_deref()),
+        ("name", Some(ruling.call.name.as_str())),
+        ("arguments", ruling.arguments.as_deref()),
+    ] {
+        if let Some(due) = due.filter(|due| root.get(key).and_then(Node::as_str) != Some(due)) {
+            cuts.set(root, key, &quoted(due));
+        }
+    }
     cuts.apply()
 }
 
