@@ -15,6 +15,7 @@ use http_body_util::{BodyExt, Full};
 use hyper::body::Incoming;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
+use crate::coding::Coding;
 use crate::config::Config;
 use crate::error::Refusal;
 use crate::headers;
@@ -22,9 +23,10 @@ use crate::log::Log;
 use crate::loops::{self, Loops};
 use crate::metrics::Metrics;
 use crate::record::Record;
+use crate::tunnel::Tunnels;
 use crate::upstream::{Asked, Upstream};
 use crate::window::Window;
-use crate::{page, stream, whole};
+use crate::{page, stream, tunnel, whole};
 
 /// What may go wrong with a body.
 pub(crate) type BoxError = Box<dyn std::error::Error + Send + Sync>;
@@ -74,7 +76,7 @@ impl Shared {
 
 /// Which protocol a request speaks; `None` for one that passes untouched.
 fn protocol(parts: &Parts) -> Option<Provider> {
-    if parts.method != Method::POST || !headers::is_plain(&parts.headers) {
+    if parts.method != Method::POST {
         return None;
     }
     let path = parts.uri.path().trim_end_matches('/');
@@ -93,7 +95,11 @@ fn protocol(parts: &Parts) -> Option<Provider> {
 }
 
 /// Answers one request. Nothing here fails: what goes wrong is an answer, too.
-pub(crate) async fn handle(shared: Arc<Shared>, request: Request<Incoming>) -> Response<Body> {
+pub(crate) async fn handle(
+    shared: Arc<Shared>,
+    tunnels: Tunnels,
+    request: Request<Incoming>,
+) -> Response<Body> {
     if request.method() == Method::GET
         && let Some(response) = page::own(&shared, request.uri().path(), request.uri().query())
     {
@@ -104,11 +110,15 @@ pub(crate) async fn handle(shared: Arc<Shared>, request: Request<Incoming>) -> R
         return Refusal::Busy.response();
     };
     let live = shared.live();
-    let (parts, body) = request.into_parts();
-    let record = Record::new(Arc::clone(&shared), &parts, permit);
-    let outcome = match protocol(&parts) {
-        Some(provider) => judged(&shared, live, provider, parts, body, record).await,
-        None => passed(&live, parts, body, record).await,
+    let record = Record::new(Arc::clone(&shared), &request, permit);
+    let outcome = if headers::is_upgrade(request.headers()) {
+        Box::pin(tunnel::open(&live, &tunnels, request, record)).await
+    } else {
+        let (parts, body) = request.into_parts();
+        match protocol(&parts) {
+            Some(provider) => judged(&shared, live, provider, parts, body, record).await,
+            None => passed(&live, parts, body, record).await,
+        }
     };
     outcome.unwrap_or_else(|(refusal, mut record)| {
         shared.metrics.refused(refusal);
@@ -117,9 +127,10 @@ pub(crate) async fn handle(shared: Arc<Shared>, request: Request<Incoming>) -> R
     })
 }
 
-type Answer = Result<Response<Body>, (Refusal, Record)>;
+/// What comes of a request.
+pub(crate) type Answer = Result<Response<Body>, (Refusal, Record)>;
 
-fn path_of(parts: &Parts) -> PathAndQuery {
+pub(crate) fn path_of(parts: &Parts) -> PathAndQuery {
     let path = parts.uri.path_and_query().cloned();
     path.unwrap_or_else(|| PathAndQuery::from_static("/"))
 }
@@ -140,6 +151,23 @@ async fn passed(live: &Live, mut parts: Parts, body: Incoming, mut record: Recor
         Ok(reply) => Ok(pass_reply(live, reply, record)),
         Err(refusal) => Err((refusal, record)),
     }
+}
+
+/// A reply that should have been judged, and is not.
+fn pass_unread(
+    live: &Live,
+    mut reply: Response<Incoming>,
+    why: &'static str,
+    mut record: Record,
+) -> Response<Body> {
+    record.not_judged_reply(why);
+    set_verdict(reply.headers_mut(), &unread(why), &record);
+    pass_reply(live, reply, record)
+}
+
+/// The verdict on a reply that was not judged.
+pub(crate) fn unread(why: &str) -> String {
+    format!("unjudged reason={why}")
 }
 
 /// A reply that nobody reads.
@@ -165,6 +193,10 @@ async fn judged(
     mut record: Record,
 ) -> Answer {
     let limits = live.config.limits;
+    if Coding::of(&parts.headers) != Coding::Plain {
+        record.not_judged(provider, "request_encoding");
+        return passed(&live, parts, body, record).await;
+    }
     let body = match collect(body, limits.request_bytes, limits.request_time).await {
         Ok(body) => body,
         Err(refusal) => return Err((refusal, record)),
@@ -242,17 +274,21 @@ async fn ask(live: Arc<Live>, asked: Asked, exchange: Exchange, mut record: Reco
         Ok(reply) => reply,
         Err(refusal) => return Err((refusal, record)),
     };
-    let readable = reply.status().is_success() && headers::is_plain(reply.headers());
-    if readable && headers::is_type(reply.headers(), "text/event-stream") {
-        return Ok(stream::respond(live, asked, exchange, reply, record));
+    if !reply.status().is_success() {
+        return Ok(pass_reply(&live, reply, record));
     }
-    if readable && headers::is_type(reply.headers(), "application/json") {
-        return whole::respond(live, asked, exchange, reply, record).await;
+    let is = |kind| headers::is_type(reply.headers(), kind);
+    let (streams, whole) = (is("text/event-stream"), is("application/json"));
+    if !(streams || whole) {
+        return Ok(pass_unread(&live, reply, "content_type", record));
     }
-    if readable {
-        record.not_judged_reply("not_read");
+    if Coding::of(reply.headers()) == Coding::Unknown {
+        return Ok(pass_unread(&live, reply, "content_encoding", record));
     }
-    Ok(pass_reply(&live, reply, record))
+    match streams {
+        true => Ok(stream::respond(live, asked, exchange, reply, record)),
+        false => whole::respond(live, asked, exchange, reply, record).await,
+    }
 }
 
 /// Reads a request's body.

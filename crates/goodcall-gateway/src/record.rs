@@ -5,8 +5,7 @@ use std::time::{Duration, Instant};
 
 use goodcall_wire::Provider;
 use goodcall_wire::relay::{Exchange, Judged};
-use http::StatusCode;
-use http::request::Parts;
+use http::{Request, StatusCode};
 use tracing::Span;
 use tracing::field::Empty;
 
@@ -43,13 +42,13 @@ pub(crate) struct Record {
 }
 
 impl Record {
-    pub(crate) fn new(shared: Arc<Shared>, parts: &Parts, permit: Permit) -> Self {
+    pub(crate) fn new<B>(shared: Arc<Shared>, request: &Request<B>, permit: Permit) -> Self {
         shared.metrics.begun();
         Self {
             shared,
             started: Instant::now(),
-            method: parts.method.to_string(),
-            path: parts.uri.path().to_owned(),
+            method: request.method().to_string(),
+            path: request.uri().path().to_owned(),
             protocol: None,
             model: None,
             streams: false,
@@ -122,6 +121,11 @@ impl Record {
 
     pub(crate) fn broken(&mut self) {
         self.error = Some("upstream_broken");
+    }
+
+    /// What it ends with, as far as it is known now.
+    pub(crate) fn ends_with(&mut self, error: Option<&'static str>) {
+        self.error = error;
     }
 
     pub(crate) fn left(&mut self) {

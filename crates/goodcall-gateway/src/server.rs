@@ -16,6 +16,7 @@ use crate::config::{Config, ConfigError};
 use crate::log::Log;
 use crate::metrics::Metrics;
 use crate::proxy::{Live, Shared, handle};
+use crate::tunnel::Tunnels;
 use crate::upstream::Upstream;
 use crate::window::Window;
 
@@ -81,7 +82,7 @@ impl Gateway {
             .timer(TokioTimer::new())
             .header_read_timeout(limits.header_time);
         builder.http2().timer(TokioTimer::new());
-        let graceful = GracefulShutdown::new();
+        let (graceful, tunnels) = (GracefulShutdown::new(), Tunnels::default());
         let mut stop = pin!(stop);
         loop {
             let accepted = tokio::select! {
@@ -94,15 +95,15 @@ impl Gateway {
                 continue;
             };
             let _ = socket.set_nodelay(true);
-            let shared = Arc::clone(&self.0);
+            let (shared, open) = (Arc::clone(&self.0), tunnels.clone());
             let service = service_fn(move |request| {
-                let shared = Arc::clone(&shared);
+                let (shared, open) = (Arc::clone(&shared), open.clone());
                 // On the heap: it is gone when the reply's head is there, and a connection whose
                 // stream is open for minutes does not carry its size.
-                let handled = Box::pin(handle(shared, request));
+                let handled = Box::pin(handle(shared, open, request));
                 async move { Ok::<_, std::convert::Infallible>(handled.await) }
             });
-            let connection = builder.serve_connection(TokioIo::new(socket), service);
+            let connection = builder.serve_connection_with_upgrades(TokioIo::new(socket), service);
             let connection = graceful.watch(connection.into_owned());
             tokio::spawn(async move {
                 // A connection that breaks is the client's affair.
@@ -110,7 +111,9 @@ impl Gateway {
             });
         }
         drop(listener);
-        let _ = tokio::time::timeout(limits.drain_time, graceful.shutdown()).await;
+        let limit = self.0.live().config.limits.drain_time;
+        let streams = tokio::time::timeout(limit, graceful.shutdown());
+        let _ = tokio::join!(streams, tunnels.drain(limit));
     }
 }
 

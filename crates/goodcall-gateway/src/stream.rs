@@ -12,12 +12,13 @@ use std::time::{Duration, Instant};
 use bytes::Bytes;
 use goodcall_wire::relay::{End, Exchange, Relay};
 use http::Response;
-use http::header::CONTENT_LENGTH;
+use http::header::{CONTENT_ENCODING, CONTENT_LENGTH};
 use http_body::{Body as HttpBody, Frame, SizeHint};
 use http_body_util::BodyExt;
 use hyper::body::Incoming;
 use tokio::time::{Instant as Clock, Sleep};
 
+use crate::coding::{Coding, Decoder};
 use crate::headers;
 use crate::proxy::{Body, BoxError, Live, set_verdict};
 use crate::record::Record;
@@ -40,6 +41,8 @@ pub(crate) fn respond(
     // What is found is known only when the stream is over: it is in the log, and in the body
     // where that is asked for.
     set_verdict(&mut head.headers, "stream", &record);
+    let body = Source::new(Coding::of(&head.headers), body);
+    head.headers.remove(CONTENT_ENCODING);
     record.status(head.status);
     let idle = live.config.limits.idle_time;
     let body = Judging {
@@ -55,10 +58,75 @@ pub(crate) fn respond(
     Response::from_parts(head, body.boxed_unsync())
 }
 
-type Asking = Pin<Box<dyn Future<Output = Option<Incoming>> + Send>>;
+type Asking = Pin<Box<dyn Future<Output = Option<Source>> + Send>>;
+
+/// The bytes of a reply, as they were meant.
+enum Source {
+    Plain(Incoming),
+    Coded(Box<Coded>),
+}
+
+/// A compressed body.
+struct Coded {
+    body: Incoming,
+    decoder: Decoder,
+    /// What was not decoded yet.
+    rest: Bytes,
+    ended: bool,
+}
+
+impl Source {
+    fn new(coding: Coding, body: Incoming) -> Self {
+        match Decoder::new(coding) {
+            None => Source::Plain(body),
+            Some(decoder) => Source::Coded(Box::new(Coded {
+                body,
+                decoder,
+                rest: Bytes::new(),
+                ended: false,
+            })),
+        }
+    }
+
+    fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Option<Result<Bytes, BoxError>>> {
+        match self {
+            Source::Plain(body) => frame(body, cx),
+            Source::Coded(coded) => coded.poll(cx),
+        }
+    }
+}
+
+fn frame(body: &mut Incoming, cx: &mut Context<'_>) -> Poll<Option<Result<Bytes, BoxError>>> {
+    let frame = Pin::new(body).poll_frame(cx);
+    frame.map(|frame| {
+        let frame = frame?;
+        let data = frame.map(|frame| frame.into_data().unwrap_or_default());
+        Some(data.map_err(BoxError::from))
+    })
+}
+
+impl Coded {
+    fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Option<Result<Bytes, BoxError>>> {
+        if self.rest.is_empty() && !self.ended {
+            match frame(&mut self.body, cx) {
+                Poll::Ready(Some(Ok(data))) => self.rest = data,
+                Poll::Ready(None) => self.ended = true,
+                other => return other,
+            }
+        }
+        let broken = |error: std::io::Error| Some(Err(BoxError::from(error)));
+        Poll::Ready(match (self.rest.is_empty(), self.ended) {
+            (true, true) => self.decoder.end().map_or_else(broken, |()| None),
+            _ => {
+                let part = self.decoder.part(&mut self.rest);
+                part.map_or_else(broken, |part| Some(Ok(Bytes::from(part))))
+            }
+        })
+    }
+}
 
 enum State {
-    Reading(Incoming),
+    Reading(Source),
     Asking(Asking),
     /// The upstream broke off: the client is to see that, too.
     Broken(BoxError),
@@ -83,10 +151,11 @@ impl Judging {
         let body = Bytes::from(self.relay.exchange().body().to_owned());
         Box::pin(async move {
             let reply = asked.send(&live.upstream, body).await.ok()?;
+            let coding = Coding::of(reply.headers());
             let usable = reply.status().is_success()
-                && headers::is_plain(reply.headers())
+                && coding != Coding::Unknown
                 && headers::is_type(reply.headers(), "text/event-stream");
-            usable.then(|| reply.into_body())
+            usable.then(|| Source::new(coding, reply.into_body()))
         })
     }
 
@@ -110,8 +179,8 @@ impl Judging {
     fn step(&mut self, cx: &mut Context<'_>) -> Poll<()> {
         match &mut self.state {
             State::Reading(body) => {
-                let frame = match Pin::new(body).poll_frame(cx) {
-                    Poll::Ready(frame) => frame,
+                let data = match body.poll(cx) {
+                    Poll::Ready(data) => data,
                     Poll::Pending => {
                         if self.timer.as_mut().poll(cx).is_ready() {
                             self.broken("the upstream stopped in the middle of its reply".into());
@@ -122,13 +191,9 @@ impl Judging {
                 };
                 self.timer.as_mut().reset(Clock::now() + self.idle);
                 let started = Instant::now();
-                match frame {
-                    Some(Ok(frame)) => {
-                        if let Ok(data) = frame.into_data() {
-                            self.relay.push(&data, &mut self.out);
-                        }
-                    }
-                    Some(Err(error)) => self.broken(error.into()),
+                match data {
+                    Some(Ok(data)) => self.relay.push(&data, &mut self.out),
+                    Some(Err(error)) => self.broken(error),
                     None => match self.relay.end(&mut self.out) {
                         End::Done => self.done(),
                         End::Reask => self.state = State::Asking(self.ask()),

@@ -7,8 +7,8 @@ use http::uri::{Authority, PathAndQuery, Scheme};
 use http::{HeaderMap, Method, Request, Response, Uri};
 use hyper::body::Incoming;
 use hyper_rustls::HttpsConnector;
-use hyper_util::client::legacy::Client;
 use hyper_util::client::legacy::connect::HttpConnector;
+use hyper_util::client::legacy::{Client, ResponseFuture};
 use hyper_util::rt::{TokioExecutor, TokioTimer};
 
 use crate::config::{Config, ConfigError};
@@ -22,6 +22,8 @@ const IDLE_CONNECTIONS: usize = 1024;
 #[derive(Debug)]
 pub(crate) struct Upstream {
     client: Client<HttpsConnector<HttpConnector>, Body>,
+    /// For connections that become something else, which HTTP/1.1 alone knows.
+    upgrades: Client<HttpsConnector<HttpConnector>, Body>,
     scheme: Scheme,
     authority: Authority,
     /// The path of the upstream's URL, without a slash at its end.
@@ -41,8 +43,17 @@ impl Upstream {
         http.set_nodelay(true);
         http.set_connect_timeout(Some(config.limits.connect_time));
         http.set_keepalive(Some(Duration::from_secs(60)));
+        let tls = tls(config)?;
+        let upgrades = hyper_rustls::HttpsConnectorBuilder::new()
+            .with_tls_config(tls.clone())
+            .https_or_http()
+            .enable_http1()
+            .wrap_connector(http.clone());
+        let upgrades = Client::builder(TokioExecutor::new())
+            .pool_max_idle_per_host(0)
+            .build(upgrades);
         let connector = hyper_rustls::HttpsConnectorBuilder::new()
-            .with_tls_config(tls(config)?)
+            .with_tls_config(tls)
             .https_or_http()
             .enable_all_versions()
             .wrap_connector(http);
@@ -53,6 +64,7 @@ impl Upstream {
             .build(connector);
         Ok(Self {
             client,
+            upgrades,
             scheme,
             authority,
             prefix,
@@ -70,6 +82,20 @@ impl Upstream {
         uri.build().ok()
     }
 
+    fn request(
+        &self,
+        method: Method,
+        path: &PathAndQuery,
+        headers: HeaderMap,
+        body: Body,
+    ) -> Result<Request<Body>, Refusal> {
+        let mut request = Request::new(body);
+        *request.method_mut() = method;
+        *request.uri_mut() = self.uri(path).ok_or(Refusal::Broken)?;
+        *request.headers_mut() = headers;
+        Ok(request)
+    }
+
     /// Sends a request, and waits for the head of its reply.
     pub(crate) async fn send(
         &self,
@@ -79,16 +105,30 @@ impl Upstream {
         body: Body,
         limit: Duration,
     ) -> Result<Response<Incoming>, Refusal> {
-        let mut request = Request::new(body);
-        *request.method_mut() = method;
-        *request.uri_mut() = self.uri(path).ok_or(Refusal::Broken)?;
-        *request.headers_mut() = headers;
-        match tokio::time::timeout(limit, self.client.request(request)).await {
-            Ok(Ok(response)) => Ok(response),
-            Ok(Err(error)) if error.is_connect() => Err(Refusal::Unreachable),
-            Ok(Err(_)) => Err(Refusal::BrokenReply),
-            Err(_) => Err(Refusal::NoReply),
-        }
+        let request = self.request(method, path, headers, body)?;
+        head(limit, self.client.request(request)).await
+    }
+
+    /// The same for a request whose connection is to become something else.
+    pub(crate) async fn upgrade(
+        &self,
+        method: Method,
+        path: &PathAndQuery,
+        headers: HeaderMap,
+        body: Body,
+        limit: Duration,
+    ) -> Result<Response<Incoming>, Refusal> {
+        let request = self.request(method, path, headers, body)?;
+        head(limit, self.upgrades.request(request)).await
+    }
+}
+
+async fn head(limit: Duration, reply: ResponseFuture) -> Result<Response<Incoming>, Refusal> {
+    match tokio::time::timeout(limit, reply).await {
+        Ok(Ok(response)) => Ok(response),
+        Ok(Err(error)) if error.is_connect() => Err(Refusal::Unreachable),
+        Ok(Err(_)) => Err(Refusal::BrokenReply),
+        Err(_) => Err(Refusal::NoReply),
     }
 }
 

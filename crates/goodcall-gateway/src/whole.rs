@@ -6,13 +6,14 @@ use std::time::{Duration, Instant};
 use bytes::{Bytes, BytesMut};
 use goodcall_wire::relay::{Exchange, Step};
 use http::Response;
-use http::header::{CONTENT_LENGTH, HeaderMap};
+use http::header::{CONTENT_ENCODING, CONTENT_LENGTH, HeaderMap};
 use http_body_util::BodyExt;
 use hyper::body::Incoming;
 
+use crate::coding::{Coding, decode};
 use crate::error::Refusal;
 use crate::headers;
-use crate::proxy::{Body, Live, full, set_verdict};
+use crate::proxy::{Body, Live, full, set_verdict, unread};
 use crate::record::Record;
 use crate::stream;
 use crate::upstream::Asked;
@@ -35,6 +36,7 @@ pub(crate) async fn respond(
     let limits = live.config.limits;
     let (mut head, body) = reply.into_parts();
     headers::take_over(&mut head);
+    let coding = Coding::of(&head.headers);
     let started = Instant::now();
     let read = read(body, limits.reply_bytes, limits.idle_time).await;
     record.upstream(started.elapsed());
@@ -42,15 +44,31 @@ pub(crate) async fn respond(
         Ok(Read::Whole(bytes)) => bytes,
         Ok(Read::Long(start, rest)) => {
             record.not_judged_reply("too_large");
+            set_verdict(&mut head.headers, &unread("too_large"), &record);
             record.status(head.status);
             let body = stream::Passing::after(start, rest, limits.idle_time, record);
             return Ok(Response::from_parts(head, body.boxed_unsync()));
         }
         Err(refusal) => return Err((refusal, record)),
     };
+    if coding != Coding::Plain {
+        match decode(coding, bytes.clone(), limits.reply_bytes) {
+            Some(plain) => {
+                bytes = plain;
+                head.headers.remove(CONTENT_ENCODING);
+            }
+            None => {
+                record.not_judged_reply("content_encoding");
+                set_verdict(&mut head.headers, &unread("content_encoding"), &record);
+                record.status(head.status);
+                record.finish();
+                return Ok(Response::from_parts(head, full(bytes)));
+            }
+        }
+    }
     loop {
         let text = std::str::from_utf8(&bytes);
-        let step = text.map_or(Step::Reply(None), |text| exchange.reply(text));
+        let step = exchange.reply(text.unwrap_or_default());
         match step {
             Step::Reply(text) => {
                 let bytes = text.map_or(bytes, Bytes::from);
@@ -80,17 +98,21 @@ async fn ask_again(
 ) -> Option<(http::response::Parts, Bytes)> {
     let body = Bytes::from(exchange.body().to_owned());
     let reply = asked.send(&live.upstream, body).await.ok()?;
-    let usable = reply.status().is_success()
-        && headers::is_plain(reply.headers())
-        && headers::is_type(reply.headers(), "application/json");
+    let usable =
+        reply.status().is_success() && headers::is_type(reply.headers(), "application/json");
     if !usable {
         return None;
     }
     let (mut head, body) = reply.into_parts();
     headers::take_over(&mut head);
     let limits = live.config.limits;
+    let coding = Coding::of(&head.headers);
     match read(body, limits.reply_bytes, limits.idle_time).await {
-        Ok(Read::Whole(bytes)) => Some((head, bytes)),
+        Ok(Read::Whole(bytes)) if coding == Coding::Plain => Some((head, bytes)),
+        Ok(Read::Whole(bytes)) => {
+            head.headers.remove(CONTENT_ENCODING);
+            Some((head, decode(coding, bytes, limits.reply_bytes)?))
+        }
         _ => None,
     }
 }
@@ -103,7 +125,13 @@ fn answer(
 ) -> Response<Body> {
     let headers: &mut HeaderMap = &mut head.headers;
     headers.remove(CONTENT_LENGTH);
-    set_verdict(headers, &exchange.summary(), &record);
+    match exchange.is_unread() {
+        true => {
+            record.not_judged_reply("not_json");
+            set_verdict(headers, &unread("not_json"), &record);
+        }
+        false => set_verdict(headers, &exchange.summary(), &record),
+    }
     record.status(head.status);
     record.judged(exchange);
     record.finish();

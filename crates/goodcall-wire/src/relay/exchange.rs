@@ -66,6 +66,8 @@ pub struct Exchange {
     pub(super) last: Option<String>,
     records: Vec<Judged>,
     dropped: u32,
+    /// The last whole reply was no JSON.
+    pub(super) unread: bool,
     model: Option<String>,
     streams: bool,
 }
@@ -119,6 +121,7 @@ impl Exchange {
             last: None,
             records: Vec::new(),
             dropped: 0,
+            unread: false,
             model: text("model"),
             streams: root.get("stream").and_then(Node::as_bool) == Some(true),
             body: String::new(),
@@ -156,6 +159,11 @@ impl Exchange {
     /// What was found in all replies.
     pub fn records(&self) -> &[Judged] {
         &self.records
+    }
+
+    /// Was the last whole reply no JSON, so that nothing could be judged?
+    pub fn is_unread(&self) -> bool {
+        self.unread
     }
 
     /// All of it in one line, for a header: `good=1 mended=0 bad=0 reasked=0`.

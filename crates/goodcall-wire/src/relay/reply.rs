@@ -16,7 +16,9 @@ use crate::text::{Extraction, extract};
 impl Exchange {
     /// Takes a whole reply.
     pub fn reply(&mut self, text: &str) -> Step {
-        let Ok(tree) = Tree::parse(text) else {
+        let tree = Tree::parse(text);
+        self.unread = tree.is_err();
+        let Ok(tree) = tree else {
             return Step::Reply(None);
         };
         let found = self.text_calls(tree.root(), text);
