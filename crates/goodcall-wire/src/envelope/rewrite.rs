@@ -46,8 +46,11 @@ pub(crate) fn write(envelope: &Envelope, due: &[Due], cuts: &mut Cuts<'_>) {
 
 fn one(provider: Provider, site: &Site, call: &Call, due: &Due, cuts: &mut Cuts<'_>) {
     let name = match due {
-        Due::Untouched => return,
-        Due::Legal => legal_name(provider, &call.name),
+        Due::Untouched if call.told.is_none() => return,
+        Due::Untouched => {
+            return cuts.string(site.name_span.clone(), &call.name);
+        }
+        Due::Legal => legal_name(provider, call.told.as_ref().unwrap_or(&call.name)),
         Due::Sent | Due::Write(_) => call.name.clone(),
     };
     if name != site.name {

@@ -2,7 +2,7 @@
 
 use super::choices::Choices;
 use super::exchange::Exchange;
-use super::judge::Ruling;
+use super::judge::{Judged, Ruling};
 use super::messages::Messages;
 use super::responses::Responses;
 use super::sse::{SseEvent, SseReader};
@@ -77,6 +77,11 @@ impl Relay {
     /// The request, and what was found.
     pub fn exchange(&self) -> &Exchange {
         &self.exchange
+    }
+
+    /// What was found, taken out when all is over.
+    pub fn take_records(&mut self) -> Vec<Judged> {
+        self.exchange.take_records()
     }
 
     /// Takes bytes of the stream; what the client gets is added to `out`.

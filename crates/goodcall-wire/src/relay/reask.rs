@@ -3,9 +3,11 @@
 
 use goodcall_core::{Kind, Node, Tree, accepted_text, not_run_text};
 
+use super::adapt::told_names;
 use super::judge::{Ruled, Ruling};
 use crate::cuts::{Cuts, quoted};
 use crate::envelope::{Answer, Provider, legal_arguments, legal_name, result};
+use crate::tools::Tools;
 
 /// The next request. The first `passed` calls are on their way to the client already.
 pub(super) fn body(
@@ -14,6 +16,7 @@ pub(super) fn body(
     legal: &str,
     rulings: &[Ruling],
     passed: usize,
+    tools: &Tools,
 ) -> Option<String> {
     let tree = Tree::parse(request).ok()?;
     let root = tree.root();
@@ -21,10 +24,11 @@ pub(super) fn body(
     let said = said(provider, legal, stored)?;
     let old = is_old(provider, &said);
     let answers = rulings.iter().enumerate().map(|(index, ruling)| {
+        let name = tools.told_name(&ruling.call.name);
         let answer = match ruling.ruled {
             Ruled::Bad => Answer::error(ruling.text.clone()),
-            _ if index < passed => Answer::ok(accepted_text(&ruling.call.name)),
-            _ => Answer::error(not_run_text(&ruling.call.name)),
+            _ if index < passed => Answer::ok(accepted_text(name)),
+            _ => Answer::error(not_run_text(name)),
         };
         match old {
             true => old_result(&ruling.call.name, &answer.text),
@@ -52,7 +56,8 @@ pub(super) fn body(
         }
         _ => return None,
     }
-    Some(cuts.apply())
+    let next = cuts.apply();
+    Some(told_names(provider, &next, tools).unwrap_or(next))
 }
 
 /// What the model said, as a part of the history.
@@ -157,7 +162,10 @@ pub(super) fn legal_function(ruling: &Ruling) -> String {
 pub(super) fn legal_parts(provider: Provider, ruling: &Ruling) -> (String, String) {
     match ruling.ruled {
         Ruled::Bad => (
-            legal_name(provider, &ruling.call.name),
+            legal_name(
+                provider,
+                ruling.call.told.as_ref().unwrap_or(&ruling.call.name),
+            ),
             legal_arguments(&ruling.call.arguments),
         ),
         _ => (

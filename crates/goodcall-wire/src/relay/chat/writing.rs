@@ -102,7 +102,10 @@ impl Chat {
         }
         let changed = self.odd
             || calls < self.base + self.rulings.len()
-            || self.rulings.iter().any(|ruling| ruling.arguments.is_some());
+            || self
+                .rulings
+                .iter()
+                .any(|ruling| ruling.arguments.is_some() || ruling.call.told.is_some());
         let mut seen = self.streamed.clone();
         let mut late = !self.finished;
         for held in &held {

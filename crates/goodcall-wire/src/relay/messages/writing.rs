@@ -53,7 +53,7 @@ impl Messages {
             .start
             .as_deref()
             .is_none_or(|start| start.trim() == "{}");
-        let as_sent = block.call.changes.is_empty();
+        let as_sent = block.call.changes.is_empty() && block.call.told.is_none();
         let (name, index) = (block.call.name.clone(), block.index.clone());
         let (_, strict) = self.early.fragment(Some(&index), id, Some(name), None);
         if !(fresh && empty && as_sent && strict && self.held.is_empty()) {
@@ -155,7 +155,8 @@ impl Messages {
             if text("id") != id {
                 cuts.set(block, "id", &quoted(id.unwrap_or_default()));
             }
-            if text("name") != Some(&ruling.call.name) && ruling.ruled != Ruled::Unjudged {
+            let known = ruling.ruled != Ruled::Unjudged || ruling.call.told.is_some();
+            if text("name") != Some(&ruling.call.name) && known {
                 cuts.set(block, "name", &quoted(&ruling.call.name));
             }
             if whole {

@@ -108,7 +108,8 @@ impl Responses {
         let item = &self.calls[number];
         let id = item.call.id.clone();
         let fresh = id.as_ref().is_some_and(|id| !self.taken.contains(id));
-        let as_sent = item.call.changes.is_empty() && item.arguments.is_empty();
+        let as_sent =
+            item.call.changes.is_empty() && item.arguments.is_empty() && item.call.told.is_none();
         let (name, index) = (item.call.name.clone(), item.index.clone());
         let (_, strict) = self.early.fragment(Some(&index), id, Some(name), None);
         if !(fresh && as_sent && strict && self.held.is_empty()) {
@@ -292,8 +293,10 @@ impl Responses {
             cuts.set(item, "call_id", &quoted(id.unwrap_or_default()));
             self.changed = true;
         }
-        if text("name") != Some(&ruling.call.name) && !ruling.is_bad() {
+        let known = !ruling.is_bad() || ruling.call.told.is_some();
+        if text("name") != Some(&ruling.call.name) && known {
             cuts.set(item, "name", &quoted(&ruling.call.name));
+            self.changed = true;
         }
         if let (Role::Done(_), Some(arguments)) = (role, ruling.arguments.as_deref()) {
             cuts.set(item, "arguments", &quoted(arguments));
@@ -410,7 +413,7 @@ impl Responses {
             let sent = self.calls[number].whole.clone().unwrap_or_default();
             let item = match (ruling.ruled, exchange.judge.settings.give_up) {
                 (Ruled::Bad, GiveUp::Text) => text_block(Provider::Responses, &ruling),
-                (Ruled::Bad | Ruled::Unjudged, _) => sent.clone(),
+                (Ruled::Bad | Ruled::Unjudged, _) if ruling.call.told.is_none() => sent.clone(),
                 _ => late_item(&sent, &ruling),
             };
             self.changed |= item != sent;
