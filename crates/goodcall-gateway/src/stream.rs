@@ -10,7 +10,7 @@ use std::task::{Context, Poll};
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
-use goodcall_wire::relay::{End, Exchange, Relay};
+use goodcall_wire::relay::{End, Relay};
 use http::Response;
 use http::header::{CONTENT_ENCODING, CONTENT_LENGTH};
 use http_body::{Body as HttpBody, Frame, SizeHint};
@@ -20,7 +20,7 @@ use tokio::time::{Instant as Clock, Sleep};
 
 use crate::coding::{Coding, Decoder};
 use crate::headers;
-use crate::proxy::{Body, BoxError, Live, set_verdict};
+use crate::proxy::{Body, BoxError, Live, Turn, body_of, set_verdict};
 use crate::record::Record;
 use crate::upstream::Asked;
 
@@ -28,13 +28,13 @@ use crate::upstream::Asked;
 const ENOUGH: usize = 16 << 10;
 
 /// Answers the client with a stream that is judged on its way.
-pub(crate) fn respond(
-    live: Arc<Live>,
-    asked: Asked,
-    exchange: Exchange,
-    reply: Response<Incoming>,
-    mut record: Record,
-) -> Response<Body> {
+pub(crate) fn respond(turn: Turn, reply: Response<Incoming>) -> Response<Body> {
+    let Turn {
+        live,
+        asked,
+        mut exchange,
+        mut record,
+    } = turn;
     let (mut head, body) = reply.into_parts();
     headers::take_over(&mut head);
     head.headers.remove(CONTENT_LENGTH);
@@ -45,6 +45,10 @@ pub(crate) fn respond(
     head.headers.remove(CONTENT_ENCODING);
     record.status(head.status);
     let idle = live.config.limits.idle_time;
+    let asked = exchange.may_ask().then(|| Box::new(asked));
+    if asked.is_none() {
+        exchange.forget_body();
+    }
     let body = Judging {
         live,
         asked,
@@ -52,7 +56,6 @@ pub(crate) fn respond(
         record: Some(record),
         state: State::Reading(body),
         timer: Box::pin(tokio::time::sleep(idle)),
-        idle,
         out: Vec::new(),
     };
     Response::from_parts(head, body.boxed_unsync())
@@ -136,27 +139,33 @@ enum State {
 /// A stream that is judged.
 struct Judging {
     live: Arc<Live>,
-    asked: Asked,
+    /// What is asked again, if anything is.
+    asked: Option<Box<Asked>>,
     relay: Relay,
-    record: Option<Record>,
+    record: Option<Box<Record>>,
     state: State,
     timer: Pin<Box<Sleep>>,
-    idle: Duration,
     out: Vec<u8>,
 }
 
 impl Judging {
     fn ask(&self) -> Asking {
         let (live, asked) = (Arc::clone(&self.live), self.asked.clone());
-        let body = Bytes::from(self.relay.exchange().body().to_owned());
+        let body = body_of(self.relay.exchange());
         Box::pin(async move {
-            let reply = asked.send(&live.upstream, body).await.ok()?;
+            let reply = asked?.send(&live.upstream, body).await.ok()?;
             let coding = Coding::of(reply.headers());
             let usable = reply.status().is_success()
                 && coding != Coding::Unknown
                 && headers::is_type(reply.headers(), "text/event-stream");
             usable.then(|| Source::new(coding, reply.into_body()))
         })
+    }
+
+    /// The upstream did something: its time begins anew.
+    fn rest(&mut self) {
+        let idle = self.live.config.limits.idle_time;
+        self.timer.as_mut().reset(Clock::now() + idle);
     }
 
     fn broken(&mut self, error: BoxError) {
@@ -170,7 +179,7 @@ impl Judging {
     fn done(&mut self) {
         self.state = State::Done;
         if let Some(mut record) = self.record.take() {
-            record.judged(self.relay.exchange());
+            record.judged(self.relay.exchange().reasked(), self.relay.take_records());
             record.finish();
         }
     }
@@ -189,7 +198,7 @@ impl Judging {
                         return Poll::Pending;
                     }
                 };
-                self.timer.as_mut().reset(Clock::now() + self.idle);
+                self.rest();
                 let started = Instant::now();
                 match data {
                     Some(Ok(data)) => self.relay.push(&data, &mut self.out),
@@ -209,7 +218,7 @@ impl Judging {
                 };
                 match next {
                     Some(body) => {
-                        self.timer.as_mut().reset(Clock::now() + self.idle);
+                        self.rest();
                         self.relay.again();
                         self.state = State::Reading(body);
                     }
@@ -269,7 +278,7 @@ impl HttpBody for Judging {
 impl Drop for Judging {
     fn drop(&mut self) {
         if let Some(mut record) = self.record.take() {
-            record.judged(self.relay.exchange());
+            record.judged(self.relay.exchange().reasked(), self.relay.take_records());
             record.left();
             record.finish();
         }
@@ -282,11 +291,11 @@ pub(crate) struct Passing {
     body: Incoming,
     timer: Option<Pin<Box<Sleep>>>,
     idle: Duration,
-    record: Option<Record>,
+    record: Option<Box<Record>>,
 }
 
 impl Passing {
-    pub(crate) fn new(body: Incoming, idle: Duration, record: Record) -> Self {
+    pub(crate) fn new(body: Incoming, idle: Duration, record: Box<Record>) -> Self {
         Self {
             start: None,
             body,
@@ -297,7 +306,7 @@ impl Passing {
     }
 
     /// A body whose start was read already.
-    pub(crate) fn after(start: Bytes, body: Incoming, idle: Duration, record: Record) -> Self {
+    pub(crate) fn after(start: Bytes, body: Incoming, idle: Duration, record: Box<Record>) -> Self {
         let mut passing = Self::new(body, idle, record);
         passing.start = Some(start);
         passing

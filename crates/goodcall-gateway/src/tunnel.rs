@@ -44,7 +44,7 @@ pub(crate) async fn open(
     live: &Live,
     tunnels: &Tunnels,
     mut request: Request<Incoming>,
-    mut record: Record,
+    mut record: Box<Record>,
 ) -> Answer {
     record.not_judged_reply("upgrade");
     let client = hyper::upgrade::on(&mut request);
@@ -83,7 +83,7 @@ fn upgrade_headers(headers: &mut http::HeaderMap, protocol: Option<HeaderValue>)
     }
 }
 
-async fn join(client: OnUpgrade, upstream: OnUpgrade, mut record: Record) {
+async fn join(client: OnUpgrade, upstream: OnUpgrade, mut record: Box<Record>) {
     // What the log says if the gateway stops first.
     record.ends_with(Some("stopped"));
     let ended = match tokio::try_join!(client, upstream) {

@@ -2,7 +2,9 @@
 
 use std::time::Duration;
 
-use bytes::Bytes;
+use bytes::{Bytes, BytesMut};
+use http::header::{HeaderName, HeaderValue};
+use http::request::Parts;
 use http::uri::{Authority, PathAndQuery, Scheme};
 use http::{HeaderMap, Method, Request, Response, Uri};
 use hyper::body::Incoming;
@@ -69,6 +71,13 @@ impl Upstream {
             authority,
             prefix,
         })
+    }
+
+    /// The same, on memory of its own.
+    fn uri_of(&self, path: &str) -> Option<Uri> {
+        let (scheme, authority, prefix) = (&self.scheme, &self.authority, &self.prefix);
+        let uri = format!("{scheme}://{authority}{prefix}{path}");
+        Uri::from_maybe_shared(Bytes::from(uri)).ok()
     }
 
     /// Where a request for this path goes.
@@ -169,25 +178,54 @@ fn certificates(pem: &[u8]) -> Result<Vec<rustls::pki_types::CertificateDer<'sta
     }
 }
 
-/// A request that can be sent again: its head, and how long its reply may take.
+/// A request that can be sent again: its head, and how long its reply may take. It holds nothing of
+/// the buffer that it was read into.
 #[derive(Clone, Debug)]
 pub(crate) struct Asked {
-    pub(crate) method: Method,
-    pub(crate) path: PathAndQuery,
-    pub(crate) headers: HeaderMap,
-    pub(crate) limit: Duration,
+    method: Method,
+    uri: Uri,
+    headers: Vec<(HeaderName, HeaderValue)>,
+    limit: Duration,
 }
 
 impl Asked {
+    /// `None` if it cannot be sent there.
+    pub(crate) fn new(upstream: &Upstream, parts: &Parts, limit: Duration) -> Option<Self> {
+        let size = parts.headers.values().map(HeaderValue::len).sum();
+        let mut all = BytesMut::with_capacity(size);
+        for value in parts.headers.values() {
+            all.extend_from_slice(value.as_bytes());
+        }
+        let mut all = all.freeze();
+        let mut headers = Vec::with_capacity(parts.headers.len());
+        for (name, value) in &parts.headers {
+            let mut copy = HeaderValue::from_maybe_shared(all.split_to(value.len())).ok()?;
+            copy.set_sensitive(value.is_sensitive());
+            headers.push((name.clone(), copy));
+        }
+        let path = parts.uri.path_and_query().map_or("/", PathAndQuery::as_str);
+        Some(Self {
+            method: parts.method.clone(),
+            uri: upstream.uri_of(path)?,
+            headers,
+            limit,
+        })
+    }
+
     /// Sends it with this body.
     pub(crate) async fn send(
         &self,
         upstream: &Upstream,
         body: Bytes,
     ) -> Result<Response<Incoming>, Refusal> {
-        let (method, headers) = (self.method.clone(), self.headers.clone());
-        upstream
-            .send(method, &self.path, headers, full(body), self.limit)
-            .await
+        let mut request = Request::new(full(body));
+        *request.method_mut() = self.method.clone();
+        *request.uri_mut() = self.uri.clone();
+        let headers = request.headers_mut();
+        headers.reserve(self.headers.len());
+        for (name, value) in &self.headers {
+            headers.append(name, value.clone());
+        }
+        head(self.limit, upstream.client.request(request)).await
     }
 }
