@@ -7,6 +7,7 @@ use std::ops::Range;
 
 use goodcall_core::{Kind, Node, Stop, Tree};
 
+use super::desk::Stage;
 use super::exchange::Exchange;
 use super::flow::Refused;
 use super::found::Finder;
@@ -59,17 +60,6 @@ pub(super) struct Chat {
     stop: Stop,
     finished: bool,
     wrote: bool,
-}
-
-/// How far the message is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Stage {
-    /// Calls may come.
-    Open,
-    /// Its calls went on, or it has none.
-    Passed,
-    /// A call was refused: everything is held.
-    Refused,
 }
 
 /// Where a call was.

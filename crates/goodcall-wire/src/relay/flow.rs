@@ -1,6 +1,7 @@
 //! A streamed reply: bytes in, bytes out, and what is held back between them.
 
 use super::choices::Choices;
+use super::desk::AtDesk;
 use super::exchange::Exchange;
 use super::judge::{Judged, Ruling};
 use super::messages::Messages;

@@ -31,6 +31,7 @@
 mod adapt;
 mod chat;
 mod choices;
+mod desk;
 mod exchange;
 mod flow;
 mod found;

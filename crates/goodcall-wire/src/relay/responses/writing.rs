@@ -107,12 +107,12 @@ impl Responses {
     ) -> bool {
         let item = &self.calls[number];
         let id = item.call.id.clone();
-        let fresh = id.as_ref().is_some_and(|id| !self.taken.contains(id));
+        let fresh = id.as_ref().is_some_and(|id| !self.desk.taken.contains(id));
         let as_sent =
             item.call.changes.is_empty() && item.arguments.is_empty() && item.call.told.is_none();
         let (name, index) = (item.call.name.clone(), item.index.clone());
-        let (_, strict) = self.early.fragment(Some(&index), id, Some(name), None);
-        if !(fresh && as_sent && strict && self.held.is_empty()) {
+        let (_, strict) = self.desk.early.fragment(Some(&index), id, Some(name), None);
+        if !(fresh && as_sent && strict && self.desk.held.is_empty()) {
             return false;
         }
         let place = self.next;
@@ -122,12 +122,13 @@ impl Responses {
         true
     }
 
-    pub(super) fn write(&mut self, exchange: &mut Exchange, out: &mut Vec<u8>) {
+    /// Everything that is held goes on, each call as it was ruled.
+    pub(super) fn write_held(&mut self, exchange: &mut Exchange, out: &mut Vec<u8>) {
         let give_up = exchange.judge.settings.give_up;
-        self.bytes = 0;
+        self.desk.bytes = 0;
         let mut places = HashMap::new();
         let mut told = HashSet::new();
-        for (event, role) in std::mem::take(&mut self.held) {
+        for (event, role) in std::mem::take(&mut self.desk.held) {
             let (Role::Added(number)
             | Role::Delta(number)
             | Role::Arguments(number)
@@ -136,7 +137,7 @@ impl Responses {
                 self.pass_held(exchange, &event, out);
                 continue;
             };
-            let Some(ruling) = self.rulings.get(number).cloned() else {
+            let Some(ruling) = self.desk.rulings.get(number).cloned() else {
                 continue;
             };
             let as_text = match (ruling.is_bad(), give_up, &self.calls[number].text) {
@@ -154,11 +155,11 @@ impl Responses {
             if let Some(place) = self.calls[number].streamed
                 && told.insert(number)
             {
-                self.accept(exchange, &ruling);
+                self.desk.accept(exchange, &ruling);
                 places.insert(number, place);
             }
             if told.insert(number) {
-                if !self.accept(exchange, &ruling) {
+                if !self.desk.accept(exchange, &ruling) {
                     self.changed = true;
                     continue;
                 }
@@ -174,19 +175,6 @@ impl Responses {
                 self.write_call(&event, role, &ruling, place, out);
             }
         }
-    }
-
-    fn accept(&mut self, exchange: &mut Exchange, ruling: &Ruling) -> bool {
-        self.passed += 1;
-        let plain = Tree::parse(ruling.final_arguments()).map(|tree| tree.root().to_json());
-        let call = (ruling.call.name.clone(), plain.unwrap_or_default());
-        if exchange.attempt > 0 && !ruling.is_bad() && self.accepted.contains(&call) {
-            exchange.drop_one();
-            return false;
-        }
-        self.accepted.push(call);
-        self.taken.extend(ruling.call.id.clone());
-        true
     }
 
     /// The events that a call should have begun with.
@@ -407,7 +395,7 @@ impl Responses {
                 Said::Call(number) if self.calls[number].late => number,
                 _ => continue,
             };
-            let Some(ruling) = self.rulings.get(number).cloned() else {
+            let Some(ruling) = self.desk.rulings.get(number).cloned() else {
                 continue;
             };
             let sent = self.calls[number].whole.clone().unwrap_or_default();
@@ -417,7 +405,7 @@ impl Responses {
                 _ => late_item(&sent, &ruling),
             };
             self.changed |= item != sent;
-            match ruling.is_bad() || self.accept(exchange, &ruling) {
+            match ruling.is_bad() || self.desk.accept(exchange, &ruling) {
                 true => self.items.push(item),
                 false => self.changed = true,
             }
@@ -429,8 +417,7 @@ impl Responses {
     }
 
     pub(in crate::relay) fn give_up(&mut self, exchange: &mut Exchange, out: &mut Vec<u8>) {
-        self.stage = Stage::Passed;
-        self.write(exchange, out);
+        self.pass_all(exchange, out);
     }
 }
 
