@@ -5,9 +5,9 @@ use std::path::{Path, PathBuf};
 
 use goodcall_core::{Policies, Policy};
 use goodcall_gateway::{Config, File, Gateway, Options};
-use tracing_subscriber::Layer;
 use tracing_subscriber::filter::filter_fn;
 use tracing_subscriber::layer::SubscriberExt;
+use tracing_subscriber::{Layer, Registry, reload};
 
 use crate::Failure;
 
@@ -142,26 +142,75 @@ impl GatewayArgs {
 
 pub(crate) fn run(args: &GatewayArgs) -> Result<bool, Failure> {
     let config = args.config()?;
-    let _spans = config.otlp.as_deref().map(spans).transpose()?;
+    let mut spans = Spans::default();
+    spans.send_to(Collector::new(config.otlp.clone())?)?;
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .enable_all()
         .build();
     let runtime = runtime.map_err(|error| format!("no runtime: {error}"))?;
-    runtime.block_on(serve(args, config))?;
+    runtime.block_on(serve(args, config, &mut spans))?;
     Ok(true)
 }
 
-/// Sends our spans, and nobody else's, to a collector.
-fn spans(url: &str) -> Result<goodcall::otlp::Exporter, Failure> {
-    let (layer, exporter) = goodcall::otlp::layer(url, "goodcall-gateway")
-        .map_err(|error| format!("--otlp {url}: {error}"))?;
-    let ours = filter_fn(|about| about.target().starts_with("goodcall"));
-    let subscriber = tracing_subscriber::registry().with(layer.with_filter(ours));
-    tracing::subscriber::set_global_default(subscriber).map_err(|error| error.to_string())?;
-    Ok(exporter)
+type AnyLayer = Box<dyn Layer<Registry> + Send + Sync>;
+
+/// Our spans, and nobody else's, on their way to a collector; another one after a reload.
+#[derive(Default)]
+struct Spans {
+    url: Option<String>,
+    handle: Option<reload::Handle<Option<AnyLayer>, Registry>>,
+    exporter: Option<goodcall::otlp::Exporter>,
 }
 
-async fn serve(args: &GatewayArgs, config: Config) -> Result<(), Failure> {
+/// Where spans are to go.
+struct Collector {
+    url: Option<String>,
+    layer: Option<AnyLayer>,
+    exporter: Option<goodcall::otlp::Exporter>,
+}
+
+impl Collector {
+    fn new(url: Option<String>) -> Result<Self, Failure> {
+        let (mut layer, mut exporter): (Option<AnyLayer>, _) = (None, None);
+        if let Some(url) = &url {
+            let made = goodcall::otlp::layer(url, "goodcall-gateway");
+            let (own, sends) = made.map_err(|error| format!("--otlp {url}: {error}"))?;
+            (layer, exporter) = (Some(Box::new(own)), Some(sends));
+        }
+        Ok(Self {
+            url,
+            layer,
+            exporter,
+        })
+    }
+}
+
+impl Spans {
+    /// Sends spans there from now on. The collector before it still gets what is left.
+    fn send_to(&mut self, to: Collector) -> Result<(), Failure> {
+        if self.url == to.url {
+            return Ok(());
+        }
+        match &self.handle {
+            Some(handle) => handle.reload(to.layer).map_err(|error| error.to_string())?,
+            None => {
+                let (layer, handle) = reload::Layer::new(to.layer);
+                let ours = filter_fn(|about| about.target().starts_with("goodcall"));
+                let subscriber = tracing_subscriber::registry().with(layer.with_filter(ours));
+                let set = tracing::subscriber::set_global_default(subscriber);
+                set.map_err(|error| error.to_string())?;
+                self.handle = Some(handle);
+            }
+        }
+        self.url = to.url;
+        let before = std::mem::replace(&mut self.exporter, to.exporter);
+        // It may wait for its collector: the traffic goes on meanwhile.
+        std::thread::spawn(move || drop(before));
+        Ok(())
+    }
+}
+
+async fn serve(args: &GatewayArgs, config: Config, spans: &mut Spans) -> Result<(), Failure> {
     let (listen, upstream) = (config.listen, config.upstream.clone());
     let gateway = Gateway::new(config).map_err(|error| error.to_string())?;
     let listener = tokio::net::TcpListener::bind(listen).await;
@@ -173,14 +222,29 @@ async fn serve(args: &GatewayArgs, config: Config) -> Result<(), Failure> {
     loop {
         tokio::select! {
             () = &mut serving => return Ok(()),
-            () = hangup() => match args.config().and_then(|config| {
-                gateway.reload(config).map_err(|error| error.to_string())
-            }) {
-                Ok(()) => anstream::eprintln!("goodcall: settings read again"),
+            () = hangup() => match reload(args, &gateway, spans) {
+                Ok(kept) if kept.is_empty() => anstream::eprintln!("goodcall: settings read again"),
+                Ok(kept) => anstream::eprintln!(
+                    "goodcall: settings read again; unchanged until a restart: {}",
+                    kept.join(", ")
+                ),
                 Err(error) => anstream::eprintln!("goodcall: the old settings hold: {error}"),
             },
         }
     }
+}
+
+/// Takes the settings as they are now; the names of those that hold until a restart.
+fn reload(
+    args: &GatewayArgs,
+    gateway: &Gateway,
+    spans: &mut Spans,
+) -> Result<Vec<&'static str>, Failure> {
+    let config = args.config()?;
+    let collector = Collector::new(config.otlp.clone())?;
+    let kept = gateway.reload(config).map_err(|error| error.to_string())?;
+    spans.send_to(collector)?;
+    Ok(kept)
 }
 
 #[cfg(unix)]

@@ -53,10 +53,16 @@ pub(crate) fn is_type(headers: &HeaderMap, wanted: &str) -> bool {
     kind.eq_ignore_ascii_case(wanted)
 }
 
-/// Is the body written as it is?
-pub(crate) fn is_plain(headers: &HeaderMap) -> bool {
-    let encoding = headers.get(http::header::CONTENT_ENCODING);
-    encoding.is_none_or(|value| value.as_bytes().eq_ignore_ascii_case(b"identity"))
+/// Is the connection to become something else? An offer of HTTP/2 may be passed over, and is: such
+/// a request is an ordinary one.
+pub(crate) fn is_upgrade(headers: &HeaderMap) -> bool {
+    let protocol = headers.get(UPGRADE).map(HeaderValue::as_bytes);
+    let other = protocol.is_some_and(|protocol| !protocol.eq_ignore_ascii_case(b"h2c"));
+    let named = headers.get_all(CONNECTION).iter();
+    let mut named = named
+        .filter_map(|value| value.to_str().ok())
+        .flat_map(|value| value.split(','));
+    other && named.any(|name| name.trim().eq_ignore_ascii_case("upgrade"))
 }
 
 /// Makes the head of a reply our own: what belonged to the connection to the upstream goes, its

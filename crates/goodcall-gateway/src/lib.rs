@@ -18,6 +18,7 @@
 //! # }
 //! ```
 
+mod coding;
 mod config;
 mod error;
 mod headers;
@@ -32,6 +33,7 @@ mod server;
 #[cfg(feature = "store")]
 mod store;
 mod stream;
+mod tunnel;
 mod upstream;
 mod whole;
 mod window;

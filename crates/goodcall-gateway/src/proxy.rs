@@ -1,5 +1,6 @@
 //! One request on its way through.
 
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, PoisonError, RwLock};
 use std::time::{Duration, Instant};
 
@@ -13,8 +14,8 @@ use http_body::Body as _;
 use http_body_util::combinators::UnsyncBoxBody;
 use http_body_util::{BodyExt, Full};
 use hyper::body::Incoming;
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
+use crate::coding::Coding;
 use crate::config::Config;
 use crate::error::Refusal;
 use crate::headers;
@@ -22,9 +23,10 @@ use crate::log::Log;
 use crate::loops::{self, Loops};
 use crate::metrics::Metrics;
 use crate::record::Record;
+use crate::tunnel::Tunnels;
 use crate::upstream::{Asked, Upstream};
 use crate::window::Window;
-use crate::{page, stream, whole};
+use crate::{page, stream, tunnel, whole};
 
 /// What may go wrong with a body.
 pub(crate) type BoxError = Box<dyn std::error::Error + Send + Sync>;
@@ -51,10 +53,8 @@ pub(crate) struct Shared {
     pub(crate) known: Known,
     pub(crate) metrics: Metrics,
     pub(crate) window: Window,
-    #[cfg(feature = "store")]
-    pub(crate) store: Option<crate::store::Store>,
-    pub(crate) log: Log,
-    pub(crate) room: Arc<Semaphore>,
+    /// Requests that are open.
+    pub(crate) open: AtomicUsize,
 }
 
 /// What a reload replaces.
@@ -63,6 +63,27 @@ pub(crate) struct Live {
     pub(crate) config: Config,
     pub(crate) settings: Arc<goodcall_wire::relay::Settings>,
     pub(crate) upstream: Upstream,
+    pub(crate) log: Arc<Log>,
+    #[cfg(feature = "store")]
+    pub(crate) store: Option<Arc<crate::store::Store>>,
+}
+
+/// One of the requests that may be open at the same time.
+#[derive(Debug)]
+pub(crate) struct Permit(Arc<Shared>);
+
+impl Permit {
+    fn take(shared: &Arc<Shared>, most: usize) -> Option<Self> {
+        // Counted even if it is one too many, and then given back at once.
+        let permit = Self(Arc::clone(shared));
+        (shared.open.fetch_add(1, Ordering::AcqRel) < most).then_some(permit)
+    }
+}
+
+impl Drop for Permit {
+    fn drop(&mut self) {
+        self.0.open.fetch_sub(1, Ordering::AcqRel);
+    }
 }
 
 impl Shared {
@@ -74,7 +95,7 @@ impl Shared {
 
 /// Which protocol a request speaks; `None` for one that passes untouched.
 fn protocol(parts: &Parts) -> Option<Provider> {
-    if parts.method != Method::POST || !headers::is_plain(&parts.headers) {
+    if parts.method != Method::POST {
         return None;
     }
     let path = parts.uri.path().trim_end_matches('/');
@@ -93,22 +114,30 @@ fn protocol(parts: &Parts) -> Option<Provider> {
 }
 
 /// Answers one request. Nothing here fails: what goes wrong is an answer, too.
-pub(crate) async fn handle(shared: Arc<Shared>, request: Request<Incoming>) -> Response<Body> {
+pub(crate) async fn handle(
+    shared: Arc<Shared>,
+    tunnels: Tunnels,
+    request: Request<Incoming>,
+) -> Response<Body> {
     if request.method() == Method::GET
         && let Some(response) = page::own(&shared, request.uri().path(), request.uri().query())
     {
         return response;
     }
-    let Ok(permit) = Arc::clone(&shared.room).try_acquire_owned() else {
+    let live = shared.live();
+    let Some(permit) = Permit::take(&shared, live.config.limits.concurrent) else {
         shared.metrics.refused(Refusal::Busy);
         return Refusal::Busy.response();
     };
-    let live = shared.live();
-    let (parts, body) = request.into_parts();
-    let record = Record::new(Arc::clone(&shared), &parts, permit);
-    let outcome = match protocol(&parts) {
-        Some(provider) => judged(&shared, live, provider, parts, body, record).await,
-        None => passed(&live, parts, body, record).await,
+    let record = Record::new(Arc::clone(&shared), &request, permit);
+    let outcome = if headers::is_upgrade(request.headers()) {
+        Box::pin(tunnel::open(&live, &tunnels, request, record)).await
+    } else {
+        let (parts, body) = request.into_parts();
+        match protocol(&parts) {
+            Some(provider) => judged(&shared, live, provider, parts, body, record).await,
+            None => Box::pin(passed(&live, parts, body, record)).await,
+        }
     };
     outcome.unwrap_or_else(|(refusal, mut record)| {
         shared.metrics.refused(refusal);
@@ -117,15 +146,16 @@ pub(crate) async fn handle(shared: Arc<Shared>, request: Request<Incoming>) -> R
     })
 }
 
-type Answer = Result<Response<Body>, (Refusal, Record)>;
+/// What comes of a request.
+pub(crate) type Answer = Result<Response<Body>, (Refusal, Box<Record>)>;
 
-fn path_of(parts: &Parts) -> PathAndQuery {
+pub(crate) fn path_of(parts: &Parts) -> PathAndQuery {
     let path = parts.uri.path_and_query().cloned();
     path.unwrap_or_else(|| PathAndQuery::from_static("/"))
 }
 
 /// A request that is none of our business.
-async fn passed(live: &Live, mut parts: Parts, body: Incoming, mut record: Record) -> Answer {
+async fn passed(live: &Live, mut parts: Parts, body: Incoming, mut record: Box<Record>) -> Answer {
     headers::for_upstream(&mut parts.headers, false);
     let limit = live.config.limits.first_byte_time;
     let path = path_of(&parts);
@@ -142,17 +172,48 @@ async fn passed(live: &Live, mut parts: Parts, body: Incoming, mut record: Recor
     }
 }
 
+/// A reply that should have been judged, and is not.
+fn pass_unread(mut reply: Response<Incoming>, why: &'static str, turn: Turn) -> Response<Body> {
+    let Turn {
+        live, mut record, ..
+    } = turn;
+    record.not_judged_reply(why);
+    set_verdict(reply.headers_mut(), &unread(why), &record);
+    pass_reply(&live, reply, record)
+}
+
+/// The verdict on a reply that was not judged.
+pub(crate) fn unread(why: &str) -> String {
+    format!("unjudged reason={why}")
+}
+
 /// A reply that nobody reads.
 pub(crate) fn pass_reply(
     live: &Live,
     reply: Response<Incoming>,
-    mut record: Record,
+    mut record: Box<Record>,
 ) -> Response<Body> {
     let (mut head, body) = reply.into_parts();
     headers::take_over(&mut head);
     record.status(head.status);
     let body = stream::Passing::new(body, live.config.limits.idle_time, record);
     Response::from_parts(head, body.boxed_unsync())
+}
+
+/// A request on its way, and what came of it so far. On the heap: streams keep it for long, and
+/// moving it costs nothing.
+pub(crate) struct Turn {
+    pub(crate) live: Arc<Live>,
+    pub(crate) asked: Asked,
+    pub(crate) exchange: Exchange,
+    pub(crate) record: Box<Record>,
+}
+
+/// What a request turned out to be.
+enum Read {
+    Judged(Box<Turn>),
+    /// There is nothing in it by which a reply could be judged.
+    Passed(Box<Asked>, Bytes, Box<Record>),
 }
 
 /// A request whose reply may hold calls.
@@ -162,24 +223,46 @@ async fn judged(
     provider: Provider,
     parts: Parts,
     body: Incoming,
-    mut record: Record,
+    mut record: Box<Record>,
 ) -> Answer {
-    let limits = live.config.limits;
+    let limits = &live.config.limits;
+    if Coding::of(&parts.headers) != Coding::Plain {
+        record.not_judged(provider, "request_encoding");
+        return Box::pin(passed(&live, parts, body, record)).await;
+    }
     let body = match collect(body, limits.request_bytes, limits.request_time).await {
         Ok(body) => body,
         Err(refusal) => return Err((refusal, record)),
     };
-    let mut asked = Asked {
-        method: parts.method.clone(),
-        path: path_of(&parts),
-        headers: parts.headers,
-        limit: limits.first_byte_time,
-    };
+    match read(shared, &live, provider, parts, body, record) {
+        Ok(Read::Judged(turn)) => ask(turn).await,
+        Ok(Read::Passed(asked, body, mut record)) => {
+            let sent = Instant::now();
+            let reply = asked.send(&live.upstream, body).await;
+            record.upstream(sent.elapsed());
+            match reply {
+                Ok(reply) => Ok(pass_reply(&live, reply, record)),
+                Err(refusal) => Err((refusal, record)),
+            }
+        }
+        Err(refused) => Err(refused),
+    }
+}
+
+/// Reads a request. Nothing of what came over the connection is kept, so that its buffer is free.
+fn read(
+    shared: &Shared,
+    live: &Arc<Live>,
+    provider: Provider,
+    mut parts: Parts,
+    body: Bytes,
+    mut record: Box<Record>,
+) -> Result<Read, (Refusal, Box<Record>)> {
     let read = String::from_utf8(body.into());
     let read = read.map_err(|error| Bytes::from(error.into_bytes()));
-    let settings = Arc::clone(&live.settings);
     let exchange = read.and_then(|text| {
         let text = prepare(&live.config, provider, text, &mut record);
+        let settings = Arc::clone(&live.settings);
         let read = Exchange::new(provider, text, &shared.known, settings);
         let read = read.map(|mut exchange| {
             if let Some(to) = live.config.adapt {
@@ -192,22 +275,23 @@ async fn judged(
             Bytes::from(not.body)
         })
     });
-    headers::for_upstream(&mut asked.headers, exchange.is_ok());
-    match exchange {
+    headers::for_upstream(&mut parts.headers, exchange.is_ok());
+    let limit = live.config.limits.first_byte_time;
+    let Some(asked) = Asked::new(&live.upstream, &parts, limit) else {
+        return Err((Refusal::Broken, record));
+    };
+    Ok(match exchange {
         Ok(exchange) => {
             record.exchange(provider, &exchange);
-            ask(live, asked, exchange, record).await
+            Read::Judged(Box::new(Turn {
+                live: Arc::clone(live),
+                asked,
+                exchange,
+                record,
+            }))
         }
-        Err(bytes) => {
-            let sent = Instant::now();
-            let reply = asked.send(&live.upstream, bytes).await;
-            record.upstream(sent.elapsed());
-            match reply {
-                Ok(reply) => Ok(pass_reply(&live, reply, record)),
-                Err(refusal) => Err((refusal, record)),
-            }
-        }
-    }
+        Err(bytes) => Read::Passed(Box::new(asked), bytes, record),
+    })
 }
 
 /// What is done to a request's history before it goes on.
@@ -233,26 +317,41 @@ fn prepare(config: &Config, provider: Provider, text: String, record: &mut Recor
     text
 }
 
-async fn ask(live: Arc<Live>, asked: Asked, exchange: Exchange, mut record: Record) -> Answer {
+async fn ask(mut turn: Box<Turn>) -> Answer {
     let sent = Instant::now();
-    let body = Bytes::from(exchange.body().to_owned());
-    let reply = asked.send(&live.upstream, body).await;
-    record.upstream(sent.elapsed());
+    let body = body_of(&turn.exchange);
+    let reply = turn.asked.send(&turn.live.upstream, body).await;
+    turn.record.upstream(sent.elapsed());
     let reply = match reply {
         Ok(reply) => reply,
-        Err(refusal) => return Err((refusal, record)),
+        Err(refusal) => return Err((refusal, turn.record)),
     };
-    let readable = reply.status().is_success() && headers::is_plain(reply.headers());
-    if readable && headers::is_type(reply.headers(), "text/event-stream") {
-        return Ok(stream::respond(live, asked, exchange, reply, record));
+    if !reply.status().is_success() {
+        return Ok(pass_reply(&turn.live, reply, turn.record));
     }
-    if readable && headers::is_type(reply.headers(), "application/json") {
-        return whole::respond(live, asked, exchange, reply, record).await;
+    let is = |kind| headers::is_type(reply.headers(), kind);
+    let (streams, whole) = (is("text/event-stream"), is("application/json"));
+    if !(streams || whole) {
+        return Ok(pass_unread(reply, "content_type", *turn));
     }
-    if readable {
-        record.not_judged_reply("not_read");
+    if Coding::of(reply.headers()) == Coding::Unknown {
+        return Ok(pass_unread(reply, "content_encoding", *turn));
     }
-    Ok(pass_reply(&live, reply, record))
+    match streams {
+        true => Ok(stream::respond(*turn, reply)),
+        false => whole::respond(turn, reply).await,
+    }
+}
+
+/// The bytes of a request, shared and not copied.
+pub(crate) fn body_of(exchange: &Exchange) -> Bytes {
+    struct Text(Arc<str>);
+    impl AsRef<[u8]> for Text {
+        fn as_ref(&self) -> &[u8] {
+            self.0.as_bytes()
+        }
+    }
+    Bytes::from_owner(Text(exchange.shared_body()))
 }
 
 /// Reads a request's body.
@@ -295,6 +394,3 @@ pub(crate) fn set_verdict(headers: &mut http::HeaderMap, summary: &str, record: 
         headers.insert(LOOP, HeaderValue::from_static(signal));
     }
 }
-
-/// What keeps a request counted.
-pub(crate) type Permit = OwnedSemaphorePermit;

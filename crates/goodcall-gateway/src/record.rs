@@ -5,8 +5,7 @@ use std::time::{Duration, Instant};
 
 use goodcall_wire::Provider;
 use goodcall_wire::relay::{Exchange, Judged};
-use http::StatusCode;
-use http::request::Parts;
+use http::{Request, StatusCode};
 use tracing::Span;
 use tracing::field::Empty;
 
@@ -43,13 +42,13 @@ pub(crate) struct Record {
 }
 
 impl Record {
-    pub(crate) fn new(shared: Arc<Shared>, parts: &Parts, permit: Permit) -> Self {
+    pub(crate) fn new<B>(shared: Arc<Shared>, request: &Request<B>, permit: Permit) -> Box<Self> {
         shared.metrics.begun();
-        Self {
+        Box::new(Self {
             shared,
             started: Instant::now(),
-            method: parts.method.to_string(),
-            path: parts.uri.path().to_owned(),
+            method: request.method().to_string(),
+            path: request.uri().path().to_owned(),
             protocol: None,
             model: None,
             streams: false,
@@ -66,7 +65,7 @@ impl Record {
             calls: Vec::new(),
             permit: Some(permit),
             span: Span::none(),
-        }
+        })
     }
 
     pub(crate) fn exchange(&mut self, provider: Provider, exchange: &Exchange) {
@@ -111,9 +110,8 @@ impl Record {
         *self.added.get_or_insert(Duration::ZERO) += took;
     }
 
-    pub(crate) fn judged(&mut self, exchange: &Exchange) {
-        self.reasked = exchange.reasked();
-        self.calls = exchange.records().to_vec();
+    pub(crate) fn judged(&mut self, reasked: u32, calls: Vec<Judged>) {
+        (self.reasked, self.calls) = (reasked, calls);
     }
 
     pub(crate) fn reask_failed(&mut self) {
@@ -122,6 +120,11 @@ impl Record {
 
     pub(crate) fn broken(&mut self) {
         self.error = Some("upstream_broken");
+    }
+
+    /// What it ends with, as far as it is known now.
+    pub(crate) fn ends_with(&mut self, error: Option<&'static str>) {
+        self.error = error;
     }
 
     pub(crate) fn left(&mut self) {
@@ -143,10 +146,11 @@ impl Record {
         let shared = Arc::clone(&self.shared);
         shared.metrics.ended(self);
         self.tell_span();
-        shared.log.line(self);
-        let entries = shared.window.add(self);
+        let live = shared.live();
+        live.log.line(self);
+        let entries = shared.window.add(self, live.config.store_arguments);
         #[cfg(feature = "store")]
-        if let Some(store) = &shared.store {
+        if let Some(store) = &live.store {
             store.add(entries);
         }
         #[cfg(not(feature = "store"))]

@@ -2,6 +2,7 @@
 
 use std::future::Future;
 use std::pin::pin;
+use std::sync::atomic::AtomicUsize;
 use std::sync::{Arc, PoisonError, RwLock};
 
 use goodcall_wire::relay::Known;
@@ -10,14 +11,16 @@ use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
 use hyper_util::server::conn::auto;
 use hyper_util::server::graceful::GracefulShutdown;
 use tokio::net::TcpListener;
-use tokio::sync::Semaphore;
 
 use crate::config::{Config, ConfigError};
 use crate::log::Log;
 use crate::metrics::Metrics;
 use crate::proxy::{Live, Shared, handle};
+#[cfg(feature = "store")]
+use crate::store::Store;
+use crate::tunnel::Tunnels;
 use crate::upstream::Upstream;
-use crate::window::Window;
+use crate::window::{Entry, Window};
 
 /// A gateway; cheap to clone.
 #[derive(Clone, Debug)]
@@ -29,59 +32,39 @@ impl Gateway {
     /// # Errors
     /// If they cannot be used.
     pub fn new(config: Config) -> Result<Self, ConfigError> {
-        let log = Log::new(config.log, config.log_arguments);
-        let room = Arc::new(Semaphore::new(
-            config.limits.concurrent.min(Semaphore::MAX_PERMITS),
-        ));
-        let keep = config.store_arguments;
-        #[cfg(feature = "store")]
-        let (store, before) = match &config.store {
-            Some(path) => {
-                let (store, before) = crate::store::Store::open(path)?;
-                (Some(store), before)
-            }
-            None => (None, Vec::new()),
-        };
-        #[cfg(not(feature = "store"))]
-        let before = match &config.store {
-            Some(_) => return Err(ConfigError::new("this build has no store")),
-            None => Vec::new(),
-        };
+        let (live, before) = live(config, None)?;
         Ok(Self(Arc::new(Shared {
-            live: RwLock::new(Arc::new(live(config)?)),
+            live: RwLock::new(Arc::new(live)),
             known: Known::default(),
             metrics: Metrics::new(),
-            window: Window::new(keep, before),
-            #[cfg(feature = "store")]
-            store,
-            log,
-            room,
+            window: Window::new(before),
+            open: AtomicUsize::new(0),
         })))
     }
 
-    /// Takes other settings for the requests to come. Where the gateway listens, what it logs and
-    /// how many requests it takes at a time stay as they are.
+    /// Takes other settings for the requests to come; those that are open keep theirs. Gives the
+    /// names of the settings that differ and hold until a restart.
     ///
     /// # Errors
     /// If they cannot be used; the old ones hold then.
-    pub fn reload(&self, config: Config) -> Result<(), ConfigError> {
-        let fresh = Arc::new(live(config)?);
+    pub fn reload(&self, config: Config) -> Result<Vec<&'static str>, ConfigError> {
+        let before = self.0.live();
+        let kept = match config.listen == before.config.listen {
+            true => Vec::new(),
+            false => vec!["listen"],
+        };
+        let (fresh, _) = live(config, Some(&before))?;
         let mut now = self.0.live.write().unwrap_or_else(PoisonError::into_inner);
-        *now = fresh;
-        Ok(())
+        *now = Arc::new(fresh);
+        Ok(kept)
     }
 
     /// Serves until `stop` is ready; then takes no new connections, and gives those that are open
     /// the time of the settings to end.
     pub async fn serve(&self, listener: TcpListener, stop: impl Future<Output = ()>) {
-        let limits = self.0.live().config.limits;
         let mut builder = auto::Builder::new(TokioExecutor::new());
-        builder
-            .http1()
-            .timer(TokioTimer::new())
-            .header_read_timeout(limits.header_time);
         builder.http2().timer(TokioTimer::new());
-        let graceful = GracefulShutdown::new();
+        let (graceful, tunnels) = (GracefulShutdown::new(), Tunnels::default());
         let mut stop = pin!(stop);
         loop {
             let accepted = tokio::select! {
@@ -94,30 +77,73 @@ impl Gateway {
                 continue;
             };
             let _ = socket.set_nodelay(true);
-            let shared = Arc::clone(&self.0);
+            builder
+                .http1()
+                .timer(TokioTimer::new())
+                .header_read_timeout(self.0.live().config.limits.header_time);
+            let (shared, open) = (Arc::clone(&self.0), tunnels.clone());
             let service = service_fn(move |request| {
-                let shared = Arc::clone(&shared);
+                let (shared, open) = (Arc::clone(&shared), open.clone());
                 // On the heap: it is gone when the reply's head is there, and a connection whose
                 // stream is open for minutes does not carry its size.
-                let handled = Box::pin(handle(shared, request));
+                let handled = Box::pin(handle(shared, open, request));
                 async move { Ok::<_, std::convert::Infallible>(handled.await) }
             });
-            let connection = builder.serve_connection(TokioIo::new(socket), service);
+            let connection = builder.serve_connection_with_upgrades(TokioIo::new(socket), service);
             let connection = graceful.watch(connection.into_owned());
-            tokio::spawn(async move {
-                // A connection that breaks is the client's affair.
-                let _ = connection.await;
-            });
+            // A connection that breaks is the client's affair. Spawned as it is: a future around it
+            // would have room for it twice.
+            tokio::spawn(connection);
         }
         drop(listener);
-        let _ = tokio::time::timeout(limits.drain_time, graceful.shutdown()).await;
+        let limit = self.0.live().config.limits.drain_time;
+        let streams = tokio::time::timeout(limit, graceful.shutdown());
+        let _ = tokio::join!(streams, tunnels.drain(limit));
     }
 }
 
-fn live(config: Config) -> Result<Live, ConfigError> {
-    Ok(Live {
+/// What the settings ask for, and the calls that a store has kept. A log and a store that do not
+/// change go on.
+fn live(config: Config, before: Option<&Live>) -> Result<(Live, Vec<Entry>), ConfigError> {
+    let same = before.filter(|before| {
+        let to = |config: &Config| (config.log, config.log_arguments);
+        to(&before.config) == to(&config)
+    });
+    let log = same.map_or_else(
+        || Arc::new(Log::new(config.log, config.log_arguments)),
+        |before| Arc::clone(&before.log),
+    );
+    #[cfg(feature = "store")]
+    let (store, kept) = store(&config, before)?;
+    #[cfg(not(feature = "store"))]
+    let kept = match &config.store {
+        Some(_) => return Err(ConfigError::new("this build has no store")),
+        None => Vec::new(),
+    };
+    let live = Live {
         upstream: Upstream::new(&config)?,
         settings: Arc::new(config.settings.clone()),
+        log,
+        #[cfg(feature = "store")]
+        store,
         config,
-    })
+    };
+    Ok((live, kept))
+}
+
+#[cfg(feature = "store")]
+fn store(
+    config: &Config,
+    before: Option<&Live>,
+) -> Result<(Option<Arc<Store>>, Vec<Entry>), ConfigError> {
+    match (&config.store, before) {
+        (Some(path), Some(before)) if before.config.store.as_ref() == Some(path) => {
+            Ok((before.store.clone(), Vec::new()))
+        }
+        (Some(path), _) => {
+            let (store, kept) = Store::open(path)?;
+            Ok((Some(Arc::new(store)), kept))
+        }
+        (None, _) => Ok((None, Vec::new())),
+    }
 }

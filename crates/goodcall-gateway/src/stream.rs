@@ -10,16 +10,17 @@ use std::task::{Context, Poll};
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
-use goodcall_wire::relay::{End, Exchange, Relay};
+use goodcall_wire::relay::{End, Relay};
 use http::Response;
-use http::header::CONTENT_LENGTH;
+use http::header::{CONTENT_ENCODING, CONTENT_LENGTH};
 use http_body::{Body as HttpBody, Frame, SizeHint};
 use http_body_util::BodyExt;
 use hyper::body::Incoming;
 use tokio::time::{Instant as Clock, Sleep};
 
+use crate::coding::{Coding, Decoder};
 use crate::headers;
-use crate::proxy::{Body, BoxError, Live, set_verdict};
+use crate::proxy::{Body, BoxError, Live, Turn, body_of, set_verdict};
 use crate::record::Record;
 use crate::upstream::Asked;
 
@@ -27,21 +28,27 @@ use crate::upstream::Asked;
 const ENOUGH: usize = 16 << 10;
 
 /// Answers the client with a stream that is judged on its way.
-pub(crate) fn respond(
-    live: Arc<Live>,
-    asked: Asked,
-    exchange: Exchange,
-    reply: Response<Incoming>,
-    mut record: Record,
-) -> Response<Body> {
+pub(crate) fn respond(turn: Turn, reply: Response<Incoming>) -> Response<Body> {
+    let Turn {
+        live,
+        asked,
+        mut exchange,
+        mut record,
+    } = turn;
     let (mut head, body) = reply.into_parts();
     headers::take_over(&mut head);
     head.headers.remove(CONTENT_LENGTH);
     // What is found is known only when the stream is over: it is in the log, and in the body
     // where that is asked for.
     set_verdict(&mut head.headers, "stream", &record);
+    let body = Source::new(Coding::of(&head.headers), body);
+    head.headers.remove(CONTENT_ENCODING);
     record.status(head.status);
     let idle = live.config.limits.idle_time;
+    let asked = exchange.may_ask().then(|| Box::new(asked));
+    if asked.is_none() {
+        exchange.forget_body();
+    }
     let body = Judging {
         live,
         asked,
@@ -49,16 +56,80 @@ pub(crate) fn respond(
         record: Some(record),
         state: State::Reading(body),
         timer: Box::pin(tokio::time::sleep(idle)),
-        idle,
         out: Vec::new(),
     };
     Response::from_parts(head, body.boxed_unsync())
 }
 
-type Asking = Pin<Box<dyn Future<Output = Option<Incoming>> + Send>>;
+type Asking = Pin<Box<dyn Future<Output = Option<Source>> + Send>>;
+
+/// The bytes of a reply, as they were meant.
+enum Source {
+    Plain(Incoming),
+    Coded(Box<Coded>),
+}
+
+/// A compressed body.
+struct Coded {
+    body: Incoming,
+    decoder: Decoder,
+    /// What was not decoded yet.
+    rest: Bytes,
+    ended: bool,
+}
+
+impl Source {
+    fn new(coding: Coding, body: Incoming) -> Self {
+        match Decoder::new(coding) {
+            None => Source::Plain(body),
+            Some(decoder) => Source::Coded(Box::new(Coded {
+                body,
+                decoder,
+                rest: Bytes::new(),
+                ended: false,
+            })),
+        }
+    }
+
+    fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Option<Result<Bytes, BoxError>>> {
+        match self {
+            Source::Plain(body) => frame(body, cx),
+            Source::Coded(coded) => coded.poll(cx),
+        }
+    }
+}
+
+fn frame(body: &mut Incoming, cx: &mut Context<'_>) -> Poll<Option<Result<Bytes, BoxError>>> {
+    let frame = Pin::new(body).poll_frame(cx);
+    frame.map(|frame| {
+        let frame = frame?;
+        let data = frame.map(|frame| frame.into_data().unwrap_or_default());
+        Some(data.map_err(BoxError::from))
+    })
+}
+
+impl Coded {
+    fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Option<Result<Bytes, BoxError>>> {
+        if self.rest.is_empty() && !self.ended {
+            match frame(&mut self.body, cx) {
+                Poll::Ready(Some(Ok(data))) => self.rest = data,
+                Poll::Ready(None) => self.ended = true,
+                other => return other,
+            }
+        }
+        let broken = |error: std::io::Error| Some(Err(BoxError::from(error)));
+        Poll::Ready(match (self.rest.is_empty(), self.ended) {
+            (true, true) => self.decoder.end().map_or_else(broken, |()| None),
+            _ => {
+                let part = self.decoder.part(&mut self.rest);
+                part.map_or_else(broken, |part| Some(Ok(Bytes::from(part))))
+            }
+        })
+    }
+}
 
 enum State {
-    Reading(Incoming),
+    Reading(Source),
     Asking(Asking),
     /// The upstream broke off: the client is to see that, too.
     Broken(BoxError),
@@ -68,26 +139,33 @@ enum State {
 /// A stream that is judged.
 struct Judging {
     live: Arc<Live>,
-    asked: Asked,
+    /// What is asked again, if anything is.
+    asked: Option<Box<Asked>>,
     relay: Relay,
-    record: Option<Record>,
+    record: Option<Box<Record>>,
     state: State,
     timer: Pin<Box<Sleep>>,
-    idle: Duration,
     out: Vec<u8>,
 }
 
 impl Judging {
     fn ask(&self) -> Asking {
         let (live, asked) = (Arc::clone(&self.live), self.asked.clone());
-        let body = Bytes::from(self.relay.exchange().body().to_owned());
+        let body = body_of(self.relay.exchange());
         Box::pin(async move {
-            let reply = asked.send(&live.upstream, body).await.ok()?;
+            let reply = asked?.send(&live.upstream, body).await.ok()?;
+            let coding = Coding::of(reply.headers());
             let usable = reply.status().is_success()
-                && headers::is_plain(reply.headers())
+                && coding != Coding::Unknown
                 && headers::is_type(reply.headers(), "text/event-stream");
-            usable.then(|| reply.into_body())
+            usable.then(|| Source::new(coding, reply.into_body()))
         })
+    }
+
+    /// The upstream did something: its time begins anew.
+    fn rest(&mut self) {
+        let idle = self.live.config.limits.idle_time;
+        self.timer.as_mut().reset(Clock::now() + idle);
     }
 
     fn broken(&mut self, error: BoxError) {
@@ -101,7 +179,7 @@ impl Judging {
     fn done(&mut self) {
         self.state = State::Done;
         if let Some(mut record) = self.record.take() {
-            record.judged(self.relay.exchange());
+            record.judged(self.relay.exchange().reasked(), self.relay.take_records());
             record.finish();
         }
     }
@@ -110,8 +188,8 @@ impl Judging {
     fn step(&mut self, cx: &mut Context<'_>) -> Poll<()> {
         match &mut self.state {
             State::Reading(body) => {
-                let frame = match Pin::new(body).poll_frame(cx) {
-                    Poll::Ready(frame) => frame,
+                let data = match body.poll(cx) {
+                    Poll::Ready(data) => data,
                     Poll::Pending => {
                         if self.timer.as_mut().poll(cx).is_ready() {
                             self.broken("the upstream stopped in the middle of its reply".into());
@@ -120,15 +198,11 @@ impl Judging {
                         return Poll::Pending;
                     }
                 };
-                self.timer.as_mut().reset(Clock::now() + self.idle);
+                self.rest();
                 let started = Instant::now();
-                match frame {
-                    Some(Ok(frame)) => {
-                        if let Ok(data) = frame.into_data() {
-                            self.relay.push(&data, &mut self.out);
-                        }
-                    }
-                    Some(Err(error)) => self.broken(error.into()),
+                match data {
+                    Some(Ok(data)) => self.relay.push(&data, &mut self.out),
+                    Some(Err(error)) => self.broken(error),
                     None => match self.relay.end(&mut self.out) {
                         End::Done => self.done(),
                         End::Reask => self.state = State::Asking(self.ask()),
@@ -144,7 +218,7 @@ impl Judging {
                 };
                 match next {
                     Some(body) => {
-                        self.timer.as_mut().reset(Clock::now() + self.idle);
+                        self.rest();
                         self.relay.again();
                         self.state = State::Reading(body);
                     }
@@ -204,7 +278,7 @@ impl HttpBody for Judging {
 impl Drop for Judging {
     fn drop(&mut self) {
         if let Some(mut record) = self.record.take() {
-            record.judged(self.relay.exchange());
+            record.judged(self.relay.exchange().reasked(), self.relay.take_records());
             record.left();
             record.finish();
         }
@@ -217,11 +291,11 @@ pub(crate) struct Passing {
     body: Incoming,
     timer: Option<Pin<Box<Sleep>>>,
     idle: Duration,
-    record: Option<Record>,
+    record: Option<Box<Record>>,
 }
 
 impl Passing {
-    pub(crate) fn new(body: Incoming, idle: Duration, record: Record) -> Self {
+    pub(crate) fn new(body: Incoming, idle: Duration, record: Box<Record>) -> Self {
         Self {
             start: None,
             body,
@@ -232,7 +306,7 @@ impl Passing {
     }
 
     /// A body whose start was read already.
-    pub(crate) fn after(start: Bytes, body: Incoming, idle: Duration, record: Record) -> Self {
+    pub(crate) fn after(start: Bytes, body: Incoming, idle: Duration, record: Box<Record>) -> Self {
         let mut passing = Self::new(body, idle, record);
         passing.start = Some(start);
         passing

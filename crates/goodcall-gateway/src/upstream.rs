@@ -2,13 +2,15 @@
 
 use std::time::Duration;
 
-use bytes::Bytes;
+use bytes::{Bytes, BytesMut};
+use http::header::{HeaderName, HeaderValue};
+use http::request::Parts;
 use http::uri::{Authority, PathAndQuery, Scheme};
 use http::{HeaderMap, Method, Request, Response, Uri};
 use hyper::body::Incoming;
 use hyper_rustls::HttpsConnector;
-use hyper_util::client::legacy::Client;
 use hyper_util::client::legacy::connect::HttpConnector;
+use hyper_util::client::legacy::{Client, ResponseFuture};
 use hyper_util::rt::{TokioExecutor, TokioTimer};
 
 use crate::config::{Config, ConfigError};
@@ -22,6 +24,8 @@ const IDLE_CONNECTIONS: usize = 1024;
 #[derive(Debug)]
 pub(crate) struct Upstream {
     client: Client<HttpsConnector<HttpConnector>, Body>,
+    /// For connections that become something else, which HTTP/1.1 alone knows.
+    upgrades: Client<HttpsConnector<HttpConnector>, Body>,
     scheme: Scheme,
     authority: Authority,
     /// The path of the upstream's URL, without a slash at its end.
@@ -41,8 +45,17 @@ impl Upstream {
         http.set_nodelay(true);
         http.set_connect_timeout(Some(config.limits.connect_time));
         http.set_keepalive(Some(Duration::from_secs(60)));
+        let tls = tls(config)?;
+        let upgrades = hyper_rustls::HttpsConnectorBuilder::new()
+            .with_tls_config(tls.clone())
+            .https_or_http()
+            .enable_http1()
+            .wrap_connector(http.clone());
+        let upgrades = Client::builder(TokioExecutor::new())
+            .pool_max_idle_per_host(0)
+            .build(upgrades);
         let connector = hyper_rustls::HttpsConnectorBuilder::new()
-            .with_tls_config(tls(config)?)
+            .with_tls_config(tls)
             .https_or_http()
             .enable_all_versions()
             .wrap_connector(http);
@@ -53,10 +66,18 @@ impl Upstream {
             .build(connector);
         Ok(Self {
             client,
+            upgrades,
             scheme,
             authority,
             prefix,
         })
+    }
+
+    /// The same, on memory of its own.
+    fn uri_of(&self, path: &str) -> Option<Uri> {
+        let (scheme, authority, prefix) = (&self.scheme, &self.authority, &self.prefix);
+        let uri = format!("{scheme}://{authority}{prefix}{path}");
+        Uri::from_maybe_shared(Bytes::from(uri)).ok()
     }
 
     /// Where a request for this path goes.
@@ -70,6 +91,20 @@ impl Upstream {
         uri.build().ok()
     }
 
+    fn request(
+        &self,
+        method: Method,
+        path: &PathAndQuery,
+        headers: HeaderMap,
+        body: Body,
+    ) -> Result<Request<Body>, Refusal> {
+        let mut request = Request::new(body);
+        *request.method_mut() = method;
+        *request.uri_mut() = self.uri(path).ok_or(Refusal::Broken)?;
+        *request.headers_mut() = headers;
+        Ok(request)
+    }
+
     /// Sends a request, and waits for the head of its reply.
     pub(crate) async fn send(
         &self,
@@ -79,16 +114,30 @@ impl Upstream {
         body: Body,
         limit: Duration,
     ) -> Result<Response<Incoming>, Refusal> {
-        let mut request = Request::new(body);
-        *request.method_mut() = method;
-        *request.uri_mut() = self.uri(path).ok_or(Refusal::Broken)?;
-        *request.headers_mut() = headers;
-        match tokio::time::timeout(limit, self.client.request(request)).await {
-            Ok(Ok(response)) => Ok(response),
-            Ok(Err(error)) if error.is_connect() => Err(Refusal::Unreachable),
-            Ok(Err(_)) => Err(Refusal::BrokenReply),
-            Err(_) => Err(Refusal::NoReply),
-        }
+        let request = self.request(method, path, headers, body)?;
+        head(limit, self.client.request(request)).await
+    }
+
+    /// The same for a request whose connection is to become something else.
+    pub(crate) async fn upgrade(
+        &self,
+        method: Method,
+        path: &PathAndQuery,
+        headers: HeaderMap,
+        body: Body,
+        limit: Duration,
+    ) -> Result<Response<Incoming>, Refusal> {
+        let request = self.request(method, path, headers, body)?;
+        head(limit, self.upgrades.request(request)).await
+    }
+}
+
+async fn head(limit: Duration, reply: ResponseFuture) -> Result<Response<Incoming>, Refusal> {
+    match tokio::time::timeout(limit, reply).await {
+        Ok(Ok(response)) => Ok(response),
+        Ok(Err(error)) if error.is_connect() => Err(Refusal::Unreachable),
+        Ok(Err(_)) => Err(Refusal::BrokenReply),
+        Err(_) => Err(Refusal::NoReply),
     }
 }
 
@@ -129,25 +178,54 @@ fn certificates(pem: &[u8]) -> Result<Vec<rustls::pki_types::CertificateDer<'sta
     }
 }
 
-/// A request that can be sent again: its head, and how long its reply may take.
+/// A request that can be sent again: its head, and how long its reply may take. It holds nothing of
+/// the buffer that it was read into.
 #[derive(Clone, Debug)]
 pub(crate) struct Asked {
-    pub(crate) method: Method,
-    pub(crate) path: PathAndQuery,
-    pub(crate) headers: HeaderMap,
-    pub(crate) limit: Duration,
+    method: Method,
+    uri: Uri,
+    headers: Vec<(HeaderName, HeaderValue)>,
+    limit: Duration,
 }
 
 impl Asked {
+    /// `None` if it cannot be sent there.
+    pub(crate) fn new(upstream: &Upstream, parts: &Parts, limit: Duration) -> Option<Self> {
+        let size = parts.headers.values().map(HeaderValue::len).sum();
+        let mut all = BytesMut::with_capacity(size);
+        for value in parts.headers.values() {
+            all.extend_from_slice(value.as_bytes());
+        }
+        let mut all = all.freeze();
+        let mut headers = Vec::with_capacity(parts.headers.len());
+        for (name, value) in &parts.headers {
+            let mut copy = HeaderValue::from_maybe_shared(all.split_to(value.len())).ok()?;
+            copy.set_sensitive(value.is_sensitive());
+            headers.push((name.clone(), copy));
+        }
+        let path = parts.uri.path_and_query().map_or("/", PathAndQuery::as_str);
+        Some(Self {
+            method: parts.method.clone(),
+            uri: upstream.uri_of(path)?,
+            headers,
+            limit,
+        })
+    }
+
     /// Sends it with this body.
     pub(crate) async fn send(
         &self,
         upstream: &Upstream,
         body: Bytes,
     ) -> Result<Response<Incoming>, Refusal> {
-        let (method, headers) = (self.method.clone(), self.headers.clone());
-        upstream
-            .send(method, &self.path, headers, full(body), self.limit)
-            .await
+        let mut request = Request::new(full(body));
+        *request.method_mut() = self.method.clone();
+        *request.uri_mut() = self.uri.clone();
+        let headers = request.headers_mut();
+        headers.reserve(self.headers.len());
+        for (name, value) in &self.headers {
+            headers.append(name, value.clone());
+        }
+        head(self.limit, upstream.client.request(request)).await
     }
 }

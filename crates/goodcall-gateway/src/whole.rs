@@ -1,21 +1,21 @@
 //! Replies that come as one JSON document.
 
-use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use bytes::{Bytes, BytesMut};
-use goodcall_wire::relay::{Exchange, Step};
+use goodcall_wire::relay::Step;
 use http::Response;
-use http::header::{CONTENT_LENGTH, HeaderMap};
+use http::header::{CONTENT_ENCODING, CONTENT_LENGTH};
+use http::response::Parts;
 use http_body_util::BodyExt;
 use hyper::body::Incoming;
 
+use crate::coding::{Coding, decode};
 use crate::error::Refusal;
 use crate::headers;
-use crate::proxy::{Body, Live, full, set_verdict};
+use crate::proxy::{Answer, Body, Turn, body_of, full, set_verdict, unread};
 use crate::record::Record;
 use crate::stream;
-use crate::upstream::Asked;
 
 /// What came of reading a reply.
 enum Read {
@@ -25,87 +25,102 @@ enum Read {
 }
 
 /// Reads a reply, judges it, asks again where that is needed, and answers the client.
-pub(crate) async fn respond(
-    live: Arc<Live>,
-    asked: Asked,
-    mut exchange: Exchange,
-    reply: Response<Incoming>,
-    mut record: Record,
-) -> Result<Response<Body>, (Refusal, Record)> {
-    let limits = live.config.limits;
+pub(crate) async fn respond(mut turn: Box<Turn>, reply: Response<Incoming>) -> Answer {
+    let (most, idle) = {
+        let limits = &turn.live.config.limits;
+        (limits.reply_bytes, limits.idle_time)
+    };
     let (mut head, body) = reply.into_parts();
     headers::take_over(&mut head);
+    let coding = Coding::of(&head.headers);
     let started = Instant::now();
-    let read = read(body, limits.reply_bytes, limits.idle_time).await;
-    record.upstream(started.elapsed());
+    let read = read(body, most, idle).await;
+    turn.record.upstream(started.elapsed());
     let mut bytes = match read {
         Ok(Read::Whole(bytes)) => bytes,
         Ok(Read::Long(start, rest)) => {
-            record.not_judged_reply("too_large");
-            record.status(head.status);
-            let body = stream::Passing::after(start, rest, limits.idle_time, record);
+            let mut record = turn.record;
+            not_judged("too_large", &mut head, &mut record);
+            let body = stream::Passing::after(start, rest, idle, record);
             return Ok(Response::from_parts(head, body.boxed_unsync()));
         }
-        Err(refusal) => return Err((refusal, record)),
+        Err(refusal) => return Err((refusal, turn.record)),
     };
+    if coding != Coding::Plain {
+        let Some(plain) = decode(coding, bytes.clone(), most) else {
+            not_judged("content_encoding", &mut head, &mut turn.record);
+            turn.record.finish();
+            return Ok(Response::from_parts(head, full(bytes)));
+        };
+        bytes = plain;
+        head.headers.remove(CONTENT_ENCODING);
+    }
     loop {
         let text = std::str::from_utf8(&bytes);
-        let step = text.map_or(Step::Reply(None), |text| exchange.reply(text));
-        match step {
+        match turn.exchange.reply(text.unwrap_or_default()) {
             Step::Reply(text) => {
                 let bytes = text.map_or(bytes, Bytes::from);
-                return Ok(answer(head, bytes, &exchange, record));
+                return Ok(answer(head, bytes, *turn));
             }
             Step::Reask => {}
         }
         let sent = Instant::now();
-        let next = ask_again(&live, &asked, &exchange).await;
-        record.upstream(sent.elapsed());
+        let next = Box::pin(ask_again(&turn)).await;
+        turn.record.upstream(sent.elapsed());
         match next {
             Some((next, whole)) => (head, bytes) = (next, whole),
             None => {
-                record.reask_failed();
-                let bytes = exchange.give_up().map_or(bytes, Bytes::from);
-                return Ok(answer(head, bytes, &exchange, record));
+                turn.record.reask_failed();
+                let bytes = turn.exchange.give_up().map_or(bytes, Bytes::from);
+                return Ok(answer(head, bytes, *turn));
             }
         }
     }
 }
 
+/// A reply that passes as it is, and says why.
+fn not_judged(why: &'static str, head: &mut Parts, record: &mut Record) {
+    record.not_judged_reply(why);
+    set_verdict(&mut head.headers, &unread(why), record);
+    record.status(head.status);
+}
+
 /// The next reply; `None` if there is none that could be used.
-async fn ask_again(
-    live: &Live,
-    asked: &Asked,
-    exchange: &Exchange,
-) -> Option<(http::response::Parts, Bytes)> {
-    let body = Bytes::from(exchange.body().to_owned());
-    let reply = asked.send(&live.upstream, body).await.ok()?;
-    let usable = reply.status().is_success()
-        && headers::is_plain(reply.headers())
-        && headers::is_type(reply.headers(), "application/json");
+async fn ask_again(turn: &Turn) -> Option<(Parts, Bytes)> {
+    let body = body_of(&turn.exchange);
+    let reply = turn.asked.send(&turn.live.upstream, body).await.ok()?;
+    let usable =
+        reply.status().is_success() && headers::is_type(reply.headers(), "application/json");
     if !usable {
         return None;
     }
     let (mut head, body) = reply.into_parts();
     headers::take_over(&mut head);
-    let limits = live.config.limits;
+    let limits = &turn.live.config.limits;
+    let coding = Coding::of(&head.headers);
     match read(body, limits.reply_bytes, limits.idle_time).await {
-        Ok(Read::Whole(bytes)) => Some((head, bytes)),
+        Ok(Read::Whole(bytes)) if coding == Coding::Plain => Some((head, bytes)),
+        Ok(Read::Whole(bytes)) => {
+            head.headers.remove(CONTENT_ENCODING);
+            Some((head, decode(coding, bytes, limits.reply_bytes)?))
+        }
         _ => None,
     }
 }
 
-fn answer(
-    mut head: http::response::Parts,
-    bytes: Bytes,
-    exchange: &Exchange,
-    mut record: Record,
-) -> Response<Body> {
-    let headers: &mut HeaderMap = &mut head.headers;
-    headers.remove(CONTENT_LENGTH);
-    set_verdict(headers, &exchange.summary(), &record);
+fn answer(mut head: Parts, bytes: Bytes, turn: Turn) -> Response<Body> {
+    let Turn {
+        mut exchange,
+        mut record,
+        ..
+    } = turn;
+    head.headers.remove(CONTENT_LENGTH);
+    match exchange.is_unread() {
+        true => not_judged("not_json", &mut head, &mut record),
+        false => set_verdict(&mut head.headers, &exchange.summary(), &record),
+    }
     record.status(head.status);
-    record.judged(exchange);
+    record.judged(exchange.reasked(), exchange.take_records());
     record.finish();
     Response::from_parts(head, full(bytes))
 }

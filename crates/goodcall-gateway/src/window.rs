@@ -56,20 +56,19 @@ pub(crate) struct EntryNote {
 #[derive(Debug)]
 pub(crate) struct Window {
     calls: Mutex<VecDeque<Entry>>,
-    arguments: bool,
 }
 
 impl Window {
     /// With what was kept from before.
-    pub(crate) fn new(arguments: bool, before: Vec<Entry>) -> Self {
+    pub(crate) fn new(before: Vec<Entry>) -> Self {
         Self {
             calls: Mutex::new(before.into()),
-            arguments,
         }
     }
 
-    /// Takes in the calls of a request; gives them back as they were taken in.
-    pub(crate) fn add(&self, record: &Record) -> Vec<Entry> {
+    /// Takes in the calls of a request, with their arguments or without; gives them back as they
+    /// were taken in.
+    pub(crate) fn add(&self, record: &Record, arguments: bool) -> Vec<Entry> {
         if record.calls.is_empty() {
             return Vec::new();
         }
@@ -80,46 +79,13 @@ impl Window {
         let mut new = Vec::with_capacity(record.calls.len());
         for judged in &record.calls {
             seq += 1;
-            new.push(self.entry(seq, time, judged, record));
+            new.push(entry(seq, time, judged, record, arguments));
         }
         calls.extend(new.iter().cloned());
         while calls.len() > MOST_CALLS {
             calls.pop_front();
         }
         new
-    }
-
-    fn entry(&self, seq: u64, time: f64, judged: &Judged, record: &Record) -> Entry {
-        let value = |text: &Option<String>, name: bool| {
-            let text = text.as_deref()?;
-            Some(match self.arguments || name {
-                true => clip(text),
-                false => kind(text).to_owned(),
-            })
-        };
-        let notes = judged.notes.iter().take(MOST_NOTES).map(|note| EntryNote {
-            rule: note.rule.to_owned(),
-            field: clip(&note.field),
-            before: value(&note.before, note.renamed),
-            after: value(&note.after, note.renamed),
-        });
-        Entry {
-            seq,
-            time,
-            tool: clip(&judged.tool),
-            verdict: judged.ruled.name().to_owned(),
-            reason: judged.reason.map(str::to_owned),
-            attempt: judged.attempt,
-            protocol: record
-                .protocol
-                .map_or("", |protocol| protocol.name())
-                .to_owned(),
-            model: record.model.as_deref().map(clip),
-            notes: notes.collect(),
-            arguments: self
-                .arguments
-                .then(|| judged.sent.chars().take(4000).collect()),
-        }
     }
 
     /// The calls after this one, as JSON.
@@ -134,6 +100,37 @@ impl Window {
         let shown: Vec<&Entry> = newer.into_iter().take(MOST_ANSWERED).rev().collect();
         let value = serde_json::json!({"next": last, "active": active, "calls": shown});
         value.to_string()
+    }
+}
+
+fn entry(seq: u64, time: f64, judged: &Judged, record: &Record, arguments: bool) -> Entry {
+    let value = |text: &Option<String>, name: bool| {
+        let text = text.as_deref()?;
+        Some(match arguments || name {
+            true => clip(text),
+            false => kind(text).to_owned(),
+        })
+    };
+    let notes = judged.notes.iter().take(MOST_NOTES).map(|note| EntryNote {
+        rule: note.rule.to_owned(),
+        field: clip(&note.field),
+        before: value(&note.before, note.renamed),
+        after: value(&note.after, note.renamed),
+    });
+    Entry {
+        seq,
+        time,
+        tool: clip(&judged.tool),
+        verdict: judged.ruled.name().to_owned(),
+        reason: judged.reason.map(str::to_owned),
+        attempt: judged.attempt,
+        protocol: record
+            .protocol
+            .map_or("", |protocol| protocol.name())
+            .to_owned(),
+        model: record.model.as_deref().map(clip),
+        notes: notes.collect(),
+        arguments: arguments.then(|| judged.sent.chars().take(4000).collect()),
     }
 }
 

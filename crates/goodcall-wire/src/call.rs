@@ -27,6 +27,8 @@ pub struct Call {
     /// Where `arguments` stands in the text; `None` if they were translated from another form.
     pub(crate) offset: Option<usize>,
     pub(crate) state: State,
+    /// The name that was sent, where the model knows the tool by another one.
+    pub(crate) told: Option<String>,
 }
 
 /// How much of a call there is.
@@ -55,6 +57,7 @@ impl Call {
             changes: Vec::new(),
             offset: None,
             state: State::Whole,
+            told: None,
         };
         call.rename(tools, 0..0);
         call
@@ -62,6 +65,10 @@ impl Call {
 
     /// Takes the offered tool's name, as a recorded change where it was written differently.
     fn rename(&mut self, tools: &Tools, span: Range<usize>) {
+        if let Some(own) = tools.own_name(&self.name) {
+            self.told = Some(std::mem::replace(&mut self.name, own.to_owned()));
+            return;
+        }
         if let Some(tool) = tools.meant(&self.name)
             && tool.name != self.name
         {
@@ -198,6 +205,7 @@ impl Call {
             changes: Vec::new(),
             offset: found.offset,
             state: found.state,
+            told: None,
         };
         call.rename(tools, found.name_span);
         call.changes.extend(found.changes);

@@ -20,7 +20,10 @@ use crate::names;
 /// # Ok::<(), goodcall_wire::ToolsError>(())
 /// ```
 #[derive(Clone, Debug, Default)]
-pub struct Tools(Arc<Inner>);
+pub struct Tools(Arc<Inner>, Arc<Names>);
+
+/// Names under which a model knows tools that are called otherwise, and what they are called.
+pub(crate) type Names = Vec<(String, String)>;
 
 #[derive(Debug, Default)]
 struct Inner {
@@ -117,7 +120,7 @@ impl Tools {
         if inner.tools.is_empty() {
             return Err(ToolsError(format!("no tool definition found; {KNOWN}")));
         }
-        Ok(Self(Arc::new(inner)))
+        Ok(Self(Arc::new(inner), Arc::default()))
     }
 
     /// Reads definitions from a value. Its maps do not tell in which order the parameters were
@@ -130,12 +133,36 @@ impl Tools {
         for tool in &mut inner.tools {
             tool.order = tool.order.take().filter(|order| order.len() == 1);
         }
-        Ok(Self(Arc::new(inner)))
+        Ok(Self(Arc::new(inner), Arc::default()))
     }
 
     /// The tool of exactly this name.
     pub fn get(&self, name: &str) -> Option<&Offered> {
         self.0.tools.get(*self.0.by_name.get(name)?)
+    }
+
+    /// The same tools for a model that knows some of them under other names.
+    pub(crate) fn told_as(&self, names: Names) -> Self {
+        Self(Arc::clone(&self.0), Arc::new(names))
+    }
+
+    /// The tool that the model knows by this other name.
+    pub(crate) fn own_name(&self, told: &str) -> Option<&str> {
+        let mut names = self.1.iter();
+        let found = names.find(|(name, _)| name == told);
+        found.map(|(_, own)| own.as_str())
+    }
+
+    /// The name by which the model knows a tool.
+    pub(crate) fn told_name<'n>(&'n self, own: &'n str) -> &'n str {
+        let mut names = self.1.iter();
+        let found = names.find(|(_, name)| name == own);
+        found.map_or(own, |(told, _)| told)
+    }
+
+    /// Does the model know any tool by another name?
+    pub(crate) fn is_renamed(&self) -> bool {
+        !self.1.is_empty()
     }
 
     /// The tools in the order of their definitions.
@@ -158,14 +185,16 @@ impl Tools {
 
     /// The refusal for a name that is not offered: it suggests the nearest one.
     pub fn unknown(&self, name: &str) -> Bad {
-        Bad::unknown_tool(&names::cleaned(name), self.names())
+        let told = self.names().map(|name| self.told_name(name));
+        Bad::unknown_tool(&names::cleaned(name), told)
     }
 
     /// The one tool that a model can have meant by this name: the tool of that name, or the only
     /// one left when control tokens, namespaces, counters, case and punctuation are taken off, or
     /// the only one whose own namespace was left out.
     pub fn meant(&self, sent: &str) -> Option<&Offered> {
-        self.get(sent).or_else(|| {
+        let exactly = self.own_name(sent).and_then(|own| self.get(own));
+        exactly.or_else(|| self.get(sent)).or_else(|| {
             let cleaned = names::cleaned(sent);
             self.get(&cleaned).or_else(|| self.loose(&cleaned))
         })

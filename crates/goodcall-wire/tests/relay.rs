@@ -60,6 +60,7 @@ fn gateway() {
                 serde_json::Value::from(String::from_utf8_lossy(&out)).to_string(),
             ),
             ("verdict".to_owned(), verdict),
+            ("sent".to_owned(), exchange(case).body().to_owned()),
         ]);
         asks(asked, &mut blocks);
         blocks
@@ -117,7 +118,12 @@ fn exchange(case: &Case) -> Exchange {
         format!(r#"{{"model":"m","{key}":[{{"role":"user","content":"Go."}}],"tools":{tools}}}"#)
     });
     let settings = Arc::new(settings(case));
-    Exchange::new(provider(case), request, &Known::default(), settings).unwrap()
+    let known = Known::default();
+    let mut exchange = Exchange::new(provider(case), request, &known, settings).unwrap();
+    if let Some(to) = case.get("adapt") {
+        exchange.adapt(to.parse().unwrap());
+    }
+    exchange
 }
 
 /// One event a line: its data, or a comment.
@@ -197,6 +203,7 @@ fn whole(case: &Case) -> BTreeMap<String, String> {
     let mut blocks = BTreeMap::from([
         ("out".to_owned(), out),
         ("verdict".to_owned(), exchange.summary()),
+        ("sent".to_owned(), self::exchange(case).body().to_owned()),
     ]);
     asks(asked, &mut blocks);
     blocks

@@ -192,6 +192,8 @@ pub(crate) struct Reply {
     pub(crate) status: u16,
     pub(crate) head: String,
     pub(crate) body: String,
+    /// The bytes behind the head, as they came.
+    pub(crate) raw_body: Vec<u8>,
     /// Did the connection end as it should?
     pub(crate) whole: bool,
 }
@@ -272,10 +274,15 @@ impl Client {
             }
             false => body.to_owned(),
         };
+        let start = self.raw.windows(4).position(|end| end == b"\r\n\r\n");
+        let raw_body = self
+            .raw
+            .split_off(start.map_or(self.raw.len(), |at| at + 4));
         Reply {
             status,
             head: head.to_owned(),
             body,
+            raw_body,
             whole,
         }
     }

@@ -23,7 +23,7 @@ use crate::call::Call;
 use crate::tools::Tools;
 pub(crate) use rewrite::{Due, legal_arguments, legal_name};
 use sites::Site;
-pub(crate) use sites::stop_named;
+pub(crate) use sites::{calls as call_sites, stop_named};
 
 /// A text that is no envelope of the provider.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -46,8 +46,11 @@ pub(crate) fn write(envelope: &Envelope, due: &[Due], cuts: &mut Cuts<'_>) {
 
 fn one(provider: Provider, site: &Site, call: &Call, due: &Due, cuts: &mut Cuts<'_>) {
     let name = match due {
-        Due::Untouched => return,
-        Due::Legal => legal_name(provider, &call.name),
+        Due::Untouched if call.told.is_none() => return,
+        Due::Untouched => {
+            return cuts.string(site.name_span.clone(), &call.name);
+        }
+        Due::Legal => legal_name(provider, call.told.as_ref().unwrap_or(&call.name)),
         Due::Sent | Due::Write(_) => call.name.clone(),
     };
     if name != site.name {
@@ -75,7 +78,7 @@ fn one(provider: Provider, site: &Site, call: &Call, due: &Due, cuts: &mut Cuts<
             None => cuts.first(&site.owner, site.arguments_key, &written),
         }
     }
-    if provider.needs_id() && site.id != call.id {
+    if provider.needs_id() && !site.id_key.is_empty() && site.id != call.id {
         let id = quoted(call.id.as_deref().unwrap_or_default());
         match &site.id_span {
             Some(span) => cuts.replace(span.clone(), id),

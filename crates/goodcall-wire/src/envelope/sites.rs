@@ -13,7 +13,7 @@ const MOST_DEPTH: usize = 10;
 #[derive(Clone, Debug)]
 pub(crate) struct Site {
     pub(crate) id: Option<String>,
-    /// The key of the id, and its value where there is one.
+    /// The key of the id, empty where calls have none, and its value where there is one.
     pub(crate) id_key: &'static str,
     pub(crate) id_span: Option<Range<usize>>,
     /// The object that holds the id.
@@ -96,7 +96,7 @@ fn site(provider: Provider, node: Node<'_>, key: &str, parent: Option<Node<'_>>)
     match provider {
         Provider::OpenAi | Provider::Ollama | Provider::Mistral => {
             if key == "function_call" {
-                return build(node, node, "id", "name", "arguments");
+                return build(node, node, "", "name", "arguments");
             }
             let inner = node
                 .get("function")

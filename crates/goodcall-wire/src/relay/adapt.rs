@@ -1,8 +1,8 @@
 //! Tool schemas that an upstream would refuse, written so that it takes them.
 //!
 //! Only the request changes. The calls that come back are judged by the schemas as the client
-//! wrote them, which is what maps them back: a `null` for an optional parameter is left out, and a
-//! name that had to be changed is read as the one that is meant.
+//! wrote them, which is what maps them back: a `null` for an optional parameter is left out. A name
+//! that had to be changed is changed wherever the request has it, and back in every reply.
 
 mod gemini;
 mod strict;
@@ -13,7 +13,8 @@ use std::str::FromStr;
 use goodcall_core::{Kind, Node, Tree};
 
 use crate::cuts::{Cuts, quoted};
-use crate::envelope::{Provider, legal_name};
+use crate::envelope::{Provider, call_sites, legal_name};
+use crate::tools::{Names, Tools};
 
 /// Levels of a schema that are followed.
 const MOST_DEPTH: usize = 64;
@@ -56,17 +57,28 @@ impl FromStr for Adapt {
     }
 }
 
-/// The request with its tools adapted; `None` if they are fine as they are.
+/// The request with its tools adapted, and the names that changed wherever they stand in it;
+/// `None` if they are fine as they are.
 pub fn adapt(provider: Provider, request: &str, to: Adapt) -> Option<String> {
+    adapted(provider, request, to).map(|(request, _)| request)
+}
+
+/// The same, with the names under which the model knows tools now.
+pub(super) fn adapted(provider: Provider, request: &str, to: Adapt) -> Option<(String, Names)> {
     let tree = Tree::parse(request).ok()?;
     let mut cuts = Cuts::new(request);
-    let tools = tree.root().get("tools")?;
+    let mut names = Names::new();
+    let root = tree.root();
+    // The older list of functions knows no `strict`.
+    let older = root.get("functions").filter(|_| to != Adapt::OpenAiStrict);
+    let tools = root.get("tools").or(older)?;
     for entry in tools.elements() {
         let (owner, key) = match provider {
             Provider::Anthropic => (entry, "input_schema"),
             Provider::Responses => (entry, "parameters"),
             _ => match entry.get("function") {
                 Some(function) => (function, "parameters"),
+                None if root.get("tools").is_none() => (entry, "parameters"),
                 None => continue,
             },
         };
@@ -77,9 +89,10 @@ pub fn adapt(provider: Provider, request: &str, to: Adapt) -> Option<String> {
             continue;
         };
         let sent = name.as_str().unwrap_or_default();
-        let legal = legal_name(provider, sent);
-        if legal != sent {
+        if legal_name(provider, sent) != sent {
+            let legal = free_name(provider, sent, root, &names);
             cuts.string(name.span(), &legal);
+            names.push((legal, sent.to_owned()));
         }
         let Some(schema) = schema else {
             continue;
@@ -100,7 +113,92 @@ pub fn adapt(provider: Provider, request: &str, to: Adapt) -> Option<String> {
             cuts.set(owner, "strict", "true");
         }
     }
+    let told = Tools::default().told_as(names.clone());
+    rename(provider, root, &told, &mut cuts);
+    (!cuts.is_empty()).then(|| (cuts.apply(), names))
+}
+
+/// A name that the provider takes and that no other tool has.
+fn free_name(provider: Provider, sent: &str, root: Node<'_>, names: &Names) -> String {
+    let lists = [root.get("tools"), root.get("functions")];
+    let lists = lists.into_iter().flatten().flat_map(Node::elements);
+    let offered: Vec<&str> = lists
+        .filter_map(|entry| entry.get("function").unwrap_or(entry).get("name")?.as_str())
+        .collect();
+    let taken = |name: &str| offered.contains(&name) || names.iter().any(|(told, _)| told == name);
+    let legal = legal_name(provider, sent);
+    let mut free = legal.clone();
+    for count in 2..=offered.len() + 1 {
+        if !taken(&free) {
+            break;
+        }
+        let end = format!("_{count}");
+        let start: String = legal.chars().take(64 - end.len().min(64)).collect();
+        free = start + &end;
+    }
+    free
+}
+
+/// A request whose calls and results name tools as the model knows them; `None` if they do.
+pub(super) fn told_names(provider: Provider, request: &str, tools: &Tools) -> Option<String> {
+    if !tools.is_renamed() {
+        return None;
+    }
+    let tree = Tree::parse(request).ok()?;
+    let mut cuts = Cuts::new(request);
+    rename(provider, tree.root(), tools, &mut cuts);
     (!cuts.is_empty()).then(|| cuts.apply())
+}
+
+/// Names in the history and in the choice of a tool.
+fn rename(provider: Provider, root: Node<'_>, tools: &Tools, cuts: &mut Cuts<'_>) {
+    if !tools.is_renamed() {
+        return;
+    }
+    let history = match provider {
+        Provider::Responses => "input",
+        _ => "messages",
+    };
+    if let Some(list) = root.get(history).filter(|list| list.kind() == Kind::Array) {
+        for site in call_sites(provider, list) {
+            let told = tools.told_name(&site.name);
+            if told != site.name {
+                cuts.string(site.name_span, told);
+            }
+        }
+        for message in list.elements() {
+            let role = message.get("role").and_then(Node::as_str);
+            if matches!(role, Some("tool" | "function")) {
+                rename_member(message, tools, cuts);
+            }
+        }
+    }
+    for key in ["tool_choice", "function_call"] {
+        if let Some(choice) = root.get(key) {
+            rename_choice(choice, 0, tools, cuts);
+        }
+    }
+}
+
+/// A choice names its tool somewhere inside it.
+fn rename_choice(node: Node<'_>, depth: usize, tools: &Tools, cuts: &mut Cuts<'_>) {
+    if depth > 4 {
+        return;
+    }
+    rename_member(node, tools, cuts);
+    let children = node.members().map(|(_, child)| child);
+    for child in children.chain(node.elements()) {
+        rename_choice(child, depth + 1, tools, cuts);
+    }
+}
+
+fn rename_member(owner: Node<'_>, tools: &Tools, cuts: &mut Cuts<'_>) {
+    if let Some(node) = owner.get("name")
+        && let Some(name) = node.as_str()
+        && tools.told_name(name) != name
+    {
+        cuts.string(node.span(), tools.told_name(name));
+    }
 }
 
 /// A root that Anthropic takes: an object whose unions are told by all their parameters.

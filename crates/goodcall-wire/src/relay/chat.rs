@@ -1,4 +1,4 @@
-//! Streams of OpenAI Chat Completions, and of the many servers that speak it.
+//! One choice in a stream of OpenAI Chat Completions, and of the many servers that speak it.
 //!
 //! Nothing marks the end of a call here, so calls are held until the message ends.
 
@@ -7,22 +7,26 @@ use std::ops::Range;
 
 use goodcall_core::{Kind, Node, Stop, Tree};
 
+use super::desk::Stage;
 use super::exchange::Exchange;
 use super::flow::Refused;
 use super::found::Finder;
 use super::judge::{GiveUp, Ruling};
-use super::reask::{legal_call, legal_message};
-use super::reply::due_reason;
+use super::reask::{legal_call, legal_function, legal_message};
+use super::reply::{due_reason, reasons};
 use super::sse::{self, SseEvent};
-use super::usage::Usage;
 use crate::call::Call;
 use crate::cuts::{Cuts, quoted};
 use crate::envelope::{Provider, stop_named};
 use crate::stream::Assembler;
 
-/// The stream of one message.
+/// One choice of a stream: one message.
 #[derive(Clone, Debug)]
 pub(super) struct Chat {
+    /// The choice that this is, by its number.
+    index: Option<String>,
+    /// The call comes in the older form: only one, without a number and an id.
+    old: bool,
     assembler: Assembler,
     finder: Option<Finder>,
     /// Calls that were found in the text, each with the text that it was.
@@ -50,23 +54,12 @@ pub(super) struct Chat {
     streamed: HashSet<usize>,
     /// Calls that the client has of earlier replies.
     base: usize,
+    /// The chunk that says who speaks is held, or was.
+    owes_role: bool,
     stage: Stage,
-    own: Usage,
     stop: Stop,
     finished: bool,
-    done: bool,
     wrote: bool,
-}
-
-/// How far the message is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Stage {
-    /// Calls may come.
-    Open,
-    /// Its calls went on, or it has none.
-    Passed,
-    /// A call was refused: everything is held.
-    Refused,
 }
 
 /// Where a call was.
@@ -88,18 +81,21 @@ struct Held {
 
 /// What a chunk brings.
 #[derive(Default)]
-struct Chunk {
+pub(super) struct Chunk {
     pieces: Vec<(usize, Range<usize>)>,
     text: String,
     reason: Option<String>,
+    role: bool,
 }
 
 impl Chat {
     pub(super) fn new(exchange: &Exchange) -> Self {
         let tools = &exchange.judge.tools;
-        let place = exchange.judge.settings.text_calls;
+        let place = exchange.looks_in_text();
         let assembler = Assembler::new(Provider::OpenAi, tools.clone());
         Self {
+            index: None,
+            old: false,
             assembler: assembler.policy(goodcall_core::Policy::strict()),
             finder: place.map(|place| Finder::new(tools, place)),
             found: Vec::new(),
@@ -116,24 +112,25 @@ impl Chat {
             strict: true,
             streamed: HashSet::new(),
             base: 0,
+            owes_role: false,
             stage: Stage::Open,
-            own: Usage::default(),
             stop: Stop::Unknown,
             finished: false,
-            done: false,
             wrote: false,
         }
     }
 
-    pub(super) fn again(&mut self, exchange: &mut Exchange) {
-        exchange.usage.add(&self.own);
-        let (shell, id) = (self.shell.take(), self.id.take());
+    /// The next reply begins.
+    pub(super) fn again(&mut self, exchange: &Exchange) {
+        let (shell, id, index) = (self.shell.take(), self.id.take(), self.index.take());
         let base = self.base + self.streamed.len();
         *self = Self {
             shell,
             id,
+            index,
             base,
             odd: base > 0,
+            owes_role: self.owes_role,
             ..Self::new(exchange)
         };
     }
@@ -142,46 +139,34 @@ impl Chat {
         self.bytes
     }
 
-    pub(super) fn event(&mut self, exchange: &mut Exchange, event: SseEvent, out: &mut Vec<u8>) {
-        let Some(data) = event.data.as_deref() else {
-            return out.extend_from_slice(&event.raw);
-        };
-        if data.trim() == "[DONE]" {
-            self.decide(exchange, out);
-            self.done = true;
-            return match self.stage {
-                Stage::Refused => self.hold(event, Vec::new()),
-                _ => out.extend_from_slice(&event.raw),
-            };
-        }
-        let Ok(tree) = Tree::parse(data) else {
-            return match self.stage == Stage::Refused || !self.held.is_empty() {
-                true => self.hold(event, Vec::new()),
-                false => out.extend_from_slice(&event.raw),
-            };
-        };
-        let root = tree.root();
-        if root.get("error").is_some_and(|error| !error.is_null()) {
-            drop(tree);
-            self.cut(exchange, out);
-            return out.extend_from_slice(&event.raw);
-        }
-        if let Some(usage) = root.get("usage").filter(|node| node.kind() == Kind::Object) {
-            self.own.note(usage);
-        }
-        if self.stage != Stage::Open {
-            drop(tree);
-            return match self.stage {
-                Stage::Refused => self.hold(event, Vec::new()),
-                _ => self.pass(exchange, &event, out),
-            };
-        }
-        let chunk = self.look(root, data);
-        drop(tree);
-        self.take(exchange, event, chunk, out);
+    /// Is this the choice of that number? The first one that comes is.
+    pub(super) fn is(&self, index: &str) -> bool {
+        self.index.as_deref().is_none_or(|own| own == index)
     }
 
-    fn take(
+    pub(super) fn is_refused(&self) -> bool {
+        self.stage == Stage::Refused
+    }
+
+    /// Calls went on, in events of ours.
+    pub(super) fn wrote(&self) -> bool {
+        self.wrote
+    }
+
+    /// An event that is about no choice.
+    pub(super) fn other(&mut self, exchange: &Exchange, event: SseEvent, out: &mut Vec<u8>) {
+        match self.stage == Stage::Refused || !self.held.is_empty() {
+            true => self.hold(event, Vec::new()),
+            false => self.pass(exchange, &event, out),
+        }
+    }
+
+    pub(super) fn is_open(&self) -> bool {
+        self.stage == Stage::Open
+    }
+
+    /// A chunk that was looked at.
+    pub(super) fn take(
         &mut self,
         exchange: &mut Exchange,
         mut event: SseEvent,
@@ -211,6 +196,7 @@ impl Chat {
             self.finished = true;
         }
         if calls || chunk.reason.is_some() || !self.held.is_empty() {
+            self.owes_role |= chunk.role && chunk.text.is_empty();
             self.hold(event, pieces);
         } else {
             self.pass(exchange, &event, out);
@@ -220,8 +206,8 @@ impl Chat {
         }
     }
 
-    /// Reads a chunk; its fragments go to the assembler.
-    fn look(&mut self, root: Node<'_>, data: &str) -> Chunk {
+    /// Reads a chunk and what it says of this choice; its fragments go to the assembler.
+    pub(super) fn look(&mut self, root: Node<'_>, choice: Option<Node<'_>>, data: &str) -> Chunk {
         let mut chunk = Chunk::default();
         let Some(choices) = root.get("choices") else {
             return chunk;
@@ -234,9 +220,12 @@ impl Chat {
             let id = root.get("id").and_then(|id| data.get(id.span()));
             self.id = id.map(str::to_owned);
         }
-        let Some(choice) = choices.element(0) else {
+        let Some(choice) = choice else {
             return chunk;
         };
+        if self.index.is_none() {
+            self.index = Some(index_of(choice).to_owned());
+        }
         let reason = choice.get("finish_reason").and_then(Node::as_str);
         chunk.reason = reason
             .filter(|reason| !reason.is_empty())
@@ -245,11 +234,18 @@ impl Chat {
         for (key, value) in delta.into_iter().flat_map(Node::members) {
             match (key, value.as_str()) {
                 ("content", Some(text)) => text.clone_into(&mut chunk.text),
-                ("role", _) => {}
-                ("tool_calls", _) => {
+                ("role", _) => chunk.role = true,
+                ("tool_calls", _) if !self.old => {
                     for call in value.elements() {
-                        let number = self.fragment(call, data);
+                        let number = self.fragment(call, call.get("function"), data);
                         chunk.pieces.push((number, call.span()));
+                    }
+                }
+                ("function_call", _) if value.kind() == Kind::Object => {
+                    self.old |= self.assembler.len() == 0;
+                    if self.old {
+                        let number = self.fragment(value, Some(value), data);
+                        chunk.pieces.push((number, value.span()));
                     }
                 }
                 (key, Some(text)) => add(&mut self.others, key, text),
@@ -259,13 +255,13 @@ impl Chat {
         chunk
     }
 
-    fn fragment(&mut self, call: Node<'_>, data: &str) -> usize {
-        let function = call.get("function");
+    fn fragment(&mut self, call: Node<'_>, function: Option<Node<'_>>, data: &str) -> usize {
         let text = |node: Option<Node<'_>>| {
             let text = node.and_then(Node::as_str).filter(|text| !text.is_empty());
             text.map(str::to_owned)
         };
-        let id = text(call.get("id")).filter(|id| id != "null");
+        let before = self.assembler.len();
+        let id = text(call.get("id")).filter(|id| id != "null" && !self.old);
         let name = text(function.and_then(|function| function.get("name")));
         let arguments = function.and_then(|function| function.get("arguments"));
         let arguments = arguments.filter(|node| !node.is_null());
@@ -274,8 +270,10 @@ impl Chat {
             None => data.get(node.span()).map(str::to_owned),
         });
         let index = call.get("index").and_then(Node::digits);
+        let index = index.filter(|_| !self.old);
         let (named, known) = (name.is_some(), id.is_some());
-        let before = self.assembler.len();
+        // There is one call at most in the older form, whatever it is called later.
+        let name = name.filter(|_| !self.old || before == 0);
         let size = raw.as_ref().map_or(0, String::len);
         let (number, strict) = self.assembler.fragment(index, id, name, raw);
         self.strict &= strict;
@@ -283,8 +281,9 @@ impl Chat {
         self.sizes.resize(self.sizes.len().max(number + 1), 0);
         self.sizes[number] += size;
         let whole = arguments.is_none_or(|node| node.as_str().is_some());
-        let right = index == Some(number.to_string().as_str()) && whole;
-        self.odd |= !right || (first && !(named && known)) || (!first && (named || known));
+        let right = self.old || index == Some(number.to_string().as_str());
+        let told = named && (known || self.old);
+        self.odd |= !(right && whole) || (first && !told) || (!first && (named || known));
         number
     }
 
@@ -318,7 +317,7 @@ impl Chat {
             if let Some(said) = delta.get("content") {
                 text.string(said.span(), &released);
             }
-            text.remove(delta, "tool_calls");
+            text.remove(delta, self.key());
             if let Some(reason) = choice.get("finish_reason") {
                 text.replace(reason.span(), "null");
             }
@@ -344,13 +343,28 @@ impl Chat {
         let Ok(tree) = Tree::parse(data) else {
             return Vec::new();
         };
-        let list = delta_of(tree.root()).and_then(|(_, delta)| delta.get("tool_calls"));
-        let spans = list.into_iter().flat_map(Node::elements).map(Node::span);
+        let list = delta_of(tree.root()).and_then(|(_, delta)| delta.get(self.key()));
+        let spans: Vec<_> = match self.old {
+            true => list.map(Node::span).into_iter().collect(),
+            false => list
+                .into_iter()
+                .flat_map(Node::elements)
+                .map(Node::span)
+                .collect(),
+        };
         pieces
             .iter()
             .map(|(number, _)| *number)
             .zip(spans)
             .collect()
+    }
+
+    /// Where the calls of a message stand.
+    fn key(&self) -> &'static str {
+        match self.old {
+            true => "function_call",
+            false => "tool_calls",
+        }
     }
 
     fn hold(&mut self, event: SseEvent, pieces: Vec<(usize, Range<usize>)>) {
@@ -359,7 +373,7 @@ impl Chat {
     }
 
     /// The message is over, as far as its calls go.
-    fn decide(&mut self, exchange: &mut Exchange, out: &mut Vec<u8>) {
+    pub(super) fn decide(&mut self, exchange: &mut Exchange, out: &mut Vec<u8>) {
         if self.stage != Stage::Open {
             return;
         }
@@ -378,7 +392,7 @@ impl Chat {
             self.said.push_str(&found.text);
             self.write_text(&found.text, out);
         }
-        let calls = self.assembler.take_calls().into_iter();
+        let calls = self.taken_calls().into_iter();
         let calls = calls.map(|(number, call)| (Source::Stream(number), call));
         let found = std::mem::take(&mut self.found).into_iter();
         let found = found.map(|(call, text)| (Source::Text(text), call));
@@ -386,8 +400,8 @@ impl Chat {
         let mut taken = HashSet::new();
         for (index, (source, call)) in calls.into_iter().enumerate() {
             let own = call.id.clone().filter(|id| taken.insert(id.clone()));
-            self.odd |= own.is_none();
-            let id = own.unwrap_or_else(|| exchange.made_up_id(index));
+            self.odd |= own.is_none() && !self.old;
+            let id = own.unwrap_or_else(|| exchange.made_up_id(self.first_number() + index));
             let call = call.with_id(id);
             let mut ruling = exchange.judge.rule(call, exchange.attempt, self.stop);
             if let Source::Stream(number) = source
@@ -407,34 +421,46 @@ impl Chat {
         exchange.remember(&self.rulings);
     }
 
+    /// The calls that came. Two objects cannot be two calls in the older form.
+    fn taken_calls(&mut self) -> Vec<(usize, Call)> {
+        let mut calls = self.assembler.take_calls();
+        if self.old {
+            for (_, more) in calls.split_off(calls.len().min(1)) {
+                calls[0].1.arguments += &more.arguments;
+            }
+        }
+        calls
+    }
+
+    /// Ids that are made up for one choice are not those of another.
+    fn first_number(&self) -> usize {
+        let index = self.index.as_deref().unwrap_or_default();
+        index
+            .parse()
+            .map_or(0, |index: u16| usize::from(index) << 32)
+    }
+
     pub(super) fn refused(&self) -> Option<Refused<'_>> {
         if self.stage != Stage::Refused {
             return None;
         }
         let calls = self.rulings.iter();
         let calls: Vec<_> = calls
-            .map(|ruling| legal_call(Provider::OpenAi, ruling))
+            .map(|ruling| match self.old {
+                true => legal_function(ruling),
+                false => legal_call(Provider::OpenAi, ruling),
+            })
             .collect();
+        let calls = match self.old {
+            true => calls.concat(),
+            false => format!("[{}]", calls.join(",")),
+        };
         let said = Some(self.said.as_str()).filter(|said| !said.is_empty());
         Some(Refused {
-            legal: legal_message(said, &self.others, &calls),
+            legal: legal_message(said, &self.others, self.key(), &calls),
             rulings: &self.rulings,
             passed: self.streamed.len(),
         })
-    }
-
-    pub(super) fn end(&mut self, exchange: &mut Exchange, out: &mut Vec<u8>) {
-        self.decide(exchange, out);
-        if self.stage == Stage::Passed && self.wrote && !self.done {
-            sse::write(None, "[DONE]", out);
-        }
-    }
-
-    pub(super) fn give_up(&mut self, exchange: &mut Exchange, out: &mut Vec<u8>) {
-        self.write(exchange, out);
-        if self.wrote && !self.done {
-            sse::write(None, "[DONE]", out);
-        }
     }
 
     /// The stream broke: what is whole goes on, half a call does not.
@@ -455,7 +481,7 @@ impl Chat {
     /// Too much is held: it goes on as it is.
     pub(super) fn let_go(&mut self, exchange: &mut Exchange, out: &mut Vec<u8>) {
         if self.stage == Stage::Open {
-            let calls = self.assembler.take_calls().into_iter();
+            let calls = self.taken_calls().into_iter();
             let attempt = exchange.attempt;
             let unjudged = calls.map(|(_, call)| exchange.judge.unjudged(call, attempt));
             let unjudged: Vec<_> = unjudged.collect();
@@ -469,6 +495,12 @@ impl Chat {
 }
 
 mod writing;
+
+/// The number of a choice; servers that send only one may leave it out.
+pub(super) fn index_of(choice: Node<'_>) -> &str {
+    let index = choice.get("index").and_then(Node::digits);
+    index.unwrap_or("0")
+}
 
 /// The choice and its delta.
 fn delta_of(root: Node<'_>) -> Option<(Node<'_>, Node<'_>)> {

@@ -12,6 +12,7 @@ use super::reask;
 use super::usage::Usage;
 use crate::call::Call;
 use crate::envelope::{Envelope, Provider};
+use crate::text::Where;
 
 /// Calls that are remembered of one exchange.
 const MOST_RECORDS: usize = 1024;
@@ -51,10 +52,12 @@ pub enum Step {
 pub struct Exchange {
     pub(super) provider: Provider,
     pub(super) judge: Judge,
-    pub(super) body: String,
+    pub(super) body: Arc<str>,
     pub(super) attempt: u32,
     /// Several replies were asked for at once: none is asked for again.
     pub(super) several: bool,
+    /// The tools are offered in the older form, as `functions`.
+    old: bool,
     /// What earlier replies took.
     pub(super) usage: Usage,
     /// Makes ids that no other exchange has made up.
@@ -63,6 +66,8 @@ pub struct Exchange {
     pub(super) last: Option<String>,
     records: Vec<Judged>,
     dropped: u32,
+    /// The last whole reply was no JSON.
+    pub(super) unread: bool,
     model: Option<String>,
     streams: bool,
 }
@@ -79,7 +84,10 @@ impl Exchange {
         settings: Arc<Settings>,
     ) -> Result<Self, NotJudged> {
         match Self::read(provider, &body, known, settings) {
-            Ok(exchange) => Ok(Self { body, ..exchange }),
+            Ok(exchange) => Ok(Self {
+                body: body.into(),
+                ..exchange
+            }),
             Err(why) => Err(NotJudged { why, body }),
         }
     }
@@ -110,14 +118,16 @@ impl Exchange {
             },
             attempt: 0,
             several: several.is_some_and(|digits| digits != "1"),
+            old: root.get("tools").is_none(),
             usage: Usage::default(),
             seed: hash(body),
             last: None,
             records: Vec::new(),
             dropped: 0,
+            unread: false,
             model: text("model"),
             streams: root.get("stream").and_then(Node::as_bool) == Some(true),
-            body: String::new(),
+            body: Arc::default(),
         })
     }
 
@@ -126,11 +136,22 @@ impl Exchange {
         &self.body
     }
 
-    /// Writes the tools so that this upstream takes them. Replies are judged by the tools as they
-    /// were.
+    /// The same, to be kept without a copy.
+    pub fn shared_body(&self) -> Arc<str> {
+        Arc::clone(&self.body)
+    }
+
+    /// Lets go of the request, which will not be sent again.
+    pub fn forget_body(&mut self) {
+        self.body = Arc::default();
+    }
+
+    /// Writes the tools so that this upstream takes them; where one needs another name, the history
+    /// has it, too. Replies are judged by the tools as they were, and name them so.
     pub fn adapt(&mut self, to: super::Adapt) {
-        if let Some(body) = super::adapt(self.provider, &self.body, to) {
-            self.body = body;
+        if let Some((body, names)) = super::adapt::adapted(self.provider, &self.body, to) {
+            self.body = body.into();
+            self.judge.tools = self.judge.tools.told_as(names);
         }
     }
 
@@ -152,6 +173,16 @@ impl Exchange {
     /// What was found in all replies.
     pub fn records(&self) -> &[Judged] {
         &self.records
+    }
+
+    /// The same, taken out when all is over.
+    pub fn take_records(&mut self) -> Vec<Judged> {
+        std::mem::take(&mut self.records)
+    }
+
+    /// Was the last whole reply no JSON, so that nothing could be judged?
+    pub fn is_unread(&self) -> bool {
+        self.unread
     }
 
     /// All of it in one line, for a header: `good=1 mended=0 bad=0 reasked=0`.
@@ -195,8 +226,14 @@ impl Exchange {
         self.dropped += 1;
     }
 
+    /// Which calls in text become calls. The older form has room for one call beside no text, so
+    /// text stays text there.
+    pub(super) fn looks_in_text(&self) -> Option<Where> {
+        self.judge.settings.text_calls.filter(|_| !self.old)
+    }
+
     /// May the model be asked again?
-    pub(super) fn may_ask(&self) -> bool {
+    pub fn may_ask(&self) -> bool {
         self.attempt < self.judge.settings.reasks && !self.several
     }
 
@@ -245,10 +282,17 @@ impl Exchange {
     /// Makes the next request out of a reply whose calls were refused. `legal` is the reply with
     /// every call in a form that may stand in a history.
     pub(super) fn ask_again(&mut self, legal: &str, rulings: &[Ruling], passed: usize) -> bool {
-        let Some(body) = reask::body(self.provider, &self.body, legal, rulings, passed) else {
+        let Some(body) = reask::body(
+            self.provider,
+            &self.body,
+            legal,
+            rulings,
+            passed,
+            &self.judge.tools,
+        ) else {
             return false;
         };
-        self.body = body;
+        self.body = body.into();
         self.attempt += 1;
         true
     }

@@ -1,8 +1,9 @@
 //! A streamed reply: bytes in, bytes out, and what is held back between them.
 
-use super::chat::Chat;
+use super::choices::Choices;
+use super::desk::AtDesk;
 use super::exchange::Exchange;
-use super::judge::Ruling;
+use super::judge::{Judged, Ruling};
 use super::messages::Messages;
 use super::responses::Responses;
 use super::sse::{SseEvent, SseReader};
@@ -34,7 +35,7 @@ pub struct Relay {
 /// What each protocol's stream does with events.
 #[derive(Clone, Debug)]
 enum Flow {
-    Chat(Box<Chat>),
+    Chat(Box<Choices>),
     Messages(Box<Messages>),
     Responses(Box<Responses>),
 }
@@ -64,20 +65,24 @@ impl Relay {
         let flow = match exchange.provider {
             Provider::Anthropic => Flow::Messages(Box::new(Messages::new(&exchange))),
             Provider::Responses => Flow::Responses(Box::new(Responses::new(&exchange))),
-            _ => Flow::Chat(Box::new(Chat::new(&exchange))),
+            _ => Flow::Chat(Box::new(Choices::new(&exchange))),
         };
-        let blind = exchange.several;
         Self {
             exchange,
             reader: SseReader::default(),
             flow,
-            blind,
+            blind: false,
         }
     }
 
     /// The request, and what was found.
     pub fn exchange(&self) -> &Exchange {
         &self.exchange
+    }
+
+    /// What was found, taken out when all is over.
+    pub fn take_records(&mut self) -> Vec<Judged> {
+        self.exchange.take_records()
     }
 
     /// Takes bytes of the stream; what the client gets is added to `out`.

@@ -40,8 +40,9 @@ pub struct PastCall {
 /// Can there be a loop at all? Without two results there is none, and most requests have none.
 pub fn has_results(request: &str) -> bool {
     let results = ["\"tool_result\"", "\"tool\"", "\"function_call_output\""];
+    let old = ["\"role\":\"function\"", "\"role\": \"function\""];
     let twice = |word: &str| request.matches(word).nth(1).is_some();
-    results.into_iter().any(twice)
+    results.into_iter().chain(old).any(twice)
 }
 
 /// The steps of a request's history, oldest first.
@@ -170,7 +171,7 @@ fn role(message: Node<'_>) -> Role {
         ("function_call", _) => Role::Assistant,
         ("function_call_output", _) => Role::Results,
         (_, Some("assistant")) => Role::Assistant,
-        (_, Some("tool")) => Role::Results,
+        (_, Some("tool" | "function")) => Role::Results,
         (_, Some("user")) => {
             let blocks = message.get("content").elements_or_none();
             match blocks.iter().any(|block| kind(*block) == "tool_result") {
@@ -187,6 +188,13 @@ fn has_words(message: Node<'_>) -> bool {
     let blocks = message.get("content").elements_or_none();
     let user = message.get("role").and_then(Node::as_str) == Some("user");
     user && blocks.iter().any(|block| kind(*block) == "text")
+}
+
+/// Is this message a call or a result of the older form?
+fn is_old(message: Node<'_>) -> bool {
+    let call = message.get("function_call");
+    call.is_some_and(|call| call.kind() == Kind::Object)
+        || message.get("role").and_then(Node::as_str) == Some("function")
 }
 
 fn calls_in(provider: Provider, message: Node<'_>, request: &str) -> Vec<PastCall> {
@@ -220,6 +228,11 @@ fn calls_in(provider: Provider, message: Node<'_>, request: &str) -> Vec<PastCal
             _ => Vec::new(),
         },
         _ => {
+            // The older form: one call, known by its name.
+            let old = message.get("function_call");
+            if let Some(old) = old.filter(|old| old.kind() == Kind::Object) {
+                return vec![call(old, "name", old, "arguments")];
+            }
             let calls = message.get("tool_calls").elements_or_none();
             let calls = calls
                 .into_iter()
@@ -259,7 +272,14 @@ fn results_in(provider: Provider, message: Node<'_>) -> Vec<(String, String, boo
             )]
         }
         _ => vec![(
-            text_of(message, "tool_call_id"),
+            text_of(
+                message,
+                if is_old(message) {
+                    "name"
+                } else {
+                    "tool_call_id"
+                },
+            ),
             plain(message.get("content")),
             false,
         )],

@@ -216,7 +216,8 @@ impl Judge {
                 }
                 Verdict::Bad(bad) => {
                     judged.reason = Some(bad.reason.name());
-                    let explain = Explain::new(self.settings.style).tool(&call.name);
+                    let explain =
+                        Explain::new(self.settings.style).tool(self.tools.told_name(&call.name));
                     text = explain.text(&bad);
                     Ruled::Bad
                 }

@@ -2,22 +2,20 @@
 
 mod writing;
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 
-use goodcall_core::{Node, Stop, Tree};
+use goodcall_core::{Node, Tree};
 
-use super::chat::Stage;
+use super::desk::{AtDesk, Desk, Draft, Stage};
 use super::exchange::Exchange;
 use super::flow::Refused;
 use super::found::{Finder, Found};
 use super::judge::{Ruled, Ruling};
 use super::reask::legal_call;
 use super::sse::SseEvent;
-use super::usage::Usage;
 use crate::call::Call;
 use crate::cuts::{Cuts, quoted};
 use crate::envelope::{Provider, stop_named};
-use crate::stream::Assembler;
 
 /// The stream of one message.
 #[derive(Clone, Debug)]
@@ -26,28 +24,14 @@ pub(super) struct Messages {
     finder: Option<Finder>,
     /// The calls of this reply, in order; those that are ruled come first.
     calls: Vec<Block>,
-    rulings: Vec<Ruling>,
-    /// Tells whether a call is still valid as it comes.
-    early: Assembler,
-    held: Vec<(SseEvent, Role)>,
-    bytes: usize,
+    desk: Desk<Role>,
     /// What this reply says, for the history.
     said: Vec<Said>,
     /// Where the client finds the blocks of this reply.
     places: HashMap<String, usize>,
     /// The client's next block.
     next: usize,
-    /// Calls of this reply that the client has.
-    passed: usize,
-    /// Calls that the client has, of all replies.
-    accepted: Vec<(String, String)>,
-    /// Ids that the client has seen.
-    taken: HashSet<String>,
-    stage: Stage,
-    own: Usage,
-    stop: Stop,
     ended: bool,
-    done: bool,
 }
 
 /// One call as it comes.
@@ -67,7 +51,7 @@ struct Block {
 
 /// What a held event is to the calls.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Role {
+pub(super) enum Role {
     Start(usize),
     Delta(usize),
     Stop(usize),
@@ -88,44 +72,27 @@ enum Said {
 
 impl Messages {
     pub(super) fn new(exchange: &Exchange) -> Self {
-        let early = Assembler::new(Provider::Anthropic, exchange.judge.tools.clone());
         Self {
-            early: early.policy(goodcall_core::Policy::strict()),
             finder: None,
             calls: Vec::new(),
-            rulings: Vec::new(),
-            held: Vec::new(),
-            bytes: 0,
+            desk: Desk::new(Provider::Anthropic, exchange),
             said: Vec::new(),
             places: HashMap::new(),
             next: 0,
-            passed: 0,
-            accepted: Vec::new(),
-            taken: HashSet::new(),
-            stage: Stage::Open,
-            own: Usage::default(),
-            stop: Stop::Unknown,
             ended: false,
-            done: false,
         }
     }
 
     pub(super) fn again(&mut self, exchange: &mut Exchange) {
-        exchange.usage.add(&self.own);
-        let (accepted, taken) = (
-            std::mem::take(&mut self.accepted),
-            std::mem::take(&mut self.taken),
-        );
         *self = Self {
-            accepted,
-            taken,
+            desk: self.desk.again(Provider::Anthropic, exchange),
             next: self.next,
             ..Self::new(exchange)
         };
     }
 
     pub(super) fn held(&self) -> usize {
-        self.bytes
+        self.desk.bytes
     }
 
     pub(super) fn event(&mut self, exchange: &mut Exchange, event: SseEvent, out: &mut Vec<u8>) {
@@ -147,7 +114,9 @@ impl Messages {
             }
             "message_start" => {
                 let usage = root.get("message").and_then(|message| message.get("usage"));
-                usage.into_iter().for_each(|usage| self.own.note(usage));
+                usage
+                    .into_iter()
+                    .for_each(|usage| self.desk.own.note(usage));
                 if exchange.attempt == 0 {
                     out.extend_from_slice(&event.raw);
                 }
@@ -158,7 +127,7 @@ impl Messages {
             "message_delta" => self.message_delta(exchange, event, root, out),
             "message_stop" => {
                 self.decide(exchange, out);
-                self.done = true;
+                self.desk.done = true;
                 self.other(event, None, out);
             }
             _ => self.other(event, index, out),
@@ -179,7 +148,7 @@ impl Messages {
         };
         let text = |key| block.get(key).and_then(Node::as_str);
         let written = |node: Node<'_>| data.get(node.span()).unwrap_or_default().to_owned();
-        if text("type") == Some("tool_use") && self.stage == Stage::Open {
+        if text("type") == Some("tool_use") && self.desk.stage == Stage::Open {
             let call = Call::new(&exchange.judge.tools, text("name").unwrap_or_default(), "");
             let id = text("id").filter(|id| !id.is_empty());
             let call = id.map_or(call.clone(), |id| call.with_id(id));
@@ -197,7 +166,7 @@ impl Messages {
             if exchange.judge.settings.stream_arguments && self.stream_start(number, &event, out) {
                 return;
             }
-            return self.hold(event, Role::Start(number));
+            return self.desk.hold(event, Role::Start(number));
         }
         self.said.push(Said::Block {
             index: index.to_owned(),
@@ -205,7 +174,7 @@ impl Messages {
             added: Vec::new(),
         });
         if text("type") == Some("text") {
-            let place = exchange.judge.settings.text_calls;
+            let place = exchange.looks_in_text();
             self.finder = place.map(|place| Finder::new(&exchange.judge.tools, place));
         }
         self.other(event, Some(index), out);
@@ -226,14 +195,15 @@ impl Messages {
         if let Some(number) = call {
             let part = text("partial_json").unwrap_or_default();
             self.calls[number].arguments.push_str(part);
-            let (_, strict) = self
-                .early
-                .fragment(Some(index), None, None, Some(part.to_owned()));
+            let (_, strict) =
+                self.desk
+                    .early
+                    .fragment(Some(index), None, None, Some(part.to_owned()));
             match self.calls[number].streamed {
-                Some(place) if strict && self.held.is_empty() => {
+                Some(place) if strict && self.desk.held.is_empty() => {
                     return self.pass_at(&event, place, out);
                 }
-                _ => return self.hold(event, Role::Delta(number)),
+                _ => return self.desk.hold(event, Role::Delta(number)),
             }
         }
         for key in ["text", "thinking", "signature", "partial_json"] {
@@ -247,7 +217,7 @@ impl Messages {
         }
         let said = delta.and_then(|delta| delta.get("text"));
         if let (Some(finder), Some(said)) = (&mut self.finder, said)
-            && self.held.is_empty()
+            && self.desk.held.is_empty()
             && let Some(part) = said.as_str()
         {
             let found = finder.push(part);
@@ -311,7 +281,7 @@ impl Messages {
             .rposition(|call| call.open && call.index == index);
         if let Some(number) = call.filter(|_| !index.is_empty()) {
             self.calls[number].open = false;
-            self.hold(event, Role::Stop(number));
+            self.desk.hold(event, Role::Stop(number));
             return self.settle(exchange, out);
         }
         let found = self.finish_text(index, out);
@@ -323,12 +293,12 @@ impl Messages {
             let start = format!(
                 r#"{{"type":"content_block_start","index":0,"content_block":{{"type":"tool_use","id":"","name":{name},"input":{{}}}}}}"#
             );
-            self.hold(
+            self.desk.hold(
                 SseEvent::named("content_block_start", start),
                 Role::Start(number),
             );
             let stop = r#"{"type":"content_block_stop","index":0}"#.to_owned();
-            self.hold(
+            self.desk.hold(
                 SseEvent::named("content_block_stop", stop),
                 Role::Stop(number),
             );
@@ -373,51 +343,57 @@ impl Messages {
         let delta = root.get("delta");
         let reason = delta.and_then(|delta| delta.get("stop_reason"));
         if let Some(reason) = reason.and_then(Node::as_str) {
-            self.stop = stop_named(reason);
+            self.desk.stop = stop_named(reason);
         }
         root.get("usage")
             .into_iter()
-            .for_each(|usage| self.own.note(usage));
+            .for_each(|usage| self.desk.own.note(usage));
         self.decide(exchange, out);
         self.ended = true;
-        match self.stage {
-            Stage::Refused => self.hold(event, Role::Other),
+        match self.desk.stage {
+            Stage::Refused => self.desk.hold(event, Role::Other),
             _ => self.write_message_delta(exchange, &event, out),
         }
     }
 
-    fn hold(&mut self, event: SseEvent, role: Role) {
-        self.bytes += event.size();
-        self.held.push((event, role));
-    }
-
     /// An event that is not about calls: it waits behind those that do.
     fn other(&mut self, event: SseEvent, index: Option<&str>, out: &mut Vec<u8>) {
-        match self.held.is_empty() && self.stage != Stage::Refused {
-            true => self.pass(&event, index, out),
-            false => self.hold(event, Role::Other),
+        match self.desk.waits() {
+            true => self.desk.hold(event, Role::Other),
+            false => self.pass(&event, index, out),
         }
     }
 
-    /// A call is whole. If it is good, it goes on; if not, the end of the message decides.
-    fn settle(&mut self, exchange: &mut Exchange, out: &mut Vec<u8>) {
-        if self.calls.iter().any(|call| call.open) || self.held.is_empty() {
-            return;
+    pub(super) fn refused(&self) -> Option<Refused<'_>> {
+        if self.desk.stage != Stage::Refused {
+            return None;
         }
-        let rulings = self.rule(exchange, Stop::Unknown);
-        if rulings.iter().any(Ruling::is_bad) {
-            return;
-        }
-        exchange.remember(&rulings);
-        self.rulings.extend(rulings);
-        self.write(exchange, out);
+        let blocks = self.said.iter().filter_map(|said| match said {
+            Said::Call(number) => Some(legal_call(
+                Provider::Anthropic,
+                self.desk.rulings.get(*number)?,
+            )),
+            Said::Block { start, added, .. } => writing::block(start, added),
+        });
+        let blocks: Vec<_> = blocks.collect();
+        Some(Refused {
+            legal: format!(r#"{{"content":[{}]}}"#, blocks.join(",")),
+            rulings: &self.desk.rulings,
+            passed: self.desk.passed,
+        })
+    }
+}
+
+impl AtDesk for Messages {
+    type Role = Role;
+
+    fn desk(&mut self) -> &mut Desk<Role> {
+        &mut self.desk
     }
 
-    /// The rulings that are still to be made.
-    fn rule(&self, exchange: &Exchange, stop: Stop) -> Vec<Ruling> {
-        let mut taken = self.taken.clone();
-        let new = self.calls.iter().enumerate().skip(self.rulings.len());
-        new.map(|(number, block)| {
+    fn drafts(&self) -> Vec<Draft> {
+        let new = self.calls.iter().skip(self.desk.rulings.len());
+        let drafts = new.map(|block| {
             let mut call = block.call.clone();
             if block.text.is_none() {
                 let empty = block.arguments.trim().is_empty();
@@ -426,71 +402,16 @@ impl Messages {
                     _ => block.arguments.clone(),
                 };
             }
-            exchange.rule(call, number, block.streamed.is_some(), &mut taken, stop)
-        })
-        .collect()
-    }
-
-    /// The message is over.
-    fn decide(&mut self, exchange: &mut Exchange, out: &mut Vec<u8>) {
-        if self.stage != Stage::Open {
-            return;
-        }
-        let rulings = self.rule(exchange, self.stop);
-        exchange.remember(&rulings);
-        let bad = rulings.iter().any(Ruling::is_bad);
-        self.rulings.extend(rulings);
-        if bad && exchange.may_ask() {
-            self.stage = Stage::Refused;
-        } else {
-            self.stage = Stage::Passed;
-            self.write(exchange, out);
-        }
-    }
-
-    pub(super) fn refused(&self) -> Option<Refused<'_>> {
-        if self.stage != Stage::Refused {
-            return None;
-        }
-        let blocks = self.said.iter().filter_map(|said| match said {
-            Said::Call(number) => Some(legal_call(Provider::Anthropic, self.rulings.get(*number)?)),
-            Said::Block { start, added, .. } => writing::block(start, added),
-        });
-        let blocks: Vec<_> = blocks.collect();
-        Some(Refused {
-            legal: format!(r#"{{"content":[{}]}}"#, blocks.join(",")),
-            rulings: &self.rulings,
-            passed: self.passed,
-        })
-    }
-
-    /// The stream broke: what is whole goes on, half a call does not.
-    pub(super) fn cut(&mut self, exchange: &mut Exchange, out: &mut Vec<u8>) {
-        if self.stage == Stage::Open {
-            let rulings = self.rule(exchange, Stop::Unknown);
-            exchange.remember(&rulings);
-            let bad = rulings.iter().any(Ruling::is_bad);
-            let open = self.calls.iter().any(|call| call.open);
-            self.rulings.extend(rulings);
-            if bad || open {
-                self.held.clear();
+            Draft {
+                call,
+                open: block.open,
+                streamed: block.streamed.is_some(),
             }
-        }
-        self.stage = Stage::Passed;
-        self.write(exchange, out);
+        });
+        drafts.collect()
     }
 
-    /// Too much is held: it goes on as it is.
-    pub(super) fn let_go(&mut self, exchange: &mut Exchange, out: &mut Vec<u8>) {
-        if self.stage == Stage::Open {
-            let new = self.calls.iter().skip(self.rulings.len());
-            let attempt = exchange.attempt;
-            let new = new.map(|block| exchange.judge.unjudged(block.call.clone(), attempt));
-            let new: Vec<_> = new.collect();
-            exchange.remember(&new);
-            self.rulings.extend(new);
-        }
-        self.stage = Stage::Passed;
-        self.write(exchange, out);
+    fn write(&mut self, exchange: &mut Exchange, out: &mut Vec<u8>) {
+        self.write_held(exchange, out);
     }
 }

@@ -30,6 +30,8 @@
 
 mod adapt;
 mod chat;
+mod choices;
+mod desk;
 mod exchange;
 mod flow;
 mod found;

@@ -3,9 +3,11 @@
 
 use goodcall_core::{Kind, Node, Tree, accepted_text, not_run_text};
 
+use super::adapt::told_names;
 use super::judge::{Ruled, Ruling};
 use crate::cuts::{Cuts, quoted};
 use crate::envelope::{Answer, Provider, legal_arguments, legal_name, result};
+use crate::tools::Tools;
 
 /// The next request. The first `passed` calls are on their way to the client already.
 pub(super) fn body(
@@ -14,18 +16,24 @@ pub(super) fn body(
     legal: &str,
     rulings: &[Ruling],
     passed: usize,
+    tools: &Tools,
 ) -> Option<String> {
     let tree = Tree::parse(request).ok()?;
     let root = tree.root();
     let stored = root.get("store").and_then(Node::as_bool) != Some(false);
     let said = said(provider, legal, stored)?;
+    let old = is_old(provider, &said);
     let answers = rulings.iter().enumerate().map(|(index, ruling)| {
+        let name = tools.told_name(&ruling.call.name);
         let answer = match ruling.ruled {
             Ruled::Bad => Answer::error(ruling.text.clone()),
-            _ if index < passed => Answer::ok(accepted_text(&ruling.call.name)),
-            _ => Answer::error(not_run_text(&ruling.call.name)),
+            _ if index < passed => Answer::ok(accepted_text(name)),
+            _ => Answer::error(not_run_text(name)),
         };
-        result(provider, &ruling.call, &answer)
+        match old {
+            true => old_result(&ruling.call.name, &answer.text),
+            false => result(provider, &ruling.call, &answer),
+        }
     });
     let answers: Vec<_> = answers.collect();
     let answers = match provider {
@@ -48,7 +56,8 @@ pub(super) fn body(
         }
         _ => return None,
     }
-    Some(cuts.apply())
+    let next = cuts.apply();
+    Some(told_names(provider, &next, tools).unwrap_or(next))
 }
 
 /// What the model said, as a part of the history.
@@ -70,6 +79,22 @@ fn said(provider: Provider, legal: &str, stored: bool) -> Option<String> {
             legal.get(message.span()).map(str::to_owned)
         }
     }
+}
+
+/// Does a message call in the older form, which has its own form of results?
+fn is_old(provider: Provider, message: &str) -> bool {
+    let chat = provider == Provider::OpenAi;
+    let tree = Tree::parse(message).ok().filter(|_| chat);
+    let call = tree
+        .as_ref()
+        .and_then(|tree| tree.root().get("function_call"));
+    call.is_some_and(|call| call.kind() == Kind::Object)
+}
+
+/// A result in the older form, which knows a call by its name.
+fn old_result(name: &str, text: &str) -> String {
+    let (name, text) = (quoted(&legal_name(Provider::OpenAi, name)), quoted(text));
+    format!(r#"{{"role":"function","name":{name},"content":{text}}}"#)
 }
 
 /// An output item as an input item. Where nothing is stored, an item cannot be named by its id.
@@ -122,32 +147,47 @@ pub(super) fn item_id(prefix: &str, call: &str) -> String {
 /// A call as it may stand in a history, whatever came of it.
 pub(super) fn legal_call(provider: Provider, ruling: &Ruling) -> String {
     let id = ruling.call.id.as_deref().unwrap_or_default();
-    let (name, arguments) = match ruling.ruled {
+    let (name, arguments) = legal_parts(provider, ruling);
+    written_call(provider, id, &name, &arguments)
+}
+
+/// The same in the older form.
+pub(super) fn legal_function(ruling: &Ruling) -> String {
+    let (name, arguments) = legal_parts(Provider::OpenAi, ruling);
+    let (name, arguments) = (quoted(&name), quoted(&arguments));
+    format!(r#"{{"name":{name},"arguments":{arguments}}}"#)
+}
+
+/// Name and arguments that a history may hold.
+pub(super) fn legal_parts(provider: Provider, ruling: &Ruling) -> (String, String) {
+    match ruling.ruled {
         Ruled::Bad => (
-            legal_name(provider, &ruling.call.name),
+            legal_name(
+                provider,
+                ruling.call.told.as_ref().unwrap_or(&ruling.call.name),
+            ),
             legal_arguments(&ruling.call.arguments),
         ),
         _ => (
             ruling.call.name.clone(),
             ruling.final_arguments().to_owned(),
         ),
-    };
-    written_call(provider, id, &name, &arguments)
+    }
 }
 
-/// A whole chat reply.
+/// A whole chat reply, its calls under this key.
 pub(super) fn legal_message(
     said: Option<&str>,
     others: &[(String, String)],
-    calls: &[String],
+    key: &str,
+    calls: &str,
 ) -> String {
     let others = others
         .iter()
         .map(|(key, text)| format!("{}:{},", quoted(key), quoted(text)));
     let said = said.map_or("null".to_owned(), quoted);
     format!(
-        r#"{{"choices":[{{"message":{{"role":"assistant",{}"content":{said},"tool_calls":[{}]}}}}]}}"#,
-        others.collect::<String>(),
-        calls.join(",")
+        r#"{{"choices":[{{"message":{{"role":"assistant",{}"content":{said},"{key}":{calls}}}}}]}}"#,
+        others.collect::<String>()
     )
 }

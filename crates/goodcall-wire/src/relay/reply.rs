@@ -1,5 +1,7 @@
 //! A whole reply: judged, and rewritten in place.
 
+use std::ops::Range;
+
 use goodcall_core::{Kind, Node, Tree};
 
 use super::exchange::{Exchange, Step};
@@ -14,7 +16,9 @@ use crate::text::{Extraction, extract};
 impl Exchange {
     /// Takes a whole reply.
     pub fn reply(&mut self, text: &str) -> Step {
-        let Ok(tree) = Tree::parse(text) else {
+        let tree = Tree::parse(text);
+        self.unread = tree.is_err();
+        let Ok(tree) = tree else {
             return Step::Reply(None);
         };
         let found = self.text_calls(tree.root(), text);
@@ -39,15 +43,11 @@ impl Exchange {
         let mut envelope = Envelope::of(self.provider, text, root, &self.judge.tools);
         self.name_calls(&mut envelope);
         let stop = envelope.stop();
-        let real = envelope.calls().len().saturating_sub(found.len());
-        let mut found = found.into_iter();
+        let from_text = !found.is_empty();
         let mut rulings = Vec::with_capacity(envelope.calls().len());
-        for (index, call) in envelope.calls().iter().enumerate() {
-            let found = if index < real { None } else { found.next() };
-            let call = match found {
-                Some(found) => found.with_id(call.id.clone().unwrap_or_default()),
-                None => call.clone(),
-            };
+        for call in envelope.calls() {
+            let found = found.iter().find(|found| found.id == call.id);
+            let call = found.unwrap_or(call).clone();
             rulings.push(self.judge.rule(call, self.attempt, stop));
         }
         self.remember(&rulings);
@@ -56,7 +56,6 @@ impl Exchange {
         if let Some(usage) = root.get("usage").filter(|_| bad) {
             own.note(usage);
         }
-        let from_text = rulings.len() > real;
         // A call in text that stays bad stays the text that it was.
         let given_up = match bad && from_text && self.judge.settings.give_up == GiveUp::AsSent {
             true => self.finish_as_sent(sent),
@@ -96,14 +95,13 @@ impl Exchange {
             .map(|ruling| ruling.due(Due::Untouched))
             .collect();
         envelope.write(&due, &mut cuts);
-        let mut left = rulings.len();
-        if give_up == GiveUp::Text {
-            left = rulings.iter().filter(|ruling| !ruling.is_bad()).count();
+        let as_text = give_up == GiveUp::Text;
+        if as_text {
             self.replace_bad(root, envelope, rulings, &mut cuts);
         }
-        if !rulings.is_empty() {
-            finish_reason(self.provider, root, left, &mut cuts);
-        }
+        let left = |ruling: &Ruling| !(as_text && ruling.is_bad());
+        let placed: Vec<_> = envelope.places().zip(rulings.iter().map(left)).collect();
+        finish_reasons(self.provider, root, &placed, &mut cuts);
         self.add_figures(root, &mut cuts);
         match cuts.is_empty() {
             true if text == sent => None,
@@ -142,11 +140,8 @@ impl Exchange {
         }
         let choices = root.get("choices").into_iter().flat_map(Node::elements);
         for message in choices.filter_map(|choice| choice.get("message")) {
-            let span = message.span();
-            let inside =
-                |place: &std::ops::Range<usize>| span.start <= place.start && place.end <= span.end;
             let own = rulings.iter().zip(&places);
-            let own: Vec<_> = own.filter(|(_, place)| inside(place)).collect();
+            let own: Vec<_> = own.filter(|(_, place)| inside(message, place)).collect();
             let texts = own.iter().filter(|(ruling, _)| ruling.is_bad());
             let texts: Vec<_> = texts.map(|(ruling, _)| ruling.text.as_str()).collect();
             if texts.is_empty() {
@@ -158,7 +153,8 @@ impl Exchange {
             cuts.set(message, "content", &quoted(&texts.join("\n\n")));
             let kept = own.iter().position(|(ruling, _)| !ruling.is_bad());
             let Some(kept) = kept else {
-                cuts.remove(message, "tool_calls");
+                let (old, new) = ("function_call", "tool_calls");
+                cuts.remove(message, if is_old(message) { old } else { new });
                 continue;
             };
             for (index, (ruling, place)) in own.iter().enumerate() {
@@ -171,7 +167,7 @@ impl Exchange {
 
     /// The reply with the calls that its text holds as real calls.
     fn text_calls(&self, root: Node<'_>, text: &str) -> Option<(String, Vec<Call>)> {
-        let place = self.judge.settings.text_calls?;
+        let place = self.looks_in_text()?;
         let find = |said: &str| {
             let found = extract(said, &self.judge.tools, place);
             (!found.calls.is_empty()).then_some(found)
@@ -195,53 +191,68 @@ impl Exchange {
                         }
                     }
                 }
-                let written = calls.iter().enumerate();
-                let written: Vec<_> = written
-                    .map(|(at, call)| self.write_found(at, call))
-                    .collect();
+                let found = std::mem::take(&mut calls).into_iter().enumerate();
+                let found = found.map(|(at, call)| self.write_found(at, call));
+                let (named, written): (_, Vec<_>) = found.unzip();
+                calls = named;
                 (!calls.is_empty()).then(|| cuts.last(list, &written.join(",")))?;
             }
             _ => {
-                let message = root.get("choices")?.element(0)?.get("message")?;
-                let said = message.get("content")?;
-                let Extraction {
-                    calls: found, text, ..
-                } = find(said.as_str()?)?;
-                match text.trim().is_empty() {
-                    true => cuts.replace(said.span(), "null"),
-                    false => cuts.string(said.span(), &text),
-                }
-                calls = found;
-                let written = calls.iter().enumerate();
-                let written: Vec<_> = written
-                    .map(|(at, call)| self.write_found(at, call))
-                    .collect();
-                let written = written.join(",");
-                match message
-                    .get("tool_calls")
-                    .filter(|list| list.kind() == Kind::Array)
-                {
-                    Some(list) => cuts.last(list, &written),
-                    None => cuts.set(message, "tool_calls", &format!("[{written}]")),
+                let choices = root.get("choices")?.elements();
+                for message in choices.filter_map(|choice| choice.get("message")) {
+                    let said = message.get("content");
+                    let found = said.and_then(|said| find(said.as_str()?));
+                    if let Some((said, found)) = said.zip(found) {
+                        self.text_calls_in(message, said, found, &mut calls, &mut cuts);
+                    }
                 }
             }
         }
-        Some((cuts.apply(), calls))
+        (!calls.is_empty()).then(|| (cuts.apply(), calls))
     }
 
-    fn write_found(&self, index: usize, call: &Call) -> String {
+    /// The calls in the text of one message, as calls of it.
+    fn text_calls_in(
+        &self,
+        message: Node<'_>,
+        said: Node<'_>,
+        found: Extraction,
+        calls: &mut Vec<Call>,
+        cuts: &mut Cuts<'_>,
+    ) {
+        match found.text.trim().is_empty() {
+            true => cuts.replace(said.span(), "null"),
+            false => cuts.string(said.span(), &found.text),
+        }
+        let mut written = Vec::new();
+        for call in found.calls {
+            let (call, text) = self.write_found(calls.len(), call);
+            calls.push(call);
+            written.push(text);
+        }
+        let written = written.join(",");
+        let list = message.get("tool_calls");
+        match list.filter(|list| list.kind() == Kind::Array) {
+            Some(list) => cuts.last(list, &written),
+            None => cuts.set(message, "tool_calls", &format!("[{written}]")),
+        }
+    }
+
+    /// A call that was text, with an id of its own, and as it is written.
+    fn write_found(&self, index: usize, call: Call) -> (Call, String) {
         // Far from the numbers of calls that came without an id.
         let id = self.made_up_id(index + (1 << 16));
         let arguments = match self.provider {
             Provider::Anthropic => legal_arguments(&call.arguments),
             _ => call.arguments.clone(),
         };
-        written_call(self.provider, &id, &call.name, &arguments)
+        let written = written_call(self.provider, &id, &call.name, &arguments);
+        (call.with_id(id), written)
     }
 }
 
 /// A text in place of a call.
-fn text_block(provider: Provider, ruling: &Ruling) -> String {
+pub(super) fn text_block(provider: Provider, ruling: &Ruling) -> String {
     let text = quoted(&ruling.text);
     match provider {
         Provider::Anthropic => format!(r#"{{"type":"text","text":{text}}}"#),
@@ -267,20 +278,20 @@ fn legal_reply(envelope: &Envelope, text: &str, rulings: &[Ruling]) -> String {
 }
 
 /// The reason that a provider gives for a reply with calls, and for one without.
-pub(super) fn reasons(provider: Provider) -> (&'static str, &'static str) {
+pub(super) fn reasons(provider: Provider, old: bool) -> (&'static str, &'static str) {
     match provider {
         Provider::Anthropic => ("tool_use", "end_turn"),
+        _ if old => ("function_call", "stop"),
         _ => ("tool_calls", "stop"),
     }
 }
 
 /// What a reason must be, where it is not: `None` for one that is right, or says something else.
 pub(super) fn due_reason(
-    provider: Provider,
+    (called, ended): (&'static str, &'static str),
     reason: Option<&str>,
     calls: usize,
 ) -> Option<&'static str> {
-    let (called, ended) = reasons(provider);
     match (reason, calls) {
         (None | Some("" | "stop" | "eos" | "end_turn"), 1..) => Some(called),
         (Some(reason), 0) if reason == called => Some(ended),
@@ -288,21 +299,44 @@ pub(super) fn due_reason(
     }
 }
 
-fn finish_reason(provider: Provider, root: Node<'_>, calls: usize, cuts: &mut Cuts<'_>) {
-    let (owner, key) = match provider {
-        Provider::Anthropic => (Some(root), "stop_reason"),
+/// Does the message call in the older form?
+fn is_old(message: Node<'_>) -> bool {
+    let call = message.get("function_call");
+    call.is_some_and(|call| call.kind() == Kind::Object)
+}
+
+fn inside(node: Node<'_>, place: &Range<usize>) -> bool {
+    let span = node.span();
+    span.start <= place.start && place.end <= span.end
+}
+
+/// Puts the reasons right for which replies ended; `calls` are the places of all calls, and
+/// whether they are still calls.
+fn finish_reasons(
+    provider: Provider,
+    root: Node<'_>,
+    calls: &[(Range<usize>, bool)],
+    cuts: &mut Cuts<'_>,
+) {
+    let (owners, key) = match provider {
+        Provider::Anthropic => (vec![root], "stop_reason"),
         Provider::Responses => return,
         _ => {
-            let choices = root.get("choices");
-            let only = choices.filter(|choices| choices.len() == 1);
-            (only.and_then(|all| all.element(0)), "finish_reason")
+            let choices = root.get("choices").into_iter().flat_map(Node::elements);
+            (choices.collect(), "finish_reason")
         }
     };
-    let Some(owner) = owner else {
-        return;
-    };
-    let reason = owner.get(key).and_then(Node::as_str);
-    if let Some(due) = due_reason(provider, reason, calls) {
-        cuts.set(owner, key, &quoted(due));
+    for owner in owners {
+        let own = calls.iter().filter(|(place, _)| inside(owner, place));
+        let own: Vec<_> = own.map(|(_, left)| *left).collect();
+        if own.is_empty() {
+            continue;
+        }
+        let left = own.iter().filter(|left| **left).count();
+        let reason = owner.get(key).and_then(Node::as_str);
+        let old = owner.get("message").is_some_and(is_old);
+        if let Some(due) = due_reason(reasons(provider, old), reason, left) {
+            cuts.set(owner, key, &quoted(due));
+        }
     }
 }

@@ -4,20 +4,18 @@ mod writing;
 
 use std::collections::{HashMap, HashSet};
 
-use goodcall_core::{Node, Stop, Tree};
+use goodcall_core::{Node, Tree};
 
-use super::chat::Stage;
+use super::desk::{AtDesk, Desk, Draft, Stage};
 use super::exchange::Exchange;
 use super::flow::Refused;
 use super::found::{Finder, Found};
 use super::judge::Ruling;
 use super::reask::{item_id, written_call};
 use super::sse::SseEvent;
-use super::usage::Usage;
 use crate::call::Call;
 use crate::cuts::{Cuts, quoted};
 use crate::envelope::{Provider, stop_named};
-use crate::stream::Assembler;
 
 /// The stream of one response.
 #[derive(Clone, Debug)]
@@ -28,11 +26,7 @@ pub(super) struct Responses {
     scanned: String,
     released: String,
     calls: Vec<Item>,
-    rulings: Vec<Ruling>,
-    /// Tells whether a call is still valid as it comes.
-    early: Assembler,
-    held: Vec<(SseEvent, Role)>,
-    bytes: usize,
+    desk: Desk<Role>,
     /// The items of this reply, for the history.
     said: Vec<Said>,
     /// The items that the client has, of all replies.
@@ -42,19 +36,12 @@ pub(super) struct Responses {
     next: usize,
     /// The number of the client's next event.
     sequence: u64,
-    passed: usize,
-    accepted: Vec<(String, String)>,
-    taken: HashSet<String>,
     /// Ids of items that the client has of earlier replies, and what this reply's equal ones are
     /// called instead.
     old_ids: HashSet<String>,
     new_ids: HashMap<String, String>,
     /// The client's items are not those of the upstream's last event.
     changed: bool,
-    stage: Stage,
-    own: Usage,
-    stop: Stop,
-    done: bool,
 }
 
 /// One call as it comes.
@@ -71,11 +58,13 @@ struct Item {
     text: Option<String>,
     /// Its events go on as they come, as this item of the client's.
     streamed: Option<usize>,
+    /// It stands only in the last event.
+    late: bool,
 }
 
 /// What a held event is to the calls.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Role {
+pub(super) enum Role {
     Added(usize),
     Delta(usize),
     Arguments(usize),
@@ -87,54 +76,48 @@ enum Role {
 #[derive(Clone, Debug)]
 enum Said {
     Item(String),
+    /// It stands only in the last event.
+    Late(String),
     Call(usize),
 }
 
 impl Responses {
     pub(super) fn new(exchange: &Exchange) -> Self {
-        let early = Assembler::new(Provider::Responses, exchange.judge.tools.clone());
         Self {
-            early: early.policy(goodcall_core::Policy::strict()),
             finder: None,
             scanned: String::new(),
             released: String::new(),
             calls: Vec::new(),
-            rulings: Vec::new(),
-            held: Vec::new(),
-            bytes: 0,
+            desk: Desk::new(Provider::Responses, exchange),
             said: Vec::new(),
             items: Vec::new(),
             places: HashMap::new(),
             next: 0,
             sequence: 0,
-            passed: 0,
-            accepted: Vec::new(),
-            taken: HashSet::new(),
             old_ids: HashSet::new(),
             new_ids: HashMap::new(),
             changed: false,
-            stage: Stage::Open,
-            own: Usage::default(),
-            stop: Stop::Unknown,
-            done: false,
         }
     }
 
     pub(super) fn again(&mut self, exchange: &mut Exchange) {
-        exchange.usage.add(&self.own);
-        let mut fresh = Self::new(exchange);
-        fresh.items = std::mem::take(&mut self.items);
-        fresh.old_ids = std::mem::take(&mut self.old_ids);
-        let ids = fresh.items.iter().filter_map(|item| writing::id_of(item));
-        fresh.old_ids.extend(ids);
-        fresh.accepted = std::mem::take(&mut self.accepted);
-        fresh.taken = std::mem::take(&mut self.taken);
-        (fresh.next, fresh.sequence, fresh.changed) = (self.next, self.sequence, true);
-        *self = fresh;
+        let desk = self.desk.again(Provider::Responses, exchange);
+        let items = std::mem::take(&mut self.items);
+        let mut old_ids = std::mem::take(&mut self.old_ids);
+        old_ids.extend(items.iter().filter_map(|item| writing::id_of(item)));
+        *self = Self {
+            desk,
+            items,
+            old_ids,
+            next: self.next,
+            sequence: self.sequence,
+            changed: true,
+            ..Self::new(exchange)
+        };
     }
 
     pub(super) fn held(&self) -> usize {
-        self.bytes
+        self.desk.bytes
     }
 
     pub(super) fn event(&mut self, exchange: &mut Exchange, event: SseEvent, out: &mut Vec<u8>) {
@@ -173,15 +156,20 @@ impl Responses {
                 let response = root.get("response");
                 let get = |key| response.and_then(|response| response.get(key));
                 if let Some(status) = get("status").and_then(Node::as_str) {
-                    self.stop = stop_named(status);
+                    self.desk.stop = stop_named(status);
                 }
                 get("usage")
                     .into_iter()
-                    .for_each(|usage| self.own.note(usage));
+                    .for_each(|usage| self.desk.own.note(usage));
+                if self.desk.stage == Stage::Open {
+                    get("output")
+                        .into_iter()
+                        .for_each(|output| self.late(exchange, output, data));
+                }
                 self.decide(exchange, out);
-                self.done = true;
-                match self.stage {
-                    Stage::Refused => self.hold(event, Role::Other),
+                self.desk.done = true;
+                match self.desk.stage {
+                    Stage::Refused => self.desk.hold(event, Role::Other),
                     _ => self.write_last(exchange, &event, out),
                 }
             }
@@ -192,9 +180,9 @@ impl Responses {
     fn added(&mut self, exchange: &Exchange, event: SseEvent, root: Node<'_>, out: &mut Vec<u8>) {
         let item = root.get("item");
         let text = |key| item.and_then(|item| item.get(key)).and_then(Node::as_str);
-        if text("type") != Some("function_call") || self.stage != Stage::Open {
+        if text("type") != Some("function_call") || self.desk.stage != Stage::Open {
             if text("type") == Some("message") {
-                let place = exchange.judge.settings.text_calls;
+                let place = exchange.looks_in_text();
                 self.finder = place.map(|place| Finder::new(&exchange.judge.tools, place));
                 self.scanned.clear();
                 self.released.clear();
@@ -214,12 +202,13 @@ impl Responses {
             open: true,
             text: None,
             streamed: None,
+            late: false,
         });
         self.said.push(Said::Call(number));
         if exchange.judge.settings.stream_arguments && self.stream_start(number, &event, out) {
             return;
         }
-        self.hold(event, Role::Added(number));
+        self.desk.hold(event, Role::Added(number));
     }
 
     /// The call that an event is about.
@@ -247,14 +236,15 @@ impl Responses {
             call.arguments.push_str(part);
             let place = call.streamed;
             let index = call.index.clone();
-            let (_, strict) = self
-                .early
-                .fragment(Some(&index), None, None, Some(part.to_owned()));
+            let (_, strict) =
+                self.desk
+                    .early
+                    .fragment(Some(&index), None, None, Some(part.to_owned()));
             match place {
-                Some(place) if strict && self.held.is_empty() => {
+                Some(place) if strict && self.desk.held.is_empty() => {
                     return self.pass_at(&event, place, out);
                 }
-                _ => return self.hold(event, Role::Delta(number)),
+                _ => return self.desk.hold(event, Role::Delta(number)),
             }
         }
         // The whole text comes once more; it counts only if fragments got lost.
@@ -262,7 +252,7 @@ impl Responses {
         if whole.len() > call.arguments.len() {
             whole.clone_into(&mut call.arguments);
         }
-        self.hold(event, Role::Arguments(number));
+        self.desk.hold(event, Role::Arguments(number));
     }
 
     fn item_done(
@@ -279,10 +269,10 @@ impl Responses {
             .unwrap_or_default();
         let text = |key| item.and_then(|item| item.get(key)).and_then(Node::as_str);
         if text("type") == Some("function_call") {
-            if self.call_of(root, text("id")).is_none() && self.stage == Stage::Open {
+            if self.call_of(root, text("id")).is_none() && self.desk.stage == Stage::Open {
                 // It was never announced.
                 self.added(exchange, SseEvent::default(), root, out);
-                self.held.pop();
+                self.desk.held.pop();
                 self.changed |= true;
             }
             if let Some(number) = self.call_of(root, text("id")) {
@@ -293,7 +283,7 @@ impl Responses {
                 }
                 call.whole = Some(written.to_owned());
                 call.open = false;
-                self.hold(event, Role::Done(number));
+                self.desk.hold(event, Role::Done(number));
                 return self.settle(exchange, out);
             }
         }
@@ -318,15 +308,55 @@ impl Responses {
         for number in found {
             self.calls[number].open = false;
             self.said.push(Said::Call(number));
-            self.hold(SseEvent::default(), Role::Done(number));
+            self.desk.hold(SseEvent::default(), Role::Done(number));
         }
         self.settle(exchange, out);
+    }
+
+    /// Items of the last event that no event told of before. Some servers send only that one.
+    fn late(&mut self, exchange: &Exchange, output: Node<'_>, data: &str) {
+        let told = |said: &Said| matches!(said, Said::Item(_));
+        let silent = !self.said.iter().any(told);
+        for item in output.elements() {
+            let text = |key| item.get(key).and_then(Node::as_str).unwrap_or_default();
+            let written = data.get(item.span()).unwrap_or_default().to_owned();
+            if text("type") != "function_call" {
+                if silent {
+                    self.said.push(Said::Late(written));
+                }
+                continue;
+            }
+            // Some servers give their items other ids in the last event.
+            let told = self.calls.iter().filter(|call| !call.late).any(|call| {
+                let same = |own: Option<&str>, key| own.is_some_and(|own| own == text(key));
+                same(call.id.as_deref(), "id")
+                    || same(call.call.id.as_deref(), "call_id")
+                    || (call.call.name == text("name") && call.arguments == text("arguments"))
+            });
+            if told {
+                continue;
+            }
+            let call = Call::new(&exchange.judge.tools, text("name"), text("arguments"));
+            let id = Some(text("call_id")).filter(|id| !id.is_empty());
+            self.said.push(Said::Call(self.calls.len()));
+            self.calls.push(Item {
+                index: String::new(),
+                id: None,
+                call: id.map_or(call.clone(), |id| call.with_id(id)),
+                arguments: text("arguments").to_owned(),
+                whole: Some(written),
+                open: false,
+                text: None,
+                streamed: None,
+                late: true,
+            });
+        }
     }
 
     fn text(&mut self, event: SseEvent, root: Node<'_>, out: &mut Vec<u8>) {
         let said = root.get("delta");
         if let (Some(finder), Some(said)) = (&mut self.finder, said)
-            && self.held.is_empty()
+            && self.desk.held.is_empty()
             && let Some(part) = said.as_str()
         {
             let found = finder.push(part);
@@ -357,6 +387,7 @@ impl Responses {
                 open: true,
                 text: Some(text),
                 streamed: None,
+                late: false,
             });
         }
         self.released.push_str(&found.text);
@@ -407,106 +438,58 @@ impl Responses {
         found.map(|(number, _)| number).collect()
     }
 
-    fn hold(&mut self, event: SseEvent, role: Role) {
-        self.bytes += event.size();
-        self.held.push((event, role));
-    }
-
     fn other(&mut self, event: SseEvent, out: &mut Vec<u8>) {
-        match self.held.is_empty() && self.stage != Stage::Refused {
-            true => self.pass(&event, out),
-            false => self.hold(event, Role::Other),
-        }
-    }
-
-    /// A call is whole. If it is good, it goes on; if not, the end of the response decides.
-    fn settle(&mut self, exchange: &mut Exchange, out: &mut Vec<u8>) {
-        if self.calls.iter().any(|call| call.open) || self.held.is_empty() {
-            return;
-        }
-        let rulings = self.rule(exchange, Stop::Unknown);
-        if rulings.iter().any(Ruling::is_bad) {
-            return;
-        }
-        exchange.remember(&rulings);
-        self.rulings.extend(rulings);
-        self.write(exchange, out);
-    }
-
-    fn rule(&self, exchange: &Exchange, stop: Stop) -> Vec<Ruling> {
-        let mut taken = self.taken.clone();
-        let new = self.calls.iter().enumerate().skip(self.rulings.len());
-        new.map(|(number, item)| {
-            let mut call = item.call.clone();
-            if item.text.is_none() {
-                call.arguments.clone_from(&item.arguments);
-            }
-            exchange.rule(call, number, item.streamed.is_some(), &mut taken, stop)
-        })
-        .collect()
-    }
-
-    fn decide(&mut self, exchange: &mut Exchange, out: &mut Vec<u8>) {
-        if self.stage != Stage::Open {
-            return;
-        }
-        let rulings = self.rule(exchange, self.stop);
-        exchange.remember(&rulings);
-        let bad = rulings.iter().any(Ruling::is_bad);
-        self.rulings.extend(rulings);
-        if bad && exchange.may_ask() {
-            self.stage = Stage::Refused;
-        } else {
-            self.stage = Stage::Passed;
-            self.write(exchange, out);
+        match self.desk.waits() {
+            true => self.desk.hold(event, Role::Other),
+            false => self.pass(&event, out),
         }
     }
 
     pub(super) fn refused(&self) -> Option<Refused<'_>> {
-        if self.stage != Stage::Refused {
+        if self.desk.stage != Stage::Refused {
             return None;
         }
         let items = self.said.iter().filter_map(|said| match said {
-            Said::Item(item) => Some(item.clone()),
+            Said::Item(item) | Said::Late(item) => Some(item.clone()),
             Said::Call(number) => {
-                let (item, ruling) = (self.calls.get(*number)?, self.rulings.get(*number)?);
+                let (item, ruling) = (self.calls.get(*number)?, self.desk.rulings.get(*number)?);
                 Some(writing::legal_item(item, ruling))
             }
         });
         let items: Vec<_> = items.filter(|item| !item.is_empty()).collect();
         Some(Refused {
             legal: format!(r#"{{"output":[{}]}}"#, items.join(",")),
-            rulings: &self.rulings,
-            passed: self.passed,
+            rulings: &self.desk.rulings,
+            passed: self.desk.passed,
         })
     }
+}
 
-    pub(super) fn cut(&mut self, exchange: &mut Exchange, out: &mut Vec<u8>) {
-        if self.stage == Stage::Open {
-            let rulings = self.rule(exchange, Stop::Unknown);
-            exchange.remember(&rulings);
-            let bad = rulings.iter().any(Ruling::is_bad);
-            let open = self.calls.iter().any(|call| call.open);
-            self.rulings.extend(rulings);
-            if bad || open {
-                self.held.clear();
-            }
-        }
-        self.stage = Stage::Passed;
-        self.write(exchange, out);
+impl AtDesk for Responses {
+    type Role = Role;
+
+    fn desk(&mut self) -> &mut Desk<Role> {
+        &mut self.desk
     }
 
-    pub(super) fn let_go(&mut self, exchange: &mut Exchange, out: &mut Vec<u8>) {
-        if self.stage == Stage::Open {
-            let new = self.calls.iter().skip(self.rulings.len());
-            let attempt = exchange.attempt;
-            let new = new.map(|item| exchange.judge.unjudged(item.call.clone(), attempt));
-            let new: Vec<_> = new.collect();
-            exchange.remember(&new);
-            self.rulings.extend(new);
-        }
-        self.stage = Stage::Passed;
-        self.write(exchange, out);
+    fn drafts(&self) -> Vec<Draft> {
+        let new = self.calls.iter().skip(self.desk.rulings.len());
+        let drafts = new.map(|item| {
+            let mut call = item.call.clone();
+            if item.text.is_none() {
+                call.arguments.clone_from(&item.arguments);
+            }
+            Draft {
+                call,
+                open: item.open,
+                streamed: item.streamed.is_some(),
+            }
+        });
+        drafts.collect()
+    }
+
+    fn write(&mut self, exchange: &mut Exchange, out: &mut Vec<u8>) {
+        self.write_held(exchange, out);
     }
 }
 

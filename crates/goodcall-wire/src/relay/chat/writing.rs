@@ -44,6 +44,9 @@ impl Chat {
         let Some((_, delta)) = found else {
             return true;
         };
+        if self.owes_role && delta.get("role").is_some() {
+            return true;
+        }
         cuts.remove(delta, "role");
         let says = delta.members().any(|(key, value)| {
             let empty = value.is_null() || value.as_str() == Some("");
@@ -53,9 +56,13 @@ impl Chat {
     }
 
     /// Text that did not come in a chunk of its own.
-    pub(super) fn write_text(&self, text: &str, out: &mut Vec<u8>) {
+    pub(super) fn write_text(&mut self, text: &str, out: &mut Vec<u8>) {
         if !text.is_empty() {
-            let delta = format!(r#"{{"content":{}}}"#, quoted(text));
+            let role = match std::mem::take(&mut self.owes_role) {
+                true => r#""role":"assistant","#,
+                false => "",
+            };
+            let delta = format!(r#"{{{role}"content":{}}}"#, quoted(text));
             self.write_delta(&delta, "null", out);
         }
     }
@@ -65,18 +72,20 @@ impl Chat {
             Some((before, behind)) => (before.as_str(), behind.as_str()),
             None => (r#"{"object":"chat.completion.chunk","choices":"#, "}"),
         };
-        let choice = format!(r#"[{{"index":0,"delta":{delta},"finish_reason":{reason}}}]"#);
+        let index = self.index.as_deref().unwrap_or("0");
+        let choice = format!(r#"[{{"index":{index},"delta":{delta},"finish_reason":{reason}}}]"#);
         sse::write(None, &format!("{before}{choice}{behind}"), out);
     }
 
     /// Everything that was held goes on, each call as it was ruled.
-    pub(super) fn write(&mut self, exchange: &mut Exchange, out: &mut Vec<u8>) {
+    pub(in crate::relay) fn write(&mut self, exchange: &mut Exchange, out: &mut Vec<u8>) {
         self.stage = Stage::Passed;
         let held = std::mem::take(&mut self.held);
         self.bytes = 0;
         let texts = exchange.judge.settings.give_up == GiveUp::Text;
         let mut indexes = Vec::new();
         let mut calls = self.base;
+        let mut said = Vec::new();
         for (ruling, source) in self.rulings.iter().zip(&self.sources) {
             let text = match (source, texts) {
                 _ if !ruling.is_bad() => None,
@@ -86,11 +95,17 @@ impl Chat {
             };
             indexes.push(text.is_none().then_some(calls));
             calls += usize::from(text.is_none());
-            self.write_text(text.map_or("", String::as_str), out);
+            said.extend(text.cloned());
+        }
+        for text in said {
+            self.write_text(&text, out);
         }
         let changed = self.odd
             || calls < self.base + self.rulings.len()
-            || self.rulings.iter().any(|ruling| ruling.arguments.is_some());
+            || self
+                .rulings
+                .iter()
+                .any(|ruling| ruling.arguments.is_some() || ruling.call.told.is_some());
         let mut seen = self.streamed.clone();
         let mut late = !self.finished;
         for held in &held {
@@ -107,7 +122,8 @@ impl Chat {
         }
         if !self.finished && calls > 0 {
             self.write_found(&indexes, out);
-            self.write_delta("{}", r#""tool_calls""#, out);
+            let (called, _) = reasons(Provider::OpenAi, self.old);
+            self.write_delta("{}", &quoted(called), out);
         }
         self.wrote = calls > 0;
     }
@@ -152,7 +168,7 @@ impl Chat {
         let reason = reason.filter(|reason| !reason.is_empty());
         if reason.is_some()
             && !self.rulings.is_empty()
-            && let Some(due) = due_reason(Provider::OpenAi, reason, calls)
+            && let Some(due) = due_reason(reasons(Provider::OpenAi, self.old), reason, calls)
         {
             cuts.set(choice, "finish_reason", &quoted(due));
         }
@@ -163,11 +179,15 @@ impl Chat {
                 let element = data.get(span.clone()).unwrap_or_default();
                 self.element(element, *number, first, indexes, &mut list);
             }
-            let sent = delta.get("tool_calls");
-            match (list.is_empty(), sent) {
-                (false, Some(sent)) => cuts.replace(sent.span(), format!("[{}]", list.join(","))),
+            let list = match self.old {
+                true => list.concat(),
+                false if list.is_empty() => String::new(),
+                false => format!("[{}]", list.join(",")),
+            };
+            match (list.is_empty(), delta.get(self.key())) {
+                (false, Some(sent)) => cuts.replace(sent.span(), list),
                 (true, _) if reason.is_none() => return,
-                _ => cuts.remove(delta, "tool_calls"),
+                _ => cuts.remove(delta, self.key()),
             }
         }
         match cuts.is_empty() && !held.event.raw.is_empty() {
@@ -196,21 +216,30 @@ impl Chat {
             return list.push(text.to_owned());
         };
         let call = tree.root();
-        let function = call.get("function");
+        let function = match self.old {
+            true => Some(call),
+            false => call.get("function"),
+        };
         let sent = function.and_then(|function| function.get("arguments"));
         let object = sent.is_some_and(|sent| sent.as_str().is_none() && !sent.is_null());
         let whole = ruling.arguments.is_some() || own.len() > 1 || object;
         let mut cuts = Cuts::new(text);
         if let Some(index) = index.filter(|_| first || !whole) {
-            cuts.set(call, "index", &index.to_string());
+            if !self.old {
+                cuts.set(call, "index", &index.to_string());
+            }
             if first {
-                let id = quoted(ruling.call.id.as_deref().unwrap_or_default());
-                cuts.set(call, "id", &id);
+                if !self.old {
+                    let id = quoted(ruling.call.id.as_deref().unwrap_or_default());
+                    cuts.set(call, "id", &id);
+                }
                 if let Some(function) = function {
                     cuts.set(function, "name", &quoted(name_of(ruling)));
                 }
             } else {
-                cuts.remove(call, "id");
+                if !self.old {
+                    cuts.remove(call, "id");
+                }
                 if let Some(function) = function {
                     cuts.remove(function, "name");
                 }

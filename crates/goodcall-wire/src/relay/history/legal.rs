@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use goodcall_core::{Node, Tree, no_result_text};
 
 use super::ids::unique_ids;
-use super::{Role, calls_in, kind, messages, plain, results_in, role, text_of};
+use super::{Role, calls_in, is_old, kind, messages, plain, results_in, role, text_of};
 use crate::call::Call;
 use crate::cuts::{Cuts, quoted};
 use crate::envelope::{Answer, Due, Envelope, Provider, result};
@@ -75,6 +75,8 @@ impl Pairing<'_> {
     fn walk(mut self, list: Node<'_>, cuts: &mut Cuts<'_>) {
         for message in list.elements() {
             match role(message) {
+                // The older form knows no pairs.
+                Role::Results | Role::Assistant if is_old(message) => self.close(cuts),
                 Role::Results => self.results(message, cuts),
                 Role::Assistant => {
                     // Items of one turn follow each other.

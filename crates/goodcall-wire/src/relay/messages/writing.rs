@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::relay::judge::GiveUp;
-use crate::relay::reply::due_reason;
+use crate::relay::reply::{due_reason, reasons};
 use crate::relay::sse;
 
 impl Messages {
@@ -48,15 +48,15 @@ impl Messages {
     ) -> bool {
         let block = &self.calls[number];
         let id = block.call.id.clone();
-        let fresh = id.as_ref().is_some_and(|id| !self.taken.contains(id));
+        let fresh = id.as_ref().is_some_and(|id| !self.desk.taken.contains(id));
         let empty = block
             .start
             .as_deref()
             .is_none_or(|start| start.trim() == "{}");
-        let as_sent = block.call.changes.is_empty();
+        let as_sent = block.call.changes.is_empty() && block.call.told.is_none();
         let (name, index) = (block.call.name.clone(), block.index.clone());
-        let (_, strict) = self.early.fragment(Some(&index), id, Some(name), None);
-        if !(fresh && empty && as_sent && strict && self.held.is_empty()) {
+        let (_, strict) = self.desk.early.fragment(Some(&index), id, Some(name), None);
+        if !(fresh && empty && as_sent && strict && self.desk.held.is_empty()) {
             return false;
         }
         let place = self.next;
@@ -67,11 +67,11 @@ impl Messages {
     }
 
     /// Everything that is held goes on, each call as it was ruled.
-    pub(super) fn write(&mut self, exchange: &mut Exchange, out: &mut Vec<u8>) {
+    pub(super) fn write_held(&mut self, exchange: &mut Exchange, out: &mut Vec<u8>) {
         let give_up = exchange.judge.settings.give_up;
-        self.bytes = 0;
+        self.desk.bytes = 0;
         let mut places = HashMap::new();
-        for (event, role) in std::mem::take(&mut self.held) {
+        for (event, role) in std::mem::take(&mut self.desk.held) {
             let number = match role {
                 Role::Start(number) | Role::Delta(number) | Role::Stop(number) => number,
                 Role::Other => {
@@ -79,7 +79,7 @@ impl Messages {
                     continue;
                 }
             };
-            let Some(ruling) = self.rulings.get(number).cloned() else {
+            let Some(ruling) = self.desk.rulings.get(number).cloned() else {
                 continue;
             };
             let as_text = match (ruling.is_bad(), give_up, &self.calls[number].text) {
@@ -96,11 +96,11 @@ impl Messages {
             if let Some(place) = self.calls[number].streamed {
                 places.insert(number, place);
                 if let Role::Stop(_) = role {
-                    self.accept(exchange, &ruling);
+                    self.desk.accept(exchange, &ruling);
                 }
             }
             if let Role::Start(_) = role {
-                if !self.accept(exchange, &ruling) {
+                if !self.desk.accept(exchange, &ruling) {
                     continue;
                 }
                 places.insert(number, self.next);
@@ -111,21 +111,6 @@ impl Messages {
             };
             self.write_call(&event, role, &ruling, *place, out);
         }
-    }
-
-    /// Takes a call as one that the client has; `false` if the client has it already.
-    fn accept(&mut self, exchange: &mut Exchange, ruling: &Ruling) -> bool {
-        self.passed += 1;
-        let arguments = ruling.final_arguments();
-        let plain = Tree::parse(arguments).map(|tree| tree.root().to_json());
-        let call = (ruling.call.name.clone(), plain.unwrap_or_default());
-        if exchange.attempt > 0 && !ruling.is_bad() && self.accepted.contains(&call) {
-            exchange.drop_one();
-            return false;
-        }
-        self.accepted.push(call);
-        self.taken.extend(ruling.call.id.clone());
-        true
     }
 
     fn write_call(
@@ -155,7 +140,8 @@ impl Messages {
             if text("id") != id {
                 cuts.set(block, "id", &quoted(id.unwrap_or_default()));
             }
-            if text("name") != Some(&ruling.call.name) && ruling.ruled != Ruled::Unjudged {
+            let known = ruling.ruled != Ruled::Unjudged || ruling.call.told.is_some();
+            if text("name") != Some(&ruling.call.name) && known {
                 cuts.set(block, "name", &quoted(&ruling.call.name));
             }
             if whole {
@@ -209,7 +195,7 @@ impl Messages {
 
     /// The calls that the client has, or will have.
     fn has_calls(&self) -> usize {
-        self.accepted.len()
+        self.desk.accepted.len()
     }
 
     pub(super) fn write_message_delta(
@@ -227,8 +213,9 @@ impl Messages {
         if let Some(delta) = root.get("delta") {
             let calls = self.has_calls();
             let reason = delta.get("stop_reason").and_then(Node::as_str);
-            let any = calls > 0 || !self.rulings.is_empty();
-            let due = due_reason(Provider::Anthropic, reason, calls).filter(|_| any);
+            let any = calls > 0 || !self.desk.rulings.is_empty();
+            let due =
+                due_reason(reasons(Provider::Anthropic, false), reason, calls).filter(|_| any);
             if let Some(due) = due {
                 cuts.set(delta, "stop_reason", &quoted(due));
             }
@@ -237,7 +224,7 @@ impl Messages {
             exchange.usage.write(usage, &mut cuts);
             let before = exchange.usage.get("input_tokens");
             if let (None, Some(before)) = (usage.get("input_tokens"), before) {
-                let sum = before.saturating_add(self.own.get("input_tokens").unwrap_or(0));
+                let sum = before.saturating_add(self.desk.own.get("input_tokens").unwrap_or(0));
                 cuts.set(usage, "input_tokens", &sum.to_string());
             }
         }
@@ -252,14 +239,13 @@ impl Messages {
 
     pub(in crate::relay) fn end(&mut self, exchange: &mut Exchange, out: &mut Vec<u8>) {
         self.decide(exchange, out);
-        if self.stage == Stage::Passed {
+        if self.desk.stage == Stage::Passed {
             self.close(out);
         }
     }
 
     pub(in crate::relay) fn give_up(&mut self, exchange: &mut Exchange, out: &mut Vec<u8>) {
-        self.stage = Stage::Passed;
-        self.write(exchange, out);
+        self.pass_all(exchange, out);
         self.close(out);
     }
 
@@ -272,7 +258,7 @@ impl Messages {
             let delta = r#"{"type":"message_delta","delta":{"stop_reason":"tool_use","stop_sequence":null},"usage":{"output_tokens":0}}"#;
             sse::write(Some("message_delta"), delta, out);
         }
-        if !std::mem::replace(&mut self.done, true) {
+        if !std::mem::replace(&mut self.desk.done, true) {
             sse::write(Some("message_stop"), r#"{"type":"message_stop"}"#, out);
         }
     }

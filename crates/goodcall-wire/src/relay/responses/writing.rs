@@ -1,8 +1,9 @@
 //! Items on their way out.
 
 use super::*;
-use crate::envelope::{legal_arguments, legal_name};
-use crate::relay::judge::GiveUp;
+use crate::relay::judge::{GiveUp, Ruled};
+use crate::relay::reask::legal_parts;
+use crate::relay::reply::text_block;
 use crate::relay::sse;
 
 impl Responses {
@@ -106,11 +107,12 @@ impl Responses {
     ) -> bool {
         let item = &self.calls[number];
         let id = item.call.id.clone();
-        let fresh = id.as_ref().is_some_and(|id| !self.taken.contains(id));
-        let as_sent = item.call.changes.is_empty() && item.arguments.is_empty();
+        let fresh = id.as_ref().is_some_and(|id| !self.desk.taken.contains(id));
+        let as_sent =
+            item.call.changes.is_empty() && item.arguments.is_empty() && item.call.told.is_none();
         let (name, index) = (item.call.name.clone(), item.index.clone());
-        let (_, strict) = self.early.fragment(Some(&index), id, Some(name), None);
-        if !(fresh && as_sent && strict && self.held.is_empty()) {
+        let (_, strict) = self.desk.early.fragment(Some(&index), id, Some(name), None);
+        if !(fresh && as_sent && strict && self.desk.held.is_empty()) {
             return false;
         }
         let place = self.next;
@@ -120,12 +122,13 @@ impl Responses {
         true
     }
 
-    pub(super) fn write(&mut self, exchange: &mut Exchange, out: &mut Vec<u8>) {
+    /// Everything that is held goes on, each call as it was ruled.
+    pub(super) fn write_held(&mut self, exchange: &mut Exchange, out: &mut Vec<u8>) {
         let give_up = exchange.judge.settings.give_up;
-        self.bytes = 0;
+        self.desk.bytes = 0;
         let mut places = HashMap::new();
         let mut told = HashSet::new();
-        for (event, role) in std::mem::take(&mut self.held) {
+        for (event, role) in std::mem::take(&mut self.desk.held) {
             let (Role::Added(number)
             | Role::Delta(number)
             | Role::Arguments(number)
@@ -134,7 +137,7 @@ impl Responses {
                 self.pass_held(exchange, &event, out);
                 continue;
             };
-            let Some(ruling) = self.rulings.get(number).cloned() else {
+            let Some(ruling) = self.desk.rulings.get(number).cloned() else {
                 continue;
             };
             let as_text = match (ruling.is_bad(), give_up, &self.calls[number].text) {
@@ -152,11 +155,11 @@ impl Responses {
             if let Some(place) = self.calls[number].streamed
                 && told.insert(number)
             {
-                self.accept(exchange, &ruling);
+                self.desk.accept(exchange, &ruling);
                 places.insert(number, place);
             }
             if told.insert(number) {
-                if !self.accept(exchange, &ruling) {
+                if !self.desk.accept(exchange, &ruling) {
                     self.changed = true;
                     continue;
                 }
@@ -172,19 +175,6 @@ impl Responses {
                 self.write_call(&event, role, &ruling, place, out);
             }
         }
-    }
-
-    fn accept(&mut self, exchange: &mut Exchange, ruling: &Ruling) -> bool {
-        self.passed += 1;
-        let plain = Tree::parse(ruling.final_arguments()).map(|tree| tree.root().to_json());
-        let call = (ruling.call.name.clone(), plain.unwrap_or_default());
-        if exchange.attempt > 0 && !ruling.is_bad() && self.accepted.contains(&call) {
-            exchange.drop_one();
-            return false;
-        }
-        self.accepted.push(call);
-        self.taken.extend(ruling.call.id.clone());
-        true
     }
 
     /// The events that a call should have begun with.
@@ -291,8 +281,10 @@ impl Responses {
             cuts.set(item, "call_id", &quoted(id.unwrap_or_default()));
             self.changed = true;
         }
-        if text("name") != Some(&ruling.call.name) && !ruling.is_bad() {
+        let known = !ruling.is_bad() || ruling.call.told.is_some();
+        if text("name") != Some(&ruling.call.name) && known {
             cuts.set(item, "name", &quoted(&ruling.call.name));
+            self.changed = true;
         }
         if let (Role::Done(_), Some(arguments)) = (role, ruling.arguments.as_deref()) {
             cuts.set(item, "arguments", &quoted(arguments));
@@ -345,7 +337,7 @@ impl Responses {
         self.items.push(whole);
     }
 
-    fn pass_held(&mut self, exchange: &Exchange, event: &SseEvent, out: &mut Vec<u8>) {
+    fn pass_held(&mut self, exchange: &mut Exchange, event: &SseEvent, out: &mut Vec<u8>) {
         let data = event.data.as_deref().unwrap_or_default();
         let tree = Tree::parse(data).ok();
         let kind = tree
@@ -360,7 +352,12 @@ impl Responses {
     }
 
     /// The last event repeats all items: those that the client has.
-    pub(super) fn write_last(&mut self, exchange: &Exchange, event: &SseEvent, out: &mut Vec<u8>) {
+    pub(super) fn write_last(
+        &mut self,
+        exchange: &mut Exchange,
+        event: &SseEvent,
+        out: &mut Vec<u8>,
+    ) {
         let data = event.data.as_deref().unwrap_or_default();
         let Ok(tree) = Tree::parse(data) else {
             return out.extend_from_slice(&event.raw);
@@ -369,6 +366,7 @@ impl Responses {
         let mut cuts = Cuts::new(data);
         self.count(root, &mut cuts);
         if let Some(response) = root.get("response") {
+            self.write_late(exchange);
             if self.changed {
                 let items = format!("[{}]", self.items.join(","));
                 cuts.set(response, "output", &items);
@@ -386,29 +384,47 @@ impl Responses {
         }
     }
 
+    /// Items that stand only in the last event, as they were ruled.
+    fn write_late(&mut self, exchange: &mut Exchange) {
+        for said in std::mem::take(&mut self.said) {
+            let number = match said {
+                Said::Late(item) => {
+                    self.items.push(item);
+                    continue;
+                }
+                Said::Call(number) if self.calls[number].late => number,
+                _ => continue,
+            };
+            let Some(ruling) = self.desk.rulings.get(number).cloned() else {
+                continue;
+            };
+            let sent = self.calls[number].whole.clone().unwrap_or_default();
+            let item = match (ruling.ruled, exchange.judge.settings.give_up) {
+                (Ruled::Bad, GiveUp::Text) => text_block(Provider::Responses, &ruling),
+                (Ruled::Bad | Ruled::Unjudged, _) if ruling.call.told.is_none() => sent.clone(),
+                _ => late_item(&sent, &ruling),
+            };
+            self.changed |= item != sent;
+            match ruling.is_bad() || self.desk.accept(exchange, &ruling) {
+                true => self.items.push(item),
+                false => self.changed = true,
+            }
+        }
+    }
+
     pub(in crate::relay) fn end(&mut self, exchange: &mut Exchange, out: &mut Vec<u8>) {
         self.decide(exchange, out);
     }
 
     pub(in crate::relay) fn give_up(&mut self, exchange: &mut Exchange, out: &mut Vec<u8>) {
-        self.stage = Stage::Passed;
-        self.write(exchange, out);
+        self.pass_all(exchange, out);
     }
 }
 
 /// A call's item as it may stand in a history.
 pub(super) fn legal_item(item: &Item, ruling: &Ruling) -> String {
     let id = ruling.call.id.as_deref().unwrap_or_default();
-    let (name, arguments) = match ruling.is_bad() {
-        true => (
-            legal_name(Provider::Responses, &ruling.call.name),
-            legal_arguments(&ruling.call.arguments),
-        ),
-        false => (
-            ruling.call.name.clone(),
-            ruling.final_arguments().to_owned(),
-        ),
-    };
+    let (name, arguments) = legal_parts(Provider::Responses, ruling);
     let whole = item.whole.as_deref().unwrap_or_default();
     let Ok(tree) = Tree::parse(whole) else {
         return written_call(Provider::Responses, id, &name, &arguments);
@@ -417,6 +433,25 @@ pub(super) fn legal_item(item: &Item, ruling: &Ruling) -> String {
     cuts.set(tree.root(), "call_id", &quoted(id));
     cuts.set(tree.root(), "name", &quoted(&name));
     cuts.set(tree.root(), "arguments", &quoted(&arguments));
+    cuts.apply()
+}
+
+/// A call's item as it goes on: as it was sent, but for what is not as it should be.
+fn late_item(sent: &str, ruling: &Ruling) -> String {
+    let Ok(tree) = Tree::parse(sent) else {
+        return sent.to_owned();
+    };
+    let root = tree.root();
+    let mut cuts = Cuts::new(sent);
+    for (key, due) in [
+        ("call_id", ruling.call.id.as_deref()),
+        ("name", Some(ruling.call.name.as_str())),
+        ("arguments", ruling.arguments.as_deref()),
+    ] {
+        if let Some(due) = due.filter(|due| root.get(key).and_then(Node::as_str) != Some(due)) {
+            cuts.set(root, key, &quoted(due));
+        }
+    }
     cuts.apply()
 }
 

@@ -1,0 +1,156 @@
+//! Upstreams that compress, although they are asked not to.
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test may fail loudly")]
+
+mod support;
+
+use std::io::Write;
+
+use flate2::Compression;
+use flate2::write::{GzEncoder, ZlibEncoder};
+use support::*;
+use tokio::sync::oneshot;
+
+const CHAT: &str = "/v1/chat/completions";
+
+fn gzip(text: &str) -> Vec<u8> {
+    let mut out = GzEncoder::new(Vec::new(), Compression::default());
+    out.write_all(text.as_bytes()).unwrap();
+    out.finish().unwrap()
+}
+
+fn zlib(text: &str) -> Vec<u8> {
+    let mut out = ZlibEncoder::new(Vec::new(), Compression::default());
+    out.write_all(text.as_bytes()).unwrap();
+    out.finish().unwrap()
+}
+
+fn coded(coding: &str, kind: &str, body: &[u8]) -> Act {
+    let size = body.len();
+    let mut bytes = format!("HTTP/1.1 200 OK\r\ncontent-type: {kind}\r\ncontent-encoding: {coding}\r\ncontent-length: {size}\r\nx-own: 1\r\n\r\n").into_bytes();
+    bytes.extend_from_slice(body);
+    Act::Write(bytes)
+}
+
+#[tokio::test]
+async fn whole_replies_are_read_and_go_on_as_they_are() {
+    let upstream = Upstream::default();
+    let mended = chat_reply(r#"{"a": "1"}"#);
+    upstream.then(vec![coded("gzip", "application/json", &gzip(&mended))]);
+    upstream.then(vec![coded("deflate", "application/json", &zlib(&mended))]);
+    // A bad one, and the reply to the second question.
+    let bad = gzip(&chat_reply("{}"));
+    upstream.then(vec![coded("gzip", "application/json", &bad)]);
+    upstream.then(vec![coded("x-gzip", "application/json", &gzip(&mended))]);
+    let running = gateway(upstream.start().await, |_| {}).await;
+    for verdict in [
+        "good=0 mended=1 bad=0 reasked=0",
+        "good=0 mended=1 bad=0 reasked=0",
+        "good=0 mended=1 bad=1 reasked=1",
+    ] {
+        let reply = post(running.address, CHAT, &chat(false)).await;
+        assert_eq!(reply.header("goodcall-verdict"), Some(verdict), "{reply:?}");
+        assert_eq!(reply.header("content-encoding"), None);
+        assert_eq!(reply.header("x-own"), Some("1"));
+        let size = reply.body.len().to_string();
+        assert_eq!(reply.header("content-length"), Some(size.as_str()));
+        assert!(reply.body.contains(r#"{\"a\":1}"#), "{reply:?}");
+    }
+    for request in upstream.requests() {
+        assert!(request.contains("accept-encoding: identity"), "{request}");
+    }
+}
+
+#[tokio::test]
+async fn what_cannot_be_read_passes_and_says_so() {
+    let upstream = Upstream::default();
+    let half = &gzip(&chat_reply(r#"{"a": "1"}"#))[..40];
+    upstream.then(vec![coded("gzip", "application/json", half)]);
+    upstream.then(vec![coded("br", "application/json", b"abc")]);
+    upstream.then(vec![coded("br", "text/event-stream", b"abc")]);
+    // Small, and large when it is read.
+    let large = gzip(&format!("\"{}\"", "x".repeat(100_000)));
+    upstream.then(vec![coded("gzip", "application/json", &large)]);
+    upstream.reply("text/html", "<p>abc</p>");
+    upstream.reply("application/json", "data: no JSON\n\n");
+    let running = gateway(upstream.start().await, |config| {
+        config.limits.reply_bytes = 50_000;
+    })
+    .await;
+    for (why, coding) in [
+        ("content_encoding", Some("gzip")),
+        ("content_encoding", Some("br")),
+        ("content_encoding", Some("br")),
+        ("content_encoding", Some("gzip")),
+        ("content_type", None),
+        ("not_json", None),
+    ] {
+        let reply = post(running.address, CHAT, &chat(false)).await;
+        let verdict = format!("unjudged reason={why}");
+        assert_eq!(
+            reply.header("goodcall-verdict"),
+            Some(verdict.as_str()),
+            "{reply:?}"
+        );
+        assert_eq!(reply.header("content-encoding"), coding, "{reply:?}");
+        assert_eq!(reply.status, 200);
+        let size: usize = reply.header("content-length").unwrap().parse().unwrap();
+        assert!(reply.raw_body.len() == size && size > 2, "{reply:?}");
+    }
+}
+
+#[tokio::test]
+async fn streams_are_read_as_they_come() {
+    let upstream = Upstream::default();
+    let mut out = GzEncoder::new(Vec::new(), Compression::default());
+    let mut pieces = Vec::new();
+    for event in [
+        &chat_text("Hm."),
+        &chat_call(r#"{"a": "1"}"#),
+        CHAT_END,
+        "[DONE]",
+    ] {
+        out.write_all(format!("data: {event}\n\n").as_bytes())
+            .unwrap();
+        out.flush().unwrap();
+        pieces.push(std::mem::take(out.get_mut()));
+    }
+    pieces.push(out.finish().unwrap());
+    let (go, wait) = oneshot::channel();
+    let head = b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ncontent-encoding: gzip\r\nconnection: close\r\n\r\n";
+    upstream.then(vec![
+        Act::Write(head.to_vec()),
+        Act::Write(pieces[0].clone()),
+        Act::Wait(wait),
+        Act::Write(pieces[1..].concat()),
+    ]);
+    // The same, broken off.
+    upstream.then(vec![
+        Act::Write(head.to_vec()),
+        Act::Write(pieces[..2].concat()),
+    ]);
+    let running = gateway(upstream.start().await, |_| {}).await;
+    let mut client = Client::send(running.address, "POST", CHAT, "", &chat(true)).await;
+    client.until("Hm.").await;
+    go.send(()).unwrap();
+    let reply = client.end().await;
+    assert!(
+        reply.whole && reply.body.ends_with("data: [DONE]\n\n"),
+        "{reply:?}"
+    );
+    assert!(reply.body.contains(r#"{\"a\":1}"#), "{reply:?}");
+    assert_eq!(reply.header("content-encoding"), None);
+    let reply = post(running.address, CHAT, &chat(true)).await;
+    assert!(!reply.whole && reply.body.contains("Hm."), "{reply:?}");
+}
+
+#[tokio::test]
+async fn a_compressed_request_passes_unread() {
+    let upstream = Upstream::default();
+    upstream.reply("application/json", &chat_reply(r#"{"a": "1"}"#));
+    let running = gateway(upstream.start().await, |_| {}).await;
+    let headers = "content-encoding: gzip\r\n";
+    let reply = Client::send(running.address, "POST", CHAT, headers, "abc").await;
+    let reply = reply.end().await;
+    assert_eq!(reply.body, chat_reply(r#"{"a": "1"}"#));
+    assert!(upstream.requests()[0].ends_with("abc"));
+}

@@ -1,0 +1,166 @@
+//! Connections that become something else.
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test may fail loudly")]
+
+mod support;
+
+use std::net::SocketAddr;
+use std::time::Duration;
+
+use support::*;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::{TcpListener, TcpStream};
+
+const ASK: &str = "GET /v1/realtime?model=m HTTP/1.1\r\nhost: gateway\r\nconnection: keep-alive, Upgrade\r\nupgrade: websocket\r\nsec-websocket-key: abc\r\n\r\n";
+
+/// An upstream that switches, says hello, and then sends everything back in capitals. Gives the
+/// heads of requests.
+async fn upstream() -> (SocketAddr, tokio::sync::mpsc::UnboundedReceiver<String>) {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = listener.local_addr().unwrap();
+    let (tell, told) = tokio::sync::mpsc::unbounded_channel();
+    tokio::spawn(async move {
+        loop {
+            let (mut socket, _) = listener.accept().await.unwrap();
+            let tell = tell.clone();
+            tokio::spawn(async move {
+                let head = until(&mut socket, "\r\n\r\n").await;
+                tell.send(head).unwrap();
+                let reply = "HTTP/1.1 101 Switching Protocols\r\nconnection: upgrade\r\nupgrade: websocket\r\nsec-websocket-accept: xyz\r\n\r\nhello";
+                socket.write_all(reply.as_bytes()).await.unwrap();
+                let mut bytes = [0; 1024];
+                while let Ok(size @ 1..) = socket.read(&mut bytes).await {
+                    let back = bytes[..size].to_ascii_uppercase();
+                    socket.write_all(&back).await.unwrap();
+                }
+                let _ = socket.shutdown().await;
+            });
+        }
+    });
+    (address, told)
+}
+
+async fn until(socket: &mut TcpStream, end: &str) -> String {
+    let mut all = Vec::new();
+    while !String::from_utf8_lossy(&all).ends_with(end) {
+        let byte = socket.read_u8().await;
+        let Ok(byte) = byte else {
+            panic!("the end before {end:?}: {}", String::from_utf8_lossy(&all));
+        };
+        all.push(byte);
+    }
+    String::from_utf8(all).unwrap()
+}
+
+async fn switched(address: SocketAddr) -> TcpStream {
+    let mut socket = TcpStream::connect(address).await.unwrap();
+    socket.write_all(ASK.as_bytes()).await.unwrap();
+    let head = until(&mut socket, "hello").await;
+    assert!(head.starts_with("HTTP/1.1 101"), "{head}");
+    for line in [
+        "connection: upgrade",
+        "upgrade: websocket",
+        "sec-websocket-accept: xyz",
+    ] {
+        assert!(head.contains(line), "{line}: {head}");
+    }
+    socket
+}
+
+#[tokio::test]
+async fn both_ways_untouched_and_counted_until_they_end() {
+    let (address, mut told) = upstream().await;
+    let running = gateway(address, |config| config.limits.concurrent = 1).await;
+    let mut socket = switched(running.address).await;
+    let head = told.recv().await.unwrap();
+    assert!(
+        head.starts_with("GET /v1/realtime?model=m HTTP/1.1"),
+        "{head}"
+    );
+    for line in [
+        "upgrade: websocket",
+        "connection: upgrade",
+        "sec-websocket-key: abc",
+    ] {
+        assert!(head.contains(line), "{line}: {head}");
+    }
+    // Bytes that are neither text nor HTTP.
+    socket.write_all(b"\x00\xffabc\r\n\r\n").await.unwrap();
+    let mut back = [0; 9];
+    socket.read_exact(&mut back).await.unwrap();
+    assert_eq!(&back, b"\x00\xffABC\r\n\r\n");
+    // It is one of the requests that are open.
+    let reply = post(running.address, "/v1/embeddings", "{}").await;
+    assert_eq!(reply.status, 503);
+    // Its end is passed on, both ways.
+    socket.shutdown().await.unwrap();
+    let mut rest = Vec::new();
+    socket.read_to_end(&mut rest).await.unwrap();
+    assert!(rest.is_empty());
+    loop {
+        let page = Client::send(running.address, "GET", "/metrics", "", "")
+            .await
+            .end()
+            .await;
+        if page.body.contains("goodcall_active_requests 0") {
+            break;
+        }
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+}
+
+#[tokio::test]
+async fn a_stop_lets_them_end_and_cuts_those_that_do_not() {
+    let (address, _told) = upstream().await;
+    let running = gateway(address, |_| {}).await;
+    let mut socket = switched(running.address).await;
+    running.stop.send(()).unwrap();
+    while TcpStream::connect(running.address).await.is_ok() {
+        tokio::task::yield_now().await;
+    }
+    socket.write_all(b"abc").await.unwrap();
+    until(&mut socket, "ABC").await;
+    assert!(!running.served.is_finished());
+    socket.shutdown().await.unwrap();
+    running.served.await.unwrap();
+
+    let running = gateway(address, |config| {
+        config.limits.drain_time = Duration::from_millis(200);
+    })
+    .await;
+    let mut socket = switched(running.address).await;
+    running.stop.send(()).unwrap();
+    running.served.await.unwrap();
+    let mut rest = Vec::new();
+    let _ = socket.read_to_end(&mut rest).await;
+    assert!(rest.is_empty());
+}
+
+#[tokio::test]
+async fn an_upstream_that_does_not_switch_answers_as_it_likes() {
+    let upstream = Upstream::default();
+    upstream.reply("application/json", r#"{"error":"no"}"#);
+    // An offer of HTTP/2 is passed over: the call is judged.
+    upstream.reply("application/json", &chat_reply(r#"{"a": "1"}"#));
+    let running = gateway(upstream.start().await, |_| {}).await;
+    let mut socket = TcpStream::connect(running.address).await.unwrap();
+    socket.write_all(ASK.as_bytes()).await.unwrap();
+    let head = until(&mut socket, r#"{"error":"no"}"#).await;
+    assert!(head.starts_with("HTTP/1.1 200"), "{head}");
+    let offer = "connection: Upgrade, HTTP2-Settings\r\nupgrade: h2c\r\nhttp2-settings: AAM\r\n";
+    let reply = Client::send(
+        running.address,
+        "POST",
+        "/v1/chat/completions",
+        offer,
+        &chat(false),
+    )
+    .await
+    .end()
+    .await;
+    assert_eq!(
+        reply.header("goodcall-verdict"),
+        Some("good=0 mended=1 bad=0 reasked=0"),
+        "{reply:?}"
+    );
+    assert!(!upstream.requests()[1].contains("h2c"));
+}
