@@ -33,7 +33,11 @@ fuzz_target!(|bytes: &[u8]| {
     }
     if let Some(legal) = legal_history(provider, request) {
         Tree::parse(&legal).expect("a mended request is JSON");
-        assert_eq!(legal_history(provider, &legal), None, "once is enough: {legal}");
+        assert_eq!(
+            legal_history(provider, &legal),
+            None,
+            "once is enough: {legal}"
+        );
     }
     for to in [Adapt::OpenAiStrict, Adapt::Anthropic, Adapt::Gemini] {
         if let Some(adapted) = adapt(provider, request, to) {
@@ -43,11 +47,20 @@ fuzz_target!(|bytes: &[u8]| {
     let mut settings = Settings::default();
     settings.text_calls = (flags & 4 > 0).then_some(Where::Anywhere);
     let settings = Arc::new(settings);
-    let new = || Exchange::new(provider, request.to_owned(), &Known::default(), settings.clone());
+    let new = || {
+        Exchange::new(
+            provider,
+            request.to_owned(),
+            &Known::default(),
+            settings.clone(),
+        )
+    };
     let Ok(mut exchange) = new() else { return };
     for _ in 0..4 {
         match exchange.reply(reply) {
-            Step::Reask => Tree::parse(exchange.body()).map(drop).expect("a question is JSON"),
+            Step::Reask => Tree::parse(exchange.body())
+                .map(drop)
+                .expect("a question is JSON"),
             Step::Reply(None) => return,
             Step::Reply(Some(sent)) => {
                 Tree::parse(&sent).expect("a mended reply is JSON");

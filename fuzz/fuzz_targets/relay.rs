@@ -49,7 +49,12 @@ fn relayed(flags: u8, stream: &[u8], size: usize) -> (Vec<u8>, String, bool) {
     if flags & 32 > 0 {
         settings.give_up = GiveUp::Text;
     }
-    let exchange = Exchange::new(provider, request(provider), &KNOWN, Arc::new(settings));
+    let exchange = Exchange::new(
+        provider,
+        request(provider, flags),
+        &KNOWN,
+        Arc::new(settings),
+    );
     let mut relay = Relay::new(exchange.expect("the request has tools"));
     let mut out = Vec::new();
     for at in 0..TRIES {
@@ -68,9 +73,13 @@ fn relayed(flags: u8, stream: &[u8], size: usize) -> (Vec<u8>, String, bool) {
     panic!("asked again too often");
 }
 
-fn request(provider: Provider) -> String {
+fn request(provider: Provider, flags: u8) -> String {
+    let count = if flags & 128 > 0 { 2 } else { 1 };
     let (list, tool) = match provider {
-        Provider::Anthropic => ("messages", format!(r#"{{"name":"f","input_schema":{SCHEMA}}}"#)),
+        Provider::Anthropic => (
+            "messages",
+            format!(r#"{{"name":"f","input_schema":{SCHEMA}}}"#),
+        ),
         Provider::Responses => (
             "input",
             format!(r#"{{"type":"function","name":"f","parameters":{SCHEMA}}}"#),
@@ -80,5 +89,7 @@ fn request(provider: Provider) -> String {
             format!(r#"{{"type":"function","function":{{"name":"f","parameters":{SCHEMA}}}}}"#),
         ),
     };
-    format!(r#"{{"model":"m","{list}":[{{"role":"user","content":"Go."}}],"tools":[{tool}]}}"#)
+    format!(
+        r#"{{"model":"m","n":{count},"{list}":[{{"role":"user","content":"Go."}}],"tools":[{tool}]}}"#
+    )
 }
