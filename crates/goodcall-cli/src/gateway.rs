@@ -175,7 +175,8 @@ impl Collector {
         if let Some(url) = &url {
             let made = goodcall::otlp::layer(url, "goodcall-gateway");
             let (own, sends) = made.map_err(|error| format!("--otlp {url}: {error}"))?;
-            (layer, exporter) = (Some(Box::new(own)), Some(sends));
+            layer = Some(Box::new(own));
+            exporter = Some(sends);
         }
         Ok(Self {
             url,

@@ -41,10 +41,10 @@ pub(crate) struct McpArgs {
     #[arg(long, value_name = "ADDRESS")]
     listen: Option<SocketAddr>,
     /// Rewrite a client's configuration so that its servers go through goodcall
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["url", "command", "listen"])]
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["url", "command", "listen", "GuardArgs"])]
     wrap_config: Option<PathBuf>,
     /// Undo --wrap-config
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["url", "command", "listen", "wrap_config"])]
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["url", "command", "listen", "wrap_config", "GuardArgs"])]
     unwrap_config: Option<PathBuf>,
     /// Write the configuration without asking
     #[arg(long)]
@@ -114,7 +114,12 @@ pub(crate) fn run(args: McpArgs) -> Result<bool, Failure> {
     };
     let options = Arc::new(args.guard.options(name)?);
     let log = Arc::new(args.guard.log()?);
-    let server = server(args.url.as_deref(), &args.header, &args.command)?;
+    let server = server(
+        "goodcall mcp",
+        args.url.as_deref(),
+        &args.header,
+        &args.command,
+    )?;
     let runtime = runtime()?;
     let ended = runtime.block_on(async {
         match args.listen {
@@ -133,7 +138,13 @@ enum Server {
     Url(Upstream),
 }
 
-fn server(url: Option<&str>, headers: &[String], command: &[OsString]) -> Result<Server, Failure> {
+/// `asked`: the words before the server on the command line.
+fn server(
+    asked: &str,
+    url: Option<&str>,
+    headers: &[String],
+    command: &[OsString],
+) -> Result<Server, Failure> {
     if let Some(url) = url {
         let mut upstream = Upstream::new(url).map_err(|error| error.to_string())?;
         for header in headers {
@@ -144,7 +155,9 @@ fn server(url: Option<&str>, headers: &[String], command: &[OsString]) -> Result
         return Ok(Server::Url(upstream));
     }
     let Some((program, arguments)) = command.split_first() else {
-        return Err("name a server: goodcall mcp -- COMMAND, or goodcall mcp --url URL".to_owned());
+        return Err(format!(
+            "name a server: {asked} -- COMMAND, or {asked} --url URL"
+        ));
     };
     Ok(Server::Command(ServerCommand {
         program: program.clone(),

@@ -35,7 +35,6 @@ pub struct Config {
     file: File,
 }
 
-/// Other sections belong to others.
 #[derive(Clone, Debug, Default, Deserialize)]
 struct File {
     policy: Option<Value>,
@@ -43,6 +42,11 @@ struct File {
     tools: BTreeMap<String, Value>,
     #[serde(default)]
     mcp: Section,
+    /// This section is read by the gateway.
+    #[serde(default, rename = "gateway")]
+    _gateway: Value,
+    #[serde(flatten)]
+    unknown: BTreeMap<String, Value>,
 }
 
 #[derive(Clone, Debug, Default, Deserialize)]
@@ -93,6 +97,9 @@ impl Config {
     /// If it is no TOML, or says something that is not known.
     pub fn read(text: &str) -> Result<Self, ConfigError> {
         let file: File = toml::from_str(text).map_err(|error| ConfigError(error.to_string()))?;
+        if let Some(key) = file.unknown.keys().next() {
+            return Err(ConfigError(unknown_key(key)));
+        }
         let config = Self { file };
         // Errors are told when the file is read, for all servers.
         config.options("")?;
@@ -139,6 +146,17 @@ impl Config {
         options.policies = policies.map_err(|error| ConfigError(error.to_string()))?;
         Ok(options)
     }
+}
+
+/// What is said of a key that no part of the file knows.
+fn unknown_key(key: &str) -> String {
+    let hint = match key {
+        "level" | "rules" => {
+            "; a policy is written `policy = \"safe\"` or `policy = { level = … }`"
+        }
+        _ => "",
+    };
+    format!("`{key}` is not known here; known are policy, tools, mcp and gateway{hint}")
 }
 
 /// Lays a policy and tools over those before.
@@ -242,6 +260,12 @@ mod tests {
         for (text, words) in [
             ("policy = \"lax\"", "`lax` is no policy"),
             ("policy = 5", "5 is no policy"),
+            ("polciy = \"strict\"", "`polciy` is not known here"),
+            ("level = \"strict\"", "written `policy = "),
+            (
+                "[gatway]\nreasks = 1",
+                "known are policy, tools, mcp and gateway",
+            ),
             ("[mcp]\nlops = 1", "`lops` is not known in [mcp]"),
             ("[mcp.servers.a]\nstyle = \"x\"", "`x` is no style"),
             ("[mcp]\nloops = \"x\"", "`x` is no mode"),

@@ -51,7 +51,7 @@ async fn tools(place: &Place) -> Result<Vec<Tool>, String> {
     };
     let listed = asker.list().await;
     asker.back.end(false).await;
-    listed
+    listed.map_err(|error| format!("the server `{}` {error}", place.name()))
 }
 
 struct Asker {
@@ -83,7 +83,7 @@ impl Asker {
                     .error
                     .and_then(|span| frame::raw(&frame, &span).map(str::to_owned));
                 return Err(format!(
-                    "the server does not list its tools: {}",
+                    "does not list its tools: {}",
                     error.unwrap_or_default()
                 ));
             };
@@ -94,7 +94,7 @@ impl Asker {
                 return Ok(all);
             }
         }
-        Err("the server's list of tools does not end".to_owned())
+        Err("gives a list of tools that does not end".to_owned())
     }
 
     async fn ask(&mut self, id: &str, frame: Frame) -> Result<(Frame, Outline), String> {
@@ -104,7 +104,12 @@ impl Asker {
                 let frame = match self.back.next().await {
                     Line::Frame(frame) => frame,
                     Line::Oversized { .. } => continue,
-                    Line::End => return Err("the server ended before it answered".to_owned()),
+                    Line::End => {
+                        return Err(
+                            "ended before it answered: start it alone to see what it says"
+                                .to_owned(),
+                        );
+                    }
                 };
                 let Kind::One(outline) = frame::kind(&frame) else {
                     continue;
@@ -121,7 +126,7 @@ impl Asker {
             }
         };
         let answer = timeout(LIMIT, answer).await;
-        answer.unwrap_or_else(|_| Err(format!("the server did not answer within {LIMIT:?}")))
+        answer.unwrap_or_else(|_| Err(format!("did not answer within {LIMIT:?}")))
     }
 }
 

@@ -1,6 +1,6 @@
 //! The neutral form of a conversation: messages, calls, outcomes. Provider forms are made from it.
 
-use goodcall_core::{Change, Stop, Structured};
+use goodcall_core::{Change, Edit, Stop, Structured};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -235,18 +235,26 @@ pub struct ChangeRecord {
     pub level: String,
     /// JSON Pointer.
     pub path: String,
-    /// What was there.
+    /// Where the value was that was moved here.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub from: Option<String>,
+    /// What was there: JSON text.
     pub before: Option<String>,
-    /// What is there now.
+    /// What is there now: JSON text.
     pub after: Option<String>,
 }
 
 impl From<&Change> for ChangeRecord {
     fn from(change: &Change) -> Self {
+        let from = match &change.edit {
+            Edit::Move { from } => Some(from.as_str().to_owned()),
+            _ => None,
+        };
         Self {
             rule: change.rule.to_owned(),
             level: change.level.name().to_owned(),
             path: change.pointer.as_str().to_owned(),
+            from,
             before: change.before.clone().map(Into::into),
             after: change.after.clone().map(Into::into),
         }

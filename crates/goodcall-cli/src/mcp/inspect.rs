@@ -26,7 +26,12 @@ pub(crate) struct InspectArgs {
 }
 
 pub(crate) fn run(args: &InspectArgs) -> Result<bool, Failure> {
-    let server = server(args.url.as_deref(), &args.header, &args.command)?;
+    let server = server(
+        "goodcall mcp inspect",
+        args.url.as_deref(),
+        &args.header,
+        &args.command,
+    )?;
     let tools = runtime()?.block_on(async {
         match &server {
             Server::Command(command) => tools_of_command(command).await,
@@ -63,7 +68,11 @@ pub(crate) fn run(args: &InspectArgs) -> Result<bool, Failure> {
     }
     if !args.jsonl {
         let (tools, remarks) = (tools.len(), remarks.len());
-        anstream::println!("\n{tools} tools, {remarks} remarks");
+        let count = |number: usize, what: &str| match number {
+            1 => format!("1 {what}"),
+            more => format!("{more} {what}s"),
+        };
+        anstream::println!("\n{}, {}", count(tools, "tool"), count(remarks, "remark"));
     }
     Ok(true)
 }

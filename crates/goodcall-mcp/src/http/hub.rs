@@ -26,7 +26,7 @@ use crate::answer;
 use crate::back::Place;
 use crate::child::ServerCommand;
 use crate::frame::{self, Frame, Kind, Outline};
-use crate::options::Options;
+use crate::options::{LoopMode, Options};
 use crate::record::Log;
 
 /// Sessions, and processes, at the same time.
@@ -158,6 +158,8 @@ impl Hub {
         }
         let mut options = (*self.options).clone();
         options.restart = true;
+        // Calls of several clients in a row are no circle.
+        options.loops = LoopMode::Off;
         let seat = self.start(Arc::new(options), true);
         seats.shared = Some(Arc::clone(&seat));
         seat

@@ -25,7 +25,7 @@ use crate::catalogue::{Catalogue, Knowledge, MOST_PAGES};
 use crate::engine::canonical;
 use crate::frame::{self, Frame, Kind, Outline};
 use crate::keeper::{Judged, Keeper, Ticket};
-use crate::options::Options;
+use crate::options::{LoopMode, Options};
 use crate::record::{Log, Note};
 
 /// Sessions that are remembered; beyond that the one that was not used for longest is forgotten.
@@ -150,7 +150,12 @@ impl Relay {
                 sessions.by_key.remove(&oldest);
             }
         }
-        let mut keeper = Keeper::new(Arc::clone(&self.options));
+        let mut options = Arc::clone(&self.options);
+        if !headers.contains_key(SESSION) {
+            // Several clients may come without a session: their calls in a row are no circle.
+            Arc::make_mut(&mut options).loops = LoopMode::Off;
+        }
+        let mut keeper = Keeper::new(options);
         if let Some(public) = &sessions.public
             && public.knowledge(now) == Knowledge::Fresh
         {

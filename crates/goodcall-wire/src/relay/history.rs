@@ -213,7 +213,7 @@ fn calls_in(provider: Provider, message: Node<'_>, request: &str) -> Vec<PastCal
         result: None,
         is_error: false,
     };
-    match provider {
+    let mut calls: Vec<_> = match provider {
         Provider::Anthropic => {
             let blocks = message.get("content").elements_or_none();
             let blocks = blocks
@@ -231,17 +231,21 @@ fn calls_in(provider: Provider, message: Node<'_>, request: &str) -> Vec<PastCal
             // The older form: one call, known by its name.
             let old = message.get("function_call");
             if let Some(old) = old.filter(|old| old.kind() == Kind::Object) {
-                return vec![call(old, "name", old, "arguments")];
+                vec![call(old, "name", old, "arguments")]
+            } else {
+                let calls = message.get("tool_calls").elements_or_none();
+                let calls = calls
+                    .into_iter()
+                    .filter_map(|node| Some((node, node.get("function")?)));
+                calls
+                    .map(|(node, inner)| call(node, "id", inner, "arguments"))
+                    .collect()
             }
-            let calls = message.get("tool_calls").elements_or_none();
-            let calls = calls
-                .into_iter()
-                .filter_map(|node| Some((node, node.get("function")?)));
-            calls
-                .map(|(node, inner)| call(node, "id", inner, "arguments"))
-                .collect()
         }
-    }
+    };
+    // What has no name is no call: nobody could have run it.
+    calls.retain(|call| !call.name.is_empty());
+    calls
 }
 
 /// Ids, texts and error flags of the results in a message.
