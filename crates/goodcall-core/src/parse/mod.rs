@@ -176,6 +176,17 @@ fn finish<'a>(lenient: lenient::Lenient<'a>, options: &ReadOptions) -> Result<Re
         values: lenient.values,
     };
     let unclosed = lenient::rules::UNCLOSED.name;
+    if options.stop == Stop::CutOff
+        && reading.cut.is_none()
+        && let Some(change) = reading.changes.first(lenient::is_doubtful)
+    {
+        // What was cut off may have been inside that value.
+        let at = reading.tree.source().len();
+        reading.cut = Some(Cut {
+            pointer: change.pointer,
+            ..Cut::at_root(at)
+        });
+    }
     if options.stop == Stop::Finished {
         reading.changes.set_level(unclosed, Level::Safe);
     }
@@ -190,6 +201,11 @@ fn finish<'a>(lenient: lenient::Lenient<'a>, options: &ReadOptions) -> Result<Re
     });
     if let Some(change) = refused {
         return Err(unsure(&change, reading));
+    }
+    match (&mut reading.cut, lenient.doubt) {
+        (Some(cut), Some(_)) => cut.kind = CutKind::Inside,
+        (None, Some(doubt)) => return Err(doubtful(doubt, reading.tree.source())),
+        (_, None) => {}
     }
     // A partial value is only looked at; one that may become a call must have one reading.
     let cut = reading.cut.as_ref();
@@ -214,6 +230,14 @@ fn unsure(change: &Change, reading: Reading<'_>) -> Bad {
         issue.got = change.before.as_deref().map(Got::text);
     }
     Bad::single(reason, issue)
+}
+
+/// There are several readings, and no policy chooses among them.
+fn doubtful(doubt: lenient::Doubt, text: &str) -> Bad {
+    let mut issue = Issue::new(doubt.pointer, Code::Malformed, doubt.span.clone());
+    issue.expected.rule = Some(doubt.rule);
+    issue.got = text.get(doubt.span).map(Got::text);
+    Bad::single(Reason::Malformed, issue)
 }
 
 /// The same value several times in a row is one value, if the policy says so.

@@ -39,12 +39,26 @@ impl Parser<'_> {
         let start = (open + quote.width()).min(self.bytes.len());
         let end = self.string_end(start, quote, role);
         self.note_quotes(open, quote, start, &end);
+        if role != Role::Key && self.is_torn(start, quote, &end) {
+            let (first, last) = end.inner.unwrap_or((end.text, end.text));
+            self.doubt(first..last);
+        }
         let piece = match quote {
             Quote::Escaped(_) if end.escapes => self.decode_twice(start, end.text),
             _ => self.decode(start, &end, raw),
         };
         self.at = end.after;
         (piece, end)
+    }
+
+    /// There is no telling what was meant here: rather no value than a wrong one.
+    pub(super) fn doubt(&mut self, span: std::ops::Range<usize>) {
+        let pointer = self.place();
+        self.doubt.get_or_insert(super::Doubt {
+            rule: rules::INNER_QUOTE.name,
+            pointer,
+            span,
+        });
     }
 
     fn note_quotes(&mut self, open: usize, quote: Quote, start: usize, end: &End) {
@@ -54,10 +68,18 @@ impl Parser<'_> {
                 Quote::Doubled(_) => rules::DOUBLED_QUOTES,
                 Quote::Escaped(_) => rules::ESCAPED_QUOTES,
                 Quote::Smart | Quote::SmartSingle => rules::SMART_QUOTES,
+                Quote::Plain(_) if end.mismatched && !end.settled => rules::UNLIKE_QUOTES,
                 Quote::Plain(_) => rules::OTHER_QUOTES,
             };
             self.note_string(rule, open..end.after, start..end.text);
+        } else if end.mismatched {
+            let rule = match end.settled {
+                true => rules::OTHER_QUOTES,
+                false => rules::UNLIKE_QUOTES,
+            };
+            self.note(rule, end.text..end.text + 1, "\"");
         }
+        self.requoted |= end.inner.is_some() || end.mismatched || !end.closed && !end.cut;
         if let Some((first, last)) = end.inner {
             let text = self.text.get(first..last).unwrap_or_default();
             let after = super::notes::escaped(text);

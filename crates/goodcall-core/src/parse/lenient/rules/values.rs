@@ -4,6 +4,8 @@ use super::{Sureness, eager, entry, safe};
 use crate::mend::Rule;
 
 pub(in crate::parse) const OTHER_QUOTES: Sureness = safe("other-quotes");
+/// The quotes of one string are not of one kind.
+pub(in crate::parse) const UNLIKE_QUOTES: Sureness = eager("other-quotes");
 pub(in crate::parse) const SMART_QUOTES: Sureness = safe("smart-quotes");
 pub(in crate::parse) const TRIPLE_QUOTES: Sureness = safe("triple-quotes");
 pub(in crate::parse) const DOUBLED_QUOTES: Sureness = eager("doubled-quotes");
@@ -34,7 +36,7 @@ pub(super) const RULES: [Rule; 24] = [
     entry(
         OTHER_QUOTES,
         "Reads strings in single quotes or backticks.",
-        "The quotes come in pairs around the whole string.",
+        "The quotes come in pairs around the whole string. Eager where the two are not alike, unless the schema's keys settle it.",
         "{'path': 'a.txt'}",
         "{\"path\":\"a.txt\"}",
     ),
