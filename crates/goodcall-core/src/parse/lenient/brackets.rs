@@ -50,7 +50,7 @@ impl Parser<'_> {
             }
             None if self.byte(self.skip_space(self.at + width)) == wanted => {
                 if self.last_is_doubtful() {
-                    self.doubt(span.clone());
+                    self.doubt(rules::INNER_QUOTE, span.clone());
                 }
                 self.note(rules::EXTRA_BRACKET, span, "");
                 self.at += width;

@@ -61,7 +61,7 @@ impl Parser<'_> {
                         rules::EXTRA_BRACKET
                     };
                     if self.requoted && rule == rules::EXTRA_BRACKET {
-                        self.doubt(self.at..self.at + 1);
+                        self.doubt(rules::INNER_QUOTE, self.at..self.at + 1);
                     }
                     self.note(rule, self.at..self.at + 1, "");
                     self.at += 1;
@@ -356,7 +356,7 @@ impl Parser<'_> {
                 self.lost.get_or_insert(start);
             }
             if !self.roots.is_empty() && self.is_rest(start, kept) {
-                self.doubt(start..kept);
+                self.doubt(rules::INNER_QUOTE, start..kept);
             }
             self.note(rules::PROSE, start..kept, "");
             self.at = end;

@@ -41,7 +41,7 @@ impl Parser<'_> {
         self.note_quotes(open, quote, start, &end);
         if role != Role::Key && self.is_torn(start, quote, &end) {
             let (first, last) = end.inner.unwrap_or((end.text, end.text));
-            self.doubt(first..last);
+            self.doubt(rules::INNER_QUOTE, first..last);
         }
         let piece = match quote {
             Quote::Escaped(_) if end.escapes => self.decode_twice(start, end.text),
@@ -52,10 +52,10 @@ impl Parser<'_> {
     }
 
     /// There is no telling what was meant here: rather no value than a wrong one.
-    pub(super) fn doubt(&mut self, span: std::ops::Range<usize>) {
+    pub(super) fn doubt(&mut self, rule: rules::Sureness, span: std::ops::Range<usize>) {
         let pointer = self.place();
         self.doubt.get_or_insert(super::Doubt {
-            rule: rules::INNER_QUOTE.name,
+            rule: rule.name,
             pointer,
             span,
         });
@@ -108,12 +108,17 @@ impl Parser<'_> {
             }
             return source(start, end.text);
         }
-        if end.controls {
+        let inside = &self.bytes[start..end.text];
+        if end.controls || inside.iter().filter(|b| **b == b'\n').count() > 1 {
             self.note_controls(start, end.text);
         }
         let head = self.out.buffer.len();
         let text = &self.text[start..end.text];
         let decoded = super::escapes::decode(text, end.cut, &mut self.out.buffer);
+        if let Some(range) = decoded.unclear.filter(|_| !end.cut) {
+            let span = start + range.start..start + range.end;
+            self.doubt(rules::MIXED_ESCAPES, span);
+        }
         for (rule, range) in [
             (rules::BAD_ESCAPE, decoded.bad),
             (rules::MIXED_ESCAPES, decoded.mixed),

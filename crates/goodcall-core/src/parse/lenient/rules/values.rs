@@ -126,15 +126,15 @@ pub(super) const RULES: [Rule; 24] = [
     ),
     entry(
         BAD_ESCAPE,
-        "Reads escapes of other languages (`\\'`, `\\x41`); keeps the backslash of what is no escape (`\\d`).",
+        "Reads escapes of other languages (`\\'`, `\\x41`); keeps the backslash of what is no escape (`\\d`, `\\$`).",
         "JSON has no such escape, so the backslash is text or the other language's.",
         "{\"pattern\": \"\\d+\"}",
         "{\"pattern\":\"\\\\d+\"}",
     ),
     entry(
         MIXED_ESCAPES,
-        "Keeps every backslash of a Windows path, also before letters that could be escapes.",
-        "One backslash of the path cannot be an escape, so most likely none of them is.",
+        "Keeps every backslash of a Windows path, also before letters that could be escapes; and that of `\\b`, `\\f`, `\\v` and `\\x41` where another backslash of the string is text.",
+        "One backslash cannot be an escape, so most likely none of them is.",
         "{\"path\": \"C:\\Users\\new\"}",
         "{\"path\":\"C:\\\\Users\\\\new\"}",
     ),
