@@ -151,6 +151,7 @@ impl Parser<'_> {
                 kind,
                 at: self.at,
                 root,
+                because: None,
             });
         }
         self.drop_lone_key();

@@ -46,7 +46,7 @@ pub(crate) struct Lenient<'a> {
 }
 
 /// A place that can be read in more than one way, whatever the policy allows.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Doubt {
     /// The rule that would have to choose.
     pub(crate) rule: &'static str,
@@ -119,6 +119,7 @@ fn read_level<'a>(
     let changes = Changes::recorded(record);
     let cut = parser.cut.map(|cut| Cut {
         pointer: within(cut.root, cut.pointer),
+        because: parser.because,
         ..cut
     });
     Ok(Some(Lenient {
@@ -193,6 +194,10 @@ fn outward<'a>(
     inner: Lenient<'_>,
 ) -> Lenient<'a> {
     let at = |position: usize| decoded.place(position as u32) as usize;
+    let moved = |doubt: Doubt| Doubt {
+        span: at(doubt.span.start)..at(doubt.span.end),
+        ..doubt
+    };
     let mut changes = vec![whole(rule, raw)];
     let inner_changes = inner.changes;
     changes.extend(inner_changes.map_spans(|span| at(span.start)..at(span.end)));
@@ -200,14 +205,12 @@ fn outward<'a>(
         changes: changes.into(),
         cut: inner.cut.map(|cut| Cut {
             at: at(cut.at),
+            because: cut.because.map(moved),
             ..cut
         }),
         values: inner.values,
         repeated_keys: inner.repeated_keys,
-        doubt: inner.doubt.map(|doubt| Doubt {
-            span: at(doubt.span.start)..at(doubt.span.end),
-            ..doubt
-        }),
+        doubt: inner.doubt.map(moved),
         tree: inner.tree.rebase(raw, |position| decoded.place(position)),
     }
 }

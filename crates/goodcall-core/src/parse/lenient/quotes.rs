@@ -121,18 +121,27 @@ impl Parser<'_> {
     /// Finds the end of the string whose text starts at `start`.
     pub(super) fn string_end(&mut self, start: usize, quote: Quote, role: Role) -> End {
         match quote {
-            Quote::Triple(byte) => self.fixed_end(start, &[byte; 3]),
-            Quote::Doubled(byte) => {
-                let pairs = self.bytes[start..].windows(2);
-                let mut stops = pairs.take_while(|pair| pair[0] != b'\n');
-                match stops.any(|pair| pair == [byte; 2]) {
-                    true => self.fixed_end(start, &[byte; 2]),
-                    false => self.search(start, Quote::Plain(byte), role),
+            Quote::Triple(byte) => {
+                let mut end = self.fixed_end(start, &[byte; 3]);
+                // `"""say "bye""""`: the first of four is text.
+                while end.closed && self.byte(end.after) == byte {
+                    end.inner = Some((end.text, end.text + 1));
+                    end.text += 1;
+                    end.after += 1;
                 }
+                end
             }
+            Quote::Doubled(byte) => self.fixed_end(start, &[byte; 2]),
             Quote::Escaped(byte) => self.escaped_end(start, byte),
             quote => self.search(start, quote, role),
         }
+    }
+
+    /// Do two quotes end the string, on the same line?
+    pub(super) fn doubled_closes(&self, start: usize, byte: u8) -> bool {
+        let pairs = self.bytes[start..].windows(2);
+        let mut line = pairs.take_while(|pair| pair[0] != b'\n');
+        line.any(|pair| pair == [byte; 2])
     }
 
     fn fixed_end(&self, start: usize, closing: &[u8]) -> End {
@@ -512,6 +521,10 @@ impl Parser<'_> {
         } else {
             self.before_closers(s.start)
         };
+        if text < length && text >= s.start + 2 && self.quote_width(text - 1, s.quote) > 0 {
+            // `"C:\dir\"}`: the quote that should end it has a backslash.
+            self.because(super::rules::MIXED_ESCAPES, text - 2..text);
+        }
         End {
             text,
             after: length,

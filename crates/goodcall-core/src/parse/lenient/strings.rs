@@ -1,5 +1,7 @@
 //! Strings: their quotes, their escapes, and pieces that belong together.
 
+use std::ops::Range;
+
 use super::parser::{Parser, State, Step};
 use super::quotes::{End, Quote, Role};
 use super::rules;
@@ -29,13 +31,18 @@ impl Parser<'_> {
             kind: CutKind::Inside,
             at,
             root,
+            because: None,
         });
     }
 
     /// Reads the string that opens here.
     pub(super) fn string(&mut self, role: Role, raw: bool) -> (Piece, End) {
         let open = self.at;
-        let quote = self.opening_quote().unwrap_or(Quote::Plain(b'"'));
+        let quote = match self.opening_quote().unwrap_or(Quote::Plain(b'"')) {
+            // `""one" two"`: the second quote is text.
+            Quote::Doubled(byte) if !self.doubled_closes(open + 2, byte) => Quote::Plain(byte),
+            quote => quote,
+        };
         let start = (open + quote.width()).min(self.bytes.len());
         let end = self.string_end(start, quote, role);
         self.note_quotes(open, quote, start, &end);
@@ -52,13 +59,23 @@ impl Parser<'_> {
     }
 
     /// There is no telling what was meant here: rather no value than a wrong one.
-    pub(super) fn doubt(&mut self, rule: rules::Sureness, span: std::ops::Range<usize>) {
-        let pointer = self.place();
-        self.doubt.get_or_insert(super::Doubt {
+    pub(super) fn doubt(&mut self, rule: rules::Sureness, span: Range<usize>) {
+        let doubt = self.doubt_at(rule, span);
+        self.doubt.get_or_insert(doubt);
+    }
+
+    /// This is why the text seems cut off.
+    pub(super) fn because(&mut self, rule: rules::Sureness, span: Range<usize>) {
+        let doubt = self.doubt_at(rule, span);
+        self.because.get_or_insert(doubt);
+    }
+
+    fn doubt_at(&self, rule: rules::Sureness, span: Range<usize>) -> super::Doubt {
+        super::Doubt {
             rule: rule.name,
-            pointer,
+            pointer: self.place(),
             span,
-        });
+        }
     }
 
     fn note_quotes(&mut self, open: usize, quote: Quote, start: usize, end: &End) {

@@ -26,6 +26,10 @@ impl Parser<'_> {
         if end.cut || end.closed && end.inner.is_none() {
             return false;
         }
+        let quote = match quote {
+            Quote::Triple(byte) => Quote::Plain(byte),
+            quote => quote,
+        };
         let (mut at, mut balance) = (start, 0);
         let mut quotes = Vec::new();
         while at < end.text {
