@@ -119,6 +119,10 @@ fn read_level<'a>(
     let changes = Changes::recorded(record);
     let cut = parser.cut.map(|cut| Cut {
         pointer: within(cut.root, cut.pointer),
+        kind: match parser.because {
+            Some(_) => CutKind::Inside,
+            None => cut.kind,
+        },
         because: parser.because,
         ..cut
     });
