@@ -20,6 +20,7 @@ mod quotes;
 pub(crate) mod rules;
 mod strings;
 mod torn;
+mod unclosed;
 mod words;
 
 use std::borrow::Cow;

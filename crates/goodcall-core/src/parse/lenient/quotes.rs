@@ -69,28 +69,29 @@ pub(super) struct End {
 }
 
 /// What is known of a string that is being searched for its end.
-struct Search {
-    start: usize,
-    quote: Quote,
-    role: Role,
-    at: usize,
-    end: End,
-    count: usize,
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Search {
+    pub(super) start: usize,
+    pub(super) quote: Quote,
+    pub(super) role: Role,
+    pub(super) at: usize,
+    pub(super) end: End,
+    pub(super) count: usize,
     /// Quotes inside that could be one of a pair.
-    pairs: usize,
-    last: usize,
+    pub(super) pairs: usize,
+    pub(super) last: usize,
     /// Brackets opened minus brackets closed, up to `counted`.
-    balance: i32,
-    counted: usize,
-    maybe: Option<usize>,
+    pub(super) balance: i32,
+    pub(super) counted: usize,
+    pub(super) maybe: Option<usize>,
     /// Could it have ended before, and a member that the schema does not declare follow?
-    rival: bool,
+    pub(super) rival: bool,
     /// Does a key that the schema declares stand inside, with its colon?
-    declared: bool,
+    pub(super) declared: bool,
     /// The first line end before a quote or a closing bracket.
-    line: Option<usize>,
+    pub(super) line: Option<usize>,
     /// The first token after the line end that was looked at last.
-    token: usize,
+    pub(super) token: usize,
 }
 
 impl Parser<'_> {
@@ -194,7 +195,7 @@ impl Parser<'_> {
         }
     }
 
-    fn search(&mut self, start: usize, quote: Quote, role: Role) -> End {
+    pub(super) fn search(&mut self, start: usize, quote: Quote, role: Role) -> End {
         let mut s = Search {
             start,
             quote,
@@ -304,6 +305,13 @@ impl Parser<'_> {
                 });
             }
         }
+        self.keep(s, fit, width);
+        None
+    }
+
+    /// The quote here is part of the text.
+    fn keep(&self, s: &mut Search, fit: Fit, width: usize) {
+        let (at, after) = (s.at, s.at + width);
         if matches!(fit, Fit::Yes | Fit::Maybe) {
             s.maybe.get_or_insert(at);
             if !s.rival && s.pairs.is_multiple_of(2) {
@@ -318,10 +326,9 @@ impl Parser<'_> {
         s.pairs += usize::from(!self.is_apostrophe(at, width));
         s.last = at;
         s.at = after;
-        None
     }
 
-    fn count_brackets(&self, s: &mut Search, to: usize) {
+    pub(super) fn count_brackets(&self, s: &mut Search, to: usize) {
         for byte in self.bytes.get(s.counted..to).unwrap_or_default() {
             match byte {
                 b'{' | b'[' => s.balance += 1,
@@ -332,120 +339,6 @@ impl Parser<'_> {
         s.counted = to.max(s.counted);
     }
 
-    /// The string lacks its closing quote and ends at `text`, which is behind the search.
-    fn ends_open(&mut self, s: &Search, text: usize) -> End {
-        self.fuel = self.fuel.saturating_sub(s.at - text);
-        let mut end = text;
-        while end > s.start && matches!(self.bytes[end - 1], b' ' | b'\t' | b'\r' | b'\n') {
-            end -= 1;
-        }
-        // `"text], "key":`: the bracket is not text either.
-        let mut text = text;
-        let mut left = self.frames.len();
-        while end > s.start
-            && left > 1
-            && s.role != Role::Key
-            && let Some(opener) = match self.bytes[end - 1] {
-                b']' => Some(b'['),
-                b'}' => Some(b'{'),
-                _ => None,
-            }
-            && !self.bytes[s.start..end].contains(&opener)
-        {
-            left -= 1;
-            end -= 1;
-            text = end;
-        }
-        // `"text',`: closed by a quote of the other kind.
-        let last = self.bytes[end.saturating_sub(1)];
-        if end > s.start
-            && matches!(last, b'\'' | b'`')
-            && !self.bytes[s.start..end - 1].contains(&last)
-        {
-            return End {
-                text: end - 1,
-                after: text,
-                closed: true,
-                mismatched: true,
-                inner: self.inner_before(s, end - 1),
-                ..s.end
-            };
-        }
-        // `"C:\dir\",`: the backslash is text, the quote after it is the end.
-        let mut closed = false;
-        if end >= s.start + 2
-            && self.bytes[end - 2] == b'\\'
-            && self.quote_width(end - 1, s.quote) == 1
-        {
-            end -= 1;
-            closed = true;
-        }
-        let inner = self.inner_before(s, end);
-        End {
-            text: end,
-            after: text,
-            closed,
-            inner,
-            ..s.end
-        }
-    }
-
-    /// The quotes inside, of a string that ends before the search did.
-    fn inner_before(&self, s: &Search, end: usize) -> Option<(usize, usize)> {
-        let (first, last) = s.end.inner?;
-        if last <= end {
-            return Some((first, last));
-        }
-        let inside = self.bytes.get(first..end)?;
-        let back = (0..inside.len()).rev().map(|n| first + n);
-        let (at, width) = back
-            .map(|at| (at, self.quote_width(at, s.quote)))
-            .find(|(_, width)| *width > 0)?;
-        Some((first, at + width))
-    }
-
-    /// `"text, "key":`: the string ended before the comma.
-    fn ends_before_key(&mut self, s: &mut Search, quote: usize) -> Option<End> {
-        let key = self.text.get(s.last + 1..quote)?;
-        if key.len() > MOST_KEY || key.contains('\n') {
-            return None;
-        }
-        let comma = self.comma_before(s.last, s.start)?;
-        let known = self.is_known(key);
-        if s.count > 1 {
-            self.count_brackets(s, comma);
-            let open = s.balance > 0 || s.pairs.is_multiple_of(2);
-            if open || !known && !self.keys.is_empty() {
-                return None;
-            }
-        }
-        let mut end = self.ends_open(s, comma);
-        // `"say "hi", "key":`: the last quote may be either.
-        let quoted = self.quote_width(end.text.saturating_sub(1), s.quote) > 0;
-        end.torn |= s.count > 1 && quoted;
-        end.settled = known && !s.rival && !s.declared;
-        Some(end)
-    }
-
-    /// The comma, or else the end of line, that stands before the quote at `quote`.
-    fn comma_before(&self, quote: usize, start: usize) -> Option<usize> {
-        let mut at = quote;
-        let mut line = None;
-        while at > start {
-            at -= 1;
-            match self.bytes[at] {
-                b' ' | b'\t' | b'\r' => {}
-                b'\n' => line = Some(at),
-                b',' => return Some(at),
-                0x8C if at >= start + 2 && self.text.is_char_boundary(at - 2) => {
-                    return (self.comma_width(at - 2) == 3).then_some(at - 2).or(line);
-                }
-                _ => break,
-            }
-        }
-        line
-    }
-
     pub(super) fn is_known(&self, key: &str) -> bool {
         self.keys
             .binary_search_by(|known| known.as_str().cmp(key))
@@ -453,7 +346,7 @@ impl Parser<'_> {
     }
 
     /// Is the key after the comma here one of the schema's? `None`: there is no telling.
-    fn known_key_after(&self, after: usize) -> Option<bool> {
+    pub(super) fn known_key_after(&self, after: usize) -> Option<bool> {
         let comma = self.skip_space(after);
         let width = self.comma_width(comma);
         if self.keys.is_empty() || width == 0 {
@@ -463,112 +356,6 @@ impl Parser<'_> {
         let end = self.key_end(start)?;
         let key = self.text.get(start..end)?.trim_matches(['"', '\'', '`']);
         Some(self.is_known(key))
-    }
-
-    /// The text ended before the string did.
-    fn unterminated(&mut self, s: Search) -> End {
-        let length = self.bytes.len();
-        if let Some(at) = s
-            .maybe
-            .filter(|_| s.line.is_none_or(|line| line > at_of(s.maybe)))
-        {
-            self.fuel = self.fuel.saturating_sub(length - at);
-            let inner = s
-                .end
-                .inner
-                .filter(|(first, _)| *first < at)
-                .map(|(first, _)| (first, at));
-            let after = at + self.quote_width(at, s.quote).max(1);
-            return End {
-                text: at,
-                after,
-                closed: true,
-                inner,
-                ..s.end
-            };
-        }
-        if let Some(line) = s.line {
-            self.fuel = self.fuel.saturating_sub(length - line);
-            return self.ends_open(
-                &Search { at: line, ..s },
-                self.comma_before(line, s.start).unwrap_or(line),
-            );
-        }
-        if s.end.inner.is_none() && matches!(s.quote, Quote::Plain(b'\'' | b'`')) {
-            // Opened by one kind of quote, closed by the other.
-            self.fuel = self.fuel.saturating_sub(length - s.start);
-            let end = self.search(s.start, Quote::Plain(b'"'), s.role);
-            let follows = self.skip_space(end.after) < length;
-            return End {
-                mismatched: end.closed && follows,
-                closed: end.closed && follows,
-                settled: end.settled || self.known_key_after(end.after) == Some(true),
-                text: if follows { end.text } else { length },
-                after: if follows { end.after } else { length },
-                cut: end.cut || !follows,
-                ..end
-            };
-        }
-        if let Some((first, _)) = s.end.inner
-            && s.role != Role::Key
-            && self.before_closers(s.start) < length
-        {
-            // Everything is closed in the end, so the first quote was the end, and what follows
-            // it is stray.
-            self.fuel = self.fuel.saturating_sub(length - first);
-            let after = first + self.quote_width(first, s.quote).max(1);
-            return End {
-                text: first,
-                after,
-                closed: true,
-                inner: None,
-                ..s.end
-            };
-        }
-        let rest = self.bytes[s.start..].trim_ascii();
-        if !rest.is_empty() && rest.iter().all(|b| b" )}]".contains(b)) {
-            // `"text""}`: what opens this string should end another.
-            self.because(super::rules::INNER_QUOTE, s.start.saturating_sub(1)..length);
-        }
-        let text = if s.role == Role::Key {
-            length
-        } else {
-            self.before_closers(s.start)
-        };
-        if text < length && text >= s.start + 2 && self.quote_width(text - 1, s.quote) > 0 {
-            // `"C:\dir\"}`: the quote that should end it has a backslash.
-            self.because(super::rules::MIXED_ESCAPES, text - 2..text);
-        }
-        End {
-            text,
-            after: length,
-            cut: true,
-            ..s.end
-        }
-    }
-
-    /// The end of the text without the brackets (and the fence) that close everything.
-    fn before_closers(&self, start: usize) -> usize {
-        let mut end = start + self.text[start..].trim_end().len();
-        if let Some(bare) = self.text[start..end].strip_suffix("```") {
-            end = start + bare.trim_end().len();
-        }
-        let whole = end;
-        for frame in &self.frames {
-            let trimmed = start + self.text[start..end].trim_end().len();
-            if frame.closer() == 0 {
-                continue;
-            }
-            if trimmed <= start || self.bytes[trimmed - 1] != frame.closer() {
-                return if whole < self.bytes.trim_ascii_end().len() {
-                    whole
-                } else {
-                    self.bytes.len()
-                };
-            }
-            end = trimmed - 1;
-        }
-        start + self.text[start..end].trim_end().len()
     }
 
     /// The next byte that may matter inside a string.
@@ -601,10 +388,6 @@ impl Parser<'_> {
             },
         }
     }
-}
-
-fn at_of(at: Option<usize>) -> usize {
-    at.unwrap_or(usize::MAX)
 }
 
 fn find(bytes: &[u8], what: &[u8]) -> Option<usize> {
