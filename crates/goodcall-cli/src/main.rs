@@ -10,6 +10,7 @@ mod extract;
 mod gateway;
 mod input;
 mod lines;
+mod lint;
 mod mcp;
 mod parse;
 mod report;
@@ -41,6 +42,8 @@ enum Command {
     Parse(ParseArgs),
     /// Find the calls that a model wrote into plain text, and show their verdicts
     Extract(extract::ExtractArgs),
+    /// Say what is wrong with tool definitions: what models stumble over, what providers refuse
+    Lint(lint::LintArgs),
     /// Turn tool definitions and transcripts from one provider's form into another's
     Convert(convert::ConvertArgs),
     /// Hold a conversation with a model whose tools are commands, or replay a recorded one
@@ -118,6 +121,7 @@ fn main() -> ExitCode {
         Command::Check(args) => check::run(&args),
         Command::Parse(args) => parse::run(&args),
         Command::Extract(args) => extract::run(&args),
+        Command::Lint(args) => lint::run(&args),
         Command::Convert(args) => convert::run(&args),
         Command::Run(args) => run::run(&args),
         Command::Mcp(args) => mcp::run(args),
