@@ -64,6 +64,8 @@ pub(crate) const WORK_QUICK: i64 = 1;
 /// know; a schema with more has none.
 pub(crate) const QUICK_CHECKS: usize = 1 << 12;
 pub(crate) const QUICK_RESTS: usize = 1 << 6;
+/// How many of these may hold references, for which they take a copy of all definitions.
+pub(crate) const QUICK_REFERRING: usize = 4;
 /// Schemas inside schemas that a short program is made of, references followed.
 pub(crate) const QUICK_DEPTH: usize = 24;
 /// Checks of one value that may lead from one to the next in a short program.

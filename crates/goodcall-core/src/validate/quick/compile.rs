@@ -11,7 +11,7 @@ use serde_json::{Map, Value};
 
 use super::witness::Witness;
 use super::{At, Check, Extra, List, Names, Quick, Range, Record, Sure, Values, bit};
-use crate::limits::{QUICK_CHAIN, QUICK_CHECKS, QUICK_DEPTH, QUICK_RESTS};
+use crate::limits::{QUICK_CHAIN, QUICK_CHECKS, QUICK_DEPTH, QUICK_REFERRING, QUICK_RESTS};
 use crate::tree::Kind;
 use crate::validate::Lean;
 
@@ -29,6 +29,7 @@ pub(crate) fn compile(
         checks: Vec::new(),
         known: HashMap::new(),
         rests: 0,
+        referring: 0,
         depth: 0,
     };
     // The root's check is the first, that of what it names if it is a reference alone.
@@ -127,7 +128,9 @@ struct Compiler<'c> {
     checks: Vec<Option<Check>>,
     /// Checks by the address of their schema in the document.
     known: HashMap<*const Value, At>,
+    /// Validators for other keywords so far, and those of them with references.
     rests: usize,
+    referring: usize,
     /// Schemas around the one that is being compiled, references followed.
     depth: usize,
 }
@@ -333,20 +336,29 @@ impl<'c> Compiler<'c> {
             return None;
         }
         let root = self.document.as_object();
+        let definitions = |name| root.and_then(|root| root.get(name));
+        keywords.retain(|keyword, _| !["$id", "$defs", "definitions"].contains(&&**keyword));
         let mut refers = false;
-        if !keywords.values().all(|value| may_move(value, &mut refers)) {
+        if !may_move(&keywords, &mut refers) {
             return None;
         }
-        if let Some(dialect) = root.and_then(|root| root.get("$schema")) {
+        // Each of these takes a copy of the definitions, and compiles what it reaches of them.
+        self.referring += usize::from(refers);
+        if self.referring > QUICK_REFERRING {
+            return None;
+        }
+        if let Some(dialect) = definitions("$schema") {
             keywords.insert("$schema".to_owned(), dialect.clone());
         }
-        for defs in ["$defs", "definitions"] {
-            match root.and_then(|root| root.get(defs)) {
-                Some(value) if refers => keywords.insert(defs.to_owned(), value.clone()),
-                _ => keywords.remove(defs),
-            };
+        for name in ["$defs", "definitions"] {
+            if let Some(value) = definitions(name).filter(|_| refers) {
+                // They too must mean the same in the other document.
+                if !may_move_value(value, &mut refers) {
+                    return None;
+                }
+                keywords.insert(name.to_owned(), value.clone());
+            }
         }
-        keywords.remove("$id");
         (self.build)(&Value::Object(keywords)).map(Box::new)
     }
 }
@@ -466,17 +478,21 @@ fn exact(value: &Value) -> Option<f64> {
     }
 }
 
-/// Does this mean the same in another document that has the same definitions?
-fn may_move(value: &Value, refers: &mut bool) -> bool {
+/// Do these keywords mean the same in another document that has the same definitions?
+fn may_move(map: &Map<String, Value>, refers: &mut bool) -> bool {
+    map.iter().all(|(key, child)| match child {
+        Value::String(target) if key == "$ref" => {
+            *refers = true;
+            target.starts_with("#/$defs/") || target.starts_with("#/definitions/")
+        }
+        child => may_move_value(child, refers),
+    })
+}
+
+fn may_move_value(value: &Value, refers: &mut bool) -> bool {
     match value {
-        Value::Array(items) => items.iter().all(|item| may_move(item, refers)),
-        Value::Object(map) => map.iter().all(|(key, child)| match child {
-            Value::String(target) if key == "$ref" => {
-                *refers = true;
-                target.starts_with("#/$defs/") || target.starts_with("#/definitions/")
-            }
-            child => may_move(child, refers),
-        }),
+        Value::Array(items) => items.iter().all(|item| may_move_value(item, refers)),
+        Value::Object(map) => may_move(map, refers),
         _ => true,
     }
 }
