@@ -13,6 +13,7 @@ mod lines;
 mod lint;
 mod mcp;
 mod parse;
+mod recording;
 mod report;
 mod rules;
 mod run;
