@@ -13,6 +13,7 @@ mod lines;
 mod lint;
 mod mcp;
 mod parse;
+mod recording;
 mod report;
 mod rules;
 mod run;
@@ -82,6 +83,9 @@ struct CheckArgs {
     /// Read and write JSON lines
     #[arg(long)]
     jsonl: bool,
+    /// With --jsonl: exit with 1 if any verdict is bad
+    #[arg(long, requires = "jsonl")]
+    fail: bool,
     /// The input; - or nothing for standard input
     file: Option<String>,
 }
