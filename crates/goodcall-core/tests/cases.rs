@@ -49,6 +49,14 @@ fn policy(case: &Case) -> Policy {
         .expect("a policy")
 }
 
+fn stop(case: &Case) -> Stop {
+    match case.get("stop") {
+        Some("finished") => Stop::Finished,
+        Some("cut-off") => Stop::CutOff,
+        _ => Stop::Unknown,
+    }
+}
+
 /// A whole check: schema and raw text in; verdict, arguments, changes, issues and texts out.
 fn check(case: &Case) -> BTreeMap<String, String> {
     let schema = case
@@ -58,14 +66,9 @@ fn check(case: &Case) -> BTreeMap<String, String> {
     let schema = Schema::compile(&schema).unwrap_or_else(|e| panic!("{}: {e}", case.name));
     let raw = case.raw();
     let tool = case.get("tool").unwrap_or("tool").to_owned();
-    let stop = match case.get("stop") {
-        Some("finished") => Stop::Finished,
-        Some("cut-off") => Stop::CutOff,
-        _ => Stop::Unknown,
-    };
     let gate = Gate::new(&schema)
         .policy(policy(case))
-        .stop(stop)
+        .stop(stop(case))
         .tool(&tool);
     let verdict = gate.check(&raw);
     let mut out = BTreeMap::new();
@@ -91,7 +94,10 @@ fn parse_case(case: &Case) -> BTreeMap<String, String> {
     let raw = case.raw();
     let mut out = BTreeMap::new();
     let keys = case.get("keys").unwrap_or_default().split_whitespace();
-    let options = ReadOptions::new().policy(policy(case)).keys(keys);
+    let options = ReadOptions::new()
+        .policy(policy(case))
+        .stop(stop(case))
+        .keys(keys);
     match read(&raw, &options) {
         Ok(reading) => {
             let complete = match &reading.cut {

@@ -58,6 +58,8 @@ pub struct Cut {
     pub at: usize,
     /// Which of several values.
     pub(crate) root: usize,
+    /// What is wrong instead, if the text ends as a whole one would.
+    pub(crate) because: Option<lenient::Doubt>,
 }
 
 impl Cut {
@@ -68,6 +70,7 @@ impl Cut {
             kind: CutKind::Inside,
             at,
             root: 0,
+            because: None,
         }
     }
 }
@@ -176,6 +179,17 @@ fn finish<'a>(lenient: lenient::Lenient<'a>, options: &ReadOptions) -> Result<Re
         values: lenient.values,
     };
     let unclosed = lenient::rules::UNCLOSED.name;
+    if options.stop == Stop::CutOff
+        && reading.cut.is_none()
+        && let Some(change) = reading.changes.first(lenient::is_doubtful)
+    {
+        // What was cut off may have been inside that value.
+        let at = reading.tree.source().len();
+        reading.cut = Some(Cut {
+            pointer: change.pointer,
+            ..Cut::at_root(at)
+        });
+    }
     if options.stop == Stop::Finished {
         reading.changes.set_level(unclosed, Level::Safe);
     }
@@ -189,7 +203,12 @@ fn finish<'a>(lenient: lenient::Lenient<'a>, options: &ReadOptions) -> Result<Re
         !known && !options.policy.allows(rule, level)
     });
     if let Some(change) = refused {
-        return Err(unsure(&change, reading));
+        return Err(unsure(&change, reading, options.stop));
+    }
+    match (&mut reading.cut, lenient.doubt) {
+        (Some(cut), Some(_)) => cut.kind = CutKind::Inside,
+        (None, Some(doubt)) => return Err(doubtful(doubt, reading.tree.source())),
+        (_, None) => {}
     }
     // A partial value is only looked at; one that may become a call must have one reading.
     let cut = reading.cut.as_ref();
@@ -201,19 +220,33 @@ fn finish<'a>(lenient: lenient::Lenient<'a>, options: &ReadOptions) -> Result<Re
 }
 
 /// The policy does not allow this change.
-fn unsure(change: &Change, reading: Reading<'_>) -> Bad {
-    let (reason, code) = match reading.cut {
+fn unsure(change: &Change, reading: Reading<'_>, stop: Stop) -> Bad {
+    if let Some(cut) = reading.cut.as_ref().filter(|cut| cut.because.is_some()) {
+        return not_whole(cut, reading.tree.source(), stop);
+    }
+    // Members without braces look unfinished to the last.
+    let braceless = change.rule == lenient::rules::MISSING_BRACE.name && stop != Stop::CutOff;
+    let cut = reading.cut.filter(|_| !braceless);
+    let (reason, code) = match cut {
         Some(_) => (Reason::Truncated, Code::Truncated),
         None => (Reason::Malformed, Code::Malformed),
     };
     let mut issue = Issue::new(change.pointer.clone(), code, change.span.clone());
-    if let Some(cut) = reading.cut {
+    if let Some(cut) = cut {
         issue = Issue::new(cut.pointer, code, cut.at..cut.at);
     } else {
         issue.expected.rule = Some(change.rule);
         issue.got = change.before.as_deref().map(Got::text);
     }
     Bad::single(reason, issue)
+}
+
+/// There are several readings, and no policy chooses among them.
+fn doubtful(doubt: lenient::Doubt, text: &str) -> Bad {
+    let mut issue = Issue::new(doubt.pointer, Code::Malformed, doubt.span.clone());
+    issue.expected.rule = Some(doubt.rule);
+    issue.got = text.get(doubt.span).map(Got::text);
+    Bad::single(Reason::Malformed, issue)
 }
 
 /// The same value several times in a row is one value, if the policy says so.
@@ -253,12 +286,20 @@ pub(crate) fn cut_off(pointer: Pointer, at: usize) -> Bad {
     Bad::single(Reason::Truncated, issue)
 }
 
+/// The arguments were cut off, or something else is wrong at their end.
+fn not_whole(cut: &Cut, text: &str, stop: Stop) -> Bad {
+    match &cut.because {
+        Some(doubt) if stop != Stop::CutOff => doubtful(doubt.clone(), text),
+        _ => cut_off(cut.pointer.clone(), cut.at),
+    }
+}
+
 /// Why what was read cannot be one call: it was cut off, or it is several values.
 pub(crate) fn not_one_call(reading: &Reading<'_>, policy: &Policy, stop: Stop) -> Option<Bad> {
     if let Some(cut) = &reading.cut
         && !may_close(cut, policy, stop)
     {
-        return Some(cut_off(cut.pointer.clone(), cut.at));
+        return Some(not_whole(cut, reading.tree.source(), stop));
     }
     // A number that nothing follows may have had more digits.
     let (root, end) = (reading.tree.root(), reading.tree.source().len());

@@ -6,7 +6,7 @@ use crate::parse::{Cut, CutKind};
 use crate::tree::Kind;
 
 /// Rules that decide where a value ends by what follows it.
-const DOUBTS: [rules::Sureness; 7] = [
+pub(super) const DOUBTS: [rules::Sureness; 7] = [
     rules::INNER_QUOTE,
     rules::MISSING_QUOTE,
     rules::MISSING_ELEMENT_COMMA,
@@ -49,6 +49,9 @@ impl Parser<'_> {
                 }
             }
             None if self.byte(self.skip_space(self.at + width)) == wanted => {
+                if self.last_is_doubtful() {
+                    self.doubt(rules::INNER_QUOTE, span.clone());
+                }
                 self.note(rules::EXTRA_BRACKET, span, "");
                 self.at += width;
             }
@@ -148,6 +151,7 @@ impl Parser<'_> {
                 kind,
                 at: self.at,
                 root,
+                because: None,
             });
         }
         self.drop_lone_key();

@@ -60,6 +60,9 @@ impl Parser<'_> {
                     } else {
                         rules::EXTRA_BRACKET
                     };
+                    if self.requoted && rule == rules::EXTRA_BRACKET {
+                        self.doubt(rules::INNER_QUOTE, self.at..self.at + 1);
+                    }
                     self.note(rule, self.at..self.at + 1, "");
                     self.at += 1;
                     continue;
@@ -352,10 +355,26 @@ impl Parser<'_> {
                 // Members that belong to nothing: rather no value than half of one.
                 self.lost.get_or_insert(start);
             }
+            if !self.roots.is_empty() && self.is_rest(start, kept) {
+                self.doubt(rules::INNER_QUOTE, start..kept);
+            }
             self.note(rules::PROSE, start..kept, "");
             self.at = end;
         }
         found.is_some()
+    }
+
+    /// Is the text after a value the rest of a string that did not end where it seemed to?
+    fn is_rest(&self, start: usize, end: usize) -> bool {
+        let text = &self.text[start..end];
+        let closers = ['}', ']'];
+        if self.requoted {
+            return text.contains('"') || text.contains(closers);
+        }
+        let tail = text.trim_end_matches(|c: char| closers.contains(&c) || c.is_whitespace());
+        let touches = matches!(self.byte(start.wrapping_sub(1)), b'}' | b']');
+        text.ends_with(closers) && tail.ends_with('"')
+            || touches && text.starts_with('"') && text.contains(closers)
     }
 
     /// What follows a whole root value.

@@ -7,8 +7,10 @@ use std::ops::Range;
 pub(super) struct Decoded {
     /// Escapes that JSON does not have.
     pub(super) bad: Option<Range<usize>>,
-    /// Escapes of both kinds in a text that looks like a path.
+    /// Backslashes kept as text although JSON has such an escape, or another language has.
     pub(super) mixed: Option<Range<usize>>,
+    /// A line end or a tab, or a word with a backslash before it: there is no telling.
+    pub(super) unclear: Option<Range<usize>>,
     /// Half of a surrogate pair.
     pub(super) surrogate: Option<Range<usize>>,
 }
@@ -18,13 +20,13 @@ pub(super) struct Decoded {
 pub(super) fn decode(text: &str, cut: bool, out: &mut String) -> Decoded {
     let mut decoded = Decoded::default();
     let bytes = text.as_bytes();
-    let literal = is_path(bytes) && has_bad_escape(bytes);
+    let style = Style::of(text);
     let mut copied = 0;
     let mut at = 0;
     while let Some(n) = bytes[at..].iter().position(|b| *b == b'\\') {
         let slash = at + n;
         out.push_str(&text[copied..slash]);
-        let width = one(text, slash, cut, literal, out, &mut decoded);
+        let width = one(text, slash, cut, style, out, &mut decoded);
         at = slash + width;
         copied = at;
     }
@@ -60,12 +62,56 @@ fn has_bad_escape(bytes: &[u8]) -> bool {
     false
 }
 
+/// What the backslashes of a text are, taken together.
+#[derive(Clone, Copy, Debug)]
+struct Style {
+    /// It is a path, and one of them must be text: all of them are.
+    path: bool,
+    /// One of them must be text, as in `\d`.
+    kept: bool,
+    /// One of those stands before a word, as in `\alpha`.
+    words: bool,
+    /// Several lines end in it unescaped.
+    lines: bool,
+}
+
+impl Style {
+    fn of(text: &str) -> Self {
+        let bytes = text.as_bytes();
+        let mut style = Self {
+            path: is_path(bytes) && has_bad_escape(bytes),
+            kept: false,
+            words: false,
+            lines: bytes.iter().filter(|b| **b == b'\n').count() > 1,
+        };
+        let mut at = 0;
+        while let Some(n) = bytes
+            .get(at..)
+            .and_then(|b| b.iter().position(|b| *b == b'\\'))
+        {
+            let next = at + n + 1;
+            let known = match bytes.get(next) {
+                Some(b'u') => hex(text, next + 1, 4).is_some(),
+                Some(b'x') => hex(text, next + 1, 2).is_some(),
+                Some(byte) => b"\"\\/bfnrt'v\n".contains(byte),
+                None => false,
+            };
+            if !known {
+                style.kept = true;
+                style.words |= bytes.get(next + 1).is_some_and(u8::is_ascii_alphabetic);
+            }
+            at = next + 1;
+        }
+        style
+    }
+}
+
 /// Decodes one escape at `slash`; its bytes.
 fn one(
     text: &str,
     slash: usize,
     cut: bool,
-    literal: bool,
+    style: Style,
     out: &mut String,
     decoded: &mut Decoded,
 ) -> usize {
@@ -77,15 +123,27 @@ fn one(
         }
         return 1;
     };
-    if literal && next != '"' && next != '\\' {
+    let escape = matches!(next, 'b' | 'f' | 'n' | 'r' | 't');
+    if style.path && next != '"' && next != '\\' {
         out.push('\\');
-        let kind = if matches!(next, 'b' | 'f' | 'n' | 'r' | 't') {
+        let kind = if escape {
             &mut decoded.mixed
         } else {
             &mut decoded.bad
         };
         extend(kind, slash..slash + 1);
         return 1;
+    }
+    let foreign = matches!(next, 'v') || next == 'x' && hex(rest, 1, 2).is_some();
+    if style.kept && (matches!(next, 'b' | 'f') || foreign) {
+        out.push('\\');
+        extend(&mut decoded.mixed, slash..slash + 1);
+        return 1;
+    }
+    let letter = rest.as_bytes().get(1).is_some_and(u8::is_ascii_alphabetic);
+    let share = next == '\\' && slash == 0 && letter;
+    if style.words && (escape && letter || share) {
+        extend(&mut decoded.unclear, slash..slash + 2);
     }
     let plain = match next {
         '"' | '\\' | '/' => Some(next),
@@ -102,7 +160,7 @@ fn one(
     }
     match next {
         'u' => unicode(text, slash, cut, out, decoded),
-        '\'' | '`' | '$' => {
+        '\'' => {
             out.push(next);
             extend(&mut decoded.bad, slash..slash + 2);
             2
@@ -115,7 +173,7 @@ fn one(
             extend(&mut decoded.bad, slash..slash + 4);
             4
         }
-        '\n' => {
+        '\n' if !style.lines => {
             // A line that is continued.
             extend(&mut decoded.bad, slash..slash + 2);
             2

@@ -20,6 +20,10 @@ impl Parser<'_> {
                         return newline;
                     };
                     newline |= self.bytes[self.at..end].contains(&b'\n');
+                    let skipped = self.bytes[self.at..end].trim_ascii_end();
+                    if end == self.bytes.len() && matches!(skipped.last(), Some(b'}' | b']')) {
+                        self.because(rule, self.at..end);
+                    }
                     self.note(rule, self.at..end, "");
                     self.at = end;
                 }

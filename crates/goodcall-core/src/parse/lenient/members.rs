@@ -164,6 +164,13 @@ impl Parser<'_> {
         if length == 0 {
             return false;
         }
+        if rest[..length]
+            .iter()
+            .any(|b| b.is_ascii_alphanumeric() || *b >= 0x80)
+        {
+            // It belongs to the value before it: rather no value than a part of one.
+            self.doubt(rules::STRAY_TEXT, self.at..self.at + length);
+        }
         self.note(rules::STRAY_TEXT, self.at..self.at + length, "");
         self.at += length;
         self.last_string = None;

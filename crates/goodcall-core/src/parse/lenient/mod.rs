@@ -19,14 +19,16 @@ mod parser;
 mod quotes;
 pub(crate) mod rules;
 mod strings;
+mod torn;
 mod words;
 
 use std::borrow::Cow;
+use std::ops::Range;
 
 use super::error::{ParseClass, ParseError, Wanted};
 use super::{Cut, CutKind};
 use crate::limits::{ENCODINGS, Limits};
-use crate::report::{Change, Changes, Edit, clip};
+use crate::report::{Change, Changes, Edit, Level, clip};
 use crate::tree::{Kind, Pointer, Tree};
 pub(super) use escapes::decode_escape;
 pub(super) use numbers::strict_end as number_end;
@@ -40,6 +42,23 @@ pub(crate) struct Lenient<'a> {
     pub(crate) cut: Option<Cut>,
     pub(crate) values: usize,
     pub(crate) repeated_keys: bool,
+    pub(crate) doubt: Option<Doubt>,
+}
+
+/// A place that can be read in more than one way, whatever the policy allows.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Doubt {
+    /// The rule that would have to choose.
+    pub(crate) rule: &'static str,
+    pub(crate) pointer: Pointer,
+    pub(crate) span: Range<usize>,
+}
+
+/// Was a value's end decided by what follows it? Then text that was cut off may have gone on.
+pub(crate) fn is_doubtful(rule: &str, level: Level) -> bool {
+    let unlike = rules::UNLIKE_QUOTES;
+    brackets::DOUBTS.iter().any(|doubt| doubt.name == rule)
+        || rule == unlike.name && level == unlike.level
 }
 
 /// Reads `text`; `None` if there is no value in it.
@@ -97,6 +116,7 @@ fn read_level<'a>(
     let changes = Changes::recorded(record, text);
     let cut = parser.cut.map(|cut| Cut {
         pointer: within(cut.root, cut.pointer),
+        because: parser.because,
         ..cut
     });
     Ok(Some(Lenient {
@@ -104,6 +124,7 @@ fn read_level<'a>(
         cut,
         values: parser.roots.len(),
         repeated_keys: parser.repeated_keys,
+        doubt: parser.doubt,
         tree: parser.out.finish_roots(Cow::Borrowed(text), &parser.roots),
     }))
 }
@@ -123,6 +144,7 @@ fn read_decoded<'a>(
             cut: None,
             values: 1,
             repeated_keys: strict.repeated_keys,
+            doubt: None,
             tree: strict.tree,
         },
         _ => match read_level(&decoded.text, limits, keys, level + 1)? {
@@ -169,6 +191,10 @@ fn outward<'a>(
     inner: Lenient<'_>,
 ) -> Lenient<'a> {
     let at = |position: usize| decoded.place(position as u32) as usize;
+    let moved = |doubt: Doubt| Doubt {
+        span: at(doubt.span.start)..at(doubt.span.end),
+        ..doubt
+    };
     let mut changes = vec![whole(rule, raw)];
     let inner_changes = inner.changes;
     changes.extend(inner_changes.map_spans(|span| at(span.start)..at(span.end)));
@@ -176,10 +202,12 @@ fn outward<'a>(
         changes: changes.into(),
         cut: inner.cut.map(|cut| Cut {
             at: at(cut.at),
+            because: cut.because.map(moved),
             ..cut
         }),
         values: inner.values,
         repeated_keys: inner.repeated_keys,
+        doubt: inner.doubt.map(moved),
         tree: inner.tree.rebase(raw, |position| decoded.place(position)),
     }
 }
@@ -190,7 +218,7 @@ fn whole(rule: Sureness, raw: &str) -> Change {
 }
 
 /// A change that drops these bytes, or reads them as something else altogether.
-pub(super) fn text_change(rule: Sureness, raw: &str, span: std::ops::Range<usize>) -> Change {
+pub(super) fn text_change(rule: Sureness, raw: &str, span: Range<usize>) -> Change {
     Change {
         rule: rule.name,
         level: rule.level,

@@ -80,6 +80,12 @@ pub(super) struct Parser<'a> {
     pub(super) last_string: Option<Id>,
     /// Bytes that may still be read a second time before every doubt is settled at once.
     pub(super) fuel: usize,
+    /// Was the end of a string decided by what follows it?
+    pub(super) requoted: bool,
+    /// A value of which there is no telling what was meant.
+    pub(super) doubt: Option<super::Doubt>,
+    /// What is wrong with the end of the text, other than that it was cut off.
+    pub(super) because: Option<super::Doubt>,
     /// Where members were found that belong to nothing.
     pub(super) lost: Option<usize>,
     /// The last byte of the text that is no white space.
@@ -108,6 +114,9 @@ impl<'a> Parser<'a> {
             repeated_keys: false,
             last_string: None,
             fuel: 2 * text.len() + 1024,
+            requoted: false,
+            doubt: None,
+            because: None,
             lost: None,
             last_byte: text.trim_end().bytes().next_back().unwrap_or(0),
             last_open: text.rfind(['{', '[']).map_or(0, |at| at + 1),

@@ -62,6 +62,8 @@ pub(super) struct End {
     pub(super) inner: Option<(usize, usize)>,
     /// Did the schema's keys settle where it ends?
     pub(super) settled: bool,
+    /// Closed by a quote of another kind than the one that opened it.
+    pub(super) mismatched: bool,
 }
 
 /// What is known of a string that is being searched for its end.
@@ -79,6 +81,10 @@ struct Search {
     balance: i32,
     counted: usize,
     maybe: Option<usize>,
+    /// Could it have ended before, and a member that the schema does not declare follow?
+    rival: bool,
+    /// Does a key that the schema declares stand inside, with its colon?
+    declared: bool,
     /// The first line end before a quote or a closing bracket.
     line: Option<usize>,
     /// The first token after the line end that was looked at last.
@@ -115,18 +121,27 @@ impl Parser<'_> {
     /// Finds the end of the string whose text starts at `start`.
     pub(super) fn string_end(&mut self, start: usize, quote: Quote, role: Role) -> End {
         match quote {
-            Quote::Triple(byte) => self.fixed_end(start, &[byte; 3]),
-            Quote::Doubled(byte) => {
-                let pairs = self.bytes[start..].windows(2);
-                let mut stops = pairs.take_while(|pair| pair[0] != b'\n');
-                match stops.any(|pair| pair == [byte; 2]) {
-                    true => self.fixed_end(start, &[byte; 2]),
-                    false => self.search(start, Quote::Plain(byte), role),
+            Quote::Triple(byte) => {
+                let mut end = self.fixed_end(start, &[byte; 3]);
+                // `"""say "bye""""`: the first of four is text.
+                while end.closed && self.byte(end.after) == byte {
+                    end.inner = Some((end.text, end.text + 1));
+                    end.text += 1;
+                    end.after += 1;
                 }
+                end
             }
+            Quote::Doubled(byte) => self.fixed_end(start, &[byte; 2]),
             Quote::Escaped(byte) => self.escaped_end(start, byte),
             quote => self.search(start, quote, role),
         }
+    }
+
+    /// Do two quotes end the string, on the same line?
+    pub(super) fn doubled_closes(&self, start: usize, byte: u8) -> bool {
+        let pairs = self.bytes[start..].windows(2);
+        let mut line = pairs.take_while(|pair| pair[0] != b'\n');
+        line.any(|pair| pair == [byte; 2])
     }
 
     fn fixed_end(&self, start: usize, closing: &[u8]) -> End {
@@ -190,6 +205,8 @@ impl Parser<'_> {
             balance: 0,
             counted: start,
             maybe: None,
+            rival: false,
+            declared: false,
             line: None,
             token: 0,
         };
@@ -242,12 +259,12 @@ impl Parser<'_> {
         {
             return Some(self.ends_open(s, s.last + colon));
         }
-        if fit == Fit::Colon
-            && s.role == Role::Member
-            && s.count > 0
-            && let Some(end) = self.ends_before_key(s, at)
-        {
-            return Some(end);
+        if fit == Fit::Colon && s.role == Role::Member && s.count > 0 {
+            if let Some(end) = self.ends_before_key(s, at) {
+                return Some(end);
+            }
+            let key = self.text.get(s.last + 1..at).unwrap_or_default();
+            s.declared |= self.is_known(key);
         }
         if s.count == 1
             && s.role == Role::Element
@@ -267,9 +284,10 @@ impl Parser<'_> {
         if s.count > 0 && fit == Fit::Yes {
             self.count_brackets(s, at);
             let known = self.known_key_after(after);
-            let paired = s.pairs.is_multiple_of(2) || self.closes_all(after);
-            if known == Some(true) || (known != Some(false) && s.balance <= 0 && paired) {
-                let settled = known == Some(true) || (!self.keys.is_empty() && s.maybe.is_none());
+            let even = s.pairs.is_multiple_of(2);
+            let paired = even || known.is_none() && self.closes_all(after);
+            if known != Some(false) && s.balance <= 0 && paired {
+                let settled = even && !self.keys.is_empty() && !s.rival && !s.declared;
                 return Some(End {
                     text: at,
                     after,
@@ -279,15 +297,17 @@ impl Parser<'_> {
                 });
             }
         }
-        if matches!(fit, Fit::Yes | Fit::Maybe) && s.maybe.is_none() {
-            s.maybe = Some(at);
+        if matches!(fit, Fit::Yes | Fit::Maybe) {
+            s.maybe.get_or_insert(at);
+            if !s.rival && s.pairs.is_multiple_of(2) {
+                self.count_brackets(s, at);
+                s.rival = s.balance <= 0 && self.goes_on(after);
+            }
         }
         let first = s.end.inner.map_or(at, |(first, _)| first);
         s.end.inner = Some((first, after));
         s.count += 1;
-        // An apostrophe belongs to no pair.
-        let letters = |at: usize| self.byte(at).is_ascii_alphanumeric();
-        s.pairs += usize::from(!(letters(after) && letters(at.wrapping_sub(1))));
+        s.pairs += usize::from(!self.is_apostrophe(at, width));
         s.last = at;
         s.at = after;
         None
@@ -334,12 +354,12 @@ impl Parser<'_> {
             && matches!(last, b'\'' | b'`')
             && !self.bytes[s.start..end - 1].contains(&last)
         {
-            self.note(super::rules::OTHER_QUOTES, end - 1..end, "\"");
             return End {
                 text: end - 1,
                 after: text,
                 closed: true,
-                inner: None,
+                mismatched: true,
+                inner: self.inner_before(s, end - 1),
                 ..s.end
             };
         }
@@ -352,7 +372,7 @@ impl Parser<'_> {
             end -= 1;
             closed = true;
         }
-        let inner = s.end.inner.filter(|(_, last)| *last <= end);
+        let inner = self.inner_before(s, end);
         End {
             text: end,
             after: text,
@@ -362,6 +382,20 @@ impl Parser<'_> {
         }
     }
 
+    /// The quotes inside, of a string that ends before the search did.
+    fn inner_before(&self, s: &Search, end: usize) -> Option<(usize, usize)> {
+        let (first, last) = s.end.inner?;
+        if last <= end {
+            return Some((first, last));
+        }
+        let inside = self.bytes.get(first..end)?;
+        let back = (0..inside.len()).rev().map(|n| first + n);
+        let (at, width) = back
+            .map(|at| (at, self.quote_width(at, s.quote)))
+            .find(|(_, width)| *width > 0)?;
+        Some((first, at + width))
+    }
+
     /// `"text, "key":`: the string ended before the comma.
     fn ends_before_key(&mut self, s: &mut Search, quote: usize) -> Option<End> {
         let key = self.text.get(s.last + 1..quote)?;
@@ -369,15 +403,18 @@ impl Parser<'_> {
             return None;
         }
         let comma = self.comma_before(s.last, s.start)?;
-        let known = !self.keys.is_empty() && self.is_known(key);
-        if s.count > 1 && !known {
+        let known = self.is_known(key);
+        if s.count > 1 {
             self.count_brackets(s, comma);
-            if s.balance > 0 || s.pairs.is_multiple_of(2) || !self.keys.is_empty() {
+            let open = s.balance > 0 || s.pairs.is_multiple_of(2);
+            if open || !known && !self.keys.is_empty() {
                 return None;
             }
         }
         let mut end = self.ends_open(s, comma);
-        end.settled = known;
+        // `"say "hi", "key":`: the last quote may be either.
+        let quoted = self.quote_width(end.text.saturating_sub(1), s.quote) > 0;
+        end.settled = known && !s.rival && !s.declared && !(s.count > 1 && quoted);
         Some(end)
     }
 
@@ -451,7 +488,17 @@ impl Parser<'_> {
         if s.end.inner.is_none() && matches!(s.quote, Quote::Plain(b'\'' | b'`')) {
             // Opened by one kind of quote, closed by the other.
             self.fuel = self.fuel.saturating_sub(length - s.start);
-            return self.search(s.start, Quote::Plain(b'"'), s.role);
+            let end = self.search(s.start, Quote::Plain(b'"'), s.role);
+            let follows = self.skip_space(end.after) < length;
+            return End {
+                mismatched: end.closed && follows,
+                closed: end.closed && follows,
+                settled: end.settled || self.known_key_after(end.after) == Some(true),
+                text: if follows { end.text } else { length },
+                after: if follows { end.after } else { length },
+                cut: end.cut || !follows,
+                ..end
+            };
         }
         if let Some((first, _)) = s.end.inner
             && s.role != Role::Key
@@ -474,6 +521,10 @@ impl Parser<'_> {
         } else {
             self.before_closers(s.start)
         };
+        if text < length && text >= s.start + 2 && self.quote_width(text - 1, s.quote) > 0 {
+            // `"C:\dir\"}`: the quote that should end it has a backslash.
+            self.because(super::rules::MIXED_ESCAPES, text - 2..text);
+        }
         End {
             text,
             after: length,
@@ -523,7 +574,7 @@ impl Parser<'_> {
     }
 
     /// Bytes of the closing quote here; 0 if there is none.
-    fn quote_width(&self, at: usize, quote: Quote) -> usize {
+    pub(super) fn quote_width(&self, at: usize, quote: Quote) -> usize {
         match quote {
             Quote::Plain(byte) => usize::from(self.byte(at) == byte),
             Quote::Smart => match self.smart_quote(at) {

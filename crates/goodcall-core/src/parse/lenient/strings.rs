@@ -1,5 +1,7 @@
 //! Strings: their quotes, their escapes, and pieces that belong together.
 
+use std::ops::Range;
+
 use super::parser::{Parser, State, Step};
 use super::quotes::{End, Quote, Role};
 use super::rules;
@@ -29,22 +31,51 @@ impl Parser<'_> {
             kind: CutKind::Inside,
             at,
             root,
+            because: None,
         });
     }
 
     /// Reads the string that opens here.
     pub(super) fn string(&mut self, role: Role, raw: bool) -> (Piece, End) {
         let open = self.at;
-        let quote = self.opening_quote().unwrap_or(Quote::Plain(b'"'));
+        let quote = match self.opening_quote().unwrap_or(Quote::Plain(b'"')) {
+            // `""one" two"`: the second quote is text.
+            Quote::Doubled(byte) if !self.doubled_closes(open + 2, byte) => Quote::Plain(byte),
+            quote => quote,
+        };
         let start = (open + quote.width()).min(self.bytes.len());
         let end = self.string_end(start, quote, role);
         self.note_quotes(open, quote, start, &end);
+        if role != Role::Key && self.is_torn(start, quote, &end) {
+            let (first, last) = end.inner.unwrap_or((end.text, end.text));
+            self.doubt(rules::INNER_QUOTE, first..last);
+        }
         let piece = match quote {
             Quote::Escaped(_) if end.escapes => self.decode_twice(start, end.text),
             _ => self.decode(start, &end, raw),
         };
         self.at = end.after;
         (piece, end)
+    }
+
+    /// There is no telling what was meant here: rather no value than a wrong one.
+    pub(super) fn doubt(&mut self, rule: rules::Sureness, span: Range<usize>) {
+        let doubt = self.doubt_at(rule, span);
+        self.doubt.get_or_insert(doubt);
+    }
+
+    /// This is why the text seems cut off.
+    pub(super) fn because(&mut self, rule: rules::Sureness, span: Range<usize>) {
+        let doubt = self.doubt_at(rule, span);
+        self.because.get_or_insert(doubt);
+    }
+
+    fn doubt_at(&self, rule: rules::Sureness, span: Range<usize>) -> super::Doubt {
+        super::Doubt {
+            rule: rule.name,
+            pointer: self.place(),
+            span,
+        }
     }
 
     fn note_quotes(&mut self, open: usize, quote: Quote, start: usize, end: &End) {
@@ -54,10 +85,18 @@ impl Parser<'_> {
                 Quote::Doubled(_) => rules::DOUBLED_QUOTES,
                 Quote::Escaped(_) => rules::ESCAPED_QUOTES,
                 Quote::Smart | Quote::SmartSingle => rules::SMART_QUOTES,
+                Quote::Plain(_) if end.mismatched && !end.settled => rules::UNLIKE_QUOTES,
                 Quote::Plain(_) => rules::OTHER_QUOTES,
             };
             self.note_string(rule, open..end.after, start..end.text);
+        } else if end.mismatched {
+            let rule = match end.settled {
+                true => rules::OTHER_QUOTES,
+                false => rules::UNLIKE_QUOTES,
+            };
+            self.note(rule, end.text..end.text + 1, "\"");
         }
+        self.requoted |= end.inner.is_some() || end.mismatched || !end.closed && !end.cut;
         if let Some((first, last)) = end.inner {
             let text = self.text.get(first..last).unwrap_or_default();
             let after = super::notes::escaped(text);
@@ -86,12 +125,17 @@ impl Parser<'_> {
             }
             return source(start, end.text);
         }
-        if end.controls {
+        let inside = &self.bytes[start..end.text];
+        if end.controls || inside.iter().filter(|b| **b == b'\n').count() > 1 {
             self.note_controls(start, end.text);
         }
         let head = self.out.buffer.len();
         let text = &self.text[start..end.text];
         let decoded = super::escapes::decode(text, end.cut, &mut self.out.buffer);
+        if let Some(range) = decoded.unclear.filter(|_| !end.cut) {
+            let span = start + range.start..start + range.end;
+            self.doubt(rules::MIXED_ESCAPES, span);
+        }
         for (rule, range) in [
             (rules::BAD_ESCAPE, decoded.bad),
             (rules::MIXED_ESCAPES, decoded.mixed),

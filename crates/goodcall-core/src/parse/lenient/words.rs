@@ -250,6 +250,9 @@ impl Parser<'_> {
     /// A word that nothing follows may have been longer.
     fn cut_at_end(&mut self) {
         if self.at == self.bytes.len() {
+            if self.frames.is_empty() {
+                self.because(rules::UNQUOTED_STRING, 0..self.at);
+            }
             self.cut_inside();
         }
     }

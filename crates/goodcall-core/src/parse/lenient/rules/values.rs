@@ -4,6 +4,8 @@ use super::{Sureness, eager, entry, safe};
 use crate::mend::Rule;
 
 pub(in crate::parse) const OTHER_QUOTES: Sureness = safe("other-quotes");
+/// The quotes of one string are not of one kind.
+pub(in crate::parse) const UNLIKE_QUOTES: Sureness = eager("other-quotes");
 pub(in crate::parse) const SMART_QUOTES: Sureness = safe("smart-quotes");
 pub(in crate::parse) const TRIPLE_QUOTES: Sureness = safe("triple-quotes");
 pub(in crate::parse) const DOUBLED_QUOTES: Sureness = eager("doubled-quotes");
@@ -34,7 +36,7 @@ pub(super) const RULES: [Rule; 24] = [
     entry(
         OTHER_QUOTES,
         "Reads strings in single quotes or backticks.",
-        "The quotes come in pairs around the whole string.",
+        "The quotes come in pairs around the whole string. Eager where the two are not alike, unless the schema's keys settle it.",
         "{'path': 'a.txt'}",
         "{\"path\":\"a.txt\"}",
     ),
@@ -124,15 +126,15 @@ pub(super) const RULES: [Rule; 24] = [
     ),
     entry(
         BAD_ESCAPE,
-        "Reads escapes of other languages (`\\'`, `\\x41`); keeps the backslash of what is no escape (`\\d`).",
+        "Reads escapes of other languages (`\\'`, `\\x41`); keeps the backslash of what is no escape (`\\d`, `\\$`).",
         "JSON has no such escape, so the backslash is text or the other language's.",
         "{\"pattern\": \"\\d+\"}",
         "{\"pattern\":\"\\\\d+\"}",
     ),
     entry(
         MIXED_ESCAPES,
-        "Keeps every backslash of a Windows path, also before letters that could be escapes.",
-        "One backslash of the path cannot be an escape, so most likely none of them is.",
+        "Keeps every backslash of a Windows path, also before letters that could be escapes; and that of `\\b`, `\\f`, `\\v` and `\\x41` where another backslash of the string is text.",
+        "One backslash cannot be an escape, so most likely none of them is.",
         "{\"path\": \"C:\\Users\\new\"}",
         "{\"path\":\"C:\\\\Users\\\\new\"}",
     ),
