@@ -14,7 +14,7 @@ pub(crate) const RULE: Rule = Rule {
            wanted and the value fits as its element.",
     why: "One value in place of a list of values is a list of that value. A value that would have \
           to be mended again, to fit as an element, is wrong in two ways and not sure. Text that could be a \
-          list itself (it holds a comma, a semicolon, a line break or brackets), or that stands \
+          list itself (it holds a comma, a semicolon, a line break or brackets), that has quotes around it, or that stands \
           for no value (`\"\"`, `\"none\"`, `\"unknown\"`), is left alone.",
     example: Example {
         tool: None,
@@ -40,7 +40,18 @@ pub(crate) fn propose(site: &Site<'_>, out: &mut Proposals) {
 }
 
 fn is_one_value(text: &str) -> bool {
-    !text.contains([',', ';', '\n', '|', '[', '{']) && !looks_stringified(text) && !is_nothing(text)
+    !text.contains([',', ';', '\n', '|', '[', '{'])
+        && !looks_stringified(text)
+        && !is_quoted(text)
+        && !is_nothing(text)
+}
+
+/// Does the text bring quotes of its own? Then it was read once too little.
+fn is_quoted(text: &str) -> bool {
+    let text = text.trim();
+    ['"', '\'', '`']
+        .iter()
+        .any(|quote| text.starts_with(*quote) || text.ends_with(*quote))
 }
 
 /// Does the text stand for no value at all?
