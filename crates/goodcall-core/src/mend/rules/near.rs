@@ -6,7 +6,7 @@ use crate::validate::{Letters, bare};
 const MOST_CHARS: usize = 64;
 
 /// Could `sent` be meant for `name`? In doubt yes: equal but for case and separators, a few
-/// letters away, or one with the letters of the other in it (`write_mode` for `mode`).
+/// letters away, or one begins or ends with the other (`write_mode` for `mode`).
 pub(super) fn is_near(sent: &str, name: &str) -> bool {
     if sent.len() > MOST_CHARS || name.len() > MOST_CHARS {
         return sent == name;
@@ -23,7 +23,8 @@ pub(super) fn is_near(sent: &str, name: &str) -> bool {
         return false;
     }
     let edits = 1 + usize::from(long.chars().count() > 5);
-    long.contains(short.as_str())
+    long.starts_with(short.as_str())
+        || long.ends_with(short.as_str())
         || Letters::of(&ours).may_be_typo(Letters::of(&theirs), edits)
             && strsim::osa_distance(&ours, &theirs) <= edits
 }
@@ -44,7 +45,13 @@ mod tests {
         ] {
             assert!(is_near(sent, name), "{sent} {name}");
         }
-        for (sent, name) in [("path", "mode"), ("id", "ids"), ("", ""), ("to", "total")] {
+        for (sent, name) in [
+            ("path", "mode"),
+            ("id", "ids"),
+            ("", ""),
+            ("to", "total"),
+            ("hourly", "url"),
+        ] {
             assert!(!is_near(sent, name), "{sent} {name}");
         }
     }
