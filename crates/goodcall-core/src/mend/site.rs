@@ -146,7 +146,7 @@ impl<'s> Site<'s> {
     }
 
     /// Is there more to compare between the faulty object and the schema than is worth it?
-    fn is_wide(&self) -> bool {
+    pub(crate) fn is_wide(&self) -> bool {
         self.node.len() > MEND_WIDTH || self.properties().is_some_and(|p| p.len() > MEND_WIDTH)
     }
 

@@ -1,11 +1,15 @@
 //! A key that the schema forbids.
 
+use serde_json::{Map, Value};
+
 use super::key_style::same_name;
+use super::near::is_near;
 use crate::limits::MEND_WIDTH;
 use crate::mend::edit::Op;
 use crate::mend::site::{Proposals, Site};
 use crate::mend::{Example, Rule};
 use crate::report::Level;
+use crate::schema::resolve;
 
 pub(crate) const RULE: Rule = Rule {
     name: "unknown-key",
@@ -13,7 +17,7 @@ pub(crate) const RULE: Rule = Rule {
     what: "Drops a member that the schema forbids.",
     why: "The tool would not read it. But what it was meant to do is not done, so this is not a \
           sure reading. A member that the schema allows is never dropped, nor is everything that \
-          was sent.",
+          was sent, nor a key that is near a declared one or declared in a nested object.",
     example: Example {
         tool: None,
         schema: r#"{"type": "object", "properties": {"path": {"type": "string"}},
@@ -33,9 +37,28 @@ pub(crate) fn propose(site: &Site<'_>, out: &mut Proposals) {
     if declared && !members.any(|(key, _)| site.declares(key)) {
         return;
     }
-    // A key that was meant for a declared one is not to be dropped.
-    if !site.absent().any(|absent| same_name(absent, name)) {
+    // A key that has a place is not to be dropped: it is near a declared one, or a nested object
+    // declares it.
+    if !has_place(site, name) {
         let (object, place) = (site.node.id, site.fault.pointer.join(name));
         out.whole(&RULE, [Op::Remove { object, key, place }]);
     }
+}
+
+fn has_place(site: &Site<'_>, name: &str) -> bool {
+    let document = site.context.schema.document();
+    let Some(properties) = site.properties() else {
+        return false;
+    };
+    if properties.len() > MEND_WIDTH {
+        return true;
+    }
+    properties.iter().any(|(declared, schema)| {
+        let inner = resolve(document, schema).get("properties");
+        let inner = inner.and_then(Value::as_object);
+        let nested = |inner: &Map<String, Value>| {
+            inner.len() > MEND_WIDTH || inner.keys().any(|key| same_name(key, name))
+        };
+        is_near(name, declared) || inner.is_some_and(nested)
+    })
 }
