@@ -53,7 +53,9 @@ fn is_call_line<'l>(line: &'l str, names: &mut Vec<&'l str>) -> bool {
         names.push(&line[..size]);
         line = value.trim();
     }
-    line = line.strip_prefix("await ").unwrap_or(line);
+    for word in ["return ", "await "] {
+        line = line.strip_prefix(word).unwrap_or(line);
+    }
     if let Some(printed) = line.strip_prefix("print(") {
         let Some(printed) = printed.trim_end_matches(';').strip_suffix(')') else {
             return false;
@@ -63,8 +65,26 @@ fn is_call_line<'l>(line: &'l str, names: &mut Vec<&'l str>) -> bool {
         }
         line = printed.strip_prefix("await ").unwrap_or(printed);
     }
-    line.chars()
-        .all(|c| c == CALL || c.is_whitespace() || matches!(c, ',' | ';' | '[' | ']'))
+    let bracket = |c: char| c.is_whitespace() || matches!(c, ',' | ';' | '[' | ']');
+    let calls = line.trim_matches(bracket);
+    // A sum of calls makes them all; a sign before the first one is a diff.
+    let sum = calls.starts_with(CALL) && calls.ends_with(CALL);
+    let between = |c: char| c == CALL || bracket(c) || (sum && matches!(c, '+' | '*' | '/'));
+    is_wrapper(line) || calls.chars().all(between)
+}
+
+/// A tag around a call, alone on its line: `<functioncall>`.
+fn is_wrapper(line: &str) -> bool {
+    let tag = line.strip_prefix('<').and_then(|tag| tag.strip_suffix('>'));
+    tag.is_some_and(|tag| {
+        let name = tag.strip_prefix('/').unwrap_or(tag);
+        let word = name
+            .bytes()
+            .all(|byte| byte.is_ascii_alphabetic() || byte == b'_');
+        word && ["function", "tool", "call"]
+            .iter()
+            .any(|part| name.contains(part))
+    })
 }
 
 impl Scanner {
@@ -173,6 +193,8 @@ mod tests {
             "x = await @\nprint(x)",
             "print(@)",
             "c = [\n @,\n @\n]\n",
+            "print(@ + @)",
+            "<functioncall>\n@\n</functioncall>",
         ] {
             assert!(is_calls(text), "{text}");
         }
@@ -183,6 +205,8 @@ mod tests {
             "-@\n+@",
             "x == @",
             "print(y)\n@",
+            "<example>\n@",
+            "+@",
         ] {
             assert!(!is_calls(text), "{text}");
         }
