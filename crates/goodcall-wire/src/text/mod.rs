@@ -2,6 +2,7 @@
 
 mod arithmetic;
 mod body;
+mod fence;
 mod gemma;
 mod kimi;
 mod lexer;
@@ -12,6 +13,7 @@ mod pairs;
 mod python;
 mod python_text;
 mod pythonic;
+mod quiet;
 mod release;
 mod scanner;
 mod sections;

@@ -113,6 +113,12 @@ pub(crate) fn harmony(text: &str, base: usize, context: &Context<'_>) -> Vec<Fou
     vec![json(name, body, place, span, true)]
 }
 
+/// Is this a message of harmony that the model wrote to itself?
+pub(crate) fn is_thought(text: &str) -> bool {
+    let head = text.split_once("<|message|>").map(|(head, _)| head);
+    head.is_some_and(|head| head.contains("analysis") && !head.contains("to="))
+}
+
 /// `<|content_invoke_tool_json|>f…{json}`.
 pub(crate) fn inkling(text: &str, base: usize, closed: bool) -> Vec<Found> {
     let Some(open) = text.find('{') else {
