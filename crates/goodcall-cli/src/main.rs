@@ -51,7 +51,7 @@ enum Command {
     Run(run::RunArgs),
     /// Stand in front of an MCP server: its tool calls are checked, mended or refused
     Mcp(mcp::McpArgs),
-    /// Stand between an agent and its model provider: every tool call that passes is good
+    /// Stand between an agent and its model provider: tool calls are checked, mended, asked for again
     Gateway(Box<gateway::GatewayArgs>),
     /// List the rules by which calls are read and mended
     Rules(RulesArgs),

@@ -2,7 +2,7 @@
 
 use std::future::Future;
 use std::pin::pin;
-use std::sync::atomic::AtomicUsize;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, PoisonError, RwLock};
 
 use goodcall_wire::relay::Known;
@@ -37,6 +37,7 @@ impl Gateway {
             metrics: Metrics::new(),
             window: Window::new(before),
             open: AtomicUsize::new(0),
+            local: AtomicBool::new(false),
         })))
     }
 
@@ -60,6 +61,9 @@ impl Gateway {
     /// Serves until `stop` is ready; then takes no new connections, and gives those that are open
     /// the time of the settings to end.
     pub async fn serve(&self, listener: TcpListener, stop: impl Future<Output = ()>) {
+        let at = listener.local_addr();
+        let local = at.is_ok_and(|at| at.ip().is_loopback());
+        self.0.local.store(local, Ordering::Relaxed);
         let tunnels = Tunnels::default();
         // Each connection holds one end: it is told of the stop, and its own end is seen.
         let (stopping, told) = watch::channel(());
