@@ -177,10 +177,9 @@ impl Collector {
     fn new(url: Option<String>) -> Result<Self, Failure> {
         let (mut layer, mut exporter): (Option<AnyLayer>, _) = (None, None);
         if let Some(url) = &url {
-            let made = goodcall::otlp::layer(url, "goodcall-gateway");
+            let made = goodcall::otlp::layer::<Registry>(url, "goodcall-gateway");
             let (own, sends) = made.map_err(|error| format!("--otlp {url}: {error}"))?;
-            layer = Some(Box::new(own));
-            exporter = Some(sends);
+            (layer, exporter) = (Some(own.boxed()), Some(sends));
         }
         Ok(Self {
             url,
