@@ -9,7 +9,7 @@ use super::edit::{New, Op, Step};
 use crate::limits::{Limits, MEND_WIDTH};
 use crate::policy::Policy;
 use crate::report::Types;
-use crate::schema::{Schema, owner, required, requires, resolve};
+use crate::schema::{Schema, describe, owner, required, requires, resolve};
 use crate::tree::{Id, Kind, Node, Pointer, Tree};
 use crate::validate::{Fault, FaultKind};
 
@@ -116,6 +116,15 @@ impl<'s> Site<'s> {
         let (object, keyword) = properties.split_last()?;
         let object = (keyword == "properties" && own == name).then_some(object)?;
         self.context.schema.at(object.as_str())?.as_object()
+    }
+
+    /// The types that all that is declared for the faulty member allows, not only the branch of a
+    /// union that has the fault; none if any type is allowed.
+    pub(crate) fn declared_types(&self) -> Option<Types> {
+        let document = self.context.schema.document();
+        let (object, name) = owner(document, &self.fault.pointer)?;
+        let property = object.get("properties")?.get(&name)?;
+        Some(describe(document, property).types)
     }
 
     /// The subschema that holds the keyword of the fault.

@@ -19,10 +19,11 @@ pub(super) fn is_near(sent: &str, name: &str) -> bool {
         true => (&ours, &theirs),
         false => (&theirs, &ours),
     };
-    if short.chars().count() < 3 {
+    let (least, most) = (short.chars().count(), long.chars().count());
+    if least < 2 || (least == 2 && most > 4) {
         return false;
     }
-    let edits = 1 + usize::from(long.chars().count() > 5);
+    let edits = usize::from(least > 2) + usize::from(most > 5);
     long.starts_with(short.as_str())
         || long.ends_with(short.as_str())
         || Letters::of(&ours).may_be_typo(Letters::of(&theirs), edits)
@@ -42,12 +43,14 @@ mod tests {
             ("write_mode", "mode"),
             ("maxLines", "max_lines"),
             ("file", "file_path"),
+            ("bcc", "cc"),
+            ("id", "ids"),
         ] {
             assert!(is_near(sent, name), "{sent} {name}");
         }
         for (sent, name) in [
             ("path", "mode"),
-            ("id", "ids"),
+            ("id", "to"),
             ("", ""),
             ("to", "total"),
             ("hourly", "url"),

@@ -3,7 +3,6 @@
 use crate::mend::site::{Proposals, Site};
 use crate::mend::{Example, Rule};
 use crate::report::Level;
-use crate::schema::{describe, owner};
 use crate::validate::FaultKind;
 
 pub(crate) const RULE: Rule = Rule {
@@ -40,11 +39,6 @@ fn is_null_text(site: &Site<'_>) -> bool {
     if !matches!(site.mistyped_text(), Some(("null" | "None", _))) {
         return false;
     }
-    let document = site.context.schema.document();
-    let property = owner(document, &site.fault.pointer)
-        .and_then(|(object, name)| object.get("properties")?.get(&name));
-    property.is_some_and(|property| {
-        let types = describe(document, property).types;
-        !types.is_empty() && !types.has("string") && !types.has("null")
-    })
+    site.declared_types()
+        .is_some_and(|types| !types.is_empty() && !types.has("string") && !types.has("null"))
 }

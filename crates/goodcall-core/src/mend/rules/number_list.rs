@@ -29,8 +29,12 @@ pub(crate) fn propose(site: &Site<'_>, out: &mut Proposals) {
         return;
     };
     let several = text.contains(',');
-    let alone = !several && !wanted.has("integer") && !wanted.has("number");
-    if !wanted.has("array") || !(alone || several && !may_be_one_number(text)) {
+    if !wanted.has("array") || (several && may_be_one_number(text)) {
+        return;
+    }
+    // One number is a list only where it may not be itself.
+    let is_itself = |types: Types| types.has("integer") || types.has("number");
+    if !several && site.declared_types().is_none_or(is_itself) {
         return;
     }
     let numbers = text.split(',').all(|piece| is_number(piece.trim()));

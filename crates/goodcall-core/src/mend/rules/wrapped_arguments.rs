@@ -116,9 +116,11 @@ fn is_label(key: &str, value: Node<'_>) -> bool {
     }
 }
 
-/// Is this a key that envelopes have for what is inside?
+/// Is this a key that envelopes have for what is inside? `properties` is a schema's word: no
+/// envelope of a call has it.
 pub(super) fn is_envelope_key(key: &str, tool: Option<&str>) -> bool {
-    WRAPPERS.contains(&key) || OTHERS.contains(&key) || tool == Some(key)
+    let wraps = WRAPPERS.contains(&key) && key != "properties";
+    wraps || OTHERS.contains(&key) || tool == Some(key)
 }
 
 /// Does the object say in an undeclared member that it is for another tool?
