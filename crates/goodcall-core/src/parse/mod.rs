@@ -245,7 +245,8 @@ fn unsure(change: &Change, reading: Reading<'_>, stop: Stop) -> Bad {
 fn doubtful(doubt: lenient::Doubt, text: &str) -> Bad {
     let mut issue = Issue::new(doubt.pointer, Code::Malformed, doubt.span.clone());
     issue.expected.rule = Some(doubt.rule);
-    issue.got = text.get(doubt.span).map(Got::text);
+    let got = text.get(doubt.span).filter(|got| !got.is_empty());
+    issue.got = got.map(Got::text);
     Bad::single(Reason::Malformed, issue)
 }
 

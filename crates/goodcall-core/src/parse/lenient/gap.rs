@@ -24,6 +24,9 @@ impl Parser<'_> {
                     if end == self.bytes.len() && matches!(skipped.last(), Some(b'}' | b']')) {
                         self.because(rule, self.at..end);
                     }
+                    if rule == rules::COMMENT && !newline && self.is_text_of_last(self.at, end) {
+                        self.doubt(rule, self.at..end);
+                    }
                     self.note(rule, self.at..end, "");
                     self.at = end;
                 }
@@ -65,6 +68,13 @@ impl Parser<'_> {
             }
             _ => None,
         }
+    }
+
+    /// `"text" // more", "key":`: does the comment hold what ends the string before it?
+    fn is_text_of_last(&self, start: usize, end: usize) -> bool {
+        let text = &self.text[start..end];
+        let odd = text.bytes().filter(|b| *b == b'"').count() % 2 == 1;
+        self.last_string.is_some() && (odd || text.contains("\":"))
     }
 
     /// Does a `-- comment` stand at `next`, with space around its dashes?

@@ -116,6 +116,10 @@ fn read_level<'a>(
     let changes = Changes::recorded(record, text);
     let cut = parser.cut.map(|cut| Cut {
         pointer: within(cut.root, cut.pointer),
+        kind: match parser.because {
+            Some(_) => CutKind::Inside,
+            None => cut.kind,
+        },
         because: parser.because,
         ..cut
     });

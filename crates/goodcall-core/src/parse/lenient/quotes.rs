@@ -64,6 +64,8 @@ pub(super) struct End {
     pub(super) settled: bool,
     /// Closed by a quote of another kind than the one that opened it.
     pub(super) mismatched: bool,
+    /// Could it as well have ended elsewhere?
+    pub(super) torn: bool,
 }
 
 /// What is known of a string that is being searched for its end.
@@ -264,7 +266,12 @@ impl Parser<'_> {
                 return Some(end);
             }
             let key = self.text.get(s.last + 1..at).unwrap_or_default();
-            s.declared |= self.is_known(key);
+            if self.is_known(key) {
+                s.declared = true;
+                self.count_brackets(s, at);
+                // Outside of the brackets of the text it is a member.
+                s.end.torn |= s.balance <= 0;
+            }
         }
         if s.count == 1
             && s.role == Role::Element
@@ -302,6 +309,7 @@ impl Parser<'_> {
             if !s.rival && s.pairs.is_multiple_of(2) {
                 self.count_brackets(s, at);
                 s.rival = s.balance <= 0 && self.goes_on(after);
+                s.end.torn |= s.rival && self.known_key_after(after) == Some(false);
             }
         }
         let first = s.end.inner.map_or(at, |(first, _)| first);
@@ -414,7 +422,8 @@ impl Parser<'_> {
         let mut end = self.ends_open(s, comma);
         // `"say "hi", "key":`: the last quote may be either.
         let quoted = self.quote_width(end.text.saturating_sub(1), s.quote) > 0;
-        end.settled = known && !s.rival && !s.declared && !(s.count > 1 && quoted);
+        end.torn |= s.count > 1 && quoted;
+        end.settled = known && !s.rival && !s.declared;
         Some(end)
     }
 
@@ -515,6 +524,11 @@ impl Parser<'_> {
                 inner: None,
                 ..s.end
             };
+        }
+        let rest = self.bytes[s.start..].trim_ascii();
+        if !rest.is_empty() && rest.iter().all(|b| b" )}]".contains(b)) {
+            // `"text""}`: what opens this string should end another.
+            self.because(super::rules::INNER_QUOTE, s.start.saturating_sub(1)..length);
         }
         let text = if s.role == Role::Key {
             length

@@ -209,6 +209,9 @@ impl Parser<'_> {
         self.move_to_tail(id);
         let role = self.role();
         let (piece, end) = self.string(role, false);
+        if end.inner.is_some() || !end.closed && !end.cut {
+            self.doubt(rules::JOINED_STRINGS, start..self.at);
+        }
         let Some(slot) = self.out.slot(id).copied() else {
             return Ok(State::After);
         };

@@ -26,6 +26,9 @@ impl Parser<'_> {
         if end.cut || end.closed && end.inner.is_none() {
             return false;
         }
+        if end.torn {
+            return true;
+        }
         let quote = match quote {
             Quote::Triple(byte) => Quote::Plain(byte),
             quote => quote,
@@ -53,7 +56,7 @@ impl Parser<'_> {
     fn is_expression(&self, start: usize, quotes: &[(usize, usize)]) -> bool {
         let first = |byte: u8| byte.is_ascii_whitespace() || b"+-*/%|&?:=<>!".contains(&byte);
         let part =
-            |byte: &u8| first(*byte) || byte.is_ascii_alphanumeric() || b"_.()[]$".contains(byte);
+            |byte: &u8| first(*byte) || byte.is_ascii_alphanumeric() || b"_.,()[]$".contains(byte);
         !quotes.is_empty()
             && quotes.chunks_exact(2).all(|pair| {
                 let (from, to) = (pair[0].1, pair[1].0);
