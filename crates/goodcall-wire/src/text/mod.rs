@@ -2,6 +2,7 @@
 
 mod arithmetic;
 mod body;
+mod failed;
 mod fence;
 mod gemma;
 mod kimi;
@@ -133,6 +134,8 @@ pub(crate) struct Found {
     pub(crate) state: State,
     /// A call in Python's form without any argument: in prose, only a mention of the tool.
     pub(crate) bare: bool,
+    /// In Python's form.
+    pub(crate) python: bool,
 }
 
 impl Found {
@@ -155,6 +158,7 @@ impl Found {
             changes: Vec::new(),
             state: State::Whole,
             bare: false,
+            python: false,
         }
     }
 

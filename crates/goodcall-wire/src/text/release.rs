@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use super::scanner::{Held, Piece, Scanner, State, Strength};
 use super::{Found, Where};
-use crate::call::Call;
+use crate::call::{Call, State as CallState};
 
 /// Bytes of released text that are kept before they are forgotten at once.
 const KEEP: usize = 1 << 16;
@@ -56,8 +56,9 @@ impl Scanner {
         }
         self.strength = self.strength.max(strength);
         self.seen.extend(calls.iter().map(key_of));
-        let alone = self.place == Where::Explicit && !self.inner && self.virgin;
-        let whole = alone && strength < Strength::Marked;
+        let failed = |call: &Call| matches!(call.state, CallState::Unreadable(_));
+        let only = self.place == Where::Explicit || calls.iter().all(failed);
+        let whole = only && !self.inner && self.virgin && strength < Strength::Marked;
         self.held.push(Held { span, calls, whole });
         if self.reasoned || self.inner {
             self.settle();

@@ -12,7 +12,7 @@ use super::fence::Fence;
 use super::lexer::{Lexer, Step, Until, starts};
 use super::markers::{Body, MARKERS, Marker};
 use super::quiet::{Line, Quiet};
-use super::{Context, Extraction, Found, Where, pythonic, sections, shapes};
+use super::{Context, Extraction, Found, Where, failed, pythonic, sections, shapes};
 use crate::call::{Call, State as CallState};
 use crate::tools::Tools;
 
@@ -342,11 +342,16 @@ impl Scanner {
             self.soil();
             return true;
         }
-        let found = body::calls(&block, marker, &self.tools);
-        if !found
-            .iter()
-            .any(|call| self.tools.meant(&call.name).is_some())
-        {
+        let mut found = body::calls(&block, marker, &self.tools);
+        let offered = |call: &Found| self.tools.meant(&call.name).is_some();
+        if !found.iter().any(offered) {
+            // Behind a marker a call that fails is one still, so that the model can be told.
+            found.retain(|call| failed::is_call(call, closed));
+            if found.is_empty() {
+                found.extend(failed::malformed(&block, marker, &self.tools));
+            }
+        }
+        if found.is_empty() {
             return self.leave(body);
         }
         self.state = State::Text;
@@ -419,6 +424,14 @@ impl Scanner {
             found = pythonic::sequence(text, base, &context).unwrap_or_default();
         }
         if found.is_empty() {
+            let readable = |call: &Found| call.state == CallState::Whole;
+            found = failed::list(text, base, &context);
+            // In prose, a list that can be read nowhere is none.
+            if !self.is_alone() && !found.iter().any(readable) {
+                found.clear();
+            }
+        }
+        if found.is_empty() {
             found = shapes::calls(text, base, &context);
         }
         let offered = |call: &Found| self.tools.meant(&call.name).is_some();
@@ -433,9 +446,16 @@ impl Scanner {
         let Some(tool) = self.tools.meant(&call.name) else {
             return false;
         };
-        let readable = matches!(call.state, CallState::Whole);
+        // One that cannot be read is one where nothing else is said.
+        let unreadable = matches!(call.state, CallState::Unreadable(_));
+        let readable = call.state == CallState::Whole || (unreadable && self.is_alone());
         let standing = self.line.fresh || self.inner || self.fence.is_some();
         readable && (!call.bare || (tool.needs_nothing() && standing))
+    }
+
+    /// May this be the whole message?
+    fn is_alone(&self) -> bool {
+        self.virgin && !self.inner && self.fence.is_none()
     }
 
     /// No call: its first byte is text, the rest is looked at again for other forms.
