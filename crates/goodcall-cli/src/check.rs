@@ -1,6 +1,7 @@
 //! `goodcall check`.
 
 use std::borrow::Cow;
+use std::cell::Cell;
 
 use goodcall_core::{Gate, Policy, SchemaCache, Verdict};
 use goodcall_wire::{Offered, Tools};
@@ -20,8 +21,10 @@ pub(crate) fn run(args: &CheckArgs) -> Result<bool, Failure> {
             args,
             tools,
             cache: SchemaCache::default(),
+            any_bad: Cell::new(false),
         };
-        return lines::pump(args.file.as_deref(), |line, out| machine.answer(line, out));
+        let done = lines::pump(args.file.as_deref(), |line, out| machine.answer(line, out))?;
+        return Ok(done && !(args.fail && machine.any_bad.get()));
     }
     if args.tools.is_none() {
         return Err("say with --tools FILE which tools there are".to_owned());
@@ -38,6 +41,7 @@ pub(crate) fn run(args: &CheckArgs) -> Result<bool, Failure> {
         }
     };
     let bytes = input::read_all(args.file.as_deref())?;
+    let mut held_back = false;
     let verdict = match tools.get(name) {
         None => Verdict::Bad(tools.unknown(name)),
         Some(tool) => {
@@ -46,6 +50,7 @@ pub(crate) fn run(args: &CheckArgs) -> Result<bool, Failure> {
                 anstream::eprintln!("goodcall: schema of `{name}`: {warning}");
             }
             let policy = args.policy.of(name, tool.is_destructive());
+            held_back = policy.is_strict() && !args.policy.of(name, false).is_strict();
             let gate = Gate::new(schema).policy(policy).stop(args.stop).tool(name);
             gate.check_bytes(&bytes)
         }
@@ -58,6 +63,9 @@ pub(crate) fn run(args: &CheckArgs) -> Result<bool, Failure> {
         &verdict,
         args.style,
     );
+    if held_back && matches!(verdict, Verdict::Bad(_)) {
+        show::destructive(name);
+    }
     Ok(!matches!(verdict, Verdict::Bad(_)))
 }
 
@@ -83,6 +91,7 @@ struct Machine<'a> {
     args: &'a CheckArgs,
     tools: Tools,
     cache: SchemaCache,
+    any_bad: Cell<bool>,
 }
 
 impl Machine<'_> {
@@ -90,15 +99,20 @@ impl Machine<'_> {
         let unusable = |id, error: String| CheckLine::unusable(id, "bad_line", error);
         let text = match line {
             Ok(text) => text,
-            Err(error) => return write(&unusable(None, error), out),
+            Err(error) => return self.write(&unusable(None, error), out),
         };
         match serde_json::from_str::<Line<'_>>(text) {
             Err(error) => {
                 let error = format!("not a request: {error}");
-                write(&unusable(lines::id(text), error), out);
+                self.write(&unusable(lines::id(text), error), out);
             }
-            Ok(line) => self.judge(&line, out),
+            Ok(line) => self.write(&self.judge(&line), out),
         }
+    }
+
+    fn write(&self, line: &CheckLine<'_>, out: &mut String) {
+        self.any_bad.set(self.any_bad.get() || line.is_bad());
+        write(line, out);
     }
 
     /// The tool that a line without a schema is about.
@@ -107,16 +121,16 @@ impl Machine<'_> {
         named.or_else(|| self.tools.only().map(|tool| tool.name.as_str()))
     }
 
-    fn judge(&self, line: &Line<'_>, out: &mut String) {
+    fn judge<'l>(&'l self, line: &'l Line<'_>) -> CheckLine<'l> {
         let unusable = |reason, error| CheckLine::unusable(line.id, reason, error);
         let own = match line.policy.as_deref().map(str::parse::<Policy>).transpose() {
             Ok(own) => own,
-            Err(error) => return write(&unusable("bad_line", error.to_string()), out),
+            Err(error) => return unusable("bad_line", error.to_string()),
         };
         let stop = match line.stop.as_deref().map(input::stop) {
             None => self.args.stop,
             Some(Ok(stop)) => stop,
-            Some(Err(error)) => return write(&unusable("bad_line", error), out),
+            Some(Err(error)) => return unusable("bad_line", error),
         };
         // Arguments come as text; an object in its place is taken as its own text.
         let raw = match serde_json::from_str::<Cow<'_, str>>(line.raw.get()) {
@@ -131,20 +145,18 @@ impl Machine<'_> {
         let schema = match (line.schema, tool) {
             (Some(schema), _) => self.cache.get_text(schema.get()),
             (None, None) => {
-                let error = "neither schema nor tool is given".to_owned();
-                return write(&unusable("bad_line", error), out);
+                return unusable("bad_line", "neither schema nor tool is given".to_owned());
             }
             (None, Some(name)) => match offered {
                 Some(offered) => offered.schema.clone(),
                 None => {
                     let verdict = Verdict::Bad(self.tools.unknown(name));
-                    let line = CheckLine::new(line.id, tool, &verdict, self.args.style);
-                    return write(&line, out);
+                    return CheckLine::new(line.id, tool, &verdict, self.args.style);
                 }
             },
         };
         match schema {
-            Err(error) => write(&unusable("bad_schema", error.to_string()), out),
+            Err(error) => unusable("bad_schema", error.to_string()),
             Ok(schema) => {
                 let destructive = offered.is_some_and(Offered::is_destructive);
                 let policies = &self.args.policy;
@@ -152,11 +164,7 @@ impl Machine<'_> {
                     own.unwrap_or_else(|| policies.of(tool.unwrap_or_default(), destructive));
                 let gate = Gate::new(&schema).policy(policy).stop(stop);
                 let gate = tool.map_or(gate.clone(), |name| gate.tool(name));
-                let verdict = gate.check(&raw);
-                write(
-                    &CheckLine::new(line.id, tool, &verdict, self.args.style),
-                    out,
-                );
+                CheckLine::new(line.id, tool, &gate.check(&raw), self.args.style)
             }
         }
     }

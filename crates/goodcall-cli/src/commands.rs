@@ -1,6 +1,9 @@
 //! Tools that are commands: arguments as JSON on standard input, the result on standard output.
 
+use std::path::Path;
 use std::process::Stdio;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use goodcall::{
@@ -41,20 +44,34 @@ struct Command {
     time_limit_ms: Option<u64>,
     #[serde(default)]
     destructive: bool,
+    #[serde(skip)]
+    unstarted: Unstarted,
+}
+
+/// Counts the calls whose command could not be started.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Unstarted(Arc<AtomicUsize>);
+
+impl Unstarted {
+    pub(crate) fn count(&self) -> usize {
+        self.0.load(Ordering::Relaxed)
+    }
 }
 
 /// Reads the tools of a file into a toolbox.
-pub(crate) fn read(path: &str) -> Result<Toolbox, Failure> {
+pub(crate) fn read(path: &str) -> Result<(Toolbox, Unstarted), Failure> {
     let text = std::fs::read_to_string(path).map_err(|error| format!("{path}: {error}"))?;
     let file: File = toml::from_str(&text).map_err(|error| format!("{path}: {error}"))?;
-    let mut toolbox = Toolbox::new();
+    let (mut toolbox, unstarted) = (Toolbox::new(), Unstarted::default());
     for mut command in file.tool {
-        if command.command.is_empty() {
-            return Err(format!(
-                "{path}: the tool `{}` has no command",
-                command.name
-            ));
+        let name = &command.name;
+        match command.command.first() {
+            None => return Err(format!("{path}: the tool `{name}` has no command")),
+            Some(program) => {
+                find(program).map_err(|error| format!("{path}: the tool `{name}`: {error}"))?;
+            }
         }
+        command.unstarted = unstarted.clone();
         if let Some(Value::String(json)) = &command.schema {
             let schema = serde_json::from_str(json);
             let schema = schema.map_err(|error| format!("{path}: {}: {error}", command.name))?;
@@ -63,7 +80,31 @@ pub(crate) fn read(path: &str) -> Result<Toolbox, Failure> {
         let registered = toolbox.register(command);
         registered.map_err(|error| format!("{path}: {error}"))?;
     }
-    Ok(toolbox)
+    Ok((toolbox, unstarted))
+}
+
+/// Is there such a program? If it can be started is seen when it is called.
+fn find(program: &str) -> Result<(), String> {
+    let here =
+        |path: &Path| path.is_file() || cfg!(windows) && path.with_extension("exe").is_file();
+    if Path::new(program).components().count() > 1 {
+        return match here(Path::new(program)) {
+            true => Ok(()),
+            false => Err(format!(
+                "the command `{program}` cannot be started: there is no such file"
+            )),
+        };
+    }
+    // Without PATH the system has places of its own.
+    let Some(places) = std::env::var_os("PATH") else {
+        return Ok(());
+    };
+    match std::env::split_paths(&places).any(|place| here(&place.join(program))) {
+        true => Ok(()),
+        false => Err(format!(
+            "the command `{program}` cannot be started: no such program is in PATH"
+        )),
+    }
 }
 
 #[async_trait]
@@ -118,7 +159,8 @@ impl Command {
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
             .kill_on_drop(true)
-            .spawn()?;
+            .spawn()
+            .map_err(|error| self.not_started(program, &error))?;
         let stdin = child.stdin.take();
         let write = async {
             if let Some(mut stdin) = stdin {
@@ -135,9 +177,16 @@ impl Command {
                 false => ToolFailure::new(said),
             });
         }
-        let said = text(&output.stdout);
-        let data = serde_json::from_str(&said).unwrap_or(Value::String(said));
-        Ok(ToolResult::success(data))
+        // The model reads the very words: JSON, too, with its digits and its order.
+        Ok(ToolResult::success(text(&output.stdout)))
+    }
+
+    /// Nothing was run: the model is told, and so is the user, who alone can help.
+    fn not_started(&self, program: &str, error: &std::io::Error) -> ToolFailure {
+        self.unstarted.0.fetch_add(1, Ordering::Relaxed);
+        let what = format!("the command `{program}` cannot be started: {error}");
+        anstream::eprintln!("goodcall: the tool `{}`: {what}", self.name);
+        ToolFailure::runtime(what)
     }
 }
 

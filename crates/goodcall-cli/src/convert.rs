@@ -7,6 +7,7 @@ use crate::{Failure, input};
 /// Turn tool definitions and transcripts from one provider's form into another's.
 ///
 /// FILE holds tool definitions, a list of messages, or a request with its tools and messages.
+/// What the other form cannot say is named on standard error.
 #[derive(clap::Args)]
 pub(crate) struct ConvertArgs {
     /// The form of the input: openai, responses, anthropic, gemini, bedrock, ollama, mistral, mcp
@@ -25,9 +26,18 @@ pub(crate) fn run(args: &ConvertArgs) -> Result<bool, Failure> {
     let text = std::str::from_utf8(&bytes).map_err(|error| format!("{name}: {error}"))?;
     let converted = convert(args.from, args.to, text);
     let converted = converted.map_err(|error| format!("{name}: {error}"))?;
-    if !converted.left_out.is_empty() {
-        let keys = converted.left_out.join(", ");
-        anstream::eprintln!("{name}: left out, because it has no other form: {keys}");
+    if converted.is_conversation && args.to == Provider::Mcp {
+        return Err(format!(
+            "{name}: MCP has no form for a conversation; definitions can be converted"
+        ));
+    }
+    match converted.left_out.as_slice() {
+        [] => {}
+        [one] => anstream::eprintln!("{name}: not converted: {one}; set it yourself"),
+        all => {
+            let all = all.join(", ");
+            anstream::eprintln!("{name}: not converted: {all}; set them yourself");
+        }
     }
     anstream::println!("{}", converted.text);
     Ok(true)

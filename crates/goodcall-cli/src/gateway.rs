@@ -3,18 +3,18 @@
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 
-use goodcall_core::{Policies, Policy};
+use goodcall_core::Policies;
 use goodcall_gateway::{Config, File, Gateway, Options};
 use tracing_subscriber::filter::filter_fn;
 use tracing_subscriber::layer::SubscriberExt;
 use tracing_subscriber::{Layer, Registry, reload};
 
-use crate::Failure;
+use crate::{Failure, input};
 
 /// The file that is read where none is named.
 const FILE: &str = "goodcall.toml";
 
-/// Stand between an agent and its model provider: every tool call that passes is good.
+/// Stand between an agent and its model provider: tool calls are checked, mended, asked for again.
 ///
 /// The agent changes its base URL, nothing else. Flags come before the environment, and both before
 /// goodcall.toml, which is read again on SIGHUP. SIGTERM and Ctrl-C let open streams end.
@@ -24,21 +24,24 @@ pub(crate) struct GatewayArgs {
     #[arg(long, env = "GOODCALL_UPSTREAM", value_name = "URL")]
     upstream: Option<String>,
     /// Where to listen [default: 127.0.0.1:8787]
-    #[arg(long, env = "GOODCALL_LISTEN", value_name = "ADDRESS")]
+    #[arg(long, env = "GOODCALL_LISTEN", value_name = "ADDRESS", value_parser = input::address)]
     listen: Option<SocketAddr>,
     /// Settings; goodcall.toml is read where it is there [section: gateway]
     #[arg(long, env = "GOODCALL_CONFIG", value_name = "FILE")]
     config: Option<PathBuf>,
-    /// What may be mended: strict, safe or eager, with rules switched on and off (eager,-enum-typo)
-    #[arg(long, env = "GOODCALL_POLICY")]
-    policy: Option<Policy>,
+    /// What may be mended: strict, safe or eager, with rules switched on and off (eager,-enum-typo),
+    /// or a .toml or .json file with a policy for each tool [default: safe]
+    #[arg(long, env = "GOODCALL_POLICY", value_parser = input::policies)]
+    policy: Option<Policies>,
     /// How often the model is asked again for a call that cannot be mended [default: 2]
     #[arg(long, env = "GOODCALL_REASKS", value_name = "N")]
     reasks: Option<u32>,
-    /// A call that stays bad goes on as it was (call), or its error text does (text)
+    /// A call that stays bad goes on as it was (call), or its error text does (text) [default:
+    /// call]
     #[arg(long, env = "GOODCALL_GIVE_UP", value_name = "call|text")]
     give_up: Option<String>,
     /// Calls that the model writes into text become calls; `anywhere` also inside prose
+    /// [default: off]
     #[arg(long, env = "GOODCALL_TEXT_CALLS", value_name = "explicit|anywhere", num_args = 0..=1, default_missing_value = "explicit", require_equals = true)]
     text_calls: Option<String>,
     /// Pass arguments on while strict validation still holds, before a call is whole
@@ -58,6 +61,7 @@ pub(crate) struct GatewayArgs {
     #[arg(long, env = "GOODCALL_LOOPS", value_name = "off|report|steer")]
     loops: Option<String>,
     /// How the text for the model reads: model, instruction, numbered, plain, structured, record
+    /// [default: model]
     #[arg(long, env = "GOODCALL_STYLE")]
     style: Option<String>,
     /// Say in the body, too, what was done: a field `goodcall`
@@ -131,7 +135,7 @@ impl GatewayArgs {
         };
         let file = file.map_err(|error| error.to_string())?;
         let policies = match &self.policy {
-            Some(policy) => Policies::new(policy.clone()),
+            Some(policies) => policies.clone(),
             None => file.policies,
         };
         let mut options = self.options().or(file.options);
@@ -173,10 +177,9 @@ impl Collector {
     fn new(url: Option<String>) -> Result<Self, Failure> {
         let (mut layer, mut exporter): (Option<AnyLayer>, _) = (None, None);
         if let Some(url) = &url {
-            let made = goodcall::otlp::layer(url, "goodcall-gateway");
+            let made = goodcall::otlp::layer::<Registry>(url, "goodcall-gateway");
             let (own, sends) = made.map_err(|error| format!("--otlp {url}: {error}"))?;
-            layer = Some(Box::new(own));
-            exporter = Some(sends);
+            (layer, exporter) = (Some(own.boxed()), Some(sends));
         }
         Ok(Self {
             url,

@@ -2,6 +2,7 @@
 
 use std::fs::File;
 use std::io::{BufReader, Read, stdin};
+use std::net::{SocketAddr, ToSocketAddrs};
 
 use goodcall_core::{Limits, Policies, Policy, Stop};
 
@@ -60,4 +61,10 @@ pub(crate) fn policies(text: &str) -> Result<Policies, String> {
         let policy = text.parse::<Policy>();
         policy.map(Policies::new).map_err(|error| error.to_string())
     }
+}
+
+/// Where to listen: an address, or a name of this machine, with a port.
+pub(crate) fn address(text: &str) -> Result<SocketAddr, String> {
+    let found = text.to_socket_addrs().ok().and_then(|mut all| all.next());
+    found.ok_or_else(|| "use an address with a port, such as 127.0.0.1:8787".to_owned())
 }

@@ -10,8 +10,10 @@ mod extract;
 mod gateway;
 mod input;
 mod lines;
+mod lint;
 mod mcp;
 mod parse;
+mod recording;
 mod report;
 mod rules;
 mod run;
@@ -41,13 +43,15 @@ enum Command {
     Parse(ParseArgs),
     /// Find the calls that a model wrote into plain text, and show their verdicts
     Extract(extract::ExtractArgs),
+    /// Say what is wrong with tool definitions: what models stumble over, what providers refuse
+    Lint(lint::LintArgs),
     /// Turn tool definitions and transcripts from one provider's form into another's
     Convert(convert::ConvertArgs),
     /// Hold a conversation with a model whose tools are commands, or replay a recorded one
     Run(run::RunArgs),
     /// Stand in front of an MCP server: its tool calls are checked, mended or refused
     Mcp(mcp::McpArgs),
-    /// Stand between an agent and its model provider: every tool call that passes is good
+    /// Stand between an agent and its model provider: tool calls are checked, mended, asked for again
     Gateway(Box<gateway::GatewayArgs>),
     /// List the rules by which calls are read and mended
     Rules(RulesArgs),
@@ -79,6 +83,9 @@ struct CheckArgs {
     /// Read and write JSON lines
     #[arg(long)]
     jsonl: bool,
+    /// With --jsonl: exit with 1 if any verdict is bad
+    #[arg(long, requires = "jsonl")]
+    fail: bool,
     /// The input; - or nothing for standard input
     file: Option<String>,
 }
@@ -118,6 +125,7 @@ fn main() -> ExitCode {
         Command::Check(args) => check::run(&args),
         Command::Parse(args) => parse::run(&args),
         Command::Extract(args) => extract::run(&args),
+        Command::Lint(args) => lint::run(&args),
         Command::Convert(args) => convert::run(&args),
         Command::Run(args) => run::run(&args),
         Command::Mcp(args) => mcp::run(args),

@@ -38,7 +38,7 @@ pub(crate) struct McpArgs {
     #[arg(long, value_name = "HEADER", requires = "url")]
     header: Vec<String>,
     /// Serve streamable HTTP at this address instead of standard input and output
-    #[arg(long, value_name = "ADDRESS")]
+    #[arg(long, value_name = "ADDRESS", value_parser = input::address)]
     listen: Option<SocketAddr>,
     /// Rewrite a client's configuration so that its servers go through goodcall
     #[arg(long, value_name = "FILE", conflicts_with_all = ["url", "command", "listen", "GuardArgs"])]

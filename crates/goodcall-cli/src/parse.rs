@@ -26,6 +26,9 @@ pub(crate) fn run(args: &ParseArgs) -> Result<bool, Failure> {
     match read(text, &options(args.policy.clone())) {
         Ok(reading) => {
             show::reading(name, text, &reading);
+            if reading.is_several() {
+                anstream::eprintln!("{name}: several values in a row, shown as an array of them");
+            }
             Ok(reading.is_complete())
         }
         Err(bad) => {

@@ -52,6 +52,11 @@ impl<'l> CheckLine<'l> {
         line
     }
 
+    /// Is this call not to be run?
+    pub(crate) fn is_bad(&self) -> bool {
+        self.verdict == "bad"
+    }
+
     /// A line that could not be judged: its schema or the line itself is unusable.
     pub(crate) fn unusable(id: Option<&'l RawValue>, reason: &'static str, error: String) -> Self {
         Self {

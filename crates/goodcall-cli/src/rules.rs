@@ -1,7 +1,7 @@
 //! `goodcall rules`: the catalogue of what may be changed.
 
 use anstream::println;
-use goodcall_core::{Rule, catalogue};
+use goodcall_core::{Policy, Rule, catalogue};
 
 use crate::{Failure, RulesArgs};
 
@@ -28,10 +28,18 @@ pub(crate) fn run(args: &RulesArgs) -> Result<bool, Failure> {
             println!("{}", page(rule));
             Ok(true)
         }
-        None => Err(format!(
-            "there is no rule `{name}`: `goodcall rules` lists them"
-        )),
+        None => Err(unknown(name)),
     }
+}
+
+fn unknown(name: &str) -> Failure {
+    let switched = Policy::strict().switch(name, true);
+    let nearest = switched.err().and_then(|error| {
+        let nearest = error.nearest()?;
+        Some(format!(" Did you mean `{nearest}`?"))
+    });
+    let nearest = nearest.unwrap_or_default();
+    format!("there is no rule `{name}`.{nearest} `goodcall rules` lists them.")
 }
 
 /// All there is to say of one rule.

@@ -1,16 +1,18 @@
 //! `goodcall run`: a conversation in the terminal, with a model or from a recording.
 
-use std::io::{BufRead, IsTerminal, Write, stdin, stdout};
+use std::io::{BufRead, ErrorKind, IsTerminal, Write, stdin, stdout};
 
 use goodcall::openai::OpenAi;
 use goodcall::{
-    Call, Driver, Event, FileStore, Finish, Message, Model, Reply, Run, RunLimits, Script, Store,
-    Toolbox, Why,
+    DriveError, Driver, Event, FileStore, Finish, Model, Run, RunLimits, Script, Store, Toolbox,
+    Why,
 };
-use goodcall_wire::{Envelope, Provider, Tools};
 use serde_json::Value;
 
-use crate::{Failure, commands};
+use crate::{Failure, commands, recording};
+
+/// Where Ollama listens.
+const URL: &str = "http://localhost:11434/v1";
 
 /// Hold a conversation with a model whose tools are commands, or replay a recorded one.
 ///
@@ -27,7 +29,7 @@ pub(crate) struct RunArgs {
     #[arg(long, value_name = "NAME", required_unless_present = "replay")]
     model: Option<String>,
     /// An OpenAI-compatible server
-    #[arg(long, default_value = "http://localhost:11434/v1")]
+    #[arg(long, default_value = URL)]
     url: String,
     /// The environment variable that holds the server's key
     #[arg(long, value_name = "NAME", default_value = "OPENAI_API_KEY")]
@@ -50,15 +52,15 @@ pub(crate) struct RunArgs {
 }
 
 pub(crate) fn run(args: &RunArgs) -> Result<bool, Failure> {
-    let toolbox = commands::read(&args.tools)?;
+    let (toolbox, unstarted) = commands::read(&args.tools)?;
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()
         .map_err(|error| error.to_string())?;
-    runtime.block_on(async {
+    let done = runtime.block_on(async {
         match (&args.replay, &args.model) {
             (Some(path), _) => {
-                let recording = read_recording(path)?;
+                let recording = recording::read(path)?;
                 let said = recording.said.into_iter();
                 converse(args, &toolbox, &Script::new(recording.replies), said, true).await
             }
@@ -77,7 +79,14 @@ pub(crate) fn run(args: &RunArgs) -> Result<bool, Failure> {
             }
             (None, None) => Err("name a --model, or a recording to --replay".to_owned()),
         }
-    })
+    })?;
+    match unstarted.count() {
+        0 => Ok(done),
+        1 => Err("a call failed because its command could not be started".to_owned()),
+        count => Err(format!(
+            "{count} calls failed because their commands could not be started"
+        )),
+    }
 }
 
 /// Lines that a person types.
@@ -102,11 +111,10 @@ async fn converse(
     echo: bool,
 ) -> Result<bool, Failure> {
     let store = args.save.as_ref().map(FileStore::new);
-    let loaded = match &store {
-        Some(store) => store.load().map_err(|error| error.to_string())?,
+    let mut run = match &store {
+        Some(store) => store.load().map_err(|error| not_a_run(store, &error))?,
         None => None,
     };
-    let mut run = loaded;
     // A replay is told in order.
     let parallel = if echo { 1 } else { 8 };
     let driver = Driver::new(toolbox, model).parallel(parallel);
@@ -122,17 +130,62 @@ async fn converse(
         run = Some(match run.take() {
             None => begin(args, text),
             Some(mut run) => {
-                run.say(text).map_err(|error| error.to_string())?;
+                run.say(text).map_err(|error| match &args.save {
+                    Some(path) => format!(
+                        "{path}: the saved run did not come to its end, so nothing can be said: \
+                         name another file with --save"
+                    ),
+                    None => error.to_string(),
+                })?;
                 run
             }
         });
         let Some(run) = &mut run else { continue };
-        match driver.drive(run).await.map_err(|error| error.to_string())? {
+        let driven = driver.drive(run).await;
+        match driven.map_err(|error| not_driven(args, &error))? {
             Finish::Done(_) => {}
             Finish::Asking(_) | Finish::Stopped(_) => return Ok(false),
         }
     }
     Ok(true)
+}
+
+/// A file that cannot be gone on from.
+fn not_a_run(store: &FileStore, error: &std::io::Error) -> Failure {
+    let path = store.path().display();
+    match error.kind() {
+        // What serde_json says of the text itself.
+        ErrorKind::InvalidData | ErrorKind::UnexpectedEof => format!(
+            "{path}: no saved run: {error}; name another file with --save, or remove this one"
+        ),
+        _ => format!("{path}: {error}; name a file with --save"),
+    }
+}
+
+/// A run that could not go on: where to look, and what to do.
+fn not_driven(args: &RunArgs, error: &DriveError) -> Failure {
+    match (error, &args.replay, &args.save) {
+        (DriveError::Model(_), Some(path), _) => {
+            format!("{path}: the recording ends here, and the model's next reply is due")
+        }
+        (DriveError::Model(_), None, _) if args.url == URL => {
+            format!("{URL}: {error}; name a server with --url")
+        }
+        (DriveError::Model(_), None, _) => format!("{}: {error}", shown(&args.url)),
+        (DriveError::Store(_), _, Some(path)) => format!("{path}: {error}"),
+        _ => error.to_string(),
+    }
+}
+
+/// A URL without what may be a secret: the user, and what is asked.
+fn shown(url: &str) -> String {
+    let url = url.split(['?', '#']).next().unwrap_or_default();
+    let Some((scheme, rest)) = url.split_once("://") else {
+        return url.to_owned();
+    };
+    let (host, path) = rest.split_at(rest.find('/').unwrap_or(rest.len()));
+    let host = host.rsplit_once('@').map_or(host, |(_, host)| host);
+    format!("{scheme}://{host}{path}")
 }
 
 fn begin(args: &RunArgs, text: String) -> Run {
@@ -172,6 +225,10 @@ fn show(event: &Event) {
             );
         }
         Event::Finished { why: None, message } => println!("model: {message}"),
+        Event::Finished {
+            why: Some(Why::Steps(1)),
+            ..
+        } => println!("stop:  the limit of 1 model call is reached"),
         Event::Finished { message, .. } => println!("stop:  {message}"),
         _ => {}
     }
@@ -188,77 +245,19 @@ fn ask(why: &Why) -> Option<String> {
     stdin().lock().lines().next()?.ok()
 }
 
-/// A recorded conversation: what was said, and what the model replied.
-#[derive(Default)]
-struct Recording {
-    said: Vec<String>,
-    replies: Vec<Reply>,
-}
+#[cfg(test)]
+mod tests {
+    use super::*;
 
-fn read_recording(path: &str) -> Result<Recording, Failure> {
-    let text = std::fs::read_to_string(path).map_err(|error| format!("{path}: {error}"))?;
-    let mut recording = Recording::default();
-    for (number, line) in text.lines().enumerate() {
-        if line.trim().is_empty() {
-            continue;
-        }
-        let fault = |what: String| format!("{path}:{}: {what}", number + 1);
-        let value: Value = serde_json::from_str(line).map_err(|error| fault(error.to_string()))?;
-        let role = value.get("role").and_then(Value::as_str);
-        let words = ["text", "content"]
-            .iter()
-            .find_map(|key| value.get(key)?.as_str());
-        match role {
-            Some("user") => recording.said.push(words.unwrap_or_default().to_owned()),
-            Some("assistant") => {
-                let reply = reply(line, &value).map_err(fault)?;
-                recording.replies.push(reply);
-            }
-            // The tools are run, so what they said then is passed over.
-            Some("tool" | "tools" | "system") => {}
-            _ => return Err(fault("a message has the role user or assistant".to_owned())),
+    #[test]
+    fn a_url_is_shown_without_secrets() {
+        for (url, words) in [
+            ("http://u:p@host:1/v1?key=s#x", "http://host:1/v1"),
+            ("https://host/a@b", "https://host/a@b"),
+            ("https://u@host", "https://host"),
+            ("no url", "no url"),
+        ] {
+            assert_eq!(shown(url), words);
         }
     }
-    if recording.said.is_empty() {
-        return Err(format!("{path}: there is no message of a user"));
-    }
-    Ok(recording)
-}
-
-/// A reply in our own form or OpenAI's.
-fn reply(line: &str, value: &Value) -> Result<Reply, String> {
-    if value.get("tool_calls").is_none() && value.get("content").is_none() {
-        let message: Message = serde_json::from_value(neutral(value.clone()))
-            .map_err(|error| format!("no reply: {error}"))?;
-        return Ok(match message {
-            Message::Assistant { text, calls } => Reply {
-                text,
-                calls,
-                ..Reply::default()
-            },
-            _ => Reply::default(),
-        });
-    }
-    let envelope = Envelope::read(Provider::OpenAi, line, &Tools::default());
-    let envelope = envelope.map_err(|error| error.to_string())?;
-    let calls = envelope.calls().iter().map(Call::from_wire);
-    let mut reply = Reply::calls(calls);
-    reply.text = envelope.content().to_owned();
-    Ok(reply)
-}
-
-/// Our own form, with what may be left out put in: words, and arguments as text.
-fn neutral(mut message: Value) -> Value {
-    if let Some(map) = message.as_object_mut() {
-        map.entry("text").or_insert_with(|| Value::from(""));
-    }
-    let calls = message.get_mut("calls").and_then(Value::as_array_mut);
-    for call in calls.into_iter().flatten() {
-        if let Some(arguments) = call.get("arguments")
-            && !arguments.is_string()
-        {
-            call["arguments"] = Value::from(arguments.to_string());
-        }
-    }
-    message
 }

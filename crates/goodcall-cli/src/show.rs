@@ -4,7 +4,9 @@ use std::ops::Range;
 
 use annotate_snippets::{AnnotationKind, Level, Renderer, Snippet};
 use anstream::println;
-use goodcall_core::{Bad, Change, Code, Explain, Issue, Reading, Style, Verdict, expected_text};
+use goodcall_core::{
+    Bad, Change, Code, Explain, Issue, Pointer, Reading, Style, Verdict, Wanted, expected_text,
+};
 
 /// Marks shown in one text; the rest are counted.
 const MOST_MARKS: usize = 10;
@@ -32,11 +34,20 @@ pub(crate) fn verdict(tool: &str, file: &str, raw: &str, verdict: &Verdict<'_>, 
         }
         Verdict::Bad(bad) => {
             let title = format!("{tool}: bad ({})", bad.reason);
-            snippet(Level::ERROR, &title, file, raw, issue_marks(raw, bad));
+            let marks = issue_marks(raw, bad, "the arguments");
+            snippet(Level::ERROR, &title, file, raw, marks);
             let text = Explain::new(style).tool(tool).text(bad);
             println!("\nthe model reads:\n{}", indent(&text));
         }
     }
+}
+
+/// Shows why nothing was mended in a call of a tool that is strict by itself.
+pub(crate) fn destructive(tool: &str) {
+    println!(
+        "\nthe tool is destructive, so nothing is mended unless a policy names it \
+         ([tools.{tool}] in a file for --policy)"
+    );
 }
 
 /// Shows what was read.
@@ -46,7 +57,7 @@ pub(crate) fn reading(file: &str, raw: &str, reading: &Reading<'_>) {
         snippet(Level::INFO, "read with changes", file, raw, marks);
     }
     if let Some(cut) = &reading.cut {
-        let place = cut.pointer.dotted();
+        let place = place(&cut.pointer, "the text");
         println!("cut off at byte {}, in {place}; what was there:", cut.at);
     }
     println!("{}", reading.tree);
@@ -55,10 +66,19 @@ pub(crate) fn reading(file: &str, raw: &str, reading: &Reading<'_>) {
 /// Shows why nothing was read.
 pub(crate) fn unreadable(file: &str, raw: &str, bad: &Bad) {
     let title = format!("not readable ({})", bad.reason);
-    snippet(Level::ERROR, &title, file, raw, issue_marks(raw, bad));
+    let marks = issue_marks(raw, bad, "the text");
+    snippet(Level::ERROR, &title, file, raw, marks);
 }
 
-fn issue_marks(raw: &str, bad: &Bad) -> Vec<Mark> {
+/// A place as people name it; the whole has a name of its own.
+fn place(pointer: &Pointer, whole: &str) -> String {
+    match pointer.is_root() {
+        true => whole.to_owned(),
+        false => pointer.dotted(),
+    }
+}
+
+fn issue_marks(raw: &str, bad: &Bad, whole: &str) -> Vec<Mark> {
     // Arguments that are not there have no place to point at.
     let placed = bad
         .issues
@@ -67,19 +87,25 @@ fn issue_marks(raw: &str, bad: &Bad) -> Vec<Mark> {
     placed
         .map(|issue| Mark {
             span: fit(raw, &issue.span, issue.code == Code::Missing),
-            label: issue_label(issue),
+            label: issue_label(issue, whole),
         })
         .collect()
 }
 
-fn issue_label(issue: &Issue) -> String {
-    let place = issue.pointer.dotted();
+fn issue_label(issue: &Issue, whole: &str) -> String {
+    let place = place(&issue.pointer, whole);
     let expected = expected_text(&issue.expected);
     let got = issue.got.as_ref();
+    let got = got.map(|got| got.to_string().trim_end().replace('\n', " "));
     match (issue.code, got) {
         (Code::Missing, _) => format!("{place}: missing, expected {expected}"),
         (Code::UnknownKey, _) => format!("{place}: no such parameter"),
-        (Code::Empty, _) => "no arguments".to_owned(),
+        (Code::Empty, _) => format!("{place}: empty"),
+        (Code::Malformed, _) if issue.expected.syntax == Some(Wanted::Utf8) => {
+            format!("{place}: not UTF-8")
+        }
+        // What stands there is no fault: there is too much of it.
+        (Code::Limit, _) => format!("{place}: expected {expected}"),
         (Code::DuplicateKey, _) => format!("{place}: given twice, as {expected}"),
         (_, Some(got)) => format!("{place}: expected {expected}, got {got}"),
         (_, None) => format!("{place}: expected {expected}"),
@@ -136,8 +162,10 @@ fn snippet(level: Level<'_>, title: &str, file: &str, raw: &str, mut marks: Vec<
     let source = (!marks.is_empty()).then_some(source);
     let group = level.primary_title(title).elements(source);
     println!("{}", Renderer::styled().render(&[group]));
-    if all > marks.len() {
-        println!("and {} more places", all - marks.len());
+    match all - marks.len() {
+        0 => {}
+        1 => println!("and 1 more place"),
+        more => println!("and {more} more places"),
     }
 }
 

@@ -7,7 +7,7 @@ use crate::mend::{self, Mend, Task};
 use crate::parse::{self, ReadOptions, Reading};
 use crate::policy::Policy;
 use crate::report::{Bad, Code, Got, Issue, Mended, Reason, Verdict};
-use crate::schema::Schema;
+use crate::schema::{Found, Schema};
 use crate::tree::{Pointer, Tree};
 use crate::validate::issues;
 
@@ -44,6 +44,14 @@ pub struct Gate<'s> {
     schema: &'s Schema,
     reading: ReadOptions,
     tool: Option<&'s str>,
+}
+
+/// Whether a value matches its schema.
+enum Fit {
+    Right,
+    Wrong,
+    /// Wrong in these ways.
+    Faults(Found),
 }
 
 impl<'s> Gate<'s> {
@@ -94,8 +102,9 @@ impl<'s> Gate<'s> {
         if let Some(bad) = parse::not_one_call(&reading, &self.reading.policy, self.reading.stop) {
             return Verdict::Bad(bad);
         }
-        if !self.accepts(&reading.tree) {
-            return self.refuse(raw, reading);
+        let fit = self.fit(&reading.tree);
+        if !matches!(fit, Fit::Right) {
+            return self.refuse(raw, reading, fit);
         }
         if reading.changes.is_empty() {
             return Verdict::Good(reading.tree);
@@ -114,9 +123,29 @@ impl<'s> Gate<'s> {
         }
     }
 
-    /// Arguments are an object, unless the schema names another type for them.
-    fn accepts(&self, tree: &Tree<'_>) -> bool {
-        mend::accepts(tree, self.schema)
+    /// Does the value match? Where nothing is mended, all that is wrong is listed at once, instead
+    /// of asking first whether there is anything.
+    fn fit(&self, tree: &Tree<'_>) -> Fit {
+        let root = tree.root();
+        if !mend::is_of_kind(root, self.schema) {
+            return Fit::Wrong;
+        }
+        let accepted = match self.schema.surely_accepts(root) {
+            Some(true) => true,
+            Some(false) if self.reading.policy.is_strict() => {
+                let found = self.schema.faults(root, self.reading.limits.max_issues);
+                // What was not looked at to its end is left to the validator's own answer.
+                if found.finished && !found.faults.is_empty() {
+                    return Fit::Faults(found);
+                }
+                found.finished || self.schema.truly_accepts(root)
+            }
+            _ => self.schema.truly_accepts(root),
+        };
+        match accepted {
+            true => Fit::Right,
+            false => Fit::Wrong,
+        }
     }
 
     fn unreadable<'a>(&self, raw: &'a str, bad: Bad) -> Verdict<'a> {
@@ -149,7 +178,7 @@ impl<'s> Gate<'s> {
     }
 
     /// Mends a value that does not match, or names all that is wrong with it.
-    fn refuse<'a>(&self, raw: &'a str, reading: Reading<'a>) -> Verdict<'a> {
+    fn refuse<'a>(&self, raw: &'a str, reading: Reading<'a>, fit: Fit) -> Verdict<'a> {
         if reading.tree.root().is_null() {
             let span = reading.tree.root().span();
             let issue = Issue::new(Pointer::root(), Code::Empty, span);
@@ -169,7 +198,7 @@ impl<'s> Gate<'s> {
                 Verdict::Mended(Mended { arguments, changes })
             }
             Mend::Left(tree, ambiguous) => {
-                let mut bad = self.name_issues(&tree, ambiguous);
+                let mut bad = self.name_issues(&tree, ambiguous, fit);
                 bad.changes = changes;
                 Verdict::Bad(bad)
             }
@@ -177,7 +206,7 @@ impl<'s> Gate<'s> {
     }
 
     /// All that is wrong with a value that could not be mended.
-    fn name_issues(&self, tree: &Tree<'_>, ambiguous: Vec<Issue>) -> Bad {
+    fn name_issues(&self, tree: &Tree<'_>, ambiguous: Vec<Issue>, fit: Fit) -> Bad {
         let root = tree.root();
         if root.kind() != crate::Kind::Object && !self.schema.names_root_kind(root) {
             let mut issue = Issue::new(Pointer::root(), Code::NotAnObject, root.span());
@@ -185,7 +214,10 @@ impl<'s> Gate<'s> {
             issue.got = Some(Got::of(root));
             return Bad::single(Reason::NotAnObject, issue);
         }
-        let all = self.schema.faults(root, self.reading.limits.max_issues);
+        let all = match fit {
+            Fit::Faults(all) => all,
+            _ => self.schema.faults(root, self.reading.limits.max_issues),
+        };
         let mut found = issues(all.faults, tree, self.schema);
         if found.is_empty() && ambiguous.is_empty() {
             // All work was spent before the first fault.

@@ -20,6 +20,7 @@
 
 mod coding;
 mod config;
+mod connection;
 mod error;
 mod headers;
 mod log;

@@ -4,6 +4,7 @@ use std::io::Write;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::time::{SystemTime, UNIX_EPOCH};
 
+use goodcall_wire::relay::Ruled;
 use serde_json::{Map, Value, json};
 
 use crate::config::LogTo;
@@ -90,6 +91,9 @@ fn line(record: &Record, arguments: bool) -> String {
     if let Some(error) = record.error {
         put("error", json!(error));
     }
+    if let Some(cause) = &record.cause {
+        put("cause", json!(cause));
+    }
     if let Some(signal) = record.suspicion {
         put("loop", json!(signal));
     }
@@ -112,7 +116,13 @@ fn line(record: &Record, arguments: bool) -> String {
             }
             if !call.notes.is_empty() {
                 let notes = call.notes.iter().take(8);
-                let notes = notes.map(|note| json!({"rule": note.rule, "field": note.field}));
+                // What is wrong has a code, what was mended a rule.
+                let kind = if call.ruled == Ruled::Bad {
+                    "code"
+                } else {
+                    "rule"
+                };
+                let notes = notes.map(|note| json!({kind: note.rule, "field": note.field}));
                 one.insert("notes".to_owned(), notes.collect());
             }
             if arguments {

@@ -166,6 +166,13 @@ impl Options {
             config.log = log.parse::<LogTo>()?;
         }
         set(&mut config.log_arguments, self.log_arguments);
+        if let Some(url) = self.otlp.as_deref().filter(|url| !url.starts_with("http")) {
+            return Err(unknown(
+                "otlp",
+                url,
+                "a URL that begins with http:// or https://",
+            ));
+        }
         config.otlp = self.otlp;
         config.store = self.store;
         set(&mut config.store_arguments, self.store_arguments);
@@ -224,8 +231,9 @@ pub struct File {
     pub policies: Policies,
 }
 
-/// The file as it is written. Sections of other parts are not looked at.
+/// The file as it is written. The section of the MCP proxy is not looked at.
 #[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
 struct Written {
     #[serde(default)]
     policy: Option<Value>,
@@ -233,6 +241,8 @@ struct Written {
     tools: Map<String, Value>,
     #[serde(default)]
     gateway: Options,
+    #[serde(default, rename = "mcp")]
+    _mcp: Value,
 }
 
 impl File {
@@ -309,6 +319,7 @@ mod tests {
             ("[gateway]\nupstrem = \"x\"", "unknown field `upstrem`"),
             ("policy = \"lax\"", "`lax` is no policy"),
             ("policy = 5", "write a level"),
+            ("polciy = \"strict\"", "unknown field `polciy`"),
             ("[tools.a]\nrules = { xyz = true }", "`xyz` is no rule"),
         ] {
             let error = File::parse(text).unwrap_err().to_string();

@@ -1,7 +1,9 @@
 //! The page for people, and its data. Served from the binary; nothing is fetched from elsewhere.
 
+use std::sync::atomic::Ordering;
+
 use bytes::Bytes;
-use http::{HeaderValue, Response, header};
+use http::{HeaderMap, HeaderValue, Response, StatusCode, Uri, header};
 
 use crate::proxy::{Body, Shared, full};
 
@@ -12,15 +14,24 @@ const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; script-src 
                       frame-ancestors 'none'";
 
 /// The gateway's own answers; `None` for all that goes upstream.
-pub(crate) fn own(shared: &Shared, path: &str, query: Option<&str>) -> Option<Response<Body>> {
-    let (kind, text) = match path {
+pub(crate) fn own(shared: &Shared, uri: &Uri, headers: &HeaderMap) -> Option<Response<Body>> {
+    let (kind, text) = match uri.path() {
         "/healthz" => ("text/plain; charset=utf-8", "ok\n".to_owned()),
+        "/metrics" | "/goodcall" | "/goodcall/" | "/goodcall/calls"
+            if shared.local.load(Ordering::Relaxed) && is_foreign(headers) =>
+        {
+            let text = Bytes::from_static(b"requests of foreign pages are refused\n");
+            let mut response = Response::new(full(text));
+            *response.status_mut() = StatusCode::FORBIDDEN;
+            return Some(response);
+        }
         "/metrics" => (
             "application/openmetrics-text; version=1.0.0; charset=utf-8",
             shared.metrics.text(),
         ),
         "/goodcall" | "/goodcall/" => ("text/html; charset=utf-8", PAGE.to_owned()),
         "/goodcall/calls" => {
+            let query = uri.query();
             let after = query.and_then(|query| query.strip_prefix("after=")?.parse().ok());
             let active = shared.metrics.active();
             (
@@ -43,4 +54,13 @@ pub(crate) fn own(shared: &Shared, path: &str, query: Option<&str>) -> Option<Re
         HeaderValue::from_static(POLICY),
     );
     Some(response)
+}
+
+/// Did a browser make this request for a page of another site, whose name leads to this machine?
+fn is_foreign(headers: &HeaderMap) -> bool {
+    let text = |name| headers.get(name).map(|value| value.to_str().unwrap_or(""));
+    let host = text(header::HOST).is_none_or(goodcall::names_this_machine);
+    let origin =
+        text(header::ORIGIN).map(|origin| origin.split_once("://").map_or("", |(_, at)| at));
+    !host || !origin.is_none_or(goodcall::names_this_machine)
 }

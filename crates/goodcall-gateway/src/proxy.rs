@@ -1,6 +1,6 @@
 //! One request on its way through.
 
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, PoisonError, RwLock};
 use std::time::{Duration, Instant};
 
@@ -55,6 +55,8 @@ pub(crate) struct Shared {
     pub(crate) window: Window,
     /// Requests that are open.
     pub(crate) open: AtomicUsize,
+    /// The listener is for this machine alone.
+    pub(crate) local: AtomicBool,
 }
 
 /// What a reload replaces.
@@ -120,7 +122,7 @@ pub(crate) async fn handle(
     request: Request<Incoming>,
 ) -> Response<Body> {
     if request.method() == Method::GET
-        && let Some(response) = page::own(&shared, request.uri().path(), request.uri().query())
+        && let Some(response) = page::own(&shared, request.uri(), request.headers())
     {
         return response;
     }
@@ -130,6 +132,7 @@ pub(crate) async fn handle(
         return Refusal::Busy.response();
     };
     let record = Record::new(Arc::clone(&shared), &request, permit);
+    let now = Arc::clone(&live);
     let outcome = if headers::is_upgrade(request.headers()) {
         Box::pin(tunnel::open(&live, &tunnels, request, record)).await
     } else {
@@ -141,7 +144,7 @@ pub(crate) async fn handle(
     };
     outcome.unwrap_or_else(|(refusal, mut record)| {
         shared.metrics.refused(refusal);
-        record.refused(refusal);
+        record.refused(refusal, now.upstream.trouble());
         refusal.response()
     })
 }

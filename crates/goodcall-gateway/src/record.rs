@@ -32,6 +32,8 @@ pub(crate) struct Record {
     /// Why nothing was judged.
     pub(crate) passed: Option<&'static str>,
     pub(crate) error: Option<&'static str>,
+    /// Why the upstream could not be reached.
+    pub(crate) cause: Option<String>,
     /// The loop that the conversation is in.
     pub(crate) suspicion: Option<&'static str>,
     pub(crate) history_fixed: bool,
@@ -60,6 +62,7 @@ impl Record {
             reask_failed: false,
             passed: None,
             error: None,
+            cause: None,
             suspicion: None,
             history_fixed: false,
             calls: Vec::new(),
@@ -131,7 +134,8 @@ impl Record {
         self.error.get_or_insert("client_left");
     }
 
-    pub(crate) fn refused(&mut self, refusal: Refusal) {
+    pub(crate) fn refused(&mut self, refusal: Refusal, trouble: Option<String>) {
+        self.cause = trouble.filter(|_| refusal == Refusal::Unreachable);
         self.status = refusal.status().as_u16();
         self.error = Some(refusal.code());
         self.finish();

@@ -2,20 +2,18 @@
 
 use std::future::Future;
 use std::pin::pin;
-use std::sync::atomic::AtomicUsize;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, PoisonError, RwLock};
 
 use goodcall_wire::relay::Known;
-use hyper::service::service_fn;
-use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
-use hyper_util::server::conn::auto;
-use hyper_util::server::graceful::GracefulShutdown;
 use tokio::net::TcpListener;
+use tokio::sync::watch;
 
 use crate::config::{Config, ConfigError};
+use crate::connection;
 use crate::log::Log;
 use crate::metrics::Metrics;
-use crate::proxy::{Live, Shared, handle};
+use crate::proxy::{Live, Shared};
 #[cfg(feature = "store")]
 use crate::store::Store;
 use crate::tunnel::Tunnels;
@@ -39,6 +37,7 @@ impl Gateway {
             metrics: Metrics::new(),
             window: Window::new(before),
             open: AtomicUsize::new(0),
+            local: AtomicBool::new(false),
         })))
     }
 
@@ -62,9 +61,12 @@ impl Gateway {
     /// Serves until `stop` is ready; then takes no new connections, and gives those that are open
     /// the time of the settings to end.
     pub async fn serve(&self, listener: TcpListener, stop: impl Future<Output = ()>) {
-        let mut builder = auto::Builder::new(TokioExecutor::new());
-        builder.http2().timer(TokioTimer::new());
-        let (graceful, tunnels) = (GracefulShutdown::new(), Tunnels::default());
+        let at = listener.local_addr();
+        let local = at.is_ok_and(|at| at.ip().is_loopback());
+        self.0.local.store(local, Ordering::Relaxed);
+        let tunnels = Tunnels::default();
+        // Each connection holds one end: it is told of the stop, and its own end is seen.
+        let (stopping, told) = watch::channel(());
         let mut stop = pin!(stop);
         loop {
             let accepted = tokio::select! {
@@ -77,27 +79,13 @@ impl Gateway {
                 continue;
             };
             let _ = socket.set_nodelay(true);
-            builder
-                .http1()
-                .timer(TokioTimer::new())
-                .header_read_timeout(self.0.live().config.limits.header_time);
             let (shared, open) = (Arc::clone(&self.0), tunnels.clone());
-            let service = service_fn(move |request| {
-                let (shared, open) = (Arc::clone(&shared), open.clone());
-                // On the heap: it is gone when the reply's head is there, and a connection whose
-                // stream is open for minutes does not carry its size.
-                let handled = Box::pin(handle(shared, open, request));
-                async move { Ok::<_, std::convert::Infallible>(handled.await) }
-            });
-            let connection = builder.serve_connection_with_upgrades(TokioIo::new(socket), service);
-            let connection = graceful.watch(connection.into_owned());
-            // A connection that breaks is the client's affair. Spawned as it is: a future around it
-            // would have room for it twice.
-            tokio::spawn(connection);
+            tokio::spawn(connection::serve(shared, open, socket, told.clone()));
         }
-        drop(listener);
+        drop((listener, told));
         let limit = self.0.live().config.limits.drain_time;
-        let streams = tokio::time::timeout(limit, graceful.shutdown());
+        let _ = stopping.send(());
+        let streams = tokio::time::timeout(limit, stopping.closed());
         let _ = tokio::join!(streams, tunnels.drain(limit));
     }
 }

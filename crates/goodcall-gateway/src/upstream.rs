@@ -1,5 +1,6 @@
 //! The connection to the model provider.
 
+use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use bytes::{Bytes, BytesMut};
@@ -30,6 +31,8 @@ pub(crate) struct Upstream {
     authority: Authority,
     /// The path of the upstream's URL, without a slash at its end.
     prefix: String,
+    /// Why it could not be reached the last time.
+    trouble: Mutex<Option<String>>,
 }
 
 impl Upstream {
@@ -70,6 +73,7 @@ impl Upstream {
             scheme,
             authority,
             prefix,
+            trouble: Mutex::default(),
         })
     }
 
@@ -115,7 +119,7 @@ impl Upstream {
         limit: Duration,
     ) -> Result<Response<Incoming>, Refusal> {
         let request = self.request(method, path, headers, body)?;
-        head(limit, self.client.request(request)).await
+        self.head(limit, self.client.request(request)).await
     }
 
     /// The same for a request whose connection is to become something else.
@@ -128,17 +132,58 @@ impl Upstream {
         limit: Duration,
     ) -> Result<Response<Incoming>, Refusal> {
         let request = self.request(method, path, headers, body)?;
-        head(limit, self.upgrades.request(request)).await
+        self.head(limit, self.upgrades.request(request)).await
     }
 }
 
-async fn head(limit: Duration, reply: ResponseFuture) -> Result<Response<Incoming>, Refusal> {
-    match tokio::time::timeout(limit, reply).await {
-        Ok(Ok(response)) => Ok(response),
-        Ok(Err(error)) if error.is_connect() => Err(Refusal::Unreachable),
-        Ok(Err(_)) => Err(Refusal::BrokenReply),
-        Err(_) => Err(Refusal::NoReply),
+impl Upstream {
+    /// Why it could not be reached the last time.
+    pub(crate) fn trouble(&self) -> Option<String> {
+        let trouble = self.trouble.lock();
+        trouble.unwrap_or_else(PoisonError::into_inner).clone()
     }
+
+    async fn head(
+        &self,
+        limit: Duration,
+        reply: ResponseFuture,
+    ) -> Result<Response<Incoming>, Refusal> {
+        let reply = head(limit, reply).await;
+        reply.map_err(|(refusal, cause)| {
+            if let Some(cause) = cause {
+                let mut trouble = self.trouble.lock().unwrap_or_else(PoisonError::into_inner);
+                *trouble = Some(format!("{}: {cause}", self.authority));
+            }
+            refusal
+        })
+    }
+}
+
+/// An error with all that led to it.
+fn causes(error: &dyn std::error::Error) -> String {
+    let mut text = error.to_string();
+    let mut next = error.source();
+    while let Some(cause) = next {
+        text.push_str(": ");
+        text.push_str(&cause.to_string());
+        next = cause.source();
+    }
+    text
+}
+
+async fn head(
+    limit: Duration,
+    reply: ResponseFuture,
+) -> Result<Response<Incoming>, (Refusal, Option<String>)> {
+    let reply = match tokio::time::timeout(limit, reply).await {
+        Ok(Ok(response)) => return Ok(response),
+        Ok(Err(error)) if error.is_connect() => {
+            return Err((Refusal::Unreachable, Some(causes(&error))));
+        }
+        Ok(Err(_)) => Refusal::BrokenReply,
+        Err(_) => Refusal::NoReply,
+    };
+    Err((reply, None))
 }
 
 fn tls(config: &Config) -> Result<rustls::ClientConfig, ConfigError> {
@@ -226,6 +271,7 @@ impl Asked {
         for (name, value) in &self.headers {
             headers.append(name, value.clone());
         }
-        head(self.limit, upstream.client.request(request)).await
+        let reply = upstream.client.request(request);
+        upstream.head(self.limit, reply).await
     }
 }

@@ -33,6 +33,9 @@ async fn the_page_and_its_data() {
             "nothing from elsewhere"
         );
     }
+    let foreign = "origin: http://evil.example\r\n";
+    let refused = Client::send(running.address, "GET", "/goodcall/calls", foreign, "").await;
+    assert_eq!(refused.end().await.status, 403, "a page of another site");
     let data = get(running.address, "/goodcall/calls").await;
     let data: serde_json::Value = serde_json::from_str(&data.body).unwrap();
     let call = &data["calls"][0];

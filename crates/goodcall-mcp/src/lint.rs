@@ -34,6 +34,19 @@ pub struct Tool {
     pub destructive: bool,
 }
 
+impl Tool {
+    /// A tool of this name and schema, of which nothing else is known.
+    pub fn new(name: &str, input: Value) -> Self {
+        Self {
+            name: name.to_owned(),
+            description: None,
+            input,
+            output: None,
+            destructive: false,
+        }
+    }
+}
+
 /// Levels of nesting that models manage well.
 const EASY_DEPTH: usize = 3;
 /// Levels that OpenAI accepts.

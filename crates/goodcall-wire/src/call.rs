@@ -90,6 +90,9 @@ impl Call {
     /// of a translated argument cover the call.
     pub fn check(&self, tools: &Tools, policy: &Policy, stop: Stop) -> Verdict<'_> {
         let Some(tool) = tools.get(&self.name) else {
+            if let State::Unreadable(words) = &self.state {
+                return Verdict::Bad(Bad::unreadable(words.clone(), self.span.clone()));
+            }
             return Verdict::Bad(tools.unknown(&self.name));
         };
         let forbidden = |change: &&Change| !policy.allows(change.rule, change.level);

@@ -186,7 +186,13 @@ impl Tools {
     /// The refusal for a name that is not offered: it suggests the nearest one.
     pub fn unknown(&self, name: &str) -> Bad {
         let told = self.names().map(|name| self.told_name(name));
-        Bad::unknown_tool(&names::cleaned(name), told)
+        // As it was sent, where only that is wrong with it.
+        let cleaned = names::cleaned(name);
+        let shown = match self.get(&cleaned) {
+            Some(_) => name,
+            None => cleaned.as_str(),
+        };
+        Bad::unknown_tool(shown, told)
     }
 
     /// The one tool that a model can have meant by this name: the tool of that name, or the only

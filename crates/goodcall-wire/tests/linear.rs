@@ -1,8 +1,9 @@
 //! Time grows with the size of the input, whatever the input is and however it is split.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test may fail loudly")]
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
+use cpu_time::ThreadTime;
 use goodcall_wire::{Assembler, Provider, Scanner, Tools, Where, extract};
 
 fn tools() -> Tools {
@@ -10,10 +11,10 @@ fn tools() -> Tools {
     Tools::read(&format!(r#"[{{"name": "f", "parameters": {schema}}}]"#)).unwrap()
 }
 
-/// The least time of three runs, so that a busy machine does not count.
+/// The least time of three runs on a processor, so that a busy machine does not count.
 fn time(mut run: impl FnMut()) -> Duration {
     let once = |run: &mut dyn FnMut()| {
-        let start = Instant::now();
+        let start = ThreadTime::now();
         run();
         start.elapsed()
     };

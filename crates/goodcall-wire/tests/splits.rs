@@ -10,7 +10,7 @@ const TOOLS: &str = r#"[
 ]"#;
 
 /// Pieces of texts that calls are made of.
-const WORDS: [&str; 64] = [
+const WORDS: [&str; 72] = [
     "<tool_call>",
     "</tool_call>",
     "<tool_calls>",
@@ -63,6 +63,14 @@ const WORDS: [&str; 64] = [
     "|>",
     "<|im_end|>",
     "</think>",
+    "<think>",
+    "<tool_response>",
+    "</tool_response>",
+    "\n> ",
+    "<parameter=b>",
+    "<parameter name=\"b\">",
+    "\n</parameter>\n",
+    "Action: f\nAction Input: ",
     "<arg_key>a</arg_key>",
     "<arg_value>",
     "</arg_value>",

@@ -17,7 +17,9 @@ pub struct Exporter(SdkTracerProvider);
 
 impl Drop for Exporter {
     fn drop(&mut self) {
-        // A collector that is gone gets nothing; there is nobody left to tell.
+        // A collector that is gone gets nothing; there is nobody left to tell. Flushed first: a
+        // shutdown alone loses spans that ended just now.
+        let _ = self.0.force_flush();
         let _ = self.0.shutdown();
     }
 }

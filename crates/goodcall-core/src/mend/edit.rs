@@ -26,6 +26,17 @@ pub(crate) enum New {
 }
 
 impl New {
+    /// A value of the schema, written as other rules write the same one.
+    pub(crate) fn of(value: &Value) -> Self {
+        match value {
+            Value::String(text) => Self::text(text.as_str()),
+            Value::Number(number) => Self::number(number.to_string()),
+            Value::Bool(truth) => Self::boolean(*truth),
+            Value::Null => Self::Scalar(Kind::Null, String::new()),
+            Value::Array(_) | Value::Object(_) => Self::Value(value.clone()),
+        }
+    }
+
     pub(crate) fn text(text: impl Into<String>) -> Self {
         Self::Scalar(Kind::String, text.into())
     }

@@ -10,7 +10,7 @@ use super::site::Task;
 use crate::limits::{MEND_DEPTH, MEND_ROUNDS, MEND_VALIDATIONS};
 use crate::report::{Change, Code, Edit, Got, Issue, Types, clip};
 use crate::schema::Schema;
-use crate::tree::{Draft, Kind, Mark, Pointer, Tree};
+use crate::tree::{Draft, Kind, Mark, Node, Pointer, Tree};
 use crate::validate::{Fault, FaultKind};
 
 /// What a mend came to.
@@ -47,7 +47,12 @@ pub(crate) fn mend<'a>(tree: Tree<'a>, task: Task<'_>) -> Mend<'a> {
 /// Does the schema take this value as arguments? An object, unless it names another type.
 pub(crate) fn accepts(tree: &Tree<'_>, schema: &Schema) -> bool {
     let root = tree.root();
-    (root.kind() == Kind::Object || schema.names_root_kind(root)) && schema.accepts(root)
+    is_of_kind(root, schema) && schema.accepts(root)
+}
+
+/// May arguments be of this kind?
+pub(crate) fn is_of_kind(root: Node<'_>, schema: &Schema) -> bool {
+    root.kind() == Kind::Object || schema.names_root_kind(root)
 }
 
 struct Engine<'c, 'a> {

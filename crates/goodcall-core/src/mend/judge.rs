@@ -30,7 +30,7 @@ impl<'f> Index<'f> {
     fn at<'i>(&'i self, place: &'i Pointer, deep: bool) -> impl Iterator<Item = &'f Fault> + 'i {
         let start = self.0.partition_point(|fault| fault.pointer < *place);
         let all = self.0.iter().skip(start).copied();
-        all.take_while(|fault| fault.pointer.as_str().starts_with(place.as_str()))
+        all.take_while(|fault| fault.pointer.starts_with(place))
             .filter(move |fault| {
                 fault.pointer == *place || (deep && fault.pointer.is_within(place))
             })

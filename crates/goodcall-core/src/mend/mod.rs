@@ -11,7 +11,7 @@ mod judge;
 pub(crate) mod rules;
 mod site;
 
-pub(crate) use engine::{Mend, accepts, mend};
+pub(crate) use engine::{Mend, is_of_kind, mend};
 pub(crate) use site::Task;
 
 use crate::report::Level;

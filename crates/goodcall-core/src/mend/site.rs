@@ -9,7 +9,7 @@ use super::edit::{New, Op, Step};
 use crate::limits::{Limits, MEND_WIDTH};
 use crate::policy::Policy;
 use crate::report::Types;
-use crate::schema::{Schema, owner, required, requires, resolve};
+use crate::schema::{Schema, describe, owner, required, requires, resolve};
 use crate::tree::{Id, Kind, Node, Pointer, Tree};
 use crate::validate::{Fault, FaultKind};
 
@@ -118,6 +118,15 @@ impl<'s> Site<'s> {
         self.context.schema.at(object.as_str())?.as_object()
     }
 
+    /// The types that all that is declared for the faulty member allows, not only the branch of a
+    /// union that has the fault; none if any type is allowed.
+    pub(crate) fn declared_types(&self) -> Option<Types> {
+        let document = self.context.schema.document();
+        let (object, name) = owner(document, &self.fault.pointer)?;
+        let property = object.get("properties")?.get(&name)?;
+        Some(describe(document, property).types)
+    }
+
     /// The subschema that holds the keyword of the fault.
     pub(crate) fn subschema(&self) -> Option<&'s Map<String, Value>> {
         let (parent, _) = self.fault.keyword.as_str().rsplit_once('/')?;
@@ -146,7 +155,7 @@ impl<'s> Site<'s> {
     }
 
     /// Is there more to compare between the faulty object and the schema than is worth it?
-    fn is_wide(&self) -> bool {
+    pub(crate) fn is_wide(&self) -> bool {
         self.node.len() > MEND_WIDTH || self.properties().is_some_and(|p| p.len() > MEND_WIDTH)
     }
 

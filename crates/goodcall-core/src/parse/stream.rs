@@ -12,7 +12,7 @@ use super::lenient::number_end;
 use super::strict::plain_end;
 use super::{ReadOptions, Reading, refusal};
 use crate::report::Bad;
-use crate::tree::{Id, Kind, Node, Slot, Text, Tree};
+use crate::tree::{Id, Kind, Node, Slot, Slots, Text, Tree};
 
 /// What happened in a [`Stream`]. Events stop at the first departure from JSON.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -93,7 +93,7 @@ impl Stream {
             options,
             tree: Tree {
                 source: Cow::Owned(String::new()),
-                slots: Vec::new(),
+                slots: Slots::default(),
                 buffer: String::new(),
                 root: 0,
             },

@@ -3,11 +3,9 @@
 //! This is the hot path. Every valid call goes through here, and what this accepts is never seen
 //! by any code that changes something.
 
-use std::borrow::Cow;
-
 use super::error::{ParseClass, ParseError, Wanted};
 use crate::limits::Limits;
-use crate::tree::{Builder, Kind, Piece, Text, Tree};
+use crate::tree::{Kind, Layout, Piece, Text, Tree};
 
 /// A strictly parsed tree, and whether any object repeats a key.
 pub(crate) struct Strict<'a> {
@@ -26,21 +24,22 @@ pub(crate) fn parse<'a>(text: &'a str, limits: &Limits) -> Result<Strict<'a>, Pa
         ));
     }
     // Half of all real arguments have 9 bytes a node or more. Less room than that would be moved
-    // more often, more room would leave the allocator's fast path sooner.
-    let nodes = (text.len() / 8 + 4).min(1 << 16);
-    let mut parser = Parser {
+    // more often; more than 42 nodes leave the allocator's fast path, so that a text which need
+    // not have so many begins with less.
+    let nodes = match text.len() {
+        short @ ..1024 => (short / 8 + 4).min(42),
+        long => (long / 12).min(1 << 16),
+    };
+    let parser = Parser {
         text,
         bytes: text.as_bytes(),
-        at: 0,
-        out: Builder::with_capacity(nodes),
-        decoded: Vec::new(),
         max_depth: limits.depth(),
-        repeated_keys: false,
     };
-    parser.document()?;
+    let mut out = Layout::with_capacity(nodes);
+    let repeated_keys = parser.document(&mut out)?;
     Ok(Strict {
-        tree: parser.out.finish(Cow::Borrowed(text)),
-        repeated_keys: parser.repeated_keys,
+        tree: out.finish(text),
+        repeated_keys,
     })
 }
 
@@ -50,15 +49,11 @@ pub(crate) fn utf8(bytes: &[u8]) -> Result<&str, ParseError> {
         .map_err(|e| ParseError::new(ParseClass::NotUtf8, Wanted::Utf8, e.valid_up_to()))
 }
 
+/// What is read. Where in it goes from hand to hand, so that it stays in a register.
 struct Parser<'a> {
     text: &'a str,
     bytes: &'a [u8],
-    at: usize,
-    out: Builder,
-    /// The string with escapes that is being read.
-    decoded: Vec<u8>,
     max_depth: usize,
-    repeated_keys: bool,
 }
 
 /// What the byte after a backslash stands for; 0 for `u`, and for what is no escape.
@@ -76,311 +71,309 @@ const SIMPLE_ESCAPES: [u8; 256] = {
 };
 
 impl Parser<'_> {
-    fn document(&mut self) -> Result<(), ParseError> {
-        self.space();
-        if self.at == self.bytes.len() {
-            return Err(ParseError::new(ParseClass::Empty, Wanted::Value, self.at));
+    /// Reads the whole text. Does any object repeat a key?
+    fn document(&self, out: &mut Layout) -> Result<bool, ParseError> {
+        let mut repeated_keys = false;
+        let (mut at, mut byte) = self.space(0);
+        if at == self.bytes.len() {
+            return Err(ParseError::new(ParseClass::Empty, Wanted::Value, at));
         }
         loop {
-            if self.value()? {
-                // An object or array was opened and is not empty: its first value follows.
-                continue;
+            if out.in_object() {
+                (at, byte) = self.key(out, at, byte)?;
             }
-            if !self.after_value()? {
-                break;
+            at = match byte {
+                b'"' => self.text(out, at)?,
+                b'-' | b'0'..=b'9' => {
+                    let end = self.number(at)?;
+                    out.scalar(Kind::Number, false, Piece::between(at, end), (at, end));
+                    end
+                }
+                b'{' | b'[' => {
+                    let (inside, next) = self.open(out, byte, at)?;
+                    // The brackets of ASCII stand two apart.
+                    if next != byte + 2 {
+                        (at, byte) = (inside, next);
+                        continue;
+                    }
+                    out.close(inside + 1, self.text);
+                    inside + 1
+                }
+                b't' => self.literal(out, b"true", (Kind::Boolean, true), at)?,
+                b'f' => self.literal(out, b"false", (Kind::Boolean, false), at)?,
+                b'n' => self.literal(out, b"null", (Kind::Null, false), at)?,
+                _ => return self.fail(at, Wanted::Value),
+            };
+            // What ends here, up to a comma.
+            loop {
+                (at, byte) = self.space(at);
+                match (byte, out.in_object()) {
+                    // Nothing is open around the root.
+                    _ if out.depth() == 0 => {
+                        return match at == self.bytes.len() {
+                            true => Ok(repeated_keys),
+                            false => self.fail(at, Wanted::End),
+                        };
+                    }
+                    (b',', _) => break,
+                    (b'}', true) | (b']', false) => {
+                        at += 1;
+                        repeated_keys |= out.close(at, self.text);
+                    }
+                    (_, true) => return self.fail(at, Wanted::CommaOrBrace),
+                    (_, false) => return self.fail(at, Wanted::CommaOrBracket),
+                }
             }
+            (at, byte) = self.space(at + 1);
         }
-        self.space();
-        if self.at < self.bytes.len() {
-            return self.fail(Wanted::End);
-        }
-        Ok(())
     }
 
     #[cold]
-    fn fail<T>(&self, wanted: Wanted) -> Result<T, ParseError> {
-        Err(ParseError::at(self.bytes, self.at, wanted))
+    fn fail<T>(&self, at: usize, wanted: Wanted) -> Result<T, ParseError> {
+        Err(ParseError::at(self.bytes, at, wanted))
     }
 
-    #[inline]
-    fn peek(&self) -> Option<u8> {
-        self.bytes.get(self.at).copied()
+    /// The byte here. At the end 0, which is wanted nowhere.
+    #[inline(always)]
+    fn byte(&self, at: usize) -> u8 {
+        self.bytes.get(at).copied().unwrap_or_default()
     }
 
-    #[inline]
-    fn space(&mut self) {
-        while let Some(b' ' | b'\n' | b'\r' | b'\t') = self.peek() {
-            self.at += 1;
+    /// The next place that is not white space, and the byte there.
+    #[inline(always)]
+    fn space(&self, mut at: usize) -> (usize, u8) {
+        let mut byte = self.byte(at);
+        // Nothing or one blank, nearly always: that takes no loop.
+        if byte == b' ' {
+            at += 1;
+            byte = self.byte(at);
+        }
+        match byte {
+            ..=b' ' => self.more_space(at),
+            _ => (at, byte),
         }
     }
 
-    /// Reads one value up to its first inner value: `true` if a container was opened and the
-    /// parser now stands before its first element or (after key and colon) member value.
-    #[inline]
-    fn value(&mut self) -> Result<bool, ParseError> {
-        let start = self.at;
-        match self.peek() {
-            Some(b'"') => {
-                let piece = self.string()?;
-                self.out.string(piece, start, self.at);
-            }
-            Some(b'-' | b'0'..=b'9') => {
-                self.number()?;
-                let piece = Piece {
-                    text: Text::Source,
-                    head: start as u32,
-                    size: (self.at - start) as u32,
-                };
-                self.out.number(piece, start, self.at);
-            }
-            Some(b'{') => return self.container(Kind::Object, b'}'),
-            Some(b'[') => return self.container(Kind::Array, b']'),
-            Some(b't') => self.literal("true", Kind::Boolean, true)?,
-            Some(b'f') => self.literal("false", Kind::Boolean, false)?,
-            Some(b'n') => self.literal("null", Kind::Null, false)?,
-            _ => return self.fail(Wanted::Value),
+    #[inline(never)]
+    fn more_space(&self, mut at: usize) -> (usize, u8) {
+        while let b' ' | b'\n' | b'\r' | b'\t' = self.byte(at) {
+            at += 1;
         }
-        Ok(false)
+        (at, self.byte(at))
     }
 
-    #[inline]
-    fn container(&mut self, kind: Kind, end: u8) -> Result<bool, ParseError> {
-        if self.out.depth() >= self.max_depth {
+    /// An opening bracket, and the white space after it.
+    #[inline(always)]
+    fn open(&self, out: &mut Layout, bracket: u8, at: usize) -> Result<(usize, u8), ParseError> {
+        if out.depth() >= self.max_depth {
             let wanted = Wanted::Depth(self.max_depth);
-            return Err(ParseError::new(ParseClass::TooDeep, wanted, self.at));
+            return Err(ParseError::new(ParseClass::TooDeep, wanted, at));
         }
-        self.out.open(kind, self.at);
-        self.at += 1;
-        self.space();
-        if self.peek() == Some(end) {
-            self.at += 1;
-            self.out.close(self.at);
-            return Ok(false);
-        }
-        if kind == Kind::Object {
-            self.key(Wanted::KeyOrEnd)?;
-        }
-        Ok(true)
+        let kind = match bracket {
+            b'{' => Kind::Object,
+            _ => Kind::Array,
+        };
+        out.open(kind, at);
+        Ok(self.space(at + 1))
     }
 
     /// Key, colon and the white space around them.
     #[inline(always)]
-    fn key(&mut self, wanted: Wanted) -> Result<(), ParseError> {
-        let start = self.at;
-        if self.peek() != Some(b'"') {
-            return self.fail(wanted);
+    fn key(&self, out: &mut Layout, start: usize, byte: u8) -> Result<(usize, u8), ParseError> {
+        if byte != b'"' {
+            return match out.is_empty() {
+                true => self.fail(start, Wanted::KeyOrEnd),
+                false => self.fail(start, Wanted::Key),
+            };
         }
-        let piece = self.string()?;
-        self.out.key(piece, start, self.at);
-        self.space();
-        if self.peek() != Some(b':') {
-            return self.fail(Wanted::Colon);
-        }
-        self.at += 1;
-        self.space();
-        Ok(())
-    }
-
-    /// Closes what ends here; `true` if another value follows, `false` at the end of the root.
-    #[inline]
-    fn after_value(&mut self) -> Result<bool, ParseError> {
-        while let Some(in_object) = self.out.in_object() {
-            self.space();
-            match (self.peek(), in_object) {
-                (Some(b','), _) => {
-                    self.at += 1;
-                    self.space();
-                    if in_object {
-                        self.key(Wanted::Key)?;
-                    }
-                    return Ok(true);
-                }
-                (Some(b'}'), true) => {
-                    self.at += 1;
-                    let id = self.out.close(self.at);
-                    self.repeated_keys |= self.out.repeats_key(id, self.text);
-                }
-                (Some(b']'), false) => {
-                    self.at += 1;
-                    self.out.close(self.at);
-                }
-                (_, true) => return self.fail(Wanted::CommaOrBrace),
-                (_, false) => return self.fail(Wanted::CommaOrBracket),
+        let end = plain_end(self.bytes, start + 1);
+        let end = match self.byte(end) {
+            b'"' => {
+                let (first, last) = (self.byte(start + 1), self.byte(end - 1));
+                out.key(Piece::between(start + 1, end), (first, last), start);
+                end + 1
             }
-        }
-        Ok(false)
-    }
-
-    fn literal(&mut self, word: &str, kind: Kind, truth: bool) -> Result<(), ParseError> {
-        let start = self.at;
-        let rest = &self.bytes[start..];
-        if rest.starts_with(word.as_bytes()) {
-            self.at += word.len();
-            self.out.literal(kind, truth, start, self.at);
-            return Ok(());
-        }
-        if word.as_bytes().starts_with(rest) {
-            self.at = self.bytes.len();
-        }
-        self.fail(Wanted::Value)
-    }
-
-    #[inline]
-    fn number(&mut self) -> Result<(), ParseError> {
-        if self.peek() == Some(b'-') {
-            self.at += 1;
-        }
-        match self.peek() {
-            Some(b'0') => self.at += 1,
-            Some(b'1'..=b'9') => self.digits(),
-            _ => return self.fail(Wanted::Digit),
-        }
-        if self.peek() == Some(b'.') {
-            self.at += 1;
-            self.some_digits()?;
-        }
-        if let Some(b'e' | b'E') = self.peek() {
-            self.at += 1;
-            if let Some(b'+' | b'-') = self.peek() {
-                self.at += 1;
+            _ => {
+                let (piece, end) = self.escaped_string(&mut out.buffer, start + 1, end)?;
+                out.decoded_key(piece, start, end);
+                end
             }
-            self.some_digits()?;
+        };
+        let (colon, byte) = self.space(end);
+        if byte != b':' {
+            return self.fail(colon, Wanted::Colon);
         }
-        Ok(())
+        Ok(self.space(colon + 1))
     }
 
-    #[inline]
-    fn digits(&mut self) {
-        while let Some(b'0'..=b'9') = self.peek() {
-            self.at += 1;
-        }
-    }
-
-    fn some_digits(&mut self) -> Result<(), ParseError> {
-        let start = self.at;
-        self.digits();
-        if self.at == start {
-            return self.fail(Wanted::Digit);
-        }
-        Ok(())
-    }
-
-    /// Reads a string, the parser standing on its opening quote.
+    /// A string as a value, from its opening quote on; its end.
     #[inline(always)]
-    fn string(&mut self) -> Result<Piece, ParseError> {
-        let start = self.at + 1;
-        let end = plain_end(self.bytes, start);
-        if self.bytes.get(end) == Some(&b'"') {
-            self.at = end + 1;
-            return Ok(Piece {
-                text: Text::Source,
-                head: start as u32,
-                size: (end - start) as u32,
-            });
+    fn text(&self, out: &mut Layout, start: usize) -> Result<usize, ParseError> {
+        let end = plain_end(self.bytes, start + 1);
+        if self.byte(end) == b'"' {
+            let piece = Piece::between(start + 1, end);
+            out.scalar(Kind::String, false, piece, (start, end + 1));
+            return Ok(end + 1);
         }
-        self.at = end;
-        self.escaped_string(start)
+        let (piece, end) = self.escaped_string(&mut out.buffer, start + 1, end)?;
+        out.scalar(Kind::String, false, piece, (start, end));
+        Ok(end)
     }
 
-    /// The rest of a string that is not plain up to its closing quote.
+    #[inline(always)]
+    fn literal<const N: usize>(
+        &self,
+        out: &mut Layout,
+        word: &[u8; N],
+        (kind, truth): (Kind, bool),
+        at: usize,
+    ) -> Result<usize, ParseError> {
+        let rest = self.bytes.get(at..).unwrap_or_default();
+        if rest.first_chunk::<N>() == Some(word) {
+            let nothing = Piece {
+                text: Text::Source,
+                head: 0,
+                size: 0,
+            };
+            out.scalar(kind, truth, nothing, (at, at + N));
+            return Ok(at + N);
+        }
+        match word.starts_with(rest) {
+            true => self.fail(self.bytes.len(), Wanted::Value),
+            false => self.fail(at, Wanted::Value),
+        }
+    }
+
+    /// The end of a number.
+    #[inline(always)]
+    fn number(&self, start: usize) -> Result<usize, ParseError> {
+        let mut at = start + usize::from(self.byte(start) == b'-');
+        at = match self.byte(at) {
+            b'0' => at + 1,
+            b'1'..=b'9' => self.digits(at + 1),
+            _ => return self.fail(at, Wanted::Digit),
+        };
+        match self.byte(at) {
+            b'.' | b'e' | b'E' => self.fraction(at),
+            _ => Ok(at),
+        }
+    }
+
+    #[inline(always)]
+    fn digits(&self, mut at: usize) -> usize {
+        while self.byte(at).is_ascii_digit() {
+            at += 1;
+        }
+        at
+    }
+
+    /// Fraction and exponent.
+    fn fraction(&self, mut at: usize) -> Result<usize, ParseError> {
+        if self.byte(at) == b'.' {
+            at = self.some_digits(at + 1)?;
+        }
+        if let b'e' | b'E' = self.byte(at) {
+            at += 1;
+            at += usize::from(matches!(self.byte(at), b'+' | b'-'));
+            at = self.some_digits(at)?;
+        }
+        Ok(at)
+    }
+
+    #[inline]
+    fn some_digits(&self, start: usize) -> Result<usize, ParseError> {
+        let at = self.digits(start);
+        if at == start {
+            return self.fail(at, Wanted::Digit);
+        }
+        Ok(at)
+    }
+
+    /// The rest of a string that is not plain up to its closing quote, decoded into the buffer.
     #[inline(never)]
-    fn escaped_string(&mut self, start: usize) -> Result<Piece, ParseError> {
-        let bytes = self.bytes;
-        let mut decoded = std::mem::take(&mut self.decoded);
-        decoded.clear();
-        decoded.reserve((bytes.len() - start).min(1 << 12));
+    fn escaped_string(
+        &self,
+        buffer: &mut String,
+        start: usize,
+        mut at: usize,
+    ) -> Result<(Piece, usize), ParseError> {
+        let (text, bytes) = (self.text, self.bytes);
+        let head = buffer.len();
         let mut copied = start;
-        let mut at = self.at;
         loop {
+            // Plain text ends at whole characters.
+            let plain = text.get(copied..at).unwrap_or_default();
             match bytes.get(at) {
                 Some(b'\\') => {
-                    decoded.extend_from_slice(&bytes[copied..at]);
-                    let escaped = bytes.get(at + 1).copied().unwrap_or_default();
-                    let simple = SIMPLE_ESCAPES[usize::from(escaped)];
-                    if simple == 0 {
-                        self.at = at;
-                        self.other_escape(&mut decoded)?;
-                        at = self.at;
-                    } else {
-                        decoded.push(simple);
-                        at += 2;
+                    if buffer.capacity() == 0 {
+                        // Decoded text is shorter, and most strings with escapes stand near the
+                        // end. What is not decoded in a long call is not worth the room.
+                        buffer.reserve((bytes.len() - start).min(1 << 10));
                     }
+                    buffer.push_str(plain);
+                    let escaped = self.byte(at + 1);
+                    let character;
+                    (character, at) = match SIMPLE_ESCAPES[usize::from(escaped)] {
+                        0 if escaped == b'u' => self.unicode_escape(at + 1)?,
+                        0 => return self.fail(at + 1, Wanted::Escape),
+                        simple => (char::from(simple), at + 2),
+                    };
+                    buffer.push(character);
                     copied = at;
                 }
-                Some(b'"') => break,
-                stop => {
-                    self.at = at;
-                    return self.fail(match stop {
-                        Some(_) => Wanted::EscapedControl,
-                        None => Wanted::Quote,
-                    });
+                Some(b'"') => {
+                    buffer.push_str(plain);
+                    break;
                 }
+                Some(_) => return self.fail(at, Wanted::EscapedControl),
+                None => return self.fail(at, Wanted::Quote),
             }
             at = plain_end(bytes, at);
         }
-        decoded.extend_from_slice(&bytes[copied..at]);
-        self.at = at + 1;
-        // Whole pieces of text and whole characters: always UTF-8.
-        let text = std::str::from_utf8(&decoded).unwrap_or_default();
-        let head = self.out.buffer.len();
-        self.out.buffer.push_str(text);
-        let size = text.len();
-        self.decoded = decoded;
-        Ok(Piece {
+        let piece = Piece {
             text: Text::Buffer,
             head: head as u32,
-            size: size as u32,
-        })
+            size: (buffer.len() - head) as u32,
+        };
+        Ok((piece, at + 1))
     }
 
-    /// Decodes `\uXXXX`, the parser standing on its backslash; any other escape is none.
-    fn other_escape(&mut self, decoded: &mut Vec<u8>) -> Result<(), ParseError> {
-        self.at += 1;
-        if self.peek() != Some(b'u') {
-            return self.fail(Wanted::Escape);
-        }
-        let character = self.unicode_escape()?;
-        decoded.extend_from_slice(character.encode_utf8(&mut [0; 4]).as_bytes());
-        Ok(())
-    }
-
-    /// `\uXXXX`, or a pair of them; the parser stands on the `u`.
-    fn unicode_escape(&mut self) -> Result<char, ParseError> {
-        let first = self.hex4()?;
+    /// `\uXXXX`, or a pair of them, from the `u` on; the character and its end.
+    fn unicode_escape(&self, at: usize) -> Result<(char, usize), ParseError> {
+        let (first, mut at) = self.hex4(at)?;
         if let Some(decoded) = char::from_u32(first) {
-            return Ok(decoded);
+            return Ok((decoded, at));
         }
         if (0xD800..0xDC00).contains(&first) {
-            match self.bytes.get(self.at..) {
+            match self.bytes.get(at..) {
                 Some([b'\\', b'u', ..]) => {
-                    self.at += 1;
-                    let second = self.hex4()?;
+                    let second;
+                    (second, at) = self.hex4(at + 1)?;
                     let low = second.wrapping_sub(0xDC00);
                     let code = (0x10000 + ((first - 0xD800) << 10)).wrapping_add(low);
                     if let (0..0x400, Some(decoded)) = (low, char::from_u32(code)) {
-                        return Ok(decoded);
+                        return Ok((decoded, at));
                     }
                 }
                 // Cut off between the halves.
-                Some([b'\\']) => self.at += 1,
+                Some([b'\\']) => at += 1,
                 _ => {}
             }
         }
-        self.fail(Wanted::Escape)
+        self.fail(at, Wanted::Escape)
     }
 
-    fn hex4(&mut self) -> Result<u32, ParseError> {
+    /// Four digits after the `u` here; their value and their end.
+    fn hex4(&self, mut at: usize) -> Result<(u32, usize), ParseError> {
         let mut code = 0;
         for _ in 0..4 {
-            self.at += 1;
-            let digit = self.peek().and_then(|b| char::from(b).to_digit(16));
-            let Some(digit) = digit else {
-                return self.fail(Wanted::Escape);
+            at += 1;
+            let Some(digit) = char::from(self.byte(at)).to_digit(16) else {
+                return self.fail(at, Wanted::Escape);
             };
             code = code * 16 + digit;
         }
-        self.at += 1;
-        Ok(code)
+        Ok((code, at + 1))
     }
 }
 
@@ -389,16 +382,21 @@ impl Parser<'_> {
 #[inline(always)]
 pub(crate) fn plain_end(bytes: &[u8], at: usize) -> usize {
     // Most runs end within eight bytes; these are worth a copy of the code in each place.
-    let chunk = bytes.get(at..).and_then(|rest| rest.first_chunk::<8>());
-    match chunk.and_then(|chunk| first_stop(*chunk)) {
+    match first_stop(word_at(bytes, at)) {
         Some(index) => at + index,
-        None => long_plain_end(bytes, at),
+        None => long_plain_end(bytes, at + 8),
     }
 }
 
-/// Like [`plain_end`], sixteen bytes at once.
+/// Like [`plain_end`]: a few words, then sixteen bytes at once.
 #[inline(never)]
-fn long_plain_end(bytes: &[u8], at: usize) -> usize {
+fn long_plain_end(bytes: &[u8], mut at: usize) -> usize {
+    for _ in 0..4 {
+        if let Some(index) = first_stop(word_at(bytes, at)) {
+            return at + index;
+        }
+        at += 8;
+    }
     let mut rest = bytes.get(at..).unwrap_or_default();
     while let Some((chunk, following)) = rest.split_first_chunk::<16>() {
         if chunk.iter().fold(false, |stop, byte| stop | is_stop(*byte)) {
@@ -406,14 +404,36 @@ fn long_plain_end(bytes: &[u8], at: usize) -> usize {
         }
         rest = following;
     }
-    while let Some((chunk, following)) = rest.split_first_chunk::<8>() {
-        if let Some(index) = first_stop(*chunk) {
-            return bytes.len() - rest.len() + index;
+    at = bytes.len() - rest.len();
+    loop {
+        if let Some(index) = first_stop(word_at(bytes, at)) {
+            return at + index;
         }
-        rest = following;
+        at += 8;
     }
-    let tail = rest.iter().position(|byte| is_stop(*byte));
-    bytes.len() - rest.len() + tail.unwrap_or(rest.len())
+}
+
+/// Eight bytes from `at` on. Those after the end read as zeros, which end plain text.
+#[inline(always)]
+fn word_at(bytes: &[u8], at: usize) -> u64 {
+    match bytes.get(at..).and_then(|rest| rest.first_chunk()) {
+        Some(chunk) => u64::from_le_bytes(*chunk),
+        None => last_word(bytes, at),
+    }
+}
+
+#[inline(never)]
+fn last_word(bytes: &[u8], at: usize) -> u64 {
+    let left = bytes.len().saturating_sub(at) as u32;
+    let last = bytes.last_chunk().map(|chunk| u64::from_le_bytes(*chunk));
+    match last {
+        // Fewer than eight bytes are left: the last eight without those before `at`.
+        Some(word) => word.checked_shr(64 - 8 * left).unwrap_or_default(),
+        None => {
+            let rest = bytes.get(at..).unwrap_or_default();
+            (rest.iter().rev()).fold(0, |word, byte| (word << 8) | u64::from(*byte))
+        }
+    }
 }
 
 #[inline]
@@ -423,10 +443,9 @@ fn is_stop(byte: u8) -> bool {
 
 /// Where the first of eight bytes that ends plain text is.
 #[inline(always)]
-fn first_stop(chunk: [u8; 8]) -> Option<usize> {
+fn first_stop(word: u64) -> Option<usize> {
     const ONES: u64 = u64::MAX / 255;
     const HIGH: u64 = ONES << 7;
-    let word = u64::from_le_bytes(chunk);
     // A byte below the one that is taken away borrows into its high bit, and only that of a byte
     // which had none counts. A borrow can spoil later bytes only, so the lowest bit is right.
     let control = word.wrapping_sub(ONES * 0x20);

@@ -83,25 +83,25 @@ pub(crate) struct Record {
 }
 
 impl Record {
-    fn get(&self, part: Part, source: Source) -> &str {
+    fn get<'r>(&'r self, text: &'r str, part: Part, source: Source) -> &'r str {
         let range = part.start as usize..(part.start + part.size) as usize;
         match source {
-            Source::Text | Source::Quoted => self.text.get(range).unwrap_or_default(),
+            Source::Text | Source::Quoted => text.get(range).unwrap_or_default(),
             Source::Apart => self.apart.get(range).unwrap_or_default(),
             Source::Nothing | Source::Index => "",
         }
     }
 
-    fn push_step(&self, place: &mut Pointer, part: Part, source: Source) {
+    fn push_step(&self, text: &str, place: &mut Pointer, part: Part, source: Source) {
         match source {
             Source::Nothing => {}
             Source::Index => place.push_index(part.start),
-            source => place.push(self.get(part, source)),
+            source => place.push(self.get(text, part, source)),
         }
     }
 
     /// The container that a path leads to.
-    fn container(&self, path: u32, root: Option<usize>) -> Pointer {
+    fn container(&self, text: &str, path: u32, root: Option<usize>) -> Pointer {
         let mut steps = Vec::new();
         let mut at = self.paths.get(path as usize);
         while let Some(path) = at {
@@ -113,16 +113,16 @@ impl Record {
             place.push_index(root as u32);
         }
         for (part, source) in steps.into_iter().rev() {
-            self.push_step(&mut place, part, source);
+            self.push_step(text, &mut place, part, source);
         }
         place
     }
 
-    fn change(&self, note: &Note, mut place: Pointer) -> Change {
-        self.push_step(&mut place, note.step, note.sources.0);
+    fn change(&self, text: &str, note: &Note, mut place: Pointer) -> Change {
+        self.push_step(text, &mut place, note.step, note.sources.0);
         let span = note.span.0 as usize..note.span.1 as usize;
-        let before = self.text.get(span.clone()).unwrap_or_default();
-        let after = self.get(note.after, note.sources.1);
+        let before = text.get(span.clone()).unwrap_or_default();
+        let after = self.get(text, note.after, note.sources.1);
         Change {
             rule: note.rule,
             level: note.level,
@@ -143,16 +143,16 @@ impl Record {
         several.then(|| self.borders.partition_point(|border| *border <= index))
     }
 
-    fn write(&self) -> Vec<Change> {
+    fn write(&self, text: &str) -> Vec<Change> {
         // Neighbours stand in the same container more often than not.
         let mut last = (Path::NONE, None, Pointer::root());
         let notes = self.notes.iter().enumerate();
         let write = notes.map(|(index, note)| {
             let root = self.root_of(index);
             if (note.path, root) != (last.0, last.1) {
-                last = (note.path, root, self.container(note.path, root));
+                last = (note.path, root, self.container(text, note.path, root));
             }
-            self.change(note, last.2.clone())
+            self.change(text, note, last.2.clone())
         });
         write.collect()
     }
@@ -174,8 +174,20 @@ fn shown(text: &str, quoted: bool) -> Option<Snippet> {
     Some(out)
 }
 
+/// Bytes of text that are copied faster than one change is written out.
+const COPIED: usize = 1 << 12;
+
 impl Changes {
-    pub(crate) fn recorded(record: Record) -> Self {
+    /// What was recorded of this text. A long text with few changes is not worth a copy: they
+    /// are written out at once.
+    pub(crate) fn recorded(mut record: Record, text: &str) -> Self {
+        if record.notes.is_empty() {
+            return Self::default();
+        }
+        if record.notes.len().saturating_mul(COPIED) < text.len() {
+            return Self::from(record.write(text));
+        }
+        record.text = text.into();
         Self {
             record,
             written: OnceLock::new(),
@@ -199,7 +211,7 @@ impl Changes {
     pub fn into_vec(mut self) -> Vec<Change> {
         match self.written.take() {
             Some(list) => list,
-            None => self.record.write(),
+            None => self.record.write(&self.record.text),
         }
     }
 
@@ -237,8 +249,9 @@ impl Changes {
         }
         let mut notes = self.record.notes.iter().enumerate();
         let (index, note) = notes.find(|(_, note)| fails(note.rule, note.level))?;
-        let place = self.record.container(note.path, self.record.root_of(index));
-        Some(self.record.change(note, place))
+        let (text, root) = (&self.record.text, self.record.root_of(index));
+        let place = self.record.container(text, note.path, root);
+        Some(self.record.change(text, note, place))
     }
 
     /// Moves every span.
@@ -264,7 +277,8 @@ impl Deref for Changes {
     type Target = [Change];
 
     fn deref(&self) -> &[Change] {
-        self.written.get_or_init(|| self.record.write())
+        self.written
+            .get_or_init(|| self.record.write(&self.record.text))
     }
 }
 

@@ -26,21 +26,32 @@ impl Snippet {
     pub fn as_str(&self) -> &str {
         match &self.0 {
             // Only whole texts are put there.
-            Kept::Here(size, bytes) => {
-                let bytes = bytes.get(..usize::from(*size)).unwrap_or_default();
-                std::str::from_utf8(bytes).unwrap_or_default()
-            }
+            Kept::Here(..) => std::str::from_utf8(self.bytes()).unwrap_or_default(),
             Kept::Apart(text) => text,
         }
     }
 
-    /// Its bytes, without a look at what they are.
+    /// Its bytes, without a look at what they are: enough to compare and to search them.
+    #[inline]
+    pub(crate) fn bytes(&self) -> &[u8] {
+        match &self.0 {
+            Kept::Here(size, bytes) => bytes.get(..usize::from(*size)).unwrap_or_default(),
+            Kept::Apart(text) => text.as_bytes(),
+        }
+    }
+
+    /// How many bytes.
     #[inline]
     pub(crate) fn len(&self) -> usize {
         match &self.0 {
             Kept::Here(size, _) => usize::from(*size),
             Kept::Apart(text) => text.len(),
         }
+    }
+
+    /// Is there no text?
+    pub(crate) fn is_empty(&self) -> bool {
+        self.len() == 0
     }
 
     #[inline]
@@ -147,19 +158,19 @@ impl fmt::Debug for Snippet {
 impl PartialEq for Snippet {
     #[inline]
     fn eq(&self, other: &Self) -> bool {
-        self.as_str() == other.as_str()
+        self.bytes() == other.bytes()
     }
 }
 
 impl PartialEq<str> for Snippet {
     fn eq(&self, other: &str) -> bool {
-        self.as_str() == other
+        self.bytes() == other.as_bytes()
     }
 }
 
 impl PartialEq<&str> for Snippet {
     fn eq(&self, other: &&str) -> bool {
-        self.as_str() == *other
+        self.bytes() == other.as_bytes()
     }
 }
 
@@ -173,13 +184,14 @@ impl PartialOrd for Snippet {
 
 impl Ord for Snippet {
     fn cmp(&self, other: &Self) -> Ordering {
-        self.as_str().cmp(other.as_str())
+        // The order of texts is that of their bytes.
+        self.bytes().cmp(other.bytes())
     }
 }
 
 impl Hash for Snippet {
     fn hash<H: Hasher>(&self, state: &mut H) {
-        self.as_str().hash(state);
+        self.bytes().hash(state);
     }
 }
 

@@ -9,7 +9,7 @@ mod size;
 
 use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::{Arc, OnceLock, PoisonError, RwLock};
 
 use jsonschema::Validator;
 use serde_json::Value;
@@ -20,10 +20,10 @@ pub use options::{Draft, SchemaOptions};
 
 pub(crate) use describe::{constant, describe, owner, required, requires, resolve};
 
-use crate::limits::{KEPT_EXPECTED, WORK_VERDICT};
+use crate::limits::{KEPT_EXPECTED, WORK_QUICK, WORK_VERDICT};
 use crate::report::{Expected, SharedExpected, Types};
 use crate::tree::{Node, Tree, step};
-use crate::validate::{Fault, Lean, bounded, faults};
+use crate::validate::{Fault, Lean, Quick, bounded, faults};
 
 /// A compiled schema; cheap to clone, shared between threads.
 ///
@@ -46,6 +46,10 @@ pub struct Schema(Arc<Inner>);
 #[derive(Debug)]
 struct Inner {
     validator: Validator<Lean>,
+    /// Made for the second call: a schema that judges one call only does not pay for it.
+    quick: OnceLock<Option<Quick>>,
+    was_used: OnceLock<()>,
+    options: SchemaOptions,
     document: Value,
     warnings: Vec<SchemaWarning>,
     root_types: Types,
@@ -70,7 +74,12 @@ impl Schema {
         SchemaOptions::default()
     }
 
-    fn new(validator: Validator<Lean>, document: Value, warnings: Vec<SchemaWarning>) -> Self {
+    fn new(
+        options: SchemaOptions,
+        validator: Validator<Lean>,
+        document: Value,
+        warnings: Vec<SchemaWarning>,
+    ) -> Self {
         let root_types = document
             .as_object()
             .map(describe::types_of)
@@ -79,6 +88,9 @@ impl Schema {
         let accepts_nothing = validator.is_valid(nothing.root());
         Self(Arc::new(Inner {
             validator,
+            quick: OnceLock::new(),
+            was_used: OnceLock::new(),
+            options,
             document,
             warnings,
             root_types,
@@ -103,9 +115,41 @@ impl Schema {
     }
 
     pub(crate) fn accepts(&self, node: Node<'_>) -> bool {
+        self.surely_accepts(node) == Some(true) || self.truly_accepts(node)
+    }
+
+    /// Does the short program say yes? `None` if there is none.
+    pub(crate) fn surely_accepts(&self, node: Node<'_>) -> Option<bool> {
+        let quick = self.quick()?;
+        let nodes = node.tree.slots.len();
+        let (valid, finished) = bounded(nodes, WORK_QUICK, || quick.admits(node));
+        let sure = valid && finished;
+        debug_assert!(!sure || self.truly_accepts(node), "{}", node.tree.to_json());
+        Some(sure)
+    }
+
+    /// Does the validator accept this value?
+    pub(crate) fn truly_accepts(&self, node: Node<'_>) -> bool {
         let run = || self.0.validator.is_valid(node);
         let (valid, finished) = bounded(node.tree.slots.len(), WORK_VERDICT, run);
         valid && finished
+    }
+
+    /// The short program, if the schema has one and is used again.
+    fn quick(&self) -> Option<&Quick> {
+        let inner = &self.0;
+        if let Some(quick) = inner.quick.get() {
+            return quick.as_ref();
+        }
+        let again = inner.was_used.set(()).is_err();
+        if !again && !cfg!(debug_assertions) {
+            return None;
+        }
+        let make = || {
+            let build = |part: &Value| inner.options.build(part).ok();
+            Quick::new(&inner.document, &build).filter(|_| inner.options.is_plain(&inner.document))
+        };
+        inner.quick.get_or_init(make).as_ref()
     }
 
     /// All that the validator finds wrong.
@@ -208,10 +252,10 @@ pub(crate) struct Found {
 }
 
 /// Descriptions by keyword and name.
-type Described = HashMap<Box<str>, HashMap<Box<str>, SharedExpected, Quick>, Quick>;
+type Described = HashMap<Box<str>, HashMap<Box<str>, SharedExpected, QuickHash>, QuickHash>;
 
 /// A hash for a few texts that a schema's author chose, and nobody who sends calls.
-type Quick = BuildHasherDefault<QuickHasher>;
+type QuickHash = BuildHasherDefault<QuickHasher>;
 
 #[derive(Default)]
 struct QuickHasher(u64);

@@ -143,7 +143,7 @@ impl SchemaOptions {
         let own_dialect = |uri: &str| self.dialect(uri);
         let warnings = normalise::normalise(&mut document, self.draft, &own_dialect);
         let validator = self.build(&document)?;
-        Ok(Schema::new(validator, document, warnings))
+        Ok(Schema::new(self.clone(), validator, document, warnings))
     }
 
     /// The draft behind a `$schema` that is one of the resources.
@@ -159,7 +159,13 @@ impl SchemaOptions {
         None
     }
 
-    fn build(&self, document: &Value) -> Result<Validator<Lean>, SchemaError> {
+    /// Is the document of a draft that we know, and not of a host's own dialect?
+    pub(super) fn is_plain(&self, document: &Value) -> bool {
+        let named = document.get("$schema").and_then(Value::as_str);
+        named.is_none_or(|uri| Draft::named(uri).is_some() && !self.resources.contains_key(uri))
+    }
+
+    pub(super) fn build(&self, document: &Value) -> Result<Validator<Lean>, SchemaError> {
         let given = Given {
             resources: Arc::clone(&self.resources),
             refused: Arc::default(),

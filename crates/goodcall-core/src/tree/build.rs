@@ -4,8 +4,8 @@
 //! the id of the container around it.
 
 use std::borrow::Cow;
-use std::collections::HashSet;
 
+use super::repeats::repeats_key;
 use super::{Id, Kind, Slot, Text, Tree};
 
 /// No node: the value being read is the outermost one.
@@ -17,6 +17,18 @@ pub(crate) struct Piece {
     pub(crate) text: Text,
     pub(crate) head: u32,
     pub(crate) size: u32,
+}
+
+impl Piece {
+    /// The source between two places.
+    #[inline]
+    pub(crate) fn between(start: usize, end: usize) -> Self {
+        Self {
+            text: Text::Source,
+            head: start as u32,
+            size: (end - start) as u32,
+        }
+    }
 }
 
 /// Builds a [`Tree`] from values in document order.
@@ -143,17 +155,6 @@ impl Builder {
         }
         id
     }
-
-    /// The tree; every container must have been closed.
-    pub(crate) fn finish(self, source: Cow<'_, str>) -> Tree<'_> {
-        debug_assert!(self.depth == 0 && !self.slots.is_empty());
-        Tree {
-            source,
-            slots: self.slots,
-            buffer: self.buffer,
-            root: 0,
-        }
-    }
 }
 
 /// What only the lenient parser does: it learns what a value was after it has read it.
@@ -260,7 +261,7 @@ impl Builder {
         }
         Tree {
             source,
-            slots: self.slots,
+            slots: self.slots.into(),
             buffer: self.buffer,
             root,
         }
@@ -270,78 +271,6 @@ impl Builder {
 impl Builder {
     /// Does this closed object have two members with equal keys?
     pub(crate) fn repeats_key(&self, object: Id, source: &str) -> bool {
-        let Some(slot) = self.slots.get(object as usize) else {
-            return false;
-        };
-        if slot.size < 2 {
-            return false;
-        }
-        let keys = Keys {
-            builder: self,
-            source: source.as_bytes(),
-            next: slot.head,
-            left: slot.size,
-        };
-        // One bit a key: only keys that share a bit are compared.
-        let mut seen = 0u64;
-        let mut next = slot.head;
-        for index in 0..slot.size {
-            let Some(key) = self.slots.get(next as usize) else {
-                return false;
-            };
-            let bit = 1 << self.fingerprint(key, source.as_bytes());
-            if seen & bit != 0 {
-                if slot.size > 16 {
-                    let mut all = HashSet::with_capacity(slot.size as usize);
-                    return !keys.clone().all(|key| all.insert(key));
-                }
-                let name = keys.clone().nth(index as usize);
-                if keys.clone().take(index as usize).any(|k| Some(k) == name) {
-                    return true;
-                }
-            }
-            seen |= bit;
-            let value = self.slots.get(key.next as usize);
-            next = value.map_or(NONE, |value| value.next);
-        }
-        false
-    }
-
-    /// Six bits that most pairs of different keys do not share: from the length, the first byte
-    /// and the last.
-    #[inline]
-    fn fingerprint(&self, key: &Slot, source: &[u8]) -> u32 {
-        let text = match key.text {
-            Text::Source => source,
-            Text::Buffer => self.buffer.as_bytes(),
-        };
-        let byte = |at: u32| u32::from(text.get(at as usize).copied().unwrap_or_default());
-        let (first, last) = (key.head, (key.head + key.size).saturating_sub(1));
-        (byte(first) ^ (byte(last) << 2) ^ key.size.wrapping_mul(11)) & 63
-    }
-}
-
-/// The keys of a closed object.
-#[derive(Clone)]
-struct Keys<'b> {
-    builder: &'b Builder,
-    source: &'b [u8],
-    next: Id,
-    left: u32,
-}
-
-impl<'b> Iterator for Keys<'b> {
-    type Item = &'b [u8];
-
-    #[inline]
-    fn next(&mut self) -> Option<&'b [u8]> {
-        self.left = self.left.checked_sub(1)?;
-        let key = self.builder.slots.get(self.next as usize)?;
-        self.next = self.builder.slots.get(key.next as usize)?.next;
-        let text = match key.text {
-            Text::Source => self.source,
-            Text::Buffer => self.builder.buffer.as_bytes(),
-        };
-        text.get(key.head as usize..(key.head + key.size) as usize)
+        repeats_key(&self.slots, &self.buffer, source, object)
     }
 }

@@ -131,7 +131,7 @@ impl<'a> Draft<'a> {
     pub(crate) fn graft(&mut self, at: Id, other: &Tree<'_>) {
         let host = *self.tree.slot(at);
         let shift = self.tree.slots.len() as Id;
-        for slot in &other.slots {
+        for slot in other.slots.iter() {
             let mut copy = *slot;
             copy.next = slot.next.saturating_add(shift);
             match slot.kind {

@@ -17,7 +17,7 @@ impl<'a> Tree<'a> {
         };
         Tree {
             source: source.into(),
-            slots: vec![slot],
+            slots: vec![slot].into(),
             buffer: String::new(),
             root: 0,
         }
@@ -37,7 +37,7 @@ impl<'a> Tree<'a> {
         };
         Tree {
             source: "".into(),
-            slots: vec![slot],
+            slots: vec![slot].into(),
             buffer: text.to_owned(),
             root: 0,
         }

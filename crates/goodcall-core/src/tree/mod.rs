@@ -12,9 +12,12 @@ mod build;
 mod de;
 mod draft;
 mod edit;
+mod layout;
 mod node;
 mod number;
 mod pointer;
+mod repeats;
+mod slots;
 mod value;
 mod write;
 
@@ -29,7 +32,9 @@ pub use value::Inexact;
 
 pub(crate) use build::{Builder, Piece};
 pub(crate) use draft::{Draft, Mark};
+pub(crate) use layout::Layout;
 pub(crate) use number::{Decimal, is_integer, is_written_as_integer};
+pub(crate) use slots::Slots;
 pub(crate) use value::to_number;
 pub(crate) use write::write_string;
 
@@ -108,7 +113,7 @@ pub(crate) struct Slot {
 #[derive(Clone, Debug)]
 pub struct Tree<'a> {
     pub(crate) source: Cow<'a, str>,
-    pub(crate) slots: Vec<Slot>,
+    pub(crate) slots: Slots,
     /// Decoded strings and texts made by edits, one after the other.
     pub(crate) buffer: String,
     pub(crate) root: Id,
@@ -157,7 +162,7 @@ impl<'a> Tree<'a> {
         let shift = self.source.len() as u32;
         let mut buffer = self.source.into_owned();
         buffer.push_str(&self.buffer);
-        for slot in &mut self.slots {
+        for slot in self.slots.iter_mut() {
             if matches!(slot.kind, Kind::String | Kind::Number) {
                 slot.head += if slot.text == Text::Buffer { shift } else { 0 };
                 slot.text = Text::Buffer;

@@ -105,14 +105,13 @@ impl Pointer {
 
     /// Number of segments.
     pub fn depth(&self) -> usize {
-        self.0.bytes().filter(|b| *b == b'/').count()
+        self.0.bytes().iter().filter(|b| **b == b'/').count()
     }
 
     /// Is `self` the place `other`, or inside it?
     pub fn is_within(&self, other: &Pointer) -> bool {
-        self.0
-            .strip_prefix(other.as_str())
-            .is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+        let rest = self.0.bytes().strip_prefix(other.0.bytes());
+        rest.is_some_and(|rest| matches!(rest, [] | [b'/', ..]))
     }
 
     /// Segments joined by dots (`edits.0.path`); `Root object` for the root.
@@ -126,9 +125,14 @@ impl Pointer {
 }
 
 impl Pointer {
+    /// Does its text begin like this one? Not every such place is inside the other.
+    pub(crate) fn starts_with(&self, other: &Pointer) -> bool {
+        self.0.bytes().starts_with(other.0.bytes())
+    }
+
     /// Does any segment need unescaping?
     pub(crate) fn has_escapes(&self) -> bool {
-        self.0.as_bytes().contains(&b'~')
+        self.0.bytes().contains(&b'~')
     }
 }
 

@@ -5,7 +5,7 @@ use std::fmt;
 
 use serde_json::{Map, Number, Value};
 
-use super::{Decimal, Kind, Node, Pointer, Tree};
+use super::{Decimal, Kind, Node, Pointer, Slot, Tree};
 
 /// An integer that a `serde_json::Value` cannot hold exactly.
 ///
@@ -44,53 +44,87 @@ impl Node<'_> {
     /// # Errors
     /// If an integer does not fit exactly; see [`Tree::to_value`].
     pub fn to_value(self) -> Result<Value, Inexact> {
-        self.convert().map_err(|(mut segments, digits)| {
-            let mut pointer = Pointer::root();
-            while let Some(segment) = segments.pop() {
-                pointer.push(&segment);
-            }
-            Inexact { pointer, digits }
-        })
-    }
-
-    /// On failure: the segments from the number up to here, and its digits.
-    fn convert(self) -> Result<Value, (Vec<String>, String)> {
-        let slot = self.slot();
-        Ok(match slot.kind {
-            Kind::Null => Value::Null,
-            Kind::Boolean => Value::Bool(slot.truth),
-            Kind::String => Value::String(self.tree.text_of(slot).to_owned()),
-            Kind::Number => {
-                let digits = self.tree.text_of(slot);
-                let number = to_number(digits).ok_or_else(|| (Vec::new(), digits.to_owned()))?;
-                Value::Number(number)
-            }
-            Kind::Array => {
-                let mut items = Vec::with_capacity(self.len());
-                for (index, element) in self.elements().enumerate() {
-                    items.push(
-                        element
-                            .convert()
-                            .map_err(|e| within(e, index.to_string()))?,
-                    );
-                }
-                Value::Array(items)
-            }
-            Kind::Object => {
-                let mut map = Map::new();
-                for (key, value) in self.members() {
-                    let value = value.convert().map_err(|e| within(e, key.to_owned()))?;
-                    map.insert(key.to_owned(), value);
-                }
-                Value::Object(map)
-            }
-        })
+        let mut inexact = None;
+        let value = convert(self.tree, self.slot(), &mut inexact);
+        match inexact {
+            None => Ok(value),
+            Some(number) => Err(inexact_at(self, number)),
+        }
     }
 }
 
-fn within((mut segments, digits): (Vec<String>, String), segment: String) -> (Vec<String>, String) {
-    segments.push(segment);
-    (segments, digits)
+/// The value of a slot. A number that does not fit is put into `inexact` and reads as `null`:
+/// values alone are handed on faster than results, and that hardly ever happens.
+fn convert<'t>(tree: &'t Tree<'_>, slot: &'t Slot, inexact: &mut Option<&'t Slot>) -> Value {
+    match slot.kind {
+        Kind::Null => Value::Null,
+        Kind::Boolean => Value::Bool(slot.truth),
+        Kind::String => Value::String(tree.text_of(slot).to_owned()),
+        Kind::Number => match to_number(tree.text_of(slot)) {
+            Some(number) => Value::Number(number),
+            None => {
+                inexact.get_or_insert(slot);
+                Value::Null
+            }
+        },
+        Kind::Array => {
+            let mut items = Vec::with_capacity(slot.size as usize);
+            let mut next = slot.head;
+            for _ in 0..slot.size {
+                let item = tree.slot(next);
+                items.push(convert(tree, item, inexact));
+                next = item.next;
+            }
+            Value::Array(items)
+        }
+        Kind::Object => {
+            let mut map = Map::new();
+            let mut next = slot.head;
+            for _ in 0..slot.size {
+                let key = tree.slot(next);
+                let member = tree.slot(key.next);
+                let value = convert(tree, member, inexact);
+                map.insert(tree.text_of(key).to_owned(), value);
+                next = member.next;
+            }
+            Value::Object(map)
+        }
+    }
+}
+
+/// What and where a number is.
+#[cold]
+fn inexact_at(root: Node<'_>, number: &Slot) -> Inexact {
+    let mut segments = Vec::new();
+    climb(root, number, &mut segments);
+    let mut pointer = Pointer::root();
+    while let Some(segment) = segments.pop() {
+        pointer.push(&segment);
+    }
+    Inexact {
+        pointer,
+        digits: root.tree.text_of(number).to_owned(),
+    }
+}
+
+/// Is this slot in the value? Then the segments from it up to the value are listed.
+fn climb(node: Node<'_>, slot: &Slot, segments: &mut Vec<String>) -> bool {
+    if std::ptr::eq(node.slot(), slot) {
+        return true;
+    }
+    for (index, inner) in node.elements().enumerate() {
+        if climb(inner, slot, segments) {
+            segments.push(index.to_string());
+            return true;
+        }
+    }
+    for (key, inner) in node.members() {
+        if climb(inner, slot, segments) {
+            segments.push(key.to_owned());
+            return true;
+        }
+    }
+    false
 }
 
 /// Below this every integer is an `f64`, so none is rounded.

@@ -76,10 +76,12 @@ impl Collector<'_> {
             keyword,
             kind,
         } = fault;
+        // Read once: what a place's text is has to be looked at each time.
+        let keyword = keyword.as_str();
         match kind {
-            FaultKind::NoBranch(branches) => self.union(pointer, &keyword, branches),
-            FaultKind::Required(name) => self.missing(pointer, &keyword, &name),
-            FaultKind::UnknownKeys(keys) => self.unknown_keys(&pointer, &keyword, &keys),
+            FaultKind::NoBranch(branches) => self.union(pointer, keyword, branches),
+            FaultKind::Required(name) => self.missing(pointer, keyword, &name),
+            FaultKind::UnknownKeys(keys) => self.unknown_keys(&pointer, keyword, &keys),
             FaultKind::KeyName { key, words } => {
                 let object = self.tree.at(&pointer);
                 let span = object.and_then(|o| o.key_span(&key)).unwrap_or_default();
@@ -88,21 +90,21 @@ impl Collector<'_> {
                 issue.got = Some(Got::text(&key));
                 self.issues.push(issue);
             }
-            kind => self.value(pointer, &keyword, &kind),
+            kind => self.value(pointer, keyword, &kind),
         }
     }
 
     /// The subschema that holds a keyword.
-    fn subschema(&self, keyword: &Pointer) -> Option<&Value> {
-        let (parent, _) = keyword.as_str().rsplit_once('/')?;
+    fn subschema(&self, keyword: &str) -> Option<&Value> {
+        let (parent, _) = keyword.rsplit_once('/')?;
         self.schema.at(parent)
     }
 
-    fn properties(&self, keyword: &Pointer) -> Option<&Map<String, Value>> {
+    fn properties(&self, keyword: &str) -> Option<&Map<String, Value>> {
         self.subschema(keyword)?.get("properties")?.as_object()
     }
 
-    fn missing(&mut self, mut pointer: Pointer, keyword: &Pointer, name: &str) {
+    fn missing(&mut self, mut pointer: Pointer, keyword: &str, name: &str) {
         let object = self.tree.at(&pointer);
         let span = object.map(Node::span).unwrap_or_default();
         pointer.push(name);
@@ -110,7 +112,7 @@ impl Collector<'_> {
         let properties = self.properties(keyword);
         if let Some(property) = properties.and_then(|p| p.get(name)) {
             let make = || describe(self.schema.document(), property);
-            issue.expected = self.schema.expected(keyword.as_str(), name, make);
+            issue.expected = self.schema.expected(keyword, name, make);
         }
         if let Some(object) = object {
             let undeclared = object
@@ -122,7 +124,7 @@ impl Collector<'_> {
         self.issues.push(issue);
     }
 
-    fn unknown_keys(&mut self, pointer: &Pointer, keyword: &Pointer, keys: &[String]) {
+    fn unknown_keys(&mut self, pointer: &Pointer, keyword: &str, keys: &[String]) {
         let Some(object) = self.tree.at(pointer) else {
             return;
         };
@@ -131,7 +133,7 @@ impl Collector<'_> {
             Some(map) if map.len() <= LISTED_NAMES => map.keys().collect(),
             _ => Vec::new(),
         };
-        let expected = self.schema.expected(keyword.as_str(), "", || Expected {
+        let expected = self.schema.expected(keyword, "", || Expected {
             allowed: names.iter().map(|name| (*name).clone()).collect(),
             ..Expected::default()
         });
@@ -150,12 +152,12 @@ impl Collector<'_> {
         self.issues.append(&mut found);
     }
 
-    fn value(&mut self, pointer: Pointer, keyword: &Pointer, kind: &FaultKind) {
+    fn value(&mut self, pointer: Pointer, keyword: &str, kind: &FaultKind) {
         let node = self.tree.at(&pointer);
         let span = node.map(Node::span).unwrap_or_default();
         let mut issue = Issue::new(pointer, code(kind), span);
         // All but the validator's own words follows from the keyword's place.
-        issue.expected = self.schema.expected(keyword.as_str(), "", || {
+        issue.expected = self.schema.expected(keyword, "", || {
             let mut expected = match self.subschema(keyword) {
                 Some(subschema) => describe(self.schema.document(), subschema),
                 None => Expected::default(),
@@ -178,7 +180,7 @@ impl Collector<'_> {
         self.issues.push(issue);
     }
 
-    fn union(&mut self, place: Pointer, keyword: &Pointer, mut branches: Vec<Vec<Fault>>) {
+    fn union(&mut self, place: Pointer, keyword: &str, mut branches: Vec<Vec<Fault>>) {
         if let Choice::Branch(index) = choose(&branches, &place, keyword, self.tree, self.schema) {
             for inner in branches.swap_remove(index) {
                 self.fault(inner);
@@ -191,7 +193,7 @@ impl Collector<'_> {
         issue.got = node.map(Got::of);
         let make = || self.alternatives(keyword);
         // The keyword alone is for a value that fits several branches.
-        issue.expected = self.schema.expected(keyword.as_str(), "*", make);
+        issue.expected = self.schema.expected(keyword, "*", make);
         let admitted = |node: Node<'_>| issue.expected.types.admits(node.kind());
         if issue.expected.alternatives.is_empty() && !node.is_some_and(admitted) {
             // A choice of types alone is a wrong type like any other.
@@ -201,9 +203,9 @@ impl Collector<'_> {
     }
 
     /// What the branches of a union want.
-    fn alternatives(&self, keyword: &Pointer) -> Expected {
+    fn alternatives(&self, keyword: &str) -> Expected {
         let document = self.schema.document();
-        let branches = self.schema.at(keyword.as_str()).and_then(Value::as_array);
+        let branches = self.schema.at(keyword).and_then(Value::as_array);
         let alternatives: Vec<_> = branches
             .into_iter()
             .flatten()

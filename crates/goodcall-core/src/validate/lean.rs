@@ -1,6 +1,8 @@
 //! The lean tree as a representation that the `jsonschema` crate validates directly.
 
 use std::borrow::Cow;
+use std::cell::{Cell, OnceCell};
+use std::collections::{HashMap, HashSet};
 
 use jsonschema::JsonType;
 use jsonschema_value::{
@@ -44,7 +46,11 @@ impl<'a> JsonNode<'a, Lean> for Node<'a> {
 
     #[inline]
     fn as_object(&self) -> Option<LeanObject<'a>> {
-        (self.kind() == Kind::Object && spend()).then_some(LeanObject(*self))
+        (self.kind() == Kind::Object && spend()).then(|| LeanObject {
+            node: *self,
+            asked: Cell::new(0),
+            index: OnceCell::new(),
+        })
     }
 
     #[inline]
@@ -168,7 +174,39 @@ fn same_number(digits: &str, number: &Number) -> bool {
     Decimal::parse(digits).is_some_and(|ours| Some(ours) == Decimal::parse(&theirs))
 }
 
-pub(crate) struct LeanObject<'a>(Node<'a>);
+/// Members that are walked for each lookup; more get an index.
+const WALKED: usize = 32;
+/// Lookups in a wide object before an index pays.
+const LOOKUPS: u32 = 8;
+
+pub(crate) struct LeanObject<'a> {
+    node: Node<'a>,
+    /// Lookups so far in a wide object.
+    asked: Cell<u32>,
+    /// The members by key, once they are looked up often: thousands of required names in an
+    /// object with thousands of members would take their product otherwise.
+    index: OnceCell<HashMap<&'a str, Node<'a>>>,
+}
+
+impl<'a> LeanObject<'a> {
+    #[inline(never)]
+    fn get_in_many(&self, key: &str) -> Option<Node<'a>> {
+        let asked = self.asked.get();
+        if asked < LOOKUPS {
+            self.asked.set(asked + 1);
+            return self.node.get(key);
+        }
+        let index = self.index.get_or_init(|| {
+            let mut index = HashMap::with_capacity(self.node.len());
+            for (key, value) in self.node.members() {
+                // The first of two equal keys is the one that a walk finds.
+                index.entry(key).or_insert(value);
+            }
+            index
+        });
+        index.get(key).copied()
+    }
+}
 
 impl<'a> Object<'a, Lean> for LeanObject<'a> {
     type Node = Node<'a>;
@@ -177,21 +215,24 @@ impl<'a> Object<'a, Lean> for LeanObject<'a> {
 
     #[inline]
     fn len(&self) -> usize {
-        self.0.len()
+        self.node.len()
     }
 
     #[inline]
     fn get(&self, key: &Box<str>) -> Option<Node<'a>> {
-        self.0.get(key)
+        if self.node.len() <= WALKED {
+            return self.node.get(key);
+        }
+        self.get_in_many(key)
     }
 
     #[inline]
     fn members(&self) -> Members<'a> {
-        self.0.members()
+        self.node.members()
     }
 }
 
-pub(crate) struct LeanArray<'a>(Node<'a>);
+pub(crate) struct LeanArray<'a>(pub(super) Node<'a>);
 
 impl<'a> Array<'a, Lean> for LeanArray<'a> {
     type Node = Node<'a>;
@@ -207,12 +248,43 @@ impl<'a> Array<'a, Lean> for LeanArray<'a> {
         self.0.elements()
     }
 
-    /// Elements are told apart by their canonical text, so that big integers differ too.
     fn is_unique(&self) -> bool {
-        let mut seen = std::collections::HashSet::with_capacity(self.0.len());
+        self.has_no_repeats()
+    }
+}
+
+impl LeanArray<'_> {
+    /// Elements are told apart by their canonical text, so that big integers differ too. A few
+    /// are compared with each other, which takes no texts where their kinds or lengths differ.
+    pub(super) fn has_no_repeats(&self) -> bool {
+        if self.0.len() <= 8 {
+            let mut rest = self.0.elements();
+            while let Some(element) = rest.next() {
+                if rest.clone().any(|other| is_same(element, other)) {
+                    return false;
+                }
+            }
+            return true;
+        }
+        let mut seen = HashSet::with_capacity(self.0.len());
         self.0
             .elements()
             .all(|element| seen.insert(canonical(element)))
+    }
+}
+
+/// Equal in JSON Schema's sense.
+fn is_same(one: Node<'_>, other: Node<'_>) -> bool {
+    if one.kind() != other.kind() || one.len() != other.len() {
+        return false;
+    }
+    match one.kind() {
+        Kind::String => one.as_str() == other.as_str(),
+        Kind::Array => one
+            .elements()
+            .zip(other.elements())
+            .all(|(a, b)| is_same(a, b)),
+        _ => canonical(one) == canonical(other),
     }
 }
 

@@ -6,6 +6,7 @@
 mod issues;
 mod lean;
 mod nearest;
+mod quick;
 mod union;
 mod work;
 
@@ -17,6 +18,7 @@ use std::sync::Arc;
 pub(crate) use issues::issues;
 pub(crate) use lean::{Lean, equals};
 pub(crate) use nearest::{Letters, bare, nearest_name};
+pub(crate) use quick::Quick;
 pub(crate) use work::bounded;
 
 use crate::report::Types;

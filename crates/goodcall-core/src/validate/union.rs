@@ -44,7 +44,7 @@ enum Fit {
 pub(crate) fn choose(
     branches: &[Vec<Fault>],
     place: &Pointer,
-    keyword: &Pointer,
+    keyword: &str,
     tree: &Tree<'_>,
     schema: &Schema,
 ) -> Choice {
@@ -52,7 +52,7 @@ pub(crate) fn choose(
     let mut best: Option<(usize, Closeness)> = None;
     let mut tied = false;
     for (index, faults) in branches.iter().enumerate() {
-        let branch = schema.at(keyword.join(&index.to_string()).as_str());
+        let branch = schema.at(&format!("{keyword}/{index}"));
         let branch = branch.map(|branch| resolve(schema.document(), branch));
         let closeness = closeness(faults, place, value, branch);
         match &best {

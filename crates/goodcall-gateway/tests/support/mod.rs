@@ -222,7 +222,7 @@ impl Client {
         let mut socket = TcpStream::connect(address).await.unwrap();
         let size = body.len();
         let request = format!(
-            "{method} {path} HTTP/1.1\r\nhost: gateway\r\ncontent-type: application/json\r\ncontent-length: {size}\r\n{headers}connection: close\r\n\r\n{body}"
+            "{method} {path} HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\ncontent-length: {size}\r\n{headers}connection: close\r\n\r\n{body}"
         );
         socket.write_all(request.as_bytes()).await.unwrap();
         let raw = Vec::new();

@@ -2,6 +2,7 @@
 
 use std::net::SocketAddr;
 
+use goodcall::names_this_machine;
 use reqwest::header::{HOST, HeaderMap, ORIGIN};
 
 /// Is this a request that a browser made for a foreign page? Only where the listener is for this
@@ -15,19 +16,7 @@ pub(crate) fn is_foreign(headers: &HeaderMap, at: SocketAddr) -> bool {
         .get(ORIGIN)
         .map(|origin| origin.to_str().unwrap_or_default());
     let origin = origin.map(|origin| origin.split_once("://").map_or("", |(_, rest)| rest));
-    !host.is_none_or(is_local) || !origin.is_none_or(is_local)
-}
-
-/// Is this the name of this machine, with or without a port?
-fn is_local(authority: &str) -> bool {
-    let host = match authority.strip_prefix('[') {
-        Some(rest) => rest.split(']').next().unwrap_or_default(),
-        None => authority.split(':').next().unwrap_or_default(),
-    };
-    let loopback = host
-        .parse::<std::net::IpAddr>()
-        .is_ok_and(|ip| ip.is_loopback());
-    host.eq_ignore_ascii_case("localhost") || loopback
+    !host.is_none_or(names_this_machine) || !origin.is_none_or(names_this_machine)
 }
 
 #[cfg(test)]

@@ -5,7 +5,9 @@ use crate::cuts::quoted;
 use crate::tools::{Offered, Tools};
 
 /// The definitions of the tools in the provider's form: the value of its `tools` field (for MCP,
-/// the result of `tools/list`). Fields that only the tool's own provider knows go along.
+/// the result of `tools/list`). Beside name, description and schema, fields that the provider
+/// knows go along; it would refuse the others, so they do not. [`convert`](super::convert) names
+/// them.
 ///
 /// ```
 /// use goodcall_wire::{Provider, Tools, definitions};
@@ -18,17 +20,60 @@ use crate::tools::{Offered, Tools};
 /// # Ok::<(), goodcall_wire::ToolsError>(())
 /// ```
 pub fn definitions(provider: Provider, tools: &Tools) -> String {
+    let list = list(provider, tools);
+    match provider {
+        Provider::Gemini => format!(r#"[{{"functionDeclarations":[{list}]}}]"#),
+        Provider::Bedrock | Provider::Mcp => format!(r#"{{"tools":[{list}]}}"#),
+        _ => format!("[{list}]"),
+    }
+}
+
+/// The definitions alone, one after the other.
+pub(super) fn list(provider: Provider, tools: &Tools) -> String {
     let each: Vec<_> = tools
         .iter()
         .map(|tool| definition(provider, tool))
         .collect();
-    let list = each.join(",");
-    match provider {
-        Provider::Gemini => format!(r#"[{{"functionDeclarations":[{list}]}}]"#),
-        Provider::Bedrock => format!(r#"{{"tools":[{list}]}}"#),
-        Provider::Mcp => format!(r#"{{"tools":[{list}]}}"#),
-        _ => format!("[{list}]"),
+    each.join(",")
+}
+
+/// The fields beside name, description and schema that a definition may have.
+fn known(provider: Provider, field: &str) -> bool {
+    let fields: &[&str] = match provider {
+        Provider::OpenAi | Provider::Responses | Provider::Mistral | Provider::Bedrock => {
+            &["strict"]
+        }
+        Provider::Anthropic => &[
+            "strict",
+            "cache_control",
+            "eager_input_streaming",
+            "input_examples",
+            "defer_loading",
+            "allowed_callers",
+        ],
+        Provider::Gemini => &["behavior", "response", "responseJsonSchema"],
+        Provider::Ollama => &[],
+        Provider::Mcp => &[
+            "title",
+            "outputSchema",
+            "annotations",
+            "_meta",
+            "icons",
+            "execution",
+        ],
+    };
+    fields.contains(&field)
+}
+
+/// Fields of these definitions that the provider does not know, each once.
+pub(super) fn unknown_fields(provider: Provider, tools: &Tools) -> Vec<String> {
+    let mut found: Vec<String> = Vec::new();
+    for (key, _) in tools.iter().flat_map(|tool| &tool.extra) {
+        if !known(provider, key) && !found.contains(key) {
+            found.push(key.clone());
+        }
     }
+    found
 }
 
 fn definition(provider: Provider, tool: &Offered) -> String {
@@ -39,7 +84,9 @@ fn definition(provider: Provider, tool: &Offered) -> String {
     let schema = &tool.parameters;
     let mut extra = String::new();
     for (key, value) in &tool.extra {
-        extra += &format!(",{}:{value}", quoted(key));
+        if known(provider, key) {
+            extra += &format!(",{}:{value}", quoted(key));
+        }
     }
     match provider {
         Provider::OpenAi | Provider::Ollama | Provider::Mistral => {

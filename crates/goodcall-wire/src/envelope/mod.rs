@@ -4,11 +4,14 @@
 //! that every field nobody asked about stays as it was, byte for byte.
 
 mod definitions;
+mod offers;
 mod provider;
 mod results;
 mod rewrite;
+mod settings;
 mod sites;
 mod transcript;
+mod write;
 
 pub use definitions::definitions;
 pub use provider::{Provider, UnknownProvider};

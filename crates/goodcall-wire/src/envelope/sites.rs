@@ -33,26 +33,29 @@ pub(crate) struct Arguments {
     pub(crate) text: Option<String>,
 }
 
-/// Keys that lead to messages, and from them to calls.
-const CONTAINERS: [&str; 17] = [
-    "choices",
-    "message",
-    "messages",
-    "delta",
-    "output",
-    "input",
-    "response",
-    "content",
-    "candidates",
-    "contents",
-    "parts",
-    "tool_calls",
-    "function_call",
-    "params",
-    "item",
-    "toolUse",
-    "functionCall",
-];
+/// Does this key lead to messages, or from them to calls?
+fn leads_on(key: &str) -> bool {
+    matches!(
+        key,
+        "choices"
+            | "message"
+            | "messages"
+            | "delta"
+            | "output"
+            | "input"
+            | "response"
+            | "content"
+            | "candidates"
+            | "contents"
+            | "parts"
+            | "tool_calls"
+            | "function_call"
+            | "params"
+            | "item"
+            | "toolUse"
+            | "functionCall"
+    )
+}
 
 /// The calls of an envelope, in order.
 pub(crate) fn calls(provider: Provider, root: Node<'_>) -> Vec<Site> {
@@ -84,7 +87,7 @@ fn collect(
         return;
     }
     for (name, child) in node.members() {
-        if CONTAINERS.contains(&name) {
+        if leads_on(name) {
             collect(provider, child, name, Some(node), depth + 1, sites);
         }
     }

@@ -5,16 +5,18 @@ use std::fmt;
 
 use goodcall_core::{Kind, Node, Tree};
 
-use super::results::gemini_id;
-use super::rewrite::legal_arguments;
-use super::{Answer, Provider, definitions, made_up_id, result};
+use super::definitions::{list, unknown_fields};
+use super::offers::Offers;
+use super::settings::{Settings, Written};
+use super::write::write;
+use super::{Answer, Provider, definitions, made_up_id};
 use crate::call::Call;
 use crate::cuts::quoted;
 use crate::tools::Tools;
 
 /// A transcript that cannot be converted.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ConvertError(String);
+pub struct ConvertError(pub(super) String);
 
 impl fmt::Display for ConvertError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -30,28 +32,51 @@ impl std::error::Error for ConvertError {}
 pub struct Converted {
     /// The definitions, the messages or the request in the other form.
     pub text: String,
-    /// Keys of a request that have no other form: the model's name, how it is sampled.
+    /// What has no other form, in words: the model's name, settings and fields of definitions that
+    /// only one provider knows, tools that only one provider can run.
     pub left_out: Vec<String>,
+    /// Is it a conversation, and not definitions alone? MCP has no form for one.
+    pub is_conversation: bool,
 }
 
 /// A part of a message.
-enum Part {
+pub(super) enum Part {
     Text(String),
     Call(Call),
     Result(Call, Answer),
 }
 
-struct Message {
-    role: String,
-    parts: Vec<Part>,
+/// A message in no form.
+pub(super) struct Message {
+    pub(super) role: String,
+    pub(super) parts: Vec<Part>,
 }
 
 /// Turns tool definitions, a list of messages, or a whole request from one provider's form into
 /// another's. Arguments keep their digits. A request becomes a request: its tools, its system
-/// prompt and its messages; so does a list with a system message, where the other form keeps that
-/// message outside of the list. What the other form cannot say (images, reasoning, arguments that
-/// are no JSON where only an object will do) is refused, not dropped; settings of the model are named
-/// as left out.
+/// prompt, its messages, and the settings that most providers know (the limit of tokens,
+/// temperature, top p, the choice of a tool); so does a list with a system message, where the
+/// other form keeps that message outside of the list. What the other form cannot say (images,
+/// reasoning, arguments that are no JSON where only an object will do) is refused, not dropped;
+/// other settings, and what the other provider does not know of a tool, are named as left out.
+/// From a form into itself everything stays as it is.
+///
+/// ```
+/// use goodcall_wire::{Provider, convert};
+///
+/// let tools = r#"[{"name": "f", "input_schema": {}, "cache_control": {"type": "ephemeral"}},
+///     {"type": "web_search_20250305", "name": "web_search"}]"#;
+/// let converted = convert(Provider::Anthropic, Provider::OpenAi, tools)?;
+/// assert_eq!(
+///     converted.text,
+///     r#"[{"type":"function","function":{"name":"f","parameters":{}}}]"#
+/// );
+/// assert_eq!(
+///     converted.left_out,
+///     ["the tool web_search (web_search_20250305)", "tools[].cache_control"]
+/// );
+/// # Ok::<(), goodcall_wire::ConvertError>(())
+/// ```
 ///
 /// # Errors
 /// If the text is neither, or holds what the other form cannot say.
@@ -59,13 +84,82 @@ pub fn convert(from: Provider, to: Provider, text: &str) -> Result<Converted, Co
     let tree = Tree::parse(text).map_err(|error| ConvertError(format!("not JSON: {error}")))?;
     let root = tree.root();
     let messages = MESSAGES.iter().find_map(|key| root.get(key));
-    if messages.is_none() && !is_messages(root) {
-        let tools = Tools::read(text).map_err(|error| ConvertError(error.to_string()))?;
-        return Ok(Converted {
-            text: definitions(to, &tools),
-            left_out: Vec::new(),
+    let is_conversation = messages.is_some() || is_messages(root);
+    let mut offers = Offers::default();
+    if !is_conversation {
+        offers.collect(from, root, text);
+        let tools = read(&mut offers, to)?;
+        return Ok(match from == to {
+            true => Converted::same(text, is_conversation),
+            false => Converted {
+                text: definitions(to, &tools),
+                left_out: offers.left_out,
+                is_conversation,
+            },
         });
     }
+    if from == to {
+        return Ok(Converted::same(text, is_conversation));
+    }
+    let found = conversation(from, root, messages, text)?;
+    let Some(_) = messages else {
+        return Ok(Converted {
+            text: request(to, found, None)?,
+            left_out: Vec::new(),
+            is_conversation,
+        });
+    };
+    let mut left_out = Vec::new();
+    let known = [&MESSAGES[..], &PROMPTS, &["tools"]].concat();
+    let settings = Settings::read(root, &known, &mut left_out);
+    let config = root
+        .get("toolConfig")
+        .and_then(|config| config.get("tools"));
+    for list in [root.get("tools"), config].into_iter().flatten() {
+        offers.collect(from, list, text);
+    }
+    let tools = match offers.is_empty() {
+        true => None,
+        false => Some(read(&mut offers, to)?).filter(|tools| tools.iter().next().is_some()),
+    };
+    let settings = settings.write(to, tools.as_ref(), &mut left_out);
+    left_out.append(&mut offers.left_out);
+    let more = More { settings, tools };
+    Ok(Converted {
+        text: request(to, found, Some(more))?,
+        left_out,
+        is_conversation,
+    })
+}
+
+impl Converted {
+    /// What is in its form already.
+    fn same(text: &str, is_conversation: bool) -> Self {
+        Self {
+            text: text.trim().to_owned(),
+            left_out: Vec::new(),
+            is_conversation,
+        }
+    }
+}
+
+/// The functions; what the provider does not know of them is left out.
+fn read(offers: &mut Offers<'_>, to: Provider) -> Result<Tools, ConvertError> {
+    let tools = offers.tools();
+    let tools = tools.map_err(|error| ConvertError(error.to_string()))?;
+    for field in unknown_fields(to, &tools) {
+        offers.leave_out(format!("tools[].{field}"));
+    }
+    Ok(tools)
+}
+
+/// The messages of a list or of a request, the system prompt first.
+fn conversation(
+    from: Provider,
+    root: Node<'_>,
+    messages: Option<Node<'_>>,
+    text: &str,
+) -> Result<Vec<Message>, ConvertError> {
     let mut reader = Reader {
         from,
         text,
@@ -92,14 +186,7 @@ pub fn convert(from: Provider, to: Provider, text: &str) -> Result<Converted, Co
     for node in list.elements() {
         found.push(reader.message(node)?);
     }
-    let tools = match messages.and(TOOLS.iter().find_map(|key| root.get(key))) {
-        Some(_) => Some(Tools::read(text).map_err(|error| ConvertError(error.to_string()))?),
-        None => None,
-    };
-    Ok(Converted {
-        text: request(to, found, tools.as_ref(), messages.is_some())?,
-        left_out: messages.map(|_| settings(root)).unwrap_or_default(),
-    })
+    Ok(found)
 }
 
 const MESSAGES: [&str; 3] = ["messages", "contents", "input"];
@@ -109,17 +196,11 @@ const PROMPTS: [&str; 4] = [
     "system_instruction",
     "instructions",
 ];
-const TOOLS: [&str; 2] = ["tools", "toolConfig"];
 
-/// What of a request is not said, and has no other form: the model's name, how it is sampled.
-fn settings(root: Node<'_>) -> Vec<String> {
-    let known = |key: &str| {
-        [&MESSAGES[..], &PROMPTS, &TOOLS]
-            .iter()
-            .any(|keys| keys.contains(&key))
-    };
-    let keys = root.members().map(|(key, _)| key);
-    keys.filter(|key| !known(key)).map(str::to_owned).collect()
+/// What a request says beside its messages.
+struct More {
+    settings: Written,
+    tools: Option<Tools>,
 }
 
 /// The text of a system prompt, in whatever form.
@@ -132,8 +213,7 @@ fn prompt_text(node: Node<'_>) -> String {
 fn request(
     to: Provider,
     messages: Vec<Message>,
-    tools: Option<&Tools>,
-    whole: bool,
+    more: Option<More>,
 ) -> Result<String, ConvertError> {
     let blocks = matches!(
         to,
@@ -142,7 +222,7 @@ fn request(
     let is_prompt = |message: &Message| blocks && is_system(&message.role);
     let (prompts, said): (Vec<_>, Vec<_>) = messages.into_iter().partition(is_prompt);
     let said = write(to, said)?;
-    if !whole && prompts.is_empty() {
+    if more.is_none() && prompts.is_empty() {
         return Ok(said);
     }
     let mut out = Vec::new();
@@ -165,32 +245,26 @@ fn request(
         _ => "messages",
     };
     out.push(format!(r#""{key}":{said}"#));
-    if let Some(tools) = tools {
-        let list = definitions(to, tools);
-        out.push(match to {
-            Provider::Bedrock => format!(r#""toolConfig":{list}"#),
-            _ => format!(r#""tools":{list}"#),
-        });
+    if let Some(More { settings, tools }) = more {
+        out.extend(settings.members);
+        match (to, tools) {
+            (Provider::Bedrock, Some(tools)) => {
+                let choice = settings.choice.map(|choice| format!(",{choice}"));
+                let (list, choice) = (list(to, &tools), choice.unwrap_or_default());
+                out.push(format!(r#""toolConfig":{{"tools":[{list}]{choice}}}"#));
+            }
+            (_, Some(tools)) => {
+                out.push(format!(r#""tools":{}"#, definitions(to, &tools)));
+                out.extend(settings.choice);
+            }
+            (_, None) => {}
+        }
     }
     Ok(format!("{{{}}}", out.join(",")))
 }
 
 fn is_system(role: &str) -> bool {
     matches!(role, "system" | "developer")
-}
-
-/// The arguments of a call where an object is due. Nothing at all is an empty one.
-fn object(call: &Call) -> Result<String, ConvertError> {
-    let legal = legal_arguments(&call.arguments);
-    if legal == call.arguments || call.arguments.trim().is_empty() {
-        return Ok(legal);
-    }
-    Err(ConvertError(format!(
-        "the arguments of the call {} to `{}` are no JSON object, and this form takes nothing \
-         else: mend them first (goodcall check shows what is wrong)",
-        call.id.as_deref().unwrap_or_default(),
-        call.name
-    )))
 }
 
 fn is_messages(root: Node<'_>) -> bool {
@@ -369,156 +443,4 @@ fn plain(node: Node<'_>) -> String {
         return parts.join("\n");
     }
     node.to_json()
-}
-
-/// Messages in the provider's form.
-fn write(to: Provider, messages: Vec<Message>) -> Result<String, ConvertError> {
-    let mut out: Vec<String> = Vec::new();
-    match to {
-        Provider::Anthropic | Provider::Gemini | Provider::Bedrock => {
-            write_blocks(to, &messages, &mut out)?;
-        }
-        Provider::Responses => messages
-            .into_iter()
-            .for_each(|message| write_items(message, &mut out)),
-        Provider::OpenAi | Provider::Mistral | Provider::Ollama | Provider::Mcp => {
-            for message in messages {
-                write_chat(to, message, &mut out)?;
-            }
-        }
-    }
-    Ok(format!("[{}]", out.join(",")))
-}
-
-/// One message a result, calls beside the content.
-fn write_chat(to: Provider, message: Message, out: &mut Vec<String>) -> Result<(), ConvertError> {
-    let (mut text, mut calls, mut some) = (String::new(), Vec::new(), false);
-    let role = if message.role == "model" {
-        "assistant"
-    } else {
-        message.role.as_str()
-    };
-    for part in message.parts {
-        match part {
-            Part::Text(part) => (text, some) = (text + &part, true),
-            Part::Call(call) => calls.push(chat_call(to, &call)?),
-            Part::Result(call, answer) => out.push(result(to, &call, &answer)),
-        }
-    }
-    if !some && calls.is_empty() {
-        return Ok(());
-    }
-    let content = if some {
-        quoted(&text)
-    } else {
-        "null".to_owned()
-    };
-    let calls = match calls.is_empty() {
-        true => String::new(),
-        false => format!(r#","tool_calls":[{}]"#, calls.join(",")),
-    };
-    out.push(format!(
-        r#"{{"role":{},"content":{content}{calls}}}"#,
-        quoted(role)
-    ));
-    Ok(())
-}
-
-fn chat_call(to: Provider, call: &Call) -> Result<String, ConvertError> {
-    let name = quoted(&call.name);
-    if to == Provider::Ollama {
-        let arguments = object(call)?;
-        return Ok(format!(
-            r#"{{"function":{{"name":{name},"arguments":{arguments}}}}}"#
-        ));
-    }
-    let id = quoted(call.id.as_deref().unwrap_or_default());
-    let arguments = quoted(text(call));
-    Ok(format!(
-        r#"{{"id":{id},"type":"function","function":{{"name":{name},"arguments":{arguments}}}}}"#
-    ))
-}
-
-/// The arguments of a call where text is due, as they were sent, whatever they are.
-fn text(call: &Call) -> &str {
-    match call.arguments.trim() {
-        "" => "{}",
-        _ => &call.arguments,
-    }
-}
-
-/// One item each.
-fn write_items(message: Message, out: &mut Vec<String>) {
-    let role = if message.role == "model" {
-        "assistant"
-    } else {
-        message.role.as_str()
-    };
-    for part in message.parts {
-        out.push(match part {
-            Part::Text(text) => {
-                format!(r#"{{"role":{},"content":{}}}"#, quoted(role), quoted(&text))
-            }
-            Part::Call(call) => {
-                let id = quoted(call.id.as_deref().unwrap_or_default());
-                let arguments = quoted(self::text(&call));
-                let name = quoted(&call.name);
-                format!(
-                    r#"{{"type":"function_call","call_id":{id},"name":{name},"arguments":{arguments}}}"#
-                )
-            }
-            Part::Result(call, answer) => result(Provider::Responses, &call, &answer),
-        });
-    }
-}
-
-/// Blocks in a message; results belong to the user. What one side says in a row is one message,
-/// as parallel results have to be.
-fn write_blocks(
-    to: Provider,
-    messages: &[Message],
-    out: &mut Vec<String>,
-) -> Result<(), ConvertError> {
-    let role = |message: &Message| match (to, message.role.as_str()) {
-        (Provider::Gemini, "assistant" | "model") => "model",
-        (_, "assistant" | "model") => "assistant",
-        _ => "user",
-    };
-    let key = match to {
-        Provider::Gemini => "parts",
-        _ => "content",
-    };
-    for turn in messages.chunk_by(|a, b| role(a) == role(b)) {
-        let mut blocks = Vec::new();
-        for part in turn.iter().flat_map(|message| &message.parts) {
-            blocks.push(block(to, part)?);
-        }
-        let (role, blocks) = (turn.first().map_or("user", role), blocks.join(","));
-        out.push(format!(r#"{{"role":"{role}","{key}":[{blocks}]}}"#));
-    }
-    Ok(())
-}
-
-fn block(to: Provider, part: &Part) -> Result<String, ConvertError> {
-    Ok(match part {
-        Part::Text(text) if to == Provider::Anthropic => {
-            format!(r#"{{"type":"text","text":{}}}"#, quoted(text))
-        }
-        Part::Text(text) => format!(r#"{{"text":{}}}"#, quoted(text)),
-        Part::Result(call, answer) => result(to, call, answer),
-        Part::Call(call) => {
-            let id = quoted(call.id.as_deref().unwrap_or_default());
-            let (name, input) = (quoted(&call.name), object(call)?);
-            match to {
-                Provider::Gemini => {
-                    let id = gemini_id(call);
-                    format!(r#"{{"functionCall":{{{id}"name":{name},"args":{input}}}}}"#)
-                }
-                Provider::Bedrock => {
-                    format!(r#"{{"toolUse":{{"toolUseId":{id},"name":{name},"input":{input}}}}}"#)
-                }
-                _ => format!(r#"{{"type":"tool_use","id":{id},"name":{name},"input":{input}}}"#),
-            }
-        }
-    })
 }

@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 use std::fmt;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use goodcall_core::{Kind, Node, Stop, Tree};
 
@@ -61,7 +61,7 @@ pub struct Exchange {
     /// What earlier replies took.
     pub(super) usage: Usage,
     /// Makes ids that no other exchange has made up.
-    pub(super) seed: u64,
+    seed: OnceLock<u64>,
     /// The reply that led to the last question, in case there is no other.
     pub(super) last: Option<String>,
     records: Vec<Judged>,
@@ -120,7 +120,7 @@ impl Exchange {
             several: several.is_some_and(|digits| digits != "1"),
             old: root.get("tools").is_none(),
             usage: Usage::default(),
-            seed: hash(body),
+            seed: OnceLock::new(),
             last: None,
             records: Vec::new(),
             dropped: 0,
@@ -143,6 +143,7 @@ impl Exchange {
 
     /// Lets go of the request, which will not be sent again.
     pub fn forget_body(&mut self) {
+        self.seed();
         self.body = Arc::default();
     }
 
@@ -150,6 +151,7 @@ impl Exchange {
     /// has it, too. Replies are judged by the tools as they were, and name them so.
     pub fn adapt(&mut self, to: super::Adapt) {
         if let Some((body, names)) = super::adapt::adapted(self.provider, &self.body, to) {
+            self.seed();
             self.body = body.into();
             self.judge.tools = self.judge.tools.told_as(names);
         }
@@ -237,13 +239,18 @@ impl Exchange {
         self.attempt < self.judge.settings.reasks && !self.several
     }
 
+    /// What tells this exchange from others: few need it.
+    fn seed(&self) -> u64 {
+        *self.seed.get_or_init(|| hash(&self.body))
+    }
+
     /// An id for a call that has none.
     pub(super) fn made_up_id(&self, index: usize) -> String {
         let prefix = match self.provider {
             Provider::Anthropic => "toolu",
             _ => "call",
         };
-        let number = hash(&format!("{}/{}/{index}", self.seed, self.attempt));
+        let number = hash(&format!("{}/{}/{index}", self.seed(), self.attempt));
         format!("{prefix}_{number:016x}")
     }
 
@@ -292,6 +299,7 @@ impl Exchange {
         ) else {
             return false;
         };
+        self.seed();
         self.body = body.into();
         self.attempt += 1;
         true

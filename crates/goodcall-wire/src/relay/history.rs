@@ -39,10 +39,20 @@ pub struct PastCall {
 
 /// Can there be a loop at all? Without two results there is none, and most requests have none.
 pub fn has_results(request: &str) -> bool {
-    let results = ["\"tool_result\"", "\"tool\"", "\"function_call_output\""];
-    let old = ["\"role\":\"function\"", "\"role\": \"function\""];
-    let twice = |word: &str| request.matches(word).nth(1).is_some();
-    results.into_iter().chain(old).any(twice)
+    let (mut found, mut before, mut last) = (0, "", "");
+    // One pass over what stands between quotes: this is done for every request.
+    for word in request.split('"') {
+        found += usize::from(match word {
+            "tool_result" | "tool" | "function_call_output" => true,
+            "function" => before == "role" && last.trim() == ":",
+            _ => false,
+        });
+        if found > 1 {
+            return true;
+        }
+        (before, last) = (last, word);
+    }
+    false
 }
 
 /// The steps of a request's history, oldest first.

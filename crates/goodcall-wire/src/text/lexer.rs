@@ -39,6 +39,11 @@ enum State {
     Quoted(u8),
     /// A value that ends with this text, whatever it holds.
     Raw(String),
+    /// The value of a tag of this name; it may hold whole tags of the same name.
+    Value {
+        name: String,
+        depth: usize,
+    },
 }
 
 /// A resumable search for the end of one call.
@@ -99,6 +104,10 @@ impl Lexer {
                     let close = close.clone();
                     self.raw(text, &close)
                 }
+                State::Value { name, depth } => {
+                    let (name, depth) = (name.clone(), *depth);
+                    self.value(text, &name, depth, done)
+                }
                 State::Plain => self.plain(bytes, until, done),
             };
             match step {
@@ -146,6 +155,39 @@ impl Lexer {
                 Some(Step::More)
             }
         }
+    }
+
+    fn value(&mut self, text: &str, name: &str, mut depth: usize, done: bool) -> Option<Step> {
+        let (open, close) = (format!("<{name}"), format!("</{name}>"));
+        let bytes = text.as_bytes();
+        while let Some(next) = bytes[self.at..].iter().position(|byte| *byte == b'<') {
+            self.at += next;
+            let rest = &bytes[self.at..];
+            match (starts(rest, &close, done), starts(rest, &open, done)) {
+                (Some(true), _) if depth == 0 => {
+                    self.at += close.len();
+                    self.last = b'>';
+                    self.state = State::Plain;
+                    return None;
+                }
+                (Some(true), _) => depth -= 1,
+                (None, _) | (_, None) => return self.pause(name, depth),
+                (_, Some(true)) if rest.len() == open.len() && !done => {
+                    return self.pause(name, depth);
+                }
+                (_, Some(true)) => depth += usize::from(opens_value(&rest[open.len()..])),
+                _ => {}
+            }
+            self.at += 1;
+        }
+        self.at = bytes.len();
+        self.pause(name, depth)
+    }
+
+    fn pause(&mut self, name: &str, depth: usize) -> Option<Step> {
+        let name = name.to_owned();
+        self.state = State::Value { name, depth };
+        Some(Step::More)
     }
 
     fn plain(&mut self, bytes: &[u8], until: Until, done: bool) -> Option<Step> {
@@ -324,7 +366,11 @@ impl Lexer {
         }
         match value_tag(rest, done) {
             Tag::More => return Some(Step::More),
-            Tag::Value { size, close } => {
+            Tag::Value { size, name } => {
+                self.at += size;
+                self.state = State::Value { name, depth: 0 };
+            }
+            Tag::Raw { size, close } => {
                 self.at += size;
                 self.state = State::Raw(close);
             }
@@ -339,7 +385,8 @@ impl Lexer {
 
 enum Tag {
     More,
-    Value { size: usize, close: String },
+    Value { size: usize, name: String },
+    Raw { size: usize, close: String },
     Other,
 }
 
@@ -351,7 +398,7 @@ fn value_tag(rest: &[u8], done: bool) -> Tag {
         None => return Tag::More,
         Some(true) => {
             return match find(rest, b"<|sep|>") {
-                Some(at) => Tag::Value {
+                Some(at) => Tag::Raw {
                     size: at + "<|sep|>".len(),
                     close: "<|close|>argument".to_owned(),
                 },
@@ -374,10 +421,15 @@ fn value_tag(rest: &[u8], done: bool) -> Tag {
     match tag_name(tag) {
         Some(name) if !tag.ends_with('/') => Tag::Value {
             size: end + 1,
-            close: format!("</{name}>"),
+            name: name.to_owned(),
         },
         _ => Tag::Other,
     }
+}
+
+/// Does a tag's name end before this?
+pub(super) fn opens_value(behind: &[u8]) -> bool {
+    matches!(behind.first(), Some(b'=' | b' ' | b'\n' | b'\t' | b'>'))
 }
 
 /// Can this become a tag of a value?

@@ -18,7 +18,13 @@ impl Scanner {
         let at = self.at;
         let byte = bytes[at];
         if byte == b'`' {
-            match self.fence(done) {
+            match self.look_fence(done) {
+                Look::Text(_) => {}
+                other => return other,
+            }
+        }
+        if matches!(byte, b'<' | b'[') {
+            match self.quiet(done) {
                 Look::Text(_) => {}
                 other => return other,
             }
@@ -59,53 +65,31 @@ impl Scanner {
             return Look::Text(at + 1);
         }
         let body = at + marker.open.len();
+        let quoted = self.is_quoted();
+        if quoted {
+            // Nothing but the marker's name.
+            match self.text.as_bytes().get(body) {
+                None if !done => return Look::More,
+                Some(b'`') => return Look::Text(body),
+                _ => {}
+            }
+        }
         Look::Enter(State::Marked {
             marker,
             start: at,
             body,
             lexer: Lexer::new(body),
+            quoted,
         })
     }
 
-    /// Three backticks open or close a fence; one or two are text.
-    fn fence(&mut self, done: bool) -> Look {
-        let at = self.at;
-        let rest = &self.text[at..];
-        match starts(rest.as_bytes(), "```", done) {
-            None => return Look::More,
-            Some(false) => return Look::Text(at + 1),
-            Some(true) => {}
-        }
-        if self.fence.is_some() {
-            self.close_fence(at + 3);
-            return Look::Done;
-        }
-        // The language, if it is alone on its line.
-        let word = rest[3..].bytes().take_while(|byte| {
-            byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b'+' | b'.')
-        });
-        let word = word.take(32).count();
-        let end = match rest.as_bytes().get(3 + word) {
-            None if !done => return Look::More,
-            None | Some(b'\n' | b'\r' | b' ') => at + 3 + word,
-            Some(_) => at + 3,
-        };
-        self.open_fence(at, end);
-        Look::Done
-    }
-
-    /// A control token is passed over as one; `</think>` ends the reasoning.
+    /// A control token is passed over as one.
     fn token(&mut self, done: bool) -> Look {
         let at = self.at;
         let rest = &self.text[at..];
-        for known in ["</think>", "<s>", "</s>"] {
+        for known in ["<s>", "</s>"] {
             match starts(rest.as_bytes(), known, done) {
                 None => return Look::More,
-                Some(true) if known == "</think>" => {
-                    self.at += known.len();
-                    self.begin_again();
-                    return Look::Done;
-                }
                 Some(true) => return Look::Text(at + known.len()),
                 Some(false) => {}
             }

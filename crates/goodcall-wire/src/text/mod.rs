@@ -2,6 +2,8 @@
 
 mod arithmetic;
 mod body;
+mod failed;
+mod fence;
 mod gemma;
 mod kimi;
 mod lexer;
@@ -12,6 +14,7 @@ mod pairs;
 mod python;
 mod python_text;
 mod pythonic;
+mod quiet;
 mod release;
 mod scanner;
 mod sections;
@@ -131,6 +134,8 @@ pub(crate) struct Found {
     pub(crate) state: State,
     /// A call in Python's form without any argument: in prose, only a mention of the tool.
     pub(crate) bare: bool,
+    /// In Python's form.
+    pub(crate) python: bool,
 }
 
 impl Found {
@@ -153,6 +158,7 @@ impl Found {
             changes: Vec::new(),
             state: State::Whole,
             bare: false,
+            python: false,
         }
     }
 

@@ -48,6 +48,12 @@ pub(crate) fn call(text: &str, base: usize, closed: bool, context: &Context<'_>)
         };
         let value = &rest[..size];
         rest = &rest[size + end("arg_value").len()..];
+        let behind = rest.trim_start();
+        if !behind.is_empty() && !behind.starts_with(&tag("arg_key")) && !behind.starts_with("</") {
+            let words = format!("one end tag, and none inside the value of `{key}`");
+            state = State::Unreadable(words);
+            break;
+        }
         if !std::mem::take(&mut first) {
             out.push(',');
         }

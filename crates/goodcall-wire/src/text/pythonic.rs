@@ -46,6 +46,7 @@ pub(crate) fn call(text: &str, base: usize, context: &Context<'_>) -> Option<(Fo
         out: String::from("{"),
         first: true,
         count: 0,
+        key: None,
     };
     arguments.python.markdown = name.contains('\\');
     let read = arguments.read();
@@ -57,9 +58,12 @@ pub(crate) fn call(text: &str, base: usize, context: &Context<'_>) -> Option<(Fo
     found.state = match read {
         Ok(()) => State::Whole,
         Err(Trouble::Cut) => State::Cut,
-        Err(Trouble::NoValue(wanted)) => State::Unreadable(wanted.to_owned()),
+        Err(Trouble::NoValue(wanted)) => State::Unreadable(match arguments.key {
+            Some(key) => format!("{wanted} for `{key}`"),
+            None => wanted.to_owned(),
+        }),
     };
-    found.bare = arguments.count == 0;
+    (found.bare, found.python) = (arguments.count == 0, true);
     Some((found, end))
 }
 
@@ -103,6 +107,8 @@ struct Arguments<'t, 'o> {
     out: String,
     first: bool,
     count: usize,
+    /// The argument that is read now.
+    key: Option<String>,
 }
 
 impl Arguments<'_, '_> {
@@ -124,7 +130,8 @@ impl Arguments<'_, '_> {
                 Some(_) => {}
             }
             self.count += 1;
-            match self.key() {
+            self.key = self.read_key();
+            match self.key.clone() {
                 Some(key) => self.keyword(&key)?,
                 None => self.positional(&mut position)?,
             }
@@ -136,7 +143,7 @@ impl Arguments<'_, '_> {
     }
 
     /// The name before `=` (or `:`), if there is one.
-    fn key(&mut self) -> Option<String> {
+    fn read_key(&mut self) -> Option<String> {
         let start = self.python.at;
         let key = match self.python.byte() {
             Some(b'"' | b'\'') => {

@@ -4,15 +4,15 @@ use std::ops::Range;
 
 use super::scanner::{Held, Piece, Scanner, State, Strength};
 use super::{Found, Where};
-use crate::call::Call;
+use crate::call::{Call, State as CallState};
 
 /// Bytes of released text that are kept before they are forgotten at once.
 const KEEP: usize = 1 << 16;
 
 impl Scanner {
     pub(super) fn strength_of(&self, bracket: bool) -> Strength {
-        match (bracket, self.fresh_line) {
-            _ if self.fence.is_some() || self.inner => Strength::Marked,
+        match (bracket, self.line.fresh) {
+            _ if self.inner => Strength::Marked,
             (true, _) => Strength::Json,
             (false, true) => Strength::Standing,
             (false, false) => Strength::Mentioned,
@@ -21,10 +21,27 @@ impl Scanner {
 
     /// Takes the calls of one place.
     pub(super) fn accept(&mut self, span: Range<usize>, found: Vec<Found>, strength: Strength) {
-        let mut calls: Vec<Call> = found
-            .into_iter()
-            .map(|call| call.into_call(&self.tools))
-            .collect();
+        self.line.pass();
+        let calls = found.into_iter().map(|call| call.into_call(&self.tools));
+        let calls: Vec<Call> = calls.collect();
+        match &mut self.fence {
+            // Later, if the fence turns out to hold nothing else.
+            Some(fence) => {
+                let whole = false;
+                fence.call(Held { span, calls, whole }, strength);
+            }
+            None => {
+                self.count(span, calls, strength);
+                if strength == Strength::Marked && !self.inner {
+                    self.virgin = false;
+                    self.held.iter_mut().for_each(|held| held.whole = false);
+                }
+            }
+        }
+    }
+
+    /// Counts calls as meant, as far as they are not said again.
+    pub(super) fn count(&mut self, span: Range<usize>, mut calls: Vec<Call>, strength: Strength) {
         if self.place == Where::Anywhere && !self.inner {
             // Said again, or said in prose after it was said in form: only a mention.
             if strength < self.strength.min(Strength::Json) {
@@ -39,33 +56,36 @@ impl Scanner {
         }
         self.strength = self.strength.max(strength);
         self.seen.extend(calls.iter().map(key_of));
-        let whole = self.place == Where::Explicit
-            && !self.inner
-            && self.virgin
-            && strength < Strength::Marked;
-        let fenced = self.fence.is_some_and(|fence| fence.clean);
-        if whole || fenced {
-            self.held.push(Held { span, calls });
-        } else {
-            self.virgin &= strength < Strength::Marked;
+        let failed = |call: &Call| matches!(call.state, CallState::Unreadable(_));
+        let only = self.place == Where::Explicit || calls.iter().all(failed);
+        let whole = only && !self.inner && self.virgin && strength < Strength::Marked;
+        self.held.push(Held { span, calls, whole });
+        if self.reasoned || self.inner {
+            self.settle();
+        }
+    }
+
+    /// What is held and not waiting for the end of the message is certain: it goes out.
+    pub(super) fn settle(&mut self) {
+        let certain = self.held.iter().take_while(|held| !held.whole).count();
+        let certain: Vec<_> = self.held.drain(..certain).collect();
+        for Held { span, calls, .. } in certain {
             self.emit(span, calls);
         }
     }
 
-    /// What was held is certain: it goes out as calls.
-    pub(super) fn commit(&mut self, done: bool) {
-        let whole = done && self.place == Where::Explicit && self.virgin;
-        let Some(first) = self.held.first().map(|held| held.span.start) else {
-            return;
-        };
+    /// The message is over: what is held goes out as calls.
+    pub(super) fn commit(&mut self) {
         let held = std::mem::take(&mut self.held);
-        if whole {
+        if let [first, .., last] = &held[..]
+            && held.iter().all(|held| held.whole)
+        {
             // The message is its calls: what stands between them goes with them.
-            let end = held.last().map_or(first, |held| held.span.end);
+            let span = first.span.start..last.span.end;
             let calls = held.into_iter().flat_map(|held| held.calls).collect();
-            return self.emit(first..end, calls);
+            return self.emit(span, calls);
         }
-        for Held { span, calls } in held {
+        for Held { span, calls, .. } in held {
             self.emit(span, calls);
         }
     }
@@ -91,14 +111,20 @@ impl Scanner {
     /// Releases the text that can be part of no call.
     pub(super) fn release(&mut self) {
         let mut end = match &self.state {
-            State::Text => self.at,
+            State::Text | State::Quiet(_) => self.at,
             State::Marked { start, .. } | State::Unmarked { start, .. } => *start,
         };
         if let Some(held) = self.held.first() {
             end = end.min(held.span.start);
         }
-        if let Some(fence) = self.fence.filter(|fence| fence.clean) {
-            end = end.min(fence.start);
+        if let Some(fence) = &self.fence {
+            let first = fence.calls.first().map(|(held, _)| held.span.start);
+            let first = if fence.clean {
+                Some(fence.start)
+            } else {
+                first
+            };
+            end = end.min(first.unwrap_or(end));
         }
         self.released_to(end);
     }
@@ -125,9 +151,12 @@ impl Scanner {
         }
         if let Some(fence) = &mut self.fence {
             fence.start = fence.start.saturating_sub(by);
+            for (held, _) in &mut fence.calls {
+                held.span = held.span.start - by..held.span.end - by;
+            }
         }
         match &mut self.state {
-            State::Text => {}
+            State::Text | State::Quiet(_) => {}
             State::Marked {
                 start, body, lexer, ..
             } => {

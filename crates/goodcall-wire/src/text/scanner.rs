@@ -8,9 +8,11 @@ use std::collections::HashSet;
 use std::ops::Range;
 
 use super::body::{self, Block};
+use super::fence::Fence;
 use super::lexer::{Lexer, Step, Until, starts};
 use super::markers::{Body, MARKERS, Marker};
-use super::{Context, Extraction, Found, Where, pythonic, shapes};
+use super::quiet::{Line, Quiet};
+use super::{Context, Extraction, Found, Where, failed, pythonic, sections, shapes};
 use crate::call::{Call, State as CallState};
 use crate::tools::Tools;
 
@@ -37,8 +39,10 @@ pub enum Piece {
 /// let mut pieces = scanner.push("It is <tool_c");
 /// assert_eq!(pieces, [Piece::Text("It is ".to_owned())]);
 /// pieces = scanner.push("all>{\"name\": \"now\"}</tool_call>");
+/// // A `</think>` that nobody opened may still show that this was a thought.
+/// assert!(pieces.is_empty());
+/// pieces = scanner.finish();
 /// assert!(matches!(&pieces[..], [Piece::Call(call)] if call.name == "now"));
-/// assert!(scanner.finish().is_empty());
 /// # Ok::<(), goodcall_wire::ToolsError>(())
 /// ```
 #[derive(Clone, Debug)]
@@ -65,8 +69,9 @@ pub struct Scanner {
     pub(super) patience: usize,
     /// The strongest form of call so far.
     pub(super) strength: Strength,
-    /// Nothing but calls and brackets on this line so far.
-    pub(super) fresh_line: bool,
+    pub(super) line: Line,
+    /// A thought has ended: what comes now is meant.
+    pub(super) reasoned: bool,
     pub(super) seen: HashSet<(String, String)>,
     /// The model's turn is over; what it wrote then is text.
     pub(super) over: bool,
@@ -81,25 +86,22 @@ pub(super) enum State {
         start: usize,
         body: usize,
         lexer: Lexer,
+        /// Only quoted: no call, whatever it holds.
+        quoted: bool,
     },
+    Quiet(&'static Quiet),
     Unmarked {
         start: usize,
         lexer: Lexer,
     },
 }
 
-/// A code fence that is open.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Fence {
-    pub(super) start: usize,
-    /// It held nothing but calls so far.
-    pub(super) clean: bool,
-}
-
 #[derive(Clone, Debug)]
 pub(super) struct Held {
     pub(super) span: Range<usize>,
     pub(super) calls: Vec<Call>,
+    /// They count only if the message holds nothing else.
+    pub(super) whole: bool,
 }
 
 /// How clearly a call is one.
@@ -146,7 +148,8 @@ impl Scanner {
             tried: 0,
             patience: PATIENCE,
             strength: Strength::None,
-            fresh_line: true,
+            line: Line::new(),
+            reasoned: false,
             seen: HashSet::new(),
             over: false,
             out: Vec::new(),
@@ -180,7 +183,8 @@ impl Scanner {
     /// The text is over; the rest of what it holds.
     pub fn finish(&mut self) -> Vec<Piece> {
         self.run(true);
-        self.commit(true);
+        self.end_fence();
+        self.commit();
         self.released_to(self.text.len());
         std::mem::take(&mut self.out)
     }
@@ -220,6 +224,7 @@ impl Scanner {
             let on = match &self.state {
                 State::Text => self.read_text(done),
                 State::Marked { .. } => self.read_marked(done),
+                State::Quiet(block) => self.read_quiet(block, done),
                 State::Unmarked { .. } => self.read_unmarked(done),
             };
             if !on {
@@ -237,7 +242,11 @@ impl Scanner {
                 if !self.is_between(self.at..end) {
                     self.soil();
                 }
-                self.line(self.at..end);
+                let text = &self.text[self.at..end];
+                self.line.take(text);
+                if let Some(fence) = &mut self.fence {
+                    fence.text(text);
+                }
                 self.at = end;
             }
         }
@@ -253,30 +262,10 @@ impl Scanner {
             || matches!(text, "<s>" | "</s>" | "assistant")
     }
 
-    /// Remembers if this line holds anything but calls.
-    fn line(&mut self, range: Range<usize>) {
-        for c in self.text[range].chars() {
-            match c {
-                '\n' => self.fresh_line = true,
-                c if c.is_whitespace() || c.is_ascii_punctuation() || c.is_ascii_digit() => {}
-                _ => self.fresh_line = false,
-            }
-        }
-    }
-
     /// Text that is no call was seen.
     pub(super) fn soil(&mut self) {
-        if self.place == Where::Explicit
-            && !self.inner
-            && self.fence.is_none_or(|fence| !fence.clean)
-        {
-            // The message is no call as a whole: what looked like one is text.
-            if self.virgin {
-                self.held.clear();
-            }
-        } else {
-            self.commit(false);
-        }
+        // The message is no call as a whole: what looked like one is text.
+        self.held.retain(|held| !held.whole);
         self.virgin = false;
         if let Some(fence) = &mut self.fence {
             fence.clean = false;
@@ -286,7 +275,8 @@ impl Scanner {
     /// Do calls count here without a marker?
     pub(super) fn takes_unmarked(&self) -> bool {
         let place = self.place == Where::Anywhere || self.inner || self.virgin;
-        self.patience > 0 && !self.over && (place || self.fence.is_some())
+        let quoted = self.line.quote && self.fence.is_none();
+        self.patience > 0 && !self.over && !quoted && (place || self.fence.is_some())
     }
 
     pub(super) fn takes_markers(&self) -> bool {
@@ -306,44 +296,18 @@ impl Scanner {
             .filter(move |marker| dialect.is_none_or(|name| marker.dialect == name))
     }
 
-    /// The reasoning is over: from here on the message may be a call as a whole.
-    pub(super) fn begin_again(&mut self) {
-        self.soil();
-        self.virgin = true;
-    }
-
-    pub(super) fn open_fence(&mut self, start: usize, end: usize) {
-        let whole = self.virgin && !self.held.is_empty();
-        // A fence behind a call that may be the whole message: nothing yet.
-        let clean = !whole;
-        self.fence = Some(Fence { start, clean });
-        self.at = end;
-    }
-
-    pub(super) fn close_fence(&mut self, end: usize) {
-        let clean = self.fence.take().filter(|fence| fence.clean);
-        self.at = end;
-        let Some(fence) = clean else { return };
-        if self.held.is_empty() {
-            self.virgin = false;
-            return;
-        }
-        // The fence held calls and nothing else: it goes with them.
-        let calls = self.held.drain(..).flat_map(|held| held.calls).collect();
-        self.emit(fence.start..end, calls);
-    }
-
     fn read_marked(&mut self, done: bool) -> bool {
         let State::Marked {
             marker,
             start,
             body,
             lexer,
+            quoted,
         } = &mut self.state
         else {
             return false;
         };
-        let (marker, start, body) = (*marker, *start, *body);
+        let (marker, start, body, quoted) = (*marker, *start, *body, *quoted);
         let step = lexer.run(&self.text, marker.until, done);
         let stuck = lexer.is_inside_value();
         let (body_end, after, closed) = match step {
@@ -357,6 +321,9 @@ impl Scanner {
             Step::More => (self.text.len(), self.text.len(), false),
             Step::Fail => return self.leave(start + marker.open.len()),
         };
+        if quoted {
+            return self.leave(if closed { after } else { body });
+        }
         // Where the marker is the first tag, its end is the last one.
         let end = if marker.body == Body::Tags {
             after
@@ -369,11 +336,22 @@ impl Scanner {
             base: self.base + start,
             closed,
         };
-        let found = body::calls(&block, marker, &self.tools);
-        if !found
-            .iter()
-            .any(|call| self.tools.meant(&call.name).is_some())
-        {
+        if marker.body == Body::Harmony && sections::is_thought(&self.text[body..end]) {
+            self.state = State::Text;
+            self.at = body_end;
+            self.soil();
+            return true;
+        }
+        let mut found = body::calls(&block, marker, &self.tools);
+        let offered = |call: &Found| self.tools.meant(&call.name).is_some();
+        if !found.iter().any(offered) {
+            // Behind a marker a call that fails is one still, so that the model can be told.
+            found.retain(|call| failed::is_call(call, closed));
+            if found.is_empty() {
+                found.extend(failed::malformed(&block, marker, &self.tools));
+            }
+        }
+        if found.is_empty() {
             return self.leave(body);
         }
         self.state = State::Text;
@@ -446,6 +424,14 @@ impl Scanner {
             found = pythonic::sequence(text, base, &context).unwrap_or_default();
         }
         if found.is_empty() {
+            let readable = |call: &Found| call.state == CallState::Whole;
+            found = failed::list(text, base, &context);
+            // In prose, a list that can be read nowhere is none.
+            if !self.is_alone() && !found.iter().any(readable) {
+                found.clear();
+            }
+        }
+        if found.is_empty() {
             found = shapes::calls(text, base, &context);
         }
         let offered = |call: &Found| self.tools.meant(&call.name).is_some();
@@ -460,9 +446,16 @@ impl Scanner {
         let Some(tool) = self.tools.meant(&call.name) else {
             return false;
         };
-        let readable = matches!(call.state, CallState::Whole);
-        let standing = self.fresh_line || self.inner || self.fence.is_some();
+        // One that cannot be read is one where nothing else is said.
+        let unreadable = matches!(call.state, CallState::Unreadable(_));
+        let readable = call.state == CallState::Whole || (unreadable && self.is_alone());
+        let standing = self.line.fresh || self.inner || self.fence.is_some();
         readable && (!call.bare || (tool.needs_nothing() && standing))
+    }
+
+    /// May this be the whole message?
+    fn is_alone(&self) -> bool {
+        self.virgin && !self.inner && self.fence.is_none()
     }
 
     /// No call: its first byte is text, the rest is looked at again for other forms.

@@ -60,7 +60,7 @@ pub(crate) fn kimi(text: &str, base: usize, closed: bool, context: &Context<'_>)
         // Sometimes only the counter is there; with one tool offered there is no doubt.
         let name = match context.tools.only() {
             Some(only) if id.bytes().all(|byte| byte.is_ascii_digit()) => only.name.as_str(),
-            _ => id,
+            _ => own_name(id, context),
         };
         let mut found = json(name, rest, place, span, part.closed);
         found.id = Some(id.to_owned());
@@ -110,7 +110,28 @@ pub(crate) fn harmony(text: &str, base: usize, context: &Context<'_>) -> Vec<Fou
         return super::tags::calls(body, place, context);
     }
     let span = base..base + text.len();
+    let name = own_name(name, context);
     vec![json(name, body, place, span, true)]
+}
+
+/// The name without what the dialect itself writes around it: `functions.f:0`.
+fn own_name<'n>(sent: &'n str, context: &Context<'_>) -> &'n str {
+    let name = sent.strip_prefix("functions.").unwrap_or(sent);
+    let digits = |count: &str| !count.is_empty() && count.bytes().all(|byte| byte.is_ascii_digit());
+    let name = match name.rsplit_once(':') {
+        Some((name, count)) if digits(count) => name,
+        _ => name,
+    };
+    match context.tools.get(sent).is_none() && context.tools.get(name).is_some() {
+        true => name,
+        false => sent,
+    }
+}
+
+/// Is this a message of harmony that the model wrote to itself?
+pub(crate) fn is_thought(text: &str) -> bool {
+    let head = text.split_once("<|message|>").map(|(head, _)| head);
+    head.is_some_and(|head| head.contains("analysis") && !head.contains("to="))
 }
 
 /// `<|content_invoke_tool_json|>f…{json}`.

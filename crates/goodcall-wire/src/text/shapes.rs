@@ -6,6 +6,7 @@ use std::ops::Range;
 use super::split::{Member, elements, members, unquote};
 use super::{Context, Found, pythonic};
 use crate::call::State;
+use crate::tools::Offered;
 
 /// Lists and objects around a call.
 const MOST_DEPTH: usize = 6;
@@ -226,6 +227,47 @@ fn arguments_of(members: &[Member<'_>], name: Option<usize>) -> Option<usize> {
     ARGUMENTS.iter().find_map(|wanted| known(wanted))
 }
 
+/// Does this object define a tool, with a schema where a call has its arguments?
+fn is_definition(text: &str, members: &[Member<'_>], tool: Option<&Offered>) -> bool {
+    const SCHEMAS: [&str; 4] = ["input_schema", "inputSchema", "parameters", "properties"];
+    let declares = |key: &str| tool.is_some_and(|tool| tool.declares(key));
+    let object = |value: &str, key: &str| {
+        let inner = self::members(value).map(|(inner, _)| inner);
+        let inner = inner.unwrap_or_default();
+        let found = inner.iter().find(|member| member.key == key);
+        found.is_some_and(|member| value[member.value.clone()].starts_with('{'))
+    };
+    members.iter().any(|member| {
+        let value = &text[member.value.clone()];
+        let key = member.key.as_ref();
+        let schema = object(value, "properties") && !declares("properties");
+        let known = SCHEMAS.contains(&key) || ARGUMENTS.contains(&key);
+        known && (schema || (key == "properties" && value.starts_with('{') && !declares(key)))
+    })
+}
+
+/// Are there two names, or two sets of arguments?
+fn is_ambiguous(text: &str, members: &[Member<'_>], context: &Context<'_>) -> bool {
+    let value = |member: &Member<'_>| &text[member.value.clone()];
+    let names = members.iter().filter(|m| NAMES.contains(&m.key.as_ref()));
+    let mut names = names.filter_map(|m| Some((m, unquote(value(m))?)));
+    let name = names
+        .clone()
+        .find_map(|(_, name)| context.tools.meant(&name));
+    let other = names.any(|(member, sent)| {
+        let meant = context.tools.meant(&sent);
+        let again = members.iter().filter(|m| m.key == member.key);
+        let again = again.filter(|m| value(m) != value(member)).count() > 0;
+        again || (meant.is_some() && meant.map(|tool| &tool.name) != name.map(|tool| &tool.name))
+    });
+    let all = members
+        .iter()
+        .filter(|m| ARGUMENTS.contains(&m.key.as_ref()));
+    let mut all = all.filter(|m| value(m).starts_with('{')).map(value);
+    let first = all.next();
+    other || all.any(|other| Some(other) != first)
+}
+
 fn object(
     text: &str,
     base: usize,
@@ -237,10 +279,16 @@ fn object(
 ) {
     let span = base..base + text.len();
     if let Some((index, name)) = name_of(text, members, context) {
+        if is_definition(text, members, context.tools.meant(&name)) {
+            return;
+        }
         let mut found = with_arguments(text, base, context, members, index, &name, span);
         found.name_span = base + members[index].value.start..base + members[index].value.end;
         if !closed && found.state == State::Whole {
             found.state = State::Open;
+        }
+        if closed && is_ambiguous(text, members, context) {
+            found.state = State::Unreadable("one name and one set of arguments".to_owned());
         }
         out.push(found);
         return;

@@ -3,6 +3,7 @@
 
 use std::ops::Range;
 
+use super::lexer::opens_value;
 use super::python::quote;
 use super::{Context, Found, typed};
 use crate::call::State;
@@ -24,6 +25,11 @@ pub(crate) fn calls(text: &str, base: usize, context: &Context<'_>) -> Vec<Found
     while let Some(tag) = next_tag(text, at) {
         at = tag.span.end;
         if tag.closing {
+            // The end of a value that was taken for whole already.
+            let last: Option<&mut Found> = calls.last_mut();
+            if let Some(last) = last.filter(|_| is_value(&tag)) {
+                last.state = State::Unreadable("values without end tags inside".to_owned());
+            }
             continue;
         }
         let Some(name) = callee(&tag) else { continue };
@@ -32,6 +38,11 @@ pub(crate) fn calls(text: &str, base: usize, context: &Context<'_>) -> Vec<Found
         at = end;
     }
     calls
+}
+
+/// Is this the tag of a value?
+fn is_value(tag: &Tag<'_>) -> bool {
+    matches!(tag.name, "parameter" | "param" | "arg")
 }
 
 /// The name in `<function=f>`, `<function name="f">`, `<invoke name="f">`, `<functionname="f">`.
@@ -151,7 +162,7 @@ fn call(
         return object(text, base, open, name);
     }
     while let Some(tag) = next_tag(text, at) {
-        let own = matches!(tag.name, "parameter" | "param" | "arg");
+        let own = is_value(&tag);
         if tag.closing && tag.name == open.name {
             (state, end) = (State::Whole, tag.span.end);
             break;
@@ -173,19 +184,25 @@ fn call(
             at = tag.span.end;
             continue;
         };
-        let (value, after, closed) = value(text, &tag, ends);
-        if !closed {
-            state = State::Cut;
-        }
+        let value = value(text, &tag, open.name, tool, ends);
         if !std::mem::take(&mut first) {
             out.push(',');
         }
         quote(&key, &mut out);
         out.push(':');
-        changes.extend(write_value(&tag, value, &key, tool, &mut out));
-        at = after;
-        if !closed {
-            break;
+        changes.extend(write_value(&tag, value.text, &key, tool, &mut out));
+        at = value.after;
+        match value.end {
+            End::There => {}
+            End::Missing => {
+                state = State::Cut;
+                break;
+            }
+            End::Torn => {
+                let words = format!("one end tag, and none inside the value of `{key}`");
+                state = State::Unreadable(words);
+                break;
+            }
         }
     }
     out.push('}');
@@ -222,10 +239,37 @@ fn key_of(tag: &Tag<'_>) -> Option<String> {
     }
 }
 
-/// The text of the value that `open` opens, where the text goes on, and if the value has an end.
-fn value<'t>(text: &'t str, open: &Tag<'_>, ends: &mut Ends) -> (&'t str, usize, bool) {
+/// A value, and where the text goes on.
+struct Value<'t> {
+    text: &'t str,
+    after: usize,
+    end: End,
+}
+
+enum End {
+    There,
+    /// The text ends before the value does.
+    Missing,
+    /// There are end tags, but none that is surely the one.
+    Torn,
+}
+
+/// The value that `open` opens. It ends with its end tag; whole tags of the same name may stand in
+/// it. An end tag with text behind it is part of the value, which goes on to the next one.
+fn value<'t>(
+    text: &'t str,
+    open: &Tag<'_>,
+    call: &str,
+    tool: Option<&Offered>,
+    ends: &mut Ends,
+) -> Value<'t> {
     let start = open.span.end;
     let rest = &text[start..];
+    let ended = |size: usize, after: usize, end: End| Value {
+        text: &rest[..size],
+        after: start + after,
+        end,
+    };
     // The closing tag repeats the name as it was written.
     let written = &text[open.span.start + 1..open.span.end - 1];
     let size = written.find(open.name).map_or(0, |at| at + open.name.len());
@@ -241,35 +285,95 @@ fn value<'t>(text: &'t str, open: &Tag<'_>, ends: &mut Ends) -> (&'t str, usize,
         let after = rest[from..]
             .find(&close)
             .map_or(from, |at| from + at + close.len());
-        return (&inner[..end], start + after, true);
+        return Value {
+            text: &inner[..end],
+            after: start + after,
+            end: End::There,
+        };
     }
-    // One way through the tags of the value; a value that was not closed ends where the next one
-    // begins on a line of its own, or with the call.
-    let mut at = 0;
+    // One way through the tags of the value.
+    let (mut at, mut depth, mut stray, mut example) = (0, 0usize, false, false);
+    let mut next_value = None;
     while let Some(next) = rest[at..].find('<').map(|next| at + next) {
         let here = &rest[next..];
-        if here.starts_with(&close) {
-            return (&rest[..next], start + next + close.len(), true);
-        }
-        let line = rest[..next].ends_with('\n') && here.starts_with(&sibling);
-        let over = !closed && (here.starts_with("</function>") || here.starts_with("</invoke>"));
-        if line || over {
-            return (&rest[..next], start + next, true);
-        }
         at = next + 1;
+        if here.starts_with(&close) {
+            let after = next + close.len();
+            match depth {
+                0 if goes_on(&rest[after..], call) => stray = true,
+                0 => return ended(next, after, End::There),
+                _ => depth -= 1,
+            }
+        } else if opens_value(here.as_bytes().get(sibling.len()..).unwrap_or_default())
+            && here.starts_with(&sibling)
+        {
+            let declared = next_tag(here, 0).and_then(|tag| key_of(&tag));
+            let declared = declared.is_some_and(|key| tool.is_none_or(|tool| tool.declares(&key)));
+            if next_value.is_none() && rest[..next].ends_with('\n') && declared && !example {
+                next_value = Some(next);
+            }
+            depth += 1;
+            if !closed {
+                break;
+            }
+        } else if here.starts_with("</function>") || here.starts_with("</invoke>") {
+            if !closed {
+                return ended(next, next, End::There);
+            }
+            if stray && depth == 0 {
+                return ended(rest.len(), rest.len(), End::Torn);
+            }
+        } else if here.starts_with("<function=") || here.starts_with("<invoke ") {
+            example = true;
+        }
     }
-    (rest, start + rest.len(), false)
+    // A value that was not closed ends where the next one begins on a line of its own.
+    let patient = ends.patience > 0;
+    ends.patience = ends.patience.saturating_sub(1);
+    match next_value.filter(|_| !stray && patient) {
+        Some(next) => ended(next, next, End::There),
+        None if closed => ended(rest.len(), rest.len(), End::Torn),
+        None => ended(rest.len(), rest.len(), End::Missing),
+    }
+}
+
+/// Does the value go on behind this end tag? Not if nothing but blanks parts it from the next
+/// value, the next call, or the end of this one.
+fn goes_on(behind: &str, call: &str) -> bool {
+    let behind = behind.trim_start();
+    let Some(tag) = next_tag(behind, 0).filter(|tag| tag.span.start == 0) else {
+        // Cut inside a tag, perhaps.
+        return !behind.is_empty() && !(behind.starts_with('<') && !behind.contains('>'));
+    };
+    match tag.closing {
+        true => tag.name != call && !tag.name.contains("call"),
+        false => !is_value(&tag) && callee(&tag).is_none(),
+    }
 }
 
 /// Where closing tags stand for the last time; looked up once for each tag.
-#[derive(Default)]
-struct Ends(std::collections::HashMap<String, Option<usize>>);
+struct Ends {
+    last: std::collections::HashMap<String, Option<usize>>,
+    /// Values without an end tag that are looked for to the end of the text.
+    patience: usize,
+}
+
+impl Default for Ends {
+    fn default() -> Self {
+        let last = std::collections::HashMap::new();
+        let patience = 16;
+        Self { last, patience }
+    }
+}
 
 impl Ends {
     fn is_after(&mut self, text: &str, close: &str, start: usize) -> bool {
-        let last = match self.0.get(close) {
+        let last = match self.last.get(close) {
             Some(last) => *last,
-            None => *self.0.entry(close.to_owned()).or_insert(text.rfind(close)),
+            None => *self
+                .last
+                .entry(close.to_owned())
+                .or_insert(text.rfind(close)),
         };
         last.is_some_and(|last| last >= start)
     }
@@ -295,9 +399,11 @@ fn write_value(
             None
         }
         _ => {
-            // One line feed on each side belongs to the tags.
-            let inner = value.strip_prefix('\n').unwrap_or(value);
-            let inner = inner.strip_suffix('\n').unwrap_or(inner);
+            // Line feeds on both sides belong to the tags.
+            let inner = value.strip_prefix('\n');
+            let inner = inner.and_then(|inner| inner.strip_suffix('\n'));
+            let empty = value == "\n" && tag.rest.starts_with('=');
+            let inner = if empty { "" } else { inner.unwrap_or(value) };
             let types = tool.map(|tool| tool.types_of(key)).unwrap_or_default();
             typed::write(inner, types, out)
         }

@@ -1,17 +1,22 @@
 //! `["a"]` where a single value is wanted.
 
+use serde_json::Value;
+
+use crate::limits::MEND_WIDTH;
 use crate::mend::edit::New;
 use crate::mend::site::{Proposals, Site};
 use crate::mend::{Example, Rule};
 use crate::report::Level;
-use crate::tree::Kind;
+use crate::tree::{Kind, Node};
 
 pub(crate) const RULE: Rule = Rule {
     name: "array-to-scalar",
     level: Level::Safe,
     what: "Takes the only element out of an array where no array is allowed.",
     why: "A list of one value, where one value is wanted, says that value. An empty array, one of \
-          several elements and one that holds another array are left alone.",
+          several elements and one that holds another array are left alone, and so is an object \
+          where a map of any keys is wanted: `[{\"name\": …, \"value\": …}]` is how a map is \
+          written as a list.",
     example: Example {
         tool: None,
         schema: r#"{"type": "object", "properties": {"path": {"type": "string"}}}"#,
@@ -27,7 +32,24 @@ pub(crate) fn propose(site: &Site<'_>, out: &mut Proposals) {
     let mut elements = site.node.elements();
     if let (Some(only), None) = (elements.next(), elements.next())
         && !matches!(only.kind(), Kind::Array | Kind::Null)
+        && (only.kind() != Kind::Object || !may_be_entry(site, only))
     {
         out.replace(&RULE, site, New::Node(only.id));
     }
+}
+
+/// Could the list of this one object be a map in another form? Where the schema names none of its
+/// members and takes any, or where it is a name with a value.
+fn may_be_entry(site: &Site<'_>, object: Node<'_>) -> bool {
+    let declared = |key| site.properties().is_some_and(|p| p.contains_key(key));
+    if object
+        .members()
+        .take(MEND_WIDTH)
+        .any(|(key, _)| declared(key))
+    {
+        return false;
+    }
+    let rest = site.subschema().and_then(|s| s.get("additionalProperties"));
+    let pair = object.get("value").is_some() && object.len() == 2;
+    pair || rest.is_some_and(Value::is_object)
 }

@@ -35,7 +35,7 @@ pub(crate) fn propose(site: &Site<'_>, out: &mut Proposals) {
             continue;
         }
         if same_word(site.node, value) {
-            out.whole(&RULE, [site.replace(New::Value(value.clone()))]);
+            out.whole(&RULE, [site.replace(New::of(value))]);
         }
     }
 }

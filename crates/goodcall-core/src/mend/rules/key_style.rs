@@ -1,11 +1,14 @@
 //! `fileName` for `file_name`.
 
+use std::collections::HashMap;
+
 use crate::mend::edit::Op;
 use crate::mend::site::{Proposals, Site};
 use crate::mend::{Example, Rule};
 use crate::report::Level;
+use crate::schema::requires;
 use crate::tree::Id;
-use crate::validate::FaultKind;
+use crate::validate::{FaultKind, bare};
 
 pub(crate) const RULE: Rule = Rule {
     name: "key-style",
@@ -14,7 +17,8 @@ pub(crate) const RULE: Rule = Rule {
            (`fileName`, `file-name`, `File_Name` for `file_name`).",
     why: "The schema does not know the key as sent, exactly one declared key is spelled with the \
           same letters and is not there, and the value must fit it. Two keys that both match are \
-          two readings.",
+          two readings. Where one key of an object is renamed, so are the others that are \
+          spelled in this way: no half of what was sent is lost.",
     example: Example {
         tool: None,
         schema: r#"{"type": "object", "required": ["file_name"],
@@ -32,8 +36,11 @@ pub(crate) fn propose(site: &Site<'_>, out: &mut Proposals) {
                 return;
             }
             for (key, sent, _) in site.undeclared() {
-                if same_name(sent, name) {
-                    out.edits(&RULE, [rename(site, key, sent, name)]);
+                if same_name(sent, name)
+                    && let Some(others) = others(site)
+                {
+                    let first = rename(site, key, sent, name);
+                    out.edits(&RULE, std::iter::once(first).chain(others));
                 }
             }
         }
@@ -51,6 +58,28 @@ pub(crate) fn propose(site: &Site<'_>, out: &mut Proposals) {
         }
         _ => {}
     }
+}
+
+/// The renames of all other keys that are optional ones in another style; `None` if one of them
+/// reads in two ways. A required key that is missing is a fault of its own.
+fn others(site: &Site<'_>) -> Option<Vec<Op>> {
+    let object = site.subschema()?;
+    let mut free: HashMap<String, Vec<&str>> = HashMap::new();
+    for name in site.absent().filter(|name| !requires(object, name)) {
+        free.entry(bare(name)).or_default().push(name);
+    }
+    let mut ops = Vec::new();
+    for (key, sent, _) in site.undeclared() {
+        let Some(names) = free.get_mut(&bare(sent)) else {
+            continue;
+        };
+        // What was renamed to is gone, so that a second key for it finds none.
+        match std::mem::take(names).as_slice() {
+            [name] if same_name(sent, name) => ops.push(rename(site, key, sent, name)),
+            _ => return None,
+        }
+    }
+    Some(ops)
 }
 
 pub(super) fn rename(site: &Site<'_>, key: Id, sent: &str, name: &str) -> Op {

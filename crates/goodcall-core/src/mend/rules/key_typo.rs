@@ -12,7 +12,8 @@ pub(crate) const RULE: Rule = Rule {
     level: Level::Eager,
     what: "Renames a key that is a typo of a missing or declared one.",
     why: "One declared key is one or two letters away, no other is near, and the value must fit \
-          it. Two keys can still be neighbours and mean different things.",
+          it. Two keys can still be neighbours and mean different things; where the difference \
+          is a prefix that turns the meaning (`no_dry_run`), it is no typo.",
     example: Example {
         tool: None,
         schema: r#"{"type": "object", "required": ["file_path"],

@@ -15,8 +15,10 @@ pub(crate) const RULE: Rule = Rule {
     name: "keys-up",
     level: Level::Safe,
     what: "Moves members out of a nested object into the one around it, which declares them.",
-    why: "The outer object declares the keys and lacks them, the nested object does not declare \
-          them or is itself not declared, and only the new placement is valid.",
+    why: "The outer object declares the keys and lacks them, the nested object forbids them or is \
+          itself not declared, and only the new placement is valid. An envelope (`arguments`, \
+          `result`, another tool's name) is not opened: what stands in it may be for another \
+          tool.",
     example: Example {
         tool: None,
         schema: r#"{"type": "object", "required": ["path", "limit"], "properties":
@@ -62,6 +64,9 @@ type Found = Option<crate::mend::site::Proposal>;
 
 /// All members of an object that is not declared, and the object itself away.
 fn all(site: &Site<'_>, key: Id, outer: &str, inner: Node<'_>) -> Found {
+    if is_foreign(site, outer) {
+        return None;
+    }
     let wide = inner.len() > MEND_WIDTH || inner.is_empty() || inner.kind() != Kind::Object;
     let movable = |name| site.declares(name) && site.node.get(name).is_none();
     if wide || !inner.members().all(|(name, _)| movable(name)) {
@@ -81,14 +86,25 @@ fn all(site: &Site<'_>, key: Id, outer: &str, inner: Node<'_>) -> Found {
     proposal(ops)
 }
 
-/// One member of an object that does not declare it.
+/// May what stands under this key be meant for something else than this tool?
+fn is_foreign(site: &Site<'_>, outer: &str) -> bool {
+    let root = site.fault.pointer.is_root();
+    // Where all that was sent stands in one object, its key may be the name of another tool.
+    let alone = || !site.node.members().any(|(key, _)| site.declares(key));
+    let is_envelope = wrapped_arguments::is_envelope_key(outer, site.context.tool);
+    is_envelope || root && (wrapped_arguments::names_another(site) || alone())
+}
+
+/// One member of an object that forbids it.
 fn one(site: &Site<'_>, outer: &str, inner: Node<'_>, name: &str, schema: &Value) -> Found {
-    // An object that declares nothing may hold anything, this member too.
-    let closed = schema.get("properties").and_then(Value::as_object);
-    let several = ["anyOf", "oneOf", "allOf"]
+    let declared = schema.get("properties").and_then(|p| p.get(name));
+    let closed = ["additionalProperties", "unevaluatedProperties"]
         .iter()
-        .any(|k| schema.get(k).is_some());
-    if several || closed.is_none_or(|p| p.is_empty() || p.contains_key(name)) {
+        .any(|keyword| schema.get(keyword) == Some(&Value::Bool(false)));
+    let several = ["anyOf", "oneOf", "allOf", "patternProperties"]
+        .iter()
+        .any(|keyword| schema.get(keyword).is_some());
+    if declared.is_some() || several || !closed {
         return None;
     }
     let mut members = inner.members();

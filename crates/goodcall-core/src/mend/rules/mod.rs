@@ -8,6 +8,7 @@ pub(crate) mod empty_arguments;
 
 mod array_to_scalar;
 mod comma_list;
+mod contrary;
 mod date_notation;
 mod empty_optional;
 mod enum_spelling;
@@ -19,6 +20,7 @@ mod key_typo;
 mod keys_down;
 mod keys_up;
 mod missing_default;
+mod near;
 mod null_optional;
 mod number_in_text;
 mod number_list;

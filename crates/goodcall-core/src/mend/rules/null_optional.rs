@@ -8,7 +8,8 @@ use crate::validate::FaultKind;
 pub(crate) const RULE: Rule = Rule {
     name: "null-optional",
     level: Level::Safe,
-    what: "Leaves out a member that is null where null is not allowed and the member is optional.",
+    what: "Leaves out a member that is null where null is not allowed and the member is optional, \
+           or that is the text `null` or `None` where a string is not allowed either.",
     why: "Null says that there is no value, and so does leaving the member out. A required member \
           is never left out, and null stays where null is allowed.",
     example: Example {
@@ -25,9 +26,19 @@ pub(crate) fn propose(site: &Site<'_>, out: &mut Proposals) {
         FaultKind::Type(_) | FaultKind::Enum(_) | FaultKind::Const(_) | FaultKind::NoBranch(_)
     );
     if about_value
-        && site.node.is_null()
+        && (site.node.is_null() || is_null_text(site))
         && let Some(op) = site.leave_out()
     {
         out.whole(&RULE, [op]);
     }
+}
+
+/// Is this null's name, in JSON or in Python, where neither a string nor null is allowed? All that
+/// is declared for the place counts, not only the branch that has the fault.
+fn is_null_text(site: &Site<'_>) -> bool {
+    if !matches!(site.mistyped_text(), Some(("null" | "None", _))) {
+        return false;
+    }
+    site.declared_types()
+        .is_some_and(|types| !types.is_empty() && !types.has("string") && !types.has("null"))
 }

@@ -12,7 +12,9 @@ pub(crate) const RULE: Rule = Rule {
     level: Level::Eager,
     what: "Reads a number that is written for people: with thousands separators, a currency sign \
            before it or a unit after it (`\"1,234\"`, `\"$5\"`, `\"5 km\"`).",
-    why: "There is one number in the text. But a unit can be another one than the tool expects.",
+    why: "There is one number in the text. But a unit can be another one than the tool expects. \
+          Words and letters that multiply it (`5k`, `2 dozen`) are not read, nor is a point \
+          that may separate thousands (`€1.500`).",
     example: Example {
         tool: None,
         schema: r#"{"type": "object", "properties": {"distance": {"type": "number"}}}"#,
@@ -45,13 +47,21 @@ fn number(text: &str) -> Option<String> {
     let (number, unit) = rest.split_at(end.unwrap_or(rest.len()));
     let is_unit =
         |c: char| c.is_alphabetic() || matches!(c, ' ' | '°' | '$' | '€' | '£' | '¥' | '/');
-    if !unit.chars().all(is_unit) || unit.split_whitespace().count() > 2 {
+    if !unit.chars().all(is_unit)
+        || unit.split_whitespace().count() > 2
+        || unit.split_whitespace().any(is_magnitude)
+    {
         return None;
     }
     let (whole, fraction) = match number.split_once('.') {
         Some((whole, fraction)) => (whole, Some(fraction)),
         None => (number, None),
     };
+    // `1.500` is one and a half, or the thousands of those who write a comma before a fraction.
+    let thousands = fraction.is_some_and(|f| f.len() == 3) && !whole.contains(',');
+    if thousands && whole != "0" && number != text {
+        return None;
+    }
     let mut groups = whole.split(',');
     let first = groups.next().filter(|g| !g.is_empty())?;
     let grouped = whole.contains(',');
@@ -64,6 +74,18 @@ fn number(text: &str) -> Option<String> {
         None => format!("{sign}{plain}"),
     };
     is_number(&digits).then_some(digits)
+}
+
+/// Does the word multiply the number? A single letter may: `m` is a metre or a million.
+fn is_magnitude(word: &str) -> bool {
+    const WORDS: [&str; 22] = [
+        "k", "m", "g", "t", "b", "mm", "bn", "mn", "tn", "mio", "mrd", "tsd", "hundred",
+        "thousand", "million", "billion", "trillion", "dozen", "lakh", "crore", "score", "gross",
+    ];
+    let word = word.to_lowercase();
+    let one = word.strip_suffix('s').unwrap_or(&word);
+    let one = one.trim_matches(|c: char| !c.is_alphanumeric());
+    WORDS.contains(&one)
 }
 
 #[cfg(test)]
@@ -83,7 +105,23 @@ mod tests {
             assert_eq!(number(text).as_deref(), Some(digits), "{text}");
         }
         for text in [
-            "1,23", "1.234,5", "5-7", "50%", "five", "", "1 2", "v1.2.3", "02134", "km 5",
+            "1,23",
+            "1.234,5",
+            "5-7",
+            "50%",
+            "five",
+            "",
+            "1 2",
+            "v1.2.3",
+            "02134",
+            "km 5",
+            "5k",
+            "5 million",
+            "1.5M",
+            "€1.500",
+            "2 dozen",
+            "3 thousands",
+            "5m",
         ] {
             assert_eq!(number(text), None, "{text}");
         }

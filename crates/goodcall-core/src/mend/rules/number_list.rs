@@ -10,7 +10,8 @@ use crate::tree::Tree;
 pub(crate) const RULE: Rule = Rule {
     name: "number-list",
     level: Level::Safe,
-    what: "Reads numbers with commas between them as an array where an array of numbers is wanted.",
+    what: "Reads a number in quotes, or several with commas between them, as an array where an \
+           array of numbers is wanted.",
     why: "A string is not allowed there, no element may be a string, and every piece is exactly a \
           number. `\"1,234\"` could be one number and is left alone, and so is `\"1,5\"` where \
           an element may be a fraction.",
@@ -27,7 +28,13 @@ pub(crate) fn propose(site: &Site<'_>, out: &mut Proposals) {
     let Some((text, wanted)) = site.mistyped_text() else {
         return;
     };
-    if !wanted.has("array") || !text.contains(',') || may_be_one_number(text) {
+    let several = text.contains(',');
+    if !wanted.has("array") || (several && may_be_one_number(text)) {
+        return;
+    }
+    // One number is a list only where it may not be itself.
+    let is_itself = |types: Types| types.has("integer") || types.has("number");
+    if !several && site.declared_types().is_none_or(is_itself) {
         return;
     }
     let numbers = text.split(',').all(|piece| is_number(piece.trim()));

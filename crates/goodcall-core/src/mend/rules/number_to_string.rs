@@ -4,13 +4,15 @@ use crate::mend::edit::New;
 use crate::mend::site::{Proposals, Site};
 use crate::mend::{Example, Rule};
 use crate::report::Level;
+use crate::tree::Node;
 
 pub(crate) const RULE: Rule = Rule {
     name: "number-to-string",
     level: Level::Safe,
     what: "Writes a number or a boolean as a string where a string is wanted, with exactly the \
            characters that were sent.",
-    why: "Nothing but quotes is added. An identifier of any length keeps all its digits.",
+    why: "Nothing but quotes is added. An identifier of any length keeps all its digits, and one \
+          that JSON does not know as a number (`+14155551234`, `0xff0000`) its notation.",
     example: Example {
         tool: None,
         schema: r#"{"type": "object", "properties": {"id": {"type": "string"}}}"#,
@@ -29,5 +31,17 @@ pub(crate) fn propose(site: &Site<'_>, out: &mut Proposals) {
         (_, Some(false)) => "false",
         _ => return,
     };
-    out.replace(&RULE, site, New::text(text));
+    let sent = as_sent(site.node, text).unwrap_or(text);
+    out.replace(&RULE, site, New::text(sent));
+}
+
+/// The characters in the raw text, where they are not JSON's own: `0xff`, `+1`, `007`, `True`.
+fn as_sent<'s>(node: Node<'s>, text: &str) -> Option<&'s str> {
+    let sent = node.tree.source().get(node.span())?;
+    let plain = |c: char| c.is_ascii_alphanumeric() || "+-._,".contains(c);
+    let literal = node.as_bool().is_some() && sent.eq_ignore_ascii_case(text);
+    let number = node.digits().is_some()
+        && sent.contains(|c: char| c.is_ascii_digit())
+        && sent.starts_with(|c: char| c.is_ascii_digit() || "+-.".contains(c));
+    (sent.chars().all(plain) && (literal || number)).then_some(sent)
 }

@@ -5,6 +5,7 @@ use crate::mend::edit::New;
 use crate::mend::site::{Proposals, Site};
 use crate::mend::{Example, Rule};
 use crate::report::Level;
+use crate::schema::resolve;
 use crate::tree::Kind;
 
 pub(crate) const RULE: Rule = Rule {
@@ -14,7 +15,8 @@ pub(crate) const RULE: Rule = Rule {
            wanted and the value fits as its element.",
     why: "One value in place of a list of values is a list of that value. A value that would have \
           to be mended again, to fit as an element, is wrong in two ways and not sure. Text that could be a \
-          list itself (it holds a comma, a semicolon, a line break or brackets), or that stands \
+          list itself (it holds a comma, a semicolon, a line break or brackets), that has blanks where the schema does not list the elements, that has quotes \
+          around it, or that stands \
           for no value (`\"\"`, `\"none\"`, `\"unknown\"`), is left alone.",
     example: Example {
         tool: None,
@@ -31,7 +33,10 @@ pub(crate) fn propose(site: &Site<'_>, out: &mut Proposals) {
     }
     let one = match site.node.kind() {
         Kind::Number | Kind::Boolean => true,
-        Kind::String => site.node.as_str().is_some_and(is_one_value),
+        Kind::String => site
+            .node
+            .as_str()
+            .is_some_and(|text| is_one_value(text) && (is_one_word(text) || lists_elements(site))),
         Kind::Null | Kind::Array | Kind::Object => false,
     };
     if one {
@@ -40,7 +45,31 @@ pub(crate) fn propose(site: &Site<'_>, out: &mut Proposals) {
 }
 
 fn is_one_value(text: &str) -> bool {
-    !text.contains([',', ';', '\n', '|', '[', '{']) && !looks_stringified(text) && !is_nothing(text)
+    !text.contains([',', ';', '\n', '|', '[', '{'])
+        && !looks_stringified(text)
+        && !is_quoted(text)
+        && !is_nothing(text)
+}
+
+fn is_one_word(text: &str) -> bool {
+    !text.trim().contains(char::is_whitespace)
+}
+
+/// Does the schema list what an element may be? Then the validator can tell that a text with
+/// blanks (`Tennis Court`) is one of them, and not several (`red green`, `ls -la`).
+fn lists_elements(site: &Site<'_>) -> bool {
+    let document = site.context.schema.document();
+    let items = site.subschema().and_then(|schema| schema.get("items"));
+    let items = items.map(|items| resolve(document, items));
+    items.is_some_and(|items| items.get("enum").or(items.get("const")).is_some())
+}
+
+/// Does the text bring quotes of its own? Then it was read once too little.
+fn is_quoted(text: &str) -> bool {
+    let text = text.trim();
+    ['"', '\'', '`']
+        .iter()
+        .any(|quote| text.starts_with(*quote) || text.ends_with(*quote))
 }
 
 /// Does the text stand for no value at all?

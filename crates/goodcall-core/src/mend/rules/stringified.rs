@@ -4,7 +4,7 @@ use crate::mend::edit::New;
 use crate::mend::site::{Proposals, Site};
 use crate::mend::{Example, Rule};
 use crate::parse::{self, ReadOptions};
-use crate::report::{Level, Types};
+use crate::report::{Change, Level, Types};
 use crate::tree::{Kind, Tree};
 
 pub(crate) const RULE: Rule = Rule {
@@ -13,7 +13,8 @@ pub(crate) const RULE: Rule = Rule {
     what: "Reads a string that holds an array or an object, in JSON or in Python's notation, as \
            that value where one is wanted. What is inside is mended in turn.",
     why: "A string is not allowed there, and the text reads as a whole as the kind of value that \
-          is. Text that was cut off, or that reads in two ways, stays a string.",
+          is. Text that was cut off, that reads in two ways, or that has numbers in another notation \
+          (`0x10`) stays a string.",
     example: Example {
         tool: None,
         schema: r#"{"type": "object", "properties":
@@ -22,6 +23,9 @@ pub(crate) const RULE: Rule = Rule {
         mended: r#"{"tags":["x","y"]}"#,
     },
 };
+
+/// The rules that write a number in other characters than were sent.
+const NOTATIONS: [&str; 4] = ["number-form", "radix", "leading-zero", "grouped-digits"];
 
 pub(crate) fn propose(site: &Site<'_>, out: &mut Proposals) {
     let Some((text, wanted)) = site.mistyped_text() else {
@@ -56,5 +60,8 @@ fn read(text: &str, wanted: Types, site: &Site<'_>) -> Option<Tree<'static>> {
     let kind = reading.tree.root().kind();
     let whole = reading.is_complete() && !reading.is_several();
     let container = matches!(kind, Kind::Array | Kind::Object);
-    (whole && container && wanted.admits(kind)).then(|| reading.tree.into_owned())
+    // The notation of a number is lost here, and a string may be wanted in its place.
+    let rewritten = |change: &Change| NOTATIONS.contains(&change.rule);
+    let exact = !reading.changes.iter().any(rewritten);
+    (whole && container && exact && wanted.admits(kind)).then(|| reading.tree.into_owned())
 }

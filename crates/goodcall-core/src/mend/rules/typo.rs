@@ -1,12 +1,13 @@
 //! What counts as a typo.
 
+use super::contrary::is_contrary;
 use crate::limits::LISTED_NAMES;
 use crate::validate::{Letters, bare};
 
 /// Longer names are no typos of anything, and comparing them would be slow.
 const MOST_CHARS: usize = 64;
 
-/// The one name that `sent` is a typo of: near it, with no other near.
+/// The one name that `sent` is a typo of: near it, with no other near, and no contrary of it.
 pub(super) fn typo_of<'n>(sent: &str, names: impl Iterator<Item = &'n str>) -> Option<&'n str> {
     let word = bare(sent);
     let letters = word.chars().count();
@@ -24,6 +25,9 @@ pub(super) fn typo_of<'n>(sent: &str, names: impl Iterator<Item = &'n str>) -> O
             continue;
         }
         let distance = strsim::osa_distance(&word, &bare(name));
+        if distance <= most && is_contrary(sent, name) {
+            return None;
+        }
         if distance <= most && found.is_none() {
             found = Some(name);
         } else if distance <= most + 1 {
@@ -49,5 +53,7 @@ mod tests {
         assert_eq!(of("asc", &["desc"]), None);
         assert_eq!(of("blue", &["glue", "green"]), Some("glue"));
         assert_eq!(of("yellow", &["red"]), None);
+        assert_eq!(of("external", &["internal", "other"]), None);
+        assert_eq!(of("no_dry_run", &["dry_run"]), None);
     }
 }

@@ -1,11 +1,16 @@
 //! A key that the schema forbids.
 
+use serde_json::{Map, Value};
+
 use super::key_style::same_name;
+use super::near::is_near;
 use crate::limits::MEND_WIDTH;
 use crate::mend::edit::Op;
 use crate::mend::site::{Proposals, Site};
 use crate::mend::{Example, Rule};
 use crate::report::Level;
+use crate::schema::resolve;
+use crate::tree::{Kind, Node};
 
 pub(crate) const RULE: Rule = Rule {
     name: "unknown-key",
@@ -13,7 +18,8 @@ pub(crate) const RULE: Rule = Rule {
     what: "Drops a member that the schema forbids.",
     why: "The tool would not read it. But what it was meant to do is not done, so this is not a \
           sure reading. A member that the schema allows is never dropped, nor is everything that \
-          was sent.",
+          was sent, nor a key that is near a declared one or declared in a nested object, nor \
+          what holds declared members or names another tool.",
     example: Example {
         tool: None,
         schema: r#"{"type": "object", "properties": {"path": {"type": "string"}},
@@ -24,18 +30,58 @@ pub(crate) const RULE: Rule = Rule {
 };
 
 pub(crate) fn propose(site: &Site<'_>, out: &mut Proposals) {
-    let Some((name, key, _)) = site.unknown() else {
+    let Some((name, key, value)) = site.unknown() else {
         return;
     };
-    // Where the tool has parameters and none of them was sent, something else was meant.
-    let declared = site.properties().is_some_and(|p| !p.is_empty());
-    let mut members = site.node.members().take(MEND_WIDTH);
-    if declared && !members.any(|(key, _)| site.declares(key)) {
+    // Where the tool has parameters and none of them was sent, something else was meant. This is
+    // asked for every key, so it looks no further than at the object's own properties.
+    let mut sent = site.node.members().take(MEND_WIDTH);
+    let declared = site.properties().filter(|p| !p.is_empty());
+    if declared.is_some_and(|p| !sent.any(|(key, _)| p.contains_key(key))) {
         return;
     }
-    // A key that was meant for a declared one is not to be dropped.
-    if !site.absent().any(|absent| same_name(absent, name)) {
+    // A key that has a place is not to be dropped: it is near a declared one, or a nested object
+    // declares it.
+    if !has_place(site, name) && !holds_declared(site, value) && !names_tool(site, name, value) {
         let (object, place) = (site.node.id, site.fault.pointer.join(name));
         out.whole(&RULE, [Op::Remove { object, key, place }]);
     }
+}
+
+/// Does the value hold a member that belongs to the object around it?
+fn holds_declared(site: &Site<'_>, value: Node<'_>) -> bool {
+    let properties = site.properties();
+    let declared = |key| properties.is_some_and(|p| p.contains_key(key));
+    value.kind() == Kind::Object
+        && value
+            .members()
+            .take(MEND_WIDTH)
+            .any(|(key, _)| declared(key))
+}
+
+/// Does the member name the tool that is meant, and not this one?
+fn names_tool(site: &Site<'_>, name: &str, value: Node<'_>) -> bool {
+    let text = value.as_str();
+    site.fault.pointer.is_root()
+        && matches!(name, "tool" | "tool_name" | "function" | "function_name")
+        && text.is_some()
+        && text != site.context.tool
+}
+
+fn has_place(site: &Site<'_>, name: &str) -> bool {
+    let document = site.context.schema.document();
+    let Some(properties) = site.properties() else {
+        return false;
+    };
+    if properties.len() > MEND_WIDTH {
+        return true;
+    }
+    properties.iter().any(|(declared, schema)| {
+        let inner = resolve(document, schema).get("properties");
+        let inner = inner.and_then(Value::as_object);
+        let nested = |inner: &Map<String, Value>| {
+            inner.len() > MEND_WIDTH || inner.keys().any(|key| same_name(key, name))
+        };
+        is_near(name, declared) || inner.is_some_and(nested)
+    })
 }

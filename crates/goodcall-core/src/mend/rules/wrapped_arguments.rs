@@ -10,10 +10,12 @@ use crate::tree::{Kind, Node};
 pub(crate) const RULE: Rule = Rule {
     name: "wrapped-arguments",
     level: Level::Safe,
-    what: "Takes the arguments out of an object that holds nothing else, under `arguments`, \
-           `parameters`, `args`, `input`, `params`, `properties` or the tool's own name. The \
-           tool's name may stand beside them, as `name`, `tool` or `function`.",
-    why: "The schema does not declare the outer key, and what is inside is what the schema wants.",
+    what: "Takes the arguments out of an envelope: an object that holds them under `arguments`, \
+           `parameters`, `args`, `input`, `params`, `properties`, `kwargs`, `tool_input`, \
+           `action_input` or the tool's own name, and beside them nothing but the tool's name \
+           (as `name`, `tool`, `function`, `action` or the like), a `type` and an `id`.",
+    why: "The schema does not declare the outer keys, what is inside is what the schema wants, \
+          and an envelope that names a tool names this one.",
     example: Example {
         tool: None,
         schema: r#"{"type": "object", "required": ["path"],
@@ -23,14 +25,37 @@ pub(crate) const RULE: Rule = Rule {
     },
 };
 
-const WRAPPERS: [&str; 6] = [
+/// What holds the arguments.
+const WRAPPERS: [&str; 9] = [
     "arguments",
     "parameters",
     "args",
     "input",
     "params",
     "properties",
+    "kwargs",
+    "tool_input",
+    "action_input",
 ];
+
+/// What holds something that was not meant as arguments, or cannot be told from that.
+const OTHERS: [&str; 7] = [
+    "payload", "error", "errors", "result", "results", "output", "response",
+];
+
+/// What names the tool.
+const NAMES: [&str; 7] = [
+    "name",
+    "tool",
+    "function",
+    "tool_name",
+    "function_name",
+    "action",
+    "recipient_name",
+];
+
+/// Keys that say which call it is.
+const IDS: [&str; 2] = ["id", "call_id"];
 
 pub(crate) fn propose(site: &Site<'_>, out: &mut Proposals) {
     if let Some(inner) = inner(site) {
@@ -40,21 +65,38 @@ pub(crate) fn propose(site: &Site<'_>, out: &mut Proposals) {
 
 /// The arguments, if they are wrapped.
 pub(super) fn inner<'s>(site: &Site<'s>) -> Option<Node<'s>> {
-    if !site.fault.pointer.is_root() || site.node.kind() != Kind::Object || site.node.len() > 2 {
+    if !site.fault.pointer.is_root() {
         return None;
     }
-    let mut inner = None;
-    for (key, value) in site.node.members() {
-        let is_wrapper = WRAPPERS.contains(&key) || site.context.tool == Some(key);
-        if site.declares(key) {
+    envelope(site, site.node)
+}
+
+fn envelope<'s>(site: &Site<'s>, node: Node<'s>) -> Option<Node<'s>> {
+    let outer = node.id == site.node.id;
+    if node.kind() != Kind::Object || node.len() > 4 {
+        return None;
+    }
+    let (mut inner, mut named) = (None, false);
+    for (key, value) in node.members() {
+        let is_name = !named && names_tool(key, value, site);
+        // The tool's own name is no value for a member of the same name.
+        if outer && site.declares(key) && !is_name {
             return None;
+        }
+        let is_wrapper = WRAPPERS.contains(&key) || site.context.tool == Some(key);
+        if is_name {
+            named = true;
         } else if is_wrapper && inner.is_none() && holds_arguments(value) {
             inner = Some(value);
-        } else if !names_tool(key, value, site) {
+        } else if outer && key == "function" && inner.is_none() {
+            inner = Some(envelope(site, value)?);
+            named = true;
+        } else if !is_label(key, value) {
             return None;
         }
     }
-    inner
+    // Without the tool's name nothing may stand beside the arguments.
+    (named || outer && node.len() == 1).then_some(inner)?
 }
 
 fn holds_arguments(value: Node<'_>) -> bool {
@@ -62,7 +104,30 @@ fn holds_arguments(value: Node<'_>) -> bool {
 }
 
 fn names_tool(key: &str, value: Node<'_>, site: &Site<'_>) -> bool {
-    matches!(key, "name" | "tool" | "function" | "tool_name")
-        && value.as_str().is_some()
-        && value.as_str() == site.context.tool
+    NAMES.contains(&key) && value.as_str().is_some() && value.as_str() == site.context.tool
+}
+
+/// Does the member only say that this is a call, or which?
+fn is_label(key: &str, value: Node<'_>) -> bool {
+    let text = value.as_str();
+    match key {
+        "type" => matches!(text, Some("function" | "tool" | "tool_call")),
+        _ => IDS.contains(&key) && (text.is_some() || value.digits().is_some()),
+    }
+}
+
+/// Is this a key that envelopes have for what is inside? `properties` is a schema's word: no
+/// envelope of a call has it.
+pub(super) fn is_envelope_key(key: &str, tool: Option<&str>) -> bool {
+    let wraps = WRAPPERS.contains(&key) && key != "properties";
+    wraps || OTHERS.contains(&key) || tool == Some(key)
+}
+
+/// Does the object say in an undeclared member that it is for another tool?
+pub(super) fn names_another(site: &Site<'_>) -> bool {
+    let mut names = NAMES.iter().filter(|key| !site.declares(key));
+    names.any(|key| {
+        let text = site.node.get(key).and_then(Node::as_str);
+        text.is_some() && text != site.context.tool
+    })
 }

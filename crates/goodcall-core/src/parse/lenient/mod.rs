@@ -114,10 +114,7 @@ fn read_level<'a>(
     let mut record = parser.notes.record;
     // What comes after the last value belongs to it.
     record.borders.pop();
-    if !record.notes.is_empty() {
-        record.text = text.into();
-    }
-    let changes = Changes::recorded(record);
+    let changes = Changes::recorded(record, text);
     let cut = parser.cut.map(|cut| Cut {
         pointer: within(cut.root, cut.pointer),
         kind: match parser.because {

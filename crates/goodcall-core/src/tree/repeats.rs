@@ -1,0 +1,79 @@
+//! Keys that an object has twice.
+
+use std::collections::HashSet;
+
+use super::build::NONE;
+use super::{Id, Slot, Text};
+
+/// Does this closed object have two members with equal keys?
+pub(super) fn repeats_key(slots: &[Slot], buffer: &str, source: &str, object: Id) -> bool {
+    let Some(slot) = slots.get(object as usize) else {
+        return false;
+    };
+    if slot.size < 2 {
+        return false;
+    }
+    let keys = Keys {
+        slots,
+        buffer: buffer.as_bytes(),
+        source: source.as_bytes(),
+        next: slot.head,
+        left: slot.size,
+    };
+    // One bit a key: only keys that share a bit are compared.
+    let mut seen = 0u64;
+    for (index, name) in keys.clone().enumerate() {
+        let bit = fingerprint(name);
+        if seen & bit != 0 {
+            if slot.size > 16 {
+                let mut all = HashSet::with_capacity(slot.size as usize);
+                return !keys.clone().all(|key| all.insert(key));
+            }
+            if keys.clone().take(index).any(|key| key == name) {
+                return true;
+            }
+        }
+        seen |= bit;
+    }
+    false
+}
+
+fn fingerprint(key: &[u8]) -> u64 {
+    let end = |byte: Option<&u8>| byte.copied().unwrap_or_default();
+    key_bit(end(key.first()), end(key.last()), key.len() as u32)
+}
+
+/// One of 64 bits, which most pairs of different keys do not share: from the first byte, the last
+/// and the length.
+#[inline]
+pub(super) fn key_bit(first: u8, last: u8, size: u32) -> u64 {
+    let mixed = u32::from(first) | u32::from(last) << 8 | size << 16;
+    1 << (mixed.wrapping_mul(0x9E37_79B1) >> 26)
+}
+
+/// The keys of a closed object.
+#[derive(Clone)]
+struct Keys<'b> {
+    slots: &'b [Slot],
+    buffer: &'b [u8],
+    source: &'b [u8],
+    next: Id,
+    left: u32,
+}
+
+impl<'b> Iterator for Keys<'b> {
+    type Item = &'b [u8];
+
+    #[inline]
+    fn next(&mut self) -> Option<&'b [u8]> {
+        self.left = self.left.checked_sub(1)?;
+        let key = self.slots.get(self.next as usize)?;
+        let value = self.slots.get(key.next as usize);
+        self.next = value.map_or(NONE, |value| value.next);
+        let text = match key.text {
+            Text::Source => self.source,
+            Text::Buffer => self.buffer,
+        };
+        text.get(key.head as usize..(key.head + key.size) as usize)
+    }
+}

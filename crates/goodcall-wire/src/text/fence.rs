@@ -1,0 +1,214 @@
+//! Code fences: one that holds nothing but calls is a call, a program is text.
+
+use super::lexer::starts;
+use super::python::identifier_size;
+use super::scanner::{Held, Look, Scanner, Strength};
+use crate::call::Call;
+
+/// Stands for a call in what a fence holds.
+const CALL: char = '\u{1}';
+/// Bytes besides calls that a fence may hold and still be one.
+const MOST_REST: usize = 1024;
+
+/// A code fence that is open.
+#[derive(Clone, Debug)]
+pub(super) struct Fence {
+    pub(super) start: usize,
+    /// It held nothing but calls so far.
+    pub(super) clean: bool,
+    /// What it holds, with a mark for each call.
+    rest: String,
+    /// Its calls, which count if it turns out to hold nothing else.
+    pub(super) calls: Vec<(Held, Strength)>,
+}
+
+impl Fence {
+    pub(super) fn text(&mut self, text: &str) {
+        if self.rest.len() <= MOST_REST {
+            self.rest.push_str(&text.replace(CALL, "?"));
+        }
+    }
+
+    pub(super) fn call(&mut self, held: Held, strength: Strength) {
+        self.rest.push(CALL);
+        self.calls.push((held, strength));
+    }
+
+    /// Does it hold calls and nothing that could mean that they are not to be made?
+    fn is_calls(&self) -> bool {
+        let mut names = Vec::new();
+        self.rest.len() <= MOST_REST
+            && !self.calls.is_empty()
+            && self.rest.lines().all(|line| is_call_line(line, &mut names))
+    }
+}
+
+/// A line that holds calls: alone, printed, or as the value of a variable, which may be printed
+/// later.
+fn is_call_line<'l>(line: &'l str, names: &mut Vec<&'l str>) -> bool {
+    let mut line = line.trim();
+    let size = identifier_size(line);
+    let value = line[size..].trim_start().strip_prefix('=');
+    if let Some(value) = value.filter(|value| size > 0 && !value.starts_with('=')) {
+        names.push(&line[..size]);
+        line = value.trim();
+    }
+    for word in ["return ", "await "] {
+        line = line.strip_prefix(word).unwrap_or(line);
+    }
+    if let Some(printed) = line.strip_prefix("print(") {
+        let Some(printed) = printed.trim_end_matches(';').strip_suffix(')') else {
+            return false;
+        };
+        if names.contains(&printed.trim()) {
+            return true;
+        }
+        line = printed.strip_prefix("await ").unwrap_or(printed);
+    }
+    let bracket = |c: char| c.is_whitespace() || matches!(c, ',' | ';' | '[' | ']');
+    let calls = line.trim_matches(bracket);
+    // A sum of calls makes them all; a sign before the first one is a diff.
+    let sum = calls.starts_with(CALL) && calls.ends_with(CALL);
+    let between = |c: char| c == CALL || bracket(c) || (sum && matches!(c, '+' | '*' | '/'));
+    is_wrapper(line) || calls.chars().all(between)
+}
+
+/// A tag around a call, alone on its line: `<functioncall>`.
+fn is_wrapper(line: &str) -> bool {
+    let tag = line.strip_prefix('<').and_then(|tag| tag.strip_suffix('>'));
+    tag.is_some_and(|tag| {
+        let name = tag.strip_prefix('/').unwrap_or(tag);
+        let word = name
+            .bytes()
+            .all(|byte| byte.is_ascii_alphabetic() || byte == b'_');
+        word && ["function", "tool", "call"]
+            .iter()
+            .any(|part| name.contains(part))
+    })
+}
+
+impl Scanner {
+    /// Three backticks open or close a fence; one or two are text.
+    pub(super) fn look_fence(&mut self, done: bool) -> Look {
+        let at = self.at;
+        let rest = &self.text[at..];
+        match starts(rest.as_bytes(), "```", done) {
+            None => return Look::More,
+            Some(false) => return Look::Text(at + 1),
+            Some(true) => {}
+        }
+        if self.fence.is_some() {
+            self.close_fence(at + 3);
+            return Look::Done;
+        }
+        // The language, if it is alone on its line.
+        let word = rest[3..].bytes().take_while(|byte| {
+            byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b'+' | b'.')
+        });
+        let word = word.take(32).count();
+        let end = match rest.as_bytes().get(3 + word) {
+            None if !done => return Look::More,
+            None | Some(b'\n' | b'\r' | b' ') => at + 3 + word,
+            Some(_) => at + 3,
+        };
+        self.fence = Some(Fence {
+            start: at,
+            clean: true,
+            rest: String::new(),
+            calls: Vec::new(),
+        });
+        self.at = end;
+        self.line.pass();
+        Look::Done
+    }
+
+    fn close_fence(&mut self, end: usize) {
+        self.at = end;
+        self.line.pass();
+        let Some(fence) = self.fence.take() else {
+            return;
+        };
+        if !fence.is_calls() {
+            self.soil();
+        } else if fence.clean {
+            // The fence held calls and nothing else: it goes with them.
+            let calls: Vec<Call> = fence
+                .calls
+                .into_iter()
+                .flat_map(|(held, _)| held.calls)
+                .collect();
+            self.count(fence.start..end, calls, Strength::Marked);
+        } else {
+            for (held, _) in fence.calls {
+                self.count(held.span, held.calls, Strength::Marked);
+            }
+        }
+    }
+
+    /// The text ends inside a fence: of one that holds more than calls, only those with a marker
+    /// count, as if there were no fence.
+    pub(super) fn end_fence(&mut self) {
+        let Some(fence) = self.fence.take() else {
+            return;
+        };
+        let all = fence.is_calls();
+        for (held, strength) in fence.calls {
+            if all || strength == Strength::Marked {
+                self.count(held.span, held.calls, Strength::Marked);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn programs_are_told_from_calls() {
+        let held = || Held {
+            span: 0..0,
+            calls: Vec::new(),
+            whole: false,
+        };
+        let is_calls = |text: &str| {
+            let (start, clean, rest, calls) = (0, true, String::new(), Vec::new());
+            let mut fence = Fence {
+                start,
+                clean,
+                rest,
+                calls,
+            };
+            for (at, part) in text.split('@').enumerate() {
+                if at > 0 {
+                    fence.call(held(), Strength::Json);
+                }
+                fence.text(part);
+            }
+            fence.is_calls()
+        };
+        for text in [
+            "@",
+            "\n@\n@\n",
+            "x = await @\nprint(x)",
+            "print(@)",
+            "c = [\n @,\n @\n]\n",
+            "print(@ + @)",
+            "<functioncall>\n@\n</functioncall>",
+        ] {
+            assert!(is_calls(text), "{text}");
+        }
+        for text in [
+            "if x:\n  @",
+            "# not\n@",
+            "\"\"\"\n@\n\"\"\"",
+            "-@\n+@",
+            "x == @",
+            "print(y)\n@",
+            "<example>\n@",
+            "+@",
+        ] {
+            assert!(!is_calls(text), "{text}");
+        }
+    }
+}
