@@ -3,6 +3,7 @@
 use super::markers::{Body, Marker};
 use super::scanner::Scanner;
 use super::{Context, Found, Where, gemma, kimi, nested, pairs, pythonic, sections, shapes, tags};
+use crate::call::State;
 use crate::tools::Tools;
 
 /// One block of text behind a marker.
@@ -22,7 +23,16 @@ pub(crate) fn calls(block: &Block<'_>, marker: &Marker, tools: &Tools) -> Vec<Fo
     let context = Context { tools };
     let (body, base) = (&block.text[block.body..], block.base + block.body);
     match marker.body {
+        Body::Any if marker.open.ends_with('=') => {
+            // The rest of the marker's attribute.
+            let size = body.find('>').map_or(0, |at| at + 1);
+            any(&body[size..], base + size, block.closed, &context)
+        }
         Body::Any => any(body, base, block.closed, &context),
+        Body::React => sections::react(body, base),
+        Body::Harmony if marker.open.starts_with("to=") => {
+            sections::harmony(block.text, block.base, &context)
+        }
         Body::Tags => tags::calls(block.text, block.base, &context),
         Body::DeepSeek => sections::deepseek(body, base, block.closed, &context),
         Body::KimiK2 => sections::kimi(body, base, block.closed, &context),
@@ -46,7 +56,13 @@ fn any(body: &str, base: usize, closed: bool, context: &Context<'_>) -> Vec<Foun
     }
     let base = base + body.len() - text.len();
     if text.starts_with(['{', '[']) {
-        let found = shapes::sequence(text, base, context);
+        let mut found = shapes::sequence(text, base, context);
+        if let Some(last) = found.last_mut().filter(|_| closed) {
+            // The end marker is there: nothing but the last bracket is missing.
+            if last.state == State::Open && !text.trim_end().ends_with(',') {
+                last.state = State::Whole;
+            }
+        }
         if !found.is_empty() {
             return found;
         }

@@ -51,6 +51,20 @@ fn named(body: &str) -> Option<&str> {
     (size > 0 && size <= MOST_NAME).then(|| &rest[..size])
 }
 
+/// Does any call of this text hold another one?
+pub(crate) fn nests(text: &str) -> bool {
+    let (mut depth, mut deep) = (0usize, false);
+    for byte in text.bytes() {
+        match byte {
+            b'(' => depth += 1,
+            b')' => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+        deep |= depth > 1;
+    }
+    deep
+}
+
 /// The calls of a list in Python's form, where some cannot be read.
 pub(crate) fn list(text: &str, base: usize, context: &Context<'_>) -> Vec<Found> {
     let mut calls = Vec::new();
@@ -58,8 +72,13 @@ pub(crate) fn list(text: &str, base: usize, context: &Context<'_>) -> Vec<Found>
         return calls;
     }
     for part in elements(text).unwrap_or_default() {
-        let found = pythonic::call(&text[part.clone()], base + part.start, context);
-        match found.filter(|(found, _)| context.tools.meant(&found.name).is_some()) {
+        let piece = &text[part.clone()];
+        let found = pythonic::call(piece, base + part.start, context);
+        let found = found.filter(|(found, size)| {
+            let alone = *size == piece.len() || matches!(found.state, State::Unreadable(_));
+            alone && context.tools.meant(&found.name).is_some()
+        });
+        match found {
             Some((found, _)) => calls.push(found),
             None => return Vec::new(),
         }

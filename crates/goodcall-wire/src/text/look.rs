@@ -1,9 +1,10 @@
 //! What the text at one place may be.
 
 use super::lexer::{Lexer, starts};
+use super::markers::Body;
 use super::python::identifier_size;
 use super::pythonic::dotted_size;
-use super::scanner::{Look, Scanner, State};
+use super::scanner::{CLOSE, Look, Scanner, State};
 use super::split::blank;
 
 /// Bytes of a word that is passed over at once.
@@ -29,7 +30,7 @@ impl Scanner {
                 other => return other,
             }
         }
-        if self.takes_markers() && matches!(byte, b'<' | b'[' | b']' | b'f') {
+        if self.takes_markers() && matches!(byte, b'<' | b'[' | b']' | b'f' | b'A' | b't') {
             match self.marked(done) {
                 Look::Text(_) => {}
                 other => return other,
@@ -61,7 +62,14 @@ impl Scanner {
         };
         // A word of prose that is also a marker.
         let inside_word = self.text[..at].ends_with(|c: char| c.is_alphanumeric() || c == '_');
-        if marker.open.starts_with('f') && inside_word {
+        let word = marker.open.starts_with(|c: char| c.is_ascii_alphabetic());
+        let misplaced = match marker.body {
+            Body::React => !self.line.is_blank(),
+            // The start of the message was part of the prompt.
+            Body::Harmony if word => !self.virgin,
+            _ => false,
+        };
+        if (word && inside_word) || misplaced {
             return Look::Text(at + 1);
         }
         let body = at + marker.open.len();
@@ -87,7 +95,7 @@ impl Scanner {
     fn token(&mut self, done: bool) -> Look {
         let at = self.at;
         let rest = &self.text[at..];
-        for known in ["<s>", "</s>"] {
+        for known in ["<s>", "</s>", CLOSE] {
             match starts(rest.as_bytes(), known, done) {
                 None => return Look::More,
                 Some(true) => return Look::Text(at + known.len()),

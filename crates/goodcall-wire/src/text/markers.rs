@@ -17,6 +17,7 @@ pub(crate) enum Body {
     Gemma,
     Inkling,
     Nested,
+    React,
 }
 
 /// One marker.
@@ -59,8 +60,11 @@ const FUNCTION: &[&str] = &["</function>"];
 const HARMONY: &[&str] = &["<|call|>", "<|end|>", "<|return|>", "<|eom|>", "<|start|>"];
 
 /// Every marker. Where one is the start of another, the longer one counts.
-pub(crate) static MARKERS: [Marker; 48] = [
+pub(crate) static MARKERS: [Marker; 55] = [
     between("hermes", "<tool_call>", TOOL_CALL, Body::Any),
+    between("hermes", "<tool_call id=", TOOL_CALL, Body::Any),
+    between("hermes", "<tool_use>", &["</tool_use>"], Body::Any),
+    between("hermes", "<functioncall>", &["</functioncall>"], Body::Any),
     between(
         "longcat",
         "<longcat_tool_call>",
@@ -101,6 +105,18 @@ pub(crate) static MARKERS: [Marker; 48] = [
         Body::Any,
     ),
     between("invoke", "<invoke name=", &["</invoke>"], Body::Tags),
+    between(
+        "invoke",
+        "<antml:invoke name=",
+        &["</antml:invoke>"],
+        Body::Tags,
+    ),
+    between(
+        "invoke",
+        "<antml:function_calls>",
+        &["</antml:function_calls>"],
+        Body::Any,
+    ),
     between(
         "muse",
         "<atem:function_calls>",
@@ -244,6 +260,7 @@ pub(crate) static MARKERS: [Marker; 48] = [
     ),
     between("harmony", "<|channel|>", HARMONY, Body::Harmony),
     between("harmony", "<|start|>assistant", HARMONY, Body::Harmony),
+    between("harmony", "to=functions.", HARMONY, Body::Harmony),
     between("gemma4", "<|tool_call>", &["<tool_call|>"], Body::Gemma),
     between(
         "functiongemma",
@@ -257,6 +274,12 @@ pub(crate) static MARKERS: [Marker; 48] = [
         &["<|end_message|>"],
         Body::Inkling,
     ),
+    Marker {
+        dialect: "react",
+        open: "Action:",
+        until: Until::Brackets { several: false },
+        body: Body::React,
+    },
     between("trinity", "<tool_code>", &["</tool_code>"], Body::Any),
 ];
 

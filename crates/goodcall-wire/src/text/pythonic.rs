@@ -39,6 +39,11 @@ pub(crate) fn dotted_size(text: &str) -> usize {
 pub(crate) fn call(text: &str, base: usize, context: &Context<'_>) -> Option<(Found, usize)> {
     let (name_size, open) = callee(text)?;
     let name = &text[..name_size];
+    // `f.call(…)` is how Llama writes `f(…)`.
+    let called = name.strip_suffix(".call");
+    let called = called.filter(|own| context.tools.get(own).is_some());
+    let name = called.filter(|_| context.tools.meant(name).is_none());
+    let name = name.unwrap_or(&text[..name_size]);
     let tool = context.tools.meant(name);
     let mut arguments = Arguments {
         python: Python::new(text, open + 1),

@@ -104,6 +104,11 @@ impl Line {
         }
     }
 
+    /// Are there nothing but blanks before the cursor?
+    pub(super) fn is_blank(&self) -> bool {
+        self.blank
+    }
+
     /// Is the cursor inside code within the line?
     pub(super) fn is_code(&self) -> bool {
         self.code_now() > 0

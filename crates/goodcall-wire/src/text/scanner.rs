@@ -19,6 +19,9 @@ use crate::tools::Tools;
 /// Candidates that may turn out to be no call only at the end of the text.
 const PATIENCE: usize = 16;
 
+/// The end marker that comes without its opening one.
+pub(super) const CLOSE: &str = "</tool_call>";
+
 /// A piece of a scanned text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
@@ -239,6 +242,12 @@ impl Scanner {
             Look::Done => {}
             Look::Enter(state) => self.state = state,
             Look::Text(end) => {
+                if &self.text[self.at..end] == CLOSE
+                    && let Some(held) = self.held.last_mut().filter(|held| held.whole)
+                {
+                    // Only its opening marker is missing.
+                    held.span.end = end;
+                }
                 if !self.is_between(self.at..end) {
                     self.soil();
                 }
@@ -260,6 +269,7 @@ impl Scanner {
         text.chars().all(blank)
             || (text.starts_with("<|") && text.ends_with("|>"))
             || matches!(text, "<s>" | "</s>" | "assistant")
+            || (text == CLOSE && self.held.last().is_some_and(|held| held.whole))
     }
 
     /// Text that is no call was seen.
@@ -416,7 +426,7 @@ impl Scanner {
         let (text, base) = (&self.text[range.clone()], self.base + range.start);
         if !bracket {
             let call = pythonic::call(text, base, &context).map(|(call, _)| call);
-            let call = call.filter(|call| self.is_meant(call));
+            let call = call.filter(|call| self.is_meant(call, text));
             return call.into_iter().collect();
         }
         let mut found = Vec::new();
@@ -427,7 +437,8 @@ impl Scanner {
             let readable = |call: &Found| call.state == CallState::Whole;
             found = failed::list(text, base, &context);
             // In prose, a list that can be read nowhere is none.
-            if !self.is_alone() && !found.iter().any(readable) {
+            let nests = self.place == Where::Anywhere && failed::nests(text);
+            if nests || (!self.is_alone(text) && !found.iter().any(readable)) {
                 found.clear();
             }
         }
@@ -442,20 +453,21 @@ impl Scanner {
     }
 
     /// Is a call in Python's form meant as one, and not only mentioned?
-    fn is_meant(&self, call: &Found) -> bool {
+    fn is_meant(&self, call: &Found, text: &str) -> bool {
         let Some(tool) = self.tools.meant(&call.name) else {
             return false;
         };
         // One that cannot be read is one where nothing else is said.
         let unreadable = matches!(call.state, CallState::Unreadable(_));
-        let readable = call.state == CallState::Whole || (unreadable && self.is_alone());
+        let readable = call.state == CallState::Whole || (unreadable && self.is_alone(text));
         let standing = self.line.fresh || self.inner || self.fence.is_some();
         readable && (!call.bare || (tool.needs_nothing() && standing))
     }
 
-    /// May this be the whole message?
-    fn is_alone(&self) -> bool {
-        self.virgin && !self.inner && self.fence.is_none()
+    /// May this be the whole message, as one call? Anywhere, the calls inside another one count.
+    fn is_alone(&self, text: &str) -> bool {
+        let nests = failed::nests(text) && self.place == Where::Anywhere;
+        self.virgin && !self.inner && self.fence.is_none() && !nests
     }
 
     /// No call: its first byte is text, the rest is looked at again for other forms.

@@ -128,6 +128,20 @@ fn own_name<'n>(sent: &'n str, context: &Context<'_>) -> &'n str {
     }
 }
 
+/// `Action: f` and, on the next line, `Action Input: {…}`.
+pub(crate) fn react(text: &str, base: usize) -> Vec<Found> {
+    let Some((name, input)) = text.split_once("Action Input:") else {
+        return Vec::new();
+    };
+    let alone = name.ends_with('\n') && !name.trim().contains('\n');
+    if !alone || name.trim().is_empty() || !input.trim_start().starts_with('{') {
+        return Vec::new();
+    }
+    let span = base..base + text.len();
+    let place = base + text.len() - input.len();
+    vec![json(name.trim(), input, place, span, true)]
+}
+
 /// Is this a message of harmony that the model wrote to itself?
 pub(crate) fn is_thought(text: &str) -> bool {
     let head = text.split_once("<|message|>").map(|(head, _)| head);

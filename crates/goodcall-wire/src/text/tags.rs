@@ -9,6 +9,9 @@ use super::{Context, Found, typed};
 use crate::call::State;
 use crate::tools::Offered;
 
+/// Bytes that a tag may have.
+const MOST_TAG: usize = 512;
+
 /// One tag: its local name, what follows the name, and where it stands.
 struct Tag<'t> {
     closing: bool,
@@ -341,9 +344,15 @@ fn value<'t>(
 /// value, the next call, or the end of this one.
 fn goes_on(behind: &str, call: &str) -> bool {
     let behind = behind.trim_start();
+    let mut most = behind.len().min(MOST_TAG);
+    while !behind.is_char_boundary(most) {
+        most -= 1;
+    }
+    let behind = &behind[..most];
     let Some(tag) = next_tag(behind, 0).filter(|tag| tag.span.start == 0) else {
         // Cut inside a tag, perhaps.
-        return !behind.is_empty() && !(behind.starts_with('<') && !behind.contains('>'));
+        let cut = behind.starts_with('<') && !behind.contains('>');
+        return !behind.is_empty() && !cut;
     };
     match tag.closing {
         true => tag.name != call && !tag.name.contains("call"),
