@@ -81,7 +81,7 @@ impl Pairing<'_> {
                 Role::Assistant => {
                     // Items of one turn follow each other.
                     let calls = calls_in(self.provider, message, self.request);
-                    if self.provider != Provider::Responses || calls.is_empty() {
+                    if self.provider != Provider::Responses || kind(message) != "function_call" {
                         self.close(cuts);
                     }
                     self.open
