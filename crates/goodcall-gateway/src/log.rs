@@ -71,7 +71,7 @@ fn line(record: &Record, arguments: bool) -> String {
     let mut line = Map::new();
     let mut put = |key: &str, value: Value| line.insert(key.to_owned(), value);
     put("time", json!(now.as_secs_f64()));
-    put("method", json!(record.method));
+    put("method", json!(record.method.as_str()));
     put("path", json!(record.path));
     put("status", json!(record.status));
     put("ms", milliseconds(record.took));

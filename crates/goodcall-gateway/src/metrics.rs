@@ -1,7 +1,7 @@
 //! What Prometheus reads.
 
 use std::collections::HashSet;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use prometheus_client::encoding::EncodeLabelSet;
 use prometheus_client::metrics::counter::Counter;
@@ -18,6 +18,9 @@ const MOST_TOOLS: usize = 256;
 /// Characters of such a name.
 const MOST_CHARS: usize = 80;
 
+/// The name of a tool: all counters of one share it.
+type Name = Arc<str>;
+
 #[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
 struct Requests {
     protocol: &'static str,
@@ -26,19 +29,19 @@ struct Requests {
 
 #[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
 struct Calls {
-    tool: String,
+    tool: Name,
     verdict: &'static str,
 }
 
 #[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
 struct Rules {
-    tool: String,
+    tool: Name,
     rule: &'static str,
 }
 
 #[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
 struct Reasons {
-    tool: String,
+    tool: Name,
     reason: &'static str,
 }
 
@@ -66,7 +69,7 @@ pub(crate) struct Metrics {
     active: Gauge,
     added: Histogram,
     upstream: Histogram,
-    tools: Mutex<HashSet<String>>,
+    tools: Mutex<HashSet<Name>>,
 }
 
 impl Metrics {
@@ -197,16 +200,18 @@ impl Metrics {
     }
 
     /// The name under which a tool is counted.
-    fn tool(&self, name: &str) -> String {
-        let name: String = name.chars().take(MOST_CHARS).collect();
+    fn tool(&self, name: &str) -> Name {
+        let end = name.char_indices().nth(MOST_CHARS).map(|(end, _)| end);
+        let name = &name[..end.unwrap_or(name.len())];
         let mut tools = self.tools.lock().unwrap_or_else(PoisonError::into_inner);
-        if tools.contains(&name) {
-            return name;
+        if let Some(known) = tools.get(name) {
+            return Arc::clone(known);
         }
         if tools.len() >= MOST_TOOLS {
-            return "(other)".to_owned();
+            return "(other)".into();
         }
-        tools.insert(name.clone());
+        let name = Name::from(name);
+        tools.insert(Arc::clone(&name));
         name
     }
 

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use goodcall_wire::Provider;
 use goodcall_wire::relay::{Exchange, Judged};
-use http::{Request, StatusCode};
+use http::{Method, Request, StatusCode};
 use tracing::Span;
 use tracing::field::Empty;
 
@@ -16,7 +16,7 @@ use crate::proxy::{Permit, Shared};
 pub(crate) struct Record {
     shared: Arc<Shared>,
     started: Instant,
-    pub(crate) method: String,
+    pub(crate) method: Method,
     pub(crate) path: String,
     pub(crate) protocol: Option<Provider>,
     pub(crate) model: Option<String>,
@@ -49,7 +49,7 @@ impl Record {
         Box::new(Self {
             shared,
             started: Instant::now(),
-            method: request.method().to_string(),
+            method: request.method().clone(),
             path: request.uri().path().to_owned(),
             protocol: None,
             model: None,
@@ -152,13 +152,14 @@ impl Record {
         self.tell_span();
         let live = shared.live();
         live.log.line(self);
-        let entries = shared.window.add(self, live.config.store_arguments);
+        let arguments = live.config.store_arguments;
         #[cfg(feature = "store")]
-        if let Some(store) = &live.store {
-            store.add(entries);
+        match &live.store {
+            Some(store) => store.add(shared.window.add(self, arguments, true)),
+            None => drop(shared.window.add(self, arguments, false)),
         }
         #[cfg(not(feature = "store"))]
-        drop(entries);
+        drop(shared.window.add(self, arguments, false));
         drop(permit);
     }
 

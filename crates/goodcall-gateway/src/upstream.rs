@@ -21,6 +21,10 @@ use crate::proxy::{Body, full};
 /// Idle connections to the upstream that are kept.
 const IDLE_CONNECTIONS: usize = 1024;
 
+/// Bytes that are read at once from a connection in HTTP/1.1. A stream comes in small pieces, and
+/// thousands of connections that wait for the next one have such a buffer each.
+const READ_AT_ONCE: usize = 2 << 10;
+
 /// Sends requests to the upstream, over connections that are kept.
 #[derive(Debug)]
 pub(crate) struct Upstream {
@@ -66,6 +70,7 @@ impl Upstream {
             .pool_timer(TokioTimer::new())
             .pool_idle_timeout(Duration::from_secs(30))
             .pool_max_idle_per_host(IDLE_CONNECTIONS)
+            .http1_read_buf_exact_size(READ_AT_ONCE)
             .build(connector);
         Ok(Self {
             client,

@@ -1,5 +1,6 @@
 //! The calls that people see on the page: the last ones, kept in memory.
 
+use std::borrow::Cow;
 use std::collections::VecDeque;
 use std::sync::{Mutex, PoisonError};
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -26,11 +27,11 @@ pub(crate) struct Entry {
     /// Seconds since 1970.
     pub(crate) time: f64,
     pub(crate) tool: String,
-    pub(crate) verdict: String,
+    pub(crate) verdict: Cow<'static, str>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(crate) reason: Option<String>,
+    pub(crate) reason: Option<Cow<'static, str>>,
     pub(crate) attempt: u32,
-    pub(crate) protocol: String,
+    pub(crate) protocol: Cow<'static, str>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) model: Option<String>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -43,13 +44,13 @@ pub(crate) struct Entry {
 /// What was changed, or is wrong.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct EntryNote {
-    pub(crate) rule: String,
+    pub(crate) rule: Cow<'static, str>,
     pub(crate) field: String,
     /// What was there: the value where arguments may be kept, else what kind of value it was.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(crate) before: Option<String>,
+    pub(crate) before: Option<Cow<'static, str>>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(crate) after: Option<String>,
+    pub(crate) after: Option<Cow<'static, str>>,
 }
 
 /// The last calls.
@@ -67,21 +68,22 @@ impl Window {
     }
 
     /// Takes in the calls of a request, with their arguments or without; gives them back as they
-    /// were taken in.
-    pub(crate) fn add(&self, record: &Record, arguments: bool) -> Vec<Entry> {
+    /// were taken in, if they are `wanted`.
+    pub(crate) fn add(&self, record: &Record, arguments: bool, wanted: bool) -> Vec<Entry> {
+        let mut new = Vec::new();
         if record.calls.is_empty() {
-            return Vec::new();
+            return new;
         }
         let now = SystemTime::now().duration_since(UNIX_EPOCH);
         let time = now.unwrap_or_default().as_secs_f64();
         let mut calls = self.calls.lock().unwrap_or_else(PoisonError::into_inner);
         let mut seq = calls.back().map_or(0, |entry| entry.seq);
-        let mut new = Vec::with_capacity(record.calls.len());
         for judged in &record.calls {
             seq += 1;
-            new.push(entry(seq, time, judged, record, arguments));
+            let entry = entry(seq, time, judged, record, arguments);
+            new.extend(wanted.then(|| entry.clone()));
+            calls.push_back(entry);
         }
-        calls.extend(new.iter().cloned());
         while calls.len() > MOST_CALLS {
             calls.pop_front();
         }
@@ -104,15 +106,15 @@ impl Window {
 }
 
 fn entry(seq: u64, time: f64, judged: &Judged, record: &Record, arguments: bool) -> Entry {
-    let value = |text: &Option<String>, name: bool| {
+    let value = |text: &Option<String>, name: bool| -> Option<Cow<'static, str>> {
         let text = text.as_deref()?;
         Some(match arguments || name {
-            true => clip(text),
-            false => kind(text).to_owned(),
+            true => clip(text).into(),
+            false => kind(text).into(),
         })
     };
     let notes = judged.notes.iter().take(MOST_NOTES).map(|note| EntryNote {
-        rule: note.rule.to_owned(),
+        rule: note.rule.into(),
         field: clip(&note.field),
         before: value(&note.before, note.renamed),
         after: value(&note.after, note.renamed),
@@ -121,13 +123,13 @@ fn entry(seq: u64, time: f64, judged: &Judged, record: &Record, arguments: bool)
         seq,
         time,
         tool: clip(&judged.tool),
-        verdict: judged.ruled.name().to_owned(),
-        reason: judged.reason.map(str::to_owned),
+        verdict: judged.ruled.name().into(),
+        reason: judged.reason.map(Cow::from),
         attempt: judged.attempt,
         protocol: record
             .protocol
             .map_or("", |protocol| protocol.name())
-            .to_owned(),
+            .into(),
         model: record.model.as_deref().map(clip),
         notes: notes.collect(),
         arguments: arguments.then(|| judged.sent.chars().take(4000).collect()),
@@ -135,7 +137,9 @@ fn entry(seq: u64, time: f64, judged: &Judged, record: &Record, arguments: bool)
 }
 
 fn clip(text: &str) -> String {
-    match text.char_indices().nth(MOST_CHARS) {
+    // Most are so short that nothing has to be counted.
+    let end = (text.len() > MOST_CHARS).then(|| text.char_indices().nth(MOST_CHARS));
+    match end.flatten() {
         Some((end, _)) => format!("{}…", &text[..end]),
         None => text.to_owned(),
     }

@@ -112,7 +112,8 @@ impl<'t> Cuts<'t> {
 
 /// A text as a JSON string.
 pub(crate) fn quoted(text: &str) -> String {
-    serde_json::Value::from(text).to_string()
+    // A string can always be written.
+    serde_json::to_string(text).unwrap_or_default()
 }
 
 #[cfg(test)]

@@ -4,6 +4,7 @@
 //! that every field nobody asked about stays as it was, byte for byte.
 
 mod definitions;
+mod located;
 mod offers;
 mod provider;
 mod results;
@@ -24,8 +25,8 @@ use goodcall_core::{Stop, Tree, Verdict};
 
 use crate::call::Call;
 use crate::tools::Tools;
+pub(crate) use located::Located;
 pub(crate) use rewrite::{Due, legal_arguments, legal_name};
-use sites::Site;
 pub(crate) use sites::{calls as call_sites, stop_named};
 
 /// A text that is no envelope of the provider.
@@ -64,12 +65,9 @@ impl std::error::Error for EnvelopeError {}
 /// ```
 #[derive(Clone, Debug)]
 pub struct Envelope {
-    provider: Provider,
+    located: Located,
     text: String,
-    sites: Vec<Site>,
-    calls: Vec<Call>,
     content: String,
-    stop: Stop,
 }
 
 impl Envelope {
@@ -80,70 +78,16 @@ impl Envelope {
     pub fn read(provider: Provider, text: &str, tools: &Tools) -> Result<Self, EnvelopeError> {
         let tree = Tree::parse(text)
             .map_err(|error| EnvelopeError(format!("an envelope must be JSON: {error}")))?;
-        Ok(Self::of(provider, text, tree.root(), tools))
-    }
-
-    /// The same of a text that is read already.
-    pub(crate) fn of(
-        provider: Provider,
-        text: &str,
-        root: goodcall_core::Node<'_>,
-        tools: &Tools,
-    ) -> Self {
-        let sites = sites::calls(provider, root);
-        let mut calls = Vec::with_capacity(sites.len());
-        for (index, site) in sites.iter().enumerate() {
-            let arguments = match &site.arguments {
-                None => String::new(),
-                Some(sites::Arguments {
-                    text: Some(decoded),
-                    ..
-                }) => decoded.clone(),
-                Some(sites::Arguments { span, .. }) => {
-                    text.get(span.clone()).unwrap_or_default().to_owned()
-                }
-            };
-            let taken = |id: &String| sites.iter().any(|site| site.id.as_ref() == Some(id));
-            let mut made_up = (index..).map(made_up_id);
-            let free = || made_up.find(|id| !taken(id)).unwrap_or_default();
-            let id = site.id.clone().unwrap_or_else(free);
-            calls.push(Call::new(tools, &site.name, arguments).with_id(id));
-        }
-        Self {
-            provider,
+        Ok(Self {
+            located: Located::new(provider, text, tree.root(), tools),
             text: text.to_owned(),
-            calls,
-            content: sites::content(root),
-            stop: sites::stop(root),
-            sites,
-        }
+            content: sites::content(tree.root()),
+        })
     }
 
     /// The calls, in order; one without an id has got one.
     pub fn calls(&self) -> &[Call] {
-        &self.calls
-    }
-
-    /// The provider's own id of a call.
-    pub(crate) fn sent_id(&self, index: usize) -> Option<&str> {
-        self.sites.get(index)?.id.as_deref()
-    }
-
-    /// Another id for a call.
-    pub(crate) fn set_id(&mut self, index: usize, id: String) {
-        if let Some(call) = self.calls.get_mut(index) {
-            call.id = Some(id);
-        }
-    }
-
-    /// Where each call stands: the whole of it.
-    pub(crate) fn places(&self) -> impl Iterator<Item = std::ops::Range<usize>> {
-        self.sites.iter().map(|site| site.id_owner.clone())
-    }
-
-    /// Writes each call as it is due.
-    pub(crate) fn write(&self, due: &[Due], cuts: &mut crate::cuts::Cuts<'_>) {
-        rewrite::write(self, due, cuts);
+        self.located.calls()
     }
 
     /// The text beside the calls: where calls of a text dialect may hide.
@@ -153,21 +97,21 @@ impl Envelope {
 
     /// How the message ended.
     pub fn stop(&self) -> Stop {
-        self.stop
+        self.located.stop()
     }
 
     /// The verdicts on the calls, in order.
     pub fn check(&self, tools: &Tools, policy: &goodcall_core::Policy) -> Vec<Verdict<'_>> {
-        let calls = self.calls.iter();
+        let calls = self.calls().iter();
         calls
-            .map(|call| call.check(tools, policy, self.stop))
+            .map(|call| call.check(tools, policy, self.stop()))
             .collect()
     }
 
     /// The envelope as it must stand in the history: each call with the name, the id and the
     /// arguments that were executed; a bad one in a form that the provider accepts.
     pub fn replay(&self, verdicts: &[Verdict<'_>]) -> String {
-        rewrite::replay(self, verdicts)
+        rewrite::replay(&self.located, &self.text, verdicts)
     }
 }
 

@@ -1,9 +1,11 @@
 //! What is replayed is what was executed.
 
+use std::borrow::Cow;
+
 use goodcall_core::{Kind, Tree, Verdict};
 
 use super::sites::{Arguments, Site};
-use super::{Envelope, Provider};
+use super::{Located, Provider};
 use crate::call::Call;
 use crate::cuts::{Cuts, quoted};
 
@@ -12,66 +14,67 @@ const MOST_NAME: usize = 64;
 
 /// What becomes of one call in a rewritten envelope.
 #[derive(Clone, Debug)]
-pub(crate) enum Due {
+pub(crate) enum Due<'a> {
     /// Valid as sent: only its form may have to change.
     Sent,
     /// These arguments, in place of what was sent.
-    Write(String),
+    Write(Cow<'a, str>),
     /// Bad, and written so that a provider accepts it in a history.
     Legal,
     /// Not touched at all.
     Untouched,
 }
 
-pub(crate) fn replay(envelope: &Envelope, verdicts: &[Verdict<'_>]) -> String {
-    let due = (0..envelope.calls.len()).map(|index| match verdicts.get(index) {
-        Some(Verdict::Good(tree)) => match &envelope.sites[index].arguments {
-            Some(sent) if sent.text.is_some() == envelope.provider.writes_text() => Due::Sent,
-            _ => Due::Write(tree.to_json()),
+pub(crate) fn replay(located: &Located, text: &str, verdicts: &[Verdict<'_>]) -> String {
+    let due = (0..located.calls.len()).map(|index| match verdicts.get(index) {
+        Some(Verdict::Good(tree)) => match &located.sites[index].arguments {
+            Some(sent) if sent.text.is_some() == located.provider.writes_text() => Due::Sent,
+            _ => Due::Write(tree.to_json().into()),
         },
-        Some(Verdict::Mended(mended)) => Due::Write(mended.arguments.to_json()),
+        Some(Verdict::Mended(mended)) => Due::Write(mended.arguments.to_json().into()),
         Some(Verdict::Bad(_)) | None => Due::Legal,
     });
-    let mut cuts = Cuts::new(&envelope.text);
-    write(envelope, &due.collect::<Vec<_>>(), &mut cuts);
+    let mut cuts = Cuts::new(text);
+    write(located, &due.collect::<Vec<_>>(), &mut cuts);
     cuts.apply()
 }
 
 /// Writes each call as it is due.
-pub(crate) fn write(envelope: &Envelope, due: &[Due], cuts: &mut Cuts<'_>) {
-    for ((site, call), due) in envelope.sites.iter().zip(&envelope.calls).zip(due) {
-        one(envelope.provider, site, call, due, cuts);
+pub(crate) fn write(located: &Located, due: &[Due<'_>], cuts: &mut Cuts<'_>) {
+    for ((site, call), due) in located.sites.iter().zip(&located.calls).zip(due) {
+        one(located.provider, site, call, due, cuts);
     }
 }
 
-fn one(provider: Provider, site: &Site, call: &Call, due: &Due, cuts: &mut Cuts<'_>) {
-    let name = match due {
+fn one(provider: Provider, site: &Site, call: &Call, due: &Due<'_>, cuts: &mut Cuts<'_>) {
+    let name: Cow<'_, str> = match due {
         Due::Untouched if call.told.is_none() => return,
         Due::Untouched => {
             return cuts.string(site.name_span.clone(), &call.name);
         }
-        Due::Legal => legal_name(provider, call.told.as_ref().unwrap_or(&call.name)),
-        Due::Sent | Due::Write(_) => call.name.clone(),
+        Due::Legal => legal_name(provider, call.told.as_ref().unwrap_or(&call.name)).into(),
+        Due::Sent | Due::Write(_) => call.name.as_str().into(),
     };
     if name != site.name {
         cuts.string(site.name_span.clone(), &name);
     }
     let form = |sent: &Arguments| sent.text.is_some() == provider.writes_text();
     let legal = || legal_arguments(&call.arguments);
-    let arguments = match (due, &site.arguments) {
+    let arguments: Option<Cow<'_, str>> = match (due, &site.arguments) {
         // Valid as sent, and sent in the form that is due: not a byte is touched.
         (Due::Sent, Some(sent)) if form(sent) => None,
-        (Due::Sent | Due::Untouched, _) => Some(call.arguments.clone()),
-        (Due::Write(arguments), _) => Some(arguments.clone()),
+        (Due::Sent | Due::Untouched, _) => Some(call.arguments.as_str().into()),
+        (Due::Write(arguments), _) => Some(arguments.as_ref().into()),
         (Due::Legal, Some(sent)) => {
-            Some(legal()).filter(|legal| !form(sent) || *legal != call.arguments)
+            let legal = Some(legal()).filter(|legal| !form(sent) || *legal != call.arguments);
+            legal.map(Cow::from)
         }
-        (Due::Legal, None) => Some(legal()),
+        (Due::Legal, None) => Some(legal().into()),
     };
     if let Some(arguments) = arguments {
         let written = match provider.writes_text() {
             true => quoted(&arguments),
-            false => arguments,
+            false => arguments.into_owned(),
         };
         match &site.arguments {
             Some(sent) => cuts.replace(sent.span.clone(), written),

@@ -418,7 +418,7 @@ impl Chat {
             self.rulings.push(ruling);
             self.sources.push(source);
         }
-        exchange.remember(&self.rulings);
+        exchange.remember(&mut self.rulings);
     }
 
     /// The calls that came. Two objects cannot be two calls in the older form.
@@ -484,8 +484,8 @@ impl Chat {
             let calls = self.taken_calls().into_iter();
             let attempt = exchange.attempt;
             let unjudged = calls.map(|(_, call)| exchange.judge.unjudged(call, attempt));
-            let unjudged: Vec<_> = unjudged.collect();
-            exchange.remember(&unjudged);
+            let mut unjudged: Vec<_> = unjudged.collect();
+            exchange.remember(&mut unjudged);
         }
         for held in std::mem::take(&mut self.held) {
             self.pass(exchange, &held.event, out);

@@ -99,8 +99,8 @@ impl<Role> Desk<Role> {
     }
 
     /// Takes rulings in; is one of them bad?
-    fn take(&mut self, exchange: &mut Exchange, rulings: Vec<Ruling>) -> bool {
-        exchange.remember(&rulings);
+    fn take(&mut self, exchange: &mut Exchange, mut rulings: Vec<Ruling>) -> bool {
+        exchange.remember(&mut rulings);
         let bad = rulings.iter().any(Ruling::is_bad);
         self.rulings.extend(rulings);
         bad

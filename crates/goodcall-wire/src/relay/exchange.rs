@@ -11,7 +11,7 @@ use super::known::Known;
 use super::reask;
 use super::usage::Usage;
 use crate::call::Call;
-use crate::envelope::{Envelope, Provider};
+use crate::envelope::{Located, Provider};
 use crate::text::Where;
 
 /// Calls that are remembered of one exchange.
@@ -217,10 +217,12 @@ impl Exchange {
         format!("{{{}}}", parts.join(","))
     }
 
-    pub(super) fn remember(&mut self, rulings: &[Ruling]) {
+    /// Takes what is to be remembered of these rulings.
+    pub(super) fn remember(&mut self, rulings: &mut [Ruling]) {
         let room = MOST_RECORDS.saturating_sub(self.records.len());
-        let new = rulings.iter().take(room);
-        self.records.extend(new.map(|ruling| ruling.judged.clone()));
+        let new = rulings.iter_mut().take(room);
+        self.records
+            .extend(new.map(|ruling| std::mem::take(&mut ruling.judged)));
     }
 
     /// A call that went on before was sent once more, and is left out.
@@ -275,13 +277,14 @@ impl Exchange {
     }
 
     /// Gives every call of an envelope an id of its own.
-    pub(super) fn name_calls(&self, envelope: &mut Envelope) {
+    pub(super) fn name_calls(&self, envelope: &mut Located) {
         let mut taken = HashSet::new();
+        let alone = envelope.calls().len() == 1;
         for index in 0..envelope.calls().len() {
-            let sent = envelope.sent_id(index).map(str::to_owned);
-            match sent.filter(|id| taken.insert(id.clone())) {
-                Some(_) => {}
-                None => envelope.set_id(index, self.made_up_id(index)),
+            let sent = envelope.sent_id(index);
+            let own = sent.is_some_and(|id| alone || taken.insert(id.to_owned()));
+            if !own {
+                envelope.set_id(index, self.made_up_id(index));
             }
         }
     }

@@ -5,6 +5,7 @@ mod ids;
 mod legal;
 
 use goodcall_core::{Kind, Node, Tree};
+use memchr::memmem;
 
 use crate::cuts::{Cuts, quoted};
 use crate::envelope::Provider;
@@ -39,20 +40,24 @@ pub struct PastCall {
 
 /// Can there be a loop at all? Without two results there is none, and most requests have none.
 pub fn has_results(request: &str) -> bool {
-    let (mut found, mut before, mut last) = (0, "", "");
-    // One pass over what stands between quotes: this is done for every request.
-    for word in request.split('"') {
-        found += usize::from(match word {
-            "tool_result" | "tool" | "function_call_output" => true,
-            "function" => before == "role" && last.trim() == ":",
-            _ => false,
-        });
-        if found > 1 {
-            return true;
-        }
-        (before, last) = (last, word);
-    }
-    false
+    // This is done for every request, so nothing is read: what names a result is looked for.
+    let bytes = request.as_bytes();
+    let ends_word = |from: usize, ends: &[&str]| {
+        let rest = &bytes[from..];
+        ends.iter().any(|end| rest.starts_with(end.as_bytes()))
+    };
+    let tools = memmem::find_iter(bytes, "\"tool");
+    let tools = tools.filter(|at| ends_word(at + 5, &["\"", "_result\""]));
+    let functions = memmem::find_iter(bytes, "\"function");
+    let functions = functions.filter(|at| {
+        let role = || {
+            let before = bytes[..*at].trim_ascii_end();
+            let before = before.strip_suffix(b":").map(<[u8]>::trim_ascii_end);
+            before.is_some_and(|before| before.ends_with(b"\"role\""))
+        };
+        ends_word(at + 9, &["_call_output\""]) || ends_word(at + 9, &["\""]) && role()
+    });
+    tools.chain(functions).nth(1).is_some()
 }
 
 /// The steps of a request's history, oldest first.

@@ -57,7 +57,7 @@ pub enum GiveUp {
 }
 
 /// The verdict on one call of a reply.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Ruled {
     /// Valid as sent.
     Good,
@@ -66,6 +66,7 @@ pub enum Ruled {
     /// Not to be run.
     Bad,
     /// Nothing is known about its tool, or it was too large.
+    #[default]
     Unjudged,
 }
 
@@ -82,7 +83,7 @@ impl Ruled {
 }
 
 /// What is remembered of one call.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 #[non_exhaustive]
 pub struct Judged {
     /// In which reply to the same request it came, from 0.
@@ -144,9 +145,9 @@ impl Ruling {
     }
 
     /// How the call is written; a bad one as `bad` says.
-    pub(crate) fn due(&self, bad: Due) -> Due {
+    pub(crate) fn due<'a>(&'a self, bad: Due<'a>) -> Due<'a> {
         match (self.ruled, &self.arguments) {
-            (_, Some(arguments)) => Due::Write(arguments.clone()),
+            (_, Some(arguments)) => Due::Write(arguments.as_str().into()),
             (Ruled::Bad, None) => bad,
             (Ruled::Unjudged, None) => Due::Untouched,
             _ => Due::Sent,

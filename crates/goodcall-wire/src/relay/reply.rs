@@ -10,7 +10,7 @@ use super::reask::{item_id, written_call};
 use super::usage::Usage;
 use crate::call::Call;
 use crate::cuts::{Cuts, quoted};
-use crate::envelope::{Due, Envelope, Provider, legal_arguments};
+use crate::envelope::{Due, Located, Provider, legal_arguments};
 use crate::text::{Extraction, extract};
 
 impl Exchange {
@@ -40,7 +40,7 @@ impl Exchange {
 
     fn judge_reply(&mut self, tree: &Tree<'_>, text: &str, sent: &str, found: Vec<Call>) -> Step {
         let root = tree.root();
-        let mut envelope = Envelope::of(self.provider, text, root, &self.judge.tools);
+        let mut envelope = Located::new(self.provider, text, root, &self.judge.tools);
         self.name_calls(&mut envelope);
         let stop = envelope.stop();
         let from_text = !found.is_empty();
@@ -50,7 +50,7 @@ impl Exchange {
             let call = found.unwrap_or(call).clone();
             rulings.push(self.judge.rule(call, self.attempt, stop));
         }
-        self.remember(&rulings);
+        self.remember(&mut rulings);
         let bad = rulings.iter().any(Ruling::is_bad);
         let mut own = Usage::default();
         if let Some(usage) = root.get("usage").filter(|_| bad) {
@@ -85,7 +85,7 @@ impl Exchange {
         root: Node<'_>,
         text: &str,
         sent: &str,
-        envelope: &Envelope,
+        envelope: &Located,
         rulings: &[Ruling],
     ) -> Option<String> {
         let mut cuts = Cuts::new(text);
@@ -124,7 +124,7 @@ impl Exchange {
     fn replace_bad(
         &self,
         root: Node<'_>,
-        envelope: &Envelope,
+        envelope: &Located,
         rulings: &[Ruling],
         cuts: &mut Cuts<'_>,
     ) {
@@ -267,7 +267,7 @@ pub(super) fn text_block(provider: Provider, ruling: &Ruling) -> String {
 }
 
 /// The reply with every call in a form that may stand in a history.
-fn legal_reply(envelope: &Envelope, text: &str, rulings: &[Ruling]) -> String {
+fn legal_reply(envelope: &Located, text: &str, rulings: &[Ruling]) -> String {
     let mut cuts = Cuts::new(text);
     let due: Vec<_> = rulings
         .iter()

@@ -8,7 +8,7 @@ use super::ids::unique_ids;
 use super::{Role, calls_in, is_old, kind, messages, plain, results_in, role, text_of};
 use crate::call::Call;
 use crate::cuts::{Cuts, quoted};
-use crate::envelope::{Answer, Due, Envelope, Provider, result};
+use crate::envelope::{Answer, Due, Located, Provider, result};
 use crate::tools::Tools;
 
 /// The request with a legal history; `None` if it is legal as it is.
@@ -30,7 +30,7 @@ fn legal_calls(provider: Provider, request: &str) -> Option<String> {
     let tree = Tree::parse(request).ok()?;
     let list = messages(provider, tree.root())?;
     let mut cuts = Cuts::new(request);
-    let envelope = Envelope::of(provider, request, list, &Tools::default());
+    let envelope = Located::new(provider, request, list, &Tools::default());
     let due = vec![Due::Legal; envelope.calls().len()];
     envelope.write(&due, &mut cuts);
     (!cuts.is_empty()).then(|| cuts.apply())
