@@ -1,8 +1,10 @@
 //! Upstream, bare proxy and client for benchmarks and the soak test, all on loopback.
 //!
 //! `load upstream`, `load bare URL`, `load gateway URL`: print the port that they listen on.
-//! `load run URL json|sse CONNECTIONS REQUESTS`: sends requests, prints latencies. Headers that a
-//! gateway wants are in `LOAD_HEADERS`: a `name: value` a line.
+//! `load run URL json|sse CONNECTIONS REQUESTS [RATE]`: sends requests, prints latencies. Without a
+//! rate each connection sends its next request as soon as it has the reply; with one, so many go
+//! out a second, shared by all connections. Headers that a gateway wants are in `LOAD_HEADERS`: a
+//! `name: value` a line.
 //! `load soak URL SECONDS CONNECTIONS`: mixed good, mended, bad, cut and reset traffic; every reply
 //! must be whole and right, or broken where the upstream broke it.
 //! `load hold URL STREAMS SECONDS`: so many streams, open at the same time.
@@ -266,17 +268,28 @@ async fn send(client: &Sender, url: &str, body: String) -> Result<String, String
     }
 }
 
-async fn run(url: String, kind: String, connections: usize, requests: usize) {
+async fn run(url: String, kind: String, connections: usize, requests: usize, rate: Option<f64>) {
     let (client, url) = (client(), Arc::new(url));
     let each = requests.div_ceil(connections);
     let mut tasks = Vec::new();
     let started = Instant::now();
-    for _ in 0..connections {
+    for connection in 0..connections {
         let (client, url, stream): (Sender, _, _) =
             (client.clone(), Arc::clone(&url), kind == "sse");
+        // Each takes its turn.
+        let turns = rate.map(|rate| {
+            let one = Duration::from_secs_f64(1.0 / rate);
+            let first = tokio::time::Instant::now() + one * connection as u32;
+            let mut turns = tokio::time::interval_at(first, one * connections as u32);
+            turns.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
+            turns
+        });
         tasks.push(tokio::spawn(async move {
-            let mut times = Vec::with_capacity(each);
+            let (mut times, mut turns) = (Vec::with_capacity(each), turns);
             for _ in 0..each {
+                if let Some(turns) = &mut turns {
+                    turns.tick().await;
+                }
                 let sent = Instant::now();
                 let text = send(&client, &url, request("mended", stream, 7))
                     .await
@@ -419,7 +432,10 @@ async fn main() {
             println!("{}", listener.local_addr().unwrap().port());
             gateway.serve(listener, std::future::pending()).await;
         }
-        "run" => run(word(1), word(2), number(3), number(4)).await,
+        "run" => {
+            let rate = words.get(5).map(|rate| rate.parse().unwrap());
+            run(word(1), word(2), number(3), number(4), rate).await;
+        }
         "soak" => soak(word(1), number(2) as u64, number(3)).await,
         "hold" => hold(word(1), number(2), number(3) as u64).await,
         other => panic!("`{other}` is not known: upstream, bare, gateway, run, soak or hold"),

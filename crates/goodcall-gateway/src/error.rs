@@ -16,6 +16,20 @@ pub(crate) enum Refusal {
     BrokenReply,
 }
 
+/// Why the upstream gave no reply: what the client reads, and what only the log says.
+#[derive(Debug)]
+pub(crate) struct NoReply {
+    pub(crate) refusal: Refusal,
+    pub(crate) cause: Option<String>,
+}
+
+impl From<Refusal> for NoReply {
+    fn from(refusal: Refusal) -> Self {
+        let cause = None;
+        Self { refusal, cause }
+    }
+}
+
 impl Refusal {
     pub(crate) fn status(self) -> StatusCode {
         match self {

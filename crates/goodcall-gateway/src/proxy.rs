@@ -132,7 +132,6 @@ pub(crate) async fn handle(
         return Refusal::Busy.response();
     };
     let record = Record::new(Arc::clone(&shared), &request, permit);
-    let now = Arc::clone(&live);
     let outcome = if headers::is_upgrade(request.headers()) {
         Box::pin(tunnel::open(&live, &tunnels, request, record)).await
     } else {
@@ -144,7 +143,7 @@ pub(crate) async fn handle(
     };
     outcome.unwrap_or_else(|(refusal, mut record)| {
         shared.metrics.refused(refusal);
-        record.refused(refusal, now.upstream.trouble());
+        record.refused(refusal);
         refusal.response()
     })
 }
@@ -164,14 +163,14 @@ async fn passed(live: &Live, mut parts: Parts, body: Incoming, mut record: Box<R
     let path = path_of(&parts);
     let body = body.map_err(BoxError::from).boxed_unsync();
     let sent = Instant::now();
-    let reply = live
-        .upstream
-        .send(parts.method, &path, parts.headers, body, limit)
-        .await;
+    let reply = match live.upstream.request(parts, &path, body) {
+        Ok(request) => live.upstream.send(request, limit).await,
+        Err(why) => Err(why),
+    };
     record.upstream(sent.elapsed());
     match reply {
         Ok(reply) => Ok(pass_reply(live, reply, record)),
-        Err(refusal) => Err((refusal, record)),
+        Err(why) => Err((record.no_reply(why), record)),
     }
 }
 
@@ -245,7 +244,7 @@ async fn judged(
             record.upstream(sent.elapsed());
             match reply {
                 Ok(reply) => Ok(pass_reply(&live, reply, record)),
-                Err(refusal) => Err((refusal, record)),
+                Err(why) => Err((record.no_reply(why), record)),
             }
         }
         Err(refused) => Err(refused),
@@ -327,7 +326,7 @@ async fn ask(mut turn: Box<Turn>) -> Answer {
     turn.record.upstream(sent.elapsed());
     let reply = match reply {
         Ok(reply) => reply,
-        Err(refusal) => return Err((refusal, turn.record)),
+        Err(why) => return Err((turn.record.no_reply(why), turn.record)),
     };
     if !reply.status().is_success() {
         return Ok(pass_reply(&turn.live, reply, turn.record));

@@ -9,7 +9,7 @@ use http::{Method, Request, StatusCode};
 use tracing::Span;
 use tracing::field::Empty;
 
-use crate::error::Refusal;
+use crate::error::{NoReply, Refusal};
 use crate::proxy::{Permit, Shared};
 
 /// One request.
@@ -134,8 +134,13 @@ impl Record {
         self.error.get_or_insert("client_left");
     }
 
-    pub(crate) fn refused(&mut self, refusal: Refusal, trouble: Option<String>) {
-        self.cause = trouble.filter(|_| refusal == Refusal::Unreachable);
+    /// The upstream gave no reply: what the client reads of it.
+    pub(crate) fn no_reply(&mut self, why: NoReply) -> Refusal {
+        self.cause = why.cause;
+        why.refusal
+    }
+
+    pub(crate) fn refused(&mut self, refusal: Refusal) {
         self.status = refusal.status().as_u16();
         self.error = Some(refusal.code());
         self.finish();

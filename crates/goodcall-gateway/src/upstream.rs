@@ -1,13 +1,12 @@
 //! The connection to the model provider.
 
-use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use bytes::{Bytes, BytesMut};
 use http::header::{HeaderName, HeaderValue};
 use http::request::Parts;
 use http::uri::{Authority, PathAndQuery, Scheme};
-use http::{HeaderMap, Method, Request, Response, Uri};
+use http::{Method, Request, Response, Uri};
 use hyper::body::Incoming;
 use hyper_rustls::HttpsConnector;
 use hyper_util::client::legacy::connect::HttpConnector;
@@ -15,7 +14,7 @@ use hyper_util::client::legacy::{Client, ResponseFuture};
 use hyper_util::rt::{TokioExecutor, TokioTimer};
 
 use crate::config::{Config, ConfigError};
-use crate::error::Refusal;
+use crate::error::{NoReply, Refusal};
 use crate::proxy::{Body, full};
 
 /// Idle connections to the upstream that are kept.
@@ -35,8 +34,6 @@ pub(crate) struct Upstream {
     authority: Authority,
     /// The path of the upstream's URL, without a slash at its end.
     prefix: String,
-    /// Why it could not be reached the last time.
-    trouble: Mutex<Option<String>>,
 }
 
 impl Upstream {
@@ -78,7 +75,6 @@ impl Upstream {
             scheme,
             authority,
             prefix,
-            trouble: Mutex::default(),
         })
     }
 
@@ -100,67 +96,52 @@ impl Upstream {
         uri.build().ok()
     }
 
-    fn request(
+    /// A request of this head and body, as the upstream gets it.
+    pub(crate) fn request(
         &self,
-        method: Method,
+        parts: Parts,
         path: &PathAndQuery,
-        headers: HeaderMap,
         body: Body,
-    ) -> Result<Request<Body>, Refusal> {
+    ) -> Result<Request<Body>, NoReply> {
         let mut request = Request::new(body);
-        *request.method_mut() = method;
+        *request.method_mut() = parts.method;
         *request.uri_mut() = self.uri(path).ok_or(Refusal::Broken)?;
-        *request.headers_mut() = headers;
+        *request.headers_mut() = parts.headers;
         Ok(request)
     }
 
     /// Sends a request, and waits for the head of its reply.
     pub(crate) async fn send(
         &self,
-        method: Method,
-        path: &PathAndQuery,
-        headers: HeaderMap,
-        body: Body,
+        request: Request<Body>,
         limit: Duration,
-    ) -> Result<Response<Incoming>, Refusal> {
-        let request = self.request(method, path, headers, body)?;
+    ) -> Result<Response<Incoming>, NoReply> {
         self.head(limit, self.client.request(request)).await
     }
 
     /// The same for a request whose connection is to become something else.
     pub(crate) async fn upgrade(
         &self,
-        method: Method,
-        path: &PathAndQuery,
-        headers: HeaderMap,
-        body: Body,
+        request: Request<Body>,
         limit: Duration,
-    ) -> Result<Response<Incoming>, Refusal> {
-        let request = self.request(method, path, headers, body)?;
+    ) -> Result<Response<Incoming>, NoReply> {
         self.head(limit, self.upgrades.request(request)).await
-    }
-}
-
-impl Upstream {
-    /// Why it could not be reached the last time.
-    pub(crate) fn trouble(&self) -> Option<String> {
-        let trouble = self.trouble.lock();
-        trouble.unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     async fn head(
         &self,
         limit: Duration,
         reply: ResponseFuture,
-    ) -> Result<Response<Incoming>, Refusal> {
-        let reply = head(limit, reply).await;
-        reply.map_err(|(refusal, cause)| {
-            if let Some(cause) = cause {
-                let mut trouble = self.trouble.lock().unwrap_or_else(PoisonError::into_inner);
-                *trouble = Some(format!("{}: {cause}", self.authority));
-            }
-            refusal
-        })
+    ) -> Result<Response<Incoming>, NoReply> {
+        match tokio::time::timeout(limit, reply).await {
+            Ok(Ok(response)) => Ok(response),
+            Ok(Err(error)) if error.is_connect() => Err(NoReply {
+                refusal: Refusal::Unreachable,
+                cause: Some(format!("{}: {}", self.authority, causes(&error))),
+            }),
+            Ok(Err(_)) => Err(Refusal::BrokenReply.into()),
+            Err(_) => Err(Refusal::NoReply.into()),
+        }
     }
 }
 
@@ -174,21 +155,6 @@ fn causes(error: &dyn std::error::Error) -> String {
         next = cause.source();
     }
     text
-}
-
-async fn head(
-    limit: Duration,
-    reply: ResponseFuture,
-) -> Result<Response<Incoming>, (Refusal, Option<String>)> {
-    let reply = match tokio::time::timeout(limit, reply).await {
-        Ok(Ok(response)) => return Ok(response),
-        Ok(Err(error)) if error.is_connect() => {
-            return Err((Refusal::Unreachable, Some(causes(&error))));
-        }
-        Ok(Err(_)) => Refusal::BrokenReply,
-        Err(_) => Refusal::NoReply,
-    };
-    Err((reply, None))
 }
 
 fn tls(config: &Config) -> Result<rustls::ClientConfig, ConfigError> {
@@ -267,7 +233,7 @@ impl Asked {
         &self,
         upstream: &Upstream,
         body: Bytes,
-    ) -> Result<Response<Incoming>, Refusal> {
+    ) -> Result<Response<Incoming>, NoReply> {
         let mut request = Request::new(full(body));
         *request.method_mut() = self.method.clone();
         *request.uri_mut() = self.uri.clone();

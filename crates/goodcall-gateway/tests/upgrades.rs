@@ -136,6 +136,24 @@ async fn a_stop_lets_them_end_and_cuts_those_that_do_not() {
 }
 
 #[tokio::test]
+async fn silence_on_both_sides_ends_them() {
+    let (address, _told) = upstream().await;
+    let running = gateway(address, |config| {
+        config.limits.idle_time = Duration::from_millis(200);
+    })
+    .await;
+    let mut socket = switched(running.address).await;
+    let mut rest = Vec::new();
+    // Nothing is said; without a limit this would wait for ever.
+    let _ = socket.read_to_end(&mut rest).await;
+    assert!(rest.is_empty());
+    let page = Client::send(running.address, "GET", "/metrics", "", "");
+    let page = page.await.end().await;
+    let line = r#"goodcall_errors_total{code="upgrade_idle"} 1"#;
+    assert!(page.body.contains(line), "{}", page.body);
+}
+
+#[tokio::test]
 async fn an_upstream_that_does_not_switch_answers_as_it_likes() {
     let upstream = Upstream::default();
     upstream.reply("application/json", r#"{"error":"no"}"#);

@@ -17,7 +17,7 @@ use super::reply::{due_reason, reasons};
 use super::sse::{self, SseEvent};
 use crate::call::Call;
 use crate::cuts::{Cuts, quoted};
-use crate::envelope::{Provider, stop_named};
+use crate::envelope::{Provider, call_sites, stop_named};
 use crate::stream::Assembler;
 
 /// One choice of a stream: one message.
@@ -488,10 +488,25 @@ impl Chat {
             exchange.remember(&mut unjudged);
         }
         for held in std::mem::take(&mut self.held) {
-            self.pass(exchange, &held.event, out);
+            let named = own_names(&held.event, exchange);
+            self.pass(exchange, named.as_ref().unwrap_or(&held.event), out);
         }
         self.stage = Stage::Passed;
     }
+}
+
+/// An event whose calls have the names that the client knows; `None` if they do.
+fn own_names(event: &SseEvent, exchange: &Exchange) -> Option<SseEvent> {
+    let tools = &exchange.judge.tools;
+    let data = event.data.as_deref().filter(|_| tools.is_renamed())?;
+    let tree = Tree::parse(data).ok()?;
+    let mut cuts = Cuts::new(data);
+    for site in call_sites(Provider::OpenAi, tree.root()) {
+        if let Some(own) = tools.own_name(&site.name) {
+            cuts.string(site.name_span, own);
+        }
+    }
+    (!cuts.is_empty()).then(|| SseEvent::made(event, cuts.apply()))
 }
 
 mod writing;
