@@ -5,7 +5,7 @@ use std::fmt;
 
 use serde_json::{Map, Number, Value};
 
-use super::{Decimal, Kind, Node, Pointer, Slot, Tree};
+use super::{Decimal, Kind, Node, Pointer, Slot, Text, Tree};
 
 /// An integer that a `serde_json::Value` cannot hold exactly.
 ///
@@ -45,7 +45,12 @@ impl Node<'_> {
     /// If an integer does not fit exactly; see [`Tree::to_value`].
     pub fn to_value(self) -> Result<Value, Inexact> {
         let mut inexact = None;
-        let value = convert(self.tree, self.slot(), &mut inexact);
+        let parts = Parts {
+            slots: &self.tree.slots,
+            source: &self.tree.source,
+            buffer: &self.tree.buffer,
+        };
+        let value = parts.value(self.slot(), &mut inexact);
         match inexact {
             None => Ok(value),
             Some(number) => Err(inexact_at(self, number)),
@@ -53,42 +58,70 @@ impl Node<'_> {
     }
 }
 
-/// The value of a slot. A number that does not fit is put into `inexact` and reads as `null`:
-/// values alone are handed on faster than results, and that hardly ever happens.
-fn convert<'t>(tree: &'t Tree<'_>, slot: &'t Slot, inexact: &mut Option<&'t Slot>) -> Value {
-    match slot.kind {
-        Kind::Null => Value::Null,
-        Kind::Boolean => Value::Bool(slot.truth),
-        Kind::String => Value::String(tree.text_of(slot).to_owned()),
-        Kind::Number => match to_number(tree.text_of(slot)) {
-            Some(number) => Value::Number(number),
-            None => {
-                inexact.get_or_insert(slot);
-                Value::Null
-            }
-        },
-        Kind::Array => {
-            let mut items = Vec::with_capacity(slot.size as usize);
-            let mut next = slot.head;
-            for _ in 0..slot.size {
-                let item = tree.slot(next);
-                items.push(convert(tree, item, inexact));
-                next = item.next;
-            }
-            Value::Array(items)
+/// What a tree is made of, looked up once for all its values.
+struct Parts<'t> {
+    slots: &'t [Slot],
+    source: &'t str,
+    buffer: &'t str,
+}
+
+impl<'t> Parts<'t> {
+    #[inline(always)]
+    fn text(&self, slot: &Slot) -> &'t str {
+        let all = match slot.text {
+            Text::Source => self.source,
+            Text::Buffer => self.buffer,
+        };
+        let start = slot.head as usize;
+        all.get(start..start + slot.size as usize)
+            .unwrap_or_default()
+    }
+
+    /// The value of a slot. A number that does not fit is put into `inexact` and reads as `null`:
+    /// values alone are handed on faster than results, and that hardly ever happens.
+    // Part of every loop, so that a scalar costs no call.
+    #[inline(always)]
+    fn value(&self, slot: &'t Slot, inexact: &mut Option<&'t Slot>) -> Value {
+        match slot.kind {
+            Kind::String => Value::String(self.text(slot).to_owned()),
+            Kind::Number => match to_number(self.text(slot)) {
+                Some(number) => Value::Number(number),
+                None => {
+                    inexact.get_or_insert(slot);
+                    Value::Null
+                }
+            },
+            Kind::Boolean => Value::Bool(slot.truth),
+            Kind::Null => Value::Null,
+            Kind::Array => self.array(slot, inexact),
+            Kind::Object => self.object(slot, inexact),
         }
-        Kind::Object => {
-            let mut map = Map::new();
-            let mut next = slot.head;
-            for _ in 0..slot.size {
-                let key = tree.slot(next);
-                let member = tree.slot(key.next);
-                let value = convert(tree, member, inexact);
-                map.insert(tree.text_of(key).to_owned(), value);
-                next = member.next;
-            }
-            Value::Object(map)
+    }
+
+    #[inline(never)]
+    fn array(&self, slot: &'t Slot, inexact: &mut Option<&'t Slot>) -> Value {
+        let mut items = Vec::with_capacity(slot.size as usize);
+        let mut next = slot.head;
+        for _ in 0..slot.size {
+            let item = &self.slots[next as usize];
+            items.push(self.value(item, inexact));
+            next = item.next;
         }
+        Value::Array(items)
+    }
+
+    #[inline(never)]
+    fn object(&self, slot: &'t Slot, inexact: &mut Option<&'t Slot>) -> Value {
+        let mut map = Map::new();
+        let mut next = slot.head;
+        for _ in 0..slot.size {
+            let key = &self.slots[next as usize];
+            let member = &self.slots[key.next as usize];
+            let value = self.value(member, inexact);
+            map.insert(self.text(key).to_owned(), value);
+            next = member.next;
+        }
+        Value::Object(map)
     }
 }
 
