@@ -230,7 +230,9 @@ pub(crate) fn stop(root: Node<'_>) -> Stop {
 
 /// What a provider's stop reason says.
 pub(crate) fn stop_named(reason: &str) -> Stop {
-    match reason.to_ascii_lowercase().as_str() {
+    let capitals = reason.bytes().any(|byte| byte.is_ascii_uppercase());
+    let lower = capitals.then(|| reason.to_ascii_lowercase());
+    match lower.as_deref().unwrap_or(reason) {
         "length"
         | "max_tokens"
         | "max_output_tokens"

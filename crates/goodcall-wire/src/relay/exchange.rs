@@ -1,7 +1,7 @@
 //! One request, and the replies to it until one is good.
 
 use std::collections::HashSet;
-use std::fmt;
+use std::fmt::{self, Write as _};
 use std::sync::{Arc, OnceLock};
 
 use goodcall_core::{Kind, Node, Stop, Tree};
@@ -193,18 +193,17 @@ impl Exchange {
             let of = self.records.iter().filter(|judged| judged.ruled == ruled);
             of.count()
         };
-        let mut text = format!(
-            "good={} mended={} bad={} reasked={}",
-            count(Ruled::Good),
-            count(Ruled::Mended),
-            count(Ruled::Bad),
-            self.attempt
-        );
+        // Room for all of it; writing into a string does not fail.
+        let mut text = String::with_capacity(80);
+        let _ = write!(text, "good={}", count(Ruled::Good));
+        let _ = write!(text, " mended={}", count(Ruled::Mended));
+        let _ = write!(text, " bad={}", count(Ruled::Bad));
+        let _ = write!(text, " reasked={}", self.attempt);
         if count(Ruled::Unjudged) > 0 {
-            text += &format!(" unjudged={}", count(Ruled::Unjudged));
+            let _ = write!(text, " unjudged={}", count(Ruled::Unjudged));
         }
         if self.dropped > 0 {
-            text += &format!(" dropped={}", self.dropped);
+            let _ = write!(text, " dropped={}", self.dropped);
         }
         text
     }

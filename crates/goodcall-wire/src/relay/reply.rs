@@ -318,25 +318,25 @@ fn finish_reasons(
     calls: &[(Range<usize>, bool)],
     cuts: &mut Cuts<'_>,
 ) {
-    let (owners, key) = match provider {
-        Provider::Anthropic => (vec![root], "stop_reason"),
-        Provider::Responses => return,
-        _ => {
-            let choices = root.get("choices").into_iter().flat_map(Node::elements);
-            (choices.collect(), "finish_reason")
-        }
-    };
-    for owner in owners {
+    let mut set_right = |owner: Node<'_>, key: &str| {
         let own = calls.iter().filter(|(place, _)| inside(owner, place));
-        let own: Vec<_> = own.map(|(_, left)| *left).collect();
-        if own.is_empty() {
-            continue;
+        let (mut any, mut left) = (false, 0);
+        for (_, is_left) in own {
+            any = true;
+            left += usize::from(*is_left);
         }
-        let left = own.iter().filter(|left| **left).count();
         let reason = owner.get(key).and_then(Node::as_str);
         let old = owner.get("message").is_some_and(is_old);
-        if let Some(due) = due_reason(reasons(provider, old), reason, left) {
+        if let Some(due) = due_reason(reasons(provider, old), reason, left).filter(|_| any) {
             cuts.set(owner, key, &quoted(due));
+        }
+    };
+    match provider {
+        Provider::Anthropic => set_right(root, "stop_reason"),
+        Provider::Responses => {}
+        _ => {
+            let choices = root.get("choices").into_iter().flat_map(Node::elements);
+            choices.for_each(|choice| set_right(choice, "finish_reason"));
         }
     }
 }
