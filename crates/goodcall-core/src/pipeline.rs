@@ -4,11 +4,11 @@ use crate::call::Stop;
 use crate::limits::Limits;
 use crate::mend::rules::empty_arguments;
 use crate::mend::{self, Mend, Task};
-use crate::parse::{self, ReadOptions, Reading};
+use crate::parse::{self, ParseError, ReadOptions, Reading, Strict};
 use crate::policy::Policy;
 use crate::report::{Bad, Code, Got, Issue, Mended, Reason, Verdict};
 use crate::schema::{Found, Schema};
-use crate::tree::{Pointer, Tree};
+use crate::tree::{Kind, Pointer, Tree};
 use crate::validate::issues;
 
 /// Checks one call against a schema, with the default policy and limits.
@@ -94,7 +94,32 @@ impl<'s> Gate<'s> {
 
     /// The verdict on these arguments.
     pub fn check<'a>(&self, raw: &'a str) -> Verdict<'a> {
-        let reading = match parse::read(raw, &self.reading) {
+        let strict = parse::strictly(raw, &self.reading.limits);
+        // Nearly every call is an object without repeated keys, and plainly right.
+        let asked = match &strict {
+            Ok(strict) if !strict.repeated_keys => {
+                let root = strict.tree.root();
+                let object = root.kind() == Kind::Object;
+                object.then(|| self.schema.surely_accepts(root))
+            }
+            _ => None,
+        };
+        match strict {
+            Ok(strict) if asked == Some(Some(true)) => Verdict::Good(strict.tree),
+            strict => self.judge(raw, strict, asked),
+        }
+    }
+
+    /// The verdict on what is not plainly right. `asked` is the answer of the short program, if it
+    /// was asked.
+    #[inline(never)]
+    fn judge<'a>(
+        &self,
+        raw: &'a str,
+        strict: Result<Strict<'a>, ParseError>,
+        asked: Option<Option<bool>>,
+    ) -> Verdict<'a> {
+        let reading = match parse::go_on(raw, strict, &self.reading) {
             Ok(reading) => reading,
             Err(bad) => return self.unreadable(raw, bad),
         };
@@ -102,7 +127,7 @@ impl<'s> Gate<'s> {
         if let Some(bad) = parse::not_one_call(&reading, &self.reading.policy, self.reading.stop) {
             return Verdict::Bad(bad);
         }
-        let fit = self.fit(&reading.tree);
+        let fit = self.fit(&reading.tree, asked);
         if !matches!(fit, Fit::Right) {
             return self.refuse(raw, reading, fit);
         }
@@ -125,12 +150,13 @@ impl<'s> Gate<'s> {
 
     /// Does the value match? Where nothing is mended, all that is wrong is listed at once, instead
     /// of asking first whether there is anything.
-    fn fit(&self, tree: &Tree<'_>) -> Fit {
+    fn fit(&self, tree: &Tree<'_>, asked: Option<Option<bool>>) -> Fit {
         let root = tree.root();
         if !mend::is_of_kind(root, self.schema) {
             return Fit::Wrong;
         }
-        let accepted = match self.schema.surely_accepts(root) {
+        let asked = asked.unwrap_or_else(|| self.schema.surely_accepts(root));
+        let accepted = match asked {
             Some(true) => true,
             Some(false) if self.reading.policy.is_strict() => {
                 let found = self.schema.faults(root, self.reading.limits.max_issues);

@@ -19,6 +19,7 @@ use crate::tree::{Kind, Pointer, Tree};
 
 pub(crate) use duplicates::RULE as DUPLICATE_KEY;
 pub(crate) use lenient::rules::all as lenient_rules;
+pub(crate) use strict::{Strict, parse as strictly};
 
 /// A text that was read: its value, every departure from JSON, and whether it was complete.
 #[derive(Clone, Debug)]
@@ -124,7 +125,16 @@ impl<'a> Tree<'a> {
 /// If there is nothing to read, if the policy does not allow a change that reading it takes, or
 /// if it can be read in more than one way.
 pub fn read<'a>(text: &'a str, options: &ReadOptions) -> Result<Reading<'a>, Bad> {
-    let strict = match strict::parse(text, &options.limits) {
+    go_on(text, strict::parse(text, &options.limits), options)
+}
+
+/// The same from what came of strict parsing on.
+pub(crate) fn go_on<'a>(
+    text: &'a str,
+    strict: Result<Strict<'a>, ParseError>,
+    options: &ReadOptions,
+) -> Result<Reading<'a>, Bad> {
+    let strict = match strict {
         Ok(strict) => strict,
         Err(error) => return leniently(text, &error, options),
     };
