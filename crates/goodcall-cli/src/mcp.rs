@@ -88,7 +88,7 @@ struct GuardArgs {
     #[arg(long, value_name = "FILE")]
     log: Option<PathBuf>,
     /// Write arguments into the log, too
-    #[arg(long)]
+    #[arg(long, requires = "log")]
     log_arguments: bool,
 }
 

@@ -294,3 +294,21 @@ pub fn dialects() -> Vec<&'static str> {
     names.retain(|name| seen.insert(*name));
     names
 }
+
+/// What opens a call in a dialect, by its name in [`dialects`]; in words where no marker does.
+/// Empty for a name that is no dialect.
+///
+/// ```
+/// assert_eq!(goodcall_wire::openings("olmo3"), ["<function_calls>"]);
+/// assert!(goodcall_wire::openings("klingon").is_empty());
+/// ```
+pub fn openings(dialect: &str) -> Vec<&'static str> {
+    let words = match dialect {
+        "fenced" => Some("(a call in a code fence)"),
+        "json" => Some("(an object with a name and arguments)"),
+        "pythonic" => Some("(name(key=value), alone or in a list)"),
+        _ => None,
+    };
+    let own = MARKERS.iter().filter(|marker| marker.dialect == dialect);
+    own.map(|marker| marker.open).chain(words).collect()
+}

@@ -29,7 +29,7 @@ use std::str::FromStr;
 
 use goodcall_core::Change;
 
-pub use markers::dialects;
+pub use markers::{dialects, openings};
 pub use scanner::{Piece, Scanner};
 
 use crate::call::{Call, State};
