@@ -165,6 +165,11 @@ impl Tools {
         !self.1.is_empty()
     }
 
+    /// The tool that the model knows by exactly this name.
+    pub(crate) fn told(&self, name: &str) -> Option<&Offered> {
+        self.get(self.own_name(name).unwrap_or(name))
+    }
+
     /// The tools in the order of their definitions.
     pub fn iter(&self) -> impl Iterator<Item = &Offered> {
         self.0.tools.iter()
@@ -247,6 +252,13 @@ impl Offered {
             Ok(schema) => declared::declares(schema.document(), parameter),
             Err(_) => false,
         }
+    }
+
+    /// May there be parameters that the schema does not declare?
+    pub(crate) fn is_open(&self) -> bool {
+        let document = self.schema.as_ref().ok().map(Schema::document);
+        let more = document.and_then(|document| document.get("additionalProperties"));
+        more != Some(&Value::Bool(false))
     }
 
     /// The parameter that the argument at this position is for.
