@@ -316,8 +316,17 @@ impl<'c> Reader<'c> {
         let mut inner = LISTS.iter().filter_map(|key| node.get(key)).peekable();
         if inner.peek().is_none() {
             let keys: Vec<_> = node.members().map(|(key, _)| key).take(5).collect();
+            let schema = ["properties", "$schema"]
+                .iter()
+                .any(|key| node.get(key).is_some());
+            let hint = match schema {
+                true => {
+                    "this looks like a schema alone: put it under \"parameters\", beside a \"name\"; "
+                }
+                false => "",
+            };
             return Err(ToolsError(format!(
-                "an object with the keys {keys:?} is no tool definition; {KNOWN}"
+                "an object with the keys {keys:?} is no tool definition; {hint}{KNOWN}"
             )));
         }
         inner.try_for_each(|value| self.collect(value, text, depth + 1))
