@@ -45,7 +45,11 @@ pub(crate) fn run(args: &CheckArgs) -> Result<bool, Failure> {
     let verdict = match tools.get(name) {
         None => Verdict::Bad(tools.unknown(name)),
         Some(tool) => {
-            let schema = tool.schema.as_ref().map_err(ToString::to_string)?;
+            let schema = tool.schema.as_ref();
+            let schema = schema.map_err(|error| match &args.tools {
+                Some(path) => format!("{path}: {error}"),
+                None => error.to_string(),
+            })?;
             for warning in schema.warnings() {
                 anstream::eprintln!("goodcall: schema of `{name}`: {warning}");
             }

@@ -36,6 +36,7 @@ struct Command {
     #[serde(default)]
     description: String,
     /// Program and arguments; no shell is in between.
+    #[serde(deserialize_with = "words")]
     command: Vec<String>,
     /// The JSON Schema of the parameters: a table, or JSON as text.
     #[serde(default)]
@@ -46,6 +47,20 @@ struct Command {
     destructive: bool,
     #[serde(skip)]
     unstarted: Unstarted,
+}
+
+/// The words of a command; a line for a shell is none.
+fn words<'de, D: serde::Deserializer<'de>>(from: D) -> Result<Vec<String>, D::Error> {
+    match Value::deserialize(from)? {
+        Value::Array(words) if words.iter().all(Value::is_string) => {
+            let words = words.iter().filter_map(Value::as_str);
+            Ok(words.map(str::to_owned).collect())
+        }
+        other => Err(serde::de::Error::custom(format_args!(
+            "{other} is no command: write a list of words, the program first, \
+             such as [\"ls\", \"-l\"]"
+        ))),
+    }
 }
 
 /// Counts the calls whose command could not be started.
@@ -61,7 +76,7 @@ impl Unstarted {
 /// Reads the tools of a file into a toolbox.
 pub(crate) fn read(path: &str) -> Result<(Toolbox, Unstarted), Failure> {
     let text = std::fs::read_to_string(path).map_err(|error| format!("{path}: {error}"))?;
-    let file: File = toml::from_str(&text).map_err(|error| format!("{path}: {error}"))?;
+    let file: File = toml::from_str(&text).map_err(|error| not_tools(path, &text, &error))?;
     let (mut toolbox, unstarted) = (Toolbox::new(), Unstarted::default());
     for mut command in file.tool {
         let name = &command.name;
@@ -74,13 +89,31 @@ pub(crate) fn read(path: &str) -> Result<(Toolbox, Unstarted), Failure> {
         command.unstarted = unstarted.clone();
         if let Some(Value::String(json)) = &command.schema {
             let schema = serde_json::from_str(json);
-            let schema = schema.map_err(|error| format!("{path}: {}: {error}", command.name))?;
+            let schema = schema.map_err(|error| {
+                format!(
+                    "{path}: the schema of the tool `{}` is text, but not JSON: {error}",
+                    command.name
+                )
+            })?;
             command.schema = Some(schema);
         }
         let registered = toolbox.register(command);
         registered.map_err(|error| format!("{path}: {error}"))?;
     }
     Ok((toolbox, unstarted))
+}
+
+/// A file that holds no tools for `goodcall run`.
+fn not_tools(path: &str, text: &str, error: &toml::de::Error) -> Failure {
+    let error = error.to_string();
+    let error = error.trim_end();
+    match text.trim_start().starts_with(['{', '[']) && serde_json::from_str::<Value>(text).is_ok() {
+        true => format!(
+            "{path}: this is JSON; here tools are commands, written in TOML: a [[tool]] with name, \
+             description, command and schema for each"
+        ),
+        false => format!("{path}: {error}"),
+    }
 }
 
 /// Is there such a program? If it can be started is seen when it is called.

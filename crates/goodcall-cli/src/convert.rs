@@ -26,11 +26,6 @@ pub(crate) fn run(args: &ConvertArgs) -> Result<bool, Failure> {
     let text = std::str::from_utf8(&bytes).map_err(|error| format!("{name}: {error}"))?;
     let converted = convert(args.from, args.to, text);
     let converted = converted.map_err(|error| format!("{name}: {error}"))?;
-    if converted.is_conversation && args.to == Provider::Mcp {
-        return Err(format!(
-            "{name}: MCP has no form for a conversation; definitions can be converted"
-        ));
-    }
     match converted.left_out.as_slice() {
         [] => {}
         [one] => anstream::eprintln!("{name}: not converted: {one}; set it yourself"),

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use goodcall_core::{Policy, SchemaCache, Stop, Style, Verdict};
-use goodcall_wire::{Scanner, Tools, Where, dialects};
+use goodcall_wire::{Scanner, Tools, Where, dialects, openings};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
@@ -20,9 +20,12 @@ pub(crate) struct ExtractArgs {
     /// Tool definitions, in any provider's form
     #[arg(long, value_name = "FILE")]
     tools: Option<String>,
-    /// The form to look for: auto, or one by its name
+    /// The form to look for: auto, or one by its name (--list names them)
     #[arg(long, default_value = "auto", value_parser = dialect)]
     dialect: String,
+    /// List the dialects, each with how a call begins in it
+    #[arg(long, conflicts_with_all = ["tools", "dialect", "place", "policy", "stop", "style", "jsonl", "file"])]
+    list: bool,
     /// Where calls count that no marker announces: explicit (fenced, or the whole message), anywhere
     #[arg(long = "where", default_value = "explicit")]
     place: Where,
@@ -46,11 +49,25 @@ fn dialect(name: &str) -> Result<String, String> {
     if name == "auto" || dialects().contains(&name) {
         return Ok(name.to_owned());
     }
-    let known = dialects().join(", ");
-    Err(format!("`{name}` is no dialect: use auto, {known}"))
+    Err(format!(
+        "`{name}` is no dialect: use auto, or one that `goodcall extract --list` names"
+    ))
+}
+
+/// All dialects and what opens a call in them, in the order of the table.
+fn list() {
+    let all = dialects();
+    let width = all.iter().map(|name| name.len()).max().unwrap_or(0);
+    for name in all {
+        anstream::println!("{name:width$}  {}", openings(name).join("  "));
+    }
 }
 
 pub(crate) fn run(args: &ExtractArgs) -> Result<bool, Failure> {
+    if args.list {
+        list();
+        return Ok(true);
+    }
     let tools = args.tools.as_deref().map(tools::read).transpose()?;
     if args.jsonl {
         let machine = Machine {

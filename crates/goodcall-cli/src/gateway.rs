@@ -3,7 +3,7 @@
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 
-use goodcall_core::Policies;
+use goodcall_core::{Policies, Style};
 use goodcall_gateway::{Config, File, Gateway, Options};
 use tracing_subscriber::filter::filter_fn;
 use tracing_subscriber::layer::SubscriberExt;
@@ -34,44 +34,46 @@ pub(crate) struct GatewayArgs {
     #[arg(long, env = "GOODCALL_POLICY", value_parser = input::policies)]
     policy: Option<Policies>,
     /// How often the model is asked again for a call that cannot be mended [default: 2]
-    #[arg(long, env = "GOODCALL_REASKS", value_name = "N")]
+    #[arg(long, env = "GOODCALL_REASKS", value_name = "N", value_parser = input::whole::<u32>)]
     reasks: Option<u32>,
     /// A call that stays bad goes on as it was (call), or its error text does (text) [default:
     /// call]
-    #[arg(long, env = "GOODCALL_GIVE_UP", value_name = "call|text")]
+    #[arg(long, env = "GOODCALL_GIVE_UP", value_name = "call|text", hide_possible_values = true, value_parser = ["call", "text"])]
     give_up: Option<String>,
     /// Calls that the model writes into text become calls; `anywhere` also inside prose
     /// [default: off]
-    #[arg(long, env = "GOODCALL_TEXT_CALLS", value_name = "explicit|anywhere", num_args = 0..=1, default_missing_value = "explicit", require_equals = true)]
+    #[arg(long, env = "GOODCALL_TEXT_CALLS", value_name = "explicit|anywhere", hide_possible_values = true, value_parser = ["explicit", "anywhere", "off"], num_args = 0..=1, default_missing_value = "explicit", require_equals = true)]
     text_calls: Option<String>,
     /// Pass arguments on while strict validation still holds, before a call is whole
-    #[arg(long, env = "GOODCALL_STREAM_ARGUMENTS")]
+    #[arg(long, env = "GOODCALL_STREAM_ARGUMENTS", value_parser = input::switch)]
     stream_arguments: bool,
     /// Write tool definitions so that the upstream takes them; replies are mapped back
     #[arg(
         long,
         env = "GOODCALL_ADAPT",
-        value_name = "openai-strict|anthropic|gemini"
+        value_name = "openai-strict|anthropic|gemini",
+        hide_possible_values = true,
+        value_parser = ["openai-strict", "anthropic", "gemini"]
     )]
     adapt: Option<String>,
     /// Make a history legal that a provider would refuse: unpaired calls, broken arguments
-    #[arg(long, env = "GOODCALL_FIX_HISTORY")]
+    #[arg(long, env = "GOODCALL_FIX_HISTORY", value_parser = input::switch)]
     fix_history: bool,
     /// What to do about loops in the history [default: report]
-    #[arg(long, env = "GOODCALL_LOOPS", value_name = "off|report|steer")]
+    #[arg(long, env = "GOODCALL_LOOPS", value_name = "off|report|steer", hide_possible_values = true, value_parser = ["off", "report", "steer"])]
     loops: Option<String>,
     /// How the text for the model reads: model, instruction, numbered, plain, structured, record
     /// [default: model]
     #[arg(long, env = "GOODCALL_STYLE")]
-    style: Option<String>,
+    style: Option<Style>,
     /// Say in the body, too, what was done: a field `goodcall`
-    #[arg(long, env = "GOODCALL_REPORT")]
+    #[arg(long, env = "GOODCALL_REPORT", value_parser = input::switch)]
     report: bool,
     /// One JSON line a request [default: stdout]
-    #[arg(long, env = "GOODCALL_LOG", value_name = "off|stdout|stderr")]
+    #[arg(long, env = "GOODCALL_LOG", value_name = "off|stdout|stderr", hide_possible_values = true, value_parser = ["off", "stdout", "stderr"])]
     log: Option<String>,
     /// The log may show arguments
-    #[arg(long, env = "GOODCALL_LOG_ARGUMENTS")]
+    #[arg(long, env = "GOODCALL_LOG_ARGUMENTS", value_parser = input::switch)]
     log_arguments: bool,
     /// Send a span for each request to an OpenTelemetry collector (http://localhost:4318/v1/traces)
     #[arg(long, env = "GOODCALL_OTLP", value_name = "URL")]
@@ -80,22 +82,22 @@ pub(crate) struct GatewayArgs {
     #[arg(long, env = "GOODCALL_STORE", value_name = "FILE")]
     store: Option<PathBuf>,
     /// The page and its store may show arguments
-    #[arg(long, env = "GOODCALL_STORE_ARGUMENTS")]
+    #[arg(long, env = "GOODCALL_STORE_ARGUMENTS", value_parser = input::switch)]
     store_arguments: bool,
     /// Certificates to trust beside the system's, a PEM file
     #[arg(long, env = "GOODCALL_UPSTREAM_CA", value_name = "FILE")]
     upstream_ca: Option<PathBuf>,
     /// Requests at the same time [default: 10000]
-    #[arg(long, env = "GOODCALL_MAX_REQUESTS", value_name = "N")]
+    #[arg(long, env = "GOODCALL_MAX_REQUESTS", value_name = "N", value_parser = input::whole::<usize>)]
     max_requests: Option<usize>,
     /// Bytes of a request that is judged [default: 64 MiB]
-    #[arg(long, env = "GOODCALL_MAX_REQUEST_BYTES", value_name = "N")]
+    #[arg(long, env = "GOODCALL_MAX_REQUEST_BYTES", value_name = "N", value_parser = input::whole::<usize>)]
     max_request_bytes: Option<usize>,
     /// Seconds until the upstream must go on with a reply [default: 300]
-    #[arg(long, env = "GOODCALL_IDLE_SECONDS", value_name = "N")]
+    #[arg(long, env = "GOODCALL_IDLE_SECONDS", value_name = "N", value_parser = input::whole::<u64>)]
     idle_seconds: Option<u64>,
     /// Seconds that streams have to end when the gateway stops [default: 30]
-    #[arg(long, env = "GOODCALL_DRAIN_SECONDS", value_name = "N")]
+    #[arg(long, env = "GOODCALL_DRAIN_SECONDS", value_name = "N", value_parser = input::whole::<u64>)]
     drain_seconds: Option<u64>,
 }
 
@@ -112,7 +114,7 @@ impl GatewayArgs {
         options.adapt.clone_from(&self.adapt);
         options.fix_history = self.fix_history.then_some(true);
         options.loops.clone_from(&self.loops);
-        options.style.clone_from(&self.style);
+        options.style = self.style.map(|style| style.name().to_owned());
         options.report = self.report.then_some(true);
         options.log.clone_from(&self.log);
         options.log_arguments = self.log_arguments.then_some(true);
@@ -139,7 +141,23 @@ impl GatewayArgs {
             None => file.policies,
         };
         let mut options = self.options().or(file.options);
-        options.log.get_or_insert("stdout".to_owned());
+        let log = options.log.get_or_insert("stdout".to_owned());
+        if self.log_arguments && log == "off" {
+            return Err(
+                "--log-arguments writes into the log, and the log is off: leave one of them out"
+                    .to_owned(),
+            );
+        }
+        let plain = |url: &String| url.to_ascii_lowercase().starts_with("http://");
+        if let (Some(path), Some(url)) = (&options.upstream_ca, &options.upstream)
+            && plain(url)
+        {
+            let path = path.display();
+            return Err(format!(
+                "--upstream-ca {path}: {url} is not asked for a certificate; \
+                 leave it out, or use https://"
+            ));
+        }
         options.config(policies).map_err(|error| error.to_string())
     }
 }

@@ -68,3 +68,17 @@ pub(crate) fn address(text: &str) -> Result<SocketAddr, String> {
     let found = text.to_socket_addrs().ok().and_then(|mut all| all.next());
     found.ok_or_else(|| "use an address with a port, such as 127.0.0.1:8787".to_owned())
 }
+
+/// A whole number.
+pub(crate) fn whole<T: std::str::FromStr>(text: &str) -> Result<T, String> {
+    text.parse().map_err(|_| "use a whole number".to_owned())
+}
+
+/// A switch, as the environment has it.
+pub(crate) fn switch(text: &str) -> Result<bool, String> {
+    match text.to_ascii_lowercase().as_str() {
+        "true" | "1" | "yes" | "on" => Ok(true),
+        "false" | "0" | "no" | "off" | "" => Ok(false),
+        _ => Err("use true or false".to_owned()),
+    }
+}

@@ -19,6 +19,7 @@ mod rules;
 mod run;
 mod show;
 mod tools;
+mod usage;
 
 use std::process::ExitCode;
 
@@ -120,7 +121,7 @@ struct RulesArgs {
 type Failure = String;
 
 fn main() -> ExitCode {
-    let outcome = match Cli::parse().command {
+    let outcome = match usage::parse().command {
         Command::Demo => demo::run(),
         Command::Check(args) => check::run(&args),
         Command::Parse(args) => parse::run(&args),

@@ -88,7 +88,7 @@ struct GuardArgs {
     #[arg(long, value_name = "FILE")]
     log: Option<PathBuf>,
     /// Write arguments into the log, too
-    #[arg(long)]
+    #[arg(long, requires = "log")]
     log_arguments: bool,
 }
 
@@ -159,10 +159,8 @@ fn server(
             "name a server: {asked} -- COMMAND, or {asked} --url URL"
         ));
     };
-    Ok(Server::Command(ServerCommand {
-        program: program.clone(),
-        arguments: arguments.to_vec(),
-    }))
+    let command = ServerCommand::new(program, arguments.iter().cloned());
+    Ok(Server::Command(command))
 }
 
 /// A header with its variables filled in, so that no secret stands on a command line.

@@ -144,7 +144,8 @@ async fn converse(
         let driven = driver.drive(run).await;
         match driven.map_err(|error| not_driven(args, &error))? {
             Finish::Done(_) => {}
-            Finish::Asking(_) | Finish::Stopped(_) => return Ok(false),
+            // It waits for an answer, or is over without a last word.
+            _ => return Ok(false),
         }
     }
     Ok(true)

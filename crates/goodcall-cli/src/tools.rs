@@ -6,6 +6,8 @@ use crate::Failure;
 
 /// The tools that a file defines, in whatever form.
 pub(crate) fn read(path: &str) -> Result<Tools, Failure> {
-    let text = std::fs::read_to_string(path).map_err(|error| format!("{path}: {error}"))?;
+    let bytes = std::fs::read(path).map_err(|error| format!("{path}: {error}"))?;
+    let text = String::from_utf8(bytes);
+    let text = text.map_err(|_| format!("{path}: tool definitions must be JSON: not UTF-8"))?;
     Tools::read(&text).map_err(|error| format!("{path}: {error}"))
 }

@@ -1,7 +1,8 @@
 //! Every command that the documents show is run, and must print what they say, to the letter.
 //!
 //! A block of kind `console` holds commands behind `$ ` and what they print, standard output
-//! first; a line `? 1` names an exit code that is not 0. `GOODCALL_BLESS=1 cargo test` writes
+//! first; a line `? 1` names an exit code that is not 0. Variables may stand before the command
+//! (`$ NAME=value goodcall …`). `GOODCALL_BLESS=1 cargo test` writes
 //! what was printed into the documents: read the difference before you commit it.
 #![allow(clippy::unwrap_used, reason = "a test may fail loudly")]
 
@@ -44,7 +45,10 @@ fn commands_in_the_documents() {
 #[test]
 fn the_rule_catalogue_is_up_to_date() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
-    let (file, printed) = (root.join("docs/rules.md"), run("rules --markdown", &root));
+    let (file, printed) = (
+        root.join("docs/rules.md"),
+        run(None, "rules --markdown", &root),
+    );
     if std::env::var_os("GOODCALL_BLESS").is_some() {
         std::fs::write(&file, &printed).unwrap();
     }
@@ -66,7 +70,8 @@ fn replay(source: &str, root: &Path, count: &mut usize) -> String {
         }
         out += line;
         out.push('\n');
-        let call = CALLS.iter().find_map(|call| line.strip_prefix(call));
+        let (variable, bare) = variable(line);
+        let call = CALLS.iter().find_map(|call| bare.strip_prefix(call));
         let Some(words) = call.filter(|_| console) else {
             continue;
         };
@@ -75,7 +80,7 @@ fn replay(source: &str, root: &Path, count: &mut usize) -> String {
             .next_if(|next| !next.starts_with("$ ") && *next != "```")
             .is_some()
         {}
-        out += &run(words, root);
+        out += &run(variable, words, root);
         if lines.peek().is_some_and(|next| next.starts_with("$ ")) {
             out.push('\n');
         }
@@ -83,9 +88,22 @@ fn replay(source: &str, root: &Path, count: &mut usize) -> String {
     out
 }
 
+/// The variable before a command, and the line without it.
+fn variable(line: &str) -> (Option<(&str, &str)>, String) {
+    let split = line
+        .strip_prefix("$ ")
+        .and_then(|line| line.split_once(' '));
+    let Some((Some(variable), words)) = split.map(|(word, rest)| (word.split_once('='), rest))
+    else {
+        return (None, line.to_owned());
+    };
+    (Some(variable), format!("$ {words}"))
+}
+
 /// Runs one command, words separated by blanks, and gives back what it printed.
-fn run(words: &str, root: &Path) -> String {
+fn run(variable: Option<(&str, &str)>, words: &str, root: &Path) -> String {
     let output = Command::new(env!("CARGO_BIN_EXE_goodcall"))
+        .envs(variable)
         .args(words.split_whitespace())
         .current_dir(root)
         .output()

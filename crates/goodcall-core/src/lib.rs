@@ -32,6 +32,7 @@ mod report;
 mod schema;
 mod tree;
 mod validate;
+mod written;
 
 pub use call::Stop;
 pub use explain::{

@@ -3,11 +3,13 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
-use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
+use serde::de::DeserializeSeed;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::mend::rules::catalogue;
 use crate::policy::Policy;
 use crate::validate::nearest_name;
+use crate::written::{All, OnePolicy, Place};
 
 /// The policy of every tool: one for all, and those of single tools.
 ///
@@ -35,7 +37,7 @@ use crate::validate::nearest_name;
 ///
 /// let error = serde_json::from_str::<Policies>(r#"{"rules": {"unkown-key": true}}"#);
 /// assert!(error.unwrap_err().to_string().starts_with(
-///     "`unkown-key` is no rule: did you mean `unknown-key`?"
+///     "rules: `unkown-key` is no rule: did you mean `unknown-key`?"
 /// ));
 /// # Ok::<(), serde_json::Error>(())
 /// ```
@@ -132,13 +134,12 @@ impl Policy {
 }
 
 /// A policy as it is written: what it leaves out comes from elsewhere.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
-#[serde(deny_unknown_fields)]
-struct Table {
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    level: Option<String>,
-    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    rules: BTreeMap<String, bool>,
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub(crate) struct Table {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) level: Option<String>,
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub(crate) rules: BTreeMap<String, bool>,
 }
 
 impl Table {
@@ -148,17 +149,6 @@ impl Table {
             level: Some(policy.level_name().to_owned()),
             rules: rules.collect(),
         }
-    }
-
-    /// Are the names known?
-    fn checked<E: de::Error>(self) -> Result<Self, E> {
-        if let Some(level) = &self.level {
-            level.parse::<Policy>().map_err(E::custom)?;
-        }
-        for rule in self.rules.keys() {
-            Policy::strict().switch(rule, true).map_err(E::custom)?;
-        }
-        Ok(self)
     }
 
     /// This table on top of a policy. With a level of its own, the switches of the default hold.
@@ -184,31 +174,10 @@ fn set(policy: Policy, rule: &str, on: bool) -> Policy {
     }
 }
 
-/// A policy by its name, or as a table.
-#[derive(Deserialize)]
-#[serde(untagged)]
-enum Written {
-    Name(String),
-    Table(Table),
-}
-
-impl Written {
-    fn table<E: de::Error>(self) -> Result<Table, E> {
-        match self {
-            Written::Table(table) => table,
-            Written::Name(name) => Table {
-                level: Some(name),
-                ..Table::default()
-            },
-        }
-        .checked()
-    }
-}
-
 impl<'de> Deserialize<'de> for Policy {
     /// From `"safe"`, or from a table with `level` and `rules`.
     fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
-        let table = Written::deserialize(from)?.table()?;
+        let table = OnePolicy(Place::All).deserialize(from)?;
         Ok(table.over(Policy::default(), &Policy::default()))
     }
 }
@@ -219,31 +188,11 @@ impl Serialize for Policy {
     }
 }
 
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct All {
-    #[serde(default)]
-    level: Option<String>,
-    #[serde(default)]
-    rules: BTreeMap<String, bool>,
-    #[serde(default)]
-    tools: BTreeMap<String, Written>,
-}
-
 impl<'de> Deserialize<'de> for Policies {
     fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
-        let all = All::deserialize(from)?;
-        let table = Table {
-            level: all.level,
-            rules: all.rules,
-        };
-        let default = table.checked()?;
-        let mut tools = BTreeMap::new();
-        for (name, written) in all.tools {
-            tools.insert(name, written.table()?);
-        }
+        let (table, tools) = from.deserialize_map(All)?;
         Ok(Self {
-            default: default.over(Policy::default(), &Policy::default()),
+            default: table.over(Policy::default(), &Policy::default()),
             tools,
         })
     }
@@ -291,10 +240,63 @@ mod tests {
                 r#"{"tools": {"a": {"rules": {"xyz": true}}}}"#,
                 "`xyz` is no rule",
             ),
-            (r#"{"lvl": "safe"}"#, "unknown field `lvl`"),
+            (
+                r#"{"lvl": "safe"}"#,
+                "`lvl` is no key of a policy: use level, rules or tools",
+            ),
+            (r#"{"policy": "safe"}"#, "write the level as `level`"),
+            (r#"{"key-style": true}"#, "switched under `rules`"),
         ] {
             let error = read(text).unwrap_err();
             assert!(error.contains(words), "{error}");
+        }
+    }
+
+    /// What stands wrong, for which tool, and what may stand there, in every format.
+    #[test]
+    fn errors_name_the_place_and_the_way_out() {
+        let wrong = [
+            (
+                r#"{"tools": {"a": 5}}"#,
+                "invalid type: integer `5`, expected a level (\"strict\", \"safe\" or \"eager\") \
+                 or a table with `level` and `rules` for the tool `a`",
+            ),
+            (
+                r#"{"tools": {"a": {"lvl": "safe"}}}"#,
+                "`lvl` is no key of a policy for the tool `a`: use level or rules",
+            ),
+            (
+                r#"{"tools": {"a": {"level": true}}}"#,
+                "expected a level (\"strict\", \"safe\" or \"eager\") for the tool `a`",
+            ),
+            (
+                r#"{"tools": {"a": {"rules": {"key-style": "on"}}}}"#,
+                "expected true or false for the rule `key-style` for the tool `a`",
+            ),
+            (
+                r#"{"tools": {"a": {"rules": ["key-style"]}}}"#,
+                "expected a table of rules, each true or false, for the tool `a`",
+            ),
+            (
+                r#"{"tools": {"a": "brave"}}"#,
+                "`brave` is no policy: use strict, safe or eager for the tool `a`",
+            ),
+            (
+                r#"{"tools": ["a"]}"#,
+                "expected a table of tools by their names",
+            ),
+            (
+                r#"{"rules": {"key-style": 1}}"#,
+                "expected true or false for the rule `key-style`",
+            ),
+            (r#"5"#, "expected a table with `level`, `rules` and `tools`"),
+        ];
+        for (text, words) in wrong {
+            let error = read(text).unwrap_err();
+            assert!(error.contains(words), "{error}");
+            let value: serde_json::Value = serde_json::from_str(text).unwrap();
+            let error = serde_json::from_value::<Policies>(value).unwrap_err();
+            assert!(error.to_string().contains(words), "{error}");
         }
     }
 

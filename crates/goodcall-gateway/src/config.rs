@@ -86,6 +86,7 @@ impl Default for Limits {
 
 /// Where log lines go.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum LogTo {
     /// Nowhere.
     #[default]

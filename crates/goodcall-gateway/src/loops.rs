@@ -10,6 +10,7 @@ use crate::config::ConfigError;
 
 /// What is done about a conversation that goes round in circles.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Loops {
     /// Nobody looks.
     Off,

@@ -26,6 +26,9 @@ use tool::{Function, Receiver};
 /// `blocking` (the default of a plain `fn`) and `inline` (a plain `fn` that is quick). A parameter
 /// takes `#[tool(default)]`, `#[tool(default = 5)]` and schemars' `range`, `length`, `regex`; a
 /// parameter `&Context` gets the context of the call.
+///
+/// The function returns anything that serde can write, a `ToolResult`, or a `Result` of one of
+/// them. Its error is a `goodcall::Failure`, a `std::error::Error`, or words (`String`, `&str`).
 #[proc_macro_attribute]
 pub fn tool(attribute: TokenStream, item: TokenStream) -> TokenStream {
     let options = parse_macro_input!(attribute as Options);

@@ -18,11 +18,25 @@ const DRAIN: Duration = Duration::from_millis(500);
 
 /// A command that starts a server.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct ServerCommand {
     /// The program.
     pub program: OsString,
     /// Its arguments.
     pub arguments: Vec<OsString>,
+}
+
+impl ServerCommand {
+    /// A program and its arguments; no shell is in between.
+    pub fn new(
+        program: impl Into<OsString>,
+        arguments: impl IntoIterator<Item = OsString>,
+    ) -> Self {
+        Self {
+            program: program.into(),
+            arguments: arguments.into_iter().collect(),
+        }
+    }
 }
 
 /// A running server.

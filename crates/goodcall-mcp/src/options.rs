@@ -60,6 +60,7 @@ impl Options {
 
 /// What is done about a model that goes in circles.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum LoopMode {
     /// Nothing.
     Off,

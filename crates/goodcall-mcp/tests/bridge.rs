@@ -76,10 +76,7 @@ fn fake_server(mode: &str) -> ServerCommand {
     let exe = std::env::current_exe().unwrap();
     let words = [format!("{MODE}={mode}").into(), exe.into_os_string()];
     let filter = ["--exact", "server", "--nocapture"].map(OsString::from);
-    ServerCommand {
-        program: "env".into(),
-        arguments: words.into_iter().chain(filter).collect(),
-    }
+    ServerCommand::new("env", words.into_iter().chain(filter))
 }
 
 impl Client {
@@ -326,10 +323,7 @@ async fn a_client_that_is_gone_is_noticed() {
 
 #[tokio::test]
 async fn a_server_that_is_not_there() {
-    let command = ServerCommand {
-        program: "no-such-server".into(),
-        arguments: Vec::new(),
-    };
+    let command = ServerCommand::new("no-such-server", []);
     let pipes = (tokio::io::empty(), tokio::io::sink());
     let log = Arc::new(Log::new().quiet());
     let ended = bridge(

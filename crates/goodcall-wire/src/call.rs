@@ -169,10 +169,7 @@ impl Call {
                 return Verdict::Good(tree);
             }
             let changes = self.changes.clone();
-            return Verdict::Mended(goodcall_core::Mended {
-                arguments: tree,
-                changes,
-            });
+            return Verdict::Mended(goodcall_core::Mended::new(tree, changes));
         }
         let changes = match &mut verdict {
             Verdict::Mended(mended) => &mut mended.changes,

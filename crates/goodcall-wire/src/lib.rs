@@ -47,5 +47,5 @@ pub use envelope::{
     definitions, result,
 };
 pub use stream::{Assembler, Update};
-pub use text::{Extraction, Piece, Scanner, UnknownWhere, Where, dialects, extract};
+pub use text::{Extraction, Piece, Scanner, UnknownWhere, Where, dialects, extract, openings};
 pub use tools::{Offered, Tools, ToolsError};

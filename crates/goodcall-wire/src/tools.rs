@@ -165,6 +165,11 @@ impl Tools {
         !self.1.is_empty()
     }
 
+    /// The tool that the model knows by exactly this name.
+    pub(crate) fn told(&self, name: &str) -> Option<&Offered> {
+        self.get(self.own_name(name).unwrap_or(name))
+    }
+
     /// The tools in the order of their definitions.
     pub fn iter(&self) -> impl Iterator<Item = &Offered> {
         self.0.tools.iter()
@@ -249,6 +254,13 @@ impl Offered {
         }
     }
 
+    /// May there be parameters that the schema does not declare?
+    pub(crate) fn is_open(&self) -> bool {
+        let document = self.schema.as_ref().ok().map(Schema::document);
+        let more = document.and_then(|document| document.get("additionalProperties"));
+        more != Some(&Value::Bool(false))
+    }
+
     /// The parameter that the argument at this position is for.
     pub(crate) fn positional(&self, index: usize) -> Option<&str> {
         Some(self.order.as_ref()?.get(index)?.as_str())
@@ -304,8 +316,17 @@ impl<'c> Reader<'c> {
         let mut inner = LISTS.iter().filter_map(|key| node.get(key)).peekable();
         if inner.peek().is_none() {
             let keys: Vec<_> = node.members().map(|(key, _)| key).take(5).collect();
+            let schema = ["properties", "$schema"]
+                .iter()
+                .any(|key| node.get(key).is_some());
+            let hint = match schema {
+                true => {
+                    "this looks like a schema alone: put it under \"parameters\", beside a \"name\"; "
+                }
+                false => "",
+            };
             return Err(ToolsError(format!(
-                "an object with the keys {keys:?} is no tool definition; {KNOWN}"
+                "an object with the keys {keys:?} is no tool definition; {hint}{KNOWN}"
             )));
         }
         inner.try_for_each(|value| self.collect(value, text, depth + 1))

@@ -10,7 +10,15 @@ const TOOLS: &str = r#"[
 ]"#;
 
 /// Pieces of texts that calls are made of.
-const WORDS: [&str; 72] = [
+const WORDS: [&str; 80] = [
+    "\n<f>",
+    "<f>",
+    "</f>",
+    "<a>",
+    "</a>",
+    "<b>",
+    "</b>",
+    "\nObservation: ",
     "<tool_call>",
     "</tool_call>",
     "<tool_calls>",

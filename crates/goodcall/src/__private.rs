@@ -5,6 +5,9 @@ pub use schemars;
 pub use serde;
 pub use serde_json::Value;
 
+use std::borrow::Cow;
+use std::error::Error;
+
 use goodcall_core::Tree;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -40,8 +43,8 @@ pub fn misbound(tool: &str) -> ToolResult {
     ToolResult::failed(Cause::Failed, explain::misbound(tool))
 }
 
-/// What a tool function returned. The inherent methods come before the trait's, so a `Result` is
-/// never taken for data.
+/// What a tool function returned. The inherent methods come first, then [`Words`], which takes it
+/// by value, then [`Plain`], which takes a reference: a `Result` is not taken for data.
 #[derive(Debug)]
 pub struct Returned<T>(pub T);
 
@@ -75,8 +78,107 @@ pub trait Plain {
     fn into_result(self) -> ToolResult;
 }
 
-impl<T: Serialize> Plain for Returned<T> {
+impl<T: Serialize> Plain for &Returned<T> {
     fn into_result(self) -> ToolResult {
-        ToolResult::of(self.0)
+        ToolResult::of(&self.0)
+    }
+}
+
+/// Errors that are no `std::error::Error`, but words all the same.
+///
+/// ```compile_fail,E0277
+/// #[derive(serde::Serialize)]
+/// struct Odd;
+///
+/// #[goodcall::tool]
+/// async fn half(of: i64) -> Result<i64, Odd> {
+///     Err(Odd)
+/// }
+/// ```
+#[diagnostic::on_unimplemented(
+    message = "a tool cannot return `{Self}` as its error",
+    label = "no error that a model can be told",
+    note = "use `goodcall::Failure`, a type with `std::error::Error`, or a `String`"
+)]
+pub trait Said {
+    /// What the model is told.
+    fn failure(self) -> Failure;
+}
+
+impl Said for String {
+    fn failure(self) -> Failure {
+        Failure::new(self)
+    }
+}
+
+impl Said for &'static str {
+    fn failure(self) -> Failure {
+        Failure::new(self)
+    }
+}
+
+impl Said for Cow<'static, str> {
+    fn failure(self) -> Failure {
+        Failure::new(self)
+    }
+}
+
+impl Said for Box<dyn Error> {
+    fn failure(self) -> Failure {
+        Failure::runtime(self.to_string())
+    }
+}
+
+impl Said for Box<dyn Error + Send + Sync> {
+    fn failure(self) -> Failure {
+        Failure::runtime(self.to_string())
+    }
+}
+
+/// What a `Result` is made of: data or words. An error that is neither is told by the compiler.
+pub trait Words {
+    /// What succeeded.
+    type Data;
+    /// What went wrong.
+    type Error;
+
+    /// Data, or what went wrong.
+    fn into_result(self) -> ToolResult
+    where
+        Self::Data: Data,
+        Self::Error: Said;
+}
+
+impl<T, E> Words for Returned<Result<T, E>> {
+    type Data = T;
+    type Error = E;
+
+    fn into_result(self) -> ToolResult
+    where
+        T: Data,
+        E: Said,
+    {
+        match self.0 {
+            Ok(data) => data.result(),
+            Err(error) => error.failure().into(),
+        }
+    }
+}
+
+/// What a tool may return.
+pub trait Data {
+    /// As a result.
+    fn result(self) -> ToolResult;
+}
+
+impl Data for ToolResult {
+    fn result(self) -> ToolResult {
+        self
+    }
+}
+
+impl<T: Serialize> Data for T {
+    fn result(self) -> ToolResult {
+        ToolResult::of(self)
     }
 }

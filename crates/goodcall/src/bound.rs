@@ -43,6 +43,7 @@ impl Context {
 /// What tells one call of a tool from another when loops are looked for.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
+#[non_exhaustive]
 pub enum LoopKey {
     /// Its arguments.
     #[default]

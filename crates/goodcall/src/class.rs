@@ -28,6 +28,7 @@ pub enum ErrorClass {
 
 /// Who has to know of an error.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub struct Told {
     /// The model: it can do something else.
     pub model: bool,

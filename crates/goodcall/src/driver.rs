@@ -61,6 +61,7 @@ type Ask<'d> = dyn Fn(&Why) -> Option<String> + Send + Sync + 'd;
 
 /// Where driving ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Finish {
     /// The model has said its last word.
     Done(String),

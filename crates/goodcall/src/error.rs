@@ -31,11 +31,22 @@ pub struct ToolArgError {
 
 /// One fault of a refused call.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct Fault {
     /// JSON Pointer.
     pub path: String,
     /// The name of the code.
     pub code: String,
+}
+
+impl Fault {
+    /// A fault of this code at this JSON Pointer.
+    pub fn new(path: impl Into<String>, code: impl Into<String>) -> Self {
+        Self {
+            path: path.into(),
+            code: code.into(),
+        }
+    }
 }
 
 /// A tool that failed while it ran.

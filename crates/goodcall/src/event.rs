@@ -106,6 +106,7 @@ pub enum Phase {
 /// What is known of an error.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
+#[non_exhaustive]
 pub struct ErrorDetail {
     /// The class of the error, for one of a call.
     pub error_type: Option<&'static str>,
@@ -142,6 +143,7 @@ pub struct Record {
 /// Did a call succeed?
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "UPPERCASE")]
+#[non_exhaustive]
 pub enum RecordState {
     /// Yes.
     Completed,

@@ -40,6 +40,7 @@ pub enum Message {
 
 /// A tool call of a model, as it came.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct Call {
     /// The id; a [`Run`](crate::Run) replaces one that is empty or not unique.
     #[serde(default)]
@@ -83,6 +84,7 @@ impl Call {
 
 /// A reply of a model.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct Reply {
     /// Its words.
     #[serde(default)]
@@ -100,11 +102,22 @@ pub struct Reply {
 
 /// Tokens of one model call.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct Usage {
     /// Read.
     pub input_tokens: u64,
     /// Written.
     pub output_tokens: u64,
+}
+
+impl Usage {
+    /// So many tokens read and written.
+    pub fn new(input_tokens: u64, output_tokens: u64) -> Self {
+        Self {
+            input_tokens,
+            output_tokens,
+        }
+    }
 }
 
 impl Reply {
@@ -228,6 +241,7 @@ impl Outcome {
 
 /// A [`Change`] in a form that can be stored.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct ChangeRecord {
     /// The rule that made it.
     pub rule: String,

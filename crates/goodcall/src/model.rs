@@ -30,6 +30,7 @@ pub type TextSink<'p> = &'p (dyn Fn(&str) + Send + Sync);
 
 /// What a model gets.
 #[derive(Clone, Copy)]
+#[non_exhaustive]
 pub struct Prompt<'p> {
     /// The conversation.
     pub messages: &'p [Message],
@@ -37,6 +38,17 @@ pub struct Prompt<'p> {
     pub tools: &'p [Definition<'p>],
     /// Set if the host wants the words as they come; the whole reply is returned all the same.
     pub on_text: Option<TextSink<'p>>,
+}
+
+impl<'p> Prompt<'p> {
+    /// A conversation and the tools on offer; nobody waits for single words.
+    pub fn new(messages: &'p [Message], tools: &'p [Definition<'p>]) -> Self {
+        Self {
+            messages,
+            tools,
+            on_text: None,
+        }
+    }
 }
 
 impl fmt::Debug for Prompt<'_> {

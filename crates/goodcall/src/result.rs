@@ -220,13 +220,13 @@ pub(crate) fn structured(
             .collect(),
         _ => own.collect(),
     };
-    Structured {
-        ok: class.is_none(),
-        data: outcome.cloned().unwrap_or(Value::Null),
-        error: outcome.err().map(|error| error.message().to_owned()),
-        error_type: class.map(ErrorClass::name),
-        retryable: class.is_some_and(ErrorClass::retryable),
-        note: note.map(str::to_owned),
-        recommendations,
-    }
+    let mut structured = Structured::default();
+    structured.ok = class.is_none();
+    structured.data = outcome.cloned().unwrap_or(Value::Null);
+    structured.error = outcome.err().map(|error| error.message().to_owned());
+    structured.error_type = class.map(ErrorClass::name);
+    structured.retryable = class.is_some_and(ErrorClass::retryable);
+    structured.note = note.map(str::to_owned);
+    structured.recommendations = recommendations;
+    structured
 }

@@ -39,6 +39,7 @@ pub(crate) struct Entry {
 
 /// A tool as it is offered to a model.
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct Definition<'t> {
     /// The name.
     pub name: &'t str,

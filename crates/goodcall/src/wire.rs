@@ -26,7 +26,7 @@ pub use goodcall_wire::{ConvertError, Provider};
 /// conversation with one comes as a request: an object with the prompt and the messages.
 ///
 /// # Errors
-/// If the provider's form cannot say what the messages say.
+/// If the provider's form cannot say what the messages say; MCP has no form for a conversation.
 pub fn messages(provider: Provider, messages: &[Message]) -> Result<String, ConvertError> {
     let mut list = Vec::new();
     for message in messages {

@@ -51,10 +51,7 @@ async fn what_happens_is_told_by_callback_and_as_a_stream() {
         read_call("2", r#"{"path": "gone"}"#),
         read_call("3", "{}"),
     ]);
-    first.usage = Some(Usage {
-        input_tokens: 10,
-        output_tokens: 5,
-    });
+    first.usage = Some(Usage::new(10, 5));
     let model = Script::new([first, Reply::text("done")]);
     let told = Mutex::new(Vec::new());
     let mut driver = Driver::new(&toolbox, &model)
@@ -256,10 +253,7 @@ async fn spans_follow_the_conventions_and_keep_values_out() {
             read_call("1", r#"{"path": "secret", "path": "secret"}"#),
             read_call("2", "{}"),
         ]);
-        first.usage = Some(Usage {
-            input_tokens: 10,
-            output_tokens: 5,
-        });
+        first.usage = Some(Usage::new(10, 5));
         let model = Script::new([first, Reply::text("done")]);
         let mut run = Run::new().user("u");
         let driver = Driver::new(&toolbox, &model).record_values(values);

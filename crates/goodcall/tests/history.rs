@@ -103,7 +103,16 @@ fn digits_survive_on_the_way_to_any_provider() {
     run.executed(Outcome::new(&call, ToolResult::error("no")))
         .unwrap();
     for provider in Provider::ALL {
-        let text = wire::messages(provider, run.messages()).unwrap();
+        let written = wire::messages(provider, run.messages());
+        if provider == Provider::Mcp {
+            let error = written.unwrap_err().to_string();
+            assert!(
+                error.starts_with("MCP has no form for a conversation"),
+                "{error}"
+            );
+            continue;
+        }
+        let text = written.unwrap();
         assert!(text.contains("12345678901234567890123"), "{text}");
         assert!(text.contains("1.50"), "{text}");
     }

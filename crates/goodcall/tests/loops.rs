@@ -43,8 +43,7 @@ fn parse(text: &str, id: String, keys: &BTreeMap<&str, &str>) -> (Call, Outcome)
         let (path, code) = rest.split_once(' ').expect("path code");
         // `/` stands for the whole, which as a pointer is empty.
         let path = if path == "/" { "" } else { path };
-        let (path, code) = (path.to_owned(), code.to_owned());
-        error.faults.push(Fault { path, code });
+        error.faults.push(Fault::new(path, code));
     }
     outcome.loop_key = match keys.get(name) {
         None => LoopKey::Arguments,

@@ -187,11 +187,7 @@ async fn what_the_length_limit_cut_says_so() {
     let cut = json!({"choices": [{"finish_reason": "length", "message": {"content": "It is f"}}]});
     let (url, _) = serve(vec![Respond::Whole(cut)]).await;
     let model = OpenAi::new(url, "m").unwrap();
-    let prompt = Prompt {
-        messages: &[],
-        tools: &[],
-        on_text: None,
-    };
+    let prompt = Prompt::new(&[], &[]);
     assert_eq!(model.reply(prompt).await.unwrap().stop, Stop::CutOff);
 }
 

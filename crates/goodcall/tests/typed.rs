@@ -78,6 +78,43 @@ async fn io_error() -> Result<ToolResult, std::io::Error> {
     Err(std::io::Error::other("the disk is gone"))
 }
 
+#[goodcall::tool]
+async fn half(of: i64) -> Result<i64, String> {
+    match of % 2 {
+        0 => Ok(of / 2),
+        _ => Err(format!("{of} is odd")),
+    }
+}
+
+#[goodcall::tool]
+fn closed() -> Result<ToolResult, &'static str> {
+    Err("closed on Sundays")
+}
+
+#[goodcall::tool]
+fn parsed(text: &str) -> Result<i64, Box<dyn std::error::Error + Send + Sync>> {
+    Ok(text.parse::<i64>()?)
+}
+
+/// Words are an error as good as any: never data with a key `Ok` or `Err`.
+#[tokio::test]
+async fn a_result_is_not_data() {
+    let half = toolbox(Half);
+    assert_eq!(half.invoke("half", r#"{"of": 4}"#).await.text(), "2");
+    let odd = half.invoke("half", r#"{"of": 3}"#).await;
+    assert!(!odd.is_ok());
+    assert!(odd.text().contains("3 is odd") && !odd.text().contains("Err"));
+    let closed = toolbox(Closed).invoke("closed", "{}").await;
+    assert!(!closed.is_ok() && closed.text().contains("closed on Sundays"));
+    let parsed = toolbox(Parsed);
+    assert_eq!(
+        parsed.invoke("parsed", r#"{"text": "7"}"#).await.text(),
+        "7"
+    );
+    let wrong = parsed.invoke("parsed", r#"{"text": "x"}"#).await;
+    assert!(!wrong.is_ok() && wrong.text().contains("invalid digit"));
+}
+
 fn toolbox(tool: impl Tool + 'static) -> Toolbox {
     let mut toolbox = Toolbox::new();
     toolbox.register(tool).unwrap();

@@ -22,6 +22,7 @@ use crate::report::{Bad, Change, Edit, Issue, Reason, clip};
 
 /// How a refusal reads.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum Style {
     /// Our own: what happened, then one line a needed edit, verb first.
     #[default]
@@ -86,6 +87,7 @@ impl FromStr for Style {
 
 /// How much is told.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Budget {
     /// Issues told; the rest are counted (`and 3 more`).
     pub issues: usize,

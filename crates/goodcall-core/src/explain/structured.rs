@@ -7,8 +7,9 @@ use super::{Budget, fields, model};
 use crate::report::{Bad, Reason};
 
 /// The structured result of a call: of a refused one here, of any one in the crate `goodcall`.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
+#[non_exhaustive]
 pub struct Structured {
     /// Did the tool run and succeed?
     pub ok: bool,

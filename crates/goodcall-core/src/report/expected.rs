@@ -69,6 +69,7 @@ impl Types {
 
 /// A limit of a number.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Bound {
     /// The limit's digits.
     pub limit: String,

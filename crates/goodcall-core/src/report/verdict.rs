@@ -20,6 +20,7 @@ pub enum Verdict<'a> {
 
 /// A call that was not valid as sent and is valid now.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct Mended<'a> {
     /// The valid arguments.
     pub arguments: Tree<'a>,
@@ -29,6 +30,7 @@ pub struct Mended<'a> {
 
 /// A call that must not be run.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct Bad {
     /// The one true reason.
     pub reason: Reason,
@@ -39,6 +41,13 @@ pub struct Bad {
     /// What was read or mended before the call was given up; the issues speak of the value after
     /// these.
     pub changes: Vec<Change>,
+}
+
+impl<'a> Mended<'a> {
+    /// Arguments that are valid after these changes.
+    pub fn new(arguments: Tree<'a>, changes: Vec<Change>) -> Self {
+        Self { arguments, changes }
+    }
 }
 
 impl<'a> Verdict<'a> {

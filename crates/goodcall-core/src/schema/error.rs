@@ -62,6 +62,7 @@ impl Error for SchemaError {}
 
 /// Something in a schema that was read as what it evidently means.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct SchemaWarning {
     /// Where in the schema.
     pub pointer: Pointer,

@@ -11,6 +11,7 @@ use super::{Decimal, Kind, Node, Pointer, Slot, Text, Tree};
 ///
 /// A rounded number is a different number, so the conversion names it instead of rounding.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Inexact {
     /// Where the number is.
     pub pointer: Pointer,

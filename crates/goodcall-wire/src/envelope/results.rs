@@ -7,6 +7,7 @@ use crate::cuts::quoted;
 
 /// What a call gave: text for the model, and if it is an error.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Answer {
     /// What the model reads.
     pub text: String,

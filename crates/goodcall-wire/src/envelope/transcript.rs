@@ -35,7 +35,7 @@ pub struct Converted {
     /// What has no other form, in words: the model's name, settings and fields of definitions that
     /// only one provider knows, tools that only one provider can run.
     pub left_out: Vec<String>,
-    /// Is it a conversation, and not definitions alone? MCP has no form for one.
+    /// Is it a conversation, and not definitions alone?
     pub is_conversation: bool,
 }
 
@@ -57,7 +57,8 @@ pub(super) struct Message {
 /// prompt, its messages, and the settings that most providers know (the limit of tokens,
 /// temperature, top p, the choice of a tool); so does a list with a system message, where the
 /// other form keeps that message outside of the list. What the other form cannot say (images,
-/// reasoning, arguments that are no JSON where only an object will do) is refused, not dropped;
+/// reasoning, arguments that are no JSON where only an object will do; for MCP, any conversation)
+/// is refused, not dropped;
 /// other settings, and what the other provider does not know of a tool, are named as left out.
 /// From a form into itself everything stays as it is.
 ///
@@ -85,6 +86,10 @@ pub fn convert(from: Provider, to: Provider, text: &str) -> Result<Converted, Co
     let root = tree.root();
     let messages = MESSAGES.iter().find_map(|key| root.get(key));
     let is_conversation = messages.is_some() || is_messages(root);
+    if is_conversation && to == Provider::Mcp {
+        let words = "MCP has no form for a conversation; definitions can be converted";
+        return Err(ConvertError(words.to_owned()));
+    }
     let mut offers = Offers::default();
     if !is_conversation {
         offers.collect(from, root, text);

@@ -48,6 +48,7 @@ impl Default for Settings {
 
 /// What becomes of a call that stays bad.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum GiveUp {
     /// It goes on as it was.
     #[default]

@@ -2,7 +2,7 @@
 
 use super::body::Block;
 use super::markers::{Body, Marker};
-use super::split::elements;
+use super::split::{elements, members, unquote};
 use super::{Context, Found, pythonic};
 use crate::call::State;
 use crate::names;
@@ -12,14 +12,61 @@ use crate::tools::Tools;
 const MOST_NAME: usize = 128;
 
 /// Is this a call of a tool that is not offered, and no mention of a marker? Programs call much.
-pub(crate) fn is_call(found: &Found, closed: bool) -> bool {
-    let name = names::cleaned(&found.name);
-    let word = |c: char| c.is_alphanumeric() || matches!(c, '_' | '-' | '.' | ':' | '/');
-    let named = !name.is_empty() && name.len() <= MOST_NAME && name.chars().all(word);
+pub(crate) fn is_call(found: &Found, block: &Block<'_>) -> bool {
+    let closed = block.closed;
     let empty = found.offset.is_none() && found.arguments == "{}";
-    let object = found.arguments.trim_start().starts_with('{') && !empty;
     let whole = found.state == State::Whole || matches!(found.state, State::Unreadable(_));
-    named && object && !found.python && (closed || whole)
+    let object = match empty {
+        // A pair of tags with words in between only mentions them.
+        true => closed && whole && is_only_tags(block.text),
+        false => found.arguments.trim_start().starts_with('{'),
+    };
+    is_name(&found.name) && object && !found.python && (closed || whole)
+}
+
+/// May a tool be called so?
+fn is_name(sent: &str) -> bool {
+    let name = names::cleaned(sent);
+    let word = |c: char| c.is_alphanumeric() || matches!(c, '_' | '-' | '.' | ':' | '/');
+    let named = name.len() <= MOST_NAME && name.chars().all(word);
+    named && name.contains(char::is_alphanumeric)
+}
+
+/// Is there nothing in this text but tags and blanks?
+fn is_only_tags(text: &str) -> bool {
+    text.split('<').enumerate().all(|(count, piece)| {
+        let text = match count {
+            0 => Some(piece),
+            _ => piece.split_once('>').map(|(_, text)| text),
+        };
+        // The end tag may not be part of the block.
+        text.is_none_or(|text| text.trim().is_empty())
+    })
+}
+
+/// A block that holds only the name of a tool: `{"name": "f"}`, or `f`.
+pub(crate) fn named_only(block: &Block<'_>, marker: &Marker) -> Option<Found> {
+    let body = block.text[block.body..].trim();
+    if marker.body != Body::Any || !block.closed {
+        return None;
+    }
+    let name = match members(body) {
+        Some((all, true)) => match all.as_slice() {
+            [only] if only.key == "name" => unquote(&body[only.value.clone()])?.into_owned(),
+            _ => return None,
+        },
+        Some(_) => return None,
+        None => {
+            let nothing = [
+                "none", "null", "nothing", "n/a", "no", "pass", "true", "false",
+            ];
+            let says = body.to_ascii_lowercase();
+            let word = marker.open == "<tool_call>" && !nothing.contains(&says.as_str());
+            word.then(|| body.to_owned())?
+        }
+    };
+    let span = block.base..block.base + block.text.len();
+    is_name(&name).then(|| Found::translated(&name, "{}".to_owned(), span))
 }
 
 /// A block that was to be a call: an object with a name or arguments, but not to be read.

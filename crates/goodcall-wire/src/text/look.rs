@@ -1,12 +1,16 @@
 //! What the text at one place may be.
 
+use super::Where;
+use super::elements::Element;
 use super::lexer::{Lexer, starts};
-use super::markers::Body;
+use super::markers::{Body, ELEMENTS};
 use super::python::identifier_size;
 use super::pythonic::dotted_size;
 use super::scanner::{CLOSE, Look, Scanner, State};
 use super::split::blank;
 
+/// What a model of the dialect `react` writes in place of a call's result.
+const OBSERVATION: &str = "Observation:";
 /// Bytes of a word that is passed over at once.
 const MOST_WORD: usize = 256;
 /// Bytes in which a bracket must show that it opens a call.
@@ -15,9 +19,8 @@ const MOST_HEAD: usize = 160;
 impl Scanner {
     /// Looks at the text at the cursor.
     pub(super) fn look(&mut self, done: bool) -> Look {
-        let bytes = self.text.as_bytes();
         let at = self.at;
-        let byte = bytes[at];
+        let byte = self.text.as_bytes()[at];
         if byte == b'`' {
             match self.look_fence(done) {
                 Look::Text(_) => {}
@@ -37,7 +40,18 @@ impl Scanner {
             }
         }
         if byte == b'<' {
-            return self.token(done);
+            return match self.tool_tag(done) {
+                Look::Text(_) => self.token(done),
+                other => other,
+            };
+        }
+        if byte == b'O' && self.acted && self.line.is_blank() {
+            match starts(&self.text.as_bytes()[at..], OBSERVATION, done) {
+                None => return Look::More,
+                // The result of a call is not the model's to write: all behind it is made up.
+                Some(true) => self.over = true,
+                Some(false) => {}
+            }
         }
         if self.takes_unmarked() && matches!(byte, b'{' | b'[') && at >= self.tried {
             return match opens(&self.text[at..], self, done) {
@@ -89,6 +103,32 @@ impl Scanner {
             lexer: Lexer::new(body),
             quoted,
         })
+    }
+
+    /// A tag that is the name of a tool, at the start of a line.
+    fn tool_tag(&self, done: bool) -> Look {
+        let at = self.at;
+        let placed = self.line.fresh || self.place == Where::Anywhere;
+        let wanted = self.dialect.is_none_or(|name| name == ELEMENTS);
+        let free = self.takes_markers() && self.fence.is_none() && !self.is_quoted();
+        if !placed || !wanted || !free {
+            return Look::Text(at + 1);
+        }
+        let inner = &self.text[at + 1..];
+        let most = self.tools.longest_name();
+        let end = inner.bytes().take(most + 1).position(|byte| byte == b'>');
+        match end {
+            Some(size) if self.tools.told(&inner[..size]).is_some() => {
+                let body = at + size + 2;
+                Look::Enter(State::Element {
+                    start: at,
+                    body,
+                    element: Element::new(&inner[..size], body),
+                })
+            }
+            None if !done && inner.len() <= most => Look::More,
+            _ => Look::Text(at + 1),
+        }
     }
 
     /// A control token is passed over as one.

@@ -283,8 +283,11 @@ pub(crate) static MARKERS: [Marker; 55] = [
     between("trinity", "<tool_code>", &["</tool_code>"], Body::Any),
 ];
 
-/// The names of forms that need no marker.
-pub(crate) const UNMARKED: [&str; 3] = ["fenced", "json", "pythonic"];
+/// The dialect whose markers are the names of the tools.
+pub(crate) const ELEMENTS: &str = "cline";
+
+/// The names of forms that need no marker of their own.
+pub(crate) const UNMARKED: [&str; 4] = [ELEMENTS, "fenced", "json", "pythonic"];
 
 /// The names of all dialects, in the order of the table.
 pub fn dialects() -> Vec<&'static str> {
@@ -293,4 +296,23 @@ pub fn dialects() -> Vec<&'static str> {
     let mut seen = std::collections::HashSet::new();
     names.retain(|name| seen.insert(*name));
     names
+}
+
+/// What opens a call in a dialect, by its name in [`dialects`]; in words where no marker does.
+/// Empty for a name that is no dialect.
+///
+/// ```
+/// assert_eq!(goodcall_wire::openings("olmo3"), ["<function_calls>"]);
+/// assert!(goodcall_wire::openings("klingon").is_empty());
+/// ```
+pub fn openings(dialect: &str) -> Vec<&'static str> {
+    let words = match dialect {
+        ELEMENTS => Some("(the name of a tool as a tag: <NAME>)"),
+        "fenced" => Some("(a call in a code fence)"),
+        "json" => Some("(an object with a name and arguments)"),
+        "pythonic" => Some("(name(key=value), alone or in a list)"),
+        _ => None,
+    };
+    let own = MARKERS.iter().filter(|marker| marker.dialect == dialect);
+    own.map(|marker| marker.open).chain(words).collect()
 }

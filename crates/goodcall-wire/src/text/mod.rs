@@ -2,6 +2,7 @@
 
 mod arithmetic;
 mod body;
+mod elements;
 mod failed;
 mod fence;
 mod gemma;
@@ -29,7 +30,7 @@ use std::str::FromStr;
 
 use goodcall_core::Change;
 
-pub use markers::dialects;
+pub use markers::{dialects, openings};
 pub use scanner::{Piece, Scanner};
 
 use crate::call::{Call, State};
@@ -37,6 +38,7 @@ use crate::tools::Tools;
 
 /// Where calls count that no marker announces.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum Where {
     /// Only behind a dialect's own marker, in a code fence, or as the whole message.
     #[default]
@@ -75,6 +77,7 @@ impl FromStr for Where {
 
 /// The calls of a text, and what of it was no call.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Extraction {
     /// The calls in the order of the text.
     pub calls: Vec<Call>,

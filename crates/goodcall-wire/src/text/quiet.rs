@@ -162,7 +162,7 @@ impl Scanner {
             self.held.clear();
             self.seen.clear();
             self.strength = Strength::None;
-            self.over = false;
+            (self.over, self.acted) = (false, false);
         }
         self.soil();
         (self.fence, self.at) = (None, end);

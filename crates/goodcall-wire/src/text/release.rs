@@ -112,7 +112,9 @@ impl Scanner {
     pub(super) fn release(&mut self) {
         let mut end = match &self.state {
             State::Text | State::Quiet(_) => self.at,
-            State::Marked { start, .. } | State::Unmarked { start, .. } => *start,
+            State::Marked { start, .. }
+            | State::Element { start, .. }
+            | State::Unmarked { start, .. } => *start,
         };
         if let Some(held) = self.held.first() {
             end = end.min(held.span.start);
@@ -163,6 +165,15 @@ impl Scanner {
                 *start -= by;
                 *body -= by;
                 lexer.shift(by);
+            }
+            State::Element {
+                start,
+                body,
+                element,
+            } => {
+                *start -= by;
+                *body -= by;
+                element.shift(by);
             }
             State::Unmarked { start, lexer } => {
                 *start -= by;

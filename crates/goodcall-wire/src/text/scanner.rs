@@ -8,6 +8,7 @@ use std::collections::HashSet;
 use std::ops::Range;
 
 use super::body::{self, Block};
+use super::elements::{self, Element};
 use super::fence::Fence;
 use super::lexer::{Lexer, Step, Until, starts};
 use super::markers::{Body, MARKERS, Marker};
@@ -78,6 +79,8 @@ pub struct Scanner {
     pub(super) seen: HashSet<(String, String)>,
     /// The model's turn is over; what it wrote then is text.
     pub(super) over: bool,
+    /// There was a call after which the model must wait for an observation.
+    pub(super) acted: bool,
     pub(super) out: Vec<Piece>,
 }
 
@@ -93,6 +96,12 @@ pub(super) enum State {
         quoted: bool,
     },
     Quiet(&'static Quiet),
+    /// Behind a tag that is a tool's name.
+    Element {
+        start: usize,
+        body: usize,
+        element: Element,
+    },
     Unmarked {
         start: usize,
         lexer: Lexer,
@@ -155,6 +164,7 @@ impl Scanner {
             reasoned: false,
             seen: HashSet::new(),
             over: false,
+            acted: false,
             out: Vec::new(),
         }
     }
@@ -228,6 +238,7 @@ impl Scanner {
                 State::Text => self.read_text(done),
                 State::Marked { .. } => self.read_marked(done),
                 State::Quiet(block) => self.read_quiet(block, done),
+                State::Element { .. } => self.read_element(done),
                 State::Unmarked { .. } => self.read_unmarked(done),
             };
             if !on {
@@ -356,9 +367,10 @@ impl Scanner {
         let offered = |call: &Found| self.tools.meant(&call.name).is_some();
         if !found.iter().any(offered) {
             // Behind a marker a call that fails is one still, so that the model can be told.
-            found.retain(|call| failed::is_call(call, closed));
+            found.retain(|call| failed::is_call(call, &block));
             if found.is_empty() {
-                found.extend(failed::malformed(&block, marker, &self.tools));
+                let named = failed::named_only(&block, marker);
+                found.extend(named.or_else(|| failed::malformed(&block, marker, &self.tools)));
             }
         }
         if found.is_empty() {
@@ -366,7 +378,32 @@ impl Scanner {
         }
         self.state = State::Text;
         self.at = after;
+        self.acted |= marker.body == Body::React && !self.inner;
         self.accept(start..after, found, Strength::Marked);
+        true
+    }
+
+    fn read_element(&mut self, done: bool) -> bool {
+        let State::Element {
+            start,
+            body,
+            element,
+        } = &mut self.state
+        else {
+            return false;
+        };
+        let (start, body) = (*start, *body);
+        let tool = self.tools.told(&element.name);
+        let (end, closed) = match element.run(&self.text, tool) {
+            elements::Step::More if !done => return false,
+            elements::Step::More => (self.text.len(), false),
+            elements::Step::End(end) => (end, true),
+            elements::Step::Fail => return self.leave(body),
+        };
+        let element = element.clone();
+        let found = element.found(&self.text, self.base, start..end, closed, tool);
+        (self.state, self.at) = (State::Text, end);
+        self.accept(start..end, vec![found], Strength::Marked);
         true
     }
 

@@ -408,11 +408,8 @@ fn write_value(
             None
         }
         _ => {
-            // Line feeds on both sides belong to the tags.
-            let inner = value.strip_prefix('\n');
-            let inner = inner.and_then(|inner| inner.strip_suffix('\n'));
             let empty = value == "\n" && tag.rest.starts_with('=');
-            let inner = if empty { "" } else { inner.unwrap_or(value) };
+            let inner = if empty { "" } else { typed::inside(value) };
             let types = tool.map(|tool| tool.types_of(key)).unwrap_or_default();
             typed::write(inner, types, out)
         }

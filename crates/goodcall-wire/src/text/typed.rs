@@ -37,6 +37,14 @@ pub(crate) fn write(text: &str, types: Types, out: &mut String) -> Option<Change
     }
 }
 
+/// The text of a value between tags: line feeds on both sides belong to the tags.
+pub(crate) fn inside(value: &str) -> &str {
+    let inner = value.strip_prefix('\n');
+    inner
+        .and_then(|inner| inner.strip_suffix('\n'))
+        .unwrap_or(value)
+}
+
 /// `True`, `None` and the like.
 fn spelled(text: &str, types: Types) -> Option<String> {
     let lower = text.to_ascii_lowercase();

@@ -50,6 +50,7 @@ impl Signal {
 /// What is done about a loop.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
+#[non_exhaustive]
 pub enum Rung {
     /// The model is told differently.
     Steer,
