@@ -1,6 +1,6 @@
 //! Names that are near each other and mean the contrary, or another thing of the same kind.
 
-use crate::validate::bare;
+use super::nearest::{bare, words};
 
 /// What turns a word into its contrary, or into its counterpart.
 const PREFIXES: [&str; 31] = [
@@ -9,20 +9,67 @@ const PREFIXES: [&str; 31] = [
     "sub", "inter", "intra",
 ];
 
-/// Words that are each other's contrary, though no prefix says so.
-const PAIRS: [[&str; 2]; 8] = [
-    ["min", "max"],
-    ["minimum", "maximum"],
-    ["before", "after"],
-    ["start", "end"],
-    ["first", "last"],
-    ["left", "right"],
-    ["source", "target"],
-    ["lower", "upper"],
+/// Words that make a name mean another thing when they stand before it: `skip_tests`.
+const TURNING: [&str; 14] = [
+    "without", "never", "skip", "ignore", "exclude", "except", "disable", "hide", "deny", "min",
+    "max", "minimum", "maximum", "old",
+];
+
+/// Words that mean different things, though no prefix says so: each one and all others in its
+/// line. Two words for the same thing stand in no line together.
+const GROUPS: [&[&str]; 37] = [
+    &["min", "max"],
+    &["minimum", "maximum"],
+    &["before", "after"],
+    &["start", "end"],
+    &["start", "stop"],
+    &["begin", "end"],
+    &["since", "until"],
+    &["first", "last"],
+    &["next", "previous"],
+    &["next", "prev"],
+    &["old", "new"],
+    &["left", "right"],
+    &["top", "bottom"],
+    &["lower", "upper"],
+    &["from", "to", "cc", "bcc", "via"],
+    &["source", "target"],
+    &["source", "destination"],
+    &["source", "dest"],
+    &["src", "dst"],
+    &["src", "dest"],
+    &["sender", "receiver"],
+    &["sender", "recipient"],
+    &["with", "without"],
+    &["allow", "deny", "block"],
+    &["show", "hide"],
+    &["open", "close"],
+    &["add", "remove"],
+    &["read", "write"],
+    &["gt", "gte", "lt", "lte", "eq", "ne"],
+    &["created", "updated", "deleted"],
+    &["created", "modified", "deleted"],
+    &["width", "height", "depth", "length"],
+    &["row", "column"],
+    &["latitude", "longitude"],
+    &["lat", "lon"],
+    &["lat", "lng"],
+    &["year", "month", "week", "day", "hour", "minute", "second"],
+];
+
+/// Units, those that are the same in one line.
+const UNITS: [&[&str]; 7] = [
+    &["ms", "msec", "millis", "millisecond", "milliseconds"],
+    &["s", "sec", "secs", "second", "seconds"],
+    &["min", "mins", "minute", "minutes"],
+    &["h", "hr", "hrs", "hour", "hours"],
+    &["b", "byte", "bytes"],
+    &["kb", "kib", "kilobyte", "kilobytes"],
+    &["mb", "mib", "megabyte", "megabytes"],
 ];
 
 /// Is the difference of two names one of meaning, and hence no typo?
-pub(super) fn is_contrary(a: &str, b: &str) -> bool {
+pub(crate) fn is_contrary(a: &str, b: &str) -> bool {
     let (ours, theirs) = (words(a), words(b));
     if ours.len() == theirs.len() {
         let differing = ours.iter().zip(&theirs).filter(|(a, b)| a != b);
@@ -34,17 +81,22 @@ pub(super) fn is_contrary(a: &str, b: &str) -> bool {
             true => (&ours, &theirs),
             false => (&theirs, &ours),
         };
-        let added = |word: &&String| !less.contains(word) && PREFIXES.contains(&word.as_str());
+        let turns = |word: &str| PREFIXES.contains(&word) || TURNING.contains(&word);
+        let added = |word: &&String| !less.contains(word) && turns(word.as_str());
         if more.iter().any(|word| added(&word)) {
             return true;
         }
     }
-    are_opposed(&bare(a), &bare(b))
+    let (a, b) = (bare(a), bare(b));
+    a != b && are_opposed(&a, &b)
 }
 
+/// Do two different words mean different things?
 fn are_opposed(a: &str, b: &str) -> bool {
-    let pair = |[x, y]: &[&str; 2]| (a == *x && b == *y) || (a == *y && b == *x);
-    if PAIRS.iter().any(pair) {
+    let both = |group: &&[&str]| group.contains(&a) && group.contains(&b);
+    let unit = |word: &str| UNITS.iter().position(|unit| unit.contains(&word));
+    let units = unit(a).zip(unit(b));
+    if GROUPS.iter().any(both) || units.is_some_and(|(ours, theirs)| ours != theirs) {
         return true;
     }
     // `file1` and `file2`, `x` and `y`: counterparts, told apart by what is short.
@@ -61,24 +113,6 @@ fn are_opposed(a: &str, b: &str) -> bool {
 fn stems(word: &str) -> impl Iterator<Item = &str> {
     let bare = PREFIXES.iter().filter_map(move |p| word.strip_prefix(p));
     std::iter::once(word).chain(bare)
-}
-
-/// The words of a name in lower case.
-fn words(name: &str) -> Vec<String> {
-    let mut out = vec![String::new()];
-    let mut lower = false;
-    for c in name.chars() {
-        let starts = !c.is_alphanumeric() || lower && c.is_uppercase();
-        if starts && out.last().is_some_and(|word| !word.is_empty()) {
-            out.push(String::new());
-        }
-        lower = c.is_lowercase();
-        if let Some(word) = out.last_mut().filter(|_| c.is_alphanumeric()) {
-            word.extend(c.to_lowercase());
-        }
-    }
-    out.retain(|word| !word.is_empty());
-    out
 }
 
 #[cfg(test)]
@@ -99,6 +133,14 @@ mod tests {
             ("file_1", "file_2"),
             ("start_x", "start_y"),
             ("included", "excluded"),
+            ("from_date", "to_date"),
+            ("cc", "to"),
+            ("src_path", "dst_path"),
+            ("gte", "lte"),
+            ("created_at", "updated_at"),
+            ("timeout_sec", "timeout_ms"),
+            ("skip_tests", "tests"),
+            ("non_verbose", "verbose"),
         ] {
             assert!(is_contrary(a, b) && is_contrary(b, a), "{a} {b}");
         }
@@ -108,6 +150,9 @@ mod tests {
             ("recieve_all", "receive_all"),
             ("limt", "limit"),
             ("user_ids", "user_id"),
+            ("timeout_sec", "timeout_seconds"),
+            ("username", "user_name"),
+            ("start_dat", "start_date"),
             ("blue", "glue"),
         ] {
             assert!(!is_contrary(a, b), "{a} {b}");

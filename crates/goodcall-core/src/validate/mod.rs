@@ -3,6 +3,7 @@
 //! Nothing of that crate leaves this folder and `schema/`. What it reports becomes a [`Fault`]:
 //! mending reads faults, and [`issues`] turns the faults that remain into what the model is told.
 
+mod contrary;
 mod issues;
 mod lean;
 mod nearest;
@@ -15,6 +16,7 @@ use jsonschema::{JsonType, ValidationError};
 use serde_json::Value;
 use std::sync::Arc;
 
+pub(crate) use contrary::is_contrary;
 pub(crate) use issues::issues;
 pub(crate) use lean::{Lean, equals};
 pub(crate) use nearest::{Letters, bare, nearest_name};
