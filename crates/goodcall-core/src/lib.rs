@@ -47,7 +47,7 @@ pub use pipeline::{Gate, check};
 pub use policies::{Policies, UnknownRule};
 pub use policy::{Policy, UnknownPolicy};
 pub use report::{
-    Bad, Bound, Change, Changes, Code, Edit, Expected, Got, Issue, Level, Mended, Reason,
+    Bad, Bound, Change, Changes, Code, Edit, Expected, Got, Issue, Key, Level, Mended, Reason,
     SharedExpected, Snippet, Types, Verdict,
 };
 pub use schema::{Draft, Schema, SchemaCache, SchemaError, SchemaOptions, SchemaWarning};

@@ -76,6 +76,10 @@ pub(crate) const PATTERN_BYTES: usize = 1 << 20;
 pub(crate) const REF_HOPS: usize = 16;
 /// Keys that are named when an object is described.
 pub(crate) const DESCRIBED_KEYS: usize = 8;
+/// Forms of a union, and values of a key, that are named when they are described.
+pub(crate) const DESCRIBED_FORMS: usize = 4;
+/// Characters of a schema's own words and examples that are told.
+pub(crate) const DESCRIBED_CHARS: usize = 60;
 /// Names that are listed as allowed, and that one name is compared with.
 pub(crate) const LISTED_NAMES: usize = 1024;
 /// Descriptions of places that one schema keeps.

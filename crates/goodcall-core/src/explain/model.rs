@@ -2,7 +2,7 @@
 
 use super::group::{Grouped, grouped};
 use super::{Budget, phrase};
-use crate::report::{Bad, Code, Issue, Reason, clip};
+use crate::report::{Bad, Code, Expected, Issue, Reason, clip};
 
 /// The whole text.
 pub(super) fn text(bad: &Bad, tool: Option<&str>, budget: &Budget) -> String {
@@ -207,6 +207,11 @@ pub(super) fn line(issue: &Issue) -> String {
             };
             format!("change {place}: {short} is not allowed, use {expected}{nearest}")
         }
+        Code::NoAlternative => match (lacking(issue), issue.pointer.is_root()) {
+            (Some(keys), true) => format!("add {keys}"),
+            (Some(keys), false) => format!("add to {place}: {keys}"),
+            (None, _) => format!("change {place}: {short} fits none of the forms; use {expected}"),
+        },
         code => format!(
             "change {place}: {}",
             complaint(code, issue, short, &expected)
@@ -232,7 +237,6 @@ fn complaint(code: Code, issue: &Issue, short: &str, expected: &str) -> String {
         Code::TooComplex => "it has too many forms inside forms, use fewer".to_owned(),
         Code::NotContained => "it lacks an element that it must contain".to_owned(),
         Code::KeyName => format!("this key is not allowed ({expected}), use another"),
-        Code::NoAlternative => format!("{short} fits none of the forms; use {expected}"),
         Code::SeveralAlternatives => {
             format!("{short} fits more than one form; make it fit exactly one")
         }
@@ -246,6 +250,21 @@ fn complaint(code: Code, issue: &Issue, short: &str, expected: &str) -> String {
         }
         _ => expected.to_owned(),
     }
+}
+
+/// The keys of which some must be added, where that is all that the forms of a union ask for.
+fn lacking(issue: &Issue) -> Option<String> {
+    let forms = &issue.expected.alternatives;
+    let keys = |form: &Expected| {
+        let only = Expected {
+            keys: form.keys.clone(),
+            ..Expected::default()
+        };
+        let keys: Vec<_> = form.keys.iter().map(phrase::key).collect();
+        (*form == only).then(|| phrase::all(&keys))
+    };
+    let forms = forms.iter().map(keys).collect::<Option<Vec<_>>>()?;
+    (!forms.is_empty()).then(|| forms.join("; or "))
 }
 
 /// A key beside the one that is missing.

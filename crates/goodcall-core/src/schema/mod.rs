@@ -1,6 +1,7 @@
 //! Schemas: compiled once, when a tool is registered, and shared from then on.
 
 mod cache;
+mod declared;
 mod describe;
 mod error;
 mod normalise;
@@ -18,7 +19,8 @@ pub use cache::SchemaCache;
 pub use error::{SchemaError, SchemaWarning};
 pub use options::{Draft, SchemaOptions};
 
-pub(crate) use describe::{constant, describe, owner, required, requires, resolve};
+pub(crate) use declared::{member, names, owner, property, required, requires, resolve};
+pub(crate) use describe::{constant, describe, key};
 
 use crate::limits::{KEPT_EXPECTED, WORK_QUICK, WORK_VERDICT};
 use crate::report::{Expected, SharedExpected, Types};

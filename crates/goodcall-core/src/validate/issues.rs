@@ -2,13 +2,13 @@
 
 use std::collections::{HashMap, HashSet};
 
-use serde_json::{Map, Value};
+use serde_json::Value;
 
 use super::union::{Choice, choose};
 use super::{Fault, FaultKind, nearest_name};
-use crate::limits::LISTED_NAMES;
-use crate::report::{Bound, Code, Expected, Got, Issue, Types};
-use crate::schema::{Schema, describe, owner};
+use crate::limits::DESCRIBED_KEYS;
+use crate::report::{Bound, Code, Expected, Got, Issue, SharedExpected, Types};
+use crate::schema::{Schema, describe, key, member, names, owner};
 use crate::tree::{Node, Pointer, Tree};
 
 /// The issues behind these faults, in the order the faults came: unions reduced to their best
@@ -100,8 +100,19 @@ impl Collector<'_> {
         self.schema.at(parent)
     }
 
-    fn properties(&self, keyword: &str) -> Option<&Map<String, Value>> {
-        self.subschema(keyword)?.get("properties")?.as_object()
+    /// What the schema says of a member of an object that a keyword speaks of.
+    fn of_member(&self, pointer: &Pointer, keyword: &str, name: &str) -> SharedExpected {
+        let document = self.schema.document();
+        if let Some(declared) = member(self.schema, keyword, name) {
+            let make = || describe(document, declared);
+            return self.schema.expected(keyword, name, make);
+        }
+        let declared = owner(document, pointer).and_then(|(object, name)| {
+            let properties = object.get("properties")?;
+            properties.get(&name)
+        });
+        let expected = declared.map(|declared| describe(document, declared));
+        expected.map(Into::into).unwrap_or_default()
     }
 
     fn missing(&mut self, mut pointer: Pointer, keyword: &str, name: &str) {
@@ -109,16 +120,12 @@ impl Collector<'_> {
         let span = object.map(Node::span).unwrap_or_default();
         pointer.push(name);
         let mut issue = Issue::new(pointer, Code::Missing, span);
-        let properties = self.properties(keyword);
-        if let Some(property) = properties.and_then(|p| p.get(name)) {
-            let make = || describe(self.schema.document(), property);
-            issue.expected = self.schema.expected(keyword, name, make);
-        }
+        issue.expected = self.of_member(&issue.pointer, keyword, name);
         if let Some(object) = object {
             let undeclared = object
                 .members()
                 .map(|(key, _)| key)
-                .filter(|key| !properties.is_some_and(|p| p.contains_key(*key)));
+                .filter(|key| member(self.schema, keyword, key).is_none());
             issue.nearest = nearest_name(name, undeclared);
         }
         self.issues.push(issue);
@@ -128,13 +135,13 @@ impl Collector<'_> {
         let Some(object) = self.tree.at(pointer) else {
             return;
         };
-        // Too many names to list, let alone to compare each key with.
-        let names: Vec<&String> = match self.properties(keyword) {
-            Some(map) if map.len() <= LISTED_NAMES => map.keys().collect(),
-            _ => Vec::new(),
-        };
+        // Too many names to list, let alone to compare each key with, are none.
+        let (names, all) = names(self.schema, keyword);
         let expected = self.schema.expected(keyword, "", || Expected {
-            allowed: names.iter().map(|name| (*name).clone()).collect(),
+            allowed: match all {
+                true => names.iter().map(|name| (*name).to_owned()).collect(),
+                false => Vec::new(),
+            },
             ..Expected::default()
         });
         let absent: Vec<&str> = absent(object, &names);
@@ -181,16 +188,32 @@ impl Collector<'_> {
     }
 
     fn union(&mut self, place: Pointer, keyword: &str, mut branches: Vec<Vec<Fault>>) {
-        if let Choice::Branch(index) = choose(&branches, &place, keyword, self.tree, self.schema) {
-            for inner in branches.swap_remove(index) {
-                self.fault(inner);
+        match choose(&branches, &place, keyword, self.tree, self.schema) {
+            Choice::Branch(index) => {
+                for inner in branches.swap_remove(index) {
+                    self.fault(inner);
+                }
+                return;
             }
-            return;
+            Choice::Named { tag, allowed } => return self.misnamed(&place.join(&tag), allowed),
+            Choice::Unclear => {}
         }
         let node = self.tree.at(&place);
         let span = node.map(Node::span).unwrap_or_default();
+        let lacking = lacking(&branches, &place);
         let mut issue = Issue::new(place, Code::NoAlternative, span);
         issue.got = node.map(Got::of);
+        if let Some(lacking) = lacking {
+            let document = self.schema.document();
+            let key = |name: &&String| key(document, name, member(self.schema, keyword, name));
+            let form = |names: &Vec<&String>| Expected {
+                keys: names.iter().map(key).collect(),
+                ..Expected::default()
+            };
+            issue.expected.alternatives = lacking.iter().map(form).collect();
+            self.issues.push(issue);
+            return;
+        }
         let make = || self.alternatives(keyword);
         // The keyword alone is for a value that fits several branches.
         issue.expected = self.schema.expected(keyword, "*", make);
@@ -199,6 +222,16 @@ impl Collector<'_> {
             // A choice of types alone is a wrong type like any other.
             issue.code = Code::Type;
         }
+        self.issues.push(issue);
+    }
+
+    /// A member that should name a branch of a union and names none.
+    fn misnamed(&mut self, place: &Pointer, allowed: Vec<String>) {
+        let node = self.tree.at(place);
+        let span = node.map(Node::span).unwrap_or_default();
+        let mut issue = Issue::new(place.clone(), Code::Enum, span);
+        issue.got = node.map(Got::of);
+        issue.expected.allowed = allowed;
         self.issues.push(issue);
     }
 
@@ -229,6 +262,22 @@ impl Collector<'_> {
         }
         expected
     }
+}
+
+/// The keys that each branch misses, if nothing else is wrong with any.
+fn lacking<'f>(branches: &'f [Vec<Fault>], place: &Pointer) -> Option<Vec<Vec<&'f String>>> {
+    let name = |fault: &'f Fault| match &fault.kind {
+        FaultKind::Required(name) if fault.pointer == *place => Some(name),
+        _ => None,
+    };
+    let few = !branches.is_empty() && branches.len() <= DESCRIBED_KEYS;
+    let names = |branch: &'f Vec<Fault>| branch.iter().map(name).collect();
+    branches
+        .iter()
+        .filter(|_| few)
+        .map(names)
+        .collect::<Option<Vec<_>>>()
+        .filter(|_| few)
 }
 
 /// Of several unknown keys near one name, at most one can be renamed to it: the nearest.
@@ -268,8 +317,8 @@ fn nearest_value(sent: &str, kind: &FaultKind) -> Option<String> {
 }
 
 /// The names that the object does not have.
-fn absent<'n>(object: Node<'_>, names: &[&'n String]) -> Vec<&'n str> {
-    let names = names.iter().map(|name| name.as_str());
+fn absent<'n>(object: Node<'_>, names: &[&'n str]) -> Vec<&'n str> {
+    let names = names.iter().copied();
     if object.len() <= 16 {
         return names.filter(|name| object.get(name).is_none()).collect();
     }
