@@ -89,6 +89,8 @@ pub(crate) const CACHED_SCHEMAS: usize = 1024;
 /// Times that arguments may have been encoded as a string.
 pub(crate) const ENCODINGS: usize = 8;
 
+/// Times that the edits which a model is told are made on a copy, to see what is wrong then.
+pub(crate) const ADVICE_ROUNDS: usize = 3;
 /// Times that one call is validated while it is mended. Each is linear in the call.
 pub(crate) const MEND_VALIDATIONS: usize = 64;
 /// Rounds of mending, each of which mends all places that it can.

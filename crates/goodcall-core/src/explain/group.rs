@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use super::phrase;
-use crate::report::{Expected, Issue};
+use crate::report::{Code, Expected, Issue};
 use crate::tree::Pointer;
 
 /// One issue, or many that differ only in an array index.
@@ -60,7 +60,10 @@ pub(super) fn grouped<'i>(issues: impl Iterator<Item = &'i Issue>) -> Vec<Groupe
 }
 
 fn same(a: &Issue, b: &Issue) -> bool {
-    let plain = |issue: &Issue| issue.nearest.is_none() && issue.expected != Expected::default();
+    let plain = |issue: &Issue| {
+        let stays = issue.nearest.is_none() && issue.moved.is_none() && issue.code != Code::Wrapped;
+        stays && issue.expected != Expected::default()
+    };
     a.expected == b.expected && plain(a) && plain(b)
 }
 

@@ -14,20 +14,15 @@ pub(super) fn text(bad: &Bad, tool: Option<&str>, budget: &Budget) -> String {
     out
 }
 
-/// The issues that ask for an edit: a rename stands for the missing and the unknown key both.
+/// The issues that ask for an edit: a rename or a move stands for the missing and the unknown key both.
 fn edits(bad: &Bad) -> Vec<Grouped<'_>> {
-    let renamed: Vec<_> = bad
+    let moved: Vec<_> = bad
         .issues
         .iter()
         .filter(|issue| issue.code == Code::Missing)
-        .filter_map(|issue| {
-            Some(
-                issue
-                    .pointer
-                    .split_last()?
-                    .0
-                    .join(issue.nearest.as_deref()?),
-            )
+        .filter_map(|issue| match (&issue.moved, &issue.nearest) {
+            (Some(moved), _) => Some(moved.from.clone()),
+            (None, nearest) => Some(issue.pointer.split_last()?.0.join(nearest.as_deref()?)),
         })
         .collect();
     let told_by_head = |issue: &&Issue| {
@@ -45,7 +40,7 @@ fn edits(bad: &Bad) -> Vec<Grouped<'_>> {
         .issues
         .iter()
         .filter(told_by_head)
-        .filter(|issue| issue.code != Code::UnknownKey || !renamed.contains(&issue.pointer));
+        .filter(|issue| issue.code != Code::UnknownKey || !moved.contains(&issue.pointer));
     grouped(needed)
 }
 
@@ -170,6 +165,8 @@ pub(super) fn line(issue: &Issue) -> String {
         .split_last()
         .map(|(_, name)| name.into_owned());
     match issue.code {
+        Code::Wrapped => unwrap(issue),
+        Code::Missing | Code::UnknownKey if issue.moved.is_some() => moved(issue),
         Code::Missing => match &issue.nearest {
             Some(nearest) => format!(
                 "rename {} to {}",
@@ -250,6 +247,35 @@ fn complaint(code: Code, issue: &Issue, short: &str, expected: &str) -> String {
         }
         _ => expected.to_owned(),
     }
+}
+
+/// A member that belongs elsewhere.
+fn moved(issue: &Issue) -> String {
+    let Some(moved) = &issue.moved else {
+        return String::new();
+    };
+    let target = moved.to.split_last().map(|(target, _)| target);
+    let target = target.unwrap_or_default();
+    let from = phrase::path(&moved.from);
+    match target.is_root() {
+        true => format!("move {from} to the top"),
+        false => format!("move {from} into {}", phrase::path(&target)),
+    }
+}
+
+/// An object whose members belong into one around it.
+fn unwrap(issue: &Issue) -> String {
+    let around = issue.pointer.split_last().map(|(around, _)| around);
+    let moved = issue.moved.as_ref().map(|moved| moved.to.clone());
+    let target = moved.or(around).unwrap_or_default();
+    let wherein = match target.is_root() {
+        true => "at the top".to_owned(),
+        false => format!("in {}", phrase::path(&target)),
+    };
+    let mut inside = issue.pointer.segments().skip(target.depth());
+    let outermost = inside.next().unwrap_or_default();
+    let place = phrase::path(&issue.pointer);
+    format!("unwrap {place}: send its keys {wherein}, without {outermost}")
 }
 
 /// The keys of which some must be added, where that is all that the forms of a union ask for.

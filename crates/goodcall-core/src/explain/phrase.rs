@@ -294,6 +294,19 @@ mod tests {
                 r#"{"format": "date"}"#,
                 "a value in the format date (such as 2025-03-04)",
             ),
+        ] {
+            assert_eq!(words_of(schema), words);
+        }
+    }
+
+    fn words_of(schema: &str) -> String {
+        let schema: serde_json::Value = serde_json::from_str(schema).unwrap();
+        expected(&describe(&schema, &schema))
+    }
+
+    #[test]
+    fn parts_in_words() {
+        for (schema, words) in [
             (
                 r#"{"type": "object", "required": ["kind", "r"], "properties": {"kind": {"const": "circle"}}}"#,
                 r#"an object with kind "circle" and r"#,
@@ -325,8 +338,7 @@ mod tests {
             (r#"{"title": "The colour"}"#, "any value (The colour)"),
             ("{}", "any value"),
         ] {
-            let schema: serde_json::Value = serde_json::from_str(schema).unwrap();
-            assert_eq!(expected(&describe(&schema, &schema)), words);
+            assert_eq!(words_of(schema), words);
         }
     }
 

@@ -11,7 +11,7 @@ mod verdict;
 pub use change::{Change, Edit, Level};
 pub use changes::Changes;
 pub use expected::{Bound, Expected, Got, Key, SharedExpected, Types};
-pub use issue::{Code, Issue};
+pub use issue::{Code, Issue, Moved};
 pub use snippet::Snippet;
 pub use verdict::{Bad, Mended, Reason, Verdict};
 

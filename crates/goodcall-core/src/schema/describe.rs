@@ -63,7 +63,9 @@ fn add(document: &Value, subschema: &Value, expected: &mut Expected, hops: usize
         add(document, items, &mut element, hops);
         expected.items = element.types;
         element.element = None;
-        expected.element = Some(Box::new(element)).filter(|e| **e != Expected::default());
+        // The first elements may be different ones.
+        let all = map.get("prefixItems").is_none() && element != Expected::default();
+        expected.element = all.then(|| Box::new(element));
     }
     add_keys(document, map, expected);
     add_values(map, expected);
@@ -140,14 +142,17 @@ fn add_union(document: &Value, branches: &[Value], expected: &mut Expected, hops
         if one == Expected::default() {
             return;
         }
-        forms.push(one);
+        match one.alternatives.is_empty() {
+            true => forms.push(one),
+            false => forms.append(&mut one.alternatives),
+        }
     }
     let types = forms.iter().map(|form| form.types);
     let types = types.fold(Types::default(), Types::with);
     let is_null = |form: &&Expected| form.types == Types::named("null") && form.allowed.is_empty();
     let mut others = forms.iter().filter(|form| !is_null(form));
     let (first, single) = (others.next().cloned(), others.next().is_none());
-    let listed = |form: &Expected| !form.allowed.is_empty() && form.alternatives.is_empty();
+    let listed = |form: &Expected| !form.allowed.is_empty();
     if forms.iter().all(|form| listed(form) || is_null(&form)) {
         for mut form in forms {
             let null = form.allowed.is_empty().then(|| "null".to_owned());
@@ -161,7 +166,7 @@ fn add_union(document: &Value, branches: &[Value], expected: &mut Expected, hops
         for form in forms.into_iter().filter(|form| form.element.is_some()) {
             (expected.items, expected.element) = (form.items, form.element);
         }
-    } else if forms.len() <= DESCRIBED_FORMS && forms.iter().all(|f| f.alternatives.is_empty()) {
+    } else if forms.len() <= DESCRIBED_FORMS {
         expected.alternatives = forms;
     } else if forms.iter().any(|form| form.types.is_empty()) {
         // A form that lists its values has no type to tell.

@@ -4,6 +4,7 @@ use std::collections::{HashMap, HashSet};
 
 use serde_json::Value;
 
+use super::placing::Places;
 use super::union::{Choice, choose};
 use super::{Fault, FaultKind, nearest_name};
 use crate::limits::DESCRIBED_KEYS;
@@ -11,9 +12,12 @@ use crate::report::{Bound, Code, Expected, Got, Issue, SharedExpected, Types};
 use crate::schema::{Schema, describe, key, member, names, owner};
 use crate::tree::{Node, Pointer, Tree};
 
+/// Issues for which another place in the value is looked for; no more are ever told.
+const PLACED: usize = 32;
+
 /// The issues behind these faults, in the order the faults came: unions reduced to their best
 /// branch, each fault told once, unknown and missing keys matched.
-pub(crate) fn issues(faults: Vec<Fault>, tree: &Tree<'_>, schema: &Schema) -> Vec<Issue> {
+pub(super) fn issues(faults: Vec<Fault>, tree: &Tree<'_>, schema: &Schema) -> Vec<Issue> {
     let mut collector = Collector {
         tree,
         schema,
@@ -100,6 +104,13 @@ impl Collector<'_> {
         self.schema.at(parent)
     }
 
+    fn places(&self) -> Places<'_> {
+        Places {
+            tree: self.tree,
+            schema: self.schema,
+        }
+    }
+
     /// What the schema says of a member of an object that a keyword speaks of.
     fn of_member(&self, pointer: &Pointer, keyword: &str, name: &str) -> SharedExpected {
         let document = self.schema.document();
@@ -127,6 +138,12 @@ impl Collector<'_> {
                 .map(|(key, _)| key)
                 .filter(|key| member(self.schema, keyword, key).is_none());
             issue.nearest = nearest_name(name, undeclared);
+            if issue.nearest.is_none()
+                && self.issues.len() < PLACED
+                && let Some((object, _)) = issue.pointer.split_last()
+            {
+                issue.moved = self.places().stray(&object, keyword, name);
+            }
         }
         self.issues.push(issue);
     }
@@ -153,6 +170,12 @@ impl Collector<'_> {
             issue.got = object.get(key).map(Got::of);
             issue.expected = expected.clone();
             issue.nearest = nearest_name(key, absent.iter().copied());
+            if issue.nearest.is_none() && self.issues.len() + found.len() < PLACED {
+                issue.moved = self.places().home(pointer, keyword, key);
+                if issue.moved.is_none() && self.places().is_wrapper(object, keyword, key) {
+                    issue.code = Code::Wrapped;
+                }
+            }
             found.push(issue);
         }
         one_key_a_name(&mut found);
@@ -195,7 +218,23 @@ impl Collector<'_> {
                 }
                 return;
             }
-            Choice::Named { tag, allowed } => return self.misnamed(&place.join(&tag), allowed),
+            Choice::Named { tag, allowed } => {
+                let tag = place.join(&tag);
+                self.misnamed(&tag, allowed);
+                let (first, others) = branches.split_at_mut(1);
+                let first = first.iter_mut().flat_map(std::mem::take);
+                // What is wrong in every branch.
+                let common = |fault: &Fault| {
+                    fault.pointer != tag
+                        && others.iter().all(|other| {
+                            other
+                                .iter()
+                                .any(|o| o.kind == fault.kind && o.pointer == fault.pointer)
+                        })
+                };
+                first.filter(common).for_each(|fault| self.fault(fault));
+                return;
+            }
             Choice::Unclear => {}
         }
         let node = self.tree.at(&place);

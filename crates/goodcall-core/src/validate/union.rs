@@ -88,10 +88,16 @@ pub(crate) fn choose(
         {
             Choice::Branch(index)
         }
-        (Some((_, known)), [tag]) if known.fit == Fit::OtherName => Choice::Named {
-            tag: tag.name.to_owned(),
-            allowed: union.listed(tag.name).map(Value::to_string).collect(),
-        },
+        (Some((_, known)), [tag]) if known.fit == Fit::OtherName => {
+            let mut allowed: Vec<String> = Vec::new();
+            for value in union.listed(tag.name).map(Value::to_string) {
+                if !allowed.contains(&value) {
+                    allowed.push(value);
+                }
+            }
+            let tag = tag.name.to_owned();
+            Choice::Named { tag, allowed }
+        }
         _ => Choice::Unclear,
     }
 }

@@ -1,0 +1,380 @@
+//! Advice that holds: what keys have to be renamed, moved, unwrapped or left out, and what is
+//! wrong after that.
+//!
+//! A model that does what it is told must end with a valid call. So the edits that need no new
+//! value are made on a copy, and the validator looks again: what it finds then is told as well,
+//! and what it no longer finds is not.
+
+use std::collections::{HashMap, HashSet};
+
+use super::envelope::envelope;
+use super::issues::issues;
+use super::{Fault, nearest_name};
+use crate::limits::{ADVICE_ROUNDS, MEND_WIDTH};
+use crate::report::{Code, Got, Issue};
+use crate::schema::{Schema, property};
+use crate::tree::{Draft, Id, Kind, Node, Pointer, Tree};
+
+/// What the model is told about these faults.
+pub(crate) fn advice(
+    faults: Vec<Fault>,
+    tree: &Tree<'_>,
+    schema: &Schema,
+    tool: Option<&str>,
+    most: usize,
+) -> Vec<Issue> {
+    let mut told = issues(faults, tree, schema);
+    if let Some(wrapped) = wrapped(tree, schema, tool) {
+        let outermost = wrapped
+            .pointer
+            .segments()
+            .next()
+            .map(|key| Pointer::root().join(&key));
+        told.retain(|issue| Some(&issue.pointer) != outermost.as_ref());
+        told.insert(0, wrapped);
+    }
+    let mut rounds = Rounds {
+        schema,
+        most,
+        staying: HashSet::new(),
+    };
+    for _ in 0..ADVICE_ROUNDS {
+        let known = rounds.staying.len();
+        let after = rounds.run(told.clone(), tree);
+        if rounds.staying.len() == known {
+            return after;
+        }
+    }
+    // What does not come to rest is told as it was found.
+    let moved = told
+        .iter_mut()
+        .filter(|issue| issue.code != Code::UnknownKey);
+    moved.for_each(stay);
+    told
+}
+
+/// Edits, a look at what they lead to, the edits that it asks for.
+struct Rounds<'r> {
+    schema: &'r Schema,
+    most: usize,
+    /// Members that are needed where they are.
+    staying: HashSet<Pointer>,
+}
+
+impl Rounds<'_> {
+    fn run(&mut self, mut told: Vec<Issue>, tree: &Tree<'_>) -> Vec<Issue> {
+        let mut acts = self.acts(&mut told);
+        if !acts.iter().any(|act| act.may_tell_more) {
+            return told;
+        }
+        let mut draft = Draft::new(tree.clone());
+        for _ in 0..ADVICE_ROUNDS {
+            if !perform(&acts, &mut draft) {
+                break;
+            }
+            let found = self.schema.faults(draft.tree.root(), self.most);
+            if !found.finished {
+                break;
+            }
+            let mut left = issues(found.faults, &draft.tree, self.schema);
+            let needed = acts.iter().filter(|act| act.may_tell_more);
+            let needed = needed.filter(|act| left.iter().any(|issue| misses(issue, &act.from)));
+            let needed: Vec<_> = needed.map(|act| act.from.clone()).collect();
+            if !needed.is_empty() {
+                self.staying.extend(needed);
+                break;
+            }
+            acts = self.acts(&mut left);
+            merge(&mut told, left);
+            if !acts.iter().any(|act| act.may_tell_more) {
+                break;
+            }
+        }
+        told
+    }
+
+    /// The edits that these issues ask for. No member is moved twice, and no two to one place.
+    fn acts(&self, told: &mut [Issue]) -> Vec<Act> {
+        let mut acts = Vec::new();
+        let (mut taken, mut filled) = (HashSet::new(), HashSet::new());
+        let order = |issue: &Issue| match issue.code {
+            Code::Wrapped => 0,
+            Code::Missing => 1,
+            _ => 2,
+        };
+        for rank in 0..3 {
+            let edits = told.iter_mut().filter(|issue| order(issue) == rank);
+            for issue in edits.filter(|issue| is_edit(issue)) {
+                let (from, what) = act(issue);
+                if taken.contains(&from) {
+                    continue;
+                }
+                let full = |to: &Pointer| filled.contains(to);
+                let full = matches!(&what, What::Move(to) if full(to));
+                if full || self.staying.contains(&from) {
+                    stay(issue);
+                    continue;
+                }
+                if let What::Move(to) = &what {
+                    filled.insert(to.clone());
+                }
+                let may_tell_more = match what {
+                    What::Remove => issue.code == Code::Type && self.schema.has_conditions(),
+                    _ => true,
+                };
+                taken.insert(from.clone());
+                acts.push(Act {
+                    from,
+                    what,
+                    may_tell_more,
+                });
+            }
+        }
+        acts
+    }
+}
+
+/// Takes back the advice to move a member or to leave it out.
+fn stay(issue: &mut Issue) {
+    if issue.code == Code::Wrapped {
+        issue.code = Code::UnknownKey;
+    }
+    (issue.nearest, issue.moved, issue.optional) = (None, None, issue.code == Code::UnknownKey);
+}
+
+/// Takes over what is left after the edits that are told: new issues come last, those that are
+/// gone go.
+fn merge(told: &mut Vec<Issue>, mut left: Vec<Issue>) {
+    let place = |issue: &Issue| (issue.code, issue.pointer.clone());
+    let mut still: HashMap<_, _> = left.iter().map(place).zip(left.iter().cloned()).collect();
+    told.retain_mut(|issue| {
+        match still.remove(&place(issue)) {
+            // Said in the light of the edits.
+            Some(now) if !is_edit(issue) => *issue = now,
+            Some(_) => {}
+            None => return is_edit(issue),
+        }
+        true
+    });
+    left.retain(|issue| still.contains_key(&place(issue)));
+    told.append(&mut left);
+}
+
+/// Does the issue ask for the member at this place, perhaps among others?
+fn misses(issue: &Issue, place: &Pointer) -> bool {
+    let Some((around, name)) = place.split_last() else {
+        return false;
+    };
+    match issue.code {
+        Code::Missing => issue.pointer == *place,
+        Code::NoAlternative if issue.pointer == around => {
+            let mut keys = issue
+                .expected
+                .alternatives
+                .iter()
+                .flat_map(|form| &form.keys);
+            keys.any(|key| key.name == name)
+        }
+        _ => false,
+    }
+}
+
+/// Does the issue ask for an edit that needs no new value?
+fn is_edit(issue: &Issue) -> bool {
+    match issue.code {
+        Code::Wrapped | Code::UnknownKey => true,
+        Code::Missing => issue.nearest.is_some() || issue.moved.is_some(),
+        Code::Type => issue.optional,
+        _ => false,
+    }
+}
+
+/// An edit that needs no new value.
+struct Act {
+    from: Pointer,
+    what: What,
+    /// May there be something else wrong once this is done?
+    may_tell_more: bool,
+}
+
+enum What {
+    Remove,
+    Move(Pointer),
+    /// All members go into this object.
+    Unwrap(Pointer),
+}
+
+fn act(issue: &Issue) -> (Pointer, What) {
+    let here = issue.pointer.clone();
+    let around = || {
+        here.split_last()
+            .map(|(around, _)| around)
+            .unwrap_or_default()
+    };
+    match (issue.code, &issue.moved, &issue.nearest) {
+        (Code::Wrapped, Some(moved), _) => (here, What::Unwrap(moved.to.clone())),
+        (Code::Wrapped, ..) => {
+            let around = around();
+            (here, What::Unwrap(around))
+        }
+        (_, Some(moved), _) => (moved.from.clone(), What::Move(moved.to.clone())),
+        (Code::Missing, _, Some(sent)) => (around().join(sent), What::Move(here)),
+        (Code::UnknownKey, _, Some(name)) => {
+            let to = around().join(name);
+            (here, What::Move(to))
+        }
+        _ => (here, What::Remove),
+    }
+}
+
+/// Makes the edits; says if that was possible.
+fn perform(acts: &[Act], draft: &mut Draft<'_>) -> bool {
+    // Looked up first: an edit moves what others name.
+    let found: Option<Vec<_>> = acts.iter().map(|act| find(&draft.tree, act)).collect();
+    let Some(found) = found else { return false };
+    for (act, (object, key, target)) in acts.iter().zip(found) {
+        let value = draft.tree.slot(key).next;
+        match &act.what {
+            What::Remove => draft.remove_member(object, key),
+            What::Move(to) => {
+                let name = to.split_last().map(|(_, name)| name.into_owned());
+                let name = name.unwrap_or_default();
+                if target == Some(object) {
+                    draft.rename_key(key, &name);
+                    continue;
+                }
+                let copy = draft.copy_node(value);
+                draft.remove_member(object, key);
+                let Some(target) = target.or_else(|| added(draft, to)) else {
+                    return false;
+                };
+                draft.add_member(target, &name, copy);
+            }
+            What::Unwrap(_) => {
+                let Some(target) = target else { return false };
+                open(draft, value);
+                let mut members = draft.tree.node(value).members();
+                let mut all = Vec::new();
+                while let Some((key, value)) = members.next_ids() {
+                    let name = draft.tree.node(key).as_str().unwrap_or_default();
+                    all.push((name.to_owned(), value));
+                }
+                // Around a wrapper may be another one: what stands in the target goes.
+                let outermost = act.from.segments().next().filter(|_| act.from.depth() > 1);
+                let outer = outermost.and_then(|name| key_of(draft.tree.node(target), &name));
+                match outer {
+                    Some(outer) if target == draft.tree.root => draft.remove_member(target, outer),
+                    _ => draft.remove_member(object, key),
+                }
+                for (name, value) in all {
+                    let copy = draft.copy_node(value);
+                    draft.add_member(target, &name, copy);
+                }
+            }
+        }
+    }
+    true
+}
+
+/// A string that holds an object is read as that object.
+fn open(draft: &mut Draft<'_>, value: Id) {
+    let inner = draft.tree.node(value).as_str().map(Tree::parse);
+    if let Some(Ok(inner)) = inner {
+        let inner = inner.into_owned();
+        draft.graft(value, &inner);
+    }
+}
+
+/// The object of a member, the key, and the object that the member goes to, if it is there.
+fn find(tree: &Tree<'_>, act: &Act) -> Option<(Id, Id, Option<Id>)> {
+    let (around, name) = act.from.split_last()?;
+    let object = tree.at(&around)?;
+    let key = key_of(object, &name)?;
+    let target = match &act.what {
+        What::Remove => None,
+        What::Unwrap(to) => tree.at(to),
+        What::Move(to) => tree.at(&to.split_last()?.0),
+    };
+    Some((object.id, key, target.map(|node| node.id)))
+}
+
+fn key_of(object: Node<'_>, name: &str) -> Option<Id> {
+    if object.kind() != Kind::Object || object.len() > MEND_WIDTH {
+        return None;
+    }
+    let mut members = object.members();
+    while let Some((key, _)) = members.next_ids() {
+        if object.tree.node(key).as_str() == Some(name) {
+            return Some(key);
+        }
+    }
+    None
+}
+
+/// The object for a member that goes into one which is not there yet.
+fn added(draft: &mut Draft<'_>, to: &Pointer) -> Option<Id> {
+    let (place, _) = to.split_last()?;
+    if let Some(known) = draft.tree.at(&place) {
+        return Some(known.id);
+    }
+    let (around, name) = place.split_last()?;
+    let around = draft
+        .tree
+        .at(&around)
+        .filter(|n| n.kind() == Kind::Object)?
+        .id;
+    let object = draft.new_node(around);
+    draft.put_value(object, &serde_json::Value::Object(serde_json::Map::new()));
+    draft.add_member(around, &name, object);
+    Some(object)
+}
+
+/// Arguments in an envelope, if what is inside has to do with the schema.
+fn wrapped(tree: &Tree<'_>, schema: &Schema, tool: Option<&str>) -> Option<Issue> {
+    let (root, document) = (tree.root(), schema.document());
+    let declares = |name: &str| property(document, document, name).is_some();
+    let inner = envelope(root, &declares, tool, |value| {
+        value.kind() == Kind::Object || value.as_str().is_some_and(|text| text.starts_with('{'))
+    })?;
+    let place = place_of(root, inner.id)?;
+    let text = inner.as_str().map(Tree::parse);
+    let opened = match &text {
+        Some(Ok(tree)) => tree.root(),
+        Some(Err(_)) => return None,
+        None => inner,
+    };
+    let properties = document.get("properties").and_then(|p| p.as_object());
+    let names = || {
+        properties
+            .into_iter()
+            .flat_map(|p| p.keys())
+            .map(String::as_str)
+    };
+    let related = |name: &str| declares(name) || nearest_name(name, names()).is_some();
+    let known = opened
+        .members()
+        .take(MEND_WIDTH)
+        .any(|(name, _)| related(name));
+    if !known {
+        return None;
+    }
+    let mut issue = Issue::new(place, Code::Wrapped, inner.span());
+    issue.got = Some(Got::of(inner));
+    issue.moved = Some(crate::report::Moved {
+        from: issue.pointer.clone(),
+        to: Pointer::root(),
+    });
+    Some(issue)
+}
+
+/// The place of a node that stands in an envelope.
+fn place_of(root: Node<'_>, id: Id) -> Option<Pointer> {
+    root.members().find_map(|(outer, value)| {
+        let place = Pointer::root().join(outer);
+        if value.id == id {
+            return Some(place);
+        }
+        let mut inner = value.members();
+        inner.find_map(|(name, value)| (value.id == id).then(|| place.join(name)))
+    })
+}
