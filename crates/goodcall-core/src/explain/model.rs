@@ -137,6 +137,10 @@ fn limit(issue: Option<&Issue>) -> String {
 fn grouped_line(edit: &Grouped<'_>) -> String {
     match edit {
         Grouped::One(issue) => line(issue),
+        Grouped::Keys(issues) => match issues.as_slice() {
+            [one] => line(one),
+            several => unknown_keys(several),
+        },
         Grouped::Many {
             first,
             places,
@@ -149,6 +153,20 @@ fn grouped_line(edit: &Grouped<'_>) -> String {
             };
             format!("{what}: {}", phrase::expected(&first.expected))
         }
+    }
+}
+
+/// Several keys of one object that are not known.
+fn unknown_keys(issues: &[&Issue]) -> String {
+    let shown = issues.iter().take(phrase::MOST_VALUES);
+    let mut keys: Vec<_> = shown.map(|issue| phrase::path(&issue.pointer)).collect();
+    if issues.len() > keys.len() {
+        keys.push(format!("{} more", issues.len() - keys.len()));
+    }
+    let keys = phrase::all(&keys);
+    match issues.first().and_then(|issue| known(issue)) {
+        Some(known) => format!("remove {keys}: there are no such parameters, only {known}"),
+        None => format!("remove {keys}: there are no such parameters"),
     }
 }
 

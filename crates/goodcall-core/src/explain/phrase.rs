@@ -139,6 +139,10 @@ fn types(expected: &Expected) -> String {
             let keys: Vec<_> = expected.keys.iter().map(key).collect();
             format!("an object with {}", all(&keys))
         }
+        "object" if !expected.may_have.is_empty() => {
+            let keys: Vec<_> = expected.may_have.iter().map(key).collect();
+            format!("an object with any of {}", keys.join(", "))
+        }
         name => with_article(name),
     });
     either(&names.collect::<Vec<_>>())

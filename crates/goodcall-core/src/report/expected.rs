@@ -88,6 +88,8 @@ pub struct Expected {
     pub element: Option<Box<Expected>>,
     /// The members that an object must have.
     pub keys: Vec<Key>,
+    /// The members that an object may have, where it must have none.
+    pub may_have: Vec<Key>,
     /// The allowed values as JSON text; empty for any.
     pub allowed: Vec<String>,
     /// The least number.
@@ -175,6 +177,7 @@ static ANYTHING: Expected = Expected {
     items: Types(0),
     element: None,
     keys: Vec::new(),
+    may_have: Vec::new(),
     allowed: Vec::new(),
     minimum: None,
     maximum: None,

@@ -74,10 +74,17 @@ fn add(document: &Value, subschema: &Value, expected: &mut Expected, hops: usize
 
 /// The keys that must be there, with their types or values.
 fn add_keys(document: &Value, map: &Map<String, Value>, expected: &mut Expected) {
-    let Some(Value::Array(required)) = map.get("required") else {
+    let properties = map.get("properties");
+    let required = map.get("required").and_then(Value::as_array);
+    let Some(required) = required.filter(|names| !names.is_empty()) else {
+        if let (true, Some(Value::Object(properties))) = (expected.keys.is_empty(), properties) {
+            let all = properties.iter().take(DESCRIBED_KEYS);
+            let all = all.map(|(name, property)| key(document, name, Some(property)));
+            expected.may_have = all.collect();
+        }
         return;
     };
-    let properties = map.get("properties");
+    expected.may_have.clear();
     for name in required.iter().filter_map(Value::as_str) {
         let property = properties.and_then(|p| p.get(name));
         let room = expected.keys.len() < DESCRIBED_KEYS;

@@ -96,7 +96,7 @@ impl Rounds<'_> {
     /// The edits that these issues ask for. No member is moved twice, and no two to one place.
     fn acts(&self, told: &mut [Issue]) -> Vec<Act> {
         let mut acts = Vec::new();
-        let (mut taken, mut filled) = (HashSet::new(), HashSet::new());
+        let (mut taken, mut filled, mut opened) = (HashSet::new(), HashSet::new(), Vec::new());
         let order = |issue: &Issue| match issue.code {
             Code::Wrapped => 0,
             Code::Missing => 1,
@@ -109,14 +109,23 @@ impl Rounds<'_> {
                 if taken.contains(&from) {
                     continue;
                 }
+                if opened
+                    .iter()
+                    .any(|wrapper: &Pointer| from.is_within(wrapper))
+                {
+                    stay(issue);
+                    continue;
+                }
                 let full = |to: &Pointer| filled.contains(to);
                 let full = matches!(&what, What::Move(to) if full(to));
                 if full || self.staying.contains(&from) {
                     stay(issue);
                     continue;
                 }
-                if let What::Move(to) = &what {
-                    filled.insert(to.clone());
+                match &what {
+                    What::Move(to) => drop(filled.insert(to.clone())),
+                    What::Unwrap(_) => opened.push(from.clone()),
+                    What::Remove => {}
                 }
                 let may_tell_more = match what {
                     What::Remove => issue.code == Code::Type && self.schema.has_conditions(),

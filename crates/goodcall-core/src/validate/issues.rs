@@ -244,9 +244,12 @@ impl Collector<'_> {
         issue.got = node.map(Got::of);
         if let Some(lacking) = lacking {
             let document = self.schema.document();
-            let key = |name: &&String| key(document, name, member(self.schema, keyword, name));
-            let form = |names: &Vec<&String>| Expected {
-                keys: names.iter().map(key).collect(),
+            let key = |(name, keyword): &(&str, &Pointer)| {
+                let declared = member(self.schema, keyword.as_str(), name);
+                key(document, name, declared)
+            };
+            let form = |keys: &Vec<_>| Expected {
+                keys: keys.iter().map(key).collect(),
                 ..Expected::default()
             };
             issue.expected.alternatives = lacking.iter().map(form).collect();
@@ -303,21 +306,22 @@ impl Collector<'_> {
     }
 }
 
-/// The keys that each branch misses, if nothing else is wrong with any.
-fn lacking<'f>(branches: &'f [Vec<Fault>], place: &Pointer) -> Option<Vec<Vec<&'f String>>> {
-    let name = |fault: &'f Fault| match &fault.kind {
-        FaultKind::Required(name) if fault.pointer == *place => Some(name),
+/// The keys that each branch misses, and the keywords that say so, if nothing else is wrong.
+fn lacking<'f>(branches: &'f [Vec<Fault>], place: &Pointer) -> Option<Vec<Lacking<'f>>> {
+    let key = |fault: &'f Fault| match &fault.kind {
+        FaultKind::Required(name) if fault.pointer == *place => {
+            Some((name.as_str(), &fault.keyword))
+        }
         _ => None,
     };
-    let few = !branches.is_empty() && branches.len() <= DESCRIBED_KEYS;
-    let names = |branch: &'f Vec<Fault>| branch.iter().map(name).collect();
-    branches
-        .iter()
-        .filter(|_| few)
-        .map(names)
-        .collect::<Option<Vec<_>>>()
-        .filter(|_| few)
+    if branches.is_empty() || branches.len() > DESCRIBED_KEYS {
+        return None;
+    }
+    let keys = |branch: &'f Vec<Fault>| branch.iter().map(key).collect();
+    branches.iter().map(keys).collect()
 }
+
+type Lacking<'f> = Vec<(&'f str, &'f Pointer)>;
 
 /// Of several unknown keys near one name, at most one can be renamed to it: the nearest.
 fn one_key_a_name(issues: &mut [Issue]) {
@@ -423,6 +427,8 @@ fn narrow(kind: &FaultKind, expected: &mut Expected) {
         }
         FaultKind::MaxLength(n) | FaultKind::MaxItems(n) | FaultKind::MaxKeys(n) => {
             expected.size.1 = Some(*n);
+            // There are enough of them.
+            (expected.element, expected.keys, expected.may_have) = (None, Vec::new(), Vec::new());
         }
         FaultKind::Pattern(pattern) => expected.pattern = Some(pattern.clone()),
         FaultKind::Format(format) => expected.format = Some(format.clone()),

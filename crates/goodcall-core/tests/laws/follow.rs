@@ -11,7 +11,9 @@ pub(crate) fn follow(raw: &str, text: &str) -> Option<(Value, bool)> {
         let (verb, rest) = line.split_once(' ')?;
         match verb {
             "remove" => {
-                take(&mut value, &path(before(rest)))?;
+                for key in before(rest).replace(" and ", ", ").split(", ") {
+                    take(&mut value, &path(key))?;
+                }
             }
             "rename" => {
                 let (from, name) = rest.split_once(" to ")?;
