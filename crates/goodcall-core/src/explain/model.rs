@@ -200,6 +200,7 @@ pub(super) fn line(issue: &Issue) -> String {
                 None => format!("remove {place}: {NO_SUCH}"),
             },
         },
+        Code::NotAllowed if issue.optional => format!("remove {place}: it is not allowed here"),
         Code::Type if issue.optional => {
             let name = last.unwrap_or_default();
             format!("remove {place}: null is not allowed and {name} is optional")
@@ -250,12 +251,21 @@ fn complaint(code: Code, issue: &Issue, short: &str, expected: &str) -> String {
         Code::TooManyKeys => format!("it has too many keys, use {expected}"),
         Code::NotUnique => "it repeats an element, use different ones".to_owned(),
         Code::TooComplex => "it has too many forms inside forms, use fewer".to_owned(),
-        Code::NotContained => "it lacks an element that it must contain".to_owned(),
+        Code::NotContained => match &issue.expected.element {
+            Some(element) => format!("add an element: {}", phrase::expected(element)),
+            None => "it lacks an element that it must contain".to_owned(),
+        },
         Code::KeyName => format!("this key is not allowed ({expected}), use another"),
         Code::SeveralAlternatives => {
             format!("{short} fits more than one form; make it fit exactly one")
         }
-        Code::NotAllowed => format!("{short} is not allowed here"),
+        Code::NotAllowed => match &issue.expected.forbidden[..] {
+            [] => format!("{short} is not allowed here, use another value"),
+            values => {
+                let values = phrase::values(values);
+                format!("{short} is not allowed, use {expected} other than {values}")
+            }
+        },
         Code::DuplicateKey | Code::Ambiguous => {
             let readings = phrase::either(&issue.expected.allowed);
             format!("it could mean {readings}; give it once, as you mean it")

@@ -99,22 +99,29 @@ fn anything(expected: &Expected) -> String {
 
 /// Type, details, null, what elements must be like.
 fn described(expected: &Expected) -> String {
-    let mut out = types(expected);
     let details = details(expected);
-    if expected.types.is_empty() && !details.is_empty() {
+    let null = expected.types.has("null");
+    let sized = expected.types.has("object") && !details.is_empty();
+    let mut names = types(expected, !sized);
+    if null && details.is_empty() {
+        names.push("null".to_owned());
+    }
+    let mut out = either(&names);
+    if names.is_empty() && !details.is_empty() {
         let bounded = expected.minimum.is_some() || expected.maximum.is_some();
         let number = bounded || expected.multiple_of.is_some();
         out.push_str(if number { "a number" } else { "a value" });
     }
-    for detail in details {
-        if !out.is_empty() {
-            out.push(' ');
-        }
-        out.push_str(&detail);
+    for detail in &details {
+        out.push(' ');
+        out.push_str(detail);
+    }
+    if sized && let Some(keys) = keys(expected) {
+        out.push_str(&keys);
     }
     // After the details, because none is about null.
-    if expected.types.has("null") {
-        out.push_str(if out.is_empty() { "null" } else { " or null" });
+    if null && !details.is_empty() {
+        out.push_str(" or null");
     }
     if expected.types.has("array")
         && let Some(element) = &expected.element
@@ -125,27 +132,31 @@ fn described(expected: &Expected) -> String {
     out
 }
 
-fn types(expected: &Expected) -> String {
+/// The types but null, those of an object with its keys if asked for.
+fn types(expected: &Expected, with_keys: bool) -> Vec<String> {
     let mut wanted = expected.types.without(Types::named("null"));
     if wanted.is_empty() && !expected.keys.is_empty() {
         wanted = Types::named("object");
     }
-    let names = wanted.names().map(|name| match name {
+    let name = |name| match name {
         "array" => match expected.element.as_deref().and_then(plain_elements) {
             Some(item) => format!("an array of {item}s"),
             None => with_article(name),
         },
-        "object" if !expected.keys.is_empty() => {
-            let keys: Vec<_> = expected.keys.iter().map(key).collect();
-            format!("an object with {}", all(&keys))
-        }
-        "object" if !expected.may_have.is_empty() => {
-            let keys: Vec<_> = expected.may_have.iter().map(key).collect();
-            format!("an object with any of {}", keys.join(", "))
-        }
+        "object" if with_keys => with_article(name) + &keys(expected).unwrap_or_default(),
         name => with_article(name),
-    });
-    either(&names.collect::<Vec<_>>())
+    };
+    wanted.names().map(name).collect()
+}
+
+/// ` with path (string) and mode`: said after `an object`.
+fn keys(expected: &Expected) -> Option<String> {
+    let named = |keys: &[Key]| keys.iter().map(key).collect::<Vec<_>>();
+    match (&expected.keys[..], &expected.may_have[..]) {
+        ([], []) => None,
+        ([], some) => Some(format!(" with any of {}", named(some).join(", "))),
+        (all, _) => Some(format!(" with {}", self::all(&named(all)))),
+    }
 }
 
 /// The type of elements of which nothing else is wanted.
@@ -193,6 +204,9 @@ fn details(expected: &Expected) -> Vec<String> {
 /// `from 1 to 100`, `of at least 1`, `greater than 0`.
 fn range(minimum: Option<&Bound>, maximum: Option<&Bound>) -> Option<String> {
     match (minimum, maximum) {
+        (Some(least), Some(most)) if least == most && !least.exclusive => {
+            Some(format!("equal to {}", least.limit))
+        }
         (Some(least), Some(most)) if !least.exclusive && !most.exclusive => {
             Some(format!("from {} to {}", least.limit, most.limit))
         }

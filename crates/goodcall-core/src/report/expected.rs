@@ -92,6 +92,8 @@ pub struct Expected {
     pub may_have: Vec<Key>,
     /// The allowed values as JSON text; empty for any.
     pub allowed: Vec<String>,
+    /// Values that are not allowed, as JSON text.
+    pub forbidden: Vec<String>,
     /// The least number.
     pub minimum: Option<Bound>,
     /// The greatest number.
@@ -179,6 +181,7 @@ static ANYTHING: Expected = Expected {
     keys: Vec::new(),
     may_have: Vec::new(),
     allowed: Vec::new(),
+    forbidden: Vec::new(),
     minimum: None,
     maximum: None,
     multiple_of: None,

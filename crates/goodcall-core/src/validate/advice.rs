@@ -12,7 +12,7 @@ use super::issues::issues;
 use super::{Fault, nearest_name};
 use crate::limits::{ADVICE_ROUNDS, MEND_WIDTH};
 use crate::report::{Code, Got, Issue};
-use crate::schema::{Schema, property};
+use crate::schema::{Schema, owner, property};
 use crate::tree::{Draft, Id, Kind, Node, Pointer, Tree};
 
 /// What the model is told about these faults.
@@ -33,6 +33,7 @@ pub(crate) fn advice(
         told.retain(|issue| Some(&issue.pointer) != outermost.as_ref());
         told.insert(0, wrapped);
     }
+    unwrap_all(&mut told, tree, schema);
     let mut rounds = Rounds {
         schema,
         most,
@@ -51,6 +52,51 @@ pub(crate) fn advice(
         .filter(|issue| issue.code != Code::UnknownKey);
     moved.for_each(stay);
     told
+}
+
+/// Where all members of an object that is not declared are declared around it, and several are
+/// missing there, it is unwrapped: that is said in one line.
+fn unwrap_all(told: &mut Vec<Issue>, tree: &Tree<'_>, schema: &Schema) {
+    let mut wrappers: Vec<Pointer> = Vec::new();
+    let mut once: Vec<Pointer> = Vec::new();
+    for moved in told
+        .iter()
+        .filter(|i| i.code == Code::Missing)
+        .filter_map(|i| i.moved.as_ref())
+    {
+        let from = moved
+            .from
+            .split_last()
+            .map(|(from, _)| from)
+            .unwrap_or_default();
+        if from.depth() != moved.to.depth() || wrappers.contains(&from) {
+            continue;
+        }
+        match once.contains(&from) {
+            true => wrappers.push(from),
+            false => once.push(from),
+        }
+    }
+    for place in wrappers {
+        let known = told
+            .iter()
+            .any(|issue| issue.code == Code::Wrapped && issue.pointer == place);
+        let around = place
+            .split_last()
+            .map(|(around, _)| around)
+            .unwrap_or_default();
+        let (Some(node), Some(object)) = (tree.at(&place), tree.at(&around)) else {
+            continue;
+        };
+        let declared = |place: &Pointer| owner(schema.document(), place).is_some();
+        let fits = |name| declared(&around.join(name)) && object.get(name).is_none();
+        if !known && !declared(&place) && node.members().all(|(name, _)| fits(name)) {
+            let mut issue = Issue::new(place, Code::Wrapped, node.span());
+            issue.got = Some(Got::of(node));
+            told.retain(|other| other.pointer != issue.pointer);
+            told.insert(0, issue);
+        }
+    }
 }
 
 /// Edits, a look at what they lead to, the edits that it asks for.

@@ -81,7 +81,10 @@ pub(crate) fn is_contrary(a: &str, b: &str) -> bool {
             true => (&ours, &theirs),
             false => (&theirs, &ours),
         };
-        let turns = |word: &str| PREFIXES.contains(&word) || TURNING.contains(&word);
+        // The value of `timeout` need not be one of `timeout_ms`.
+        let turns = |word: &str| {
+            PREFIXES.contains(&word) || TURNING.contains(&word) || unit(word).is_some()
+        };
         let added = |word: &&String| !less.contains(word) && turns(word.as_str());
         if more.iter().any(|word| added(&word)) {
             return true;
@@ -94,7 +97,6 @@ pub(crate) fn is_contrary(a: &str, b: &str) -> bool {
 /// Do two different words mean different things?
 fn are_opposed(a: &str, b: &str) -> bool {
     let both = |group: &&[&str]| group.contains(&a) && group.contains(&b);
-    let unit = |word: &str| UNITS.iter().position(|unit| unit.contains(&word));
     let units = unit(a).zip(unit(b));
     if GROUPS.iter().any(both) || units.is_some_and(|(ours, theirs)| ours != theirs) {
         return true;
@@ -107,6 +109,10 @@ fn are_opposed(a: &str, b: &str) -> bool {
         return true;
     }
     stems(a).any(|ours| stems(b).any(|theirs| ours == theirs && ours.len() > 1))
+}
+
+fn unit(word: &str) -> Option<usize> {
+    UNITS.iter().position(|unit| unit.contains(&word))
 }
 
 /// The word, and what is left of it without a prefix.
@@ -140,6 +146,7 @@ mod tests {
             ("created_at", "updated_at"),
             ("timeout_sec", "timeout_ms"),
             ("skip_tests", "tests"),
+            ("timeout", "timeout_ms"),
             ("non_verbose", "verbose"),
         ] {
             assert!(is_contrary(a, b) && is_contrary(b, a), "{a} {b}");

@@ -2,14 +2,12 @@
 
 use std::collections::{HashMap, HashSet};
 
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use super::placing::Places;
-use super::union::{Choice, choose};
 use super::{Fault, FaultKind, nearest_name};
-use crate::limits::DESCRIBED_KEYS;
 use crate::report::{Bound, Code, Expected, Got, Issue, SharedExpected, Types};
-use crate::schema::{Schema, describe, key, member, names, owner};
+use crate::schema::{Schema, describe, member, names, owner};
 use crate::tree::{Node, Pointer, Tree};
 
 /// Issues for which another place in the value is looked for; no more are ever told.
@@ -23,16 +21,60 @@ pub(super) fn issues(faults: Vec<Fault>, tree: &Tree<'_>, schema: &Schema) -> Ve
         schema,
         issues: Vec::with_capacity(faults.len()),
     };
+    let mut undecided = match schema.has_conditions() {
+        true => undecided(&faults, schema).into_iter(),
+        false => Vec::new().into_iter(),
+    };
     for fault in faults {
-        collector.fault(fault);
+        if undecided.next() != Some(true) {
+            collector.fault(fault);
+        }
     }
     tidy(collector.issues)
+}
+
+/// Which faults are due to a condition on a member that is missing? With it, the condition may
+/// not hold.
+fn undecided(faults: &[Fault], schema: &Schema) -> Vec<bool> {
+    let condition = |fault: &Fault| {
+        let keyword = fault.keyword.as_str();
+        let (around, _) = keyword
+            .rsplit_once("/then/")
+            .or(keyword.rsplit_once("/else/"))?;
+        let tested = schema.at(around)?.get("if")?.get("properties")?;
+        tested.as_object()
+    };
+    let conditions: Vec<_> = faults.iter().map(condition).collect();
+    let mut missing: HashSet<(&Pointer, &str)> = HashSet::new();
+    if conditions.iter().any(Option::is_some) {
+        for (fault, condition) in faults.iter().zip(&conditions) {
+            if let (FaultKind::Required(name), None) = (&fault.kind, condition) {
+                missing.insert((&fault.pointer, name));
+            }
+        }
+    }
+    let undecided = |(fault, condition): (&Fault, &Option<&Map<String, Value>>)| {
+        let mut tested = condition.iter().flat_map(|tested| tested.keys());
+        tested.any(|name| missing.contains(&(&fault.pointer, name.as_str())))
+    };
+    faults.iter().zip(&conditions).map(undecided).collect()
 }
 
 /// One issue a place where two keywords say the same; the more telling one stays.
 fn tidy(mut issues: Vec<Issue>) -> Vec<Issue> {
     if issues.len() < 2 {
         return issues;
+    }
+    if issues.iter().any(|issue| issue.code == Code::TooFewKeys) {
+        // Keys that are missing by name tell more than how many there must be.
+        let mut missing: HashMap<Pointer, u64> = HashMap::new();
+        for issue in issues.iter().filter(|issue| issue.code == Code::Missing) {
+            let object = issue.pointer.split_last().map(|(object, _)| object);
+            *missing.entry(object.unwrap_or_default()).or_default() += 1;
+        }
+        let named = |issue: &Issue| missing.get(&issue.pointer).copied().unwrap_or(0);
+        let enough = |issue: &Issue| issue.expected.size.0.is_some_and(|n| n <= named(issue));
+        issues.retain(|issue| issue.code != Code::TooFewKeys || !enough(issue));
     }
     let keep: Vec<bool> = if issues.len() <= 16 {
         (0..issues.len()).map(|at| is_news(&issues, at)).collect()
@@ -67,14 +109,14 @@ fn is_news(issues: &[Issue], at: usize) -> bool {
     !told && (this.code != Code::Type || !listed())
 }
 
-struct Collector<'c> {
-    tree: &'c Tree<'c>,
-    schema: &'c Schema,
-    issues: Vec<Issue>,
+pub(super) struct Collector<'c> {
+    pub(super) tree: &'c Tree<'c>,
+    pub(super) schema: &'c Schema,
+    pub(super) issues: Vec<Issue>,
 }
 
 impl Collector<'_> {
-    fn fault(&mut self, fault: Fault) {
+    pub(super) fn fault(&mut self, fault: Fault) {
         let Fault {
             pointer,
             keyword,
@@ -94,7 +136,46 @@ impl Collector<'_> {
                 issue.got = Some(Got::text(&key));
                 self.issues.push(issue);
             }
+            FaultKind::NotAllowed => self.not_allowed(pointer, keyword),
             kind => self.value(pointer, keyword, &kind),
+        }
+    }
+
+    /// What is told of a value that matches what it must not match, or that must not be at all.
+    fn not_allowed(&mut self, pointer: Pointer, keyword: &str) {
+        let forbidden = match keyword.ends_with("/not") {
+            true => self.schema.at(keyword).and_then(Value::as_object),
+            false => None,
+        };
+        let alone = forbidden.filter(|forbidden| forbidden.len() == 1);
+        let names = alone.and_then(|forbidden| forbidden.get("required")?.as_array());
+        if let Some([Value::String(name)]) = names.map(Vec::as_slice) {
+            let object = self.tree.at(&pointer);
+            let span = object.and_then(|object| object.key_span(name));
+            let mut issue = Issue::new(
+                pointer.join(name),
+                Code::NotAllowed,
+                span.unwrap_or_default(),
+            );
+            issue.got = object.and_then(|object| object.get(name)).map(Got::of);
+            issue.optional = true;
+            self.issues.push(issue);
+            return;
+        }
+        let place = pointer.clone();
+        self.value(pointer, keyword, &FaultKind::NotAllowed);
+        let Some(issue) = self
+            .issues
+            .last_mut()
+            .filter(|issue| issue.pointer == place)
+        else {
+            return;
+        };
+        issue.optional = forbidden.is_none() && !place.is_root();
+        if let Some(alone) = alone {
+            let several = alone.get("enum").and_then(Value::as_array);
+            let values = several.into_iter().flatten().chain(alone.get("const"));
+            issue.expected.forbidden = values.map(Value::to_string).collect();
         }
     }
 
@@ -193,6 +274,9 @@ impl Collector<'_> {
                 None => Expected::default(),
             };
             narrow(kind, &mut expected);
+            if let (FaultKind::Contains, Some(wanted)) = (kind, self.schema.at(keyword)) {
+                expected.element = Some(Box::new(describe(self.schema.document(), wanted)));
+            }
             expected
         });
         if let FaultKind::Other(words) = kind {
@@ -202,126 +286,17 @@ impl Collector<'_> {
         if let Some(sent) = node.and_then(Node::as_str) {
             issue.nearest = nearest_value(sent, kind);
         }
-        issue.optional = node.is_some_and(Node::is_null)
+        // A list of no values allows none.
+        let nothing = matches!(kind, FaultKind::Enum(_)) && issue.code == Code::NotAllowed;
+        issue.optional = nothing && !issue.pointer.is_root();
+        issue.optional |= node.is_some_and(Node::is_null)
             && owner(self.schema.document(), &issue.pointer).is_some_and(|(object, name)| {
                 let required = object.get("required").and_then(Value::as_array);
                 !required.is_some_and(|names| names.iter().any(|n| n.as_str() == Some(&name)))
             });
         self.issues.push(issue);
     }
-
-    fn union(&mut self, place: Pointer, keyword: &str, mut branches: Vec<Vec<Fault>>) {
-        match choose(&branches, &place, keyword, self.tree, self.schema) {
-            Choice::Branch(index) => {
-                for inner in branches.swap_remove(index) {
-                    self.fault(inner);
-                }
-                return;
-            }
-            Choice::Named { tag, allowed } => {
-                let tag = place.join(&tag);
-                self.misnamed(&tag, allowed);
-                let (first, others) = branches.split_at_mut(1);
-                let first = first.iter_mut().flat_map(std::mem::take);
-                // What is wrong in every branch.
-                let common = |fault: &Fault| {
-                    fault.pointer != tag
-                        && others.iter().all(|other| {
-                            other
-                                .iter()
-                                .any(|o| o.kind == fault.kind && o.pointer == fault.pointer)
-                        })
-                };
-                first.filter(common).for_each(|fault| self.fault(fault));
-                return;
-            }
-            Choice::Unclear => {}
-        }
-        let node = self.tree.at(&place);
-        let span = node.map(Node::span).unwrap_or_default();
-        let lacking = lacking(&branches, &place);
-        let mut issue = Issue::new(place, Code::NoAlternative, span);
-        issue.got = node.map(Got::of);
-        if let Some(lacking) = lacking {
-            let document = self.schema.document();
-            let key = |(name, keyword): &(&str, &Pointer)| {
-                let declared = member(self.schema, keyword.as_str(), name);
-                key(document, name, declared)
-            };
-            let form = |keys: &Vec<_>| Expected {
-                keys: keys.iter().map(key).collect(),
-                ..Expected::default()
-            };
-            issue.expected.alternatives = lacking.iter().map(form).collect();
-            self.issues.push(issue);
-            return;
-        }
-        let make = || self.alternatives(keyword);
-        // The keyword alone is for a value that fits several branches.
-        issue.expected = self.schema.expected(keyword, "*", make);
-        let admitted = |node: Node<'_>| issue.expected.types.admits(node.kind());
-        if issue.expected.alternatives.is_empty() && !node.is_some_and(admitted) {
-            // A choice of types alone is a wrong type like any other.
-            issue.code = Code::Type;
-        }
-        self.issues.push(issue);
-    }
-
-    /// A member that should name a branch of a union and names none.
-    fn misnamed(&mut self, place: &Pointer, allowed: Vec<String>) {
-        let node = self.tree.at(place);
-        let span = node.map(Node::span).unwrap_or_default();
-        let mut issue = Issue::new(place.clone(), Code::Enum, span);
-        issue.got = node.map(Got::of);
-        issue.expected.allowed = allowed;
-        self.issues.push(issue);
-    }
-
-    /// What the branches of a union want.
-    fn alternatives(&self, keyword: &str) -> Expected {
-        let document = self.schema.document();
-        let branches = self.schema.at(keyword).and_then(Value::as_array);
-        let alternatives: Vec<_> = branches
-            .into_iter()
-            .flatten()
-            .map(|branch| describe(document, branch))
-            .collect();
-        let only_types = |expected: &Expected| {
-            let types = expected.types;
-            *expected
-                == Expected {
-                    types,
-                    ..Expected::default()
-                }
-                && !types.is_empty()
-        };
-        let mut expected = Expected::default();
-        if alternatives.iter().all(only_types) {
-            let types = alternatives.iter().map(|expected| expected.types);
-            expected.types = types.fold(Types::default(), Types::with);
-        } else {
-            expected.alternatives = alternatives;
-        }
-        expected
-    }
 }
-
-/// The keys that each branch misses, and the keywords that say so, if nothing else is wrong.
-fn lacking<'f>(branches: &'f [Vec<Fault>], place: &Pointer) -> Option<Vec<Lacking<'f>>> {
-    let key = |fault: &'f Fault| match &fault.kind {
-        FaultKind::Required(name) if fault.pointer == *place => {
-            Some((name.as_str(), &fault.keyword))
-        }
-        _ => None,
-    };
-    if branches.is_empty() || branches.len() > DESCRIBED_KEYS {
-        return None;
-    }
-    let keys = |branch: &'f Vec<Fault>| branch.iter().map(key).collect();
-    branches.iter().map(keys).collect()
-}
-
-type Lacking<'f> = Vec<(&'f str, &'f Pointer)>;
 
 /// Of several unknown keys near one name, at most one can be renamed to it: the nearest.
 fn one_key_a_name(issues: &mut [Issue]) {

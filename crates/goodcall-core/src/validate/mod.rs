@@ -6,6 +6,7 @@
 mod advice;
 mod contrary;
 mod envelope;
+mod forms;
 mod issues;
 mod lean;
 mod nearest;
