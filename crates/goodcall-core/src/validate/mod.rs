@@ -3,6 +3,7 @@
 //! Nothing of that crate leaves this folder and `schema/`. What it reports becomes a [`Fault`]:
 //! mending reads faults, and [`advice`] turns the faults that remain into what the model is told.
 
+mod acts;
 mod advice;
 mod contrary;
 mod envelope;
@@ -13,6 +14,7 @@ mod nearest;
 mod placing;
 mod quick;
 mod union;
+mod wanted;
 mod work;
 
 use jsonschema::error::{TypeKind, ValidationErrorKind as Kind};
