@@ -60,7 +60,8 @@ impl Issue {
 pub struct Moved {
     /// Where it stands.
     pub from: Pointer,
-    /// Where it belongs.
+    /// Where it belongs; for something that is [`Code::Wrapped`], the object that its members
+    /// belong into.
     pub to: Pointer,
 }
 

@@ -218,18 +218,16 @@ fn merge(told: &mut Vec<Issue>, mut left: Vec<Issue>) {
 
 /// Does the issue ask for the member at this place, perhaps among others?
 fn misses(issue: &Issue, place: &Pointer) -> bool {
-    let Some((around, name)) = place.split_last() else {
-        return false;
-    };
     match issue.code {
         Code::Missing => issue.pointer == *place,
-        Code::NoAlternative if issue.pointer == around => {
-            let mut keys = issue
+        Code::NoAlternative => {
+            let keys = issue
                 .expected
                 .alternatives
                 .iter()
                 .flat_map(|form| &form.keys);
-            keys.any(|key| key.name == name)
+            let mut places = keys.map(|key| issue.pointer.join(&key.name));
+            places.any(|wanted| wanted == *place)
         }
         _ => false,
     }

@@ -182,7 +182,8 @@ impl<'u> Union<'u> {
         Closeness {
             fit,
             keys: self.declared(index) - self.forbidden(faults),
-            faults: Reverse(faults.len()),
+            // A branch without faults is one that was not looked at to its end.
+            faults: Reverse(faults.len().wrapping_sub(1)),
             depth: faults.iter().map(depth).min().unwrap_or_default(),
         }
     }
