@@ -100,6 +100,7 @@ fn issue_label(issue: &Issue, whole: &str) -> String {
     match (issue.code, got) {
         (Code::Missing, _) => format!("{place}: missing, expected {expected}"),
         (Code::UnknownKey, _) => format!("{place}: no such parameter"),
+        (Code::Wrapped, _) => format!("{place}: not wanted around what it holds"),
         (Code::Empty, _) => format!("{place}: empty"),
         (Code::Malformed, _) if issue.expected.syntax == Some(Wanted::Utf8) => {
             format!("{place}: not UTF-8")

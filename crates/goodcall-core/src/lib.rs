@@ -48,8 +48,8 @@ pub use pipeline::{Gate, check};
 pub use policies::{Policies, UnknownRule};
 pub use policy::{Policy, UnknownPolicy};
 pub use report::{
-    Bad, Bound, Change, Changes, Code, Edit, Expected, Got, Issue, Level, Mended, Reason,
-    SharedExpected, Snippet, Types, Verdict,
+    Bad, Bound, Change, Changes, Code, Edit, Expected, Got, Issue, Key, Level, Mended, Moved,
+    Reason, SharedExpected, Snippet, Types, Verdict,
 };
 pub use schema::{Draft, Schema, SchemaCache, SchemaError, SchemaOptions, SchemaWarning};
 pub use tree::{DeError, Elements, Inexact, Kind, Members, Node, Pointer, Tree};

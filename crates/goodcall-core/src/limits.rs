@@ -76,6 +76,10 @@ pub(crate) const PATTERN_BYTES: usize = 1 << 20;
 pub(crate) const REF_HOPS: usize = 16;
 /// Keys that are named when an object is described.
 pub(crate) const DESCRIBED_KEYS: usize = 8;
+/// Forms of a union, and values of a key, that are named when they are described.
+pub(crate) const DESCRIBED_FORMS: usize = 4;
+/// Characters of a schema's own words and examples that are told.
+pub(crate) const DESCRIBED_CHARS: usize = 60;
 /// Names that are listed as allowed, and that one name is compared with.
 pub(crate) const LISTED_NAMES: usize = 1024;
 /// Descriptions of places that one schema keeps.
@@ -85,6 +89,8 @@ pub(crate) const CACHED_SCHEMAS: usize = 1024;
 /// Times that arguments may have been encoded as a string.
 pub(crate) const ENCODINGS: usize = 8;
 
+/// Times that the edits which a model is told are made on a copy, to see what is wrong then.
+pub(crate) const ADVICE_ROUNDS: usize = 3;
 /// Times that one call is validated while it is mended. Each is linear in the call.
 pub(crate) const MEND_VALIDATIONS: usize = 64;
 /// Rounds of mending, each of which mends all places that it can.

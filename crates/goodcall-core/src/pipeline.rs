@@ -9,7 +9,7 @@ use crate::policy::Policy;
 use crate::report::{Bad, Code, Got, Issue, Mended, Reason, Verdict};
 use crate::schema::{Found, Schema};
 use crate::tree::{Kind, Pointer, Tree};
-use crate::validate::issues;
+use crate::validate::advice;
 
 /// Checks one call against a schema, with the default policy and limits.
 ///
@@ -198,7 +198,7 @@ impl<'s> Gate<'s> {
         let most = self.reading.limits.max_issues;
         let found = self.schema.faults(nothing.root(), most);
         bad.issues
-            .extend(issues(found.faults, &nothing, self.schema));
+            .extend(advice(found.faults, &nothing, self.schema, self.tool, most));
         bad.more = found.more;
         Verdict::Bad(bad)
     }
@@ -240,11 +240,12 @@ impl<'s> Gate<'s> {
             issue.got = Some(Got::of(root));
             return Bad::single(Reason::NotAnObject, issue);
         }
+        let most = self.reading.limits.max_issues;
         let all = match fit {
             Fit::Faults(all) => all,
-            _ => self.schema.faults(root, self.reading.limits.max_issues),
+            _ => self.schema.faults(root, most),
         };
-        let mut found = issues(all.faults, tree, self.schema);
+        let mut found = advice(all.faults, tree, self.schema, self.tool, most);
         if found.is_empty() && ambiguous.is_empty() {
             // All work was spent before the first fault.
             found.push(Issue::new(Pointer::root(), Code::TooComplex, root.span()));

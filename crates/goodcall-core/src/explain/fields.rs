@@ -28,9 +28,10 @@ fn remark(issue: &Issue) -> String {
     match issue.code {
         Code::Missing => "Required".to_owned(),
         Code::Type => format!("expected {}, got {}", type_names(issue), got_type(issue)),
-        Code::UnknownKey => match &issue.nearest {
-            Some(nearest) => format!("Unrecognized key, did you mean {nearest}?"),
-            None => "Unrecognized key".to_owned(),
+        Code::UnknownKey => match (&issue.nearest, &issue.moved) {
+            (Some(nearest), _) => format!("Unrecognized key, did you mean {nearest}?"),
+            (None, Some(moved)) => format!("Unrecognized key, did you mean {}?", moved.to.dotted()),
+            (None, None) => "Unrecognized key".to_owned(),
         },
         Code::Enum => format!(
             "expected one of {}, got {}",
@@ -166,6 +167,7 @@ fn demand(issue: &Issue) -> String {
             let format = expected.format.as_deref().unwrap_or_default();
             format!("must be a valid {format}, got {}", got_short(issue))
         }
+        Code::Wrapped => "is not allowed around the keys that it holds".to_owned(),
         Code::NotUnique => "must not repeat an element".to_owned(),
         Code::TooComplex => "has too many forms inside forms".to_owned(),
         Code::NotContained => "lacks an element that it must contain".to_owned(),

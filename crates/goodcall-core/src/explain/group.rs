@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use super::phrase;
-use crate::report::{Expected, Issue};
+use crate::report::{Code, Expected, Issue};
 use crate::tree::Pointer;
 
 /// One issue, or many that differ only in an array index.
@@ -15,6 +15,8 @@ pub(super) enum Grouped<'i> {
         places: String,
         count: usize,
     },
+    /// Unknown keys of one object.
+    Keys(Vec<&'i Issue>),
 }
 
 impl Grouped<'_> {
@@ -23,6 +25,7 @@ impl Grouped<'_> {
         match self {
             Grouped::One(_) => 1,
             Grouped::Many { count, .. } => *count,
+            Grouped::Keys(issues) => issues.len(),
         }
     }
 }
@@ -56,11 +59,40 @@ pub(super) fn grouped<'i>(issues: impl Iterator<Item = &'i Issue>) -> Vec<Groupe
             out.extend(group.into_iter().map(Grouped::One));
         }
     }
+    by_object(out)
+}
+
+/// Puts unknown keys of one object together, which are told nothing but that they are unknown.
+fn by_object(all: Vec<Grouped<'_>>) -> Vec<Grouped<'_>> {
+    let mut out: Vec<Grouped<'_>> = Vec::with_capacity(all.len());
+    let mut known: HashMap<Pointer, usize> = HashMap::new();
+    for one in all {
+        let Grouped::One(issue) = one else {
+            out.push(one);
+            continue;
+        };
+        let object = issue.pointer.split_last().map(|(object, _)| object);
+        let bare = issue.nearest.is_none() && issue.moved.is_none();
+        let Some(object) = object.filter(|_| issue.code == Code::UnknownKey && bare) else {
+            out.push(one);
+            continue;
+        };
+        match known.get(&object).and_then(|at| out.get_mut(*at)) {
+            Some(Grouped::Keys(keys)) => keys.push(issue),
+            _ => {
+                known.insert(object, out.len());
+                out.push(Grouped::Keys(vec![issue]));
+            }
+        }
+    }
     out
 }
 
 fn same(a: &Issue, b: &Issue) -> bool {
-    let plain = |issue: &Issue| issue.nearest.is_none() && issue.expected != Expected::default();
+    let plain = |issue: &Issue| {
+        let stays = issue.nearest.is_none() && issue.moved.is_none() && issue.code != Code::Wrapped;
+        stays && issue.expected != Expected::default()
+    };
     a.expected == b.expected && plain(a) && plain(b)
 }
 

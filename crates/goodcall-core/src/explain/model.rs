@@ -2,7 +2,7 @@
 
 use super::group::{Grouped, grouped};
 use super::{Budget, phrase};
-use crate::report::{Bad, Code, Issue, Reason, clip};
+use crate::report::{Bad, Code, Expected, Issue, Reason, clip};
 
 /// The whole text.
 pub(super) fn text(bad: &Bad, tool: Option<&str>, budget: &Budget) -> String {
@@ -14,20 +14,15 @@ pub(super) fn text(bad: &Bad, tool: Option<&str>, budget: &Budget) -> String {
     out
 }
 
-/// The issues that ask for an edit: a rename stands for the missing and the unknown key both.
+/// The issues that ask for an edit: a rename or a move stands for the missing and the unknown key both.
 fn edits(bad: &Bad) -> Vec<Grouped<'_>> {
-    let renamed: Vec<_> = bad
+    let moved: Vec<_> = bad
         .issues
         .iter()
         .filter(|issue| issue.code == Code::Missing)
-        .filter_map(|issue| {
-            Some(
-                issue
-                    .pointer
-                    .split_last()?
-                    .0
-                    .join(issue.nearest.as_deref()?),
-            )
+        .filter_map(|issue| match (&issue.moved, &issue.nearest) {
+            (Some(moved), _) => Some(moved.from.clone()),
+            (None, nearest) => Some(issue.pointer.split_last()?.0.join(nearest.as_deref()?)),
         })
         .collect();
     let told_by_head = |issue: &&Issue| {
@@ -45,7 +40,7 @@ fn edits(bad: &Bad) -> Vec<Grouped<'_>> {
         .issues
         .iter()
         .filter(told_by_head)
-        .filter(|issue| issue.code != Code::UnknownKey || !renamed.contains(&issue.pointer));
+        .filter(|issue| issue.code != Code::UnknownKey || !moved.contains(&issue.pointer));
     grouped(needed)
 }
 
@@ -142,6 +137,10 @@ fn limit(issue: Option<&Issue>) -> String {
 fn grouped_line(edit: &Grouped<'_>) -> String {
     match edit {
         Grouped::One(issue) => line(issue),
+        Grouped::Keys(issues) => match issues.as_slice() {
+            [one] => line(one),
+            several => unknown_keys(several),
+        },
         Grouped::Many {
             first,
             places,
@@ -154,6 +153,20 @@ fn grouped_line(edit: &Grouped<'_>) -> String {
             };
             format!("{what}: {}", phrase::expected(&first.expected))
         }
+    }
+}
+
+/// Several keys of one object that are not known.
+fn unknown_keys(issues: &[&Issue]) -> String {
+    let shown = issues.iter().take(phrase::MOST_VALUES);
+    let mut keys: Vec<_> = shown.map(|issue| phrase::path(&issue.pointer)).collect();
+    if issues.len() > keys.len() {
+        keys.push(format!("{} more", issues.len() - keys.len()));
+    }
+    let keys = phrase::all(&keys);
+    match issues.first().and_then(|issue| known(issue)) {
+        Some(known) => format!("remove {keys}: there are no such parameters, only {known}"),
+        None => format!("remove {keys}: there are no such parameters"),
     }
 }
 
@@ -170,6 +183,8 @@ pub(super) fn line(issue: &Issue) -> String {
         .split_last()
         .map(|(_, name)| name.into_owned());
     match issue.code {
+        Code::Wrapped => unwrap(issue),
+        Code::Missing | Code::UnknownKey if issue.moved.is_some() => moved(issue),
         Code::Missing => match &issue.nearest {
             Some(nearest) => format!(
                 "rename {} to {}",
@@ -185,6 +200,7 @@ pub(super) fn line(issue: &Issue) -> String {
                 None => format!("remove {place}: {NO_SUCH}"),
             },
         },
+        Code::NotAllowed if issue.optional => format!("remove {place}: it is not allowed here"),
         Code::Type if issue.optional => {
             let name = last.unwrap_or_default();
             format!("remove {place}: null is not allowed and {name} is optional")
@@ -207,6 +223,11 @@ pub(super) fn line(issue: &Issue) -> String {
             };
             format!("change {place}: {short} is not allowed, use {expected}{nearest}")
         }
+        Code::NoAlternative => match (lacking(issue), issue.pointer.is_root()) {
+            (Some(keys), true) => format!("add {keys}"),
+            (Some(keys), false) => format!("add to {place}: {keys}"),
+            (None, _) => format!("change {place}: {short} fits none of the forms; use {expected}"),
+        },
         code => format!(
             "change {place}: {}",
             complaint(code, issue, short, &expected)
@@ -230,13 +251,21 @@ fn complaint(code: Code, issue: &Issue, short: &str, expected: &str) -> String {
         Code::TooManyKeys => format!("it has too many keys, use {expected}"),
         Code::NotUnique => "it repeats an element, use different ones".to_owned(),
         Code::TooComplex => "it has too many forms inside forms, use fewer".to_owned(),
-        Code::NotContained => "it lacks an element that it must contain".to_owned(),
+        Code::NotContained => match &issue.expected.element {
+            Some(element) => format!("add an element: {}", phrase::expected(element)),
+            None => "it lacks an element that it must contain".to_owned(),
+        },
         Code::KeyName => format!("this key is not allowed ({expected}), use another"),
-        Code::NoAlternative => format!("{short} fits none of the forms; use {expected}"),
         Code::SeveralAlternatives => {
             format!("{short} fits more than one form; make it fit exactly one")
         }
-        Code::NotAllowed => format!("{short} is not allowed here"),
+        Code::NotAllowed => match &issue.expected.forbidden[..] {
+            [] => format!("{short} is not allowed here, use another value"),
+            values => {
+                let values = phrase::values(values);
+                format!("{short} is not allowed, use {expected} other than {values}")
+            }
+        },
         Code::DuplicateKey | Code::Ambiguous => {
             let readings = phrase::either(&issue.expected.allowed);
             format!("it could mean {readings}; give it once, as you mean it")
@@ -246,6 +275,50 @@ fn complaint(code: Code, issue: &Issue, short: &str, expected: &str) -> String {
         }
         _ => expected.to_owned(),
     }
+}
+
+/// A member that belongs elsewhere.
+fn moved(issue: &Issue) -> String {
+    let Some(moved) = &issue.moved else {
+        return String::new();
+    };
+    let target = moved.to.split_last().map(|(target, _)| target);
+    let target = target.unwrap_or_default();
+    let from = phrase::path(&moved.from);
+    match target.is_root() {
+        true => format!("move {from} to the top"),
+        false => format!("move {from} into {}", phrase::path(&target)),
+    }
+}
+
+/// An object whose members belong into one around it.
+fn unwrap(issue: &Issue) -> String {
+    let around = issue.pointer.split_last().map(|(around, _)| around);
+    let moved = issue.moved.as_ref().map(|moved| moved.to.clone());
+    let target = moved.or(around).unwrap_or_default();
+    let wherein = match target.is_root() {
+        true => "at the top".to_owned(),
+        false => format!("in {}", phrase::path(&target)),
+    };
+    let mut inside = issue.pointer.segments().skip(target.depth());
+    let outermost = inside.next().unwrap_or_default();
+    let place = phrase::path(&issue.pointer);
+    format!("unwrap {place}: send its keys {wherein}, without {outermost}")
+}
+
+/// The keys of which some must be added, where that is all that the forms of a union ask for.
+fn lacking(issue: &Issue) -> Option<String> {
+    let forms = &issue.expected.alternatives;
+    let keys = |form: &Expected| {
+        let only = Expected {
+            keys: form.keys.clone(),
+            ..Expected::default()
+        };
+        let keys: Vec<_> = form.keys.iter().map(phrase::key).collect();
+        (*form == only).then(|| phrase::all(&keys))
+    };
+    let forms = forms.iter().map(keys).collect::<Option<Vec<_>>>()?;
+    (!forms.is_empty()).then(|| forms.join("; or "))
 }
 
 /// A key beside the one that is missing.

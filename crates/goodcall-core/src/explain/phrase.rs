@@ -1,7 +1,7 @@
 //! Phrases that the styles share: places, types, what is expected.
 
 use super::grammar;
-use crate::report::{Bound, Expected, Types};
+use crate::report::{Bound, Expected, Key, Types};
 use crate::tree::Pointer;
 
 /// Allowed values told in full.
@@ -41,7 +41,7 @@ pub(super) fn either<S: AsRef<str>>(parts: &[S]) -> String {
 }
 
 /// `a`, `a and b`, `a, b and c`.
-fn all(parts: &[String]) -> String {
+pub(super) fn all(parts: &[String]) -> String {
     match parts {
         [init @ .., last] if !init.is_empty() => format!("{} and {last}", init.join(", ")),
         parts => parts.concat(),
@@ -81,53 +81,104 @@ pub fn expected(expected: &Expected) -> String {
     if !expected.allowed.is_empty() {
         return values(&expected.allowed);
     }
-    let mut out = types(expected);
+    match (described(expected), &expected.words) {
+        (some, _) if !some.is_empty() => some,
+        (_, Some(words)) => words.clone(),
+        _ => anything(expected),
+    }
+}
+
+/// Any value, with what the schema says of it.
+fn anything(expected: &Expected) -> String {
+    match (&expected.examples[..], &expected.about) {
+        ([], None) => "any value".to_owned(),
+        ([], Some(about)) => format!("any value ({about})"),
+        (examples, _) => format!("a value such as {}", either(examples)),
+    }
+}
+
+/// Type, details, null, what elements must be like.
+fn described(expected: &Expected) -> String {
     let details = details(expected);
-    if expected.types.is_empty() && !details.is_empty() {
+    let null = expected.types.has("null");
+    let sized = expected.types.has("object") && !details.is_empty();
+    let mut names = types(expected, !sized);
+    if null && details.is_empty() {
+        names.push("null".to_owned());
+    }
+    let mut out = either(&names);
+    if names.is_empty() && !details.is_empty() {
         let bounded = expected.minimum.is_some() || expected.maximum.is_some();
         let number = bounded || expected.multiple_of.is_some();
         out.push_str(if number { "a number" } else { "a value" });
     }
-    for detail in details {
-        if !out.is_empty() {
-            out.push(' ');
-        }
-        out.push_str(&detail);
+    for detail in &details {
+        out.push(' ');
+        out.push_str(detail);
     }
-    // Last, because no detail is about null.
-    if expected.types.has("null") {
-        out.push_str(if out.is_empty() { "null" } else { " or null" });
+    if sized && let Some(keys) = keys(expected) {
+        out.push_str(&keys);
     }
-    match (&expected.words, out.is_empty()) {
-        (Some(words), true) => words.clone(),
-        (None, true) => "any value".to_owned(),
-        _ => out,
+    // After the details, because none is about null.
+    if null && !details.is_empty() {
+        out.push_str(" or null");
+    }
+    if expected.types.has("array")
+        && let Some(element) = &expected.element
+        && plain_elements(element).is_none()
+    {
+        out.push_str(&format!(", each element {}", self::expected(element)));
+    }
+    out
+}
+
+/// The types but null, those of an object with its keys if asked for.
+fn types(expected: &Expected, with_keys: bool) -> Vec<String> {
+    let mut wanted = expected.types.without(Types::named("null"));
+    if wanted.is_empty() && !expected.keys.is_empty() {
+        wanted = Types::named("object");
+    }
+    let name = |name| match name {
+        "array" => match expected.element.as_deref().and_then(plain_elements) {
+            Some(item) => format!("an array of {item}s"),
+            None => with_article(name),
+        },
+        "object" if with_keys => with_article(name) + &keys(expected).unwrap_or_default(),
+        name => with_article(name),
+    };
+    wanted.names().map(name).collect()
+}
+
+/// ` with path (string) and mode`: said after `an object`.
+fn keys(expected: &Expected) -> Option<String> {
+    let named = |keys: &[Key]| keys.iter().map(key).collect::<Vec<_>>();
+    match (&expected.keys[..], &expected.may_have[..]) {
+        ([], []) => None,
+        ([], some) => Some(format!(" with any of {}", named(some).join(", "))),
+        (all, _) => Some(format!(" with {}", self::all(&named(all)))),
     }
 }
 
-fn types(expected: &Expected) -> String {
-    let names: Vec<_> = expected
-        .types
-        .without(Types::named("null"))
-        .names()
-        .map(|name| match name {
-            "array" if expected.items.len() == 1 => {
-                let item = expected.items.names().next().unwrap_or_default();
-                format!("an array of {}", plural(item))
-            }
-            "object" if !expected.keys.is_empty() => {
-                format!("an object with {}", all(&expected.keys))
-            }
-            name => with_article(name),
-        })
-        .collect();
-    either(&names)
+/// The type of elements of which nothing else is wanted.
+fn plain_elements(element: &Expected) -> Option<&'static str> {
+    let plain = Expected {
+        types: element.types,
+        items: element.items,
+        ..Expected::default()
+    };
+    let name = element.types.names().next()?;
+    (*element == plain && element.types.len() == 1).then_some(name)
 }
 
-fn plural(name: &str) -> String {
-    match name {
-        "null" => "nulls".to_owned(),
-        name => format!("{name}s"),
+/// A key as it is named among those of an object: `path (string)`, `kind "circle"`.
+pub(super) fn key(key: &Key) -> String {
+    let types: Vec<_> = key.types.names().collect();
+    match (&key.allowed[..], &types[..]) {
+        ([], []) => key.name.clone(),
+        ([], types) if types.len() > 3 => key.name.clone(),
+        ([], types) => format!("{} ({})", key.name, either(types)),
+        ([only], _) => format!("{} {only}", key.name),
+        (values, _) => format!("{} ({})", key.name, either(values)),
     }
 }
 
@@ -153,6 +204,9 @@ fn details(expected: &Expected) -> Vec<String> {
 /// `from 1 to 100`, `of at least 1`, `greater than 0`.
 fn range(minimum: Option<&Bound>, maximum: Option<&Bound>) -> Option<String> {
     match (minimum, maximum) {
+        (Some(least), Some(most)) if least == most && !least.exclusive => {
+            Some(format!("equal to {}", least.limit))
+        }
         (Some(least), Some(most)) if !least.exclusive && !most.exclusive => {
             Some(format!("from {} to {}", least.limit, most.limit))
         }
@@ -258,14 +312,51 @@ mod tests {
                 r#"{"format": "date"}"#,
                 "a value in the format date (such as 2025-03-04)",
             ),
+        ] {
+            assert_eq!(words_of(schema), words);
+        }
+    }
+
+    fn words_of(schema: &str) -> String {
+        let schema: serde_json::Value = serde_json::from_str(schema).unwrap();
+        expected(&describe(&schema, &schema))
+    }
+
+    #[test]
+    fn parts_in_words() {
+        for (schema, words) in [
             (
                 r#"{"type": "object", "required": ["kind", "r"], "properties": {"kind": {"const": "circle"}}}"#,
                 r#"an object with kind "circle" and r"#,
             ),
+            (
+                r#"{"type": "array", "items": {"type": "object", "required": ["a"], "properties": {"a": {"type": "string"}}}}"#,
+                "an array, each element an object with a (string)",
+            ),
+            (
+                r#"{"type": "array", "items": {"enum": ["a", "b"]}}"#,
+                r#"an array, each element "a" or "b""#,
+            ),
+            (
+                r#"{"anyOf": [{"type": "integer", "minimum": 1}, {"type": "null"}]}"#,
+                "an integer of at least 1 or null",
+            ),
+            (
+                r#"{"anyOf": [{"enum": ["all", "none"]}, {"type": "integer"}]}"#,
+                r#""all" or "none"; or an integer"#,
+            ),
+            (
+                r#"{"anyOf": [{"enum": ["all"]}, {"type": "null"}]}"#,
+                r#""all" or null"#,
+            ),
+            (
+                r#"{"examples": ["a", 5], "description": "x"}"#,
+                r#"a value such as "a" or 5"#,
+            ),
+            (r#"{"title": "The colour"}"#, "any value (The colour)"),
             ("{}", "any value"),
         ] {
-            let schema: serde_json::Value = serde_json::from_str(schema).unwrap();
-            assert_eq!(expected(&describe(&schema, &schema)), words);
+            assert_eq!(words_of(schema), words);
         }
     }
 

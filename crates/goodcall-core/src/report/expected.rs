@@ -85,11 +85,16 @@ pub struct Expected {
     pub types: Types,
     /// The allowed types of an array's elements; empty for any.
     pub items: Types,
-    /// The members that an object must have, each with its value where only one is allowed:
-    /// `kind "circle"`.
-    pub keys: Vec<String>,
+    /// What an array's elements must be like, beyond their type.
+    pub element: Option<Box<Expected>>,
+    /// The members that an object must have.
+    pub keys: Vec<Key>,
+    /// The members that an object may have, where it must have none.
+    pub may_have: Vec<Key>,
     /// The allowed values as JSON text; empty for any.
     pub allowed: Vec<String>,
+    /// Values that are not allowed, as JSON text.
+    pub forbidden: Vec<String>,
     /// The least number.
     pub minimum: Option<Bound>,
     /// The greatest number.
@@ -105,12 +110,28 @@ pub struct Expected {
     pub format: Option<String>,
     /// Alternatives of which none is clearly meant.
     pub alternatives: Vec<Expected>,
+    /// What the schema says in words, where it says nothing else.
+    pub about: Option<String>,
+    /// Values that the schema gives as examples, as JSON text, where it says nothing else.
+    pub examples: Vec<String>,
     /// What the JSON grammar wants.
     pub syntax: Option<Wanted>,
     /// What JSON wants instead of what this rule would have read, had the policy allowed it.
     pub rule: Option<&'static str>,
     /// Words of the validator, of a tool's own check, or of a Rust type.
     pub words: Option<String>,
+}
+
+/// A member that an object must have.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Key {
+    /// Its name.
+    pub name: String,
+    /// Its allowed values as JSON text, where they are few; empty for any.
+    pub allowed: Vec<String>,
+    /// Its allowed types; empty for any.
+    pub types: Types,
 }
 
 /// An [`Expected`], shared: what a schema wants at one place is the same for every call.
@@ -157,8 +178,11 @@ impl From<Expected> for SharedExpected {
 static ANYTHING: Expected = Expected {
     types: Types(0),
     items: Types(0),
+    element: None,
     keys: Vec::new(),
+    may_have: Vec::new(),
     allowed: Vec::new(),
+    forbidden: Vec::new(),
     minimum: None,
     maximum: None,
     multiple_of: None,
@@ -166,6 +190,8 @@ static ANYTHING: Expected = Expected {
     pattern: None,
     format: None,
     alternatives: Vec::new(),
+    about: None,
+    examples: Vec::new(),
     syntax: None,
     rule: None,
     words: None,

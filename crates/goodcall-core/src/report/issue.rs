@@ -20,6 +20,8 @@ pub struct Issue {
     pub got: Option<Got>,
     /// The name or allowed value that is nearest to what was sent.
     pub nearest: Option<String>,
+    /// Where a member stands and where it belongs, if it only has to be moved.
+    pub moved: Option<Moved>,
     /// May the value simply be left out?
     pub optional: bool,
     /// The bytes of the raw text that this is about.
@@ -45,10 +47,22 @@ impl Issue {
             expected,
             got: None,
             nearest: None,
+            moved: None,
             optional: false,
             span,
         }
     }
+}
+
+/// A member that stands in one object and belongs into another one.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Moved {
+    /// Where it stands.
+    pub from: Pointer,
+    /// Where it belongs; for something that is [`Code::Wrapped`], the object that its members
+    /// belong into.
+    pub to: Pointer,
 }
 
 /// A number that the tool's number type would round.
@@ -71,6 +85,8 @@ pub enum Code {
     Missing,
     /// A member that the schema does not allow.
     UnknownKey,
+    /// An object that is not wanted, around members that are.
+    Wrapped,
     /// The wrong type.
     Type,
     /// None of the allowed values.
@@ -141,6 +157,7 @@ impl Code {
         match self {
             Code::Missing => "missing",
             Code::UnknownKey => "unknown_key",
+            Code::Wrapped => "wrapped",
             Code::Type => "type",
             Code::Enum => "enum",
             Code::TooSmall => "too_small",

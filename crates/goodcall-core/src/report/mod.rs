@@ -10,8 +10,8 @@ mod verdict;
 
 pub use change::{Change, Edit, Level};
 pub use changes::Changes;
-pub use expected::{Bound, Expected, Got, SharedExpected, Types};
-pub use issue::{Code, Issue};
+pub use expected::{Bound, Expected, Got, Key, SharedExpected, Types};
+pub use issue::{Code, Issue, Moved};
 pub use snippet::Snippet;
 pub use verdict::{Bad, Mended, Reason, Verdict};
 

@@ -2,16 +2,37 @@
 
 use serde_json::{Map, Value};
 
-use crate::limits::{DESCRIBED_KEYS, LISTED_NAMES, REF_HOPS};
-use crate::report::{Bound, Expected, Types};
-use crate::tree::Pointer;
+use super::declared::{local, resolve};
+use crate::limits::{DESCRIBED_CHARS, DESCRIBED_FORMS, DESCRIBED_KEYS, REF_HOPS};
+use crate::report::{Bound, Expected, Key, Types, clip};
 
 /// What `subschema`, a part of `document`, wants. References are followed, `allOf` is merged,
 /// the types of a union are put together.
 pub(crate) fn describe(document: &Value, subschema: &Value) -> Expected {
     let mut expected = Expected::default();
     add(document, subschema, &mut expected, REF_HOPS);
+    if expected == Expected::default() {
+        add_words(subschema, &mut expected);
+        add_words(resolve(document, subschema), &mut expected);
+    }
     expected
+}
+
+/// What a schema that demands nothing says of the value.
+fn add_words(schema: &Value, expected: &mut Expected) {
+    let short = |value: &Value| clip(&value.to_string(), DESCRIBED_CHARS);
+    if expected.examples.is_empty() {
+        let examples = schema.get("examples").and_then(Value::as_array);
+        let examples = examples.into_iter().flatten();
+        let default = schema.get("default").into_iter();
+        expected.examples = examples.chain(default).take(2).map(short).collect();
+    }
+    if expected.about.is_none() {
+        let words = |keyword: &str| schema.get(keyword)?.as_str()?.trim().lines().next();
+        let about = words("description").or_else(|| words("title"));
+        let about = about.filter(|about| !about.is_empty());
+        expected.about = about.map(|about| clip(about, DESCRIBED_CHARS));
+    }
 }
 
 fn add(document: &Value, subschema: &Value, expected: &mut Expected, hops: usize) {
@@ -38,29 +59,75 @@ fn add(document: &Value, subschema: &Value, expected: &mut Expected, hops: usize
         }
     }
     if let Some(items) = map.get("items") {
-        expected.items = describe_types(document, items, hops);
+        let mut element = Expected::default();
+        add(document, items, &mut element, hops);
+        expected.items = element.types;
+        element.element = None;
+        // The first elements may be different ones.
+        let all = map.get("prefixItems").is_none() && element != Expected::default();
+        expected.element = all.then(|| Box::new(element));
     }
     add_keys(document, map, expected);
     add_values(map, expected);
     add_bounds(map, expected);
 }
 
-/// The keys that must be there, and the only value of those that have one.
+/// The keys that must be there, with their types or values.
 fn add_keys(document: &Value, map: &Map<String, Value>, expected: &mut Expected) {
-    let Some(Value::Array(required)) = map.get("required") else {
+    let properties = map.get("properties");
+    let required = map.get("required").and_then(Value::as_array);
+    let Some(required) = required.filter(|names| !names.is_empty()) else {
+        if let (true, Some(Value::Object(properties))) = (expected.keys.is_empty(), properties) {
+            let all = properties.iter().take(DESCRIBED_KEYS);
+            let all = all.map(|(name, property)| key(document, name, Some(property)));
+            expected.may_have = all.collect();
+        }
         return;
     };
-    let properties = map.get("properties");
+    expected.may_have.clear();
     for name in required.iter().filter_map(Value::as_str) {
         let property = properties.and_then(|p| p.get(name));
-        let only = property.and_then(|p| constant(resolve(document, p)));
-        let key = match only {
-            Some(value) => format!("{name} {value}"),
-            None => name.to_owned(),
-        };
-        if !expected.keys.contains(&key) && expected.keys.len() < DESCRIBED_KEYS {
-            expected.keys.push(key);
+        let room = expected.keys.len() < DESCRIBED_KEYS;
+        let mut known = expected.keys.iter_mut();
+        match known.find(|key| key.name == name) {
+            Some(known) if known.types.is_empty() && known.allowed.is_empty() => {
+                *known = key(document, name, property);
+            }
+            None if room => expected.keys.push(key(document, name, property)),
+            _ => {}
         }
+    }
+}
+
+/// A key, and what its schema says at first sight.
+pub(crate) fn key(document: &Value, name: &str, property: Option<&Value>) -> Key {
+    let name = name.to_owned();
+    let Some(property) = property.map(|property| resolve(document, property)) else {
+        return Key {
+            name,
+            ..Key::default()
+        };
+    };
+    let own = |schema: &Value| schema.as_object().map(types_of).unwrap_or_default();
+    let mut types = own(property);
+    for keyword in ["anyOf", "oneOf"] {
+        let branches = property.get(keyword).and_then(Value::as_array);
+        let branches = branches.filter(|_| types.is_empty()).into_iter().flatten();
+        let each: Vec<_> = branches.map(|b| own(resolve(document, b))).collect();
+        if !each.iter().any(|types| types.is_empty()) {
+            types = each.into_iter().fold(types, Types::with);
+        }
+    }
+    let values = property.get("enum").and_then(Value::as_array);
+    let few = values.filter(|values| values.len() <= DESCRIBED_FORMS);
+    let allowed = match constant(property) {
+        Some(only) => vec![only.to_string()],
+        None => few.into_iter().flatten().map(Value::to_string).collect(),
+    };
+    Key {
+        name,
+        allowed,
+        types,
     }
 }
 
@@ -73,39 +140,57 @@ pub(crate) fn constant(schema: &Value) -> Option<&Value> {
     schema.get("const").or_else(only)
 }
 
-/// A union wants any of its branches' types, unless one branch takes anything.
+/// A union wants any of its branches, unless one branch takes anything.
 fn add_union(document: &Value, branches: &[Value], expected: &mut Expected, hops: usize) {
-    let mut types = Types::default();
-    let mut allowed = Vec::new();
-    let mut all_listed = true;
+    let mut forms = Vec::with_capacity(branches.len());
     for branch in branches {
         let mut one = Expected::default();
         add(document, branch, &mut one, hops);
-        if one.types.is_empty() && one.allowed.is_empty() {
+        if one == Expected::default() {
             return;
         }
-        all_listed &= !one.allowed.is_empty() || one.types == Types::named("null");
-        types = types.with(one.types);
-        allowed.append(&mut one.allowed);
-        if !one.items.is_empty() {
-            expected.items = one.items;
+        match one.alternatives.is_empty() {
+            true => forms.push(one),
+            false => forms.append(&mut one.alternatives),
         }
     }
-    expected.types = types;
-    if all_listed {
-        expected.allowed = allowed;
+    let types = forms.iter().map(|form| form.types);
+    let types = types.fold(Types::default(), Types::with);
+    let is_null = |form: &&Expected| form.types == Types::named("null") && form.allowed.is_empty();
+    let mut others = forms.iter().filter(|form| !is_null(form));
+    let (first, single) = (others.next().cloned(), others.next().is_none());
+    let listed = |form: &Expected| !form.allowed.is_empty();
+    if forms.iter().all(|form| listed(form) || is_null(&form)) {
+        for mut form in forms {
+            let null = form.allowed.is_empty().then(|| "null".to_owned());
+            expected.allowed.append(&mut form.allowed);
+            expected.allowed.extend(null);
+        }
+    } else if let (Some(only), true) = (first, single && *expected == Expected::default()) {
+        *expected = only;
+    } else if forms.iter().all(is_plain) && forms.iter().filter(|f| f.element.is_some()).count() < 2
+    {
+        for form in forms.into_iter().filter(|form| form.element.is_some()) {
+            (expected.items, expected.element) = (form.items, form.element);
+        }
+    } else if forms.len() <= DESCRIBED_FORMS {
+        expected.alternatives = forms;
+    } else if forms.iter().any(|form| form.types.is_empty()) {
+        // A form that lists its values has no type to tell.
+        return;
     }
+    expected.types = types;
 }
 
-fn describe_types(document: &Value, subschema: &Value, hops: usize) -> Types {
-    let mut expected = Expected::default();
-    add(document, subschema, &mut expected, hops);
-    expected.types
-}
-
-/// The target of a reference inside the document.
-fn local<'d>(document: &'d Value, reference: &Value) -> Option<&'d Value> {
-    document.pointer(reference.as_str()?.strip_prefix('#')?)
+/// Is nothing wanted but a type, of the value or of its elements?
+fn is_plain(form: &Expected) -> bool {
+    let plain = Expected {
+        types: form.types,
+        items: form.items,
+        element: form.element.clone(),
+        ..Expected::default()
+    };
+    *form == plain && !form.types.is_empty()
 }
 
 /// The types that `type` names.
@@ -166,135 +251,4 @@ fn add_bounds(map: &Map<String, Value>, expected: &mut Expected) {
             expected.size = (size(least), size(most));
         }
     }
-}
-
-/// A schema with its references inside the document followed.
-pub(crate) fn resolve<'d>(document: &'d Value, mut schema: &'d Value) -> &'d Value {
-    for _ in 0..REF_HOPS {
-        match schema.get("$ref").and_then(|r| local(document, r)) {
-            Some(target) => schema = target,
-            None => break,
-        }
-    }
-    schema
-}
-
-/// The subschema that declares the member at `pointer`, and the member's name; found by walking
-/// down from the root, so only where one place declares it.
-pub(crate) fn owner<'d>(
-    document: &'d Value,
-    pointer: &Pointer,
-) -> Option<(&'d Map<String, Value>, String)> {
-    let (parent, name) = pointer.split_last()?;
-    let mut schema = resolve(document, document);
-    for segment in parent.segments() {
-        schema = resolve(document, step(document, schema, &segment, REF_HOPS)?);
-    }
-    let declared = declares(document, schema, &name)?;
-    Some((declared, name.into_owned()))
-}
-
-/// The part of `schema` that speaks of one member or element.
-fn step<'d>(
-    document: &'d Value,
-    schema: &'d Value,
-    segment: &str,
-    hops: usize,
-) -> Option<&'d Value> {
-    let hops = hops.checked_sub(1)?;
-    let member = schema.get("properties").and_then(|p| p.get(segment));
-    let element = || {
-        segment
-            .parse::<usize>()
-            .ok()
-            .and_then(|_| schema.get("items"))
-    };
-    let rest = || {
-        schema
-            .get("additionalProperties")
-            .filter(|rest| rest.is_object())
-    };
-    let branch = || {
-        branches(schema).find_map(|branch| {
-            let branch = resolve(document, branch);
-            step(document, branch, segment, hops)
-        })
-    };
-    member.or_else(element).or_else(rest).or_else(branch)
-}
-
-fn declares<'d>(
-    document: &'d Value,
-    schema: &'d Value,
-    name: &str,
-) -> Option<&'d Map<String, Value>> {
-    if schema
-        .get("properties")
-        .is_some_and(|p| p.get(name).is_some())
-    {
-        return schema.as_object();
-    }
-    branches(schema).find_map(|branch| {
-        let branch = resolve(document, branch);
-        let own = branch
-            .get("properties")
-            .is_some_and(|p| p.get(name).is_some());
-        branch.as_object().filter(|_| own)
-    })
-}
-
-/// Does an object's schema require this member?
-pub(crate) fn requires(object: &Map<String, Value>, name: &str) -> bool {
-    let names = object.get("required").and_then(Value::as_array);
-    names.is_some_and(|names| names.iter().any(|n| n.as_str() == Some(name)))
-}
-
-/// Does any schema for the object around `pointer` require the member at it? All branches of
-/// unions count, so that their order does not matter.
-pub(crate) fn required(document: &Value, pointer: &Pointer) -> bool {
-    let Some((parent, name)) = pointer.split_last() else {
-        return false;
-    };
-    let mut schemas = vec![resolve(document, document)];
-    let mut looks = LISTED_NAMES;
-    for segment in parent.segments() {
-        let around = all_branches(document, schemas, &mut looks);
-        let inner = around.iter().filter_map(|schema| {
-            let member = schema.get("properties").and_then(|p| p.get(&*segment));
-            let element = || segment.parse::<usize>().ok().and(schema.get("items"));
-            let rest = || schema.get("additionalProperties");
-            member.or_else(element).or_else(rest)
-        });
-        schemas = inner.map(|schema| resolve(document, schema)).collect();
-    }
-    let last = all_branches(document, schemas, &mut looks);
-    let mut objects = last.iter().filter_map(|schema| schema.as_object());
-    objects.any(|object| requires(object, &name))
-}
-
-/// These schemas, and all that stand in them for the same value.
-fn all_branches<'d>(
-    document: &'d Value,
-    mut schemas: Vec<&'d Value>,
-    looks: &mut usize,
-) -> Vec<&'d Value> {
-    let mut at = 0;
-    while let Some(schema) = schemas.get(at).copied() {
-        at += 1;
-        for branch in branches(schema) {
-            if *looks == 0 {
-                return schemas;
-            }
-            *looks -= 1;
-            schemas.push(resolve(document, branch));
-        }
-    }
-    schemas
-}
-
-fn branches(schema: &Value) -> impl Iterator<Item = &Value> {
-    ["allOf", "anyOf", "oneOf"]
-        .into_iter()
-        .filter_map(|keyword| schema.get(keyword)?.as_array())
-        .flatten()
 }

@@ -1,6 +1,7 @@
 //! Schemas: compiled once, when a tool is registered, and shared from then on.
 
 mod cache;
+mod declared;
 mod describe;
 mod error;
 mod normalise;
@@ -18,7 +19,8 @@ pub use cache::SchemaCache;
 pub use error::{SchemaError, SchemaWarning};
 pub use options::{Draft, SchemaOptions};
 
-pub(crate) use describe::{constant, describe, owner, required, requires, resolve};
+pub(crate) use declared::{member, names, owner, property, required, requires, resolve};
+pub(crate) use describe::{constant, describe, key};
 
 use crate::limits::{KEPT_EXPECTED, WORK_QUICK, WORK_VERDICT};
 use crate::report::{Expected, SharedExpected, Types};
@@ -54,6 +56,7 @@ struct Inner {
     warnings: Vec<SchemaWarning>,
     root_types: Types,
     accepts_nothing: bool,
+    conditions: OnceLock<bool>,
     expected: RwLock<Described>,
 }
 
@@ -95,6 +98,7 @@ impl Schema {
             warnings,
             root_types,
             accepts_nothing,
+            conditions: OnceLock::new(),
             expected: RwLock::default(),
         }))
     }
@@ -162,6 +166,26 @@ impl Schema {
             more,
             finished,
         }
+    }
+
+    /// May what is allowed in one place hang on what is in others?
+    pub(crate) fn has_conditions(&self) -> bool {
+        *self.0.conditions.get_or_init(|| {
+            let mut left = vec![&self.0.document];
+            while let Some(value) = left.pop() {
+                match value {
+                    Value::Array(items) => left.extend(items),
+                    Value::Object(map) => {
+                        if CONDITIONS.iter().any(|keyword| map.contains_key(*keyword)) {
+                            return true;
+                        }
+                        left.extend(map.values());
+                    }
+                    _ => {}
+                }
+            }
+            false
+        })
     }
 
     /// Does the root's `type` name the kind of this value?
@@ -241,6 +265,20 @@ impl Schema {
         made
     }
 }
+
+/// Keywords by which one member can be needed because of others.
+const CONDITIONS: [&str; 10] = [
+    "if",
+    "allOf",
+    "anyOf",
+    "oneOf",
+    "not",
+    "dependentRequired",
+    "dependentSchemas",
+    "dependencies",
+    "minProperties",
+    "$ref",
+];
 
 /// What a validation found.
 pub(crate) struct Found {

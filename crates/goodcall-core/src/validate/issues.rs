@@ -4,31 +4,78 @@ use std::collections::{HashMap, HashSet};
 
 use serde_json::{Map, Value};
 
-use super::union::{Choice, choose};
+use super::placing::Places;
+use super::wanted::{code, narrow};
 use super::{Fault, FaultKind, nearest_name};
-use crate::limits::LISTED_NAMES;
-use crate::report::{Bound, Code, Expected, Got, Issue, Types};
-use crate::schema::{Schema, describe, owner};
+use crate::report::{Code, Expected, Got, Issue, SharedExpected};
+use crate::schema::{Schema, describe, member, names, owner};
 use crate::tree::{Node, Pointer, Tree};
+
+/// Issues for which another place in the value is looked for; no more are ever told.
+const PLACED: usize = 32;
 
 /// The issues behind these faults, in the order the faults came: unions reduced to their best
 /// branch, each fault told once, unknown and missing keys matched.
-pub(crate) fn issues(faults: Vec<Fault>, tree: &Tree<'_>, schema: &Schema) -> Vec<Issue> {
+pub(super) fn issues(faults: Vec<Fault>, tree: &Tree<'_>, schema: &Schema) -> Vec<Issue> {
     let mut collector = Collector {
         tree,
         schema,
         issues: Vec::with_capacity(faults.len()),
     };
+    let mut undecided = match schema.has_conditions() {
+        true => undecided(&faults, schema).into_iter(),
+        false => Vec::new().into_iter(),
+    };
     for fault in faults {
-        collector.fault(fault);
+        if undecided.next() != Some(true) {
+            collector.fault(fault);
+        }
     }
     tidy(collector.issues)
+}
+
+/// Which faults are due to a condition on a member that is missing? With it, the condition may
+/// not hold.
+fn undecided(faults: &[Fault], schema: &Schema) -> Vec<bool> {
+    let condition = |fault: &Fault| {
+        let keyword = fault.keyword.as_str();
+        let (around, _) = keyword
+            .rsplit_once("/then/")
+            .or(keyword.rsplit_once("/else/"))?;
+        let tested = schema.at(around)?.get("if")?.get("properties")?;
+        tested.as_object()
+    };
+    let conditions: Vec<_> = faults.iter().map(condition).collect();
+    let mut missing: HashSet<(&Pointer, &str)> = HashSet::new();
+    if conditions.iter().any(Option::is_some) {
+        for (fault, condition) in faults.iter().zip(&conditions) {
+            if let (FaultKind::Required(name), None) = (&fault.kind, condition) {
+                missing.insert((&fault.pointer, name));
+            }
+        }
+    }
+    let undecided = |(fault, condition): (&Fault, &Option<&Map<String, Value>>)| {
+        let mut tested = condition.iter().flat_map(|tested| tested.keys());
+        tested.any(|name| missing.contains(&(&fault.pointer, name.as_str())))
+    };
+    faults.iter().zip(&conditions).map(undecided).collect()
 }
 
 /// One issue a place where two keywords say the same; the more telling one stays.
 fn tidy(mut issues: Vec<Issue>) -> Vec<Issue> {
     if issues.len() < 2 {
         return issues;
+    }
+    if issues.iter().any(|issue| issue.code == Code::TooFewKeys) {
+        // Keys that are missing by name tell more than how many there must be.
+        let mut missing: HashMap<Pointer, u64> = HashMap::new();
+        for issue in issues.iter().filter(|issue| issue.code == Code::Missing) {
+            let object = issue.pointer.split_last().map(|(object, _)| object);
+            *missing.entry(object.unwrap_or_default()).or_default() += 1;
+        }
+        let named = |issue: &Issue| missing.get(&issue.pointer).copied().unwrap_or(0);
+        let enough = |issue: &Issue| issue.expected.size.0.is_some_and(|n| n <= named(issue));
+        issues.retain(|issue| issue.code != Code::TooFewKeys || !enough(issue));
     }
     let keep: Vec<bool> = if issues.len() <= 16 {
         (0..issues.len()).map(|at| is_news(&issues, at)).collect()
@@ -63,14 +110,14 @@ fn is_news(issues: &[Issue], at: usize) -> bool {
     !told && (this.code != Code::Type || !listed())
 }
 
-struct Collector<'c> {
-    tree: &'c Tree<'c>,
-    schema: &'c Schema,
-    issues: Vec<Issue>,
+pub(super) struct Collector<'c> {
+    pub(super) tree: &'c Tree<'c>,
+    pub(super) schema: &'c Schema,
+    pub(super) issues: Vec<Issue>,
 }
 
 impl Collector<'_> {
-    fn fault(&mut self, fault: Fault) {
+    pub(super) fn fault(&mut self, fault: Fault) {
         let Fault {
             pointer,
             keyword,
@@ -90,7 +137,46 @@ impl Collector<'_> {
                 issue.got = Some(Got::text(&key));
                 self.issues.push(issue);
             }
+            FaultKind::NotAllowed => self.not_allowed(pointer, keyword),
             kind => self.value(pointer, keyword, &kind),
+        }
+    }
+
+    /// What is told of a value that matches what it must not match, or that must not be at all.
+    fn not_allowed(&mut self, pointer: Pointer, keyword: &str) {
+        let forbidden = match keyword.ends_with("/not") {
+            true => self.schema.at(keyword).and_then(Value::as_object),
+            false => None,
+        };
+        let alone = forbidden.filter(|forbidden| forbidden.len() == 1);
+        let names = alone.and_then(|forbidden| forbidden.get("required")?.as_array());
+        if let Some([Value::String(name)]) = names.map(Vec::as_slice) {
+            let object = self.tree.at(&pointer);
+            let span = object.and_then(|object| object.key_span(name));
+            let mut issue = Issue::new(
+                pointer.join(name),
+                Code::NotAllowed,
+                span.unwrap_or_default(),
+            );
+            issue.got = object.and_then(|object| object.get(name)).map(Got::of);
+            issue.optional = true;
+            self.issues.push(issue);
+            return;
+        }
+        let place = pointer.clone();
+        self.value(pointer, keyword, &FaultKind::NotAllowed);
+        let Some(issue) = self
+            .issues
+            .last_mut()
+            .filter(|issue| issue.pointer == place)
+        else {
+            return;
+        };
+        issue.optional = forbidden.is_none() && !place.is_root();
+        if let Some(alone) = alone {
+            let several = alone.get("enum").and_then(Value::as_array);
+            let values = several.into_iter().flatten().chain(alone.get("const"));
+            issue.expected.forbidden = values.map(Value::to_string).collect();
         }
     }
 
@@ -100,8 +186,26 @@ impl Collector<'_> {
         self.schema.at(parent)
     }
 
-    fn properties(&self, keyword: &str) -> Option<&Map<String, Value>> {
-        self.subschema(keyword)?.get("properties")?.as_object()
+    fn places(&self) -> Places<'_> {
+        Places {
+            tree: self.tree,
+            schema: self.schema,
+        }
+    }
+
+    /// What the schema says of a member of an object that a keyword speaks of.
+    fn of_member(&self, pointer: &Pointer, keyword: &str, name: &str) -> SharedExpected {
+        let document = self.schema.document();
+        if let Some(declared) = member(self.schema, keyword, name) {
+            let make = || describe(document, declared);
+            return self.schema.expected(keyword, name, make);
+        }
+        let declared = owner(document, pointer).and_then(|(object, name)| {
+            let properties = object.get("properties")?;
+            properties.get(&name)
+        });
+        let expected = declared.map(|declared| describe(document, declared));
+        expected.map(Into::into).unwrap_or_default()
     }
 
     fn missing(&mut self, mut pointer: Pointer, keyword: &str, name: &str) {
@@ -109,17 +213,19 @@ impl Collector<'_> {
         let span = object.map(Node::span).unwrap_or_default();
         pointer.push(name);
         let mut issue = Issue::new(pointer, Code::Missing, span);
-        let properties = self.properties(keyword);
-        if let Some(property) = properties.and_then(|p| p.get(name)) {
-            let make = || describe(self.schema.document(), property);
-            issue.expected = self.schema.expected(keyword, name, make);
-        }
+        issue.expected = self.of_member(&issue.pointer, keyword, name);
         if let Some(object) = object {
             let undeclared = object
                 .members()
                 .map(|(key, _)| key)
-                .filter(|key| !properties.is_some_and(|p| p.contains_key(*key)));
+                .filter(|key| member(self.schema, keyword, key).is_none());
             issue.nearest = nearest_name(name, undeclared);
+            if issue.nearest.is_none()
+                && self.issues.len() < PLACED
+                && let Some((object, _)) = issue.pointer.split_last()
+            {
+                issue.moved = self.places().stray(&object, keyword, name);
+            }
         }
         self.issues.push(issue);
     }
@@ -128,13 +234,13 @@ impl Collector<'_> {
         let Some(object) = self.tree.at(pointer) else {
             return;
         };
-        // Too many names to list, let alone to compare each key with.
-        let names: Vec<&String> = match self.properties(keyword) {
-            Some(map) if map.len() <= LISTED_NAMES => map.keys().collect(),
-            _ => Vec::new(),
-        };
+        // Too many names to list, let alone to compare each key with, are none.
+        let (names, all) = names(self.schema, keyword);
         let expected = self.schema.expected(keyword, "", || Expected {
-            allowed: names.iter().map(|name| (*name).clone()).collect(),
+            allowed: match all {
+                true => names.iter().map(|name| (*name).to_owned()).collect(),
+                false => Vec::new(),
+            },
             ..Expected::default()
         });
         let absent: Vec<&str> = absent(object, &names);
@@ -146,6 +252,12 @@ impl Collector<'_> {
             issue.got = object.get(key).map(Got::of);
             issue.expected = expected.clone();
             issue.nearest = nearest_name(key, absent.iter().copied());
+            if issue.nearest.is_none() && self.issues.len() + found.len() < PLACED {
+                issue.moved = self.places().home(pointer, keyword, key);
+                if issue.moved.is_none() && self.places().is_wrapper(object, keyword, key) {
+                    issue.code = Code::Wrapped;
+                }
+            }
             found.push(issue);
         }
         one_key_a_name(&mut found);
@@ -163,6 +275,9 @@ impl Collector<'_> {
                 None => Expected::default(),
             };
             narrow(kind, &mut expected);
+            if let (FaultKind::Contains, Some(wanted)) = (kind, self.schema.at(keyword)) {
+                expected.element = Some(Box::new(describe(self.schema.document(), wanted)));
+            }
             expected
         });
         if let FaultKind::Other(words) = kind {
@@ -172,62 +287,15 @@ impl Collector<'_> {
         if let Some(sent) = node.and_then(Node::as_str) {
             issue.nearest = nearest_value(sent, kind);
         }
-        issue.optional = node.is_some_and(Node::is_null)
+        // A list of no values allows none.
+        let nothing = matches!(kind, FaultKind::Enum(_)) && issue.code == Code::NotAllowed;
+        issue.optional = nothing && !issue.pointer.is_root();
+        issue.optional |= node.is_some_and(Node::is_null)
             && owner(self.schema.document(), &issue.pointer).is_some_and(|(object, name)| {
                 let required = object.get("required").and_then(Value::as_array);
                 !required.is_some_and(|names| names.iter().any(|n| n.as_str() == Some(&name)))
             });
         self.issues.push(issue);
-    }
-
-    fn union(&mut self, place: Pointer, keyword: &str, mut branches: Vec<Vec<Fault>>) {
-        if let Choice::Branch(index) = choose(&branches, &place, keyword, self.tree, self.schema) {
-            for inner in branches.swap_remove(index) {
-                self.fault(inner);
-            }
-            return;
-        }
-        let node = self.tree.at(&place);
-        let span = node.map(Node::span).unwrap_or_default();
-        let mut issue = Issue::new(place, Code::NoAlternative, span);
-        issue.got = node.map(Got::of);
-        let make = || self.alternatives(keyword);
-        // The keyword alone is for a value that fits several branches.
-        issue.expected = self.schema.expected(keyword, "*", make);
-        let admitted = |node: Node<'_>| issue.expected.types.admits(node.kind());
-        if issue.expected.alternatives.is_empty() && !node.is_some_and(admitted) {
-            // A choice of types alone is a wrong type like any other.
-            issue.code = Code::Type;
-        }
-        self.issues.push(issue);
-    }
-
-    /// What the branches of a union want.
-    fn alternatives(&self, keyword: &str) -> Expected {
-        let document = self.schema.document();
-        let branches = self.schema.at(keyword).and_then(Value::as_array);
-        let alternatives: Vec<_> = branches
-            .into_iter()
-            .flatten()
-            .map(|branch| describe(document, branch))
-            .collect();
-        let only_types = |expected: &Expected| {
-            let types = expected.types;
-            *expected
-                == Expected {
-                    types,
-                    ..Expected::default()
-                }
-                && !types.is_empty()
-        };
-        let mut expected = Expected::default();
-        if alternatives.iter().all(only_types) {
-            let types = alternatives.iter().map(|expected| expected.types);
-            expected.types = types.fold(Types::default(), Types::with);
-        } else {
-            expected.alternatives = alternatives;
-        }
-        expected
     }
 }
 
@@ -268,92 +336,11 @@ fn nearest_value(sent: &str, kind: &FaultKind) -> Option<String> {
 }
 
 /// The names that the object does not have.
-fn absent<'n>(object: Node<'_>, names: &[&'n String]) -> Vec<&'n str> {
-    let names = names.iter().map(|name| name.as_str());
+fn absent<'n>(object: Node<'_>, names: &[&'n str]) -> Vec<&'n str> {
+    let names = names.iter().copied();
     if object.len() <= 16 {
         return names.filter(|name| object.get(name).is_none()).collect();
     }
     let present: HashSet<&str> = object.members().map(|(key, _)| key).collect();
     names.filter(|name| !present.contains(name)).collect()
-}
-
-fn code(kind: &FaultKind) -> Code {
-    match kind {
-        FaultKind::Type(_) => Code::Type,
-        FaultKind::Required(_) => Code::Missing,
-        FaultKind::UnknownKeys(_) => Code::UnknownKey,
-        FaultKind::UnknownItems | FaultKind::MaxItems(_) => Code::TooManyItems,
-        FaultKind::Enum(values) if values.as_array().is_some_and(Vec::is_empty) => Code::NotAllowed,
-        FaultKind::Enum(_) | FaultKind::Const(_) => Code::Enum,
-        FaultKind::Minimum { .. } => Code::TooSmall,
-        FaultKind::Maximum { .. } => Code::TooLarge,
-        FaultKind::MultipleOf(_) => Code::NotMultiple,
-        FaultKind::MinLength(_) => Code::TooShort,
-        FaultKind::MaxLength(_) => Code::TooLong,
-        FaultKind::MinItems(_) => Code::TooFewItems,
-        FaultKind::MinKeys(_) => Code::TooFewKeys,
-        FaultKind::MaxKeys(_) => Code::TooManyKeys,
-        FaultKind::UniqueItems => Code::NotUnique,
-        FaultKind::Contains => Code::NotContained,
-        FaultKind::Pattern(_) => Code::Pattern,
-        FaultKind::Format(_) => Code::Format,
-        FaultKind::NoBranch(_) => Code::NoAlternative,
-        FaultKind::ManyBranches => Code::SeveralAlternatives,
-        FaultKind::KeyName { .. } => Code::KeyName,
-        FaultKind::NotAllowed => Code::NotAllowed,
-        FaultKind::Other(_) => Code::Other,
-    }
-}
-
-/// What the fault itself says outranks what the subschema beside it says.
-fn narrow(kind: &FaultKind, expected: &mut Expected) {
-    if expected.types.is_empty() {
-        // A keyword that found a fault speaks of values of this one.
-        expected.types = about(kind);
-    }
-    match kind {
-        FaultKind::Type(types) => expected.types = *types,
-        FaultKind::Enum(values) => {
-            let values = values.as_array().into_iter().flatten();
-            expected.allowed = values.map(Value::to_string).collect();
-        }
-        FaultKind::Const(value) => expected.allowed = vec![value.to_string()],
-        FaultKind::Minimum { limit, exclusive } => {
-            let (limit, exclusive) = (limit.clone(), *exclusive);
-            expected.minimum = Some(Bound { limit, exclusive });
-        }
-        FaultKind::Maximum { limit, exclusive } => {
-            let (limit, exclusive) = (limit.clone(), *exclusive);
-            expected.maximum = Some(Bound { limit, exclusive });
-        }
-        FaultKind::MultipleOf(multiple) => {
-            // The validator's own copy went through a float; the document's did not.
-            expected.multiple_of.get_or_insert_with(|| multiple.clone());
-        }
-        FaultKind::MinLength(n) | FaultKind::MinItems(n) | FaultKind::MinKeys(n) => {
-            expected.size.0 = Some(*n);
-        }
-        FaultKind::MaxLength(n) | FaultKind::MaxItems(n) | FaultKind::MaxKeys(n) => {
-            expected.size.1 = Some(*n);
-        }
-        FaultKind::Pattern(pattern) => expected.pattern = Some(pattern.clone()),
-        FaultKind::Format(format) => expected.format = Some(format.clone()),
-        _ => {}
-    }
-}
-
-/// The type that a keyword is about, if it is about one.
-fn about(kind: &FaultKind) -> Types {
-    Types::named(match kind {
-        FaultKind::Minimum { .. } | FaultKind::Maximum { .. } | FaultKind::MultipleOf(_) => {
-            "number"
-        }
-        FaultKind::MinLength(_)
-        | FaultKind::MaxLength(_)
-        | FaultKind::Pattern(_)
-        | FaultKind::Format(_) => "string",
-        FaultKind::MinItems(_) | FaultKind::MaxItems(_) => "array",
-        FaultKind::MinKeys(_) | FaultKind::MaxKeys(_) => "object",
-        _ => return Types::default(),
-    })
 }

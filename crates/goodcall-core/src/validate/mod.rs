@@ -1,13 +1,20 @@
 //! Validation: the `jsonschema` crate on the lean tree, its errors as our own data.
 //!
 //! Nothing of that crate leaves this folder and `schema/`. What it reports becomes a [`Fault`]:
-//! mending reads faults, and [`issues`] turns the faults that remain into what the model is told.
+//! mending reads faults, and [`advice`] turns the faults that remain into what the model is told.
 
+mod acts;
+mod advice;
+mod contrary;
+mod envelope;
+mod forms;
 mod issues;
 mod lean;
 mod nearest;
+mod placing;
 mod quick;
 mod union;
+mod wanted;
 mod work;
 
 use jsonschema::error::{TypeKind, ValidationErrorKind as Kind};
@@ -15,7 +22,9 @@ use jsonschema::{JsonType, ValidationError};
 use serde_json::Value;
 use std::sync::Arc;
 
-pub(crate) use issues::issues;
+pub(crate) use advice::advice;
+pub(crate) use contrary::is_contrary;
+pub(crate) use envelope::{ENVELOPE_NAMES, envelope, is_envelope_key};
 pub(crate) use lean::{Lean, equals};
 pub(crate) use nearest::{Letters, bare, nearest_name};
 pub(crate) use quick::Quick;

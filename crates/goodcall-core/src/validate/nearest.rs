@@ -1,5 +1,6 @@
 //! Which name was meant.
 
+use super::contrary::is_contrary;
 use crate::limits::LISTED_NAMES;
 
 /// Longer names are no typos of anything, and comparing them would be quadratic.
@@ -9,7 +10,8 @@ const MOST_CHARS: usize = 64;
 const MOST_EDITS: usize = 3;
 
 /// The one name that is clearly nearest: equal but for case and separators, a small typo away,
-/// or with the same words and more (`filePath` for `path`).
+/// or with the same words and more (`filePath` for `path`). A name that means something else
+/// (`bcc` for `cc`) is not near, however few letters differ.
 pub(crate) fn nearest_name<'n>(
     wanted: &str,
     names: impl Iterator<Item = &'n str>,
@@ -118,7 +120,7 @@ fn by_letters(wanted: &str, edits: usize, names: &[&str]) -> Option<String> {
     }
     let (distance, name) = best?;
     let close = distance == 0 || (distance <= edits && bare.chars().count() > 2);
-    (close && !tied).then(|| name.to_owned())
+    (close && !tied && !is_contrary(wanted, name)).then(|| name.to_owned())
 }
 
 fn by_words<'n>(wanted: &str, names: impl Iterator<Item = &'n str>) -> Option<String> {
@@ -128,7 +130,7 @@ fn by_words<'n>(wanted: &str, names: impl Iterator<Item = &'n str>) -> Option<St
     let within = |a: &[String], b: &[String]| !a.is_empty() && a.iter().all(|w| b.contains(w));
     let mut fitting = names.filter(|name| {
         let theirs = words(name);
-        within(&ours, &theirs) || within(&theirs, &ours)
+        (within(&ours, &theirs) || within(&theirs, &ours)) && !is_contrary(wanted, name)
     });
     let found = fitting.next()?;
     fitting.next().is_none().then(|| found.to_owned())
@@ -141,7 +143,7 @@ pub(crate) fn bare(name: &str) -> String {
 }
 
 /// The words of a name in lower case: `fileName`, `file-name` and `File_Name` have the same two.
-fn words(name: &str) -> Vec<String> {
+pub(super) fn words(name: &str) -> Vec<String> {
     let mut out: Vec<String> = Vec::new();
     let mut fresh = true;
     let mut lower = false;
@@ -189,6 +191,10 @@ mod tests {
             ("cat", ["bat", "rat"]),
             ("colour", ["path", "limit"]),
             ("a", ["b", "c"]),
+            ("is_inactive", ["is_active", "limit"]),
+            ("bcc", ["cc", "subject"]),
+            ("no_verbose", ["verbose", "limit"]),
+            ("longitude", ["latitude", "zoom"]),
         ] {
             assert_eq!(near(wanted, &names), None, "{wanted}");
         }

@@ -4,14 +4,17 @@ use std::cmp::Reverse;
 
 use serde_json::Value;
 
-use super::{Fault, FaultKind};
-use crate::schema::{Schema, resolve};
-use crate::tree::{Node, Pointer, Tree};
+use super::{Fault, FaultKind, equals, nearest_name};
+use crate::limits::MEND_WIDTH;
+use crate::schema::{Schema, property, resolve};
+use crate::tree::{Kind, Node, Pointer, Tree};
 
 /// The branch that a failing value came closest to.
 pub(crate) enum Choice {
     /// This one.
     Branch(usize),
+    /// None, because the member that should name one names no branch.
+    Named { tag: String, allowed: Vec<String> },
     /// None fits better than the others.
     Unclear,
 }
@@ -20,14 +23,14 @@ pub(crate) enum Choice {
 #[derive(PartialEq, Eq, PartialOrd, Ord)]
 struct Closeness {
     fit: Fit,
-    /// Keys of the value that the branch declares.
-    declared: usize,
+    /// Keys of the value that the branch declares, less those that it forbids.
+    keys: isize,
+    faults: Reverse<usize>,
     /// Depth of the fault nearest to the root.
     depth: usize,
-    faults: Reverse<usize>,
 }
 
-#[derive(PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Fit {
     /// The value is of another kind altogether.
     OtherKind,
@@ -39,8 +42,16 @@ enum Fit {
     Name,
 }
 
-/// Picks the branch that the value at `place` was meant for: by a discriminating member where one
-/// exists, else by how far it got.
+/// A member of the value for which every branch lists values: it names the branch.
+struct Tag<'t> {
+    name: &'t str,
+    value: Node<'t>,
+    /// What was meant, where the value is a typo of what one branch lists.
+    meant: Option<String>,
+}
+
+/// Picks the branch that the value at `place` was meant for: by a member that names it, then by
+/// the keys that it has, then by how little is wrong.
 pub(crate) fn choose(
     branches: &[Vec<Fault>],
     place: &Pointer,
@@ -48,13 +59,20 @@ pub(crate) fn choose(
     tree: &Tree<'_>,
     schema: &Schema,
 ) -> Choice {
-    let value = tree.at(place);
+    let document = schema.document();
+    let union = Union {
+        document,
+        value: tree.at(place),
+        place,
+        schemas: (0..branches.len())
+            .map(|index| schema.at(&format!("{keyword}/{index}")))
+            .collect(),
+    };
+    let tags = union.tags();
     let mut best: Option<(usize, Closeness)> = None;
     let mut tied = false;
     for (index, faults) in branches.iter().enumerate() {
-        let branch = schema.at(&format!("{keyword}/{index}"));
-        let branch = branch.map(|branch| resolve(schema.document(), branch));
-        let closeness = closeness(faults, place, value, branch);
+        let closeness = union.closeness(index, faults, &tags);
         match &best {
             Some((_, known)) if *known > closeness => {}
             Some((_, known)) if *known == closeness => tied = true,
@@ -64,57 +82,142 @@ pub(crate) fn choose(
             }
         }
     }
-    match best {
-        Some((index, known)) if !tied && (known.fit > Fit::OtherKind || branches.len() == 1) => {
+    match (best, &tags[..]) {
+        (Some((index, known)), _)
+            if !tied && (known.fit > Fit::OtherKind || branches.len() == 1) =>
+        {
             Choice::Branch(index)
+        }
+        (Some((_, known)), [tag]) if known.fit == Fit::OtherName => {
+            let mut allowed: Vec<String> = Vec::new();
+            for value in union.listed(tag.name).map(Value::to_string) {
+                if !allowed.contains(&value) {
+                    allowed.push(value);
+                }
+            }
+            let tag = tag.name.to_owned();
+            Choice::Named { tag, allowed }
         }
         _ => Choice::Unclear,
     }
 }
 
-fn closeness(
-    faults: &[Fault],
-    place: &Pointer,
-    value: Option<Node<'_>>,
-    branch: Option<&Value>,
-) -> Closeness {
-    let properties = branch.and_then(|b| b.get("properties")?.as_object());
-    let declared = match (value, properties) {
-        (Some(value), Some(map)) => value
-            .members()
-            .filter(|(key, _)| map.contains_key(*key))
-            .count(),
-        _ => 0,
-    };
-    let depth = |fault: &Fault| fault.pointer.depth() - place.depth().min(fault.pointer.depth());
-    let misnamed = faults.iter().any(|fault| {
-        depth(fault) == 1 && matches!(fault.kind, FaultKind::Const(_) | FaultKind::Enum(_))
-    });
-    let named = value.zip(properties).is_some_and(|(value, properties)| {
-        properties.iter().any(|(name, property)| {
-            let lists = property.get("const").is_some() || property.get("enum").is_some();
-            lists && value.get(name).is_some()
-        })
-    });
-    let other_kind = faults.iter().any(|fault| {
-        depth(fault) == 0
-            && matches!(
-                fault.kind,
-                FaultKind::Type(_)
-                    | FaultKind::Enum(_)
-                    | FaultKind::Const(_)
-                    | FaultKind::NotAllowed
-            )
-    });
-    Closeness {
-        fit: match () {
-            () if other_kind => Fit::OtherKind,
-            () if misnamed => Fit::OtherName,
-            () if named => Fit::Name,
-            () => Fit::Kind,
-        },
-        declared,
-        depth: faults.iter().map(depth).min().unwrap_or_default(),
-        faults: Reverse(faults.len()),
+struct Union<'u> {
+    document: &'u Value,
+    value: Option<Node<'u>>,
+    place: &'u Pointer,
+    schemas: Vec<Option<&'u Value>>,
+}
+
+impl<'u> Union<'u> {
+    /// What a branch says of a member.
+    fn member(&self, index: usize, name: &str) -> Option<&'u Value> {
+        let branch = self.schemas.get(index).copied().flatten()?;
+        let declared = property(self.document, branch, name)?;
+        Some(resolve(self.document, declared))
     }
+
+    fn members(&self) -> impl Iterator<Item = (&'u str, Node<'u>)> {
+        let object = self.value.filter(|value| value.kind() == Kind::Object);
+        let members = object.into_iter().flat_map(Node::members);
+        members.take(MEND_WIDTH)
+    }
+
+    /// The values that the branches list for a member.
+    fn listed<'n>(&'n self, name: &'n str) -> impl Iterator<Item = &'u Value> + 'n {
+        let branches = 0..self.schemas.len();
+        branches.flat_map(|index| self.member(index, name).into_iter().flat_map(values))
+    }
+
+    /// The members that name the branch.
+    fn tags(&self) -> Vec<Tag<'u>> {
+        let object = |index: &usize| {
+            let branch = self.schemas.get(*index).copied().flatten();
+            branch.is_some_and(|branch| is_object(self.document, branch))
+        };
+        let objects: Vec<usize> = (0..self.schemas.len()).filter(object).collect();
+        let lists = |index: usize, name| {
+            let member = self.member(index, name);
+            member.is_some_and(|member| values(member).next().is_some())
+        };
+        let tags = self.members().filter(|(name, _)| {
+            objects.len() > 1 && objects.iter().all(|index| lists(*index, name))
+        });
+        tags.map(|(name, value)| {
+            let known = self.listed(name).any(|listed| equals(value, listed));
+            let sent = value.as_str().filter(|_| !known);
+            let texts = || self.listed(name).filter_map(Value::as_str);
+            let meant = sent.and_then(|sent| nearest_name(sent, texts()));
+            Tag { name, value, meant }
+        })
+        .collect()
+    }
+
+    fn closeness(&self, index: usize, faults: &[Fault], tags: &[Tag<'_>]) -> Closeness {
+        let place = self.place.depth();
+        let depth = |fault: &Fault| fault.pointer.depth() - place.min(fault.pointer.depth());
+        let other_kind = faults.iter().any(|fault| {
+            depth(fault) == 0
+                && matches!(
+                    fault.kind,
+                    FaultKind::Type(_)
+                        | FaultKind::Enum(_)
+                        | FaultKind::Const(_)
+                        | FaultKind::NotAllowed
+                )
+        });
+        let names = |tag: &Tag<'_>| {
+            let mut listed = self.member(index, tag.name).into_iter().flat_map(values);
+            listed.any(|value| match &tag.meant {
+                Some(meant) => value.as_str() == Some(meant),
+                None => equals(tag.value, value),
+            })
+        };
+        let fit = match () {
+            () if other_kind => Fit::OtherKind,
+            () if tags.is_empty() => Fit::Kind,
+            () if tags.iter().all(names) => Fit::Name,
+            () => Fit::OtherName,
+        };
+        Closeness {
+            fit,
+            keys: self.declared(index) - self.forbidden(faults),
+            // A branch without faults is one that was not looked at to its end.
+            faults: Reverse(faults.len().wrapping_sub(1)),
+            depth: faults.iter().map(depth).min().unwrap_or_default(),
+        }
+    }
+
+    /// The members that a branch declares, less those for which it wants one other value.
+    fn declared(&self, index: usize) -> isize {
+        let worth = |(name, value): (&str, Node<'_>)| match self.member(index, name) {
+            None => 0,
+            Some(member) => match member.get("const") {
+                Some(only) if !equals(value, only) => -1,
+                _ => 1,
+            },
+        };
+        self.members().map(worth).sum()
+    }
+
+    fn forbidden(&self, faults: &[Fault]) -> isize {
+        let count = |fault: &Fault| match &fault.kind {
+            FaultKind::UnknownKeys(keys) if fault.pointer == *self.place => keys.len() as isize,
+            _ => 0,
+        };
+        faults.iter().map(count).sum()
+    }
+}
+
+/// Is the branch about objects with members of their own?
+fn is_object(document: &Value, branch: &Value) -> bool {
+    let schema = resolve(document, branch);
+    schema.get("properties").is_some() || schema.get("allOf").is_some()
+}
+
+/// The values that a schema lists.
+fn values(schema: &Value) -> impl Iterator<Item = &Value> {
+    let only = schema.get("const");
+    let several = schema.get("enum").and_then(Value::as_array);
+    only.into_iter().chain(several.into_iter().flatten())
 }

@@ -2,13 +2,17 @@
 
 #![allow(clippy::expect_used, clippy::panic, reason = "a test may fail loudly")]
 
+mod follow;
 mod generate;
 mod patch;
 
 use std::cell::Cell;
 
 use generate::{Choices, reversed};
-use goodcall_core::{Change, Edit, Gate, Kind, Policy, ReadOptions, Schema, Tree, Verdict, read};
+use goodcall_core::{
+    Change, Edit, Explain, Gate, Kind, Policy, ReadOptions, Reason, Schema, Style, Tree, Verdict,
+    read,
+};
 use patch::Json;
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
@@ -65,6 +69,75 @@ fn the_laws_hold() {
     let [good, mended, bad] = counts.map(Cell::into_inner);
     println!("{good} good, {mended} mended, {bad} bad");
     assert!(mended * 20 > good + mended + bad, "too little is mended");
+}
+
+/// A model that does what it is told ends with a valid call: always where it only has to rename,
+/// move, unwrap or leave out members, and nearly always where it has to put in values.
+#[test]
+fn advice_holds() {
+    let config = Config {
+        cases: schemas(),
+        failure_persistence: None,
+        max_shrink_iters: 20_000,
+        ..Config::default()
+    };
+    let bytes = proptest::collection::vec(any::<u8>(), 0..600);
+    let counts = [const { Cell::new(0usize) }; 4];
+    let count = |at: usize| counts[at].set(counts[at].get() + 1);
+    let run = TestRunner::new(config).run(&bytes, |bytes| {
+        let mut choices = Choices::new(&bytes);
+        let document = choices.arguments_schema();
+        let Ok(schema) = Schema::compile(&document) else {
+            return Ok(());
+        };
+        for _ in 0..ARGUMENTS {
+            let raw = choices.arguments(&document);
+            let verdict = Gate::new(&schema).policy(Policy::strict()).check(&raw);
+            let Verdict::Bad(bad) = verdict else { continue };
+            if bad.reason != Reason::WrongShape {
+                continue;
+            }
+            let text = Explain::new(Style::Model).text(&bad);
+            let Some((value, plain)) = follow::follow(&raw, &text) else {
+                continue;
+            };
+            let out = value.to_string();
+            let out = Tree::parse(&out).expect("JSON");
+            let valid = schema.is_valid(&out);
+            let says = format!("schema {document}\nraw    {raw}\nout    {value}\n{text}");
+            // Of two parts of a schema one may require what the other forbids.
+            let parts = document.to_string().contains("allOf");
+            prop_assert!(valid || !plain || parts, "{says}");
+            if !is_entangled(&document) {
+                count(usize::from(plain));
+                count(if valid { 3 } else { 2 });
+            }
+        }
+        Ok(())
+    });
+    if let Err(error) = run {
+        panic!("{error}");
+    }
+    let [with_values, plain, wrong, right] = counts.map(Cell::into_inner);
+    println!("{plain} with edits alone, {with_values} with values: {right} right, {wrong} wrong");
+    assert!(plain > 0 && wrong * 50 < right, "{wrong} of {with_values}");
+}
+
+/// May a value that is right for one keyword be wrong for another one? Generated schemas with
+/// these keywords often allow no value at all.
+fn is_entangled(document: &Value) -> bool {
+    let text = document.to_string();
+    let keywords = [
+        "allOf",
+        "oneOf",
+        "patternProperties",
+        "maxProperties",
+        "dependentRequired",
+    ];
+    keywords
+        .iter()
+        .chain(&["then", "uniqueItems"])
+        .any(|word| text.contains(word))
 }
 
 struct Case<'c> {

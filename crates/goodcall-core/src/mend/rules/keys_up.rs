@@ -9,7 +9,7 @@ use crate::mend::site::{Proposals, Site};
 use crate::mend::{Example, Rule};
 use crate::report::Level;
 use crate::tree::{Id, Kind, Node};
-use crate::validate::FaultKind;
+use crate::validate::{FaultKind, is_envelope_key};
 
 pub(crate) const RULE: Rule = Rule {
     name: "keys-up",
@@ -91,7 +91,7 @@ fn is_foreign(site: &Site<'_>, outer: &str) -> bool {
     let root = site.fault.pointer.is_root();
     // Where all that was sent stands in one object, its key may be the name of another tool.
     let alone = || !site.node.members().any(|(key, _)| site.declares(key));
-    let is_envelope = wrapped_arguments::is_envelope_key(outer, site.context.tool);
+    let is_envelope = is_envelope_key(outer, site.context.tool);
     is_envelope || root && (wrapped_arguments::names_another(site) || alone())
 }
 

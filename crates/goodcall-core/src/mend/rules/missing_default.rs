@@ -1,7 +1,6 @@
 //! A required member that is missing, with a default in the schema.
 
 use super::near::is_near;
-use super::wrapped_arguments::is_envelope_key;
 use crate::limits::MEND_WIDTH;
 use crate::mend::edit::{New, Op};
 use crate::mend::site::{Proposals, Site};
@@ -9,7 +8,7 @@ use crate::mend::{Example, Rule};
 use crate::report::Level;
 use crate::schema::owner;
 use crate::tree::{Kind, Node};
-use crate::validate::FaultKind;
+use crate::validate::{FaultKind, is_envelope_key};
 
 pub(crate) const RULE: Rule = Rule {
     name: "missing-default",

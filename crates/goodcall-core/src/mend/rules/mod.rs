@@ -8,7 +8,6 @@ pub(crate) mod empty_arguments;
 
 mod array_to_scalar;
 mod comma_list;
-mod contrary;
 mod date_notation;
 mod empty_optional;
 mod enum_spelling;

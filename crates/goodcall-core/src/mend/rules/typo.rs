@@ -1,8 +1,7 @@
 //! What counts as a typo.
 
-use super::contrary::is_contrary;
 use crate::limits::LISTED_NAMES;
-use crate::validate::{Letters, bare};
+use crate::validate::{Letters, bare, is_contrary};
 
 /// Longer names are no typos of anything, and comparing them would be slow.
 const MOST_CHARS: usize = 64;

@@ -65,8 +65,8 @@ impl Parser<'_> {
                     || self.element_follows(end, next)
             }
         };
-        let read = if ends { normalise(token) } else { None };
         let at_end = end == self.bytes.len();
+        let read = if ends { normalise(token, at_end) } else { None };
         let Some((digits, rule)) = read.filter(|(digits, _)| at_end || !digits.is_empty()) else {
             return self.bare_value();
         };
@@ -163,8 +163,9 @@ pub(in crate::parse) fn strict_end(bytes: &[u8], start: usize) -> Option<usize> 
 }
 
 /// The JSON digits of a number in another notation, and the rule that says so; empty digits for
-/// what is only the start of a number.
-fn normalise(token: &str) -> Option<(String, Option<Sureness>)> {
+/// what is only the start of a number. An exponent without digits is no number, unless the text
+/// ends there: then it was cut off.
+fn normalise(token: &str, at_end: bool) -> Option<(String, Option<Sureness>)> {
     if strict_end(token.as_bytes(), 0) == Some(token.len()) {
         return Some((token.to_owned(), None));
     }
@@ -219,6 +220,9 @@ fn normalise(token: &str) -> Option<(String, Option<Sureness>)> {
     if let Some(bare) = unfinished.strip_suffix(['e', 'E'])
         && bare.bytes().all(|b| b.is_ascii_digit() || b == b'.')
     {
+        if !at_end {
+            return None;
+        }
         digits = bare.to_owned();
     }
     let number = format!("{sign}{digits}");

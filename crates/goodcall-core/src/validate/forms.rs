@@ -1,0 +1,128 @@
+//! Unions of which no branch fits: the one that was meant is explained, or all in few words.
+
+use serde_json::Value;
+
+use super::issues::Collector;
+use super::union::{Choice, choose};
+use super::{Fault, FaultKind, nearest_name};
+use crate::limits::{DESCRIBED_FORMS, DESCRIBED_KEYS};
+use crate::report::{Code, Expected, Got, Issue};
+use crate::schema::{describe, key, member};
+use crate::tree::{Node, Pointer};
+
+impl Collector<'_> {
+    pub(super) fn union(&mut self, place: Pointer, keyword: &str, mut branches: Vec<Vec<Fault>>) {
+        match choose(&branches, &place, keyword, self.tree, self.schema) {
+            Choice::Branch(index) => {
+                for inner in branches.swap_remove(index) {
+                    self.fault(inner);
+                }
+                return;
+            }
+            Choice::Named { tag, allowed } => {
+                let tag = place.join(&tag);
+                self.misnamed(&tag, allowed);
+                let (first, others) = branches.split_at_mut(1);
+                let first = first.iter_mut().flat_map(std::mem::take);
+                // What is wrong in every branch.
+                let common = |fault: &Fault| {
+                    fault.pointer != tag
+                        && others.iter().all(|other| {
+                            other
+                                .iter()
+                                .any(|o| o.kind == fault.kind && o.pointer == fault.pointer)
+                        })
+                };
+                first.filter(common).for_each(|fault| self.fault(fault));
+                return;
+            }
+            Choice::Unclear => {}
+        }
+        let node = self.tree.at(&place);
+        let span = node.map(Node::span).unwrap_or_default();
+        let lacking = lacking(&branches, &place);
+        let mut issue = Issue::new(place, Code::NoAlternative, span);
+        issue.got = node.map(Got::of);
+        if let Some(lacking) = lacking {
+            let document = self.schema.document();
+            let key = |(name, keyword): &(&str, &Pointer)| {
+                let declared = member(self.schema, keyword.as_str(), name);
+                key(document, name, declared)
+            };
+            let form = |keys: &Vec<_>| Expected {
+                keys: keys.iter().map(key).collect(),
+                ..Expected::default()
+            };
+            issue.expected.alternatives = lacking.iter().map(form).collect();
+            self.issues.push(issue);
+            return;
+        }
+        let make = || self.alternatives(keyword);
+        // The keyword alone is for a value that fits several branches.
+        issue.expected = self.schema.expected(keyword, "*", make);
+        let expected = &issue.expected;
+        let admitted = |node: Node<'_>| expected.types.admits(node.kind());
+        // A choice of types or values alone is one like any other.
+        if !expected.allowed.is_empty() {
+            issue.code = Code::Enum;
+            let sent = node.and_then(Node::as_str);
+            issue.nearest = sent.and_then(|sent| nearest_allowed(sent, &expected.allowed));
+        } else if expected.alternatives.is_empty() && !node.is_some_and(admitted) {
+            issue.code = Code::Type;
+        }
+        self.issues.push(issue);
+    }
+
+    /// A member that should name a branch of a union and names none.
+    fn misnamed(&mut self, place: &Pointer, allowed: Vec<String>) {
+        let node = self.tree.at(place);
+        let span = node.map(Node::span).unwrap_or_default();
+        let mut issue = Issue::new(place.clone(), Code::Enum, span);
+        issue.got = node.map(Got::of);
+        issue.expected.allowed = allowed;
+        self.issues.push(issue);
+    }
+
+    /// What the branches of a union want: put together where that can be said in few words.
+    fn alternatives(&self, keyword: &str) -> Expected {
+        let document = self.schema.document();
+        let branches = self.schema.at(keyword).and_then(Value::as_array);
+        let merged = describe(document, &serde_json::json!({ "anyOf": branches }));
+        let few = branches.is_some_and(|branches| branches.len() <= DESCRIBED_FORMS);
+        if few && !merged.types.is_empty() || !merged.allowed.is_empty() {
+            return merged;
+        }
+        let branches = branches.into_iter().flatten();
+        Expected {
+            alternatives: branches.map(|branch| describe(document, branch)).collect(),
+            ..Expected::default()
+        }
+    }
+}
+
+/// The allowed value, as JSON, that is nearest to this text.
+fn nearest_allowed(sent: &str, allowed: &[String]) -> Option<String> {
+    let texts = allowed
+        .iter()
+        .filter_map(|json| serde_json::from_str(json).ok());
+    let texts: Vec<String> = texts.collect();
+    let nearest = nearest_name(sent, texts.iter().map(String::as_str))?;
+    Some(Value::from(nearest).to_string())
+}
+
+/// The keys that each branch misses, and the keywords that say so, if nothing else is wrong.
+fn lacking<'f>(branches: &'f [Vec<Fault>], place: &Pointer) -> Option<Vec<Lacking<'f>>> {
+    let key = |fault: &'f Fault| match &fault.kind {
+        FaultKind::Required(name) if fault.pointer == *place => {
+            Some((name.as_str(), &fault.keyword))
+        }
+        _ => None,
+    };
+    if branches.is_empty() || branches.len() > DESCRIBED_KEYS {
+        return None;
+    }
+    let keys = |branch: &'f Vec<Fault>| branch.iter().map(key).collect();
+    branches.iter().map(keys).collect()
+}
+
+type Lacking<'f> = Vec<(&'f str, &'f Pointer)>;

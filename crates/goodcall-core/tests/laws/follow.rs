@@ -1,0 +1,157 @@
+//! A model that does what it is told, to the letter.
+
+use serde_json::{Map, Value, json};
+
+/// The arguments after the edits of a text in the style `model`, and whether all of them were
+/// edits without a new value. `None` if a line asks for something that needs more thought.
+pub(crate) fn follow(raw: &str, text: &str) -> Option<(Value, bool)> {
+    let mut value: Value = serde_json::from_str(raw).ok()?;
+    let mut plain = true;
+    for line in text.lines().skip(1) {
+        let (verb, rest) = line.split_once(' ')?;
+        match verb {
+            "remove" => {
+                for key in before(rest).replace(" and ", ", ").split(", ") {
+                    take(&mut value, &path(key))?;
+                }
+            }
+            "rename" => {
+                let (from, name) = rest.split_once(" to ")?;
+                let from = path(from);
+                let member = take(&mut value, &from)?;
+                let mut to = from;
+                *to.last_mut()? = name.to_owned();
+                put(&mut value, &to, member)?;
+            }
+            "move" => {
+                let (from, target) = match rest.strip_suffix(" to the top") {
+                    Some(from) => (path(from), Vec::new()),
+                    None => {
+                        let (from, target) = rest.split_once(" into ")?;
+                        (path(from), path(target))
+                    }
+                };
+                let member = take(&mut value, &from)?;
+                let mut to = target;
+                to.push(from.last()?.clone());
+                put(&mut value, &to, member)?;
+            }
+            "unwrap" => unwrap(&mut value, rest)?,
+            "add" => {
+                let (place, wanted) = rest.split_once(": ")?;
+                put(&mut value, &path(place), make(wanted)?)?;
+                plain = false;
+            }
+            "change" => {
+                let (place, wanted) = rest.split_once(": ")?;
+                let (_, wanted) = wanted.split_once(", use ")?;
+                let wanted = wanted.split(" (nearest").next()?;
+                put(&mut value, &path(place), make(wanted)?)?;
+                plain = false;
+            }
+            _ => return None,
+        }
+    }
+    Some((value, plain))
+}
+
+fn unwrap(value: &mut Value, rest: &str) -> Option<()> {
+    let (place, how) = rest.split_once(": send its keys ")?;
+    let (wherein, without) = how.split_once(", without ")?;
+    let target = match wherein {
+        "at the top" => Vec::new(),
+        other => path(other.strip_prefix("in ")?),
+    };
+    let inner = take(value, &path(place))?;
+    if at(value, &[&target[..], &[without.to_owned()]].concat()).is_some() {
+        take(value, &[&target[..], &[without.to_owned()]].concat())?;
+    }
+    let inner = match inner {
+        Value::String(text) => serde_json::from_str(&text).ok()?,
+        inner => inner,
+    };
+    for (name, member) in inner.as_object()?.clone() {
+        put(value, &[&target[..], &[name]].concat(), member)?;
+    }
+    Some(())
+}
+
+fn before(rest: &str) -> &str {
+    rest.split(": ").next().unwrap_or(rest)
+}
+
+/// `edits[1].path`
+fn path(text: &str) -> Vec<String> {
+    let dotted = text.replace('[', ".").replace(']', "");
+    let parts = dotted.split('.').filter(|part| !part.is_empty());
+    parts.map(str::to_owned).collect()
+}
+
+fn at<'v>(value: &'v mut Value, path: &[String]) -> Option<&'v mut Value> {
+    path.iter().try_fold(value, |value, segment| match value {
+        Value::Object(map) => map.get_mut(segment),
+        Value::Array(items) => items.get_mut(segment.parse::<usize>().ok()?),
+        _ => None,
+    })
+}
+
+fn take(value: &mut Value, path: &[String]) -> Option<Value> {
+    let (name, around) = path.split_last()?;
+    at(value, around)?.as_object_mut()?.remove(name)
+}
+
+fn put(value: &mut Value, path: &[String], new: Value) -> Option<()> {
+    let Some((name, around)) = path.split_last() else {
+        *value = new;
+        return Some(());
+    };
+    if at(value, around).is_none() {
+        // `move limit into options`, where there are no options yet.
+        let (last, outer) = around.split_last()?;
+        let outer = at(value, outer)?.as_object_mut()?;
+        outer.insert(last.clone(), Value::Object(Map::new()));
+    }
+    match at(value, around)? {
+        Value::Object(map) => {
+            map.insert(name.clone(), new);
+        }
+        Value::Array(items) => *items.get_mut(name.parse::<usize>().ok()?)? = new,
+        _ => return None,
+    }
+    Some(())
+}
+
+/// A value as it is asked for, the simplest that the words allow.
+fn make(words: &str) -> Option<Value> {
+    let words = words.split("; or ").next()?;
+    let words = words.split(", each element ").next()?;
+    let mut literal = serde_json::Deserializer::from_str(words).into_iter::<Value>();
+    if let Some(Ok(value)) = literal.next() {
+        return Some(value);
+    }
+    if let Some((_, example)) = words.split_once("(such as ") {
+        return Some(json!(example.split(')').next()?));
+    }
+    let number = |start: &str| -> Option<f64> {
+        let (_, rest) = words.split_once(start)?;
+        rest.split(' ').next()?.parse().ok()
+    };
+    let noun = words.strip_prefix("an ").or(words.strip_prefix("a "))?;
+    let kind = noun.split(' ').next()?;
+    Some(match kind {
+        "string" if words.contains("that matches") => json!("abc"),
+        "string" => json!("x".repeat(number("at least ").unwrap_or(1.0) as usize)),
+        "integer" | "number" => {
+            let least = number("from ")
+                .or(number("at least "))
+                .or(number("at most "));
+            json!(least.unwrap_or(1.0) as i64)
+        }
+        "boolean" => json!(true),
+        "array" if words.contains("at least") => return None,
+        "array" => json!([]),
+        "object" if words.contains(" with ") => return None,
+        "object" => json!({}),
+        _ => return None,
+    })
+}
