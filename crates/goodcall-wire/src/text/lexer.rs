@@ -82,9 +82,14 @@ impl Lexer {
         }
     }
 
-    /// Where the search stands.
+    /// Does the search stand inside a string or a value?
     pub(crate) fn is_inside_value(&self) -> bool {
         self.state != State::Plain
+    }
+
+    /// Where the search stands.
+    pub(crate) fn reached(&self) -> usize {
+        self.at
     }
 
     /// The text lost this many bytes at its start.

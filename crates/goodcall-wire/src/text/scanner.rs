@@ -71,6 +71,9 @@ pub struct Scanner {
     /// Brackets before this place were tried.
     pub(super) tried: usize,
     pub(super) patience: usize,
+    /// Bytes behind markers that were looked at and no call, and where the last of them stood.
+    pub(super) wasted: usize,
+    pub(super) furthest: usize,
     /// The strongest form of call so far.
     pub(super) strength: Strength,
     pub(super) line: Line,
@@ -159,6 +162,8 @@ impl Scanner {
             fence: None,
             tried: 0,
             patience: PATIENCE,
+            wasted: 0,
+            furthest: 0,
             strength: Strength::None,
             line: Line::new(),
             reasoned: false,
@@ -301,7 +306,15 @@ impl Scanner {
     }
 
     pub(super) fn takes_markers(&self) -> bool {
-        !self.inner && !self.over
+        // Many markers that each look at all the text behind them are no calls.
+        let bounded = self.wasted <= PATIENCE.saturating_mul(self.furthest);
+        !self.inner && !self.over && bounded
+    }
+
+    /// What was looked at from a marker on is no call.
+    fn waste(&mut self, range: Range<usize>) {
+        self.wasted = self.wasted.saturating_add(range.len());
+        self.furthest = self.furthest.max(self.base + range.end);
     }
 
     /// Another turn begins: once there are calls, what follows is no longer this message.
@@ -330,7 +343,7 @@ impl Scanner {
         };
         let (marker, start, body, quoted) = (*marker, *start, *body, *quoted);
         let step = lexer.run(&self.text, marker.until, done);
-        let stuck = lexer.is_inside_value();
+        let (stuck, reached) = (lexer.is_inside_value(), lexer.reached());
         let (body_end, after, closed) = match step {
             Step::More if !done => return false,
             Step::End { body, after } => (
@@ -340,9 +353,13 @@ impl Scanner {
             ),
             Step::More if stuck && self.patience > 0 => self.first_close(marker, body),
             Step::More => (self.text.len(), self.text.len(), false),
-            Step::Fail => return self.leave(start + marker.open.len()),
+            Step::Fail => {
+                self.waste(start..reached);
+                return self.leave(start + marker.open.len());
+            }
         };
         if quoted {
+            self.waste(start..after);
             return self.leave(if closed { after } else { body });
         }
         // Where the marker is the first tag, its end is the last one.
@@ -374,6 +391,7 @@ impl Scanner {
             }
         }
         if found.is_empty() {
+            self.waste(start..after);
             return self.leave(body);
         }
         self.state = State::Text;
