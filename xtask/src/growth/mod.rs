@@ -120,8 +120,9 @@ impl Meter {
             let grows = large > Duration::from_micros(300) && large.as_secs_f64() > most;
             grows.then_some((small, large))
         };
-        // Whatever grows is measured again: other work may have come in between.
-        let again = |_| measure(self.bytes + self.bytes / 2, 4);
+        // Whatever grows is measured again on longer texts: other work may have come in between,
+        // or a limit of depth that only the larger text passes.
+        let again = |_| measure(8 * self.bytes, 3);
         if let Some((small, large)) = measure(self.bytes, 2).and_then(again) {
             println!("{small:>12.1?} {large:>12.1?}  {}", name());
             self.found += 1;
