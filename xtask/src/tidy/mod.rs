@@ -4,6 +4,7 @@
 
 mod dependencies;
 mod documents;
+mod size;
 mod source;
 
 use std::fs;
@@ -44,6 +45,7 @@ pub(crate) fn run(args: &[String]) -> Result<(), Failure> {
     let files = files(&root)?;
     let mut findings = Vec::new();
     for file in &files {
+        findings.extend(size::check(file));
         findings.append(&mut source::check(file));
         findings.append(&mut documents::check(file, &files));
     }

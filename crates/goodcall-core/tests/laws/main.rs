@@ -15,7 +15,7 @@ use goodcall_core::{
 };
 use patch::Json;
 use proptest::prelude::*;
-use proptest::test_runner::{Config, TestRunner};
+use proptest::test_runner::{Config, TestCaseError, TestError, TestRunner};
 use serde_json::Value;
 
 /// Arguments that are checked with one schema, each under both policies.
@@ -29,8 +29,10 @@ fn schemas() -> u32 {
         .unwrap_or(if cfg!(debug_assertions) { 500 } else { 7_000 })
 }
 
-#[test]
-fn the_laws_hold() {
+/// Runs a check on the bytes that schemas and arguments are chosen by.
+fn generated(
+    check: impl Fn(Vec<u8>) -> Result<(), TestCaseError>,
+) -> Result<(), TestError<Vec<u8>>> {
     let config = Config {
         cases: schemas(),
         failure_persistence: None,
@@ -38,8 +40,13 @@ fn the_laws_hold() {
         ..Config::default()
     };
     let bytes = proptest::collection::vec(any::<u8>(), 0..600);
+    TestRunner::new(config).run(&bytes, check)
+}
+
+#[test]
+fn the_laws_hold() {
     let counts = [const { Cell::new(0usize) }; 3];
-    let run = TestRunner::new(config).run(&bytes, |bytes| {
+    let run = generated(|bytes| {
         let mut choices = Choices::new(&bytes);
         let document = choices.arguments_schema();
         let Ok(schema) = Schema::compile(&document) else {
@@ -75,16 +82,9 @@ fn the_laws_hold() {
 /// move, unwrap or leave out members, and nearly always where it has to put in values.
 #[test]
 fn advice_holds() {
-    let config = Config {
-        cases: schemas(),
-        failure_persistence: None,
-        max_shrink_iters: 20_000,
-        ..Config::default()
-    };
-    let bytes = proptest::collection::vec(any::<u8>(), 0..600);
     let counts = [const { Cell::new(0usize) }; 4];
     let count = |at: usize| counts[at].set(counts[at].get() + 1);
-    let run = TestRunner::new(config).run(&bytes, |bytes| {
+    let run = generated(|bytes| {
         let mut choices = Choices::new(&bytes);
         let document = choices.arguments_schema();
         let Ok(schema) = Schema::compile(&document) else {
