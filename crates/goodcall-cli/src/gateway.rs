@@ -26,6 +26,9 @@ pub(crate) struct GatewayArgs {
     /// Where to listen [default: 127.0.0.1:8787]
     #[arg(long, env = "GOODCALL_LISTEN", value_name = "ADDRESS", value_parser = input::address)]
     listen: Option<SocketAddr>,
+    /// Threads that serve connections [default: one for each core]
+    #[arg(long, env = "GOODCALL_THREADS", value_name = "N", value_parser = input::whole::<usize>)]
+    threads: Option<usize>,
     /// Settings; goodcall.toml is read where it is there [section: gateway]
     #[arg(long, env = "GOODCALL_CONFIG", value_name = "FILE")]
     config: Option<PathBuf>,
@@ -107,6 +110,7 @@ impl GatewayArgs {
         options.upstream.clone_from(&self.upstream);
         options.upstream_ca.clone_from(&self.upstream_ca);
         options.listen = self.listen;
+        options.threads = self.threads;
         options.reasks = self.reasks;
         options.give_up.clone_from(&self.give_up);
         options.text_calls.clone_from(&self.text_calls);
@@ -166,7 +170,8 @@ pub(crate) fn run(args: &GatewayArgs) -> Result<bool, Failure> {
     let config = args.config()?;
     let mut spans = Spans::default();
     spans.send_to(Collector::new(config.otlp.clone())?)?;
-    let runtime = tokio::runtime::Builder::new_multi_thread()
+    // It waits for connections and signals; threads of the gateway's own serve.
+    let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build();
     let runtime = runtime.map_err(|error| format!("no runtime: {error}"))?;

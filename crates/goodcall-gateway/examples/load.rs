@@ -1,6 +1,6 @@
 //! Upstream, bare proxy and client for benchmarks and the soak test, all on loopback.
 //!
-//! `load upstream`, `load bare URL`, `load gateway URL`: print the port that they listen on.
+//! `load upstream`, `load bare URL`: print the port that they listen on.
 //! `load run URL json|sse CONNECTIONS REQUESTS [RATE]`: sends requests, prints latencies. Without a
 //! rate each connection sends its next request as soon as it has the reply; with one, so many go
 //! out a second, shared by all connections. Headers that a gateway wants are in `LOAD_HEADERS`: a
@@ -425,19 +425,12 @@ async fn main() {
             let client = client();
             listen(move |request| bare(client.clone(), Arc::clone(&upstream), request)).await;
         }
-        "gateway" => {
-            let config = goodcall_gateway::Config::new(&word(1)).unwrap();
-            let gateway = goodcall_gateway::Gateway::new(config).unwrap();
-            let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-            println!("{}", listener.local_addr().unwrap().port());
-            gateway.serve(listener, std::future::pending()).await;
-        }
         "run" => {
             let rate = words.get(5).map(|rate| rate.parse().unwrap());
             run(word(1), word(2), number(3), number(4), rate).await;
         }
         "soak" => soak(word(1), number(2) as u64, number(3)).await,
         "hold" => hold(word(1), number(2), number(3) as u64).await,
-        other => panic!("`{other}` is not known: upstream, bare, gateway, run, soak or hold"),
+        other => panic!("`{other}` is not known: upstream, bare, run, soak or hold"),
     }
 }

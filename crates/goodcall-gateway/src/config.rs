@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::net::SocketAddr;
+use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use std::str::FromStr;
 use std::time::Duration;
@@ -21,6 +22,8 @@ pub struct Config {
     pub upstream_ca: Option<PathBuf>,
     /// Where the gateway listens.
     pub listen: SocketAddr,
+    /// Threads that serve connections.
+    pub threads: usize,
     /// How replies are judged.
     pub settings: Settings,
     /// Whose rules tool definitions must keep; `None` leaves them as they are.
@@ -140,6 +143,7 @@ impl Config {
             upstream: upstream_uri(upstream)?,
             upstream_ca: None,
             listen: SocketAddr::from(([127, 0, 0, 1], 8787)),
+            threads: std::thread::available_parallelism().map_or(1, NonZeroUsize::get),
             settings: Settings::default(),
             adapt: None,
             fix_history: false,
@@ -154,7 +158,7 @@ impl Config {
     }
 }
 
-pub(crate) fn upstream_uri(text: &str) -> Result<Uri, ConfigError> {
+fn upstream_uri(text: &str) -> Result<Uri, ConfigError> {
     let wrong = |why: &str| {
         ConfigError::new(format!(
             "the upstream `{text}` {why}: give a URL such as https://api.openai.com"

@@ -38,6 +38,7 @@ mod tunnel;
 mod upstream;
 mod whole;
 mod window;
+mod workers;
 
 pub use config::{Config, ConfigError, Limits, LogTo};
 pub use loops::Loops;

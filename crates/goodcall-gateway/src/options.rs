@@ -10,7 +10,7 @@ use goodcall_wire::relay::{Adapt, GiveUp};
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
-use crate::config::{Config, ConfigError, LogTo, upstream_uri};
+use crate::config::{Config, ConfigError, LogTo};
 use crate::loops::Loops;
 
 /// What may be said about a gateway, in `goodcall.toml` under `[gateway]`, in the environment, and
@@ -25,6 +25,8 @@ pub struct Options {
     pub upstream_ca: Option<PathBuf>,
     /// Where the gateway listens.
     pub listen: Option<SocketAddr>,
+    /// Threads that serve connections.
+    pub threads: Option<usize>,
     /// How often the model is asked again.
     pub reasks: Option<u32>,
     /// `call` or `text`: what a bad call becomes when nothing helped.
@@ -89,6 +91,7 @@ impl Options {
             upstream,
             upstream_ca,
             listen,
+            threads,
             reasks,
             give_up,
             text_calls,
@@ -126,9 +129,9 @@ impl Options {
             )
         })?;
         let mut config = Config::new(upstream)?;
-        config.upstream = upstream_uri(upstream)?;
         config.upstream_ca = self.upstream_ca;
         set(&mut config.listen, self.listen);
+        set(&mut config.threads, at_least_one(self.threads)?);
         let settings = &mut config.settings;
         settings.policies = policies;
         set(&mut settings.reasks, self.reasks);
@@ -166,14 +169,7 @@ impl Options {
             config.log = log.parse::<LogTo>()?;
         }
         set(&mut config.log_arguments, self.log_arguments);
-        if let Some(url) = self.otlp.as_deref().filter(|url| !url.starts_with("http")) {
-            return Err(unknown(
-                "otlp",
-                url,
-                "a URL that begins with http:// or https://",
-            ));
-        }
-        config.otlp = self.otlp;
+        config.otlp = self.otlp.map(collector).transpose()?;
         config.store = self.store;
         set(&mut config.store_arguments, self.store_arguments);
         let limits = &mut config.limits;
@@ -196,6 +192,23 @@ impl Options {
 fn set<T>(place: &mut T, value: Option<T>) {
     if let Some(value) = value {
         *place = value;
+    }
+}
+
+fn at_least_one(threads: Option<usize>) -> Result<Option<usize>, ConfigError> {
+    match threads {
+        Some(0) => Err(ConfigError::new(
+            "threads = 0: at least one thread must serve",
+        )),
+        threads => Ok(threads),
+    }
+}
+
+fn collector(url: String) -> Result<String, ConfigError> {
+    let known = "a URL that begins with http:// or https://";
+    match url.starts_with("http") {
+        true => Ok(url),
+        false => Err(unknown("otlp", &url, known)),
     }
 }
 
@@ -336,5 +349,12 @@ mod tests {
         assert!(with("api.openai.com").contains("neither http:// nor https://"));
         assert!(with("https://user:key@host").contains("credentials"));
         assert!(with("https://host?a=b").contains("query"));
+        let idle = Options {
+            upstream: Some("http://127.0.0.1:1".to_owned()),
+            threads: Some(0),
+            ..Options::default()
+        };
+        let error = idle.config(Policies::default()).unwrap_err().to_string();
+        assert_eq!(error, "threads = 0: at least one thread must serve");
     }
 }

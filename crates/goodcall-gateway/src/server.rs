@@ -19,6 +19,7 @@ use crate::store::Store;
 use crate::tunnel::Tunnels;
 use crate::upstream::Upstream;
 use crate::window::{Entry, Window};
+use crate::workers::Workers;
 
 /// A gateway; cheap to clone.
 #[derive(Clone, Debug)]
@@ -48,10 +49,13 @@ impl Gateway {
     /// If they cannot be used; the old ones hold then.
     pub fn reload(&self, config: Config) -> Result<Vec<&'static str>, ConfigError> {
         let before = self.0.live();
-        let kept = match config.listen == before.config.listen {
-            true => Vec::new(),
-            false => vec!["listen"],
-        };
+        let mut kept = Vec::new();
+        if config.listen != before.config.listen {
+            kept.push("listen");
+        }
+        if config.threads != before.config.threads {
+            kept.push("threads");
+        }
         let (fresh, _) = live(config, Some(&before))?;
         let mut now = self.0.live.write().unwrap_or_else(PoisonError::into_inner);
         *now = Arc::new(fresh);
@@ -67,6 +71,11 @@ impl Gateway {
         let tunnels = Tunnels::default();
         // Each connection holds one end: it is told of the stop, and its own end is seen.
         let (stopping, told) = watch::channel(());
+        let threads = self.0.live().config.threads;
+        let (shared, open) = (Arc::clone(&self.0), tunnels.clone());
+        let workers = Workers::start(threads, move |socket, stop| {
+            connection::serve(Arc::clone(&shared), open.clone(), socket, stop)
+        });
         let mut stop = pin!(stop);
         loop {
             let accepted = tokio::select! {
@@ -79,14 +88,14 @@ impl Gateway {
                 continue;
             };
             let _ = socket.set_nodelay(true);
-            let (shared, open) = (Arc::clone(&self.0), tunnels.clone());
-            tokio::spawn(connection::serve(shared, open, socket, told.clone()));
+            workers.give(socket, told.clone());
         }
         drop((listener, told));
         let limit = self.0.live().config.limits.drain_time;
         let _ = stopping.send(());
         let streams = tokio::time::timeout(limit, stopping.closed());
         let _ = tokio::join!(streams, tunnels.drain(limit));
+        workers.end().await;
     }
 }
 

@@ -16,6 +16,7 @@ use hyper_util::rt::{TokioExecutor, TokioTimer};
 use crate::config::{Config, ConfigError};
 use crate::error::{NoReply, Refusal};
 use crate::proxy::{Body, full};
+use crate::workers;
 
 /// Idle connections to the upstream that are kept.
 const IDLE_CONNECTIONS: usize = 1024;
@@ -27,7 +28,8 @@ const READ_AT_ONCE: usize = 2 << 10;
 /// Sends requests to the upstream, over connections that are kept.
 #[derive(Debug)]
 pub(crate) struct Upstream {
-    client: Client<HttpsConnector<HttpConnector>, Body>,
+    /// One for each worker, so that no connection is shared between threads.
+    clients: Vec<Client<HttpsConnector<HttpConnector>, Body>>,
     /// For connections that become something else, which HTTP/1.1 alone knows.
     upgrades: Client<HttpsConnector<HttpConnector>, Body>,
     scheme: Scheme,
@@ -63,19 +65,26 @@ impl Upstream {
             .https_or_http()
             .enable_all_versions()
             .wrap_connector(http);
-        let client = Client::builder(TokioExecutor::new())
-            .pool_timer(TokioTimer::new())
-            .pool_idle_timeout(Duration::from_secs(30))
-            .pool_max_idle_per_host(IDLE_CONNECTIONS)
-            .http1_read_buf_exact_size(READ_AT_ONCE)
-            .build(connector);
+        let client = || {
+            Client::builder(TokioExecutor::new())
+                .pool_timer(TokioTimer::new())
+                .pool_idle_timeout(Duration::from_secs(30))
+                .pool_max_idle_per_host(IDLE_CONNECTIONS)
+                .http1_read_buf_exact_size(READ_AT_ONCE)
+                .build(connector.clone())
+        };
         Ok(Self {
-            client,
+            clients: (0..config.threads.max(1)).map(|_| client()).collect(),
             upgrades,
             scheme,
             authority,
             prefix,
         })
+    }
+
+    fn client(&self) -> &Client<HttpsConnector<HttpConnector>, Body> {
+        // Made with at least one.
+        &self.clients[workers::here() % self.clients.len()]
     }
 
     /// The same, on memory of its own.
@@ -116,7 +125,7 @@ impl Upstream {
         request: Request<Body>,
         limit: Duration,
     ) -> Result<Response<Incoming>, NoReply> {
-        self.head(limit, self.client.request(request)).await
+        self.head(limit, self.client().request(request)).await
     }
 
     /// The same for a request whose connection is to become something else.
@@ -242,7 +251,7 @@ impl Asked {
         for (name, value) in &self.headers {
             headers.append(name, value.clone());
         }
-        let reply = upstream.client.request(request);
+        let reply = upstream.client().request(request);
         upstream.head(self.limit, reply).await
     }
 }
