@@ -10,7 +10,7 @@ use jsonschema::Validator;
 use serde_json::{Map, Value};
 
 use super::witness::Witness;
-use super::{At, Check, Extra, List, Names, Quick, Range, Record, Sure, Values, bit};
+use super::{At, Check, Extra, List, Names, Quick, Range, Record, Sure, Values, When, bit};
 use crate::limits::{QUICK_CHAIN, QUICK_CHECKS, QUICK_DEPTH, QUICK_REFERRING, QUICK_RESTS};
 use crate::tree::Kind;
 use crate::validate::Lean;
@@ -31,6 +31,7 @@ pub(crate) fn compile(
         rests: 0,
         referring: 0,
         depth: 0,
+        telling: tells_apart(document),
     };
     // The root's check is the first, that of what it names if it is a reference alone.
     if compiler.schema(document)? != 0 {
@@ -112,7 +113,12 @@ fn chain(checks: &[Check], at: At, known: &mut [Option<usize>], depth: usize) ->
         return None;
     }
     let check = &checks[at as usize];
-    let others = check.all.iter().chain(check.any.iter().flatten());
+    let when = check.when.as_deref();
+    let when = when.map(|when| [Some(when.test), when.then, when.otherwise]);
+    let others = (check.all.iter())
+        .chain(check.any.iter().flatten())
+        .chain(check.one.iter().flatten())
+        .chain(when.iter().flatten().flatten());
     let mut longest = 0;
     for other in others {
         longest = longest.max(1 + chain(checks, *other, known, depth + 1)?);
@@ -133,6 +139,8 @@ struct Compiler<'c> {
     referring: usize,
     /// Schemas around the one that is being compiled, references followed.
     depth: usize,
+    /// Keywords have the meaning by which a value can surely be refused.
+    telling: bool,
 }
 
 impl<'c> Compiler<'c> {
@@ -174,27 +182,13 @@ impl<'c> Compiler<'c> {
             (check.more, check.plain) = (true, false);
             return Some(check);
         }
-        let mut left = Vec::new();
-        match length(map, LENGTH) {
-            Some(length) => check.length = length,
-            None => left.extend(LENGTH),
-        }
-        match range(map) {
-            Some(range) => check.number = range.map(Box::new),
-            None => left.extend(BOUNDS),
-        }
-        let tuple =
-            map.contains_key("prefixItems") || map.get("items").is_some_and(Value::is_array);
-        if tuple {
-            left.extend(TUPLE);
-        }
-        if tuple || !self.list(map, &mut check)? {
-            left.extend(LIST);
-        }
-        if map.contains_key("patternProperties") || !self.record(map, &mut check)? {
-            left.extend(RECORD);
-        }
+        let mut left: Vec<&str> = self.kinds_alone(map, &mut check)?;
         let (mut all, mut any, mut sure) = (Vec::new(), Vec::new(), Vec::new());
+        let telling = self.telling;
+        check.loose = !telling || (map.contains_key("$ref") && map.len() > 1);
+        if telling {
+            check.when = self.when(map)?;
+        }
         for (keyword, value) in map {
             match (keyword.as_str(), value) {
                 ("type", value) => kinds(&mut check, value)?,
@@ -211,6 +205,14 @@ impl<'c> Compiler<'c> {
                 ("$ref", value) => all.push(self.target(value.as_str()?)?),
                 ("allOf", Value::Array(schemas)) => all.append(&mut self.schemas(schemas)?),
                 ("anyOf", Value::Array(schemas)) => any.push(self.schemas(schemas)?.into()),
+                ("oneOf", Value::Array(schemas)) if telling => {
+                    check.one = Some(self.schemas(schemas)?.into());
+                }
+                ("if" | "then" | "else", _) if telling => {}
+                ("multipleOf", value) if eighths(value).is_some() => {
+                    let range = check.number.get_or_insert_default();
+                    range.step = eighths(value);
+                }
                 (known, _) if is_known(known) => {}
                 (other, _) => left.push(other),
             }
@@ -231,8 +233,56 @@ impl<'c> Compiler<'c> {
         Some(check)
     }
 
+    /// What is about values of one kind alone; the keywords that are left.
+    fn kinds_alone(
+        &mut self,
+        map: &'c Map<String, Value>,
+        check: &mut Check,
+    ) -> Option<Vec<&'static str>> {
+        let mut left = Vec::new();
+        match length(map, LENGTH) {
+            Some(length) => check.length = length,
+            None => left.extend(LENGTH),
+        }
+        match range(map) {
+            Some(range) => check.number = range.map(Box::new),
+            None => left.extend(BOUNDS),
+        }
+        let tuple =
+            map.contains_key("prefixItems") || map.get("items").is_some_and(Value::is_array);
+        if tuple {
+            left.extend(TUPLE);
+        }
+        if tuple || !self.list(map, check)? {
+            left.extend(LIST);
+        }
+        if map.contains_key("patternProperties") || !self.record(map, check)? {
+            left.extend(RECORD);
+        }
+        Some(left)
+    }
+
     fn schemas(&mut self, schemas: &'c [Value]) -> Option<Vec<At>> {
         schemas.iter().map(|schema| self.schema(schema)).collect()
+    }
+
+    /// `if`, with what it leads to.
+    fn when(&mut self, map: &'c Map<String, Value>) -> Option<Option<Box<When>>> {
+        let Some(test) = map.get("if") else {
+            return Some(None);
+        };
+        let mut of = |keyword| match map.get(keyword) {
+            None => Some(None),
+            Some(schema) => self.schema(schema).map(Some),
+        };
+        let (then, otherwise) = (of("then")?, of("else")?);
+        let test = self.schema(test)?;
+        let when = When {
+            test,
+            then,
+            otherwise,
+        };
+        Some(Some(Box::new(when)))
     }
 
     /// The schema that a reference names.
@@ -377,6 +427,9 @@ impl Check {
             object: None,
             all: Box::default(),
             any: Box::default(),
+            one: None,
+            when: None,
+            loose: false,
             sure: Box::default(),
             rest: None,
         }
@@ -385,6 +438,7 @@ impl Check {
     /// Is there anything that is not about one kind of value?
     fn has_more(&self) -> bool {
         let others = self.all.is_empty() && self.any.is_empty() && self.rest.is_none();
+        let others = others && self.one.is_none() && self.when.is_none();
         !others || self.values.is_some() || !self.sure.is_empty()
     }
 
@@ -465,8 +519,26 @@ fn range(map: &Map<String, Value>) -> Option<Option<Range>> {
     let range = Range {
         least: bound("minimum", "exclusiveMinimum")?,
         most: bound("maximum", "exclusiveMaximum")?,
+        step: None,
     };
     Some((range.least.is_some() || range.most.is_some()).then_some(range))
+}
+
+/// A step of whole eighths.
+fn eighths(value: &Value) -> Option<f64> {
+    let step = value.as_f64()?;
+    ((1.0 / 8.0..1e6).contains(&step) && (step * 8.0).fract() == 0.0).then_some(step)
+}
+
+/// Do all keywords mean what they mean in the newer dialects? In the oldest ones `const`, `if` and
+/// others say nothing.
+fn tells_apart(document: &Value) -> bool {
+    let known = ["2020-12", "2019-09", "draft-07"];
+    match document.get("$schema") {
+        None => true,
+        Some(Value::String(dialect)) => known.iter().any(|known| dialect.contains(known)),
+        Some(_) => false,
+    }
 }
 
 /// A number that a float holds as it is.

@@ -11,6 +11,7 @@
 
 mod compile;
 mod names;
+mod refuse;
 mod witness;
 
 use jsonschema::Validator;
@@ -53,6 +54,12 @@ struct Check {
     all: Box<[At]>,
     /// Of each of these one at least must say yes to the same value.
     any: Box<[Box<[At]>]>,
+    /// Of these exactly one must.
+    one: Option<Box<[At]>>,
+    /// What the same value must be besides, by what it is.
+    when: Option<Box<When>>,
+    /// The same keywords refuse less in some dialects: only a yes is sure.
+    loose: bool,
     /// Formats and patterns.
     sure: Box<[Sure]>,
     /// Keywords that the program does not know.
@@ -79,6 +86,16 @@ struct Sure {
 struct Range {
     least: Option<(f64, bool)>,
     most: Option<(f64, bool)>,
+    /// What the number must be a multiple of.
+    step: Option<f64>,
+}
+
+/// `if`, `then` and `else`.
+#[derive(Debug)]
+struct When {
+    test: At,
+    then: Option<At>,
+    otherwise: Option<At>,
 }
 
 #[derive(Debug)]
@@ -199,6 +216,8 @@ impl Walk<'_> {
         let branch = |at: &At| spend() && self.check(*at, id, slot);
         (check.all.iter()).all(|at| self.check(*at, id, slot))
             && (check.any.iter()).all(|branches| branches.iter().any(branch))
+            && (check.one.as_deref()).is_none_or(|branches| self.is_one(branches, id, slot))
+            && (check.when.as_deref()).is_none_or(|when| self.is_when(when, id, slot))
             && check.rest.as_deref().is_none_or(rest)
     }
 
@@ -279,6 +298,13 @@ fn is_number(check: &Check, tree: &Tree<'_>, slot: &Slot) -> bool {
     number.is_finite()
         && range.least.is_none_or(|least| beyond(number, least))
         && (range.most).is_none_or(|(most, included)| beyond(-number, (-most, included)))
+        && (range.step).is_none_or(|step| is_multiple(digits, number, step))
+}
+
+/// Is this number surely a multiple of a step of some eighths? So few digits are held apart from
+/// all others by a float, and the remainder of two floats is exact.
+fn is_multiple(digits: &str, number: f64, step: f64) -> bool {
+    digits.len() <= 15 && number.abs() < 1e9 && number % step == 0.0
 }
 
 /// Has the string a number of characters within these?
@@ -361,6 +387,8 @@ mod tests {
         r#"{"minimum": 4.5, "maximum": 5.5}"#,
         r#"{"type": "integer", "minimum": 5, "maximum": 9007199254740992}"#,
         r#"{"multipleOf": 2.5}"#,
+        r#"{"multipleOf": 5, "minimum": 0}"#,
+        r#"{"multipleOf": 0.1}"#,
         r#"{"minLength": 2}"#,
         r#"{"maxLength": 2}"#,
         r#"{"minLength": 4, "maxLength": 4}"#,
@@ -387,6 +415,18 @@ mod tests {
         r#"{"anyOf": [{"type": "string"}, {"minimum": 6}]}"#,
         r#"{"allOf": [{"type": "number"}, {"maximum": 4}]}"#,
         r#"{"oneOf": [{"type": "integer"}, {"minimum": 5}]}"#,
+        r#"{"oneOf": [{"type": "integer"}, {"type": "string", "minLength": 1}, {"type": "null"}]}"#,
+        r#"{"oneOf": [{"const": "a"}, {"enum": ["", "aé"]}, {"enum": ["a"]}]}"#,
+        r#"{"oneOf": [{"required": ["a"]}, {"required": ["n"]}]}"#,
+        r#"{"oneOf": [{"required": ["a"]}, {"required": ["a", "b"]}]}"#,
+        r#"{"oneOf": [{"properties": {"a": {"type": "string"}}}, {"properties": {"a": {"type": "integer"}}}]}"#,
+        r#"{"oneOf": [{"properties": {"a": true}, "additionalProperties": false}, {"type": "object", "minProperties": 2}]}"#,
+        r#"{"oneOf": [{"items": {"type": "integer"}}, {"items": {"type": "string"}, "minItems": 2}]}"#,
+        r##"{"oneOf": [{"$ref": "#/$defs/tree"}, {"$ref": "#/$defs/tree", "type": "array"}]}"##,
+        r#"{"oneOf": [{"oneOf": [{"type": "string"}, {"type": "null"}]}, {"allOf": [{"type": "number"}]}, {"anyOf": [{"type": "array"}, {"maxProperties": 1, "type": "object"}]}]}"#,
+        r#"{"if": {"properties": {"a": {"const": 1}}, "required": ["a"]}, "then": {"required": ["b"]}, "else": {"type": ["number", "object"]}}"#,
+        r#"{"if": {"required": ["a"]}, "then": {"required": ["b"]}}"#,
+        r#"{"then": false, "else": false}"#,
         r#"{"not": {"type": "object"}}"#,
         r#"{"if": {"type": "string"}, "then": {"maxLength": 1}, "else": {"type": "number"}}"#,
         r#"{"properties": {"a": true}, "unevaluatedProperties": false}"#,
