@@ -15,7 +15,6 @@ use crate::Failure;
 
 const FEW: usize = 5;
 const MANY: usize = 105;
-
 /// A mode of the benchmark, counted.
 struct Count {
     name: String,
@@ -40,7 +39,7 @@ pub(crate) fn run(args: &[String]) -> Result<(), Failure> {
 }
 
 fn counts(file: &[&str]) -> Result<Vec<Count>, Failure> {
-    let program = build()?;
+    let program = build("goodcall-core", "gate")?;
     let modes = output(Command::new(&program).arg("--modes"))?;
     let count = |line: &str| {
         let [name, valid, target, what] = line.split('\t').collect::<Vec<_>>()[..] else {
@@ -74,19 +73,18 @@ fn print(counts: &[Count]) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Builds the benchmark; its path.
-fn build() -> Result<PathBuf, Failure> {
-    let messages = output(cargo().args([
-        "bench",
-        "--package=goodcall-core",
-        "--bench=gate",
-        "--no-run",
-        "--message-format=json",
-    ]))?;
+/// Builds a benchmark of a package; its path.
+pub(crate) fn build(package: &str, bench: &str) -> Result<PathBuf, Failure> {
+    let flags = ["--no-run", "--message-format=json"];
+    let messages = output(
+        cargo()
+            .args(["bench", "-p", package, "--bench", bench])
+            .args(flags),
+    )?;
     let program = messages.lines().find_map(|line| {
         let message: Value = serde_json::from_str(line).ok()?;
         let is_bench =
-            message["target"]["name"] == "gate" && message["target"]["kind"][0] == "bench";
+            message["target"]["name"] == bench && message["target"]["kind"][0] == "bench";
         let path = message["executable"].as_str().filter(|_| is_bench)?;
         Some(PathBuf::from(path))
     });
