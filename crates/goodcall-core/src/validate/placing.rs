@@ -15,60 +15,108 @@ pub(super) struct Places<'p> {
     pub(super) schema: &'p Schema,
 }
 
-/// An object that is looked into: its place, what the schema says of it, and its value if it is
-/// there.
-type Inside<'p> = (Pointer, &'p Value, Option<Node<'p>>);
+/// A member: its name, what is declared for it, its value.
+type Member<'p> = (&'p str, (Option<&'p Value>, Node<'p>));
+/// The members of one object.
+type Level<'p> = (Pointer, Vec<Member<'p>>);
+
+/// A search for the objects on one level that declare a key.
+struct Search<'s> {
+    key: &'s str,
+    place: Pointer,
+    /// Where the key may go.
+    free: Vec<Pointer>,
+    /// Is the key there already, where it is declared?
+    taken: bool,
+    /// Is there another level?
+    deeper: bool,
+    /// Members that are still looked at.
+    room: usize,
+}
 
 impl<'p> Places<'p> {
     /// Where a key belongs that `object` must not have: the objects inside it, or around it, that
     /// declare the key and lack it, on the nearest level that has such.
     pub(super) fn homes(self, object: &Pointer, keyword: &str, key: &str) -> Vec<Pointer> {
-        let Some(node) = self.narrow(object) else {
-            return Vec::new();
-        };
+        let node = self.narrow(object);
         let here = keyword
             .rsplit_once('/')
             .and_then(|(h, _)| self.schema.at(h));
-        let Some(here) = here else { return Vec::new() };
-        let (first, _) = names(self.schema, keyword);
-        let document = self.schema.document();
-        let mut level = self.children(&(object.clone(), here, Some(node)), &first);
+        let (Some(here), Some(_)) = (here, node) else {
+            return Vec::new();
+        };
+        let (names, _) = names(self.schema, keyword);
         let mut above = Some(object.clone());
-        for _ in 0..PLACE_LEVELS {
-            if level.len() > MEND_WIDTH {
+        for level in 0..PLACE_LEVELS {
+            let mut search = Search {
+                key,
+                place: object.clone(),
+                free: Vec::new(),
+                taken: false,
+                deeper: false,
+                room: MEND_WIDTH,
+            };
+            if !self.search(level, (here, node), &names, &mut search) {
                 break;
             }
-            let declaring = level
-                .iter()
-                .filter(|(_, child, _)| declares(document, child, key));
-            let (free, taken): (Vec<_>, Vec<_>) =
-                declaring.partition(|(.., node)| node.is_none_or(|node| lacks(node, key)));
-            let free = free.into_iter().map(|(place, ..)| place.join(key));
-            let around = above.as_ref().and_then(|inner| self.above(inner, key));
-            let found: Vec<Pointer> = free.chain(around).collect();
-            if !found.is_empty() || !taken.is_empty() {
+            let mut found = search.free;
+            found.extend(above.as_ref().and_then(|inner| self.above(inner, key)));
+            above = above.and_then(|inner| self.around(&inner));
+            if !found.is_empty() || search.taken {
                 return found;
             }
-            let inner = |inside| self.children(inside, &own(document, inside.1));
-            level = level.iter().flat_map(inner).take(MEND_WIDTH + 1).collect();
-            above = above.and_then(|inner| self.around(&inner));
+            if !search.deeper && above.as_ref().is_none_or(Pointer::is_root) {
+                break;
+            }
         }
         Vec::new()
     }
 
-    /// The members of an object that are declared, where they are objects or not there.
-    fn children(self, (place, schema, node): &Inside<'p>, names: &[&str]) -> Vec<Inside<'p>> {
-        let child = |name: &&str| {
-            let declared = property(self.schema.document(), schema, name)?;
+    /// Looks at the declared members of an object, so many levels down; says if that was all.
+    fn search(
+        self,
+        level: usize,
+        (schema, node): (&'p Value, Option<Node<'p>>),
+        names: &[&str],
+        search: &mut Search<'_>,
+    ) -> bool {
+        let document = self.schema.document();
+        for name in names {
+            let Some(room) = search.room.checked_sub(1) else {
+                return false;
+            };
+            search.room = room;
+            let Some(child) = property(document, schema, name) else {
+                continue;
+            };
+            let own = match level > 0 || !search.deeper {
+                true => resolve(document, child).get("properties"),
+                false => None,
+            };
+            let own = own.and_then(Value::as_object);
+            search.deeper |= own.is_some();
+            let declares = level == 0 && declares(document, child, search.key);
+            if !declares && (level == 0 || own.is_none()) {
+                continue;
+            }
             let inner = node.and_then(|node| node.get(name));
-            let object = inner.is_none_or(|inner| inner.kind() == Kind::Object);
-            object.then(|| (place.join(name), declared, inner))
-        };
-        names
-            .iter()
-            .take(MEND_WIDTH + 1)
-            .filter_map(child)
-            .collect()
+            match inner {
+                Some(inner) if inner.kind() != Kind::Object => continue,
+                Some(inner) if declares && !lacks(inner, search.key) => search.taken = true,
+                _ if declares => search.free.push(search.place.join(name).join(search.key)),
+                _ => {
+                    let names = own.into_iter().flat_map(Map::keys);
+                    let names: Vec<&str> = names.map(String::as_str).collect();
+                    let here = search.place.size();
+                    search.place.push(name);
+                    if !self.search(level - 1, (child, inner), &names, search) {
+                        return false;
+                    }
+                    search.place.truncate(here);
+                }
+            }
+        }
+        true
     }
 
     /// The object around this one, if that is a member which the schema declares.
@@ -90,51 +138,88 @@ impl<'p> Places<'p> {
     /// does not declare it and is not open to any key; on the nearest level that has such.
     pub(super) fn stray(self, object: &Pointer, keyword: &str, key: &str) -> Option<Moved> {
         let node = self.narrow(object)?;
-        let document = self.schema.document();
-        let mut level: Vec<(Pointer, Option<&Value>, Node<'_>)> = Vec::new();
+        let mut level: Vec<Level<'p>> = Vec::new();
+        let mut found = Vec::new();
+        let mut deeper = false;
         for (name, value) in node.members() {
-            if !is_envelope_key(name, None) {
-                level.push((object.join(name), member(self.schema, keyword, name), value));
+            if value.kind() != Kind::Object || is_envelope_key(name, None) {
+                continue;
+            }
+            let declared = member(self.schema, keyword, name);
+            deeper |= declared.is_some();
+            if self.strays((declared, value), key) {
+                found.push(object.join(name).join(key));
             }
         }
         let mut above = Some(object.clone());
-        for _ in 0..PLACE_LEVELS {
-            let inside = level.iter().filter(|(_, declared, value)| {
-                value.len() <= MEND_WIDTH
-                    && value.get(key).is_some()
-                    && declared.is_none_or(|child| !takes(document, child, key))
-            });
-            let inside = inside.map(|(place, ..)| place.join(key));
-            let around = above.as_ref().and_then(|inner| {
-                let (around, _) = inner.split_last()?;
-                let (map, _) = owner(document, inner)?;
-                let stands = self.narrow(&around)?.get(key).is_some();
-                (stands && !takes_any(map) && map.get("properties")?.get(key).is_none())
-                    .then(|| around.join(key))
-            });
-            let mut found = inside.chain(around);
-            if let Some(from) = found.next() {
+        for depth in 0..PLACE_LEVELS {
+            for (place, members) in &level {
+                let strays = members
+                    .iter()
+                    .filter(|(_, member)| self.strays(*member, key));
+                found.extend(strays.map(|(name, _)| place.join(name).join(key)));
+            }
+            found.extend(
+                above
+                    .as_ref()
+                    .and_then(|inner| self.stray_above(inner, key)),
+            );
+            let several = found.len() > 1;
+            if let Some(from) = found.pop() {
                 let to = object.join(key);
-                return found.next().is_none().then_some(Moved { from, to });
+                return (!several).then_some(Moved { from, to });
             }
-            let mut next = Vec::new();
-            for (place, declared, value) in &level {
-                // What is not declared, or open, may hold anything.
-                let closed = declared.filter(|child| !takes(document, child, key));
-                let Some(child) = closed.filter(|_| value.kind() == Kind::Object) else {
-                    continue;
-                };
-                for (name, value) in value.members().take(MEND_WIDTH) {
-                    next.push((place.join(name), property(document, child, name), value));
-                }
-            }
-            if next.len() > MEND_WIDTH {
-                return None;
-            }
-            level = next;
             above = above.and_then(|inner| self.around(&inner));
+            if depth == 0 && deeper {
+                let members = node
+                    .members()
+                    .filter(|(name, _)| !is_envelope_key(name, None));
+                let declared = |name: &str| member(self.schema, keyword, name);
+                let members = members.map(|(name, value)| (name, (declared(name), value)));
+                level.push((object.clone(), members.collect()));
+            }
+            level = self.next_level(&level, key);
+            let members: usize = level.iter().map(|(_, members)| members.len()).sum();
+            if members > MEND_WIDTH || (level.is_empty() && above.is_none()) {
+                break;
+            }
         }
         None
+    }
+
+    /// Does a key stand in this member, which does not declare it and is not open to any key?
+    fn strays(self, (declared, value): (Option<&Value>, Node<'_>), key: &str) -> bool {
+        value.len() <= MEND_WIDTH
+            && value.get(key).is_some()
+            && declared.is_none_or(|child| !takes(self.schema.document(), child, key))
+    }
+
+    /// The same in the object around this one.
+    fn stray_above(self, object: &Pointer, key: &str) -> Option<Pointer> {
+        let (around, _) = object.split_last()?;
+        let (map, _) = owner(self.schema.document(), object)?;
+        let stands = self.narrow(&around)?.get(key).is_some();
+        (stands && !takes_any(map) && map.get("properties")?.get(key).is_none())
+            .then(|| around.join(key))
+    }
+
+    /// The members of these members. What is not declared, or is open, may hold anything.
+    fn next_level(self, level: &[Level<'p>], key: &str) -> Vec<Level<'p>> {
+        let document = self.schema.document();
+        let mut next = Vec::new();
+        for (place, members) in level {
+            for (name, (declared, value)) in members {
+                let closed = declared.filter(|_| value.kind() == Kind::Object && !value.is_empty());
+                let Some(child) = closed.filter(|child| !takes(document, child, key)) else {
+                    continue;
+                };
+                let inner = value.members().take(MEND_WIDTH + 1);
+                let inner =
+                    inner.map(|(name, value)| (name, (property(document, child, name), value)));
+                next.push((place.join(name), inner.collect()));
+            }
+        }
+        next
     }
 
     /// Are all members of a member that is not allowed declared for the object around it, which
@@ -188,11 +273,4 @@ fn takes_any(map: &Map<String, Value>) -> bool {
 
 fn lacks(node: Node<'_>, key: &str) -> bool {
     node.kind() == Kind::Object && node.len() <= MEND_WIDTH && node.get(key).is_none()
-}
-
-/// The names of the members that a schema itself declares.
-fn own<'d>(document: &'d Value, schema: &'d Value) -> Vec<&'d str> {
-    let properties = resolve(document, schema).get("properties");
-    let names = properties.and_then(Value::as_object).into_iter();
-    names.flat_map(Map::keys).map(String::as_str).collect()
 }
