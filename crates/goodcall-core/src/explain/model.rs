@@ -1,7 +1,7 @@
 //! Our own style: what happened, then one line a needed edit, verb first.
 
 use super::group::{Grouped, grouped};
-use super::{Budget, phrase};
+use super::{Budget, phrase, several};
 use crate::report::{Bad, Code, Expected, Issue, Reason, clip};
 use crate::tree::Pointer;
 
@@ -258,9 +258,7 @@ fn complaint(code: Code, issue: &Issue, short: &str, expected: &str) -> String {
             None => "it lacks an element that it must contain".to_owned(),
         },
         Code::KeyName => format!("this key is not allowed ({expected}), use another"),
-        Code::SeveralAlternatives => {
-            format!("{short} fits more than one form; make it fit exactly one")
-        }
+        Code::SeveralAlternatives => several::complaint(&issue.expected, short),
         Code::NotAllowed => match &issue.expected.forbidden[..] {
             [] => format!("{short} is not allowed here, use another value"),
             values => {

@@ -294,6 +294,9 @@ impl Collector<'_> {
         if let FaultKind::Other(words) = kind {
             issue.expected.words = Some(words.clone());
         }
+        if let FaultKind::ManyBranches(fitting) = kind {
+            issue.expected.alternatives = self.fitting(keyword, &fitting.0, node);
+        }
         issue.got = node.map(Got::of);
         if let Some(sent) = node.and_then(Node::as_str) {
             issue.nearest = nearest_value(sent, kind);
