@@ -39,7 +39,7 @@ pub(crate) fn run(args: &[String]) -> Result<(), Failure> {
 }
 
 fn counts(file: &[&str]) -> Result<Vec<Count>, Failure> {
-    let program = build("goodcall-core", "gate")?;
+    let program = build("gate")?;
     let modes = output(Command::new(&program).arg("--modes"))?;
     let count = |line: &str| {
         let [name, valid, target, what] = line.split('\t').collect::<Vec<_>>()[..] else {
@@ -73,14 +73,18 @@ fn print(counts: &[Count]) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Builds a benchmark of a package; its path.
-pub(crate) fn build(package: &str, bench: &str) -> Result<PathBuf, Failure> {
-    let flags = ["--no-run", "--message-format=json"];
-    let messages = output(
-        cargo()
-            .args(["bench", "-p", package, "--bench", bench])
-            .args(flags),
-    )?;
+/// Builds the benchmarks that are counted; the path of one of them. All at once: packages that are
+/// built alone have other features, and would be built again.
+pub(crate) fn build(bench: &str) -> Result<PathBuf, Failure> {
+    let messages = output(cargo().args([
+        "bench",
+        "--package=goodcall-core",
+        "--package=goodcall-wire",
+        "--bench=gate",
+        "--bench=growth",
+        "--no-run",
+        "--message-format=json",
+    ]))?;
     let program = messages.lines().find_map(|line| {
         let message: Value = serde_json::from_str(line).ok()?;
         let is_bench =

@@ -25,7 +25,7 @@ struct Growth {
 
 /// Counts every shape of the benchmark, and names those that grow faster than their length.
 pub(super) fn check() -> Result<(), Failure> {
-    let program = build("goodcall-wire", "growth")?;
+    let program = build("growth")?;
     let dumps = std::env::temp_dir().join(format!("goodcall-growth-{}", std::process::id()));
     std::fs::create_dir_all(&dumps).map_err(unusable)?;
     let counted = count(&program, &dumps);
