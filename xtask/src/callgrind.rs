@@ -15,7 +15,6 @@ use crate::Failure;
 
 const FEW: usize = 5;
 const MANY: usize = 105;
-
 /// A mode of the benchmark, counted.
 struct Count {
     name: String,
@@ -40,7 +39,7 @@ pub(crate) fn run(args: &[String]) -> Result<(), Failure> {
 }
 
 fn counts(file: &[&str]) -> Result<Vec<Count>, Failure> {
-    let program = build()?;
+    let program = build("gate")?;
     let modes = output(Command::new(&program).arg("--modes"))?;
     let count = |line: &str| {
         let [name, valid, target, what] = line.split('\t').collect::<Vec<_>>()[..] else {
@@ -74,19 +73,22 @@ fn print(counts: &[Count]) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Builds the benchmark; its path.
-fn build() -> Result<PathBuf, Failure> {
+/// Builds the benchmarks that are counted; the path of one of them. All at once: packages that are
+/// built alone have other features, and would be built again.
+pub(crate) fn build(bench: &str) -> Result<PathBuf, Failure> {
     let messages = output(cargo().args([
         "bench",
         "--package=goodcall-core",
+        "--package=goodcall-wire",
         "--bench=gate",
+        "--bench=growth",
         "--no-run",
         "--message-format=json",
     ]))?;
     let program = messages.lines().find_map(|line| {
         let message: Value = serde_json::from_str(line).ok()?;
         let is_bench =
-            message["target"]["name"] == "gate" && message["target"]["kind"][0] == "bench";
+            message["target"]["name"] == bench && message["target"]["kind"][0] == "bench";
         let path = message["executable"].as_str().filter(|_| is_bench)?;
         Some(PathBuf::from(path))
     });

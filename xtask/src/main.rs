@@ -44,7 +44,7 @@ const TASKS: [(&str, &str, Task); 7] = [
     ),
     (
         "growth",
-        "[BYTES] [json|calls]: shapes of broken text on which reading is not linear",
+        "[--check | [BYTES] [json|calls]]: shapes of broken text on which reading is not linear",
         growth::run,
     ),
     (

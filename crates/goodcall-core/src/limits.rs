@@ -99,5 +99,7 @@ pub(crate) const MEND_ROUNDS: usize = 32;
 pub(crate) const MEND_READINGS: usize = 8;
 /// Trials inside trials.
 pub(crate) const MEND_DEPTH: usize = 3;
+/// Levels up and down at which a member that stands in the wrong place is looked for.
+pub(crate) const PLACE_LEVELS: usize = 4;
 /// Members of an object, or properties of a schema, that are compared with each other.
 pub(crate) const MEND_WIDTH: usize = 256;

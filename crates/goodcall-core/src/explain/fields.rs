@@ -31,6 +31,13 @@ fn remark(issue: &Issue) -> String {
         Code::UnknownKey => match (&issue.nearest, &issue.moved) {
             (Some(nearest), _) => format!("Unrecognized key, did you mean {nearest}?"),
             (None, Some(moved)) => format!("Unrecognized key, did you mean {}?", moved.to.dotted()),
+            (None, None) if !issue.places.is_empty() => {
+                let places: Vec<_> = issue.places.iter().map(|place| place.dotted()).collect();
+                format!(
+                    "Unrecognized key, did you mean {}?",
+                    phrase::either(&places)
+                )
+            }
             (None, None) => "Unrecognized key".to_owned(),
         },
         Code::Enum => format!(

@@ -72,7 +72,7 @@ fn by_object(all: Vec<Grouped<'_>>) -> Vec<Grouped<'_>> {
             continue;
         };
         let object = issue.pointer.split_last().map(|(object, _)| object);
-        let bare = issue.nearest.is_none() && issue.moved.is_none();
+        let bare = issue.nearest.is_none() && issue.moved.is_none() && issue.places.is_empty();
         let Some(object) = object.filter(|_| issue.code == Code::UnknownKey && bare) else {
             out.push(one);
             continue;
@@ -90,8 +90,8 @@ fn by_object(all: Vec<Grouped<'_>>) -> Vec<Grouped<'_>> {
 
 fn same(a: &Issue, b: &Issue) -> bool {
     let plain = |issue: &Issue| {
-        let stays = issue.nearest.is_none() && issue.moved.is_none() && issue.code != Code::Wrapped;
-        stays && issue.expected != Expected::default()
+        let stays = issue.nearest.is_none() && issue.moved.is_none() && issue.places.is_empty();
+        stays && issue.code != Code::Wrapped && issue.expected != Expected::default()
     };
     a.expected == b.expected && plain(a) && plain(b)
 }

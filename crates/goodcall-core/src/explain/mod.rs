@@ -9,6 +9,7 @@ mod grammar;
 mod group;
 mod model;
 mod phrase;
+mod several;
 mod structured;
 
 use std::fmt;

@@ -1,8 +1,9 @@
 //! Our own style: what happened, then one line a needed edit, verb first.
 
 use super::group::{Grouped, grouped};
-use super::{Budget, phrase};
+use super::{Budget, phrase, several};
 use crate::report::{Bad, Code, Expected, Issue, Reason, clip};
+use crate::tree::Pointer;
 
 /// The whole text.
 pub(super) fn text(bad: &Bad, tool: Option<&str>, budget: &Budget) -> String {
@@ -185,6 +186,7 @@ pub(super) fn line(issue: &Issue) -> String {
     match issue.code {
         Code::Wrapped => unwrap(issue),
         Code::Missing | Code::UnknownKey if issue.moved.is_some() => moved(issue),
+        Code::UnknownKey if !issue.places.is_empty() => undecided(issue),
         Code::Missing => match &issue.nearest {
             Some(nearest) => format!(
                 "rename {} to {}",
@@ -256,9 +258,7 @@ fn complaint(code: Code, issue: &Issue, short: &str, expected: &str) -> String {
             None => "it lacks an element that it must contain".to_owned(),
         },
         Code::KeyName => format!("this key is not allowed ({expected}), use another"),
-        Code::SeveralAlternatives => {
-            format!("{short} fits more than one form; make it fit exactly one")
-        }
+        Code::SeveralAlternatives => several::complaint(&issue.expected, short),
         Code::NotAllowed => match &issue.expected.forbidden[..] {
             [] => format!("{short} is not allowed here, use another value"),
             values => {
@@ -289,6 +289,22 @@ fn moved(issue: &Issue) -> String {
         true => format!("move {from} to the top"),
         false => format!("move {from} into {}", phrase::path(&target)),
     }
+}
+
+/// A member that belongs elsewhere, in one of several places.
+fn undecided(issue: &Issue) -> String {
+    let targets = issue.places.iter().map(|place| {
+        let target = place.split_last().map(|(target, _)| target);
+        target.unwrap_or_default()
+    });
+    let (top, inside): (Vec<_>, Vec<_>) = targets.partition(Pointer::is_root);
+    let inside: Vec<_> = inside.iter().map(phrase::path).collect();
+    let wherein = match top.is_empty() {
+        true => format!("into {}", phrase::either(&inside)),
+        false => format!("to the top or into {}", phrase::either(&inside)),
+    };
+    let from = phrase::path(&issue.pointer);
+    format!("move {from} {wherein}, as you mean it")
 }
 
 /// An object whose members belong into one around it.

@@ -47,6 +47,8 @@ pub enum Wanted {
     Escape,
     /// Digits of a number.
     Digit,
+    /// The whole of a number that lacks digits.
+    Number,
     /// What was cut off.
     Rest,
     /// UTF-8.
@@ -118,6 +120,7 @@ impl fmt::Display for Wanted {
             Wanted::EscapedControl => f.write_str("an escape for the control character"),
             Wanted::Escape => f.write_str("a valid escape"),
             Wanted::Digit => f.write_str("a digit"),
+            Wanted::Number => f.write_str("a finished number such as 1.5 or 1.5e3"),
             Wanted::Rest => f.write_str("the rest of the text"),
             Wanted::Utf8 => f.write_str("UTF-8"),
             Wanted::Depth(most) => write!(f, "at most {most} levels of nesting"),

@@ -3,6 +3,7 @@
 mod duplicates;
 mod error;
 mod lenient;
+mod odd_number;
 mod options;
 mod stream;
 mod strict;
@@ -247,6 +248,7 @@ fn unsure(change: &Change, reading: Reading<'_>, stop: Stop) -> Bad {
     } else {
         issue.expected.rule = Some(change.rule);
         issue.got = change.before.as_deref().map(Got::text);
+        odd_number::tell_half(&mut issue, change.before.as_deref());
     }
     Bad::single(reason, issue)
 }
@@ -356,5 +358,8 @@ fn refusal(error: &ParseError, text: &str) -> Bad {
     let mut issue = Issue::new(Pointer::root(), code, at..at + width);
     issue.expected.syntax = Some(error.wanted());
     issue.got = (!rest.is_empty()).then(|| Got::text(rest));
+    if code == Code::Malformed {
+        odd_number::tell_strict(&mut issue, error.wanted(), text, at);
+    }
     Bad::single(reason, issue)
 }

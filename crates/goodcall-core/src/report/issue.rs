@@ -22,6 +22,8 @@ pub struct Issue {
     pub nearest: Option<String>,
     /// Where a member stands and where it belongs, if it only has to be moved.
     pub moved: Option<Moved>,
+    /// Where a member may belong, if it has to be moved and several places declare it.
+    pub places: Vec<Pointer>,
     /// May the value simply be left out?
     pub optional: bool,
     /// The bytes of the raw text that this is about.
@@ -48,6 +50,7 @@ impl Issue {
             got: None,
             nearest: None,
             moved: None,
+            places: Vec::new(),
             optional: false,
             span,
         }

@@ -48,6 +48,7 @@ pub(super) fn act(issue: &Issue) -> (Pointer, What) {
             let to = around().join(name);
             (here, What::Move(to))
         }
+        // Also what may belong into several places: gone from here, wherever it goes.
         _ => (here, What::Remove),
     }
 }
@@ -136,18 +137,15 @@ fn key_of(object: Node<'_>, name: &str) -> Option<Id> {
     None
 }
 
-/// The object for a member that goes into one which is not there yet.
+/// The object for a member that goes into one which is not there yet, nor perhaps the one around
+/// that.
 fn added(draft: &mut Draft<'_>, to: &Pointer) -> Option<Id> {
     let (place, _) = to.split_last()?;
     if let Some(known) = draft.tree.at(&place) {
         return Some(known.id);
     }
-    let (around, name) = place.split_last()?;
-    let around = draft
-        .tree
-        .at(&around)
-        .filter(|n| n.kind() == Kind::Object)?
-        .id;
+    let around = added(draft, &place).filter(|id| draft.tree.node(*id).kind() == Kind::Object)?;
+    let (_, name) = place.split_last()?;
     let object = draft.new_node(around);
     draft.put_value(object, &serde_json::Value::Object(serde_json::Map::new()));
     draft.add_member(around, &name, object);

@@ -196,6 +196,7 @@ fn stay(issue: &mut Issue) {
         issue.code = Code::UnknownKey;
     }
     (issue.nearest, issue.moved, issue.optional) = (None, None, issue.code == Code::UnknownKey);
+    issue.places.clear();
 }
 
 /// Takes over what is left after the edits that are told: new issues come last, those that are

@@ -1,13 +1,13 @@
 //! Unions of which no branch fits: the one that was meant is explained, or all in few words.
 
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use super::issues::Collector;
 use super::union::{Choice, choose};
 use super::{Fault, FaultKind, nearest_name};
 use crate::limits::{DESCRIBED_FORMS, DESCRIBED_KEYS};
 use crate::report::{Code, Expected, Got, Issue};
-use crate::schema::{describe, key, member};
+use crate::schema::{constant, describe, key, member, property, resolve};
 use crate::tree::{Node, Pointer};
 
 impl Collector<'_> {
@@ -81,6 +81,49 @@ impl Collector<'_> {
         issue.got = node.map(Got::of);
         issue.expected.allowed = allowed;
         self.issues.push(issue);
+    }
+
+    /// The branches that a value fits of which it should fit one; none if there are many. A member
+    /// that the value lacks, and that would name the branch, is told as if it had to be there.
+    pub(super) fn fitting(
+        &self,
+        keyword: &str,
+        fitting: &[usize],
+        value: Option<Node<'_>>,
+    ) -> Vec<Expected> {
+        let document = self.schema.document();
+        let branch = |index: &usize| self.schema.at(&format!("{keyword}/{index}"));
+        let branches: Vec<&Value> = fitting.iter().filter_map(branch).collect();
+        if branches.len() > DESCRIBED_FORMS {
+            return Vec::new();
+        }
+        let first = branches.first().map(|first| resolve(document, first));
+        let names = first.and_then(|first| first.get("properties")?.as_object());
+        let names = names.into_iter().flat_map(Map::keys).take(DESCRIBED_KEYS);
+        let tag = names.map(String::as_str).find(|name| {
+            let lists = |branch: &&Value| {
+                property(document, branch, name)
+                    .is_some_and(|d| constant(resolve(document, d)).is_some())
+            };
+            value.is_some_and(|value| value.get(name).is_none()) && branches.iter().all(lists)
+        });
+        let form = |branch: &&Value| {
+            let mut form = describe(document, branch);
+            if let Some(name) = tag {
+                form.may_have.clear();
+                form.keys
+                    .insert(0, key(document, name, property(document, branch, name)));
+            }
+            let title = |schema: &Value| {
+                schema
+                    .get("title")
+                    .and_then(Value::as_str)
+                    .map(str::to_owned)
+            };
+            form.about = title(branch).or_else(|| title(resolve(document, branch)));
+            form
+        };
+        branches.iter().map(form).collect()
     }
 
     /// What the branches of a union want: put together where that can be said in few words.

@@ -7,12 +7,14 @@ use serde_json::{Map, Value};
 use super::placing::Places;
 use super::wanted::{code, narrow};
 use super::{Fault, FaultKind, nearest_name};
-use crate::report::{Code, Expected, Got, Issue, SharedExpected};
+use crate::report::{Code, Expected, Got, Issue, Moved, SharedExpected};
 use crate::schema::{Schema, describe, member, names, owner};
 use crate::tree::{Node, Pointer, Tree};
 
 /// Issues for which another place in the value is looked for; no more are ever told.
 const PLACED: usize = 32;
+/// Places that are named for one member; among more of them there is nothing to choose.
+const MOST_PLACES: usize = 4;
 
 /// The issues behind these faults, in the order the faults came: unions reduced to their best
 /// branch, each fault told once, unknown and missing keys matched.
@@ -253,8 +255,17 @@ impl Collector<'_> {
             issue.expected = expected.clone();
             issue.nearest = nearest_name(key, absent.iter().copied());
             if issue.nearest.is_none() && self.issues.len() + found.len() < PLACED {
-                issue.moved = self.places().home(pointer, keyword, key);
-                if issue.moved.is_none() && self.places().is_wrapper(object, keyword, key) {
+                let mut homes = self.places().homes(pointer, keyword, key);
+                match homes.len() {
+                    1 => {
+                        let from = pointer.join(key);
+                        issue.moved = homes.pop().map(|to| Moved { from, to });
+                    }
+                    count if count <= MOST_PLACES => issue.places = homes,
+                    _ => {}
+                }
+                let placed = issue.moved.is_some() || !issue.places.is_empty();
+                if !placed && self.places().is_wrapper(object, keyword, key) {
                     issue.code = Code::Wrapped;
                 }
             }
@@ -282,6 +293,9 @@ impl Collector<'_> {
         });
         if let FaultKind::Other(words) = kind {
             issue.expected.words = Some(words.clone());
+        }
+        if let FaultKind::ManyBranches(fitting) = kind {
+            issue.expected.alternatives = self.fitting(keyword, &fitting.0, node);
         }
         issue.got = node.map(Got::of);
         if let Some(sent) = node.and_then(Node::as_str) {

@@ -76,7 +76,7 @@ pub(crate) enum FaultKind {
     /// listing them was too much work.
     NoBranch(Vec<Vec<Fault>>),
     /// `oneOf` with more than one branch that fits.
-    ManyBranches,
+    ManyBranches(Fitting),
     /// A key whose name is not allowed.
     KeyName {
         key: String,
@@ -86,6 +86,16 @@ pub(crate) enum FaultKind {
     NotAllowed,
     /// Anything else, in the validator's words.
     Other(String),
+}
+
+/// The branches that fit, by their numbers; which ones is no part of what is wrong.
+#[derive(Clone, Debug)]
+pub(crate) struct Fitting(pub(crate) Vec<usize>);
+
+impl PartialEq for Fitting {
+    fn eq(&self, _: &Self) -> bool {
+        true
+    }
 }
 
 /// Takes over at most `most` errors, and counts the rest.
@@ -197,7 +207,11 @@ fn kind(kind: Kind, words: String, most: usize) -> FaultKind {
                 .map(|branch| faults(branch.into_iter(), most).0)
                 .collect(),
         ),
-        Kind::OneOfMultipleValid { .. } => FaultKind::ManyBranches,
+        Kind::OneOfMultipleValid { context } => {
+            let branches = context.iter().enumerate();
+            let fitting = branches.filter(|(_, faults)| faults.is_empty());
+            FaultKind::ManyBranches(Fitting(fitting.map(|(index, _)| index).collect()))
+        }
         Kind::PropertyNames { error } => FaultKind::KeyName {
             key: error.instance().as_str().unwrap_or_default().to_owned(),
             words: error.masked_with("the key").to_string(),

@@ -1,9 +1,9 @@
-//! Members that stand in one object and belong into another one, a level up or down.
+//! Members that stand in one object and belong into another one, some levels up or down.
 
 use serde_json::{Map, Value};
 
 use super::envelope::{holds_other, is_envelope_key};
-use crate::limits::MEND_WIDTH;
+use crate::limits::{MEND_WIDTH, PLACE_LEVELS};
 use crate::report::Moved;
 use crate::schema::{Schema, member, names, owner, property, resolve};
 use crate::tree::{Kind, Node, Pointer, Tree};
@@ -15,27 +15,114 @@ pub(super) struct Places<'p> {
     pub(super) schema: &'p Schema,
 }
 
+/// A member: its name, what is declared for it, its value.
+type Member<'p> = (&'p str, (Option<&'p Value>, Node<'p>));
+/// The members of one object.
+type Level<'p> = (Pointer, Vec<Member<'p>>);
+
+/// A search for the objects on one level that declare a key.
+struct Search<'s> {
+    key: &'s str,
+    place: Pointer,
+    /// Where the key may go.
+    free: Vec<Pointer>,
+    /// Is the key there already, where it is declared?
+    taken: bool,
+    /// Is there another level?
+    deeper: bool,
+    /// Members that are still looked at.
+    room: usize,
+}
+
 impl<'p> Places<'p> {
-    /// Where a key belongs that `object` must not have: the one object inside it, or around it,
-    /// that declares the key and lacks it.
-    pub(super) fn home(self, object: &Pointer, keyword: &str, key: &str) -> Option<Moved> {
-        let node = self.narrow(object)?;
-        let document = self.schema.document();
-        let here = self.schema.at(keyword.rsplit_once('/')?.0)?;
+    /// Where a key belongs that `object` must not have: the objects inside it, or around it, that
+    /// declare the key and lack it, on the nearest level that has such.
+    pub(super) fn homes(self, object: &Pointer, keyword: &str, key: &str) -> Vec<Pointer> {
+        let node = self.narrow(object);
+        let here = keyword
+            .rsplit_once('/')
+            .and_then(|(h, _)| self.schema.at(h));
+        let (Some(here), Some(_)) = (here, node) else {
+            return Vec::new();
+        };
         let (names, _) = names(self.schema, keyword);
-        if names.len() > MEND_WIDTH {
-            return None;
+        let mut above = Some(object.clone());
+        for level in 0..PLACE_LEVELS {
+            let mut search = Search {
+                key,
+                place: object.clone(),
+                free: Vec::new(),
+                taken: false,
+                deeper: false,
+                room: MEND_WIDTH,
+            };
+            if !self.search(level, (here, node), &names, &mut search) {
+                break;
+            }
+            let mut found = search.free;
+            found.extend(above.as_ref().and_then(|inner| self.above(inner, key)));
+            above = above.and_then(|inner| self.around(&inner));
+            if !found.is_empty() || search.taken {
+                return found;
+            }
+            if !search.deeper && above.as_ref().is_none_or(Pointer::is_root) {
+                break;
+            }
         }
-        let inside = names.into_iter().filter(|name| {
-            let child = property(document, here, name);
-            let declares = child.is_some_and(|child| declares(document, child, key));
-            declares && node.get(name).is_none_or(|child| lacks(child, key))
-        });
-        let inside = inside.map(|name| object.join(name).join(key));
-        only(inside.chain(self.above(object, key))).map(|to| Moved {
-            from: object.join(key),
-            to,
-        })
+        Vec::new()
+    }
+
+    /// Looks at the declared members of an object, so many levels down; says if that was all.
+    fn search(
+        self,
+        level: usize,
+        (schema, node): (&'p Value, Option<Node<'p>>),
+        names: &[&str],
+        search: &mut Search<'_>,
+    ) -> bool {
+        let document = self.schema.document();
+        for name in names {
+            let Some(room) = search.room.checked_sub(1) else {
+                return false;
+            };
+            search.room = room;
+            let Some(child) = property(document, schema, name) else {
+                continue;
+            };
+            let own = match level > 0 || !search.deeper {
+                true => resolve(document, child).get("properties"),
+                false => None,
+            };
+            let own = own.and_then(Value::as_object);
+            search.deeper |= own.is_some();
+            let declares = level == 0 && declares(document, child, search.key);
+            if !declares && (level == 0 || own.is_none()) {
+                continue;
+            }
+            let inner = node.and_then(|node| node.get(name));
+            match inner {
+                Some(inner) if inner.kind() != Kind::Object => continue,
+                Some(inner) if declares && !lacks(inner, search.key) => search.taken = true,
+                _ if declares => search.free.push(search.place.join(name).join(search.key)),
+                _ => {
+                    let names = own.into_iter().flat_map(Map::keys);
+                    let names: Vec<&str> = names.map(String::as_str).collect();
+                    let here = search.place.size();
+                    search.place.push(name);
+                    if !self.search(level - 1, (child, inner), &names, search) {
+                        return false;
+                    }
+                    search.place.truncate(here);
+                }
+            }
+        }
+        true
+    }
+
+    /// The object around this one, if that is a member which the schema declares.
+    fn around(self, object: &Pointer) -> Option<Pointer> {
+        owner(self.schema.document(), object)?;
+        object.split_last().map(|(around, _)| around)
     }
 
     /// The place of a key in the object around this one, if that declares it and lacks it.
@@ -48,28 +135,91 @@ impl<'p> Places<'p> {
     }
 
     /// Where a key stands that `object` lacks: in the one object inside it, or around it, that
-    /// does not declare it and is not open to any key.
+    /// does not declare it and is not open to any key; on the nearest level that has such.
     pub(super) fn stray(self, object: &Pointer, keyword: &str, key: &str) -> Option<Moved> {
         let node = self.narrow(object)?;
-        let document = self.schema.document();
-        let inside = node.members().filter(|(name, value)| {
+        let mut level: Vec<Level<'p>> = Vec::new();
+        let mut found = Vec::new();
+        let mut deeper = false;
+        for (name, value) in node.members() {
+            if value.kind() != Kind::Object || is_envelope_key(name, None) {
+                continue;
+            }
             let declared = member(self.schema, keyword, name);
-            value.len() <= MEND_WIDTH
-                && value.get(key).is_some()
-                && !is_envelope_key(name, None)
-                && declared.is_none_or(|child| !takes(document, child, key))
-        });
-        let inside = inside.map(|(name, _)| object.join(name).join(key));
-        let above = object.split_last().and_then(|(around, _)| {
-            let (map, _) = owner(document, object)?;
-            let stands = self.narrow(&around)?.get(key).is_some();
-            (stands && !takes_any(map) && map.get("properties")?.get(key).is_none())
-                .then(|| around.join(key))
-        });
-        only(inside.chain(above)).map(|from| Moved {
-            from,
-            to: object.join(key),
-        })
+            deeper |= declared.is_some();
+            if self.strays((declared, value), key) {
+                found.push(object.join(name).join(key));
+            }
+        }
+        let mut above = Some(object.clone());
+        for depth in 0..PLACE_LEVELS {
+            for (place, members) in &level {
+                let strays = members
+                    .iter()
+                    .filter(|(_, member)| self.strays(*member, key));
+                found.extend(strays.map(|(name, _)| place.join(name).join(key)));
+            }
+            found.extend(
+                above
+                    .as_ref()
+                    .and_then(|inner| self.stray_above(inner, key)),
+            );
+            let several = found.len() > 1;
+            if let Some(from) = found.pop() {
+                let to = object.join(key);
+                return (!several).then_some(Moved { from, to });
+            }
+            above = above.and_then(|inner| self.around(&inner));
+            if depth == 0 && deeper {
+                let members = node
+                    .members()
+                    .filter(|(name, _)| !is_envelope_key(name, None));
+                let declared = |name: &str| member(self.schema, keyword, name);
+                let members = members.map(|(name, value)| (name, (declared(name), value)));
+                level.push((object.clone(), members.collect()));
+            }
+            level = self.next_level(&level, key);
+            let members: usize = level.iter().map(|(_, members)| members.len()).sum();
+            if members > MEND_WIDTH || (level.is_empty() && above.is_none()) {
+                break;
+            }
+        }
+        None
+    }
+
+    /// Does a key stand in this member, which does not declare it and is not open to any key?
+    fn strays(self, (declared, value): (Option<&Value>, Node<'_>), key: &str) -> bool {
+        value.len() <= MEND_WIDTH
+            && value.get(key).is_some()
+            && declared.is_none_or(|child| !takes(self.schema.document(), child, key))
+    }
+
+    /// The same in the object around this one.
+    fn stray_above(self, object: &Pointer, key: &str) -> Option<Pointer> {
+        let (around, _) = object.split_last()?;
+        let (map, _) = owner(self.schema.document(), object)?;
+        let stands = self.narrow(&around)?.get(key).is_some();
+        (stands && !takes_any(map) && map.get("properties")?.get(key).is_none())
+            .then(|| around.join(key))
+    }
+
+    /// The members of these members. What is not declared, or is open, may hold anything.
+    fn next_level(self, level: &[Level<'p>], key: &str) -> Vec<Level<'p>> {
+        let document = self.schema.document();
+        let mut next = Vec::new();
+        for (place, members) in level {
+            for (name, (declared, value)) in members {
+                let closed = declared.filter(|_| value.kind() == Kind::Object && !value.is_empty());
+                let Some(child) = closed.filter(|child| !takes(document, child, key)) else {
+                    continue;
+                };
+                let inner = value.members().take(MEND_WIDTH + 1);
+                let inner =
+                    inner.map(|(name, value)| (name, (property(document, child, name), value)));
+                next.push((place.join(name), inner.collect()));
+            }
+        }
+        next
     }
 
     /// Are all members of a member that is not allowed declared for the object around it, which
@@ -123,10 +273,4 @@ fn takes_any(map: &Map<String, Value>) -> bool {
 
 fn lacks(node: Node<'_>, key: &str) -> bool {
     node.kind() == Kind::Object && node.len() <= MEND_WIDTH && node.get(key).is_none()
-}
-
-/// The only one.
-fn only<T>(mut found: impl Iterator<Item = T>) -> Option<T> {
-    let first = found.next()?;
-    found.next().is_none().then_some(first)
 }

@@ -27,7 +27,7 @@ pub(super) fn code(kind: &FaultKind) -> Code {
         FaultKind::Pattern(_) => Code::Pattern,
         FaultKind::Format(_) => Code::Format,
         FaultKind::NoBranch(_) => Code::NoAlternative,
-        FaultKind::ManyBranches => Code::SeveralAlternatives,
+        FaultKind::ManyBranches(_) => Code::SeveralAlternatives,
         FaultKind::KeyName { .. } => Code::KeyName,
         FaultKind::NotAllowed => Code::NotAllowed,
         FaultKind::Other(_) => Code::Other,

@@ -24,6 +24,14 @@ pub(crate) fn follow(raw: &str, text: &str) -> Option<(Value, bool)> {
                 put(&mut value, &to, member)?;
             }
             "move" => {
+                // A choice between places: the first one, which the value may not fit.
+                let rest = match rest.strip_suffix(", as you mean it") {
+                    Some(choice) => {
+                        plain = false;
+                        choice.split(" or ").next()?
+                    }
+                    None => rest,
+                };
                 let (from, target) = match rest.strip_suffix(" to the top") {
                     Some(from) => (path(from), Vec::new()),
                     None => {
@@ -107,9 +115,7 @@ fn put(value: &mut Value, path: &[String], new: Value) -> Option<()> {
     };
     if at(value, around).is_none() {
         // `move limit into options`, where there are no options yet.
-        let (last, outer) = around.split_last()?;
-        let outer = at(value, outer)?.as_object_mut()?;
-        outer.insert(last.clone(), Value::Object(Map::new()));
+        put(value, around, Value::Object(Map::new()))?;
     }
     match at(value, around)? {
         Value::Object(map) => {

@@ -32,8 +32,8 @@ impl Scanner {
             }
             None => {
                 self.count(span, calls, strength);
-                if strength == Strength::Marked && !self.inner {
-                    self.virgin = false;
+                let marked = strength == Strength::Marked && !self.inner;
+                if marked && std::mem::take(&mut self.virgin) {
                     self.held.iter_mut().for_each(|held| held.whole = false);
                 }
             }

@@ -115,7 +115,7 @@ pub(super) enum State {
 pub(super) struct Held {
     pub(super) span: Range<usize>,
     pub(super) calls: Vec<Call>,
-    /// They count only if the message holds nothing else.
+    /// They count only if the message holds nothing else; never where text was seen already.
     pub(super) whole: bool,
 }
 
@@ -290,9 +290,11 @@ impl Scanner {
 
     /// Text that is no call was seen.
     pub(super) fn soil(&mut self) {
-        // The message is no call as a whole: what looked like one is text.
-        self.held.retain(|held| !held.whole);
-        self.virgin = false;
+        // The message is no call as a whole: what looked like one is text. Once that is known,
+        // nothing waits for it: looking through all that is held for every text is not linear.
+        if std::mem::take(&mut self.virgin) {
+            self.held.retain(|held| !held.whole);
+        }
         if let Some(fence) = &mut self.fence {
             fence.clean = false;
         }

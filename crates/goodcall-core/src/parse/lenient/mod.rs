@@ -134,6 +134,16 @@ fn read_level<'a>(
     }))
 }
 
+/// Is this a number as JSON writes it?
+pub(super) fn is_number(token: &str) -> bool {
+    !token.is_empty() && numbers::strict_end(token.as_bytes(), 0) == Some(token.len())
+}
+
+/// The rule that would read a number in another notation.
+pub(super) fn number_rule(token: &str) -> Option<&'static str> {
+    numbers::normalise(token, false)?.1.map(|rule| rule.name)
+}
+
 /// Reads the decoded form of `raw`, strictly if possible, and maps all positions back.
 fn read_decoded<'a>(
     raw: &'a str,

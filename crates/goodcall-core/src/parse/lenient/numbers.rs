@@ -165,7 +165,7 @@ pub(in crate::parse) fn strict_end(bytes: &[u8], start: usize) -> Option<usize> 
 /// The JSON digits of a number in another notation, and the rule that says so; empty digits for
 /// what is only the start of a number. An exponent without digits is no number, unless the text
 /// ends there: then it was cut off.
-fn normalise(token: &str, at_end: bool) -> Option<(String, Option<Sureness>)> {
+pub(super) fn normalise(token: &str, at_end: bool) -> Option<(String, Option<Sureness>)> {
     if strict_end(token.as_bytes(), 0) == Some(token.len()) {
         return Some((token.to_owned(), None));
     }

@@ -164,6 +164,7 @@ impl<'a> Parser<'a> {
         }
         if self.out.next_id() > root {
             self.roots.push(root);
+            self.look_for_repeats(root);
             self.notes
                 .record
                 .borders
@@ -374,6 +375,13 @@ impl<'a> Parser<'a> {
         }
     }
 
+    /// Does this closed object have two members with equal keys? Others have none.
+    fn look_for_repeats(&mut self, id: Id) {
+        let object = self.out.slot(id).map(|slot| slot.kind) == Some(Kind::Object);
+        let known = self.repeated_keys || !object;
+        self.repeated_keys |= !known && self.out.repeats_key(id, self.text);
+    }
+
     /// Closes the innermost container, and with it what only it can close.
     pub(super) fn pop(&mut self, end: usize) {
         let Some(frame) = self.frames.pop() else {
@@ -382,7 +390,10 @@ impl<'a> Parser<'a> {
         let object = self.out.in_object() == Some(true);
         let id = self.out.close(end);
         if object {
-            self.repeated_keys |= self.out.repeats_key(id, self.text);
+            // A root may be opened again, many times; it is looked at when it is over.
+            if !self.frames.is_empty() {
+                self.look_for_repeats(id);
+            }
         } else if matches!(frame.opener, Opener::Paren | Opener::Call) {
             if frame.count == 1 && frame.comma.is_none() {
                 self.out.collapse(id);

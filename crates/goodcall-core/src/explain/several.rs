@@ -1,0 +1,73 @@
+//! A value that fits several forms of which it should fit one.
+
+use super::phrase;
+use crate::limits::DESCRIBED_KEYS;
+use crate::report::Expected;
+
+/// Which forms it fits, and what would tell them apart.
+pub(super) fn complaint(expected: &Expected, short: &str) -> String {
+    let forms = &expected.alternatives[..];
+    let names: Vec<String> = forms.iter().map(name).collect();
+    let differ = names
+        .iter()
+        .enumerate()
+        .all(|(at, name)| !names[..at].contains(name));
+    if names.is_empty() || !differ {
+        return format!("{short} fits more than one form; make it fit exactly one");
+    }
+    let names = phrase::all(&names);
+    let apart = by_name(forms)
+        .or_else(|| by_keys(expected))
+        .unwrap_or_default();
+    format!("{short} fits more than one form ({names}); make it fit exactly one{apart}")
+}
+
+/// The form's title, or what it wants.
+fn name(form: &Expected) -> String {
+    match &form.about {
+        Some(title) => title.clone(),
+        None => phrase::expected(form),
+    }
+}
+
+/// A member that each form wants with a value of its own: no form has it yet.
+fn by_name(forms: &[Expected]) -> Option<String> {
+    let first = forms.first()?;
+    let tag = first.keys.iter().find_map(|tag| {
+        let value = |form: &Expected| {
+            let key = form.keys.iter().find(|key| key.name == tag.name)?;
+            match key.allowed.as_slice() {
+                [only] => Some(only.clone()),
+                _ => None,
+            }
+        };
+        let values = forms.iter().map(value).collect::<Option<Vec<String>>>()?;
+        let differ = (1..values.len()).all(|at| !values[..at].contains(&values[at]));
+        differ.then_some((&tag.name, values))
+    });
+    let (name, values) = tag?;
+    Some(format!(" by adding {name}: {}", phrase::either(&values)))
+}
+
+/// The first member of each form that only this form must have, unless it has to be there anyway.
+fn by_keys(expected: &Expected) -> Option<String> {
+    let forms = &expected.alternatives[..];
+    if forms.iter().any(|form| form.keys.len() >= DESCRIBED_KEYS) {
+        // There may be more of them.
+        return None;
+    }
+    let own = |form: &Expected| {
+        let others = || forms.iter().filter(|other| !std::ptr::eq(*other, form));
+        let alone = |name: &str| others().all(|o| o.keys.iter().all(|key| key.name != name));
+        let key = form.keys.iter().find(|key| alone(&key.name))?;
+        Some(key.name.clone())
+    };
+    let keys = forms.iter().map(own).collect::<Option<Vec<String>>>()?;
+    if expected.keys.iter().any(|key| keys.contains(&key.name)) {
+        return None;
+    }
+    Some(match keys.len() {
+        2 => format!(" by leaving out {}", phrase::either(&keys)),
+        _ => format!(" by leaving out all but one of {}", phrase::all(&keys)),
+    })
+}

@@ -1,0 +1,129 @@
+//! The guard against texts that are not read in linear time: instructions at two lengths, which are
+//! the same on every run, however loaded the machine is.
+
+use std::path::Path;
+use std::process::Command;
+
+use crate::Failure;
+use crate::callgrind::build;
+
+/// The shorter text, and how many times as long the other one is.
+const BYTES: usize = 16_000;
+const TIMES: usize = 4;
+/// How many times the instructions that may take: more than the length, because tables grow in
+/// jumps. What grows with the square of the length takes up to sixteen times as many.
+const MOST: f64 = 4.5;
+/// The function of the benchmark that reads one text.
+const COUNTED: &str = "growth::counted";
+
+/// A shape, and the instructions for the two lengths.
+struct Growth {
+    shape: String,
+    small: f64,
+    large: f64,
+}
+
+/// Counts every shape of the benchmark, and names those that grow faster than their length.
+pub(super) fn check() -> Result<(), Failure> {
+    let program = build("growth")?;
+    let dumps = std::env::temp_dir().join(format!("goodcall-growth-{}", std::process::id()));
+    std::fs::create_dir_all(&dumps).map_err(unusable)?;
+    let counted = count(&program, &dumps);
+    std::fs::remove_dir_all(&dumps).map_err(unusable)?;
+    judge(&counted?)
+}
+
+fn unusable(error: std::io::Error) -> Failure {
+    Failure::Unusable(error.to_string())
+}
+
+/// One run of the benchmark: callgrind writes a file of counts after each text.
+fn count(program: &Path, dumps: &Path) -> Result<Vec<Growth>, Failure> {
+    let mut command = Command::new("valgrind");
+    command.arg("--tool=callgrind");
+    command.arg(format!("--toggle-collect={COUNTED}"));
+    command.arg(format!("--dump-after={COUNTED}"));
+    let file = dumps.join("counts").display().to_string();
+    command.arg(format!("--callgrind-out-file={file}"));
+    let sizes = [BYTES, TIMES * BYTES].map(|bytes| bytes.to_string());
+    let run = command.arg(program).arg("--each").args(sizes).output();
+    let run = run.map_err(|error| {
+        Failure::Unusable(format!(
+            "valgrind: {error}; install it to count instructions"
+        ))
+    })?;
+    let counts = |part: usize| {
+        let text = std::fs::read_to_string(format!("{file}.{part}")).ok()?;
+        let totals = text
+            .lines()
+            .find_map(|line| line.strip_prefix("totals: "))?;
+        totals.trim().parse::<f64>().ok()
+    };
+    let out = String::from_utf8_lossy(&run.stdout);
+    let read: Vec<&str> = out.lines().collect();
+    let shapes = read.chunks(2).enumerate().map(|(index, texts)| {
+        let shape = texts[0].split('\t').next().unwrap_or_default().to_owned();
+        let [small, large] = [2 * index + 1, 2 * index + 2].map(counts);
+        let none = || Failure::Found(format!("{shape}: callgrind counted nothing in {COUNTED}"));
+        Ok(Growth {
+            small: small.ok_or_else(none)?,
+            large: large.ok_or_else(none)?,
+            shape: shape.clone(),
+        })
+    });
+    let shapes: Vec<Growth> = shapes.collect::<Result<_, Failure>>()?;
+    match run.status.success() && !shapes.is_empty() {
+        true => Ok(shapes),
+        false => Err(Failure::Found(
+            String::from_utf8_lossy(&run.stderr).into_owned(),
+        )),
+    }
+}
+
+fn judge(counted: &[Growth]) -> Result<(), Failure> {
+    let mut steep = Vec::new();
+    for Growth {
+        shape,
+        small,
+        large,
+    } in counted
+    {
+        let (times, each) = (large / small, large / (TIMES * BYTES) as f64);
+        let line = format!(
+            "{shape:20}{each:8.0} instructions a byte, {times:5.2} x for {TIMES} x the text"
+        );
+        match times > MOST {
+            true => steep.push(line),
+            false => println!("{line}"),
+        }
+    }
+    match steep.is_empty() {
+        true => Ok(()),
+        false => Err(Failure::Found(format!(
+            "not read in linear time (more than {MOST} x the instructions); the shapes stand in \
+             crates/goodcall-wire/benches/growth.rs:\n{}",
+            steep.join("\n")
+        ))),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn growth(shape: &str, times: f64) -> Growth {
+        Growth {
+            shape: shape.to_owned(),
+            small: 1e6,
+            large: times * 1e6,
+        }
+    }
+
+    #[test]
+    fn a_shape_that_grows_faster_than_its_text_is_named() {
+        assert!(judge(&[growth("tags", 4.2), growth("unions", 2.9)]).is_ok());
+        let steep = judge(&[growth("tags", 4.2), growth("markers", 15.8)]);
+        assert!(matches!(steep, Err(Failure::Found(text))
+            if text.contains("markers") && text.contains("15.80 x") && !text.contains("tags")));
+    }
+}
