@@ -199,7 +199,11 @@ pub(super) fn normalise(token: &str, at_end: bool) -> Option<(String, Option<Sur
     if let Some(bare) = digits.strip_suffix(['n', 'L', 'l']) {
         digits = bare.to_owned();
     }
-    if digits.starts_with('.') {
+    if let Some(fraction) = digits.strip_prefix('.') {
+        // Without any digit there is no number, at the end of the text not yet.
+        if !fraction.starts_with(|c: char| c.is_ascii_digit()) {
+            return Some((String::new(), None));
+        }
         digits.insert(0, '0');
     }
     let zeros = digits.bytes().take_while(|b| *b == b'0').count();

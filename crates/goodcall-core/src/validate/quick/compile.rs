@@ -10,7 +10,7 @@ use jsonschema::Validator;
 use serde_json::{Map, Value};
 
 use super::witness::Witness;
-use super::{At, Check, Extra, List, Names, Quick, Range, Record, Sure, Values, When, bit};
+use super::{At, Check, Extra, List, More, Names, Quick, Range, Record, Sure, Values, When, bit};
 use crate::limits::{QUICK_CHAIN, QUICK_CHECKS, QUICK_DEPTH, QUICK_REFERRING, QUICK_RESTS};
 use crate::tree::Kind;
 use crate::validate::Lean;
@@ -113,11 +113,14 @@ fn chain(checks: &[Check], at: At, known: &mut [Option<usize>], depth: usize) ->
         return None;
     }
     let check = &checks[at as usize];
-    let when = check.when.as_deref();
-    let when = when.map(|when| [Some(when.test), when.then, when.otherwise]);
-    let others = (check.all.iter())
-        .chain(check.any.iter().flatten())
-        .chain(check.one.iter().flatten())
+    let Some(more) = check.more.as_deref() else {
+        known[at as usize] = Some(0);
+        return Some(0);
+    };
+    let when = (more.when.as_ref()).map(|when| [Some(when.test), when.then, when.otherwise]);
+    let others = (more.all.iter())
+        .chain(more.any.iter().flatten())
+        .chain(more.one.iter().flatten())
         .chain(when.iter().flatten().flatten());
     let mut longest = 0;
     for other in others {
@@ -178,23 +181,28 @@ impl<'c> Compiler<'c> {
         let mut check = Check::of_kinds(u8::MAX);
         if map.keys().any(|key| key.starts_with("unevaluated")) {
             // These ask what every other keyword has looked at.
-            check.rest = Some(self.rest(map.clone())?);
-            (check.more, check.plain) = (true, false);
+            let rest = Some(self.rest(map.clone())?);
+            check.more = Some(Box::new(More {
+                rest,
+                ..More::default()
+            }));
+            check.plain = false;
             return Some(check);
         }
         let mut left: Vec<&str> = self.kinds_alone(map, &mut check)?;
         let (mut all, mut any, mut sure) = (Vec::new(), Vec::new(), Vec::new());
         let telling = self.telling;
         check.loose = !telling || (map.contains_key("$ref") && map.len() > 1);
+        let mut more = More::default();
         if telling {
-            check.when = self.when(map)?;
+            more.when = self.when(map)?;
         }
         for (keyword, value) in map {
             match (keyword.as_str(), value) {
                 ("type", value) => kinds(&mut check, value)?,
-                ("const", value) => check.values = Some(values(std::slice::from_ref(value))),
+                ("const", value) => more.values = Some(values(std::slice::from_ref(value))),
                 ("enum", Value::Array(list)) if !map.contains_key("const") => {
-                    check.values = Some(values(list));
+                    more.values = Some(values(list));
                 }
                 ("format", Value::String(name)) if Witness::of_format(name).is_some() => {
                     sure.push(self.sure(Witness::of_format(name)?, keyword, value)?);
@@ -206,7 +214,7 @@ impl<'c> Compiler<'c> {
                 ("allOf", Value::Array(schemas)) => all.append(&mut self.schemas(schemas)?),
                 ("anyOf", Value::Array(schemas)) => any.push(self.schemas(schemas)?.into()),
                 ("oneOf", Value::Array(schemas)) if telling => {
-                    check.one = Some(self.schemas(schemas)?.into());
+                    more.one = Some(self.schemas(schemas)?.into());
                 }
                 ("if" | "then" | "else", _) if telling => {}
                 ("multipleOf", value) if eighths(value).is_some() => {
@@ -217,19 +225,19 @@ impl<'c> Compiler<'c> {
                 (other, _) => left.push(other),
             }
         }
-        check.all = all.into();
-        check.any = any.into();
-        check.sure = sure.into();
+        more.all = all.into();
+        more.any = any.into();
+        more.sure = sure.into();
         let rest = left.into_iter().filter_map(|keyword| {
             let value = map.get(keyword)?;
             Some((keyword.to_owned(), value.clone()))
         });
         let rest: Map<String, Value> = rest.collect();
         if !rest.is_empty() {
-            check.rest = Some(self.rest(rest)?);
+            more.rest = Some(self.rest(rest)?);
         }
-        check.more = check.has_more();
-        check.plain = !check.more && check.is_plain();
+        check.more = more.is_any().then(|| Box::new(more));
+        check.plain = check.more.is_none() && check.is_plain();
         Some(check)
     }
 
@@ -267,7 +275,7 @@ impl<'c> Compiler<'c> {
     }
 
     /// `if`, with what it leads to.
-    fn when(&mut self, map: &'c Map<String, Value>) -> Option<Option<Box<When>>> {
+    fn when(&mut self, map: &'c Map<String, Value>) -> Option<Option<When>> {
         let Some(test) = map.get("if") else {
             return Some(None);
         };
@@ -277,12 +285,11 @@ impl<'c> Compiler<'c> {
         };
         let (then, otherwise) = (of("then")?, of("else")?);
         let test = self.schema(test)?;
-        let when = When {
+        Some(Some(When {
             test,
             then,
             otherwise,
-        };
-        Some(Some(Box::new(when)))
+        }))
     }
 
     /// The schema that a reference names.
@@ -418,34 +425,28 @@ impl Check {
         Self {
             kinds,
             plain: true,
-            more: false,
             whole: false,
-            values: None,
+            loose: false,
             number: None,
             length: None,
             array: None,
             object: None,
-            all: Box::default(),
-            any: Box::default(),
-            one: None,
-            when: None,
-            loose: false,
-            sure: Box::default(),
-            rest: None,
+            more: None,
         }
-    }
-
-    /// Is there anything that is not about one kind of value?
-    fn has_more(&self) -> bool {
-        let others = self.all.is_empty() && self.any.is_empty() && self.rest.is_none();
-        let others = others && self.one.is_none() && self.when.is_none();
-        !others || self.values.is_some() || !self.sure.is_empty()
     }
 
     /// Is there nothing to look at in a value of some kind?
     fn is_plain(&self) -> bool {
         let scalar = !self.whole && self.number.is_none() && self.length.is_none();
         scalar && self.array.is_none() && self.object.is_none()
+    }
+}
+
+impl More {
+    fn is_any(&self) -> bool {
+        let others = self.all.is_empty() && self.any.is_empty() && self.rest.is_none();
+        let others = others && self.one.is_none() && self.when.is_none();
+        !others || self.values.is_some() || !self.sure.is_empty()
     }
 }
 

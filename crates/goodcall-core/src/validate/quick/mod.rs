@@ -32,24 +32,30 @@ pub(crate) struct Quick(Box<[Check]>);
 /// A check in its program.
 type At = u32;
 
-/// What one subschema wants.
+/// What one subschema wants. Small, since every value is looked at with one of these.
 #[derive(Debug)]
 struct Check {
     /// The kinds that it admits, a bit each.
     kinds: u8,
     /// There is nothing else to look at.
     plain: bool,
-    /// There are values, other checks of the same value or keywords that the program does not
-    /// know, all of which are rare.
-    more: bool,
     /// Numbers must be whole.
     whole: bool,
-    values: Option<Values>,
+    /// The same keywords refuse less in some dialects: only a yes is sure.
+    loose: bool,
     number: Option<Box<Range>>,
     /// Characters of a string.
     length: Option<(u32, u32)>,
     array: Option<Box<List>>,
     object: Option<Box<Record>>,
+    /// What is rare.
+    more: Option<Box<More>>,
+}
+
+/// What is not about one kind of value alone, and keywords that the program does not know.
+#[derive(Debug, Default)]
+struct More {
+    values: Option<Values>,
     /// Other checks of the same value.
     all: Box<[At]>,
     /// Of each of these one at least must say yes to the same value.
@@ -57,9 +63,7 @@ struct Check {
     /// Of these exactly one must.
     one: Option<Box<[At]>>,
     /// What the same value must be besides, by what it is.
-    when: Option<Box<When>>,
-    /// The same keywords refuse less in some dialects: only a yes is sure.
-    loose: bool,
+    when: Option<When>,
     /// Formats and patterns.
     sure: Box<[Sure]>,
     /// Keywords that the program does not know.
@@ -185,11 +189,11 @@ impl Walk<'_> {
             Kind::Number => is_number(check, self.tree, slot),
             Kind::Null | Kind::Boolean => true,
         };
-        fits && (!check.more || self.more(check, id, slot))
+        fits && (check.more.as_deref()).is_none_or(|more| self.more(more, id, slot))
     }
 
     #[inline(never)]
-    fn more(&self, check: &Check, id: u32, slot: &Slot) -> bool {
+    fn more(&self, check: &More, id: u32, slot: &Slot) -> bool {
         let tree = self.tree;
         let node = Node { tree, id };
         if let Some(values) = &check.values {
@@ -217,7 +221,7 @@ impl Walk<'_> {
         (check.all.iter()).all(|at| self.check(*at, id, slot))
             && (check.any.iter()).all(|branches| branches.iter().any(branch))
             && (check.one.as_deref()).is_none_or(|branches| self.is_one(branches, id, slot))
-            && (check.when.as_deref()).is_none_or(|when| self.is_when(when, id, slot))
+            && (check.when.as_ref()).is_none_or(|when| self.is_when(when, id, slot))
             && check.rest.as_deref().is_none_or(rest)
     }
 

@@ -3,7 +3,7 @@
 //! A branch is ruled out by the kind of the value, a tag, a member that is missing or one that is
 //! not allowed. What is not seen in this way may still be refused: the validator knows.
 
-use super::{At, Check, Extra, Record, Values, Walk, When};
+use super::{At, Check, Extra, More, Record, Values, Walk, When};
 use crate::tree::{Kind, Slot};
 use crate::validate::work::spend;
 
@@ -39,17 +39,12 @@ impl Walk<'_> {
         if check.kinds & super::bit(slot.kind) == 0 {
             return true;
         }
-        !check.plain && (self.inside(check, slot) || self.elsewhere(check, id, slot))
+        let more = |more: &More| self.elsewhere(more, id, slot);
+        !check.plain && (self.inside(check, slot) || check.more.as_deref().is_some_and(more))
     }
 
     /// By what the value consists of.
     fn inside(&self, check: &Check, slot: &Slot) -> bool {
-        if let Some(Values::Texts(texts)) = &check.values {
-            let text = slot.kind == Kind::String;
-            if !text || texts.find(self.tree, self.source, slot).is_none() {
-                return true;
-            }
-        }
         match (slot.kind, &check.array, &check.object) {
             (Kind::Object, _, Some(record)) => self.lacks(record, slot),
             (Kind::Array, Some(list), _) => {
@@ -63,8 +58,14 @@ impl Walk<'_> {
         }
     }
 
-    /// By other checks of the same value.
-    fn elsewhere(&self, check: &Check, id: u32, slot: &Slot) -> bool {
+    /// By its text, or by other checks of the same value.
+    fn elsewhere(&self, check: &More, id: u32, slot: &Slot) -> bool {
+        if let Some(Values::Texts(texts)) = &check.values {
+            let text = slot.kind == Kind::String;
+            if !text || texts.find(self.tree, self.source, slot).is_none() {
+                return true;
+            }
+        }
         let refused = |at: &At| self.refuses(*at, id, slot);
         let all = |branches: &[At]| branches.iter().all(refused);
         check.all.iter().any(refused)
