@@ -27,6 +27,10 @@ use crate::upstream::Asked;
 /// Bytes that are gathered before they go on at once.
 const ENOUGH: usize = 16 << 10;
 
+/// How often the server is told to ask again before it gets what was gathered, or an error. It asks
+/// twice in a turn, and writes in between; then others have theirs.
+const TURN: u8 = 2;
+
 /// Answers the client with a stream that is judged on its way.
 pub(crate) fn respond(turn: Turn, reply: Response<Incoming>) -> Response<Body> {
     let Turn {
@@ -57,6 +61,7 @@ pub(crate) fn respond(turn: Turn, reply: Response<Incoming>) -> Response<Body> {
         state: State::Reading(body),
         timer: Box::pin(tokio::time::sleep(idle)),
         out: Vec::new(),
+        waited: 0,
     };
     Response::from_parts(head, body.boxed_unsync())
 }
@@ -146,6 +151,8 @@ struct Judging {
     state: State,
     timer: Pin<Box<Sleep>>,
     out: Vec<u8>,
+    /// How often the server was told to ask again since something went on.
+    waited: u8,
 }
 
 impl Judging {
@@ -166,6 +173,13 @@ impl Judging {
     fn rest(&mut self) {
         let idle = self.live.config.limits.idle_time;
         self.timer.as_mut().reset(Clock::now() + idle);
+    }
+
+    /// Has the server ask again when others had their turn.
+    fn wait<T>(&mut self, cx: &mut Context<'_>) -> Poll<T> {
+        self.waited += 1;
+        cx.waker().wake_by_ref();
+        Poll::Pending
     }
 
     fn broken(&mut self, error: BoxError) {
@@ -249,20 +263,33 @@ impl HttpBody for Judging {
         loop {
             let over = matches!(this.state, State::Broken(_) | State::Done);
             if !this.out.is_empty() && (over || this.out.len() >= ENOUGH) {
+                this.waited = 0;
                 let bytes = Bytes::from(std::mem::take(&mut this.out));
                 return Poll::Ready(Some(Ok(Frame::data(bytes))));
             }
             match std::mem::replace(&mut this.state, State::Done) {
                 State::Done => return Poll::Ready(None),
+                // An error ends the connection at once: what came before it is to be written.
+                State::Broken(error) if this.waited < TURN => {
+                    this.state = State::Broken(error);
+                    return this.wait(cx);
+                }
                 State::Broken(error) => {
                     this.done();
                     return Poll::Ready(Some(Err(error)));
                 }
                 state => this.state = state,
             }
-            if this.step(cx).is_pending() {
+            if this.step(cx).is_ready() {
+                this.waited = 0;
+            } else {
                 if this.out.is_empty() {
                     return Poll::Pending;
+                }
+                // Events are handed over one by one, though many of them came at once: those that
+                // are there already are written together.
+                if this.waited < TURN {
+                    return this.wait(cx);
                 }
                 let bytes = Bytes::from(std::mem::take(&mut this.out));
                 return Poll::Ready(Some(Ok(Frame::data(bytes))));
