@@ -9,7 +9,7 @@ use tracing_subscriber::filter::filter_fn;
 use tracing_subscriber::layer::SubscriberExt;
 use tracing_subscriber::{Layer, Registry, reload};
 
-use crate::{Failure, input};
+use crate::{Failure, input, runtime};
 
 /// The file that is read where none is named.
 const FILE: &str = "goodcall.toml";
@@ -171,11 +171,7 @@ pub(crate) fn run(args: &GatewayArgs) -> Result<bool, Failure> {
     let mut spans = Spans::default();
     spans.send_to(Collector::new(config.otlp.clone())?)?;
     // It waits for connections and signals; threads of the gateway's own serve.
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .build();
-    let runtime = runtime.map_err(|error| format!("no runtime: {error}"))?;
-    runtime.block_on(serve(args, config, &mut spans))?;
+    runtime()?.block_on(serve(args, config, &mut spans))?;
     Ok(true)
 }
 

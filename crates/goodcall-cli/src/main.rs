@@ -120,6 +120,14 @@ struct RulesArgs {
 /// A failure that is nobody's verdict: wrong usage, or I/O.
 type Failure = String;
 
+/// What waits for I/O: one thread is enough for all that the command does itself.
+fn runtime() -> Result<tokio::runtime::Runtime, Failure> {
+    tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .map_err(|error| format!("no runtime: {error}"))
+}
+
 fn main() -> ExitCode {
     let outcome = match usage::parse().command {
         Command::Demo => demo::run(),

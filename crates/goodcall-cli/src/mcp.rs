@@ -15,7 +15,7 @@ use goodcall_mcp::{
     listen_command, listen_url,
 };
 
-use crate::{Failure, input};
+use crate::{Failure, input, runtime};
 
 /// The configuration that is read where none is named.
 const CONFIG: &str = "goodcall.toml";
@@ -255,14 +255,6 @@ impl GuardArgs {
             None => Ok(Log::new()),
         }
     }
-}
-
-pub(crate) fn runtime() -> Result<tokio::runtime::Runtime, Failure> {
-    let mut builder = tokio::runtime::Builder::new_current_thread();
-    builder
-        .enable_all()
-        .build()
-        .map_err(|error| error.to_string())
 }
 
 /// Comes when somebody asks this process to end.

@@ -9,7 +9,7 @@ use goodcall::{
 };
 use serde_json::Value;
 
-use crate::{Failure, commands, recording};
+use crate::{Failure, commands, recording, runtime};
 
 /// Where Ollama listens.
 const URL: &str = "http://localhost:11434/v1";
@@ -53,10 +53,7 @@ pub(crate) struct RunArgs {
 
 pub(crate) fn run(args: &RunArgs) -> Result<bool, Failure> {
     let (toolbox, unstarted) = commands::read(&args.tools)?;
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .build()
-        .map_err(|error| error.to_string())?;
+    let runtime = runtime()?;
     let done = runtime.block_on(async {
         match (&args.replay, &args.model) {
             (Some(path), _) => {

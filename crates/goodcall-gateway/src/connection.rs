@@ -15,10 +15,10 @@ use hyper::server::conn::{http1, http2};
 use hyper::service::{Service, service_fn};
 use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
 use tokio::net::TcpStream;
-use tokio::sync::watch;
 
 use crate::proxy::{Body, Shared, handle};
 use crate::tunnel::Tunnels;
+use crate::workers::Stop;
 
 /// What every connection with prior knowledge of HTTP/2 begins with.
 const PREFACE: &[u8] = b"PRI * HTTP/2.0";
@@ -31,7 +31,7 @@ pub(crate) async fn serve(
     shared: Arc<Shared>,
     tunnels: Tunnels,
     socket: TcpStream,
-    mut stop: watch::Receiver<()>,
+    mut stop: Stop,
 ) {
     let limit = shared.live().config.limits.header_time;
     let newer = tokio::select! {
@@ -63,7 +63,7 @@ pub(crate) async fn serve(
     let _ = connection.await;
 }
 
-async fn serve_http2<S>(socket: TcpStream, service: S, mut stop: watch::Receiver<()>)
+async fn serve_http2<S>(socket: TcpStream, service: S, mut stop: Stop)
 where
     S: Service<Request<Incoming>, Response = Response<Body>, Error = Infallible>,
     S::Future: Send + 'static,

@@ -175,6 +175,13 @@ impl Judging {
         self.timer.as_mut().reset(Clock::now() + idle);
     }
 
+    /// Hands on what was gathered.
+    fn give(&mut self) -> Poll<Option<Result<Frame<Bytes>, BoxError>>> {
+        self.waited = 0;
+        let bytes = Bytes::from(std::mem::take(&mut self.out));
+        Poll::Ready(Some(Ok(Frame::data(bytes))))
+    }
+
     /// Has the server ask again when others had their turn.
     fn wait<T>(&mut self, cx: &mut Context<'_>) -> Poll<T> {
         self.waited += 1;
@@ -263,9 +270,7 @@ impl HttpBody for Judging {
         loop {
             let over = matches!(this.state, State::Broken(_) | State::Done);
             if !this.out.is_empty() && (over || this.out.len() >= ENOUGH) {
-                this.waited = 0;
-                let bytes = Bytes::from(std::mem::take(&mut this.out));
-                return Poll::Ready(Some(Ok(Frame::data(bytes))));
+                return this.give();
             }
             match std::mem::replace(&mut this.state, State::Done) {
                 State::Done => return Poll::Ready(None),
@@ -291,8 +296,7 @@ impl HttpBody for Judging {
                 if this.waited < TURN {
                     return this.wait(cx);
                 }
-                let bytes = Bytes::from(std::mem::take(&mut this.out));
-                return Poll::Ready(Some(Ok(Frame::data(bytes))));
+                return this.give();
             }
         }
     }

@@ -4,9 +4,9 @@ use std::ffi::OsString;
 
 use goodcall_mcp::{tools_of_command, tools_of_url};
 
-use super::{Server, runtime, server};
-use crate::Failure;
+use super::{Server, server};
 use crate::lint::print;
+use crate::{Failure, runtime};
 
 /// List a server's tools, with what models stumble over and what providers refuse.
 #[derive(clap::Args)]

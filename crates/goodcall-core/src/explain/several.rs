@@ -8,11 +8,7 @@ use crate::report::Expected;
 pub(super) fn complaint(expected: &Expected, short: &str) -> String {
     let forms = &expected.alternatives[..];
     let names: Vec<String> = forms.iter().map(name).collect();
-    let differ = names
-        .iter()
-        .enumerate()
-        .all(|(at, name)| !names[..at].contains(name));
-    if names.is_empty() || !differ {
+    if names.is_empty() || !differ(&names) {
         return format!("{short} fits more than one form; make it fit exactly one");
     }
     let names = phrase::all(&names);
@@ -30,6 +26,12 @@ fn name(form: &Expected) -> String {
     }
 }
 
+/// Are no two of these the same? They are few.
+fn differ(words: &[String]) -> bool {
+    let mut all = words.iter().enumerate();
+    all.all(|(at, word)| !words[..at].contains(word))
+}
+
 /// A member that each form wants with a value of its own: no form has it yet.
 fn by_name(forms: &[Expected]) -> Option<String> {
     let first = forms.first()?;
@@ -42,8 +44,7 @@ fn by_name(forms: &[Expected]) -> Option<String> {
             }
         };
         let values = forms.iter().map(value).collect::<Option<Vec<String>>>()?;
-        let differ = (1..values.len()).all(|at| !values[..at].contains(&values[at]));
-        differ.then_some((&tag.name, values))
+        differ(&values).then_some((&tag.name, values))
     });
     let (name, values) = tag?;
     Some(format!(" by adding {name}: {}", phrase::either(&values)))

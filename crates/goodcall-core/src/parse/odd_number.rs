@@ -19,8 +19,8 @@ pub(super) fn tell_half(issue: &mut Issue, text: Option<&str>) {
 pub(super) fn tell_strict(issue: &mut Issue, wanted: Wanted, text: &str, at: usize) {
     let (bytes, mut start, mut end) = (text.as_bytes(), at, at);
     let part = |at: usize| {
-        let part = |byte: &u8| byte.is_ascii_alphanumeric() || b"+-._".contains(byte);
-        bytes.get(at).is_some_and(part)
+        let byte = bytes.get(at).copied();
+        byte.is_some_and(lenient::is_number_part)
     };
     while start > 0 && at - start < MOST && part(start - 1) {
         start -= 1;

@@ -32,7 +32,7 @@ use crate::limits::{ENCODINGS, Limits};
 use crate::report::{Change, Changes, Edit, Level, clip};
 use crate::tree::{Kind, Pointer, Tree};
 pub(super) use escapes::decode_escape;
-pub(super) use numbers::strict_end as number_end;
+pub(super) use numbers::{is_number, is_part as is_number_part, strict_end as number_end};
 use parser::Parser;
 use rules::Sureness;
 
@@ -132,11 +132,6 @@ fn read_level<'a>(
         doubt: parser.doubt,
         tree: parser.out.finish_roots(Cow::Borrowed(text), &parser.roots),
     }))
-}
-
-/// Is this a number as JSON writes it?
-pub(super) fn is_number(token: &str) -> bool {
-    !token.is_empty() && numbers::strict_end(token.as_bytes(), 0) == Some(token.len())
 }
 
 /// The rule that would read a number in another notation.

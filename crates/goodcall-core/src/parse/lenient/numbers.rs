@@ -105,8 +105,7 @@ impl Parser<'_> {
 
     fn number_token(&self, start: usize) -> usize {
         let rest = &self.bytes[start..];
-        let part = |b: &u8| b.is_ascii_alphanumeric() || matches!(b, b'+' | b'-' | b'.' | b'_');
-        start + rest.iter().take_while(|b| part(b)).count()
+        start + rest.iter().take_while(|b| is_part(**b)).count()
     }
 
     /// The key that was read last turns out to be an element: `{1, true, "a"}`.
@@ -119,7 +118,7 @@ impl Parser<'_> {
         };
         let quoted = !self.byte(slot.start as usize).is_ascii_alphanumeric();
         let text = self.out.text(&slot, self.text);
-        if !quoted && strict_end(text.as_bytes(), 0) == Some(text.len()) {
+        if !quoted && is_number(text) {
             let piece = Piece {
                 text: slot.text,
                 head: slot.head,
@@ -128,6 +127,16 @@ impl Parser<'_> {
             self.out.retext(id, Kind::Number, piece, slot.end as usize);
         }
     }
+}
+
+/// May this byte stand in a number of any notation?
+pub(in crate::parse) fn is_part(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'-' | b'.' | b'_')
+}
+
+/// Is this a number as JSON writes it?
+pub(in crate::parse) fn is_number(token: &str) -> bool {
+    !token.is_empty() && strict_end(token.as_bytes(), 0) == Some(token.len())
 }
 
 /// The end of the JSON number that starts here.
@@ -166,7 +175,7 @@ pub(in crate::parse) fn strict_end(bytes: &[u8], start: usize) -> Option<usize> 
 /// what is only the start of a number. An exponent without digits is no number, unless the text
 /// ends there: then it was cut off.
 pub(super) fn normalise(token: &str, at_end: bool) -> Option<(String, Option<Sureness>)> {
-    if strict_end(token.as_bytes(), 0) == Some(token.len()) {
+    if is_number(token) {
         return Some((token.to_owned(), None));
     }
     let (sign, body) = match token.as_bytes().first()? {
@@ -230,5 +239,5 @@ pub(super) fn normalise(token: &str, at_end: bool) -> Option<(String, Option<Sur
         digits = bare.to_owned();
     }
     let number = format!("{sign}{digits}");
-    (strict_end(number.as_bytes(), 0) == Some(number.len())).then_some((number, Some(rule)))
+    is_number(&number).then_some((number, Some(rule)))
 }

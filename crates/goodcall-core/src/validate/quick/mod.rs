@@ -234,15 +234,20 @@ impl Walk<'_> {
         let Some(element) = list.element else {
             return true;
         };
-        let mut id = slot.head;
-        for _ in 0..slot.size {
+        self.elements(slot)
+            .all(|(id, slot)| self.check(element, id, slot))
+    }
+
+    /// The elements of an array.
+    #[inline]
+    fn elements(&self, slot: &Slot) -> impl Iterator<Item = (u32, &Slot)> {
+        let mut next = slot.head;
+        (0..slot.size).map(move |_| {
+            let id = next;
             let slot = self.tree.slot(id);
-            if !self.check(element, id, slot) {
-                return false;
-            }
-            id = slot.next;
-        }
-        true
+            next = slot.next;
+            (id, slot)
+        })
     }
 
     #[inline(never)]

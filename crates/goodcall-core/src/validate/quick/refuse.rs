@@ -49,7 +49,7 @@ impl Walk<'_> {
             (Kind::Object, _, Some(record)) => self.lacks(record, slot),
             (Kind::Array, Some(list), _) => {
                 let refused = |at| {
-                    self.children(slot)
+                    self.elements(slot)
                         .any(|(id, slot)| self.refuses(at, id, slot))
                 };
                 !super::within(slot.size, list.size) || list.element.is_some_and(refused)
@@ -93,16 +93,5 @@ impl Walk<'_> {
             next = value.next;
         }
         refused || found & record.required != record.required
-    }
-
-    /// The elements of an array.
-    fn children(&self, slot: &Slot) -> impl Iterator<Item = (u32, &Slot)> {
-        let mut next = slot.head;
-        (0..slot.size).map(move |_| {
-            let id = next;
-            let slot = self.tree.slot(id);
-            next = slot.next;
-            (id, slot)
-        })
     }
 }
