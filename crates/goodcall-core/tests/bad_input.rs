@@ -8,7 +8,9 @@
 use std::fmt::Write as _;
 use std::time::{Duration, Instant};
 
-use goodcall_core::{Bad, Gate, Policy, Reason, Schema, SchemaError, Tree, Verdict, check};
+use goodcall_core::{
+    Bad, Gate, Limits, Policy, ReadOptions, Reason, Schema, SchemaError, Tree, Verdict, check, read,
+};
 use serde_json::{Value, json};
 
 const USUAL_STACK: usize = 2 << 20;
@@ -94,6 +96,29 @@ fn the_deepest_value_that_is_allowed() {
         assert_eq!(tree.to_json(), raw);
         assert_eq!(Tree::parse(&raw).as_ref(), Ok(tree));
     });
+}
+
+#[test]
+fn no_reading_is_deeper_than_allowed() {
+    let limits = Limits::default();
+    let list = |levels| "[".repeat(levels) + &"]".repeat(levels);
+    // Two values are a list of two: one level more.
+    let options = ReadOptions::new();
+    let two = list(limits.max_depth - 1) + &list(1);
+    let reading = read(&two, &options).expect("as deep as allowed");
+    assert!(Tree::parse(&reading.tree.to_json()).is_ok());
+    let two = list(1) + &list(limits.max_depth);
+    let bad = read(&two, &options).expect_err("a level too deep");
+    assert_eq!(bad.reason, Reason::TooLarge);
+    assert_eq!(bad.issues[0].span.start, two.len() - limits.max_depth - 1);
+    // So is an object that is put into a list.
+    let schema = json!({"properties": {"a": {"type": "array", "items": {"type": "object"}}}});
+    let schema = Schema::compile(&schema).expect("a schema");
+    for (inner, name) in [(125, "mended"), (126, "bad")] {
+        let raw = format!("{{\"a\": {{\"x\": {}}}}}", list(inner));
+        let verdict = Gate::new(&schema).policy(Policy::eager()).check(&raw);
+        assert_eq!(verdict.name(), name, "{inner}");
+    }
 }
 
 #[test]

@@ -37,7 +37,9 @@ pub(crate) fn mend<'a>(tree: Tree<'a>, task: Task<'_>) -> Mend<'a> {
         validations: MEND_VALIDATIONS,
         rounds: MEND_ROUNDS,
     };
-    if engine.run(None, 0).is_some() {
+    // A value that was put into a list, or a key moved down, is a level deeper than it was.
+    let most = task.limits.depth();
+    if engine.run(None, 0).is_some() && !engine.draft.tree.root().is_deeper_than(most) {
         return Mend::Valid(engine.draft.tree, engine.changes);
     }
     engine.draft.back_to(start);

@@ -106,6 +106,18 @@ impl<'t> Node<'t> {
         }
     }
 
+    /// Is more nested in this value than `most` levels of arrays and objects?
+    pub(crate) fn is_deeper_than(self, most: usize) -> bool {
+        if !matches!(self.kind(), Kind::Array | Kind::Object) {
+            return false;
+        }
+        let Some(most) = most.checked_sub(1) else {
+            return true;
+        };
+        self.elements().any(|inner| inner.is_deeper_than(most))
+            || self.members().any(|(_, inner)| inner.is_deeper_than(most))
+    }
+
     /// The member with this key.
     pub fn get(self, key: &str) -> Option<Node<'t>> {
         let mut members = self.members();

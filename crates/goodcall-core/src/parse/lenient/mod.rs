@@ -106,6 +106,11 @@ fn read_level<'a>(
         return Ok(None);
     }
     let several = parser.roots.len() > 1;
+    if several && let Some(at) = parser.deepest {
+        // The list of them is one level more.
+        let wanted = Wanted::Depth(limits.depth());
+        return Err(ParseError::new(ParseClass::TooDeep, wanted, at));
+    }
     let last = parser.roots.len() - 1;
     let within = |root: usize, pointer: Pointer| match several {
         true => Pointer::parse(&format!("/{}{pointer}", root.min(last))).unwrap_or(pointer),

@@ -97,6 +97,8 @@ pub(super) struct Parser<'a> {
     /// It is an object without braces.
     pub(super) braceless: bool,
     max_depth: usize,
+    /// Where a bracket opened at the greatest depth allowed, if one did.
+    pub(super) deepest: Option<usize>,
 }
 
 impl<'a> Parser<'a> {
@@ -123,6 +125,7 @@ impl<'a> Parser<'a> {
             current: 0,
             braceless: false,
             max_depth: limits.depth(),
+            deepest: None,
         }
     }
 
@@ -191,6 +194,9 @@ impl<'a> Parser<'a> {
         if self.out.depth() >= self.max_depth {
             let wanted = Wanted::Depth(self.max_depth);
             return Err(ParseError::new(ParseClass::TooDeep, wanted, self.at));
+        }
+        if self.out.depth() + 1 == self.max_depth {
+            self.deepest = Some(self.at);
         }
         let id = self.out.next_id();
         if kind == Kind::Array
