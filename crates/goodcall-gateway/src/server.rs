@@ -96,6 +96,7 @@ impl Gateway {
         let streams = tokio::time::timeout(limit, stopping.closed());
         let _ = tokio::join!(streams, tunnels.drain(limit));
         workers.end().await;
+        self.0.live().log.written().await;
     }
 }
 

@@ -4,8 +4,10 @@
 mod ids;
 mod legal;
 
+use std::sync::LazyLock;
+
 use goodcall_core::{Kind, Node, Tree};
-use memchr::memmem;
+use memchr::memmem::Finder;
 
 use crate::cuts::{Cuts, quoted};
 use crate::envelope::Provider;
@@ -41,14 +43,16 @@ pub struct PastCall {
 /// Can there be a loop at all? Without two results there is none, and most requests have none.
 pub fn has_results(request: &str) -> bool {
     // This is done for every request, so nothing is read: what names a result is looked for.
+    static TOOL: LazyLock<Finder<'_>> = LazyLock::new(|| Finder::new("\"tool"));
+    static FUNCTION: LazyLock<Finder<'_>> = LazyLock::new(|| Finder::new("\"function"));
     let bytes = request.as_bytes();
     let ends_word = |from: usize, ends: &[&str]| {
         let rest = &bytes[from..];
         ends.iter().any(|end| rest.starts_with(end.as_bytes()))
     };
-    let tools = memmem::find_iter(bytes, "\"tool");
+    let tools = TOOL.find_iter(bytes);
     let tools = tools.filter(|at| ends_word(at + 5, &["\"", "_result\""]));
-    let functions = memmem::find_iter(bytes, "\"function");
+    let functions = FUNCTION.find_iter(bytes);
     let functions = functions.filter(|at| {
         let role = || {
             let before = bytes[..*at].trim_ascii_end();
