@@ -148,3 +148,18 @@ proptest! {
         }
     }
 }
+
+/// A candidate that nests too deep is none, and the calls behind it are found all the same.
+#[test]
+fn a_call_behind_too_many_brackets() {
+    let tools = Tools::read(TOOLS).unwrap();
+    let name = tools.iter().next().unwrap().name.clone();
+    let text = format!(
+        "{{{} {{\"name\": \"{name}\", \"arguments\": {{}}}}",
+        "(".repeat(200)
+    );
+    let whole = extract(&text, &tools, Where::Anywhere);
+    assert_eq!(whole.calls.len(), 1);
+    let cuts = vec![1; text.len()];
+    assert_eq!(whole, split(&text, &cuts, &tools, Where::Anywhere));
+}

@@ -35,6 +35,7 @@ mod desk;
 mod exchange;
 mod flow;
 mod found;
+mod head;
 mod history;
 mod judge;
 mod known;

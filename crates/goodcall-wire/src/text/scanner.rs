@@ -457,14 +457,20 @@ impl Scanner {
         };
         let start = *start;
         let step = lexer.run(&self.text, Until::Brackets { several: false }, done);
+        let reached = lexer.reached();
         let first = self.text.as_bytes().get(start).copied();
         let bracket = matches!(first, Some(b'{' | b'['));
         let end = match step {
             Step::More if !done => return false,
             Step::End { after, .. } => after,
-            Step::More | Step::Fail => {
+            Step::More => {
                 self.patience -= 1;
-                return self.cut_off(start, bracket, step == Step::Fail);
+                return self.cut_off(start, bracket);
+            }
+            // How much of the text is known behind this must not matter.
+            Step::Fail => {
+                self.patience -= 1;
+                return self.reject(start, reached, bracket);
             }
         };
         let found = self.candidate(start..end, bracket);
@@ -540,9 +546,9 @@ impl Scanner {
     }
 
     /// The text ends inside a candidate.
-    fn cut_off(&mut self, start: usize, bracket: bool, failed: bool) -> bool {
+    fn cut_off(&mut self, start: usize, bracket: bool) -> bool {
         let certain = self.virgin || self.inner || self.fence.is_some();
-        if certain && !failed {
+        if certain {
             let context = Context { tools: &self.tools };
             let (text, base) = (&self.text[start..], self.base + start);
             let mut found = match bracket {
