@@ -154,10 +154,8 @@ proptest! {
 fn a_call_behind_too_many_brackets() {
     let tools = Tools::read(TOOLS).unwrap();
     let name = tools.iter().next().unwrap().name.clone();
-    let text = format!(
-        "{{{} {{\"name\": \"{name}\", \"arguments\": {{}}}}",
-        "(".repeat(200)
-    );
+    let call = format!("{{\"name\": \"{name}\", \"arguments\": {{}}}}");
+    let text = format!("{{\"a\": {} {call}", "(".repeat(200));
     let whole = extract(&text, &tools, Where::Anywhere);
     assert_eq!(whole.calls.len(), 1);
     let cuts = vec![1; text.len()];
