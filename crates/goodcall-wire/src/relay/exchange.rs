@@ -1,13 +1,11 @@
 //! One request, and the replies to it until one is good.
 
-use std::borrow::Cow;
 use std::collections::HashSet;
 use std::fmt::{self, Write as _};
 use std::sync::{Arc, OnceLock};
 
-use goodcall_core::Stop;
+use goodcall_core::{Kind, Node, Stop, Tree};
 
-use super::head::Head;
 use super::judge::{Judge, Judged, Ruled, Ruling, Settings};
 use super::known::Known;
 use super::reask;
@@ -100,9 +98,17 @@ impl Exchange {
         known: &Known,
         settings: Arc<Settings>,
     ) -> Result<Self, &'static str> {
-        let head = Head::read(body).ok_or("not_json")?;
-        let offer = head.tools.and_then(|list| known.read(provider, list));
+        let tree = Tree::parse(body).map_err(|_| "not_json")?;
+        let root = tree.root();
+        if root.kind() != Kind::Object {
+            return Err("not_json");
+        }
+        let list = root.get("tools").or_else(|| root.get("functions"));
+        let list = list.filter(|list| list.kind() == Kind::Array);
+        let offer = list.and_then(|list| known.read(provider, list, body));
         let offer = offer.ok_or("no_tools")?;
+        let text = |key| root.get(key).and_then(Node::as_str).map(str::to_owned);
+        let several = root.get("n").and_then(Node::digits);
         Ok(Self {
             provider,
             judge: Judge {
@@ -111,16 +117,16 @@ impl Exchange {
                 opaque: offer.opaque,
             },
             attempt: 0,
-            several: head.several,
-            old: head.old,
+            several: several.is_some_and(|digits| digits != "1"),
+            old: root.get("tools").is_none(),
             usage: Usage::default(),
             seed: OnceLock::new(),
             last: None,
             records: Vec::new(),
             dropped: 0,
             unread: false,
-            model: head.model.map(Cow::into_owned),
-            streams: head.streams,
+            model: text("model"),
+            streams: root.get("stream").and_then(Node::as_bool) == Some(true),
             body: Arc::default(),
         })
     }

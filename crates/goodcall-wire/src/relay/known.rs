@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::sync::{PoisonError, RwLock};
 
-use goodcall_core::{Kind, Node, SchemaCache, Tree};
+use goodcall_core::{Kind, Node, SchemaCache};
 
 use crate::envelope::Provider;
 use crate::tools::Tools;
@@ -29,19 +29,19 @@ pub(crate) struct Offer {
 }
 
 impl Known {
-    /// The tools of a list as it is written; `None` if there is none that we can judge.
-    pub(crate) fn read(&self, provider: Provider, written: &str) -> Option<Offer> {
+    /// The tools of a list; `None` if there is none that we can judge.
+    pub(crate) fn read(&self, provider: Provider, list: Node<'_>, text: &str) -> Option<Offer> {
+        let written = text.get(list.span())?;
         let lists = self.lists.read().unwrap_or_else(PoisonError::into_inner);
         if let Some(offer) = lists.get(&provider).and_then(|lists| lists.get(written)) {
             return Some(offer.clone());
         }
         drop(lists);
-        let list = Tree::parse(written).ok()?;
         let mut opaque = false;
         let mut entries = Vec::new();
-        for entry in list.root().elements() {
+        for entry in list.elements() {
             match kind_of(provider, entry) {
-                Entry::Function => entries.extend(written.get(entry.span())),
+                Entry::Function => entries.extend(text.get(entry.span())),
                 Entry::Free => {}
                 Entry::Opaque => opaque = true,
             }

@@ -35,7 +35,6 @@ mod desk;
 mod exchange;
 mod flow;
 mod found;
-mod head;
 mod history;
 mod judge;
 mod known;
