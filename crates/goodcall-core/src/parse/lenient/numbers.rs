@@ -186,10 +186,17 @@ pub(super) fn normalise(token: &str, at_end: bool) -> Option<(String, Option<Sur
     if body.is_empty() {
         return Some((String::new(), None));
     }
+    // `1_000`, as programs write it; with any other underscore it is no number.
+    let joins = |part: fn(&u8) -> bool| {
+        let bytes = body.as_bytes();
+        let mut places = (0..bytes.len()).filter(|at| bytes[*at] == b'_');
+        places.all(|at| at > 0 && part(&bytes[at - 1]) && bytes.get(at + 1).is_some_and(part))
+    };
     for (prefixes, radix) in [(["0x", "0X"], 16), (["0o", "0O"], 8), (["0b", "0B"], 2)] {
         if let Some(digits) = prefixes.iter().find_map(|prefix| body.strip_prefix(prefix)) {
             let value = u128::from_str_radix(&digits.replace('_', ""), radix).ok()?;
-            return Some((format!("{sign}{value}"), Some(rules::RADIX)));
+            let joined = joins(u8::is_ascii_alphanumeric);
+            return joined.then_some((format!("{sign}{value}"), Some(rules::RADIX)));
         }
     }
     if body == "Infinity" || body == "inf" {
@@ -202,7 +209,7 @@ pub(super) fn normalise(token: &str, at_end: bool) -> Option<(String, Option<Sur
     } else {
         rules::NUMBER_FORM
     };
-    if body.starts_with('_') || body.ends_with('_') {
+    if !joins(u8::is_ascii_digit) {
         return None;
     }
     if let Some(bare) = digits.strip_suffix(['n', 'L', 'l']) {
