@@ -4,7 +4,7 @@ use std::collections::{HashMap, HashSet, VecDeque};
 
 use goodcall_core::{Kind, Node, Tree};
 
-use super::{Elements, Role, kind, messages, role};
+use super::{Elements, Role, kind, messages, role, text_of};
 use crate::cuts::Cuts;
 use crate::envelope::Provider;
 
@@ -49,9 +49,10 @@ pub(super) fn unique_ids(provider: Provider, request: &str) -> Option<String> {
                 }
             }
             Role::Results => {
-                answered = true;
                 for node in result_ids(provider, message) {
                     let id = node.as_str().unwrap_or_default();
+                    // That of another call, or of none, does not end the turn.
+                    answered |= open.contains_key(id);
                     let meant = open.get_mut(id).and_then(VecDeque::pop_front).flatten();
                     if let Some(meant) = meant {
                         cuts.string(node.span(), &meant);
@@ -80,12 +81,21 @@ fn call_ids<'t>(provider: Provider, message: Node<'t>) -> Vec<Node<'t>> {
     if role(message) != Role::Assistant {
         return Vec::new();
     }
-    match provider {
-        Provider::Anthropic => ids(blocks(message, "tool_use"), "id"),
-        Provider::Responses if kind(message) == "function_call" => ids(vec![message], "call_id"),
-        Provider::Responses => Vec::new(),
-        _ => ids(message.get("tool_calls").elements_or_none(), "id"),
-    }
+    let (calls, key) = match provider {
+        Provider::Anthropic => (blocks(message, "tool_use"), "id"),
+        Provider::Responses if kind(message) == "function_call" => (vec![message], "call_id"),
+        Provider::Responses => (Vec::new(), ""),
+        _ => (message.get("tool_calls").elements_or_none(), "id"),
+    };
+    // What has no name is no call, and its result none of one.
+    let names = |call: &Node<'t>| {
+        let owner = match provider {
+            Provider::Anthropic | Provider::Responses => Some(*call),
+            _ => call.get("function"),
+        };
+        owner.is_some_and(|owner| !text_of(owner, "name").is_empty())
+    };
+    ids(calls.into_iter().filter(names).collect(), key)
 }
 
 fn result_ids<'t>(provider: Provider, message: Node<'t>) -> Vec<Node<'t>> {
