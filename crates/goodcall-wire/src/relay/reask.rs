@@ -60,19 +60,22 @@ pub(super) fn body(
     Some(told_names(provider, &next, tools).unwrap_or(next))
 }
 
-/// What the model said, as a part of the history.
+/// What the model said, as a part of the history; `None` if the calls are not where they belong,
+/// as in a reply that repeats a key.
 fn said(provider: Provider, legal: &str, stored: bool) -> Option<String> {
     let tree = Tree::parse(legal).ok()?;
     let root = tree.root();
     match provider {
         Provider::Anthropic => {
-            let content = legal.get(root.get("content")?.span())?;
+            let content = root.get("content").filter(|list| list.kind() == Kind::Array)?;
+            let content = legal.get(content.span())?;
             Some(format!(r#"{{"role":"assistant","content":{content}}}"#))
         }
         Provider::Responses => {
             let output = root.get("output")?.elements();
             let items = output.filter_map(|item| as_input(item, legal, stored));
-            Some(items.collect::<Vec<_>>().join(","))
+            let items = items.collect::<Vec<_>>().join(",");
+            (!items.is_empty()).then_some(items)
         }
         _ => {
             let message = root.get("choices")?.element(0)?.get("message")?;
