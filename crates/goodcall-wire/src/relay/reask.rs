@@ -67,7 +67,9 @@ fn said(provider: Provider, legal: &str, stored: bool) -> Option<String> {
     let root = tree.root();
     match provider {
         Provider::Anthropic => {
-            let content = root.get("content").filter(|list| list.kind() == Kind::Array)?;
+            let content = root
+                .get("content")
+                .filter(|list| list.kind() == Kind::Array)?;
             let content = legal.get(content.span())?;
             Some(format!(r#"{{"role":"assistant","content":{content}}}"#))
         }
