@@ -10,7 +10,7 @@ use std::path::Path;
 use std::process::Command;
 
 /// How the documents call the command.
-const CALLS: [&str; 2] = ["$ goodcall ", "$ cargo run -q -p goodcall-cli -- "];
+const CALLS: [&str; 2] = ["$ goodcall ", "$ cargo run -p goodcall-cli -- "];
 
 #[test]
 fn commands_in_the_documents() {
