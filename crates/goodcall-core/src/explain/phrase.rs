@@ -129,6 +129,10 @@ fn described(expected: &Expected) -> String {
     {
         out.push_str(&format!(", each element {}", self::expected(element)));
     }
+    if expected.types.has("array") && !expected.first.is_empty() {
+        let each: Vec<_> = expected.first.iter().map(self::expected).collect();
+        out.push_str(&format!(" (first {})", each.join(", then ")));
+    }
     out
 }
 

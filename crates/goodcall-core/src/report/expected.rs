@@ -87,6 +87,8 @@ pub struct Expected {
     pub items: Types,
     /// What an array's elements must be like, beyond their type.
     pub element: Option<Box<Expected>>,
+    /// What each of an array's first elements must be, in their order.
+    pub first: Vec<Expected>,
     /// The members that an object must have.
     pub keys: Vec<Key>,
     /// The members that an object may have, where it must have none.
@@ -179,6 +181,7 @@ static ANYTHING: Expected = Expected {
     types: Types(0),
     items: Types(0),
     element: None,
+    first: Vec::new(),
     keys: Vec::new(),
     may_have: Vec::new(),
     allowed: Vec::new(),

@@ -67,9 +67,26 @@ fn add(document: &Value, subschema: &Value, expected: &mut Expected, hops: usize
         let all = map.get("prefixItems").is_none() && element != Expected::default();
         expected.element = all.then(|| Box::new(element));
     }
+    add_first(document, map, expected, hops);
     add_keys(document, map, expected);
     add_values(map, expected);
     add_bounds(map, expected);
+}
+
+/// What the first elements of an array must be: `prefixItems`, or a list of `items` as it was before.
+fn add_first(document: &Value, map: &Map<String, Value>, expected: &mut Expected, hops: usize) {
+    let first = map.get("prefixItems").or_else(|| map.get("items"));
+    let Some(first) = first.and_then(Value::as_array) else {
+        return;
+    };
+    if first.len() <= DESCRIBED_FORMS {
+        let each = first.iter().map(|schema| {
+            let mut one = Expected::default();
+            add(document, schema, &mut one, hops);
+            one
+        });
+        expected.first = each.collect();
+    }
 }
 
 /// The keys that must be there, with their types or values.
