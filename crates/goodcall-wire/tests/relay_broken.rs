@@ -1,4 +1,5 @@
-//! Streams that are broken anywhere: no panic, no split that matters, nothing that hangs.
+//! Streams that are broken anywhere: no panic, no split that matters, nothing that hangs. And
+//! histories in any order: what was made legal is legal.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test may fail loudly")]
 
 #[path = "../../goodcall-core/tests/support/mod.rs"]
@@ -7,7 +8,7 @@ mod support;
 
 use std::sync::Arc;
 
-use goodcall_wire::relay::{End, Exchange, Known, Relay, Settings};
+use goodcall_wire::relay::{End, Exchange, Known, Relay, Settings, legal_history};
 use goodcall_wire::{Provider, Where};
 use proptest::prelude::*;
 
@@ -61,6 +62,70 @@ fn relayed(case: &(Provider, String, Vec<u8>), bytes: &[u8], size: usize, flags:
     }
     relay.cut(&mut out);
     out
+}
+
+/// One message of a history, or item, and the ids of what it holds.
+#[derive(Clone, Copy, Debug)]
+struct Said(u8, usize, usize);
+
+const IDS: [&str; 4] = [r#""a""#, r#""a_2""#, r#""b""#, "null"];
+
+fn message(provider: Provider, Said(kind, first, second): Said) -> String {
+    let (a, b) = (IDS[first], IDS[second]);
+    let user = r#"{"role":"user","content":"Go."}"#.to_owned();
+    match (provider, kind) {
+        (Provider::Responses, 0 | 1) => {
+            format!(r#"{{"type":"function_call","call_id":{a},"name":"f","arguments":"{{}}"}}"#)
+        }
+        (Provider::Responses, 2) => {
+            format!(r#"{{"type":"function_call","call_id":{a},"arguments":"{{}}"}}"#)
+        }
+        (Provider::Responses, 3 | 4) => {
+            format!(r#"{{"type":"function_call_output","call_id":{a},"output":"ok"}}"#)
+        }
+        (Provider::Responses, 5) => r#"{"type":"reasoning","summary":[]}"#.to_owned(),
+        (Provider::Anthropic, 0..=2) => {
+            let name = if kind < 2 { r#","name":"f""# } else { "" };
+            let one = |id| format!(r#"{{"type":"tool_use","id":{id},"input":{{}}{name}}}"#);
+            let (one, two) = (one(a), one(b));
+            format!(r#"{{"role":"assistant","content":[{one},{two}]}}"#)
+        }
+        (Provider::Anthropic, 3..=5) => {
+            let one = |id| format!(r#"{{"type":"tool_result","tool_use_id":{id},"content":"ok"}}"#);
+            let (one, two) = (one(a), one(b));
+            format!(r#"{{"role":"user","content":[{one},{two}]}}"#)
+        }
+        (_, 0..=2) => {
+            let name = if kind < 2 { r#""name":"f","# } else { "" };
+            let one = |id| {
+                format!(
+                    r#"{{"id":{id},"type":"function","function":{{{name}"arguments":"{{}}"}}}}"#
+                )
+            };
+            let (one, two) = (one(a), one(b));
+            format!(r#"{{"role":"assistant","tool_calls":[{one},{two}]}}"#)
+        }
+        (_, 3..=5) => format!(r#"{{"role":"tool","tool_call_id":{a},"content":"ok"}}"#),
+        _ => user,
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(2000))]
+
+    #[test]
+    fn a_history_is_legal_in_one_go(
+        said in prop::collection::vec((0u8..7, 0usize..4, 0usize..4), 0..9),
+    ) {
+        for provider in [Provider::OpenAi, Provider::Anthropic, Provider::Responses] {
+            let key = if provider == Provider::Responses { "input" } else { "messages" };
+            let each = said.iter().map(|(kind, a, b)| message(provider, Said(*kind, *a, *b)));
+            let request = format!(r#"{{"{key}":[{}]}}"#, each.collect::<Vec<_>>().join(","));
+            if let Some(legal) = legal_history(provider, &request) {
+                prop_assert_eq!(legal_history(provider, &legal), None, "{}", request);
+            }
+        }
+    }
 }
 
 proptest! {

@@ -24,15 +24,24 @@ pub(super) fn unique_ids(provider: Provider, request: &str) -> Option<String> {
     let mut seen = HashSet::new();
     // What an id means in the results that follow, one after the other.
     let mut open: HashMap<&str, VecDeque<Option<String>>> = HashMap::new();
+    // Calls of earlier turns that have no result; each keeps its id, and gets a result that says so.
+    let mut waiting = HashSet::new();
     let mut answered = true;
     for message in list.elements() {
         match role(message) {
             Role::Assistant => {
-                if answered || provider != Provider::Responses {
-                    open.clear();
-                    answered = false;
-                    // Only here must an id be another one in a later turn, too.
-                    if provider != Provider::Anthropic {
+                match provider {
+                    // Here an id must be another one in a later turn, too.
+                    Provider::Anthropic => open.clear(),
+                    Provider::Responses if answered => {
+                        let calls = open.drain().filter(|(_, calls)| calls.contains(&None));
+                        waiting.extend(calls.map(|(id, _)| id));
+                        seen.clone_from(&waiting);
+                        answered = false;
+                    }
+                    Provider::Responses => {}
+                    _ => {
+                        open.clear();
                         seen.clear();
                     }
                 }
@@ -52,7 +61,10 @@ pub(super) fn unique_ids(provider: Provider, request: &str) -> Option<String> {
                 for node in result_ids(provider, message) {
                     let id = node.as_str().unwrap_or_default();
                     // That of another call, or of none, does not end the turn.
-                    answered |= open.contains_key(id);
+                    match open.contains_key(id) {
+                        true => answered = true,
+                        false => drop(waiting.remove(id)),
+                    }
                     let meant = open.get_mut(id).and_then(VecDeque::pop_front).flatten();
                     if let Some(meant) = meant {
                         cuts.string(node.span(), &meant);
