@@ -50,7 +50,7 @@ fuzz_target!(|bytes: &[u8]| {
     let new = || {
         Exchange::new(
             provider,
-            request.to_owned(),
+            request,
             &Known::default(),
             settings.clone(),
         )

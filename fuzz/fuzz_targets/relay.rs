@@ -51,7 +51,7 @@ fn relayed(flags: u8, stream: &[u8], size: usize) -> (Vec<u8>, String, bool) {
     }
     let exchange = Exchange::new(
         provider,
-        request(provider, flags),
+        &request(provider, flags),
         &KNOWN,
         Arc::new(settings),
     );

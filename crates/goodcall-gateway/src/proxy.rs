@@ -1,5 +1,6 @@
 //! One request on its way through.
 
+use std::borrow::Cow;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, PoisonError, RwLock};
 use std::time::{Duration, Instant};
@@ -251,7 +252,8 @@ async fn judged(
     }
 }
 
-/// Reads a request. Nothing of what came over the connection is kept, so that its buffer is free.
+/// Reads a request. Of one that is judged, nothing that came over the connection is kept, so that
+/// its buffer is free.
 fn read(
     shared: &Shared,
     live: &Arc<Live>,
@@ -260,30 +262,33 @@ fn read(
     body: Bytes,
     mut record: Box<Record>,
 ) -> Result<Read, (Refusal, Box<Record>)> {
-    let read = String::from_utf8(body.into());
-    let read = read.map_err(|error| Bytes::from(error.into_bytes()));
-    let exchange = read.and_then(|text| {
-        let text = prepare(&live.config, provider, text, &mut record);
-        let settings = Arc::clone(&live.settings);
-        let read = Exchange::new(provider, text, &shared.known, settings);
-        let read = read.map(|mut exchange| {
+    let text = std::str::from_utf8(&body).ok();
+    let text = text.map(|text| prepare(&live.config, provider, text, &mut record));
+    let settings = Arc::clone(&live.settings);
+    let known = &shared.known;
+    let exchange = text
+        .as_deref()
+        .map(|text| Exchange::new(provider, text, known, settings));
+    let exchange = match exchange {
+        Some(Ok(mut exchange)) => {
             if let Some(to) = live.config.adapt {
                 exchange.adapt(to);
             }
-            exchange
-        });
-        read.map_err(|not| {
+            Some(exchange)
+        }
+        Some(Err(not)) => {
             record.not_judged(provider, not.why);
-            Bytes::from(not.body)
-        })
-    });
-    headers::for_upstream(&mut parts.headers, exchange.is_ok());
+            None
+        }
+        None => None,
+    };
+    headers::for_upstream(&mut parts.headers, exchange.is_some());
     let limit = live.config.limits.first_byte_time;
     let Some(asked) = Asked::new(&live.upstream, &parts, limit) else {
         return Err((Refusal::Broken, record));
     };
     Ok(match exchange {
-        Ok(exchange) => {
+        Some(exchange) => {
             record.exchange(provider, &exchange);
             Read::Judged(Box::new(Turn {
                 live: Arc::clone(live),
@@ -292,18 +297,29 @@ fn read(
                 record,
             }))
         }
-        Err(bytes) => Read::Passed(Box::new(asked), bytes, record),
+        None => {
+            let body = match text {
+                Some(Cow::Owned(changed)) => Bytes::from(changed),
+                _ => body,
+            };
+            Read::Passed(Box::new(asked), body, record)
+        }
     })
 }
 
 /// What is done to a request's history before it goes on.
-fn prepare(config: &Config, provider: Provider, text: String, record: &mut Record) -> String {
-    let mut text = text;
+fn prepare<'t>(
+    config: &Config,
+    provider: Provider,
+    text: &'t str,
+    record: &mut Record,
+) -> Cow<'t, str> {
+    let mut text = Cow::Borrowed(text);
     if config.fix_history
         && let Some(legal) = legal_history(provider, &text)
     {
         record.history_fixed = true;
-        text = legal;
+        text = legal.into();
     }
     if config.loops == Loops::Off || !has_results(&text) {
         return text;
@@ -313,7 +329,7 @@ fn prepare(config: &Config, provider: Provider, text: String, record: &mut Recor
         if config.loops == Loops::Steer
             && let Some(told) = with_remark(provider, &text, &suspicion.text())
         {
-            text = told;
+            text = told.into();
         }
     }
     text

@@ -119,7 +119,7 @@ fn exchange(case: &Case) -> Exchange {
     });
     let settings = Arc::new(settings(case));
     let known = Known::default();
-    let mut exchange = Exchange::new(provider(case), request, &known, settings).unwrap();
+    let mut exchange = Exchange::new(provider(case), &request, &known, settings).unwrap();
     if let Some(to) = case.get("adapt") {
         exchange.adapt(to.parse().unwrap());
     }

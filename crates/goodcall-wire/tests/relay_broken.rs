@@ -48,7 +48,7 @@ fn relayed(case: &(Provider, String, Vec<u8>), bytes: &[u8], size: usize, flags:
     settings.stream_arguments = flags & 2 > 0;
     settings.report = flags & 4 > 0;
     let known = Known::default();
-    let exchange = Exchange::new(*provider, request, &known, Arc::new(settings)).unwrap();
+    let exchange = Exchange::new(*provider, &request, &known, Arc::new(settings)).unwrap();
     let mut relay = Relay::new(exchange);
     let mut out = Vec::new();
     for _ in 0..3 {

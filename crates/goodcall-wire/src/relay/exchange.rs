@@ -23,8 +23,6 @@ const MOST_RECORDS: usize = 1024;
 pub struct NotJudged {
     /// Why, as it stands in logs: `not_json`, `no_tools`.
     pub why: &'static str,
-    /// The request as it was.
-    pub body: String,
 }
 
 impl fmt::Display for NotJudged {
@@ -79,17 +77,11 @@ impl Exchange {
     /// If there is nothing in it by which replies could be judged.
     pub fn new(
         provider: Provider,
-        body: String,
+        body: &str,
         known: &Known,
         settings: Arc<Settings>,
     ) -> Result<Self, NotJudged> {
-        match Self::read(provider, &body, known, settings) {
-            Ok(exchange) => Ok(Self {
-                body: body.into(),
-                ..exchange
-            }),
-            Err(why) => Err(NotJudged { why, body }),
-        }
+        Self::read(provider, body, known, settings).map_err(|why| NotJudged { why })
     }
 
     fn read(
@@ -127,7 +119,7 @@ impl Exchange {
             unread: false,
             model: text("model"),
             streams: root.get("stream").and_then(Node::as_bool) == Some(true),
-            body: Arc::default(),
+            body: body.into(),
         })
     }
 

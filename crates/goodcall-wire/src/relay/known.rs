@@ -1,7 +1,7 @@
 //! The tools of requests, read once for each content.
 
-use std::collections::HashMap;
-use std::sync::{PoisonError, RwLock};
+use std::collections::{HashMap, VecDeque};
+use std::sync::{Arc, PoisonError, RwLock};
 
 use goodcall_core::{Kind, Node, SchemaCache};
 
@@ -13,11 +13,42 @@ const MOST_LISTS: usize = 256;
 /// Bytes of a list that is kept.
 const MOST_BYTES: usize = 1 << 20;
 
+/// Lists that are compared before any is looked up: hashing one takes longer than the comparison.
+const LATEST: usize = 4;
+
 /// Tools that were read before: agents send the same ones with each request.
 #[derive(Debug, Default)]
 pub struct Known {
     schemas: SchemaCache,
-    lists: RwLock<HashMap<Provider, HashMap<String, Offer>>>,
+    lists: RwLock<Lists>,
+}
+
+#[derive(Debug, Default)]
+struct Lists {
+    all: HashMap<Provider, HashMap<Arc<str>, Offer>>,
+    /// The last that were new.
+    latest: VecDeque<(Provider, Arc<str>, Offer)>,
+}
+
+impl Lists {
+    fn get(&self, provider: Provider, written: &str) -> Option<&Offer> {
+        let mut latest = self.latest.iter();
+        let same = latest.find(|(of, list, _)| *of == provider && **list == *written);
+        same.map(|(.., offer)| offer)
+            .or_else(|| self.all.get(&provider)?.get(written))
+    }
+
+    fn put(&mut self, provider: Provider, written: &str, offer: &Offer) {
+        let list = Arc::<str>::from(written);
+        self.latest.truncate(LATEST - 1);
+        let first = (provider, Arc::clone(&list), offer.clone());
+        self.latest.push_front(first);
+        let all = self.all.entry(provider).or_default();
+        if all.len() >= MOST_LISTS {
+            all.clear();
+        }
+        all.insert(list, offer.clone());
+    }
 }
 
 /// What a request offers.
@@ -33,7 +64,7 @@ impl Known {
     pub(crate) fn read(&self, provider: Provider, list: Node<'_>, text: &str) -> Option<Offer> {
         let written = text.get(list.span())?;
         let lists = self.lists.read().unwrap_or_else(PoisonError::into_inner);
-        if let Some(offer) = lists.get(&provider).and_then(|lists| lists.get(written)) {
+        if let Some(offer) = lists.get(provider, written) {
             return Some(offer.clone());
         }
         drop(lists);
@@ -50,11 +81,7 @@ impl Known {
         let offer = Offer { tools, opaque };
         if written.len() <= MOST_BYTES {
             let mut lists = self.lists.write().unwrap_or_else(PoisonError::into_inner);
-            let lists = lists.entry(provider).or_default();
-            if lists.len() >= MOST_LISTS {
-                lists.clear();
-            }
-            lists.insert(written.to_owned(), offer.clone());
+            lists.put(provider, written, &offer);
         }
         Some(offer)
     }

@@ -12,7 +12,7 @@
 //!   "tools": [{"type": "function", "function": {"name": "read", "parameters": {
 //!     "type": "object", "properties": {"lines": {"type": "integer"}}, "required": ["lines"]}}}]}"#;
 //! let settings = Arc::new(Settings::default());
-//! let mut exchange = Exchange::new(Provider::OpenAi, request.to_owned(), &Known::default(), settings)?;
+//! let mut exchange = Exchange::new(Provider::OpenAi, request, &Known::default(), settings)?;
 //!
 //! // A call that cannot be mended: the model is asked again.
 //! let reply = |arguments: &str| serde_json::json!({"choices": [{"finish_reason": "tool_calls",
