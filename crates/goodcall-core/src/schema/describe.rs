@@ -6,6 +6,9 @@ use super::declared::{local, resolve};
 use crate::limits::{DESCRIBED_CHARS, DESCRIBED_FORMS, DESCRIBED_KEYS, REF_HOPS};
 use crate::report::{Bound, Expected, Key, Types, clip};
 
+/// References that are followed to tell what each of an array's first elements must be.
+const FIRST_HOPS: usize = 3;
+
 /// What `subschema`, a part of `document`, wants. References are followed, `allOf` is merged,
 /// the types of a union are put together.
 pub(crate) fn describe(document: &Value, subschema: &Value) -> Expected {
@@ -80,9 +83,12 @@ fn add_first(document: &Value, map: &Map<String, Value>, expected: &mut Expected
         return;
     };
     if first.len() <= DESCRIBED_FORMS {
+        // What is in them is left out, for they may be such arrays again.
+        let hops = hops.min(FIRST_HOPS);
         let each = first.iter().map(|schema| {
             let mut one = Expected::default();
             add(document, schema, &mut one, hops);
+            (one.element, one.first) = (None, Vec::new());
             one
         });
         expected.first = each.collect();
