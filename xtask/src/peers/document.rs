@@ -131,20 +131,27 @@ fn valid(text: &mut String, valid: &Value) -> Result<(), Failure> {
     let title = "Instructions for a valid call, as a multiple of serde_json";
     chart(text, "valid", title, &bars(title, &list))?;
     text.push_str(
-        "| | instructions a call | × serde_json | allocations a call | accepted |\n|---|---:|---:|---:|---:|\n",
+        "| | instructions a call | × serde_json | without LTO | × serde_json | allocations a call | accepted |\n|---|---:|---:|---:|---:|---:|---:|\n",
     );
+    let plain = find("serde_json").map_or(f64::NAN, |row| number(&row["usual"]));
     for row in &rows {
-        let each = number(&row["instructions"]);
+        let (each, usual) = (number(&row["instructions"]), number(&row["usual"]));
         let _ = writeln!(
             text,
-            "| {} | {} | {:.2} | {:.1} | {} of {calls} |",
+            "| {} | {} | {:.2} | {} | {:.2} | {:.1} | {} of {calls} |",
             name(&row["what"]),
             grouped(each),
             each / base,
+            grouped(usual),
+            usual / plain,
             number(&row["allocations"]),
             row["accepted"],
         );
     }
+    text.push_str(
+        "\nThe first two columns are of a program built with `lto = \"thin\"` and `codegen-units = 1`, the next\n\
+         two of one built with cargo's own release profile, as most are.\n",
+    );
     targets(
         text,
         [

@@ -39,6 +39,8 @@ pub(super) struct Script {
 /// Everything that is set up.
 pub(super) struct Programs {
     pub(super) rust: PathBuf,
+    /// The same as cargo builds it where a project sets nothing.
+    pub(super) usual: PathBuf,
     pub(super) scripts: Vec<Script>,
 }
 
@@ -47,17 +49,12 @@ impl Programs {
     pub(super) fn set_up() -> Result<Self, Failure> {
         std::fs::create_dir_all(SCRATCH).map_err(|e| Failure::Unusable(e.to_string()))?;
         eprintln!("-- building the Rust peers");
-        let target = format!("{SCRATCH}/rust");
-        output(cargo().args([
-            "build",
-            "--release",
-            "--locked",
-            "--manifest-path=benches/peers/Cargo.toml",
-            &format!("--target-dir={target}"),
-        ]))?;
+        let rust = build("rust", &[])?;
+        let usual = build("usual", &USUAL)?;
         eprintln!("-- installing the peers for Node and Python");
         Ok(Self {
-            rust: PathBuf::from(format!("{target}/release/peers")),
+            rust,
+            usual,
             scripts: vec![node(), python()],
         })
     }
@@ -66,6 +63,26 @@ impl Programs {
     pub(super) fn ask(&self, args: &[&str]) -> Result<String, Failure> {
         output(Command::new(&self.rust).args(args))
     }
+}
+
+/// Cargo's own settings of a release build.
+const USUAL: [(&str, &str); 2] = [
+    ("CARGO_PROFILE_RELEASE_LTO", "false"),
+    ("CARGO_PROFILE_RELEASE_CODEGEN_UNITS", "16"),
+];
+
+/// Builds the Rust program into a folder of its own.
+fn build(folder: &str, settings: &[(&str, &str)]) -> Result<PathBuf, Failure> {
+    let target = format!("{SCRATCH}/{folder}");
+    let arguments = [
+        "build",
+        "--release",
+        "--locked",
+        "--manifest-path=benches/peers/Cargo.toml",
+        &format!("--target-dir={target}"),
+    ];
+    output(cargo().args(arguments).envs(settings.iter().copied()))?;
+    Ok(PathBuf::from(format!("{target}/release/peers")))
 }
 
 impl Script {

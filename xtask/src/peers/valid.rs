@@ -19,12 +19,14 @@ pub(super) fn measure(programs: &Programs) -> Result<Value, Failure> {
             return Err(Failure::Found(format!("unreadable mode: {line}")));
         };
         let each = instructions_a_call(&programs.rust, &["--once", name], &[], [5, 105])?;
+        let usual = instructions_a_call(&programs.usual, &["--once", name], &[], [5, 105])?;
         let allocations = allocations_a_call(&programs.rust, &["--once", name], [5, 15])?;
         eprintln!("   {what}: {each:.0} instructions, {allocations:.1} allocations");
         rows.push(json!({
             "name": name,
             "what": what,
             "instructions": each.round(),
+            "usual": usual.round(),
             "allocations": allocations,
             "accepted": accepted.parse::<usize>().ok(),
             "calls": count.parse::<usize>().ok(),
