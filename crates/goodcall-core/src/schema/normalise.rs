@@ -191,10 +191,15 @@ impl Pass<'_> {
             _ => {}
         }
         if !lifted.is_empty() {
-            let names = map.entry("required").or_insert_with(|| json!([]));
-            if let Value::Array(names) = names {
-                lifted.retain(|name| !names.contains(name));
-                names.append(&mut lifted);
+            match map.get_mut("required") {
+                Some(Value::Array(names)) => {
+                    lifted.retain(|name| !names.contains(name));
+                    names.append(&mut lifted);
+                }
+                Some(_) => {}
+                None => {
+                    map.insert("required".to_owned(), Value::Array(lifted));
+                }
             }
         }
     }

@@ -181,12 +181,31 @@ pub(crate) fn to_number(digits: &str) -> Option<Number> {
 }
 
 /// `-0` is left to `f64`, the only one of the two that can hold it.
+#[inline]
 fn plain_integer(digits: &str) -> Option<Number> {
-    match digits.strip_prefix('-') {
-        None => digits.parse::<u64>().ok().map(Number::from),
-        Some("0") => None,
-        Some(_) => digits.parse::<i64>().ok().map(Number::from),
+    match digits.as_bytes() {
+        [] | [b'-', b'0'] => None,
+        [b'-', ..] => digits.parse::<i64>().ok().map(Number::from),
+        short if short.len() < FITTING => short_integer(short).map(Number::from),
+        _ => digits.parse::<u64>().ok().map(Number::from),
     }
+}
+
+/// Fewer digits than this are below `u64::MAX`, whatever they are.
+const FITTING: usize = 20;
+
+/// The value of so few digits that they fit; `None` if they are not digits alone.
+#[inline(always)]
+fn short_integer(digits: &[u8]) -> Option<u64> {
+    let mut number = 0_u64;
+    for byte in digits {
+        let digit = byte.wrapping_sub(b'0');
+        if digit > 9 {
+            return None;
+        }
+        number = number.wrapping_mul(10).wrapping_add(u64::from(digit));
+    }
+    Some(number)
 }
 
 #[cfg(test)]
@@ -195,13 +214,27 @@ mod tests {
 
     #[test]
     fn integers_are_exact_or_refused() {
-        for digits in ["0", "-1", "18446744073709551615", "-9223372036854775808"] {
+        for digits in [
+            "0",
+            "-1",
+            "9999999999999999999",
+            "10000000000000000000",
+            "18446744073709551615",
+            "-9223372036854775808",
+        ] {
             assert_eq!(to_number(digits).unwrap().to_string(), digits);
         }
         // Exact in binary or in its shortest form.
         assert!(to_number("100000000000000000000").is_some());
         assert!(to_number("1e22").is_some());
-        for digits in ["18446744073709551617", "12345678901234567890123", "1e400"] {
+        for digits in [
+            "",
+            "-",
+            "1x",
+            "18446744073709551617",
+            "12345678901234567890123",
+            "1e400",
+        ] {
             assert_eq!(to_number(digits), None, "{digits}");
         }
     }
