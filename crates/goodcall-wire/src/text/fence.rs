@@ -1,5 +1,6 @@
 //! Code fences: one that holds nothing but calls is a call, a program is text.
 
+use super::Where;
 use super::lexer::starts;
 use super::python::identifier_size;
 use super::scanner::{Held, Look, Scanner, Strength};
@@ -34,13 +35,28 @@ impl Fence {
         self.calls.push((held, strength));
     }
 
-    /// Does it hold calls and nothing that could mean that they are not to be made?
-    fn is_calls(&self) -> bool {
+    /// Does it hold calls and nothing that could mean that they are not to be made? Where calls
+    /// inside sentences count, those with a remark behind them do, too.
+    fn is_calls(&self, place: Where) -> bool {
         let mut names = Vec::new();
+        let mut is_call_line = |line| match place {
+            Where::Anywhere => is_call_line(without_remark(line), &mut names),
+            _ => is_call_line(line, &mut names),
+        };
         self.rest.len() <= MOST_REST
             && !self.calls.is_empty()
-            && self.rest.lines().all(|line| is_call_line(line, &mut names))
+            && self.rest.lines().all(&mut is_call_line)
     }
+}
+
+/// A line up to the comment behind its last call.
+fn without_remark(line: &str) -> &str {
+    let Some(last) = line.rfind(CALL) else {
+        return line;
+    };
+    let behind = &line[last..];
+    let remark = [" #", " //"].iter().filter_map(|mark| behind.find(mark));
+    remark.min().map_or(line, |size| &line[..last + size])
 }
 
 /// A line that holds calls: alone, printed, or as the value of a variable, which may be printed
@@ -128,7 +144,7 @@ impl Scanner {
         let Some(fence) = self.fence.take() else {
             return;
         };
-        if !fence.is_calls() {
+        if !fence.is_calls(self.place) {
             self.soil();
         } else if fence.clean {
             // The fence held calls and nothing else: it goes with them.
@@ -151,7 +167,7 @@ impl Scanner {
         let Some(fence) = self.fence.take() else {
             return;
         };
-        let all = fence.is_calls();
+        let all = fence.is_calls(self.place);
         for (held, strength) in fence.calls {
             if all || strength == Strength::Marked {
                 self.count(held.span, held.calls, Strength::Marked);
@@ -185,7 +201,7 @@ mod tests {
                 }
                 fence.text(part);
             }
-            fence.is_calls()
+            [Where::Explicit, Where::Anywhere].map(|place| fence.is_calls(place))
         };
         for text in [
             "@",
@@ -196,9 +212,15 @@ mod tests {
             "print(@ + @)",
             "<functioncall>\n@\n</functioncall>",
         ] {
-            assert!(is_calls(text), "{text}");
+            assert_eq!(is_calls(text), [true, true], "{text}");
+        }
+        for text in ["@  # 3", "x = @ # one\nprint(x)", "[@,\n@] // both"] {
+            assert_eq!(is_calls(text), [false, true], "{text}");
         }
         for text in [
+            "if x:\n  @  # now",
+            "@  # as @",
+            "@#",
             "if x:\n  @",
             "# not\n@",
             "\"\"\"\n@\n\"\"\"",
@@ -208,7 +230,7 @@ mod tests {
             "<example>\n@",
             "+@",
         ] {
-            assert!(!is_calls(text), "{text}");
+            assert_eq!(is_calls(text), [false, false], "{text}");
         }
     }
 }
