@@ -9,8 +9,8 @@ use std::ops::{Deref, DerefMut};
 
 use super::Slot;
 
-/// Nodes whose room is kept: three kilobytes a thread.
-const KEPT: usize = 128;
+/// Nodes whose room is kept: six kilobytes a thread.
+const KEPT: usize = 256;
 
 thread_local! {
     static SPARE: Cell<Vec<Slot>> = const { Cell::new(Vec::new()) };
@@ -60,7 +60,14 @@ impl Drop for Slots {
         if (1..=KEPT).contains(&self.0.capacity()) {
             let mut room = std::mem::take(&mut self.0);
             room.clear();
-            let _ = SPARE.try_with(|spare| spare.set(room));
+            let _ = SPARE.try_with(|spare| {
+                // Of two trees at once, as of a reply and of a call in it, the larger room.
+                let other = spare.take();
+                spare.set(match other.capacity() > room.capacity() {
+                    true => other,
+                    false => room,
+                });
+            });
         }
     }
 }
