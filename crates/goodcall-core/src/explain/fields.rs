@@ -197,7 +197,7 @@ fn demand(issue: &Issue) -> String {
         Code::UnknownTool => format!("no such tool: {}", got_short(issue)),
         Code::Malformed => format!(
             "is not valid JSON at character {}: expected {}",
-            issue.span.start + 1,
+            issue.column(),
             phrase::expected(expected)
         ),
         Code::Custom | Code::Other => expected.words.clone().unwrap_or_default(),

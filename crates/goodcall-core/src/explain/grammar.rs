@@ -22,7 +22,7 @@ pub(super) fn instead_of(rule: &str) -> &'static str {
         "inner-quote" => "the quotes inside a string escaped as `\\\"`",
         "joined-strings" => "one string, not a sum of several",
         "json-string" => "an object, not a string that holds one",
-        "leading-zero" => "a number without leading zeros",
+        "leading-zero" => "a number without leading zeros, or text in double quotes",
         "literal-case" | "python-literal" => "true, false or null in lower case",
         "lone-surrogate" => "a whole Unicode escape",
         "missing-brace" => "`{` before the first key and `}` after the last value",

@@ -124,7 +124,7 @@ fn syntax(issue: Option<&Issue>) -> String {
     let expected = phrase::expected(&issue.expected);
     format!(
         " (at character {}{found}: expected {expected})",
-        issue.span.start + 1
+        issue.column()
     )
 }
 

@@ -19,7 +19,10 @@ pub(super) fn path(pointer: &Pointer) -> String {
             if !out.is_empty() {
                 out.push('.');
             }
-            out.push_str(&segment);
+            out.push_str(match &*segment {
+                "" => "\"\"",
+                name => name,
+            });
         }
     }
     if pointer.is_root() {

@@ -250,7 +250,7 @@ fn unsure(change: &Change, reading: Reading<'_>, stop: Stop) -> Bad {
         issue.got = change.before.as_deref().map(Got::text);
         odd_number::tell_half(&mut issue, change.before.as_deref());
     }
-    Bad::single(reason, issue)
+    Bad::single(reason, issue).placed_in(reading.tree.source())
 }
 
 /// There are several readings, and no policy chooses among them.
@@ -259,7 +259,7 @@ fn doubtful(doubt: lenient::Doubt, text: &str) -> Bad {
     issue.expected.rule = Some(doubt.rule);
     let got = text.get(doubt.span).filter(|got| !got.is_empty());
     issue.got = got.map(Got::text);
-    Bad::single(Reason::Malformed, issue)
+    Bad::single(Reason::Malformed, issue).placed_in(text)
 }
 
 /// The same value several times in a row is one value, if the policy says so.
@@ -361,5 +361,5 @@ fn refusal(error: &ParseError, text: &str) -> Bad {
     if code == Code::Malformed {
         odd_number::tell_strict(&mut issue, error.wanted(), text, at);
     }
-    Bad::single(reason, issue)
+    Bad::single(reason, issue).placed_in(text)
 }

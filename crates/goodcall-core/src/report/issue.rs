@@ -28,6 +28,8 @@ pub struct Issue {
     pub optional: bool,
     /// The bytes of the raw text that this is about.
     pub span: Range<usize>,
+    /// The characters before it, where text that cannot be read has fewer of them than bytes.
+    pub(crate) characters: Option<usize>,
 }
 
 impl Issue {
@@ -53,7 +55,13 @@ impl Issue {
             places: Vec::new(),
             optional: false,
             span,
+            characters: None,
         }
+    }
+
+    /// Where in the raw text this is, in characters from 1 on.
+    pub(crate) fn column(&self) -> usize {
+        self.characters.unwrap_or(self.span.start) + 1
     }
 }
 

@@ -146,6 +146,16 @@ impl Bad {
         Self::single(Reason::Malformed, issue)
     }
 
+    /// The same, for this text, whose characters are not all ASCII.
+    pub(crate) fn placed_in(mut self, text: &str) -> Self {
+        for issue in &mut self.issues {
+            let before = text.get(..issue.span.start).unwrap_or_default();
+            let count = before.chars().count();
+            issue.characters = (count < before.len()).then_some(count);
+        }
+        self
+    }
+
     /// A refusal with one issue.
     pub(crate) fn single(reason: Reason, issue: Issue) -> Self {
         Self {

@@ -6,7 +6,7 @@ use serde_json::{Map, Value};
 
 use super::placing::Places;
 use super::wanted::{code, narrow};
-use super::{Fault, FaultKind, nearest_name};
+use super::{Fault, FaultKind, bare, nearest_name};
 use crate::report::{Code, Expected, Got, Issue, Moved, SharedExpected};
 use crate::schema::{Schema, describe, member, names, owner};
 use crate::tree::{Node, Pointer, Tree};
@@ -253,7 +253,12 @@ impl Collector<'_> {
             issue.optional = true;
             issue.got = object.get(key).map(Got::of);
             issue.expected = expected.clone();
-            issue.nearest = nearest_name(key, absent.iter().copied());
+            // `Cmd` beside `cmd` is no typo of `cwd`.
+            let twin = names.iter().find(|name| bare(name) == bare(key));
+            issue.nearest = match twin.is_some_and(|name| object.get(name).is_some()) {
+                true => None,
+                false => nearest_name(key, absent.iter().copied()),
+            };
             if issue.nearest.is_none() && self.issues.len() + found.len() < PLACED {
                 let mut homes = self.places().homes(pointer, keyword, key);
                 match homes.len() {

@@ -351,7 +351,8 @@ impl Parser<'_> {
             let kept = start + self.text[start..end].trim_end().len();
             let skipped = &self.text[start..kept];
             let members = skipped.contains("\":") || skipped.contains("\" :");
-            if members && (!self.roots.is_empty() || skipped.contains(['{', '['])) {
+            let lost = members && (!self.roots.is_empty() || skipped.contains(['{', '[']));
+            if lost || self.sets_key(skipped) {
                 // Members that belong to nothing: rather no value than half of one.
                 self.lost.get_or_insert(start);
             }
@@ -362,6 +363,20 @@ impl Parser<'_> {
             self.at = end;
         }
         found.is_some()
+    }
+
+    /// Does a line of this text, or a part of one up to a comma, give one of the schema's keys a
+    /// value? `page: 5`
+    fn sets_key(&self, text: &str) -> bool {
+        !self.keys.is_empty()
+            && text.split(['\n', ',']).any(|part| {
+                let set = part.trim().split_once([':', '=']);
+                set.is_some_and(|(key, value)| {
+                    let key = key.trim_end_matches([' ', '`', '*', '"', '\'']);
+                    let key = key.trim_start_matches(['-', ' ', '`', '*', '"', '\'']);
+                    !value.trim().is_empty() && self.is_known(key)
+                })
+            })
     }
 
     /// Is the text after a value the rest of a string that did not end where it seemed to?

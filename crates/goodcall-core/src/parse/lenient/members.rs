@@ -86,7 +86,10 @@ impl Parser<'_> {
         match byte {
             b':' | b'=' => {
                 self.at += width;
-                while matches!(self.peek(), Some(b':' | b'=' | b'>')) {
+                // `=>` is an arrow; `:>` is not.
+                while matches!(self.peek(), Some(b':' | b'='))
+                    || self.peek() == Some(b'>') && self.byte(self.at - 1) == b'='
+                {
                     self.at += 1;
                 }
                 if byte != b':' || width > 1 || self.at > start + 1 {

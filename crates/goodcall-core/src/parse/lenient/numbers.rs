@@ -51,8 +51,9 @@ impl Parser<'_> {
         let next = self.skip_space(end);
         let ends = match self.bytes.get(next) {
             None | Some(b',' | b'}' | b']' | b')' | b';' | b'#' | b'`') => true,
-            Some(b'/') => matches!(self.byte(next + 1), b'/' | b'*'),
-            Some(b'-') if self.dashes(end, next) => true,
+            Some(b'/') if self.byte(next + 1) == b'/' => !self.is_operand(next + 2),
+            Some(b'/') => self.byte(next + 1) == b'*',
+            Some(b'-') if self.dashes(end, next) => !self.is_operand(next + 2),
             Some(b':') => false,
             Some(0x80..) => self.wide_at(next),
             Some(b'"' | b'\'') => next > end || self.key_follows(next),
@@ -97,6 +98,25 @@ impl Parser<'_> {
             self.cut_inside();
         }
         Ok(self.done())
+    }
+
+    /// `7 // 2`: does a number alone stand here? Then what is before it is rather an operator than
+    /// the start of a comment.
+    fn is_operand(&self, at: usize) -> bool {
+        let blank = |at: usize| {
+            let rest = self.bytes.get(at..).unwrap_or_default();
+            at + rest
+                .iter()
+                .take_while(|b| matches!(b, b' ' | b'\t'))
+                .count()
+        };
+        let start = blank(at);
+        let end = self.number_token(start.min(self.bytes.len()));
+        let ends = matches!(
+            self.byte(blank(end)),
+            b',' | b'}' | b']' | b'\n' | b'\r' | 0
+        );
+        end > start && ends
     }
 
     fn wide_at(&self, at: usize) -> bool {

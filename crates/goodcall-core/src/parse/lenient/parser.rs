@@ -315,14 +315,8 @@ impl<'a> Parser<'a> {
             self.missing_value();
             return State::After;
         }
-        let first = self.frames.last().is_none_or(|frame| frame.count == 0);
-        let rule = if first {
-            rules::EXTRA_COMMA
-        } else {
-            rules::EMPTY_ELEMENT
-        };
         let end = self.commas_end(width);
-        self.note(rule, self.at..end, "");
+        self.note(rules::EMPTY_ELEMENT, self.at..end, "");
         self.at = end;
         State::Value
     }

@@ -320,12 +320,21 @@ impl Parser<'_> {
                 s.end.torn |= s.rival && self.known_key_after(after) == Some(false);
             }
         }
+        // `"rm", "-rf"`: one string after another, rather than text with quotes in it.
+        s.end.torn |= s.count == 0 && s.role == Role::Member && self.lists_on(after, s.quote);
         let first = s.end.inner.map_or(at, |(first, _)| first);
         s.end.inner = Some((first, after));
         s.count += 1;
         s.pairs += usize::from(!self.is_apostrophe(at, width));
         s.last = at;
         s.at = after;
+    }
+
+    /// Do a comma and a quote follow?
+    fn lists_on(&self, after: usize, quote: Quote) -> bool {
+        let comma = self.skip_space(after);
+        let width = self.comma_width(comma);
+        width > 0 && self.quote_width(self.skip_space(comma + width), quote) > 0
     }
 
     pub(super) fn count_brackets(&self, s: &mut Search, to: usize) {

@@ -48,6 +48,7 @@ impl Parser<'_> {
         if end >= s.start + 2
             && self.bytes[end - 2] == b'\\'
             && self.quote_width(end - 1, s.quote) == 1
+            && !self.has_escaped_quote(s, end - 2)
         {
             end -= 1;
             closed = true;
@@ -60,6 +61,14 @@ impl Parser<'_> {
             inner,
             ..s.end
         }
+    }
+
+    /// Does the string escape a quote before this place? Then its author knew how, and the last
+    /// such quote is text like the others.
+    fn has_escaped_quote(&self, s: &Search, to: usize) -> bool {
+        let inside = self.bytes.get(s.start..to).unwrap_or_default();
+        let mut pairs = inside.windows(2);
+        pairs.any(|pair| pair[0] == b'\\' && matches!(pair[1], b'"' | b'\''))
     }
 
     /// The quotes inside, of a string that ends before the search did.
@@ -140,7 +149,7 @@ impl Parser<'_> {
                 ..s.end
             };
         }
-        if let Some(line) = s.line {
+        if let Some(line) = s.line.filter(|_| !self.closes_itself(s.start)) {
             self.fuel = self.fuel.saturating_sub(length - line);
             return self.ends_open(
                 &Search { at: line, ..s },
@@ -192,6 +201,17 @@ impl Parser<'_> {
         }
     }
 
+    /// Are there brackets in the string up to the end of the text, and each that closes one was
+    /// opened there? Then they are its own, and nothing says where it ends.
+    fn closes_itself(&self, start: usize) -> bool {
+        let count = |bracket: [u8; 2]| {
+            let bytes = self.bytes[start..].iter();
+            bytes.filter(|byte| bracket.contains(byte)).count()
+        };
+        let (opened, closed) = (count(*b"{["), count(*b"}]"));
+        opened > 0 && closed <= opened
+    }
+
     /// Names what is wrong with the end of the text, if it is not that something was cut off.
     fn explain_end(&mut self, s: &Search, text: usize) {
         let length = self.bytes.len();
@@ -200,7 +220,11 @@ impl Parser<'_> {
             // `"text""}`: what opens this string should end another.
             self.because(super::rules::INNER_QUOTE, s.start.saturating_sub(1)..length);
         }
-        if text < length && text >= s.start + 2 && self.quote_width(text - 1, s.quote) > 0 {
+        if text < length
+            && text >= s.start + 2
+            && self.quote_width(text - 1, s.quote) > 0
+            && !self.has_escaped_quote(s, text - 2)
+        {
             // `"C:\dir\"}`: the quote that should end it has a backslash.
             self.because(super::rules::MIXED_ESCAPES, text - 2..text);
         }
