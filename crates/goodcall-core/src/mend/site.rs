@@ -9,7 +9,7 @@ use super::edit::{New, Op, Step};
 use crate::limits::{Limits, MEND_WIDTH};
 use crate::policy::Policy;
 use crate::report::Types;
-use crate::schema::{Schema, describe, owner, required, requires, resolve};
+use crate::schema::{Schema, declarations, describe, owner, required, requires, resolve};
 use crate::tree::{Id, Kind, Node, Pointer, Tree};
 use crate::validate::{Fault, FaultKind};
 
@@ -119,12 +119,18 @@ impl<'s> Site<'s> {
     }
 
     /// The types that all that is declared for the faulty member allows, not only the branch of a
-    /// union that has the fault; none if any type is allowed.
+    /// union that has the fault; none if any type is allowed. `None` if nothing is declared.
     pub(crate) fn declared_types(&self) -> Option<Types> {
         let document = self.context.schema.document();
-        let (object, name) = owner(document, &self.fault.pointer)?;
-        let property = object.get("properties")?.get(&name)?;
-        Some(describe(document, property).types)
+        let declared = declarations(document, &self.fault.pointer);
+        let mut types = (declared.iter()).map(|property| describe(document, property).types);
+        let first = types.next()?;
+        Some(types.fold(first, |all, types| {
+            match all.is_empty() || types.is_empty() {
+                true => Types::default(),
+                false => all.with(types),
+            }
+        }))
     }
 
     /// The subschema that holds the keyword of the fault.

@@ -93,9 +93,26 @@ pub(crate) fn required(document: &Value, pointer: &Pointer) -> bool {
     let Some((parent, name)) = pointer.split_last() else {
         return false;
     };
+    let around = all_schemas(document, &parent);
+    let mut objects = around.iter().filter_map(|schema| schema.as_object());
+    objects.any(|object| requires(object, &name))
+}
+
+/// All that any schema for the object around `pointer` declares for the member at it.
+pub(crate) fn declarations<'d>(document: &'d Value, pointer: &Pointer) -> Vec<&'d Value> {
+    let Some((parent, name)) = pointer.split_last() else {
+        return Vec::new();
+    };
+    let around = all_schemas(document, &parent).into_iter();
+    let members = around.filter_map(|schema| schema.get("properties")?.get(&*name));
+    members.collect()
+}
+
+/// All schemas for the value at `pointer`, those in the branches of unions among them.
+fn all_schemas<'d>(document: &'d Value, pointer: &Pointer) -> Vec<&'d Value> {
     let mut schemas = vec![resolve(document, document)];
     let mut looks = LISTED_NAMES;
-    for segment in parent.segments() {
+    for segment in pointer.segments() {
         let around = all_branches(document, schemas, &mut looks);
         let inner = around.iter().filter_map(|schema| {
             let member = schema.get("properties").and_then(|p| p.get(&*segment));
@@ -105,9 +122,7 @@ pub(crate) fn required(document: &Value, pointer: &Pointer) -> bool {
         });
         schemas = inner.map(|schema| resolve(document, schema)).collect();
     }
-    let last = all_branches(document, schemas, &mut looks);
-    let mut objects = last.iter().filter_map(|schema| schema.as_object());
-    objects.any(|object| requires(object, &name))
+    all_branches(document, schemas, &mut looks)
 }
 
 /// These schemas, and all that stand in them for the same value.

@@ -19,7 +19,9 @@ pub use cache::SchemaCache;
 pub use error::{SchemaError, SchemaWarning};
 pub use options::{Draft, SchemaOptions};
 
-pub(crate) use declared::{member, names, owner, property, required, requires, resolve};
+pub(crate) use declared::{
+    declarations, member, names, owner, property, required, requires, resolve,
+};
 pub(crate) use describe::{constant, describe, key};
 
 use crate::limits::{KEPT_EXPECTED, WORK_QUICK, WORK_VERDICT};

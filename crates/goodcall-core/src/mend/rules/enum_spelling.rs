@@ -15,7 +15,8 @@ pub(crate) const RULE: Rule = Rule {
     what: "Replaces a value by the allowed one that differs only in case, white space and \
            separators (`In Progress` for `in_progress`), or in being quoted (`\"1\"` for `1`).",
     why: "The value as sent is not allowed, and exactly one allowed value is spelled with the same \
-          letters. Two such values are two readings.",
+          letters. Two such values are two readings, and so is the case of a short code among \
+          codes in different cases (`1m` where there are `1d` and `1M`).",
     example: Example {
         tool: None,
         schema: r#"{"type": "object", "properties":
@@ -34,7 +35,7 @@ pub(crate) fn propose(site: &Site<'_>, out: &mut Proposals) {
         {
             continue;
         }
-        if same_word(site.node, value) {
+        if same_word(site.node, value) && !is_code(site, value) {
             out.whole(&RULE, [site.replace(New::of(value))]);
         }
     }
@@ -47,6 +48,40 @@ pub(super) fn allowed<'s>(site: &'s Site<'_>) -> &'s [Value] {
         FaultKind::Const(value) => std::slice::from_ref(value),
         _ => &[],
     }
+}
+
+/// Letters up to which a word may be a code in which case means something: `mW` and `MW`.
+const MOST_CODE: usize = 3;
+
+/// Is this allowed value a short code in another case, in a list whose short codes are not all
+/// written in one way? Then case tells them from others: `1m` is not `1M` where there is `1d`.
+fn is_code(site: &Site<'_>, value: &Value) -> bool {
+    let letters = |word: &str| word.chars().filter(|c| c.is_alphabetic()).count();
+    let is_short = |word: &&str| (1..=MOST_CODE).contains(&letters(word));
+    let (Some(sent), Some(value)) = (site.node.as_str(), value.as_str()) else {
+        return false;
+    };
+    if !is_short(&value) || cased(sent).eq(cased(value)) {
+        return false;
+    }
+    let words = allowed(site).iter().filter_map(Value::as_str);
+    let mut styles = words.filter(is_short).map(style);
+    let first = styles.next().flatten();
+    first.is_none() || styles.any(|style| style != first)
+}
+
+fn cased(word: &str) -> impl Iterator<Item = char> {
+    word.chars().filter(|c| c.is_alphabetic())
+}
+
+/// How a word is written: all its letters, and those behind the first, in upper case? `None` for a
+/// word in a mixture.
+fn style(word: &str) -> Option<(bool, bool)> {
+    let mut letters = cased(word);
+    let first = letters.next()?.is_uppercase();
+    let mut rest = letters.map(char::is_uppercase);
+    let upper = rest.next().unwrap_or(first);
+    (rest.all(|other| other == upper) && (first || !upper)).then_some((first, upper))
 }
 
 fn same_word(sent: Node<'_>, allowed: &Value) -> bool {
@@ -66,7 +101,7 @@ fn same_word(sent: Node<'_>, allowed: &Value) -> bool {
 
 /// A word without case and separators. A separator between two digits, or at an end, is part of
 /// the word: `1-2` is not `12`, `-5` is not `5`.
-fn folded(word: &str) -> Option<String> {
+pub(super) fn folded(word: &str) -> Option<String> {
     let letters: Vec<char> = word.trim().chars().flat_map(char::to_lowercase).collect();
     let mut out = String::with_capacity(word.len());
     for (at, c) in letters.iter().enumerate() {

@@ -91,7 +91,7 @@ pub(super) fn rename(site: &Site<'_>, key: Id, sent: &str, name: &str) -> Op {
     }
 }
 
-/// The same letters and digits, case and separators aside?
+/// The same letters and numbers, case and separators aside? A name without letters is what it is.
 pub(super) fn same_name(a: &str, b: &str) -> bool {
     let letters = |name| {
         str::chars(name)
@@ -102,5 +102,14 @@ pub(super) fn same_name(a: &str, b: &str) -> bool {
         name.chars()
             .all(|c| c.is_alphanumeric() || "_- .".contains(c))
     };
-    letters(a).eq(letters(b)) && letters(a).next().is_some() && only_separators(a)
+    letters(a).eq(letters(b))
+        && letters(a).any(char::is_alphabetic)
+        && only_separators(a)
+        && numbers(a).eq(numbers(b))
+}
+
+/// The numbers in a name: `line_1_1` has other ones than `line_11`.
+fn numbers(name: &str) -> impl Iterator<Item = &str> {
+    let pieces = name.split(|c: char| !c.is_numeric());
+    pieces.filter(|piece| !piece.is_empty())
 }

@@ -9,16 +9,17 @@ use crate::mend::site::{Proposals, Site};
 use crate::mend::{Example, Rule};
 use crate::report::Level;
 use crate::tree::{Id, Kind, Node};
-use crate::validate::{FaultKind, is_envelope_key};
+use crate::validate::{FaultKind, bare, is_envelope_key};
 
 pub(crate) const RULE: Rule = Rule {
     name: "keys-up",
     level: Level::Safe,
     what: "Moves members out of a nested object into the one around it, which declares them.",
     why: "The outer object declares the keys and lacks them, the nested object forbids them or is \
-          itself not declared, and only the new placement is valid. An envelope (`arguments`, \
-          `result`, another tool's name) is not opened: what stands in it may be for another \
-          tool.",
+          itself not declared and has a name without a meaning of its own (`options`, \
+          `settings`), and only the new placement is valid. What stands under `not` or `manager` \
+          says something else; an envelope (`arguments`, `result`, another tool's name) may be \
+          for another tool.",
     example: Example {
         tool: None,
         schema: r#"{"type": "object", "required": ["path", "limit"], "properties":
@@ -27,6 +28,26 @@ pub(crate) const RULE: Rule = Rule {
         mended: r#"{"path":"a.txt","limit":5}"#,
     },
 };
+
+/// Names of objects that say nothing about what stands in them.
+const PLAIN: [&str; 16] = [
+    "options",
+    "option",
+    "opts",
+    "config",
+    "configuration",
+    "settings",
+    "preferences",
+    "params",
+    "extra",
+    "extras",
+    "details",
+    "properties",
+    "attributes",
+    "fields",
+    "values",
+    "data",
+];
 
 pub(crate) fn propose(site: &Site<'_>, out: &mut Proposals) {
     if site.node.kind() != Kind::Object
@@ -64,7 +85,7 @@ type Found = Option<crate::mend::site::Proposal>;
 
 /// All members of an object that is not declared, and the object itself away.
 fn all(site: &Site<'_>, key: Id, outer: &str, inner: Node<'_>) -> Found {
-    if is_foreign(site, outer) {
+    if is_foreign(site, outer) || !PLAIN.contains(&bare(outer).as_str()) {
         return None;
     }
     let wide = inner.len() > MEND_WIDTH || inner.is_empty() || inner.kind() != Kind::Object;

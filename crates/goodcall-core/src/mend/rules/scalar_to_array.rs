@@ -17,7 +17,8 @@ pub(crate) const RULE: Rule = Rule {
           to be mended again, to fit as an element, is wrong in two ways and not sure. Text that could be a \
           list itself (it holds a comma, a semicolon, a line break or brackets), that has blanks where the schema does not list the elements, that has quotes \
           around it, or that stands \
-          for no value (`\"\"`, `\"none\"`, `\"unknown\"`), is left alone.",
+          for no value (`\"\"`, `\"none\"`, `\"unknown\"`), is left alone, and so is a list of \
+          single values where a list of lists is wanted: it may be one list or several.",
     example: Example {
         tool: None,
         schema: r#"{"type": "object", "properties":
@@ -39,16 +40,36 @@ pub(crate) fn propose(site: &Site<'_>, out: &mut Proposals) {
             .is_some_and(|text| is_one_value(text) && (is_one_word(text) || lists_elements(site))),
         Kind::Null | Kind::Array | Kind::Object => false,
     };
-    if one {
+    if one && !is_row(site) {
         out.whole(&RULE, [site.replace(New::Wrapped)]);
     }
 }
 
+/// Does the value stand in a list of such values, where a list of lists is wanted? `["git",
+/// "status"]` may be one list as well as two.
+///
+/// In a union it stays a reading, so that no other one is the only one.
+fn is_row(site: &Site<'_>) -> bool {
+    let keyword = site.fault.keyword.as_str();
+    if keyword.contains("/anyOf/") || keyword.contains("/oneOf/") {
+        return false;
+    }
+    let list = site.fault.pointer.split_last();
+    let list = list.and_then(|(place, _)| site.node.tree.at(&place));
+    list.is_some_and(|list| {
+        list.kind() == Kind::Array
+            && list.len() > 1
+            && list.elements().all(|element| element.kind() != Kind::Array)
+    })
+}
+
+/// Marks that stand between the elements of a list in a text.
+const SEPARATORS: [char; 12] = [
+    ',', ';', '\n', '|', '[', '{', '，', '、', '；', '､', '،', '؛',
+];
+
 fn is_one_value(text: &str) -> bool {
-    !text.contains([',', ';', '\n', '|', '[', '{'])
-        && !looks_stringified(text)
-        && !is_quoted(text)
-        && !is_nothing(text)
+    !text.contains(SEPARATORS) && !looks_stringified(text) && !is_quoted(text) && !is_nothing(text)
 }
 
 fn is_one_word(text: &str) -> bool {

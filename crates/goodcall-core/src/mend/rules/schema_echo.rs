@@ -33,6 +33,12 @@ const KEYWORDS: [&str; 7] = [
     "additionalProperties",
 ];
 
+/// The types of JSON Schema, and what Python calls them.
+const TYPES: [&str; 13] = [
+    "string", "number", "integer", "boolean", "array", "object", "null", "str", "float", "int",
+    "bool", "list", "dict",
+];
+
 pub(crate) fn propose(site: &Site<'_>, out: &mut Proposals) {
     if site.node.kind() != Kind::Object {
         return;
@@ -60,6 +66,7 @@ pub(super) fn members<'s>(site: &Site<'s>) -> Option<Node<'s>> {
 
 fn value(node: Node<'_>) -> Option<Node<'_>> {
     let inner = (node.len() == 2).then(|| node.get("value"))??;
-    let is_echo = node.get("type")?.as_str().is_some();
+    // `{"type": "percent", "value": 10}` is no echo.
+    let is_echo = TYPES.contains(&node.get("type")?.as_str()?);
     is_echo.then_some(inner)
 }
