@@ -16,7 +16,8 @@ pub(crate) const RULE: Rule = Rule {
     why: "A list of one value, where one value is wanted, says that value. An empty array, one of \
           several elements and one that holds another array are left alone, and so is an object \
           where a map of any keys is wanted: `[{\"name\": …, \"value\": …}]` is how a map is \
-          written as a list.",
+          written as a list. A scalar that does not fit as it is would be wrong in two ways, and \
+          is not sure.",
     example: Example {
         tool: None,
         schema: r#"{"type": "object", "properties": {"path": {"type": "string"}}}"#,
@@ -34,7 +35,11 @@ pub(crate) fn propose(site: &Site<'_>, out: &mut Proposals) {
         && !matches!(only.kind(), Kind::Array | Kind::Null)
         && (only.kind() != Kind::Object || !may_be_entry(site, only))
     {
-        out.replace(&RULE, site, New::Node(only.id));
+        // An object may be mended inside; a scalar that does not fit is wrong in two ways.
+        match only.kind() {
+            Kind::Object => out.replace(&RULE, site, New::Node(only.id)),
+            _ => out.whole(&RULE, [site.replace(New::Node(only.id))]),
+        }
     }
 }
 
