@@ -103,8 +103,18 @@ fn blocks_of_pairs(text: &str, base: usize, closed: bool, context: &Context<'_>)
     for piece in text.split(open) {
         let last = at + piece.len() == text.len();
         let whole = closed || !last || piece.trim_end().ends_with(close);
-        calls.extend(pairs::call(piece, base + at, whole, context));
+        let mut found = pairs::call(piece, base + at, whole, context);
         at += piece.len() + open.len();
+        let inside = found
+            .as_mut()
+            .filter(|found| found.state == State::Cut && !last);
+        if let Some(outer) = inside {
+            // What follows is text of the value that has not ended.
+            outer.state = State::Unreadable(format!("no `{open}` inside a value"));
+            calls.extend(found);
+            break;
+        }
+        calls.extend(found);
     }
     calls
 }

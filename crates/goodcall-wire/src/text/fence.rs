@@ -1,7 +1,6 @@
 //! Code fences: one that holds nothing but calls is a call, a program is text.
 
 use super::Where;
-use super::lexer::starts;
 use super::python::identifier_size;
 use super::scanner::{Held, Look, Scanner, Strength};
 use crate::call::Call;
@@ -15,6 +14,10 @@ const MOST_REST: usize = 1024;
 #[derive(Clone, Debug)]
 pub(super) struct Fence {
     pub(super) start: usize,
+    /// Its mark, and how many of them opened it: so many close it.
+    mark: (u8, usize),
+    /// It holds a program, as it says.
+    program: bool,
     /// It held nothing but calls so far.
     pub(super) clean: bool,
     /// What it holds, with a mark for each call.
@@ -43,8 +46,16 @@ impl Fence {
             Where::Anywhere => is_call_line(without_remark(line), &mut names),
             _ => is_call_line(line, &mut names),
         };
+        // In a program a bare word is a variable, or a type.
+        let bare = |call: &Call| {
+            call.changes
+                .iter()
+                .any(|change| change.rule == "bare-words")
+        };
+        let mut calls = self.calls.iter().flat_map(|(held, _)| &held.calls);
         self.rest.len() <= MOST_REST
             && !self.calls.is_empty()
+            && !(self.program && calls.any(bare))
             && self.rest.lines().all(&mut is_call_line)
     }
 }
@@ -104,31 +115,41 @@ fn is_wrapper(line: &str) -> bool {
 }
 
 impl Scanner {
-    /// Three backticks open or close a fence; one or two are text.
+    /// Three backticks or tildes open a fence, as many close it; fewer are text.
     pub(super) fn look_fence(&mut self, done: bool) -> Look {
         let at = self.at;
         let rest = &self.text[at..];
-        match starts(rest.as_bytes(), "```", done) {
-            None => return Look::More,
-            Some(false) => return Look::Text(at + 1),
-            Some(true) => {}
+        let mark = rest.as_bytes()[0];
+        let size = rest.bytes().take_while(|byte| *byte == mark).count();
+        if size == rest.len() && !done {
+            return Look::More;
         }
-        if self.fence.is_some() {
-            self.close_fence(at + 3);
+        // Tildes mean other things within a line.
+        if size < 3 || (mark == b'~' && !self.line.is_blank()) {
+            return Look::Text(at + 1);
+        }
+        if let Some(fence) = &self.fence {
+            if fence.mark.0 != mark || fence.mark.1 > size {
+                return Look::Text(at + size);
+            }
+            self.close_fence(at + size);
             return Look::Done;
         }
         // The language, if it is alone on its line.
-        let word = rest[3..].bytes().take_while(|byte| {
+        let word = rest[size..].bytes().take_while(|byte| {
             byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b'+' | b'.')
         });
         let word = word.take(32).count();
-        let end = match rest.as_bytes().get(3 + word) {
+        let end = match rest.as_bytes().get(size + word) {
             None if !done => return Look::More,
-            None | Some(b'\n' | b'\r' | b' ') => at + 3 + word,
-            Some(_) => at + 3,
+            None | Some(b'\n' | b'\r' | b' ') => at + size + word,
+            Some(_) => at + size,
         };
+        let language = &rest[size..end - at];
         self.fence = Some(Fence {
             start: at,
+            mark: (mark, size),
+            program: matches!(language, "python" | "py" | "python3"),
             clean: true,
             rest: String::new(),
             calls: Vec::new(),
@@ -191,6 +212,8 @@ mod tests {
             let (start, clean, rest, calls) = (0, true, String::new(), Vec::new());
             let mut fence = Fence {
                 start,
+                mark: (b'`', 3),
+                program: false,
                 clean,
                 rest,
                 calls,

@@ -3,7 +3,7 @@
 use super::Where;
 use super::elements::Element;
 use super::lexer::{Lexer, starts};
-use super::markers::{Body, ELEMENTS};
+use super::markers::{Body, ELEMENTS, Marker};
 use super::python::identifier_size;
 use super::pythonic::dotted_size;
 use super::scanner::{CLOSE, Look, Scanner, State};
@@ -11,6 +11,13 @@ use super::split::blank;
 
 /// What a model of the dialect `react` writes in place of a call's result.
 const OBSERVATION: &str = "Observation:";
+/// Tokens behind which a model only makes up what others say.
+const ENDS: [&str; 4] = [
+    "<|im_end|>",
+    "<|eot_id|>",
+    "<|endoftext|>",
+    "<|observation|>",
+];
 /// Bytes of a word that is passed over at once.
 const MOST_WORD: usize = 256;
 /// Bytes in which a bracket must show that it opens a call.
@@ -21,7 +28,7 @@ impl Scanner {
     pub(super) fn look(&mut self, done: bool) -> Look {
         let at = self.at;
         let byte = self.text.as_bytes()[at];
-        if byte == b'`' {
+        if matches!(byte, b'`' | b'~') {
             match self.look_fence(done) {
                 Look::Text(_) => {}
                 other => return other,
@@ -105,6 +112,25 @@ impl Scanner {
         })
     }
 
+    /// Does a marker stand here? `None`: not yet known.
+    fn marker_at(&self, done: bool) -> Option<Option<&'static Marker>> {
+        let rest = &self.text.as_bytes()[self.at..];
+        let mut best: Option<&'static Marker> = None;
+        for marker in self.markers() {
+            if marker.open.as_bytes().first() != rest.first() {
+                continue;
+            }
+            match starts(rest, marker.open, done) {
+                None => return None,
+                Some(true) if best.is_none_or(|best| best.open.len() < marker.open.len()) => {
+                    best = Some(marker);
+                }
+                Some(_) => {}
+            }
+        }
+        Some(best)
+    }
+
     /// A tag that is the name of a tool, at the start of a line.
     fn tool_tag(&self, done: bool) -> Look {
         let at = self.at;
@@ -135,10 +161,15 @@ impl Scanner {
     fn token(&mut self, done: bool) -> Look {
         let at = self.at;
         let rest = &self.text[at..];
-        for known in ["<s>", "</s>", CLOSE] {
+        for known in ["<s>", "</s>", "<end_of_turn>", CLOSE] {
             match starts(rest.as_bytes(), known, done) {
                 None => return Look::More,
-                Some(true) => return Look::Text(at + known.len()),
+                Some(true) => {
+                    if known == "<end_of_turn>" {
+                        self.end_turn();
+                    }
+                    return Look::Text(at + known.len());
+                }
                 Some(false) => {}
             }
         }
@@ -159,7 +190,7 @@ impl Scanner {
                 }
                 let roles = ["assistant", "user", "system", "tool\n"];
                 let turn = header && roles.iter().any(|role| behind.starts_with(role));
-                if turn || matches!(token, "<|im_end|>" | "<|eot_id|>" | "<|endoftext|>") {
+                if turn || ENDS.contains(&token) {
                     self.end_turn();
                 }
                 Look::Text(at + end + 2)

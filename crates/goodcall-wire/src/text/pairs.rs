@@ -5,11 +5,16 @@ use super::python::quote;
 use super::{Context, Found, typed};
 use crate::call::State;
 
-/// Does the text look like this?
+/// Does the text look like this? Its first tag tells: the same tags inside a value of another form
+/// are text.
 pub(crate) fn fits(text: &str) -> bool {
+    let text = text.trim_start();
+    let own = ["<tool_call>", "<ifm|tool_call>"].iter();
+    let text = own.fold(text, |text, tag| text.strip_prefix(tag).unwrap_or(text));
+    let tags = &text[text.find('<').unwrap_or(text.len())..];
     ["<arg_key>", "<tool_sep>", "<ifm|arg_key>"]
         .iter()
-        .any(|tag| text.contains(tag))
+        .any(|tag| tags.starts_with(tag))
 }
 
 /// The call of one block; `closed`: the block had its end marker.

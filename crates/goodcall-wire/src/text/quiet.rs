@@ -30,7 +30,7 @@ const fn result(open: &'static str, close: &'static str) -> Quiet {
     }
 }
 
-static BLOCKS: [Quiet; 10] = [
+static BLOCKS: [Quiet; 12] = [
     thought("<think>", "</think>"),
     thought("<thinking>", "</thinking>"),
     thought("<thought>", "</thought>"),
@@ -41,7 +41,15 @@ static BLOCKS: [Quiet; 10] = [
     result("<tool_response>", "</tool_response>"),
     result("<tool_result>", "</tool_result>"),
     result("<function_results>", "</function_results>"),
+    result("[TOOL_RESULTS]", "[/TOOL_RESULTS]"),
+    result("<｜tool▁outputs▁begin｜>", "<｜tool▁outputs▁end｜>"),
 ];
+
+/// Does a thought end in this text?
+pub(super) fn ends_thought(text: &str) -> bool {
+    let mut thoughts = BLOCKS.iter().filter(|block| block.thought);
+    thoughts.any(|block| text.contains(block.close))
+}
 
 /// What the line at the cursor held so far.
 #[derive(Clone, Copy, Debug)]
@@ -182,6 +190,8 @@ impl Scanner {
                         self.end_thought(end);
                     }
                     false => {
+                        // The result of a call is not the model's to write.
+                        self.end_turn();
                         self.at = end;
                         self.line.pass();
                     }

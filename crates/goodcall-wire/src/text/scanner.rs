@@ -10,9 +10,9 @@ use std::ops::Range;
 use super::body::{self, Block};
 use super::elements::{self, Element};
 use super::fence::Fence;
-use super::lexer::{Lexer, Step, Until, starts};
+use super::lexer::{Lexer, Step, Until};
 use super::markers::{Body, MARKERS, Marker};
-use super::quiet::{Line, Quiet};
+use super::quiet::{Line, Quiet, ends_thought};
 use super::{Context, Extraction, Found, Where, failed, pythonic, sections, shapes};
 use crate::call::{Call, State as CallState};
 use crate::tools::Tools;
@@ -353,6 +353,10 @@ impl Scanner {
                 after,
                 after > body || !done || after < self.text.len(),
             ),
+            Step::More if ends_thought(&self.text[body..]) => {
+                self.waste(start..self.text.len());
+                return self.leave(body);
+            }
             Step::More if stuck && self.patience > 0 => self.first_close(marker, body),
             Step::More => (self.text.len(), self.text.len(), false),
             Step::Fail => {
@@ -396,6 +400,17 @@ impl Scanner {
             self.waste(start..after);
             return self.leave(body);
         }
+        // Without an end marker, what follows the last call and its brackets is text.
+        let last = found
+            .last()
+            .filter(|last| !closed && last.state == CallState::Whole);
+        let after = last
+            .filter(|_| marker.body == Body::Any)
+            .map_or(after, |last| {
+                let rest = &self.text[last.span.end - self.base..];
+                let brackets = [' ', '\t', '\r', '\n', ']', '}', ')'];
+                self.text.len() - rest.trim_start_matches(brackets).len()
+            });
         self.state = State::Text;
         self.at = after;
         self.acted |= marker.body == Body::React && !self.inner;
@@ -572,24 +587,5 @@ impl Scanner {
         }
         let end = self.text.len();
         self.reject(start, end, bracket)
-    }
-
-    /// Does a marker stand here? `None`: not yet known.
-    pub(super) fn marker_at(&self, done: bool) -> Option<Option<&'static Marker>> {
-        let rest = &self.text.as_bytes()[self.at..];
-        let mut best: Option<&'static Marker> = None;
-        for marker in self.markers() {
-            if marker.open.as_bytes().first() != rest.first() {
-                continue;
-            }
-            match starts(rest, marker.open, done) {
-                None => return None,
-                Some(true) if best.is_none_or(|best| best.open.len() < marker.open.len()) => {
-                    best = Some(marker);
-                }
-                Some(_) => {}
-            }
-        }
-        Some(best)
     }
 }

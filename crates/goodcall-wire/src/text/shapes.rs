@@ -48,6 +48,51 @@ const OTHERS: [&str; 6] = [
     "index",
 ];
 
+/// Keys that hold what came of a call.
+const RESULTS: [&str; 12] = [
+    "result",
+    "results",
+    "output",
+    "outputs",
+    "response",
+    "returns",
+    "return_value",
+    "observation",
+    "content",
+    "error",
+    "schema",
+    "example",
+];
+/// Keys under which calls stand.
+const HOLDERS: [&str; 26] = [
+    "tool_calls",
+    "tool_call",
+    "toolCalls",
+    "toolCall",
+    "tool_uses",
+    "tool_use",
+    "toolUse",
+    "tools",
+    "tool",
+    "function_calls",
+    "function_call",
+    "functionCalls",
+    "functionCall",
+    "functions",
+    "function",
+    "calls",
+    "call",
+    "actions",
+    "action",
+    "api_calls",
+    "api_call",
+    "requests",
+    "request",
+    "message",
+    "choices",
+    "response",
+];
+
 /// The calls of a text that is JSON, or nearly; empty if it holds none.
 pub(crate) fn calls(text: &str, base: usize, context: &Context<'_>) -> Vec<Found> {
     let mut found = Vec::new();
@@ -237,13 +282,47 @@ fn is_definition(text: &str, members: &[Member<'_>], tool: Option<&Offered>) -> 
         let found = inner.iter().find(|member| member.key == key);
         found.is_some_and(|member| value[member.value.clone()].starts_with('{'))
     };
+    // `{"path": "string"}` beside a description.
+    let described = members.iter().any(|member| member.key == "description");
+    let typed = |value: &str| {
+        let inner = self::members(value)
+            .map(|(inner, _)| inner)
+            .unwrap_or_default();
+        let is_type = |member: &Member<'_>| {
+            let text = unquote(&value[member.value.clone()]);
+            text.is_some_and(|text| goodcall_core::Types::named(&text).len() == 1)
+        };
+        described && !inner.is_empty() && inner.iter().all(is_type)
+    };
     members.iter().any(|member| {
         let value = &text[member.value.clone()];
         let key = member.key.as_ref();
-        let schema = object(value, "properties") && !declares("properties");
+        let schema = object(value, "properties") && !declares("properties") || typed(value);
         let known = SCHEMAS.contains(&key) || ARGUMENTS.contains(&key);
         known && (schema || (key == "properties" && value.starts_with('{') && !declares(key)))
     })
+}
+
+/// Does this object tell what came of a call, or what a tool is for, without any arguments?
+fn is_result(members: &[Member<'_>], name: usize, tool: Option<&Offered>) -> bool {
+    let declares = |key: &str| tool.is_some_and(|tool| tool.declares(key));
+    let rest = || (members.iter().enumerate()).filter(|(at, _)| *at != name);
+    let mut keys = rest().map(|(_, member)| member.key.as_ref());
+    let tells = |key: &str| RESULTS.contains(&key) || key == "description";
+    arguments_of(members, Some(name)).is_none() && !keys.clone().any(declares) && keys.any(tells)
+}
+
+/// A declared argument that stands beside the object of arguments.
+fn beside_arguments<'m>(
+    members: &'m [Member<'_>],
+    name: usize,
+    tool: Option<&Offered>,
+) -> Option<&'m str> {
+    arguments_of(members, Some(name))?;
+    let known =
+        |key: &str| NAMES.contains(&key) || ARGUMENTS.contains(&key) || OTHERS.contains(&key);
+    let mut keys = members.iter().map(|member| member.key.as_ref());
+    keys.find(|key| !known(key) && tool.is_some_and(|tool| tool.declares(key)))
 }
 
 /// Are there two names, or two sets of arguments?
@@ -279,7 +358,8 @@ fn object(
 ) {
     let span = base..base + text.len();
     if let Some((index, name)) = name_of(text, members, context) {
-        if is_definition(text, members, context.tools.meant(&name)) {
+        let tool = context.tools.meant(&name);
+        if is_definition(text, members, tool) || is_result(members, index, tool) {
             return;
         }
         let mut found = with_arguments(text, base, context, members, index, &name, span);
@@ -289,6 +369,9 @@ fn object(
         }
         if closed && is_ambiguous(text, members, context) {
             found.state = State::Unreadable("one name and one set of arguments".to_owned());
+        } else if closed && let Some(beside) = beside_arguments(members, index, tool) {
+            let words = format!("all arguments in one object, `{beside}` among them");
+            found.state = State::Unreadable(words);
         }
         out.push(found);
         return;
@@ -318,7 +401,7 @@ fn object(
                 found.state = State::Open;
             }
             out.push(found);
-        } else if value.starts_with(['{', '[']) {
+        } else if value.starts_with(['{', '[']) && HOLDERS.contains(&member.key.as_ref()) {
             collect(value, place, context, depth + 1, out);
         }
     }
@@ -359,9 +442,11 @@ fn with_arguments(
             return Found::sent(name, piece.to_owned(), base + other.value.start, span);
         }
     }
-    let pieces: Vec<_> = flat
-        .iter()
-        .map(|member| &text[member.span.clone()])
-        .collect();
+    // Others beside them are arguments, too: the schema says whether it takes them.
+    let sent = members.iter().enumerate().filter(|(at, member)| {
+        let other = OTHERS.contains(&member.key.as_ref()) && !own(member);
+        *at != index && !other && !flat.is_empty()
+    });
+    let pieces: Vec<_> = sent.map(|(_, member)| &text[member.span.clone()]).collect();
     Found::translated(name, format!("{{{}}}", pieces.join(", ")), span)
 }

@@ -37,12 +37,10 @@ pub(crate) fn write(text: &str, types: Types, out: &mut String) -> Option<Change
     }
 }
 
-/// The text of a value between tags: line feeds on both sides belong to the tags.
+/// The text of a value between tags: line ends on both sides belong to the tags.
 pub(crate) fn inside(value: &str) -> &str {
-    let inner = value.strip_prefix('\n');
-    inner
-        .and_then(|inner| inner.strip_suffix('\n'))
-        .unwrap_or(value)
+    let between = |end: &str| value.strip_prefix(end)?.strip_suffix(end);
+    between("\r\n").or_else(|| between("\n")).unwrap_or(value)
 }
 
 /// `True`, `None` and the like.
