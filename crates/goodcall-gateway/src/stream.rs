@@ -160,7 +160,9 @@ impl Judging {
         let (live, asked) = (Arc::clone(&self.live), self.asked.clone());
         let body = body_of(self.relay.exchange());
         Box::pin(async move {
-            let reply = asked?.send(&live.upstream, body).await.ok()?;
+            let mut asked = asked?;
+            asked.is_new();
+            let reply = asked.send(&live.upstream, body).await.ok()?;
             let coding = Coding::of(reply.headers());
             let usable = reply.status().is_success()
                 && coding != Coding::Unknown

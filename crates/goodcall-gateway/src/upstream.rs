@@ -237,6 +237,11 @@ impl Asked {
         })
     }
 
+    /// Another question is no repetition of the first.
+    pub(crate) fn is_new(&mut self) {
+        self.headers.retain(|(name, _)| name != "idempotency-key");
+    }
+
     /// Sends it with this body.
     pub(crate) async fn send(
         &self,

@@ -65,6 +65,7 @@ pub(crate) async fn respond(mut turn: Box<Turn>, reply: Response<Incoming>) -> A
             Step::Reask => {}
         }
         let sent = Instant::now();
+        turn.asked.is_new();
         let next = Box::pin(ask_again(&turn)).await;
         turn.record.upstream(sent.elapsed());
         match next {

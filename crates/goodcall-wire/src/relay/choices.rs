@@ -3,7 +3,7 @@
 use goodcall_core::{Kind, Node, Tree};
 
 use super::chat::{Chat, index_of};
-use super::exchange::Exchange;
+use super::exchange::{Exchange, is_other_call, is_refusal};
 use super::flow::Refused;
 use super::sse::{self, SseEvent};
 use super::usage::Usage;
@@ -85,6 +85,13 @@ impl Choices {
             return chat.other(exchange, event, out);
         }
         let chunk = chat.look(root, choice, data);
+        exchange.settled |= choice.is_some_and(|choice| {
+            let calls = choice
+                .get("delta")
+                .and_then(|delta| delta.get("tool_calls"));
+            is_refusal(choice.get("finish_reason"))
+                || calls.is_some_and(|calls| calls.elements().any(is_other_call))
+        });
         drop(tree);
         chat.take(exchange, event, chunk, out);
     }

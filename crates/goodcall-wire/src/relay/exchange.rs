@@ -56,6 +56,11 @@ pub struct Exchange {
     pub(super) several: bool,
     /// The tools are offered in the older form, as `functions`.
     old: bool,
+    /// The request forbids calls: text stays text.
+    silent: bool,
+    /// The reply is not asked for again: it was stopped for safety, or it calls what the client
+    /// alone can answer.
+    pub(super) settled: bool,
     /// What earlier replies took.
     pub(super) usage: Usage,
     /// Makes ids that no other exchange has made up.
@@ -111,6 +116,8 @@ impl Exchange {
             attempt: 0,
             several: several.is_some_and(|digits| digits != "1"),
             old: root.get("tools").is_none(),
+            silent: forbids_calls(root),
+            settled: false,
             usage: Usage::default(),
             seed: OnceLock::new(),
             last: None,
@@ -224,12 +231,13 @@ impl Exchange {
     /// Which calls in text become calls. The older form has room for one call beside no text, so
     /// text stays text there.
     pub(super) fn looks_in_text(&self) -> Option<Where> {
-        self.judge.settings.text_calls.filter(|_| !self.old)
+        let place = self.judge.settings.text_calls;
+        place.filter(|_| !self.old && !self.silent)
     }
 
     /// May the model be asked again?
     pub fn may_ask(&self) -> bool {
-        self.attempt < self.judge.settings.reasks && !self.several
+        self.attempt < self.judge.settings.reasks && !self.several && !self.settled
     }
 
     /// What tells this exchange from others: few need it.
@@ -296,8 +304,36 @@ impl Exchange {
         self.seed();
         self.body = body.into();
         self.attempt += 1;
+        self.settled = false;
         true
     }
+}
+
+/// `"tool_choice": "none"`, or `{"type": "none"}`.
+fn forbids_calls(root: Node<'_>) -> bool {
+    let choice = root.get("tool_choice");
+    let choice = choice.map(|choice| choice.get("type").unwrap_or(choice));
+    choice.and_then(Node::as_str) == Some("none")
+}
+
+/// Does this name a stop for safety? What was refused is not asked for again.
+pub(super) fn is_refusal(reason: Option<Node<'_>>) -> bool {
+    let reason = reason.and_then(Node::as_str);
+    matches!(reason, Some("content_filter" | "refusal" | "safety"))
+}
+
+/// Is this a call that is no function, and whose result the client has to send?
+pub(super) fn is_other_call(call: Node<'_>) -> bool {
+    const KINDS: [&str; 6] = [
+        "custom",
+        "custom_tool_call",
+        "computer_call",
+        "local_shell_call",
+        "shell_call",
+        "apply_patch_call",
+    ];
+    let kind = call.get("type").and_then(Node::as_str);
+    kind.is_some_and(|kind| KINDS.contains(&kind))
 }
 
 /// FNV-1a: the same in every process.

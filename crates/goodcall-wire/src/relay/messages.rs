@@ -7,7 +7,7 @@ use std::collections::HashMap;
 use goodcall_core::{Node, Tree};
 
 use super::desk::{AtDesk, Desk, Draft, Stage};
-use super::exchange::Exchange;
+use super::exchange::{Exchange, is_refusal};
 use super::flow::Refused;
 use super::found::{Finder, Found};
 use super::judge::{Ruled, Ruling};
@@ -342,6 +342,7 @@ impl Messages {
     ) {
         let delta = root.get("delta");
         let reason = delta.and_then(|delta| delta.get("stop_reason"));
+        exchange.settled |= is_refusal(reason);
         if let Some(reason) = reason.and_then(Node::as_str) {
             self.desk.stop = stop_named(reason);
         }

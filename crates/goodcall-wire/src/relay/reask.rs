@@ -47,6 +47,11 @@ pub(super) fn body(
         _ => "messages",
     };
     let history = root.get(key)?;
+    // A conversation that the provider keeps has the question and the reply already.
+    if root.get("conversation").is_some_and(|kept| !kept.is_null()) {
+        cuts.replace(history.span(), format!("[{answers}]"));
+        return Some(cuts.apply());
+    }
     match history.kind() {
         Kind::Array => cuts.last(history, &more),
         Kind::String => {

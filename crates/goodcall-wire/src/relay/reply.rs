@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use goodcall_core::{Kind, Node, Tree};
 
-use super::exchange::{Exchange, Step};
+use super::exchange::{Exchange, Step, is_other_call, is_refusal};
 use super::judge::{GiveUp, Ruling};
 use super::reask::{item_id, written_call};
 use super::usage::Usage;
@@ -21,6 +21,10 @@ impl Exchange {
         let Ok(tree) = tree else {
             return Step::Reply(None);
         };
+        if self.attempt > 0 && is_failure(self.provider, tree.root()) {
+            // No other reply could be had, whatever its status says.
+            return Step::Reply(self.give_up());
+        }
         let found = self.text_calls(tree.root(), text);
         match found {
             Some((converted, calls)) => match Tree::parse(&converted) {
@@ -51,6 +55,7 @@ impl Exchange {
             rulings.push(self.judge.rule(call, self.attempt, stop));
         }
         self.remember(&mut rulings);
+        self.settled |= is_settled(self.provider, root);
         let bad = rulings.iter().any(Ruling::is_bad);
         let mut own = Usage::default();
         if let Some(usage) = root.get("usage").filter(|_| bad) {
@@ -177,6 +182,8 @@ impl Exchange {
         match self.provider {
             Provider::Anthropic | Provider::Responses => {
                 let list = root.get("content").or_else(|| root.get("output"))?;
+                let end = list.elements().last().map_or(0, |item| item.span().end);
+                let mut emptied = None;
                 for item in list.elements() {
                     let parts = item
                         .get("content")
@@ -186,7 +193,13 @@ impl Exchange {
                         let said = part.get("text").filter(|node| node.as_str().is_some());
                         let found = said.and_then(|said| find(said.as_str()?));
                         if let Some((said, found)) = said.zip(found) {
-                            cuts.string(said.span(), &found.text);
+                            let bare = self.provider == Provider::Anthropic
+                                && found.text.trim().is_empty();
+                            match bare && part.span().end == end {
+                                // An empty text is refused where it stands in a history.
+                                true => emptied = Some(part.span()),
+                                false => cuts.string(said.span(), &found.text),
+                            }
                             calls.extend(found.calls);
                         }
                     }
@@ -195,7 +208,10 @@ impl Exchange {
                 let found = found.map(|(at, call)| self.write_found(at, call));
                 let (named, written): (_, Vec<_>) = found.unzip();
                 calls = named;
-                (!calls.is_empty()).then(|| cuts.last(list, &written.join(",")))?;
+                match emptied {
+                    Some(block) => cuts.replace(block, written.join(",")),
+                    None => (!calls.is_empty()).then(|| cuts.last(list, &written.join(",")))?,
+                }
             }
             _ => {
                 let choices = root.get("choices")?.elements();
@@ -308,6 +324,40 @@ fn is_old(message: Node<'_>) -> bool {
 fn inside(node: Node<'_>, place: &Range<usize>) -> bool {
     let span = node.span();
     span.start <= place.start && place.end <= span.end
+}
+
+/// Is this a reply that is none: an error, or nothing?
+fn is_failure(provider: Provider, root: Node<'_>) -> bool {
+    let error = root.get("error").is_some_and(|error| !error.is_null());
+    let nothing = |key| root.get(key).is_none_or(Node::is_empty);
+    error
+        || match provider {
+            Provider::Anthropic => nothing("content"),
+            Provider::Responses => root.get("status").and_then(Node::as_str) == Some("failed"),
+            _ => nothing("choices"),
+        }
+}
+
+/// Was this reply stopped for safety, or does it call what the client alone can answer?
+fn is_settled(provider: Provider, root: Node<'_>) -> bool {
+    let any = |list: Option<Node<'_>>, is: fn(Node<'_>) -> bool| {
+        list.is_some_and(|list| list.elements().any(is))
+    };
+    match provider {
+        Provider::Anthropic => is_refusal(root.get("stop_reason")),
+        Provider::Responses => {
+            let details = root.get("incomplete_details");
+            is_refusal(details.and_then(|details| details.get("reason")))
+                || any(root.get("output"), is_other_call)
+        }
+        _ => any(root.get("choices"), |choice| {
+            let calls = choice
+                .get("message")
+                .and_then(|message| message.get("tool_calls"));
+            is_refusal(choice.get("finish_reason"))
+                || calls.is_some_and(|calls| calls.elements().any(is_other_call))
+        }),
+    }
 }
 
 /// Puts the reasons right for which replies ended; `calls` are the places of all calls, and

@@ -7,7 +7,7 @@ use std::collections::{HashMap, HashSet};
 use goodcall_core::{Node, Tree};
 
 use super::desk::{AtDesk, Desk, Draft, Stage};
-use super::exchange::Exchange;
+use super::exchange::{Exchange, is_other_call, is_refusal};
 use super::flow::Refused;
 use super::found::{Finder, Found};
 use super::judge::Ruling;
@@ -143,7 +143,10 @@ impl Responses {
                     self.pass(&event, out);
                 }
             }
-            "response.output_item.added" => self.added(exchange, event, root, out),
+            "response.output_item.added" => {
+                exchange.settled |= root.get("item").is_some_and(is_other_call);
+                self.added(exchange, event, root, out);
+            }
             "response.function_call_arguments.delta" | "response.function_call_arguments.done" => {
                 self.arguments(event, root, kind.ends_with("done"), out);
             }
@@ -158,6 +161,8 @@ impl Responses {
                 if let Some(status) = get("status").and_then(Node::as_str) {
                     self.desk.stop = stop_named(status);
                 }
+                let details = get("incomplete_details");
+                exchange.settled |= is_refusal(details.and_then(|details| details.get("reason")));
                 get("usage")
                     .into_iter()
                     .for_each(|usage| self.desk.own.note(usage));

@@ -2,7 +2,9 @@
 
 use super::markers::{Body, Marker};
 use super::scanner::Scanner;
-use super::{Context, Found, Where, gemma, kimi, nested, pairs, pythonic, sections, shapes, tags};
+use super::{
+    Context, Found, Where, failed, gemma, kimi, nested, pairs, pythonic, sections, shapes, tags,
+};
 use crate::call::State;
 use crate::tools::Tools;
 
@@ -16,6 +18,23 @@ pub(crate) struct Block<'t> {
     pub(crate) base: usize,
     /// Was there an end marker?
     pub(crate) closed: bool,
+}
+
+impl Scanner {
+    /// The calls of a block; behind a marker a call that fails is one still, so that the model can
+    /// be told.
+    pub(super) fn found_in(&self, block: &Block<'_>, marker: &Marker) -> Vec<Found> {
+        let mut found = calls(block, marker, &self.tools);
+        let offered = |call: &Found| self.tools.meant(&call.name).is_some();
+        if !found.iter().any(offered) {
+            found.retain(|call| failed::is_call(call, block));
+            if found.is_empty() {
+                let named = failed::named_only(block, marker);
+                found.extend(named.or_else(|| failed::malformed(block, marker, &self.tools)));
+            }
+        }
+        found
+    }
 }
 
 /// The calls of a block; empty if it holds none.

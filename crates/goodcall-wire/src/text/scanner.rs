@@ -7,7 +7,7 @@
 use std::collections::HashSet;
 use std::ops::Range;
 
-use super::body::{self, Block};
+use super::body::Block;
 use super::elements::{self, Element};
 use super::fence::Fence;
 use super::lexer::{Lexer, Step, Until};
@@ -386,36 +386,32 @@ impl Scanner {
             self.soil();
             return true;
         }
-        let mut found = body::calls(&block, marker, &self.tools);
-        let offered = |call: &Found| self.tools.meant(&call.name).is_some();
-        if !found.iter().any(offered) {
-            // Behind a marker a call that fails is one still, so that the model can be told.
-            found.retain(|call| failed::is_call(call, &block));
-            if found.is_empty() {
-                let named = failed::named_only(&block, marker);
-                found.extend(named.or_else(|| failed::malformed(&block, marker, &self.tools)));
-            }
-        }
+        let found = self.found_in(&block, marker);
         if found.is_empty() {
             self.waste(start..after);
             return self.leave(body);
         }
-        // Without an end marker, what follows the last call and its brackets is text.
-        let last = found
-            .last()
-            .filter(|last| !closed && last.state == CallState::Whole);
-        let after = last
-            .filter(|_| marker.body == Body::Any)
-            .map_or(after, |last| {
-                let rest = &self.text[last.span.end - self.base..];
-                let brackets = [' ', '\t', '\r', '\n', ']', '}', ')'];
-                self.text.len() - rest.trim_start_matches(brackets).len()
-            });
+        let after = match !closed && marker.body == Body::Any {
+            true => self.end_of(&found, after),
+            false => after,
+        };
         self.state = State::Text;
         self.at = after;
         self.acted |= marker.body == Body::React && !self.inner;
         self.accept(start..after, found, Strength::Marked);
         true
+    }
+
+    /// Where the calls of a block without an end marker end: what follows the last of them, and
+    /// its brackets, is text.
+    fn end_of(&self, found: &[Found], after: usize) -> usize {
+        let last = found.last();
+        last.filter(|last| last.state == CallState::Whole)
+            .map_or(after, |last| {
+                let rest = &self.text[last.span.end - self.base..];
+                let brackets = [' ', '\t', '\r', '\n', ']', '}', ')'];
+                self.text.len() - rest.trim_start_matches(brackets).len()
+            })
     }
 
     fn read_element(&mut self, done: bool) -> bool {

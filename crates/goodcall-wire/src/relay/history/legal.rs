@@ -4,8 +4,9 @@ use std::collections::HashSet;
 
 use goodcall_core::{Node, Tree, no_result_text};
 
+use super::super::exchange::is_other_call;
 use super::ids::unique_ids;
-use super::{Role, calls_in, is_old, kind, messages, plain, results_in, role, text_of};
+use super::{Elements, Role, calls_in, is_old, kind, messages, plain, results_in, role, text_of};
 use crate::call::Call;
 use crate::cuts::{Cuts, quoted};
 use crate::envelope::{Answer, Due, Located, Provider, result};
@@ -46,10 +47,21 @@ fn paired(provider: Provider, request: &str) -> Option<String> {
         let node = tree.root().get(key);
         node.is_some_and(|node| !node.is_null())
     });
+    let elsewhere = elsewhere || list.elements().any(|item| kind(item) == "item_reference");
+    let others = list.elements().flat_map(|message| {
+        let calls = message.get("tool_calls").elements_or_none();
+        calls
+            .into_iter()
+            .chain([message])
+            .filter(|call| is_other_call(*call))
+    });
+    let ids = others.flat_map(|call| [text_of(call, "id"), text_of(call, "call_id")]);
+    let others = ids.filter(|id| !id.is_empty()).collect();
     Pairing {
         provider,
         request,
         elsewhere,
+        others,
         open: Vec::new(),
         after: 0,
         late: Vec::new(),
@@ -63,6 +75,8 @@ struct Pairing<'r> {
     request: &'r str,
     /// Calls may stand in a conversation that the provider keeps.
     elsewhere: bool,
+    /// Ids of calls that are no functions: their results are theirs.
+    others: HashSet<String>,
     /// Calls that wait for their result: id and name.
     open: Vec<(String, String)>,
     /// Where the results of open calls belong.
@@ -114,7 +128,7 @@ impl Pairing<'_> {
             if known.contains(&id) {
                 self.open.retain(|(open, _)| *open != id);
                 self.after = message.span().end;
-            } else if !self.elsewhere {
+            } else if !self.elsewhere && !self.others.contains(&id) {
                 let words = format!(r#"{{"role":"user","content":{}}}"#, quoted(&text));
                 if self.open.is_empty() {
                     cuts.replace(message.span(), words);
