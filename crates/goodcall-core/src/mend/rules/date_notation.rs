@@ -137,16 +137,21 @@ fn time(text: &str) -> Option<String> {
         None => (clock, None),
     };
     let plain: String = clock.chars().filter(|c| *c != ':').collect();
-    let colons = clock.len() - plain.len();
-    let (hour, minute, second) = match (plain.len(), colons) {
-        (4, 0 | 1) => (number(&plain[..2])?, number(&plain[2..])?, 0),
-        (6, 0 | 2) => {
+    let colons: Vec<_> = clock.match_indices(':').map(|(at, _)| at).collect();
+    let (hour, minute, second) = match (plain.len(), colons.as_slice()) {
+        // A fraction is one of seconds.
+        (4, [] | [2]) if fraction.is_none() => (number(&plain[..2])?, number(&plain[2..])?, 0),
+        (6, [] | [2, 5]) => {
             let second = number(&plain[4..])?;
             (number(&plain[..2])?, number(&plain[2..4])?, second)
         }
         _ => return None,
     };
     if hour > 23 || minute > 59 || second > 59 {
+        return None;
+    }
+    // `09:00-10:30` is rather a span of time than a time far in the west.
+    if zone.starts_with('-') && zone.get(1..3).and_then(number)? >= hour {
         return None;
     }
     let fraction = match fraction {
@@ -175,7 +180,8 @@ fn zone(text: &str) -> Option<(&str, String)> {
         _ => return None,
     };
     let sign = &text[at..=at];
-    (hours < 24 && minutes < 60)
+    let furthest = if sign == "-" { 12 } else { 14 };
+    (hours <= furthest && minutes < 60)
         .then(|| (clock.trim_end(), format!("{sign}{hours:02}:{minutes:02}")))
 }
 
@@ -235,6 +241,17 @@ mod tests {
             "12:00",
         ] {
             assert_eq!(date_time(text), None, "{text}");
+        }
+        for text in [
+            "14:00-15:00",
+            "09:30-10",
+            "09:00-17:30",
+            "0930-1030",
+            "12:30.5Z",
+            "1:234Z",
+            "12:00+15:00",
+        ] {
+            assert_eq!(time(text), None, "{text}");
         }
         assert_eq!(time("0930Z").as_deref(), Some("09:30:00Z"));
         assert_eq!(time("09:30"), None);

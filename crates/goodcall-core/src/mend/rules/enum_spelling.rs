@@ -86,7 +86,9 @@ fn style(word: &str) -> Option<(bool, bool)> {
 
 fn same_word(sent: Node<'_>, allowed: &Value) -> bool {
     match (sent.as_str(), allowed) {
-        (Some(text), Value::String(allowed)) => folded(text) == folded(allowed),
+        (Some(text), Value::String(allowed)) => {
+            folded(text).is_some_and(|word| Some(word) == folded(allowed))
+        }
         (Some(text), Value::Number(number)) => number.to_string() == text,
         (Some("true" | "True"), Value::Bool(true)) => true,
         (Some("false" | "False"), Value::Bool(false)) => true,

@@ -70,9 +70,23 @@ fn into_missing(site: &Site<'_>, name: &str, out: &mut Proposals) {
 fn declared_elsewhere(site: &Site<'_>, name: &str, key: &str) -> bool {
     let document = site.context.schema.document();
     let mut others = site.properties().into_iter().flatten();
-    others.any(|(other, schema)| {
-        other != name && properties(resolve(document, schema)).is_some_and(|p| p.contains_key(key))
-    })
+    others.any(|(other, schema)| other != name && mentions(document, schema, key, MOST_DEPTH))
+}
+
+/// Parts of a schema inside each other that are looked at for a rival.
+const MOST_DEPTH: usize = 4;
+
+/// Does this schema, a branch of it or its elements declare this key?
+fn mentions(document: &Value, schema: &Value, key: &str, depth: usize) -> bool {
+    let schema = resolve(document, schema);
+    let Some(depth) = depth.checked_sub(1) else {
+        return false;
+    };
+    let branches = ["anyOf", "oneOf", "allOf"].into_iter();
+    let mut branches = branches.filter_map(|keyword| schema.get(keyword)?.as_array());
+    properties(schema).is_some_and(|p| p.contains_key(key))
+        || branches.any(|all| all.iter().any(|one| mentions(document, one, key, depth)))
+        || (schema.get("items")).is_some_and(|items| mentions(document, items, key, depth))
 }
 
 /// The member `name` is missing in a nested object, and stands in the object around that.

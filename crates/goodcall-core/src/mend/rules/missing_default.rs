@@ -9,7 +9,7 @@ use crate::mend::edit::{New, Op};
 use crate::mend::site::{Proposals, Site};
 use crate::mend::{Example, Rule};
 use crate::report::{Level, Types};
-use crate::schema::{describe, owner};
+use crate::schema::{describe, owner, resolve};
 use crate::tree::Node;
 use crate::validate::{FaultKind, is_envelope_key};
 
@@ -66,7 +66,9 @@ fn was_sent(site: &Site<'_>, name: &str, property: &Value) -> bool {
     }
     let meant = Meant::of(site, name, property);
     let beside = site.undeclared().into_iter().any(|(_, key, value)| {
-        is_envelope_key(key, site.context.tool) || meant.is_member(key, value) || meant.holds(value)
+        is_envelope_key(key, site.context.tool)
+            || meant.is_member(key, value)
+            || meant.holds(value, MOST_DEPTH)
     });
     beside || stands_around(site, name)
 }
@@ -81,12 +83,13 @@ struct Meant<'m> {
 
 impl<'m> Meant<'m> {
     fn of(site: &Site<'_>, name: &'m str, property: &Value) -> Self {
-        let allowed = property.get("enum").and_then(Value::as_array);
-        let word = |value: &Value| value.as_str().and_then(folded);
+        let document = site.context.schema.document();
+        let mut allowed = Vec::new();
+        words(document, property, MOST_DEPTH, &mut allowed);
         Self {
             name,
-            allowed: allowed.map(|values| values.iter().filter_map(word).collect()),
-            types: describe(site.context.schema.document(), property).types,
+            allowed: (!allowed.is_empty()).then_some(allowed),
+            types: describe(document, property).types,
         }
     }
 
@@ -99,15 +102,46 @@ impl<'m> Meant<'m> {
     /// "EUR"` for any text.
     fn is_member(&self, key: &str, value: Node<'_>) -> bool {
         let fits = match &self.allowed {
-            Some(_) => value.as_str().is_some_and(|text| self.is_allowed(text)),
+            Some(_) => (value.as_str())
+                .is_some_and(|text| self.is_allowed(text) || text.contains(self.name)),
             None => self.types.is_empty() || self.types.admits(value.kind()),
         };
         fits || is_near(key, self.name) || self.is_allowed(key)
     }
 
-    fn holds(&self, value: Node<'_>) -> bool {
-        let mut members = value.members();
-        value.len() > MEND_WIDTH || members.any(|(key, value)| self.is_member(key, value))
+    /// Does this list or object hold such a member?
+    fn holds(&self, value: Node<'_>, depth: usize) -> bool {
+        let Some(depth) = depth.checked_sub(1) else {
+            return false;
+        };
+        let inside = |key: &str, value| self.is_member(key, value) || self.holds(value, depth);
+        value.len() > MEND_WIDTH
+            || value.members().any(|(key, value)| inside(key, value))
+            || value.elements().any(|value| inside("", value))
+    }
+}
+
+/// Parts of a schema, or of a value, inside each other that are looked at.
+const MOST_DEPTH: usize = 4;
+
+/// The texts that a schema lists as allowed, in its branches too.
+fn words(document: &Value, schema: &Value, depth: usize, out: &mut Vec<String>) {
+    let schema = resolve(document, schema);
+    let Some(depth) = depth.checked_sub(1) else {
+        return;
+    };
+    let listed = schema
+        .get("enum")
+        .and_then(Value::as_array)
+        .into_iter()
+        .flatten();
+    let listed = listed.chain(schema.get("const")).filter_map(Value::as_str);
+    out.extend(listed.filter_map(folded));
+    for keyword in ["anyOf", "oneOf", "allOf"] {
+        let branches = schema.get(keyword).and_then(Value::as_array);
+        for branch in branches.into_iter().flatten().take(MEND_WIDTH) {
+            words(document, branch, depth, out);
+        }
     }
 }
 

@@ -29,7 +29,7 @@ pub(crate) fn propose(site: &Site<'_>, out: &mut Proposals) {
         return;
     };
     let several = text.contains(',');
-    if !wanted.has("array") || (several && may_be_one_number(text)) {
+    if !wanted.has("array") || (several && (may_be_one_number(text) || has_groups(text))) {
         return;
     }
     // One number is a list only where it may not be itself.
@@ -65,6 +65,20 @@ fn has_decimal_comma(text: &str) -> bool {
     }
 }
 
+/// Could some of the commas be inside numbers? Where all of them have a blank behind them, none is.
+fn has_groups(text: &str) -> bool {
+    let text = text.trim();
+    let spaced = text.matches(", ").count();
+    let (commas, dots) = (text.matches(',').count(), text.contains('.'));
+    let three = |group: &str| group.len() == 3 && group.bytes().all(|b| b.is_ascii_digit());
+    let mixed = spaced > 0 && spaced < commas;
+    let grouped = spaced == 0 && text.split(',').skip(1).any(three);
+    // `1.234,5` is a number in half of Europe.
+    let european =
+        spaced == 0 && commas == 1 && dots && text.split(['.', ',']).nth(1).is_some_and(three);
+    mixed || grouped || european
+}
+
 /// Are all commas where thousands are separated?
 pub(super) fn may_be_one_number(text: &str) -> bool {
     let mut groups = text.trim().split(',');
@@ -87,6 +101,12 @@ mod tests {
         }
         for text in ["1, 234", "1,2", "1,2345", "100, 200", "1000,200"] {
             assert!(!may_be_one_number(text), "{text}");
+        }
+        for text in ["1,234, 5", "1,234,5", "1,5, 2,5", "1.234,5", "12,34,567"] {
+            assert!(has_groups(text), "{text}");
+        }
+        for text in ["1,2,3", "1, 234, 5", "1.5,2.5", "0.5,7"] {
+            assert!(!has_groups(text), "{text}");
         }
         assert!(has_decimal_comma("1,5") && has_decimal_comma("-10,25"));
         assert!(!has_decimal_comma("1, 5") && !has_decimal_comma("1,5,2"));

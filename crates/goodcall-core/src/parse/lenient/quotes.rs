@@ -321,7 +321,14 @@ impl Parser<'_> {
             }
         }
         // `"rm", "-rf"`: one string after another, rather than text with quotes in it.
-        s.end.torn |= s.count == 0 && s.role == Role::Member && self.lists_on(after, s.quote);
+        // `["a""b"]`: two strings, or one; `"key"true, "other":`: a colon is missing.
+        s.end.torn |= s.count == 0
+            && match s.role {
+                Role::Member => self.lists_on(after, s.quote),
+                Role::Element => self.quote_width(after, s.quote) > 0,
+                Role::Key => (self.text.get(s.start..at)).is_some_and(|key| self.is_known(key)),
+                Role::Root => false,
+            };
         let first = s.end.inner.map_or(at, |(first, _)| first);
         s.end.inner = Some((first, after));
         s.count += 1;

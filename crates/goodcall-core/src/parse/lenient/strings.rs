@@ -46,7 +46,11 @@ impl Parser<'_> {
         let start = (open + quote.width()).min(self.bytes.len());
         let end = self.string_end(start, quote, role);
         self.note_quotes(open, quote, start, &end);
-        if role != Role::Key && self.is_torn(start, quote, &end) {
+        let torn = match role {
+            Role::Key => end.torn,
+            _ => self.is_torn(start, quote, &end),
+        };
+        if torn {
             let (first, last) = end.inner.unwrap_or((end.text, end.text));
             self.doubt(rules::INNER_QUOTE, first..last);
         }

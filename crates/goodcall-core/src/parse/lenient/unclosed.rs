@@ -27,6 +27,9 @@ impl Parser<'_> {
             left -= 1;
             end -= 1;
             text = end;
+            while end > s.start && matches!(self.bytes[end - 1], b' ' | b'\t' | b'\r' | b'\n') {
+                end -= 1;
+            }
         }
         // `"text',`: closed by a quote of the other kind.
         let last = self.bytes[end.saturating_sub(1)];
