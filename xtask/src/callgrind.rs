@@ -85,14 +85,19 @@ pub(crate) fn build(bench: &str) -> Result<PathBuf, Failure> {
         "--no-run",
         "--message-format=json",
     ]))?;
+    executable(&messages, bench, "bench")
+}
+
+/// The program of this name and kind that cargo's messages tell of.
+pub(crate) fn executable(messages: &str, name: &str, kind: &str) -> Result<PathBuf, Failure> {
     let program = messages.lines().find_map(|line| {
         let message: Value = serde_json::from_str(line).ok()?;
-        let is_bench =
-            message["target"]["name"] == bench && message["target"]["kind"][0] == "bench";
-        let path = message["executable"].as_str().filter(|_| is_bench)?;
+        let target = &message["target"];
+        let is_meant = target["name"] == name && target["kind"][0] == kind;
+        let path = message["executable"].as_str().filter(|_| is_meant)?;
         Some(PathBuf::from(path))
     });
-    program.ok_or_else(|| Failure::Found("cargo built no benchmark".to_owned()))
+    program.ok_or_else(|| Failure::Found(format!("cargo built no {kind} {name}")))
 }
 
 /// The cargo that runs this.

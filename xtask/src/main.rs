@@ -6,6 +6,7 @@ mod corpus;
 mod growth;
 mod peers;
 mod recording;
+mod release;
 mod tidy;
 
 use std::process::ExitCode;
@@ -26,7 +27,7 @@ impl From<String> for Failure {
 
 type Task = fn(&[String]) -> Result<(), Failure>;
 
-const TASKS: [(&str, &str, Task); 7] = [
+const TASKS: [(&str, &str, Task); 8] = [
     (
         "conformance",
         "DIR: the official JSON-Schema-Test-Suite, through our own tree",
@@ -56,6 +57,11 @@ const TASKS: [(&str, &str, Task); 7] = [
         "recording",
         "[--check]: what a terminal shows of the demo, as docs/demo.svg",
         recording::run,
+    ),
+    (
+        "release",
+        "the command, with what a gateway calls side by side in it",
+        release::run,
     ),
     (
         "tidy",

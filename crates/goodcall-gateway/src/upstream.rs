@@ -252,7 +252,8 @@ impl Asked {
         *request.method_mut() = self.method.clone();
         *request.uri_mut() = self.uri.clone();
         let headers = request.headers_mut();
-        headers.reserve(self.headers.len());
+        // The host and the length come to it.
+        headers.reserve(self.headers.len() + 2);
         for (name, value) in &self.headers {
             headers.append(name, value.clone());
         }

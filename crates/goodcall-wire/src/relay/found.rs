@@ -7,7 +7,8 @@ use crate::tools::Tools;
 /// Finds calls in the text of one message or block.
 #[derive(Clone, Debug)]
 pub(super) struct Finder {
-    scanner: Scanner,
+    /// On the heap: few streams have one.
+    scanner: Box<Scanner>,
     scanned: String,
 }
 
@@ -23,7 +24,7 @@ pub(super) struct Found {
 impl Finder {
     pub(super) fn new(tools: &Tools, place: Where) -> Self {
         Self {
-            scanner: Scanner::new(tools.clone(), place),
+            scanner: Box::new(Scanner::new(tools.clone(), place)),
             scanned: String::new(),
         }
     }

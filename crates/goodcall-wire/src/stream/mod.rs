@@ -60,7 +60,8 @@ pub struct Assembler {
     provider: Provider,
     tools: Tools,
     policy: Policy,
-    scanner: Option<Scanner>,
+    /// On the heap: thousands of streams wait at once, and few look for calls in text.
+    scanner: Option<Box<Scanner>>,
     calls: Vec<Building>,
     started: usize,
     stop: Stop,
@@ -98,7 +99,7 @@ impl Assembler {
     /// Looks for calls in the message's text, too.
     #[must_use]
     pub fn text_calls(mut self, place: Where) -> Self {
-        self.scanner = Some(Scanner::new(self.tools.clone(), place));
+        self.scanner = Some(Box::new(Scanner::new(self.tools.clone(), place)));
         self
     }
 
