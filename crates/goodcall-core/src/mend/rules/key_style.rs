@@ -18,7 +18,8 @@ pub(crate) const RULE: Rule = Rule {
     why: "The schema does not know the key as sent, exactly one declared key is spelled with the \
           same letters and is not there, and the value must fit it. Two keys that both match are \
           two readings. Where one key of an object is renamed, so are the others that are \
-          spelled in this way: no half of what was sent is lost.",
+          spelled in this way: no half of what was sent is lost. The case of an option of one \
+          letter is part of its name: `-I` is not `-i`.",
     example: Example {
         tool: None,
         schema: r#"{"type": "object", "required": ["file_name"],
@@ -106,6 +107,16 @@ pub(super) fn same_name(a: &str, b: &str) -> bool {
         && letters(a).any(char::is_alphabetic)
         && only_separators(a)
         && numbers(a).eq(numbers(b))
+        && (!is_option(a) && !is_option(b) || cased(a).eq(cased(b)))
+}
+
+/// Is this an option of a command, of one letter? `-i` and `-I` are two options.
+fn is_option(name: &str) -> bool {
+    name.starts_with('-') && cased(name).count() == 1
+}
+
+fn cased(name: &str) -> impl Iterator<Item = char> {
+    name.chars().filter(|c| c.is_alphanumeric())
 }
 
 /// The numbers in a name: `line_1_1` has other ones than `line_11`.
