@@ -187,12 +187,8 @@ impl<'s> Gate<'s> {
             // They had not begun.
             return Verdict::Bad(parse::cut_off(Pointer::root(), raw.len()));
         }
-        let rule = empty_arguments::RULE;
-        if self.reading.policy.allows(rule.name, rule.level)
-            && let Some((arguments, change)) = empty_arguments::propose(raw, self.schema)
-        {
-            let changes = vec![change];
-            return Verdict::Mended(Mended { arguments, changes });
+        if let Some(mended) = self.without_arguments(raw) {
+            return mended;
         }
         let nothing = Tree::empty_object(raw);
         let most = self.reading.limits.max_issues;
@@ -203,6 +199,17 @@ impl<'s> Gate<'s> {
         Verdict::Bad(bad)
     }
 
+    /// The call without arguments, if the policy and the tool allow that.
+    fn without_arguments<'a>(&self, raw: &'a str) -> Option<Verdict<'a>> {
+        let rule = empty_arguments::RULE;
+        if !self.reading.policy.allows(rule.name, rule.level) {
+            return None;
+        }
+        let (arguments, change) = empty_arguments::propose(raw, self.schema)?;
+        let changes = vec![change];
+        Some(Verdict::Mended(Mended { arguments, changes }))
+    }
+
     /// Mends a value that does not match, or names all that is wrong with it.
     fn refuse<'a>(&self, raw: &'a str, reading: Reading<'a>, fit: Fit) -> Verdict<'a> {
         if reading.tree.root().is_null() {
@@ -210,6 +217,12 @@ impl<'s> Gate<'s> {
             let issue = Issue::new(Pointer::root(), Code::Empty, span);
             let bad = Bad::single(Reason::Empty, issue);
             return self.empty(raw, bad);
+        }
+        if empty_arguments::is_nothing(reading.tree.root())
+            && self.reading.stop != Stop::CutOff
+            && let Some(mended) = self.without_arguments(raw)
+        {
+            return mended;
         }
         let task = Task {
             schema: self.schema,
