@@ -6,7 +6,7 @@ use crate::mend::rules::empty_arguments;
 use crate::mend::{self, Mend, Task};
 use crate::parse::{self, ParseError, ReadOptions, Reading, Strict};
 use crate::policy::Policy;
-use crate::report::{Bad, Code, Got, Issue, Mended, Reason, Verdict};
+use crate::report::{Bad, Change, Code, Got, Issue, Mended, Reason, Verdict};
 use crate::schema::{Found, Schema};
 use crate::tree::{Kind, Pointer, Tree};
 use crate::validate::advice;
@@ -187,8 +187,9 @@ impl<'s> Gate<'s> {
             // They had not begun.
             return Verdict::Bad(parse::cut_off(Pointer::root(), raw.len()));
         }
-        if let Some(mended) = self.without_arguments(raw) {
-            return mended;
+        if let Some((arguments, change)) = self.without_arguments(raw) {
+            let changes = vec![change];
+            return Verdict::Mended(Mended { arguments, changes });
         }
         let nothing = Tree::empty_object(raw);
         let most = self.reading.limits.max_issues;
@@ -200,14 +201,10 @@ impl<'s> Gate<'s> {
     }
 
     /// The call without arguments, if the policy and the tool allow that.
-    fn without_arguments<'a>(&self, raw: &'a str) -> Option<Verdict<'a>> {
+    fn without_arguments<'a>(&self, raw: &'a str) -> Option<(Tree<'a>, Change)> {
         let rule = empty_arguments::RULE;
-        if !self.reading.policy.allows(rule.name, rule.level) {
-            return None;
-        }
-        let (arguments, change) = empty_arguments::propose(raw, self.schema)?;
-        let changes = vec![change];
-        Some(Verdict::Mended(Mended { arguments, changes }))
+        let allowed = self.reading.policy.allows(rule.name, rule.level);
+        allowed.then(|| empty_arguments::propose(raw, self.schema))?
     }
 
     /// Mends a value that does not match, or names all that is wrong with it.
@@ -220,9 +217,13 @@ impl<'s> Gate<'s> {
         }
         if empty_arguments::is_nothing(reading.tree.root())
             && self.reading.stop != Stop::CutOff
-            && let Some(mended) = self.without_arguments(raw)
+            && let Some((arguments, mut change)) = self.without_arguments(raw)
         {
-            return mended;
+            // What was read leniently to get there is told as well.
+            change.before = Some(reading.tree.root().to_json().into());
+            let mut changes = reading.changes.into_vec();
+            changes.push(change);
+            return Verdict::Mended(Mended { arguments, changes });
         }
         let task = Task {
             schema: self.schema,
