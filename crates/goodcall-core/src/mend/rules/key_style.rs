@@ -8,7 +8,7 @@ use crate::mend::{Example, Rule};
 use crate::report::Level;
 use crate::schema::requires;
 use crate::tree::Id;
-use crate::validate::{FaultKind, bare};
+use crate::validate::{FaultKind, are_options, bare};
 
 pub(crate) const RULE: Rule = Rule {
     name: "key-style",
@@ -107,16 +107,7 @@ pub(super) fn same_name(a: &str, b: &str) -> bool {
         && letters(a).any(char::is_alphabetic)
         && only_separators(a)
         && numbers(a).eq(numbers(b))
-        && (!is_option(a) && !is_option(b) || cased(a).eq(cased(b)))
-}
-
-/// Is this an option of a command, of one letter? `-i` and `-I` are two options.
-fn is_option(name: &str) -> bool {
-    name.starts_with('-') && cased(name).count() == 1
-}
-
-fn cased(name: &str) -> impl Iterator<Item = char> {
-    name.chars().filter(|c| c.is_alphanumeric())
+        && !are_options(a, b)
 }
 
 /// The numbers in a name: `line_1_1` has other ones than `line_11`.
