@@ -6,7 +6,7 @@ use crate::mend::rules::empty_arguments;
 use crate::mend::{self, Mend, Task};
 use crate::parse::{self, ParseError, ReadOptions, Reading, Strict};
 use crate::policy::Policy;
-use crate::report::{Bad, Code, Got, Issue, Mended, Reason, Verdict};
+use crate::report::{Bad, Change, Code, Got, Issue, Mended, Reason, Verdict};
 use crate::schema::{Found, Schema};
 use crate::tree::{Kind, Pointer, Tree};
 use crate::validate::advice;
@@ -187,10 +187,7 @@ impl<'s> Gate<'s> {
             // They had not begun.
             return Verdict::Bad(parse::cut_off(Pointer::root(), raw.len()));
         }
-        let rule = empty_arguments::RULE;
-        if self.reading.policy.allows(rule.name, rule.level)
-            && let Some((arguments, change)) = empty_arguments::propose(raw, self.schema)
-        {
+        if let Some((arguments, change)) = self.without_arguments(raw) {
             let changes = vec![change];
             return Verdict::Mended(Mended { arguments, changes });
         }
@@ -203,6 +200,13 @@ impl<'s> Gate<'s> {
         Verdict::Bad(bad)
     }
 
+    /// The call without arguments, if the policy and the tool allow that.
+    fn without_arguments<'a>(&self, raw: &'a str) -> Option<(Tree<'a>, Change)> {
+        let rule = empty_arguments::RULE;
+        let allowed = self.reading.policy.allows(rule.name, rule.level);
+        allowed.then(|| empty_arguments::propose(raw, self.schema))?
+    }
+
     /// Mends a value that does not match, or names all that is wrong with it.
     fn refuse<'a>(&self, raw: &'a str, reading: Reading<'a>, fit: Fit) -> Verdict<'a> {
         if reading.tree.root().is_null() {
@@ -210,6 +214,16 @@ impl<'s> Gate<'s> {
             let issue = Issue::new(Pointer::root(), Code::Empty, span);
             let bad = Bad::single(Reason::Empty, issue);
             return self.empty(raw, bad);
+        }
+        if empty_arguments::is_nothing(reading.tree.root())
+            && self.reading.stop != Stop::CutOff
+            && let Some((arguments, mut change)) = self.without_arguments(raw)
+        {
+            // What was read leniently to get there is told as well.
+            change.before = Some(reading.tree.root().to_json().into());
+            let mut changes = reading.changes.into_vec();
+            changes.push(change);
+            return Verdict::Mended(Mended { arguments, changes });
         }
         let task = Task {
             schema: self.schema,

@@ -266,6 +266,9 @@ fn complaint(code: Code, issue: &Issue, short: &str, expected: &str) -> String {
                 format!("{short} is not allowed, use {expected} other than {values}")
             }
         },
+        Code::Ambiguous if is_repeated(&issue.expected.allowed) => {
+            format!("{short} was sent more than once, send it once")
+        }
         Code::DuplicateKey | Code::Ambiguous => {
             let readings = phrase::either(&issue.expected.allowed);
             format!("it could mean {readings}; give it once, as you mean it")
@@ -275,6 +278,12 @@ fn complaint(code: Code, issue: &Issue, short: &str, expected: &str) -> String {
         }
         _ => expected.to_owned(),
     }
+}
+
+/// Are these readings all the same one?
+fn is_repeated(readings: &[String]) -> bool {
+    let mut pairs = readings.windows(2);
+    readings.len() > 1 && pairs.all(|pair| pair[0] == pair[1])
 }
 
 /// A member that belongs elsewhere.

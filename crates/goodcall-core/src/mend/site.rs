@@ -109,6 +109,13 @@ impl<'s> Site<'s> {
         }
     }
 
+    /// Does a schema declare the faulty member by its name, and not only as one of a map of any?
+    pub(crate) fn is_declared(&self) -> bool {
+        let place = &self.fault.pointer;
+        let named = (place.split_last()).is_some_and(|(_, name)| self.declaring(&name).is_some());
+        named || !declarations(self.context.schema.document(), place).is_empty()
+    }
+
     /// The object's schema, if the keyword of the fault stands right below its member `name`.
     fn declaring(&self, name: &str) -> Option<&'s Map<String, Value>> {
         let (property, _) = self.fault.keyword.split_last()?;

@@ -70,6 +70,9 @@ const UNITS: [&[&str]; 7] = [
 
 /// Is the difference of two names one of meaning, and hence no typo?
 pub(crate) fn is_contrary(a: &str, b: &str) -> bool {
+    if are_options(a, b) {
+        return true;
+    }
     let (ours, theirs) = (words(a), words(b));
     if ours.len() == theirs.len() {
         let differing = ours.iter().zip(&theirs).filter(|(a, b)| a != b);
@@ -119,6 +122,16 @@ fn unit(word: &str) -> Option<usize> {
 fn stems(word: &str) -> impl Iterator<Item = &str> {
     let bare = PREFIXES.iter().filter_map(move |p| word.strip_prefix(p));
     std::iter::once(word).chain(bare)
+}
+
+/// Are these two options of a command, of one letter each? `-I` is not `-i`.
+pub(crate) fn are_options(a: &str, b: &str) -> bool {
+    let letter = |name: &str| {
+        let mut letters = name.chars().filter(|c| c.is_alphanumeric());
+        letters.next().filter(|_| letters.next().is_none())
+    };
+    let dashed = a.starts_with('-') || b.starts_with('-');
+    dashed && letter(a).zip(letter(b)).is_some_and(|(a, b)| a != b)
 }
 
 #[cfg(test)]

@@ -6,7 +6,7 @@ use super::issues::Collector;
 use super::union::{Choice, choose};
 use super::{Fault, FaultKind, nearest_name};
 use crate::limits::{DESCRIBED_FORMS, DESCRIBED_KEYS};
-use crate::report::{Code, Expected, Got, Issue};
+use crate::report::{Code, Expected, Got, Issue, Types};
 use crate::schema::{constant, describe, key, member, property, resolve};
 use crate::tree::{Node, Pointer};
 
@@ -14,8 +14,12 @@ impl Collector<'_> {
     pub(super) fn union(&mut self, place: Pointer, keyword: &str, mut branches: Vec<Vec<Fault>>) {
         match choose(&branches, &place, keyword, self.tree, self.schema) {
             Choice::Branch(index) => {
+                let from = self.issues.len();
                 for inner in branches.swap_remove(index) {
                     self.fault(inner);
+                }
+                if self.takes_null(keyword) {
+                    self.or_null(from, &place);
                 }
                 return;
             }
@@ -71,6 +75,26 @@ impl Collector<'_> {
             issue.code = Code::Type;
         }
         self.issues.push(issue);
+    }
+
+    /// Is null one of the branches of a union?
+    fn takes_null(&self, keyword: &str) -> bool {
+        let branches = self.schema.at(keyword).and_then(Value::as_array);
+        let mut branches = branches.into_iter().flatten();
+        branches.any(|branch| branch.get("type").and_then(Value::as_str) == Some("null"))
+    }
+
+    /// Says of a single value that null would do as well: who has none sends `""` or `0`.
+    fn or_null(&mut self, from: usize, place: &Pointer) {
+        let null = Types::named("null");
+        let issues = self.issues.iter_mut().skip(from);
+        for issue in issues.filter(|issue| issue.pointer == *place) {
+            let types = issue.expected.types;
+            let single = types.has("string") || types.has("integer") || types.has("number");
+            if single && issue.expected.allowed.is_empty() {
+                issue.expected.types = types.with(null);
+            }
+        }
     }
 
     /// A member that should name a branch of a union and names none.

@@ -23,7 +23,7 @@ use serde_json::Value;
 use std::sync::Arc;
 
 pub(crate) use advice::advice;
-pub(crate) use contrary::is_contrary;
+pub(crate) use contrary::{are_options, is_contrary};
 pub(crate) use envelope::{ENVELOPE_NAMES, envelope, is_envelope_key};
 pub(crate) use lean::{Lean, equals};
 pub(crate) use nearest::{Letters, bare, nearest_name};

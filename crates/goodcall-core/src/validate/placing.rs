@@ -46,7 +46,7 @@ impl<'p> Places<'p> {
             return Vec::new();
         };
         let (names, _) = names(self.schema, keyword);
-        let mut above = Some(object.clone());
+        let mut above = Some(self.lifted(object));
         for level in 0..PLACE_LEVELS {
             let mut search = Search {
                 key,
@@ -122,7 +122,18 @@ impl<'p> Places<'p> {
     /// The object around this one, if that is a member which the schema declares.
     fn around(self, object: &Pointer) -> Option<Pointer> {
         owner(self.schema.document(), object)?;
-        object.split_last().map(|(around, _)| around)
+        (object.split_last()).map(|(around, _)| self.lifted(&around))
+    }
+
+    /// The array that this object is the only element of, or the object itself. Of several
+    /// elements each may have a key, and they cannot all go to one place.
+    fn lifted(self, object: &Pointer) -> Pointer {
+        let around = object.split_last().map(|(around, _)| around);
+        let only = around.filter(|around| {
+            let array = self.tree.at(around);
+            array.is_some_and(|array| array.kind() == Kind::Array && array.len() == 1)
+        });
+        only.unwrap_or_else(|| object.clone())
     }
 
     /// The place of a key in the object around this one, if that declares it and lacks it.

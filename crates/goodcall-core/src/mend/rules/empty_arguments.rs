@@ -3,12 +3,13 @@
 use crate::mend::{Example, Rule};
 use crate::report::{Change, Edit, Level};
 use crate::schema::Schema;
-use crate::tree::{Pointer, Tree};
+use crate::tree::{Kind, Node, Pointer, Tree};
 
 pub(crate) const RULE: Rule = Rule {
     name: "empty-arguments",
     level: Level::Safe,
-    what: "Reads no arguments at all, or `null`, as `{}` for a tool that requires nothing.",
+    what: "Reads no arguments at all, `null`, an empty string or an empty array as `{}` for a tool \
+           that requires nothing.",
     why: "The tool accepts `{}`, and there is nothing else that no arguments could mean.",
     example: Example {
         tool: None,
@@ -17,6 +18,16 @@ pub(crate) const RULE: Rule = Rule {
         mended: "{}",
     },
 };
+
+/// Is this nothing, in the place of arguments?
+pub(crate) fn is_nothing(root: Node<'_>) -> bool {
+    match root.kind() {
+        Kind::Null => true,
+        Kind::String => root.as_str().is_some_and(|text| text.trim().is_empty()),
+        Kind::Array => root.is_empty(),
+        _ => false,
+    }
+}
 
 /// `{}` in place of nothing, if the tool accepts that.
 pub(crate) fn propose<'a>(raw: &'a str, schema: &Schema) -> Option<(Tree<'a>, Change)> {

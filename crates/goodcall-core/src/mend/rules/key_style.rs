@@ -8,7 +8,7 @@ use crate::mend::{Example, Rule};
 use crate::report::Level;
 use crate::schema::requires;
 use crate::tree::Id;
-use crate::validate::{FaultKind, bare};
+use crate::validate::{FaultKind, are_options, bare};
 
 pub(crate) const RULE: Rule = Rule {
     name: "key-style",
@@ -18,7 +18,8 @@ pub(crate) const RULE: Rule = Rule {
     why: "The schema does not know the key as sent, exactly one declared key is spelled with the \
           same letters and is not there, and the value must fit it. Two keys that both match are \
           two readings. Where one key of an object is renamed, so are the others that are \
-          spelled in this way: no half of what was sent is lost.",
+          spelled in this way: no half of what was sent is lost. The case of an option of one \
+          letter is part of its name: `-I` is not `-i`.",
     example: Example {
         tool: None,
         schema: r#"{"type": "object", "required": ["file_name"],
@@ -106,6 +107,7 @@ pub(super) fn same_name(a: &str, b: &str) -> bool {
         && letters(a).any(char::is_alphabetic)
         && only_separators(a)
         && numbers(a).eq(numbers(b))
+        && !are_options(a, b)
 }
 
 /// The numbers in a name: `line_1_1` has other ones than `line_11`.

@@ -9,6 +9,7 @@ pub(crate) mod empty_arguments;
 mod array_to_scalar;
 mod comma_list;
 mod date_notation;
+mod doubled_key;
 mod empty_optional;
 mod enum_spelling;
 mod enum_typo;
@@ -28,6 +29,7 @@ mod object_to_array;
 mod root_array;
 mod scalar_to_array;
 mod schema_echo;
+mod single_element;
 mod string_to_boolean;
 mod string_to_null;
 mod string_to_number;
@@ -77,6 +79,8 @@ const ENTRIES: &[Entry] = entries![
     keys_up,
     keys_down,
     indexed_object,
+    single_element,
+    doubled_key,
     date_notation,
     unknown_key,
     word_to_boolean,

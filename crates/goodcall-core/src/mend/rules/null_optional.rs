@@ -9,9 +9,10 @@ pub(crate) const RULE: Rule = Rule {
     name: "null-optional",
     level: Level::Safe,
     what: "Leaves out a member that is null where null is not allowed and the member is optional, \
-           or that is the text `null` or `None` where a string is not allowed either.",
+           or that is the text `null`, `NULL` or `None` where a string is not allowed either.",
     why: "Null says that there is no value, and so does leaving the member out. A required member \
-          is never left out, and null stays where null is allowed.",
+          is never left out, and null stays where null is allowed. So does an entry of a map, whose \
+          keys are the caller's own: `{\"DEBUG\": null}` may ask to unset it.",
     example: Example {
         tool: None,
         schema: r#"{"type": "object", "properties": {"limit": {"type": "integer"}}}"#,
@@ -26,6 +27,7 @@ pub(crate) fn propose(site: &Site<'_>, out: &mut Proposals) {
         FaultKind::Type(_) | FaultKind::Enum(_) | FaultKind::Const(_) | FaultKind::NoBranch(_)
     );
     if about_value
+        && site.is_declared()
         && (site.node.is_null() || is_null_text(site))
         && let Some(op) = site.leave_out()
     {
@@ -36,7 +38,7 @@ pub(crate) fn propose(site: &Site<'_>, out: &mut Proposals) {
 /// Is this null's name, in JSON or in Python, where neither a string nor null is allowed? All that
 /// is declared for the place counts, not only the branch that has the fault.
 fn is_null_text(site: &Site<'_>) -> bool {
-    if !matches!(site.mistyped_text(), Some(("null" | "None", _))) {
+    if !matches!(site.mistyped_text(), Some(("null" | "NULL" | "None", _))) {
         return false;
     }
     site.declared_types()

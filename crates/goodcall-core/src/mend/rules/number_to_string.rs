@@ -12,7 +12,8 @@ pub(crate) const RULE: Rule = Rule {
     what: "Writes a number or a boolean as a string where a string is wanted, with exactly the \
            characters that were sent.",
     why: "Nothing but quotes is added. An identifier of any length keeps all its digits, and one \
-          that JSON does not know as a number (`+14155551234`, `0xff0000`) its notation.",
+          that JSON does not know as a number (`+14155551234`, `0xff0000`) its notation. A `1` or \
+          `0` where a boolean is allowed as well reads in two ways.",
     example: Example {
         tool: None,
         schema: r#"{"type": "object", "properties": {"id": {"type": "string"}}}"#,
@@ -31,6 +32,13 @@ pub(crate) fn propose(site: &Site<'_>, out: &mut Proposals) {
         (_, Some(false)) => "false",
         _ => return,
     };
+    if matches!(site.node.digits(), Some("0" | "1"))
+        && site
+            .declared_types()
+            .is_some_and(|types| types.has("boolean"))
+    {
+        return;
+    }
     let sent = as_sent(site.node, text).unwrap_or(text);
     out.replace(&RULE, site, New::text(sent));
 }

@@ -17,8 +17,8 @@ pub(crate) const RULE: Rule = Rule {
           to be mended again, to fit as an element, is wrong in two ways and not sure. Text that could be a \
           list itself (it holds a comma, a semicolon, a line break or brackets), that has blanks where the schema does not list the elements, that has quotes \
           around it, or that stands \
-          for no value (`\"\"`, `\"none\"`, `\"unknown\"`), is left alone, and so is a list of \
-          single values where a list of lists is wanted: it may be one list or several.",
+          for no value (`\"\"`, `\"none\"`, `\"<UNKNOWN>\"`) or for all of them (`\"all\"`, where \
+          the schema does not list it), is left alone, and so is a list of single values where a list of lists is wanted: it may be one list or several.",
     example: Example {
         tool: None,
         schema: r#"{"type": "object", "properties":
@@ -73,7 +73,14 @@ fn is_one_value(text: &str) -> bool {
 }
 
 fn is_one_word(text: &str) -> bool {
-    !text.trim().contains(char::is_whitespace)
+    !text.trim().contains(char::is_whitespace) && !is_all(text)
+}
+
+/// Does the text stand for every value? `["all"]` would be a value of that name.
+fn is_all(text: &str) -> bool {
+    const ALL: [&str; 4] = ["all", "any", "every", "everything"];
+    ALL.iter()
+        .any(|word| text.trim().eq_ignore_ascii_case(word))
 }
 
 /// Does the schema list what an element may be? Then the validator can tell that a text with
@@ -110,5 +117,8 @@ pub(super) fn is_nothing(text: &str) -> bool {
         "...",
     ];
     let text = text.trim();
+    // `<UNKNOWN>`, `<none>`: how some models fill in what they do not know.
+    let inside = text.strip_prefix('<').and_then(|t| t.strip_suffix('>'));
+    let text = inside.unwrap_or(text);
     NOTHING.iter().any(|word| text.eq_ignore_ascii_case(word))
 }

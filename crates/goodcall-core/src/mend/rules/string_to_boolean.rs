@@ -8,9 +8,9 @@ use crate::report::Level;
 pub(crate) const RULE: Rule = Rule {
     name: "string-to-boolean",
     level: Level::Safe,
-    what: "Reads `\"true\"`, `\"True\"`, `\"false\"` and `\"False\"` as booleans where a boolean is \
-           wanted.",
-    why: "A string is not allowed there, and the text names the value in JSON or in Python.",
+    what: "Reads `\"true\"`, `\"True\"`, `\"TRUE\"` and the same of `false` as booleans where a \
+           boolean is wanted.",
+    why: "A string is not allowed there, and the text names the value in JSON, in Python or in SQL.",
     example: Example {
         tool: None,
         schema: r#"{"type": "object", "properties": {"recursive": {"type": "boolean"}}}"#,
@@ -24,8 +24,8 @@ pub(crate) fn propose(site: &Site<'_>, out: &mut Proposals) {
         return;
     };
     let truth = match text {
-        "true" | "True" => true,
-        "false" | "False" => false,
+        "true" | "True" | "TRUE" => true,
+        "false" | "False" | "FALSE" => false,
         _ => return,
     };
     if wanted.has("boolean") {

@@ -9,8 +9,9 @@ use crate::tree::Kind;
 pub(crate) const RULE: Rule = Rule {
     name: "string-to-null",
     level: Level::Safe,
-    what: "Reads `\"null\"` and `\"None\"` as null where null is allowed and a string is not.",
-    why: "A string is not allowed there, and the text names the value in JSON or in Python.",
+    what: "Reads `\"null\"`, `\"NULL\"` and `\"None\"` as null where null is allowed and a string is not.",
+    why: "A string is not allowed there, and the text names the value in JSON, in SQL or in \
+          Python.",
     example: Example {
         tool: None,
         schema: r#"{"type": "object", "properties": {"limit": {"type": ["integer", "null"]}}}"#,
@@ -23,7 +24,7 @@ pub(crate) fn propose(site: &Site<'_>, out: &mut Proposals) {
     let Some((text, wanted)) = site.mistyped_text() else {
         return;
     };
-    if matches!(text, "null" | "None") && wanted.has("null") {
+    if matches!(text, "null" | "NULL" | "None") && wanted.has("null") {
         out.replace(&RULE, site, New::Scalar(Kind::Null, String::new()));
     }
 }

@@ -30,7 +30,7 @@ pub(crate) fn propose(site: &Site<'_>, out: &mut Proposals) {
         "no" | "off" | "0" | "false" => false,
         _ => return,
     };
-    if !matches!(text, "true" | "True" | "false" | "False") {
+    if !matches!(text, "true" | "True" | "TRUE" | "false" | "False" | "FALSE") {
         out.replace(&RULE, site, New::boolean(truth));
     }
 }

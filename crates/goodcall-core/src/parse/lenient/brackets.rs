@@ -53,6 +53,7 @@ impl Parser<'_> {
                     self.doubt(rules::INNER_QUOTE, span.clone());
                 }
                 self.note(rules::EXTRA_BRACKET, span, "");
+                self.dropped = self.dropped.saturating_sub(1);
                 self.at += width;
             }
             _ => {

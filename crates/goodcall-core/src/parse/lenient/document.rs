@@ -3,6 +3,7 @@
 use super::parser::{Opener, Parser, State};
 use super::rules;
 use crate::parse::error::ParseError;
+use crate::parse::{Cut, CutKind};
 use crate::tree::Kind;
 
 /// Tags around what a model thought before it answered.
@@ -24,7 +25,19 @@ impl Parser<'_> {
                 self.at += next.map_or(1, char::len_utf8);
             }
         }
+        self.end_dropped();
         Ok(())
+    }
+
+    /// `{{"a": 1}`: the bracket that was dropped has no partner, so the text may have been cut off.
+    fn end_dropped(&mut self) {
+        if self.dropped > 0 && self.cut.is_none() {
+            self.cut = Some(Cut {
+                kind: CutKind::Brackets,
+                root: self.roots.len().saturating_sub(1),
+                ..Cut::at_root(self.bytes.len())
+            });
+        }
     }
 
     /// Goes to the next value; `false` if there is none.
@@ -58,6 +71,7 @@ impl Parser<'_> {
                     let rule = if matches!(byte, b',' | b';') {
                         rules::SEVERAL_COMMA
                     } else {
+                        self.dropped = self.dropped.saturating_sub(1);
                         rules::EXTRA_BRACKET
                     };
                     if self.requoted && rule == rules::EXTRA_BRACKET {

@@ -61,6 +61,7 @@ impl Parser<'_> {
             self.lost.get_or_insert(self.at);
         }
         self.note(rules::EXTRA_BRACKET, self.at..self.at + width, "");
+        self.dropped += 1;
         self.at += width;
         Ok(State::Key)
     }

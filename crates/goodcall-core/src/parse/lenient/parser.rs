@@ -96,6 +96,8 @@ pub(super) struct Parser<'a> {
     pub(super) current: Id,
     /// It is an object without braces.
     pub(super) braceless: bool,
+    /// Opening brackets that were dropped, and whose closing ones did not follow yet.
+    pub(super) dropped: usize,
     max_depth: usize,
     /// Where a bracket opened at the greatest depth allowed, if one did.
     pub(super) deepest: Option<usize>,
@@ -124,6 +126,7 @@ impl<'a> Parser<'a> {
             last_open: text.rfind(['{', '[']).map_or(0, |at| at + 1),
             current: 0,
             braceless: false,
+            dropped: 0,
             max_depth: limits.depth(),
             deepest: None,
         }

@@ -1,0 +1,39 @@
+//! `{"paths": {"paths": [...]}}` for `{"paths": [...]}`.
+
+use crate::mend::edit::New;
+use crate::mend::site::{Proposals, Site};
+use crate::mend::{Example, Rule};
+use crate::report::Level;
+use crate::tree::Kind;
+
+pub(crate) const RULE: Rule = Rule {
+    name: "doubled-key",
+    level: Level::Safe,
+    what: "Takes a value out of an object that holds nothing but that value, under the key that \
+           the object itself stands under.",
+    why: "No object is allowed there, the key says twice what the value is, and the value fits as \
+          it is.",
+    example: Example {
+        tool: None,
+        schema: r#"{"type": "object", "properties":
+                    {"paths": {"type": "array", "items": {"type": "string"}}}}"#,
+        raw: r#"{"paths": {"paths": ["a.txt"]}}"#,
+        mended: r#"{"paths":["a.txt"]}"#,
+    },
+};
+
+pub(crate) fn propose(site: &Site<'_>, out: &mut Proposals) {
+    if site.wanted().is_none_or(|wanted| wanted.has("object")) || site.node.len() != 1 {
+        return;
+    }
+    let place = &site.fault.pointer;
+    let declared = site.declared_types();
+    let object = declared.is_none_or(|types| types.is_empty() || types.has("object"));
+    if !object
+        && let Some((_, name)) = place.split_last()
+        && let Some(inner) = site.node.get(&name)
+        && !matches!(inner.kind(), Kind::Object | Kind::Null)
+    {
+        out.whole(&RULE, [site.replace(New::Node(inner.id))]);
+    }
+}

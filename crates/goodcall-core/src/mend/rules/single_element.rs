@@ -1,0 +1,63 @@
+//! `{…}` where an array of such objects is wanted, and the schema names what they have.
+
+use serde_json::Value;
+
+use crate::limits::MEND_WIDTH;
+use crate::mend::edit::New;
+use crate::mend::site::{Proposals, Site};
+use crate::mend::{Example, Rule};
+use crate::report::Level;
+use crate::schema::{property, resolve};
+use crate::tree::{Kind, Node};
+
+pub(crate) const RULE: Rule = Rule {
+    name: "single-element",
+    level: Level::Safe,
+    what: "Puts a single object into an array of one element where an array is wanted and the \
+           object is plainly an element.",
+    why: "The schema names the members of an element and requires some; the object has these and \
+          no others, and fits as it is. So its keys are no names of the caller's, as they would \
+          be in a map of elements.",
+    example: Example {
+        tool: None,
+        schema: r#"{"type": "object", "properties": {"edits": {"type": "array", "items":
+                    {"type": "object", "required": ["path"],
+                     "properties": {"path": {"type": "string"}}}}}}"#,
+        raw: r#"{"edits": {"path": "a.txt"}}"#,
+        mended: r#"{"edits":[{"path":"a.txt"}]}"#,
+    },
+};
+
+pub(crate) fn propose(site: &Site<'_>, out: &mut Proposals) {
+    let wants_array = site.wanted().is_some_and(|wanted| wanted.has("array"));
+    if wants_array && !site.fault.pointer.is_root() && is_element(site) {
+        out.whole(&RULE, [site.replace(New::Wrapped)]);
+    }
+}
+
+/// Does the schema of the elements, or a form of it, declare all that the object has, and require
+/// some of it?
+fn is_element(site: &Site<'_>) -> bool {
+    let Some(items) = site.subschema().and_then(|schema| schema.get("items")) else {
+        return false;
+    };
+    if site.node.kind() != Kind::Object || site.node.len() > MEND_WIDTH {
+        return false;
+    }
+    let document = site.context.schema.document();
+    let items = resolve(document, items);
+    let forms = ["anyOf", "oneOf"]
+        .into_iter()
+        .filter_map(|keyword| items.get(keyword)?.as_array())
+        .flatten();
+    std::iter::once(items)
+        .chain(forms.take(MEND_WIDTH))
+        .any(|form| is_form(document, resolve(document, form), site.node))
+}
+
+fn is_form(document: &Value, form: &Value, node: Node<'_>) -> bool {
+    let required = form.get("required").and_then(Value::as_array);
+    let mut names = required.into_iter().flatten().filter_map(Value::as_str);
+    names.any(|name| node.get(name).is_some())
+        && (node.members()).all(|(key, _)| property(document, form, key).is_some())
+}
