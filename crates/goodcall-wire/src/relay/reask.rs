@@ -4,6 +4,7 @@
 use goodcall_core::{Kind, Node, Tree, accepted_text, not_run_text};
 
 use super::adapt::told_names;
+use super::details::Details;
 use super::judge::{Ruled, Ruling};
 use crate::cuts::{Cuts, quoted};
 use crate::envelope::{Answer, Provider, legal_arguments, legal_name, result};
@@ -188,16 +189,13 @@ pub(super) fn legal_parts(provider: Provider, ruling: &Ruling) -> (String, Strin
 /// A whole chat reply, its calls under this key.
 pub(super) fn legal_message(
     said: Option<&str>,
-    others: &[(String, String)],
+    details: &Details,
     key: &str,
     calls: &str,
 ) -> String {
-    let others = others
-        .iter()
-        .map(|(key, text)| format!("{}:{},", quoted(key), quoted(text)));
     let said = said.map_or("null".to_owned(), quoted);
     format!(
         r#"{{"choices":[{{"message":{{"role":"assistant",{}"content":{said},"{key}":{calls}}}}}]}}"#,
-        others.collect::<String>()
+        details.to_members()
     )
 }
