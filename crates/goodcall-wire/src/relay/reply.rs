@@ -118,7 +118,7 @@ impl Exchange {
         if !self.usage.is_empty()
             && let Some(usage) = root.get("usage")
         {
-            self.usage.write(usage, cuts);
+            self.usage.write(usage, &Usage::default(), cuts);
         }
         if self.judge.settings.report && root.kind() == Kind::Object {
             cuts.last(root, &format!("\"goodcall\":{}", self.report()));
@@ -152,10 +152,16 @@ impl Exchange {
             if texts.is_empty() {
                 continue;
             }
-            let said = message.get("content").and_then(Node::as_str);
-            let said = said.filter(|said| !said.is_empty());
-            let texts = said.into_iter().chain(texts).collect::<Vec<_>>();
-            cuts.set(message, "content", &quoted(&texts.join("\n\n")));
+            let content = message.get("content");
+            if let Some(parts) = content.filter(|node| node.kind() == Kind::Array) {
+                let text = quoted(&texts.join("\n\n"));
+                cuts.last(parts, &format!(r#"{{"type":"text","text":{text}}}"#));
+            } else {
+                let said = content.and_then(Node::as_str);
+                let said = said.filter(|said| !said.is_empty());
+                let texts = said.into_iter().chain(texts).collect::<Vec<_>>();
+                cuts.set(message, "content", &quoted(&texts.join("\n\n")));
+            }
             let kept = own.iter().position(|(ruling, _)| !ruling.is_bad());
             let Some(kept) = kept else {
                 let (old, new) = ("function_call", "tool_calls");

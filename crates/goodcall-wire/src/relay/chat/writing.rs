@@ -1,6 +1,7 @@
 //! Chunks on their way out.
 
 use super::*;
+use crate::relay::usage::Usage;
 
 impl Chat {
     /// An event that is not about calls, or was judged: as it came, but for what a second reply
@@ -39,7 +40,7 @@ impl Chat {
             cuts.replace(sent.span(), id);
         }
         if let Some(usage) = root.get("usage").filter(|node| node.kind() == Kind::Object) {
-            exchange.usage.write(usage, cuts);
+            exchange.usage.write(usage, &Usage::default(), cuts);
         }
         let Some((_, delta)) = found else {
             return true;

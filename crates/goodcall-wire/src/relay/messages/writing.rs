@@ -221,12 +221,7 @@ impl Messages {
             }
         }
         if let Some(usage) = root.get("usage").filter(|_| !exchange.usage.is_empty()) {
-            exchange.usage.write(usage, &mut cuts);
-            let before = exchange.usage.get("input_tokens");
-            if let (None, Some(before)) = (usage.get("input_tokens"), before) {
-                let sum = before.saturating_add(self.desk.own.get("input_tokens").unwrap_or(0));
-                cuts.set(usage, "input_tokens", &sum.to_string());
-            }
+            exchange.usage.write(usage, &self.desk.own, &mut cuts);
         }
         if exchange.judge.settings.report {
             cuts.last(root, &format!("\"goodcall\":{}", exchange.report()));

@@ -372,7 +372,7 @@ impl Responses {
                 cuts.set(response, "output", &items);
             }
             if let Some(usage) = response.get("usage") {
-                exchange.usage.write(usage, &mut cuts);
+                exchange.usage.write(usage, &self.desk.own, &mut cuts);
             }
             if exchange.judge.settings.report {
                 cuts.last(response, &format!("\"goodcall\":{}", exchange.report()));
