@@ -19,7 +19,9 @@ impl Exchange {
         let tree = Tree::parse(text);
         self.unread = tree.is_err();
         let Ok(tree) = tree else {
-            return Step::Reply(None);
+            let last = self.give_up();
+            self.unread &= last.is_none();
+            return Step::Reply(last);
         };
         if self.attempt > 0 && is_failure(self.provider, tree.root()) {
             // No other reply could be had, whatever its status says.
@@ -339,7 +341,10 @@ fn is_failure(provider: Provider, root: Node<'_>) -> bool {
     error
         || match provider {
             Provider::Anthropic => nothing("content"),
-            Provider::Responses => root.get("status").and_then(Node::as_str) == Some("failed"),
+            Provider::Responses => {
+                let status = root.get("status").and_then(Node::as_str);
+                status == Some("failed") || nothing("output")
+            }
             _ => nothing("choices"),
         }
 }
