@@ -47,7 +47,7 @@ impl Exchange {
     fn judge_reply(&mut self, tree: &Tree<'_>, text: &str, sent: &str, found: Vec<Call>) -> Step {
         let root = tree.root();
         let mut envelope = Located::new(self.provider, text, root, &self.judge.tools);
-        self.name_calls(&mut envelope);
+        self.name_calls(&mut envelope, root);
         let stop = envelope.stop();
         let from_text = !found.is_empty();
         let mut rulings = Vec::with_capacity(envelope.calls().len());
@@ -193,11 +193,7 @@ impl Exchange {
                 let end = list.elements().last().map_or(0, |item| item.span().end);
                 let mut emptied = None;
                 for item in list.elements() {
-                    let parts = item
-                        .get("content")
-                        .filter(|node| node.kind() == Kind::Array);
-                    let parts = parts.map_or(vec![item], |parts| parts.elements().collect());
-                    for part in parts {
+                    for part in own_texts(self.provider, item) {
                         let said = part.get("text").filter(|node| node.as_str().is_some());
                         let found = said.and_then(|said| find(said.as_str()?));
                         if let Some((said, found)) = said.zip(found) {
@@ -273,6 +269,23 @@ impl Exchange {
         let written = written_call(self.provider, &id, &call.name, &arguments);
         (call.with_id(id), written)
     }
+}
+
+/// The parts of an item that hold words of the model; results and reasoning are none.
+fn own_texts(provider: Provider, item: Node<'_>) -> Vec<Node<'_>> {
+    let is = |node: &Node<'_>, kind: &str| {
+        let own = node.get("type").and_then(Node::as_str);
+        own.is_none_or(|own| own == kind)
+    };
+    if provider == Provider::Anthropic {
+        return Some(item)
+            .filter(|item| is(item, "text"))
+            .into_iter()
+            .collect();
+    }
+    let content = item.get("content").filter(|_| is(&item, "message"));
+    let parts = content.into_iter().flat_map(Node::elements);
+    parts.filter(|part| is(part, "output_text")).collect()
 }
 
 /// A text in place of a call.
