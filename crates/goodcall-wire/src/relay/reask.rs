@@ -76,7 +76,18 @@ fn said(provider: Provider, legal: &str, stored: bool) -> Option<String> {
             let content = root
                 .get("content")
                 .filter(|list| list.kind() == Kind::Array)?;
-            let content = legal.get(content.span())?;
+            // An empty text is refused where it stands in a history.
+            let blank = |block: &Node<'_>| {
+                let text = block.get("text").and_then(Node::as_str);
+                block.get("type").and_then(Node::as_str) == Some("text")
+                    && text.is_none_or(|text| text.trim().is_empty())
+            };
+            let blocks = content.elements().filter(|block| !blank(block));
+            let blocks: Vec<_> = blocks.filter_map(|block| legal.get(block.span())).collect();
+            let content = match blocks.len() == content.len() {
+                true => legal.get(content.span())?.to_owned(),
+                false => format!("[{}]", blocks.join(",")),
+            };
             Some(format!(r#"{{"role":"assistant","content":{content}}}"#))
         }
         Provider::Responses => {
