@@ -86,11 +86,20 @@ fn collect(
         sites.push(site);
         return;
     }
+    if is_result(node) {
+        return;
+    }
     for (name, child) in node.members() {
         if leads_on(name) {
             collect(provider, child, name, Some(node), depth + 1, sites);
         }
     }
+}
+
+/// Is this what a tool gave back? What looks like a call in it is none of the model's.
+fn is_result(node: Node<'_>) -> bool {
+    let kind = node.get("type").and_then(Node::as_str);
+    kind.is_some_and(|kind| kind.ends_with("_result") || kind.ends_with("_output"))
 }
 
 /// The call that this object is, if it is one for the provider.

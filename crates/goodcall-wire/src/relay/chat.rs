@@ -2,13 +2,14 @@
 //!
 //! Nothing marks the end of a call here, so calls are held until the message ends.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 
 use goodcall_core::{Kind, Node, Stop, Tree};
 
 use super::desk::Stage;
-use super::exchange::Exchange;
+use super::details::Details;
+use super::exchange::{Exchange, is_other_call};
 use super::flow::Refused;
 use super::found::Finder;
 use super::judge::{GiveUp, Ruling};
@@ -37,8 +38,10 @@ pub(super) struct Chat {
     bytes: usize,
     /// The text that went on.
     said: String,
-    /// Other texts, such as the reasoning, by their key.
-    others: Vec<(String, String)>,
+    /// What else the message says, such as the reasoning.
+    details: Details,
+    /// What each call has beside its name and its arguments, such as a signature.
+    extras: Vec<Vec<(String, String)>>,
     /// A chunk without its choices.
     shell: Option<(String, String)>,
     /// The id under which the client knows the message.
@@ -46,6 +49,8 @@ pub(super) struct Chat {
     rulings: Vec<Ruling>,
     /// Where each call was.
     sources: Vec<Source>,
+    /// Where the client finds calls that are no functions.
+    unnamed: HashMap<usize, usize>,
     /// A fragment is not as it should be: the calls are written anew.
     odd: bool,
     /// Every fragment so far is part of a call that is valid as it comes.
@@ -69,6 +74,16 @@ enum Source {
     Stream(usize),
     /// In the text, as this.
     Text(String),
+}
+
+impl Source {
+    /// The number of a call of the stream.
+    fn number(&self) -> Option<usize> {
+        match self {
+            Source::Stream(number) => Some(*number),
+            Source::Text(_) => None,
+        }
+    }
 }
 
 /// An event that waits for the verdict.
@@ -103,11 +118,13 @@ impl Chat {
             held: Vec::new(),
             bytes: 0,
             said: String::new(),
-            others: Vec::new(),
+            details: Details::default(),
+            extras: Vec::new(),
             shell: None,
             id: None,
             rulings: Vec::new(),
             sources: Vec::new(),
+            unnamed: HashMap::new(),
             odd: false,
             strict: true,
             streamed: HashSet::new(),
@@ -174,7 +191,8 @@ impl Chat {
         out: &mut Vec<u8>,
     ) {
         let calls = !chunk.pieces.is_empty();
-        if !chunk.text.is_empty() && self.held.is_empty() {
+        let plain = self.ends_plainly(&chunk);
+        if !chunk.text.is_empty() && self.held.is_empty() && !plain {
             self.text(exchange, &mut event, &chunk, out);
             if !calls && chunk.reason.is_none() {
                 return;
@@ -248,8 +266,8 @@ impl Chat {
                         chunk.pieces.push((number, value.span()));
                     }
                 }
-                (key, Some(text)) => add(&mut self.others, key, text),
-                _ => {}
+                ("content" | "tool_calls" | "function_call", _) => {}
+                (key, _) => self.details.add(key, value),
             }
         }
         chunk
@@ -280,11 +298,37 @@ impl Chat {
         let first = number >= before;
         self.sizes.resize(self.sizes.len().max(number + 1), 0);
         self.sizes[number] += size;
+        self.keep_extras(number, call, data);
         let whole = arguments.is_none_or(|node| node.as_str().is_some());
         let right = self.old || index == Some(number.to_string().as_str());
-        let told = named && (known || self.old);
+        let told = (named || is_other_call(call)) && (known || self.old);
         self.odd |= !(right && whole) || (first && !told) || (!first && (named || known));
         number
+    }
+
+    /// What a call has beside what is judged is part of it in a history, too.
+    fn keep_extras(&mut self, number: usize, call: Node<'_>, data: &str) {
+        const JUDGED: [&str; 4] = ["index", "id", "type", "function"];
+        self.extras
+            .resize(self.extras.len().max(number + 1), Vec::new());
+        let own = &mut self.extras[number];
+        let more = call.members().filter(|(key, value)| {
+            let judged = JUDGED.contains(key) || is_other_call(call);
+            !judged && !value.is_null()
+        });
+        for (key, value) in more.filter(|_| !self.old) {
+            let text = data.get(value.span()).unwrap_or_default().to_owned();
+            match own.iter_mut().find(|(known, _)| known == key) {
+                Some((_, known)) => *known = text,
+                None => own.push((key.to_owned(), text)),
+            }
+        }
+    }
+
+    /// Is this the last chunk of a message without calls? It goes on as it came, with its text.
+    fn ends_plainly(&self, chunk: &Chunk) -> bool {
+        let calls = self.assembler.len() > 0 || self.finder.is_some();
+        chunk.reason.is_some() && !calls && self.held.is_empty()
     }
 
     /// Text on its way to the client; calls in it stay here.
@@ -320,6 +364,14 @@ impl Chat {
             text.remove(delta, self.key());
             if let Some(reason) = choice.get("finish_reason") {
                 text.replace(reason.span(), "null");
+            }
+            // The rest of the chunk tells the usage.
+            if tree
+                .root()
+                .get("usage")
+                .is_some_and(|usage| !usage.is_null())
+            {
+                text.remove(tree.root(), "usage");
             }
             if !released.is_empty() {
                 let text = text.apply();
@@ -450,6 +502,8 @@ impl Chat {
                 true => legal_function(ruling),
                 false => legal_call(Provider::OpenAi, ruling),
             })
+            .zip(&self.sources)
+            .map(|(call, source)| self.with_extras(call, source))
             .collect();
         let calls = match self.old {
             true => calls.concat(),
@@ -457,10 +511,24 @@ impl Chat {
         };
         let said = Some(self.said.as_str()).filter(|said| !said.is_empty());
         Some(Refused {
-            legal: legal_message(said, &self.others, self.key(), &calls),
+            legal: legal_message(said, &self.details, self.key(), &calls),
             rulings: &self.rulings,
             passed: self.streamed.len(),
         })
+    }
+
+    /// A call of the history with what else came with it.
+    fn with_extras(&self, call: String, source: &Source) -> String {
+        let extras = source.number().and_then(|number| self.extras.get(number));
+        let tree = Tree::parse(&call);
+        let (Some(extras), Ok(tree)) = (extras, tree.as_ref().map(Tree::root)) else {
+            return call;
+        };
+        let mut cuts = Cuts::new(&call);
+        for (key, value) in extras {
+            cuts.set(tree, key, value);
+        }
+        cuts.apply()
     }
 
     /// The stream broke: what is whole goes on, half a call does not.
@@ -522,11 +590,4 @@ fn delta_of(root: Node<'_>) -> Option<(Node<'_>, Node<'_>)> {
     let choice = root.get("choices")?.element(0)?;
     let delta = choice.get("delta").or_else(|| choice.get("message"))?;
     Some((choice, delta))
-}
-
-fn add(others: &mut Vec<(String, String)>, key: &str, text: &str) {
-    match others.iter_mut().find(|(known, _)| known == key) {
-        Some((_, known)) => known.push_str(text),
-        None => others.push((key.to_owned(), text.to_owned())),
-    }
 }

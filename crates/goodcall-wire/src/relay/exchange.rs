@@ -275,13 +275,17 @@ impl Exchange {
         ruling
     }
 
-    /// Gives every call of an envelope an id of its own.
-    pub(super) fn name_calls(&self, envelope: &mut Located) {
+    /// Gives every call of a message an id of its own; choices are messages of their own.
+    pub(super) fn name_calls(&self, envelope: &mut Located, root: Node<'_>) {
         let mut taken = HashSet::new();
         let alone = envelope.calls().len() == 1;
-        for index in 0..envelope.calls().len() {
+        let choices = root.get("choices").into_iter().flat_map(Node::elements);
+        let ends: Vec<_> = choices.map(|choice| choice.span().end).collect();
+        let places: Vec<_> = envelope.places().collect();
+        for (index, place) in places.into_iter().enumerate() {
+            let choice = ends.iter().position(|end| place.end <= *end);
             let sent = envelope.sent_id(index);
-            let own = sent.is_some_and(|id| alone || taken.insert(id.to_owned()));
+            let own = sent.is_some_and(|id| alone || taken.insert((choice, id.to_owned())));
             if !own {
                 envelope.set_id(index, self.made_up_id(index));
             }
@@ -324,13 +328,14 @@ pub(super) fn is_refusal(reason: Option<Node<'_>>) -> bool {
 
 /// Is this a call that is no function, and whose result the client has to send?
 pub(super) fn is_other_call(call: Node<'_>) -> bool {
-    const KINDS: [&str; 6] = [
+    const KINDS: [&str; 7] = [
         "custom",
         "custom_tool_call",
         "computer_call",
         "local_shell_call",
         "shell_call",
         "apply_patch_call",
+        "mcp_approval_request",
     ];
     let kind = call.get("type").and_then(Node::as_str);
     kind.is_some_and(|kind| KINDS.contains(&kind))

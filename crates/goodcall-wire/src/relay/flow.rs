@@ -1,5 +1,7 @@
 //! A streamed reply: bytes in, bytes out, and what is held back between them.
 
+use goodcall_core::{Node, Tree};
+
 use super::choices::Choices;
 use super::desk::AtDesk;
 use super::exchange::Exchange;
@@ -7,6 +9,7 @@ use super::judge::{Judged, Ruling};
 use super::messages::Messages;
 use super::responses::Responses;
 use super::sse::{SseEvent, SseReader};
+use super::usage::Usage;
 use crate::envelope::Provider;
 
 /// What becomes of a stream that is over.
@@ -30,6 +33,10 @@ pub struct Relay {
     flow: Flow,
     /// Too much was held: the rest goes through unjudged.
     blind: bool,
+    /// The reply that was refused, until the next one says something.
+    before: Option<Box<(Flow, Usage)>>,
+    /// That reply went on in the end: whatever comes is left out.
+    closed: bool,
 }
 
 /// What each protocol's stream does with events.
@@ -48,6 +55,54 @@ macro_rules! each {
             Flow::Responses($flow) => $what,
         }
     };
+}
+
+/// What an event says at the beginning of a reply.
+enum Said {
+    /// The reply is on its way.
+    Nothing,
+    /// It is there.
+    Something,
+    /// There is none.
+    Failure,
+}
+
+fn said(provider: Provider, event: &SseEvent) -> Said {
+    let Some(data) = event.data.as_deref() else {
+        return Said::Nothing;
+    };
+    if data.trim() == "[DONE]" {
+        return Said::Failure;
+    }
+    let Ok(tree) = Tree::parse(data) else {
+        return Said::Something;
+    };
+    let root = tree.root();
+    let kind = root.get("type").and_then(Node::as_str).unwrap_or_default();
+    match (provider, kind) {
+        (Provider::Anthropic, "ping" | "message_start") => Said::Nothing,
+        (Provider::Anthropic, "error" | "message_delta" | "message_stop") => Said::Failure,
+        (Provider::Responses, "response.created" | "response.in_progress" | "response.queued") => {
+            Said::Nothing
+        }
+        (Provider::Responses, "error" | "response.failed") => Said::Failure,
+        (Provider::Anthropic | Provider::Responses, _) => Said::Something,
+        _ if root.get("error").is_some_and(|error| !error.is_null()) => Said::Failure,
+        _ => {
+            let choices = root.get("choices").into_iter().flat_map(Node::elements);
+            let says = |choice: Node<'_>| {
+                let full = |node: Node<'_>| !node.is_null() && node.as_str() != Some("");
+                let delta = choice.get("delta").or_else(|| choice.get("message"));
+                let mut delta = delta.into_iter().flat_map(Node::members);
+                choice.get("finish_reason").is_some_and(full)
+                    || delta.any(|(key, value)| key != "role" && full(value))
+            };
+            match choices.into_iter().any(says) {
+                true => Said::Something,
+                false => Said::Nothing,
+            }
+        }
+    }
 }
 
 /// What a flow hands over for the next question.
@@ -72,6 +127,8 @@ impl Relay {
             reader: SseReader::default(),
             flow,
             blind: false,
+            before: None,
+            closed: false,
         }
     }
 
@@ -87,6 +144,9 @@ impl Relay {
 
     /// Takes bytes of the stream; what the client gets is added to `out`.
     pub fn push(&mut self, bytes: &[u8], out: &mut Vec<u8>) {
+        if self.closed {
+            return;
+        }
         if self.blind {
             return out.extend_from_slice(bytes);
         }
@@ -95,6 +155,9 @@ impl Relay {
         let mut held = 0;
         while let Some(event) = self.reader.next() {
             self.event(event, out);
+            if self.closed {
+                return;
+            }
             held = each!(self.flow, flow => flow.held());
             if held > most {
                 break;
@@ -109,11 +172,14 @@ impl Relay {
 
     /// The stream is over.
     pub fn end(&mut self, out: &mut Vec<u8>) -> End {
-        if self.blind {
+        if self.blind || self.closed {
             return End::Done;
         }
         if let Some(event) = self.reader.last() {
             self.event(event, out);
+        }
+        if self.closed || self.fall_back(out) {
+            return End::Done;
         }
         each!(self.flow, flow => flow.end(&mut self.exchange, out));
         let refused = match &self.flow {
@@ -139,6 +205,8 @@ impl Relay {
     /// The next stream begins.
     pub fn again(&mut self) {
         self.reader = SseReader::default();
+        let before = (self.flow.clone(), self.exchange.usage.clone());
+        self.before = Some(Box::new(before));
         each!(self.flow, flow => flow.again(&mut self.exchange));
     }
 
@@ -149,12 +217,33 @@ impl Relay {
 
     /// The stream broke off. What is whole and good goes on, half a call does not.
     pub fn cut(&mut self, out: &mut Vec<u8>) {
-        if !self.blind {
+        if !self.blind && !self.closed && !self.fall_back(out) {
             each!(self.flow, flow => flow.cut(&mut self.exchange, out));
         }
     }
 
+    /// The next reply says nothing: the one before it goes on after all, if there is one.
+    fn fall_back(&mut self, out: &mut Vec<u8>) -> bool {
+        let Some(before) = self.before.take() else {
+            return false;
+        };
+        (self.flow, self.exchange.usage) = *before;
+        self.give_up(out);
+        self.closed = true;
+        true
+    }
+
     fn event(&mut self, event: SseEvent, out: &mut Vec<u8>) {
+        if self.before.is_some() {
+            match said(self.exchange.provider, &event) {
+                Said::Nothing => {}
+                Said::Something => self.before = None,
+                Said::Failure => {
+                    self.fall_back(out);
+                    return;
+                }
+            }
+        }
         each!(self.flow, flow => flow.event(&mut self.exchange, event, out));
     }
 }

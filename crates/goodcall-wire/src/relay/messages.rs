@@ -11,7 +11,6 @@ use super::exchange::{Exchange, is_refusal};
 use super::flow::Refused;
 use super::found::{Finder, Found};
 use super::judge::{Ruled, Ruling};
-use super::reask::legal_call;
 use super::sse::SseEvent;
 use crate::call::Call;
 use crate::cuts::{Cuts, quoted};
@@ -39,7 +38,8 @@ pub(super) struct Messages {
 struct Block {
     index: String,
     call: Call,
-    /// The input as the block began.
+    /// The block as it began, and its input.
+    begun: String,
     start: Option<String>,
     arguments: String,
     open: bool,
@@ -156,6 +156,7 @@ impl Messages {
             self.calls.push(Block {
                 index: index.to_owned(),
                 call,
+                begun: written(block),
                 start: block.get("input").map(written),
                 arguments: String::new(),
                 open: true,
@@ -206,14 +207,19 @@ impl Messages {
                 _ => return self.desk.hold(event, Role::Delta(number)),
             }
         }
-        for key in ["text", "thinking", "signature", "partial_json"] {
+        for (key, of) in [
+            ("text", "text"),
+            ("thinking", "thinking"),
+            ("signature", "signature"),
+            ("content", "content"),
+            ("partial_json", "input"),
+        ] {
             if let Some(part) = text(key) {
-                self.add(
-                    index,
-                    if key == "partial_json" { "input" } else { key },
-                    part,
-                );
+                self.add(index, of, part);
             }
+        }
+        if let Some(citation) = delta.and_then(|delta| delta.get("citation")) {
+            self.add(index, writing::LIST, &format!(",{}", citation.to_json()));
         }
         let said = delta.and_then(|delta| delta.get("text"));
         if let (Some(finder), Some(said)) = (&mut self.finder, said)
@@ -242,6 +248,7 @@ impl Messages {
                 index: String::new(),
                 arguments: call.arguments.clone(),
                 call,
+                begun: String::new(),
                 start: None,
                 open: true,
                 text: Some(text),
@@ -370,10 +377,10 @@ impl Messages {
             return None;
         }
         let blocks = self.said.iter().filter_map(|said| match said {
-            Said::Call(number) => Some(legal_call(
-                Provider::Anthropic,
-                self.desk.rulings.get(*number)?,
-            )),
+            Said::Call(number) => {
+                let begun = &self.calls.get(*number)?.begun;
+                Some(writing::call(begun, self.desk.rulings.get(*number)?))
+            }
             Said::Block { start, added, .. } => writing::block(start, added),
         });
         let blocks: Vec<_> = blocks.collect();

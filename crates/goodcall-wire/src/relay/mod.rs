@@ -32,6 +32,7 @@ mod adapt;
 mod chat;
 mod choices;
 mod desk;
+mod details;
 mod exchange;
 mod flow;
 mod found;

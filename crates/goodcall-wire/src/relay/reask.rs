@@ -4,6 +4,7 @@
 use goodcall_core::{Kind, Node, Tree, accepted_text, not_run_text};
 
 use super::adapt::told_names;
+use super::details::Details;
 use super::judge::{Ruled, Ruling};
 use crate::cuts::{Cuts, quoted};
 use crate::envelope::{Answer, Provider, legal_arguments, legal_name, result};
@@ -75,7 +76,18 @@ fn said(provider: Provider, legal: &str, stored: bool) -> Option<String> {
             let content = root
                 .get("content")
                 .filter(|list| list.kind() == Kind::Array)?;
-            let content = legal.get(content.span())?;
+            // An empty text is refused where it stands in a history.
+            let blank = |block: &Node<'_>| {
+                let text = block.get("text").and_then(Node::as_str);
+                block.get("type").and_then(Node::as_str) == Some("text")
+                    && text.is_none_or(|text| text.trim().is_empty())
+            };
+            let blocks = content.elements().filter(|block| !blank(block));
+            let blocks: Vec<_> = blocks.filter_map(|block| legal.get(block.span())).collect();
+            let content = match blocks.len() == content.len() {
+                true => legal.get(content.span())?.to_owned(),
+                false => format!("[{}]", blocks.join(",")),
+            };
             Some(format!(r#"{{"role":"assistant","content":{content}}}"#))
         }
         Provider::Responses => {
@@ -188,16 +200,13 @@ pub(super) fn legal_parts(provider: Provider, ruling: &Ruling) -> (String, Strin
 /// A whole chat reply, its calls under this key.
 pub(super) fn legal_message(
     said: Option<&str>,
-    others: &[(String, String)],
+    details: &Details,
     key: &str,
     calls: &str,
 ) -> String {
-    let others = others
-        .iter()
-        .map(|(key, text)| format!("{}:{},", quoted(key), quoted(text)));
     let said = said.map_or("null".to_owned(), quoted);
     format!(
         r#"{{"choices":[{{"message":{{"role":"assistant",{}"content":{said},"{key}":{calls}}}}}]}}"#,
-        others.collect::<String>()
+        details.to_members()
     )
 }

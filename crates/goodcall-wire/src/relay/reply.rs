@@ -19,7 +19,9 @@ impl Exchange {
         let tree = Tree::parse(text);
         self.unread = tree.is_err();
         let Ok(tree) = tree else {
-            return Step::Reply(None);
+            let last = self.give_up();
+            self.unread &= last.is_none();
+            return Step::Reply(last);
         };
         if self.attempt > 0 && is_failure(self.provider, tree.root()) {
             // No other reply could be had, whatever its status says.
@@ -45,7 +47,7 @@ impl Exchange {
     fn judge_reply(&mut self, tree: &Tree<'_>, text: &str, sent: &str, found: Vec<Call>) -> Step {
         let root = tree.root();
         let mut envelope = Located::new(self.provider, text, root, &self.judge.tools);
-        self.name_calls(&mut envelope);
+        self.name_calls(&mut envelope, root);
         let stop = envelope.stop();
         let from_text = !found.is_empty();
         let mut rulings = Vec::with_capacity(envelope.calls().len());
@@ -118,7 +120,7 @@ impl Exchange {
         if !self.usage.is_empty()
             && let Some(usage) = root.get("usage")
         {
-            self.usage.write(usage, cuts);
+            self.usage.write(usage, &Usage::default(), cuts);
         }
         if self.judge.settings.report && root.kind() == Kind::Object {
             cuts.last(root, &format!("\"goodcall\":{}", self.report()));
@@ -152,10 +154,16 @@ impl Exchange {
             if texts.is_empty() {
                 continue;
             }
-            let said = message.get("content").and_then(Node::as_str);
-            let said = said.filter(|said| !said.is_empty());
-            let texts = said.into_iter().chain(texts).collect::<Vec<_>>();
-            cuts.set(message, "content", &quoted(&texts.join("\n\n")));
+            let content = message.get("content");
+            if let Some(parts) = content.filter(|node| node.kind() == Kind::Array) {
+                let text = quoted(&texts.join("\n\n"));
+                cuts.last(parts, &format!(r#"{{"type":"text","text":{text}}}"#));
+            } else {
+                let said = content.and_then(Node::as_str);
+                let said = said.filter(|said| !said.is_empty());
+                let texts = said.into_iter().chain(texts).collect::<Vec<_>>();
+                cuts.set(message, "content", &quoted(&texts.join("\n\n")));
+            }
             let kept = own.iter().position(|(ruling, _)| !ruling.is_bad());
             let Some(kept) = kept else {
                 let (old, new) = ("function_call", "tool_calls");
@@ -185,11 +193,7 @@ impl Exchange {
                 let end = list.elements().last().map_or(0, |item| item.span().end);
                 let mut emptied = None;
                 for item in list.elements() {
-                    let parts = item
-                        .get("content")
-                        .filter(|node| node.kind() == Kind::Array);
-                    let parts = parts.map_or(vec![item], |parts| parts.elements().collect());
-                    for part in parts {
+                    for part in own_texts(self.provider, item) {
                         let said = part.get("text").filter(|node| node.as_str().is_some());
                         let found = said.and_then(|said| find(said.as_str()?));
                         if let Some((said, found)) = said.zip(found) {
@@ -267,6 +271,23 @@ impl Exchange {
     }
 }
 
+/// The parts of an item that hold words of the model; results and reasoning are none.
+fn own_texts(provider: Provider, item: Node<'_>) -> Vec<Node<'_>> {
+    let is = |node: &Node<'_>, kind: &str| {
+        let own = node.get("type").and_then(Node::as_str);
+        own.is_none_or(|own| own == kind)
+    };
+    if provider == Provider::Anthropic {
+        return Some(item)
+            .filter(|item| is(item, "text"))
+            .into_iter()
+            .collect();
+    }
+    let content = item.get("content").filter(|_| is(&item, "message"));
+    let parts = content.into_iter().flat_map(Node::elements);
+    parts.filter(|part| is(part, "output_text")).collect()
+}
+
 /// A text in place of a call.
 pub(super) fn text_block(provider: Provider, ruling: &Ruling) -> String {
     let text = quoted(&ruling.text);
@@ -333,7 +354,10 @@ fn is_failure(provider: Provider, root: Node<'_>) -> bool {
     error
         || match provider {
             Provider::Anthropic => nothing("content"),
-            Provider::Responses => root.get("status").and_then(Node::as_str) == Some("failed"),
+            Provider::Responses => {
+                let status = root.get("status").and_then(Node::as_str);
+                status == Some("failed") || nothing("output")
+            }
             _ => nothing("choices"),
         }
 }

@@ -22,15 +22,18 @@ use crate::envelope::{Provider, stop_named};
 pub(super) struct Responses {
     /// Finds calls in the text that is open.
     finder: Option<Finder>,
-    /// The text of the item that is open or was last, and what of it went on.
+    /// The text of the part that is open or was last, and what of it went on.
     scanned: String,
     released: String,
+    /// The part of a message that is open, and those whose text is another one now.
+    part: String,
+    parts: Vec<(String, String)>,
     calls: Vec<Item>,
     desk: Desk<Role>,
     /// The items of this reply, for the history.
     said: Vec<Said>,
-    /// The items that the client has, of all replies.
-    items: Vec<String>,
+    /// The items that the client has, of all replies, each with its place.
+    items: Vec<(usize, String)>,
     /// Where the client finds the items of this reply.
     places: HashMap<String, usize>,
     next: usize,
@@ -87,6 +90,8 @@ impl Responses {
             finder: None,
             scanned: String::new(),
             released: String::new(),
+            part: String::new(),
+            parts: Vec::new(),
             calls: Vec::new(),
             desk: Desk::new(Provider::Responses, exchange),
             said: Vec::new(),
@@ -104,7 +109,7 @@ impl Responses {
         let desk = self.desk.again(Provider::Responses, exchange);
         let items = std::mem::take(&mut self.items);
         let mut old_ids = std::mem::take(&mut self.old_ids);
-        old_ids.extend(items.iter().filter_map(|item| writing::id_of(item)));
+        old_ids.extend(items.iter().filter_map(|(_, item)| writing::id_of(item)));
         *self = Self {
             desk,
             items,
@@ -152,7 +157,13 @@ impl Responses {
             }
             "response.output_item.done" => self.item_done(exchange, event, root, data, out),
             "response.output_text.delta" => self.text(event, root, out),
-            "response.output_text.done" | "response.content_part.done" => {
+            "response.content_part.added" if is_text(root) => {
+                if self.finder.is_none() {
+                    self.part_added(exchange, &part_of(root));
+                }
+                self.other(event, out);
+            }
+            "response.output_text.done" | "response.content_part.done" if is_text(root) => {
                 self.text_done(event, root, out);
             }
             "response.completed" | "response.incomplete" => {
@@ -187,10 +198,8 @@ impl Responses {
         let text = |key| item.and_then(|item| item.get(key)).and_then(Node::as_str);
         if text("type") != Some("function_call") || self.desk.stage != Stage::Open {
             if text("type") == Some("message") {
-                let place = exchange.looks_in_text();
-                self.finder = place.map(|place| Finder::new(&exchange.judge.tools, place));
-                self.scanned.clear();
-                self.released.clear();
+                self.parts.clear();
+                self.part_added(exchange, "0");
             }
             return self.other(event, out);
         }
@@ -214,6 +223,23 @@ impl Responses {
             return;
         }
         self.desk.hold(event, Role::Added(number));
+    }
+
+    /// A part of a message begins: calls are looked for in its text.
+    fn part_added(&mut self, exchange: &Exchange, part: &str) {
+        let place = exchange.looks_in_text();
+        self.finder = place.map(|place| Finder::new(&exchange.judge.tools, place));
+        self.scanned.clear();
+        self.released.clear();
+        part.clone_into(&mut self.part);
+    }
+
+    /// The text of a part is over.
+    fn part_done(&mut self) {
+        if self.released != self.scanned {
+            let part = (self.part.clone(), self.released.clone());
+            self.parts.push(part);
+        }
     }
 
     /// The call that an event is about.
@@ -294,14 +320,17 @@ impl Responses {
         }
         let found = self.finish_text();
         let mut event = event;
-        if !found.is_empty() || self.released != self.scanned {
-            let part = item.and_then(|item| item.get("content")?.element(0)?.get("text"));
-            if let Some(part) = part {
-                let mut cuts = Cuts::new(data);
-                cuts.string(part.span(), &self.released);
-                event = SseEvent::made(&event, cuts.apply());
-                self.changed = true;
+        let content = item.and_then(|item| item.get("content"));
+        if let Some(content) = content.filter(|_| !self.parts.is_empty()) {
+            let mut cuts = Cuts::new(data);
+            for (index, said) in self.parts.drain(..) {
+                let part = index.parse().ok().and_then(|index| content.element(index));
+                if let Some(text) = part.and_then(|part| part.get("text")) {
+                    cuts.string(text.span(), &said);
+                }
             }
+            event = SseEvent::made(&event, cuts.apply());
+            self.changed = true;
         }
         let data = event.data.as_deref().unwrap_or_default();
         let said = Tree::parse(data).ok();
@@ -406,6 +435,7 @@ impl Responses {
         };
         let found = finder.finish();
         let rest = self.found(found);
+        self.part_done();
         if !rest.is_empty() {
             let get = |key| root.get(key).map(|node: Node<'_>| node.to_json());
             let index = get("output_index").unwrap_or("0".to_owned());
@@ -421,11 +451,11 @@ impl Responses {
 
     fn rewrite_text(&mut self, event: SseEvent, root: Node<'_>, out: &mut Vec<u8>) {
         let text = root.get("text").or_else(|| root.get("part")?.get("text"));
-        if self.released != self.scanned
-            && let Some(text) = text
-        {
+        let part = part_of(root);
+        let said = self.parts.iter().find(|(own, _)| *own == part);
+        if let Some(((_, said), text)) = said.zip(text) {
             let mut cuts = Cuts::new(event.data.as_deref().unwrap_or_default());
-            cuts.string(text.span(), &self.released);
+            cuts.string(text.span(), said);
             let event = SseEvent::made(&event, cuts.apply());
             return self.other(event, out);
         }
@@ -437,6 +467,7 @@ impl Responses {
         if let Some(mut finder) = self.finder.take() {
             let found = finder.finish();
             self.found(found);
+            self.part_done();
         }
         let found = self.calls.iter().enumerate();
         let found = found.filter(|(_, call)| call.open && call.text.is_some());
@@ -501,4 +532,17 @@ impl AtDesk for Responses {
 fn index_of(root: Node<'_>) -> String {
     let index = root.get("output_index").and_then(Node::digits);
     index.unwrap_or_default().to_owned()
+}
+
+/// The number of the part that an event is about.
+fn part_of(root: Node<'_>) -> String {
+    let index = root.get("content_index").and_then(Node::digits);
+    index.unwrap_or("0").to_owned()
+}
+
+/// Is an event about words of the model, and not about its reasoning or a refusal?
+fn is_text(root: Node<'_>) -> bool {
+    let part = root.get("part").and_then(|part| part.get("type"));
+    let kind = part.and_then(Node::as_str);
+    kind.is_none_or(|kind| kind == "output_text")
 }

@@ -1,6 +1,7 @@
 //! Chunks on their way out.
 
 use super::*;
+use crate::relay::usage::Usage;
 
 impl Chat {
     /// An event that is not about calls, or was judged: as it came, but for what a second reply
@@ -39,7 +40,7 @@ impl Chat {
             cuts.replace(sent.span(), id);
         }
         if let Some(usage) = root.get("usage").filter(|node| node.kind() == Kind::Object) {
-            exchange.usage.write(usage, cuts);
+            exchange.usage.write(usage, &Usage::default(), cuts);
         }
         let Some((_, delta)) = found else {
             return true;
@@ -83,25 +84,12 @@ impl Chat {
         let held = std::mem::take(&mut self.held);
         self.bytes = 0;
         let texts = exchange.judge.settings.give_up == GiveUp::Text;
-        let mut indexes = Vec::new();
-        let mut calls = self.base;
-        let mut said = Vec::new();
-        for (ruling, source) in self.rulings.iter().zip(&self.sources) {
-            let text = match (source, texts) {
-                _ if !ruling.is_bad() => None,
-                (_, true) => Some(&ruling.text),
-                (Source::Text(text), false) => Some(text),
-                (Source::Stream(_), false) => None,
-            };
-            indexes.push(text.is_none().then_some(calls));
-            calls += usize::from(text.is_none());
-            said.extend(text.cloned());
-        }
+        let (indexes, calls, said) = self.place_calls(texts);
         for text in said {
             self.write_text(&text, out);
         }
         let changed = self.odd
-            || calls < self.base + self.rulings.len()
+            || indexes.contains(&None)
             || self
                 .rulings
                 .iter()
@@ -126,6 +114,37 @@ impl Chat {
             self.write_delta("{}", &quoted(called), out);
         }
         self.wrote = calls > 0;
+    }
+
+    /// The client's number of each call that is left, how many there are then, and the texts of
+    /// those that are not. A call that is no function has a number, too.
+    fn place_calls(&mut self, texts: bool) -> (Vec<Option<usize>>, usize, Vec<String>) {
+        let (mut indexes, mut said) = (Vec::new(), Vec::new());
+        let streamed = self.sources.iter().filter_map(Source::number);
+        let judged: HashSet<_> = streamed.collect();
+        let (mut calls, mut next) = (self.base, 0);
+        let all = self.sizes.len();
+        let mut others = |until: usize, calls: &mut usize| {
+            for number in (next..until).filter(|number| !judged.contains(number)) {
+                self.unnamed.insert(number, *calls);
+                *calls += 1;
+            }
+            next = next.max(until);
+        };
+        for (ruling, source) in self.rulings.iter().zip(&self.sources) {
+            others(source.number().unwrap_or(all), &mut calls);
+            let text = match (source, texts) {
+                _ if !ruling.is_bad() => None,
+                (_, true) => Some(&ruling.text),
+                (Source::Text(text), false) => Some(text),
+                (Source::Stream(_), false) => None,
+            };
+            indexes.push(text.is_none().then_some(calls));
+            calls += usize::from(text.is_none());
+            said.extend(text.cloned());
+        }
+        others(all, &mut calls);
+        (indexes, calls, said)
     }
 
     /// Calls that stood in the text, as calls.
@@ -208,14 +227,18 @@ impl Chat {
         let each = self.rulings.iter().zip(&self.sources).zip(indexes);
         let own = each.filter(|((_, of), _)| **of == Source::Stream(number));
         let own: Vec<_> = own.map(|((ruling, _), index)| (ruling, *index)).collect();
-        let Some((ruling, index)) = own.first() else {
-            // A call without a name: nobody can say anything about it.
-            return list.push(text.to_owned());
-        };
         let Ok(tree) = Tree::parse(text) else {
             return list.push(text.to_owned());
         };
         let call = tree.root();
+        let Some((ruling, index)) = own.first() else {
+            // A call without a name: nobody can say anything about it but where it stands.
+            let mut cuts = Cuts::new(text);
+            if let Some(place) = self.unnamed.get(&number).filter(|_| !self.old) {
+                cuts.set(call, "index", &place.to_string());
+            }
+            return list.push(cuts.apply());
+        };
         let function = match self.old {
             true => Some(call),
             false => call.get("function"),
@@ -246,6 +269,11 @@ impl Chat {
             }
             if whole && let Some(function) = function {
                 cuts.set(function, "arguments", &quoted(ruling.final_arguments()));
+                // Later fragments are left out, and what else they told with them.
+                let extras = self.extras.get(number).into_iter().flatten();
+                for (key, value) in extras.filter(|(key, _)| call.get(key).is_none()) {
+                    cuts.set(call, key, value);
+                }
             }
             list.push(cuts.apply());
         }

@@ -63,7 +63,8 @@ pub(super) fn unique_ids(provider: Provider, request: &str) -> Option<String> {
                     // That of another call, or of none, does not end the turn.
                     match open.contains_key(id) {
                         true => answered = true,
-                        false => drop(waiting.remove(id)),
+                        false if waiting.remove(id) => drop(seen.remove(id)),
+                        false => {}
                     }
                     let meant = open.get_mut(id).and_then(VecDeque::pop_front).flatten();
                     if let Some(meant) = meant {
@@ -89,7 +90,7 @@ fn fresh(id: &str, taken: &HashSet<&str>, made: &HashSet<String>) -> String {
     }
 }
 
-fn call_ids<'t>(provider: Provider, message: Node<'t>) -> Vec<Node<'t>> {
+pub(super) fn call_ids<'t>(provider: Provider, message: Node<'t>) -> Vec<Node<'t>> {
     if role(message) != Role::Assistant {
         return Vec::new();
     }
@@ -110,7 +111,7 @@ fn call_ids<'t>(provider: Provider, message: Node<'t>) -> Vec<Node<'t>> {
     ids(calls.into_iter().filter(names).collect(), key)
 }
 
-fn result_ids<'t>(provider: Provider, message: Node<'t>) -> Vec<Node<'t>> {
+pub(super) fn result_ids<'t>(provider: Provider, message: Node<'t>) -> Vec<Node<'t>> {
     match provider {
         Provider::Anthropic => ids(blocks(message, "tool_result"), "tool_use_id"),
         Provider::Responses => ids(vec![message], "call_id"),

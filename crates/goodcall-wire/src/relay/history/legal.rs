@@ -5,8 +5,10 @@ use std::collections::HashSet;
 use goodcall_core::{Node, Tree, no_result_text};
 
 use super::super::exchange::is_other_call;
-use super::ids::unique_ids;
-use super::{Elements, Role, calls_in, is_old, kind, messages, plain, results_in, role, text_of};
+use super::ids::{call_ids, result_ids, unique_ids};
+use super::{
+    Elements, PastCall, Role, calls_in, is_old, kind, messages, plain, results_in, role, text_of,
+};
 use crate::call::Call;
 use crate::cuts::{Cuts, quoted};
 use crate::envelope::{Answer, Due, Located, Provider, result};
@@ -62,6 +64,7 @@ fn paired(provider: Provider, request: &str) -> Option<String> {
         request,
         elsewhere,
         others,
+        later: answered_later(provider, list),
         open: Vec::new(),
         after: 0,
         late: Vec::new(),
@@ -77,12 +80,55 @@ struct Pairing<'r> {
     elsewhere: bool,
     /// Ids of calls that are no functions: their results are theirs.
     others: HashSet<String>,
-    /// Calls that wait for their result: id and name.
-    open: Vec<(String, String)>,
+    /// Calls, by their message and id, whose result comes, be it behind other messages.
+    later: HashSet<(usize, String)>,
+    /// Calls that wait for their result.
+    open: Vec<Open>,
     /// Where the results of open calls belong.
     after: usize,
     /// Results without a call that stand between calls and their results: they follow those.
     late: Vec<String>,
+}
+
+/// A call that waits for its result.
+struct Open {
+    id: String,
+    name: String,
+    /// The result comes: nothing has to be said in its place.
+    comes: bool,
+}
+
+/// Calls whose result does not follow them at once, and is theirs all the same. Responses pairs by
+/// ids alone; Anthropic takes what the user says in a row as one message.
+fn answered_later(provider: Provider, list: Node<'_>) -> HashSet<(usize, String)> {
+    let (mut answered, mut ids) = (HashSet::new(), HashSet::new());
+    if !matches!(provider, Provider::Anthropic | Provider::Responses) {
+        return answered;
+    }
+    let messages: Vec<_> = list.elements().collect();
+    for message in messages.into_iter().rev() {
+        let role = role(message);
+        if role == Role::Assistant {
+            for call in call_ids(provider, message) {
+                let id = call.as_str().unwrap_or_default();
+                let found = match provider {
+                    Provider::Anthropic => ids.contains(id),
+                    _ => ids.remove(id),
+                };
+                if found {
+                    answered.insert((message.span().start, id.to_owned()));
+                }
+            }
+            if provider == Provider::Anthropic {
+                ids.clear();
+            }
+        }
+        if role == Role::Results {
+            let results = result_ids(provider, message).into_iter();
+            ids.extend(results.filter_map(|id| id.as_str().map(str::to_owned)));
+        }
+    }
+    answered
 }
 
 impl Pairing<'_> {
@@ -98,8 +144,11 @@ impl Pairing<'_> {
                     if self.provider != Provider::Responses || kind(message) != "function_call" {
                         self.close(cuts);
                     }
-                    self.open
-                        .extend(calls.into_iter().map(|call| (call.id, call.name)));
+                    let at = message.span().start;
+                    for PastCall { id, name, .. } in calls {
+                        let comes = self.later.contains(&(at, id.clone()));
+                        self.open.push(Open { id, name, comes });
+                    }
                     self.after = message.span().end;
                 }
                 Role::User | Role::Other => {
@@ -116,17 +165,18 @@ impl Pairing<'_> {
 
     fn results(&mut self, message: Node<'_>, cuts: &mut Cuts<'_>) {
         let found = results_in(self.provider, message);
-        let known: HashSet<_> = self.open.iter().map(|(id, _)| id.clone()).collect();
+        let known: HashSet<_> = self.open.iter().map(|call| call.id.clone()).collect();
         let answered: HashSet<_> = found.iter().map(|(id, ..)| id.clone()).collect();
         if self.provider == Provider::Anthropic {
-            let missing = self.open.iter().filter(|(id, _)| !answered.contains(id));
-            let missing: Vec<_> = missing.map(|(id, name)| self.missing(id, name)).collect();
-            self.open.clear();
+            self.open.retain(|call| !answered.contains(&call.id));
+            let missing = self.open.iter().filter(|call| !call.comes);
+            let missing: Vec<_> = missing.map(|call| self.missing(call)).collect();
+            self.open.retain(|call| call.comes);
             return self.blocks(message, missing, &known, cuts);
         }
         for (id, text, _) in found {
             if known.contains(&id) {
-                self.open.retain(|(open, _)| *open != id);
+                self.open.retain(|call| call.id != id);
                 self.after = message.span().end;
             } else if !self.elsewhere && !self.others.contains(&id) {
                 let words = format!(r#"{{"role":"user","content":{}}}"#, quoted(&text));
@@ -172,15 +222,18 @@ impl Pairing<'_> {
         }
     }
 
-    fn missing(&self, id: &str, name: &str) -> String {
-        let call = Call::new(&Tools::default(), name, "{}").with_id(id);
-        result(self.provider, &call, &Answer::error(no_result_text(name)))
+    fn missing(&self, open: &Open) -> String {
+        let call = Call::new(&Tools::default(), &open.name, "{}").with_id(&open.id);
+        let text = no_result_text(&open.name);
+        result(self.provider, &call, &Answer::error(text))
     }
 
     /// Calls that got no result get one.
     fn close(&mut self, cuts: &mut Cuts<'_>) {
         let open = std::mem::take(&mut self.open);
-        let results = open.iter().map(|(id, name)| self.missing(id, name));
+        let (comes, open): (Vec<_>, Vec<_>) = open.into_iter().partition(|call| call.comes);
+        self.open = comes;
+        let results = open.iter().map(|call| self.missing(call));
         let mut results: Vec<_> = results.collect();
         results.append(&mut self.late);
         if results.is_empty() {

@@ -2,8 +2,12 @@
 
 use super::*;
 use crate::relay::judge::GiveUp;
+use crate::relay::reask::legal_call;
 use crate::relay::reply::{due_reason, reasons};
 use crate::relay::sse;
+
+/// Where a text block has its citations, which come one by one.
+pub(super) const LIST: &str = "citations";
 
 impl Messages {
     /// An event as it came, but for its place in the client's message.
@@ -221,12 +225,7 @@ impl Messages {
             }
         }
         if let Some(usage) = root.get("usage").filter(|_| !exchange.usage.is_empty()) {
-            exchange.usage.write(usage, &mut cuts);
-            let before = exchange.usage.get("input_tokens");
-            if let (None, Some(before)) = (usage.get("input_tokens"), before) {
-                let sum = before.saturating_add(self.desk.own.get("input_tokens").unwrap_or(0));
-                cuts.set(usage, "input_tokens", &sum.to_string());
-            }
+            exchange.usage.write(usage, &self.desk.own, &mut cuts);
         }
         if exchange.judge.settings.report {
             cuts.last(root, &format!("\"goodcall\":{}", exchange.report()));
@@ -298,6 +297,21 @@ fn moved_to(data: &str, place: usize) -> String {
     cuts.apply()
 }
 
+/// A call as it may stand in a history, with what else its block began with.
+pub(super) fn call(begun: &str, ruling: &Ruling) -> String {
+    const JUDGED: [&str; 4] = ["type", "id", "name", "input"];
+    let legal = legal_call(Provider::Anthropic, ruling);
+    let (Ok(begun_tree), Ok(tree)) = (Tree::parse(begun), Tree::parse(&legal)) else {
+        return legal;
+    };
+    let mut cuts = Cuts::new(&legal);
+    let members = begun_tree.root().members();
+    for (key, value) in members.filter(|(key, _)| !JUDGED.contains(key)) {
+        cuts.set(tree.root(), key, begun.get(value.span()).unwrap_or("null"));
+    }
+    cuts.apply()
+}
+
 /// A block of a reply as it stands in the history; `None` for one that a provider refuses.
 pub(super) fn block(start: &str, added: &[(&'static str, String)]) -> Option<String> {
     let tree = Tree::parse(start).ok()?;
@@ -307,6 +321,10 @@ pub(super) fn block(start: &str, added: &[(&'static str, String)]) -> Option<Str
         let before = root.get(key).and_then(Node::as_str).unwrap_or_default();
         match *key {
             "input" => cuts.set(root, key, &crate::envelope::legal_arguments(text)),
+            LIST => {
+                let list = text.trim_start_matches(',');
+                cuts.set(root, key, &format!("[{list}]"));
+            }
             key => cuts.set(root, key, &quoted(&format!("{before}{text}"))),
         }
     }

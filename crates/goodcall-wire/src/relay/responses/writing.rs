@@ -15,6 +15,7 @@ impl Responses {
         };
         let root = tree.root();
         let mut cuts = Cuts::new(data);
+        let mut at = usize::MAX;
         self.count(root, &mut cuts);
         if let Some(index) = root
             .get("output_index")
@@ -29,6 +30,7 @@ impl Responses {
                     self.next - 1
                 }
             };
+            at = place;
             if sent != place.to_string() {
                 cuts.replace(index.span(), place.to_string());
             }
@@ -36,13 +38,14 @@ impl Responses {
         let done = root.get("type").and_then(Node::as_str) == Some("response.output_item.done");
         if cuts.is_empty() && !event.raw.is_empty() {
             if let Some(item) = root.get("item").filter(|_| done) {
-                self.items.extend(data.get(item.span()).map(str::to_owned));
+                let item = data.get(item.span()).map(str::to_owned);
+                self.items.extend(item.map(|item| (at, item)));
             }
             return out.extend_from_slice(&event.raw);
         }
         let written = cuts.apply();
         if done {
-            self.items.extend(item_of(&written));
+            self.items.extend(item_of(&written).map(|item| (at, item)));
         }
         event.with(&written, out);
     }
@@ -224,7 +227,7 @@ impl Responses {
             let done = format!(
                 r#"{{"type":"response.output_item.done","output_index":{place},"item":{item}"#
             );
-            self.items.push(item);
+            self.items.push((place, item));
             return self.say("response.output_item.done", &done, out);
         };
         let Ok(tree) = Tree::parse(data) else {
@@ -270,7 +273,7 @@ impl Responses {
                 .root()
                 .get("item")
                 .and_then(|item| written.get(item.span()));
-            self.items.extend(item.map(str::to_owned));
+            self.items.extend(item.map(|item| (place, item.to_owned())));
         }
     }
 
@@ -334,7 +337,7 @@ impl Responses {
             let kind = format!("response.{kind}");
             self.say(&kind, &format!(r#"{{"type":"{kind}",{rest}"#), out);
         }
-        self.items.push(whole);
+        self.items.push((place, whole));
     }
 
     fn pass_held(&mut self, exchange: &mut Exchange, event: &SseEvent, out: &mut Vec<u8>) {
@@ -368,11 +371,13 @@ impl Responses {
         if let Some(response) = root.get("response") {
             self.write_late(exchange);
             if self.changed {
-                let items = format!("[{}]", self.items.join(","));
-                cuts.set(response, "output", &items);
+                self.items.sort_by_key(|(place, _)| *place);
+                let items = self.items.iter().map(|(_, item)| item.as_str());
+                let items = items.collect::<Vec<_>>().join(",");
+                cuts.set(response, "output", &format!("[{items}]"));
             }
             if let Some(usage) = response.get("usage") {
-                exchange.usage.write(usage, &mut cuts);
+                exchange.usage.write(usage, &self.desk.own, &mut cuts);
             }
             if exchange.judge.settings.report {
                 cuts.last(response, &format!("\"goodcall\":{}", exchange.report()));
@@ -389,7 +394,7 @@ impl Responses {
         for said in std::mem::take(&mut self.said) {
             let number = match said {
                 Said::Late(item) => {
-                    self.items.push(item);
+                    self.items.push((usize::MAX, item));
                     continue;
                 }
                 Said::Call(number) if self.calls[number].late => number,
@@ -406,7 +411,7 @@ impl Responses {
             };
             self.changed |= item != sent;
             match ruling.is_bad() || self.desk.accept(exchange, &ruling) {
-                true => self.items.push(item),
+                true => self.items.push((usize::MAX, item)),
                 false => self.changed = true,
             }
         }
