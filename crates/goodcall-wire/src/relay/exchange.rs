@@ -283,7 +283,7 @@ impl Exchange {
         let ends: Vec<_> = choices.map(|choice| choice.span().end).collect();
         let places: Vec<_> = envelope.places().collect();
         for (index, place) in places.into_iter().enumerate() {
-            let choice = ends.iter().position(|end| place.end <= *end);
+            let choice = ends.partition_point(|end| *end < place.end);
             let sent = envelope.sent_id(index);
             let own = sent.is_some_and(|id| alone || taken.insert((choice, id.to_owned())));
             if !own {
