@@ -8,8 +8,8 @@ use crate::tree::{Kind, Node, Pointer, Tree};
 pub(crate) const RULE: Rule = Rule {
     name: "empty-arguments",
     level: Level::Safe,
-    what: "Reads no arguments at all, `null`, an empty string or an empty array as `{}` for a tool \
-           that requires nothing.",
+    what: "Reads no arguments at all, `null` or an empty string as `{}` for a tool that requires \
+           nothing.",
     why: "The tool accepts `{}`, and there is nothing else that no arguments could mean.",
     example: Example {
         tool: None,
@@ -24,7 +24,6 @@ pub(crate) fn is_nothing(root: Node<'_>) -> bool {
     match root.kind() {
         Kind::Null => true,
         Kind::String => root.as_str().is_some_and(|text| text.trim().is_empty()),
-        Kind::Array => root.is_empty(),
         _ => false,
     }
 }
