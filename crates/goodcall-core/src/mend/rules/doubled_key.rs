@@ -23,7 +23,8 @@ pub(crate) const RULE: Rule = Rule {
 };
 
 pub(crate) fn propose(site: &Site<'_>, out: &mut Proposals) {
-    if site.wanted().is_none_or(|wanted| wanted.has("object")) || site.node.len() != 1 {
+    let one = site.node.kind() == Kind::Object && site.node.len() == 1;
+    if !one || site.wanted().is_none_or(|wanted| wanted.has("object")) {
         return;
     }
     let place = &site.fault.pointer;

@@ -27,8 +27,8 @@ pub(crate) fn propose(site: &Site<'_>, out: &mut Proposals) {
         FaultKind::Type(_) | FaultKind::Enum(_) | FaultKind::Const(_) | FaultKind::NoBranch(_)
     );
     if about_value
-        && site.is_declared()
         && (site.node.is_null() || is_null_text(site))
+        && site.is_declared()
         && let Some(op) = site.leave_out()
     {
         out.whole(&RULE, [op]);

@@ -29,8 +29,12 @@ pub(crate) const RULE: Rule = Rule {
 };
 
 pub(crate) fn propose(site: &Site<'_>, out: &mut Proposals) {
-    let wants_array = site.wanted().is_some_and(|wanted| wanted.has("array"));
-    if wants_array && !site.fault.pointer.is_root() && is_element(site) {
+    let object = site.node.kind() == Kind::Object && site.node.len() <= MEND_WIDTH;
+    if object
+        && site.wanted().is_some_and(|wanted| wanted.has("array"))
+        && !site.fault.pointer.is_root()
+        && is_element(site)
+    {
         out.whole(&RULE, [site.replace(New::Wrapped)]);
     }
 }
@@ -41,9 +45,6 @@ fn is_element(site: &Site<'_>) -> bool {
     let Some(items) = site.subschema().and_then(|schema| schema.get("items")) else {
         return false;
     };
-    if site.node.kind() != Kind::Object || site.node.len() > MEND_WIDTH {
-        return false;
-    }
     let document = site.context.schema.document();
     let items = resolve(document, items);
     let forms = ["anyOf", "oneOf"]
