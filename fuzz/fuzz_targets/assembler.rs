@@ -1,7 +1,7 @@
 //! Any events through every provider's assembler; and arguments in any split give the same call.
 #![no_main]
 
-use goodcall_wire::{Assembler, Provider, Tools, Update, Where};
+use goodcall_wire::{Assembler, Provider, Tools, CallUpdate, TextCallScope};
 use libfuzzer_sys::fuzz_target;
 
 const TOOLS: &str = r#"[
@@ -12,7 +12,7 @@ fuzz_target!(|input: (u8, &str)| {
     let (size, text) = input;
     let Ok(tools) = Tools::read(TOOLS) else { return };
     for provider in Provider::ALL {
-        let mut assembler = Assembler::new(provider, tools.clone()).text_calls(Where::Anywhere);
+        let mut assembler = Assembler::new(provider, tools.clone()).text_calls(TextCallScope::Anywhere);
         for line in text.lines() {
             let _ = assembler.push(line);
         }
@@ -38,7 +38,7 @@ fn arguments(tools: &Tools, fragments: impl IntoIterator<Item = String>) -> Vec<
     }
     updates.extend(assembler.finish());
     let calls = updates.into_iter().filter_map(|update| match update {
-        Update::Call(call) => Some(call.arguments),
+        CallUpdate::Call(call) => Some(call.arguments),
         _ => None,
     });
     calls.collect()

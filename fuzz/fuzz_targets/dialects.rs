@@ -1,8 +1,8 @@
 //! Any text, in any split, gives the same calls and the same rest; nothing panics, nothing is lost.
 #![no_main]
 
-use goodcall_core::{Policy, Stop};
-use goodcall_wire::{Extraction, Piece, Scanner, Tools, Where, extract};
+use goodcall_core::{Policy, StopReason};
+use goodcall_wire::{Extraction, TextPiece, Scanner, Tools, TextCallScope, extract};
 use libfuzzer_sys::fuzz_target;
 
 const TOOLS: &str = r#"[
@@ -13,7 +13,7 @@ const TOOLS: &str = r#"[
 fuzz_target!(|input: (u8, &str)| {
     let (size, text) = input;
     let Ok(tools) = Tools::read(TOOLS) else { return };
-    for place in [Where::Explicit, Where::Anywhere] {
+    for place in [TextCallScope::Explicit, TextCallScope::Anywhere] {
         let whole = extract(text, &tools, place);
         let mut scanner = Scanner::new(tools.clone(), place);
         let mut pieces = Vec::new();
@@ -25,8 +25,8 @@ fuzz_target!(|input: (u8, &str)| {
         let mut split = Extraction::default();
         for piece in pieces {
             match piece {
-                Piece::Text(text) => split.text.push_str(&text),
-                Piece::Call(call) => split.calls.push(call),
+                TextPiece::Text(text) => split.text.push_str(&text),
+                TextPiece::Call(call) => split.calls.push(call),
                 _ => {}
             }
         }
@@ -35,7 +35,7 @@ fuzz_target!(|input: (u8, &str)| {
             assert_eq!(whole.text, text);
         }
         for call in &whole.calls {
-            let verdict = call.check(&tools, &Policy::safe(), Stop::Unknown);
+            let verdict = call.check(&tools, &Policy::safe(), StopReason::Unknown);
             if let (Some(arguments), Some(tool)) = (verdict.arguments(), tools.get(&call.name)) {
                 assert!(tool.schema.as_ref().is_ok_and(|schema| schema.is_valid(arguments)));
             }

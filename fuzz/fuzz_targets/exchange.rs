@@ -9,9 +9,9 @@ use std::sync::Arc;
 
 use goodcall_core::Tree;
 use goodcall_wire::relay::{
-    Adapt, Exchange, Known, Settings, Step, adapt, history, legal_history, with_remark,
+    Adapt, Exchange, ToolsCache, RelaySettings, NextStep, adapt, history, legal_history, with_remark,
 };
-use goodcall_wire::{Provider, Where};
+use goodcall_wire::{Provider, TextCallScope};
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|bytes: &[u8]| {
@@ -44,29 +44,29 @@ fuzz_target!(|bytes: &[u8]| {
             Tree::parse(&adapted).expect("an adapted request is JSON");
         }
     }
-    let mut settings = Settings::default();
-    settings.text_calls = (flags & 4 > 0).then_some(Where::Anywhere);
+    let mut settings = RelaySettings::default();
+    settings.text_calls = (flags & 4 > 0).then_some(TextCallScope::Anywhere);
     let settings = Arc::new(settings);
     let new = || {
         Exchange::new(
             provider,
             request,
-            &Known::default(),
+            &ToolsCache::default(),
             settings.clone(),
         )
     };
     let Ok(mut exchange) = new() else { return };
     for _ in 0..4 {
         match exchange.reply(reply) {
-            Step::Reask => Tree::parse(exchange.body())
+            NextStep::Reask => Tree::parse(exchange.body())
                 .map(drop)
                 .expect("a question is JSON"),
-            Step::Reply(None) => return,
-            Step::Reply(Some(sent)) => {
+            NextStep::Reply(None) => return,
+            NextStep::Reply(Some(sent)) => {
                 Tree::parse(&sent).expect("a mended reply is JSON");
                 let Ok(mut again) = new() else { return };
                 if exchange.summary().contains("bad=0") {
-                    assert!(matches!(again.reply(&sent), Step::Reply(None)), "{sent}");
+                    assert!(matches!(again.reply(&sent), NextStep::Reply(None)), "{sent}");
                 }
                 return;
             }

@@ -7,12 +7,12 @@
 
 use std::sync::{Arc, LazyLock};
 
-use goodcall_wire::relay::{End, Exchange, GiveUp, Known, Relay, Settings};
-use goodcall_wire::{Provider, Where};
+use goodcall_wire::relay::{StreamEnd, Exchange, GiveUp, ToolsCache, StreamRelay, RelaySettings};
+use goodcall_wire::{Provider, TextCallScope};
 use libfuzzer_sys::fuzz_target;
 
 /// Tools are compiled once, not for each input.
-static KNOWN: LazyLock<Known> = LazyLock::new(Known::default);
+static KNOWN: LazyLock<ToolsCache> = LazyLock::new(ToolsCache::default);
 
 /// Replies to one request that are taken, the first one included.
 const TRIES: usize = 3;
@@ -42,8 +42,8 @@ fn relayed(flags: u8, stream: &[u8], size: usize) -> (Vec<u8>, String, bool) {
         1 => Provider::Anthropic,
         _ => Provider::Responses,
     };
-    let mut settings = Settings::default();
-    settings.text_calls = (flags & 4 > 0).then_some(Where::Anywhere);
+    let mut settings = RelaySettings::default();
+    settings.text_calls = (flags & 4 > 0).then_some(TextCallScope::Anywhere);
     settings.report = flags & 8 > 0;
     settings.stream_arguments = flags & 16 > 0;
     if flags & 32 > 0 {
@@ -55,19 +55,19 @@ fn relayed(flags: u8, stream: &[u8], size: usize) -> (Vec<u8>, String, bool) {
         &KNOWN,
         Arc::new(settings),
     );
-    let mut relay = Relay::new(exchange.expect("the request has tools"));
+    let mut relay = StreamRelay::new(exchange.expect("the request has tools"));
     let mut out = Vec::new();
     for at in 0..TRIES {
         for piece in stream.chunks(size) {
             relay.push(piece, &mut out);
         }
         match relay.end(&mut out) {
-            End::Done => return (out, relay.exchange().summary(), at == 0),
-            End::Reask if flags & 64 > 0 => {
+            StreamEnd::Done => return (out, relay.exchange().summary(), at == 0),
+            StreamEnd::Reask if flags & 64 > 0 => {
                 relay.give_up(&mut out);
                 return (out, relay.exchange().summary(), false);
             }
-            End::Reask => relay.again(),
+            StreamEnd::Reask => relay.again(),
         }
     }
     panic!("asked again too often");

@@ -4,7 +4,7 @@
 
 #![no_main]
 
-use goodcall_core::{Policy, ReadOptions, Stream, read};
+use goodcall_core::{Policy, ReadOptions, StreamParser, read};
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|bytes: &[u8]| {
@@ -12,7 +12,7 @@ fuzz_target!(|bytes: &[u8]| {
         return;
     };
     let options = ReadOptions::new().policy(Policy::eager());
-    let mut stream = Stream::new(options.clone());
+    let mut stream = StreamParser::new(options.clone());
     for piece in bytes.chunks(usize::from(*size % 32) + 1) {
         stream.push(piece);
         if let Some(partial) = stream.partial() {

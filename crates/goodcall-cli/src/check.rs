@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::cell::Cell;
 
 use goodcall_core::{Gate, Policy, SchemaCache, Verdict};
-use goodcall_wire::{Offered, Tools};
+use goodcall_wire::{ToolDefinition, Tools};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
@@ -162,7 +162,7 @@ impl Machine<'_> {
         match schema {
             Err(error) => unusable("bad_schema", error.to_string()),
             Ok(schema) => {
-                let destructive = offered.is_some_and(Offered::is_destructive);
+                let destructive = offered.is_some_and(ToolDefinition::is_destructive);
                 let policies = &self.args.policy;
                 let policy =
                     own.unwrap_or_else(|| policies.of(tool.unwrap_or_default(), destructive));

@@ -7,7 +7,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use goodcall::{
-    Bound, Context, Failure as ToolFailure, Invalid, Tool, ToolResult, Toolbox, async_trait,
+    BoundArguments, Context, Failure as ToolFailure, Invalid, Tool, ToolResult, Toolbox,
+    async_trait,
 };
 use goodcall_core::Tree;
 use serde::Deserialize;
@@ -164,11 +165,11 @@ impl Tool for Command {
     }
 
     /// The command gets the arguments with every digit as written.
-    fn bind(&self, arguments: &Tree<'_>) -> Result<Bound, Invalid> {
-        Ok(Bound::typed(arguments.to_json()))
+    fn bind(&self, arguments: &Tree<'_>) -> Result<BoundArguments, Invalid> {
+        Ok(BoundArguments::typed(arguments.to_json()))
     }
 
-    async fn run(&self, bound: Bound, _: &Context) -> ToolResult {
+    async fn run(&self, bound: BoundArguments, _: &Context) -> ToolResult {
         let input = bound.into_typed::<String>().unwrap_or_default();
         self.call(&input).await.unwrap_or_else(ToolResult::from)
     }

@@ -1,8 +1,8 @@
 //! `goodcall demo`: the whole idea in one screen, with no set-up.
 
 use anstream::println;
-use goodcall_core::{Explain, Policy, Stop, Style, Verdict};
-use goodcall_wire::{Call, Tools};
+use goodcall_core::{Explain, Policy, StopReason, Style, Verdict};
+use goodcall_wire::{RawCall, Tools};
 
 use crate::Failure;
 
@@ -71,8 +71,8 @@ pub(crate) fn run() -> Result<bool, Failure> {
     let tools = Tools::read(TOOLS).map_err(|error| error.to_string())?;
     println!("Eight calls as models send them, and what becomes of each.");
     for (what, name, raw) in CALLS {
-        let call = Call::new(&tools, name, raw);
-        let verdict = call.check(&tools, &Policy::safe(), Stop::Unknown);
+        let call = RawCall::new(&tools, name, raw);
+        let verdict = call.check(&tools, &Policy::safe(), StopReason::Unknown);
         let (colour, lines) = match &verdict {
             Verdict::Good(_) => ("32", vec!["goes to the tool as it was sent".to_owned()]),
             Verdict::Mended(mended) => {

@@ -2,8 +2,8 @@
 
 use std::borrow::Cow;
 
-use goodcall_core::{Policy, SchemaCache, Stop, Style, Verdict};
-use goodcall_wire::{Scanner, Tools, Where, dialects, openings};
+use goodcall_core::{Policy, SchemaCache, StopReason, Style, Verdict};
+use goodcall_wire::{Scanner, TextCallScope, Tools, dialects, openings};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
@@ -28,13 +28,13 @@ pub(crate) struct ExtractArgs {
     list: bool,
     /// Where calls count that no marker announces: explicit (fenced, or the whole message), anywhere
     #[arg(long = "where", default_value = "explicit")]
-    place: Where,
+    place: TextCallScope,
     /// What may be mended: strict (nothing), safe, eager
     #[arg(long, default_value = "safe")]
     policy: Policy,
     /// How the model's message ended: unknown, finished, cut_off
     #[arg(long, default_value = "unknown", value_parser = input::stop)]
-    stop: Stop,
+    stop: StopReason,
     /// How the text for the model reads: model, instruction, numbered, plain, structured, record
     #[arg(long, default_value = "model")]
     style: Style,
@@ -157,7 +157,9 @@ impl Machine<'_> {
         };
         let place = match line.place.as_deref() {
             None => self.args.place,
-            Some(name) => name.parse::<Where>().map_err(|error| error.to_string())?,
+            Some(name) => name
+                .parse::<TextCallScope>()
+                .map_err(|error| error.to_string())?,
         };
         let stop = line
             .stop

@@ -4,7 +4,7 @@ use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 
 use goodcall_core::{Policies, Style};
-use goodcall_gateway::{Config, File, Gateway, Options};
+use goodcall_gateway::{Gateway, GatewayConfig, GatewayFile, GatewayOptions};
 use tracing_subscriber::filter::filter_fn;
 use tracing_subscriber::layer::SubscriberExt;
 use tracing_subscriber::{Layer, Registry, reload};
@@ -105,8 +105,8 @@ pub(crate) struct GatewayArgs {
 }
 
 impl GatewayArgs {
-    fn options(&self) -> Options {
-        let mut options = Options::default();
+    fn options(&self) -> GatewayOptions {
+        let mut options = GatewayOptions::default();
         options.upstream.clone_from(&self.upstream);
         options.upstream_ca.clone_from(&self.upstream_ca);
         options.listen = self.listen;
@@ -133,11 +133,11 @@ impl GatewayArgs {
     }
 
     /// The settings as they are now: flags and environment, then the file.
-    fn config(&self) -> Result<Config, Failure> {
+    fn config(&self) -> Result<GatewayConfig, Failure> {
         let file = match &self.config {
-            Some(path) => File::read(path),
-            None if Path::new(FILE).exists() => File::read(Path::new(FILE)),
-            None => Ok(File::default()),
+            Some(path) => GatewayFile::read(path),
+            None if Path::new(FILE).exists() => GatewayFile::read(Path::new(FILE)),
+            None => Ok(GatewayFile::default()),
         };
         let file = file.map_err(|error| error.to_string())?;
         let policies = match &self.policy {
@@ -233,7 +233,11 @@ impl Spans {
     }
 }
 
-async fn serve(args: &GatewayArgs, config: Config, spans: &mut Spans) -> Result<(), Failure> {
+async fn serve(
+    args: &GatewayArgs,
+    config: GatewayConfig,
+    spans: &mut Spans,
+) -> Result<(), Failure> {
     let (listen, upstream) = (config.listen, config.upstream.clone());
     let gateway = Gateway::new(config).map_err(|error| error.to_string())?;
     let listener = tokio::net::TcpListener::bind(listen).await;

@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io::{BufReader, Read, stdin};
 use std::net::{SocketAddr, ToSocketAddrs};
 
-use goodcall_core::{Limits, Policies, Policy, Stop};
+use goodcall_core::{Limits, Policies, Policy, StopReason};
 
 use crate::Failure;
 
@@ -38,11 +38,11 @@ pub(crate) fn name(file: Option<&str>) -> &str {
 }
 
 /// Reads a stop reason.
-pub(crate) fn stop(name: &str) -> Result<Stop, String> {
+pub(crate) fn stop(name: &str) -> Result<StopReason, String> {
     match name {
-        "unknown" => Ok(Stop::Unknown),
-        "finished" => Ok(Stop::Finished),
-        "cut_off" => Ok(Stop::CutOff),
+        "unknown" => Ok(StopReason::Unknown),
+        "finished" => Ok(StopReason::Finished),
+        "cut_off" => Ok(StopReason::CutOff),
         other => Err(format!(
             "`{other}` is no stop reason: use unknown, finished or cut_off"
         )),

@@ -1,6 +1,6 @@
 //! `goodcall lint`: what is wrong with tool definitions, before a model sees them.
 
-use goodcall_mcp::{Remark, Tool, lint};
+use goodcall_mcp::{LintRemark, LintedTool, lint};
 use goodcall_wire::Tools;
 use serde_json::json;
 
@@ -28,7 +28,7 @@ pub(crate) fn run(args: &LintArgs) -> Result<bool, Failure> {
         .iter()
         .map(|tool| {
             let input = serde_json::from_str(&tool.parameters).unwrap_or_default();
-            let mut made = Tool::new(&tool.name, input);
+            let mut made = LintedTool::new(&tool.name, input);
             made.description.clone_from(&tool.description);
             made.destructive = tool.is_destructive();
             made
@@ -38,7 +38,7 @@ pub(crate) fn run(args: &LintArgs) -> Result<bool, Failure> {
 }
 
 /// Prints tools with the remarks on them, and counts these.
-pub(crate) fn print(tools: &[Tool], jsonl: bool) -> usize {
+pub(crate) fn print(tools: &[LintedTool], jsonl: bool) -> usize {
     let remarks = lint(tools);
     let place = |at: &str| {
         if at.is_empty() {
@@ -78,12 +78,12 @@ pub(crate) fn print(tools: &[Tool], jsonl: bool) -> usize {
     remarks.len()
 }
 
-fn of<'r>(remarks: &'r [Remark], tool: &'r str) -> impl Iterator<Item = &'r Remark> {
+fn of<'r>(remarks: &'r [LintRemark], tool: &'r str) -> impl Iterator<Item = &'r LintRemark> {
     remarks.iter().filter(move |remark| remark.tool == tool)
 }
 
 /// The parameters, the optional ones with a question mark.
-fn parameters(tool: &Tool) -> String {
+fn parameters(tool: &LintedTool) -> String {
     let required = |name: &str| {
         let all = tool.input["required"].as_array();
         all.is_some_and(|all| all.iter().any(|one| one == name))
@@ -104,7 +104,7 @@ fn parameters(tool: &Tool) -> String {
     format!("({}){mark}", all.collect::<Vec<_>>().join(", "))
 }
 
-fn summary(tool: &Tool) -> String {
+fn summary(tool: &LintedTool) -> String {
     let text = tool.description.as_deref().unwrap_or("-");
     let line = text.lines().next().unwrap_or("-");
     match line.char_indices().nth(100) {

@@ -80,7 +80,7 @@ struct CheckArgs {
     policy: Policies,
     /// How the model's message ended: unknown, finished, cut_off
     #[arg(long, default_value = "unknown", value_parser = input::stop)]
-    stop: goodcall_core::Stop,
+    stop: goodcall_core::StopReason,
     /// Read and write JSON lines
     #[arg(long)]
     jsonl: bool,

@@ -11,8 +11,8 @@ use std::time::Duration;
 
 use goodcall_core::{Policies, Style};
 use goodcall_mcp::{
-    Config, End, Log, LoopMode, Options, ServerCommand, Upstream, bridge, bridge_url,
-    listen_command, listen_url,
+    BridgeEnd, LoopMode, ProxyConfig, ProxyLog, ProxyOptions, ServerCommand, Upstream, bridge,
+    bridge_url, listen_command, listen_url,
 };
 
 use crate::{Failure, input, runtime};
@@ -179,22 +179,22 @@ fn expanded(header: &str) -> Result<String, Failure> {
 
 async fn stand_between(
     server: &Server,
-    options: Arc<Options>,
-    log: Arc<Log>,
+    options: Arc<ProxyOptions>,
+    log: Arc<ProxyLog>,
 ) -> Result<bool, Failure> {
     let pipes = (tokio::io::stdin(), tokio::io::stdout());
     let ended = match server {
         Server::Command(command) => bridge(command, options, log, pipes, stop_signal()).await,
         Server::Url(upstream) => bridge_url(upstream, options, log, pipes, stop_signal()).await,
     };
-    Ok(ended.map_err(|error| error.to_string())? != End::Server)
+    Ok(ended.map_err(|error| error.to_string())? != BridgeEnd::Server)
 }
 
 async fn serve(
     address: SocketAddr,
     server: &Server,
-    options: Arc<Options>,
-    log: Arc<Log>,
+    options: Arc<ProxyOptions>,
+    log: Arc<ProxyLog>,
 ) -> Result<bool, Failure> {
     let wrong = |error: std::io::Error| format!("{address}: {error}");
     let listener = tokio::net::TcpListener::bind(address)
@@ -217,7 +217,7 @@ async fn serve(
 
 impl GuardArgs {
     /// The configuration file, and the flags on top of it.
-    fn options(&self, name: impl FnOnce() -> String) -> Result<Options, Failure> {
+    fn options(&self, name: impl FnOnce() -> String) -> Result<ProxyOptions, Failure> {
         let path = match &self.config {
             Some(path) => Some(path.as_path()),
             None => Some(Path::new(CONFIG)).filter(|path| path.exists()),
@@ -227,9 +227,9 @@ impl GuardArgs {
             Some(path) => {
                 let text = std::fs::read_to_string(path);
                 let text = text.map_err(|error| wrong(path, error.to_string()))?;
-                Config::read(&text).map_err(|error| wrong(path, error.to_string()))?
+                ProxyConfig::read(&text).map_err(|error| wrong(path, error.to_string()))?
             }
-            None => Config::default(),
+            None => ProxyConfig::default(),
         };
         let name = self.name.clone().unwrap_or_else(name);
         let mut options = config.options(&name).map_err(|error| error.to_string())?;
@@ -247,12 +247,12 @@ impl GuardArgs {
         Ok(options)
     }
 
-    fn log(&self) -> Result<Log, Failure> {
+    fn log(&self) -> Result<ProxyLog, Failure> {
         match &self.log {
             Some(path) => {
-                Log::to_file(path).map_err(|error| format!("{}: {error}", path.display()))
+                ProxyLog::to_file(path).map_err(|error| format!("{}: {error}", path.display()))
             }
-            None => Ok(Log::new()),
+            None => Ok(ProxyLog::new()),
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use goodcall_core::{Bad, Policy, ReadOptions, Reading, Reason, read};
+use goodcall_core::{Policy, ReadOptions, Reading, Reason, Refusal, read};
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
@@ -115,7 +115,7 @@ fn read_line<'l>(id: Option<&'l RawValue>, reading: &Reading<'_>) -> Answer<'l> 
     }
 }
 
-fn unreadable<'l>(id: Option<&'l RawValue>, bad: &Bad) -> Answer<'l> {
+fn unreadable<'l>(id: Option<&'l RawValue>, bad: &Refusal) -> Answer<'l> {
     let position = bad.issues.first().map(|issue| issue.span.start);
     Answer::Failed {
         id,

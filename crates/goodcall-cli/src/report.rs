@@ -1,7 +1,7 @@
 //! Verdicts as JSON: the machine protocol of `check --jsonl` and `parse --jsonl`.
 
 use goodcall_core::{Change, Edit, Explain, Issue, Style, Verdict, expected_text};
-use goodcall_wire::Call;
+use goodcall_wire::RawCall;
 use serde::Serialize;
 use serde_json::value::RawValue;
 
@@ -101,7 +101,7 @@ pub(crate) struct CallLine {
 }
 
 impl CallLine {
-    pub(crate) fn new(call: &Call, verdict: &Verdict<'_>, style: Style) -> Self {
+    pub(crate) fn new(call: &RawCall, verdict: &Verdict<'_>, style: Style) -> Self {
         let bad = match verdict {
             Verdict::Bad(bad) => Some(bad),
             _ => None,
@@ -174,9 +174,9 @@ impl IssueLine {
         };
         Self {
             path: issue.pointer.as_str().to_owned(),
-            code: issue.code.name(),
+            code: issue.kind.name(),
             expected: expected_text(&issue.expected),
-            got: issue.got.as_ref().map(ToString::to_string),
+            got: issue.actual.as_ref().map(ToString::to_string),
             allowed: issue.expected.allowed.iter().filter_map(json).collect(),
             nearest: issue.nearest.clone(),
         }

@@ -4,8 +4,8 @@ use std::io::{BufRead, ErrorKind, IsTerminal, Write, stdin, stdout};
 
 use goodcall::openai::OpenAi;
 use goodcall::{
-    DriveError, Driver, Event, FileStore, Finish, Model, Run, RunLimits, Script, Store, Toolbox,
-    Why,
+    DriveError, Driver, Event, FileStore, Finish, HaltReason, Model, Run, RunLimits, Script, Store,
+    Toolbox,
 };
 use serde_json::Value;
 
@@ -224,7 +224,7 @@ fn show(event: &Event) {
         }
         Event::Finished { why: None, message } => println!("model: {message}"),
         Event::Finished {
-            why: Some(Why::Steps(1)),
+            why: Some(HaltReason::Steps(1)),
             ..
         } => println!("stop:  the limit of 1 model call is reached"),
         Event::Finished { message, .. } => println!("stop:  {message}"),
@@ -233,7 +233,7 @@ fn show(event: &Event) {
 }
 
 /// Asks the person, if there is one.
-fn ask(why: &Why) -> Option<String> {
+fn ask(why: &HaltReason) -> Option<String> {
     println!("ask:   {why}");
     if !stdin().is_terminal() {
         return None;

@@ -5,7 +5,8 @@ use std::ops::Range;
 use annotate_snippets::{AnnotationKind, Level, Renderer, Snippet};
 use anstream::println;
 use goodcall_core::{
-    Bad, Change, Code, Explain, Issue, Pointer, Reading, Style, Verdict, Wanted, expected_text,
+    Change, Explain, Issue, IssueKind, Pointer, Reading, Refusal, Style, SyntaxExpectation,
+    Verdict, expected_text,
 };
 
 /// Marks shown in one text; the rest are counted.
@@ -64,7 +65,7 @@ pub(crate) fn reading(file: &str, raw: &str, reading: &Reading<'_>) {
 }
 
 /// Shows why nothing was read.
-pub(crate) fn unreadable(file: &str, raw: &str, bad: &Bad) {
+pub(crate) fn unreadable(file: &str, raw: &str, bad: &Refusal) {
     let title = format!("not readable ({})", bad.reason);
     let marks = issue_marks(raw, bad, "the text");
     snippet(Level::ERROR, &title, file, raw, marks);
@@ -78,15 +79,15 @@ fn place(pointer: &Pointer, whole: &str) -> String {
     }
 }
 
-fn issue_marks(raw: &str, bad: &Bad, whole: &str) -> Vec<Mark> {
+fn issue_marks(raw: &str, bad: &Refusal, whole: &str) -> Vec<Mark> {
     // Arguments that are not there have no place to point at.
     let placed = bad
         .issues
         .iter()
-        .filter(|issue| issue.code != Code::UnknownTool);
+        .filter(|issue| issue.kind != IssueKind::UnknownTool);
     placed
         .map(|issue| Mark {
-            span: fit(raw, &issue.span, issue.code == Code::Missing),
+            span: fit(raw, &issue.span, issue.kind == IssueKind::Missing),
             label: issue_label(issue, whole),
         })
         .collect()
@@ -95,19 +96,19 @@ fn issue_marks(raw: &str, bad: &Bad, whole: &str) -> Vec<Mark> {
 fn issue_label(issue: &Issue, whole: &str) -> String {
     let place = place(&issue.pointer, whole);
     let expected = expected_text(&issue.expected);
-    let got = issue.got.as_ref();
+    let got = issue.actual.as_ref();
     let got = got.map(|got| got.to_string().trim_end().replace('\n', " "));
-    match (issue.code, got) {
-        (Code::Missing, _) => format!("{place}: missing, expected {expected}"),
-        (Code::UnknownKey, _) => format!("{place}: no such parameter"),
-        (Code::Wrapped, _) => format!("{place}: not wanted around what it holds"),
-        (Code::Empty, _) => format!("{place}: empty"),
-        (Code::Malformed, _) if issue.expected.syntax == Some(Wanted::Utf8) => {
+    match (issue.kind, got) {
+        (IssueKind::Missing, _) => format!("{place}: missing, expected {expected}"),
+        (IssueKind::UnknownKey, _) => format!("{place}: no such parameter"),
+        (IssueKind::Wrapped, _) => format!("{place}: not wanted around what it holds"),
+        (IssueKind::Empty, _) => format!("{place}: empty"),
+        (IssueKind::Malformed, _) if issue.expected.syntax == Some(SyntaxExpectation::Utf8) => {
             format!("{place}: not UTF-8")
         }
         // What stands there is no fault: there is too much of it.
-        (Code::Limit, _) => format!("{place}: expected {expected}"),
-        (Code::DuplicateKey, _) => format!("{place}: given twice, as {expected}"),
+        (IssueKind::Limit, _) => format!("{place}: expected {expected}"),
+        (IssueKind::DuplicateKey, _) => format!("{place}: given twice, as {expected}"),
         (_, Some(got)) => format!("{place}: expected {expected}, got {got}"),
         (_, None) => format!("{place}: expected {expected}"),
     }

@@ -9,7 +9,7 @@ use std::hint::black_box;
 use std::time::{Duration, Instant};
 
 use cpu_time::ThreadTime;
-use goodcall_core::{Policy, ReadOptions, Stream, read};
+use goodcall_core::{Policy, ReadOptions, StreamParser, read};
 
 fn main() {
     speed();
@@ -167,7 +167,7 @@ fn streaming() {
     let fenced = format!("```json\n{whole}\n```");
     for (name, text) in [("JSON", &whole), ("fenced", &fenced)] {
         let pieces = time(|| {
-            let mut stream = Stream::new(options());
+            let mut stream = StreamParser::new(options());
             for piece in text.as_bytes().chunks(16) {
                 stream.push(piece);
                 black_box(stream.partial().map(|value| value.len()));

@@ -3,7 +3,7 @@
 /// How the model's message ended, as far as the host knows.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
-pub enum Stop {
+pub enum StopReason {
     /// Not known.
     #[default]
     Unknown,

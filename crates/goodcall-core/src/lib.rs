@@ -34,7 +34,7 @@ mod tree;
 mod validate;
 mod written;
 
-pub use call::Stop;
+pub use call::StopReason;
 pub use explain::{
     Budget, Explain, Structured, Style, UnknownStyle, accepted_text, expected_text, no_result_text,
     not_run_text,
@@ -42,14 +42,15 @@ pub use explain::{
 pub use limits::Limits;
 pub use mend::{Example, Rule, rules::catalogue};
 pub use parse::{
-    Cut, CutKind, Event, ParseClass, ParseError, ReadOptions, Reading, Stream, Wanted, read,
+    Cut, CutKind, ParseClass, ParseError, ParseEvent, ReadOptions, Reading, StreamParser,
+    SyntaxExpectation, read,
 };
 pub use pipeline::{Gate, check};
 pub use policies::{Policies, UnknownRule};
 pub use policy::{Policy, UnknownPolicy};
 pub use report::{
-    Bad, Bound, Change, Changes, Code, Edit, Expected, Got, Issue, Key, Level, Mended, Moved,
-    Reason, SharedExpected, Snippet, Types, Verdict,
+    Actual, Bound, Change, Changes, Edit, Expected, Issue, IssueKind, Key, Level, Mended, Moved,
+    Reason, Refusal, SharedExpected, Snippet, Types, Verdict,
 };
 pub use schema::{Draft, Schema, SchemaCache, SchemaError, SchemaOptions, SchemaWarning};
-pub use tree::{DeError, Elements, Inexact, Kind, Members, Node, Pointer, Tree};
+pub use tree::{DeserializeError, Elements, Inexact, Kind, Members, Node, Pointer, Tree};

@@ -1,12 +1,12 @@
 //! The path of one call, from raw text to verdict.
 
-use crate::call::Stop;
+use crate::call::StopReason;
 use crate::limits::Limits;
 use crate::mend::rules::empty_arguments;
 use crate::mend::{self, Mend, Task};
 use crate::parse::{self, ParseError, ReadOptions, Reading, Strict};
 use crate::policy::Policy;
-use crate::report::{Bad, Change, Code, Got, Issue, Mended, Reason, Verdict};
+use crate::report::{Actual, Change, Issue, IssueKind, Mended, Reason, Refusal, Verdict};
 use crate::schema::{Found, Schema};
 use crate::tree::{Kind, Pointer, Tree};
 use crate::validate::advice;
@@ -80,7 +80,7 @@ impl<'s> Gate<'s> {
 
     /// How the model's message ended.
     #[must_use]
-    pub fn stop(mut self, stop: Stop) -> Self {
+    pub fn stop(mut self, stop: StopReason) -> Self {
         self.reading.stop = stop;
         self
     }
@@ -174,7 +174,7 @@ impl<'s> Gate<'s> {
         }
     }
 
-    fn unreadable<'a>(&self, raw: &'a str, bad: Bad) -> Verdict<'a> {
+    fn unreadable<'a>(&self, raw: &'a str, bad: Refusal) -> Verdict<'a> {
         match bad.reason {
             Reason::Empty => self.empty(raw, bad),
             _ => Verdict::Bad(bad),
@@ -182,8 +182,8 @@ impl<'s> Gate<'s> {
     }
 
     /// `{}` for no arguments, where that is allowed; else a refusal that says what is needed.
-    fn empty<'a>(&self, raw: &'a str, mut bad: Bad) -> Verdict<'a> {
-        if self.reading.stop == Stop::CutOff {
+    fn empty<'a>(&self, raw: &'a str, mut bad: Refusal) -> Verdict<'a> {
+        if self.reading.stop == StopReason::CutOff {
             // They had not begun.
             return Verdict::Bad(parse::cut_off(Pointer::root(), raw.len()));
         }
@@ -211,12 +211,12 @@ impl<'s> Gate<'s> {
     fn refuse<'a>(&self, raw: &'a str, reading: Reading<'a>, fit: Fit) -> Verdict<'a> {
         if reading.tree.root().is_null() {
             let span = reading.tree.root().span();
-            let issue = Issue::new(Pointer::root(), Code::Empty, span);
-            let bad = Bad::single(Reason::Empty, issue);
+            let issue = Issue::new(Pointer::root(), IssueKind::Empty, span);
+            let bad = Refusal::single(Reason::Empty, issue);
             return self.empty(raw, bad);
         }
         if empty_arguments::is_nothing(reading.tree.root())
-            && self.reading.stop != Stop::CutOff
+            && self.reading.stop != StopReason::CutOff
             && let Some((arguments, mut change)) = self.without_arguments(raw)
         {
             // What was read leniently to get there is told as well.
@@ -246,13 +246,13 @@ impl<'s> Gate<'s> {
     }
 
     /// All that is wrong with a value that could not be mended.
-    fn name_issues(&self, tree: &Tree<'_>, ambiguous: Vec<Issue>, fit: Fit) -> Bad {
+    fn name_issues(&self, tree: &Tree<'_>, ambiguous: Vec<Issue>, fit: Fit) -> Refusal {
         let root = tree.root();
         if root.kind() != crate::Kind::Object && !self.schema.names_root_kind(root) {
-            let mut issue = Issue::new(Pointer::root(), Code::NotAnObject, root.span());
+            let mut issue = Issue::new(Pointer::root(), IssueKind::NotAnObject, root.span());
             issue.expected.types = crate::Types::named("object");
-            issue.got = Some(Got::of(root));
-            return Bad::single(Reason::NotAnObject, issue);
+            issue.actual = Some(Actual::of(root));
+            return Refusal::single(Reason::NotAnObject, issue);
         }
         let most = self.reading.limits.max_issues;
         let all = match fit {
@@ -262,7 +262,11 @@ impl<'s> Gate<'s> {
         let mut found = advice(all.faults, tree, self.schema, self.tool, most);
         if found.is_empty() && ambiguous.is_empty() {
             // All work was spent before the first fault.
-            found.push(Issue::new(Pointer::root(), Code::TooComplex, root.span()));
+            found.push(Issue::new(
+                Pointer::root(),
+                IssueKind::TooComplex,
+                root.span(),
+            ));
         }
         let reason = if ambiguous.is_empty() {
             Reason::WrongShape
@@ -271,7 +275,7 @@ impl<'s> Gate<'s> {
         };
         found.retain(|issue| ambiguous.iter().all(|two| two.pointer != issue.pointer));
         found.splice(0..0, ambiguous);
-        Bad {
+        Refusal {
             reason,
             issues: found,
             more: all.more,

@@ -9,7 +9,8 @@ use std::fmt::Write as _;
 use std::time::{Duration, Instant};
 
 use goodcall_core::{
-    Bad, Gate, Limits, Policy, ReadOptions, Reason, Schema, SchemaError, Tree, Verdict, check, read,
+    Gate, Limits, Policy, ReadOptions, Reason, Refusal, Schema, SchemaError, Tree, Verdict, check,
+    read,
 };
 use serde_json::{Value, json};
 
@@ -65,7 +66,8 @@ fn invalid_utf8() {
         b"\x80{}",
     ] {
         let schema = anything();
-        let Verdict::Bad(Bad { reason, issues, .. }) = Gate::new(&schema).check_bytes(bytes) else {
+        let Verdict::Bad(Refusal { reason, issues, .. }) = Gate::new(&schema).check_bytes(bytes)
+        else {
             panic!("{bytes:?}")
         };
         assert_eq!((reason, issues.len()), (Reason::Malformed, 1), "{bytes:?}");
@@ -133,7 +135,7 @@ fn a_megabyte_of_string() {
             let Verdict::Bad(bad) = check(&raw, &schema) else {
                 panic!()
             };
-            let got = bad.issues[0].got.as_ref().expect("what was sent");
+            let got = bad.issues[0].actual.as_ref().expect("what was sent");
             assert!(got.short.chars().count() <= 40);
         });
     }

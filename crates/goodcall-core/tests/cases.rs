@@ -7,8 +7,8 @@ mod support;
 use std::collections::BTreeMap;
 
 use goodcall_core::{
-    Change, Code, CutKind, Edit, Explain, Gate, Issue, Policy, ReadOptions, Schema, Stop, Style,
-    Verdict, read,
+    Change, CutKind, Edit, Explain, Gate, Issue, IssueKind, Policy, ReadOptions, Schema,
+    StopReason, Style, Verdict, read,
 };
 use support::{Case, run_folder};
 
@@ -49,11 +49,11 @@ fn policy(case: &Case) -> Policy {
         .expect("a policy")
 }
 
-fn stop(case: &Case) -> Stop {
+fn stop(case: &Case) -> StopReason {
     match case.get("stop") {
-        Some("finished") => Stop::Finished,
-        Some("cut-off") => Stop::CutOff,
-        _ => Stop::Unknown,
+        Some("finished") => StopReason::Finished,
+        Some("cut-off") => StopReason::CutOff,
+        _ => StopReason::Unknown,
     }
 }
 
@@ -151,11 +151,11 @@ fn change(change: &Change) -> String {
 /// `code place @span: got`.
 fn issue(issue: &Issue) -> String {
     let got = issue
-        .got
+        .actual
         .as_ref()
         .map_or("nothing".to_owned(), |got| got.to_string());
     let (code, place, span) = (
-        issue.code.name(),
+        issue.kind.name(),
         place(issue.pointer.as_str()),
         &issue.span,
     );
@@ -163,8 +163,8 @@ fn issue(issue: &Issue) -> String {
         Some(nearest) => format!(" nearest {nearest}"),
         None => String::new(),
     };
-    let readings = match issue.code {
-        Code::Ambiguous => format!(" readings {}", issue.expected.allowed.join(" | ")),
+    let readings = match issue.kind {
+        IssueKind::Ambiguous => format!(" readings {}", issue.expected.allowed.join(" | ")),
         _ => String::new(),
     };
     format!(

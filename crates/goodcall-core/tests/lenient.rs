@@ -3,7 +3,8 @@
 #![allow(clippy::expect_used, clippy::panic, reason = "a test may fail loudly")]
 
 use goodcall_core::{
-    Gate, Kind, Level, Node, Policy, ReadOptions, Reading, Schema, Stream, Tree, catalogue, read,
+    Gate, Kind, Level, Node, Policy, ReadOptions, Reading, Schema, StreamParser, Tree, catalogue,
+    read,
 };
 use proptest::prelude::*;
 use serde_json::Value;
@@ -184,7 +185,10 @@ fn boundaries(text: &str) -> impl Iterator<Item = usize> {
     (0..=text.len()).filter(|at| text.is_char_boundary(*at))
 }
 
-fn same(a: &Result<Reading<'_>, goodcall_core::Bad>, b: &Result<Reading<'_>, goodcall_core::Bad>) {
+fn same(
+    a: &Result<Reading<'_>, goodcall_core::Refusal>,
+    b: &Result<Reading<'_>, goodcall_core::Refusal>,
+) {
     match (a, b) {
         (Ok(a), Ok(b)) => {
             assert_eq!(a.tree.to_json(), b.tree.to_json());
@@ -224,7 +228,7 @@ proptest! {
         let mut ends: Vec<usize> = cuts.iter().map(|cut| cut.index(bytes.len() + 1)).collect();
         ends.push(bytes.len());
         ends.sort_unstable();
-        let mut stream = Stream::new(eager());
+        let mut stream = StreamParser::new(eager());
         let mut start = 0;
         for end in ends {
             stream.push(&bytes[start..end]);
@@ -239,7 +243,7 @@ proptest! {
 
     #[test]
     fn any_bytes_can_be_pushed(pieces in prop::collection::vec(prop::collection::vec(any::<u8>(), 0..8), 0..8)) {
-        let mut stream = Stream::new(eager());
+        let mut stream = StreamParser::new(eager());
         for piece in &pieces {
             stream.push(piece);
         }
@@ -310,7 +314,7 @@ proptest! {
     #[test]
     fn the_partial_value_is_part_of_the_whole(value in nasty_value()) {
         let text = value.to_string();
-        let mut stream = Stream::new(eager());
+        let mut stream = StreamParser::new(eager());
         for piece in text.as_bytes().chunks(3) {
             stream.push(piece);
             if let Some(partial) = stream.partial() {

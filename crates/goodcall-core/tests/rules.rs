@@ -2,7 +2,7 @@
 
 #![allow(clippy::expect_used, clippy::panic, reason = "a test may fail loudly")]
 
-use goodcall_core::{Gate, Level, Policy, Schema, Stop, Verdict, catalogue};
+use goodcall_core::{Gate, Level, Policy, Schema, StopReason, Verdict, catalogue};
 
 #[test]
 fn every_example_is_mended_by_its_rule() {
@@ -17,7 +17,7 @@ fn every_example_is_mended_by_its_rule() {
             Level::Safe => Policy::safe(),
             Level::Eager => Policy::eager(),
         };
-        let gate = Gate::new(&schema).policy(policy).stop(Stop::Finished);
+        let gate = Gate::new(&schema).policy(policy).stop(StopReason::Finished);
         let verdict = gate.check(rule.example.raw);
         let Verdict::Mended(mended) = verdict else {
             panic!("{}: {verdict:?}", rule.name);

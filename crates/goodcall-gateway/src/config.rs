@@ -7,15 +7,15 @@ use std::path::PathBuf;
 use std::str::FromStr;
 use std::time::Duration;
 
-use goodcall_wire::relay::{Adapt, Settings};
+use goodcall_wire::relay::{Adapt, RelaySettings};
 use http::Uri;
 
 use crate::loops::Loops;
 
-/// All settings of a gateway. Start from [`Config::new`].
+/// All settings of a gateway. Start from [`GatewayConfig::new`].
 #[derive(Clone, Debug)]
 #[non_exhaustive]
-pub struct Config {
+pub struct GatewayConfig {
     /// Where requests go.
     pub upstream: Uri,
     /// Certificates that are trusted beside those of the system: a PEM file.
@@ -25,7 +25,7 @@ pub struct Config {
     /// Threads that serve connections.
     pub threads: usize,
     /// How replies are judged.
-    pub settings: Settings,
+    pub settings: RelaySettings,
     /// Whose rules tool definitions must keep; `None` leaves them as they are.
     pub adapt: Option<Adapt>,
     /// A history that a provider would refuse is made legal.
@@ -33,7 +33,7 @@ pub struct Config {
     /// What is done about loops in the history.
     pub loops: Loops,
     /// Where request lines are logged.
-    pub log: LogTo,
+    pub log: LogTarget,
     /// Arguments may stand in the log.
     pub log_arguments: bool,
     /// Where spans are to be sent, for whoever starts the gateway: an OTLP/HTTP URL.
@@ -43,13 +43,13 @@ pub struct Config {
     /// Arguments may stand in the store and on the page.
     pub store_arguments: bool,
     /// Limits on size and time.
-    pub limits: Limits,
+    pub limits: GatewayLimits,
 }
 
 /// Limits on size and time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct Limits {
+pub struct GatewayLimits {
     /// Bytes of a request that is judged.
     pub request_bytes: usize,
     /// Bytes of a whole reply that is judged; a longer one passes unjudged.
@@ -70,7 +70,7 @@ pub struct Limits {
     pub drain_time: Duration,
 }
 
-impl Default for Limits {
+impl Default for GatewayLimits {
     fn default() -> Self {
         let seconds = Duration::from_secs;
         Self {
@@ -90,7 +90,7 @@ impl Default for Limits {
 /// Where log lines go.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
-pub enum LogTo {
+pub enum LogTarget {
     /// Nowhere.
     #[default]
     Off,
@@ -100,15 +100,15 @@ pub enum LogTo {
     Stderr,
 }
 
-impl FromStr for LogTo {
-    type Err = ConfigError;
+impl FromStr for LogTarget {
+    type Err = GatewayConfigError;
 
-    fn from_str(name: &str) -> Result<Self, ConfigError> {
+    fn from_str(name: &str) -> Result<Self, GatewayConfigError> {
         match name {
-            "off" => Ok(LogTo::Off),
-            "stdout" => Ok(LogTo::Stdout),
-            "stderr" => Ok(LogTo::Stderr),
-            other => Err(ConfigError::new(format!(
+            "off" => Ok(LogTarget::Off),
+            "stdout" => Ok(LogTarget::Stdout),
+            "stderr" => Ok(LogTarget::Stderr),
+            other => Err(GatewayConfigError::new(format!(
                 "`{other}` is no place for a log: use off, stdout or stderr"
             ))),
         }
@@ -117,50 +117,50 @@ impl FromStr for LogTo {
 
 /// A setting that cannot be used.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ConfigError(String);
+pub struct GatewayConfigError(String);
 
-impl ConfigError {
+impl GatewayConfigError {
     pub(crate) fn new(message: impl Into<String>) -> Self {
         Self(message.into())
     }
 }
 
-impl fmt::Display for ConfigError {
+impl fmt::Display for GatewayConfigError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.0)
     }
 }
 
-impl std::error::Error for ConfigError {}
+impl std::error::Error for GatewayConfigError {}
 
-impl Config {
+impl GatewayConfig {
     /// The defaults, for this upstream.
     ///
     /// # Errors
     /// If the upstream is no `http` or `https` URL.
-    pub fn new(upstream: &str) -> Result<Self, ConfigError> {
+    pub fn new(upstream: &str) -> Result<Self, GatewayConfigError> {
         Ok(Self {
             upstream: upstream_uri(upstream)?,
             upstream_ca: None,
             listen: SocketAddr::from(([127, 0, 0, 1], 8787)),
             threads: std::thread::available_parallelism().map_or(1, NonZeroUsize::get),
-            settings: Settings::default(),
+            settings: RelaySettings::default(),
             adapt: None,
             fix_history: false,
             loops: Loops::default(),
-            log: LogTo::Off,
+            log: LogTarget::Off,
             log_arguments: false,
             otlp: None,
             store: None,
             store_arguments: false,
-            limits: Limits::default(),
+            limits: GatewayLimits::default(),
         })
     }
 }
 
-fn upstream_uri(text: &str) -> Result<Uri, ConfigError> {
+fn upstream_uri(text: &str) -> Result<Uri, GatewayConfigError> {
     let wrong = |why: &str| {
-        ConfigError::new(format!(
+        GatewayConfigError::new(format!(
             "the upstream `{text}` {why}: give a URL such as https://api.openai.com"
         ))
     };

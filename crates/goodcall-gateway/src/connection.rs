@@ -18,7 +18,7 @@ use tokio::net::TcpStream;
 
 use crate::proxy::{Body, Shared, handle};
 use crate::tunnel::Tunnels;
-use crate::workers::Stop;
+use crate::workers::StopReason;
 
 /// What every connection with prior knowledge of HTTP/2 begins with.
 const PREFACE: &[u8] = b"PRI * HTTP/2.0";
@@ -31,7 +31,7 @@ pub(crate) async fn serve(
     shared: Arc<Shared>,
     tunnels: Tunnels,
     socket: TcpStream,
-    mut stop: Stop,
+    mut stop: StopReason,
 ) {
     let limit = shared.live().config.limits.header_time;
     let newer = tokio::select! {
@@ -63,7 +63,7 @@ pub(crate) async fn serve(
     let _ = connection.await;
 }
 
-async fn serve_http2<S>(socket: TcpStream, service: S, mut stop: Stop)
+async fn serve_http2<S>(socket: TcpStream, service: S, mut stop: StopReason)
 where
     S: Service<Request<Incoming>, Response = Response<Body>, Error = Infallible>,
     S::Future: Send + 'static,

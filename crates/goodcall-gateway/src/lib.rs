@@ -9,9 +9,9 @@
 //! ```no_run
 //! # #[tokio::main]
 //! # async fn main() -> Result<(), Box<dyn std::error::Error>> {
-//! use goodcall_gateway::{Config, Gateway};
+//! use goodcall_gateway::{GatewayConfig, Gateway};
 //!
-//! let config = Config::new("https://api.openai.com")?;
+//! let config = GatewayConfig::new("https://api.openai.com")?;
 //! let listener = tokio::net::TcpListener::bind("127.0.0.1:8787").await?;
 //! Gateway::new(config)?.serve(listener, std::future::pending()).await;
 //! # Ok(())
@@ -40,7 +40,7 @@ mod whole;
 mod window;
 mod workers;
 
-pub use config::{Config, ConfigError, Limits, LogTo};
+pub use config::{GatewayConfig, GatewayConfigError, GatewayLimits, LogTarget};
 pub use loops::Loops;
-pub use options::{File, Options};
+pub use options::{GatewayFile, GatewayOptions};
 pub use server::Gateway;

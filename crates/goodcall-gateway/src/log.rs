@@ -6,11 +6,11 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use goodcall_wire::relay::{Judged, Note, Ruled};
+use goodcall_wire::relay::{CallNote, CallRecord, CallVerdict};
 use serde::ser::{Serialize, SerializeMap, Serializer};
 use tokio::sync::oneshot;
 
-use crate::config::LogTo;
+use crate::config::LogTarget;
 use crate::record::Record;
 
 /// Lines that wait to be written; more are left out, and their number is written.
@@ -40,15 +40,15 @@ enum Told {
 }
 
 impl Log {
-    pub(crate) fn new(to: LogTo, arguments: bool) -> Self {
+    pub(crate) fn new(to: LogTarget, arguments: bool) -> Self {
         match to {
-            LogTo::Off => Self {
+            LogTarget::Off => Self {
                 sender: None,
                 left_out: Arc::default(),
                 arguments,
             },
-            LogTo::Stdout => Self::into(io::stdout(), arguments),
-            LogTo::Stderr => Self::into(io::stderr(), arguments),
+            LogTarget::Stdout => Self::into(io::stdout(), arguments),
+            LogTarget::Stderr => Self::into(io::stderr(), arguments),
         }
     }
 
@@ -199,7 +199,7 @@ impl<I: Iterator<Item: Serialize> + Clone> Serialize for List<I> {
 }
 
 /// What a line shows of a call, with its arguments or without.
-struct Call<'r>(&'r Judged, bool);
+struct Call<'r>(&'r CallRecord, bool);
 
 impl Serialize for Call<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
@@ -226,12 +226,12 @@ impl Serialize for Call<'_> {
 }
 
 /// What is wrong has a code, what was mended a rule.
-struct Noted<'r>(&'r Note, Ruled);
+struct Noted<'r>(&'r CallNote, CallVerdict);
 
 impl Serialize for Noted<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let kind = match self.1 {
-            Ruled::Bad => "code",
+            CallVerdict::Bad => "code",
             _ => "rule",
         };
         let mut one = serializer.serialize_map(Some(2))?;

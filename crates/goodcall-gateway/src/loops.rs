@@ -2,11 +2,11 @@
 
 use std::str::FromStr;
 
-use goodcall::{Call, Detector, Failure, LoopRules, Outcome, Suspicion, ToolResult};
+use goodcall::{Call, CallOutcome, Detector, Failure, LoopReport, LoopRules, ToolResult};
 use goodcall_wire::Provider;
-use goodcall_wire::relay::{Past, PastCall, history};
+use goodcall_wire::relay::{HistoryCall, HistoryStep, history};
 
-use crate::config::ConfigError;
+use crate::config::GatewayConfigError;
 
 /// What is done about a conversation that goes round in circles.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -22,14 +22,14 @@ pub enum Loops {
 }
 
 impl FromStr for Loops {
-    type Err = ConfigError;
+    type Err = GatewayConfigError;
 
-    fn from_str(name: &str) -> Result<Self, ConfigError> {
+    fn from_str(name: &str) -> Result<Self, GatewayConfigError> {
         match name {
             "off" => Ok(Loops::Off),
             "report" => Ok(Loops::Report),
             "steer" => Ok(Loops::Steer),
-            other => Err(ConfigError::new(format!(
+            other => Err(GatewayConfigError::new(format!(
                 "loops = `{other}` is not known: use off, report or steer"
             ))),
         }
@@ -37,12 +37,12 @@ impl FromStr for Loops {
 }
 
 /// The loop that the last turn of a conversation is part of.
-pub(crate) fn look(provider: Provider, request: &str) -> Option<Suspicion> {
+pub(crate) fn look(provider: Provider, request: &str) -> Option<LoopReport> {
     let mut detector = Detector::new(LoopRules::default());
     let mut last = None;
     for step in history(provider, request) {
         last = match step {
-            Past::Turn(calls) => {
+            HistoryStep::Turn(calls) => {
                 let turn: Vec<_> = calls.into_iter().filter_map(outcome).collect();
                 detector.observe(&turn)
             }
@@ -55,14 +55,14 @@ pub(crate) fn look(provider: Provider, request: &str) -> Option<Suspicion> {
     last
 }
 
-fn outcome(past: PastCall) -> Option<(Call, Outcome)> {
+fn outcome(past: HistoryCall) -> Option<(Call, CallOutcome)> {
     let result = past.result?;
     let call = Call::new(past.id, past.name, past.arguments);
     let result = match past.is_error {
         true => ToolResult::from(Failure::new(result)),
         false => ToolResult::success(result),
     };
-    let outcome = Outcome::new(&call, result);
+    let outcome = CallOutcome::new(&call, result);
     Some((call, outcome))
 }
 

@@ -5,12 +5,12 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use goodcall_core::{Policies, Policy, Style};
-use goodcall_wire::Where;
+use goodcall_wire::TextCallScope;
 use goodcall_wire::relay::{Adapt, GiveUp};
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
-use crate::config::{Config, ConfigError, LogTo};
+use crate::config::{GatewayConfig, GatewayConfigError, LogTarget};
 use crate::loops::Loops;
 
 /// What may be said about a gateway, in `goodcall.toml` under `[gateway]`, in the environment, and
@@ -18,7 +18,7 @@ use crate::loops::Loops;
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 #[non_exhaustive]
-pub struct Options {
+pub struct GatewayOptions {
     /// The URL that requests go to.
     pub upstream: Option<String>,
     /// A PEM file with certificates that are trusted for the upstream.
@@ -77,11 +77,11 @@ pub struct Options {
 
 macro_rules! nearest {
     ($own:expr, $other:expr, $($field:ident),* $(,)?) => {
-        Options { $($field: $own.$field.or($other.$field),)* }
+        GatewayOptions { $($field: $own.$field.or($other.$field),)* }
     };
 }
 
-impl Options {
+impl GatewayOptions {
     /// These, and where they say nothing, the others.
     #[must_use]
     pub fn or(self, other: Self) -> Self {
@@ -122,13 +122,13 @@ impl Options {
     ///
     /// # Errors
     /// If one of them cannot be used, or there is no upstream.
-    pub fn config(self, policies: Policies) -> Result<Config, ConfigError> {
+    pub fn config(self, policies: Policies) -> Result<GatewayConfig, GatewayConfigError> {
         let upstream = self.upstream.as_deref().ok_or_else(|| {
-            ConfigError::new(
+            GatewayConfigError::new(
                 "no upstream is named: give --upstream https://…, or write it into goodcall.toml",
             )
         })?;
-        let mut config = Config::new(upstream)?;
+        let mut config = GatewayConfig::new(upstream)?;
         config.upstream_ca = self.upstream_ca;
         set(&mut config.listen, self.listen);
         set(&mut config.threads, at_least_one(self.threads)?);
@@ -148,25 +148,25 @@ impl Options {
         if let Some(place) = self.text_calls {
             settings.text_calls = match place.as_str() {
                 "off" => None,
-                "explicit" => Some(Where::Explicit),
-                "anywhere" => Some(Where::Anywhere),
+                "explicit" => Some(TextCallScope::Explicit),
+                "anywhere" => Some(TextCallScope::Anywhere),
                 other => return Err(unknown("text_calls", other, "off, explicit or anywhere")),
             };
         }
         if let Some(style) = self.style {
             let style = style.parse::<Style>();
-            settings.style = style.map_err(|error| ConfigError::new(error.to_string()))?;
+            settings.style = style.map_err(|error| GatewayConfigError::new(error.to_string()))?;
         }
         if let Some(to) = self.adapt {
             let to = to.parse::<Adapt>();
-            config.adapt = Some(to.map_err(|error| ConfigError::new(error.to_string()))?);
+            config.adapt = Some(to.map_err(|error| GatewayConfigError::new(error.to_string()))?);
         }
         set(&mut config.fix_history, self.fix_history);
         if let Some(loops) = self.loops {
             config.loops = loops.parse::<Loops>()?;
         }
         if let Some(log) = self.log {
-            config.log = log.parse::<LogTo>()?;
+            config.log = log.parse::<LogTarget>()?;
         }
         set(&mut config.log_arguments, self.log_arguments);
         config.otlp = self.otlp.map(collector).transpose()?;
@@ -195,16 +195,16 @@ fn set<T>(place: &mut T, value: Option<T>) {
     }
 }
 
-fn at_least_one(threads: Option<usize>) -> Result<Option<usize>, ConfigError> {
+fn at_least_one(threads: Option<usize>) -> Result<Option<usize>, GatewayConfigError> {
     match threads {
-        Some(0) => Err(ConfigError::new(
+        Some(0) => Err(GatewayConfigError::new(
             "threads = 0: at least one thread must serve",
         )),
         threads => Ok(threads),
     }
 }
 
-fn collector(url: String) -> Result<String, ConfigError> {
+fn collector(url: String) -> Result<String, GatewayConfigError> {
     let known = "a URL that begins with http:// or https://";
     match url.starts_with("http") {
         true => Ok(url),
@@ -212,16 +212,16 @@ fn collector(url: String) -> Result<String, ConfigError> {
     }
 }
 
-fn unknown(key: &str, value: &str, known: &str) -> ConfigError {
-    ConfigError::new(format!("{key} = `{value}` is not known: use {known}"))
+fn unknown(key: &str, value: &str, known: &str) -> GatewayConfigError {
+    GatewayConfigError::new(format!("{key} = `{value}` is not known: use {known}"))
 }
 
 /// The file `goodcall.toml`: what is said about the gateway, and what may be mended.
 ///
 /// ```
-/// use goodcall_gateway::File;
+/// use goodcall_gateway::GatewayFile;
 ///
-/// let file = File::parse(r#"
+/// let file = GatewayFile::parse(r#"
 ///     policy = "safe"
 ///
 ///     [tools.delete_file]
@@ -233,13 +233,13 @@ fn unknown(key: &str, value: &str, known: &str) -> ConfigError {
 /// "#)?;
 /// assert_eq!(file.options.reasks, Some(1));
 /// assert!(file.policies.of("delete_file", false).is_strict());
-/// # Ok::<(), goodcall_gateway::ConfigError>(())
+/// # Ok::<(), goodcall_gateway::GatewayConfigError>(())
 /// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct File {
+pub struct GatewayFile {
     /// What stands under `[gateway]`.
-    pub options: Options,
+    pub options: GatewayOptions,
     /// What stands under `policy` and `[tools.NAME]`.
     pub policies: Policies,
 }
@@ -253,18 +253,18 @@ struct Written {
     #[serde(default)]
     tools: Map<String, Value>,
     #[serde(default)]
-    gateway: Options,
+    gateway: GatewayOptions,
     #[serde(default, rename = "mcp")]
     _mcp: Value,
 }
 
-impl File {
+impl GatewayFile {
     /// Reads the file's text.
     ///
     /// # Errors
     /// If it is no TOML, or says what nobody knows.
-    pub fn parse(text: &str) -> Result<Self, ConfigError> {
-        let wrong = |error: &dyn std::fmt::Display| ConfigError::new(error.to_string());
+    pub fn parse(text: &str) -> Result<Self, GatewayConfigError> {
+        let wrong = |error: &dyn std::fmt::Display| GatewayConfigError::new(error.to_string());
         let written: Written = toml::from_str(text).map_err(|error| wrong(&error))?;
         let mut all = Map::new();
         match written.policy {
@@ -281,7 +281,7 @@ impl File {
             Some(other) => {
                 let message =
                     format!("policy = {other}: write a level, or a table with level and rules");
-                return Err(ConfigError::new(message));
+                return Err(GatewayConfigError::new(message));
             }
         }
         all.insert("tools".to_owned(), Value::Object(written.tools));
@@ -295,10 +295,10 @@ impl File {
     /// Reads the file.
     ///
     /// # Errors
-    /// As [`File::parse`], and if the file cannot be read.
-    pub fn read(path: &Path) -> Result<Self, ConfigError> {
+    /// As [`GatewayFile::parse`], and if the file cannot be read.
+    pub fn read(path: &Path) -> Result<Self, GatewayConfigError> {
         let at = |error: &dyn std::fmt::Display| {
-            ConfigError::new(format!("{}: {error}", path.display()))
+            GatewayConfigError::new(format!("{}: {error}", path.display()))
         };
         let text = std::fs::read_to_string(path).map_err(|error| at(&error))?;
         Self::parse(&text).map_err(|error| at(&error))
@@ -311,15 +311,15 @@ mod tests {
 
     #[test]
     fn the_nearest_option_counts() {
-        let near = Options {
+        let near = GatewayOptions {
             reasks: Some(0),
-            ..Options::default()
+            ..GatewayOptions::default()
         };
-        let far = Options {
+        let far = GatewayOptions {
             reasks: Some(5),
             upstream: Some("http://127.0.0.1:1".to_owned()),
             idle_seconds: Some(7),
-            ..Options::default()
+            ..GatewayOptions::default()
         };
         let config = near.or(far).config(Policies::default()).unwrap();
         assert_eq!(config.settings.reasks, 0);
@@ -335,24 +335,24 @@ mod tests {
             ("polciy = \"strict\"", "unknown field `polciy`"),
             ("[tools.a]\nrules = { xyz = true }", "`xyz` is no rule"),
         ] {
-            let error = File::parse(text).unwrap_err().to_string();
+            let error = GatewayFile::parse(text).unwrap_err().to_string();
             assert!(error.contains(words), "{error}");
         }
         let with = |upstream: &str| {
             let upstream = Some(upstream.to_owned());
-            let options = Options {
+            let options = GatewayOptions {
                 upstream,
-                ..Options::default()
+                ..GatewayOptions::default()
             };
             options.config(Policies::default()).unwrap_err().to_string()
         };
         assert!(with("api.openai.com").contains("neither http:// nor https://"));
         assert!(with("https://user:key@host").contains("credentials"));
         assert!(with("https://host?a=b").contains("query"));
-        let idle = Options {
+        let idle = GatewayOptions {
             upstream: Some("http://127.0.0.1:1".to_owned()),
             threads: Some(0),
-            ..Options::default()
+            ..GatewayOptions::default()
         };
         let error = idle.config(Policies::default()).unwrap_err().to_string();
         assert_eq!(error, "threads = 0: at least one thread must serve");

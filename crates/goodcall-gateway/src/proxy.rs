@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use bytes::{Bytes, BytesMut};
 use goodcall_wire::Provider;
-use goodcall_wire::relay::{Exchange, Known, has_results, legal_history, with_remark};
+use goodcall_wire::relay::{Exchange, ToolsCache, has_results, legal_history, with_remark};
 use http::request::Parts;
 use http::uri::PathAndQuery;
 use http::{HeaderName, HeaderValue, Method, Request, Response};
@@ -17,7 +17,7 @@ use http_body_util::{BodyExt, Full};
 use hyper::body::Incoming;
 
 use crate::coding::Coding;
-use crate::config::Config;
+use crate::config::GatewayConfig;
 use crate::error::Refusal;
 use crate::headers;
 use crate::log::Log;
@@ -51,7 +51,7 @@ pub(crate) fn full(bytes: Bytes) -> Body {
 #[derive(Debug)]
 pub(crate) struct Shared {
     pub(crate) live: RwLock<Arc<Live>>,
-    pub(crate) known: Known,
+    pub(crate) known: ToolsCache,
     pub(crate) metrics: Metrics,
     pub(crate) window: Window,
     /// Requests that are open.
@@ -63,8 +63,8 @@ pub(crate) struct Shared {
 /// What a reload replaces.
 #[derive(Debug)]
 pub(crate) struct Live {
-    pub(crate) config: Config,
-    pub(crate) settings: Arc<goodcall_wire::relay::Settings>,
+    pub(crate) config: GatewayConfig,
+    pub(crate) settings: Arc<goodcall_wire::relay::RelaySettings>,
     pub(crate) upstream: Upstream,
     pub(crate) log: Arc<Log>,
     #[cfg(feature = "store")]
@@ -309,7 +309,7 @@ fn read(
 
 /// What is done to a request's history before it goes on.
 fn prepare<'t>(
-    config: &Config,
+    config: &GatewayConfig,
     provider: Provider,
     text: &'t str,
     record: &mut Record,

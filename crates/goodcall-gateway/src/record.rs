@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use goodcall_wire::Provider;
-use goodcall_wire::relay::{Exchange, Judged};
+use goodcall_wire::relay::{CallRecord, Exchange};
 use http::{Method, Request, StatusCode};
 use tracing::Span;
 use tracing::field::Empty;
@@ -37,7 +37,7 @@ pub(crate) struct Record {
     /// The loop that the conversation is in.
     pub(crate) suspicion: Option<&'static str>,
     pub(crate) history_fixed: bool,
-    pub(crate) calls: Vec<Judged>,
+    pub(crate) calls: Vec<CallRecord>,
     permit: Option<Permit>,
     /// For OpenTelemetry; nothing where nobody listens.
     span: Span,
@@ -113,7 +113,7 @@ impl Record {
         *self.added.get_or_insert(Duration::ZERO) += took;
     }
 
-    pub(crate) fn judged(&mut self, reasked: u32, calls: Vec<Judged>) {
+    pub(crate) fn judged(&mut self, reasked: u32, calls: Vec<CallRecord>) {
         (self.reasked, self.calls) = (reasked, calls);
     }
 

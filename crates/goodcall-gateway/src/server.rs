@@ -5,11 +5,11 @@ use std::pin::pin;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, PoisonError, RwLock};
 
-use goodcall_wire::relay::Known;
+use goodcall_wire::relay::ToolsCache;
 use tokio::net::TcpListener;
 use tokio::sync::watch;
 
-use crate::config::{Config, ConfigError};
+use crate::config::{GatewayConfig, GatewayConfigError};
 use crate::connection;
 use crate::log::Log;
 use crate::metrics::Metrics;
@@ -30,11 +30,11 @@ impl Gateway {
     ///
     /// # Errors
     /// If they cannot be used.
-    pub fn new(config: Config) -> Result<Self, ConfigError> {
+    pub fn new(config: GatewayConfig) -> Result<Self, GatewayConfigError> {
         let (live, before) = live(config, None)?;
         Ok(Self(Arc::new(Shared {
             live: RwLock::new(Arc::new(live)),
-            known: Known::default(),
+            known: ToolsCache::default(),
             metrics: Metrics::new(),
             window: Window::new(before),
             open: AtomicUsize::new(0),
@@ -47,7 +47,7 @@ impl Gateway {
     ///
     /// # Errors
     /// If they cannot be used; the old ones hold then.
-    pub fn reload(&self, config: Config) -> Result<Vec<&'static str>, ConfigError> {
+    pub fn reload(&self, config: GatewayConfig) -> Result<Vec<&'static str>, GatewayConfigError> {
         let before = self.0.live();
         let mut kept = Vec::new();
         if config.listen != before.config.listen {
@@ -102,9 +102,12 @@ impl Gateway {
 
 /// What the settings ask for, and the calls that a store has kept. A log and a store that do not
 /// change go on.
-fn live(config: Config, before: Option<&Live>) -> Result<(Live, Vec<Entry>), ConfigError> {
+fn live(
+    config: GatewayConfig,
+    before: Option<&Live>,
+) -> Result<(Live, Vec<Entry>), GatewayConfigError> {
     let same = before.filter(|before| {
-        let to = |config: &Config| (config.log, config.log_arguments);
+        let to = |config: &GatewayConfig| (config.log, config.log_arguments);
         to(&before.config) == to(&config)
     });
     let log = same.map_or_else(
@@ -115,7 +118,7 @@ fn live(config: Config, before: Option<&Live>) -> Result<(Live, Vec<Entry>), Con
     let (store, kept) = store(&config, before)?;
     #[cfg(not(feature = "store"))]
     let kept = match &config.store {
-        Some(_) => return Err(ConfigError::new("this build has no store")),
+        Some(_) => return Err(GatewayConfigError::new("this build has no store")),
         None => Vec::new(),
     };
     let live = Live {
@@ -131,9 +134,9 @@ fn live(config: Config, before: Option<&Live>) -> Result<(Live, Vec<Entry>), Con
 
 #[cfg(feature = "store")]
 fn store(
-    config: &Config,
+    config: &GatewayConfig,
     before: Option<&Live>,
-) -> Result<(Option<Arc<Store>>, Vec<Entry>), ConfigError> {
+) -> Result<(Option<Arc<Store>>, Vec<Entry>), GatewayConfigError> {
     match (&config.store, before) {
         (Some(path), Some(before)) if before.config.store.as_ref() == Some(path) => {
             Ok((before.store.clone(), Vec::new()))

@@ -5,7 +5,7 @@ use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 
 use rusqlite::{Connection, params};
 
-use crate::config::ConfigError;
+use crate::config::GatewayConfigError;
 use crate::window::{Entry, MOST_CALLS};
 
 /// Calls that wait to be written; more are not kept.
@@ -36,9 +36,9 @@ pub(crate) struct Store {
 
 impl Store {
     /// Opens or makes the file; the last calls in it.
-    pub(crate) fn open(path: &Path) -> Result<(Self, Vec<Entry>), ConfigError> {
+    pub(crate) fn open(path: &Path) -> Result<(Self, Vec<Entry>), GatewayConfigError> {
         let at = |error: rusqlite::Error| {
-            ConfigError::new(format!(
+            GatewayConfigError::new(format!(
                 "{}: the store cannot be used: {error}",
                 path.display()
             ))

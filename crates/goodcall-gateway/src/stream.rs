@@ -10,7 +10,7 @@ use std::task::{Context, Poll};
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
-use goodcall_wire::relay::{End, Relay};
+use goodcall_wire::relay::{StreamEnd, StreamRelay};
 use http::Response;
 use http::header::{CONTENT_ENCODING, CONTENT_LENGTH};
 use http_body::{Body as HttpBody, Frame, SizeHint};
@@ -56,7 +56,7 @@ pub(crate) fn respond(turn: Turn, reply: Response<Incoming>) -> Response<Body> {
     let body = Judging {
         live,
         asked,
-        relay: Relay::new(exchange),
+        relay: StreamRelay::new(exchange),
         record: Some(record),
         state: State::Reading(body),
         timer: Box::pin(tokio::time::sleep(idle)),
@@ -146,7 +146,7 @@ struct Judging {
     live: Arc<Live>,
     /// What is asked again, if anything is.
     asked: Option<Box<Asked>>,
-    relay: Relay,
+    relay: StreamRelay,
     record: Option<Box<Record>>,
     state: State,
     timer: Pin<Box<Sleep>>,
@@ -227,8 +227,8 @@ impl Judging {
                     Some(Ok(data)) => self.relay.push(&data, &mut self.out),
                     Some(Err(error)) => self.broken(error),
                     None => match self.relay.end(&mut self.out) {
-                        End::Done => self.done(),
-                        End::Reask => self.state = State::Asking(self.ask()),
+                        StreamEnd::Done => self.done(),
+                        StreamEnd::Reask => self.state = State::Asking(self.ask()),
                     },
                 }
                 if let Some(record) = &mut self.record {

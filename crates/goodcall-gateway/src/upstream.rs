@@ -13,7 +13,7 @@ use hyper_util::client::legacy::connect::HttpConnector;
 use hyper_util::client::legacy::{Client, ResponseFuture};
 use hyper_util::rt::{TokioExecutor, TokioTimer};
 
-use crate::config::{Config, ConfigError};
+use crate::config::{GatewayConfig, GatewayConfigError};
 use crate::error::{NoReply, Refusal};
 use crate::proxy::{Body, full};
 use crate::workers;
@@ -39,10 +39,10 @@ pub(crate) struct Upstream {
 }
 
 impl Upstream {
-    pub(crate) fn new(config: &Config) -> Result<Self, ConfigError> {
+    pub(crate) fn new(config: &GatewayConfig) -> Result<Self, GatewayConfigError> {
         let parts = config.upstream.clone().into_parts();
         let (Some(scheme), Some(authority)) = (parts.scheme, parts.authority) else {
-            return Err(ConfigError::new("the upstream names no host"));
+            return Err(GatewayConfigError::new("the upstream names no host"));
         };
         let path = parts.path_and_query.map(|path| path.path().to_owned());
         let prefix = path.unwrap_or_default().trim_end_matches('/').to_owned();
@@ -166,26 +166,26 @@ fn causes(error: &dyn std::error::Error) -> String {
     text
 }
 
-fn tls(config: &Config) -> Result<rustls::ClientConfig, ConfigError> {
+fn tls(config: &GatewayConfig) -> Result<rustls::ClientConfig, GatewayConfigError> {
     let provider = std::sync::Arc::new(rustls::crypto::ring::default_provider());
     let builder = rustls::ClientConfig::builder_with_provider(provider);
     let builder = builder
         .with_safe_default_protocol_versions()
-        .map_err(|error| ConfigError::new(format!("TLS cannot be used: {error}")))?;
+        .map_err(|error| GatewayConfigError::new(format!("TLS cannot be used: {error}")))?;
     let mut roots = rustls::RootCertStore::empty();
     if config.upstream.scheme() == Some(&Scheme::HTTPS) {
         let own = rustls_native_certs::load_native_certs();
         roots.add_parsable_certificates(own.certs);
         if let Some(path) = &config.upstream_ca {
             let unusable = |why: String| {
-                ConfigError::new(format!("{}: no certificates: {why}", path.display()))
+                GatewayConfigError::new(format!("{}: no certificates: {why}", path.display()))
             };
             let pem = std::fs::read(path).map_err(|error| unusable(error.to_string()))?;
             let found = certificates(&pem).map_err(|error| unusable(error.clone()))?;
             roots.add_parsable_certificates(found);
         }
         if roots.is_empty() {
-            return Err(ConfigError::new(
+            return Err(GatewayConfigError::new(
                 "no certificate is trusted here: install the system's, or name a PEM file",
             ));
         }

@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use bytes::{Bytes, BytesMut};
-use goodcall_wire::relay::Step;
+use goodcall_wire::relay::NextStep;
 use http::Response;
 use http::header::{CONTENT_ENCODING, CONTENT_LENGTH};
 use http::response::Parts;
@@ -58,11 +58,11 @@ pub(crate) async fn respond(mut turn: Box<Turn>, reply: Response<Incoming>) -> A
     loop {
         let text = std::str::from_utf8(&bytes);
         match turn.exchange.reply(text.unwrap_or_default()) {
-            Step::Reply(text) => {
+            NextStep::Reply(text) => {
                 let bytes = text.map_or(bytes, Bytes::from);
                 return Ok(answer(head, bytes, *turn));
             }
-            Step::Reask => {}
+            NextStep::Reask => {}
         }
         let sent = Instant::now();
         turn.asked.is_new();

@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use std::sync::{Mutex, PoisonError};
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use goodcall_wire::relay::Judged;
+use goodcall_wire::relay::CallRecord;
 use serde::{Deserialize, Serialize};
 
 use crate::record::Record;
@@ -105,7 +105,7 @@ impl Window {
     }
 }
 
-fn entry(seq: u64, time: f64, judged: &Judged, record: &Record, arguments: bool) -> Entry {
+fn entry(seq: u64, time: f64, judged: &CallRecord, record: &Record, arguments: bool) -> Entry {
     let value = |text: &Option<String>, name: bool| -> Option<Cow<'static, str>> {
         let text = text.as_deref()?;
         Some(match arguments || name {

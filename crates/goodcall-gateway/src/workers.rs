@@ -24,7 +24,7 @@ pub(crate) fn here() -> usize {
 }
 
 /// Told when the gateway stops.
-pub(crate) type Stop = watch::Receiver<()>;
+pub(crate) type StopReason = watch::Receiver<()>;
 
 /// Threads that serve connections as they are told. They end when this is dropped.
 pub(crate) struct Workers<F> {
@@ -33,7 +33,7 @@ pub(crate) struct Workers<F> {
 }
 
 struct Worker {
-    sockets: mpsc::UnboundedSender<(Socket, Stop, Open)>,
+    sockets: mpsc::UnboundedSender<(Socket, StopReason, Open)>,
     open: Arc<AtomicUsize>,
     ended: oneshot::Receiver<()>,
 }
@@ -56,7 +56,7 @@ impl Drop for Open {
 
 impl<F, S> Workers<F>
 where
-    F: Fn(TcpStream, Stop) -> S + Clone + Send + 'static,
+    F: Fn(TcpStream, StopReason) -> S + Clone + Send + 'static,
     S: Future<Output = ()> + Send + 'static,
 {
     /// So many threads, or as many of them as the system gives.
@@ -69,7 +69,7 @@ where
     }
 
     /// Has a connection served, by the worker that has the fewest.
-    pub(crate) fn give(&self, socket: TcpStream, stop: Stop) {
+    pub(crate) fn give(&self, socket: TcpStream, stop: StopReason) {
         let idlest = self
             .all
             .iter()
@@ -99,13 +99,13 @@ where
 impl Worker {
     fn start<F, S>(number: usize, serve: &F) -> io::Result<Self>
     where
-        F: Fn(TcpStream, Stop) -> S + Clone + Send + 'static,
+        F: Fn(TcpStream, StopReason) -> S + Clone + Send + 'static,
         S: Future<Output = ()> + Send + 'static,
     {
         let runtime = tokio::runtime::Builder::new_current_thread()
             .enable_all()
             .build()?;
-        let (sockets, mut given) = mpsc::unbounded_channel::<(Socket, Stop, Open)>();
+        let (sockets, mut given) = mpsc::unbounded_channel::<(Socket, StopReason, Open)>();
         let (end, ended) = oneshot::channel();
         let serve = serve.clone();
         let work = move || {
@@ -153,7 +153,7 @@ mod tests {
     }
 
     /// Says which worker it is, and stays until the other side goes away.
-    async fn tell(mut socket: TcpStream, stop: Stop) {
+    async fn tell(mut socket: TcpStream, stop: StopReason) {
         let number = u8::try_from(here()).unwrap();
         let _ = socket.write_all(&[number]).await;
         let _ = socket.read_u8().await;

@@ -69,7 +69,7 @@ async fn a_store_survives_the_gateway() {
     upstream.reply("application/json", &chat_reply(r#"{"a": "17"}"#));
     let address = upstream.start().await;
     let store = file.clone();
-    let keep = move |config: &mut goodcall_gateway::Config| {
+    let keep = move |config: &mut goodcall_gateway::GatewayConfig| {
         config.store = Some(store);
         config.store_arguments = true;
     };

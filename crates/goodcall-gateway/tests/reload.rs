@@ -3,7 +3,7 @@
 
 mod support;
 
-use goodcall_gateway::Config;
+use goodcall_gateway::GatewayConfig;
 use support::*;
 use tokio::sync::oneshot;
 
@@ -26,7 +26,7 @@ async fn how_many_at_a_time_and_what_is_kept() {
     first.until("Hm.").await;
     let reply = post(running.address, CHAT, &chat(false)).await;
     assert_eq!(reply.status, 503);
-    let mut config = Config::new(&format!("http://{address}")).unwrap();
+    let mut config = GatewayConfig::new(&format!("http://{address}")).unwrap();
     config.limits.concurrent = 2;
     config.store_arguments = true;
     assert!(running.gateway.reload(config.clone()).unwrap().is_empty());
@@ -50,7 +50,7 @@ async fn what_cannot_change_is_named_and_what_is_wrong_changes_nothing() {
     upstream.reply("application/json", "{}");
     let address = upstream.start().await;
     let running = gateway(address, |_| {}).await;
-    let mut config = Config::new(&format!("http://{address}")).unwrap();
+    let mut config = GatewayConfig::new(&format!("http://{address}")).unwrap();
     config.listen = "127.0.0.1:1".parse().unwrap();
     config.threads += 1;
     let kept = running.gateway.reload(config.clone()).unwrap();
@@ -71,7 +71,7 @@ async fn a_store_from_now_on() {
     upstream.reply("application/json", &chat_reply(r#"{"a": 1}"#));
     let address = upstream.start().await;
     let running = gateway(address, |_| {}).await;
-    let mut config = Config::new(&format!("http://{address}")).unwrap();
+    let mut config = GatewayConfig::new(&format!("http://{address}")).unwrap();
     config.store = Some(folder.join("calls.sqlite"));
     running.gateway.reload(config.clone()).unwrap();
     // The same file is not opened twice.

@@ -267,7 +267,7 @@ async fn settings_change_for_the_requests_to_come() {
         reply.header("goodcall-verdict"),
         Some("good=0 mended=1 bad=0 reasked=0")
     );
-    let mut config = goodcall_gateway::Config::new(&format!("http://{address}")).unwrap();
+    let mut config = goodcall_gateway::GatewayConfig::new(&format!("http://{address}")).unwrap();
     config.settings.policies = serde_json::from_str(r#"{"level": "strict"}"#).unwrap();
     config.settings.reasks = 0;
     running.gateway.reload(config).unwrap();

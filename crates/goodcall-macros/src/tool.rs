@@ -156,14 +156,14 @@ impl<'f> Function<'f> {
                 #flags
                 fn bind(
                     &self,
-                    arguments: &::goodcall::core::Tree<'_>,
-                ) -> ::std::result::Result<::goodcall::Bound, ::goodcall::Invalid> {
+                    arguments: &::goodcall::goodcall_core::Tree<'_>,
+                ) -> ::std::result::Result<::goodcall::BoundArguments, ::goodcall::Invalid> {
                     ::goodcall::__private::bind::<Args>(arguments)
                 }
                 #[allow(unused_variables, clippy::unit_arg)]
                 async fn run(
                     &self,
-                    bound: ::goodcall::Bound,
+                    bound: ::goodcall::BoundArguments,
                     context: &::goodcall::Context,
                 ) -> ::goodcall::ToolResult {
                     #[allow(unused_imports)]

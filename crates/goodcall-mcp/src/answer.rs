@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use goodcall::ChangeRecord;
-use goodcall_core::{Bad, Change};
+use goodcall_core::{Change, Refusal};
 use serde_json::{Value, json};
 
 use crate::frame::{self, Frame};
@@ -120,7 +120,7 @@ pub(crate) fn with_changes(bytes: &[u8], result: &Range<usize>, changes: &[Chang
 }
 
 /// The name of the reason, for logs and `_meta`.
-pub(crate) fn reason(bad: &Bad) -> &'static str {
+pub(crate) fn reason(bad: &Refusal) -> &'static str {
     bad.reason.name()
 }
 

@@ -9,12 +9,12 @@ use tokio::time::{MissedTickBehavior, interval, timeout};
 
 use crate::back::{Back, Place};
 use crate::child::ServerCommand;
-use crate::engine::{Engine, Out};
+use crate::engine::{Engine, EngineOutput};
 use crate::frame::Frame;
 use crate::http::Upstream;
 use crate::lines::{Line, Lines, Queue};
-use crate::options::Options;
-use crate::record::Log;
+use crate::options::ProxyOptions;
+use crate::record::ProxyLog;
 
 /// How often deadlines are looked at.
 const TICK: Duration = Duration::from_millis(200);
@@ -26,7 +26,7 @@ const FLUSH: Duration = Duration::from_secs(5);
 /// How a session ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
-pub enum End {
+pub enum BridgeEnd {
     /// The client closed the connection.
     Client,
     /// The server ended.
@@ -61,11 +61,11 @@ impl std::error::Error for StartError {}
 /// If the server cannot be started.
 pub async fn bridge<R, W>(
     command: &ServerCommand,
-    options: Arc<Options>,
-    log: Arc<Log>,
+    options: Arc<ProxyOptions>,
+    log: Arc<ProxyLog>,
     (input, output): (R, W),
     stop: impl Future<Output = ()>,
-) -> Result<End, StartError>
+) -> Result<BridgeEnd, StartError>
 where
     R: AsyncRead + Unpin,
     W: AsyncWrite + Unpin + Send + 'static,
@@ -81,11 +81,11 @@ where
 /// None: a server that cannot be reached is told to the client, request by request.
 pub async fn bridge_url<R, W>(
     upstream: &Upstream,
-    options: Arc<Options>,
-    log: Arc<Log>,
+    options: Arc<ProxyOptions>,
+    log: Arc<ProxyLog>,
     (input, output): (R, W),
     stop: impl Future<Output = ()>,
-) -> Result<End, StartError>
+) -> Result<BridgeEnd, StartError>
 where
     R: AsyncRead + Unpin,
     W: AsyncWrite + Unpin + Send + 'static,
@@ -96,11 +96,11 @@ where
 
 pub(crate) async fn between<R, W>(
     place: &Place,
-    options: Arc<Options>,
-    log: Arc<Log>,
+    options: Arc<ProxyOptions>,
+    log: Arc<ProxyLog>,
     (input, output): (R, W),
     stop: impl Future<Output = ()>,
-) -> Result<End, StartError>
+) -> Result<BridgeEnd, StartError>
 where
     R: AsyncRead + Unpin,
     W: AsyncWrite + Unpin + Send + 'static,
@@ -119,13 +119,13 @@ where
     let input = Lines::new(input, bridge.options.max_frame);
     let end = bridge.run(input, stop).await;
     if let Some(server) = bridge.server.take() {
-        server.end(end == End::Asked).await;
+        server.end(end == BridgeEnd::Asked).await;
     }
     let _ = timeout(FLUSH, bridge.client.empty()).await;
     Ok(end)
 }
 
-fn start(place: &Place, options: &Options) -> Result<Back, StartError> {
+fn start(place: &Place, options: &ProxyOptions) -> Result<Back, StartError> {
     place.start(options.max_frame).map_err(|error| StartError {
         program: place.name(),
         error,
@@ -139,8 +139,8 @@ struct Bridge<'c> {
     server: Option<Back>,
     /// When the client's last word came.
     input_ended: Option<Instant>,
-    options: Arc<Options>,
-    log: Arc<Log>,
+    options: Arc<ProxyOptions>,
+    log: Arc<ProxyLog>,
 }
 
 impl Bridge<'_> {
@@ -148,7 +148,7 @@ impl Bridge<'_> {
         &mut self,
         mut input: Lines<R>,
         stop: impl Future<Output = ()>,
-    ) -> End {
+    ) -> BridgeEnd {
         let mut ticks = interval(TICK);
         ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
         tokio::pin!(stop);
@@ -158,28 +158,28 @@ impl Bridge<'_> {
             let full = to_client.is_full();
             let server_full = to_server.as_ref().is_some_and(Queue::is_full);
             tokio::select! {
-                () = &mut stop => return End::Asked,
+                () = &mut stop => return BridgeEnd::Asked,
                 line = input.next(), if self.input_ended.is_none() && !full && !server_full => {
                     if self.client_line(line.unwrap_or(Line::End)).await {
-                        return End::Client;
+                        return BridgeEnd::Client;
                     }
                 }
                 line = next(&mut self.server), if !full => {
                     if self.server_line(line).await {
-                        return End::Server;
+                        return BridgeEnd::Server;
                     }
                 }
                 _ = ticks.tick() => {
                     if self.tick() {
-                        return End::Client;
+                        return BridgeEnd::Client;
                     }
                 }
                 () = to_client.room(), if full => {}
                 () = room(to_server.as_ref()), if server_full => {}
-                () = to_client.failed() => return End::Client,
+                () = to_client.failed() => return BridgeEnd::Client,
                 () = failed(to_server.as_ref()) => {
                     if self.server_ended(false).await {
-                        return End::Server;
+                        return BridgeEnd::Server;
                     }
                 }
             }
@@ -283,12 +283,12 @@ impl Bridge<'_> {
         late || !self.engine.is_waiting()
     }
 
-    fn act(&mut self, all: Vec<Out>) {
+    fn act(&mut self, all: Vec<EngineOutput>) {
         for out in all {
             match out {
-                Out::Client(frame) => self.client.send(frame),
-                Out::Server(frame) => self.to_server(frame),
-                Out::Note(note) => self.log.write(&note),
+                EngineOutput::Client(frame) => self.client.send(frame),
+                EngineOutput::Server(frame) => self.to_server(frame),
+                EngineOutput::Note(note) => self.log.write(&note),
             }
         }
     }

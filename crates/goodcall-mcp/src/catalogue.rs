@@ -5,7 +5,7 @@ use std::ops::Range;
 use std::time::{Duration, Instant};
 
 use goodcall_core::{Schema, SchemaCache};
-use goodcall_wire::{Offered, Tools};
+use goodcall_wire::{ToolDefinition, Tools};
 use serde_json::Value;
 
 use crate::frame;
@@ -257,7 +257,7 @@ impl Pages {
 }
 
 /// The arguments of this tool that are mirrored in headers.
-fn mirrors(tool: &Offered) -> Vec<Mirror> {
+fn mirrors(tool: &ToolDefinition) -> Vec<Mirror> {
     if !tool.parameters.contains(MIRROR) {
         return Vec::new();
     }

@@ -5,7 +5,9 @@
 
 use std::collections::VecDeque;
 
-use goodcall::{Call, Detector, LoopRules, Outcome, Rung, Signal, Suspicion, ToolResult};
+use goodcall::{
+    Call, CallOutcome, Detector, Escalation, LoopReport, LoopRules, Signal, ToolResult,
+};
 
 use crate::options::LoopMode;
 
@@ -19,7 +21,7 @@ const RECENT: usize = 16;
 pub(crate) struct Circles {
     mode: LoopMode,
     detector: Detector,
-    turn: Vec<(Call, Outcome)>,
+    turn: Vec<(Call, CallOutcome)>,
     in_flight: usize,
     recent: VecDeque<(String, String)>,
     blocked: Option<Blocked>,
@@ -28,7 +30,7 @@ pub(crate) struct Circles {
 /// Calls that would only go on with a circle.
 #[derive(Debug)]
 struct Blocked {
-    suspicion: Suspicion,
+    suspicion: LoopReport,
     calls: Vec<(String, String)>,
 }
 
@@ -46,7 +48,7 @@ impl Circles {
 
     /// A call that may be forwarded. What comes back is to be told instead: the call would only
     /// go on with a circle.
-    pub(crate) fn begin(&mut self, tool: &str, arguments: &str) -> Option<Suspicion> {
+    pub(crate) fn begin(&mut self, tool: &str, arguments: &str) -> Option<LoopReport> {
         if self.mode == LoopMode::Refuse
             && let Some(blocked) = &mut self.blocked
         {
@@ -70,7 +72,7 @@ impl Circles {
         tool: &str,
         arguments: &str,
         result: ToolResult,
-    ) -> Option<Suspicion> {
+    ) -> Option<LoopReport> {
         self.in_flight = self.in_flight.saturating_sub(1);
         if self.mode == LoopMode::Off {
             return None;
@@ -85,7 +87,7 @@ impl Circles {
         tool: &str,
         arguments: &str,
         result: ToolResult,
-    ) -> Option<Suspicion> {
+    ) -> Option<LoopReport> {
         if self.mode == LoopMode::Off {
             return None;
         }
@@ -100,7 +102,7 @@ impl Circles {
 
     fn push(&mut self, tool: &str, arguments: &str, result: ToolResult) {
         let call = Call::new("", tool, arguments);
-        let outcome = Outcome::new(&call, result);
+        let outcome = CallOutcome::new(&call, result);
         self.turn.push((call, outcome));
         self.recent
             .push_back((tool.to_owned(), arguments.to_owned()));
@@ -109,7 +111,7 @@ impl Circles {
         }
     }
 
-    fn look(&mut self) -> Option<Suspicion> {
+    fn look(&mut self) -> Option<LoopReport> {
         if self.in_flight > 0 && self.turn.len() < MOST_CALLS {
             return None;
         }
@@ -133,8 +135,8 @@ impl Circles {
 }
 
 /// Is this worth a word to the operator? The first one of a row is.
-pub(crate) fn is_first(suspicion: &Suspicion) -> bool {
-    suspicion.level == 1 || suspicion.rung == Rung::Ask
+pub(crate) fn is_first(suspicion: &LoopReport) -> bool {
+    suspicion.level == 1 || suspicion.rung == Escalation::Ask
 }
 
 #[cfg(test)]

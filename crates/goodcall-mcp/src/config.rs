@@ -8,12 +8,12 @@ use goodcall_core::{Policies, Policy};
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
-use crate::options::Options;
+use crate::options::ProxyOptions;
 
 /// A configuration file.
 ///
 /// ```
-/// let config = goodcall_mcp::Config::read(r#"
+/// let config = goodcall_mcp::ProxyConfig::read(r#"
 ///     policy = "safe"
 ///
 ///     [tools.delete_file]
@@ -28,10 +28,10 @@ use crate::options::Options;
 /// let options = config.options("notes")?;
 /// assert_eq!(options.policies.of("search", false).level_name(), "eager");
 /// assert_eq!(options.policies.of("delete_file", false).level_name(), "strict");
-/// # Ok::<(), goodcall_mcp::ConfigError>(())
+/// # Ok::<(), goodcall_mcp::ProxyConfigError>(())
 /// ```
 #[derive(Clone, Debug, Default)]
-pub struct Config {
+pub struct ProxyConfig {
     file: File,
 }
 
@@ -80,25 +80,26 @@ struct Settings {
 
 /// A configuration that cannot be used.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ConfigError(String);
+pub struct ProxyConfigError(String);
 
-impl fmt::Display for ConfigError {
+impl fmt::Display for ProxyConfigError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.0)
     }
 }
 
-impl std::error::Error for ConfigError {}
+impl std::error::Error for ProxyConfigError {}
 
-impl Config {
+impl ProxyConfig {
     /// Reads the text of a file.
     ///
     /// # Errors
     /// If it is no TOML, or says something that is not known.
-    pub fn read(text: &str) -> Result<Self, ConfigError> {
-        let file: File = toml::from_str(text).map_err(|error| ConfigError(error.to_string()))?;
+    pub fn read(text: &str) -> Result<Self, ProxyConfigError> {
+        let file: File =
+            toml::from_str(text).map_err(|error| ProxyConfigError(error.to_string()))?;
         if let Some(key) = file.unknown.keys().next() {
-            return Err(ConfigError(unknown_key(key)));
+            return Err(ProxyConfigError(unknown_key(key)));
         }
         let config = Self { file };
         // Errors are told when the file is read, for all servers.
@@ -113,10 +114,10 @@ impl Config {
     ///
     /// # Errors
     /// If the file names a policy, a style or a mode that there is not.
-    pub fn options(&self, server: &str) -> Result<Options, ConfigError> {
-        let mut options = Options {
+    pub fn options(&self, server: &str) -> Result<ProxyOptions, ProxyConfigError> {
+        let mut options = ProxyOptions {
             server: server.to_owned(),
-            ..Options::default()
+            ..ProxyOptions::default()
         };
         let mut all = Map::new();
         let mut tools = Map::new();
@@ -143,7 +144,7 @@ impl Config {
         }
         all.insert("tools".to_owned(), Value::Object(tools));
         let policies = serde_json::from_value::<Policies>(Value::Object(all));
-        options.policies = policies.map_err(|error| ConfigError(error.to_string()))?;
+        options.policies = policies.map_err(|error| ProxyConfigError(error.to_string()))?;
         Ok(options)
     }
 }
@@ -165,7 +166,7 @@ fn layer(
     tools: &mut Map<String, Value>,
     policy: Option<&Value>,
     own: &BTreeMap<String, Value>,
-) -> Result<(), ConfigError> {
+) -> Result<(), ProxyConfigError> {
     if let Some(policy) = policy {
         let Value::Object(written) = written(policy)? else {
             return Ok(());
@@ -179,24 +180,24 @@ fn layer(
 }
 
 /// A policy as it is written: a level with switches (`eager,-enum-typo`), or a table.
-fn written(policy: &Value) -> Result<Value, ConfigError> {
+fn written(policy: &Value) -> Result<Value, ProxyConfigError> {
     match policy {
         Value::String(text) => {
             let policy: Policy = text
                 .parse()
-                .map_err(|error| ConfigError(format!("{error}")))?;
+                .map_err(|error| ProxyConfigError(format!("{error}")))?;
             Ok(serde_json::to_value(policy).unwrap_or_default())
         }
         Value::Object(_) => Ok(policy.clone()),
-        other => Err(ConfigError(format!(
+        other => Err(ProxyConfigError(format!(
             "{other} is no policy: write a level such as \"safe\", or a table with level and rules"
         ))),
     }
 }
 
 impl Settings {
-    fn apply(&self, options: &mut Options) -> Result<(), ConfigError> {
-        let wrong = |error: &dyn fmt::Display| ConfigError(error.to_string());
+    fn apply(&self, options: &mut ProxyOptions) -> Result<(), ProxyConfigError> {
+        let wrong = |error: &dyn fmt::Display| ProxyConfigError(error.to_string());
         if let Some(key) = self.unknown.keys().next() {
             let known = json!([
                 "policy",
@@ -209,7 +210,7 @@ impl Settings {
                 "restart",
                 "servers"
             ]);
-            return Err(ConfigError(format!(
+            return Err(ProxyConfigError(format!(
                 "`{key}` is not known in [mcp]; known are {known}"
             )));
         }
@@ -235,7 +236,7 @@ mod tests {
 
     #[test]
     fn a_server_takes_what_it_does_not_say_from_above() {
-        let config = Config::read(
+        let config = ProxyConfig::read(
             "policy = \"eager\"\n[tools.a]\nlevel = \"safe\"\n[gateway]\nport = 1\n\
              [mcp]\ntime_limit = 5\nstyle = \"plain\"\n\
              [mcp.servers.s]\npolicy = \"strict\"\nrestart = true\ntime_limit = 0\n\
@@ -271,7 +272,7 @@ mod tests {
             ("[mcp]\nloops = \"x\"", "`x` is no mode"),
             ("[tools.a]\nrules = { xyz = true }", "`xyz` is no rule"),
         ] {
-            let error = Config::read(text).unwrap_err().to_string();
+            let error = ProxyConfig::read(text).unwrap_err().to_string();
             assert!(error.contains(words), "{text}: {error}");
         }
     }

@@ -14,8 +14,8 @@ use crate::engine::{Engine, canonical};
 use crate::frame::{self, Frame, Kind, Outline};
 use crate::http::Upstream;
 use crate::lines::Line;
-use crate::lint::Tool;
-use crate::options::Options;
+use crate::lint::LintedTool;
+use crate::options::ProxyOptions;
 
 /// How long a server may take for one answer; the first includes its start.
 const LIMIT: Duration = Duration::from_secs(60);
@@ -28,7 +28,7 @@ const CONTEXT: &str = r#"{"io.modelcontextprotocol/protocolVersion":"2026-07-28"
 ///
 /// # Errors
 /// If it cannot be started, or does not tell its tools.
-pub async fn tools_of_command(command: &ServerCommand) -> Result<Vec<Tool>, String> {
+pub async fn tools_of_command(command: &ServerCommand) -> Result<Vec<LintedTool>, String> {
     tools(&Place::Command(command.clone())).await
 }
 
@@ -36,12 +36,12 @@ pub async fn tools_of_command(command: &ServerCommand) -> Result<Vec<Tool>, Stri
 ///
 /// # Errors
 /// If it cannot be reached, or does not tell its tools.
-pub async fn tools_of_url(upstream: &Upstream) -> Result<Vec<Tool>, String> {
+pub async fn tools_of_url(upstream: &Upstream) -> Result<Vec<LintedTool>, String> {
     tools(&Place::Url(upstream.clone())).await
 }
 
-async fn tools(place: &Place) -> Result<Vec<Tool>, String> {
-    let options = Options::default();
+async fn tools(place: &Place) -> Result<Vec<LintedTool>, String> {
+    let options = ProxyOptions::default();
     let started = place.start(options.max_frame);
     let back = started
         .map_err(|error| format!("the server `{}` cannot be started: {error}", place.name()))?;
@@ -60,7 +60,7 @@ struct Asker {
 }
 
 impl Asker {
-    async fn list(&mut self) -> Result<Vec<Tool>, String> {
+    async fn list(&mut self) -> Result<Vec<LintedTool>, String> {
         let initialize = format!(
             "{{\"jsonrpc\":\"2.0\",\"id\":\"init\",\"method\":\"initialize\",\"params\":{{\
              \"protocolVersion\":\"{HANDSHAKE}\",\"capabilities\":{{}},\
@@ -130,13 +130,13 @@ impl Asker {
     }
 }
 
-fn definitions(frame: &[u8], result: &Range<usize>) -> Vec<Tool> {
+fn definitions(frame: &[u8], result: &Range<usize>) -> Vec<LintedTool> {
     let list = frame::member(frame, result, "tools").and_then(|span| frame::elements(frame, &span));
     let read = |span: &Range<usize>| serde_json::from_slice::<Value>(frame.get(span.clone())?).ok();
     let all = list.into_iter().flatten().filter_map(|span| {
         let tool = read(&span)?;
         let text = |key: &str| tool.get(key).and_then(Value::as_str).map(str::to_owned);
-        Some(Tool {
+        Some(LintedTool {
             name: text("name")?,
             description: text("description"),
             input: tool.get("inputSchema").cloned().unwrap_or_default(),

@@ -9,16 +9,16 @@ use std::ops::Range;
 use std::sync::Arc;
 use std::time::Instant;
 
-use goodcall::{ErrorClass, Suspicion, ToolResult};
-use goodcall_core::{Bad, Change, Explain, Gate, Level, Policy, Reason, Schema, Tree, Verdict};
-use goodcall_wire::Offered;
+use goodcall::{ErrorClass, LoopReport, ToolResult};
+use goodcall_core::{Change, Explain, Gate, Level, Policy, Reason, Refusal, Schema, Tree, Verdict};
+use goodcall_wire::ToolDefinition;
 
 use crate::answer;
 use crate::catalogue::{Catalogue, Knowledge};
 use crate::circles::{self, Circles};
 use crate::frame::{self, Frame, Outline};
-use crate::options::Options;
-use crate::record::{Note, Outcome, Record, now_ms};
+use crate::options::ProxyOptions;
+use crate::record::{LogEntry, ProxyOutcome, ProxyRecord, now_ms};
 use crate::sent::{Sent, clip, fingerprint, first_text, mirrored};
 
 /// The rule that records a cleaned tool name.
@@ -31,12 +31,12 @@ const MOST_WARNINGS: usize = 1000;
 /// The gate in front of one server.
 #[derive(Debug)]
 pub(crate) struct Keeper {
-    pub(crate) options: Arc<Options>,
+    pub(crate) options: Arc<ProxyOptions>,
     pub(crate) catalogue: Catalogue,
     circles: Circles,
     warned: HashSet<String>,
     /// What is to be written down; taken by whoever does I/O.
-    pub(crate) notes: Vec<Note>,
+    pub(crate) notes: Vec<LogEntry>,
 }
 
 /// What becomes of a call.
@@ -81,7 +81,7 @@ impl Ticket {
 }
 
 impl Keeper {
-    pub(crate) fn new(options: Arc<Options>) -> Self {
+    pub(crate) fn new(options: Arc<ProxyOptions>) -> Self {
         Self {
             circles: Circles::new(options.loops),
             options,
@@ -138,7 +138,7 @@ impl Keeper {
     fn check(
         &mut self,
         sent: &Sent<'_>,
-        tool: &Offered,
+        tool: &ToolDefinition,
         policy: Policy,
         fresh: bool,
         now: Instant,
@@ -168,7 +168,7 @@ impl Keeper {
             .limits(self.options.limits());
         let verdict = match &sent.arguments {
             Some((_, raw)) => gate.tool(&tool.name).check(raw),
-            None if schema.accepts_nothing() => {
+            None if schema.accepts_empty_object() => {
                 return self.forward(sent, tool, "good", changes, edits, None, now);
             }
             None => gate.check(""),
@@ -208,7 +208,7 @@ impl Keeper {
     fn forward(
         &mut self,
         sent: &Sent<'_>,
-        tool: &Offered,
+        tool: &ToolDefinition,
         verdict: &'static str,
         changes: Vec<Change>,
         edits: Vec<(Range<usize>, String)>,
@@ -255,7 +255,7 @@ impl Keeper {
         }
     }
 
-    fn refuse(&mut self, sent: &Sent<'_>, tool: &str, bad: &Bad, now: Instant) -> Judged {
+    fn refuse(&mut self, sent: &Sent<'_>, tool: &str, bad: &Refusal, now: Instant) -> Judged {
         let explain = Explain::new(self.options.style).tool(tool);
         let mut text = explain.text(bad);
         let mut ticket = self.ticket(sent, tool, now);
@@ -266,13 +266,13 @@ impl Keeper {
         if let Some(suspicion) = &suspicion {
             text = format!("{}\n\n{text}", suspicion.text());
         }
-        let record = self.record(&ticket, Outcome::Refused, now);
-        let record = Record {
+        let record = self.record(&ticket, ProxyOutcome::Refused, now);
+        let record = ProxyRecord {
             reason: Some(answer::reason(bad)),
             r#loop: suspicion.map(|suspicion| suspicion.signal.name()),
             ..record
         };
-        self.notes.push(Note::Call(Box::new(record)));
+        self.notes.push(LogEntry::Call(Box::new(record)));
         Judged::Answer(sent.refusal(&text, answer::reason(bad)))
     }
 
@@ -280,17 +280,17 @@ impl Keeper {
         &mut self,
         sent: &Sent<'_>,
         ticket: Ticket,
-        suspicion: &Suspicion,
+        suspicion: &LoopReport,
         now: Instant,
     ) -> Judged {
         let reason = Reason::Loop.name();
-        let record = Record {
+        let record = ProxyRecord {
             verdict: "bad",
             reason: Some(reason),
             r#loop: Some(suspicion.signal.name()),
-            ..self.record(&ticket, Outcome::Refused, now)
+            ..self.record(&ticket, ProxyOutcome::Refused, now)
         };
-        self.notes.push(Note::Call(Box::new(record)));
+        self.notes.push(LogEntry::Call(Box::new(record)));
         Judged::Answer(sent.refusal(&suspicion.text(), reason))
     }
 
@@ -321,18 +321,18 @@ impl Keeper {
                 frame::text(&bytes, &message).map(|text| clip(&text))
             });
             let failed = ToolResult::failure(ErrorClass::Runtime, said.unwrap_or_default());
-            self.ended(ticket, Outcome::Error, failed, None, now);
+            self.ended(ticket, ProxyOutcome::Error, failed, None, now);
             return bytes;
         };
         let is_error = frame::is_true(&bytes, &result, "isError");
         let (came, outcome) = match is_error {
             true => {
                 let said = first_text(&bytes, &result).unwrap_or_default();
-                (ToolResult::error(said), Outcome::ToolError)
+                (ToolResult::error(said), ProxyOutcome::ToolError)
             }
             false => (
                 ToolResult::success(fingerprint(&bytes[result.clone()])),
-                Outcome::Ok,
+                ProxyOutcome::Ok,
             ),
         };
         let mismatch = match is_error {
@@ -368,13 +368,13 @@ impl Keeper {
     }
 
     /// What is wrong with the structured content of a result.
-    fn mismatch(&self, ticket: &Ticket, bytes: &[u8], result: &Range<usize>) -> Option<Bad> {
+    fn mismatch(&self, ticket: &Ticket, bytes: &[u8], result: &Range<usize>) -> Option<Refusal> {
         let schema = ticket.output.as_ref()?;
         let content = frame::member(bytes, result, "structuredContent");
         let Some(content) = content else {
             // A task or a question is not the result yet.
             let plain = frame::member(bytes, result, "content").is_some();
-            let bad = Bad::wrong_shape(vec![goodcall_core::Issue::custom(
+            let bad = Refusal::wrong_shape(vec![goodcall_core::Issue::custom(
                 goodcall_core::Pointer::root(),
                 "structuredContent is missing",
             )]);
@@ -391,16 +391,16 @@ impl Keeper {
     }
 
     /// A call that will not be answered by the server any more.
-    pub(crate) fn lost(&mut self, ticket: &Ticket, outcome: Outcome, now: Instant) {
+    pub(crate) fn lost(&mut self, ticket: &Ticket, outcome: ProxyOutcome, now: Instant) {
         self.circles.forget();
         let record = self.record(ticket, outcome, now);
-        self.notes.push(Note::Call(Box::new(record)));
+        self.notes.push(LogEntry::Call(Box::new(record)));
     }
 
     fn ended(
         &mut self,
         ticket: &Ticket,
-        outcome: Outcome,
+        outcome: ProxyOutcome,
         result: ToolResult,
         output: Option<&'static str>,
         now: Instant,
@@ -417,14 +417,14 @@ impl Keeper {
                 suspicion.times,
                 suspicion.tools.join(", ")
             );
-            self.notes.push(Note::Warning(text));
+            self.notes.push(LogEntry::Warning(text));
         }
-        let record = Record {
+        let record = ProxyRecord {
             r#loop: suspicion.map(|suspicion| suspicion.signal.name()),
             output,
             ..self.record(ticket, outcome, now)
         };
-        self.notes.push(Note::Call(Box::new(record)));
+        self.notes.push(LogEntry::Call(Box::new(record)));
     }
 
     fn ticket(&self, sent: &Sent<'_>, tool: &str, now: Instant) -> Ticket {
@@ -449,10 +449,10 @@ impl Keeper {
         }
     }
 
-    fn record(&self, ticket: &Ticket, outcome: Outcome, now: Instant) -> Record {
+    fn record(&self, ticket: &Ticket, outcome: ProxyOutcome, now: Instant) -> ProxyRecord {
         let latency = now.saturating_duration_since(ticket.started).as_secs_f64() * 1000.0;
         let arguments = ticket.arguments.clone();
-        Record {
+        ProxyRecord {
             time_ms: ticket.time_ms,
             server: self.options.server.clone(),
             tool: ticket.tool.clone(),
@@ -472,7 +472,7 @@ impl Keeper {
     fn warn_once(&mut self, key: &str, text: impl FnOnce() -> String) {
         if self.warned.len() < MOST_WARNINGS && self.warned.insert(key.to_owned()) {
             let text = format!("{}: {}", self.options.server, text());
-            self.notes.push(Note::Warning(text));
+            self.notes.push(LogEntry::Warning(text));
         }
     }
 }

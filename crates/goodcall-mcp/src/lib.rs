@@ -7,8 +7,8 @@
 //! - [`Engine`]: one session, without I/O.
 //! - [`bridge`] and [`bridge_url`]: a client on pipes in front of a process or of a URL.
 //! - [`listen_command`] and [`listen_url`]: clients over streamable HTTP.
-//! - [`Options`], [`Config`]: what the host decides, from `goodcall.toml`.
-//! - [`Log`]: one JSON line a call.
+//! - [`ProxyOptions`], [`ProxyConfig`]: what the host decides, from `goodcall.toml`.
+//! - [`ProxyLog`]: one JSON line a call.
 //! - [`wrap_config`], [`unwrap_config`]: clients' configurations.
 //! - [`tools_of_command`], [`tools_of_url`], [`lint`]: a server's tools, and what is wrong with them.
 
@@ -37,14 +37,14 @@ mod inspect;
 mod lint;
 mod wrap;
 
-pub use bridge::{End, StartError, bridge, bridge_url};
+pub use bridge::{BridgeEnd, StartError, bridge, bridge_url};
 pub use child::ServerCommand;
-pub use config::{Config, ConfigError};
-pub use engine::{Engine, Out};
+pub use config::{ProxyConfig, ProxyConfigError};
+pub use engine::{Engine, EngineOutput};
 pub use frame::Frame;
 pub use http::{Upstream, UpstreamError, listen_command, listen_url};
 pub use inspect::{tools_of_command, tools_of_url};
-pub use lint::{Remark, Tool, lint};
-pub use options::{LoopMode, Options, UnknownLoopMode};
-pub use record::{Log, Note, Outcome, Record};
+pub use lint::{LintRemark, LintedTool, lint};
+pub use options::{LoopMode, ProxyOptions, UnknownLoopMode};
+pub use record::{LogEntry, ProxyLog, ProxyOutcome, ProxyRecord};
 pub use wrap::{WrapError, Wrapped, unwrap_config, wrap_config};

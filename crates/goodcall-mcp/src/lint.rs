@@ -7,7 +7,7 @@ use goodcall_core::Schema;
 /// One remark.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct Remark {
+pub struct LintRemark {
     /// The tool; empty for the whole list.
     pub tool: String,
     /// JSON Pointer into its input schema; empty for the tool itself.
@@ -21,7 +21,7 @@ pub struct Remark {
 /// One tool as its server defines it.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
-pub struct Tool {
+pub struct LintedTool {
     /// Its name.
     pub name: String,
     /// What it does.
@@ -34,7 +34,7 @@ pub struct Tool {
     pub destructive: bool,
 }
 
-impl Tool {
+impl LintedTool {
     /// A tool of this name and schema, of which nothing else is known.
     pub fn new(name: &str, input: Value) -> Self {
         Self {
@@ -61,7 +61,7 @@ const NAME_CHARS: usize = 64;
 const WRAPPERS: [&str; 4] = ["arguments", "input", "params", "parameters"];
 
 /// What there is to say of these tools.
-pub fn lint(tools: &[Tool]) -> Vec<Remark> {
+pub fn lint(tools: &[LintedTool]) -> Vec<LintRemark> {
     let mut all = Remarks::default();
     let count = tools.len();
     if count > OPENAI_TOOLS {
@@ -87,12 +87,12 @@ pub fn lint(tools: &[Tool]) -> Vec<Remark> {
 #[derive(Default)]
 struct Remarks {
     tool: String,
-    found: Vec<Remark>,
+    found: Vec<LintRemark>,
 }
 
 impl Remarks {
     fn add(&mut self, who: &'static str, at: &str, what: impl Into<String>) {
-        self.found.push(Remark {
+        self.found.push(LintRemark {
             tool: self.tool.clone(),
             at: at.to_owned(),
             who,
@@ -101,7 +101,7 @@ impl Remarks {
     }
 }
 
-fn of_tool(tool: &Tool, tools: &[Tool], all: &mut Remarks) {
+fn of_tool(tool: &LintedTool, tools: &[LintedTool], all: &mut Remarks) {
     let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-');
     if !tool.name.chars().all(plain) || tool.name.is_empty() {
         all.add(
@@ -130,7 +130,8 @@ fn of_tool(tool: &Tool, tools: &[Tool], all: &mut Remarks) {
             "no description: say what the tool does and when to call it",
         );
     }
-    let longer = |other: &&Tool| other.name != tool.name && other.name.starts_with(&tool.name);
+    let longer =
+        |other: &&LintedTool| other.name != tool.name && other.name.starts_with(&tool.name);
     if let Some(other) = tools.iter().find(longer) {
         let other = &other.name;
         all.add(
@@ -345,9 +346,9 @@ mod tests {
     use super::*;
     use serde_json::json;
 
-    fn tool(name: &str, input: Value) -> Tool {
+    fn tool(name: &str, input: Value) -> LintedTool {
         let description = Some("Does something.".to_owned());
-        Tool {
+        LintedTool {
             name: name.to_owned(),
             description,
             input,

@@ -6,10 +6,10 @@ use std::time::Duration;
 
 use goodcall_core::{Limits, Policies, Style};
 
-/// How one server is guarded. Start from [`Options::default`] and change what you need.
+/// How one server is guarded. Start from [`ProxyOptions::default`] and change what you need.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
-pub struct Options {
+pub struct ProxyOptions {
     /// The server's name in logs and warnings.
     pub server: String,
     /// What may be mended, for each tool.
@@ -32,7 +32,7 @@ pub struct Options {
     pub restart: bool,
 }
 
-impl Default for Options {
+impl Default for ProxyOptions {
     fn default() -> Self {
         Self {
             server: "server".to_owned(),
@@ -49,7 +49,7 @@ impl Default for Options {
     }
 }
 
-impl Options {
+impl ProxyOptions {
     /// The limits on the arguments of one call: what fits a message is looked at.
     pub(crate) fn limits(&self) -> Limits {
         let mut limits = Limits::default();

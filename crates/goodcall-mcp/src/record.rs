@@ -12,7 +12,7 @@ use serde_json::value::RawValue;
 /// One call, as a line of the log.
 #[derive(Clone, Debug, Serialize)]
 #[non_exhaustive]
-pub struct Record {
+pub struct ProxyRecord {
     /// Milliseconds since 1970.
     pub time_ms: u64,
     /// The server's name.
@@ -30,7 +30,7 @@ pub struct Record {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reason: Option<&'static str>,
     /// What came of it.
-    pub outcome: Outcome,
+    pub outcome: ProxyOutcome,
     /// From the request to the answer.
     pub latency_ms: f64,
     /// What looks like a loop.
@@ -48,7 +48,7 @@ pub struct Record {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
-pub enum Outcome {
+pub enum ProxyOutcome {
     /// The tool ran.
     Ok,
     /// The tool ran and said that it failed.
@@ -68,21 +68,21 @@ pub enum Outcome {
 /// Something to write down.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
-pub enum Note {
+pub enum LogEntry {
     /// For the operator, on standard error.
     Warning(String),
     /// For the log.
-    Call(Box<Record>),
+    Call(Box<ProxyRecord>),
 }
 
 /// Where notes go.
 #[derive(Debug, Default)]
-pub struct Log {
+pub struct ProxyLog {
     file: Option<Mutex<File>>,
     quiet: bool,
 }
 
-impl Log {
+impl ProxyLog {
     /// Warnings to standard error, records nowhere.
     pub fn new() -> Self {
         Self::default()
@@ -108,10 +108,10 @@ impl Log {
     }
 
     /// Writes one note down.
-    pub fn write(&self, note: &Note) {
+    pub fn write(&self, note: &LogEntry) {
         match note {
-            Note::Warning(text) => self.warn(text),
-            Note::Call(record) => {
+            LogEntry::Warning(text) => self.warn(text),
+            LogEntry::Call(record) => {
                 let (Some(file), Ok(mut line)) = (&self.file, serde_json::to_string(record)) else {
                     return;
                 };

@@ -7,7 +7,7 @@ use std::io::{BufRead, Write};
 use std::sync::Arc;
 use std::time::Duration;
 
-use goodcall_mcp::{End, Log, Options, ServerCommand, bridge, listen_command};
+use goodcall_mcp::{BridgeEnd, ProxyLog, ProxyOptions, ServerCommand, bridge, listen_command};
 use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader, DuplexStream, ReadHalf, WriteHalf};
 use tokio::sync::oneshot;
@@ -68,7 +68,7 @@ struct Client {
     to: Option<WriteHalf<DuplexStream>>,
     from: tokio::io::Lines<BufReader<ReadHalf<DuplexStream>>>,
     stop: Option<oneshot::Sender<()>>,
-    session: JoinHandle<End>,
+    session: JoinHandle<BridgeEnd>,
 }
 
 /// This process as a server.
@@ -80,14 +80,14 @@ fn fake_server(mode: &str) -> ServerCommand {
 }
 
 impl Client {
-    async fn start(mode: &str, change: impl FnOnce(&mut Options)) -> Self {
+    async fn start(mode: &str, change: impl FnOnce(&mut ProxyOptions)) -> Self {
         let command = fake_server(mode);
-        let mut options = Options::default();
+        let mut options = ProxyOptions::default();
         change(&mut options);
         let (near, far) = tokio::io::duplex(1 << 16);
         let (stop, stopped) = oneshot::channel::<()>();
         let session = tokio::spawn(async move {
-            let log = Arc::new(Log::new().quiet());
+            let log = Arc::new(ProxyLog::new().quiet());
             let pipes = tokio::io::split(far);
             let stopped = async {
                 if stopped.await.is_err() {
@@ -137,7 +137,7 @@ impl Client {
         Some(serde_json::from_str(&line).unwrap())
     }
 
-    async fn end(self) -> End {
+    async fn end(self) -> BridgeEnd {
         timeout(PATIENCE, self.session).await.unwrap().unwrap()
     }
 }
@@ -171,7 +171,7 @@ async fn many_calls_in_flight_are_all_answered() {
     }
     client.close().await;
     assert_eq!(client.next().await, None);
-    assert_eq!(client.end().await, End::Client);
+    assert_eq!(client.end().await, BridgeEnd::Client);
 }
 
 #[tokio::test]
@@ -180,7 +180,7 @@ async fn what_was_asked_before_the_end_is_answered() {
     client.call(1, "echo", json!({"n": 1})).await;
     client.close().await;
     assert_eq!(client.next().await.unwrap()["result"]["got"]["n"], 1);
-    assert_eq!(client.end().await, End::Client);
+    assert_eq!(client.end().await, BridgeEnd::Client);
 }
 
 #[tokio::test]
@@ -203,7 +203,7 @@ async fn a_server_that_dies_is_told_of_and_the_session_ends() {
     ids.sort();
     assert_eq!(ids, [1, 2]);
     assert_eq!(client.next().await, None);
-    assert_eq!(client.end().await, End::Server);
+    assert_eq!(client.end().await, BridgeEnd::Server);
 }
 
 #[tokio::test]
@@ -223,7 +223,7 @@ async fn a_server_that_dies_is_started_again_for_the_next_request() {
         assert_eq!(client.next().await.unwrap()["result"]["got"]["n"], 7);
     }
     client.close().await;
-    assert_eq!(client.end().await, End::Client);
+    assert_eq!(client.end().await, BridgeEnd::Client);
 }
 
 #[tokio::test]
@@ -281,7 +281,7 @@ async fn nothing_is_left_of_a_server_that_does_not_want_to_end() {
     assert!(is_running(pid));
     client.close().await;
     assert_eq!(client.next().await, None);
-    assert_eq!(client.end().await, End::Client);
+    assert_eq!(client.end().await, BridgeEnd::Client);
     assert!(!is_running(pid));
 }
 
@@ -294,7 +294,7 @@ async fn a_signal_ends_server_and_session() {
         .unwrap();
     client.call(2, "hang", json!({})).await;
     client.stop.take().unwrap().send(()).unwrap();
-    assert_eq!(client.end().await, End::Asked);
+    assert_eq!(client.end().await, BridgeEnd::Asked);
     assert!(!is_running(pid));
 }
 
@@ -315,7 +315,7 @@ async fn a_client_that_is_gone_is_noticed() {
     drop((to, from));
     assert_eq!(
         timeout(PATIENCE, session).await.unwrap().unwrap(),
-        End::Client
+        BridgeEnd::Client
     );
     drop(stop);
     assert!(!is_running(pid));
@@ -325,10 +325,10 @@ async fn a_client_that_is_gone_is_noticed() {
 async fn a_server_that_is_not_there() {
     let command = ServerCommand::new("no-such-server", []);
     let pipes = (tokio::io::empty(), tokio::io::sink());
-    let log = Arc::new(Log::new().quiet());
+    let log = Arc::new(ProxyLog::new().quiet());
     let ended = bridge(
         &command,
-        Arc::new(Options::default()),
+        Arc::new(ProxyOptions::default()),
         log,
         pipes,
         std::future::pending(),
@@ -348,11 +348,11 @@ async fn hub() -> String {
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
     let at = listener.local_addr().unwrap();
     tokio::spawn(async move {
-        let log = Arc::new(Log::new().quiet());
+        let log = Arc::new(ProxyLog::new().quiet());
         listen_command(
             listener,
             &fake_server("plain"),
-            Arc::new(Options::default()),
+            Arc::new(ProxyOptions::default()),
             log,
         )
         .await

@@ -14,11 +14,11 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use goodcall_mcp::{Config, Engine, Note, Out};
+use goodcall_mcp::{Engine, EngineOutput, LogEntry, ProxyConfig};
 
 /// The steps of a session: `client …`, `server …`, `wait SECONDS`, `gone`, `back`, `long TEXT`.
 fn session(case: &support::Case) -> BTreeMap<String, String> {
-    let config = Config::read(case.get("config").unwrap_or_default()).unwrap();
+    let config = ProxyConfig::read(case.get("config").unwrap_or_default()).unwrap();
     let options = config.options("s").unwrap();
     let mut engine = Engine::new(Arc::new(options));
     let mut now = Instant::now();
@@ -49,16 +49,16 @@ fn session(case: &support::Case) -> BTreeMap<String, String> {
     BTreeMap::from([("out".to_owned(), lines.join("\n"))])
 }
 
-fn shown(out: &Out, sent: &str) -> String {
+fn shown(out: &EngineOutput, sent: &str) -> String {
     let frame = |frame: &[u8]| match String::from_utf8_lossy(frame) {
         same if same == sent => "as sent".to_owned(),
         other => other.into_owned(),
     };
     match out {
-        Out::Server(bytes) => format!("to server {}", frame(bytes)),
-        Out::Client(bytes) => format!("to client {}", frame(bytes)),
-        Out::Note(Note::Warning(text)) => format!("warning {text}"),
-        Out::Note(Note::Call(record)) => {
+        EngineOutput::Server(bytes) => format!("to server {}", frame(bytes)),
+        EngineOutput::Client(bytes) => format!("to client {}", frame(bytes)),
+        EngineOutput::Note(LogEntry::Warning(text)) => format!("warning {text}"),
+        EngineOutput::Note(LogEntry::Call(record)) => {
             let mut record = serde_json::to_value(record).unwrap();
             for key in ["time_ms", "latency_ms", "server"] {
                 record.as_object_mut().unwrap().remove(key);

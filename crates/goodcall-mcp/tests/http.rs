@@ -9,7 +9,7 @@ use std::time::Duration;
 use axum::body::Body;
 use axum::extract::{Request, State};
 use axum::response::Response;
-use goodcall_mcp::{Log, Options, Upstream, bridge_url, listen_url};
+use goodcall_mcp::{ProxyLog, ProxyOptions, Upstream, bridge_url, listen_url};
 use reqwest::header::HeaderMap;
 use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
@@ -123,11 +123,11 @@ async fn relay_to(url: &str) -> String {
     let upstream = Upstream::new(url).unwrap();
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let at = listener.local_addr().unwrap();
-    let log = Arc::new(Log::new().quiet());
+    let log = Arc::new(ProxyLog::new().quiet());
     tokio::spawn(listen_url(
         listener,
         upstream,
-        Arc::new(Options::default()),
+        Arc::new(ProxyOptions::default()),
         log,
     ));
     format!("http://{at}/mcp")
@@ -304,11 +304,11 @@ async fn a_client_on_pipes_has_a_session_and_gets_another_one_when_it_is_lost() 
         .unwrap();
     let (near, far) = tokio::io::duplex(1 << 16);
     let session = tokio::spawn(async move {
-        let log = Arc::new(Log::new().quiet());
+        let log = Arc::new(ProxyLog::new().quiet());
         let pipes = tokio::io::split(far);
         bridge_url(
             &upstream,
-            Arc::new(Options::default()),
+            Arc::new(ProxyOptions::default()),
             log,
             pipes,
             std::future::pending(),

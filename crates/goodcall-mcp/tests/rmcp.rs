@@ -4,7 +4,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use goodcall_mcp::{Log, Options, Upstream, bridge_url, listen_url};
+use goodcall_mcp::{ProxyLog, ProxyOptions, Upstream, bridge_url, listen_url};
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, ListToolsResult,
     PaginatedRequestParams, ProtocolVersion, ServerCapabilities, ServerConfig, Tool,
@@ -149,11 +149,11 @@ async fn url_to_url() {
     let upstream = server().await;
     let (listener, relay) = listener().await;
     let server = Upstream::new(&upstream).unwrap();
-    let log = Arc::new(Log::new().quiet());
+    let log = Arc::new(ProxyLog::new().quiet());
     tokio::spawn(listen_url(
         listener,
         server,
-        Arc::new(Options::default()),
+        Arc::new(ProxyOptions::default()),
         log,
     ));
     for mode in modes() {
@@ -169,10 +169,17 @@ async fn pipes_to_url() {
         let (near, far) = tokio::io::duplex(1 << 16);
         let upstream = upstream.clone();
         let session = tokio::spawn(async move {
-            let log = Arc::new(Log::new().quiet());
+            let log = Arc::new(ProxyLog::new().quiet());
             let pipes = tokio::io::split(far);
             let never = std::future::pending();
-            bridge_url(&upstream, Arc::new(Options::default()), log, pipes, never).await
+            bridge_url(
+                &upstream,
+                Arc::new(ProxyOptions::default()),
+                log,
+                pipes,
+                never,
+            )
+            .await
         });
         let client = timeout(PATIENCE, ().serve_with_lifecycle(near, mode))
             .await

@@ -8,8 +8,10 @@
 use std::error::Error;
 use std::hint::black_box;
 
-use goodcall_core::{Explain, Gate, Policy, ReadOptions, Schema, Stream, Style, Verdict, read};
-use goodcall_wire::{Assembler, Provider, Scanner, Tools, Where, extract};
+use goodcall_core::{
+    Explain, Gate, Policy, ReadOptions, Schema, StreamParser, Style, Verdict, read,
+};
+use goodcall_wire::{Assembler, Provider, Scanner, TextCallScope, Tools, extract};
 use serde_json::{Value, json};
 
 /// What reads a text.
@@ -147,10 +149,14 @@ impl Shape {
 
     fn read(&self, text: &str, set: &Set) -> bool {
         match self.reader {
-            Explicit => extract(text, &set.tools, Where::Explicit).calls.is_empty(),
-            Anywhere => extract(text, &set.tools, Where::Anywhere).calls.is_empty(),
+            Explicit => extract(text, &set.tools, TextCallScope::Explicit)
+                .calls
+                .is_empty(),
+            Anywhere => extract(text, &set.tools, TextCallScope::Anywhere)
+                .calls
+                .is_empty(),
             Bytes => {
-                let mut scanner = Scanner::new(set.tools.clone(), Where::Anywhere);
+                let mut scanner = Scanner::new(set.tools.clone(), TextCallScope::Anywhere);
                 for at in 0..text.len() {
                     scanner.push(text.get(at..=at).unwrap_or_default());
                 }
@@ -159,7 +165,7 @@ impl Shape {
             Assembled => assembled(text, &set.tools),
             Lenient => read(text, &set.options).is_ok(),
             Streamed => {
-                let mut stream = Stream::new(set.options.clone());
+                let mut stream = StreamParser::new(set.options.clone());
                 text.bytes().for_each(|byte| stream.push(&[byte]));
                 stream.finish().is_ok()
             }

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use goodcall_core::{Bad, Change, Gate, Level, Limits, Policy, Reason, Stop, Verdict};
+use goodcall_core::{Change, Gate, Level, Limits, Policy, Reason, Refusal, StopReason, Verdict};
 
 use crate::tools::Tools;
 
@@ -13,7 +13,7 @@ const PYTHON_OBJECT: &str = "python-object";
 /// A call as it came: who is called, and with what.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct Call {
+pub struct RawCall {
     /// The provider's id, or one that was made up.
     pub id: Option<String>,
     /// The offered tool that is meant; the name as sent if none is.
@@ -46,7 +46,7 @@ pub(crate) enum State {
     Unreadable(String),
 }
 
-impl Call {
+impl RawCall {
     /// A call by its name and arguments, names cleaned where exactly one offered tool is meant.
     pub fn new(tools: &Tools, name: &str, arguments: impl Into<String>) -> Self {
         let mut call = Self {
@@ -65,7 +65,7 @@ impl Call {
 
     /// Takes the offered tool's name, as a recorded change where it was written differently.
     fn rename(&mut self, tools: &Tools, span: Range<usize>) {
-        if let Some(own) = tools.own_name(&self.name) {
+        if let Some(own) = tools.canonical_name(&self.name) {
             self.told = Some(std::mem::replace(&mut self.name, own.to_owned()));
             return;
         }
@@ -88,10 +88,10 @@ impl Call {
 
     /// The verdict on this call. The changes count from the text that the call was found in; those
     /// of a translated argument cover the call.
-    pub fn check(&self, tools: &Tools, policy: &Policy, stop: Stop) -> Verdict<'_> {
+    pub fn check(&self, tools: &Tools, policy: &Policy, stop: StopReason) -> Verdict<'_> {
         let Some(tool) = tools.get(&self.name) else {
             if let State::Unreadable(words) = &self.state {
-                return Verdict::Bad(Bad::unreadable(words.clone(), self.span.clone()));
+                return Verdict::Bad(Refusal::unreadable(words.clone(), self.span.clone()));
             }
             return Verdict::Bad(tools.unknown(&self.name));
         };
@@ -100,18 +100,18 @@ impl Call {
             return Verdict::Bad(self.unmended(tools));
         }
         match &self.state {
-            State::Open if stop != Stop::Finished => {
-                return Verdict::Bad(Bad::cut_off(self.span.clone()));
+            State::Open if stop != StopReason::Finished => {
+                return Verdict::Bad(Refusal::cut_off(self.span.clone()));
             }
-            State::Cut => return Verdict::Bad(Bad::cut_off(self.span.clone())),
+            State::Cut => return Verdict::Bad(Refusal::cut_off(self.span.clone())),
             State::Unreadable(words) => {
-                return Verdict::Bad(Bad::unreadable(words.clone(), self.span.clone()));
+                return Verdict::Bad(Refusal::unreadable(words.clone(), self.span.clone()));
             }
             State::Whole | State::Open => {}
         }
         let schema = match &tool.schema {
             Ok(schema) => schema,
-            Err(error) => return Verdict::Bad(Bad::unreadable(error.to_string(), 0..0)),
+            Err(error) => return Verdict::Bad(Refusal::unreadable(error.to_string(), 0..0)),
         };
         let gate = Gate::new(schema)
             .policy(policy.clone())
@@ -146,13 +146,13 @@ impl Call {
     }
 
     /// The refusal of a policy that does not allow what the reading needed.
-    fn unmended(&self, tools: &Tools) -> Bad {
+    fn unmended(&self, tools: &Tools) -> Refusal {
         let renamed = self.changes.iter().find(|change| change.rule == TOOL_NAME);
         match renamed.and_then(|change| change.before.as_deref()) {
             Some(sent) => tools.unknown(sent),
             None => {
                 let words = "arguments in the form that the tool's format asks for";
-                Bad::unreadable(words, self.span.clone())
+                Refusal::unreadable(words, self.span.clone())
             }
         }
     }
@@ -194,7 +194,7 @@ impl Call {
     }
 }
 
-impl Call {
+impl RawCall {
     /// A call that was found in a text.
     pub(crate) fn found(found: crate::text::Found, tools: &Tools) -> Self {
         let mut call = Self {
@@ -213,7 +213,7 @@ impl Call {
     }
 }
 
-impl Call {
+impl RawCall {
     /// Back to what was found, for a block that counts it as its own.
     pub(crate) fn into_found(self) -> crate::text::Found {
         crate::text::Found::again(self)

@@ -2,7 +2,7 @@
 //!
 //! - [`Tools`]: the offered tools, their definitions in any provider's form; names are cleaned
 //!   here. [`definitions`] writes them in any other.
-//! - [`Envelope`]: a response or a message of a [`Provider`], its [`Call`]s, and the same message as
+//! - [`Envelope`]: a response or a message of a [`Provider`], its [`RawCall`]s, and the same message as
 //!   it must be replayed. [`result`] writes what a call gave.
 //! - [`extract`] and [`Scanner`]: calls that models write into plain text, in any dialect.
 //! - [`Assembler`]: calls that arrive in fragments, with an early verdict on hopeless ones.
@@ -41,11 +41,14 @@ mod stream;
 mod text;
 mod tools;
 
-pub use call::Call;
+pub use call::RawCall;
 pub use envelope::{
     Answer, ConvertError, Converted, Envelope, EnvelopeError, Provider, UnknownProvider, convert,
     definitions, result,
 };
-pub use stream::{Assembler, Update};
-pub use text::{Extraction, Piece, Scanner, UnknownWhere, Where, dialects, extract, openings};
-pub use tools::{Offered, Tools, ToolsError};
+pub use stream::{Assembler, CallUpdate};
+pub use text::{
+    Extraction, Scanner, TextCallScope, TextPiece, UnknownTextCallScope, dialects, extract,
+    openings,
+};
+pub use tools::{ToolDefinition, Tools, ToolsError};

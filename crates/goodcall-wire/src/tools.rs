@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::fmt;
 use std::sync::Arc;
 
-use goodcall_core::{Bad, Kind, Node, Schema, SchemaCache, SchemaError, Tree, Types};
+use goodcall_core::{Kind, Node, Refusal, Schema, SchemaCache, SchemaError, Tree, Types};
 use serde_json::Value;
 
 use crate::declared;
@@ -27,7 +27,7 @@ pub(crate) type Names = Vec<(String, String)>;
 
 #[derive(Debug, Default)]
 struct Inner {
-    tools: Vec<Offered>,
+    tools: Vec<ToolDefinition>,
     by_name: HashMap<String, usize>,
     /// By name without case and punctuation; several tools may share one.
     by_bare: HashMap<String, Vec<usize>>,
@@ -39,7 +39,7 @@ struct Inner {
 /// One offered tool.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
-pub struct Offered {
+pub struct ToolDefinition {
     /// Its name, unique among the offered ones.
     pub name: String,
     /// What it is for.
@@ -54,7 +54,7 @@ pub struct Offered {
     order: Option<Vec<String>>,
 }
 
-impl Offered {
+impl ToolDefinition {
     /// Does its definition say that what it does cannot be taken back (MCP's `destructiveHint`)?
     pub fn is_destructive(&self) -> bool {
         let annotations = self.extra.iter().find(|(key, _)| key == "annotations");
@@ -137,24 +137,24 @@ impl Tools {
     }
 
     /// The tool of exactly this name.
-    pub fn get(&self, name: &str) -> Option<&Offered> {
+    pub fn get(&self, name: &str) -> Option<&ToolDefinition> {
         self.0.tools.get(*self.0.by_name.get(name)?)
     }
 
     /// The same tools for a model that knows some of them under other names.
-    pub(crate) fn told_as(&self, names: Names) -> Self {
+    pub(crate) fn with_aliases(&self, names: Names) -> Self {
         Self(Arc::clone(&self.0), Arc::new(names))
     }
 
     /// The tool that the model knows by this other name.
-    pub(crate) fn own_name(&self, told: &str) -> Option<&str> {
+    pub(crate) fn canonical_name(&self, told: &str) -> Option<&str> {
         let mut names = self.1.iter();
         let found = names.find(|(name, _)| name == told);
         found.map(|(_, own)| own.as_str())
     }
 
     /// The name by which the model knows a tool.
-    pub(crate) fn told_name<'n>(&'n self, own: &'n str) -> &'n str {
+    pub(crate) fn alias_of<'n>(&'n self, own: &'n str) -> &'n str {
         let mut names = self.1.iter();
         let found = names.find(|(_, name)| name == own);
         found.map_or(own, |(told, _)| told)
@@ -166,12 +166,12 @@ impl Tools {
     }
 
     /// The tool that the model knows by exactly this name.
-    pub(crate) fn told(&self, name: &str) -> Option<&Offered> {
-        self.get(self.own_name(name).unwrap_or(name))
+    pub(crate) fn told(&self, name: &str) -> Option<&ToolDefinition> {
+        self.get(self.canonical_name(name).unwrap_or(name))
     }
 
     /// The tools in the order of their definitions.
-    pub fn iter(&self) -> impl Iterator<Item = &Offered> {
+    pub fn iter(&self) -> impl Iterator<Item = &ToolDefinition> {
         self.0.tools.iter()
     }
 
@@ -181,7 +181,7 @@ impl Tools {
     }
 
     /// The one tool, where only one is offered.
-    pub fn only(&self) -> Option<&Offered> {
+    pub fn only(&self) -> Option<&ToolDefinition> {
         match self.0.tools.as_slice() {
             [only] => Some(only),
             _ => None,
@@ -189,29 +189,29 @@ impl Tools {
     }
 
     /// The refusal for a name that is not offered: it suggests the nearest one.
-    pub fn unknown(&self, name: &str) -> Bad {
-        let told = self.names().map(|name| self.told_name(name));
+    pub fn unknown(&self, name: &str) -> Refusal {
+        let told = self.names().map(|name| self.alias_of(name));
         // As it was sent, where only that is wrong with it.
         let cleaned = names::cleaned(name);
         let shown = match self.get(&cleaned) {
             Some(_) => name,
             None => cleaned.as_str(),
         };
-        Bad::unknown_tool(shown, told)
+        Refusal::unknown_tool(shown, told)
     }
 
     /// The one tool that a model can have meant by this name: the tool of that name, or the only
     /// one left when control tokens, namespaces, counters, case and punctuation are taken off, or
     /// the only one whose own namespace was left out.
-    pub fn meant(&self, sent: &str) -> Option<&Offered> {
-        let exactly = self.own_name(sent).and_then(|own| self.get(own));
+    pub fn meant(&self, sent: &str) -> Option<&ToolDefinition> {
+        let exactly = self.canonical_name(sent).and_then(|own| self.get(own));
         exactly.or_else(|| self.get(sent)).or_else(|| {
             let cleaned = names::cleaned(sent);
             self.get(&cleaned).or_else(|| self.loose(&cleaned))
         })
     }
 
-    fn loose(&self, name: &str) -> Option<&Offered> {
+    fn loose(&self, name: &str) -> Option<&ToolDefinition> {
         let bare = names::bare(name);
         let one = |names: &HashMap<String, Vec<usize>>| match names.get(&bare)?.as_slice() {
             [one] if !bare.is_empty() => self.0.tools.get(*one),
@@ -229,7 +229,7 @@ impl Tools {
     }
 }
 
-impl Offered {
+impl ToolDefinition {
     /// The types that the schema declares for a parameter; empty if it does not say.
     pub(crate) fn types_of(&self, parameter: &str) -> Types {
         match &self.schema {
@@ -267,8 +267,8 @@ impl Offered {
     }
 
     /// Can the tool be called without arguments?
-    pub(crate) fn needs_nothing(&self) -> bool {
-        matches!(&self.schema, Ok(schema) if schema.accepts_nothing())
+    pub(crate) fn has_no_required_parameters(&self) -> bool {
+        matches!(&self.schema, Ok(schema) if schema.accepts_empty_object())
     }
 }
 
@@ -344,7 +344,7 @@ impl<'c> Reader<'c> {
         let known =
             |key: &str| SCHEMAS.contains(&key) || matches!(key, "name" | "description" | "type");
         let extra = node.members().filter(|(key, _)| !known(key));
-        let tool = Offered {
+        let tool = ToolDefinition {
             name: name.to_owned(),
             description: node
                 .get("description")

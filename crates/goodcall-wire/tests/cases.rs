@@ -8,10 +8,10 @@ mod support;
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
-use goodcall_core::{Explain, Policy, Stop, Style, Verdict};
+use goodcall_core::{Explain, Policy, StopReason, Style, Verdict};
 use goodcall_wire::{
-    Answer, Assembler, Call, Envelope, Extraction, Piece, Provider, Scanner, Tools, Update, Where,
-    extract, result,
+    Answer, Assembler, CallUpdate, Envelope, Extraction, Provider, RawCall, Scanner, TextCallScope,
+    TextPiece, Tools, extract, result,
 };
 use support::{Case, run_folder};
 
@@ -66,12 +66,12 @@ fn provider(case: &Case) -> Provider {
     case.get("provider").unwrap().parse().unwrap()
 }
 
-fn line(update: &Update, tools: &Tools, stop: Stop) -> String {
+fn line(update: &CallUpdate, tools: &Tools, stop: StopReason) -> String {
     match update {
-        Update::Text(text) => format!("text {}", serde_json::Value::from(text.as_str())),
-        Update::Started { id, name } => format!("started {id} {name}"),
-        Update::Hopeless { id, bad } => format!("hopeless {id}: {}", bad.summary()),
-        Update::Call(call) => {
+        CallUpdate::Text(text) => format!("text {}", serde_json::Value::from(text.as_str())),
+        CallUpdate::Started { id, name } => format!("started {id} {name}"),
+        CallUpdate::Hopeless { id, bad } => format!("hopeless {id}: {}", bad.summary()),
+        CallUpdate::Call(call) => {
             let id = call.id.as_deref().unwrap_or("-");
             format!("call {id} {}", call_line(call, tools, stop))
         }
@@ -80,7 +80,7 @@ fn line(update: &Update, tools: &Tools, stop: Stop) -> String {
 }
 
 /// A call in one line: name, arguments, verdict, rules.
-fn call_line(call: &Call, tools: &Tools, stop: Stop) -> String {
+fn call_line(call: &RawCall, tools: &Tools, stop: StopReason) -> String {
     let verdict = call.check(tools, &Policy::safe(), stop);
     let mut out = format!("{} ", call.name);
     match &verdict {
@@ -104,13 +104,13 @@ fn call_line(call: &Call, tools: &Tools, stop: Stop) -> String {
 
 fn text(case: &Case) -> BTreeMap<String, String> {
     let (raw, tools) = (case.raw(), tools(case));
-    let place: Where = case
+    let place: TextCallScope = case
         .get("where")
-        .map_or(Where::Explicit, |place| place.parse().unwrap());
+        .map_or(TextCallScope::Explicit, |place| place.parse().unwrap());
     let stop = match case.get("stop") {
-        Some("finished") => Stop::Finished,
-        Some("cut_off") => Stop::CutOff,
-        _ => Stop::Unknown,
+        Some("finished") => StopReason::Finished,
+        Some("cut_off") => StopReason::CutOff,
+        _ => StopReason::Unknown,
     };
     let found = extract(&raw, &tools, place);
     for size in [1, 2, 3, 7] {
@@ -136,7 +136,7 @@ fn text(case: &Case) -> BTreeMap<String, String> {
 }
 
 /// The same text in pieces of so many characters.
-fn streamed(text: &str, tools: &Tools, place: Where, size: usize) -> Extraction {
+fn streamed(text: &str, tools: &Tools, place: TextCallScope, size: usize) -> Extraction {
     let mut scanner = Scanner::new(tools.clone(), place);
     let mut pieces = Vec::new();
     let chars: Vec<char> = text.chars().collect();
@@ -147,8 +147,8 @@ fn streamed(text: &str, tools: &Tools, place: Where, size: usize) -> Extraction 
     let mut found = Extraction::default();
     for piece in pieces {
         match piece {
-            Piece::Text(text) => found.text.push_str(&text),
-            Piece::Call(call) => found.calls.push(call),
+            TextPiece::Text(text) => found.text.push_str(&text),
+            TextPiece::Call(call) => found.calls.push(call),
             other => panic!("{other:?}"),
         }
     }
@@ -176,7 +176,7 @@ fn envelope(case: &Case, message: &str) -> BTreeMap<String, String> {
     let again = Envelope::read(provider, &replay, &tools).unwrap();
     for (call, verdict) in again.calls().iter().zip(&verdicts) {
         if let Some(executed) = verdict.arguments() {
-            let replayed = call.check(&tools, &Policy::strict(), Stop::Unknown);
+            let replayed = call.check(&tools, &Policy::strict(), StopReason::Unknown);
             let replayed = replayed.arguments().map(|tree| tree.to_json());
             assert_eq!(replayed, Some(executed.to_json()), "{}", case.name);
         }

@@ -10,7 +10,8 @@ use std::sync::Arc;
 
 use goodcall_wire::Provider;
 use goodcall_wire::relay::{
-    End, Exchange, GiveUp, Known, Relay, Settings, Step, adapt, history, legal_history, with_remark,
+    Exchange, GiveUp, NextStep, RelaySettings, StreamEnd, StreamRelay, ToolsCache, adapt, history,
+    legal_history, with_remark,
 };
 use support::{Case, run_folder};
 
@@ -91,8 +92,8 @@ fn provider(case: &Case) -> Provider {
     case.get("provider").unwrap().parse().unwrap()
 }
 
-fn settings(case: &Case) -> Settings {
-    let mut settings = Settings::default();
+fn settings(case: &Case) -> RelaySettings {
+    let mut settings = RelaySettings::default();
     for line in case.get("settings").unwrap_or_default().lines() {
         match line.split_once('=').unwrap_or((line, "")) {
             ("reasks", n) => settings.reasks = n.parse().unwrap(),
@@ -118,7 +119,7 @@ fn exchange(case: &Case) -> Exchange {
         format!(r#"{{"model":"m","{key}":[{{"role":"user","content":"Go."}}],"tools":{tools}}}"#)
     });
     let settings = Arc::new(settings(case));
-    let known = Known::default();
+    let known = ToolsCache::default();
     let mut exchange = Exchange::new(provider(case), &request, &known, settings).unwrap();
     if let Some(to) = case.get("adapt") {
         exchange.adapt(to.parse().unwrap());
@@ -162,7 +163,7 @@ fn shown(bytes: &[u8]) -> String {
 }
 
 fn stream(case: &Case, streams: &[Vec<u8>], size: usize) -> Outcome {
-    let mut relay = Relay::new(exchange(case));
+    let mut relay = StreamRelay::new(exchange(case));
     let (mut out, mut asked) = (Vec::new(), Vec::new());
     let mut streams = streams.iter();
     let mut next = streams.next();
@@ -171,8 +172,8 @@ fn stream(case: &Case, streams: &[Vec<u8>], size: usize) -> Outcome {
             relay.push(chunk, &mut out);
         }
         match relay.end(&mut out) {
-            End::Done => break,
-            End::Reask => asked.push(relay.exchange().body().to_owned()),
+            StreamEnd::Done => break,
+            StreamEnd::Reask => asked.push(relay.exchange().body().to_owned()),
         }
         next = streams.next();
         match next {
@@ -191,11 +192,11 @@ fn whole(case: &Case) -> BTreeMap<String, String> {
     let (mut out, mut asked) = (None, Vec::new());
     for reply in replies {
         match exchange.reply(reply) {
-            Step::Reply(text) => {
+            NextStep::Reply(text) => {
                 out = Some(text.unwrap_or_else(|| reply.to_owned()));
                 break;
             }
-            Step::Reask => asked.push(exchange.body().to_owned()),
+            NextStep::Reask => asked.push(exchange.body().to_owned()),
         }
     }
     let out = out.or_else(|| exchange.give_up()).unwrap();

@@ -8,8 +8,10 @@ mod support;
 
 use std::sync::Arc;
 
-use goodcall_wire::relay::{End, Exchange, Known, Relay, Settings, legal_history};
-use goodcall_wire::{Provider, Where};
+use goodcall_wire::relay::{
+    Exchange, RelaySettings, StreamEnd, StreamRelay, ToolsCache, legal_history,
+};
+use goodcall_wire::{Provider, TextCallScope};
 use proptest::prelude::*;
 
 /// The streams of all case files, as bytes, with their provider and their tools.
@@ -43,21 +45,21 @@ fn relayed(case: &(Provider, String, Vec<u8>), bytes: &[u8], size: usize, flags:
     };
     let request =
         format!(r#"{{"model":"m","{key}":[{{"role":"user","content":"Go."}}],"tools":{tools}}}"#);
-    let mut settings = Settings::default();
-    settings.text_calls = (flags & 1 > 0).then_some(Where::Explicit);
+    let mut settings = RelaySettings::default();
+    settings.text_calls = (flags & 1 > 0).then_some(TextCallScope::Explicit);
     settings.stream_arguments = flags & 2 > 0;
     settings.report = flags & 4 > 0;
-    let known = Known::default();
+    let known = ToolsCache::default();
     let exchange = Exchange::new(*provider, &request, &known, Arc::new(settings)).unwrap();
-    let mut relay = Relay::new(exchange);
+    let mut relay = StreamRelay::new(exchange);
     let mut out = Vec::new();
     for _ in 0..3 {
         for chunk in bytes.chunks(size) {
             relay.push(chunk, &mut out);
         }
         match relay.end(&mut out) {
-            End::Done => return out,
-            End::Reask => relay.again(),
+            StreamEnd::Done => return out,
+            StreamEnd::Reask => relay.again(),
         }
     }
     relay.cut(&mut out);

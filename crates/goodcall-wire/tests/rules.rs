@@ -1,8 +1,8 @@
 //! The examples of the rules for calls in text, run.
 #![allow(clippy::expect_used, clippy::panic, reason = "a test may fail loudly")]
 
-use goodcall_core::{Policy, Stop, Verdict, catalogue};
-use goodcall_wire::{Tools, Where, extract};
+use goodcall_core::{Policy, StopReason, Verdict, catalogue};
+use goodcall_wire::{TextCallScope, Tools, extract};
 
 #[test]
 fn every_example_is_read_by_its_rule() {
@@ -15,11 +15,11 @@ fn every_example_is_read_by_its_rule() {
         let schema = rule.example.schema;
         let tools = format!(r#"[{{"name": "{tool}", "input_schema": {schema}}}]"#);
         let tools = Tools::read(&tools).expect(rule.name);
-        let found = extract(rule.example.raw, &tools, Where::Explicit);
+        let found = extract(rule.example.raw, &tools, TextCallScope::Explicit);
         let [call] = found.calls.as_slice() else {
             panic!("{}: {found:?}", rule.name);
         };
-        let verdict = call.check(&tools, &Policy::safe(), Stop::Finished);
+        let verdict = call.check(&tools, &Policy::safe(), StopReason::Finished);
         let Verdict::Mended(mended) = verdict else {
             panic!("{}: {verdict:?}", rule.name);
         };
@@ -33,7 +33,7 @@ fn every_example_is_read_by_its_rule() {
         );
 
         let off = Policy::safe().switch(rule.name, false).expect(rule.name);
-        let verdict = call.check(&tools, &off, Stop::Finished);
+        let verdict = call.check(&tools, &off, StopReason::Finished);
         assert_eq!(verdict.name(), "bad", "{} switched off", rule.name);
     }
     assert!(count > 5);

@@ -1,7 +1,7 @@
 //! Any split of a text gives what the whole gives, and nothing is lost on the way.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test may fail loudly")]
 
-use goodcall_wire::{Extraction, Piece, Scanner, Tools, Where, extract};
+use goodcall_wire::{Extraction, Scanner, TextCallScope, TextPiece, Tools, extract};
 use proptest::prelude::*;
 
 const TOOLS: &str = r#"[
@@ -98,14 +98,14 @@ fn texts() -> impl Strategy<Value = String> {
     prop::collection::vec(word, 0..14).prop_map(|words| words.concat())
 }
 
-fn split(text: &str, cuts: &[usize], tools: &Tools, place: Where) -> Extraction {
+fn split(text: &str, cuts: &[usize], tools: &Tools, place: TextCallScope) -> Extraction {
     let mut scanner = Scanner::new(tools.clone(), place);
     let mut found = Extraction::default();
-    let mut take = |pieces: Vec<Piece>| {
+    let mut take = |pieces: Vec<TextPiece>| {
         for piece in pieces {
             match piece {
-                Piece::Text(text) => found.text.push_str(&text),
-                Piece::Call(call) => found.calls.push(call),
+                TextPiece::Text(text) => found.text.push_str(&text),
+                TextPiece::Call(call) => found.calls.push(call),
                 other => panic!("{other:?}"),
             }
         }
@@ -130,7 +130,7 @@ proptest! {
     #[test]
     fn any_split_equals_the_whole(text in texts(), cuts in prop::collection::vec(1usize..5, 0..60)) {
         let tools = Tools::read(TOOLS).unwrap();
-        for place in [Where::Explicit, Where::Anywhere] {
+        for place in [TextCallScope::Explicit, TextCallScope::Anywhere] {
             let whole = extract(&text, &tools, place);
             let pieces = split(&text, &cuts, &tools, place);
             prop_assert_eq!(&whole, &pieces, "{:?} {:?}", text, place);
@@ -143,7 +143,7 @@ proptest! {
     #[test]
     fn any_text_is_read(text in any::<String>()) {
         let tools = Tools::read(TOOLS).unwrap();
-        for place in [Where::Explicit, Where::Anywhere] {
+        for place in [TextCallScope::Explicit, TextCallScope::Anywhere] {
             prop_assert_eq!(extract(&text, &tools, place), split(&text, &[1; 200], &tools, place));
         }
     }
@@ -156,8 +156,8 @@ fn a_call_behind_too_many_brackets() {
     let name = tools.iter().next().unwrap().name.clone();
     let call = format!("{{\"name\": \"{name}\", \"arguments\": {{}}}}");
     let text = format!("{{\"a\": {} {call}", "(".repeat(200));
-    let whole = extract(&text, &tools, Where::Anywhere);
+    let whole = extract(&text, &tools, TextCallScope::Anywhere);
     assert_eq!(whole.calls.len(), 1);
     let cuts = vec![1; text.len()];
-    assert_eq!(whole, split(&text, &cuts, &tools, Where::Anywhere));
+    assert_eq!(whole, split(&text, &cuts, &tools, TextCallScope::Anywhere));
 }

@@ -2,7 +2,9 @@
 
 use std::time::{Duration, Instant};
 
-use goodcall::{Call, Driver, Outcome, Reply, Run, RunLimits, Script, Step, ToolResult, Toolbox};
+use goodcall::{
+    Call, CallOutcome, Driver, Reply, Run, RunLimits, Script, Step, ToolResult, Toolbox,
+};
 
 /// Steps of one run.
 const STEPS: usize = 1000;
@@ -32,7 +34,7 @@ fn machine() -> Duration {
     let turns: Vec<_> = (0..STEPS)
         .map(|n| {
             let call = call(n);
-            let outcome = Outcome::new(&call, ToolResult::success(format!("result {n}")));
+            let outcome = CallOutcome::new(&call, ToolResult::success(format!("result {n}")));
             (Reply::calls([call]), outcome)
         })
         .collect();

@@ -2,7 +2,7 @@
 //!
 //! `cargo run -p goodcall --example direct_validation`
 
-use goodcall::core::{Explain, Schema, SchemaError, Style, Verdict, check};
+use goodcall::goodcall_core::{Explain, Schema, SchemaError, Style, Verdict, check};
 use serde_json::json;
 
 fn main() -> Result<(), SchemaError> {

@@ -11,8 +11,8 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use goodcall::{
-    Bound, Call, Context, Driver, Event, FileStore, Finish, Reply, Run, Script, Tool, ToolResult,
-    Toolbox, async_trait,
+    BoundArguments, Call, Context, Driver, Event, FileStore, Finish, Reply, Run, Script, Tool,
+    ToolResult, Toolbox, async_trait,
 };
 use serde_json::Value;
 
@@ -42,7 +42,7 @@ impl Tool for Pay {
         ToolResult::error("a payment needs a call id")
     }
 
-    async fn run(&self, _: Bound, context: &Context) -> ToolResult {
+    async fn run(&self, _: BoundArguments, context: &Context) -> ToolResult {
         let file = OpenOptions::new()
             .create(true)
             .append(true)

@@ -13,15 +13,19 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use crate::error::Cause;
-use crate::{Bound, Context, ErrorClass, Failure, Invalid, Style, Tool, ToolResult, explain};
+use crate::{
+    BoundArguments, Context, ErrorClass, Failure, Invalid, Style, Tool, ToolResult, explain,
+};
 
 /// Reads arguments as the parameters of a tool.
 ///
 /// # Errors
 /// If they do not fit.
-pub fn bind<T: DeserializeOwned + Send + 'static>(arguments: &Tree<'_>) -> Result<Bound, Invalid> {
+pub fn bind<T: DeserializeOwned + Send + 'static>(
+    arguments: &Tree<'_>,
+) -> Result<BoundArguments, Invalid> {
     let args = arguments.deserialize::<T>();
-    args.map(Bound::typed)
+    args.map(BoundArguments::typed)
         .map_err(|error| Invalid::refused(&error))
 }
 

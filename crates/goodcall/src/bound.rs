@@ -55,7 +55,7 @@ pub enum LoopKey {
 }
 
 /// Valid arguments in the form that the tool takes.
-pub struct Bound {
+pub struct BoundArguments {
     arguments: Arguments,
     loop_key: LoopKey,
 }
@@ -65,7 +65,7 @@ enum Arguments {
     Typed(Box<dyn Any + Send>),
 }
 
-impl Bound {
+impl BoundArguments {
     /// Arguments as a JSON value.
     pub fn value(value: Value) -> Self {
         Self::new(Arguments::Value(value))
@@ -111,7 +111,7 @@ impl Bound {
     }
 }
 
-impl fmt::Debug for Bound {
+impl fmt::Debug for BoundArguments {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut out = f.debug_struct("Bound");
         match &self.arguments {

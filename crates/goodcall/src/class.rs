@@ -29,7 +29,7 @@ pub enum ErrorClass {
 /// Who has to know of an error.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
-pub struct Told {
+pub struct Audience {
     /// The model: it can do something else.
     pub model: bool,
     /// The person in the conversation.
@@ -42,24 +42,24 @@ pub struct Told {
 struct Row {
     name: &'static str,
     retryable: bool,
-    told: Told,
+    told: Audience,
     recommendations: &'static [&'static str],
 }
 
-const MODEL: Told = Told {
+const MODEL: Audience = Audience {
     model: true,
     user: false,
     operator: false,
 };
-const MODEL_AND_USER: Told = Told {
+const MODEL_AND_USER: Audience = Audience {
     user: true,
     ..MODEL
 };
-const MODEL_AND_OPERATOR: Told = Told {
+const MODEL_AND_OPERATOR: Audience = Audience {
     operator: true,
     ..MODEL
 };
-const ALL: Told = Told {
+const ALL: Audience = Audience {
     user: true,
     ..MODEL_AND_OPERATOR
 };
@@ -141,7 +141,7 @@ impl ErrorClass {
     }
 
     /// Who has to know.
-    pub const fn told(self) -> Told {
+    pub const fn told(self) -> Audience {
         self.row().told
     }
 

@@ -12,9 +12,9 @@ use tokio_util::sync::CancellationToken;
 use tracing::Instrument;
 
 use crate::event::{self, ErrorDetail, ErrorEvent, Event, Events, Phase};
-use crate::message::{Call, Outcome, Reply};
+use crate::message::{Call, CallOutcome, Reply};
 use crate::model::{Model, ModelError, Prompt};
-use crate::run::{OutOfTurn, Run, Step, Why};
+use crate::run::{HaltReason, Run, SequenceError, Step};
 use crate::store::Store;
 use crate::toolbox::{Definition, Toolbox};
 use crate::trace;
@@ -57,7 +57,7 @@ type Hear<'d> = dyn Fn(&str) + Send + Sync + 'd;
 /// Learns what happens.
 type Listen<'d> = dyn Fn(&Event) + Send + Sync + 'd;
 /// Asks the user; `None`: there is no answer now.
-type Ask<'d> = dyn Fn(&Why) -> Option<String> + Send + Sync + 'd;
+type Ask<'d> = dyn Fn(&HaltReason) -> Option<String> + Send + Sync + 'd;
 
 /// Where driving ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -66,9 +66,9 @@ pub enum Finish {
     /// The model has said its last word.
     Done(String),
     /// The user is to be asked. Hand the answer to [`Run::answered`] and drive on.
-    Asking(Why),
+    Asking(HaltReason),
     /// The run is over without a last word.
-    Stopped(Why),
+    Stopped(HaltReason),
 }
 
 impl<'d> Driver<'d> {
@@ -125,7 +125,7 @@ impl<'d> Driver<'d> {
 
     /// Answers for the user, where the run asks.
     #[must_use]
-    pub fn ask(mut self, ask: impl Fn(&Why) -> Option<String> + Send + Sync + 'd) -> Self {
+    pub fn ask(mut self, ask: impl Fn(&HaltReason) -> Option<String> + Send + Sync + 'd) -> Self {
         self.ask = Some(Box::new(ask));
         self
     }
@@ -173,7 +173,7 @@ impl<'d> Driver<'d> {
         });
         loop {
             if self.cancel.is_cancelled() {
-                run.stop(Why::Host("cancelled".to_owned()));
+                run.stop(HaltReason::Host("cancelled".to_owned()));
             }
             match run.next(now()) {
                 Step::CallModel { messages } => {
@@ -220,7 +220,7 @@ impl<'d> Driver<'d> {
                 )
             }
             Step::Done { text } => (Finish::Done(text.to_owned()), None, text.to_owned()),
-            _ => return Err(OutOfTurn::Reply.into()),
+            _ => return Err(SequenceError::Reply.into()),
         };
         self.tell(&Event::Finished { why, message });
         Ok(finish)
@@ -305,7 +305,7 @@ impl<'d> Driver<'d> {
         }
     }
 
-    async fn call<'c>(&self, call: &'c Call, tools: &[Definition<'_>]) -> (&'c Call, Outcome) {
+    async fn call<'c>(&self, call: &'c Call, tools: &[Definition<'_>]) -> (&'c Call, CallOutcome) {
         let known = tools.iter().find(|tool| tool.name == call.name);
         let description = known.map_or("", |tool| tool.description);
         let span = trace::execute_tool(call, description, self.values);
@@ -364,7 +364,7 @@ pub enum DriveError {
     /// The run could not be saved; nothing was executed.
     Store(io::Error),
     /// A fault of the driver.
-    OutOfTurn(OutOfTurn),
+    OutOfTurn(SequenceError),
 }
 
 impl fmt::Display for DriveError {
@@ -379,8 +379,8 @@ impl fmt::Display for DriveError {
 
 impl Error for DriveError {}
 
-impl From<OutOfTurn> for DriveError {
-    fn from(error: OutOfTurn) -> Self {
+impl From<SequenceError> for DriveError {
+    fn from(error: SequenceError) -> Self {
         DriveError::OutOfTurn(error)
     }
 }

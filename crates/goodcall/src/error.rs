@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use goodcall_core::Bad;
+use goodcall_core::Refusal;
 use serde::{Deserialize, Serialize};
 
 use crate::ErrorClass;
@@ -26,20 +26,20 @@ pub struct ToolArgError {
     /// The words that the model reads.
     pub message: String,
     /// Where and what; told apart by loop detection.
-    pub faults: Vec<Fault>,
+    pub faults: Vec<ArgumentFault>,
 }
 
 /// One fault of a refused call.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[non_exhaustive]
-pub struct Fault {
+pub struct ArgumentFault {
     /// JSON Pointer.
     pub path: String,
     /// The name of the issue's code.
     pub code: String,
 }
 
-impl Fault {
+impl ArgumentFault {
     /// A fault of this code at this JSON Pointer.
     pub fn new(path: impl Into<String>, code: impl Into<String>) -> Self {
         Self {
@@ -111,10 +111,10 @@ impl ToolError {
     }
 
     /// A refusal, in these words.
-    pub(crate) fn refusal(bad: &Bad, message: String) -> Self {
-        let fault = |issue: &goodcall_core::Issue| Fault {
+    pub(crate) fn refusal(bad: &Refusal, message: String) -> Self {
+        let fault = |issue: &goodcall_core::Issue| ArgumentFault {
             path: issue.pointer.as_str().to_owned(),
-            code: issue.code.name().to_owned(),
+            code: issue.kind.name().to_owned(),
         };
         ToolError::Argument(ToolArgError {
             class: bad.reason.into(),

@@ -8,9 +8,9 @@ use serde::Serialize;
 use serde_json::Value;
 use tokio::sync::mpsc;
 
-use crate::doom::Suspicion;
-use crate::message::{Call, ChangeRecord, Outcome, Usage};
-use crate::run::Why;
+use crate::doom::LoopReport;
+use crate::message::{Call, CallOutcome, ChangeRecord, Usage};
+use crate::run::HaltReason;
 
 /// Something that happened.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -20,7 +20,7 @@ pub enum Event {
     /// Something went wrong.
     Error(ErrorEvent),
     /// A call has an outcome.
-    ToolExecuted(Record),
+    ToolExecuted(ToolRecord),
     /// Arguments were mended before the tool ran.
     Mended {
         /// The call.
@@ -31,7 +31,7 @@ pub enum Event {
         changes: Vec<ChangeRecord>,
     },
     /// The model seems to go in circles.
-    LoopSuspected(Suspicion),
+    LoopSuspected(LoopReport),
     /// The model has replied.
     ModelCalled {
         /// The model.
@@ -48,14 +48,14 @@ pub enum Event {
     /// The user is asked.
     AskedUser {
         /// What about.
-        why: Why,
+        why: HaltReason,
         /// The same in words.
         message: String,
     },
     /// The run is over.
     Finished {
         /// Why it stopped; `None` if the model has said its last word.
-        why: Option<Why>,
+        why: Option<HaltReason>,
         /// The last word, or why it stopped in words.
         message: String,
     },
@@ -121,13 +121,13 @@ pub struct ErrorDetail {
 /// A call that has an outcome.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[non_exhaustive]
-pub struct Record {
+pub struct ToolRecord {
     /// The tool.
     pub name: String,
     /// The call.
     pub call_id: String,
     /// Did it succeed?
-    pub state: RecordState,
+    pub state: ToolRecordState,
     /// The arguments that it got, as JSON text; the raw text, if it was refused.
     pub arguments: String,
     /// What it returned.
@@ -144,7 +144,7 @@ pub struct Record {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "UPPERCASE")]
 #[non_exhaustive]
-pub enum RecordState {
+pub enum ToolRecordState {
     /// Yes.
     Completed,
     /// No.
@@ -152,7 +152,7 @@ pub enum RecordState {
 }
 
 /// The events of one outcome.
-pub(crate) fn of_outcome(call: &Call, outcome: &Outcome) -> Vec<Event> {
+pub(crate) fn of_outcome(call: &Call, outcome: &CallOutcome) -> Vec<Event> {
     let mut events = Vec::new();
     let refused = outcome.class().is_some_and(crate::ErrorClass::is_refusal);
     if !outcome.changes.is_empty() && !refused {
@@ -180,12 +180,12 @@ pub(crate) fn of_outcome(call: &Call, outcome: &Outcome) -> Vec<Event> {
         }));
     }
     let arguments = outcome.mended.as_ref().unwrap_or(&call.arguments);
-    events.push(Event::ToolExecuted(Record {
+    events.push(Event::ToolExecuted(ToolRecord {
         name: call.name.clone(),
         call_id: call.id.clone(),
         state: match outcome.is_ok() {
-            true => RecordState::Completed,
-            false => RecordState::Failed,
+            true => ToolRecordState::Completed,
+            false => ToolRecordState::Failed,
         },
         arguments: arguments.clone(),
         result: outcome.is_ok().then(|| outcome.data.clone()),

@@ -9,19 +9,19 @@ use std::task::Poll;
 use std::time::Instant;
 
 use futures_util::{StreamExt, stream};
-use goodcall_core::{Bad, Level};
+use goodcall_core::{Level, Refusal};
 use tokio_util::sync::CancellationToken;
 
-use crate::bound::{Bound, Context};
+use crate::bound::{BoundArguments, Context};
 use crate::error::Cause;
-use crate::message::{Call, ChangeRecord, Outcome};
+use crate::message::{Call, CallOutcome, ChangeRecord};
 use crate::toolbox::{Entry, Prepared};
 use crate::{Tool, ToolResult, Toolbox, explain};
 
 impl Toolbox {
     /// Makes one call. Whatever the tool does, an outcome comes back: a panic or a passed time
     /// limit is an error of class `runtime`, a call that is called off one of class `cancelled`.
-    pub async fn call(&self, call: &Call, cancel: &CancellationToken) -> Outcome {
+    pub async fn call(&self, call: &Call, cancel: &CancellationToken) -> CallOutcome {
         let started = Instant::now();
         let (result, mended) = match self.admit(call) {
             Ok((entry, mut prepared)) => {
@@ -31,14 +31,14 @@ impl Toolbox {
             }
             Err(bad) => (self.refusal(&call.name, &bad), None),
         };
-        let mut outcome = Outcome::new(call, result);
+        let mut outcome = CallOutcome::new(call, result);
         outcome.mended = mended;
         outcome.duration_ms = u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX);
         outcome
     }
 
     /// Prepares a call, if its tool's policy allows how it was read.
-    fn admit(&self, call: &Call) -> Result<(&Entry, Prepared), Bad> {
+    fn admit(&self, call: &Call) -> Result<(&Entry, Prepared), Refusal> {
         let policy = self.policy_for_call(&call.name);
         let allows = |change: &ChangeRecord| {
             let level = match change.level.as_str() {
@@ -70,7 +70,7 @@ impl Toolbox {
         calls: &[Call],
         parallel: usize,
         cancel: &CancellationToken,
-    ) -> Vec<Outcome> {
+    ) -> Vec<CallOutcome> {
         stream::iter(calls)
             .map(|call| self.call(call, cancel))
             .buffered(parallel.max(1))
@@ -116,7 +116,7 @@ impl Toolbox {
 }
 
 /// Runs a tool where it belongs; a panic becomes an error.
-async fn contained(tool: Arc<dyn Tool>, bound: Bound, context: Context) -> ToolResult {
+async fn contained(tool: Arc<dyn Tool>, bound: BoundArguments, context: Context) -> ToolResult {
     let name = tool.name().to_owned();
     let outcome = if tool.is_blocking() {
         let handle = tokio::runtime::Handle::current();

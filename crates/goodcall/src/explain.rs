@@ -2,9 +2,9 @@
 
 use std::time::Duration;
 
-use crate::doom::{Signal, Suspicion};
+use crate::doom::{LoopReport, Signal};
 use crate::error::ToolError;
-use crate::run::Why;
+use crate::run::HaltReason;
 
 /// Characters of a foreign message that are passed on.
 const MOST_CHARS: usize = 400;
@@ -97,7 +97,7 @@ pub(crate) fn error_text(
 }
 
 /// What the model is told: what it did, and what to do instead; never the same text twice.
-pub(crate) fn steer(suspicion: &Suspicion) -> String {
+pub(crate) fn steer(suspicion: &LoopReport) -> String {
     let text = steer_once(suspicion);
     match suspicion.level {
         0 | 1 => text,
@@ -109,8 +109,8 @@ pub(crate) fn steer(suspicion: &Suspicion) -> String {
     }
 }
 
-fn steer_once(suspicion: &Suspicion) -> String {
-    let Suspicion {
+fn steer_once(suspicion: &LoopReport) -> String {
+    let LoopReport {
         signal,
         tools,
         times,
@@ -164,9 +164,9 @@ fn nth(number: usize) -> String {
 }
 
 /// Why a run asks or stops, for a user.
-pub(crate) fn why(why: &Why) -> String {
+pub(crate) fn why(why: &HaltReason) -> String {
     match why {
-        Why::Loop(suspicion) => {
+        HaltReason::Loop(suspicion) => {
             let tools = names(&suspicion.tools);
             let times = suspicion.times;
             match suspicion.signal {
@@ -185,14 +185,14 @@ pub(crate) fn why(why: &Why) -> String {
                 }
             }
         }
-        Why::Steps(most) => format!("the limit of {most} model calls is reached"),
-        Why::FailuresOfTool { tool, most } => {
+        HaltReason::Steps(most) => format!("the limit of {most} model calls is reached"),
+        HaltReason::FailuresOfTool { tool, most } => {
             format!("{most} calls of `{tool}` in a row had invalid arguments")
         }
-        Why::Failures(most) => format!("{most} calls had invalid arguments"),
-        Why::WallTime(most) => format!("the time limit of {} s is over", most / 1000),
-        Why::Feedback(most) => format!("more than {most} tokens of error texts were needed"),
-        Why::EmptyReplies(most) => format!("the model gave {most} empty replies in a row"),
-        Why::Host(reason) => reason.clone(),
+        HaltReason::Failures(most) => format!("{most} calls had invalid arguments"),
+        HaltReason::WallTime(most) => format!("the time limit of {} s is over", most / 1000),
+        HaltReason::Feedback(most) => format!("more than {most} tokens of error texts were needed"),
+        HaltReason::EmptyReplies(most) => format!("the model gave {most} empty replies in a row"),
+        HaltReason::Host(reason) => reason.clone(),
     }
 }

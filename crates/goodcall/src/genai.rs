@@ -10,7 +10,7 @@ use genai::chat::{
     ChatMessage, ChatOptions, ChatRequest, ChatStreamEvent, MessageContent, StopReason, Tool,
     ToolCall, ToolResponse,
 };
-use goodcall_core::Stop;
+use goodcall_core::StopReason;
 use serde_json::Value;
 
 use crate::message::{Call, Message, Reply, Usage};
@@ -159,7 +159,7 @@ fn call(call: &Call) -> ToolCall {
     }
 }
 
-fn reply(content: MessageContent, stop: Stop, usage: Option<Usage>) -> Reply {
+fn reply(content: MessageContent, stop: StopReason, usage: Option<Usage>) -> Reply {
     let calls = content.tool_calls().into_iter().map(|call| {
         let arguments = match &call.fn_arguments {
             Value::String(raw) => raw.clone(),
@@ -175,11 +175,11 @@ fn reply(content: MessageContent, stop: Stop, usage: Option<Usage>) -> Reply {
     }
 }
 
-fn stop(reason: Option<&StopReason>) -> Stop {
+fn stop(reason: Option<&StopReason>) -> StopReason {
     match reason {
-        None | Some(StopReason::Other(_)) => Stop::Unknown,
-        Some(StopReason::MaxTokens(_) | StopReason::ContentFilter(_)) => Stop::CutOff,
-        Some(_) => Stop::Finished,
+        None | Some(StopReason::Other(_)) => StopReason::Unknown,
+        Some(StopReason::MaxTokens(_) | StopReason::ContentFilter(_)) => StopReason::CutOff,
+        Some(_) => StopReason::Finished,
     }
 }
 

@@ -127,19 +127,19 @@ mod explain;
 pub mod __private;
 
 pub use async_trait::async_trait;
-pub use goodcall_core as core;
+pub use goodcall_core;
 pub use goodcall_core::{
-    Bad, Change, Explain, Issue, Limits, Pointer, Policy, Reason, Schema, SchemaError,
-    SchemaWarning, Stop, Style, Verdict,
+    Change, Explain, Issue, Limits, Pointer, Policy, Reason, Refusal, Schema, SchemaError,
+    SchemaWarning, StopReason, Style, Verdict,
 };
 pub use goodcall_macros::tool;
 pub use schemars::{self, JsonSchema};
 pub use tokio_util::sync::CancellationToken;
 
-pub use class::{ErrorClass, Told};
-pub use error::{Cause, Failure, Fault, ToolArgError, ToolError, ToolRuntimeError};
+pub use class::{Audience, ErrorClass};
+pub use error::{ArgumentFault, Cause, Failure, ToolArgError, ToolError, ToolRuntimeError};
 
-pub use bound::{Bound, Context, LoopKey};
+pub use bound::{BoundArguments, Context, LoopKey};
 pub use request::ToolCallRequest;
 pub use result::ToolResult;
 pub use tool::{Invalid, Parameters, Tool, default_validate_parameters, validate};
@@ -148,13 +148,13 @@ pub use typed::{TypedTool, schema_of};
 pub use host::names_this_machine;
 pub use toolbox::{Definition, RegisterError, Toolbox};
 
-pub use message::{Call, ChangeRecord, Message, Outcome, Reply, Usage};
+pub use message::{Call, CallOutcome, ChangeRecord, Message, Reply, Usage};
 
-pub use doom::{Detector, LoopRules, Rung, Signal, Suspicion};
-pub use run::{OutOfTurn, Run, RunLimits, Step, Why};
+pub use doom::{Detector, Escalation, LoopReport, LoopRules, Signal};
+pub use run::{HaltReason, Run, RunLimits, SequenceError, Step};
 
 pub use driver::{DriveError, Driver, Finish};
-pub use event::{ErrorDetail, ErrorEvent, Event, Events, Phase, Record, RecordState};
+pub use event::{ErrorDetail, ErrorEvent, Event, Events, Phase, ToolRecord, ToolRecordState};
 pub use model::{Model, ModelError, Prompt, Script, TextSink};
 pub use store::{FileStore, Store};
 

@@ -1,11 +1,11 @@
 //! The neutral form of a conversation: messages, calls, outcomes. Provider forms are made from it.
 
-use goodcall_core::{Change, Edit, Stop, Structured};
+use goodcall_core::{Change, Edit, StopReason, Structured};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::bound::LoopKey;
-use crate::error::{Fault, ToolError};
+use crate::error::{ArgumentFault, ToolError};
 use crate::{ErrorClass, ToolResult, explain, result};
 
 /// One message of a conversation.
@@ -34,7 +34,7 @@ pub enum Message {
     /// One outcome for each call of the reply before, in the order of the calls.
     Tools {
         /// The outcomes.
-        outcomes: Vec<Outcome>,
+        outcomes: Vec<CallOutcome>,
     },
 }
 
@@ -51,7 +51,7 @@ pub struct Call {
     pub arguments: String,
     /// How the model's message ended.
     #[serde(default, with = "stop", skip_serializing_if = "stop::is_unknown")]
-    pub stop: Stop,
+    pub stop: StopReason,
     /// What was read as something else on the way here, such as the name.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub changes: Vec<ChangeRecord>,
@@ -59,7 +59,7 @@ pub struct Call {
 
 impl Call {
     /// A call as `goodcall-wire` found it.
-    pub fn from_wire(call: &goodcall_wire::Call) -> Self {
+    pub fn from_wire(call: &goodcall_wire::RawCall) -> Self {
         let id = call.id.clone().unwrap_or_default();
         let mut own = Self::new(id, call.name.clone(), call.arguments.clone());
         own.changes = call.changes.iter().map(ChangeRecord::from).collect();
@@ -76,7 +76,7 @@ impl Call {
             id: id.into(),
             name: name.into(),
             arguments: arguments.into(),
-            stop: Stop::Unknown,
+            stop: StopReason::Unknown,
             changes: Vec::new(),
         }
     }
@@ -94,7 +94,7 @@ pub struct Reply {
     pub calls: Vec<Call>,
     /// How it ended.
     #[serde(default, with = "stop", skip_serializing_if = "stop::is_unknown")]
-    pub stop: Stop,
+    pub stop: StopReason,
     /// Tokens, where the provider counts them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub usage: Option<Usage>,
@@ -141,7 +141,7 @@ impl Reply {
 /// What a call came to: everything the history keeps of it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
-pub struct Outcome {
+pub struct CallOutcome {
     /// The call that this answers.
     pub call_id: String,
     /// The tool.
@@ -176,7 +176,7 @@ pub struct Outcome {
     pub steer: Option<String>,
 }
 
-impl Outcome {
+impl CallOutcome {
     /// The outcome of this call.
     pub fn new(call: &Call, result: ToolResult) -> Self {
         let changes = result.changes().iter().map(ChangeRecord::from);
@@ -207,7 +207,7 @@ impl Outcome {
     }
 
     /// Where and what is wrong with the arguments.
-    pub fn faults(&self) -> &[Fault] {
+    pub fn faults(&self) -> &[ArgumentFault] {
         match &self.error {
             Some(ToolError::Argument(error)) => &error.faults,
             _ => &[],
@@ -277,35 +277,35 @@ impl From<&Change> for ChangeRecord {
 
 /// How a message ended, as a name.
 mod stop {
-    use goodcall_core::Stop;
+    use goodcall_core::StopReason;
     use serde::{Deserialize, Deserializer, Serializer};
 
     #[allow(
         clippy::trivially_copy_pass_by_ref,
         reason = "serde hands in a reference"
     )]
-    pub(super) fn is_unknown(stop: &Stop) -> bool {
-        *stop == Stop::Unknown
+    pub(super) fn is_unknown(stop: &StopReason) -> bool {
+        *stop == StopReason::Unknown
     }
 
     #[allow(
         clippy::trivially_copy_pass_by_ref,
         reason = "serde hands in a reference"
     )]
-    pub(super) fn serialize<S: Serializer>(stop: &Stop, to: S) -> Result<S::Ok, S::Error> {
+    pub(super) fn serialize<S: Serializer>(stop: &StopReason, to: S) -> Result<S::Ok, S::Error> {
         to.serialize_str(match stop {
-            Stop::Finished => "finished",
-            Stop::CutOff => "cut_off",
+            StopReason::Finished => "finished",
+            StopReason::CutOff => "cut_off",
             _ => "unknown",
         })
     }
 
-    pub(super) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Stop, D::Error> {
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<StopReason, D::Error> {
         let name = String::deserialize(from)?;
         Ok(match name.as_str() {
-            "finished" => Stop::Finished,
-            "cut_off" => Stop::CutOff,
-            _ => Stop::Unknown,
+            "finished" => StopReason::Finished,
+            "cut_off" => StopReason::CutOff,
+            _ => StopReason::Unknown,
         })
     }
 }

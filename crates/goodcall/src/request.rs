@@ -1,6 +1,6 @@
 //! A call as it came, and what was made of it.
 
-use goodcall_core::{Bad, Change};
+use goodcall_core::{Change, Refusal};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -40,7 +40,7 @@ impl ToolCallRequest {
     }
 
     /// Fills in what reading gave.
-    pub(crate) fn fill(&mut self, read: Result<(&Value, &[Change]), &Bad>) {
+    pub(crate) fn fill(&mut self, read: Result<(&Value, &[Change]), &Refusal>) {
         let changes = match read {
             Ok((value, changes)) => {
                 self.arguments = Some(value.clone());

@@ -1,6 +1,6 @@
 //! What comes back from a call.
 
-use goodcall_core::{Bad, Change, Structured};
+use goodcall_core::{Change, Refusal, Structured};
 use serde::Serialize;
 use serde_json::{Value, json};
 
@@ -59,7 +59,7 @@ impl ToolResult {
     }
 
     /// A call that was refused, in these words; nothing was run.
-    pub fn refused(bad: &Bad, message: impl Into<String>) -> Self {
+    pub fn refused(bad: &Refusal, message: impl Into<String>) -> Self {
         Self::new(Err(ToolError::refusal(bad, message.into())))
     }
 

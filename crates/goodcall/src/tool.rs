@@ -5,11 +5,11 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use goodcall_core::{
-    Bad, Explain, Gate, Issue, Pointer, Policy, Schema, SchemaError, Style, Tree, Verdict,
+    Explain, Gate, Issue, Pointer, Policy, Refusal, Schema, SchemaError, Style, Tree, Verdict,
 };
 use serde_json::Value;
 
-use crate::bound::{Bound, Context, LoopKey};
+use crate::bound::{BoundArguments, Context, LoopKey};
 use crate::{ToolResult, explain};
 
 /// A tool that a model can call. See the [crate's first page](crate) for an example.
@@ -80,18 +80,18 @@ pub trait Tool: Send + Sync {
     ///
     /// # Errors
     /// If the tool must not run with these arguments.
-    fn bind(&self, arguments: &Tree<'_>) -> Result<Bound, Invalid> {
+    fn bind(&self, arguments: &Tree<'_>) -> Result<BoundArguments, Invalid> {
         let value = arguments
             .to_value()
             .map_err(|inexact| Invalid::new(vec![inexact.into()]))?;
         self.validate_parameters(&Parameters::checked(&value))?;
         let key = self.loop_key(&value);
-        Ok(Bound::value(value).with_loop_key(key))
+        Ok(BoundArguments::value(value).with_loop_key(key))
     }
 
     /// Runs the tool with what [`Tool::bind`] made. Override it to know the call's id or to see
     /// it called off.
-    async fn run(&self, bound: Bound, _context: &Context) -> ToolResult {
+    async fn run(&self, bound: BoundArguments, _context: &Context) -> ToolResult {
         self.execute(bound.as_value()).await
     }
 }
@@ -155,19 +155,19 @@ pub fn validate(tool: &dyn Tool, params: &Value) -> Result<Result<(), Invalid>, 
 
 /// Parameters that a tool must not run with, and why.
 #[derive(Clone, Debug)]
-pub struct Invalid(Bad);
+pub struct Invalid(Refusal);
 
 impl Invalid {
     /// One parameter (dotted: `edits.0.path`) and what is wanted of it, in words for the model.
     pub fn at(parameter: &str, wanted: impl Into<String>) -> Self {
         let place = parameter.split('.').filter(|segment| !segment.is_empty());
         let place = place.fold(Pointer::root(), |place, segment| place.join(segment));
-        Self(Bad::wrong_shape(vec![Issue::custom(place, wanted)]))
+        Self(Refusal::wrong_shape(vec![Issue::custom(place, wanted)]))
     }
 
     /// Several issues at once.
     pub fn new(issues: Vec<Issue>) -> Self {
-        Self(Bad::wrong_shape(issues))
+        Self(Refusal::wrong_shape(issues))
     }
 
     /// The same, with another one's issues added.
@@ -184,7 +184,7 @@ impl Invalid {
     }
 
     /// A value that the schema accepts and the Rust type refuses.
-    pub(crate) fn refused(error: &goodcall_core::DeError) -> Self {
+    pub(crate) fn refused(error: &goodcall_core::DeserializeError) -> Self {
         Self::new(vec![Issue::custom(
             error.pointer(),
             explain::refused(error.message()),
@@ -196,7 +196,7 @@ impl Invalid {
         Explain::new(style).text(&self.0)
     }
 
-    pub(crate) fn into_bad(self) -> Bad {
+    pub(crate) fn into_bad(self) -> Refusal {
         self.0
     }
 }

@@ -7,12 +7,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use goodcall_core::{
-    Bad, Change, Explain, Gate, Limits, Policy, Schema, SchemaCache, SchemaError, SchemaWarning,
-    Stop, Style, Tree, Verdict,
+    Change, Explain, Gate, Limits, Policy, Refusal, Schema, SchemaCache, SchemaError,
+    SchemaWarning, StopReason, Style, Tree, Verdict,
 };
 use serde_json::{Value, json};
 
-use crate::bound::Bound;
+use crate::bound::BoundArguments;
 use crate::{Context, Tool, ToolCallRequest, ToolResult};
 
 /// Tools by name. Finds the tool, reads the arguments, validates them, runs the tool: a call that
@@ -77,7 +77,7 @@ impl Error for RegisterError {}
 
 /// A call that may run.
 pub(crate) struct Prepared {
-    pub(crate) bound: Bound,
+    pub(crate) bound: BoundArguments,
     pub(crate) changes: Vec<Change>,
     /// The arguments as JSON, where they are not the ones that were sent.
     pub(crate) mended: Option<String>,
@@ -214,7 +214,7 @@ impl Toolbox {
 
     /// Makes a call: finds the tool, reads and validates the arguments, and only then runs it.
     pub async fn invoke(&self, name: &str, raw_arguments: &str) -> ToolResult {
-        match self.prepare(name, raw_arguments, Stop::Unknown) {
+        match self.prepare(name, raw_arguments, StopReason::Unknown) {
             Ok((entry, prepared)) => self.run(entry, prepared, Context::default()).await,
             Err(bad) => self.refusal(name, &bad),
         }
@@ -223,7 +223,7 @@ impl Toolbox {
     /// Like [`Toolbox::invoke`], and fills in what reading the arguments gave.
     pub async fn invoke_request(&self, request: &mut ToolCallRequest) -> ToolResult {
         let name = request.tool_name.clone();
-        match self.prepare(&name, &request.raw_arguments, Stop::Unknown) {
+        match self.prepare(&name, &request.raw_arguments, StopReason::Unknown) {
             Ok((entry, prepared)) => {
                 let text = prepared.mended.as_deref().unwrap_or(&request.raw_arguments);
                 let value = Tree::parse(text).ok().and_then(|tree| tree.to_value().ok());
@@ -256,8 +256,8 @@ impl Toolbox {
         entry.map_or_else(|| self.policy.clone(), |entry| self.policy_of(entry))
     }
 
-    pub(crate) fn unknown(&self, name: &str) -> Bad {
-        Bad::unknown_tool(name, self.tools.keys().map(String::as_str))
+    pub(crate) fn unknown(&self, name: &str) -> Refusal {
+        Refusal::unknown_tool(name, self.tools.keys().map(String::as_str))
     }
 
     fn policy_of(&self, entry: &Entry) -> Policy {
@@ -273,8 +273,8 @@ impl Toolbox {
         &self,
         name: &str,
         raw: &str,
-        stop: Stop,
-    ) -> Result<(&Entry, Prepared), Bad> {
+        stop: StopReason,
+    ) -> Result<(&Entry, Prepared), Refusal> {
         let entry = self.tools.get(name).ok_or_else(|| self.unknown(name))?;
         let gate = Gate::new(&entry.schema)
             .policy(self.policy_of(entry))
@@ -300,7 +300,7 @@ impl Toolbox {
         Ok((entry, prepared))
     }
 
-    pub(crate) fn refusal(&self, name: &str, bad: &Bad) -> ToolResult {
+    pub(crate) fn refusal(&self, name: &str, bad: &Refusal) -> ToolResult {
         let explain = Explain::new(self.style).tool(name);
         ToolResult::refused(bad, explain.text(bad))
             .with_recommendations(explain.structured(bad).recommendations)

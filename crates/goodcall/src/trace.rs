@@ -4,7 +4,7 @@
 use tracing::Span;
 use tracing::field::Empty;
 
-use crate::message::{Call, Outcome, Reply};
+use crate::message::{Call, CallOutcome, Reply};
 
 /// The span of one call of a model.
 pub(crate) fn chat(model: &str, provider: &str) -> Span {
@@ -24,7 +24,7 @@ pub(crate) fn chat(model: &str, provider: &str) -> Span {
 
 pub(crate) fn replied(span: &Span, reply: &Reply) {
     let reason = match (reply.stop, reply.calls.is_empty()) {
-        (goodcall_core::Stop::CutOff, _) => "length",
+        (goodcall_core::StopReason::CutOff, _) => "length",
         (_, false) => "tool_calls",
         (_, true) => "stop",
     };
@@ -60,7 +60,7 @@ pub(crate) fn execute_tool(call: &Call, description: &str, values: bool) -> Span
     span
 }
 
-pub(crate) fn executed(span: &Span, outcome: &Outcome, values: bool) {
+pub(crate) fn executed(span: &Span, outcome: &CallOutcome, values: bool) {
     if span.is_disabled() {
         return;
     }

@@ -11,7 +11,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-use crate::bound::{Bound, Context, LoopKey};
+use crate::bound::{BoundArguments, Context, LoopKey};
 use crate::error::Failure;
 use crate::{Invalid, Tool, ToolResult};
 
@@ -150,13 +150,13 @@ impl<T: TypedTool> Tool for T {
         TypedTool::time_limit(self)
     }
 
-    fn bind(&self, arguments: &Tree<'_>) -> Result<Bound, Invalid> {
+    fn bind(&self, arguments: &Tree<'_>) -> Result<BoundArguments, Invalid> {
         let args = read(self, arguments)?;
         let key = TypedTool::loop_key(self, &args);
-        Ok(Bound::typed(args).with_loop_key(key))
+        Ok(BoundArguments::typed(args).with_loop_key(key))
     }
 
-    async fn run(&self, bound: Bound, context: &Context) -> ToolResult {
+    async fn run(&self, bound: BoundArguments, context: &Context) -> ToolResult {
         match bound.into_typed::<T::Args>() {
             Some(args) => match TypedTool::execute(self, args, context).await {
                 Ok(output) => ToolResult::of(output),

@@ -4,7 +4,7 @@
 use goodcall_wire::{Answer, Tools, convert, definitions, result};
 use serde_json::{Value, json};
 
-use crate::message::{Call, Message, Outcome};
+use crate::message::{Call, CallOutcome, Message};
 use crate::toolbox::Definition;
 
 pub use goodcall_wire::{ConvertError, Provider};
@@ -75,8 +75,8 @@ fn legal(arguments: &str) -> &str {
     }
 }
 
-fn answered(outcome: &Outcome) -> String {
-    let call = goodcall_wire::Call::new(&Tools::default(), &outcome.tool, "{}");
+fn answered(outcome: &CallOutcome) -> String {
+    let call = goodcall_wire::RawCall::new(&Tools::default(), &outcome.tool, "{}");
     let call = call.with_id(&outcome.call_id);
     let answer = match outcome.is_ok() {
         true => Answer::ok(outcome.text()),

@@ -9,8 +9,8 @@ use std::time::Duration;
 
 use futures_util::StreamExt;
 use goodcall::{
-    Call, CancellationToken, DriveError, Driver, Event, Finish, Message, Model, ModelError, Phase,
-    Prompt, Reply, Run, Script, Store, Toolbox, Usage, Why, async_trait,
+    Call, CancellationToken, DriveError, Driver, Event, Finish, HaltReason, Message, Model,
+    ModelError, Phase, Prompt, Reply, Run, Script, Store, Toolbox, Usage, async_trait,
 };
 use serde_json::json;
 use tracing::field::{Field, Visit};
@@ -117,7 +117,7 @@ async fn the_user_is_asked_and_the_answer_reaches_the_model() {
     let driver = Driver::new(&toolbox, &model);
     // Nobody is there to answer: the run waits.
     let finish = driver.drive(&mut run).await.unwrap();
-    let Finish::Asking(Why::Loop(_)) = &finish else {
+    let Finish::Asking(HaltReason::Loop(_)) = &finish else {
         panic!("{finish:?}")
     };
     run.answered("look into b").unwrap();
@@ -145,7 +145,7 @@ async fn a_run_can_be_called_off() {
     });
     assert_eq!(
         finish.unwrap(),
-        Finish::Stopped(Why::Host("cancelled".to_owned()))
+        Finish::Stopped(HaltReason::Host("cancelled".to_owned()))
     );
     assert_eq!(run.messages().len(), 3);
 }

@@ -6,8 +6,8 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use goodcall::{
-    Bound, Call, CancellationToken, Cause, Context, ErrorClass, Failure, Stop, Tool, ToolError,
-    ToolResult, Toolbox, async_trait,
+    BoundArguments, Call, CancellationToken, Cause, Context, ErrorClass, Failure, StopReason, Tool,
+    ToolError, ToolResult, Toolbox, async_trait,
 };
 use serde_json::{Value, json};
 
@@ -128,7 +128,7 @@ impl Tool for Stubborn {
     async fn execute(&self, _: &Value) -> ToolResult {
         ToolResult::error("needs a context")
     }
-    async fn run(&self, _: Bound, context: &Context) -> ToolResult {
+    async fn run(&self, _: BoundArguments, context: &Context) -> ToolResult {
         while !context.is_cancelled() {
             std::thread::sleep(Duration::from_millis(1));
         }
@@ -266,7 +266,7 @@ async fn arguments_that_were_cut_off_are_told_as_that_and_not_run() {
         .register(probe("rm", |_| ToolResult::success("done")))
         .unwrap();
     let mut call = Call::new("1", "rm", r#"{"path": "/tm"#);
-    call.stop = Stop::CutOff;
+    call.stop = StopReason::CutOff;
     let outcome = toolbox.call(&call, &CancellationToken::new()).await;
     assert_eq!(outcome.class(), Some(ErrorClass::Truncated));
 }

@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 use goodcall::wire::{self, Provider};
-use goodcall::{Call, ErrorClass, Outcome, Reply, Run, Step, ToolResult};
+use goodcall::{Call, CallOutcome, ErrorClass, Reply, Run, Step, ToolResult};
 use proptest::prelude::*;
 use serde_json::Value;
 
@@ -89,7 +89,7 @@ proptest! {
                     0 => ToolResult::success(at),
                     _ => ToolResult::failure(ErrorClass::Runtime, format!("down {at}")),
                 };
-                run.executed(Outcome::new(call, result)).unwrap();
+                run.executed(CallOutcome::new(call, result)).unwrap();
             }
         }
     }
@@ -100,7 +100,7 @@ fn digits_survive_on_the_way_to_any_provider() {
     let mut run = Run::new().user("u");
     let call = Call::new("c", "read", r#"{"id": 12345678901234567890123, "x": 1.50}"#);
     run.replied(Reply::calls([call.clone()])).unwrap();
-    run.executed(Outcome::new(&call, ToolResult::error("no")))
+    run.executed(CallOutcome::new(&call, ToolResult::error("no")))
         .unwrap();
     for provider in Provider::ALL {
         let written = wire::messages(provider, run.messages());

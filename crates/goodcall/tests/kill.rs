@@ -8,7 +8,7 @@ use std::io::{BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use goodcall::{FileStore, Message, Outcome, Run};
+use goodcall::{CallOutcome, FileStore, Message, Run};
 
 /// The example `resume`, which cargo builds together with the tests.
 fn host() -> PathBuf {
@@ -55,7 +55,7 @@ fn folder(name: &str) -> PathBuf {
     folder
 }
 
-fn outcomes(run: &Run) -> Vec<&Outcome> {
+fn outcomes(run: &Run) -> Vec<&CallOutcome> {
     let tools = run.messages().iter().filter_map(|message| match message {
         Message::Tools { outcomes } => Some(outcomes),
         _ => None,

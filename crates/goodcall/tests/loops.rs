@@ -12,8 +12,8 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use goodcall::{
-    Call, Context, ErrorClass, Failure, Fault, LoopKey, Message, Outcome, Reply, Run, RunLimits,
-    Step, ToolError, ToolResult, Toolbox, TypedTool, async_trait,
+    ArgumentFault, Call, CallOutcome, Context, ErrorClass, Failure, LoopKey, Message, Reply, Run,
+    RunLimits, Step, ToolError, ToolResult, Toolbox, TypedTool, async_trait,
 };
 use serde_json::json;
 use support::{Case, run_folder};
@@ -24,7 +24,7 @@ fn loops() {
 }
 
 /// One call and its outcome.
-fn parse(text: &str, id: String, keys: &BTreeMap<&str, &str>) -> (Call, Outcome) {
+fn parse(text: &str, id: String, keys: &BTreeMap<&str, &str>) -> (Call, CallOutcome) {
     let (call, result) = text.split_once(" => ").expect("call => result");
     let (name, arguments) = call.split_once(' ').unwrap_or((call, ""));
     let call = Call::new(id, name, arguments);
@@ -36,14 +36,14 @@ fn parse(text: &str, id: String, keys: &BTreeMap<&str, &str>) -> (Call, Outcome)
         "invalid" => ToolResult::failure(ErrorClass::Validation, format!("change {rest}")),
         other => panic!("{other}: ok, error, runtime or invalid"),
     };
-    let mut outcome = Outcome::new(&call, result);
+    let mut outcome = CallOutcome::new(&call, result);
     if kind == "invalid"
         && let Some(ToolError::Argument(error)) = &mut outcome.error
     {
         let (path, code) = rest.split_once(' ').expect("path code");
         // `/` stands for the whole, which as a pointer is empty.
         let path = if path == "/" { "" } else { path };
-        error.faults.push(Fault::new(path, code));
+        error.faults.push(ArgumentFault::new(path, code));
     }
     outcome.loop_key = match keys.get(name) {
         None => LoopKey::Arguments,

@@ -8,7 +8,7 @@ mod loopback;
 use std::sync::Mutex;
 
 use goodcall::openai::OpenAi;
-use goodcall::{Driver, Finish, Message, Model, Prompt, Run, Stop, Toolbox};
+use goodcall::{Driver, Finish, Message, Model, Prompt, Run, StopReason, Toolbox};
 use loopback::{Respond, serve};
 use serde_json::{Value, json};
 
@@ -152,7 +152,7 @@ async fn a_streamed_conversation() {
     let Message::Tools { outcomes } = &run.messages()[2] else {
         panic!()
     };
-    let texts: Vec<_> = outcomes.iter().map(goodcall::Outcome::text).collect();
+    let texts: Vec<_> = outcomes.iter().map(goodcall::CallOutcome::text).collect();
     assert_eq!(texts, ["42", "4"]);
 }
 
@@ -188,7 +188,7 @@ async fn what_the_length_limit_cut_says_so() {
     let (url, _) = serve(vec![Respond::Whole(cut)]).await;
     let model = OpenAi::new(url, "m").unwrap();
     let prompt = Prompt::new(&[], &[]);
-    assert_eq!(model.reply(prompt).await.unwrap().stop, Stop::CutOff);
+    assert_eq!(model.reply(prompt).await.unwrap().stop, StopReason::CutOff);
 }
 
 #[tokio::test]

@@ -6,8 +6,8 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 
 use goodcall::{
-    Call, ErrorClass, LoopRules, Message, OutOfTurn, Outcome, Reply, Run, RunLimits, Step, Stop,
-    ToolResult, Why,
+    Call, CallOutcome, ErrorClass, HaltReason, LoopRules, Message, Reply, Run, RunLimits,
+    SequenceError, Step, StopReason, ToolResult,
 };
 use proptest::prelude::*;
 use serde_json::json;
@@ -50,9 +50,9 @@ fn call() -> impl Strategy<Value = Call> {
 fn turn() -> impl Strategy<Value = Turn> {
     let text = prop_oneof![3 => Just(String::new()), 1 => Just("words".to_owned())];
     let stop = prop_oneof![
-        Just(Stop::Unknown),
-        Just(Stop::Finished),
-        Just(Stop::CutOff)
+        Just(StopReason::Unknown),
+        Just(StopReason::Finished),
+        Just(StopReason::CutOff)
     ];
     let calls = prop_oneof![8 => prop::collection::vec(call(), 1..4), 1 => Just(Vec::new())];
     let results = prop::collection::vec(result(), 4);
@@ -169,11 +169,12 @@ fn execute(run: &mut Run, calls: &[Call], turn: &Turn, saved: bool) {
         run.started(&call.id).unwrap();
         assert_eq!(
             run.started(&call.id),
-            Err(OutOfTurn::Twice(call.id.clone()))
+            Err(SequenceError::Twice(call.id.clone()))
         );
         let result = turn.results[at % turn.results.len()].clone();
-        run.executed(Outcome::new(call, result.clone())).unwrap();
-        assert!(run.executed(Outcome::new(call, result)).is_err());
+        run.executed(CallOutcome::new(call, result.clone()))
+            .unwrap();
+        assert!(run.executed(CallOutcome::new(call, result)).is_err());
     }
 }
 
@@ -194,7 +195,7 @@ proptest! {
             Message::Tools { outcomes } => Some(outcomes),
             _ => None,
         });
-        let refused = |o: &&Outcome| o.class().is_some_and(ErrorClass::is_refusal);
+        let refused = |o: &&CallOutcome| o.class().is_some_and(ErrorClass::is_refusal);
         let failures = outcomes.flatten().filter(refused).count();
         // A whole turn of three calls may come in at once.
         prop_assert!(failures < usize::try_from(limits.failures).unwrap() + 3);
@@ -230,15 +231,15 @@ fn what_was_not_asked_for_is_refused_and_changes_nothing() {
     let mut run = Run::new().user("u");
     let call = Call::new("1", "r", "{}");
     let before = run.clone();
-    assert_eq!(run.started("1"), Err(OutOfTurn::Outcome));
-    assert_eq!(run.answered("x"), Err(OutOfTurn::Answer));
+    assert_eq!(run.started("1"), Err(SequenceError::Outcome));
+    assert_eq!(run.answered("x"), Err(SequenceError::Answer));
     assert_eq!(run, before);
     run.replied(Reply::calls([call.clone()])).unwrap();
     let before = run.clone();
-    assert_eq!(run.replied(Reply::text("x")), Err(OutOfTurn::Reply));
+    assert_eq!(run.replied(Reply::text("x")), Err(SequenceError::Reply));
     assert_eq!(
         run.started("2"),
-        Err(OutOfTurn::UnknownCall("2".to_owned()))
+        Err(SequenceError::UnknownCall("2".to_owned()))
     );
     assert_eq!(run, before);
 }
@@ -249,14 +250,14 @@ fn a_run_that_is_stopped_answers_its_open_calls() {
     let calls = ["1", "2", "3"].map(|id| Call::new(id, "r", "{}"));
     run.replied(Reply::calls(calls.clone())).unwrap();
     run.started("1").unwrap();
-    run.executed(Outcome::new(&calls[0], ToolResult::success(1)))
+    run.executed(CallOutcome::new(&calls[0], ToolResult::success(1)))
         .unwrap();
     run.started("2").unwrap();
-    run.stop(Why::Host("shut down".to_owned()));
+    run.stop(HaltReason::Host("shut down".to_owned()));
     let Some(Message::Tools { outcomes }) = run.messages().last() else {
         panic!()
     };
-    let texts: Vec<_> = outcomes.iter().map(Outcome::text).collect();
+    let texts: Vec<_> = outcomes.iter().map(CallOutcome::text).collect();
     assert_eq!(
         texts,
         [
@@ -271,7 +272,7 @@ fn a_run_that_is_stopped_answers_its_open_calls() {
     assert_eq!(
         run.next(Duration::ZERO),
         Step::Stopped {
-            why: &Why::Host("shut down".to_owned())
+            why: &HaltReason::Host("shut down".to_owned())
         }
     );
 }
@@ -291,7 +292,7 @@ fn the_time_is_the_hosts() {
     assert_eq!(
         stopped,
         Step::Stopped {
-            why: &Why::WallTime(10_000)
+            why: &HaltReason::WallTime(10_000)
         }
     );
 }
@@ -319,11 +320,13 @@ fn nobody_to_ask_means_stop() {
         );
         let call = Call::new(turn.to_string(), "r", "{}");
         run.replied(Reply::calls([call.clone()])).unwrap();
-        run.executed(Outcome::new(&call, ToolResult::success("same")))
+        run.executed(CallOutcome::new(&call, ToolResult::success("same")))
             .unwrap();
     }
     assert!(matches!(
         run.next(Duration::ZERO),
-        Step::Stopped { why: Why::Loop(_) }
+        Step::Stopped {
+            why: HaltReason::Loop(_)
+        }
     ));
 }

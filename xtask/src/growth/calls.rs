@@ -1,6 +1,6 @@
 //! Looking for calls in text: shapes that look like the beginning of one, again and again.
 
-use goodcall_wire::{Assembler, Provider, Scanner, Tools, Where, extract};
+use goodcall_wire::{Assembler, Provider, Scanner, TextCallScope, Tools, extract};
 
 use super::Meter;
 use crate::Failure;
@@ -58,7 +58,7 @@ pub(super) fn run(meter: &mut Meter) -> Result<(), Failure> {
     let two = (TOKENS.iter()).flat_map(|a| TOKENS.iter().map(move |b| format!("{a}{b}")));
     for piece in one.chain(two) {
         for head in HEADS {
-            for place in [Where::Explicit, Where::Anywhere] {
+            for place in [TextCallScope::Explicit, TextCallScope::Anywhere] {
                 meter.shape(
                     || format!("{place:?} {head:?} {piece:?}…"),
                     |bytes| format!("{head}{}", piece.repeat(bytes / piece.len())),
@@ -74,7 +74,7 @@ pub(super) fn run(meter: &mut Meter) -> Result<(), Failure> {
             || format!("{head:?} in single bytes"),
             |bytes| "x".repeat(bytes),
             |text| {
-                let mut scanner = Scanner::new(tools.clone(), Where::Anywhere);
+                let mut scanner = Scanner::new(tools.clone(), TextCallScope::Anywhere);
                 scanner.push(head);
                 for at in 0..text.len() {
                     scanner.push(&text[at..=at]);

@@ -1,10 +1,10 @@
 //! The styles that name one field after the other: `instruction`, `numbered`, `plain`, `record`.
 
 use super::{Budget, lines, phrase};
-use crate::report::{Bad, Bound, Code, Got, Issue, Reason};
+use crate::report::{Actual, Bound, Issue, IssueKind, Reason, Refusal};
 
 /// `Please rewrite the input with valid arguments. Errors: a: Required; b: expected …`
-pub(super) fn instruction(bad: &Bad, budget: &Budget) -> String {
+pub(super) fn instruction(bad: &Refusal, budget: &Budget) -> String {
     format!(
         "Please rewrite the input with valid arguments. Errors: {}",
         joined(bad, budget, instruction_line)
@@ -15,7 +15,7 @@ fn instruction_line(issue: &Issue) -> String {
     format!("{}: {}", issue.pointer.dotted(), remark(issue))
 }
 
-fn joined(bad: &Bad, budget: &Budget, line: impl Fn(&Issue) -> String) -> String {
+fn joined(bad: &Refusal, budget: &Budget, line: impl Fn(&Issue) -> String) -> String {
     let (mut parts, untold) = lines(&bad.issues, bad.more, budget, line);
     if untold > 0 {
         parts.push(format!("and {untold} more"));
@@ -25,10 +25,10 @@ fn joined(bad: &Bad, budget: &Budget, line: impl Fn(&Issue) -> String) -> String
 
 /// What is wrong with a field, said after its name.
 fn remark(issue: &Issue) -> String {
-    match issue.code {
-        Code::Missing => "Required".to_owned(),
-        Code::Type => format!("expected {}, got {}", type_names(issue), got_type(issue)),
-        Code::UnknownKey => match (&issue.nearest, &issue.moved) {
+    match issue.kind {
+        IssueKind::Missing => "Required".to_owned(),
+        IssueKind::Type => format!("expected {}, got {}", type_names(issue), got_type(issue)),
+        IssueKind::UnknownKey => match (&issue.nearest, &issue.moved) {
             (Some(nearest), _) => format!("Unrecognized key, did you mean {nearest}?"),
             (None, Some(moved)) => format!("Unrecognized key, did you mean {}?", moved.to.dotted()),
             (None, None) if !issue.places.is_empty() => {
@@ -40,7 +40,7 @@ fn remark(issue: &Issue) -> String {
             }
             (None, None) => "Unrecognized key".to_owned(),
         },
-        Code::Enum => format!(
+        IssueKind::Enum => format!(
             "expected one of {}, got {}",
             listed(issue),
             got_short(issue)
@@ -50,20 +50,20 @@ fn remark(issue: &Issue) -> String {
 }
 
 /// `Parameter validation failed:` and a numbered list.
-pub(super) fn numbered(bad: &Bad, budget: &Budget) -> String {
+pub(super) fn numbered(bad: &Refusal, budget: &Budget) -> String {
     let (lines, untold) = lines(&bad.issues, bad.more, budget, |issue| {
         let name = issue.pointer.dotted();
-        match issue.code {
-            Code::Missing => format!("Field '{name}' is required but missing"),
-            Code::Type => {
+        match issue.kind {
+            IssueKind::Missing => format!("Field '{name}' is required but missing"),
+            IssueKind::Type => {
                 format!(
                     "Field '{name}' expected {}, got {}",
                     type_names(issue),
                     got_type(issue)
                 )
             }
-            Code::UnknownKey => format!("Field '{name}' is not allowed"),
-            Code::Enum => format!("Field '{name}' must be one of: {}", listed(issue)),
+            IssueKind::UnknownKey => format!("Field '{name}' is not allowed"),
+            IssueKind::Enum => format!("Field '{name}' must be one of: {}", listed(issue)),
             _ => format!("Field '{name}' {}", demand(issue)),
         }
     });
@@ -79,18 +79,18 @@ pub(super) fn numbered(bad: &Bad, budget: &Budget) -> String {
 }
 
 /// One sentence a parameter.
-pub(super) fn plain(bad: &Bad, budget: &Budget) -> String {
+pub(super) fn plain(bad: &Refusal, budget: &Budget) -> String {
     let (mut lines, untold) = lines(&bad.issues, bad.more, budget, |issue| {
         let name = issue.pointer.dotted();
-        match issue.code {
-            Code::Missing => format!("Missing required parameter: {name}"),
-            Code::Type => format!(
+        match issue.kind {
+            IssueKind::Missing => format!("Missing required parameter: {name}"),
+            IssueKind::Type => format!(
                 "Parameter '{name}' must be of type '{}', got '{}'",
                 type_names(issue),
                 got_type(issue)
             ),
-            Code::UnknownKey => format!("Unknown parameter: {name}"),
-            Code::Enum => format!("Parameter '{name}' must be one of: [{}]", listed(issue)),
+            IssueKind::UnknownKey => format!("Unknown parameter: {name}"),
+            IssueKind::Enum => format!("Parameter '{name}' must be one of: [{}]", listed(issue)),
             _ => format!("Parameter '{name}' {}", demand(issue)),
         }
     });
@@ -101,13 +101,13 @@ pub(super) fn plain(bad: &Bad, budget: &Budget) -> String {
 }
 
 /// A JSON object with `parse_error`.
-pub(super) fn record(bad: &Bad, budget: &Budget) -> String {
+pub(super) fn record(bad: &Refusal, budget: &Budget) -> String {
     let error = parse_error(bad, budget);
     serde_json::json!({ "parse_error": error }).to_string()
 }
 
 /// The reason and the issues in one line.
-pub(crate) fn parse_error(bad: &Bad, budget: &Budget) -> String {
+pub(crate) fn parse_error(bad: &Refusal, budget: &Budget) -> String {
     let what = match bad.reason {
         Reason::Truncated => "arguments were cut off",
         Reason::Malformed => "arguments are not valid JSON",
@@ -120,8 +120,8 @@ pub(crate) fn parse_error(bad: &Bad, budget: &Budget) -> String {
         Reason::TooLarge => "arguments are too large",
     };
     // What the reason says already is not said again.
-    let told = |issue: &&Issue| !matches!(issue.code, Code::Truncated | Code::Empty);
-    let rest = Bad {
+    let told = |issue: &&Issue| !matches!(issue.kind, IssueKind::Truncated | IssueKind::Empty);
+    let rest = Refusal {
         issues: bad.issues.iter().filter(told).cloned().collect(),
         ..bad.clone()
     };
@@ -132,7 +132,7 @@ pub(crate) fn parse_error(bad: &Bad, budget: &Budget) -> String {
 }
 
 /// A result that does not match the output schema of a tool that was run.
-pub(super) fn output(bad: &Bad, tool: Option<&str>, budget: &Budget) -> String {
+pub(super) fn output(bad: &Refusal, tool: Option<&str>, budget: &Budget) -> String {
     let name = tool.map_or_else(
         || "The tool".to_owned(),
         |name| format!("The tool `{name}`"),
@@ -147,60 +147,60 @@ pub(super) fn output(bad: &Bad, tool: Option<&str>, budget: &Budget) -> String {
 /// What is wanted, for everything that is neither a type nor a missing or unknown key.
 fn demand(issue: &Issue) -> String {
     let expected = &issue.expected;
-    match issue.code {
-        Code::TooSmall => {
+    match issue.kind {
+        IssueKind::TooSmall => {
             let least = bound(expected.minimum.as_ref(), "greater than", "at least");
             format!("must be {least}, got {}", got_short(issue))
         }
-        Code::TooLarge => {
+        IssueKind::TooLarge => {
             let most = bound(expected.maximum.as_ref(), "less than", "at most");
             format!("must be {most}, got {}", got_short(issue))
         }
-        Code::NotMultiple => {
+        IssueKind::NotMultiple => {
             let multiple = expected.multiple_of.as_deref().unwrap_or_default();
             format!("must be a multiple of {multiple}, got {}", got_short(issue))
         }
-        Code::TooShort => sized("at least", expected.size.0, "character"),
-        Code::TooLong => sized("at most", expected.size.1, "character"),
-        Code::TooFewItems => sized("at least", expected.size.0, "element"),
-        Code::TooManyItems => sized("at most", expected.size.1, "element"),
-        Code::TooFewKeys => sized("at least", expected.size.0, "key"),
-        Code::TooManyKeys => sized("at most", expected.size.1, "key"),
-        Code::Pattern => {
+        IssueKind::TooShort => sized("at least", expected.size.0, "character"),
+        IssueKind::TooLong => sized("at most", expected.size.1, "character"),
+        IssueKind::TooFewItems => sized("at least", expected.size.0, "element"),
+        IssueKind::TooManyItems => sized("at most", expected.size.1, "element"),
+        IssueKind::TooFewKeys => sized("at least", expected.size.0, "key"),
+        IssueKind::TooManyKeys => sized("at most", expected.size.1, "key"),
+        IssueKind::Pattern => {
             let pattern = expected.pattern.as_deref().unwrap_or_default();
             format!("must match the pattern {pattern}, got {}", got_short(issue))
         }
-        Code::Format => {
+        IssueKind::Format => {
             let format = expected.format.as_deref().unwrap_or_default();
             format!("must be a valid {format}, got {}", got_short(issue))
         }
-        Code::Wrapped => "is not allowed around the keys that it holds".to_owned(),
-        Code::NotUnique => "must not repeat an element".to_owned(),
-        Code::TooComplex => "has too many forms inside forms".to_owned(),
-        Code::NotContained => "lacks an element that it must contain".to_owned(),
-        Code::SeveralAlternatives => "must fit exactly one of its forms".to_owned(),
-        Code::NotAllowed => "is not allowed".to_owned(),
-        Code::DuplicateKey | Code::Ambiguous => {
+        IssueKind::Wrapped => "is not allowed around the keys that it holds".to_owned(),
+        IssueKind::NotUnique => "must not repeat an element".to_owned(),
+        IssueKind::TooComplex => "has too many forms inside forms".to_owned(),
+        IssueKind::NotContained => "lacks an element that it must contain".to_owned(),
+        IssueKind::SeveralAlternatives => "must fit exactly one of its forms".to_owned(),
+        IssueKind::NotAllowed => "is not allowed".to_owned(),
+        IssueKind::DuplicateKey | IssueKind::Ambiguous => {
             format!(
                 "has more than one reading: {}",
                 phrase::either(&expected.allowed)
             )
         }
-        Code::InexactNumber => format!("has too many digits: {}", got_short(issue)),
-        Code::KeyName => {
+        IssueKind::InexactNumber => format!("has too many digits: {}", got_short(issue)),
+        IssueKind::KeyName => {
             let words = expected.words.as_deref().unwrap_or_default();
             format!("is not allowed as a key: {words}")
         }
-        Code::Empty => "is empty".to_owned(),
-        Code::Truncated => "was cut off".to_owned(),
-        Code::NotAnObject => format!("must be an object, got {}", got_type(issue)),
-        Code::UnknownTool => format!("no such tool: {}", got_short(issue)),
-        Code::Malformed => format!(
+        IssueKind::Empty => "is empty".to_owned(),
+        IssueKind::Truncated => "was cut off".to_owned(),
+        IssueKind::NotAnObject => format!("must be an object, got {}", got_type(issue)),
+        IssueKind::UnknownTool => format!("no such tool: {}", got_short(issue)),
+        IssueKind::Malformed => format!(
             "is not valid JSON at character {}: expected {}",
             issue.column(),
             phrase::expected(expected)
         ),
-        Code::Custom | Code::Other => expected.words.clone().unwrap_or_default(),
+        IssueKind::Custom | IssueKind::Other => expected.words.clone().unwrap_or_default(),
         _ => format!(
             "expected {}, got {}",
             phrase::expected(expected),
@@ -235,7 +235,7 @@ fn type_names(issue: &Issue) -> String {
 }
 
 fn got_type(issue: &Issue) -> &'static str {
-    match issue.got.as_ref().map(|got| got.kind) {
+    match issue.actual.as_ref().map(|got| got.kind) {
         Some("integer") => "number",
         Some(kind) => kind,
         None => "nothing",
@@ -244,9 +244,9 @@ fn got_type(issue: &Issue) -> &'static str {
 
 fn got_short(issue: &Issue) -> &str {
     issue
-        .got
+        .actual
         .as_ref()
-        .map_or("nothing", |got: &Got| got.short.as_str())
+        .map_or("nothing", |got: &Actual| got.short.as_str())
 }
 
 /// The allowed values with commas.

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use super::phrase;
-use crate::report::{Code, Expected, Issue};
+use crate::report::{Expected, Issue, IssueKind};
 use crate::tree::Pointer;
 
 /// One issue, or many that differ only in an array index.
@@ -38,7 +38,7 @@ pub(super) fn grouped<'i>(issues: impl Iterator<Item = &'i Issue>) -> Vec<Groupe
     let mut order: Vec<Vec<&Issue>> = Vec::new();
     let mut known: HashMap<(String, &'static str), usize> = HashMap::new();
     for issue in issues {
-        let key = (pattern(&issue.pointer), issue.code.name());
+        let key = (pattern(&issue.pointer), issue.kind.name());
         match known.get(&key) {
             Some(at) if same(order[*at][0], issue) => order[*at].push(issue),
             _ => {
@@ -73,7 +73,7 @@ fn by_object(all: Vec<Grouped<'_>>) -> Vec<Grouped<'_>> {
         };
         let object = issue.pointer.split_last().map(|(object, _)| object);
         let bare = issue.nearest.is_none() && issue.moved.is_none() && issue.places.is_empty();
-        let Some(object) = object.filter(|_| issue.code == Code::UnknownKey && bare) else {
+        let Some(object) = object.filter(|_| issue.kind == IssueKind::UnknownKey && bare) else {
             out.push(one);
             continue;
         };
@@ -91,7 +91,7 @@ fn by_object(all: Vec<Grouped<'_>>) -> Vec<Grouped<'_>> {
 fn same(a: &Issue, b: &Issue) -> bool {
     let plain = |issue: &Issue| {
         let stays = issue.nearest.is_none() && issue.moved.is_none() && issue.places.is_empty();
-        stays && issue.code != Code::Wrapped && issue.expected != Expected::default()
+        stays && issue.kind != IssueKind::Wrapped && issue.expected != Expected::default()
     };
     a.expected == b.expected && plain(a) && plain(b)
 }

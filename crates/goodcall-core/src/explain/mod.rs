@@ -19,7 +19,7 @@ pub use beside::{accepted_text, no_result_text, not_run_text};
 pub use phrase::expected as expected_text;
 pub use structured::Structured;
 
-use crate::report::{Bad, Change, Edit, Issue, Reason, clip};
+use crate::report::{Change, Edit, Issue, Reason, Refusal, clip};
 
 /// How a refusal reads.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -178,7 +178,7 @@ impl<'t> Explain<'t> {
     }
 
     /// The text for a refusal.
-    pub fn text(&self, bad: &Bad) -> String {
+    pub fn text(&self, bad: &Refusal) -> String {
         let text = match self.style {
             Style::Instruction | Style::Numbered | Style::Plain
                 if bad.reason == Reason::UnknownTool =>
@@ -199,7 +199,7 @@ impl<'t> Explain<'t> {
 
     /// The text for a result that does not match the tool's own output schema. Here the tool
     /// was run, so the model is warned and not asked to edit its call.
-    pub fn output(&self, bad: &Bad) -> String {
+    pub fn output(&self, bad: &Refusal) -> String {
         clip(
             &fields::output(bad, self.tool, &self.budget),
             self.budget.chars,
@@ -207,12 +207,12 @@ impl<'t> Explain<'t> {
     }
 
     /// The refusal as a structured result.
-    pub fn structured(&self, bad: &Bad) -> Structured {
+    pub fn structured(&self, bad: &Refusal) -> Structured {
         structured::of(bad, self.tool, &self.budget)
     }
 }
 
-impl Bad {
+impl Refusal {
     /// The reason and the issues in one line, for records and logs.
     pub fn summary(&self) -> String {
         fields::parse_error(self, &Budget::of(Style::Record))
@@ -231,7 +231,7 @@ impl Change {
     /// The change in one sentence: `limit: "5" was read as 5 (string-to-number)`.
     pub fn sentence(&self) -> String {
         let place = phrase::path(&self.pointer);
-        let short = |text: &crate::report::Snippet| clip(text, crate::report::Got::MOST_CHARS);
+        let short = |text: &crate::report::Snippet| clip(text, crate::report::Actual::MOST_CHARS);
         let before = self.before.as_ref().map(short);
         let after = self.after.as_ref().map(short);
         let what = match (&self.edit, before, after) {

@@ -2,11 +2,11 @@
 
 use super::group::{Grouped, grouped};
 use super::{Budget, phrase, several};
-use crate::report::{Bad, Code, Expected, Issue, Reason, clip};
+use crate::report::{Expected, Issue, IssueKind, Reason, Refusal, clip};
 use crate::tree::Pointer;
 
 /// The whole text.
-pub(super) fn text(bad: &Bad, tool: Option<&str>, budget: &Budget) -> String {
+pub(super) fn text(bad: &Refusal, tool: Option<&str>, budget: &Budget) -> String {
     let mut out = head(bad, tool);
     for line in recommendations(bad, budget) {
         out.push('\n');
@@ -16,11 +16,11 @@ pub(super) fn text(bad: &Bad, tool: Option<&str>, budget: &Budget) -> String {
 }
 
 /// The issues that ask for an edit: a rename or a move stands for the missing and the unknown key both.
-fn edits(bad: &Bad) -> Vec<Grouped<'_>> {
+fn edits(bad: &Refusal) -> Vec<Grouped<'_>> {
     let moved: Vec<_> = bad
         .issues
         .iter()
-        .filter(|issue| issue.code == Code::Missing)
+        .filter(|issue| issue.kind == IssueKind::Missing)
         .filter_map(|issue| match (&issue.moved, &issue.nearest) {
             (Some(moved), _) => Some(moved.from.clone()),
             (None, nearest) => Some(issue.pointer.split_last()?.0.join(nearest.as_deref()?)),
@@ -28,25 +28,25 @@ fn edits(bad: &Bad) -> Vec<Grouped<'_>> {
         .collect();
     let told_by_head = |issue: &&Issue| {
         !matches!(
-            issue.code,
-            Code::Empty
-                | Code::Truncated
-                | Code::Malformed
-                | Code::NotAnObject
-                | Code::Limit
-                | Code::UnknownTool
+            issue.kind,
+            IssueKind::Empty
+                | IssueKind::Truncated
+                | IssueKind::Malformed
+                | IssueKind::NotAnObject
+                | IssueKind::Limit
+                | IssueKind::UnknownTool
         )
     };
     let needed = bad
         .issues
         .iter()
         .filter(told_by_head)
-        .filter(|issue| issue.code != Code::UnknownKey || !moved.contains(&issue.pointer));
+        .filter(|issue| issue.kind != IssueKind::UnknownKey || !moved.contains(&issue.pointer));
     grouped(needed)
 }
 
 /// What happened, and what to do.
-pub(super) fn head(bad: &Bad, tool: Option<&str>) -> String {
+pub(super) fn head(bad: &Refusal, tool: Option<&str>) -> String {
     let name = match tool {
         Some(name) => format!("The tool `{name}`"),
         None => "The tool".to_owned(),
@@ -67,7 +67,7 @@ pub(super) fn head(bad: &Bad, tool: Option<&str>) -> String {
         Reason::NotAnObject => format!(
             "{name} was not run: its arguments must be one JSON object, not {}. Call it again.",
             first
-                .and_then(|i| i.got.as_ref())
+                .and_then(|i| i.actual.as_ref())
                 .map_or("this".to_owned(), |got| { phrase::with_article(got.kind) })
         ),
         Reason::Empty if bad.issues.len() > 1 => {
@@ -117,7 +117,7 @@ fn syntax(issue: Option<&Issue>) -> String {
     let Some(issue) = issue else {
         return String::new();
     };
-    let found = match &issue.got {
+    let found = match &issue.actual {
         Some(got) => format!(" before `{}`", got.short),
         None => String::new(),
     };
@@ -147,9 +147,11 @@ fn grouped_line(edit: &Grouped<'_>) -> String {
             places,
             count,
         } => {
-            let what = match first.code {
-                Code::Missing => format!("add {places} ({count} places)"),
-                Code::UnknownKey => return format!("remove {places} ({count} places): {NO_SUCH}"),
+            let what = match first.kind {
+                IssueKind::Missing => format!("add {places} ({count} places)"),
+                IssueKind::UnknownKey => {
+                    return format!("remove {places} ({count} places): {NO_SUCH}");
+                }
                 _ => format!("change {places} ({count} places)"),
             };
             format!("{what}: {}", phrase::expected(&first.expected))
@@ -177,17 +179,17 @@ const NO_SUCH: &str = "there is no such parameter";
 pub(super) fn line(issue: &Issue) -> String {
     let place = phrase::path(&issue.pointer);
     let expected = phrase::expected(&issue.expected);
-    let got = issue.got.as_ref();
+    let got = issue.actual.as_ref();
     let short = got.map_or("it", |got| got.short.as_str());
     let last = issue
         .pointer
         .split_last()
         .map(|(_, name)| name.into_owned());
-    match issue.code {
-        Code::Wrapped => unwrap(issue),
-        Code::Missing | Code::UnknownKey if issue.moved.is_some() => moved(issue),
-        Code::UnknownKey if !issue.places.is_empty() => undecided(issue),
-        Code::Missing => match &issue.nearest {
+    match issue.kind {
+        IssueKind::Wrapped => unwrap(issue),
+        IssueKind::Missing | IssueKind::UnknownKey if issue.moved.is_some() => moved(issue),
+        IssueKind::UnknownKey if !issue.places.is_empty() => undecided(issue),
+        IssueKind::Missing => match &issue.nearest {
             Some(nearest) => format!(
                 "rename {} to {}",
                 sibling(issue, nearest),
@@ -195,19 +197,21 @@ pub(super) fn line(issue: &Issue) -> String {
             ),
             None => format!("add {place}: {expected}"),
         },
-        Code::UnknownKey => match &issue.nearest {
+        IssueKind::UnknownKey => match &issue.nearest {
             Some(nearest) => format!("rename {place} to {nearest}"),
             None => match known(issue) {
                 Some(known) => format!("remove {place}: {NO_SUCH}, only {known}"),
                 None => format!("remove {place}: {NO_SUCH}"),
             },
         },
-        Code::NotAllowed if issue.optional => format!("remove {place}: it is not allowed here"),
-        Code::Type if issue.optional => {
+        IssueKind::NotAllowed if issue.optional => {
+            format!("remove {place}: it is not allowed here")
+        }
+        IssueKind::Type if issue.optional => {
             let name = last.unwrap_or_default();
             format!("remove {place}: null is not allowed and {name} is optional")
         }
-        Code::Type => {
+        IssueKind::Type => {
             let kind = got.map_or("of another type", |got| got.kind);
             let is = if short == kind {
                 "is not allowed".to_owned()
@@ -216,7 +220,7 @@ pub(super) fn line(issue: &Issue) -> String {
             };
             format!("change {place}: {short} {is}, use {expected}")
         }
-        Code::Enum => {
+        IssueKind::Enum => {
             let nearest = match &issue.nearest {
                 Some(nearest) if issue.expected.allowed.len() > 1 => {
                     format!(" (nearest: {nearest})")
@@ -225,7 +229,7 @@ pub(super) fn line(issue: &Issue) -> String {
             };
             format!("change {place}: {short} is not allowed, use {expected}{nearest}")
         }
-        Code::NoAlternative => match (lacking(issue), issue.pointer.is_root()) {
+        IssueKind::NoAlternative => match (lacking(issue), issue.pointer.is_root()) {
             (Some(keys), true) => format!("add {keys}"),
             (Some(keys), false) => format!("add to {place}: {keys}"),
             (None, _) => format!("change {place}: {short} fits none of the forms; use {expected}"),
@@ -238,42 +242,42 @@ pub(super) fn line(issue: &Issue) -> String {
 }
 
 /// The part of a `change` line that says what is wrong and what to use.
-fn complaint(code: Code, issue: &Issue, short: &str, expected: &str) -> String {
+fn complaint(code: IssueKind, issue: &Issue, short: &str, expected: &str) -> String {
     match code {
-        Code::TooSmall => format!("{short} is too small, use {expected}"),
-        Code::TooLarge => format!("{short} is too large, use {expected}"),
-        Code::NotMultiple | Code::Pattern | Code::Format => {
+        IssueKind::TooSmall => format!("{short} is too small, use {expected}"),
+        IssueKind::TooLarge => format!("{short} is too large, use {expected}"),
+        IssueKind::NotMultiple | IssueKind::Pattern | IssueKind::Format => {
             format!("{short} does not fit, use {expected}")
         }
-        Code::TooShort => format!("{short} is too short, use {expected}"),
-        Code::TooLong => format!("{short} is too long, use {expected}"),
-        Code::TooFewItems => format!("it has too few elements, use {expected}"),
-        Code::TooManyItems => format!("it has too many elements, use {expected}"),
-        Code::TooFewKeys => format!("it has too few keys, use {expected}"),
-        Code::TooManyKeys => format!("it has too many keys, use {expected}"),
-        Code::NotUnique => "it repeats an element, use different ones".to_owned(),
-        Code::TooComplex => "it has too many forms inside forms, use fewer".to_owned(),
-        Code::NotContained => match &issue.expected.element {
+        IssueKind::TooShort => format!("{short} is too short, use {expected}"),
+        IssueKind::TooLong => format!("{short} is too long, use {expected}"),
+        IssueKind::TooFewItems => format!("it has too few elements, use {expected}"),
+        IssueKind::TooManyItems => format!("it has too many elements, use {expected}"),
+        IssueKind::TooFewKeys => format!("it has too few keys, use {expected}"),
+        IssueKind::TooManyKeys => format!("it has too many keys, use {expected}"),
+        IssueKind::NotUnique => "it repeats an element, use different ones".to_owned(),
+        IssueKind::TooComplex => "it has too many forms inside forms, use fewer".to_owned(),
+        IssueKind::NotContained => match &issue.expected.element {
             Some(element) => format!("add an element: {}", phrase::expected(element)),
             None => "it lacks an element that it must contain".to_owned(),
         },
-        Code::KeyName => format!("this key is not allowed ({expected}), use another"),
-        Code::SeveralAlternatives => several::complaint(&issue.expected, short),
-        Code::NotAllowed => match &issue.expected.forbidden[..] {
+        IssueKind::KeyName => format!("this key is not allowed ({expected}), use another"),
+        IssueKind::SeveralAlternatives => several::complaint(&issue.expected, short),
+        IssueKind::NotAllowed => match &issue.expected.forbidden[..] {
             [] => format!("{short} is not allowed here, use another value"),
             values => {
                 let values = phrase::values(values);
                 format!("{short} is not allowed, use {expected} other than {values}")
             }
         },
-        Code::Ambiguous if is_repeated(&issue.expected.allowed) => {
+        IssueKind::Ambiguous if is_repeated(&issue.expected.allowed) => {
             format!("{short} was sent more than once, send it once")
         }
-        Code::DuplicateKey | Code::Ambiguous => {
+        IssueKind::DuplicateKey | IssueKind::Ambiguous => {
             let readings = phrase::either(&issue.expected.allowed);
             format!("it could mean {readings}; give it once, as you mean it")
         }
-        Code::InexactNumber => {
+        IssueKind::InexactNumber => {
             format!("{short} has too many digits for a number, use fewer")
         }
         _ => expected.to_owned(),
@@ -361,7 +365,7 @@ fn known(issue: &Issue) -> Option<String> {
 }
 
 /// One line an edit, as many as the budget allows, and how many issues are left untold.
-pub(super) fn recommendations(bad: &Bad, budget: &Budget) -> Vec<String> {
+pub(super) fn recommendations(bad: &Refusal, budget: &Budget) -> Vec<String> {
     let edits = edits(bad);
     let (told, untold) = edits.split_at(edits.len().min(budget.issues.max(1)));
     let lines = told.iter().map(grouped_line);

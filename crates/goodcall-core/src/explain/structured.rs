@@ -4,7 +4,7 @@ use serde::Serialize;
 use serde_json::Value;
 
 use super::{Budget, fields, model};
-use crate::report::{Bad, Reason};
+use crate::report::{Reason, Refusal};
 
 /// The structured result of a call: of a refused one here, of any one in the crate `goodcall`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
@@ -35,7 +35,7 @@ impl Structured {
     }
 }
 
-pub(super) fn of(bad: &Bad, tool: Option<&str>, budget: &Budget) -> Structured {
+pub(super) fn of(bad: &Refusal, tool: Option<&str>, budget: &Budget) -> Structured {
     let error = match bad.reason {
         Reason::WrongShape | Reason::Ambiguous => fields::parse_error(bad, budget),
         _ => model::head(bad, tool),

@@ -8,7 +8,7 @@ use super::judge::{Index, Outcome, new_faults, outcome, watched};
 use super::rules::{Stage, stages};
 use super::site::Task;
 use crate::limits::{MEND_DEPTH, MEND_ROUNDS, MEND_VALIDATIONS};
-use crate::report::{Change, Code, Edit, Got, Issue, Types, clip};
+use crate::report::{Actual, Change, Edit, Issue, IssueKind, Types, clip};
 use crate::schema::Schema;
 use crate::tree::{Draft, Kind, Mark, Node, Pointer, Tree};
 use crate::validate::{Fault, FaultKind};
@@ -335,13 +335,13 @@ impl<'a> Engine<'_, 'a> {
             return String::new();
         };
         match (&change.edit, &change.after) {
-            (Edit::Move { from }, _) => clip(&from.dotted(), Got::MOST_CHARS),
-            (_, Some(after)) => clip(after, Got::MOST_CHARS),
+            (Edit::Move { from }, _) => clip(&from.dotted(), Actual::MOST_CHARS),
+            (_, Some(after)) => clip(after, Actual::MOST_CHARS),
             // What was left out cannot be shown; what is left around it can.
             (_, None) => {
                 let around = change.pointer.split_last().map(|(parent, _)| parent);
                 let node = around.and_then(|around| self.draft.tree.at(&around));
-                node.map(|node| clip(&node.to_json(), Got::MOST_CHARS))
+                node.map(|node| clip(&node.to_json(), Actual::MOST_CHARS))
                     .unwrap_or_default()
             }
         }
@@ -358,10 +358,10 @@ impl<'a> Engine<'_, 'a> {
         let node = self.draft.tree.at(&place);
         let around = self.draft.tree.at(defect.pointer());
         let span = node.or(around).map(|n| n.span()).unwrap_or_default();
-        let mut issue = Issue::new(place, Code::Ambiguous, span);
+        let mut issue = Issue::new(place, IssueKind::Ambiguous, span);
         let readings = readings.iter().map(|(_, tried)| tried.reading.clone());
         issue.expected.allowed = readings.collect();
-        issue.got = node.map(Got::of);
+        issue.actual = node.map(Actual::of);
         self.ambiguous.push(issue);
     }
 }

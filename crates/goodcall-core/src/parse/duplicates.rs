@@ -2,12 +2,12 @@
 
 use std::collections::{HashMap, HashSet};
 
-use super::error::{ParseClass, ParseError, Wanted};
+use super::error::{ParseClass, ParseError, SyntaxExpectation};
 use super::{Reading, refusal};
 use crate::limits::Limits;
 use crate::mend::{Example, Rule};
 use crate::policy::Policy;
-use crate::report::{Bad, Change, Code, Edit, Got, Issue, Level, Reason};
+use crate::report::{Actual, Change, Edit, Issue, IssueKind, Level, Reason, Refusal};
 use crate::tree::{Id, Kind, Node, Pointer, Tree};
 
 pub(crate) const RULE: Rule = Rule {
@@ -39,7 +39,7 @@ pub(super) fn resolve(
     reading: &mut Reading<'_>,
     policy: &Policy,
     limits: &Limits,
-) -> Result<(), Bad> {
+) -> Result<(), Refusal> {
     let mut found = Found {
         repeats: Vec::new(),
         room: 16 * reading.tree.source().len() + 4096,
@@ -62,7 +62,7 @@ pub(super) fn resolve(
         }
     }
     if !issues.is_empty() || more > 0 {
-        return Err(Bad {
+        return Err(Refusal {
             reason: Reason::Ambiguous,
             issues,
             more,
@@ -70,7 +70,7 @@ pub(super) fn resolve(
         });
     }
     if repeats.len() > limits.max_changes || repeats.iter().any(|r| r.place.is_none()) {
-        let wanted = Wanted::Changes(limits.max_changes);
+        let wanted = SyntaxExpectation::Changes(limits.max_changes);
         let error = ParseError::new(ParseClass::TooLarge, wanted, 0);
         return Err(refusal(&error, tree.source()));
     }
@@ -121,9 +121,9 @@ fn remove(tree: &mut Tree<'_>, object: Id, keys: &HashSet<Id>) {
 fn conflict(tree: &Tree<'_>, repeat: &Repeat, place: Pointer) -> Issue {
     let (first, again) = (tree.node(repeat.first), tree.node(repeat.again));
     let span = tree.node(repeat.key).span().start..again.span().end;
-    let mut issue = Issue::new(place, Code::DuplicateKey, span);
-    issue.expected.allowed = vec![Got::of(first).short, Got::of(again).short];
-    issue.got = Some(Got::of(again));
+    let mut issue = Issue::new(place, IssueKind::DuplicateKey, span);
+    issue.expected.allowed = vec![Actual::of(first).short, Actual::of(again).short];
+    issue.actual = Some(Actual::of(again));
     issue
 }
 

@@ -24,7 +24,7 @@ pub enum ParseClass {
 /// What should have stood at the place of the error.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
-pub enum Wanted {
+pub enum SyntaxExpectation {
     /// A value.
     Value,
     /// A key in double quotes, or the end of the object.
@@ -65,13 +65,13 @@ pub enum Wanted {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ParseError {
     class: ParseClass,
-    wanted: Wanted,
+    wanted: SyntaxExpectation,
     offset: usize,
 }
 
 impl ParseError {
     #[cold]
-    pub(crate) fn new(class: ParseClass, wanted: Wanted, offset: usize) -> Self {
+    pub(crate) fn new(class: ParseClass, wanted: SyntaxExpectation, offset: usize) -> Self {
         Self {
             class,
             wanted,
@@ -81,7 +81,7 @@ impl ParseError {
 
     /// Syntax error, or cut off if the text ends here.
     #[cold]
-    pub(crate) fn at(bytes: &[u8], offset: usize, wanted: Wanted) -> Self {
+    pub(crate) fn at(bytes: &[u8], offset: usize, wanted: SyntaxExpectation) -> Self {
         let class = if offset >= bytes.len() {
             ParseClass::CutOff
         } else {
@@ -96,7 +96,7 @@ impl ParseError {
     }
 
     /// What should have stood there.
-    pub fn wanted(&self) -> Wanted {
+    pub fn wanted(&self) -> SyntaxExpectation {
         self.wanted
     }
 
@@ -106,26 +106,26 @@ impl ParseError {
     }
 }
 
-impl fmt::Display for Wanted {
+impl fmt::Display for SyntaxExpectation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Wanted::Value => f.write_str("a value"),
-            Wanted::KeyOrEnd => f.write_str("a key in double quotes or `}`"),
-            Wanted::Key => f.write_str("a key in double quotes"),
-            Wanted::Colon => f.write_str("`:`"),
-            Wanted::CommaOrBrace => f.write_str("`,` or `}`"),
-            Wanted::CommaOrBracket => f.write_str("`,` or `]`"),
-            Wanted::End => f.write_str("nothing after the value"),
-            Wanted::Quote => f.write_str("a closing `\"`"),
-            Wanted::EscapedControl => f.write_str("an escape for the control character"),
-            Wanted::Escape => f.write_str("a valid escape"),
-            Wanted::Digit => f.write_str("a digit"),
-            Wanted::Number => f.write_str("a finished number such as 1.5 or 1.5e3"),
-            Wanted::Rest => f.write_str("the rest of the text"),
-            Wanted::Utf8 => f.write_str("UTF-8"),
-            Wanted::Depth(most) => write!(f, "at most {most} levels of nesting"),
-            Wanted::Bytes(most) => write!(f, "at most {most} bytes"),
-            Wanted::Changes(most) => write!(f, "at most {most} departures from JSON"),
+            SyntaxExpectation::Value => f.write_str("a value"),
+            SyntaxExpectation::KeyOrEnd => f.write_str("a key in double quotes or `}`"),
+            SyntaxExpectation::Key => f.write_str("a key in double quotes"),
+            SyntaxExpectation::Colon => f.write_str("`:`"),
+            SyntaxExpectation::CommaOrBrace => f.write_str("`,` or `}`"),
+            SyntaxExpectation::CommaOrBracket => f.write_str("`,` or `]`"),
+            SyntaxExpectation::End => f.write_str("nothing after the value"),
+            SyntaxExpectation::Quote => f.write_str("a closing `\"`"),
+            SyntaxExpectation::EscapedControl => f.write_str("an escape for the control character"),
+            SyntaxExpectation::Escape => f.write_str("a valid escape"),
+            SyntaxExpectation::Digit => f.write_str("a digit"),
+            SyntaxExpectation::Number => f.write_str("a finished number such as 1.5 or 1.5e3"),
+            SyntaxExpectation::Rest => f.write_str("the rest of the text"),
+            SyntaxExpectation::Utf8 => f.write_str("UTF-8"),
+            SyntaxExpectation::Depth(most) => write!(f, "at most {most} levels of nesting"),
+            SyntaxExpectation::Bytes(most) => write!(f, "at most {most} bytes"),
+            SyntaxExpectation::Changes(most) => write!(f, "at most {most} departures from JSON"),
         }
     }
 }

@@ -8,14 +8,14 @@ mod options;
 mod stream;
 mod strict;
 
-pub use error::{ParseClass, ParseError, Wanted};
+pub use error::{ParseClass, ParseError, SyntaxExpectation};
 pub use options::ReadOptions;
-pub use stream::{Event, Stream};
+pub use stream::{ParseEvent, StreamParser};
 
-use crate::call::Stop;
+use crate::call::StopReason;
 use crate::limits::Limits;
 use crate::policy::Policy;
-use crate::report::{Bad, Change, Changes, Code, Got, Issue, Level, Reason};
+use crate::report::{Actual, Change, Changes, Issue, IssueKind, Level, Reason, Refusal};
 use crate::tree::{Kind, Pointer, Tree};
 
 pub(crate) use duplicates::RULE as DUPLICATE_KEY;
@@ -125,7 +125,7 @@ impl<'a> Tree<'a> {
 /// # Errors
 /// If there is nothing to read, if the policy does not allow a change that reading it takes, or
 /// if it can be read in more than one way.
-pub fn read<'a>(text: &'a str, options: &ReadOptions) -> Result<Reading<'a>, Bad> {
+pub fn read<'a>(text: &'a str, options: &ReadOptions) -> Result<Reading<'a>, Refusal> {
     go_on(text, strict::parse(text, &options.limits), options)
 }
 
@@ -134,7 +134,7 @@ pub(crate) fn go_on<'a>(
     text: &'a str,
     strict: Result<Strict<'a>, ParseError>,
     options: &ReadOptions,
-) -> Result<Reading<'a>, Bad> {
+) -> Result<Reading<'a>, Refusal> {
     let strict = match strict {
         Ok(strict) => strict,
         Err(error) => return leniently(text, &error, options),
@@ -169,7 +169,7 @@ fn leniently<'a>(
     text: &'a str,
     error: &ParseError,
     options: &ReadOptions,
-) -> Result<Reading<'a>, Bad> {
+) -> Result<Reading<'a>, Refusal> {
     let hopeless = !matches!(error.class(), ParseClass::Syntax | ParseClass::CutOff);
     if options.policy.is_strict() || hopeless {
         return Err(refusal(error, text));
@@ -182,7 +182,10 @@ fn leniently<'a>(
 }
 
 /// Judges what was read by the policy.
-fn finish<'a>(lenient: lenient::Lenient<'a>, options: &ReadOptions) -> Result<Reading<'a>, Bad> {
+fn finish<'a>(
+    lenient: lenient::Lenient<'a>,
+    options: &ReadOptions,
+) -> Result<Reading<'a>, Refusal> {
     let mut reading = Reading {
         tree: lenient.tree,
         changes: lenient.changes,
@@ -190,7 +193,7 @@ fn finish<'a>(lenient: lenient::Lenient<'a>, options: &ReadOptions) -> Result<Re
         values: lenient.values,
     };
     let unclosed = lenient::rules::UNCLOSED.name;
-    if options.stop == Stop::CutOff
+    if options.stop == StopReason::CutOff
         && reading.cut.is_none()
         && let Some(change) = reading.changes.first(lenient::is_doubtful)
     {
@@ -201,7 +204,7 @@ fn finish<'a>(lenient: lenient::Lenient<'a>, options: &ReadOptions) -> Result<Re
             ..Cut::at_root(at)
         });
     }
-    if options.stop == Stop::Finished {
+    if options.stop == StopReason::Finished {
         reading.changes.set_level(unclosed, Level::Safe);
     }
     // Neighbours are alike more often than not.
@@ -231,35 +234,35 @@ fn finish<'a>(lenient: lenient::Lenient<'a>, options: &ReadOptions) -> Result<Re
 }
 
 /// The policy does not allow this change.
-fn unsure(change: &Change, reading: Reading<'_>, stop: Stop) -> Bad {
+fn unsure(change: &Change, reading: Reading<'_>, stop: StopReason) -> Refusal {
     if let Some(cut) = reading.cut.as_ref().filter(|cut| cut.because.is_some()) {
         return not_whole(cut, reading.tree.source(), stop);
     }
     // Members without braces look unfinished to the last.
-    let braceless = change.rule == lenient::rules::MISSING_BRACE.name && stop != Stop::CutOff;
+    let braceless = change.rule == lenient::rules::MISSING_BRACE.name && stop != StopReason::CutOff;
     let cut = reading.cut.filter(|_| !braceless);
     let (reason, code) = match cut {
-        Some(_) => (Reason::Truncated, Code::Truncated),
-        None => (Reason::Malformed, Code::Malformed),
+        Some(_) => (Reason::Truncated, IssueKind::Truncated),
+        None => (Reason::Malformed, IssueKind::Malformed),
     };
     let mut issue = Issue::new(change.pointer.clone(), code, change.span.clone());
     if let Some(cut) = cut {
         issue = Issue::new(cut.pointer, code, cut.at..cut.at);
     } else {
         issue.expected.rule = Some(change.rule);
-        issue.got = change.before.as_deref().map(Got::text);
+        issue.actual = change.before.as_deref().map(Actual::text);
         odd_number::tell_half(&mut issue, change.before.as_deref());
     }
-    Bad::single(reason, issue).placed_in(reading.tree.source())
+    Refusal::single(reason, issue).placed_in(reading.tree.source())
 }
 
 /// There are several readings, and no policy chooses among them.
-fn doubtful(doubt: lenient::Doubt, text: &str) -> Bad {
-    let mut issue = Issue::new(doubt.pointer, Code::Malformed, doubt.span.clone());
+fn doubtful(doubt: lenient::Doubt, text: &str) -> Refusal {
+    let mut issue = Issue::new(doubt.pointer, IssueKind::Malformed, doubt.span.clone());
     issue.expected.rule = Some(doubt.rule);
     let got = text.get(doubt.span).filter(|got| !got.is_empty());
-    issue.got = got.map(Got::text);
-    Bad::single(Reason::Malformed, issue).placed_in(text)
+    issue.actual = got.map(Actual::text);
+    Refusal::single(Reason::Malformed, issue).placed_in(text)
 }
 
 /// The same value several times in a row is one value, if the policy says so.
@@ -283,32 +286,36 @@ pub(crate) fn without_repeats<'a>(mut reading: Reading<'a>, policy: &Policy) -> 
 }
 
 /// May the missing brackets be closed, so that the value is a whole one?
-fn may_close(cut: &Cut, policy: &Policy, stop: Stop) -> bool {
+fn may_close(cut: &Cut, policy: &Policy, stop: StopReason) -> bool {
     let rule = lenient::rules::UNCLOSED;
     let level = match stop {
-        Stop::Finished => Level::Safe,
+        StopReason::Finished => Level::Safe,
         _ => rule.level,
     };
-    let whole = cut.kind == CutKind::Brackets && stop != Stop::CutOff;
+    let whole = cut.kind == CutKind::Brackets && stop != StopReason::CutOff;
     whole && policy.allows(rule.name, level)
 }
 
 /// The arguments were cut off here.
-pub(crate) fn cut_off(pointer: Pointer, at: usize) -> Bad {
-    let issue = Issue::new(pointer, Code::Truncated, at..at);
-    Bad::single(Reason::Truncated, issue)
+pub(crate) fn cut_off(pointer: Pointer, at: usize) -> Refusal {
+    let issue = Issue::new(pointer, IssueKind::Truncated, at..at);
+    Refusal::single(Reason::Truncated, issue)
 }
 
 /// The arguments were cut off, or something else is wrong at their end.
-fn not_whole(cut: &Cut, text: &str, stop: Stop) -> Bad {
+fn not_whole(cut: &Cut, text: &str, stop: StopReason) -> Refusal {
     match &cut.because {
-        Some(doubt) if stop != Stop::CutOff => doubtful(doubt.clone(), text),
+        Some(doubt) if stop != StopReason::CutOff => doubtful(doubt.clone(), text),
         _ => cut_off(cut.pointer.clone(), cut.at),
     }
 }
 
 /// Why what was read cannot be one call: it was cut off, or it is several values.
-pub(crate) fn not_one_call(reading: &Reading<'_>, policy: &Policy, stop: Stop) -> Option<Bad> {
+pub(crate) fn not_one_call(
+    reading: &Reading<'_>,
+    policy: &Policy,
+    stop: StopReason,
+) -> Option<Refusal> {
     if let Some(cut) = &reading.cut
         && !may_close(cut, policy, stop)
     {
@@ -316,19 +323,19 @@ pub(crate) fn not_one_call(reading: &Reading<'_>, policy: &Policy, stop: Stop) -
     }
     // A number that nothing follows may have had more digits.
     let (root, end) = (reading.tree.root(), reading.tree.source().len());
-    if stop == Stop::CutOff && root.kind() == Kind::Number && root.span().end == end {
+    if stop == StopReason::CutOff && root.kind() == Kind::Number && root.span().end == end {
         return Some(cut_off(Pointer::root(), end));
     }
     if reading.values > 1 {
         let root = reading.tree.root();
-        let mut issue = Issue::new(Pointer::root(), Code::Ambiguous, root.span());
+        let mut issue = Issue::new(Pointer::root(), IssueKind::Ambiguous, root.span());
         issue.expected.words = Some(format!("one value, not {}", reading.values));
         issue.expected.allowed = root
             .elements()
             .take(8)
-            .map(|value| Got::of(value).short)
+            .map(|value| Actual::of(value).short)
             .collect();
-        return Some(Bad::single(Reason::Ambiguous, issue));
+        return Some(Refusal::single(Reason::Ambiguous, issue));
     }
     None
 }
@@ -337,7 +344,7 @@ pub(crate) fn not_one_call(reading: &Reading<'_>, policy: &Policy, stop: Stop) -
 ///
 /// # Errors
 /// If they are not.
-pub(crate) fn text(bytes: &[u8]) -> Result<&str, Bad> {
+pub(crate) fn text(bytes: &[u8]) -> Result<&str, Refusal> {
     strict::utf8(bytes).map_err(|error| {
         let valid = bytes.get(..error.offset()).unwrap_or_default();
         refusal(&error, std::str::from_utf8(valid).unwrap_or_default())
@@ -345,21 +352,21 @@ pub(crate) fn text(bytes: &[u8]) -> Result<&str, Bad> {
 }
 
 /// A parse error as a verdict.
-fn refusal(error: &ParseError, text: &str) -> Bad {
+fn refusal(error: &ParseError, text: &str) -> Refusal {
     let (reason, code) = match error.class() {
-        ParseClass::Empty => (Reason::Empty, Code::Empty),
-        ParseClass::CutOff => (Reason::Truncated, Code::Truncated),
-        ParseClass::Syntax | ParseClass::NotUtf8 => (Reason::Malformed, Code::Malformed),
-        ParseClass::TooDeep | ParseClass::TooLarge => (Reason::TooLarge, Code::Limit),
+        ParseClass::Empty => (Reason::Empty, IssueKind::Empty),
+        ParseClass::CutOff => (Reason::Truncated, IssueKind::Truncated),
+        ParseClass::Syntax | ParseClass::NotUtf8 => (Reason::Malformed, IssueKind::Malformed),
+        ParseClass::TooDeep | ParseClass::TooLarge => (Reason::TooLarge, IssueKind::Limit),
     };
     let at = error.offset().min(text.len());
     let rest = text.get(at..).unwrap_or_default();
     let width = rest.chars().next().map_or(0, char::len_utf8);
     let mut issue = Issue::new(Pointer::root(), code, at..at + width);
     issue.expected.syntax = Some(error.wanted());
-    issue.got = (!rest.is_empty()).then(|| Got::text(rest));
-    if code == Code::Malformed {
+    issue.actual = (!rest.is_empty()).then(|| Actual::text(rest));
+    if code == IssueKind::Malformed {
         odd_number::tell_strict(&mut issue, error.wanted(), text, at);
     }
-    Bad::single(reason, issue).placed_in(text)
+    Refusal::single(reason, issue).placed_in(text)
 }

@@ -1,8 +1,8 @@
 //! What a refusal says of a number that JSON does not write so.
 
-use super::error::Wanted;
+use super::error::SyntaxExpectation;
 use super::lenient;
-use crate::report::{Got, Issue};
+use crate::report::{Actual, Issue};
 
 /// Bytes that the start of a number may have.
 const MOST: usize = 64;
@@ -11,12 +11,12 @@ const MOST: usize = 64;
 pub(super) fn tell_half(issue: &mut Issue, text: Option<&str>) {
     let unquoted = issue.expected.rule == Some(lenient::rules::UNQUOTED_STRING.name);
     if unquoted && text.is_some_and(is_half) {
-        issue.expected.syntax = Some(Wanted::Number);
+        issue.expected.syntax = Some(SyntaxExpectation::Number);
     }
 }
 
 /// Says where the number begins in which strict reading stopped, and what is wrong with it.
-pub(super) fn tell_strict(issue: &mut Issue, wanted: Wanted, text: &str, at: usize) {
+pub(super) fn tell_strict(issue: &mut Issue, wanted: SyntaxExpectation, text: &str, at: usize) {
     let (bytes, mut start, mut end) = (text.as_bytes(), at, at);
     let part = |at: usize| {
         let byte = bytes.get(at).copied();
@@ -29,8 +29,11 @@ pub(super) fn tell_strict(issue: &mut Issue, wanted: Wanted, text: &str, at: usi
         end += 1;
     }
     let within = match wanted {
-        Wanted::Digit | Wanted::CommaOrBrace | Wanted::CommaOrBracket | Wanted::End => start < at,
-        Wanted::Value => start == at,
+        SyntaxExpectation::Digit
+        | SyntaxExpectation::CommaOrBrace
+        | SyntaxExpectation::CommaOrBracket
+        | SyntaxExpectation::End => start < at,
+        SyntaxExpectation::Value => start == at,
         _ => false,
     };
     let token = text.get(start..end).unwrap_or_default();
@@ -38,14 +41,14 @@ pub(super) fn tell_strict(issue: &mut Issue, wanted: Wanted, text: &str, at: usi
         return;
     }
     match (is_half(token), lenient::number_rule(token)) {
-        (true, _) => issue.expected.syntax = Some(Wanted::Number),
+        (true, _) => issue.expected.syntax = Some(SyntaxExpectation::Number),
         (false, Some(rule)) => {
             (issue.expected.syntax, issue.expected.rule) = (None, Some(rule));
         }
         (false, None) => return,
     }
     issue.span = start..end;
-    issue.got = Some(Got::text(token));
+    issue.actual = Some(Actual::text(token));
 }
 
 /// Is this the start of a number, which lacks digits?

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use crate::call::Stop;
+use crate::call::StopReason;
 use crate::limits::Limits;
 use crate::policy::Policy;
 use crate::schema::Schema;
@@ -22,7 +22,7 @@ use crate::schema::Schema;
 pub struct ReadOptions {
     pub(crate) policy: Policy,
     pub(crate) limits: Limits,
-    pub(crate) stop: Stop,
+    pub(crate) stop: StopReason,
     /// Sorted.
     pub(crate) keys: Vec<String>,
     pub(crate) schema: Option<Schema>,
@@ -51,7 +51,7 @@ impl ReadOptions {
 
     /// How the model's message ended.
     #[must_use]
-    pub fn stop(mut self, stop: Stop) -> Self {
+    pub fn stop(mut self, stop: StopReason) -> Self {
         self.stop = stop;
         self
     }

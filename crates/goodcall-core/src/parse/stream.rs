@@ -3,21 +3,21 @@
 //! As long as the text is JSON, each byte is looked at once and the partial value is the tree as
 //! built so far. From the first departure on, the text is read leniently, again only after it has
 //! grown by a quarter, so that the work in all stays linear; the partial value may then lag behind
-//! by that much. [`Stream::finish`] reads the whole text once, by [`read`](super::read).
+//! by that much. [`StreamParser::finish`] reads the whole text once, by [`read`](super::read).
 
 use std::borrow::Cow;
 
-use super::error::{ParseClass, ParseError, Wanted};
+use super::error::{ParseClass, ParseError, SyntaxExpectation};
 use super::lenient::number_end;
 use super::strict::plain_end;
 use super::{ReadOptions, Reading, refusal};
-use crate::report::Bad;
+use crate::report::Refusal;
 use crate::tree::{Id, Kind, Node, Slot, Slots, Text, Tree};
 
-/// What happened in a [`Stream`]. Events stop at the first departure from JSON.
+/// What happened in a [`StreamParser`]. Events stop at the first departure from JSON.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
-pub enum Event<'e> {
+pub enum ParseEvent<'e> {
     /// An array, an object or a string started.
     Start(Kind),
     /// The key of the member that follows.
@@ -54,9 +54,9 @@ enum State {
 /// A push parser for arguments that arrive in pieces.
 ///
 /// ```
-/// use goodcall_core::{ReadOptions, Stream};
+/// use goodcall_core::{ReadOptions, StreamParser};
 ///
-/// let mut stream = Stream::new(ReadOptions::new());
+/// let mut stream = StreamParser::new(ReadOptions::new());
 /// stream.push(br#"{"city": "Par"#);
 /// assert_eq!(stream.partial().unwrap().to_json(), r#"{"city":"Par"}"#);
 /// stream.push(br#"is", "days": 3}"#);
@@ -64,7 +64,7 @@ enum State {
 /// assert_eq!(reading.tree.to_json(), r#"{"city":"Paris","days":3}"#);
 /// ```
 #[derive(Clone, Debug)]
-pub struct Stream {
+pub struct StreamParser {
     options: ReadOptions,
     /// The text so far is its source.
     tree: Tree<'static>,
@@ -86,7 +86,7 @@ pub struct Stream {
     tried: usize,
 }
 
-impl Stream {
+impl StreamParser {
     /// A stream that has received nothing.
     pub fn new(options: ReadOptions) -> Self {
         Self {
@@ -116,7 +116,7 @@ impl Stream {
     }
 
     /// Takes the next bytes, and tells what they brought.
-    pub fn push_with(&mut self, bytes: &[u8], mut tell: impl FnMut(Event<'_>)) {
+    pub fn push_with(&mut self, bytes: &[u8], mut tell: impl FnMut(ParseEvent<'_>)) {
         self.receive(bytes);
         let before = self.tree.source.len().max(1);
         if self.tree.source.len() > self.options.limits.bytes() {
@@ -145,9 +145,9 @@ impl Stream {
     /// Is the text so far the beginning of a JSON document, as RFC 8259 has it?
     ///
     /// ```
-    /// use goodcall_core::{ReadOptions, Stream};
+    /// use goodcall_core::{ReadOptions, StreamParser};
     ///
-    /// let mut stream = Stream::new(ReadOptions::new());
+    /// let mut stream = StreamParser::new(ReadOptions::new());
     /// stream.push(br#"{"a": "#);
     /// assert!(stream.is_strict());
     /// stream.push(b"'x'}");
@@ -175,10 +175,10 @@ impl Stream {
     ///
     /// # Errors
     /// Those of [`read`](super::read); also if the bytes are not UTF-8.
-    pub fn finish(self) -> Result<Reading<'static>, Bad> {
+    pub fn finish(self) -> Result<Reading<'static>, Refusal> {
         let text = self.tree.source;
         if self.not_utf8 || !self.tail.is_empty() {
-            let error = ParseError::new(ParseClass::NotUtf8, Wanted::Utf8, text.len());
+            let error = ParseError::new(ParseClass::NotUtf8, SyntaxExpectation::Utf8, text.len());
             return Err(refusal(&error, &text));
         }
         let reading = super::read(&text, &self.options)?;
@@ -233,7 +233,7 @@ impl Stream {
     }
 
     /// Goes on by one token or part of one; `false` if more bytes are needed.
-    fn step(&mut self, tell: &mut impl FnMut(Event<'_>)) -> bool {
+    fn step(&mut self, tell: &mut impl FnMut(ParseEvent<'_>)) -> bool {
         match self.state {
             State::Text { key } => return self.text_part(key, tell),
             State::Number => return self.number_part(tell),
@@ -272,7 +272,7 @@ impl Stream {
         true
     }
 
-    /// Skips the line that opens a code fence; the fence's end is left to [`Stream::finish`].
+    /// Skips the line that opens a code fence; the fence's end is left to [`StreamParser::finish`].
     fn skip_fence(&mut self) -> bool {
         let rest = &self.tree.source[self.at..];
         let Some(line) = rest.find('\n') else {
@@ -294,10 +294,10 @@ impl Stream {
         slot.is_some_and(|slot| slot.kind == Kind::Object)
     }
 
-    fn value(&mut self, byte: u8, tell: &mut impl FnMut(Event<'_>)) {
+    fn value(&mut self, byte: u8, tell: &mut impl FnMut(ParseEvent<'_>)) {
         match byte {
             b'"' => {
-                tell(Event::Start(Kind::String));
+                tell(ParseEvent::Start(Kind::String));
                 self.add(Kind::String, self.at + 1, 0);
                 self.open_text(false);
             }
@@ -307,7 +307,7 @@ impl Stream {
             b'{' | b'[' => {
                 let object = byte == b'{';
                 let kind = if object { Kind::Object } else { Kind::Array };
-                tell(Event::Start(kind));
+                tell(ParseEvent::Start(kind));
                 let id = self.add(kind, 0, 0);
                 self.tree.slots[id as usize].head = id + 1;
                 self.open.push(id);
@@ -349,14 +349,14 @@ impl Stream {
         id
     }
 
-    fn close(&mut self, tell: &mut impl FnMut(Event<'_>)) {
+    fn close(&mut self, tell: &mut impl FnMut(ParseEvent<'_>)) {
         self.at += 1;
         let following = self.tree.slots.len() as Id;
         if let Some(id) = self.open.pop() {
             let slot = &mut self.tree.slots[id as usize];
             slot.next = following;
             slot.end = self.at as u32;
-            tell(Event::End(slot.kind));
+            tell(ParseEvent::End(slot.kind));
         }
         self.ended();
     }
@@ -395,14 +395,14 @@ impl Stream {
     }
 
     /// Reads on in a string as far as it goes.
-    fn text_part(&mut self, key: bool, tell: &mut impl FnMut(Event<'_>)) -> bool {
+    fn text_part(&mut self, key: bool, tell: &mut impl FnMut(ParseEvent<'_>)) -> bool {
         let from = self.at;
         self.at = plain_end(self.tree.source.as_bytes(), self.at);
         let decoded = self
             .text_slot(key)
             .is_some_and(|slot| slot.text == Text::Buffer);
         if !key && self.at > from {
-            tell(Event::Text(&self.tree.source[from..self.at]));
+            tell(ParseEvent::Text(&self.tree.source[from..self.at]));
         }
         if decoded {
             let (copied, at) = (self.copied, self.at);
@@ -443,23 +443,23 @@ impl Stream {
         }
     }
 
-    fn end_text(&mut self, key: bool, tell: &mut impl FnMut(Event<'_>)) {
+    fn end_text(&mut self, key: bool, tell: &mut impl FnMut(ParseEvent<'_>)) {
         let end = self.at as u32;
         if let Some(slot) = self.text_slot(key) {
             slot.end = end;
         }
         if !key {
-            tell(Event::End(Kind::String));
+            tell(ParseEvent::End(Kind::String));
             return self.ended();
         }
         if let Some(slot) = &self.key {
-            tell(Event::Key(self.tree.text_of(slot)));
+            tell(ParseEvent::Key(self.tree.text_of(slot)));
         }
         self.state = State::Colon;
     }
 
     /// Decodes the escape that starts here: `None` if it has not arrived whole.
-    fn escape(&mut self, key: bool, tell: &mut impl FnMut(Event<'_>)) -> Option<bool> {
+    fn escape(&mut self, key: bool, tell: &mut impl FnMut(ParseEvent<'_>)) -> Option<bool> {
         let rest = &self.tree.source[self.at..];
         let bytes = rest.as_bytes();
         let pair = matches!(
@@ -484,7 +484,7 @@ impl Stream {
             return Some(false);
         };
         if !key {
-            tell(Event::Text(text));
+            tell(ParseEvent::Text(text));
         }
         self.move_to_buffer(key);
         self.tree.buffer.push_str(&decoded);
@@ -508,7 +508,7 @@ impl Stream {
         }
     }
 
-    fn number_part(&mut self, tell: &mut impl FnMut(Event<'_>)) -> bool {
+    fn number_part(&mut self, tell: &mut impl FnMut(ParseEvent<'_>)) -> bool {
         while let Some(b'0'..=b'9' | b'+' | b'-' | b'.' | b'e' | b'E') = self.peek() {
             self.at += 1;
         }
@@ -521,7 +521,10 @@ impl Stream {
             return false;
         }
         let (start, at) = (self.start, self.at);
-        tell(Event::Scalar(Kind::Number, &self.tree.source[start..at]));
+        tell(ParseEvent::Scalar(
+            Kind::Number,
+            &self.tree.source[start..at],
+        ));
         self.add(Kind::Number, start, at - start);
         self.ended();
         true
@@ -532,12 +535,12 @@ impl Stream {
         word: &'static str,
         kind: Kind,
         truth: bool,
-        tell: &mut impl FnMut(Event<'_>),
+        tell: &mut impl FnMut(ParseEvent<'_>),
     ) -> bool {
         let rest = &self.tree.source[self.start..];
         if rest.starts_with(word) {
             self.at = self.start + word.len();
-            tell(Event::Scalar(kind, word));
+            tell(ParseEvent::Scalar(kind, word));
             let id = self.add(kind, 0, 0);
             self.tree.slots[id as usize].truth = truth;
             self.ended();

@@ -3,7 +3,7 @@
 //! This is the hot path. Every valid call goes through here, and what this accepts is never seen
 //! by any code that changes something.
 
-use super::error::{ParseClass, ParseError, Wanted};
+use super::error::{ParseClass, ParseError, SyntaxExpectation};
 use crate::limits::Limits;
 use crate::tree::{Kind, Layout, Piece, Text, Tree};
 
@@ -16,7 +16,7 @@ pub(crate) struct Strict<'a> {
 /// Parses `text` by RFC 8259.
 pub(crate) fn parse<'a>(text: &'a str, limits: &Limits) -> Result<Strict<'a>, ParseError> {
     if text.len() > limits.bytes() {
-        let wanted = Wanted::Bytes(limits.bytes());
+        let wanted = SyntaxExpectation::Bytes(limits.bytes());
         return Err(ParseError::new(
             ParseClass::TooLarge,
             wanted,
@@ -45,8 +45,13 @@ pub(crate) fn parse<'a>(text: &'a str, limits: &Limits) -> Result<Strict<'a>, Pa
 
 /// The bytes as text, or an error that says where they stop being UTF-8.
 pub(crate) fn utf8(bytes: &[u8]) -> Result<&str, ParseError> {
-    std::str::from_utf8(bytes)
-        .map_err(|e| ParseError::new(ParseClass::NotUtf8, Wanted::Utf8, e.valid_up_to()))
+    std::str::from_utf8(bytes).map_err(|e| {
+        ParseError::new(
+            ParseClass::NotUtf8,
+            SyntaxExpectation::Utf8,
+            e.valid_up_to(),
+        )
+    })
 }
 
 /// What is read. Where in it goes from hand to hand, so that it stays in a register.
@@ -76,7 +81,11 @@ impl Parser<'_> {
         let mut repeated_keys = false;
         let (mut at, mut byte) = self.space(0);
         if at == self.bytes.len() {
-            return Err(ParseError::new(ParseClass::Empty, Wanted::Value, at));
+            return Err(ParseError::new(
+                ParseClass::Empty,
+                SyntaxExpectation::Value,
+                at,
+            ));
         }
         loop {
             if out.in_object() {
@@ -102,7 +111,7 @@ impl Parser<'_> {
                 b't' => self.literal(out, b"true", (Kind::Boolean, true), at)?,
                 b'f' => self.literal(out, b"false", (Kind::Boolean, false), at)?,
                 b'n' => self.literal(out, b"null", (Kind::Null, false), at)?,
-                _ => return self.fail(at, Wanted::Value),
+                _ => return self.fail(at, SyntaxExpectation::Value),
             };
             // What ends here, up to a comma.
             loop {
@@ -112,7 +121,7 @@ impl Parser<'_> {
                     _ if out.depth() == 0 => {
                         return match at == self.bytes.len() {
                             true => Ok(repeated_keys),
-                            false => self.fail(at, Wanted::End),
+                            false => self.fail(at, SyntaxExpectation::End),
                         };
                     }
                     (b',', _) => break,
@@ -120,8 +129,8 @@ impl Parser<'_> {
                         at += 1;
                         repeated_keys |= out.close(at, self.text);
                     }
-                    (_, true) => return self.fail(at, Wanted::CommaOrBrace),
-                    (_, false) => return self.fail(at, Wanted::CommaOrBracket),
+                    (_, true) => return self.fail(at, SyntaxExpectation::CommaOrBrace),
+                    (_, false) => return self.fail(at, SyntaxExpectation::CommaOrBracket),
                 }
             }
             (at, byte) = self.space(at + 1);
@@ -129,7 +138,7 @@ impl Parser<'_> {
     }
 
     #[cold]
-    fn fail<T>(&self, at: usize, wanted: Wanted) -> Result<T, ParseError> {
+    fn fail<T>(&self, at: usize, wanted: SyntaxExpectation) -> Result<T, ParseError> {
         Err(ParseError::at(self.bytes, at, wanted))
     }
 
@@ -166,7 +175,7 @@ impl Parser<'_> {
     #[inline(always)]
     fn open(&self, out: &mut Layout, bracket: u8, at: usize) -> Result<(usize, u8), ParseError> {
         if out.depth() >= self.max_depth {
-            let wanted = Wanted::Depth(self.max_depth);
+            let wanted = SyntaxExpectation::Depth(self.max_depth);
             return Err(ParseError::new(ParseClass::TooDeep, wanted, at));
         }
         let kind = match bracket {
@@ -182,8 +191,8 @@ impl Parser<'_> {
     fn key(&self, out: &mut Layout, start: usize, byte: u8) -> Result<(usize, u8), ParseError> {
         if byte != b'"' {
             return match out.is_empty() {
-                true => self.fail(start, Wanted::KeyOrEnd),
-                false => self.fail(start, Wanted::Key),
+                true => self.fail(start, SyntaxExpectation::KeyOrEnd),
+                false => self.fail(start, SyntaxExpectation::Key),
             };
         }
         let end = plain_end(self.bytes, start + 1);
@@ -201,7 +210,7 @@ impl Parser<'_> {
         };
         let (colon, byte) = self.space(end);
         if byte != b':' {
-            return self.fail(colon, Wanted::Colon);
+            return self.fail(colon, SyntaxExpectation::Colon);
         }
         Ok(self.space(colon + 1))
     }
@@ -239,8 +248,8 @@ impl Parser<'_> {
             return Ok(at + N);
         }
         match word.starts_with(rest) {
-            true => self.fail(self.bytes.len(), Wanted::Value),
-            false => self.fail(at, Wanted::Value),
+            true => self.fail(self.bytes.len(), SyntaxExpectation::Value),
+            false => self.fail(at, SyntaxExpectation::Value),
         }
     }
 
@@ -251,7 +260,7 @@ impl Parser<'_> {
         at = match self.byte(at) {
             b'0' => at + 1,
             b'1'..=b'9' => self.digits(at + 1),
-            _ => return self.fail(at, Wanted::Digit),
+            _ => return self.fail(at, SyntaxExpectation::Digit),
         };
         match self.byte(at) {
             b'.' | b'e' | b'E' => self.fraction(at),
@@ -284,7 +293,7 @@ impl Parser<'_> {
     fn some_digits(&self, start: usize) -> Result<usize, ParseError> {
         let at = self.digits(start);
         if at == start {
-            return self.fail(at, Wanted::Digit);
+            return self.fail(at, SyntaxExpectation::Digit);
         }
         Ok(at)
     }
@@ -315,7 +324,7 @@ impl Parser<'_> {
                     let character;
                     (character, at) = match SIMPLE_ESCAPES[usize::from(escaped)] {
                         0 if escaped == b'u' => self.unicode_escape(at + 1)?,
-                        0 => return self.fail(at + 1, Wanted::Escape),
+                        0 => return self.fail(at + 1, SyntaxExpectation::Escape),
                         simple => (char::from(simple), at + 2),
                     };
                     buffer.push(character);
@@ -325,8 +334,8 @@ impl Parser<'_> {
                     buffer.push_str(plain);
                     break;
                 }
-                Some(_) => return self.fail(at, Wanted::EscapedControl),
-                None => return self.fail(at, Wanted::Quote),
+                Some(_) => return self.fail(at, SyntaxExpectation::EscapedControl),
+                None => return self.fail(at, SyntaxExpectation::Quote),
             }
             at = plain_end(bytes, at);
         }
@@ -360,7 +369,7 @@ impl Parser<'_> {
                 _ => {}
             }
         }
-        self.fail(at, Wanted::Escape)
+        self.fail(at, SyntaxExpectation::Escape)
     }
 
     /// Four digits after the `u` here; their value and their end.
@@ -369,7 +378,7 @@ impl Parser<'_> {
         for _ in 0..4 {
             at += 1;
             let Some(digit) = char::from(self.byte(at)).to_digit(16) else {
-                return self.fail(at, Wanted::Escape);
+                return self.fail(at, SyntaxExpectation::Escape);
             };
             code = code * 16 + digit;
         }

@@ -4,7 +4,7 @@ use std::fmt;
 use std::ops::{Deref, DerefMut};
 use std::sync::Arc;
 
-use crate::parse::Wanted;
+use crate::parse::SyntaxExpectation;
 use crate::tree::{Kind, Node, is_written_as_integer};
 
 /// A set of JSON types, `integer` told apart from `number`.
@@ -117,7 +117,7 @@ pub struct Expected {
     /// Values that the schema gives as examples, as JSON text, where it says nothing else.
     pub examples: Vec<String>,
     /// What the JSON grammar wants.
-    pub syntax: Option<Wanted>,
+    pub syntax: Option<SyntaxExpectation>,
     /// What JSON wants instead of what this rule would have read, had the policy allowed it.
     pub rule: Option<&'static str>,
     /// Words of the validator, of a tool's own check, or of a Rust type.
@@ -203,14 +203,14 @@ static ANYTHING: Expected = Expected {
 /// What was there instead.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct Got {
+pub struct Actual {
     /// The type, `integer` told apart from `number`.
     pub kind: &'static str,
-    /// The JSON text, at most [`Got::MOST_CHARS`] characters of it.
+    /// The JSON text, at most [`Actual::MOST_CHARS`] characters of it.
     pub short: String,
 }
 
-impl Got {
+impl Actual {
     /// Characters of a value that are ever echoed.
     pub const MOST_CHARS: usize = 40;
 
@@ -230,7 +230,7 @@ impl Got {
 }
 
 /// The type and the value: `string "x"`; `null` alone for null.
-impl fmt::Display for Got {
+impl fmt::Display for Actual {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.short == self.kind {
             true => f.write_str(self.kind),
@@ -249,21 +249,21 @@ pub(crate) fn kind_name(node: Node<'_>) -> &'static str {
 
 /// The JSON text of a value in at most 40 characters, without writing all of a large one.
 fn shorten(node: Node<'_>) -> String {
-    let long = node.span().len() > 16 * Got::MOST_CHARS;
+    let long = node.span().len() > 16 * Actual::MOST_CHARS;
     match node.kind() {
         Kind::Array if long => format!("[… {} elements]", node.len()),
         Kind::Object if long => format!("{{… {} keys}}", node.len()),
         Kind::String if long => {
             let text = node.as_str().unwrap_or_default();
-            let start: String = text.chars().take(Got::MOST_CHARS).collect();
-            clip(&format!("\"{start}…"), Got::MOST_CHARS)
+            let start: String = text.chars().take(Actual::MOST_CHARS).collect();
+            clip(&format!("\"{start}…"), Actual::MOST_CHARS)
         }
         _ => {
             let json = node.to_json();
-            if json.len() <= Got::MOST_CHARS {
+            if json.len() <= Actual::MOST_CHARS {
                 return json;
             }
-            clip(&json, Got::MOST_CHARS)
+            clip(&json, Actual::MOST_CHARS)
         }
     }
 }

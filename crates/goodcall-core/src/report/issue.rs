@@ -2,8 +2,8 @@
 
 use std::ops::Range;
 
-use super::{Got, SharedExpected, clip};
-use crate::parse::Wanted;
+use super::{Actual, SharedExpected, clip};
+use crate::parse::SyntaxExpectation;
 use crate::tree::{Inexact, Pointer};
 
 /// What is wrong at one place.
@@ -13,11 +13,11 @@ pub struct Issue {
     /// Where: the value itself, or the place where a missing member should be.
     pub pointer: Pointer,
     /// What kind of fault.
-    pub code: Code,
+    pub kind: IssueKind,
     /// What the schema wants there.
     pub expected: SharedExpected,
     /// What was there; `None` if nothing was.
-    pub got: Option<Got>,
+    pub actual: Option<Actual>,
     /// The name or allowed value that is nearest to what was sent.
     pub nearest: Option<String>,
     /// Where a member stands and where it belongs, if it only has to be moved.
@@ -35,21 +35,21 @@ pub struct Issue {
 impl Issue {
     /// An issue of a host's or a tool's own check: where, and what is wanted there in words.
     pub fn custom(pointer: Pointer, words: impl Into<String>) -> Self {
-        let mut issue = Self::new(pointer, Code::Custom, 0..0);
+        let mut issue = Self::new(pointer, IssueKind::Custom, 0..0);
         issue.expected.words = Some(words.into());
         issue
     }
 
-    pub(crate) fn new(pointer: Pointer, code: Code, span: Range<usize>) -> Self {
+    pub(crate) fn new(pointer: Pointer, kind: IssueKind, span: Range<usize>) -> Self {
         let mut expected = SharedExpected::default();
-        if code == Code::Truncated {
-            expected.syntax = Some(Wanted::Rest);
+        if kind == IssueKind::Truncated {
+            expected.syntax = Some(SyntaxExpectation::Rest);
         }
         Self {
             pointer,
-            code,
+            kind,
             expected,
-            got: None,
+            actual: None,
             nearest: None,
             moved: None,
             places: Vec::new(),
@@ -71,7 +71,7 @@ impl Issue {
 pub struct Moved {
     /// Where it stands.
     pub from: Pointer,
-    /// Where it belongs; for something that is [`Code::Wrapped`], the object that its members
+    /// Where it belongs; for something that is [`IssueKind::Wrapped`], the object that its members
     /// belong into.
     pub to: Pointer,
 }
@@ -79,10 +79,10 @@ pub struct Moved {
 /// A number that the tool's number type would round.
 impl From<Inexact> for Issue {
     fn from(inexact: Inexact) -> Self {
-        let mut issue = Self::new(inexact.pointer, Code::InexactNumber, 0..0);
-        issue.got = Some(Got {
+        let mut issue = Self::new(inexact.pointer, IssueKind::InexactNumber, 0..0);
+        issue.actual = Some(Actual {
             kind: "integer",
-            short: clip(&inexact.digits, Got::MOST_CHARS),
+            short: clip(&inexact.digits, Actual::MOST_CHARS),
         });
         issue
     }
@@ -91,7 +91,7 @@ impl From<Inexact> for Issue {
 /// The kind of an [`Issue`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[non_exhaustive]
-pub enum Code {
+pub enum IssueKind {
     /// A required member is not there.
     Missing,
     /// A member that the schema does not allow.
@@ -162,44 +162,44 @@ pub enum Code {
     Other,
 }
 
-impl Code {
+impl IssueKind {
     /// The name used by the command's protocols.
     pub fn name(self) -> &'static str {
         match self {
-            Code::Missing => "missing",
-            Code::UnknownKey => "unknown_key",
-            Code::Wrapped => "wrapped",
-            Code::Type => "type",
-            Code::Enum => "enum",
-            Code::TooSmall => "too_small",
-            Code::TooLarge => "too_large",
-            Code::NotMultiple => "not_multiple",
-            Code::TooShort => "too_short",
-            Code::TooLong => "too_long",
-            Code::Pattern => "pattern",
-            Code::Format => "format",
-            Code::TooFewItems => "too_few_items",
-            Code::TooManyItems => "too_many_items",
-            Code::NotUnique => "not_unique",
-            Code::NotContained => "not_contained",
-            Code::TooFewKeys => "too_few_keys",
-            Code::TooManyKeys => "too_many_keys",
-            Code::KeyName => "key_name",
-            Code::NoAlternative => "no_alternative",
-            Code::SeveralAlternatives => "several_alternatives",
-            Code::NotAllowed => "not_allowed",
-            Code::DuplicateKey => "duplicate_key",
-            Code::InexactNumber => "inexact_number",
-            Code::Custom => "custom",
-            Code::Ambiguous => "ambiguous",
-            Code::Malformed => "malformed",
-            Code::Truncated => "truncated",
-            Code::Empty => "empty",
-            Code::NotAnObject => "not_an_object",
-            Code::UnknownTool => "unknown_tool",
-            Code::Limit => "limit",
-            Code::TooComplex => "too_complex",
-            Code::Other => "other",
+            IssueKind::Missing => "missing",
+            IssueKind::UnknownKey => "unknown_key",
+            IssueKind::Wrapped => "wrapped",
+            IssueKind::Type => "type",
+            IssueKind::Enum => "enum",
+            IssueKind::TooSmall => "too_small",
+            IssueKind::TooLarge => "too_large",
+            IssueKind::NotMultiple => "not_multiple",
+            IssueKind::TooShort => "too_short",
+            IssueKind::TooLong => "too_long",
+            IssueKind::Pattern => "pattern",
+            IssueKind::Format => "format",
+            IssueKind::TooFewItems => "too_few_items",
+            IssueKind::TooManyItems => "too_many_items",
+            IssueKind::NotUnique => "not_unique",
+            IssueKind::NotContained => "not_contained",
+            IssueKind::TooFewKeys => "too_few_keys",
+            IssueKind::TooManyKeys => "too_many_keys",
+            IssueKind::KeyName => "key_name",
+            IssueKind::NoAlternative => "no_alternative",
+            IssueKind::SeveralAlternatives => "several_alternatives",
+            IssueKind::NotAllowed => "not_allowed",
+            IssueKind::DuplicateKey => "duplicate_key",
+            IssueKind::InexactNumber => "inexact_number",
+            IssueKind::Custom => "custom",
+            IssueKind::Ambiguous => "ambiguous",
+            IssueKind::Malformed => "malformed",
+            IssueKind::Truncated => "truncated",
+            IssueKind::Empty => "empty",
+            IssueKind::NotAnObject => "not_an_object",
+            IssueKind::UnknownTool => "unknown_tool",
+            IssueKind::Limit => "limit",
+            IssueKind::TooComplex => "too_complex",
+            IssueKind::Other => "other",
         }
     }
 }

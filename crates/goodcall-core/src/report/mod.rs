@@ -10,10 +10,10 @@ mod verdict;
 
 pub use change::{Change, Edit, Level};
 pub use changes::Changes;
-pub use expected::{Bound, Expected, Got, Key, SharedExpected, Types};
-pub use issue::{Code, Issue, Moved};
+pub use expected::{Actual, Bound, Expected, Key, SharedExpected, Types};
+pub use issue::{Issue, IssueKind, Moved};
 pub use snippet::Snippet;
-pub use verdict::{Bad, Mended, Reason, Verdict};
+pub use verdict::{Mended, Reason, Refusal, Verdict};
 
 pub(crate) use changes::{Note, Part, Path, Record, Source};
 pub(crate) use expected::clip;

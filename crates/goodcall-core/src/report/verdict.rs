@@ -3,7 +3,7 @@
 use std::fmt;
 use std::ops::Range;
 
-use super::{Change, Code, Got, Issue};
+use super::{Actual, Change, Issue, IssueKind};
 use crate::tree::{Pointer, Tree};
 use crate::validate::nearest_name;
 
@@ -15,7 +15,7 @@ pub enum Verdict<'a> {
     /// Not valid as sent; exactly one valid reading, every difference listed.
     Mended(Mended<'a>),
     /// Not to be run.
-    Bad(Bad),
+    Bad(Refusal),
 }
 
 /// A call that was not valid as sent and is valid now.
@@ -31,7 +31,7 @@ pub struct Mended<'a> {
 /// A call that must not be run.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
-pub struct Bad {
+pub struct Refusal {
     /// The one true reason.
     pub reason: Reason,
     /// All that has to be rewritten.
@@ -99,7 +99,7 @@ impl<'a> Verdict<'a> {
     }
 }
 
-impl Bad {
+impl Refusal {
     /// A refusal because the arguments do not have the right shape, for issues that a host or a
     /// tool found itself.
     pub fn wrong_shape(issues: Vec<Issue>) -> Self {
@@ -115,9 +115,9 @@ impl Bad {
     /// suggested, and all of them are listed.
     ///
     /// ```
-    /// use goodcall_core::{Bad, Explain, Style};
+    /// use goodcall_core::{Refusal, Explain, Style};
     ///
-    /// let bad = Bad::unknown_tool("raed_file", ["read_file", "write_file"]);
+    /// let bad = Refusal::unknown_tool("raed_file", ["read_file", "write_file"]);
     /// assert_eq!(
     ///     Explain::new(Style::Model).tool("raed_file").text(&bad),
     ///     "There is no tool `raed_file`; nothing was run. Did you mean `read_file`? \
@@ -126,22 +126,22 @@ impl Bad {
     /// ```
     pub fn unknown_tool<'n>(name: &str, offered: impl IntoIterator<Item = &'n str>) -> Self {
         let offered: Vec<&str> = offered.into_iter().collect();
-        let mut issue = Issue::new(Pointer::root(), Code::UnknownTool, 0..0);
+        let mut issue = Issue::new(Pointer::root(), IssueKind::UnknownTool, 0..0);
         issue.nearest = nearest_name(name, offered.iter().copied());
         issue.expected.allowed = offered.into_iter().map(str::to_owned).collect();
-        issue.got = Some(Got::text(name));
+        issue.actual = Some(Actual::text(name));
         Self::single(Reason::UnknownTool, issue)
     }
 
     /// A refusal because the call ends before its arguments do; `span` is what there is of it.
     pub fn cut_off(span: Range<usize>) -> Self {
-        let issue = Issue::new(Pointer::root(), Code::Truncated, span);
+        let issue = Issue::new(Pointer::root(), IssueKind::Truncated, span);
         Self::single(Reason::Truncated, issue)
     }
 
     /// A refusal because the arguments cannot be read; `words` say what is wanted at `span`.
     pub fn unreadable(words: impl Into<String>, span: Range<usize>) -> Self {
-        let mut issue = Issue::new(Pointer::root(), Code::Malformed, span);
+        let mut issue = Issue::new(Pointer::root(), IssueKind::Malformed, span);
         issue.expected.words = Some(words.into());
         Self::single(Reason::Malformed, issue)
     }

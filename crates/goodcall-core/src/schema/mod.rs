@@ -57,7 +57,7 @@ struct Inner {
     document: Value,
     warnings: Vec<SchemaWarning>,
     root_types: Types,
-    accepts_nothing: bool,
+    accepts_empty_object: bool,
     conditions: OnceLock<bool>,
     expected: RwLock<Described>,
 }
@@ -90,7 +90,7 @@ impl Schema {
             .map(describe::types_of)
             .unwrap_or_default();
         let nothing = Tree::empty_object("");
-        let accepts_nothing = validator.is_valid(nothing.root());
+        let accepts_empty_object = validator.is_valid(nothing.root());
         Self(Arc::new(Inner {
             validator,
             quick: OnceLock::new(),
@@ -99,7 +99,7 @@ impl Schema {
             document,
             warnings,
             root_types,
-            accepts_nothing,
+            accepts_empty_object,
             conditions: OnceLock::new(),
             expected: RwLock::default(),
         }))
@@ -201,8 +201,8 @@ impl Schema {
     }
 
     /// Does `{}` match, so that a call needs no arguments?
-    pub fn accepts_nothing(&self) -> bool {
-        self.0.accepts_nothing
+    pub fn accepts_empty_object(&self) -> bool {
+        self.0.accepts_empty_object
     }
 
     /// Every property name in the document, at any depth.

@@ -12,13 +12,13 @@ use super::{Elements, Kind, Members, Node, Pointer, Tree, is_integer, to_number}
 
 /// Why a tree does not fit a Rust type, and where.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct DeError {
+pub struct DeserializeError {
     message: String,
     /// From the faulty value up to the root; reversed when read.
     segments: Vec<String>,
 }
 
-impl DeError {
+impl DeserializeError {
     fn within(mut self, segment: &str) -> Self {
         self.segments.push(segment.to_owned());
         self
@@ -39,15 +39,15 @@ impl DeError {
     }
 }
 
-impl fmt::Display for DeError {
+impl fmt::Display for DeserializeError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}: {}", self.pointer().dotted(), self.message)
     }
 }
 
-impl Error for DeError {}
+impl Error for DeserializeError {}
 
-impl de::Error for DeError {
+impl de::Error for DeserializeError {
     fn custom<T: fmt::Display>(message: T) -> Self {
         Self {
             message: message.to_string(),
@@ -71,13 +71,13 @@ impl Tree<'_> {
     ///
     /// # Errors
     /// If the value does not fit the type; the error names the place.
-    pub fn deserialize<'de, T: Deserialize<'de>>(&'de self) -> Result<T, DeError> {
+    pub fn deserialize<'de, T: Deserialize<'de>>(&'de self) -> Result<T, DeserializeError> {
         T::deserialize(self.root())
     }
 }
 
 impl<'de> Node<'de> {
-    fn visit_number<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, DeError> {
+    fn visit_number<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, DeserializeError> {
         let digits = self.digits().unwrap_or_default();
         if let Ok(number) = digits.parse::<u64>() {
             return visitor.visit_u64(number);
@@ -95,7 +95,7 @@ impl<'de> Node<'de> {
     }
 
     /// A whole number written as `5.0` or `5e3` is still that integer.
-    fn visit_integer<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, DeError> {
+    fn visit_integer<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, DeserializeError> {
         if let Some(digits) = self.digits()
             && is_integer(digits)
         {
@@ -118,7 +118,7 @@ impl<'de> Node<'de> {
     }
 
     /// The type asked for a float: the nearest one is the right one.
-    fn visit_float<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, DeError> {
+    fn visit_float<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, DeserializeError> {
         match self.digits().map(str::parse::<f64>) {
             Some(Ok(number)) if number.is_finite() => visitor.visit_f64(number),
             _ => de::Deserializer::deserialize_any(self, visitor),
@@ -128,16 +128,16 @@ impl<'de> Node<'de> {
 
 macro_rules! forward {
     ($to:ident: $($method:ident)*) => {
-        $(fn $method<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, DeError> {
+        $(fn $method<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, DeserializeError> {
             self.$to(visitor)
         })*
     };
 }
 
 impl<'de> de::Deserializer<'de> for Node<'de> {
-    type Error = DeError;
+    type Error = DeserializeError;
 
-    fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, DeError> {
+    fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, DeserializeError> {
         let slot = self.slot();
         match slot.kind {
             Kind::Null => visitor.visit_unit(),
@@ -163,18 +163,21 @@ impl<'de> de::Deserializer<'de> for Node<'de> {
         deserialize_unit deserialize_seq deserialize_map deserialize_identifier
         deserialize_ignored_any);
 
-    fn deserialize_bytes<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, DeError> {
+    fn deserialize_bytes<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, DeserializeError> {
         match self.as_str() {
             Some(text) => visitor.visit_borrowed_bytes(text.as_bytes()),
             None => self.deserialize_any(visitor),
         }
     }
 
-    fn deserialize_byte_buf<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, DeError> {
+    fn deserialize_byte_buf<V: Visitor<'de>>(
+        self,
+        visitor: V,
+    ) -> Result<V::Value, DeserializeError> {
         self.deserialize_bytes(visitor)
     }
 
-    fn deserialize_option<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, DeError> {
+    fn deserialize_option<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, DeserializeError> {
         if self.is_null() {
             visitor.visit_none()
         } else {
@@ -186,7 +189,7 @@ impl<'de> de::Deserializer<'de> for Node<'de> {
         self,
         _name: &'static str,
         visitor: V,
-    ) -> Result<V::Value, DeError> {
+    ) -> Result<V::Value, DeserializeError> {
         self.deserialize_unit(visitor)
     }
 
@@ -194,7 +197,7 @@ impl<'de> de::Deserializer<'de> for Node<'de> {
         self,
         _name: &'static str,
         visitor: V,
-    ) -> Result<V::Value, DeError> {
+    ) -> Result<V::Value, DeserializeError> {
         visitor.visit_newtype_struct(self)
     }
 
@@ -202,7 +205,7 @@ impl<'de> de::Deserializer<'de> for Node<'de> {
         self,
         _len: usize,
         visitor: V,
-    ) -> Result<V::Value, DeError> {
+    ) -> Result<V::Value, DeserializeError> {
         self.deserialize_seq(visitor)
     }
 
@@ -211,7 +214,7 @@ impl<'de> de::Deserializer<'de> for Node<'de> {
         _name: &'static str,
         _len: usize,
         visitor: V,
-    ) -> Result<V::Value, DeError> {
+    ) -> Result<V::Value, DeserializeError> {
         self.deserialize_seq(visitor)
     }
 
@@ -220,7 +223,7 @@ impl<'de> de::Deserializer<'de> for Node<'de> {
         _name: &'static str,
         _fields: &'static [&'static str],
         visitor: V,
-    ) -> Result<V::Value, DeError> {
+    ) -> Result<V::Value, DeserializeError> {
         self.deserialize_any(visitor)
     }
 
@@ -229,7 +232,7 @@ impl<'de> de::Deserializer<'de> for Node<'de> {
         _name: &'static str,
         _variants: &'static [&'static str],
         visitor: V,
-    ) -> Result<V::Value, DeError> {
+    ) -> Result<V::Value, DeserializeError> {
         match self.kind() {
             Kind::String => visitor.visit_enum(Variant {
                 name: self.as_str().unwrap_or_default(),
@@ -248,7 +251,7 @@ impl<'de> de::Deserializer<'de> for Node<'de> {
     }
 }
 
-impl<'de> IntoDeserializer<'de, DeError> for Node<'de> {
+impl<'de> IntoDeserializer<'de, DeserializeError> for Node<'de> {
     type Deserializer = Self;
 
     fn into_deserializer(self) -> Self {
@@ -262,12 +265,12 @@ struct Seq<'de> {
 }
 
 impl<'de> SeqAccess<'de> for Seq<'de> {
-    type Error = DeError;
+    type Error = DeserializeError;
 
     fn next_element_seed<T: DeserializeSeed<'de>>(
         &mut self,
         seed: T,
-    ) -> Result<Option<T::Value>, DeError> {
+    ) -> Result<Option<T::Value>, DeserializeError> {
         let Some(element) = self.elements.next() else {
             return Ok(None);
         };
@@ -289,12 +292,12 @@ struct Map<'de> {
 }
 
 impl<'de> MapAccess<'de> for Map<'de> {
-    type Error = DeError;
+    type Error = DeserializeError;
 
     fn next_key_seed<K: DeserializeSeed<'de>>(
         &mut self,
         seed: K,
-    ) -> Result<Option<K::Value>, DeError> {
+    ) -> Result<Option<K::Value>, DeserializeError> {
         self.value = self.members.next();
         match self.value {
             Some((key, _)) => seed
@@ -304,7 +307,10 @@ impl<'de> MapAccess<'de> for Map<'de> {
         }
     }
 
-    fn next_value_seed<V: DeserializeSeed<'de>>(&mut self, seed: V) -> Result<V::Value, DeError> {
+    fn next_value_seed<V: DeserializeSeed<'de>>(
+        &mut self,
+        seed: V,
+    ) -> Result<V::Value, DeserializeError> {
         let Some((key, value)) = self.value.take() else {
             return Err(de::Error::custom("a value was asked for before its key"));
         };
@@ -322,38 +328,48 @@ struct Variant<'de> {
 }
 
 impl<'de> EnumAccess<'de> for Variant<'de> {
-    type Error = DeError;
+    type Error = DeserializeError;
     type Variant = Self;
 
-    fn variant_seed<V: DeserializeSeed<'de>>(self, seed: V) -> Result<(V::Value, Self), DeError> {
+    fn variant_seed<V: DeserializeSeed<'de>>(
+        self,
+        seed: V,
+    ) -> Result<(V::Value, Self), DeserializeError> {
         let name = de::value::BorrowedStrDeserializer::new(self.name);
         Ok((seed.deserialize(name)?, self))
     }
 }
 
 impl<'de> Variant<'de> {
-    fn content(&self) -> Result<Node<'de>, DeError> {
+    fn content(&self) -> Result<Node<'de>, DeserializeError> {
         self.value
             .ok_or_else(|| de::Error::custom(format_args!("`{}` needs a value", self.name)))
     }
 }
 
 impl<'de> VariantAccess<'de> for Variant<'de> {
-    type Error = DeError;
+    type Error = DeserializeError;
 
-    fn unit_variant(self) -> Result<(), DeError> {
+    fn unit_variant(self) -> Result<(), DeserializeError> {
         match self.value {
             None => Ok(()),
             Some(value) => <()>::deserialize(value).map_err(|error| error.within(self.name)),
         }
     }
 
-    fn newtype_variant_seed<T: DeserializeSeed<'de>>(self, seed: T) -> Result<T::Value, DeError> {
+    fn newtype_variant_seed<T: DeserializeSeed<'de>>(
+        self,
+        seed: T,
+    ) -> Result<T::Value, DeserializeError> {
         seed.deserialize(self.content()?)
             .map_err(|error| error.within(self.name))
     }
 
-    fn tuple_variant<V: Visitor<'de>>(self, _len: usize, visitor: V) -> Result<V::Value, DeError> {
+    fn tuple_variant<V: Visitor<'de>>(
+        self,
+        _len: usize,
+        visitor: V,
+    ) -> Result<V::Value, DeserializeError> {
         de::Deserializer::deserialize_seq(self.content()?, visitor)
             .map_err(|error| error.within(self.name))
     }
@@ -362,7 +378,7 @@ impl<'de> VariantAccess<'de> for Variant<'de> {
         self,
         _fields: &'static [&'static str],
         visitor: V,
-    ) -> Result<V::Value, DeError> {
+    ) -> Result<V::Value, DeserializeError> {
         de::Deserializer::deserialize_map(self.content()?, visitor)
             .map_err(|error| error.within(self.name))
     }

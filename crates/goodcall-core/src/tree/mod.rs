@@ -24,7 +24,7 @@ mod write;
 use std::borrow::Cow;
 use std::ops::Range;
 
-pub use de::DeError;
+pub use de::DeserializeError;
 pub use node::{Elements, Members, Node};
 pub use pointer::Pointer;
 pub(crate) use pointer::step;

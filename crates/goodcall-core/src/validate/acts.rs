@@ -1,15 +1,15 @@
 //! Edits that need no new value, and how they are made on a copy.
 
 use crate::limits::MEND_WIDTH;
-use crate::report::{Code, Issue};
+use crate::report::{Issue, IssueKind};
 use crate::tree::{Draft, Id, Kind, Node, Pointer, Tree};
 
 /// Does the issue ask for an edit that needs no new value?
 pub(super) fn is_edit(issue: &Issue) -> bool {
-    match issue.code {
-        Code::Wrapped | Code::UnknownKey => true,
-        Code::Missing => issue.nearest.is_some() || issue.moved.is_some(),
-        Code::Type => issue.optional,
+    match issue.kind {
+        IssueKind::Wrapped | IssueKind::UnknownKey => true,
+        IssueKind::Missing => issue.nearest.is_some() || issue.moved.is_some(),
+        IssueKind::Type => issue.optional,
         _ => false,
     }
 }
@@ -36,15 +36,15 @@ pub(super) fn act(issue: &Issue) -> (Pointer, What) {
             .map(|(around, _)| around)
             .unwrap_or_default()
     };
-    match (issue.code, &issue.moved, &issue.nearest) {
-        (Code::Wrapped, Some(moved), _) => (here, What::Unwrap(moved.to.clone())),
-        (Code::Wrapped, ..) => {
+    match (issue.kind, &issue.moved, &issue.nearest) {
+        (IssueKind::Wrapped, Some(moved), _) => (here, What::Unwrap(moved.to.clone())),
+        (IssueKind::Wrapped, ..) => {
             let around = around();
             (here, What::Unwrap(around))
         }
         (_, Some(moved), _) => (moved.from.clone(), What::Move(moved.to.clone())),
-        (Code::Missing, _, Some(sent)) => (around().join(sent), What::Move(here)),
-        (Code::UnknownKey, _, Some(name)) => {
+        (IssueKind::Missing, _, Some(sent)) => (around().join(sent), What::Move(here)),
+        (IssueKind::UnknownKey, _, Some(name)) => {
             let to = around().join(name);
             (here, What::Move(to))
         }

@@ -12,7 +12,7 @@ use super::envelope::envelope;
 use super::issues::issues;
 use super::{Fault, nearest_name};
 use crate::limits::{ADVICE_ROUNDS, MEND_WIDTH};
-use crate::report::{Code, Got, Issue};
+use crate::report::{Actual, Issue, IssueKind};
 use crate::schema::{Schema, owner, property};
 use crate::tree::{Draft, Id, Kind, Node, Pointer, Tree};
 
@@ -50,7 +50,7 @@ pub(crate) fn advice(
     // What does not come to rest is told as it was found.
     let moved = told
         .iter_mut()
-        .filter(|issue| issue.code != Code::UnknownKey);
+        .filter(|issue| issue.kind != IssueKind::UnknownKey);
     moved.for_each(stay);
     told
 }
@@ -62,7 +62,7 @@ fn unwrap_all(told: &mut Vec<Issue>, tree: &Tree<'_>, schema: &Schema) {
     let mut once: Vec<Pointer> = Vec::new();
     for moved in told
         .iter()
-        .filter(|i| i.code == Code::Missing)
+        .filter(|i| i.kind == IssueKind::Missing)
         .filter_map(|i| i.moved.as_ref())
     {
         let from = moved
@@ -81,7 +81,7 @@ fn unwrap_all(told: &mut Vec<Issue>, tree: &Tree<'_>, schema: &Schema) {
     for place in wrappers {
         let known = told
             .iter()
-            .any(|issue| issue.code == Code::Wrapped && issue.pointer == place);
+            .any(|issue| issue.kind == IssueKind::Wrapped && issue.pointer == place);
         let around = place
             .split_last()
             .map(|(around, _)| around)
@@ -92,8 +92,8 @@ fn unwrap_all(told: &mut Vec<Issue>, tree: &Tree<'_>, schema: &Schema) {
         let declared = |place: &Pointer| owner(schema.document(), place).is_some();
         let fits = |name| declared(&around.join(name)) && object.get(name).is_none();
         if !known && !declared(&place) && node.members().all(|(name, _)| fits(name)) {
-            let mut issue = Issue::new(place, Code::Wrapped, node.span());
-            issue.got = Some(Got::of(node));
+            let mut issue = Issue::new(place, IssueKind::Wrapped, node.span());
+            issue.actual = Some(Actual::of(node));
             told.retain(|other| other.pointer != issue.pointer);
             told.insert(0, issue);
         }
@@ -144,9 +144,9 @@ impl Rounds<'_> {
     fn acts(&self, told: &mut [Issue]) -> Vec<Act> {
         let mut acts = Vec::new();
         let (mut taken, mut filled, mut opened) = (HashSet::new(), HashSet::new(), Vec::new());
-        let order = |issue: &Issue| match issue.code {
-            Code::Wrapped => 0,
-            Code::Missing => 1,
+        let order = |issue: &Issue| match issue.kind {
+            IssueKind::Wrapped => 0,
+            IssueKind::Missing => 1,
             _ => 2,
         };
         for rank in 0..3 {
@@ -175,7 +175,7 @@ impl Rounds<'_> {
                     What::Remove => {}
                 }
                 let may_tell_more = match what {
-                    What::Remove => issue.code == Code::Type && self.schema.has_conditions(),
+                    What::Remove => issue.kind == IssueKind::Type && self.schema.has_conditions(),
                     _ => true,
                 };
                 taken.insert(from.clone());
@@ -192,17 +192,18 @@ impl Rounds<'_> {
 
 /// Takes back the advice to move a member or to leave it out.
 fn stay(issue: &mut Issue) {
-    if issue.code == Code::Wrapped {
-        issue.code = Code::UnknownKey;
+    if issue.kind == IssueKind::Wrapped {
+        issue.kind = IssueKind::UnknownKey;
     }
-    (issue.nearest, issue.moved, issue.optional) = (None, None, issue.code == Code::UnknownKey);
+    (issue.nearest, issue.moved, issue.optional) =
+        (None, None, issue.kind == IssueKind::UnknownKey);
     issue.places.clear();
 }
 
 /// Takes over what is left after the edits that are told: new issues come last, those that are
 /// gone go.
 fn merge(told: &mut Vec<Issue>, mut left: Vec<Issue>) {
-    let place = |issue: &Issue| (issue.code, issue.pointer.clone());
+    let place = |issue: &Issue| (issue.kind, issue.pointer.clone());
     let mut still: HashMap<_, _> = left.iter().map(place).zip(left.iter().cloned()).collect();
     told.retain_mut(|issue| {
         match still.remove(&place(issue)) {
@@ -219,9 +220,9 @@ fn merge(told: &mut Vec<Issue>, mut left: Vec<Issue>) {
 
 /// Does the issue ask for the member at this place, perhaps among others?
 fn misses(issue: &Issue, place: &Pointer) -> bool {
-    match issue.code {
-        Code::Missing => issue.pointer == *place,
-        Code::NoAlternative => {
+    match issue.kind {
+        IssueKind::Missing => issue.pointer == *place,
+        IssueKind::NoAlternative => {
             let keys = issue
                 .expected
                 .alternatives
@@ -263,8 +264,8 @@ fn wrapped(tree: &Tree<'_>, schema: &Schema, tool: Option<&str>) -> Option<Issue
     if !known {
         return None;
     }
-    let mut issue = Issue::new(place, Code::Wrapped, inner.span());
-    issue.got = Some(Got::of(inner));
+    let mut issue = Issue::new(place, IssueKind::Wrapped, inner.span());
+    issue.actual = Some(Actual::of(inner));
     issue.moved = Some(crate::report::Moved {
         from: issue.pointer.clone(),
         to: Pointer::root(),

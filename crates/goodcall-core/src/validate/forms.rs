@@ -6,7 +6,7 @@ use super::issues::Collector;
 use super::union::{Choice, choose};
 use super::{Fault, FaultKind, nearest_name};
 use crate::limits::{DESCRIBED_FORMS, DESCRIBED_KEYS};
-use crate::report::{Code, Expected, Got, Issue, Types};
+use crate::report::{Actual, Expected, Issue, IssueKind, Types};
 use crate::schema::{constant, describe, key, member, property, resolve};
 use crate::tree::{Node, Pointer};
 
@@ -45,8 +45,8 @@ impl Collector<'_> {
         let node = self.tree.at(&place);
         let span = node.map(Node::span).unwrap_or_default();
         let lacking = lacking(&branches, &place);
-        let mut issue = Issue::new(place, Code::NoAlternative, span);
-        issue.got = node.map(Got::of);
+        let mut issue = Issue::new(place, IssueKind::NoAlternative, span);
+        issue.actual = node.map(Actual::of);
         if let Some(lacking) = lacking {
             let document = self.schema.document();
             let key = |(name, keyword): &(&str, &Pointer)| {
@@ -68,11 +68,11 @@ impl Collector<'_> {
         let admitted = |node: Node<'_>| expected.types.admits(node.kind());
         // A choice of types or values alone is one like any other.
         if !expected.allowed.is_empty() {
-            issue.code = Code::Enum;
+            issue.kind = IssueKind::Enum;
             let sent = node.and_then(Node::as_str);
             issue.nearest = sent.and_then(|sent| nearest_allowed(sent, &expected.allowed));
         } else if expected.alternatives.is_empty() && !node.is_some_and(admitted) {
-            issue.code = Code::Type;
+            issue.kind = IssueKind::Type;
         }
         self.issues.push(issue);
     }
@@ -101,8 +101,8 @@ impl Collector<'_> {
     fn misnamed(&mut self, place: &Pointer, allowed: Vec<String>) {
         let node = self.tree.at(place);
         let span = node.map(Node::span).unwrap_or_default();
-        let mut issue = Issue::new(place.clone(), Code::Enum, span);
-        issue.got = node.map(Got::of);
+        let mut issue = Issue::new(place.clone(), IssueKind::Enum, span);
+        issue.actual = node.map(Actual::of);
         issue.expected.allowed = allowed;
         self.issues.push(issue);
     }

@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 use super::placing::Places;
 use super::wanted::{code, narrow};
 use super::{Fault, FaultKind, bare, nearest_name};
-use crate::report::{Code, Expected, Got, Issue, Moved, SharedExpected};
+use crate::report::{Actual, Expected, Issue, IssueKind, Moved, SharedExpected};
 use crate::schema::{Schema, describe, member, names, owner};
 use crate::tree::{Node, Pointer, Tree};
 
@@ -68,26 +68,32 @@ fn tidy(mut issues: Vec<Issue>) -> Vec<Issue> {
     if issues.len() < 2 {
         return issues;
     }
-    if issues.iter().any(|issue| issue.code == Code::TooFewKeys) {
+    if issues
+        .iter()
+        .any(|issue| issue.kind == IssueKind::TooFewKeys)
+    {
         // Keys that are missing by name tell more than how many there must be.
         let mut missing: HashMap<Pointer, u64> = HashMap::new();
-        for issue in issues.iter().filter(|issue| issue.code == Code::Missing) {
+        for issue in issues
+            .iter()
+            .filter(|issue| issue.kind == IssueKind::Missing)
+        {
             let object = issue.pointer.split_last().map(|(object, _)| object);
             *missing.entry(object.unwrap_or_default()).or_default() += 1;
         }
         let named = |issue: &Issue| missing.get(&issue.pointer).copied().unwrap_or(0);
         let enough = |issue: &Issue| issue.expected.size.0.is_some_and(|n| n <= named(issue));
-        issues.retain(|issue| issue.code != Code::TooFewKeys || !enough(issue));
+        issues.retain(|issue| issue.kind != IssueKind::TooFewKeys || !enough(issue));
     }
     let keep: Vec<bool> = if issues.len() <= 16 {
         (0..issues.len()).map(|at| is_news(&issues, at)).collect()
     } else {
-        let enums = issues.iter().filter(|issue| issue.code == Code::Enum);
-        let enums = enums.map(|issue| (issue.pointer.as_str(), Code::Type));
+        let enums = issues.iter().filter(|issue| issue.kind == IssueKind::Enum);
+        let enums = enums.map(|issue| (issue.pointer.as_str(), IssueKind::Type));
         let mut seen: HashSet<_> = enums.collect();
         let pairs = issues
             .iter()
-            .map(|issue| (issue.pointer.as_str(), issue.code));
+            .map(|issue| (issue.pointer.as_str(), issue.kind));
         pairs.map(|pair| seen.insert(pair)).collect()
     };
     let mut keep = keep.into_iter();
@@ -102,14 +108,14 @@ fn is_news(issues: &[Issue], at: usize) -> bool {
     let told = issues[..at]
         .iter()
         .filter(same)
-        .any(|other| other.code == this.code);
+        .any(|other| other.kind == this.kind);
     let listed = || {
         issues
             .iter()
             .filter(same)
-            .any(|other| other.code == Code::Enum)
+            .any(|other| other.kind == IssueKind::Enum)
     };
-    !told && (this.code != Code::Type || !listed())
+    !told && (this.kind != IssueKind::Type || !listed())
 }
 
 pub(super) struct Collector<'c> {
@@ -134,9 +140,9 @@ impl Collector<'_> {
             FaultKind::KeyName { key, words } => {
                 let object = self.tree.at(&pointer);
                 let span = object.and_then(|o| o.key_span(&key)).unwrap_or_default();
-                let mut issue = Issue::new(pointer.join(&key), Code::KeyName, span);
+                let mut issue = Issue::new(pointer.join(&key), IssueKind::KeyName, span);
                 issue.expected.words = Some(words);
-                issue.got = Some(Got::text(&key));
+                issue.actual = Some(Actual::text(&key));
                 self.issues.push(issue);
             }
             FaultKind::NotAllowed => self.not_allowed(pointer, keyword),
@@ -157,10 +163,10 @@ impl Collector<'_> {
             let span = object.and_then(|object| object.key_span(name));
             let mut issue = Issue::new(
                 pointer.join(name),
-                Code::NotAllowed,
+                IssueKind::NotAllowed,
                 span.unwrap_or_default(),
             );
-            issue.got = object.and_then(|object| object.get(name)).map(Got::of);
+            issue.actual = object.and_then(|object| object.get(name)).map(Actual::of);
             issue.optional = true;
             self.issues.push(issue);
             return;
@@ -214,7 +220,7 @@ impl Collector<'_> {
         let object = self.tree.at(&pointer);
         let span = object.map(Node::span).unwrap_or_default();
         pointer.push(name);
-        let mut issue = Issue::new(pointer, Code::Missing, span);
+        let mut issue = Issue::new(pointer, IssueKind::Missing, span);
         issue.expected = self.of_member(&issue.pointer, keyword, name);
         if let Some(object) = object {
             let undeclared = object
@@ -249,9 +255,9 @@ impl Collector<'_> {
         let mut found = Vec::with_capacity(keys.len());
         for key in keys {
             let span = object.key_span(key).unwrap_or(object.span());
-            let mut issue = Issue::new(pointer.join(key), Code::UnknownKey, span);
+            let mut issue = Issue::new(pointer.join(key), IssueKind::UnknownKey, span);
             issue.optional = true;
-            issue.got = object.get(key).map(Got::of);
+            issue.actual = object.get(key).map(Actual::of);
             issue.expected = expected.clone();
             // `Cmd` beside `cmd` is no typo of `cwd`.
             let twin = names.iter().find(|name| bare(name) == bare(key));
@@ -271,7 +277,7 @@ impl Collector<'_> {
                 }
                 let placed = issue.moved.is_some() || !issue.places.is_empty();
                 if !placed && self.places().is_wrapper(object, keyword, key) {
-                    issue.code = Code::Wrapped;
+                    issue.kind = IssueKind::Wrapped;
                 }
             }
             found.push(issue);
@@ -302,12 +308,12 @@ impl Collector<'_> {
         if let FaultKind::ManyBranches(fitting) = kind {
             issue.expected.alternatives = self.fitting(keyword, &fitting.0, node);
         }
-        issue.got = node.map(Got::of);
+        issue.actual = node.map(Actual::of);
         if let Some(sent) = node.and_then(Node::as_str) {
             issue.nearest = nearest_value(sent, kind);
         }
         // A list of no values allows none.
-        let nothing = matches!(kind, FaultKind::Enum(_)) && issue.code == Code::NotAllowed;
+        let nothing = matches!(kind, FaultKind::Enum(_)) && issue.kind == IssueKind::NotAllowed;
         issue.optional = nothing && !issue.pointer.is_root();
         issue.optional |= node.is_some_and(Node::is_null)
             && owner(self.schema.document(), &issue.pointer).is_some_and(|(object, name)| {

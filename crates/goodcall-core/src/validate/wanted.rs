@@ -3,34 +3,36 @@
 use serde_json::Value;
 
 use super::FaultKind;
-use crate::report::{Bound, Code, Expected, Types};
+use crate::report::{Bound, Expected, IssueKind, Types};
 
 /// The kind of issue that a fault is.
-pub(super) fn code(kind: &FaultKind) -> Code {
+pub(super) fn code(kind: &FaultKind) -> IssueKind {
     match kind {
-        FaultKind::Type(_) => Code::Type,
-        FaultKind::Required(_) => Code::Missing,
-        FaultKind::UnknownKeys(_) => Code::UnknownKey,
-        FaultKind::UnknownItems | FaultKind::MaxItems(_) => Code::TooManyItems,
-        FaultKind::Enum(values) if values.as_array().is_some_and(Vec::is_empty) => Code::NotAllowed,
-        FaultKind::Enum(_) | FaultKind::Const(_) => Code::Enum,
-        FaultKind::Minimum { .. } => Code::TooSmall,
-        FaultKind::Maximum { .. } => Code::TooLarge,
-        FaultKind::MultipleOf(_) => Code::NotMultiple,
-        FaultKind::MinLength(_) => Code::TooShort,
-        FaultKind::MaxLength(_) => Code::TooLong,
-        FaultKind::MinItems(_) => Code::TooFewItems,
-        FaultKind::MinKeys(_) => Code::TooFewKeys,
-        FaultKind::MaxKeys(_) => Code::TooManyKeys,
-        FaultKind::UniqueItems => Code::NotUnique,
-        FaultKind::Contains => Code::NotContained,
-        FaultKind::Pattern(_) => Code::Pattern,
-        FaultKind::Format(_) => Code::Format,
-        FaultKind::NoBranch(_) => Code::NoAlternative,
-        FaultKind::ManyBranches(_) => Code::SeveralAlternatives,
-        FaultKind::KeyName { .. } => Code::KeyName,
-        FaultKind::NotAllowed => Code::NotAllowed,
-        FaultKind::Other(_) => Code::Other,
+        FaultKind::Type(_) => IssueKind::Type,
+        FaultKind::Required(_) => IssueKind::Missing,
+        FaultKind::UnknownKeys(_) => IssueKind::UnknownKey,
+        FaultKind::UnknownItems | FaultKind::MaxItems(_) => IssueKind::TooManyItems,
+        FaultKind::Enum(values) if values.as_array().is_some_and(Vec::is_empty) => {
+            IssueKind::NotAllowed
+        }
+        FaultKind::Enum(_) | FaultKind::Const(_) => IssueKind::Enum,
+        FaultKind::Minimum { .. } => IssueKind::TooSmall,
+        FaultKind::Maximum { .. } => IssueKind::TooLarge,
+        FaultKind::MultipleOf(_) => IssueKind::NotMultiple,
+        FaultKind::MinLength(_) => IssueKind::TooShort,
+        FaultKind::MaxLength(_) => IssueKind::TooLong,
+        FaultKind::MinItems(_) => IssueKind::TooFewItems,
+        FaultKind::MinKeys(_) => IssueKind::TooFewKeys,
+        FaultKind::MaxKeys(_) => IssueKind::TooManyKeys,
+        FaultKind::UniqueItems => IssueKind::NotUnique,
+        FaultKind::Contains => IssueKind::NotContained,
+        FaultKind::Pattern(_) => IssueKind::Pattern,
+        FaultKind::Format(_) => IssueKind::Format,
+        FaultKind::NoBranch(_) => IssueKind::NoAlternative,
+        FaultKind::ManyBranches(_) => IssueKind::SeveralAlternatives,
+        FaultKind::KeyName { .. } => IssueKind::KeyName,
+        FaultKind::NotAllowed => IssueKind::NotAllowed,
+        FaultKind::Other(_) => IssueKind::Other,
     }
 }
 

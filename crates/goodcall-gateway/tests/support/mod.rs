@@ -10,7 +10,7 @@ use std::collections::VecDeque;
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex};
 
-use goodcall_gateway::{Config, Gateway};
+use goodcall_gateway::{Gateway, GatewayConfig};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::oneshot;
@@ -162,8 +162,11 @@ pub(crate) struct Running {
     pub(crate) served: tokio::task::JoinHandle<()>,
 }
 
-pub(crate) async fn gateway(upstream: SocketAddr, change: impl FnOnce(&mut Config)) -> Running {
-    let mut config = Config::new(&format!("http://{upstream}")).unwrap();
+pub(crate) async fn gateway(
+    upstream: SocketAddr,
+    change: impl FnOnce(&mut GatewayConfig),
+) -> Running {
+    let mut config = GatewayConfig::new(&format!("http://{upstream}")).unwrap();
     change(&mut config);
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();

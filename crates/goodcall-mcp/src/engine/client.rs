@@ -2,11 +2,11 @@
 
 use std::time::Instant;
 
-use super::{Engine, Listing, Out, Pending, array, broken, canonical, request_ids, token};
+use super::{Engine, EngineOutput, Listing, Pending, array, broken, canonical, request_ids, token};
 use crate::answer;
 use crate::frame::{self, Frame, Kind, Outline};
 use crate::keeper::{Judged, Ticket};
-use crate::record::Outcome;
+use crate::record::ProxyOutcome;
 
 impl Engine {
     pub(super) fn client(&mut self, frame: Frame, listed: bool, now: Instant) {
@@ -17,14 +17,14 @@ impl Engine {
         match frame::kind(&frame) {
             Kind::Blank => {}
             _ if !listed && let Some(why) = broken(&frame) => {
-                self.out.push(Out::Client(answer::error(
+                self.out.push(EngineOutput::Client(answer::error(
                     "null",
                     answer::PARSE_ERROR,
                     &why,
                 )));
             }
             // JSON, but nothing that is sent between client and server: the server says so.
-            Kind::Junk => self.out.push(Out::Server(frame)),
+            Kind::Junk => self.out.push(EngineOutput::Server(frame)),
             Kind::One(outline) => self.client_one(frame, &outline, listed, now),
             Kind::Batch(all) => self.client_batch(frame, &all, listed, now),
         }
@@ -39,7 +39,7 @@ impl Engine {
         if outline.twice {
             let id = id.as_deref().unwrap_or("null");
             let text = "a key of the message stands there twice";
-            self.out.push(Out::Client(answer::error(
+            self.out.push(EngineOutput::Client(answer::error(
                 id,
                 answer::INVALID_REQUEST,
                 text,
@@ -54,19 +54,19 @@ impl Engine {
                     Judged::Forward(mended, ticket) => {
                         self.send_as(mended.into_owned(), &frame, id, outline, ticket, now);
                     }
-                    Judged::Answer(answer) => self.out.push(Out::Client(answer)),
+                    Judged::Answer(answer) => self.out.push(EngineOutput::Client(answer)),
                 }
             }
             (Some(method), Some(id)) => {
                 self.await_other(method, &frame, outline, id);
-                self.out.push(Out::Server(frame));
+                self.out.push(EngineOutput::Server(frame));
             }
             (Some("notifications/cancelled"), None) => self.cancel(frame, outline, now),
             (Some("notifications/initialized"), None) => {
                 self.handshake.initialized = Some(frame.clone());
-                self.out.push(Out::Server(frame));
+                self.out.push(EngineOutput::Server(frame));
             }
-            _ => self.out.push(Out::Server(frame)),
+            _ => self.out.push(EngineOutput::Server(frame)),
         }
     }
 
@@ -99,7 +99,7 @@ impl Engine {
     ) {
         let token = token(&frame, outline);
         self.await_call(id, token, ticket, now);
-        self.out.push(Out::Server(frame));
+        self.out.push(EngineOutput::Server(frame));
     }
 
     fn send_as(
@@ -113,7 +113,7 @@ impl Engine {
     ) {
         let token = token(frame, outline);
         self.await_call(id, token, ticket, now);
-        self.out.push(Out::Server(mended));
+        self.out.push(EngineOutput::Server(mended));
     }
 
     fn await_call(&mut self, id: String, token: Option<String>, ticket: Box<Ticket>, now: Instant) {
@@ -148,7 +148,7 @@ impl Engine {
     ) {
         let id = self.own_id("tools");
         let frame = answer::list(&id, cursor.as_deref(), context.as_deref());
-        self.out.push(Out::Server(frame));
+        self.out.push(EngineOutput::Server(frame));
         self.listing = Some(Listing {
             id,
             cursor,
@@ -171,9 +171,9 @@ impl Engine {
                 // The server has never heard of it.
                 return;
             }
-            self.forget(&id, Outcome::Cancelled, now);
+            self.forget(&id, ProxyOutcome::Cancelled, now);
         }
-        self.out.push(Out::Server(frame));
+        self.out.push(EngineOutput::Server(frame));
     }
 
     fn client_batch(&mut self, frame: Frame, all: &[Outline], listed: bool, now: Instant) {
@@ -198,21 +198,21 @@ impl Engine {
             .zip(all)
         {
             match out {
-                Out::Server(part) => {
+                EngineOutput::Server(part) => {
                     edited |= part != frame[one.span.clone()];
                     forward.push(part);
                 }
-                Out::Client(part) => answers.push(part),
-                Out::Note(note) => self.out.push(Out::Note(note)),
+                EngineOutput::Client(part) => answers.push(part),
+                EngineOutput::Note(note) => self.out.push(EngineOutput::Note(note)),
             }
         }
         if !answers.is_empty() {
-            self.out.push(Out::Client(array(&answers)));
+            self.out.push(EngineOutput::Client(array(&answers)));
         }
         if !forward.is_empty() {
             let whole = !edited && answers.is_empty();
             let frame = if whole { frame } else { array(&forward) };
-            self.out.push(Out::Server(frame));
+            self.out.push(EngineOutput::Server(frame));
         }
     }
 }

@@ -16,8 +16,8 @@ use goodcall_core::{ParseClass, Tree};
 use crate::answer;
 use crate::frame::{self, Frame, Kind, Outline};
 use crate::keeper::{Keeper, Ticket};
-use crate::options::Options;
-use crate::record::{Note, Outcome};
+use crate::options::ProxyOptions;
+use crate::record::{LogEntry, ProxyOutcome};
 
 /// Ids of requests that timed out and may still be answered.
 const MOST_EXPIRED: usize = 4096;
@@ -27,13 +27,13 @@ const OWN: &str = "goodcall:";
 /// What is to be done with a message.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
-pub enum Out {
+pub enum EngineOutput {
     /// Send this to the server.
     Server(Frame),
     /// Send this to the client.
     Client(Frame),
     /// Write this down.
-    Note(Note),
+    Note(LogEntry),
 }
 
 /// One session.
@@ -41,12 +41,12 @@ pub enum Out {
 /// ```
 /// use std::sync::Arc;
 /// use std::time::Instant;
-/// use goodcall_mcp::{Engine, Options, Out};
+/// use goodcall_mcp::{Engine, ProxyOptions, EngineOutput};
 ///
-/// let mut engine = Engine::new(Arc::new(Options::default()));
+/// let mut engine = Engine::new(Arc::new(ProxyOptions::default()));
 /// let ping = br#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#.to_vec();
 /// let out = engine.from_client(ping.clone(), Instant::now());
-/// assert!(matches!(&out[..], [Out::Server(frame)] if *frame == ping));
+/// assert!(matches!(&out[..], [EngineOutput::Server(frame)] if *frame == ping));
 /// ```
 #[derive(Debug)]
 pub struct Engine {
@@ -59,7 +59,7 @@ pub struct Engine {
     expired: HashSet<String>,
     counter: u64,
     handshake: Handshake,
-    out: Vec<Out>,
+    out: Vec<EngineOutput>,
 }
 
 /// A request of the client that the server has.
@@ -99,7 +99,7 @@ struct Handshake {
 
 impl Engine {
     /// A session with a server that was just started.
-    pub fn new(options: Arc<Options>) -> Self {
+    pub fn new(options: Arc<ProxyOptions>) -> Self {
         Self {
             keeper: Keeper::new(options),
             pending: HashMap::new(),
@@ -145,14 +145,14 @@ impl Engine {
 
     /// A message of the client.
     #[allow(clippy::wrong_self_convention)]
-    pub fn from_client(&mut self, frame: Frame, now: Instant) -> Vec<Out> {
+    pub fn from_client(&mut self, frame: Frame, now: Instant) -> Vec<EngineOutput> {
         self.client(frame, false, now);
         self.done()
     }
 
     /// A message of the server.
     #[allow(clippy::wrong_self_convention)]
-    pub fn from_server(&mut self, frame: Frame, now: Instant) -> Vec<Out> {
+    pub fn from_server(&mut self, frame: Frame, now: Instant) -> Vec<EngineOutput> {
         match frame::kind(&frame) {
             Kind::Blank => {}
             Kind::Junk => {
@@ -164,7 +164,7 @@ impl Engine {
             }
             Kind::One(outline) => {
                 if let Some(frame) = self.server(frame, &outline, now) {
-                    self.out.push(Out::Client(frame));
+                    self.out.push(EngineOutput::Client(frame));
                 }
             }
             Kind::Batch(all) => self.server_batch(&frame, &all, now),
@@ -173,7 +173,7 @@ impl Engine {
     }
 
     /// Time passes: calls whose time is over are answered.
-    pub fn tick(&mut self, now: Instant) -> Vec<Out> {
+    pub fn tick(&mut self, now: Instant) -> Vec<EngineOutput> {
         if self
             .listing
             .as_ref()
@@ -204,26 +204,28 @@ impl Engine {
                 "the server did not answer the call of `{}` within {limit:?}",
                 ticket.tool()
             );
-            self.out
-                .push(Out::Server(answer::cancelled(&ticket.id, "timed out")));
-            self.out.push(Out::Client(answer::error(
+            self.out.push(EngineOutput::Server(answer::cancelled(
+                &ticket.id,
+                "timed out",
+            )));
+            self.out.push(EngineOutput::Client(answer::error(
                 &ticket.id,
                 answer::TIMED_OUT,
                 &text,
             )));
-            self.keeper.lost(&ticket, Outcome::TimedOut, now);
+            self.keeper.lost(&ticket, ProxyOutcome::TimedOut, now);
             self.expire(id);
         }
         self.done()
     }
 
     /// The server has ended: whoever waits for it is told.
-    pub fn server_gone(&mut self, why: &str, now: Instant) -> Vec<Out> {
+    pub fn server_gone(&mut self, why: &str, now: Instant) -> Vec<EngineOutput> {
         let text = format!("{}: {why}", self.keeper.options.server);
         let mut ids: Vec<_> = Vec::new();
         for (id, pending) in std::mem::take(&mut self.pending) {
             if let Pending::Call { ticket, .. } = pending {
-                self.keeper.lost(&ticket, Outcome::ServerGone, now);
+                self.keeper.lost(&ticket, ProxyOutcome::ServerGone, now);
             }
             ids.push(id);
         }
@@ -232,8 +234,11 @@ impl Engine {
             ids.extend(request_ids(&frame));
         }
         for id in ids {
-            self.out
-                .push(Out::Client(answer::error(&id, answer::CLOSED, &text)));
+            self.out.push(EngineOutput::Client(answer::error(
+                &id,
+                answer::CLOSED,
+                &text,
+            )));
         }
         self.tokens.clear();
         self.listing = None;
@@ -243,21 +248,27 @@ impl Engine {
     }
 
     /// The server was started again: it is opened as the client had opened it before.
-    pub fn server_back(&mut self, now: Instant) -> Vec<Out> {
+    pub fn server_back(&mut self, now: Instant) -> Vec<EngineOutput> {
         if let Some(initialize) = self.handshake.initialize.clone()
             && let Kind::One(Outline { id: Some(span), .. }) = frame::kind(&initialize)
         {
             let id = self.own_id("initialize");
             self.handshake.reviving = Some(id.clone());
             let frame = frame::splice(&initialize, vec![(span, id)]);
-            self.out.push(Out::Server(frame));
+            self.out.push(EngineOutput::Server(frame));
         }
         let _ = now;
         self.done()
     }
 
     /// A line of the server was longer than the limit; its beginning and its end are known.
-    pub fn oversized(&mut self, head: &[u8], tail: &[u8], length: usize, now: Instant) -> Vec<Out> {
+    pub fn oversized(
+        &mut self,
+        head: &[u8],
+        tail: &[u8],
+        length: usize,
+        now: Instant,
+    ) -> Vec<EngineOutput> {
         let most = self.keeper.options.max_frame;
         let text =
             format!("the server's answer of {length} bytes passes the limit of {most} bytes");
@@ -267,15 +278,18 @@ impl Engine {
         ));
         let id = frame::id_in_part(head, tail).map(|id| canonical(&id));
         if let Some(id) = id.filter(|id| self.pending.contains_key(id)) {
-            self.forget(&id, Outcome::Error, now);
-            self.out
-                .push(Out::Client(answer::error(&id, answer::CLOSED, &text)));
+            self.forget(&id, ProxyOutcome::Error, now);
+            self.out.push(EngineOutput::Client(answer::error(
+                &id,
+                answer::CLOSED,
+                &text,
+            )));
         }
         self.done()
     }
 
     /// Nobody waits for this request any more.
-    fn forget(&mut self, id: &str, outcome: Outcome, now: Instant) {
+    fn forget(&mut self, id: &str, outcome: ProxyOutcome, now: Instant) {
         if let Some(Pending::Call { ticket, token, .. }) = self.pending.remove(id) {
             if let Some(token) = token {
                 self.tokens.remove(&token);
@@ -297,11 +311,11 @@ impl Engine {
     }
 
     fn warn(&mut self, text: String) {
-        self.out.push(Out::Note(Note::Warning(text)));
+        self.out.push(EngineOutput::Note(LogEntry::Warning(text)));
     }
 
-    fn done(&mut self) -> Vec<Out> {
-        let notes = self.keeper.notes.drain(..).map(Out::Note);
+    fn done(&mut self) -> Vec<EngineOutput> {
+        let notes = self.keeper.notes.drain(..).map(EngineOutput::Note);
         self.out.extend(notes);
         std::mem::take(&mut self.out)
     }

@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use super::{Engine, Out, Pending, array, canonical};
+use super::{Engine, EngineOutput, Pending, array, canonical};
 use crate::catalogue::MOST_PAGES;
 use crate::frame::{self, Frame, Kind, Outline};
 
@@ -35,8 +35,8 @@ impl Engine {
         }
         match (parts.is_empty(), edited) {
             (true, _) => {}
-            (false, false) => self.out.push(Out::Client(frame.clone())),
-            (false, true) => self.out.push(Out::Client(array(&parts))),
+            (false, false) => self.out.push(EngineOutput::Client(frame.clone())),
+            (false, true) => self.out.push(EngineOutput::Client(array(&parts))),
         }
     }
 
@@ -131,7 +131,7 @@ impl Engine {
     fn revived(&mut self, now: Instant) {
         self.handshake.reviving = None;
         if let Some(initialized) = self.handshake.initialized.clone() {
-            self.out.push(Out::Server(initialized));
+            self.out.push(EngineOutput::Server(initialized));
         }
         for frame in std::mem::take(&mut self.handshake.waiting) {
             self.client(frame, false, now);

@@ -17,12 +17,12 @@ use crate::answer;
 use crate::engine::canonical;
 use crate::frame::{self, Frame, Kind, Outline};
 use crate::keeper::Ticket;
-use crate::record::{Log, Outcome};
+use crate::record::{ProxyLog, ProxyOutcome};
 
 /// Looks at the messages that come back for one request.
 pub(crate) struct Filter {
     session: Shared,
-    log: Arc<Log>,
+    log: Arc<ProxyLog>,
     /// Calls without an answer.
     pub(crate) calls: HashMap<String, Ticket>,
     /// Lists without an answer, and their cursors.
@@ -35,7 +35,7 @@ pub(crate) struct Filter {
 }
 
 impl Filter {
-    pub(crate) fn new(session: Shared, log: Arc<Log>) -> Self {
+    pub(crate) fn new(session: Shared, log: Arc<ProxyLog>) -> Self {
         Self {
             session,
             log,
@@ -103,7 +103,7 @@ impl Filter {
 
     /// The server is gone: errors for what is open, as one body.
     pub(crate) fn gone(&mut self, why: &str) -> Frame {
-        let mut all = self.fail(answer::CLOSED, why, Outcome::ServerGone);
+        let mut all = self.fail(answer::CLOSED, why, ProxyOutcome::ServerGone);
         let lists = self.lists.drain().map(|(id, _)| id);
         let others = self.others.drain(..).chain(lists);
         all.extend(others.map(|id| answer::error(&id, answer::CLOSED, why)));
@@ -113,10 +113,10 @@ impl Filter {
     /// The server is too slow: errors for what is open, as one body.
     pub(crate) fn late(&mut self) -> Frame {
         let why = "the server did not answer in time";
-        body(self.fail(answer::TIMED_OUT, why, Outcome::TimedOut))
+        body(self.fail(answer::TIMED_OUT, why, ProxyOutcome::TimedOut))
     }
 
-    fn fail(&mut self, code: i64, why: &str, outcome: Outcome) -> Vec<Frame> {
+    fn fail(&mut self, code: i64, why: &str, outcome: ProxyOutcome) -> Vec<Frame> {
         let mut session = lock(&self.session);
         let open = self.calls.drain();
         open.map(|(_, ticket)| {
@@ -144,7 +144,7 @@ impl Drop for Filter {
                 true => drop(session.open.insert(id, ticket)),
                 false => session
                     .keeper
-                    .lost(&ticket, Outcome::Cancelled, Instant::now()),
+                    .lost(&ticket, ProxyOutcome::Cancelled, Instant::now()),
             }
         }
         let notes = std::mem::take(&mut session.keeper.notes);
@@ -209,11 +209,11 @@ pub(crate) fn filtered(
             Ok(Next::Broken(why)) => why,
             Err(_) => {
                 let why = "the server did not answer in time";
-                let all = errors(filter.fail(answer::TIMED_OUT, why, Outcome::TimedOut));
+                let all = errors(filter.fail(answer::TIMED_OUT, why, ProxyOutcome::TimedOut));
                 return Some((Ok(Bytes::from(all)), (None, Vec::new())));
             }
         };
-        let all = errors(filter.fail(answer::CLOSED, &why, Outcome::ServerGone));
+        let all = errors(filter.fail(answer::CLOSED, &why, ProxyOutcome::ServerGone));
         match all.is_empty() {
             true => Some((Err(io::Error::other(why)), (None, Vec::new()))),
             false => Some((Ok(Bytes::from(all)), (None, Vec::new()))),

@@ -26,8 +26,8 @@ use crate::answer;
 use crate::back::Place;
 use crate::child::ServerCommand;
 use crate::frame::{self, Frame, Kind, Outline};
-use crate::options::{LoopMode, Options};
-use crate::record::Log;
+use crate::options::{LoopMode, ProxyOptions};
+use crate::record::ProxyLog;
 
 /// Sessions, and processes, at the same time.
 const MOST_SESSIONS: usize = 64;
@@ -43,8 +43,8 @@ const KEEP_ALIVE: Duration = Duration::from_secs(15);
 pub async fn listen_command(
     listener: TcpListener,
     command: &ServerCommand,
-    options: Arc<Options>,
-    log: Arc<Log>,
+    options: Arc<ProxyOptions>,
+    log: Arc<ProxyLog>,
 ) -> io::Result<()> {
     let hub = Arc::new(Hub {
         at: listener.local_addr()?,
@@ -60,8 +60,8 @@ pub async fn listen_command(
 struct Hub {
     at: SocketAddr,
     place: Place,
-    options: Arc<Options>,
-    log: Arc<Log>,
+    options: Arc<ProxyOptions>,
+    log: Arc<ProxyLog>,
     seats: Mutex<Seats>,
 }
 
@@ -165,7 +165,7 @@ impl Hub {
         seat
     }
 
-    fn start(&self, options: Arc<Options>, shared: bool) -> Arc<Seat> {
+    fn start(&self, options: Arc<ProxyOptions>, shared: bool) -> Arc<Seat> {
         Seat::start(self.place.clone(), options, Arc::clone(&self.log), shared)
     }
 

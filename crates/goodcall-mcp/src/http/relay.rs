@@ -25,8 +25,8 @@ use crate::catalogue::{Catalogue, Knowledge, MOST_PAGES};
 use crate::engine::canonical;
 use crate::frame::{self, Frame, Kind, Outline};
 use crate::keeper::{Judged, Keeper, Ticket};
-use crate::options::{LoopMode, Options};
-use crate::record::{Log, Note};
+use crate::options::{LoopMode, ProxyOptions};
+use crate::record::{LogEntry, ProxyLog};
 
 /// Sessions that are remembered; beyond that the one that was not used for longest is forgotten.
 const MOST_SESSIONS: usize = 1024;
@@ -38,8 +38,8 @@ const MOST_SESSIONS: usize = 1024;
 pub async fn listen_url(
     listener: TcpListener,
     upstream: Upstream,
-    options: Arc<Options>,
-    log: Arc<Log>,
+    options: Arc<ProxyOptions>,
+    log: Arc<ProxyLog>,
 ) -> std::io::Result<()> {
     let relay = Arc::new(Relay {
         at: listener.local_addr()?,
@@ -55,8 +55,8 @@ pub async fn listen_url(
 struct Relay {
     at: SocketAddr,
     upstream: Upstream,
-    options: Arc<Options>,
-    log: Arc<Log>,
+    options: Arc<ProxyOptions>,
+    log: Arc<ProxyLog>,
     sessions: Mutex<Sessions>,
 }
 
@@ -331,7 +331,7 @@ impl Relay {
         let server = &self.options.server;
         let text = format!("{server}: the tools cannot be listed ({why}); calls are not checked");
         let mut session = lock(session);
-        session.keeper.notes.push(Note::Warning(text));
+        session.keeper.notes.push(LogEntry::Warning(text));
         session.keeper.catalogue.unavailable(Instant::now());
     }
 

@@ -16,8 +16,8 @@ use crate::bridge::between;
 use crate::engine::canonical;
 use crate::frame::{self, Frame, Kind, Outline};
 use crate::lines::{Line, Lines, Queue};
-use crate::options::Options;
-use crate::record::Log;
+use crate::options::ProxyOptions;
+use crate::record::ProxyLog;
 
 /// Messages that are kept while nobody listens.
 const BACKLOG: usize = 1024;
@@ -68,8 +68,8 @@ impl Seat {
     /// Starts a session; it ends with the last request that has it, or when it is told to.
     pub(crate) fn start(
         place: Place,
-        options: Arc<Options>,
-        log: Arc<Log>,
+        options: Arc<ProxyOptions>,
+        log: Arc<ProxyLog>,
         shared: bool,
     ) -> Arc<Self> {
         let (near, far) = tokio::io::duplex(PIPE);

@@ -2,7 +2,7 @@
 
 use super::Provider;
 use crate::cuts::quoted;
-use crate::tools::{Offered, Tools};
+use crate::tools::{ToolDefinition, Tools};
 
 /// The definitions of the tools in the provider's form: the value of its `tools` field (for MCP,
 /// the result of `tools/list`). Beside name, description and schema, fields that the provider
@@ -76,7 +76,7 @@ pub(super) fn unknown_fields(provider: Provider, tools: &Tools) -> Vec<String> {
     found
 }
 
-fn definition(provider: Provider, tool: &Offered) -> String {
+fn definition(provider: Provider, tool: &ToolDefinition) -> String {
     let mut head = format!(r#""name":{}"#, quoted(&tool.name));
     if let Some(description) = &tool.description {
         head += &format!(r#","description":{}"#, quoted(description));

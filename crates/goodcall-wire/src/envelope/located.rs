@@ -2,12 +2,12 @@
 
 use std::ops::Range;
 
-use goodcall_core::{Node, Stop};
+use goodcall_core::{Node, StopReason};
 
-use super::rewrite::{self, Due};
+use super::rewrite::{self, CallRewrite};
 use super::sites::{self, Site};
 use super::{Provider, made_up_id};
-use crate::call::Call;
+use crate::call::RawCall;
 use crate::cuts::Cuts;
 use crate::tools::Tools;
 
@@ -16,8 +16,8 @@ use crate::tools::Tools;
 pub(crate) struct Located {
     pub(super) provider: Provider,
     pub(super) sites: Vec<Site>,
-    pub(super) calls: Vec<Call>,
-    stop: Stop,
+    pub(super) calls: Vec<RawCall>,
+    stop: StopReason,
 }
 
 impl Located {
@@ -40,7 +40,7 @@ impl Located {
             let mut made_up = (index..).map(made_up_id);
             let free = || made_up.find(|id| !taken(id)).unwrap_or_default();
             let id = site.id.clone().unwrap_or_else(free);
-            calls.push(Call::new(tools, &site.name, arguments).with_id(id));
+            calls.push(RawCall::new(tools, &site.name, arguments).with_id(id));
         }
         Self {
             provider,
@@ -51,12 +51,12 @@ impl Located {
     }
 
     /// The calls, in order; one without an id has got one.
-    pub(crate) fn calls(&self) -> &[Call] {
+    pub(crate) fn calls(&self) -> &[RawCall] {
         &self.calls
     }
 
     /// How the message ended.
-    pub(crate) fn stop(&self) -> Stop {
+    pub(crate) fn stop(&self) -> StopReason {
         self.stop
     }
 
@@ -78,7 +78,7 @@ impl Located {
     }
 
     /// Writes each call as it is due.
-    pub(crate) fn write(&self, due: &[Due<'_>], cuts: &mut Cuts<'_>) {
+    pub(crate) fn write(&self, due: &[CallRewrite<'_>], cuts: &mut Cuts<'_>) {
         rewrite::write(self, due, cuts);
     }
 }

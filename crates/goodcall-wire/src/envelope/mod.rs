@@ -21,12 +21,12 @@ pub use transcript::{ConvertError, Converted, convert};
 
 use std::fmt;
 
-use goodcall_core::{Stop, Tree, Verdict};
+use goodcall_core::{StopReason, Tree, Verdict};
 
-use crate::call::Call;
+use crate::call::RawCall;
 use crate::tools::Tools;
 pub(crate) use located::Located;
-pub(crate) use rewrite::{Due, legal_arguments, legal_name};
+pub(crate) use rewrite::{CallRewrite, legal_arguments, legal_name};
 pub(crate) use sites::{calls as call_sites, stop_named};
 
 /// A text that is no envelope of the provider.
@@ -50,7 +50,7 @@ impl std::error::Error for EnvelopeError {}
 /// A response or a message of a provider, with its calls.
 ///
 /// ```
-/// use goodcall_core::{Policy, Stop};
+/// use goodcall_core::{Policy, StopReason};
 /// use goodcall_wire::{Envelope, Provider, Tools};
 ///
 /// let tools = Tools::read(r#"{"name": "read", "parameters": {"properties": {"n": {"type": "integer"}}}}"#)?;
@@ -86,7 +86,7 @@ impl Envelope {
     }
 
     /// The calls, in order; one without an id has got one.
-    pub fn calls(&self) -> &[Call] {
+    pub fn calls(&self) -> &[RawCall] {
         self.located.calls()
     }
 
@@ -96,7 +96,7 @@ impl Envelope {
     }
 
     /// How the message ended.
-    pub fn stop(&self) -> Stop {
+    pub fn stop(&self) -> StopReason {
         self.located.stop()
     }
 

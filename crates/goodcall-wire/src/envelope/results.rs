@@ -2,7 +2,7 @@
 
 use super::Provider;
 use super::rewrite::legal_name;
-use crate::call::Call;
+use crate::call::RawCall;
 use crate::cuts::quoted;
 
 /// What a call gave: text for the model, and if it is an error.
@@ -37,15 +37,15 @@ impl Answer {
 /// with the call by its id or name, errors flagged where there is a flag.
 ///
 /// ```
-/// use goodcall_wire::{Answer, Call, Provider, Tools, result};
+/// use goodcall_wire::{Answer, RawCall, Provider, Tools, result};
 ///
-/// let call = Call::new(&Tools::default(), "read", "{}").with_id("toolu_1");
+/// let call = RawCall::new(&Tools::default(), "read", "{}").with_id("toolu_1");
 /// assert_eq!(
 ///     result(Provider::Anthropic, &call, &Answer::error("no such file")),
 ///     r#"{"type":"tool_result","tool_use_id":"toolu_1","content":"no such file","is_error":true}"#
 /// );
 /// ```
-pub fn result(provider: Provider, call: &Call, answer: &Answer) -> String {
+pub fn result(provider: Provider, call: &RawCall, answer: &Answer) -> String {
     let id = quoted(call.id.as_deref().unwrap_or_default());
     let name = quoted(&legal_name(provider, &call.name));
     let text = quoted(&answer.text);
@@ -90,7 +90,7 @@ pub fn result(provider: Provider, call: &Call, answer: &Answer) -> String {
 
 /// The id of a call as a member, for Gemini, which pairs by name: an id that was made up for
 /// another form is left out on both sides.
-pub(super) fn gemini_id(call: &Call) -> String {
+pub(super) fn gemini_id(call: &RawCall) -> String {
     let own = call.id.as_deref().filter(|id| !id.starts_with("call_"));
     own.map_or(String::new(), |id| format!(r#""id":{},"#, quoted(id)))
 }

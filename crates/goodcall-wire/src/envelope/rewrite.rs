@@ -6,7 +6,7 @@ use goodcall_core::{Kind, Tree, Verdict};
 
 use super::sites::{Arguments, Site};
 use super::{Located, Provider};
-use crate::call::Call;
+use crate::call::RawCall;
 use crate::cuts::{Cuts, quoted};
 
 /// The longest name that every provider accepts.
@@ -14,7 +14,7 @@ const MOST_NAME: usize = 64;
 
 /// What becomes of one call in a rewritten envelope.
 #[derive(Clone, Debug)]
-pub(crate) enum Due<'a> {
+pub(crate) enum CallRewrite<'a> {
     /// Valid as sent: only its form may have to change.
     Sent,
     /// These arguments, in place of what was sent.
@@ -28,11 +28,13 @@ pub(crate) enum Due<'a> {
 pub(crate) fn replay(located: &Located, text: &str, verdicts: &[Verdict<'_>]) -> String {
     let due = (0..located.calls.len()).map(|index| match verdicts.get(index) {
         Some(Verdict::Good(tree)) => match &located.sites[index].arguments {
-            Some(sent) if sent.text.is_some() == located.provider.writes_text() => Due::Sent,
-            _ => Due::Write(tree.to_json().into()),
+            Some(sent) if sent.text.is_some() == located.provider.writes_text() => {
+                CallRewrite::Sent
+            }
+            _ => CallRewrite::Write(tree.to_json().into()),
         },
-        Some(Verdict::Mended(mended)) => Due::Write(mended.arguments.to_json().into()),
-        Some(Verdict::Bad(_)) | None => Due::Legal,
+        Some(Verdict::Mended(mended)) => CallRewrite::Write(mended.arguments.to_json().into()),
+        Some(Verdict::Bad(_)) | None => CallRewrite::Legal,
     });
     let mut cuts = Cuts::new(text);
     write(located, &due.collect::<Vec<_>>(), &mut cuts);
@@ -40,20 +42,26 @@ pub(crate) fn replay(located: &Located, text: &str, verdicts: &[Verdict<'_>]) ->
 }
 
 /// Writes each call as it is due.
-pub(crate) fn write(located: &Located, due: &[Due<'_>], cuts: &mut Cuts<'_>) {
+pub(crate) fn write(located: &Located, due: &[CallRewrite<'_>], cuts: &mut Cuts<'_>) {
     for ((site, call), due) in located.sites.iter().zip(&located.calls).zip(due) {
         one(located.provider, site, call, due, cuts);
     }
 }
 
-fn one(provider: Provider, site: &Site, call: &Call, due: &Due<'_>, cuts: &mut Cuts<'_>) {
+fn one(
+    provider: Provider,
+    site: &Site,
+    call: &RawCall,
+    due: &CallRewrite<'_>,
+    cuts: &mut Cuts<'_>,
+) {
     let name: Cow<'_, str> = match due {
-        Due::Untouched if call.told.is_none() => return,
-        Due::Untouched => {
+        CallRewrite::Untouched if call.told.is_none() => return,
+        CallRewrite::Untouched => {
             return cuts.string(site.name_span.clone(), &call.name);
         }
-        Due::Legal => legal_name(provider, call.told.as_ref().unwrap_or(&call.name)).into(),
-        Due::Sent | Due::Write(_) => call.name.as_str().into(),
+        CallRewrite::Legal => legal_name(provider, call.told.as_ref().unwrap_or(&call.name)).into(),
+        CallRewrite::Sent | CallRewrite::Write(_) => call.name.as_str().into(),
     };
     if name != site.name {
         cuts.string(site.name_span.clone(), &name);
@@ -62,14 +70,14 @@ fn one(provider: Provider, site: &Site, call: &Call, due: &Due<'_>, cuts: &mut C
     let legal = || legal_arguments(&call.arguments);
     let arguments: Option<Cow<'_, str>> = match (due, &site.arguments) {
         // Valid as sent, and sent in the form that is due: not a byte is touched.
-        (Due::Sent, Some(sent)) if form(sent) => None,
-        (Due::Sent | Due::Untouched, _) => Some(call.arguments.as_str().into()),
-        (Due::Write(arguments), _) => Some(arguments.as_ref().into()),
-        (Due::Legal, Some(sent)) => {
+        (CallRewrite::Sent, Some(sent)) if form(sent) => None,
+        (CallRewrite::Sent | CallRewrite::Untouched, _) => Some(call.arguments.as_str().into()),
+        (CallRewrite::Write(arguments), _) => Some(arguments.as_ref().into()),
+        (CallRewrite::Legal, Some(sent)) => {
             let legal = Some(legal()).filter(|legal| !form(sent) || *legal != call.arguments);
             legal.map(Cow::from)
         }
-        (Due::Legal, None) => Some(legal().into()),
+        (CallRewrite::Legal, None) => Some(legal().into()),
     };
     if let Some(arguments) = arguments {
         let written = match provider.writes_text() {

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use goodcall_core::{Kind, Node, Stop};
+use goodcall_core::{Kind, Node, StopReason};
 
 use super::Provider;
 
@@ -219,7 +219,7 @@ fn texts(node: Node<'_>, key: &str, depth: usize, out: &mut String) {
 }
 
 /// How the message ended, by the reason that it or its envelope names.
-pub(crate) fn stop(root: Node<'_>) -> Stop {
+pub(crate) fn stop(root: Node<'_>) -> StopReason {
     const KEYS: [&str; 6] = [
         "finish_reason",
         "stop_reason",
@@ -234,11 +234,11 @@ pub(crate) fn stop(root: Node<'_>) -> Stop {
         KEYS.iter()
             .find_map(|key| place.get(key).and_then(Node::as_str))
     });
-    named.map_or(Stop::Unknown, stop_named)
+    named.map_or(StopReason::Unknown, stop_named)
 }
 
 /// What a provider's stop reason says.
-pub(crate) fn stop_named(reason: &str) -> Stop {
+pub(crate) fn stop_named(reason: &str) -> StopReason {
     let capitals = reason.bytes().any(|byte| byte.is_ascii_uppercase());
     let lower = capitals.then(|| reason.to_ascii_lowercase());
     match lower.as_deref().unwrap_or(reason) {
@@ -250,9 +250,9 @@ pub(crate) fn stop_named(reason: &str) -> Stop {
         | "model_context_window_exceeded"
         | "malformed_function_call"
         | "malformed_tool_use"
-        | "malformed_model_output" => Stop::CutOff,
+        | "malformed_model_output" => StopReason::CutOff,
         "stop" | "tool_calls" | "tool_use" | "end_turn" | "stop_sequence" | "completed"
-        | "function_call" | "eos" => Stop::Finished,
-        _ => Stop::Unknown,
+        | "function_call" | "eos" => StopReason::Finished,
+        _ => StopReason::Unknown,
     }
 }

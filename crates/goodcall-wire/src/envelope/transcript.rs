@@ -10,7 +10,7 @@ use super::offers::Offers;
 use super::settings::{Settings, Written};
 use super::write::write;
 use super::{Answer, Provider, definitions, made_up_id};
-use crate::call::Call;
+use crate::call::RawCall;
 use crate::cuts::quoted;
 use crate::tools::Tools;
 
@@ -42,8 +42,8 @@ pub struct Converted {
 /// A part of a message.
 pub(super) enum Part {
     Text(String),
-    Call(Call),
-    Result(Call, Answer),
+    Call(RawCall),
+    Result(RawCall, Answer),
 }
 
 /// A message in no form.
@@ -389,7 +389,7 @@ impl Reader<'_> {
         }
     }
 
-    fn call(&mut self, node: Node<'_>, id: Option<Node<'_>>, key: &str) -> Call {
+    fn call(&mut self, node: Node<'_>, id: Option<Node<'_>>, key: &str) -> RawCall {
         let name = node.get("name").and_then(Node::as_str).unwrap_or_default();
         let id = id.and_then(Node::as_str).map(str::to_owned);
         let id = id.unwrap_or_else(|| made_up_id(self.count));
@@ -400,7 +400,7 @@ impl Reader<'_> {
             Some(text) => Some(text.to_owned()),
             None => self.text.get(node.span()).map(str::to_owned),
         });
-        Call::new(&Tools::default(), name, raw.unwrap_or_default()).with_id(id)
+        RawCall::new(&Tools::default(), name, raw.unwrap_or_default()).with_id(id)
     }
 
     fn result(
@@ -426,7 +426,7 @@ impl Reader<'_> {
         let name = name
             .or_else(|| self.names.get(&id).cloned())
             .unwrap_or_default();
-        let call = Call::new(&Tools::default(), &name, "").with_id(id);
+        let call = RawCall::new(&Tools::default(), &name, "").with_id(id);
         let text = text.map(plain).unwrap_or_default();
         Part::Result(call, Answer { text, is_error })
     }

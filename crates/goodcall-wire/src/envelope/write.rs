@@ -4,7 +4,7 @@ use super::results::gemini_id;
 use super::rewrite::legal_arguments;
 use super::transcript::{ConvertError, Message, Part};
 use super::{Provider, result};
-use crate::call::Call;
+use crate::call::RawCall;
 use crate::cuts::quoted;
 
 /// Messages in the provider's form.
@@ -60,7 +60,7 @@ fn write_chat(to: Provider, message: Message, out: &mut Vec<String>) -> Result<(
     Ok(())
 }
 
-fn chat_call(to: Provider, call: &Call) -> Result<String, ConvertError> {
+fn chat_call(to: Provider, call: &RawCall) -> Result<String, ConvertError> {
     let name = quoted(&call.name);
     if to == Provider::Ollama {
         let arguments = object(call)?;
@@ -76,7 +76,7 @@ fn chat_call(to: Provider, call: &Call) -> Result<String, ConvertError> {
 }
 
 /// The arguments of a call where text is due, as they were sent, whatever they are.
-fn text(call: &Call) -> &str {
+fn text(call: &RawCall) -> &str {
     match call.arguments.trim() {
         "" => "{}",
         _ => &call.arguments,
@@ -160,7 +160,7 @@ fn block(to: Provider, part: &Part) -> Result<String, ConvertError> {
 }
 
 /// The arguments of a call where an object is due. Nothing at all is an empty one.
-fn object(call: &Call) -> Result<String, ConvertError> {
+fn object(call: &RawCall) -> Result<String, ConvertError> {
     let legal = legal_arguments(&call.arguments);
     if legal == call.arguments || call.arguments.trim().is_empty() {
         return Ok(legal);

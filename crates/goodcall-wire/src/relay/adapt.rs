@@ -113,7 +113,7 @@ pub(super) fn adapted(provider: Provider, request: &str, to: Adapt) -> Option<(S
             cuts.set(owner, "strict", "true");
         }
     }
-    let told = Tools::default().told_as(names.clone());
+    let told = Tools::default().with_aliases(names.clone());
     rename(provider, root, &told, &mut cuts);
     (!cuts.is_empty()).then(|| (cuts.apply(), names))
 }
@@ -161,7 +161,7 @@ fn rename(provider: Provider, root: Node<'_>, tools: &Tools, cuts: &mut Cuts<'_>
     };
     if let Some(list) = root.get(history).filter(|list| list.kind() == Kind::Array) {
         for site in call_sites(provider, list) {
-            let told = tools.told_name(&site.name);
+            let told = tools.alias_of(&site.name);
             if told != site.name {
                 cuts.string(site.name_span, told);
             }
@@ -195,9 +195,9 @@ fn rename_choice(node: Node<'_>, depth: usize, tools: &Tools, cuts: &mut Cuts<'_
 fn rename_member(owner: Node<'_>, tools: &Tools, cuts: &mut Cuts<'_>) {
     if let Some(node) = owner.get("name")
         && let Some(name) = node.as_str()
-        && tools.told_name(name) != name
+        && tools.alias_of(name) != name
     {
-        cuts.string(node.span(), tools.told_name(name));
+        cuts.string(node.span(), tools.alias_of(name));
     }
 }
 

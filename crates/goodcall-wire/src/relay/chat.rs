@@ -5,18 +5,18 @@
 use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 
-use goodcall_core::{Kind, Node, Stop, Tree};
+use goodcall_core::{Kind, Node, StopReason, Tree};
 
 use super::desk::Stage;
 use super::details::Details;
 use super::exchange::{Exchange, is_other_call};
 use super::flow::Refused;
 use super::found::Finder;
-use super::judge::{GiveUp, Ruling};
+use super::judge::{CallDecision, GiveUp};
 use super::reask::{legal_call, legal_function, legal_message};
 use super::reply::{due_reason, reasons};
 use super::sse::{self, SseEvent};
-use crate::call::Call;
+use crate::call::RawCall;
 use crate::cuts::{Cuts, quoted};
 use crate::envelope::{Provider, call_sites, stop_named};
 use crate::stream::Assembler;
@@ -31,7 +31,7 @@ pub(super) struct Chat {
     assembler: Assembler,
     finder: Option<Finder>,
     /// Calls that were found in the text, each with the text that it was.
-    found: Vec<(Call, String)>,
+    found: Vec<(RawCall, String)>,
     /// Bytes of arguments that came for each call.
     sizes: Vec<usize>,
     held: Vec<Held>,
@@ -46,7 +46,7 @@ pub(super) struct Chat {
     shell: Option<(String, String)>,
     /// The id under which the client knows the message.
     id: Option<String>,
-    rulings: Vec<Ruling>,
+    rulings: Vec<CallDecision>,
     /// Where each call was.
     sources: Vec<Source>,
     /// Where the client finds calls that are no functions.
@@ -62,7 +62,7 @@ pub(super) struct Chat {
     /// The chunk that says who speaks is held, or was.
     owes_role: bool,
     stage: Stage,
-    stop: Stop,
+    stop: StopReason,
     finished: bool,
     wrote: bool,
 }
@@ -131,7 +131,7 @@ impl Chat {
             base: 0,
             owes_role: false,
             stage: Stage::Open,
-            stop: Stop::Unknown,
+            stop: StopReason::Unknown,
             finished: false,
             wrote: false,
         }
@@ -430,7 +430,7 @@ impl Chat {
             return;
         }
         self.judge(exchange, out);
-        if self.rulings.iter().any(Ruling::is_bad) && exchange.may_ask() {
+        if self.rulings.iter().any(CallDecision::is_bad) && exchange.may_ask() {
             self.stage = Stage::Refused;
         } else {
             self.write(exchange, out);
@@ -474,7 +474,7 @@ impl Chat {
     }
 
     /// The calls that came. Two objects cannot be two calls in the older form.
-    fn taken_calls(&mut self) -> Vec<(usize, Call)> {
+    fn taken_calls(&mut self) -> Vec<(usize, RawCall)> {
         let mut calls = self.assembler.take_calls();
         if self.old {
             for (_, more) in calls.split_off(calls.len().min(1)) {
@@ -539,7 +539,7 @@ impl Chat {
             Stage::Open => {}
         }
         self.judge(exchange, out);
-        match self.rulings.iter().any(Ruling::is_bad) {
+        match self.rulings.iter().any(CallDecision::is_bad) {
             true => self.held.clear(),
             false => self.write(exchange, out),
         }
@@ -570,7 +570,7 @@ fn own_names(event: &SseEvent, exchange: &Exchange) -> Option<SseEvent> {
     let tree = Tree::parse(data).ok()?;
     let mut cuts = Cuts::new(data);
     for site in call_sites(Provider::OpenAi, tree.root()) {
-        if let Some(own) = tools.own_name(&site.name) {
+        if let Some(own) = tools.canonical_name(&site.name) {
             cuts.string(site.name_span, own);
         }
     }

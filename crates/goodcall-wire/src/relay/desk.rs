@@ -3,13 +3,13 @@
 
 use std::collections::HashSet;
 
-use goodcall_core::{Stop, Tree};
+use goodcall_core::{StopReason, Tree};
 
 use super::exchange::Exchange;
-use super::judge::Ruling;
+use super::judge::CallDecision;
 use super::sse::SseEvent;
 use super::usage::Usage;
-use crate::call::Call;
+use crate::call::RawCall;
 use crate::envelope::Provider;
 use crate::stream::Assembler;
 
@@ -28,7 +28,7 @@ pub(super) enum Stage {
 #[derive(Clone, Debug)]
 pub(super) struct Desk<Role> {
     /// Of the first calls of the reply.
-    pub(super) rulings: Vec<Ruling>,
+    pub(super) rulings: Vec<CallDecision>,
     /// Tells whether a call is still valid as it comes.
     pub(super) early: Assembler,
     pub(super) held: Vec<(SseEvent, Role)>,
@@ -42,7 +42,7 @@ pub(super) struct Desk<Role> {
     pub(super) taken: HashSet<String>,
     pub(super) stage: Stage,
     pub(super) own: Usage,
-    pub(super) stop: Stop,
+    pub(super) stop: StopReason,
     pub(super) done: bool,
 }
 
@@ -59,7 +59,7 @@ impl<Role> Desk<Role> {
             taken: HashSet::new(),
             stage: Stage::Open,
             own: Usage::default(),
-            stop: Stop::Unknown,
+            stop: StopReason::Unknown,
             done: false,
         }
     }
@@ -85,7 +85,7 @@ impl<Role> Desk<Role> {
     }
 
     /// Takes a call as one that the client has; `false` if the client has it already.
-    pub(super) fn accept(&mut self, exchange: &mut Exchange, ruling: &Ruling) -> bool {
+    pub(super) fn accept(&mut self, exchange: &mut Exchange, ruling: &CallDecision) -> bool {
         self.passed += 1;
         let plain = Tree::parse(ruling.final_arguments()).map(|tree| tree.root().to_json());
         let call = (ruling.call.name.clone(), plain.unwrap_or_default());
@@ -99,9 +99,9 @@ impl<Role> Desk<Role> {
     }
 
     /// Takes rulings in; is one of them bad?
-    fn take(&mut self, exchange: &mut Exchange, mut rulings: Vec<Ruling>) -> bool {
+    fn take(&mut self, exchange: &mut Exchange, mut rulings: Vec<CallDecision>) -> bool {
         exchange.remember(&mut rulings);
-        let bad = rulings.iter().any(Ruling::is_bad);
+        let bad = rulings.iter().any(CallDecision::is_bad);
         self.rulings.extend(rulings);
         bad
     }
@@ -109,7 +109,7 @@ impl<Role> Desk<Role> {
 
 /// A call that is not ruled yet.
 pub(super) struct Draft {
-    pub(super) call: Call,
+    pub(super) call: RawCall,
     /// Is it still to go on?
     pub(super) open: bool,
     /// Did events of it go on already?
@@ -130,7 +130,7 @@ pub(super) trait AtDesk {
     fn write(&mut self, exchange: &mut Exchange, out: &mut Vec<u8>);
 
     /// The rulings that are still to be made.
-    fn rule(&mut self, exchange: &Exchange, stop: Stop) -> Vec<Ruling> {
+    fn rule(&mut self, exchange: &Exchange, stop: StopReason) -> Vec<CallDecision> {
         let drafts = self.drafts();
         let desk = self.desk();
         let (mut taken, first) = (desk.taken.clone(), desk.rulings.len());
@@ -151,8 +151,8 @@ pub(super) trait AtDesk {
         if self.desk().held.is_empty() || self.is_open() {
             return;
         }
-        let rulings = self.rule(exchange, Stop::Unknown);
-        if rulings.iter().any(Ruling::is_bad) {
+        let rulings = self.rule(exchange, StopReason::Unknown);
+        if rulings.iter().any(CallDecision::is_bad) {
             return;
         }
         self.desk().take(exchange, rulings);
@@ -177,7 +177,7 @@ pub(super) trait AtDesk {
     fn cut(&mut self, exchange: &mut Exchange, out: &mut Vec<u8>) {
         if self.desk().stage == Stage::Open {
             let open = self.is_open();
-            let rulings = self.rule(exchange, Stop::Unknown);
+            let rulings = self.rule(exchange, StopReason::Unknown);
             if self.desk().take(exchange, rulings) || open {
                 self.desk().held.clear();
             }

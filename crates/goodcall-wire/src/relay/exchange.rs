@@ -4,15 +4,15 @@ use std::collections::HashSet;
 use std::fmt::{self, Write as _};
 use std::sync::{Arc, OnceLock};
 
-use goodcall_core::{Kind, Node, Stop, Tree};
+use goodcall_core::{Kind, Node, StopReason, Tree};
 
-use super::judge::{Judge, Judged, Ruled, Ruling, Settings};
-use super::known::Known;
+use super::judge::{CallDecision, CallRecord, CallVerdict, Judge, RelaySettings};
+use super::known::ToolsCache;
 use super::reask;
 use super::usage::Usage;
-use crate::call::Call;
+use crate::call::RawCall;
 use crate::envelope::{Located, Provider};
-use crate::text::Where;
+use crate::text::TextCallScope;
 
 /// Calls that are remembered of one exchange.
 const MOST_RECORDS: usize = 1024;
@@ -38,7 +38,7 @@ impl std::error::Error for NotJudged {}
 
 /// What becomes of a whole reply.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Step {
+pub enum NextStep {
     /// It goes on: rewritten, or as it was sent.
     Reply(Option<String>),
     /// The model is asked again, with [`Exchange::body`].
@@ -67,7 +67,7 @@ pub struct Exchange {
     seed: OnceLock<u64>,
     /// The reply that led to the last question, in case there is no other.
     pub(super) last: Option<String>,
-    records: Vec<Judged>,
+    records: Vec<CallRecord>,
     dropped: u32,
     /// The last whole reply was no JSON.
     pub(super) unread: bool,
@@ -83,8 +83,8 @@ impl Exchange {
     pub fn new(
         provider: Provider,
         body: &str,
-        known: &Known,
-        settings: Arc<Settings>,
+        known: &ToolsCache,
+        settings: Arc<RelaySettings>,
     ) -> Result<Self, NotJudged> {
         Self::read(provider, body, known, settings).map_err(|why| NotJudged { why })
     }
@@ -92,8 +92,8 @@ impl Exchange {
     fn read(
         provider: Provider,
         body: &str,
-        known: &Known,
-        settings: Arc<Settings>,
+        known: &ToolsCache,
+        settings: Arc<RelaySettings>,
     ) -> Result<Self, &'static str> {
         let tree = Tree::parse(body).map_err(|_| "not_json")?;
         let root = tree.root();
@@ -152,7 +152,7 @@ impl Exchange {
         if let Some((body, names)) = super::adapt::adapted(self.provider, &self.body, to) {
             self.seed();
             self.body = body.into();
-            self.judge.tools = self.judge.tools.told_as(names);
+            self.judge.tools = self.judge.tools.with_aliases(names);
         }
     }
 
@@ -172,12 +172,12 @@ impl Exchange {
     }
 
     /// What was found in all replies.
-    pub fn records(&self) -> &[Judged] {
+    pub fn records(&self) -> &[CallRecord] {
         &self.records
     }
 
     /// The same, taken out when all is over.
-    pub fn take_records(&mut self) -> Vec<Judged> {
+    pub fn take_records(&mut self) -> Vec<CallRecord> {
         std::mem::take(&mut self.records)
     }
 
@@ -194,12 +194,12 @@ impl Exchange {
         };
         // Room for all of it; writing into a string does not fail.
         let mut text = String::with_capacity(80);
-        let _ = write!(text, "good={}", count(Ruled::Good));
-        let _ = write!(text, " mended={}", count(Ruled::Mended));
-        let _ = write!(text, " bad={}", count(Ruled::Bad));
+        let _ = write!(text, "good={}", count(CallVerdict::Good));
+        let _ = write!(text, " mended={}", count(CallVerdict::Mended));
+        let _ = write!(text, " bad={}", count(CallVerdict::Bad));
         let _ = write!(text, " reasked={}", self.attempt);
-        if count(Ruled::Unjudged) > 0 {
-            let _ = write!(text, " unjudged={}", count(Ruled::Unjudged));
+        if count(CallVerdict::Unjudged) > 0 {
+            let _ = write!(text, " unjudged={}", count(CallVerdict::Unjudged));
         }
         if self.dropped > 0 {
             let _ = write!(text, " dropped={}", self.dropped);
@@ -216,7 +216,7 @@ impl Exchange {
     }
 
     /// Takes what is to be remembered of these rulings.
-    pub(super) fn remember(&mut self, rulings: &mut [Ruling]) {
+    pub(super) fn remember(&mut self, rulings: &mut [CallDecision]) {
         let room = MOST_RECORDS.saturating_sub(self.records.len());
         let new = rulings.iter_mut().take(room);
         self.records
@@ -230,7 +230,7 @@ impl Exchange {
 
     /// Which calls in text become calls. The older form has room for one call beside no text, so
     /// text stays text there.
-    pub(super) fn looks_in_text(&self) -> Option<Where> {
+    pub(super) fn looks_in_text(&self) -> Option<TextCallScope> {
         let place = self.judge.settings.text_calls;
         place.filter(|_| !self.old && !self.silent)
     }
@@ -259,12 +259,12 @@ impl Exchange {
     /// that is `streamed`: the client has its id already.
     pub(super) fn rule(
         &self,
-        call: Call,
+        call: RawCall,
         number: usize,
         streamed: bool,
         taken: &mut HashSet<String>,
-        stop: Stop,
-    ) -> Ruling {
+        stop: StopReason,
+    ) -> CallDecision {
         let own = call.id.clone();
         let own = own.filter(|id| taken.insert(id.clone()) || streamed);
         let id = own.unwrap_or_else(|| self.made_up_id(number));
@@ -294,7 +294,12 @@ impl Exchange {
 
     /// Makes the next request out of a reply whose calls were refused. `legal` is the reply with
     /// every call in a form that may stand in a history.
-    pub(super) fn ask_again(&mut self, legal: &str, rulings: &[Ruling], passed: usize) -> bool {
+    pub(super) fn ask_again(
+        &mut self,
+        legal: &str,
+        rulings: &[CallDecision],
+        passed: usize,
+    ) -> bool {
         let Some(body) = reask::body(
             self.provider,
             &self.body,

@@ -5,7 +5,7 @@ use goodcall_core::{Node, Tree};
 use super::choices::Choices;
 use super::desk::AtDesk;
 use super::exchange::Exchange;
-use super::judge::{Judged, Ruling};
+use super::judge::{CallDecision, CallRecord};
 use super::messages::Messages;
 use super::responses::Responses;
 use super::sse::{SseEvent, SseReader};
@@ -14,7 +14,7 @@ use crate::envelope::Provider;
 
 /// What becomes of a stream that is over.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum End {
+pub enum StreamEnd {
     /// The client has all of it.
     Done,
     /// The model is asked again, with [`Exchange::body`]; the client's stream stays open.
@@ -23,11 +23,11 @@ pub enum End {
 
 /// Streamed replies to one request, as one stream for the client.
 ///
-/// Text goes through at once; a call is held until it is judged. After [`End::Reask`] the next
-/// stream is announced by [`Relay::again`]; if there is none, [`Relay::give_up`] lets go of what
+/// Text goes through at once; a call is held until it is judged. After [`StreamEnd::Reask`] the next
+/// stream is announced by [`StreamRelay::again`]; if there is none, [`StreamRelay::give_up`] lets go of what
 /// is held.
 #[derive(Clone, Debug)]
-pub struct Relay {
+pub struct StreamRelay {
     exchange: Exchange,
     reader: SseReader,
     flow: Flow,
@@ -109,12 +109,12 @@ fn said(provider: Provider, event: &SseEvent) -> Said {
 pub(super) struct Refused<'f> {
     /// The reply as a whole one, every call legal.
     pub(super) legal: String,
-    pub(super) rulings: &'f [Ruling],
+    pub(super) rulings: &'f [CallDecision],
     /// Calls that the client has already.
     pub(super) passed: usize,
 }
 
-impl Relay {
+impl StreamRelay {
     /// A relay for the stream that answers the request.
     pub fn new(exchange: Exchange) -> Self {
         let flow = match exchange.provider {
@@ -138,7 +138,7 @@ impl Relay {
     }
 
     /// What was found, taken out when all is over.
-    pub fn take_records(&mut self) -> Vec<Judged> {
+    pub fn take_records(&mut self) -> Vec<CallRecord> {
         self.exchange.take_records()
     }
 
@@ -171,15 +171,15 @@ impl Relay {
     }
 
     /// The stream is over.
-    pub fn end(&mut self, out: &mut Vec<u8>) -> End {
+    pub fn end(&mut self, out: &mut Vec<u8>) -> StreamEnd {
         if self.blind || self.closed {
-            return End::Done;
+            return StreamEnd::Done;
         }
         if let Some(event) = self.reader.last() {
             self.event(event, out);
         }
         if self.closed || self.fall_back(out) {
-            return End::Done;
+            return StreamEnd::Done;
         }
         each!(self.flow, flow => flow.end(&mut self.exchange, out));
         let refused = match &self.flow {
@@ -188,7 +188,7 @@ impl Relay {
             Flow::Responses(flow) => flow.refused(),
         };
         let Some(refused) = refused else {
-            return End::Done;
+            return StreamEnd::Done;
         };
         let Refused {
             legal,
@@ -196,10 +196,10 @@ impl Relay {
             passed,
         } = refused;
         if self.exchange.ask_again(&legal, rulings, passed) {
-            return End::Reask;
+            return StreamEnd::Reask;
         }
         self.give_up(out);
-        End::Done
+        StreamEnd::Done
     }
 
     /// The next stream begins.

@@ -1,7 +1,7 @@
 //! Calls in streamed text, with the text that they were.
 
-use crate::call::Call;
-use crate::text::{Piece, Scanner, Where};
+use crate::call::RawCall;
+use crate::text::{Scanner, TextCallScope, TextPiece};
 use crate::tools::Tools;
 
 /// Finds calls in the text of one message or block.
@@ -18,11 +18,11 @@ pub(super) struct Found {
     /// Text that is no call.
     pub(super) text: String,
     /// Calls, each with the text that it was, markers included.
-    pub(super) calls: Vec<(Call, String)>,
+    pub(super) calls: Vec<(RawCall, String)>,
 }
 
 impl Finder {
-    pub(super) fn new(tools: &Tools, place: Where) -> Self {
+    pub(super) fn new(tools: &Tools, place: TextCallScope) -> Self {
         Self {
             scanner: Box::new(Scanner::new(tools.clone(), place)),
             scanned: String::new(),
@@ -43,20 +43,20 @@ impl Finder {
     }
 
     /// Where each call was: between the texts before and behind it.
-    fn place(&self, before: usize, pieces: Vec<Piece>) -> Found {
-        let size = |piece: &Piece| match piece {
-            Piece::Text(text) => text.len(),
-            Piece::Call(_) => 0,
+    fn place(&self, before: usize, pieces: Vec<TextPiece>) -> Found {
+        let size = |piece: &TextPiece| match piece {
+            TextPiece::Text(text) => text.len(),
+            TextPiece::Call(_) => 0,
         };
         let mut found = Found::default();
         let mut at = before;
         for index in 0..pieces.len() {
-            let Piece::Call(call) = &pieces[index] else {
+            let TextPiece::Call(call) = &pieces[index] else {
                 at += size(&pieces[index]);
                 continue;
             };
             let end = match pieces.get(index + 1) {
-                Some(Piece::Call(_)) => call.span.end,
+                Some(TextPiece::Call(_)) => call.span.end,
                 _ => {
                     let behind: usize = pieces[index + 1..].iter().map(size).sum();
                     let later = pieces[index + 1..].iter().any(|piece| size(piece) == 0);
@@ -72,7 +72,7 @@ impl Finder {
             at = end;
         }
         for piece in pieces {
-            if let Piece::Text(text) = piece {
+            if let TextPiece::Text(text) = piece {
                 found.text.push_str(&text);
             }
         }
@@ -94,7 +94,7 @@ mod tests {
             format!("a\n{call}\n{call}"),
         ] {
             for size in [1, 4, 1000] {
-                let mut finder = Finder::new(&tools, Where::Explicit);
+                let mut finder = Finder::new(&tools, TextCallScope::Explicit);
                 let mut bytes = 0;
                 let mut calls = 0;
                 let chars: Vec<char> = text.chars().collect();

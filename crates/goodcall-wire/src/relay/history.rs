@@ -17,17 +17,17 @@ pub use legal::legal_history;
 /// One step of a conversation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
-pub enum Past {
+pub enum HistoryStep {
     /// Somebody said something.
     User,
     /// The model called tools; what came of each.
-    Turn(Vec<PastCall>),
+    Turn(Vec<HistoryCall>),
 }
 
 /// A call of the past.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct PastCall {
+pub struct HistoryCall {
     /// Its id.
     pub id: String,
     /// The tool.
@@ -65,7 +65,7 @@ pub fn has_results(request: &str) -> bool {
 }
 
 /// The steps of a request's history, oldest first.
-pub fn history(provider: Provider, request: &str) -> Vec<Past> {
+pub fn history(provider: Provider, request: &str) -> Vec<HistoryStep> {
     let Ok(tree) = Tree::parse(request) else {
         return Vec::new();
     };
@@ -81,21 +81,21 @@ pub fn history(provider: Provider, request: &str) -> Vec<Past> {
             Role::Results => {
                 for (id, text, is_error) in results_in(provider, message) {
                     let turn = past.iter_mut().rev().find_map(|step| match step {
-                        Past::Turn(calls) => Some(calls),
-                        Past::User => None,
+                        HistoryStep::Turn(calls) => Some(calls),
+                        HistoryStep::User => None,
                     });
                     // Where calls share an id, the first that waits is meant.
-                    let waits = |call: &&mut PastCall| call.id == id && call.result.is_none();
+                    let waits = |call: &&mut HistoryCall| call.id == id && call.result.is_none();
                     let call = turn.and_then(|calls| calls.iter_mut().find(waits));
                     if let Some(call) = call {
                         (call.result, call.is_error) = (Some(text), is_error);
                     }
                 }
                 if has_words(message) {
-                    past.push(Past::User);
+                    past.push(HistoryStep::User);
                 }
             }
-            Role::User => past.push(Past::User),
+            Role::User => past.push(HistoryStep::User),
             Role::Other => {}
         }
     }
@@ -103,14 +103,14 @@ pub fn history(provider: Provider, request: &str) -> Vec<Past> {
 }
 
 /// Calls of Responses come as items of their own; those in a row are one turn.
-fn add_turn(provider: Provider, calls: Vec<PastCall>, past: &mut Vec<Past>) {
+fn add_turn(provider: Provider, calls: Vec<HistoryCall>, past: &mut Vec<HistoryStep>) {
     if provider == Provider::Responses
-        && let Some(Past::Turn(open)) = past.last_mut()
+        && let Some(HistoryStep::Turn(open)) = past.last_mut()
         && open.iter().all(|call| call.result.is_none())
     {
         return open.extend(calls);
     }
-    past.push(Past::Turn(calls));
+    past.push(HistoryStep::Turn(calls));
 }
 
 /// The request with a text added to its last result; `None` if it does not end with one.
@@ -216,7 +216,7 @@ fn is_old(message: Node<'_>) -> bool {
         || message.get("role").and_then(Node::as_str) == Some("function")
 }
 
-fn calls_in(provider: Provider, message: Node<'_>, request: &str) -> Vec<PastCall> {
+fn calls_in(provider: Provider, message: Node<'_>, request: &str) -> Vec<HistoryCall> {
     let raw = |node: Option<Node<'_>>| {
         let node = node.filter(|node| !node.is_null());
         let text = node.and_then(|node| match node.as_str() {
@@ -225,7 +225,7 @@ fn calls_in(provider: Provider, message: Node<'_>, request: &str) -> Vec<PastCal
         });
         text.unwrap_or_default()
     };
-    let call = |owner: Node<'_>, id: &str, inner: Node<'_>, key: &str| PastCall {
+    let call = |owner: Node<'_>, id: &str, inner: Node<'_>, key: &str| HistoryCall {
         id: text_of(owner, id),
         name: text_of(inner, "name"),
         arguments: raw(inner.get(key)),

@@ -2,17 +2,17 @@
 
 use std::sync::Arc;
 
-use goodcall_core::{Edit, Explain, Policies, Stop, Style, Verdict};
+use goodcall_core::{Edit, Explain, Policies, StopReason, Style, Verdict};
 
-use crate::call::Call;
-use crate::envelope::Due;
-use crate::text::Where;
+use crate::call::RawCall;
+use crate::envelope::CallRewrite;
+use crate::text::TextCallScope;
 use crate::tools::Tools;
 
 /// What a gateway may do to replies.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
-pub struct Settings {
+pub struct RelaySettings {
     /// What may be mended.
     pub policies: Policies,
     /// How the text for the model reads.
@@ -22,7 +22,7 @@ pub struct Settings {
     /// What becomes of a call that is still bad then.
     pub give_up: GiveUp,
     /// Calls that a model writes into text become real calls.
-    pub text_calls: Option<Where>,
+    pub text_calls: Option<TextCallScope>,
     /// Arguments go on while strict validation holds, before the call is whole.
     pub stream_arguments: bool,
     /// Bytes of one reply that are held back until it is judged.
@@ -31,7 +31,7 @@ pub struct Settings {
     pub report: bool,
 }
 
-impl Default for Settings {
+impl Default for RelaySettings {
     fn default() -> Self {
         Self {
             policies: Policies::default(),
@@ -59,7 +59,7 @@ pub enum GiveUp {
 
 /// The verdict on one call of a reply.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum Ruled {
+pub enum CallVerdict {
     /// Valid as sent.
     Good,
     /// Valid now.
@@ -71,14 +71,14 @@ pub enum Ruled {
     Unjudged,
 }
 
-impl Ruled {
+impl CallVerdict {
     /// The name in logs and metrics.
     pub fn name(self) -> &'static str {
         match self {
-            Ruled::Good => "good",
-            Ruled::Mended => "mended",
-            Ruled::Bad => "bad",
-            Ruled::Unjudged => "unjudged",
+            CallVerdict::Good => "good",
+            CallVerdict::Mended => "mended",
+            CallVerdict::Bad => "bad",
+            CallVerdict::Unjudged => "unjudged",
         }
     }
 }
@@ -86,17 +86,17 @@ impl Ruled {
 /// What is remembered of one call.
 #[derive(Clone, Debug, Default)]
 #[non_exhaustive]
-pub struct Judged {
+pub struct CallRecord {
     /// In which reply to the same request it came, from 0.
     pub attempt: u32,
     /// The tool.
     pub tool: String,
     /// The verdict.
-    pub ruled: Ruled,
+    pub ruled: CallVerdict,
     /// Why it is bad.
     pub reason: Option<&'static str>,
     /// What was changed, or is wrong.
-    pub notes: Vec<Note>,
+    pub notes: Vec<CallNote>,
     /// The arguments as sent.
     pub sent: String,
 }
@@ -104,7 +104,7 @@ pub struct Judged {
 /// One change, or one issue.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct Note {
+pub struct CallNote {
     /// The rule that changed something, or the code of the issue.
     pub rule: &'static str,
     /// Where, as `edits[0].path`.
@@ -119,39 +119,39 @@ pub struct Note {
 
 /// A call with its verdict.
 #[derive(Clone, Debug)]
-pub(crate) struct Ruling {
-    pub(crate) call: Call,
-    pub(crate) ruled: Ruled,
+pub(crate) struct CallDecision {
+    pub(crate) call: RawCall,
+    pub(crate) ruled: CallVerdict,
     /// The arguments to be written in place of those that came.
     pub(crate) arguments: Option<String>,
     /// What the model is told of a bad one.
     pub(crate) text: String,
-    pub(crate) judged: Judged,
+    pub(crate) judged: CallRecord,
 }
 
-impl Ruling {
+impl CallDecision {
     /// Parts of the call went on before it was whole: it cannot be changed any more, and counts as
     /// bad where it should have been.
     pub(crate) fn went_on(&mut self) {
-        if matches!(self.ruled, Ruled::Mended | Ruled::Bad) {
-            self.judged.ruled = Ruled::Bad;
+        if matches!(self.ruled, CallVerdict::Mended | CallVerdict::Bad) {
+            self.judged.ruled = CallVerdict::Bad;
             self.judged.reason.get_or_insert("streamed");
-            self.ruled = Ruled::Unjudged;
+            self.ruled = CallVerdict::Unjudged;
             self.arguments = None;
         }
     }
 
     pub(crate) fn is_bad(&self) -> bool {
-        self.ruled == Ruled::Bad
+        self.ruled == CallVerdict::Bad
     }
 
     /// How the call is written; a bad one as `bad` says.
-    pub(crate) fn due<'a>(&'a self, bad: Due<'a>) -> Due<'a> {
+    pub(crate) fn due<'a>(&'a self, bad: CallRewrite<'a>) -> CallRewrite<'a> {
         match (self.ruled, &self.arguments) {
-            (_, Some(arguments)) => Due::Write(arguments.as_str().into()),
-            (Ruled::Bad, None) => bad,
-            (Ruled::Unjudged, None) => Due::Untouched,
-            _ => Due::Sent,
+            (_, Some(arguments)) => CallRewrite::Write(arguments.as_str().into()),
+            (CallVerdict::Bad, None) => bad,
+            (CallVerdict::Unjudged, None) => CallRewrite::Untouched,
+            _ => CallRewrite::Sent,
         }
     }
 
@@ -164,7 +164,7 @@ impl Ruling {
 /// Judges the calls of replies to one request.
 #[derive(Clone, Debug)]
 pub(crate) struct Judge {
-    pub(crate) settings: Arc<Settings>,
+    pub(crate) settings: Arc<RelaySettings>,
     pub(crate) tools: Tools,
     /// There are tools that we know nothing about.
     pub(crate) opaque: bool,
@@ -172,29 +172,29 @@ pub(crate) struct Judge {
 
 impl Judge {
     /// A call that nobody looked at.
-    pub(crate) fn unjudged(&self, call: Call, attempt: u32) -> Ruling {
-        let judged = Judged {
+    pub(crate) fn unjudged(&self, call: RawCall, attempt: u32) -> CallDecision {
+        let judged = CallRecord {
             attempt,
             tool: call.name.clone(),
-            ruled: Ruled::Unjudged,
+            ruled: CallVerdict::Unjudged,
             reason: None,
             notes: Vec::new(),
             sent: String::new(),
         };
-        Ruling {
+        CallDecision {
             call,
-            ruled: Ruled::Unjudged,
+            ruled: CallVerdict::Unjudged,
             arguments: None,
             text: String::new(),
             judged,
         }
     }
 
-    pub(crate) fn rule(&self, call: Call, attempt: u32, stop: Stop) -> Ruling {
-        let mut judged = Judged {
+    pub(crate) fn rule(&self, call: RawCall, attempt: u32, stop: StopReason) -> CallDecision {
+        let mut judged = CallRecord {
             attempt,
             tool: call.name.clone(),
-            ruled: Ruled::Unjudged,
+            ruled: CallVerdict::Unjudged,
             reason: None,
             notes: Vec::new(),
             sent: String::new(),
@@ -211,22 +211,22 @@ impl Judge {
             let verdict = call.check(&self.tools, &policy, stop);
             judged.notes = notes(&verdict);
             judged.ruled = match verdict {
-                Verdict::Good(_) => Ruled::Good,
+                Verdict::Good(_) => CallVerdict::Good,
                 Verdict::Mended(mended) => {
                     arguments = Some(mended.arguments.to_json());
-                    Ruled::Mended
+                    CallVerdict::Mended
                 }
                 Verdict::Bad(bad) => {
                     judged.reason = Some(bad.reason.name());
                     let explain =
-                        Explain::new(self.settings.style).tool(self.tools.told_name(&call.name));
+                        Explain::new(self.settings.style).tool(self.tools.alias_of(&call.name));
                     text = explain.text(&bad);
-                    Ruled::Bad
+                    CallVerdict::Bad
                 }
             };
         }
         judged.sent.clone_from(&call.arguments);
-        Ruling {
+        CallDecision {
             ruled: judged.ruled,
             call,
             arguments,
@@ -236,7 +236,7 @@ impl Judge {
     }
 }
 
-fn notes(verdict: &Verdict<'_>) -> Vec<Note> {
+fn notes(verdict: &Verdict<'_>) -> Vec<CallNote> {
     let changes = match verdict {
         Verdict::Mended(mended) => mended.changes.as_slice(),
         _ => &[],
@@ -251,7 +251,7 @@ fn notes(verdict: &Verdict<'_>) -> Vec<Note> {
                 false,
             ),
         };
-        Note {
+        CallNote {
             rule: change.rule,
             field,
             before,
@@ -259,10 +259,10 @@ fn notes(verdict: &Verdict<'_>) -> Vec<Note> {
             renamed,
         }
     });
-    let wrong = verdict.issues().iter().map(|issue| Note {
-        rule: issue.code.name(),
+    let wrong = verdict.issues().iter().map(|issue| CallNote {
+        rule: issue.kind.name(),
         field: issue.pointer.dotted(),
-        before: issue.got.as_ref().map(|got| got.short.clone()),
+        before: issue.actual.as_ref().map(|got| got.short.clone()),
         after: None,
         renamed: false,
     });

@@ -18,7 +18,7 @@ const LATEST: usize = 4;
 
 /// Tools that were read before: agents send the same ones with each request.
 #[derive(Debug, Default)]
-pub struct Known {
+pub struct ToolsCache {
     schemas: SchemaCache,
     lists: RwLock<Lists>,
 }
@@ -59,7 +59,7 @@ pub(crate) struct Offer {
     pub(crate) opaque: bool,
 }
 
-impl Known {
+impl ToolsCache {
     /// The tools of a list; `None` if there is none that we can judge.
     pub(crate) fn read(&self, provider: Provider, list: Node<'_>, text: &str) -> Option<Offer> {
         let written = text.get(list.span())?;

@@ -10,9 +10,9 @@ use super::desk::{AtDesk, Desk, Draft, Stage};
 use super::exchange::{Exchange, is_refusal};
 use super::flow::Refused;
 use super::found::{Finder, Found};
-use super::judge::{Ruled, Ruling};
+use super::judge::{CallDecision, CallVerdict};
 use super::sse::SseEvent;
-use crate::call::Call;
+use crate::call::RawCall;
 use crate::cuts::{Cuts, quoted};
 use crate::envelope::{Provider, stop_named};
 
@@ -37,7 +37,7 @@ pub(super) struct Messages {
 #[derive(Clone, Debug)]
 struct Block {
     index: String,
-    call: Call,
+    call: RawCall,
     /// The block as it began, and its input.
     begun: String,
     start: Option<String>,
@@ -149,7 +149,7 @@ impl Messages {
         let text = |key| block.get(key).and_then(Node::as_str);
         let written = |node: Node<'_>| data.get(node.span()).unwrap_or_default().to_owned();
         if text("type") == Some("tool_use") && self.desk.stage == Stage::Open {
-            let call = Call::new(&exchange.judge.tools, text("name").unwrap_or_default(), "");
+            let call = RawCall::new(&exchange.judge.tools, text("name").unwrap_or_default(), "");
             let id = text("id").filter(|id| !id.is_empty());
             let call = id.map_or(call.clone(), |id| call.with_id(id));
             let number = self.calls.len();

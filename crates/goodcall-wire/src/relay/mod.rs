@@ -1,28 +1,28 @@
 //! A provider's replies on their way through a gateway: judged, mended, asked for again.
 //!
-//! There are no sockets here: an [`Exchange`] takes the request and whole replies, a [`Relay`] the
+//! There are no sockets here: an [`Exchange`] takes the request and whole replies, a [`StreamRelay`] the
 //! bytes of streamed ones, and both say what goes on to the client and what is asked of the model.
 //!
 //! ```
 //! use std::sync::Arc;
 //! use goodcall_wire::Provider;
-//! use goodcall_wire::relay::{Exchange, Known, Settings, Step};
+//! use goodcall_wire::relay::{Exchange, ToolsCache, RelaySettings, NextStep};
 //!
 //! let request = r#"{"model": "m", "messages": [{"role": "user", "content": "Read it."}],
 //!   "tools": [{"type": "function", "function": {"name": "read", "parameters": {
 //!     "type": "object", "properties": {"lines": {"type": "integer"}}, "required": ["lines"]}}}]}"#;
-//! let settings = Arc::new(Settings::default());
-//! let mut exchange = Exchange::new(Provider::OpenAi, request, &Known::default(), settings)?;
+//! let settings = Arc::new(RelaySettings::default());
+//! let mut exchange = Exchange::new(Provider::OpenAi, request, &ToolsCache::default(), settings)?;
 //!
 //! // A call that cannot be mended: the model is asked again.
 //! let reply = |arguments: &str| serde_json::json!({"choices": [{"finish_reason": "tool_calls",
 //!   "message": {"role": "assistant", "tool_calls": [{"id": "c1", "type": "function",
 //!     "function": {"name": "read", "arguments": arguments}}]}}]}).to_string();
-//! assert!(matches!(exchange.reply(&reply("{}")), Step::Reask));
+//! assert!(matches!(exchange.reply(&reply("{}")), NextStep::Reask));
 //! assert!(exchange.body().contains("add lines: an integer"));
 //!
 //! // One that can be mended goes on mended.
-//! let Step::Reply(Some(text)) = exchange.reply(&reply(r#"{"lines": "50"}"#)) else { panic!() };
+//! let NextStep::Reply(Some(text)) = exchange.reply(&reply(r#"{"lines": "50"}"#)) else { panic!() };
 //! assert!(text.contains(r#"{\"lines\":50}"#));
 //! assert_eq!(exchange.summary(), "good=0 mended=1 bad=1 reasked=1");
 //! # Ok::<(), goodcall_wire::relay::NotJudged>(())
@@ -47,9 +47,9 @@ mod sse;
 mod usage;
 
 pub use adapt::{Adapt, UnknownAdapt, adapt};
-pub use exchange::{Exchange, NotJudged, Step};
-pub use flow::{End, Relay};
+pub use exchange::{Exchange, NextStep, NotJudged};
+pub use flow::{StreamEnd, StreamRelay};
 
-pub use history::{Past, PastCall, has_results, history, legal_history, with_remark};
-pub use judge::{GiveUp, Judged, Note, Ruled, Settings};
-pub use known::Known;
+pub use history::{HistoryCall, HistoryStep, has_results, history, legal_history, with_remark};
+pub use judge::{CallNote, CallRecord, CallVerdict, GiveUp, RelaySettings};
+pub use known::ToolsCache;

@@ -5,7 +5,7 @@ use goodcall_core::{Kind, Node, Tree, accepted_text, not_run_text};
 
 use super::adapt::told_names;
 use super::details::Details;
-use super::judge::{Ruled, Ruling};
+use super::judge::{CallDecision, CallVerdict};
 use crate::cuts::{Cuts, quoted};
 use crate::envelope::{Answer, Provider, legal_arguments, legal_name, result};
 use crate::tools::Tools;
@@ -15,7 +15,7 @@ pub(super) fn body(
     provider: Provider,
     request: &str,
     legal: &str,
-    rulings: &[Ruling],
+    rulings: &[CallDecision],
     passed: usize,
     tools: &Tools,
 ) -> Option<String> {
@@ -25,9 +25,9 @@ pub(super) fn body(
     let said = said(provider, legal, stored)?;
     let old = is_old(provider, &said);
     let answers = rulings.iter().enumerate().map(|(index, ruling)| {
-        let name = tools.told_name(&ruling.call.name);
+        let name = tools.alias_of(&ruling.call.name);
         let answer = match ruling.ruled {
-            Ruled::Bad => Answer::error(ruling.text.clone()),
+            CallVerdict::Bad => Answer::error(ruling.text.clone()),
             _ if index < passed => Answer::ok(accepted_text(name)),
             _ => Answer::error(not_run_text(name)),
         };
@@ -167,23 +167,23 @@ pub(super) fn item_id(prefix: &str, call: &str) -> String {
 }
 
 /// A call as it may stand in a history, whatever came of it.
-pub(super) fn legal_call(provider: Provider, ruling: &Ruling) -> String {
+pub(super) fn legal_call(provider: Provider, ruling: &CallDecision) -> String {
     let id = ruling.call.id.as_deref().unwrap_or_default();
     let (name, arguments) = legal_parts(provider, ruling);
     written_call(provider, id, &name, &arguments)
 }
 
 /// The same in the older form.
-pub(super) fn legal_function(ruling: &Ruling) -> String {
+pub(super) fn legal_function(ruling: &CallDecision) -> String {
     let (name, arguments) = legal_parts(Provider::OpenAi, ruling);
     let (name, arguments) = (quoted(&name), quoted(&arguments));
     format!(r#"{{"name":{name},"arguments":{arguments}}}"#)
 }
 
 /// Name and arguments that a history may hold.
-pub(super) fn legal_parts(provider: Provider, ruling: &Ruling) -> (String, String) {
+pub(super) fn legal_parts(provider: Provider, ruling: &CallDecision) -> (String, String) {
     match ruling.ruled {
-        Ruled::Bad => (
+        CallVerdict::Bad => (
             legal_name(
                 provider,
                 ruling.call.told.as_ref().unwrap_or(&ruling.call.name),

@@ -4,34 +4,34 @@ use std::ops::Range;
 
 use goodcall_core::{Kind, Node, Tree};
 
-use super::exchange::{Exchange, Step, is_other_call, is_refusal};
-use super::judge::{GiveUp, Ruling};
+use super::exchange::{Exchange, NextStep, is_other_call, is_refusal};
+use super::judge::{CallDecision, GiveUp};
 use super::reask::{item_id, written_call};
 use super::usage::Usage;
-use crate::call::Call;
+use crate::call::RawCall;
 use crate::cuts::{Cuts, quoted};
-use crate::envelope::{Due, Located, Provider, legal_arguments};
+use crate::envelope::{CallRewrite, Located, Provider, legal_arguments};
 use crate::text::{Extraction, extract};
 
 impl Exchange {
     /// Takes a whole reply.
-    pub fn reply(&mut self, text: &str) -> Step {
+    pub fn reply(&mut self, text: &str) -> NextStep {
         let tree = Tree::parse(text);
         self.unread = tree.is_err();
         let Ok(tree) = tree else {
             let last = self.give_up();
             self.unread &= last.is_none();
-            return Step::Reply(last);
+            return NextStep::Reply(last);
         };
         if self.attempt > 0 && is_failure(self.provider, tree.root()) {
             // No other reply could be had, whatever its status says.
-            return Step::Reply(self.give_up());
+            return NextStep::Reply(self.give_up());
         }
         let found = self.text_calls(tree.root(), text);
         match found {
             Some((converted, calls)) => match Tree::parse(&converted) {
                 Ok(tree) => self.judge_reply(&tree, &converted, text, calls),
-                Err(_) => Step::Reply(None),
+                Err(_) => NextStep::Reply(None),
             },
             None => self.judge_reply(&tree, text, text, Vec::new()),
         }
@@ -44,7 +44,13 @@ impl Exchange {
         Some(last)
     }
 
-    fn judge_reply(&mut self, tree: &Tree<'_>, text: &str, sent: &str, found: Vec<Call>) -> Step {
+    fn judge_reply(
+        &mut self,
+        tree: &Tree<'_>,
+        text: &str,
+        sent: &str,
+        found: Vec<RawCall>,
+    ) -> NextStep {
         let root = tree.root();
         let mut envelope = Located::new(self.provider, text, root, &self.judge.tools);
         self.name_calls(&mut envelope, root);
@@ -58,7 +64,7 @@ impl Exchange {
         }
         self.remember(&mut rulings);
         self.settled |= is_settled(self.provider, root);
-        let bad = rulings.iter().any(Ruling::is_bad);
+        let bad = rulings.iter().any(CallDecision::is_bad);
         let mut own = Usage::default();
         if let Some(usage) = root.get("usage").filter(|_| bad) {
             own.note(usage);
@@ -73,10 +79,10 @@ impl Exchange {
             if self.ask_again(&legal, &rulings, 0) {
                 self.usage.add(&own);
                 self.last = Some(given_up.unwrap_or_else(|| sent.to_owned()));
-                return Step::Reask;
+                return NextStep::Reask;
             }
         }
-        Step::Reply(given_up)
+        NextStep::Reply(given_up)
     }
 
     fn finish_as_sent(&self, sent: &str) -> Option<String> {
@@ -93,20 +99,20 @@ impl Exchange {
         text: &str,
         sent: &str,
         envelope: &Located,
-        rulings: &[Ruling],
+        rulings: &[CallDecision],
     ) -> Option<String> {
         let mut cuts = Cuts::new(text);
         let give_up = self.judge.settings.give_up;
         let due: Vec<_> = rulings
             .iter()
-            .map(|ruling| ruling.due(Due::Untouched))
+            .map(|ruling| ruling.due(CallRewrite::Untouched))
             .collect();
         envelope.write(&due, &mut cuts);
         let as_text = give_up == GiveUp::Text;
         if as_text {
             self.replace_bad(root, envelope, rulings, &mut cuts);
         }
-        let left = |ruling: &Ruling| !(as_text && ruling.is_bad());
+        let left = |ruling: &CallDecision| !(as_text && ruling.is_bad());
         let placed: Vec<_> = envelope.places().zip(rulings.iter().map(left)).collect();
         finish_reasons(self.provider, root, &placed, &mut cuts);
         self.add_figures(root, &mut cuts);
@@ -132,7 +138,7 @@ impl Exchange {
         &self,
         root: Node<'_>,
         envelope: &Located,
-        rulings: &[Ruling],
+        rulings: &[CallDecision],
         cuts: &mut Cuts<'_>,
     ) {
         let places: Vec<_> = envelope.places().collect();
@@ -179,7 +185,7 @@ impl Exchange {
     }
 
     /// The reply with the calls that its text holds as real calls.
-    fn text_calls(&self, root: Node<'_>, text: &str) -> Option<(String, Vec<Call>)> {
+    fn text_calls(&self, root: Node<'_>, text: &str) -> Option<(String, Vec<RawCall>)> {
         let place = self.looks_in_text()?;
         let find = |said: &str| {
             let found = extract(said, &self.judge.tools, place);
@@ -237,7 +243,7 @@ impl Exchange {
         message: Node<'_>,
         said: Node<'_>,
         found: Extraction,
-        calls: &mut Vec<Call>,
+        calls: &mut Vec<RawCall>,
         cuts: &mut Cuts<'_>,
     ) {
         match found.text.trim().is_empty() {
@@ -259,7 +265,7 @@ impl Exchange {
     }
 
     /// A call that was text, with an id of its own, and as it is written.
-    fn write_found(&self, index: usize, call: Call) -> (Call, String) {
+    fn write_found(&self, index: usize, call: RawCall) -> (RawCall, String) {
         // Far from the numbers of calls that came without an id.
         let id = self.made_up_id(index + (1 << 16));
         let arguments = match self.provider {
@@ -289,7 +295,7 @@ fn own_texts(provider: Provider, item: Node<'_>) -> Vec<Node<'_>> {
 }
 
 /// A text in place of a call.
-pub(super) fn text_block(provider: Provider, ruling: &Ruling) -> String {
+pub(super) fn text_block(provider: Provider, ruling: &CallDecision) -> String {
     let text = quoted(&ruling.text);
     match provider {
         Provider::Anthropic => format!(r#"{{"type":"text","text":{text}}}"#),
@@ -304,11 +310,11 @@ pub(super) fn text_block(provider: Provider, ruling: &Ruling) -> String {
 }
 
 /// The reply with every call in a form that may stand in a history.
-fn legal_reply(envelope: &Located, text: &str, rulings: &[Ruling]) -> String {
+fn legal_reply(envelope: &Located, text: &str, rulings: &[CallDecision]) -> String {
     let mut cuts = Cuts::new(text);
     let due: Vec<_> = rulings
         .iter()
-        .map(|ruling| ruling.due(Due::Legal))
+        .map(|ruling| ruling.due(CallRewrite::Legal))
         .collect();
     envelope.write(&due, &mut cuts);
     cuts.apply()

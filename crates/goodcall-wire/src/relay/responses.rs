@@ -10,10 +10,10 @@ use super::desk::{AtDesk, Desk, Draft, Stage};
 use super::exchange::{Exchange, is_other_call, is_refusal};
 use super::flow::Refused;
 use super::found::{Finder, Found};
-use super::judge::Ruling;
+use super::judge::CallDecision;
 use super::reask::{item_id, written_call};
 use super::sse::SseEvent;
-use crate::call::Call;
+use crate::call::RawCall;
 use crate::cuts::{Cuts, quoted};
 use crate::envelope::{Provider, stop_named};
 
@@ -52,7 +52,7 @@ pub(super) struct Responses {
 struct Item {
     index: String,
     id: Option<String>,
-    call: Call,
+    call: RawCall,
     arguments: String,
     /// The item when it was done.
     whole: Option<String>,
@@ -203,7 +203,7 @@ impl Responses {
             }
             return self.other(event, out);
         }
-        let call = Call::new(&exchange.judge.tools, text("name").unwrap_or_default(), "");
+        let call = RawCall::new(&exchange.judge.tools, text("name").unwrap_or_default(), "");
         let id = text("call_id").filter(|id| !id.is_empty());
         let call = id.map_or(call.clone(), |id| call.with_id(id));
         let number = self.calls.len();
@@ -370,7 +370,7 @@ impl Responses {
             if told {
                 continue;
             }
-            let call = Call::new(&exchange.judge.tools, text("name"), text("arguments"));
+            let call = RawCall::new(&exchange.judge.tools, text("name"), text("arguments"));
             let id = Some(text("call_id")).filter(|id| !id.is_empty());
             self.said.push(Said::Call(self.calls.len()));
             self.calls.push(Item {

@@ -4,9 +4,11 @@
 //! call in the end. Only what no other member can change counts: a wrong type, a value that is not
 //! allowed, a key that is forbidden.
 
-use goodcall_core::{Bad, Code, Event, Gate, Issue, Policy, ReadOptions, Schema, Stream, Verdict};
+use goodcall_core::{
+    Gate, Issue, IssueKind, ParseEvent, Policy, ReadOptions, Refusal, Schema, StreamParser, Verdict,
+};
 
-use crate::tools::Offered;
+use crate::tools::ToolDefinition;
 
 /// Members judged early; a call with more is judged when it ends.
 const MOST_MEMBERS: usize = 256;
@@ -14,7 +16,7 @@ const MOST_MEMBERS: usize = 256;
 /// The arguments of one call as they arrive.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Early {
-    stream: Option<Stream>,
+    stream: Option<StreamParser>,
     depth: usize,
     key: String,
     members: usize,
@@ -29,19 +31,19 @@ impl Early {
 
     /// Are the arguments the beginning of JSON?
     pub(super) fn is_strict(&self) -> bool {
-        self.stream.as_ref().is_none_or(Stream::is_strict)
+        self.stream.as_ref().is_none_or(StreamParser::is_strict)
     }
 
     /// Takes a fragment; the refusal, if it made the call hopeless.
     pub(super) fn push(
         &mut self,
         text: &str,
-        tool: Option<&Offered>,
+        tool: Option<&ToolDefinition>,
         policy: &Policy,
-    ) -> Option<Bad> {
+    ) -> Option<Refusal> {
         let mut stream = match self.stream.take() {
             Some(stream) => stream,
-            None => Stream::new(ReadOptions::new()),
+            None => StreamParser::new(ReadOptions::new()),
         };
         let mut ended = Vec::new();
         stream.push_with(text.as_bytes(), |event| self.event(event, &mut ended));
@@ -60,17 +62,17 @@ impl Early {
         hopeless
     }
 
-    fn event(&mut self, event: Event<'_>, ended: &mut Vec<String>) {
+    fn event(&mut self, event: ParseEvent<'_>, ended: &mut Vec<String>) {
         match event {
-            Event::Start(_) => self.depth += 1,
-            Event::End(_) => {
+            ParseEvent::Start(_) => self.depth += 1,
+            ParseEvent::End(_) => {
                 self.depth = self.depth.saturating_sub(1);
                 self.whole = self.depth == 0;
             }
-            Event::Key(key) if self.depth == 1 => key.clone_into(&mut self.key),
+            ParseEvent::Key(key) if self.depth == 1 => key.clone_into(&mut self.key),
             _ => {}
         }
-        let value = matches!(event, Event::End(_) | Event::Scalar(..));
+        let value = matches!(event, ParseEvent::End(_) | ParseEvent::Scalar(..));
         if value && self.depth == 1 {
             ended.push(std::mem::take(&mut self.key));
         }
@@ -78,7 +80,7 @@ impl Early {
 }
 
 /// The refusal of one member, if no other member can change it.
-fn judge(key: &str, value: &str, tool: &Offered, policy: &Policy) -> Option<Bad> {
+fn judge(key: &str, value: &str, tool: &ToolDefinition, policy: &Policy) -> Option<Refusal> {
     let schema = tool
         .schema
         .as_ref()
@@ -95,7 +97,10 @@ fn judge(key: &str, value: &str, tool: &Offered, policy: &Policy) -> Option<Bad>
     let own = |issue: &Issue| {
         let first = issue.pointer.segments().next();
         let at_member = first.is_some_and(|segment| segment == key);
-        let certain = matches!(issue.code, Code::Type | Code::Enum | Code::UnknownKey);
+        let certain = matches!(
+            issue.kind,
+            IssueKind::Type | IssueKind::Enum | IssueKind::UnknownKey
+        );
         at_member && certain
     };
     bad.issues.retain(own);

@@ -1,6 +1,6 @@
 //! Each provider's events as the same few operations.
 
-use goodcall_core::{Kind, Node, Stop, Tree};
+use goodcall_core::{Kind, Node, StopReason, Tree};
 
 use super::partial::PartialArgument;
 use crate::envelope::{EnvelopeError, Provider, stop_named};
@@ -38,7 +38,7 @@ pub(super) enum Op {
         arguments: String,
     },
     End(Slot),
-    Stop(Stop),
+    Stop(StopReason),
 }
 
 /// The operations of one event.

@@ -4,11 +4,11 @@ mod early;
 mod events;
 mod partial;
 
-use goodcall_core::{Bad, Policy, Stop};
+use goodcall_core::{Policy, Refusal, StopReason};
 
-use crate::call::Call;
+use crate::call::RawCall;
 use crate::envelope::{EnvelopeError, Provider, made_up_id};
-use crate::text::{Piece, Scanner, Where};
+use crate::text::{Scanner, TextCallScope, TextPiece};
 use crate::tools::Tools;
 use early::Early;
 use events::{Op, Slot};
@@ -17,7 +17,7 @@ use partial::PartialArguments;
 /// What a fragment brought.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
-pub enum Update {
+pub enum CallUpdate {
     /// Text for the reader.
     Text(String),
     /// A call began; its arguments are still to come.
@@ -32,16 +32,16 @@ pub enum Update {
         /// Its id.
         id: String,
         /// Why, as it will be told to the model.
-        bad: Bad,
+        bad: Refusal,
     },
     /// A call is whole.
-    Call(Call),
+    Call(RawCall),
 }
 
 /// Assembles the calls of one streamed message, whatever the split and the order of fragments.
 ///
 /// ```
-/// use goodcall_wire::{Assembler, Provider, Tools, Update};
+/// use goodcall_wire::{Assembler, Provider, Tools, CallUpdate};
 ///
 /// let tools = Tools::read(r#"{"name": "now", "parameters": {}}"#)?;
 /// let mut assembler = Assembler::new(Provider::OpenAi, tools);
@@ -52,7 +52,7 @@ pub enum Update {
 ///     assembler.push(event)?;
 /// }
 /// let updates = assembler.finish();
-/// assert!(matches!(&updates[..], [Update::Call(call)] if call.arguments == "{}"));
+/// assert!(matches!(&updates[..], [CallUpdate::Call(call)] if call.arguments == "{}"));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Clone, Debug)]
@@ -64,7 +64,7 @@ pub struct Assembler {
     scanner: Option<Box<Scanner>>,
     calls: Vec<Building>,
     started: usize,
-    stop: Stop,
+    stop: StopReason,
 }
 
 /// A call on its way.
@@ -92,13 +92,13 @@ impl Assembler {
             scanner: None,
             calls: Vec::new(),
             started: 0,
-            stop: Stop::Unknown,
+            stop: StopReason::Unknown,
         }
     }
 
     /// Looks for calls in the message's text, too.
     #[must_use]
-    pub fn text_calls(mut self, place: Where) -> Self {
+    pub fn text_calls(mut self, place: TextCallScope) -> Self {
         self.scanner = Some(Box::new(Scanner::new(self.tools.clone(), place)));
         self
     }
@@ -111,7 +111,7 @@ impl Assembler {
     }
 
     /// How the message ended, as far as the events told.
-    pub fn stop(&self) -> Stop {
+    pub fn stop(&self) -> StopReason {
         self.stop
     }
 
@@ -120,7 +120,7 @@ impl Assembler {
     ///
     /// # Errors
     /// If the event is not JSON. The assembler stays usable.
-    pub fn push(&mut self, event: &str) -> Result<Vec<Update>, EnvelopeError> {
+    pub fn push(&mut self, event: &str) -> Result<Vec<CallUpdate>, EnvelopeError> {
         let ops = events::ops(self.provider, event)?;
         let mut out = Vec::new();
         for op in ops {
@@ -130,14 +130,14 @@ impl Assembler {
     }
 
     /// Takes text of the message that did not come as an event.
-    pub fn push_text(&mut self, text: &str) -> Vec<Update> {
+    pub fn push_text(&mut self, text: &str) -> Vec<CallUpdate> {
         let mut out = Vec::new();
         self.take(Op::Text(text.to_owned()), &mut out);
         out
     }
 
     /// The message is over: all that was not certain yet.
-    pub fn finish(&mut self) -> Vec<Update> {
+    pub fn finish(&mut self) -> Vec<CallUpdate> {
         let mut out = Vec::new();
         for index in 0..self.calls.len() {
             self.end(index, &mut out);
@@ -178,14 +178,14 @@ impl Assembler {
     }
 
     /// The message is over: its calls with their numbers. Those without an id have none.
-    pub(crate) fn take_calls(&mut self) -> Vec<(usize, Call)> {
+    pub(crate) fn take_calls(&mut self) -> Vec<(usize, RawCall)> {
         let mut all = Vec::new();
         for at in 0..self.calls.len() {
             let sent = self.calls[at].sent_id.clone();
             let mut out = Vec::new();
             self.end(at, &mut out);
             for (count, update) in out.into_iter().enumerate() {
-                if let Update::Call(mut call) = update {
+                if let CallUpdate::Call(mut call) = update {
                     call.id = sent.clone().filter(|_| count == 0);
                     all.push((at, call));
                 }
@@ -194,10 +194,10 @@ impl Assembler {
         all
     }
 
-    fn take(&mut self, op: Op, out: &mut Vec<Update>) {
+    fn take(&mut self, op: Op, out: &mut Vec<CallUpdate>) {
         match op {
             Op::Text(text) => match &mut self.scanner {
-                None => out.push(Update::Text(text)),
+                None => out.push(CallUpdate::Text(text)),
                 Some(scanner) => {
                     let pieces = scanner.push(&text);
                     self.pieces(pieces, out);
@@ -250,15 +250,15 @@ impl Assembler {
         }
     }
 
-    fn pieces(&mut self, pieces: Vec<Piece>, out: &mut Vec<Update>) {
+    fn pieces(&mut self, pieces: Vec<TextPiece>, out: &mut Vec<CallUpdate>) {
         for piece in pieces {
             match piece {
-                Piece::Text(text) => out.push(Update::Text(text)),
-                Piece::Call(mut call) => {
+                TextPiece::Text(text) => out.push(CallUpdate::Text(text)),
+                TextPiece::Call(mut call) => {
                     let id = made_up_id(self.started);
                     self.started += 1;
                     call.id.get_or_insert(id);
-                    out.push(Update::Call(call));
+                    out.push(CallUpdate::Call(call));
                 }
             }
         }
@@ -316,7 +316,7 @@ impl Assembler {
         index: usize,
         id: Option<String>,
         name: Option<String>,
-        out: &mut Vec<Update>,
+        out: &mut Vec<CallUpdate>,
     ) {
         let call = &mut self.calls[index];
         if let (None, Some(id)) = (&call.sent_id, id) {
@@ -328,23 +328,23 @@ impl Assembler {
         {
             call.name = name;
             let (id, name) = (call.id.clone(), call.name.clone());
-            out.push(Update::Started { id, name });
+            out.push(CallUpdate::Started { id, name });
             if self.tools.meant(&call.name).is_none() {
                 call.told = true;
                 let (id, bad) = (call.id.clone(), self.tools.unknown(&call.name));
-                out.push(Update::Hopeless { id, bad });
+                out.push(CallUpdate::Hopeless { id, bad });
             }
         }
     }
 
-    fn arguments(&mut self, index: usize, text: &str, out: &mut Vec<Update>) {
+    fn arguments(&mut self, index: usize, text: &str, out: &mut Vec<CallUpdate>) {
         let call = &mut self.calls[index];
         call.arguments.push_str(text);
         let tool = self.tools.meant(&call.name);
         let hopeless = call.early.push(text, tool, &self.policy);
         if let Some(bad) = hopeless.filter(|_| !call.told) {
             call.told = true;
-            out.push(Update::Hopeless {
+            out.push(CallUpdate::Hopeless {
                 id: call.id.clone(),
                 bad,
             });
@@ -352,7 +352,7 @@ impl Assembler {
     }
 
     /// Gives out a call that is over: several, if several objects were sent as its arguments.
-    fn end(&mut self, index: usize, out: &mut Vec<Update>) {
+    fn end(&mut self, index: usize, out: &mut Vec<CallUpdate>) {
         let call = &mut self.calls[index];
         if std::mem::replace(&mut call.done, true) || call.name.is_empty() {
             return;
@@ -361,7 +361,7 @@ impl Assembler {
         let mut parts = split(&arguments);
         // Some servers send an empty object before the arguments. Where the tool cannot be called
         // without any, it is no call.
-        let needs = |tool: &crate::tools::Offered| !tool.needs_nothing();
+        let needs = |tool: &crate::tools::ToolDefinition| !tool.has_no_required_parameters();
         if parts.len() == 2 && parts[0] == "{}" && self.tools.meant(&call.name).is_some_and(needs) {
             parts.remove(0);
         }
@@ -370,8 +370,8 @@ impl Assembler {
                 0 => call.id.clone(),
                 count => format!("{}_{count}", call.id),
             };
-            let call = Call::new(&self.tools, &call.name, part).with_id(id);
-            out.push(Update::Call(call));
+            let call = RawCall::new(&self.tools, &call.name, part).with_id(id);
+            out.push(CallUpdate::Call(call));
         }
     }
 }

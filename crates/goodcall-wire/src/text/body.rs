@@ -3,7 +3,8 @@
 use super::markers::{Body, Marker};
 use super::scanner::Scanner;
 use super::{
-    Context, Found, Where, failed, gemma, kimi, nested, pairs, pythonic, sections, shapes, tags,
+    Context, Found, TextCallScope, failed, gemma, kimi, nested, pairs, pythonic, sections, shapes,
+    tags,
 };
 use crate::call::State;
 use crate::tools::Tools;
@@ -108,7 +109,7 @@ fn any(body: &str, base: usize, closed: bool, context: &Context<'_>) -> Vec<Foun
             base..base + text.len(),
         )];
     }
-    Scanner::inner(context.tools.clone(), Where::Anywhere, base).found(text)
+    Scanner::inner(context.tools.clone(), TextCallScope::Anywhere, base).found(text)
 }
 
 /// Pairs may come in blocks of their own inside the block.

@@ -10,7 +10,7 @@ use super::lexer::starts;
 use super::python::quote;
 use super::{Found, typed};
 use crate::call::State;
-use crate::tools::Offered;
+use crate::tools::ToolDefinition;
 
 /// Bytes that the name of a parameter may have.
 const MOST_KEY: usize = 128;
@@ -88,7 +88,7 @@ impl Element {
     }
 
     /// Searches on.
-    pub(super) fn run(&mut self, text: &str, tool: Option<&Offered>) -> Step {
+    pub(super) fn run(&mut self, text: &str, tool: Option<&ToolDefinition>) -> Step {
         loop {
             let step = match self.place {
                 Place::Between => self.between(text, tool),
@@ -106,7 +106,7 @@ impl Element {
         self.at += rest.take_while(|byte| byte.is_ascii_whitespace()).count();
     }
 
-    fn between(&mut self, text: &str, tool: Option<&Offered>) -> Option<Step> {
+    fn between(&mut self, text: &str, tool: Option<&ToolDefinition>) -> Option<Step> {
         self.blanks(text);
         let close = format!("</{}>", self.name);
         match starts(&text.as_bytes()[self.at..], &close, false) {
@@ -200,7 +200,7 @@ impl Element {
         base: usize,
         span: Range<usize>,
         closed: bool,
-        tool: Option<&Offered>,
+        tool: Option<&ToolDefinition>,
     ) -> Found {
         let mut state = State::Whole;
         if !closed {

@@ -1,9 +1,9 @@
 //! Code fences: one that holds nothing but calls is a call, a program is text.
 
-use super::Where;
+use super::TextCallScope;
 use super::python::identifier_size;
 use super::scanner::{Held, Look, Scanner, Strength};
-use crate::call::Call;
+use crate::call::RawCall;
 
 /// Stands for a call in what a fence holds.
 const CALL: char = '\u{1}';
@@ -40,14 +40,14 @@ impl Fence {
 
     /// Does it hold calls and nothing that could mean that they are not to be made? Where calls
     /// inside sentences count, those with a remark behind them do, too.
-    fn is_calls(&self, place: Where) -> bool {
+    fn is_calls(&self, place: TextCallScope) -> bool {
         let mut names = Vec::new();
         let mut is_call_line = |line| match place {
-            Where::Anywhere => is_call_line(without_remark(line), &mut names),
+            TextCallScope::Anywhere => is_call_line(without_remark(line), &mut names),
             _ => is_call_line(line, &mut names),
         };
         // In a program a bare word is a variable, or a type.
-        let bare = |call: &Call| {
+        let bare = |call: &RawCall| {
             call.changes
                 .iter()
                 .any(|change| change.rule == "bare-words")
@@ -169,7 +169,7 @@ impl Scanner {
             self.soil();
         } else if fence.clean {
             // The fence held calls and nothing else: it goes with them.
-            let calls: Vec<Call> = fence
+            let calls: Vec<RawCall> = fence
                 .calls
                 .into_iter()
                 .flat_map(|(held, _)| held.calls)
@@ -224,7 +224,7 @@ mod tests {
                 }
                 fence.text(part);
             }
-            [Where::Explicit, Where::Anywhere].map(|place| fence.is_calls(place))
+            [TextCallScope::Explicit, TextCallScope::Anywhere].map(|place| fence.is_calls(place))
         };
         for text in [
             "@",

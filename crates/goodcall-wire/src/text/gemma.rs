@@ -4,7 +4,7 @@
 use super::python::{identifier_size, quote};
 use super::{Context, Found, typed};
 use crate::call::State;
-use crate::tools::Offered;
+use crate::tools::ToolDefinition;
 
 /// Nesting of values.
 const MOST_DEPTH: usize = 64;
@@ -44,7 +44,7 @@ pub(crate) fn calls(text: &str, base: usize, context: &Context<'_>) -> Vec<Found
 struct Reader<'t, 'o> {
     text: &'t str,
     at: usize,
-    tool: Option<&'o Offered>,
+    tool: Option<&'o ToolDefinition>,
     changes: Vec<goodcall_core::Change>,
 }
 

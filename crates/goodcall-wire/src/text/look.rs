@@ -1,6 +1,6 @@
 //! What the text at one place may be.
 
-use super::Where;
+use super::TextCallScope;
 use super::elements::Element;
 use super::lexer::{Lexer, starts};
 use super::markers::{Body, ELEMENTS, Marker};
@@ -134,7 +134,7 @@ impl Scanner {
     /// A tag that is the name of a tool, at the start of a line.
     fn tool_tag(&self, done: bool) -> Look {
         let at = self.at;
-        let placed = self.line.fresh || self.place == Where::Anywhere;
+        let placed = self.line.fresh || self.place == TextCallScope::Anywhere;
         let wanted = self.dialect.is_none_or(|name| name == ELEMENTS);
         let free = self.takes_markers() && self.fence.is_none() && !self.is_quoted();
         if !placed || !wanted || !free {

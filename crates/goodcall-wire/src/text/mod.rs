@@ -31,15 +31,15 @@ use std::str::FromStr;
 use goodcall_core::Change;
 
 pub use markers::{dialects, openings};
-pub use scanner::{Piece, Scanner};
+pub use scanner::{Scanner, TextPiece};
 
-use crate::call::{Call, State};
+use crate::call::{RawCall, State};
 use crate::tools::Tools;
 
 /// Where calls count that no marker announces.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
-pub enum Where {
+pub enum TextCallScope {
     /// Only behind a dialect's own marker, in a code fence, or as the whole message.
     #[default]
     Explicit,
@@ -49,9 +49,9 @@ pub enum Where {
 
 /// A name that is neither `explicit` nor `anywhere`.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct UnknownWhere(String);
+pub struct UnknownTextCallScope(String);
 
-impl fmt::Display for UnknownWhere {
+impl fmt::Display for UnknownTextCallScope {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(
             f,
@@ -61,16 +61,16 @@ impl fmt::Display for UnknownWhere {
     }
 }
 
-impl std::error::Error for UnknownWhere {}
+impl std::error::Error for UnknownTextCallScope {}
 
-impl FromStr for Where {
-    type Err = UnknownWhere;
+impl FromStr for TextCallScope {
+    type Err = UnknownTextCallScope;
 
-    fn from_str(name: &str) -> Result<Self, UnknownWhere> {
+    fn from_str(name: &str) -> Result<Self, UnknownTextCallScope> {
         match name {
             "explicit" => Ok(Self::Explicit),
             "anywhere" => Ok(Self::Anywhere),
-            other => Err(UnknownWhere(other.to_owned())),
+            other => Err(UnknownTextCallScope(other.to_owned())),
         }
     }
 }
@@ -80,7 +80,7 @@ impl FromStr for Where {
 #[non_exhaustive]
 pub struct Extraction {
     /// The calls in the order of the text.
-    pub calls: Vec<Call>,
+    pub calls: Vec<RawCall>,
     /// The rest, byte for byte.
     pub text: String,
 }
@@ -88,16 +88,16 @@ pub struct Extraction {
 /// Finds the calls in a text: every dialect, only offered tools.
 ///
 /// ```
-/// use goodcall_wire::{Tools, Where, extract};
+/// use goodcall_wire::{Tools, TextCallScope, extract};
 ///
 /// let tools = Tools::read(r#"{"name": "read", "parameters": {"properties": {"path": {"type": "string"}}}}"#)?;
 /// let text = "Let me look.\n<tool_call>\n{\"name\": \"read\", \"arguments\": {\"path\": \"a\"}}\n</tool_call>";
-/// let found = extract(text, &tools, Where::Explicit);
+/// let found = extract(text, &tools, TextCallScope::Explicit);
 /// assert_eq!(found.calls[0].arguments, r#"{"path": "a"}"#);
 /// assert_eq!(found.text, "Let me look.\n");
 /// # Ok::<(), goodcall_wire::ToolsError>(())
 /// ```
-pub fn extract(text: &str, tools: &Tools, place: Where) -> Extraction {
+pub fn extract(text: &str, tools: &Tools, place: TextCallScope) -> Extraction {
     Scanner::new(tools.clone(), place).whole(text)
 }
 
@@ -175,14 +175,14 @@ impl Found {
             .for_each(|change| change.span = span.clone());
     }
 
-    fn into_call(self, tools: &Tools) -> Call {
-        Call::found(self, tools)
+    fn into_call(self, tools: &Tools) -> RawCall {
+        RawCall::found(self, tools)
     }
 }
 
 impl Found {
     /// A call that an inner scanner found; its name is looked up already.
-    pub(crate) fn again(call: Call) -> Self {
+    pub(crate) fn again(call: RawCall) -> Self {
         let mut found = Self::translated(&call.name, call.arguments, call.span);
         (found.id, found.offset) = (call.id, call.offset);
         (found.changes, found.state) = (call.changes, call.state);

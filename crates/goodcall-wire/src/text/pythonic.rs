@@ -7,7 +7,7 @@ use goodcall_core::{Change, Level, Types};
 use super::python::{Python, Trouble, Words, identifier_size, quote};
 use super::{Context, Found};
 use crate::call::State;
-use crate::tools::Offered;
+use crate::tools::ToolDefinition;
 
 /// The size of the dotted name at the start of `text`, and of what stands behind it, if a bracket
 /// follows: `a.b (`, and the rest of `'a.b'(`.
@@ -108,7 +108,7 @@ pub(crate) fn notes(python: &Python<'_>, span: &Range<usize>) -> Vec<Change> {
 /// The arguments of one call, on their way to a JSON object.
 struct Arguments<'t, 'o> {
     python: Python<'t>,
-    tool: Option<&'o Offered>,
+    tool: Option<&'o ToolDefinition>,
     out: String,
     first: bool,
     count: usize,

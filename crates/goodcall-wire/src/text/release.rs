@@ -2,9 +2,9 @@
 
 use std::ops::Range;
 
-use super::scanner::{Held, Piece, Scanner, State, Strength};
-use super::{Found, Where};
-use crate::call::{Call, State as CallState};
+use super::scanner::{Held, Scanner, State, Strength, TextPiece};
+use super::{Found, TextCallScope};
+use crate::call::{RawCall, State as CallState};
 
 /// Bytes of released text that are kept before they are forgotten at once.
 const KEEP: usize = 1 << 16;
@@ -23,7 +23,7 @@ impl Scanner {
     pub(super) fn accept(&mut self, span: Range<usize>, found: Vec<Found>, strength: Strength) {
         self.line.pass();
         let calls = found.into_iter().map(|call| call.into_call(&self.tools));
-        let calls: Vec<Call> = calls.collect();
+        let calls: Vec<RawCall> = calls.collect();
         match &mut self.fence {
             // Later, if the fence turns out to hold nothing else.
             Some(fence) => {
@@ -41,8 +41,13 @@ impl Scanner {
     }
 
     /// Counts calls as meant, as far as they are not said again.
-    pub(super) fn count(&mut self, span: Range<usize>, mut calls: Vec<Call>, strength: Strength) {
-        if self.place == Where::Anywhere && !self.inner {
+    pub(super) fn count(
+        &mut self,
+        span: Range<usize>,
+        mut calls: Vec<RawCall>,
+        strength: Strength,
+    ) {
+        if self.place == TextCallScope::Anywhere && !self.inner {
             // Said again, or said in prose after it was said in form: only a mention.
             if strength < self.strength.min(Strength::Json) {
                 calls.clear();
@@ -56,8 +61,8 @@ impl Scanner {
         }
         self.strength = self.strength.max(strength);
         self.seen.extend(calls.iter().map(key_of));
-        let failed = |call: &Call| matches!(call.state, CallState::Unreadable(_));
-        let only = self.place == Where::Explicit || calls.iter().all(failed);
+        let failed = |call: &RawCall| matches!(call.state, CallState::Unreadable(_));
+        let only = self.place == TextCallScope::Explicit || calls.iter().all(failed);
         let whole = only && !self.inner && self.virgin && strength < Strength::Marked;
         self.held.push(Held { span, calls, whole });
         if self.reasoned || self.inner {
@@ -90,10 +95,10 @@ impl Scanner {
         }
     }
 
-    pub(super) fn emit(&mut self, span: Range<usize>, calls: Vec<Call>) {
+    pub(super) fn emit(&mut self, span: Range<usize>, calls: Vec<RawCall>) {
         self.released_to(span.start);
         self.released = span.end.max(self.released);
-        self.out.extend(calls.into_iter().map(Piece::Call));
+        self.out.extend(calls.into_iter().map(TextPiece::Call));
     }
 
     pub(super) fn released_to(&mut self, end: usize) {
@@ -102,8 +107,8 @@ impl Scanner {
         }
         let text = &self.text[self.released..end];
         match self.out.last_mut() {
-            Some(Piece::Text(last)) => last.push_str(text),
-            _ => self.out.push(Piece::Text(text.to_owned())),
+            Some(TextPiece::Text(last)) => last.push_str(text),
+            _ => self.out.push(TextPiece::Text(text.to_owned())),
         }
         self.released = end;
     }
@@ -184,7 +189,7 @@ impl Scanner {
 }
 
 /// What makes two calls the same.
-fn key_of(call: &Call) -> (String, String) {
+fn key_of(call: &RawCall) -> (String, String) {
     let arguments = match goodcall_core::Tree::parse(&call.arguments) {
         Ok(tree) => tree.to_json(),
         Err(_) => call.arguments.clone(),

@@ -13,8 +13,8 @@ use super::fence::Fence;
 use super::lexer::{Lexer, Step, Until};
 use super::markers::{Body, MARKERS, Marker};
 use super::quiet::{Line, Quiet, ends_thought};
-use super::{Context, Extraction, Found, Where, failed, pythonic, sections, shapes};
-use crate::call::{Call, State as CallState};
+use super::{Context, Extraction, Found, TextCallScope, failed, pythonic, sections, shapes};
+use crate::call::{RawCall, State as CallState};
 use crate::tools::Tools;
 
 /// Candidates that may turn out to be no call only at the end of the text.
@@ -26,33 +26,33 @@ pub(super) const CLOSE: &str = "</tool_call>";
 /// A piece of a scanned text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
-pub enum Piece {
+pub enum TextPiece {
     /// Text that is no call.
     Text(String),
     /// A call.
-    Call(Call),
+    Call(RawCall),
 }
 
 /// A resumable search for calls in text.
 ///
 /// ```
-/// use goodcall_wire::{Piece, Scanner, Tools, Where};
+/// use goodcall_wire::{TextPiece, Scanner, Tools, TextCallScope};
 ///
 /// let tools = Tools::read(r#"{"name": "now", "parameters": {}}"#)?;
-/// let mut scanner = Scanner::new(tools, Where::Explicit);
+/// let mut scanner = Scanner::new(tools, TextCallScope::Explicit);
 /// let mut pieces = scanner.push("It is <tool_c");
-/// assert_eq!(pieces, [Piece::Text("It is ".to_owned())]);
+/// assert_eq!(pieces, [TextPiece::Text("It is ".to_owned())]);
 /// pieces = scanner.push("all>{\"name\": \"now\"}</tool_call>");
 /// // A `</think>` that nobody opened may still show that this was a thought.
 /// assert!(pieces.is_empty());
 /// pieces = scanner.finish();
-/// assert!(matches!(&pieces[..], [Piece::Call(call)] if call.name == "now"));
+/// assert!(matches!(&pieces[..], [TextPiece::Call(call)] if call.name == "now"));
 /// # Ok::<(), goodcall_wire::ToolsError>(())
 /// ```
 #[derive(Clone, Debug)]
 pub struct Scanner {
     pub(super) tools: Tools,
-    pub(super) place: Where,
+    pub(super) place: TextCallScope,
     /// Only markers of this dialect count.
     pub(super) dialect: Option<&'static str>,
     /// Inside a marked block: unmarked forms only, and they count as marked.
@@ -84,7 +84,7 @@ pub struct Scanner {
     pub(super) over: bool,
     /// There was a call after which the model must wait for an observation.
     pub(super) acted: bool,
-    pub(super) out: Vec<Piece>,
+    pub(super) out: Vec<TextPiece>,
 }
 
 #[derive(Clone, Debug)]
@@ -114,7 +114,7 @@ pub(super) enum State {
 #[derive(Clone, Debug)]
 pub(super) struct Held {
     pub(super) span: Range<usize>,
-    pub(super) calls: Vec<Call>,
+    pub(super) calls: Vec<RawCall>,
     /// They count only if the message holds nothing else; never where text was seen already.
     pub(super) whole: bool,
 }
@@ -146,7 +146,7 @@ pub(super) enum Look {
 
 impl Scanner {
     /// A scanner for all dialects.
-    pub fn new(tools: Tools, place: Where) -> Self {
+    pub fn new(tools: Tools, place: TextCallScope) -> Self {
         Self {
             tools,
             place,
@@ -183,14 +183,14 @@ impl Scanner {
     }
 
     /// A scanner for the inside of a marked block.
-    pub(super) fn inner(tools: Tools, place: Where, base: usize) -> Self {
+    pub(super) fn inner(tools: Tools, place: TextCallScope, base: usize) -> Self {
         let mut scanner = Self::new(tools, place);
         (scanner.inner, scanner.base) = (true, base);
         scanner
     }
 
     /// Takes the next piece of the text, and gives back what is certain now.
-    pub fn push(&mut self, text: &str) -> Vec<Piece> {
+    pub fn push(&mut self, text: &str) -> Vec<TextPiece> {
         self.text.push_str(text);
         self.run(false);
         self.release();
@@ -199,7 +199,7 @@ impl Scanner {
     }
 
     /// The text is over; the rest of what it holds.
-    pub fn finish(&mut self) -> Vec<Piece> {
+    pub fn finish(&mut self) -> Vec<TextPiece> {
         self.run(true);
         self.end_fence();
         self.commit();
@@ -219,8 +219,8 @@ impl Scanner {
         pieces.append(&mut self.finish());
         for piece in pieces {
             match piece {
-                Piece::Text(text) => extraction.text.push_str(&text),
-                Piece::Call(call) => extraction.calls.push(call),
+                TextPiece::Text(text) => extraction.text.push_str(&text),
+                TextPiece::Call(call) => extraction.calls.push(call),
             }
         }
         extraction
@@ -231,8 +231,8 @@ impl Scanner {
         let mut pieces = self.push(text);
         pieces.append(&mut self.finish());
         let calls = pieces.into_iter().filter_map(|piece| match piece {
-            Piece::Call(call) => Some(call.into_found()),
-            Piece::Text(_) => None,
+            TextPiece::Call(call) => Some(call.into_found()),
+            TextPiece::Text(_) => None,
         });
         calls.collect()
     }
@@ -302,7 +302,7 @@ impl Scanner {
 
     /// Do calls count here without a marker?
     pub(super) fn takes_unmarked(&self) -> bool {
-        let place = self.place == Where::Anywhere || self.inner || self.virgin;
+        let place = self.place == TextCallScope::Anywhere || self.inner || self.virgin;
         let quoted = self.line.quote && self.fence.is_none();
         self.patience > 0 && !self.over && !quoted && (place || self.fence.is_some())
     }
@@ -511,7 +511,7 @@ impl Scanner {
             let readable = |call: &Found| call.state == CallState::Whole;
             found = failed::list(text, base, &context);
             // In prose, a list that can be read nowhere is none.
-            let nests = self.place == Where::Anywhere && failed::nests(text);
+            let nests = self.place == TextCallScope::Anywhere && failed::nests(text);
             if nests || (!self.is_alone(text) && !found.iter().any(readable)) {
                 found.clear();
             }
@@ -535,12 +535,12 @@ impl Scanner {
         let unreadable = matches!(call.state, CallState::Unreadable(_));
         let readable = call.state == CallState::Whole || (unreadable && self.is_alone(text));
         let standing = self.line.fresh || self.inner || self.fence.is_some();
-        readable && (!call.bare || (tool.needs_nothing() && standing))
+        readable && (!call.bare || (tool.has_no_required_parameters() && standing))
     }
 
     /// May this be the whole message, as one call? Anywhere, the calls inside another one count.
     fn is_alone(&self, text: &str) -> bool {
-        let nests = failed::nests(text) && self.place == Where::Anywhere;
+        let nests = failed::nests(text) && self.place == TextCallScope::Anywhere;
         self.virgin && !self.inner && self.fence.is_none() && !nests
     }
 

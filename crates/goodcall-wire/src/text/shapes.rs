@@ -6,7 +6,7 @@ use std::ops::Range;
 use super::split::{Member, elements, members, unquote};
 use super::{Context, Found, pythonic};
 use crate::call::State;
-use crate::tools::Offered;
+use crate::tools::ToolDefinition;
 
 /// Lists and objects around a call.
 const MOST_DEPTH: usize = 6;
@@ -273,7 +273,7 @@ fn arguments_of(members: &[Member<'_>], name: Option<usize>) -> Option<usize> {
 }
 
 /// Does this object define a tool, with a schema where a call has its arguments?
-fn is_definition(text: &str, members: &[Member<'_>], tool: Option<&Offered>) -> bool {
+fn is_definition(text: &str, members: &[Member<'_>], tool: Option<&ToolDefinition>) -> bool {
     const SCHEMAS: [&str; 4] = ["input_schema", "inputSchema", "parameters", "properties"];
     let declares = |key: &str| tool.is_some_and(|tool| tool.declares(key));
     let object = |value: &str, key: &str| {
@@ -304,7 +304,7 @@ fn is_definition(text: &str, members: &[Member<'_>], tool: Option<&Offered>) -> 
 }
 
 /// Does this object tell what came of a call, or what a tool is for, without any arguments?
-fn is_result(members: &[Member<'_>], name: usize, tool: Option<&Offered>) -> bool {
+fn is_result(members: &[Member<'_>], name: usize, tool: Option<&ToolDefinition>) -> bool {
     let declares = |key: &str| tool.is_some_and(|tool| tool.declares(key));
     let rest = || (members.iter().enumerate()).filter(|(at, _)| *at != name);
     let mut keys = rest().map(|(_, member)| member.key.as_ref());
@@ -316,7 +316,7 @@ fn is_result(members: &[Member<'_>], name: usize, tool: Option<&Offered>) -> boo
 fn beside_arguments<'m>(
     members: &'m [Member<'_>],
     name: usize,
-    tool: Option<&Offered>,
+    tool: Option<&ToolDefinition>,
 ) -> Option<&'m str> {
     arguments_of(members, Some(name))?;
     let known =

@@ -7,7 +7,7 @@ use super::lexer::opens_value;
 use super::python::quote;
 use super::{Context, Found, typed};
 use crate::call::State;
-use crate::tools::Offered;
+use crate::tools::ToolDefinition;
 
 /// Bytes that a tag may have.
 const MOST_TAG: usize = 512;
@@ -263,7 +263,7 @@ fn value<'t>(
     text: &'t str,
     open: &Tag<'_>,
     call: &str,
-    tool: Option<&Offered>,
+    tool: Option<&ToolDefinition>,
     ends: &mut Ends,
 ) -> Value<'t> {
     let start = open.span.end;
@@ -393,7 +393,7 @@ fn write_value(
     tag: &Tag<'_>,
     value: &str,
     key: &str,
-    tool: Option<&Offered>,
+    tool: Option<&ToolDefinition>,
     out: &mut String,
 ) -> Option<goodcall_core::Change> {
     let text = attribute(tag.rest, "string").map(|flag| flag == "true");

@@ -7,8 +7,8 @@ use serde::{Deserialize, Serialize};
 
 use super::canonical::canonical;
 use crate::bound::LoopKey;
-use crate::error::{Fault, ToolError};
-use crate::message::{Call, Outcome};
+use crate::error::{ArgumentFault, ToolError};
+use crate::message::{Call, CallOutcome};
 
 /// Keys remembered for one error; beyond that the error is the same anyway.
 const MOST_KEYS: usize = 32;
@@ -24,7 +24,7 @@ pub(super) struct Seen {
 }
 
 impl Seen {
-    pub(super) fn new(call: &Call, outcome: &Outcome, key: u64) -> Self {
+    pub(super) fn new(call: &Call, outcome: &CallOutcome, key: u64) -> Self {
         Self {
             tool: call.name.clone(),
             key,
@@ -37,7 +37,7 @@ impl Seen {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub(super) struct ToolMemory {
     /// The faults of the last turn, and in how many turns in a row each was seen.
-    faults: Vec<(Fault, usize)>,
+    faults: Vec<(ArgumentFault, usize)>,
     /// The last error.
     error: Option<u64>,
     /// The arguments that led to it.
@@ -46,7 +46,7 @@ pub(super) struct ToolMemory {
 
 impl ToolMemory {
     /// Takes in the outcomes of one turn; the fault that was seen most often, if any.
-    pub(super) fn failures(&mut self, outcomes: &[&Outcome]) -> Option<(Fault, usize)> {
+    pub(super) fn failures(&mut self, outcomes: &[&CallOutcome]) -> Option<(ArgumentFault, usize)> {
         let before: BTreeMap<_, _> = if outcomes.iter().any(|outcome| !is_refused(outcome)) {
             // The model knows how to call it.
             self.faults.clear();
@@ -65,7 +65,7 @@ impl ToolMemory {
     }
 
     /// Takes in an outcome; with how many different arguments its error was seen in a row.
-    pub(super) fn errors(&mut self, outcome: &Outcome, key: u64) -> usize {
+    pub(super) fn errors(&mut self, outcome: &CallOutcome, key: u64) -> usize {
         let error = outcome.error.as_ref().map(|error| hash(&[error.message()]));
         if error.is_none() || error != self.error {
             self.keys.clear();
@@ -86,7 +86,7 @@ impl ToolMemory {
 }
 
 /// Was nothing run because of the arguments?
-pub(super) fn is_refused(outcome: &Outcome) -> bool {
+pub(super) fn is_refused(outcome: &CallOutcome) -> bool {
     matches!(outcome.error, Some(ToolError::Argument(_)))
 }
 
@@ -96,7 +96,7 @@ pub(super) fn is_empty(raw: &str) -> bool {
 }
 
 /// A fault in words: `path: missing`.
-pub(super) fn place(fault: &Fault) -> String {
+pub(super) fn place(fault: &ArgumentFault) -> String {
     match Pointer::parse(&fault.path) {
         Some(pointer) if !pointer.is_root() => format!("{}: {}", pointer.dotted(), fault.code),
         _ => fault.code.clone(),
@@ -104,7 +104,7 @@ pub(super) fn place(fault: &Fault) -> String {
 }
 
 /// The fingerprint of a call; `None` for one that is no part of any loop.
-pub(super) fn key(call: &Call, outcome: &Outcome) -> Option<u64> {
+pub(super) fn key(call: &Call, outcome: &CallOutcome) -> Option<u64> {
     let arguments = outcome.mended.as_deref().unwrap_or(&call.arguments);
     match &outcome.loop_key {
         LoopKey::Exempt => None,
@@ -116,7 +116,7 @@ pub(super) fn key(call: &Call, outcome: &Outcome) -> Option<u64> {
     }
 }
 
-fn result(outcome: &Outcome) -> u64 {
+fn result(outcome: &CallOutcome) -> u64 {
     match &outcome.error {
         Some(error) => hash(&["error", error.class().name(), error.message()]),
         None => hash(&["ok", &outcome.data.to_string()]),

@@ -12,7 +12,7 @@ use std::collections::{BTreeMap, VecDeque};
 
 use serde::{Deserialize, Serialize};
 
-use crate::message::{Call, Outcome};
+use crate::message::{Call, CallOutcome};
 use memory::{Seen, ToolMemory, is_empty};
 
 pub use rules::LoopRules;
@@ -51,7 +51,7 @@ impl Signal {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
-pub enum Rung {
+pub enum Escalation {
     /// The model is told differently.
     Steer,
     /// The user is asked.
@@ -63,11 +63,11 @@ pub enum Rung {
 /// A loop that is suspected, with the evidence.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
-pub struct Suspicion {
+pub struct LoopReport {
     /// What it looks like.
     pub signal: Signal,
     /// What is done about it.
-    pub rung: Rung,
+    pub rung: Escalation,
     /// The so-manieth suspicion since there was progress.
     pub level: u32,
     /// The tools that take part, in order.
@@ -80,7 +80,7 @@ pub struct Suspicion {
     pub detail: Option<String>,
 }
 
-impl Suspicion {
+impl LoopReport {
     /// What the model is told: what it did, and what to do instead. For hosts that have no
     /// [`Run`](crate::Run), which tells it by itself.
     pub fn text(&self) -> String {
@@ -91,12 +91,12 @@ impl Suspicion {
 /// Looks for loops in the turns of one run.
 ///
 /// ```
-/// use goodcall::{Call, Detector, LoopRules, Outcome, Signal, ToolResult};
+/// use goodcall::{Call, Detector, LoopRules, CallOutcome, Signal, ToolResult};
 ///
 /// let mut detector = Detector::new(LoopRules::default());
 /// let turn = |id: &str, result: &str| {
 ///     let call = Call::new(id, "status", r#"{"job": 7}"#);
-///     let outcome = Outcome::new(&call, ToolResult::success(result));
+///     let outcome = CallOutcome::new(&call, ToolResult::success(result));
 ///     vec![(call, outcome)]
 /// };
 /// // Polling: the result changes.
@@ -141,7 +141,7 @@ impl Detector {
     }
 
     /// Looks at the calls of one turn with their outcomes, in order.
-    pub fn observe(&mut self, turn: &[(Call, Outcome)]) -> Option<Suspicion> {
+    pub fn observe(&mut self, turn: &[(Call, CallOutcome)]) -> Option<LoopReport> {
         let mut found = self.empty_arguments(turn);
         let failure = self.same_failure(turn);
         let error = self.same_error(turn);
@@ -152,7 +152,7 @@ impl Detector {
         }
         let found = found?;
         self.level += 1;
-        Some(Suspicion {
+        Some(LoopReport {
             signal: found.signal,
             rung: self.rules.rung(self.level),
             level: self.level,
@@ -176,8 +176,8 @@ impl Detector {
     }
 
     /// Calls without arguments that were refused, turn after turn.
-    fn empty_arguments(&mut self, turn: &[(Call, Outcome)]) -> Option<Found> {
-        let refused = |(call, outcome): &&(Call, Outcome)| {
+    fn empty_arguments(&mut self, turn: &[(Call, CallOutcome)]) -> Option<Found> {
+        let refused = |(call, outcome): &&(Call, CallOutcome)| {
             is_empty(&call.arguments) && memory::is_refused(outcome)
         };
         let Some((call, _)) = turn.iter().rfind(refused) else {
@@ -197,7 +197,7 @@ impl Detector {
     }
 
     /// The same mistake of the same tool, turn after turn.
-    fn same_failure(&mut self, turn: &[(Call, Outcome)]) -> Option<Found> {
+    fn same_failure(&mut self, turn: &[(Call, CallOutcome)]) -> Option<Found> {
         let mut found = None;
         for (at, (call, _)) in turn.iter().enumerate() {
             if turn[..at]
@@ -226,7 +226,7 @@ impl Detector {
     }
 
     /// The same error of the same tool with other arguments, turn after turn.
-    fn same_error(&mut self, turn: &[(Call, Outcome)]) -> Option<Found> {
+    fn same_error(&mut self, turn: &[(Call, CallOutcome)]) -> Option<Found> {
         let mut found = None;
         for (at, (call, outcome)) in turn.iter().enumerate() {
             // Of calls side by side the last one speaks for its tool.
@@ -255,7 +255,7 @@ impl Detector {
     }
 
     /// Equal calls with equal results, in a row or in a circle; and whether there was progress.
-    fn same_calls(&mut self, turn: &[(Call, Outcome)]) -> (Option<Found>, bool) {
+    fn same_calls(&mut self, turn: &[(Call, CallOutcome)]) -> (Option<Found>, bool) {
         let (mut found, mut progress) = (None, false);
         let mut of_turn: Vec<Seen> = Vec::new();
         for (call, outcome) in turn {
@@ -280,7 +280,7 @@ impl Detector {
         (found, progress)
     }
 
-    fn in_a_row(&self, outcome: &Outcome) -> Option<Found> {
+    fn in_a_row(&self, outcome: &CallOutcome) -> Option<Found> {
         let last = self.window.back()?;
         let times = self
             .window
@@ -297,7 +297,7 @@ impl Detector {
         })
     }
 
-    fn cycle(&mut self, outcome: &Outcome) -> Option<Found> {
+    fn cycle(&mut self, outcome: &CallOutcome) -> Option<Found> {
         if self.quiet > 0 {
             return None;
         }

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::Rung;
+use super::Escalation;
 use crate::ErrorClass;
 
 /// When a loop is suspected, and what is done about it. A false alarm is worse than a missed turn:
@@ -49,13 +49,13 @@ impl Default for LoopRules {
 
 impl LoopRules {
     /// The rung for the so-manieth suspicion without progress.
-    pub(super) fn rung(&self, level: u32) -> Rung {
+    pub(super) fn rung(&self, level: u32) -> Escalation {
         if level <= self.steers {
-            Rung::Steer
+            Escalation::Steer
         } else if level - self.steers <= self.asks {
-            Rung::Ask
+            Escalation::Ask
         } else {
-            Rung::Stop
+            Escalation::Stop
         }
     }
 

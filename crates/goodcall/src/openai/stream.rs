@@ -1,7 +1,7 @@
 //! A streamed reply, put together from its events.
 
-use goodcall_core::Stop;
-use goodcall_wire::{Assembler, Provider, Tools, Update};
+use goodcall_core::StopReason;
+use goodcall_wire::{Assembler, CallUpdate, Provider, Tools};
 use serde_json::Value;
 
 use super::usage;
@@ -58,15 +58,15 @@ impl Assembly {
         Ok(())
     }
 
-    fn take(&mut self, updates: Vec<Update>, on_text: &(dyn Fn(&str) + Send + Sync)) {
+    fn take(&mut self, updates: Vec<CallUpdate>, on_text: &(dyn Fn(&str) + Send + Sync)) {
         for update in updates {
             self.begun = true;
             match update {
-                Update::Text(text) => {
+                CallUpdate::Text(text) => {
                     on_text(&text);
                     self.reply.text.push_str(&text);
                 }
-                Update::Call(call) => self.reply.calls.push(Call::from_wire(&call)),
+                CallUpdate::Call(call) => self.reply.calls.push(Call::from_wire(&call)),
                 // Told when the call is whole.
                 _ => {}
             }
@@ -78,7 +78,7 @@ impl Assembly {
         let updates = self.assembler.finish();
         self.take(updates, on_text);
         self.reply.stop = match self.assembler.stop() {
-            Stop::Unknown if !self.ended => Stop::CutOff,
+            StopReason::Unknown if !self.ended => StopReason::CutOff,
             stop => stop,
         };
         self.reply

@@ -10,23 +10,23 @@ use std::error::Error;
 use std::fmt;
 use std::time::Duration;
 
-use goodcall_core::Stop;
+use goodcall_core::StopReason;
 use serde::{Deserialize, Serialize};
 
-use crate::doom::{Detector, LoopRules, Rung, Suspicion};
+use crate::doom::{Detector, Escalation, LoopReport, LoopRules};
 use crate::explain;
-use crate::message::{Call, Message, Outcome, Reply};
+use crate::message::{Call, CallOutcome, Message, Reply};
 use crate::wire::{self, ConvertError, Provider};
 use state::{MOST_STARTS, Progress, Slot, State};
 
 pub use limits::RunLimits;
-pub use step::{Step, Why};
+pub use step::{HaltReason, Step};
 
 /// One conversation, from the first message to the last word.
 ///
 /// ```
 /// use std::time::Duration;
-/// use goodcall::{Call, Outcome, Reply, Run, Step, ToolResult};
+/// use goodcall::{Call, CallOutcome, Reply, Run, Step, ToolResult};
 ///
 /// let mut run = Run::new().system("Be brief.").user("What is the time?");
 /// let now = Duration::ZERO; // the host's clock
@@ -35,7 +35,7 @@ pub use step::{Step, Why};
 /// run.replied(Reply::calls([Call::new("call_1", "clock", "{}")]))?;
 /// let saved = serde_json::to_string(&run)?; // before anything is executed
 /// run.started("call_1")?;
-/// run.executed(Outcome::new(&Call::new("call_1", "clock", "{}"), ToolResult::success("noon")))?;
+/// run.executed(CallOutcome::new(&Call::new("call_1", "clock", "{}"), ToolResult::success("noon")))?;
 ///
 /// run.replied(Reply::text("Noon."))?;
 /// assert_eq!(run.next(now), Step::Done { text: "Noon." });
@@ -57,7 +57,7 @@ pub struct Run {
     began_ms: Option<u64>,
     counts: Counts,
     /// The loop that was suspected in the last turn.
-    suspicion: Option<Suspicion>,
+    suspicion: Option<LoopReport>,
 }
 
 /// What the limits are held against.
@@ -138,7 +138,7 @@ impl Run {
     }
 
     /// The loop that was suspected in the last turn.
-    pub fn suspicion(&self) -> Option<&Suspicion> {
+    pub fn suspicion(&self) -> Option<&LoopReport> {
         self.suspicion.as_ref()
     }
 
@@ -155,10 +155,10 @@ impl Run {
         if let Some(most) = self.limits.wall_ms
             && now_ms.saturating_sub(began_ms) >= most
         {
-            self.stop(Why::WallTime(most));
+            self.stop(HaltReason::WallTime(most));
         }
         if matches!(self.state, State::Model) && self.counts.steps >= self.limits.steps {
-            self.stop(Why::Steps(self.limits.steps));
+            self.stop(HaltReason::Steps(self.limits.steps));
         }
         match &self.state {
             State::Model => Step::CallModel {
@@ -191,9 +191,9 @@ impl Run {
     ///
     /// # Errors
     /// If it was not its turn.
-    pub fn replied(&mut self, reply: Reply) -> Result<(), OutOfTurn> {
+    pub fn replied(&mut self, reply: Reply) -> Result<(), SequenceError> {
         if !matches!(self.state, State::Model) {
-            return Err(OutOfTurn::Reply);
+            return Err(SequenceError::Reply);
         }
         self.counts.steps += 1;
         self.suspicion = None;
@@ -209,7 +209,7 @@ impl Run {
             // Nothing to put into the history; the model is called again.
             self.counts.empty_replies += 1;
             if self.counts.empty_replies >= self.limits.empty_replies {
-                self.stop(Why::EmptyReplies(self.counts.empty_replies));
+                self.stop(HaltReason::EmptyReplies(self.counts.empty_replies));
             }
         } else {
             let calls = Vec::new();
@@ -220,8 +220,8 @@ impl Run {
     }
 
     /// Makes sure that a call has an id of its own: some providers send none, or one twice.
-    fn admit(&mut self, mut call: Call, stop: Stop) -> Call {
-        if call.stop == Stop::Unknown {
+    fn admit(&mut self, mut call: Call, stop: StopReason) -> Call {
+        if call.stop == StopReason::Unknown {
             call.stop = stop;
         }
         if call.id.is_empty() || self.ids.contains(&call.id) {
@@ -234,12 +234,12 @@ impl Run {
         call
     }
 
-    fn slot(&mut self, id: &str) -> Result<&mut Slot, OutOfTurn> {
+    fn slot(&mut self, id: &str) -> Result<&mut Slot, SequenceError> {
         let State::Tools { slots, .. } = &mut self.state else {
-            return Err(OutOfTurn::Outcome);
+            return Err(SequenceError::Outcome);
         };
         let found = slots.iter_mut().find(|slot| slot.call.id == id);
-        found.ok_or_else(|| OutOfTurn::UnknownCall(id.to_owned()))
+        found.ok_or_else(|| SequenceError::UnknownCall(id.to_owned()))
     }
 
     /// A call is about to be executed. Save the run between this and executing it: then a call
@@ -247,10 +247,10 @@ impl Run {
     ///
     /// # Errors
     /// If there is no such call, or it was started before.
-    pub fn started(&mut self, id: &str) -> Result<(), OutOfTurn> {
+    pub fn started(&mut self, id: &str) -> Result<(), SequenceError> {
         let slot = self.slot(id)?;
         if slot.progress != Progress::Recorded {
-            return Err(OutOfTurn::Twice(id.to_owned()));
+            return Err(SequenceError::Twice(id.to_owned()));
         }
         slot.progress = Progress::Started;
         slot.starts += 1;
@@ -261,10 +261,10 @@ impl Run {
     ///
     /// # Errors
     /// If there is no such call, or it has an outcome already.
-    pub fn executed(&mut self, outcome: Outcome) -> Result<(), OutOfTurn> {
+    pub fn executed(&mut self, outcome: CallOutcome) -> Result<(), SequenceError> {
         let slot = self.slot(&outcome.call_id)?;
         if slot.is_executed() {
-            return Err(OutOfTurn::Twice(outcome.call_id));
+            return Err(SequenceError::Twice(outcome.call_id));
         }
         slot.progress = Progress::Executed(Box::new(outcome));
         if let State::Tools { slots, .. } = &self.state
@@ -300,9 +300,9 @@ impl Run {
     ///
     /// # Errors
     /// If nothing was asked.
-    pub fn answered(&mut self, text: impl Into<String>) -> Result<(), OutOfTurn> {
+    pub fn answered(&mut self, text: impl Into<String>) -> Result<(), SequenceError> {
         if !matches!(self.state, State::Asking { .. }) {
-            return Err(OutOfTurn::Answer);
+            return Err(SequenceError::Answer);
         }
         self.history.push(Message::User { text: text.into() });
         self.detector.reset(false);
@@ -315,9 +315,9 @@ impl Run {
     ///
     /// # Errors
     /// If the run is not done.
-    pub fn say(&mut self, text: impl Into<String>) -> Result<(), OutOfTurn> {
+    pub fn say(&mut self, text: impl Into<String>) -> Result<(), SequenceError> {
         if self.state != State::Done {
-            return Err(OutOfTurn::Answer);
+            return Err(SequenceError::Answer);
         }
         self.history.push(Message::User { text: text.into() });
         self.detector.reset(true);
@@ -328,7 +328,7 @@ impl Run {
     }
 
     /// Ends the run. Calls without an outcome get one that says so.
-    pub fn stop(&mut self, why: Why) {
+    pub fn stop(&mut self, why: HaltReason) {
         if self.is_over() {
             return;
         }
@@ -341,7 +341,7 @@ impl Run {
     }
 
     /// The reply that is being executed, out of the state.
-    fn take_turn(&mut self) -> (String, Vec<(Call, Outcome)>) {
+    fn take_turn(&mut self) -> (String, Vec<(Call, CallOutcome)>) {
         match std::mem::replace(&mut self.state, State::Model) {
             State::Tools { text, slots } => {
                 (text, slots.into_iter().map(Slot::into_parts).collect())
@@ -350,7 +350,7 @@ impl Run {
         }
     }
 
-    fn record(&mut self, text: String, turn: Vec<(Call, Outcome)>) {
+    fn record(&mut self, text: String, turn: Vec<(Call, CallOutcome)>) {
         let (calls, outcomes) = turn.into_iter().unzip();
         self.history.push(Message::Assistant { text, calls });
         self.history.push(Message::Tools { outcomes });
@@ -372,10 +372,12 @@ impl Run {
         self.record(text, turn);
         self.suspicion.clone_from(&suspicion);
         match (over, suspicion) {
-            (_, Some(loops)) if loops.rung == Rung::Stop => self.stop(Why::Loop(loops)),
+            (_, Some(loops)) if loops.rung == Escalation::Stop => {
+                self.stop(HaltReason::Loop(loops))
+            }
             (Some(why), _) => self.stop(why),
-            (None, Some(loops)) if loops.rung == Rung::Ask => {
-                let why = Why::Loop(loops);
+            (None, Some(loops)) if loops.rung == Escalation::Ask => {
+                let why = HaltReason::Loop(loops);
                 self.state = State::Asking { why };
             }
             _ => {}
@@ -383,7 +385,7 @@ impl Run {
     }
 
     /// Counts what the limits are about; the limit that is reached, if any.
-    fn count(&mut self, turn: &[(Call, Outcome)]) -> Option<Why> {
+    fn count(&mut self, turn: &[(Call, CallOutcome)]) -> Option<HaltReason> {
         let (counts, limits) = (&mut self.counts, &self.limits);
         let mut over = None;
         for (call, outcome) in turn {
@@ -401,17 +403,17 @@ impl Run {
             let of_tool = counts.failures_of.entry(call.name.clone()).or_default();
             *of_tool += 1;
             if *of_tool >= limits.failures_per_tool {
-                over = Some(Why::FailuresOfTool {
+                over = Some(HaltReason::FailuresOfTool {
                     tool: call.name.clone(),
                     most: limits.failures_per_tool,
                 });
             }
         }
         if counts.failures >= limits.failures {
-            over = over.or(Some(Why::Failures(limits.failures)));
+            over = over.or(Some(HaltReason::Failures(limits.failures)));
         }
         if counts.feedback_tokens > limits.feedback_tokens {
-            over = over.or(Some(Why::Feedback(limits.feedback_tokens)));
+            over = over.or(Some(HaltReason::Feedback(limits.feedback_tokens)));
         }
         over
     }
@@ -420,7 +422,7 @@ impl Run {
 /// Something was handed to a [`Run`] that it had not asked for; the run is unchanged.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
-pub enum OutOfTurn {
+pub enum SequenceError {
     /// A reply, where no model was to be called.
     Reply,
     /// An outcome, where no call was to be executed.
@@ -433,16 +435,18 @@ pub enum OutOfTurn {
     Twice(String),
 }
 
-impl fmt::Display for OutOfTurn {
+impl fmt::Display for SequenceError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            OutOfTurn::Reply => f.write_str("a reply came where no model was to be called"),
-            OutOfTurn::Outcome => f.write_str("an outcome came where no call was to be executed"),
-            OutOfTurn::Answer => f.write_str("an answer came where nothing was asked"),
-            OutOfTurn::UnknownCall(id) => write!(f, "there is no call `{id}` to be executed"),
-            OutOfTurn::Twice(id) => write!(f, "the call `{id}` was started or executed before"),
+            SequenceError::Reply => f.write_str("a reply came where no model was to be called"),
+            SequenceError::Outcome => {
+                f.write_str("an outcome came where no call was to be executed")
+            }
+            SequenceError::Answer => f.write_str("an answer came where nothing was asked"),
+            SequenceError::UnknownCall(id) => write!(f, "there is no call `{id}` to be executed"),
+            SequenceError::Twice(id) => write!(f, "the call `{id}` was started or executed before"),
         }
     }
 }
 
-impl Error for OutOfTurn {}
+impl Error for SequenceError {}

@@ -2,9 +2,9 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::Why;
+use super::HaltReason;
 use crate::error::Cause;
-use crate::message::{Call, Outcome};
+use crate::message::{Call, CallOutcome};
 use crate::{ToolResult, explain};
 
 /// Where a run stands.
@@ -17,11 +17,11 @@ pub(super) enum State {
     /// the history is legal at any time.
     Tools { text: String, slots: Vec<Slot> },
     /// The user is to be asked.
-    Asking { why: Why },
+    Asking { why: HaltReason },
     /// The model has said its last word.
     Done,
     /// Over.
-    Stopped { why: Why },
+    Stopped { why: HaltReason },
 }
 
 /// One call, and how far it is.
@@ -45,7 +45,7 @@ pub(super) enum Progress {
     /// Perhaps run.
     Started,
     /// Run, or refused.
-    Executed(Box<Outcome>),
+    Executed(Box<CallOutcome>),
 }
 
 impl Slot {
@@ -58,12 +58,12 @@ impl Slot {
     }
 
     /// What is told of a call that was never executed or not known to be.
-    fn lost(&self) -> Outcome {
+    fn lost(&self) -> CallOutcome {
         let message = match self.progress {
             Progress::Started => explain::interrupted(&self.call.name),
             _ => explain::not_run(&self.call.name),
         };
-        Outcome::new(&self.call, ToolResult::failed(Cause::Cancelled, message))
+        CallOutcome::new(&self.call, ToolResult::failed(Cause::Cancelled, message))
     }
 
     /// Gives the call an outcome that says what is not known.
@@ -77,7 +77,7 @@ impl Slot {
         matches!(self.progress, Progress::Executed(_))
     }
 
-    pub(super) fn into_parts(self) -> (Call, Outcome) {
+    pub(super) fn into_parts(self) -> (Call, CallOutcome) {
         let lost = self.lost();
         match self.progress {
             Progress::Executed(outcome) => (self.call, *outcome),

@@ -4,7 +4,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use crate::doom::Suspicion;
+use crate::doom::LoopReport;
 use crate::explain;
 use crate::message::{Call, Message};
 
@@ -25,7 +25,7 @@ pub enum Step<'r> {
     /// Ask the user and hand the answer to [`Run::answered`](crate::Run::answered).
     AskUser {
         /// What about.
-        why: &'r Why,
+        why: &'r HaltReason,
     },
     /// The model has said its last word.
     Done {
@@ -35,7 +35,7 @@ pub enum Step<'r> {
     /// The run is over without a last word.
     Stopped {
         /// Why.
-        why: &'r Why,
+        why: &'r HaltReason,
     },
 }
 
@@ -43,9 +43,9 @@ pub enum Step<'r> {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
-pub enum Why {
+pub enum HaltReason {
     /// The model goes in circles.
-    Loop(Suspicion),
+    Loop(LoopReport),
     /// So many calls of the model were made.
     Steps(u32),
     /// So many calls of one tool in a row were refused.
@@ -67,23 +67,23 @@ pub enum Why {
     Host(String),
 }
 
-impl Why {
+impl HaltReason {
     /// The name in events and records.
     pub fn name(&self) -> &'static str {
         match self {
-            Why::Loop(_) => "loop",
-            Why::Steps(_) => "steps",
-            Why::FailuresOfTool { .. } => "failures_of_tool",
-            Why::Failures(_) => "failures",
-            Why::WallTime(_) => "wall_time",
-            Why::Feedback(_) => "feedback",
-            Why::EmptyReplies(_) => "empty_replies",
-            Why::Host(_) => "host",
+            HaltReason::Loop(_) => "loop",
+            HaltReason::Steps(_) => "steps",
+            HaltReason::FailuresOfTool { .. } => "failures_of_tool",
+            HaltReason::Failures(_) => "failures",
+            HaltReason::WallTime(_) => "wall_time",
+            HaltReason::Feedback(_) => "feedback",
+            HaltReason::EmptyReplies(_) => "empty_replies",
+            HaltReason::Host(_) => "host",
         }
     }
 }
 
-impl fmt::Display for Why {
+impl fmt::Display for HaltReason {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&explain::why(self))
     }

@@ -30,7 +30,7 @@ pub(crate) fn is_nothing(root: Node<'_>) -> bool {
 
 /// `{}` in place of nothing, if the tool accepts that.
 pub(crate) fn propose<'a>(raw: &'a str, schema: &Schema) -> Option<(Tree<'a>, Change)> {
-    if !schema.accepts_nothing() {
+    if !schema.accepts_empty_object() {
         return None;
     }
     let sent = raw.trim();

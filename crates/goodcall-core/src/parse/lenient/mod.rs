@@ -26,7 +26,7 @@ mod words;
 use std::borrow::Cow;
 use std::ops::Range;
 
-use super::error::{ParseClass, ParseError, Wanted};
+use super::error::{ParseClass, ParseError, SyntaxExpectation};
 use super::{Cut, CutKind};
 use crate::limits::{ENCODINGS, Limits};
 use crate::report::{Change, Changes, Edit, Level, clip};
@@ -96,11 +96,15 @@ fn read_level<'a>(
     let mut parser = Parser::new(text, limits, keys);
     parser.document()?;
     if parser.notes.overflow {
-        let wanted = Wanted::Changes(limits.max_changes);
+        let wanted = SyntaxExpectation::Changes(limits.max_changes);
         return Err(ParseError::new(ParseClass::TooLarge, wanted, 0));
     }
     if let Some(at) = parser.lost {
-        return Err(ParseError::new(ParseClass::Syntax, Wanted::End, at));
+        return Err(ParseError::new(
+            ParseClass::Syntax,
+            SyntaxExpectation::End,
+            at,
+        ));
     }
     if parser.roots.is_empty() {
         return Ok(None);
@@ -108,7 +112,7 @@ fn read_level<'a>(
     let several = parser.roots.len() > 1;
     if several && let Some(at) = parser.deepest {
         // The list of them is one level more.
-        let wanted = Wanted::Depth(limits.depth());
+        let wanted = SyntaxExpectation::Depth(limits.depth());
         return Err(ParseError::new(ParseClass::TooDeep, wanted, at));
     }
     let last = parser.roots.len() - 1;

@@ -6,7 +6,7 @@
 use super::notes::Notes;
 use super::rules;
 use crate::limits::Limits;
-use crate::parse::error::{ParseClass, ParseError, Wanted};
+use crate::parse::error::{ParseClass, ParseError, SyntaxExpectation};
 use crate::parse::{Cut, CutKind};
 use crate::tree::{Builder, Id, Kind};
 
@@ -195,7 +195,7 @@ impl<'a> Parser<'a> {
 
     pub(super) fn open(&mut self, opener: Opener, kind: Kind) -> Step {
         if self.out.depth() >= self.max_depth {
-            let wanted = Wanted::Depth(self.max_depth);
+            let wanted = SyntaxExpectation::Depth(self.max_depth);
             return Err(ParseError::new(ParseClass::TooDeep, wanted, self.at));
         }
         if self.out.depth() + 1 == self.max_depth {

@@ -297,12 +297,12 @@ fn is_last(held: &Held) -> bool {
 }
 
 /// A bad call keeps the name that it came with.
-fn name_of(ruling: &Ruling) -> &str {
+fn name_of(ruling: &CallDecision) -> &str {
     &ruling.call.name
 }
 
 /// A call in one fragment.
-fn fragment(ruling: &Ruling, index: usize) -> String {
+fn fragment(ruling: &CallDecision, index: usize) -> String {
     let id = quoted(ruling.call.id.as_deref().unwrap_or_default());
     let name = quoted(name_of(ruling));
     let arguments = quoted(ruling.final_arguments());

@@ -7,11 +7,11 @@ use goodcall_core::{Node, Tree, no_result_text};
 use super::super::exchange::is_other_call;
 use super::ids::{call_ids, result_ids, unique_ids};
 use super::{
-    Elements, PastCall, Role, calls_in, is_old, kind, messages, plain, results_in, role, text_of,
+    Elements, HistoryCall, Role, calls_in, is_old, kind, messages, plain, results_in, role, text_of,
 };
-use crate::call::Call;
+use crate::call::RawCall;
 use crate::cuts::{Cuts, quoted};
-use crate::envelope::{Answer, Due, Located, Provider, result};
+use crate::envelope::{Answer, CallRewrite, Located, Provider, result};
 use crate::tools::Tools;
 
 /// The request with a legal history; `None` if it is legal as it is.
@@ -34,7 +34,7 @@ fn legal_calls(provider: Provider, request: &str) -> Option<String> {
     let list = messages(provider, tree.root())?;
     let mut cuts = Cuts::new(request);
     let envelope = Located::new(provider, request, list, &Tools::default());
-    let due = vec![Due::Legal; envelope.calls().len()];
+    let due = vec![CallRewrite::Legal; envelope.calls().len()];
     envelope.write(&due, &mut cuts);
     (!cuts.is_empty()).then(|| cuts.apply())
 }
@@ -145,7 +145,7 @@ impl Pairing<'_> {
                         self.close(cuts);
                     }
                     let at = message.span().start;
-                    for PastCall { id, name, .. } in calls {
+                    for HistoryCall { id, name, .. } in calls {
                         let comes = self.later.contains(&(at, id.clone()));
                         self.open.push(Open { id, name, comes });
                     }
@@ -223,7 +223,7 @@ impl Pairing<'_> {
     }
 
     fn missing(&self, open: &Open) -> String {
-        let call = Call::new(&Tools::default(), &open.name, "{}").with_id(&open.id);
+        let call = RawCall::new(&Tools::default(), &open.name, "{}").with_id(&open.id);
         let text = no_result_text(&open.name);
         result(self.provider, &call, &Answer::error(text))
     }

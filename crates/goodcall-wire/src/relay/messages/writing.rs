@@ -121,7 +121,7 @@ impl Messages {
         &self,
         event: &SseEvent,
         role: Role,
-        ruling: &Ruling,
+        ruling: &CallDecision,
         place: usize,
         out: &mut Vec<u8>,
     ) {
@@ -144,7 +144,7 @@ impl Messages {
             if text("id") != id {
                 cuts.set(block, "id", &quoted(id.unwrap_or_default()));
             }
-            let known = ruling.ruled != Ruled::Unjudged || ruling.call.told.is_some();
+            let known = ruling.ruled != CallVerdict::Unjudged || ruling.call.told.is_some();
             if text("name") != Some(&ruling.call.name) && known {
                 cuts.set(block, "name", &quoted(&ruling.call.name));
             }
@@ -298,7 +298,7 @@ fn moved_to(data: &str, place: usize) -> String {
 }
 
 /// A call as it may stand in a history, with what else its block began with.
-pub(super) fn call(begun: &str, ruling: &Ruling) -> String {
+pub(super) fn call(begun: &str, ruling: &CallDecision) -> String {
     const JUDGED: [&str; 4] = ["type", "id", "name", "input"];
     let legal = legal_call(Provider::Anthropic, ruling);
     let (Ok(begun_tree), Ok(tree)) = (Tree::parse(begun), Tree::parse(&legal)) else {

@@ -1,7 +1,7 @@
 //! Items on their way out.
 
 use super::*;
-use crate::relay::judge::{GiveUp, Ruled};
+use crate::relay::judge::{CallVerdict, GiveUp};
 use crate::relay::reask::legal_parts;
 use crate::relay::reply::text_block;
 use crate::relay::sse;
@@ -181,7 +181,13 @@ impl Responses {
     }
 
     /// The events that a call should have begun with.
-    fn write_whole(&mut self, number: usize, ruling: &Ruling, place: usize, out: &mut Vec<u8>) {
+    fn write_whole(
+        &mut self,
+        number: usize,
+        ruling: &CallDecision,
+        place: usize,
+        out: &mut Vec<u8>,
+    ) {
         let id = ruling.call.id.as_deref().unwrap_or_default();
         let own = self.calls[number].id.clone();
         let item = quoted(&own.unwrap_or_else(|| item_id("fc", id)));
@@ -211,7 +217,7 @@ impl Responses {
         &mut self,
         event: &SseEvent,
         role: Role,
-        ruling: &Ruling,
+        ruling: &CallDecision,
         place: usize,
         out: &mut Vec<u8>,
     ) {
@@ -277,7 +283,13 @@ impl Responses {
         }
     }
 
-    fn edit_item(&mut self, item: Node<'_>, ruling: &Ruling, role: Role, cuts: &mut Cuts<'_>) {
+    fn edit_item(
+        &mut self,
+        item: Node<'_>,
+        ruling: &CallDecision,
+        role: Role,
+        cuts: &mut Cuts<'_>,
+    ) {
         let text = |key| item.get(key).and_then(Node::as_str);
         let id = ruling.call.id.as_deref();
         if text("call_id") != id {
@@ -294,7 +306,7 @@ impl Responses {
         }
     }
 
-    fn write_text(&mut self, ruling: &Ruling, text: &str, out: &mut Vec<u8>) {
+    fn write_text(&mut self, ruling: &CallDecision, text: &str, out: &mut Vec<u8>) {
         let place = self.next;
         self.next += 1;
         let id = quoted(&item_id(
@@ -405,8 +417,10 @@ impl Responses {
             };
             let sent = self.calls[number].whole.clone().unwrap_or_default();
             let item = match (ruling.ruled, exchange.judge.settings.give_up) {
-                (Ruled::Bad, GiveUp::Text) => text_block(Provider::Responses, &ruling),
-                (Ruled::Bad | Ruled::Unjudged, _) if ruling.call.told.is_none() => sent.clone(),
+                (CallVerdict::Bad, GiveUp::Text) => text_block(Provider::Responses, &ruling),
+                (CallVerdict::Bad | CallVerdict::Unjudged, _) if ruling.call.told.is_none() => {
+                    sent.clone()
+                }
                 _ => late_item(&sent, &ruling),
             };
             self.changed |= item != sent;
@@ -427,7 +441,7 @@ impl Responses {
 }
 
 /// A call's item as it may stand in a history.
-pub(super) fn legal_item(item: &Item, ruling: &Ruling) -> String {
+pub(super) fn legal_item(item: &Item, ruling: &CallDecision) -> String {
     let id = ruling.call.id.as_deref().unwrap_or_default();
     let (name, arguments) = legal_parts(Provider::Responses, ruling);
     let whole = item.whole.as_deref().unwrap_or_default();
@@ -442,7 +456,7 @@ pub(super) fn legal_item(item: &Item, ruling: &Ruling) -> String {
 }
 
 /// A call's item as it goes on: as it was sent, but for what is not as it should be.
-fn late_item(sent: &str, ruling: &Ruling) -> String {
+fn late_item(sent: &str, ruling: &CallDecision) -> String {
     let Ok(tree) = Tree::parse(sent) else {
         return sent.to_owned();
     };
