@@ -33,6 +33,7 @@
 
 mod call;
 mod cuts;
+mod decimal;
 mod declared;
 mod envelope;
 mod names;
