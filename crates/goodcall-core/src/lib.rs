@@ -20,37 +20,50 @@
 //! # Ok::<(), goodcall_core::SchemaError>(())
 //! ```
 
-mod call;
-mod explain;
 mod limits;
-mod mend;
-mod parse;
-mod pipeline;
-mod policies;
+mod snippet;
+mod tree;
+
+mod names;
+mod rule;
+mod stop;
+
 mod policy;
 mod report;
-mod schema;
-mod tree;
-mod validate;
-mod written;
 
-pub use call::StopReason;
+mod validate;
+
+mod schema;
+
+mod parse;
+
+mod mend;
+
+mod diagnose;
+
+mod explain;
+
+mod pipeline;
+
 pub use explain::{
     Budget, Explain, Structured, Style, UnknownStyle, accepted_text, expected_text, no_result_text,
     not_run_text,
 };
 pub use limits::Limits;
-pub use mend::{Example, Rule, rules::catalogue};
+pub use mend::rules::catalogue;
 pub use parse::{
-    Cut, CutKind, ParseClass, ParseError, ParseEvent, ReadOptions, Reading, StreamParser,
-    SyntaxExpectation, read,
+    Cut, CutKind, ParseClass, ParseError, ParseEvent, ReadOptions, Reading, StreamParser, read,
 };
 pub use pipeline::{Gate, check};
-pub use policies::{Policies, UnknownRule};
-pub use policy::{Policy, UnknownPolicy};
+pub use policy::{Policies, Policy, UnknownPolicy, UnknownRule};
 pub use report::{
-    Actual, Bound, Change, Changes, Edit, Expected, Issue, IssueKind, Key, Level, Mended, Moved,
-    Reason, Refusal, SharedExpected, Snippet, Types, Verdict,
+    Actual, Bound, Change, Changes, Edit, Expected, Issue, IssueKind, Key, Mended, Moved, Reason,
+    Refusal, SharedExpected, SyntaxExpectation, Types, Verdict,
 };
+pub use rule::{Example, Level, Rule};
 pub use schema::{Draft, Schema, SchemaCache, SchemaError, SchemaOptions, SchemaWarning};
+pub use snippet::Snippet;
+#[doc(hidden)]
+pub use snippet::clip;
+pub use stop::StopReason;
 pub use tree::{DeserializeError, Elements, Inexact, Kind, Members, Node, Pointer, Tree};

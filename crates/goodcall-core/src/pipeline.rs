@@ -1,6 +1,6 @@
 //! The path of one call, from raw text to verdict.
 
-use crate::call::StopReason;
+use crate::diagnose::advice;
 use crate::limits::Limits;
 use crate::mend::rules::empty_arguments;
 use crate::mend::{self, Mend, Task};
@@ -8,8 +8,8 @@ use crate::parse::{self, ParseError, ReadOptions, Reading, Strict};
 use crate::policy::Policy;
 use crate::report::{Actual, Change, Issue, IssueKind, Mended, Reason, Refusal, Verdict};
 use crate::schema::{Found, Schema};
+use crate::stop::StopReason;
 use crate::tree::{Kind, Pointer, Tree};
-use crate::validate::advice;
 
 /// Checks one call against a schema, with the default policy and limits.
 ///

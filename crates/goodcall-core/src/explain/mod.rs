@@ -19,7 +19,8 @@ pub use beside::{accepted_text, no_result_text, not_run_text};
 pub use phrase::expected as expected_text;
 pub use structured::Structured;
 
-use crate::report::{Change, Edit, Issue, Reason, Refusal, clip};
+use crate::report::{Change, Edit, Issue, Reason, Refusal};
+use crate::snippet::clip;
 
 /// How a refusal reads.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -231,7 +232,7 @@ impl Change {
     /// The change in one sentence: `limit: "5" was read as 5 (string-to-number)`.
     pub fn sentence(&self) -> String {
         let place = phrase::path(&self.pointer);
-        let short = |text: &crate::report::Snippet| clip(text, crate::report::Actual::MOST_CHARS);
+        let short = |text: &crate::snippet::Snippet| clip(text, crate::report::Actual::MOST_CHARS);
         let before = self.before.as_ref().map(short);
         let after = self.after.as_ref().map(short);
         let what = match (&self.edit, before, after) {

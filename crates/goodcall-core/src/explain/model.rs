@@ -2,7 +2,8 @@
 
 use super::group::{Grouped, grouped};
 use super::{Budget, phrase, several};
-use crate::report::{Expected, Issue, IssueKind, Reason, Refusal, clip};
+use crate::report::{Expected, Issue, IssueKind, Reason, Refusal};
+use crate::snippet::clip;
 use crate::tree::Pointer;
 
 /// The whole text.

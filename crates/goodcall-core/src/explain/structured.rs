@@ -50,7 +50,7 @@ pub(super) fn of(bad: &Refusal, tool: Option<&str>, budget: &Budget) -> Structur
     Structured {
         ok: false,
         data: Value::Null,
-        error: Some(crate::report::clip(&error, budget.chars)),
+        error: Some(crate::snippet::clip(&error, budget.chars)),
         error_type: Some(error_type(bad.reason)),
         retryable: false,
         note: None,

@@ -9,7 +9,7 @@ use super::edit::{Op, Step};
 use super::rules::Stage;
 use super::site::{Finder, Proposals, Site, Task};
 use crate::limits::MEND_READINGS;
-use crate::report::Level;
+use crate::rule::Level;
 use crate::schema::{constant, resolve};
 use crate::tree::{Kind, Node, Pointer, Tree};
 use crate::validate::{Fault, FaultKind, equals};

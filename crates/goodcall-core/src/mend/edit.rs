@@ -4,8 +4,8 @@
 
 use serde_json::Value;
 
-use super::Rule;
 use crate::report::{Change, Edit};
+use crate::rule::Rule;
 use crate::tree::{Draft, Id, Kind, Pointer, Tree};
 
 /// A value that an edit puts somewhere.

@@ -8,8 +8,9 @@ use super::judge::{Index, Outcome, new_faults, outcome, watched};
 use super::rules::{Stage, stages};
 use super::site::Task;
 use crate::limits::{MEND_DEPTH, MEND_ROUNDS, MEND_VALIDATIONS};
-use crate::report::{Actual, Change, Edit, Issue, IssueKind, Types, clip};
+use crate::report::{Actual, Change, Edit, Issue, IssueKind, Types};
 use crate::schema::Schema;
+use crate::snippet::clip;
 use crate::tree::{Draft, Kind, Mark, Node, Pointer, Tree};
 use crate::validate::{Fault, FaultKind};
 

@@ -2,12 +2,14 @@
 
 use std::collections::{HashMap, HashSet};
 
-use super::error::{ParseClass, ParseError, SyntaxExpectation};
+use super::error::{ParseClass, ParseError};
 use super::{Reading, refusal};
 use crate::limits::Limits;
-use crate::mend::{Example, Rule};
 use crate::policy::Policy;
-use crate::report::{Actual, Change, Edit, Issue, IssueKind, Level, Reason, Refusal};
+use crate::report::SyntaxExpectation;
+use crate::report::{Actual, Change, Edit, Issue, IssueKind, Reason, Refusal};
+use crate::rule::Level;
+use crate::rule::{Example, Rule};
 use crate::tree::{Id, Kind, Node, Pointer, Tree};
 
 pub(crate) const RULE: Rule = Rule {

@@ -8,14 +8,15 @@ mod options;
 mod stream;
 mod strict;
 
-pub use error::{ParseClass, ParseError, SyntaxExpectation};
+pub use error::{ParseClass, ParseError};
 pub use options::ReadOptions;
 pub use stream::{ParseEvent, StreamParser};
 
-use crate::call::StopReason;
 use crate::limits::Limits;
 use crate::policy::Policy;
-use crate::report::{Actual, Change, Changes, Issue, IssueKind, Level, Reason, Refusal};
+use crate::report::{Actual, Change, Changes, Issue, IssueKind, Reason, Refusal};
+use crate::rule::Level;
+use crate::stop::StopReason;
 use crate::tree::{Kind, Pointer, Tree};
 
 pub(crate) use duplicates::RULE as DUPLICATE_KEY;

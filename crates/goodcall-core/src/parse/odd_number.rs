@@ -1,7 +1,7 @@
 //! What a refusal says of a number that JSON does not write so.
 
-use super::error::SyntaxExpectation;
 use super::lenient;
+use crate::report::SyntaxExpectation;
 use crate::report::{Actual, Issue};
 
 /// Bytes that the start of a number may have.

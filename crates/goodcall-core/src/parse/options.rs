@@ -2,10 +2,10 @@
 
 use std::borrow::Cow;
 
-use crate::call::StopReason;
 use crate::limits::Limits;
 use crate::policy::Policy;
 use crate::schema::Schema;
+use crate::stop::StopReason;
 
 /// Options of [`read`](crate::read).
 ///

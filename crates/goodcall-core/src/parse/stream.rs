@@ -7,11 +7,12 @@
 
 use std::borrow::Cow;
 
-use super::error::{ParseClass, ParseError, SyntaxExpectation};
+use super::error::{ParseClass, ParseError};
 use super::lenient::number_end;
 use super::strict::plain_end;
 use super::{ReadOptions, Reading, refusal};
 use crate::report::Refusal;
+use crate::report::SyntaxExpectation;
 use crate::tree::{Id, Kind, Node, Slot, Slots, Text, Tree};
 
 /// What happened in a [`StreamParser`]. Events stop at the first departure from JSON.

@@ -3,8 +3,9 @@
 //! This is the hot path. Every valid call goes through here, and what this accepts is never seen
 //! by any code that changes something.
 
-use super::error::{ParseClass, ParseError, SyntaxExpectation};
+use super::error::{ParseClass, ParseError};
 use crate::limits::Limits;
+use crate::report::SyntaxExpectation;
 use crate::tree::{Kind, Layout, Piece, Text, Tree};
 
 /// A strictly parsed tree, and whether any object repeats a key.

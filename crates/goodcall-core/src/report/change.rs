@@ -2,27 +2,9 @@
 
 use std::ops::Range;
 
-use super::Snippet;
+use crate::rule::Level;
+use crate::snippet::Snippet;
 use crate::tree::Pointer;
-
-/// How sure a change is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum Level {
-    /// The reading is certain. On by default.
-    Safe,
-    /// Very likely, but a person could mean something else. Opt in.
-    Eager,
-}
-
-impl Level {
-    /// `safe` or `eager`.
-    pub fn name(self) -> &'static str {
-        match self {
-            Level::Safe => "safe",
-            Level::Eager => "eager",
-        }
-    }
-}
 
 /// What a [`Change`] did to the value.
 #[derive(Clone, Debug, PartialEq, Eq)]

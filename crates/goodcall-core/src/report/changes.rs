@@ -7,7 +7,9 @@ use std::fmt;
 use std::ops::{Deref, Range};
 use std::sync::OnceLock;
 
-use super::{Change, Edit, Level, Snippet, push_clipped};
+use super::{Change, Edit};
+use crate::rule::Level;
+use crate::snippet::{Snippet, push_clipped};
 use crate::tree::Pointer;
 
 /// The changes that reading a text took, in order. It reads as a slice of [`Change`]s.

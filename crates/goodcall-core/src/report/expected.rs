@@ -4,7 +4,8 @@ use std::fmt;
 use std::ops::{Deref, DerefMut};
 use std::sync::Arc;
 
-use crate::parse::SyntaxExpectation;
+use super::SyntaxExpectation;
+use crate::snippet::clip;
 use crate::tree::{Kind, Node, is_written_as_integer};
 
 /// A set of JSON types, `integer` told apart from `number`.
@@ -264,17 +265,6 @@ fn shorten(node: Node<'_>) -> String {
                 return json;
             }
             clip(&json, Actual::MOST_CHARS)
-        }
-    }
-}
-
-/// At most `most` characters of `text`; the last is `…` where something was left out.
-pub(crate) fn clip(text: &str, most: usize) -> String {
-    match text.char_indices().nth(most) {
-        None => text.to_owned(),
-        Some(_) => {
-            let kept = text.chars().take(most.saturating_sub(1));
-            kept.chain(['…']).collect()
         }
     }
 }

@@ -2,8 +2,8 @@
 
 use std::ops::Range;
 
-use super::{Actual, SharedExpected, clip};
-use crate::parse::SyntaxExpectation;
+use super::{Actual, SharedExpected, SyntaxExpectation};
+use crate::snippet::clip;
 use crate::tree::{Inexact, Pointer};
 
 /// What is wrong at one place.

@@ -5,16 +5,14 @@ mod change;
 mod changes;
 mod expected;
 mod issue;
-mod snippet;
+mod syntax_expectation;
 mod verdict;
 
-pub use change::{Change, Edit, Level};
+pub use change::{Change, Edit};
 pub use changes::Changes;
 pub use expected::{Actual, Bound, Expected, Key, SharedExpected, Types};
 pub use issue::{Issue, IssueKind, Moved};
-pub use snippet::Snippet;
+pub use syntax_expectation::SyntaxExpectation;
 pub use verdict::{Mended, Reason, Refusal, Verdict};
 
 pub(crate) use changes::{Note, Part, Path, Record, Source};
-pub(crate) use expected::clip;
-pub(crate) use snippet::{MOST_CHARS, push_clipped};

@@ -4,8 +4,8 @@ use std::fmt;
 use std::ops::Range;
 
 use super::{Actual, Change, Issue, IssueKind};
+use crate::names::nearest_name;
 use crate::tree::{Pointer, Tree};
-use crate::validate::nearest_name;
 
 /// The verdict on one call.
 #[derive(Clone, Debug)]

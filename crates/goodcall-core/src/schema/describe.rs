@@ -4,7 +4,8 @@ use serde_json::{Map, Value};
 
 use super::declared::{local, resolve};
 use crate::limits::{DESCRIBED_CHARS, DESCRIBED_FORMS, DESCRIBED_KEYS, REF_HOPS};
-use crate::report::{Bound, Expected, Key, Types, clip};
+use crate::report::{Bound, Expected, Key, Types};
+use crate::snippet::clip;
 
 /// References that are followed to tell what each of an array's first elements must be.
 const FIRST_HOPS: usize = 3;

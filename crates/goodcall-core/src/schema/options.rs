@@ -254,7 +254,7 @@ fn compile_error(error: &ValidationError<'_>) -> SchemaError {
         Some((_, keyword)) if keyword == "pattern" => bad_pattern(error.instance()),
         _ => error.to_string(),
     };
-    let reason = crate::report::clip(&reason, 200);
+    let reason = crate::snippet::clip(&reason, 200);
     SchemaError::new(place, reason)
 }
 

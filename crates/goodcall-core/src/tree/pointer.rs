@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::fmt;
 
-use crate::report::Snippet;
+use crate::snippet::Snippet;
 
 /// A JSON Pointer: the place of a value inside the arguments.
 ///

@@ -1,34 +1,20 @@
 //! Validation: the `jsonschema` crate on the lean tree, its errors as our own data.
 //!
 //! Nothing of that crate leaves this folder and `schema/`. What it reports becomes a [`Fault`]:
-//! mending reads faults, and [`advice`] turns the faults that remain into what the model is told.
+//! mending reads faults, and `diagnose` turns the faults that remain into issues.
 
-mod acts;
-mod advice;
-mod contrary;
-mod envelope;
-mod forms;
-mod issues;
-mod lean;
-mod nearest;
-mod placing;
-mod quick;
-mod union;
-mod wanted;
-mod work;
+mod adapter;
+mod budget;
+mod fast_path;
 
 use jsonschema::error::{TypeKind, ValidationErrorKind as Kind};
 use jsonschema::{JsonType, ValidationError};
 use serde_json::Value;
 use std::sync::Arc;
 
-pub(crate) use advice::advice;
-pub(crate) use contrary::{are_options, is_contrary};
-pub(crate) use envelope::{ENVELOPE_NAMES, envelope, is_envelope_key};
-pub(crate) use lean::{Lean, equals};
-pub(crate) use nearest::{Letters, bare, nearest_name};
-pub(crate) use quick::Quick;
-pub(crate) use work::bounded;
+pub(crate) use adapter::{Lean, equals};
+pub(crate) use budget::bounded;
+pub(crate) use fast_path::Quick;
 
 use crate::report::Types;
 use crate::tree::Pointer;

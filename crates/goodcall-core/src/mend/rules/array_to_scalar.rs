@@ -5,8 +5,8 @@ use serde_json::Value;
 use crate::limits::MEND_WIDTH;
 use crate::mend::edit::New;
 use crate::mend::site::{Proposals, Site};
-use crate::mend::{Example, Rule};
-use crate::report::Level;
+use crate::rule::Level;
+use crate::rule::{Example, Rule};
 use crate::tree::{Kind, Node};
 
 pub(crate) const RULE: Rule = Rule {

@@ -6,8 +6,8 @@ use super::number_list::may_be_one_number;
 use super::stringified::looks_stringified;
 use crate::mend::edit::New;
 use crate::mend::site::{Proposals, Site};
-use crate::mend::{Example, Rule};
-use crate::report::Level;
+use crate::rule::Level;
+use crate::rule::{Example, Rule};
 
 pub(crate) const RULE: Rule = Rule {
     name: "comma-list",

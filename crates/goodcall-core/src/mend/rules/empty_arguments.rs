@@ -1,7 +1,8 @@
 //! No arguments for a tool that needs none.
 
-use crate::mend::{Example, Rule};
-use crate::report::{Change, Edit, Level};
+use crate::report::{Change, Edit};
+use crate::rule::Level;
+use crate::rule::{Example, Rule};
 use crate::schema::Schema;
 use crate::tree::{Kind, Node, Pointer, Tree};
 

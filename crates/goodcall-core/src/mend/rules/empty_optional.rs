@@ -1,8 +1,8 @@
 //! `""` for an optional member that is no string.
 
 use crate::mend::site::{Proposals, Site};
-use crate::mend::{Example, Rule};
-use crate::report::Level;
+use crate::rule::Level;
+use crate::rule::{Example, Rule};
 
 pub(crate) const RULE: Rule = Rule {
     name: "empty-optional",

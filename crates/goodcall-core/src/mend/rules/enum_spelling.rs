@@ -4,10 +4,11 @@ use serde_json::Value;
 
 use crate::mend::edit::New;
 use crate::mend::site::{Proposals, Site};
-use crate::mend::{Example, Rule};
-use crate::report::Level;
+use crate::names::Letters;
+use crate::rule::Level;
+use crate::rule::{Example, Rule};
 use crate::tree::Node;
-use crate::validate::{FaultKind, Letters};
+use crate::validate::FaultKind;
 
 pub(crate) const RULE: Rule = Rule {
     name: "enum-spelling",

@@ -3,11 +3,11 @@
 use serde_json::Value;
 
 use super::enum_spelling::allowed;
-use super::typo::typo_of;
 use crate::mend::edit::New;
 use crate::mend::site::{Proposals, Site};
-use crate::mend::{Example, Rule};
-use crate::report::Level;
+use crate::names::typo_of;
+use crate::rule::Level;
+use crate::rule::{Example, Rule};
 
 pub(crate) const RULE: Rule = Rule {
     name: "enum-typo",

@@ -1,7 +1,7 @@
 //! The catalogue's entries for calls that models write into text; `goodcall-wire` reads those.
 
-use crate::mend::{Example, Rule};
-use crate::report::Level;
+use crate::rule::Level;
+use crate::rule::{Example, Rule};
 
 const fn rule(name: &'static str, what: &'static str, why: &'static str, example: Example) -> Rule {
     let level = Level::Safe;

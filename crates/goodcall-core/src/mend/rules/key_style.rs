@@ -4,11 +4,12 @@ use std::collections::HashMap;
 
 use crate::mend::edit::Op;
 use crate::mend::site::{Proposals, Site};
-use crate::mend::{Example, Rule};
-use crate::report::Level;
+use crate::names::{are_options, bare};
+use crate::rule::Level;
+use crate::rule::{Example, Rule};
 use crate::schema::requires;
 use crate::tree::Id;
-use crate::validate::{FaultKind, are_options, bare};
+use crate::validate::FaultKind;
 
 pub(crate) const RULE: Rule = Rule {
     name: "key-style",

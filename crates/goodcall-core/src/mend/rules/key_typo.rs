@@ -1,10 +1,10 @@
 //! `file_pth` for `file_path`.
 
 use super::key_style::{rename, same_name};
-use super::typo::typo_of;
 use crate::mend::site::{Proposals, Site};
-use crate::mend::{Example, Rule};
-use crate::report::Level;
+use crate::names::typo_of;
+use crate::rule::Level;
+use crate::rule::{Example, Rule};
 use crate::validate::FaultKind;
 
 pub(crate) const RULE: Rule = Rule {

@@ -5,8 +5,8 @@ use serde_json::{Map, Value};
 use crate::limits::MEND_WIDTH;
 use crate::mend::edit::{New, Op, Target};
 use crate::mend::site::{Proposals, Site};
-use crate::mend::{Example, Rule};
-use crate::report::Level;
+use crate::rule::Level;
+use crate::rule::{Example, Rule};
 use crate::schema::{owner, resolve};
 use crate::validate::FaultKind;
 

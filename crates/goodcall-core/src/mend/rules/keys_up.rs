@@ -6,10 +6,11 @@ use super::{schema_echo, wrapped_arguments};
 use crate::limits::MEND_WIDTH;
 use crate::mend::edit::{Op, Target};
 use crate::mend::site::{Proposals, Site};
-use crate::mend::{Example, Rule};
-use crate::report::Level;
+use crate::names::{bare, is_envelope_key};
+use crate::rule::Level;
+use crate::rule::{Example, Rule};
 use crate::tree::{Id, Kind, Node};
-use crate::validate::{FaultKind, bare, is_envelope_key};
+use crate::validate::FaultKind;
 
 pub(crate) const RULE: Rule = Rule {
     name: "keys-up",

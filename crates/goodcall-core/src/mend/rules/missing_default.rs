@@ -3,15 +3,16 @@
 use serde_json::Value;
 
 use super::enum_spelling::folded;
-use super::near::is_near;
 use crate::limits::MEND_WIDTH;
 use crate::mend::edit::{New, Op};
 use crate::mend::site::{Proposals, Site};
-use crate::mend::{Example, Rule};
-use crate::report::{Level, Types};
+use crate::names::{is_envelope_key, is_near};
+use crate::report::Types;
+use crate::rule::Level;
+use crate::rule::{Example, Rule};
 use crate::schema::{describe, owner, resolve};
 use crate::tree::Node;
-use crate::validate::{FaultKind, is_envelope_key};
+use crate::validate::FaultKind;
 
 pub(crate) const RULE: Rule = Rule {
     name: "missing-default",

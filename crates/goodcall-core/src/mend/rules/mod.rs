@@ -20,7 +20,6 @@ mod key_typo;
 mod keys_down;
 mod keys_up;
 mod missing_default;
-mod near;
 mod null_optional;
 mod number_in_text;
 mod number_list;
@@ -34,17 +33,16 @@ mod string_to_boolean;
 mod string_to_null;
 mod string_to_number;
 mod stringified;
-mod typo;
 mod unknown_key;
 mod whole_number;
 mod word_to_boolean;
 mod wrapped_arguments;
 
-use super::Rule;
 use super::site::{Proposals, Site};
 use crate::parse;
 use crate::policy::Policy;
-use crate::report::Level;
+use crate::rule::Level;
+use crate::rule::Rule;
 
 /// A rule, and how it proposes.
 struct Entry {

@@ -1,8 +1,8 @@
 //! `null` for a member that may be left out.
 
 use crate::mend::site::{Proposals, Site};
-use crate::mend::{Example, Rule};
-use crate::report::Level;
+use crate::rule::Level;
+use crate::rule::{Example, Rule};
 use crate::validate::FaultKind;
 
 pub(crate) const RULE: Rule = Rule {

@@ -3,8 +3,9 @@
 use super::string_to_number::is_number;
 use crate::mend::edit::New;
 use crate::mend::site::{Proposals, Site};
-use crate::mend::{Example, Rule};
-use crate::report::{Level, Types};
+use crate::report::Types;
+use crate::rule::Level;
+use crate::rule::{Example, Rule};
 use crate::tree::Tree;
 
 pub(crate) const RULE: Rule = Rule {

@@ -2,9 +2,10 @@
 
 use crate::mend::edit::New;
 use crate::mend::site::{Proposals, Site};
-use crate::mend::{Example, Rule};
 use crate::parse::{self, ReadOptions};
-use crate::report::{Change, Level, Types};
+use crate::report::{Change, Types};
+use crate::rule::Level;
+use crate::rule::{Example, Rule};
 use crate::tree::{Kind, Tree};
 
 pub(crate) const RULE: Rule = Rule {

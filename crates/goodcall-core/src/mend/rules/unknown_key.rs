@@ -3,12 +3,12 @@
 use serde_json::{Map, Value};
 
 use super::key_style::same_name;
-use super::near::is_near;
 use crate::limits::MEND_WIDTH;
 use crate::mend::edit::Op;
 use crate::mend::site::{Proposals, Site};
-use crate::mend::{Example, Rule};
-use crate::report::Level;
+use crate::names::is_near;
+use crate::rule::Level;
+use crate::rule::{Example, Rule};
 use crate::schema::resolve;
 use crate::tree::{Kind, Node};
 

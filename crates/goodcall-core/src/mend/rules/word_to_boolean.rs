@@ -2,8 +2,8 @@
 
 use crate::mend::edit::New;
 use crate::mend::site::{Proposals, Site};
-use crate::mend::{Example, Rule};
-use crate::report::Level;
+use crate::rule::Level;
+use crate::rule::{Example, Rule};
 
 pub(crate) const RULE: Rule = Rule {
     name: "word-to-boolean",

@@ -3,10 +3,10 @@
 use super::stringified::looks_stringified;
 use crate::mend::edit::New;
 use crate::mend::site::{Proposals, Site};
-use crate::mend::{Example, Rule};
-use crate::report::Level;
+use crate::names::{ENVELOPE_NAMES, envelope};
+use crate::rule::Level;
+use crate::rule::{Example, Rule};
 use crate::tree::{Kind, Node};
-use crate::validate::{ENVELOPE_NAMES, envelope};
 
 pub(crate) const RULE: Rule = Rule {
     name: "wrapped-arguments",

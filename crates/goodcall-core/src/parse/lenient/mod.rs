@@ -26,10 +26,13 @@ mod words;
 use std::borrow::Cow;
 use std::ops::Range;
 
-use super::error::{ParseClass, ParseError, SyntaxExpectation};
+use super::error::{ParseClass, ParseError};
 use super::{Cut, CutKind};
 use crate::limits::{ENCODINGS, Limits};
-use crate::report::{Change, Changes, Edit, Level, clip};
+use crate::report::SyntaxExpectation;
+use crate::report::{Change, Changes, Edit};
+use crate::rule::Level;
+use crate::snippet::clip;
 use crate::tree::{Kind, Pointer, Tree};
 pub(super) use escapes::decode_escape;
 pub(super) use numbers::{is_number, is_part as is_number_part, strict_end as number_end};

@@ -5,7 +5,8 @@ use std::ops::Range;
 use super::parser::{Frame, Opener, Parser};
 use super::rules::Sureness;
 use crate::limits::Limits;
-use crate::report::{MOST_CHARS, Note, Part, Path, Record, Source};
+use crate::report::{Note, Part, Path, Record, Source};
+use crate::snippet::MOST_CHARS;
 use crate::tree::{Kind, Pointer, Text, write_string};
 
 /// Changes so far.

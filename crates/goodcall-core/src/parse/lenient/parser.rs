@@ -6,8 +6,9 @@
 use super::notes::Notes;
 use super::rules;
 use crate::limits::Limits;
-use crate::parse::error::{ParseClass, ParseError, SyntaxExpectation};
+use crate::parse::error::{ParseClass, ParseError};
 use crate::parse::{Cut, CutKind};
+use crate::report::SyntaxExpectation;
 use crate::tree::{Builder, Id, Kind};
 
 /// What opened a container.

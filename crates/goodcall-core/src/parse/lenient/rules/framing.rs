@@ -1,7 +1,7 @@
 //! What stands around the value.
 
 use super::{Sureness, eager, entry, safe};
-use crate::mend::Rule;
+use crate::rule::Rule;
 
 pub(in crate::parse) const CODE_FENCE: Sureness = safe("code-fence");
 pub(in crate::parse) const PROSE: Sureness = safe("prose");

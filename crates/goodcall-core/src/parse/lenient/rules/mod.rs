@@ -8,8 +8,8 @@ pub(in crate::parse) use framing::*;
 pub(in crate::parse) use punctuation::*;
 pub(in crate::parse) use values::*;
 
-use crate::mend::{Example, Rule};
-use crate::report::Level;
+use crate::rule::Level;
+use crate::rule::{Example, Rule};
 
 /// A rule's name, and how sure it is in the case at hand.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,7 +1,7 @@
 //! Commas, colons and brackets.
 
 use super::{Sureness, eager, entry, safe};
-use crate::mend::Rule;
+use crate::rule::Rule;
 
 pub(in crate::parse) const TRAILING_COMMA: Sureness = safe("trailing-comma");
 pub(in crate::parse) const EXTRA_COMMA: Sureness = safe("extra-comma");

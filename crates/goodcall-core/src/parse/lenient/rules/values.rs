@@ -1,7 +1,7 @@
 //! Strings, words and numbers.
 
 use super::{Sureness, eager, entry, safe};
-use crate::mend::Rule;
+use crate::rule::Rule;
 
 pub(in crate::parse) const OTHER_QUOTES: Sureness = safe("other-quotes");
 /// The quotes of one string are not of one kind.

@@ -1,6 +1,6 @@
 //! Which name was meant.
 
-use super::contrary::is_contrary;
+use super::antonyms::is_contrary;
 use crate::limits::LISTED_NAMES;
 
 /// Longer names are no typos of anything, and comparing them would be quadratic.

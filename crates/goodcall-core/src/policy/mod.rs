@@ -1,10 +1,15 @@
 //! What may be mended.
 
+mod per_tool;
+mod serde;
+
 use std::collections::BTreeMap;
 use std::fmt;
 use std::str::FromStr;
 
-use crate::report::Level;
+pub use per_tool::{Policies, UnknownRule};
+
+use crate::rule::Level;
 
 /// Which rules may change a call: a level, and single rules switched on or off.
 ///

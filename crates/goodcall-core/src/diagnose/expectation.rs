@@ -2,8 +2,8 @@
 
 use serde_json::Value;
 
-use super::FaultKind;
 use crate::report::{Bound, Expected, IssueKind, Types};
+use crate::validate::FaultKind;
 
 /// The kind of issue that a fault is.
 pub(super) fn code(kind: &FaultKind) -> IssueKind {

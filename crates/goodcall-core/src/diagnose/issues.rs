@@ -4,12 +4,13 @@ use std::collections::{HashMap, HashSet};
 
 use serde_json::{Map, Value};
 
-use super::placing::Places;
-use super::wanted::{code, narrow};
-use super::{Fault, FaultKind, bare, nearest_name};
+use super::expectation::{code, narrow};
+use super::misplaced_keys::Places;
+use crate::names::{bare, nearest_name};
 use crate::report::{Actual, Expected, Issue, IssueKind, Moved, SharedExpected};
 use crate::schema::{Schema, describe, member, names, owner};
 use crate::tree::{Node, Pointer, Tree};
+use crate::validate::{Fault, FaultKind};
 
 /// Issues for which another place in the value is looked for; no more are ever told.
 const PLACED: usize = 32;

@@ -209,6 +209,17 @@ pub(crate) fn push_clipped(text: &str, out: &mut Snippet) {
     out.push('…');
 }
 
+/// Shortens `text` to at most `most` characters; the last one is `…` if anything was left out.
+pub fn clip(text: &str, most: usize) -> String {
+    match text.char_indices().nth(most) {
+        None => text.to_owned(),
+        Some(_) => {
+            let kept = text.chars().take(most.saturating_sub(1));
+            kept.chain(['…']).collect()
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, HashMap};
 use jsonschema::Validator;
 use serde_json::{Map, Value};
 
-use super::witness::Witness;
+use super::string_formats::Witness;
 use super::{At, Check, Extra, List, More, Names, Quick, Range, Record, Sure, Values, When, bit};
 use crate::limits::{QUICK_CHAIN, QUICK_CHECKS, QUICK_DEPTH, QUICK_REFERRING, QUICK_RESTS};
 use crate::tree::Kind;

@@ -4,10 +4,11 @@ use std::cmp::Reverse;
 
 use serde_json::Value;
 
-use super::{Fault, FaultKind, equals, nearest_name};
 use crate::limits::MEND_WIDTH;
+use crate::names::nearest_name;
 use crate::schema::{Schema, property, resolve};
 use crate::tree::{Kind, Node, Pointer, Tree};
+use crate::validate::{Fault, FaultKind, equals};
 
 /// The branch that a failing value came closest to.
 pub(crate) enum Choice {

@@ -7,14 +7,14 @@
 
 use std::collections::{HashMap, HashSet};
 
-use super::acts::{Act, What, act, is_edit, perform};
-use super::envelope::envelope;
+use super::edits::{Act, What, act, is_edit, perform};
 use super::issues::issues;
-use super::{Fault, nearest_name};
 use crate::limits::{ADVICE_ROUNDS, MEND_WIDTH};
+use crate::names::{envelope, nearest_name};
 use crate::report::{Actual, Issue, IssueKind};
 use crate::schema::{Schema, owner, property};
 use crate::tree::{Draft, Id, Kind, Node, Pointer, Tree};
+use crate::validate::Fault;
 
 /// What the model is told about these faults.
 pub(crate) fn advice(

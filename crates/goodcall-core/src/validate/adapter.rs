@@ -10,7 +10,7 @@ use jsonschema_value::{
 };
 use serde_json::{Number, Value};
 
-use super::work::spend;
+use super::budget::spend;
 use crate::tree::{
     Decimal, Elements, Kind, Members, Node, Tree, is_integer, is_written_as_integer, to_number,
 };

@@ -1,13 +1,13 @@
 //! Which keys could be meant for another one: looked at before anything is put in or left out.
 
-use crate::validate::{Letters, bare};
+use super::similarity::{Letters, bare};
 
 /// Longer names are not compared letter by letter.
 const MOST_CHARS: usize = 64;
 
 /// Could `sent` be meant for `name`? In doubt yes: equal but for case and separators, a few
 /// letters away, or one begins or ends with the other (`write_mode` for `mode`).
-pub(super) fn is_near(sent: &str, name: &str) -> bool {
+pub(crate) fn is_near(sent: &str, name: &str) -> bool {
     if sent.len() > MOST_CHARS || name.len() > MOST_CHARS {
         return sent == name;
     }

@@ -6,10 +6,10 @@ use std::fmt;
 use serde::de::DeserializeSeed;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
+use super::Policy;
+use super::serde::{All, OnePolicy, Place};
 use crate::mend::rules::catalogue;
-use crate::policy::Policy;
-use crate::validate::nearest_name;
-use crate::written::{All, OnePolicy, Place};
+use crate::names::nearest_name;
 
 /// The policy of every tool: one for all, and those of single tools.
 ///
@@ -201,7 +201,7 @@ impl<'de> Deserialize<'de> for Policies {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::report::Level;
+    use crate::rule::Level;
 
     fn read(text: &str) -> Result<Policies, String> {
         serde_json::from_str(text).map_err(|error| error.to_string())

@@ -2,13 +2,14 @@
 
 use serde_json::{Map, Value};
 
+use super::choose_branch::{Choice, choose};
 use super::issues::Collector;
-use super::union::{Choice, choose};
-use super::{Fault, FaultKind, nearest_name};
 use crate::limits::{DESCRIBED_FORMS, DESCRIBED_KEYS};
+use crate::names::nearest_name;
 use crate::report::{Actual, Expected, Issue, IssueKind, Types};
 use crate::schema::{constant, describe, key, member, property, resolve};
 use crate::tree::{Node, Pointer};
+use crate::validate::{Fault, FaultKind};
 
 impl Collector<'_> {
     pub(super) fn union(&mut self, place: Pointer, keyword: &str, mut branches: Vec<Vec<Fault>>) {

@@ -1,13 +1,14 @@
 //! What counts as a typo.
 
+use super::antonyms::is_contrary;
+use super::similarity::{Letters, bare};
 use crate::limits::LISTED_NAMES;
-use crate::validate::{Letters, bare, is_contrary};
 
 /// Longer names are no typos of anything, and comparing them would be slow.
 const MOST_CHARS: usize = 64;
 
 /// The one name that `sent` is a typo of: near it, with no other near, and no contrary of it.
-pub(super) fn typo_of<'n>(sent: &str, names: impl Iterator<Item = &'n str>) -> Option<&'n str> {
+pub(crate) fn typo_of<'n>(sent: &str, names: impl Iterator<Item = &'n str>) -> Option<&'n str> {
     let word = bare(sent);
     let letters = word.chars().count();
     if letters < 4 || sent.len() > MOST_CHARS {

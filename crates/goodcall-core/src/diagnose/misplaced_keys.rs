@@ -2,8 +2,8 @@
 
 use serde_json::{Map, Value};
 
-use super::envelope::{holds_other, is_envelope_key};
 use crate::limits::{MEND_WIDTH, PLACE_LEVELS};
+use crate::names::{holds_other, is_envelope_key};
 use crate::report::Moved;
 use crate::schema::{Schema, member, names, owner, property, resolve};
 use crate::tree::{Kind, Node, Pointer, Tree};

@@ -1,6 +1,6 @@
 //! Names that are near each other and mean the contrary, or another thing of the same kind.
 
-use super::nearest::{bare, words};
+use super::similarity::{bare, words};
 
 /// What turns a word into its contrary, or into its counterpart.
 const PREFIXES: [&str; 31] = [

@@ -10,19 +10,19 @@
 //! Builds with debug assertions ask the validator about every `yes`.
 
 mod compile;
-mod names;
-mod refuse;
-mod witness;
+mod key_table;
+mod reject;
+mod string_formats;
 
 use jsonschema::Validator;
 use serde_json::Value;
 
-use names::Names;
-use witness::Witness;
+use key_table::Names;
+use string_formats::Witness;
 
 use super::Lean;
-use super::lean::{LeanArray, equals};
-use super::work::spend;
+use super::adapter::{LeanArray, equals};
+use super::budget::spend;
 use crate::tree::{Kind, Node, Slot, Tree, is_written_as_integer};
 
 /// The checks of a schema; the first is that of the root.

@@ -6,8 +6,8 @@ use std::fmt;
 
 use serde::de::{self, DeserializeSeed, Deserializer, MapAccess, Visitor};
 
-use crate::policies::Table;
-use crate::policy::Policy;
+use super::Policy;
+use super::per_tool::Table;
 
 const LEVEL: &str = "a level (\"strict\", \"safe\" or \"eager\")";
 

@@ -1,0 +1,52 @@
+//! Rules as data: the name, the level and the catalogue page of everything that may change a call.
+//!
+//! A rule itself is one file, in `mend/rules/` or `parse/lenient/rules/`.
+
+/// How sure a change is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Level {
+    /// The reading is certain. On by default.
+    Safe,
+    /// Very likely, but a person could mean something else. Opt in.
+    Eager,
+}
+
+impl Level {
+    /// `safe` or `eager`.
+    pub fn name(self) -> &'static str {
+        match self {
+            Level::Safe => "safe",
+            Level::Eager => "eager",
+        }
+    }
+}
+
+/// A rule that may change a call: everything the catalogue says of it.
+#[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
+pub struct Rule {
+    /// Kebab-case name.
+    pub name: &'static str,
+    /// How sure its changes are.
+    pub level: Level,
+    /// What it does.
+    pub what: &'static str,
+    /// Why that cannot harm.
+    pub why: &'static str,
+    /// A call that it changes.
+    pub example: Example,
+}
+
+/// A call that a rule changes; run as a test.
+#[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
+pub struct Example {
+    /// The tool, if the arguments stand in a text with a call of it.
+    pub tool: Option<&'static str>,
+    /// The schema, as JSON.
+    pub schema: &'static str,
+    /// The arguments as sent, or the text with the call.
+    pub raw: &'static str,
+    /// The arguments as they come out.
+    pub mended: &'static str,
+}
