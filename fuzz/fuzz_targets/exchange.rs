@@ -8,9 +8,8 @@
 use std::sync::Arc;
 
 use goodcall_core::Tree;
-use goodcall_wire::relay::{
-    Adapt, Exchange, ToolsCache, RelaySettings, NextStep, adapt, history, legal_history, with_remark,
-};
+use goodcall_wire::relay::{Exchange, NextStep, RelaySettings, ToolsCache};
+use goodcall_wire::request::{Adapt, adapt, history, legal_history, with_remark};
 use goodcall_wire::{Provider, TextCallScope};
 use libfuzzer_sys::fuzz_target;
 

@@ -1,7 +1,6 @@
 //! `goodcall lint`: what is wrong with tool definitions, before a model sees them.
 
-use goodcall_mcp::{LintRemark, LintedTool, lint};
-use goodcall_wire::Tools;
+use goodcall_wire::{LintRemark, LintedTool, Tools, lint};
 use serde_json::json;
 
 use crate::{Failure, input};
@@ -54,7 +53,7 @@ pub(crate) fn print(tools: &[LintedTool], jsonl: bool) -> usize {
         let name = &tool.name;
         if jsonl {
             let remarks: Vec<_> = of(&remarks, name)
-                .map(|r| json!({"at": r.at, "who": r.who, "what": r.what}))
+                .map(|r| json!({"at": r.at, "who": r.who.name(), "what": r.what}))
                 .collect();
             anstream::println!(
                 "{}",

@@ -7,7 +7,8 @@ use std::path::PathBuf;
 use std::str::FromStr;
 use std::time::Duration;
 
-use goodcall_wire::relay::{Adapt, RelaySettings};
+use goodcall_wire::relay::RelaySettings;
+use goodcall_wire::request::Adapt;
 use http::Uri;
 
 use crate::loops::Loops;

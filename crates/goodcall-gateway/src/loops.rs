@@ -4,7 +4,7 @@ use std::str::FromStr;
 
 use goodcall::{Call, CallOutcome, Detector, Failure, LoopReport, LoopRules, ToolResult};
 use goodcall_wire::Provider;
-use goodcall_wire::relay::{HistoryCall, HistoryStep, history};
+use goodcall_wire::request::{HistoryCall, HistoryStep, history};
 
 use crate::config::GatewayConfigError;
 

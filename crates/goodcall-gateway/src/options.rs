@@ -6,7 +6,8 @@ use std::time::Duration;
 
 use goodcall_core::{Policies, Policy, Style};
 use goodcall_wire::TextCallScope;
-use goodcall_wire::relay::{Adapt, GiveUp};
+use goodcall_wire::relay::GiveUp;
+use goodcall_wire::request::Adapt;
 use serde::Deserialize;
 use serde_json::{Map, Value};
 

@@ -7,7 +7,8 @@ use std::time::{Duration, Instant};
 
 use bytes::{Bytes, BytesMut};
 use goodcall_wire::Provider;
-use goodcall_wire::relay::{Exchange, ToolsCache, has_results, legal_history, with_remark};
+use goodcall_wire::relay::{Exchange, ToolsCache};
+use goodcall_wire::request::{has_results, legal_history, with_remark};
 use http::request::Parts;
 use http::uri::PathAndQuery;
 use http::{HeaderName, HeaderValue, Method, Request, Response};

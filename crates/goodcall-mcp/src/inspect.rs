@@ -14,8 +14,8 @@ use crate::engine::{Engine, canonical};
 use crate::frame::{self, Frame, Kind, Outline};
 use crate::http::Upstream;
 use crate::lines::Line;
-use crate::lint::LintedTool;
 use crate::options::ProxyOptions;
+use goodcall_wire::LintedTool;
 
 /// How long a server may take for one answer; the first includes its start.
 const LIMIT: Duration = Duration::from_secs(60);
@@ -136,13 +136,12 @@ fn definitions(frame: &[u8], result: &Range<usize>) -> Vec<LintedTool> {
     let all = list.into_iter().flatten().filter_map(|span| {
         let tool = read(&span)?;
         let text = |key: &str| tool.get(key).and_then(Value::as_str).map(str::to_owned);
-        Some(LintedTool {
-            name: text("name")?,
-            description: text("description"),
-            input: tool.get("inputSchema").cloned().unwrap_or_default(),
-            output: tool.get("outputSchema").cloned(),
-            destructive: tool["annotations"]["destructiveHint"] == true,
-        })
+        let input = tool.get("inputSchema").cloned().unwrap_or_default();
+        let mut linted = LintedTool::new(&text("name")?, input);
+        linted.description = text("description");
+        linted.output = tool.get("outputSchema").cloned();
+        linted.destructive = tool["annotations"]["destructiveHint"] == true;
+        Some(linted)
     });
     all.collect()
 }

@@ -10,7 +10,7 @@
 //! - [`ProxyOptions`], [`ProxyConfig`]: what the host decides, from `goodcall.toml`.
 //! - [`ProxyLog`]: one JSON line a call.
 //! - [`wrap_config`], [`unwrap_config`]: clients' configurations.
-//! - [`tools_of_command`], [`tools_of_url`], [`lint`]: a server's tools, and what is wrong with them.
+//! - [`tools_of_command`], [`tools_of_url`]: a server's tools, ready for [`goodcall_wire::lint`].
 
 mod answer;
 mod frame;
@@ -34,7 +34,6 @@ mod lines;
 mod http;
 
 mod inspect;
-mod lint;
 mod wrap;
 
 pub use bridge::{BridgeEnd, StartError, bridge, bridge_url};
@@ -44,7 +43,6 @@ pub use engine::{Engine, EngineOutput};
 pub use frame::Frame;
 pub use http::{Upstream, UpstreamError, listen_command, listen_url};
 pub use inspect::{tools_of_command, tools_of_url};
-pub use lint::{LintRemark, LintedTool, lint};
 pub use options::{LoopMode, ProxyOptions, UnknownLoopMode};
 pub use record::{LogEntry, ProxyLog, ProxyOutcome, ProxyRecord};
 pub use wrap::{WrapError, Wrapped, unwrap_config, wrap_config};

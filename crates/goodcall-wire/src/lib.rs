@@ -36,8 +36,10 @@ mod cuts;
 mod decimal;
 mod declared;
 mod envelope;
+mod lint;
 mod names;
 pub mod relay;
+pub mod request;
 mod stream;
 mod text;
 mod tools;
@@ -47,6 +49,7 @@ pub use envelope::{
     Answer, ConvertError, Converted, Envelope, EnvelopeError, Provider, UnknownProvider, convert,
     definitions, result,
 };
+pub use lint::{LintParty, LintRemark, LintedTool, lint};
 pub use stream::{Assembler, CallUpdate};
 pub use text::{
     Extraction, Scanner, TextCallScope, TextPiece, UnknownTextCallScope, dialects, extract,

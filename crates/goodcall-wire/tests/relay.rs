@@ -10,9 +10,9 @@ use std::sync::Arc;
 
 use goodcall_wire::Provider;
 use goodcall_wire::relay::{
-    Exchange, GiveUp, NextStep, RelaySettings, StreamEnd, StreamRelay, ToolsCache, adapt, history,
-    legal_history, with_remark,
+    Exchange, GiveUp, NextStep, RelaySettings, StreamEnd, StreamRelay, ToolsCache,
 };
+use goodcall_wire::request::{adapt, history, legal_history, with_remark};
 use support::{Case, run_folder};
 
 const INPUTS: [&str; 12] = [

@@ -8,9 +8,8 @@ mod support;
 
 use std::sync::Arc;
 
-use goodcall_wire::relay::{
-    Exchange, RelaySettings, StreamEnd, StreamRelay, ToolsCache, legal_history,
-};
+use goodcall_wire::relay::{Exchange, RelaySettings, StreamEnd, StreamRelay, ToolsCache};
+use goodcall_wire::request::legal_history;
 use goodcall_wire::{Provider, TextCallScope};
 use proptest::prelude::*;
 

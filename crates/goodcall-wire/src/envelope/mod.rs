@@ -27,7 +27,7 @@ use crate::call::RawCall;
 use crate::tools::Tools;
 pub(crate) use located::Located;
 pub(crate) use rewrite::{CallRewrite, legal_arguments, legal_name};
-pub(crate) use sites::{calls as call_sites, stop_named};
+pub(crate) use sites::{calls as call_sites, is_client_side_call, is_safety_stop, stop_named};
 
 /// A text that is no envelope of the provider.
 #[derive(Clone, Debug, PartialEq, Eq)]

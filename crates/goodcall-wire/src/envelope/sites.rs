@@ -256,3 +256,24 @@ pub(crate) fn stop_named(reason: &str) -> StopReason {
         _ => StopReason::Unknown,
     }
 }
+
+/// Returns true if this stop reason names a stop for safety. Such a reply is never asked for again.
+pub(crate) fn is_safety_stop(reason: Option<Node<'_>>) -> bool {
+    let reason = reason.and_then(Node::as_str);
+    matches!(reason, Some("content_filter" | "refusal" | "safety"))
+}
+
+/// Returns true for a call that is not a function call, and that only the client can answer.
+pub(crate) fn is_client_side_call(call: Node<'_>) -> bool {
+    const KINDS: [&str; 7] = [
+        "custom",
+        "custom_tool_call",
+        "computer_call",
+        "local_shell_call",
+        "shell_call",
+        "apply_patch_call",
+        "mcp_approval_request",
+    ];
+    let kind = call.get("type").and_then(Node::as_str);
+    kind.is_some_and(|kind| KINDS.contains(&kind))
+}

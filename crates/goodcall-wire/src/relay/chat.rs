@@ -9,7 +9,7 @@ use goodcall_core::{Kind, Node, StopReason, Tree};
 
 use super::desk::Stage;
 use super::details::Details;
-use super::exchange::{Exchange, is_other_call};
+use super::exchange::Exchange;
 use super::flow::Refused;
 use super::found::Finder;
 use super::judge::{CallDecision, GiveUp};
@@ -18,7 +18,7 @@ use super::reply::{due_reason, reasons};
 use super::sse::{self, SseEvent};
 use crate::call::RawCall;
 use crate::cuts::{Cuts, quoted};
-use crate::envelope::{Provider, call_sites, stop_named};
+use crate::envelope::{Provider, call_sites, is_client_side_call, stop_named};
 use crate::stream::Assembler;
 
 /// One choice of a stream: one message.
@@ -301,7 +301,7 @@ impl Chat {
         self.keep_extras(number, call, data);
         let whole = arguments.is_none_or(|node| node.as_str().is_some());
         let right = self.old || index == Some(number.to_string().as_str());
-        let told = (named || is_other_call(call)) && (known || self.old);
+        let told = (named || is_client_side_call(call)) && (known || self.old);
         self.odd |= !(right && whole) || (first && !told) || (!first && (named || known));
         number
     }
@@ -313,7 +313,7 @@ impl Chat {
             .resize(self.extras.len().max(number + 1), Vec::new());
         let own = &mut self.extras[number];
         let more = call.members().filter(|(key, value)| {
-            let judged = JUDGED.contains(key) || is_other_call(call);
+            let judged = JUDGED.contains(key) || is_client_side_call(call);
             !judged && !value.is_null()
         });
         for (key, value) in more.filter(|_| !self.old) {

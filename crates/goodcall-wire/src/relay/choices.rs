@@ -3,11 +3,12 @@
 use goodcall_core::{Kind, Node, Tree};
 
 use super::chat::{Chat, index_of};
-use super::exchange::{Exchange, is_other_call, is_refusal};
+use super::exchange::Exchange;
 use super::flow::Refused;
 use super::sse::{self, SseEvent};
 use super::usage::Usage;
 use crate::cuts::Cuts;
+use crate::envelope::{is_client_side_call, is_safety_stop};
 
 /// Choices of one reply that are judged; OpenAI gives no more.
 const MOST_CHOICES: usize = 128;
@@ -89,8 +90,8 @@ impl Choices {
             let calls = choice
                 .get("delta")
                 .and_then(|delta| delta.get("tool_calls"));
-            is_refusal(choice.get("finish_reason"))
-                || calls.is_some_and(|calls| calls.elements().any(is_other_call))
+            is_safety_stop(choice.get("finish_reason"))
+                || calls.is_some_and(|calls| calls.elements().any(is_client_side_call))
         });
         drop(tree);
         chat.take(exchange, event, chunk, out);

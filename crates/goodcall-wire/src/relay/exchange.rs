@@ -148,8 +148,10 @@ impl Exchange {
 
     /// Writes the tools so that this upstream takes them; where one needs another name, the history
     /// has it, too. Replies are judged by the tools as they were, and name them so.
-    pub fn adapt(&mut self, to: super::Adapt) {
-        if let Some((body, names)) = super::adapt::adapted(self.provider, &self.body, to) {
+    pub fn adapt(&mut self, to: crate::request::Adapt) {
+        if let Some((body, names)) =
+            crate::request::adapt_with_aliases(self.provider, &self.body, to)
+        {
             self.seed();
             self.body = body.into();
             self.judge.tools = self.judge.tools.with_aliases(names);
@@ -323,27 +325,6 @@ fn forbids_calls(root: Node<'_>) -> bool {
     let choice = root.get("tool_choice");
     let choice = choice.map(|choice| choice.get("type").unwrap_or(choice));
     choice.and_then(Node::as_str) == Some("none")
-}
-
-/// Does this name a stop for safety? What was refused is not asked for again.
-pub(super) fn is_refusal(reason: Option<Node<'_>>) -> bool {
-    let reason = reason.and_then(Node::as_str);
-    matches!(reason, Some("content_filter" | "refusal" | "safety"))
-}
-
-/// Is this a call that is no function, and whose result the client has to send?
-pub(super) fn is_other_call(call: Node<'_>) -> bool {
-    const KINDS: [&str; 7] = [
-        "custom",
-        "custom_tool_call",
-        "computer_call",
-        "local_shell_call",
-        "shell_call",
-        "apply_patch_call",
-        "mcp_approval_request",
-    ];
-    let kind = call.get("type").and_then(Node::as_str);
-    kind.is_some_and(|kind| KINDS.contains(&kind))
 }
 
 /// FNV-1a: the same in every process.

@@ -7,14 +7,14 @@ use std::collections::HashMap;
 use goodcall_core::{Node, Tree};
 
 use super::desk::{AtDesk, Desk, Draft, Stage};
-use super::exchange::{Exchange, is_refusal};
+use super::exchange::Exchange;
 use super::flow::Refused;
 use super::found::{Finder, Found};
 use super::judge::{CallDecision, CallVerdict};
 use super::sse::SseEvent;
 use crate::call::RawCall;
 use crate::cuts::{Cuts, quoted};
-use crate::envelope::{Provider, stop_named};
+use crate::envelope::{Provider, is_safety_stop, stop_named};
 
 /// The stream of one message.
 #[derive(Clone, Debug)]
@@ -349,7 +349,7 @@ impl Messages {
     ) {
         let delta = root.get("delta");
         let reason = delta.and_then(|delta| delta.get("stop_reason"));
-        exchange.settled |= is_refusal(reason);
+        exchange.settled |= is_safety_stop(reason);
         if let Some(reason) = reason.and_then(Node::as_str) {
             self.desk.stop = stop_named(reason);
         }

@@ -28,7 +28,6 @@
 //! # Ok::<(), goodcall_wire::relay::NotJudged>(())
 //! ```
 
-mod adapt;
 mod chat;
 mod choices;
 mod desk;
@@ -36,7 +35,6 @@ mod details;
 mod exchange;
 mod flow;
 mod found;
-mod history;
 mod judge;
 mod known;
 mod messages;
@@ -46,10 +44,8 @@ mod responses;
 mod sse;
 mod usage;
 
-pub use adapt::{Adapt, UnknownAdapt, adapt};
 pub use exchange::{Exchange, NextStep, NotJudged};
 pub use flow::{StreamEnd, StreamRelay};
 
-pub use history::{HistoryCall, HistoryStep, has_results, history, legal_history, with_remark};
 pub use judge::{CallNote, CallRecord, CallVerdict, GiveUp, RelaySettings};
 pub use known::ToolsCache;

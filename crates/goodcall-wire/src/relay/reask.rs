@@ -3,11 +3,11 @@
 
 use goodcall_core::{Kind, Node, Tree, accepted_text, not_run_text};
 
-use super::adapt::told_names;
 use super::details::Details;
 use super::judge::{CallDecision, CallVerdict};
 use crate::cuts::{Cuts, quoted};
 use crate::envelope::{Answer, Provider, legal_arguments, legal_name, result};
+use crate::request::write_aliases;
 use crate::tools::Tools;
 
 /// The next request. The first `passed` calls are on their way to the client already.
@@ -63,7 +63,7 @@ pub(super) fn body(
         _ => return None,
     }
     let next = cuts.apply();
-    Some(told_names(provider, &next, tools).unwrap_or(next))
+    Some(write_aliases(provider, &next, tools).unwrap_or(next))
 }
 
 /// What the model said, as a part of the history; `None` if the calls are not where they belong,

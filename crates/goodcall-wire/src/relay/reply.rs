@@ -4,13 +4,15 @@ use std::ops::Range;
 
 use goodcall_core::{Kind, Node, Tree};
 
-use super::exchange::{Exchange, NextStep, is_other_call, is_refusal};
+use super::exchange::{Exchange, NextStep};
 use super::judge::{CallDecision, GiveUp};
 use super::reask::{item_id, written_call};
 use super::usage::Usage;
 use crate::call::RawCall;
 use crate::cuts::{Cuts, quoted};
-use crate::envelope::{CallRewrite, Located, Provider, legal_arguments};
+use crate::envelope::{
+    CallRewrite, Located, Provider, is_client_side_call, is_safety_stop, legal_arguments,
+};
 use crate::text::{Extraction, extract};
 
 impl Exchange {
@@ -374,18 +376,18 @@ fn is_settled(provider: Provider, root: Node<'_>) -> bool {
         list.is_some_and(|list| list.elements().any(is))
     };
     match provider {
-        Provider::Anthropic => is_refusal(root.get("stop_reason")),
+        Provider::Anthropic => is_safety_stop(root.get("stop_reason")),
         Provider::Responses => {
             let details = root.get("incomplete_details");
-            is_refusal(details.and_then(|details| details.get("reason")))
-                || any(root.get("output"), is_other_call)
+            is_safety_stop(details.and_then(|details| details.get("reason")))
+                || any(root.get("output"), is_client_side_call)
         }
         _ => any(root.get("choices"), |choice| {
             let calls = choice
                 .get("message")
                 .and_then(|message| message.get("tool_calls"));
-            is_refusal(choice.get("finish_reason"))
-                || calls.is_some_and(|calls| calls.elements().any(is_other_call))
+            is_safety_stop(choice.get("finish_reason"))
+                || calls.is_some_and(|calls| calls.elements().any(is_client_side_call))
         }),
     }
 }

@@ -7,7 +7,7 @@ use std::collections::{HashMap, HashSet};
 use goodcall_core::{Node, Tree};
 
 use super::desk::{AtDesk, Desk, Draft, Stage};
-use super::exchange::{Exchange, is_other_call, is_refusal};
+use super::exchange::Exchange;
 use super::flow::Refused;
 use super::found::{Finder, Found};
 use super::judge::CallDecision;
@@ -15,7 +15,7 @@ use super::reask::{item_id, written_call};
 use super::sse::SseEvent;
 use crate::call::RawCall;
 use crate::cuts::{Cuts, quoted};
-use crate::envelope::{Provider, stop_named};
+use crate::envelope::{Provider, is_client_side_call, is_safety_stop, stop_named};
 
 /// The stream of one response.
 #[derive(Clone, Debug)]
@@ -149,7 +149,7 @@ impl Responses {
                 }
             }
             "response.output_item.added" => {
-                exchange.settled |= root.get("item").is_some_and(is_other_call);
+                exchange.settled |= root.get("item").is_some_and(is_client_side_call);
                 self.added(exchange, event, root, out);
             }
             "response.function_call_arguments.delta" | "response.function_call_arguments.done" => {
@@ -173,7 +173,8 @@ impl Responses {
                     self.desk.stop = stop_named(status);
                 }
                 let details = get("incomplete_details");
-                exchange.settled |= is_refusal(details.and_then(|details| details.get("reason")));
+                exchange.settled |=
+                    is_safety_stop(details.and_then(|details| details.get("reason")));
                 get("usage")
                     .into_iter()
                     .for_each(|usage| self.desk.own.note(usage));

@@ -4,14 +4,13 @@ use std::collections::HashSet;
 
 use goodcall_core::{Node, Tree, no_result_text};
 
-use super::super::exchange::is_other_call;
-use super::ids::{call_ids, result_ids, unique_ids};
+use super::unique_ids::{call_ids, result_ids, unique_ids};
 use super::{
     Elements, HistoryCall, Role, calls_in, is_old, kind, messages, plain, results_in, role, text_of,
 };
 use crate::call::RawCall;
 use crate::cuts::{Cuts, quoted};
-use crate::envelope::{Answer, CallRewrite, Located, Provider, result};
+use crate::envelope::{Answer, CallRewrite, Located, Provider, is_client_side_call, result};
 use crate::tools::Tools;
 
 /// The request with a legal history; `None` if it is legal as it is.
@@ -55,7 +54,7 @@ fn paired(provider: Provider, request: &str) -> Option<String> {
         calls
             .into_iter()
             .chain([message])
-            .filter(|call| is_other_call(*call))
+            .filter(|call| is_client_side_call(*call))
     });
     let ids = others.flat_map(|call| [text_of(call, "id"), text_of(call, "call_id")]);
     let others = ids.filter(|id| !id.is_empty()).collect();

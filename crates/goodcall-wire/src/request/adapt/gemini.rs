@@ -22,6 +22,15 @@ const KNOWN: [&str; 10] = [
     "title",
 ];
 
+/// Keywords that Gemini refuses wherever they appear, and how to write a schema without them.
+pub(crate) const GEMINI_REFUSES: [(&str, &str); 5] = [
+    ("oneOf", "oneOf is refused: write anyOf"),
+    ("allOf", "allOf is refused: write it out"),
+    ("const", "const is not known: write an enum of one value"),
+    ("patternProperties", "patternProperties is refused"),
+    ("prefixItems", "prefixItems is refused"),
+];
+
 /// The schema under Gemini's rules; `None` if it is too large to be written out.
 pub(super) fn adapt(schema: Node<'_>) -> Option<String> {
     let mut writer = Writer {

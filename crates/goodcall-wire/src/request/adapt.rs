@@ -5,8 +5,9 @@
 //! that had to be changed is changed wherever the request has it, and back in every reply.
 
 mod gemini;
-mod strict;
+mod openai_strict;
 
+pub(crate) use gemini::GEMINI_REFUSES;
 use std::fmt;
 use std::str::FromStr;
 
@@ -60,11 +61,15 @@ impl FromStr for Adapt {
 /// The request with its tools adapted, and the names that changed wherever they stand in it;
 /// `None` if they are fine as they are.
 pub fn adapt(provider: Provider, request: &str, to: Adapt) -> Option<String> {
-    adapted(provider, request, to).map(|(request, _)| request)
+    adapt_with_aliases(provider, request, to).map(|(request, _)| request)
 }
 
 /// The same, with the names under which the model knows tools now.
-pub(super) fn adapted(provider: Provider, request: &str, to: Adapt) -> Option<(String, Names)> {
+pub(crate) fn adapt_with_aliases(
+    provider: Provider,
+    request: &str,
+    to: Adapt,
+) -> Option<(String, Names)> {
     let tree = Tree::parse(request).ok()?;
     let mut cuts = Cuts::new(request);
     let mut names = Names::new();
@@ -98,7 +103,7 @@ pub(super) fn adapted(provider: Provider, request: &str, to: Adapt) -> Option<(S
             continue;
         };
         let adapted = match to {
-            Adapt::OpenAiStrict => strict::adapt(schema),
+            Adapt::OpenAiStrict => openai_strict::adapt(schema),
             Adapt::Anthropic => anthropic(schema, request),
             Adapt::Gemini => gemini::adapt(schema),
         };
@@ -140,7 +145,7 @@ fn free_name(provider: Provider, sent: &str, root: Node<'_>, names: &Names) -> S
 }
 
 /// A request whose calls and results name tools as the model knows them; `None` if they do.
-pub(super) fn told_names(provider: Provider, request: &str, tools: &Tools) -> Option<String> {
+pub(crate) fn write_aliases(provider: Provider, request: &str, tools: &Tools) -> Option<String> {
     if !tools.is_renamed() {
         return None;
     }

@@ -1,8 +1,8 @@
 //! The history in a request: what was called and what came of it, and how it must be written so
 //! that no provider refuses it.
 
-mod ids;
 mod legal;
+mod unique_ids;
 
 use std::sync::LazyLock;
 
