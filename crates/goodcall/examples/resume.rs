@@ -3,7 +3,7 @@
 //! `cargo run -p goodcall --example resume` starts itself, dies in the middle, and resumes.
 //! With a folder as argument it is the host that is killed: it says on standard output where it
 //! is (`replied`, `paid`, `executed`) and waits for a line on standard input before it goes
-//! on. The test `kill.rs` kills it there, for real, hundreds of times.
+//! on. The test `kill.rs` kills it there, for real.
 
 use std::fs::{self, OpenOptions};
 use std::io::{self, BufRead, Write};

@@ -83,8 +83,8 @@
 //! - [`wire`]: the history in any provider's form.
 //!
 //! # Features
-//! None is on by default. `openai`: a model behind any OpenAI-compatible URL. `genai`: models of
-//! many providers. `otlp`: spans to an OpenTelemetry collector.
+//! None is on by default. `openai`: a model behind any OpenAI-compatible URL. `otlp`: spans to an
+//! OpenTelemetry collector.
 
 mod class;
 mod error;
@@ -112,13 +112,11 @@ mod trace;
 
 pub mod wire;
 
-#[cfg(feature = "genai")]
-pub mod genai;
 #[cfg(feature = "openai")]
 pub mod openai;
 #[cfg(feature = "otlp")]
 pub mod otlp;
-#[cfg(any(feature = "genai", feature = "openai", feature = "otlp"))]
+#[cfg(any(feature = "openai", feature = "otlp"))]
 mod tls;
 
 mod explain;

@@ -1,6 +1,5 @@
 //! The driver over an OpenAI-compatible URL, against a server on the loopback that speaks the
 //! protocol: whole and streamed, cut off, failing.
-#![cfg(feature = "openai")]
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test may fail loudly")]
 
 mod loopback;

@@ -1,5 +1,4 @@
 //! Spans reach a collector on the loopback.
-#![cfg(feature = "otlp")]
 #![allow(clippy::unwrap_used, reason = "a test may fail loudly")]
 
 use std::io::{Read, Write};

@@ -1,7 +1,5 @@
 //! Checking and mending come to an end, whatever is wrong and however the schema is made.
 
-#![allow(clippy::expect_used, clippy::panic, reason = "a test may fail loudly")]
-
 use std::fmt::Write as _;
 
 use goodcall_core::{Explain, Gate, Policy, Schema, Style, Verdict};

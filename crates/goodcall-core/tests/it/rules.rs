@@ -1,7 +1,5 @@
 //! Every rule's example, run.
 
-#![allow(clippy::expect_used, clippy::panic, reason = "a test may fail loudly")]
-
 use goodcall_core::{Gate, Level, Policy, Schema, StopReason, Verdict, catalogue};
 
 #[test]

@@ -1,5 +1,4 @@
 //! Executing: whatever a tool does, one outcome comes back, in time and in order.
-#![allow(clippy::unwrap_used, clippy::panic, reason = "a test may fail loudly")]
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};

@@ -1,5 +1,4 @@
 //! The toolbox from outside: what runs, what does not, and what the model is told.
-#![allow(clippy::unwrap_used, reason = "a test may fail loudly")]
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};

@@ -1,14 +1,11 @@
 //! Damaged calls must come back as they were, or be refused; hardly ever as something else.
 
-#![allow(clippy::expect_used, clippy::panic, reason = "a test may fail loudly")]
-
-#[path = "support/mutate.rs"]
-mod mutate;
+mod defects;
 
 use std::collections::BTreeMap;
 
+use defects::{CALLS, DEFECTS, Damage, Dice, apply};
 use goodcall_core::{CutKind, Gate, Policy, ReadOptions, Schema, Tree, read};
-use mutate::{CALLS, DEFECTS, Damage, Dice, apply};
 use serde_json::Value;
 
 #[derive(Clone, Copy, Default)]

@@ -1,5 +1,4 @@
 //! Histories in every provider's form: legal, whatever the model sent.
-#![allow(clippy::unwrap_used, clippy::panic, reason = "a test may fail loudly")]
 
 use std::time::Duration;
 

@@ -1,7 +1,5 @@
 //! Properties of lenient and incremental reading.
 
-#![allow(clippy::expect_used, clippy::panic, reason = "a test may fail loudly")]
-
 use goodcall_core::{
     Gate, Kind, Level, Node, Policy, ReadOptions, Reading, Schema, StreamParser, Tree, catalogue,
     read,

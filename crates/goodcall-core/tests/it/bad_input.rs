@@ -3,8 +3,6 @@
 //! Everything runs on a thread with the stack that Rust gives a thread, and what recurses also on
 //! a quarter of that.
 
-#![allow(clippy::expect_used, clippy::panic, reason = "a test may fail loudly")]
-
 use std::fmt::Write as _;
 use std::time::{Duration, Instant};
 

@@ -1,16 +1,12 @@
 //! The specification in `cases/`, run.
 
-#![allow(clippy::expect_used, clippy::panic, reason = "a test may fail loudly")]
-
-mod support;
-
 use std::collections::BTreeMap;
 
+use crate::support::{Case, run_folder};
 use goodcall_core::{
     Change, CutKind, Edit, Explain, Gate, Issue, IssueKind, Policy, ReadOptions, Schema,
     StopReason, Style, Verdict, read,
 };
-use support::{Case, run_folder};
 
 const INPUTS: [&str; 7] = [
     "schema",

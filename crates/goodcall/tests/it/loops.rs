@@ -2,21 +2,16 @@
 //! `tool ARGUMENTS => ok RESULT`, calls side by side joined by ` && `; a result may also be
 //! `error TEXT` (the tool said no), `runtime TEXT`, or `invalid PATH CODE`. The block `signals`
 //! says on which turn what is suspected; `(none)` means that nothing ever is.
-#![allow(clippy::expect_used, clippy::panic, reason = "a test may fail loudly")]
-
-#[allow(dead_code, reason = "shared with the core's tests")]
-#[path = "../../goodcall-core/tests/support/mod.rs"]
-mod support;
 
 use std::collections::BTreeMap;
 use std::time::Duration;
 
+use crate::support::{Case, run_folder};
 use goodcall::{
     ArgumentFault, Call, CallOutcome, Context, ErrorClass, Failure, LoopKey, Message, Reply, Run,
     RunLimits, Step, ToolError, ToolResult, Toolbox, TypedTool, async_trait,
 };
 use serde_json::json;
-use support::{Case, run_folder};
 
 #[test]
 fn loops() {

@@ -1,6 +1,5 @@
 //! Properties of the run: whatever replies and outcomes come, it ends within its limits, every
 //! call has exactly one outcome, the history is legal, and saving changes nothing.
-#![allow(clippy::unwrap_used, clippy::panic, reason = "a test may fail loudly")]
 
 use std::collections::BTreeSet;
 use std::time::Duration;

@@ -1,6 +1,5 @@
-//! Kills a host between "recorded" and "executed", and between "executed" and "answered", 200
-//! times, and finds no lost and no doubled call.
-#![allow(clippy::unwrap_used, clippy::panic, reason = "a test may fail loudly")]
+//! Kills a host between "recorded" and "executed" and between "executed" and "answered", and checks
+//! that no call is lost and none is made twice.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -25,7 +24,7 @@ fn host() -> PathBuf {
     path
 }
 
-/// Runs the host until it says one of these words; then it is killed. `None`: it finished.
+/// Runs the host and kills it at the first fatal line, which is returned; `None` if it finished.
 fn run_until(folder: &Path, fatal: impl Fn(&str) -> bool) -> Option<String> {
     let mut child = Command::new(host())
         .arg(folder)
@@ -63,7 +62,7 @@ fn outcomes(run: &Run) -> Vec<&CallOutcome> {
     tools.flatten().collect()
 }
 
-/// How often each call took effect.
+/// Counts how often each call took effect.
 fn ledger(folder: &Path) -> BTreeMap<String, usize> {
     let mut times = BTreeMap::new();
     let ledger = fs::read_to_string(folder.join("ledger")).unwrap();
@@ -74,10 +73,10 @@ fn ledger(folder: &Path) -> BTreeMap<String, usize> {
 }
 
 #[test]
-fn killed_200_times_no_call_is_lost_and_none_is_doubled() {
+fn killed_host_loses_and_repeats_no_call() {
     let folder = folder("kill");
-    let mut kills = 0;
-    for call in 0..100 {
+    // The first call, the last one, some in a row and some after a long stretch without a kill.
+    for call in [0, 1, 2, 3, 20, 21, 60, 98, 99] {
         // The reply is recorded, nothing is executed.
         let recorded = format!("replied {}", call + 1);
         assert_eq!(
@@ -90,10 +89,8 @@ fn killed_200_times_no_call_is_lost_and_none_is_doubled() {
             run_until(&folder, |line| line == executed),
             Some(executed.clone())
         );
-        kills += 2;
     }
     assert_eq!(run_until(&folder, |_| false), None);
-    assert_eq!(kills, 200);
     let times = ledger(&folder);
     assert_eq!(times.len(), 100, "no call is lost");
     assert!(
@@ -111,7 +108,7 @@ fn killed_200_times_no_call_is_lost_and_none_is_doubled() {
 }
 
 #[test]
-fn killed_while_a_tool_runs_the_call_is_not_made_again_and_the_model_is_told() {
+fn call_killed_while_running_is_not_repeated_and_the_model_hears_of_it() {
     let folder = folder("running");
     for call in [0, 7, 42] {
         let paid = format!("paid pay_{call}");

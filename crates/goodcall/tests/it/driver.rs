@@ -1,5 +1,4 @@
 //! The driver: events, spans, asking, cancelling, models that fail.
-#![allow(clippy::unwrap_used, clippy::panic, reason = "a test may fail loudly")]
 
 use std::collections::BTreeMap;
 use std::io;

@@ -1,7 +1,5 @@
 //! The laws of mending, on generated schemas and arguments.
 
-#![allow(clippy::expect_used, clippy::panic, reason = "a test may fail loudly")]
-
 mod follow;
 mod generate;
 mod patch;

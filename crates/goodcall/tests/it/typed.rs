@@ -1,5 +1,4 @@
 //! Tools from Rust types and functions: schema, value and documentation from one definition.
-#![allow(clippy::unwrap_used, clippy::panic, reason = "a test may fail loudly")]
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};

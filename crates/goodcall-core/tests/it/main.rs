@@ -1,0 +1,14 @@
+//! The integration tests of `goodcall-core`, in one binary: each binary links the whole validator.
+
+#![allow(clippy::panic, reason = "a test may fail loudly")]
+
+mod bad_input;
+mod cases;
+mod laws;
+mod lenient;
+mod mutations;
+mod rules;
+mod strict;
+#[path = "../support/mod.rs"]
+mod support;
+mod work;
