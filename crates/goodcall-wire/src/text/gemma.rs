@@ -1,8 +1,8 @@
 //! `call:f{a:1,b:<|"|>text<|"|>}`: an object with bare keys and strings in tokens of their own.
 //! `<escape>` around a value leaves its type to the schema.
 
-use super::python::{identifier_size, quote};
-use super::{Context, Found, typed};
+use super::python_values::{identifier_size, quote};
+use super::{Context, Found, untyped_values};
 use crate::call::State;
 use crate::tools::ToolDefinition;
 
@@ -162,7 +162,8 @@ impl Reader<'_, '_> {
         let types = self.tool.map(|tool| tool.types_of(key)).unwrap_or_default();
         if let Some(inner) = rest.strip_prefix("<escape>") {
             let (value, behind) = inner.split_once("<escape>").ok_or(State::Cut)?;
-            self.changes.extend(typed::write(value, types, out));
+            self.changes
+                .extend(untyped_values::write(value, types, out));
             self.at = self.text.len() - behind.len();
             return Ok(());
         }
@@ -176,7 +177,9 @@ impl Reader<'_, '_> {
         let value = rest[..size].trim();
         match goodcall_core::Tree::parse(value) {
             Ok(_) => out.push_str(value),
-            Err(_) => self.changes.extend(typed::write(value, types, out)),
+            Err(_) => self
+                .changes
+                .extend(untyped_values::write(value, types, out)),
         }
         self.at += size;
         Ok(())

@@ -1,6 +1,6 @@
 //! The markers that open a call, one row each.
 
-use super::lexer::Until;
+use super::call_end::Until;
 
 /// How the text behind a marker is read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,28 +1,28 @@
 //! Calls that models write into plain text.
 
+mod arg_pairs;
 mod arithmetic;
-mod body;
-mod elements;
-mod failed;
-mod fence;
+mod call_end;
+mod candidates;
+mod code_fence;
+mod control_tokens;
+mod emit;
 mod gemma;
-mod kimi;
-mod lexer;
-mod look;
+mod ignored_blocks;
+mod json_calls;
+mod kimi_k3;
+mod marked_block;
 mod markers;
-mod nested;
-mod pairs;
-mod python;
-mod python_text;
-mod pythonic;
-mod quiet;
-mod release;
+mod nested_elements;
+mod python_calls;
+mod python_literals;
+mod python_values;
+mod raw_members;
 mod scanner;
-mod sections;
-mod shapes;
-mod split;
 mod tags;
-mod typed;
+mod tool_elements;
+mod unreadable_calls;
+mod untyped_values;
 
 use std::fmt;
 use std::ops::Range;
@@ -103,20 +103,20 @@ pub fn extract(text: &str, tools: &Tools, place: TextCallScope) -> Extraction {
 
 /// Bytes of the object at the start of `text`; `None` if it does not end.
 pub(crate) fn object_size(text: &str) -> Option<usize> {
-    let until = lexer::Until::Brackets { several: false };
-    match lexer::Lexer::new(0).run(text, until, true) {
-        lexer::Step::End { body, .. } => Some(body),
+    let until = call_end::Until::Brackets { several: false };
+    match call_end::Lexer::new(0).run(text, until, true) {
+        call_end::Step::End { body, .. } => Some(body),
         _ => None,
     }
 }
 
 /// An object in Python's form as JSON, with what was read as something else.
 pub(crate) fn python_object(text: &str, span: &Range<usize>) -> Option<(String, Vec<Change>)> {
-    let mut python = python::Python::new(text, 0);
+    let mut python = python_values::Python::new(text, 0);
     let mut out = String::new();
-    python.value(&mut out, python::Words::Refuse).ok()?;
+    python.value(&mut out, python_values::Words::Refuse).ok()?;
     let whole = python.at == text.trim_end().len() && out.starts_with('{');
-    whole.then(|| (out, pythonic::notes(&python, span)))
+    whole.then(|| (out, python_calls::notes(&python, span)))
 }
 
 /// What every reader of a dialect needs.

@@ -7,13 +7,16 @@
 use std::collections::HashSet;
 use std::ops::Range;
 
-use super::body::Block;
-use super::elements::{self, Element};
-use super::fence::Fence;
-use super::lexer::{Lexer, Step, Until};
+use super::call_end::{Lexer, Step, Until};
+use super::code_fence::Fence;
+use super::ignored_blocks::{Line, Quiet, ends_thought};
+use super::marked_block::Block;
 use super::markers::{Body, MARKERS, Marker};
-use super::quiet::{Line, Quiet, ends_thought};
-use super::{Context, Extraction, Found, TextCallScope, failed, pythonic, sections, shapes};
+use super::tool_elements::{self, Element};
+use super::{
+    Context, Extraction, Found, TextCallScope, control_tokens, json_calls, python_calls,
+    unreadable_calls,
+};
 use crate::call::{RawCall, State as CallState};
 use crate::tools::Tools;
 
@@ -380,7 +383,7 @@ impl Scanner {
             base: self.base + start,
             closed,
         };
-        if marker.body == Body::Harmony && sections::is_thought(&self.text[body..end]) {
+        if marker.body == Body::Harmony && control_tokens::is_thought(&self.text[body..end]) {
             self.state = State::Text;
             self.at = body_end;
             self.soil();
@@ -426,10 +429,10 @@ impl Scanner {
         let (start, body) = (*start, *body);
         let tool = self.tools.told(&element.name);
         let (end, closed) = match element.run(&self.text, tool) {
-            elements::Step::More if !done => return false,
-            elements::Step::More => (self.text.len(), false),
-            elements::Step::End(end) => (end, true),
-            elements::Step::Fail => return self.leave(body),
+            tool_elements::Step::More if !done => return false,
+            tool_elements::Step::More => (self.text.len(), false),
+            tool_elements::Step::End(end) => (end, true),
+            tool_elements::Step::Fail => return self.leave(body),
         };
         let element = element.clone();
         let found = element.found(&self.text, self.base, start..end, closed, tool);
@@ -499,25 +502,25 @@ impl Scanner {
         let context = Context { tools: &self.tools };
         let (text, base) = (&self.text[range.clone()], self.base + range.start);
         if !bracket {
-            let call = pythonic::call(text, base, &context).map(|(call, _)| call);
+            let call = python_calls::call(text, base, &context).map(|(call, _)| call);
             let call = call.filter(|call| self.is_meant(call, text));
             return call.into_iter().collect();
         }
         let mut found = Vec::new();
         if text.starts_with('[') {
-            found = pythonic::sequence(text, base, &context).unwrap_or_default();
+            found = python_calls::sequence(text, base, &context).unwrap_or_default();
         }
         if found.is_empty() {
             let readable = |call: &Found| call.state == CallState::Whole;
-            found = failed::list(text, base, &context);
+            found = unreadable_calls::list(text, base, &context);
             // In prose, a list that can be read nowhere is none.
-            let nests = self.place == TextCallScope::Anywhere && failed::nests(text);
+            let nests = self.place == TextCallScope::Anywhere && unreadable_calls::nests(text);
             if nests || (!self.is_alone(text) && !found.iter().any(readable)) {
                 found.clear();
             }
         }
         if found.is_empty() {
-            found = shapes::calls(text, base, &context);
+            found = json_calls::calls(text, base, &context);
         }
         let offered = |call: &Found| self.tools.meant(&call.name).is_some();
         if !found.iter().any(offered) {
@@ -540,7 +543,7 @@ impl Scanner {
 
     /// May this be the whole message, as one call? Anywhere, the calls inside another one count.
     fn is_alone(&self, text: &str) -> bool {
-        let nests = failed::nests(text) && self.place == TextCallScope::Anywhere;
+        let nests = unreadable_calls::nests(text) && self.place == TextCallScope::Anywhere;
         self.virgin && !self.inner && self.fence.is_none() && !nests
     }
 
@@ -551,7 +554,7 @@ impl Scanner {
             start + 1
         } else {
             let text = &self.text[start..];
-            start + pythonic::callee(text).map_or(1, |(_, open)| open + 1)
+            start + python_calls::callee(text).map_or(1, |(_, open)| open + 1)
         };
         self.leave(next)
     }
@@ -563,8 +566,8 @@ impl Scanner {
             let context = Context { tools: &self.tools };
             let (text, base) = (&self.text[start..], self.base + start);
             let mut found = match bracket {
-                true => shapes::calls(text, base, &context),
-                false => pythonic::call(text, base, &context)
+                true => json_calls::calls(text, base, &context),
+                false => python_calls::call(text, base, &context)
                     .map(|(call, _)| call)
                     .into_iter()
                     .collect(),

@@ -3,9 +3,9 @@
 
 use std::ops::Range;
 
-use super::lexer::opens_value;
-use super::python::quote;
-use super::{Context, Found, typed};
+use super::call_end::opens_value;
+use super::python_values::quote;
+use super::{Context, Found, untyped_values};
 use crate::call::State;
 use crate::tools::ToolDefinition;
 
@@ -222,10 +222,10 @@ fn call(
 fn object(text: &str, base: usize, open: &Tag<'_>, name: &str) -> (Found, usize) {
     let from = open.span.end;
     let start = from + (text[from..].len() - text[from..].trim_start().len());
-    let mut lexer = super::lexer::Lexer::new(start);
-    let until = super::lexer::Until::Brackets { several: false };
+    let mut lexer = super::call_end::Lexer::new(start);
+    let until = super::call_end::Until::Brackets { several: false };
     let end = match lexer.run(text, until, true) {
-        super::lexer::Step::End { body, .. } => body,
+        super::call_end::Step::End { body, .. } => body,
         _ => text.len(),
     };
     let close = next_tag(text, end).filter(|tag| tag.closing && tag.name == open.name);
@@ -409,9 +409,13 @@ fn write_value(
         }
         _ => {
             let empty = value == "\n" && tag.rest.starts_with('=');
-            let inner = if empty { "" } else { typed::inside(value) };
+            let inner = if empty {
+                ""
+            } else {
+                untyped_values::inside(value)
+            };
             let types = tool.map(|tool| tool.types_of(key)).unwrap_or_default();
-            typed::write(inner, types, out)
+            untyped_values::write(inner, types, out)
         }
     }
 }

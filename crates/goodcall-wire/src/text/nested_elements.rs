@@ -3,9 +3,9 @@
 
 use serde_json::Value;
 
-use super::python::quote;
+use super::python_values::quote;
 use super::tags::attribute;
-use super::{Context, Found, typed};
+use super::{Context, Found, untyped_values};
 use crate::call::State;
 use crate::declared;
 
@@ -104,7 +104,7 @@ fn element_json(element: &Element, open: &[Element], context: &Context<'_>) -> S
         _ => goodcall_core::Types::default(),
     };
     if element.children.is_empty() {
-        typed::write(&element.text, types, &mut out);
+        untyped_values::write(&element.text, types, &mut out);
         return out;
     }
     let items = element.children.iter().all(|(name, _)| name == "item");

@@ -3,7 +3,7 @@
 
 use std::ops::Range;
 
-use super::{Context, Found, shapes};
+use super::{Context, Found, json_calls};
 use crate::call::State;
 
 /// `<｜tool▁call▁begin｜>f<｜tool▁sep｜>{…}<｜tool▁call▁end｜>`, in two versions.
@@ -78,7 +78,7 @@ pub(crate) fn mistral(text: &str, base: usize, context: &Context<'_>) -> Vec<Fou
         let place = base + at;
         at += piece.len() + OPEN.len();
         if piece.trim_start().starts_with(['{', '[']) {
-            calls.append(&mut shapes::sequence(piece, place, context));
+            calls.append(&mut json_calls::sequence(piece, place, context));
             continue;
         }
         let Some(open) = piece.find('{') else {

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use goodcall_core::{Change, Level, Types};
 
-use super::python::{Python, Trouble, Words, identifier_size, quote};
+use super::python_values::{Python, Trouble, Words, identifier_size, quote};
 use super::{Context, Found};
 use crate::call::State;
 use crate::tools::ToolDefinition;

@@ -6,9 +6,9 @@
 
 use std::ops::Range;
 
-use super::lexer::starts;
-use super::python::quote;
-use super::{Found, typed};
+use super::call_end::starts;
+use super::python_values::quote;
+use super::{Found, untyped_values};
 use crate::call::State;
 use crate::tools::ToolDefinition;
 
@@ -235,7 +235,11 @@ impl Element {
             quote(key, &mut out);
             out.push(':');
             let types = tool.map(|tool| tool.types_of(key)).unwrap_or_default();
-            changes.extend(typed::write(typed::inside(value), types, &mut out));
+            changes.extend(untyped_values::write(
+                untyped_values::inside(value),
+                types,
+                &mut out,
+            ));
             last = key;
         }
         if self.torn {

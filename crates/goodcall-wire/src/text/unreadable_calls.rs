@@ -1,9 +1,9 @@
 //! Calls that fail: marked or alone, but of no offered tool, or not to be read.
 
-use super::body::Block;
+use super::marked_block::Block;
 use super::markers::{Body, Marker};
-use super::split::{elements, members, unquote};
-use super::{Context, Found, pythonic};
+use super::raw_members::{elements, members, unquote};
+use super::{Context, Found, python_calls};
 use crate::call::State;
 use crate::names;
 use crate::tools::Tools;
@@ -94,7 +94,7 @@ pub(crate) fn malformed(block: &Block<'_>, marker: &Marker, tools: &Tools) -> Op
 fn named(body: &str) -> Option<&str> {
     let (_, rest) = body.split_once("name")?;
     let rest = rest.trim_start_matches(['"', '\'', ':', '=', ' ']);
-    let size = pythonic::dotted_size(rest);
+    let size = python_calls::dotted_size(rest);
     (size > 0 && size <= MOST_NAME).then(|| &rest[..size])
 }
 
@@ -120,7 +120,7 @@ pub(crate) fn list(text: &str, base: usize, context: &Context<'_>) -> Vec<Found>
     }
     for part in elements(text).unwrap_or_default() {
         let piece = &text[part.clone()];
-        let found = pythonic::call(piece, base + part.start, context);
+        let found = python_calls::call(piece, base + part.start, context);
         let found = found.filter(|(found, size)| {
             let alone = *size == piece.len() || matches!(found.state, State::Unreadable(_));
             alone && context.tools.meant(&found.name).is_some()

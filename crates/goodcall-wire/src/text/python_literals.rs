@@ -1,7 +1,7 @@
 //! Strings and numbers of Python.
 
-use super::python::{Python, Trouble, quote};
-use super::split::blank;
+use super::python_values::{Python, Trouble, quote};
+use super::raw_members::blank;
 
 impl Python<'_> {
     /// Writes one string: single or triple quotes, or quotes that are escaped themselves because

@@ -1,13 +1,13 @@
 //! What the text at one place may be.
 
 use super::TextCallScope;
-use super::elements::Element;
-use super::lexer::{Lexer, starts};
+use super::call_end::{Lexer, starts};
 use super::markers::{Body, ELEMENTS, Marker};
-use super::python::identifier_size;
-use super::pythonic::dotted_size;
+use super::python_calls::dotted_size;
+use super::python_values::identifier_size;
+use super::raw_members::blank;
 use super::scanner::{CLOSE, Look, Scanner, State};
-use super::split::blank;
+use super::tool_elements::Element;
 
 /// What a model of the dialect `react` writes in place of a call's result.
 const OBSERVATION: &str = "Observation:";

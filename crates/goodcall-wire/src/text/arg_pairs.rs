@@ -1,8 +1,8 @@
 //! Calls written as pairs of key and value: `f<arg_key>a</arg_key><arg_value>1</arg_value>`, with
 //! or without `<tool_sep>` behind the name, in plain tags or in `<ifm|…>` ones.
 
-use super::python::quote;
-use super::{Context, Found, typed};
+use super::python_values::quote;
+use super::{Context, Found, untyped_values};
 use crate::call::State;
 
 /// Does the text look like this? Its first tag tells: the same tags inside a value of another form
@@ -66,7 +66,7 @@ pub(crate) fn call(text: &str, base: usize, closed: bool, context: &Context<'_>)
         out.push(':');
         let declared = tool.map(|tool| tool.types_of(key)).unwrap_or_default();
         let types = kind.map_or(declared, |kind| goodcall_core::Types::named(kind.trim()));
-        changes.extend(typed::write(value, types, &mut out));
+        changes.extend(untyped_values::write(value, types, &mut out));
     }
     out.push('}');
     let span = base..base + text.len();

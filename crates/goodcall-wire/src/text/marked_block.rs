@@ -3,8 +3,8 @@
 use super::markers::{Body, Marker};
 use super::scanner::Scanner;
 use super::{
-    Context, Found, TextCallScope, failed, gemma, kimi, nested, pairs, pythonic, sections, shapes,
-    tags,
+    Context, Found, TextCallScope, arg_pairs, control_tokens, gemma, json_calls, kimi_k3,
+    nested_elements, python_calls, tags, unreadable_calls,
 };
 use crate::call::State;
 use crate::tools::Tools;
@@ -28,10 +28,12 @@ impl Scanner {
         let mut found = calls(block, marker, &self.tools);
         let offered = |call: &Found| self.tools.meant(&call.name).is_some();
         if !found.iter().any(offered) {
-            found.retain(|call| failed::is_call(call, block));
+            found.retain(|call| unreadable_calls::is_call(call, block));
             if found.is_empty() {
-                let named = failed::named_only(block, marker);
-                found.extend(named.or_else(|| failed::malformed(block, marker, &self.tools)));
+                let named = unreadable_calls::named_only(block, marker);
+                found.extend(
+                    named.or_else(|| unreadable_calls::malformed(block, marker, &self.tools)),
+                );
             }
         }
         found
@@ -49,19 +51,19 @@ pub(crate) fn calls(block: &Block<'_>, marker: &Marker, tools: &Tools) -> Vec<Fo
             any(&body[size..], base + size, block.closed, &context)
         }
         Body::Any => any(body, base, block.closed, &context),
-        Body::React => sections::react(body, base),
+        Body::React => control_tokens::react(body, base),
         Body::Harmony if marker.open.starts_with("to=") => {
-            sections::harmony(block.text, block.base, &context)
+            control_tokens::harmony(block.text, block.base, &context)
         }
         Body::Tags => tags::calls(block.text, block.base, &context),
-        Body::DeepSeek => sections::deepseek(body, base, block.closed, &context),
-        Body::KimiK2 => sections::kimi(body, base, block.closed, &context),
-        Body::KimiK3 => kimi::calls(body, base, &context),
-        Body::Mistral => sections::mistral(body, base, &context),
-        Body::Harmony => sections::harmony(body, base, &context),
+        Body::DeepSeek => control_tokens::deepseek(body, base, block.closed, &context),
+        Body::KimiK2 => control_tokens::kimi(body, base, block.closed, &context),
+        Body::KimiK3 => kimi_k3::calls(body, base, &context),
+        Body::Mistral => control_tokens::mistral(body, base, &context),
+        Body::Harmony => control_tokens::harmony(body, base, &context),
         Body::Gemma => gemma::calls(body, base, &context),
-        Body::Inkling => sections::inkling(body, base, block.closed),
-        Body::Nested => nested::calls(body, base, &context),
+        Body::Inkling => control_tokens::inkling(body, base, block.closed),
+        Body::Nested => nested_elements::calls(body, base, &context),
     }
 }
 
@@ -76,7 +78,7 @@ fn any(body: &str, base: usize, closed: bool, context: &Context<'_>) -> Vec<Foun
     }
     let base = base + body.len() - text.len();
     if text.starts_with(['{', '[']) {
-        let mut found = shapes::sequence(text, base, context);
+        let mut found = json_calls::sequence(text, base, context);
         if let Some(last) = found.last_mut().filter(|_| closed) {
             // The end marker is there: nothing but the last bracket is missing.
             if last.state == State::Open && !text.trim_end().ends_with(',') {
@@ -87,7 +89,7 @@ fn any(body: &str, base: usize, closed: bool, context: &Context<'_>) -> Vec<Foun
             return found;
         }
     }
-    if pairs::fits(text) {
+    if arg_pairs::fits(text) {
         return blocks_of_pairs(text, base, closed, context);
     }
     if text.starts_with('<') {
@@ -96,7 +98,7 @@ fn any(body: &str, base: usize, closed: bool, context: &Context<'_>) -> Vec<Foun
             return found;
         }
     }
-    if let Some(found) = pythonic::sequence(text, base, context).filter(|all| !all.is_empty()) {
+    if let Some(found) = python_calls::sequence(text, base, context).filter(|all| !all.is_empty()) {
         return found;
     }
     // A tool's name alone, without arguments.
@@ -123,7 +125,7 @@ fn blocks_of_pairs(text: &str, base: usize, closed: bool, context: &Context<'_>)
     for piece in text.split(open) {
         let last = at + piece.len() == text.len();
         let whole = closed || !last || piece.trim_end().ends_with(close);
-        let mut found = pairs::call(piece, base + at, whole, context);
+        let mut found = arg_pairs::call(piece, base + at, whole, context);
         at += piece.len() + open.len();
         let inside = found
             .as_mut()

@@ -1,6 +1,6 @@
 //! Python values as models write them, translated to JSON.
 
-use super::split::blank;
+use super::raw_members::blank;
 use crate::text::arithmetic;
 
 /// Nesting of values.

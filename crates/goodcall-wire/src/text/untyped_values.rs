@@ -3,7 +3,7 @@
 
 use goodcall_core::{Change, Level, Types};
 
-use super::python::quote;
+use super::python_values::quote;
 
 /// Appends the JSON of `text` for a parameter of these types; the change, where the text had to be
 /// read as something that it does not look like.
@@ -78,9 +78,9 @@ fn container(text: &str, types: Types) -> Option<String> {
     if !declared {
         return None;
     }
-    let mut python = super::python::Python::new(text, 0);
+    let mut python = super::python_values::Python::new(text, 0);
     let mut out = String::new();
-    let read = python.value(&mut out, super::python::Words::Refuse);
+    let read = python.value(&mut out, super::python_values::Words::Refuse);
     (read.is_ok() && python.at == text.len()).then_some(out)
 }
 

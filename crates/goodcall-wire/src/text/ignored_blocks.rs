@@ -1,6 +1,6 @@
 //! Where nothing is a call: thoughts, results that the model wrote itself, quotations.
 
-use super::lexer::starts;
+use super::call_end::starts;
 use super::scanner::{Look, Scanner, State, Strength};
 
 /// A block in which nothing is a call.

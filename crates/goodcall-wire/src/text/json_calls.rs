@@ -3,8 +3,8 @@
 use std::borrow::Cow;
 use std::ops::Range;
 
-use super::split::{Member, elements, members, unquote};
-use super::{Context, Found, pythonic};
+use super::raw_members::{Member, elements, members, unquote};
+use super::{Context, Found, python_calls};
 use crate::call::State;
 use crate::tools::ToolDefinition;
 
@@ -121,10 +121,10 @@ pub(crate) fn sequence(text: &str, base: usize, context: &Context<'_>) -> Vec<Fo
 
 /// Bytes of the value at the start of `text`, its closing bracket included.
 fn value_size(text: &str) -> usize {
-    let mut lexer = super::lexer::Lexer::new(0);
-    let until = super::lexer::Until::Brackets { several: false };
+    let mut lexer = super::call_end::Lexer::new(0);
+    let until = super::call_end::Until::Brackets { several: false };
     match lexer.run(text, until, true) {
-        super::lexer::Step::End { body, .. } => body,
+        super::call_end::Step::End { body, .. } => body,
         _ => text.len(),
     }
 }
@@ -145,7 +145,7 @@ fn collect(text: &str, base: usize, context: &Context<'_>, depth: usize, out: &m
     // A call inside a string: positions inside it are those of the string.
     let span = base..base + text.len();
     let inner = inner.trim();
-    if let Some(mut calls) = pythonic::sequence(inner, 0, context) {
+    if let Some(mut calls) = python_calls::sequence(inner, 0, context) {
         calls.iter_mut().for_each(|call| call.place(&span));
         out.append(&mut calls);
     } else if inner.starts_with(['{', '[']) {
@@ -196,7 +196,7 @@ fn list(
         }
         if piece.starts_with(['{', '[', '"', '\'', '(']) {
             collect(piece, base + part.start, context, depth + 1, out);
-        } else if let Some(mut calls) = pythonic::sequence(piece, base + part.start, context) {
+        } else if let Some(mut calls) = python_calls::sequence(piece, base + part.start, context) {
             out.append(&mut calls);
         }
     }
@@ -206,7 +206,7 @@ fn list(
 fn is_argument(piece: &str) -> bool {
     let inner = unquote(piece).unwrap_or_default();
     let inner = inner.trim_start_matches('(');
-    let size = super::python::identifier_size(inner);
+    let size = super::python_values::identifier_size(inner);
     size > 0 && inner[size..].trim_start().starts_with('=')
 }
 
@@ -227,7 +227,7 @@ fn from_strings(
         .map(|one| bare(one).unwrap_or_else(|| one.to_owned()))
         .collect();
     let text = format!("{name}({})", inner.join(", "));
-    let (mut found, size) = pythonic::call(&text, 0, context)?;
+    let (mut found, size) = python_calls::call(&text, 0, context)?;
     found.place(span);
     let whole = size == text.len() && found.state == State::Whole;
     (whole && !arguments.is_empty()).then_some(found)

@@ -1,7 +1,7 @@
 //! Code fences: one that holds nothing but calls is a call, a program is text.
 
 use super::TextCallScope;
-use super::python::identifier_size;
+use super::python_values::identifier_size;
 use super::scanner::{Held, Look, Scanner, Strength};
 use crate::call::RawCall;
 

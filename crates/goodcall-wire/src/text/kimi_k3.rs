@@ -1,9 +1,9 @@
 //! `<|open|>call tool="f" index="1"<|sep|>…<|close|>call<|sep|>`: tags made of control tokens, with
 //! typed arguments.
 
-use super::python::quote;
+use super::python_values::quote;
 use super::tags::attribute;
-use super::{Context, Found, typed};
+use super::{Context, Found, untyped_values};
 use crate::call::State;
 
 const OPEN: &str = "<|open|>";
@@ -75,7 +75,7 @@ fn call(text: &str, base: usize, start: usize, context: &Context<'_>) -> (Option
             Some(kind) => goodcall_core::Types::named(&kind),
             None => tool.map(|tool| tool.types_of(&key)).unwrap_or_default(),
         };
-        changes.extend(typed::write(&value[..end], types, &mut out));
+        changes.extend(untyped_values::write(&value[..end], types, &mut out));
     }
     out.push('}');
     let end = if state == State::Open { text.len() } else { at };
