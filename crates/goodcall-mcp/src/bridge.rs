@@ -7,14 +7,14 @@ use std::time::{Duration, Instant};
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::time::{MissedTickBehavior, interval, timeout};
 
-use crate::back::{Back, Place};
-use crate::child::ServerCommand;
+use crate::call_log::ProxyLog;
 use crate::engine::{Engine, EngineOutput};
 use crate::frame::Frame;
 use crate::http::Upstream;
-use crate::lines::{Line, Lines, Queue};
+use crate::line_io::{InputLine, LineReader, LineWriter};
 use crate::options::ProxyOptions;
-use crate::record::ProxyLog;
+use crate::process::ServerCommand;
+use crate::server_connection::{McpServer, ServerConnection};
 
 /// How often deadlines are looked at.
 const TICK: Duration = Duration::from_millis(200);
@@ -70,7 +70,7 @@ where
     R: AsyncRead + Unpin,
     W: AsyncWrite + Unpin + Send + 'static,
 {
-    let place = Place::Command(command.clone());
+    let place = McpServer::Command(command.clone());
     between(&place, options, log, (input, output), stop).await
 }
 
@@ -90,12 +90,12 @@ where
     R: AsyncRead + Unpin,
     W: AsyncWrite + Unpin + Send + 'static,
 {
-    let place = Place::Url(upstream.clone());
+    let place = McpServer::Url(upstream.clone());
     between(&place, options, log, (input, output), stop).await
 }
 
 pub(crate) async fn between<R, W>(
-    place: &Place,
+    place: &McpServer,
     options: Arc<ProxyOptions>,
     log: Arc<ProxyLog>,
     (input, output): (R, W),
@@ -106,7 +106,7 @@ where
     W: AsyncWrite + Unpin + Send + 'static,
 {
     let server = start(place, &options)?;
-    let (queue, _) = Queue::start(output);
+    let (queue, _) = LineWriter::start(output);
     let mut bridge = Bridge {
         place,
         engine: Engine::new(Arc::clone(&options)),
@@ -116,7 +116,7 @@ where
         options,
         log,
     };
-    let input = Lines::new(input, bridge.options.max_frame);
+    let input = LineReader::new(input, bridge.options.max_frame);
     let end = bridge.run(input, stop).await;
     if let Some(server) = bridge.server.take() {
         server.end(end == BridgeEnd::Asked).await;
@@ -125,7 +125,7 @@ where
     Ok(end)
 }
 
-fn start(place: &Place, options: &ProxyOptions) -> Result<Back, StartError> {
+fn start(place: &McpServer, options: &ProxyOptions) -> Result<ServerConnection, StartError> {
     place.start(options.max_frame).map_err(|error| StartError {
         program: place.name(),
         error,
@@ -133,10 +133,10 @@ fn start(place: &Place, options: &ProxyOptions) -> Result<Back, StartError> {
 }
 
 struct Bridge<'c> {
-    place: &'c Place,
+    place: &'c McpServer,
     engine: Engine,
-    client: Queue,
-    server: Option<Back>,
+    client: LineWriter,
+    server: Option<ServerConnection>,
     /// When the client's last word came.
     input_ended: Option<Instant>,
     options: Arc<ProxyOptions>,
@@ -146,7 +146,7 @@ struct Bridge<'c> {
 impl Bridge<'_> {
     async fn run<R: AsyncRead + Unpin>(
         &mut self,
-        mut input: Lines<R>,
+        mut input: LineReader<R>,
         stop: impl Future<Output = ()>,
     ) -> BridgeEnd {
         let mut ticks = interval(TICK);
@@ -154,13 +154,17 @@ impl Bridge<'_> {
         tokio::pin!(stop);
         loop {
             let to_client = self.client.clone();
-            let to_server = self.server.as_ref().and_then(Back::queue).cloned();
+            let to_server = self
+                .server
+                .as_ref()
+                .and_then(ServerConnection::queue)
+                .cloned();
             let full = to_client.is_full();
-            let server_full = to_server.as_ref().is_some_and(Queue::is_full);
+            let server_full = to_server.as_ref().is_some_and(LineWriter::is_full);
             tokio::select! {
                 () = &mut stop => return BridgeEnd::Asked,
                 line = input.next(), if self.input_ended.is_none() && !full && !server_full => {
-                    if self.client_line(line.unwrap_or(Line::End)).await {
+                    if self.client_line(line.unwrap_or(InputLine::End)).await {
                         return BridgeEnd::Client;
                     }
                 }
@@ -187,9 +191,9 @@ impl Bridge<'_> {
     }
 
     /// Is this the end?
-    async fn client_line(&mut self, line: Line) -> bool {
+    async fn client_line(&mut self, line: InputLine) -> bool {
         match line {
-            Line::Frame(frame) => {
+            InputLine::Frame(frame) => {
                 if self.server.is_none() && Engine::is_request(&frame) && !self.restart() {
                     // Every request is answered, also where there is no server.
                     let out = self.engine.from_client(frame, Instant::now());
@@ -203,14 +207,15 @@ impl Bridge<'_> {
                 let out = self.engine.from_client(frame, Instant::now());
                 self.act(out);
             }
-            Line::Oversized { length, .. } => {
+            InputLine::Oversized { length, .. } => {
                 let most = self.options.max_frame;
                 let text = format!("a message of {length} bytes passes the limit of {most} bytes");
                 self.log.warn(&format!("{}: {text}", self.options.server));
-                let code = crate::answer::INVALID_REQUEST;
-                self.client.send(crate::answer::error("null", code, &text));
+                let code = crate::json_rpc::INVALID_REQUEST;
+                self.client
+                    .send(crate::json_rpc::error("null", code, &text));
             }
-            Line::End => {
+            InputLine::End => {
                 self.input_ended = Some(Instant::now());
                 return self.tick();
             }
@@ -218,14 +223,14 @@ impl Bridge<'_> {
         false
     }
 
-    async fn server_line(&mut self, line: Line) -> bool {
+    async fn server_line(&mut self, line: InputLine) -> bool {
         let now = Instant::now();
         let out = match line {
-            Line::Frame(frame) => self.engine.from_server(frame, now),
-            Line::Oversized { head, tail, length } => {
+            InputLine::Frame(frame) => self.engine.from_server(frame, now),
+            InputLine::Oversized { head, tail, length } => {
                 self.engine.oversized(&head, &tail, length, now)
             }
-            Line::End => return self.server_ended(false).await,
+            InputLine::End => return self.server_ended(false).await,
         };
         self.act(out);
         // The last answer may have been given.
@@ -279,7 +284,7 @@ impl Bridge<'_> {
             server.close_input();
         }
         let late = since.elapsed() >= LAST_ANSWERS;
-        // Without open questions the server gets its grace in `Server::end`.
+        // Without open questions the server gets its grace in `ServerProcess::end`.
         late || !self.engine.is_waiting()
     }
 
@@ -300,21 +305,21 @@ impl Bridge<'_> {
     }
 }
 
-async fn next(server: &mut Option<Back>) -> Line {
+async fn next(server: &mut Option<ServerConnection>) -> InputLine {
     match server {
         Some(server) => server.next().await,
         None => std::future::pending().await,
     }
 }
 
-async fn room(queue: Option<&Queue>) {
+async fn room(queue: Option<&LineWriter>) {
     match queue {
         Some(queue) => queue.room().await,
         None => std::future::pending().await,
     }
 }
 
-async fn failed(queue: Option<&Queue>) {
+async fn failed(queue: Option<&LineWriter>) {
     match queue {
         Some(queue) => queue.failed().await,
         None => std::future::pending().await,

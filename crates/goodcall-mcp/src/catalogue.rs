@@ -25,15 +25,15 @@ const MIRROR: &str = "x-mcp-header";
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Catalogue {
     tools: Tools,
-    extra: HashMap<String, Extra>,
-    state: State,
+    extra: HashMap<String, ToolExtras>,
+    state: ListState,
     /// Pages of a list that is being read.
-    open: Option<Pages>,
-    scope: Scope,
+    open: Option<ListPages>,
+    scope: CacheScope,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-enum State {
+enum ListState {
     /// Nothing is known.
     #[default]
     Unknown,
@@ -47,7 +47,7 @@ enum State {
 
 /// Who may see a list (`cacheScope`).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) enum Scope {
+pub(crate) enum CacheScope {
     /// Whoever asked for it.
     #[default]
     Private,
@@ -57,16 +57,16 @@ pub(crate) enum Scope {
 
 /// What a tool's definition says besides its parameters.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Extra {
+pub(crate) struct ToolExtras {
     /// The schema of structured results.
     pub(crate) output: Option<Schema>,
     /// Arguments that are mirrored in headers.
-    pub(crate) mirrors: Vec<Mirror>,
+    pub(crate) mirrors: Vec<HeaderMirror>,
 }
 
 /// An argument that is mirrored in a header.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Mirror {
+pub(crate) struct HeaderMirror {
     /// Keys from the root of the arguments.
     pub(crate) path: Vec<String>,
     /// The header's name after `Mcp-Param-`.
@@ -75,16 +75,16 @@ pub(crate) struct Mirror {
 
 /// Pages read so far.
 #[derive(Clone, Debug, Default)]
-struct Pages {
-    definitions: Vec<Definition>,
+struct ListPages {
+    definitions: Vec<ListedTool>,
     names: HashSet<String>,
     next: Option<String>,
     ttl: Option<Duration>,
-    scope: Scope,
+    scope: CacheScope,
 }
 
 #[derive(Clone, Debug)]
-struct Definition {
+struct ListedTool {
     name: String,
     text: String,
     output: Option<String>,
@@ -106,14 +106,14 @@ pub(crate) enum Knowledge {
 impl Catalogue {
     pub(crate) fn knowledge(&self, now: Instant) -> Knowledge {
         match self.state {
-            State::Unknown => Knowledge::Missing,
-            State::Known { until: Some(until) } if until <= now => Knowledge::Stale,
-            State::Known { .. } => Knowledge::Fresh,
-            State::Stale => Knowledge::Stale,
-            State::Unavailable { since } if now.duration_since(since) < RETRY => {
+            ListState::Unknown => Knowledge::Missing,
+            ListState::Known { until: Some(until) } if until <= now => Knowledge::Stale,
+            ListState::Known { .. } => Knowledge::Fresh,
+            ListState::Stale => Knowledge::Stale,
+            ListState::Unavailable { since } if now.duration_since(since) < RETRY => {
                 Knowledge::Unavailable
             }
-            State::Unavailable { .. } => Knowledge::Missing,
+            ListState::Unavailable { .. } => Knowledge::Missing,
         }
     }
 
@@ -121,8 +121,8 @@ impl Catalogue {
     pub(crate) fn changed(&mut self) {
         self.open = None;
         self.state = match self.state {
-            State::Known { .. } | State::Stale => State::Stale,
-            State::Unknown | State::Unavailable { .. } => State::Unknown,
+            ListState::Known { .. } | ListState::Stale => ListState::Stale,
+            ListState::Unknown | ListState::Unavailable { .. } => ListState::Unknown,
         };
     }
 
@@ -130,8 +130,8 @@ impl Catalogue {
     pub(crate) fn unavailable(&mut self, now: Instant) {
         self.open = None;
         // An old list is better than none.
-        if let State::Unknown | State::Unavailable { .. } = self.state {
-            self.state = State::Unavailable { since: now };
+        if let ListState::Unknown | ListState::Unavailable { .. } = self.state {
+            self.state = ListState::Unavailable { since: now };
         }
     }
 
@@ -139,13 +139,13 @@ impl Catalogue {
         &self.tools
     }
 
-    pub(crate) fn extra(&self, tool: &str) -> Option<&Extra> {
+    pub(crate) fn extra(&self, tool: &str) -> Option<&ToolExtras> {
         self.extra.get(tool)
     }
 
     /// May other sessions use this list?
     pub(crate) fn is_public(&self) -> bool {
-        self.scope == Scope::Public
+        self.scope == CacheScope::Public
     }
 
     /// Takes in one page: the result of a `tools/list` that was asked for with this cursor. The
@@ -158,7 +158,7 @@ impl Catalogue {
         now: Instant,
     ) -> Option<String> {
         let mut pages = match cursor {
-            None => Pages::default(),
+            None => ListPages::default(),
             // A page of a list whose beginning was not seen, or not lately.
             Some(cursor) => match self.open.take() {
                 Some(open) if open.next.as_deref() == Some(cursor) => open,
@@ -179,7 +179,7 @@ impl Catalogue {
         None
     }
 
-    fn take(&mut self, pages: Pages, now: Instant) {
+    fn take(&mut self, pages: ListPages, now: Instant) {
         let texts: Vec<_> = pages.definitions.iter().map(|d| d.text.as_str()).collect();
         let list = format!("[{}]", texts.join(","));
         let cache = SchemaCache::shared();
@@ -192,18 +192,18 @@ impl Catalogue {
             let offered = self.tools.get(&definition.name);
             let mirrors = offered.map(mirrors).unwrap_or_default();
             if output.is_some() || !mirrors.is_empty() {
-                let extra = Extra { output, mirrors };
+                let extra = ToolExtras { output, mirrors };
                 self.extra.insert(definition.name.clone(), extra);
             }
         }
         self.scope = pages.scope;
-        self.state = State::Known {
+        self.state = ListState::Known {
             until: pages.ttl.map(|ttl| now + ttl.min(MOST_TTL)),
         };
     }
 }
 
-impl Pages {
+impl ListPages {
     fn read(&mut self, bytes: &[u8], result: &Range<usize>) {
         let get = |key: &str| frame::member(bytes, result, key);
         let tools = get("tools").and_then(|span| frame::elements(bytes, &span));
@@ -218,8 +218,8 @@ impl Pages {
         }
         let scope = get("cacheScope").and_then(|span| frame::text(bytes, &span));
         self.scope = match scope.as_deref() {
-            Some("public") => Scope::Public,
-            _ => Scope::Private,
+            Some("public") => CacheScope::Public,
+            _ => CacheScope::Private,
         };
     }
 
@@ -248,7 +248,7 @@ impl Pages {
             let name = frame::quoted(&name);
             definition = format!("{{\"name\":{name},\"inputSchema\":\"unreadable\"}}");
         }
-        self.definitions.push(Definition {
+        self.definitions.push(ListedTool {
             name: name.into_owned(),
             text: definition,
             output: text("outputSchema").map(str::to_owned),
@@ -257,7 +257,7 @@ impl Pages {
 }
 
 /// The arguments of this tool that are mirrored in headers.
-fn mirrors(tool: &ToolDefinition) -> Vec<Mirror> {
+fn mirrors(tool: &ToolDefinition) -> Vec<HeaderMirror> {
     if !tool.parameters.contains(MIRROR) {
         return Vec::new();
     }
@@ -268,14 +268,14 @@ fn mirrors(tool: &ToolDefinition) -> Vec<Mirror> {
     found
 }
 
-fn mirrors_below(schema: &Value, path: &mut Vec<String>, found: &mut Vec<Mirror>) {
+fn mirrors_below(schema: &Value, path: &mut Vec<String>, found: &mut Vec<HeaderMirror>) {
     let Some(properties) = schema.get("properties").and_then(Value::as_object) else {
         return;
     };
     for (name, property) in properties {
         path.push(name.clone());
         if let Some(header) = property.get(MIRROR).and_then(Value::as_str) {
-            found.push(Mirror {
+            found.push(HeaderMirror {
                 path: path.clone(),
                 header: header.to_owned(),
             });

@@ -12,37 +12,37 @@
 //! - [`wrap_config`], [`unwrap_config`]: clients' configurations.
 //! - [`tools_of_command`], [`tools_of_url`]: a server's tools, ready for [`goodcall_wire::lint`].
 
-mod answer;
 mod frame;
+mod json_rpc;
 
+mod call_request;
 mod catalogue;
-mod circles;
-mod keeper;
-mod sent;
+mod judge;
+mod loop_guard;
 
+mod call_log;
 mod config;
 mod options;
-mod record;
 
 mod engine;
 
-mod back;
 mod bridge;
-mod child;
-mod lines;
+mod line_io;
+mod process;
+mod server_connection;
 
 mod http;
 
-mod inspect;
-mod wrap;
+mod client_config;
+mod list_tools;
 
 pub use bridge::{BridgeEnd, StartError, bridge, bridge_url};
-pub use child::ServerCommand;
+pub use call_log::{LogEntry, ProxyLog, ProxyOutcome, ProxyRecord};
+pub use client_config::{WrapError, Wrapped, unwrap_config, wrap_config};
 pub use config::{ProxyConfig, ProxyConfigError};
 pub use engine::{Engine, EngineOutput};
 pub use frame::Frame;
 pub use http::{Upstream, UpstreamError, listen_command, listen_url};
-pub use inspect::{tools_of_command, tools_of_url};
+pub use list_tools::{tools_of_command, tools_of_url};
 pub use options::{LoopMode, ProxyOptions, UnknownLoopMode};
-pub use record::{LogEntry, ProxyLog, ProxyOutcome, ProxyRecord};
-pub use wrap::{WrapError, Wrapped, unwrap_config, wrap_config};
+pub use process::ServerCommand;

@@ -3,10 +3,10 @@
 use std::time::Instant;
 
 use super::{Engine, EngineOutput, Listing, Pending, array, broken, canonical, request_ids, token};
-use crate::answer;
+use crate::call_log::ProxyOutcome;
 use crate::frame::{self, Frame, Kind, Outline};
-use crate::keeper::{Judged, Ticket};
-use crate::record::ProxyOutcome;
+use crate::json_rpc;
+use crate::judge::{CallJudgement, ForwardedCall};
 
 impl Engine {
     pub(super) fn client(&mut self, frame: Frame, listed: bool, now: Instant) {
@@ -17,9 +17,9 @@ impl Engine {
         match frame::kind(&frame) {
             Kind::Blank => {}
             _ if !listed && let Some(why) = broken(&frame) => {
-                self.out.push(EngineOutput::Client(answer::error(
+                self.out.push(EngineOutput::Client(json_rpc::error(
                     "null",
-                    answer::PARSE_ERROR,
+                    json_rpc::PARSE_ERROR,
                     &why,
                 )));
             }
@@ -39,24 +39,22 @@ impl Engine {
         if outline.twice {
             let id = id.as_deref().unwrap_or("null");
             let text = "a key of the message stands there twice";
-            self.out.push(EngineOutput::Client(answer::error(
+            self.out.push(EngineOutput::Client(json_rpc::error(
                 id,
-                answer::INVALID_REQUEST,
+                json_rpc::INVALID_REQUEST,
                 text,
             )));
             return;
         }
         match (outline.method.as_deref(), id) {
-            (Some("tools/call"), Some(id)) => {
-                match self.keeper.call(&frame, outline, listed, now) {
-                    Judged::List => self.hold(frame, outline, now),
-                    Judged::AsSent(ticket) => self.send(frame, id, outline, ticket, now),
-                    Judged::Forward(mended, ticket) => {
-                        self.send_as(mended.into_owned(), &frame, id, outline, ticket, now);
-                    }
-                    Judged::Answer(answer) => self.out.push(EngineOutput::Client(answer)),
+            (Some("tools/call"), Some(id)) => match self.judge.call(&frame, outline, listed, now) {
+                CallJudgement::List => self.hold(frame, outline, now),
+                CallJudgement::AsSent(ticket) => self.send(frame, id, outline, ticket, now),
+                CallJudgement::Forward(mended, ticket) => {
+                    self.send_as(mended.into_owned(), &frame, id, outline, ticket, now);
                 }
-            }
+                CallJudgement::Answer(answer) => self.out.push(EngineOutput::Client(answer)),
+            },
             (Some(method), Some(id)) => {
                 self.await_other(method, &frame, outline, id);
                 self.out.push(EngineOutput::Server(frame));
@@ -94,7 +92,7 @@ impl Engine {
         frame: Frame,
         id: String,
         outline: &Outline,
-        ticket: Box<Ticket>,
+        ticket: Box<ForwardedCall>,
         now: Instant,
     ) {
         let token = token(&frame, outline);
@@ -108,7 +106,7 @@ impl Engine {
         frame: &Frame,
         id: String,
         outline: &Outline,
-        ticket: Box<Ticket>,
+        ticket: Box<ForwardedCall>,
         now: Instant,
     ) {
         let token = token(frame, outline);
@@ -116,11 +114,17 @@ impl Engine {
         self.out.push(EngineOutput::Server(mended));
     }
 
-    fn await_call(&mut self, id: String, token: Option<String>, ticket: Box<Ticket>, now: Instant) {
+    fn await_call(
+        &mut self,
+        id: String,
+        token: Option<String>,
+        ticket: Box<ForwardedCall>,
+        now: Instant,
+    ) {
         if let Some(token) = &token {
             self.tokens.insert(token.clone(), id.clone());
         }
-        let deadline = self.keeper.options.time_limit.map(|limit| now + limit);
+        let deadline = self.judge.options.time_limit.map(|limit| now + limit);
         let call = Pending::Call {
             ticket,
             deadline,
@@ -132,7 +136,7 @@ impl Engine {
     /// Keeps a message back until the tools are known.
     fn hold(&mut self, frame: Frame, outline: &Outline, now: Instant) {
         if self.listing.is_none() {
-            let context = answer::context(&frame, outline.params.as_ref());
+            let context = json_rpc::context(&frame, outline.params.as_ref());
             self.ask(None, context, 0, now);
         }
         self.held.push(frame);
@@ -147,14 +151,14 @@ impl Engine {
         now: Instant,
     ) {
         let id = self.own_id("tools");
-        let frame = answer::list(&id, cursor.as_deref(), context.as_deref());
+        let frame = json_rpc::list(&id, cursor.as_deref(), context.as_deref());
         self.out.push(EngineOutput::Server(frame));
         self.listing = Some(Listing {
             id,
             cursor,
             context,
             pages,
-            deadline: now + self.keeper.options.list_limit,
+            deadline: now + self.judge.options.list_limit,
         });
     }
 

@@ -13,11 +13,11 @@ use std::time::Instant;
 
 use goodcall_core::{ParseClass, Tree};
 
-use crate::answer;
+use crate::call_log::{LogEntry, ProxyOutcome};
 use crate::frame::{self, Frame, Kind, Outline};
-use crate::keeper::{Keeper, Ticket};
+use crate::json_rpc;
+use crate::judge::{ForwardedCall, Judge};
 use crate::options::ProxyOptions;
-use crate::record::{LogEntry, ProxyOutcome};
 
 /// Ids of requests that timed out and may still be answered.
 const MOST_EXPIRED: usize = 4096;
@@ -50,7 +50,7 @@ pub enum EngineOutput {
 /// ```
 #[derive(Debug)]
 pub struct Engine {
-    keeper: Keeper,
+    judge: Judge,
     pending: HashMap<String, Pending>,
     /// Progress tokens of pending calls, and whose they are.
     tokens: HashMap<String, String>,
@@ -66,7 +66,7 @@ pub struct Engine {
 #[derive(Debug)]
 enum Pending {
     Call {
-        ticket: Box<Ticket>,
+        ticket: Box<ForwardedCall>,
         deadline: Option<Instant>,
         token: Option<String>,
     },
@@ -101,7 +101,7 @@ impl Engine {
     /// A session with a server that was just started.
     pub fn new(options: Arc<ProxyOptions>) -> Self {
         Self {
-            keeper: Keeper::new(options),
+            judge: Judge::new(options),
             pending: HashMap::new(),
             tokens: HashMap::new(),
             held: Vec::new(),
@@ -137,7 +137,7 @@ impl Engine {
     pub(crate) fn mirrors(&self, frame: &[u8]) -> Vec<(String, Option<String>)> {
         match frame::kind(frame) {
             Kind::One(one) if one.method.as_deref() == Some("tools/call") => {
-                self.keeper.mirrors(frame, &one)
+                self.judge.mirrors(frame, &one)
             }
             _ => Vec::new(),
         }
@@ -156,7 +156,7 @@ impl Engine {
         match frame::kind(&frame) {
             Kind::Blank => {}
             Kind::Junk => {
-                let server = &self.keeper.options.server;
+                let server = &self.judge.options.server;
                 let length = frame.len();
                 self.warn(format!(
                     "{server}: wrote a line of {length} bytes that is no message; it was dropped"
@@ -199,21 +199,21 @@ impl Engine {
             if let Some(token) = token {
                 self.tokens.remove(&token);
             }
-            let limit = self.keeper.options.time_limit.unwrap_or_default();
+            let limit = self.judge.options.time_limit.unwrap_or_default();
             let text = format!(
                 "the server did not answer the call of `{}` within {limit:?}",
                 ticket.tool()
             );
-            self.out.push(EngineOutput::Server(answer::cancelled(
+            self.out.push(EngineOutput::Server(json_rpc::cancelled(
                 &ticket.id,
                 "timed out",
             )));
-            self.out.push(EngineOutput::Client(answer::error(
+            self.out.push(EngineOutput::Client(json_rpc::error(
                 &ticket.id,
-                answer::TIMED_OUT,
+                json_rpc::TIMED_OUT,
                 &text,
             )));
-            self.keeper.lost(&ticket, ProxyOutcome::TimedOut, now);
+            self.judge.lost(&ticket, ProxyOutcome::TimedOut, now);
             self.expire(id);
         }
         self.done()
@@ -221,11 +221,11 @@ impl Engine {
 
     /// The server has ended: whoever waits for it is told.
     pub fn server_gone(&mut self, why: &str, now: Instant) -> Vec<EngineOutput> {
-        let text = format!("{}: {why}", self.keeper.options.server);
+        let text = format!("{}: {why}", self.judge.options.server);
         let mut ids: Vec<_> = Vec::new();
         for (id, pending) in std::mem::take(&mut self.pending) {
             if let Pending::Call { ticket, .. } = pending {
-                self.keeper.lost(&ticket, ProxyOutcome::ServerGone, now);
+                self.judge.lost(&ticket, ProxyOutcome::ServerGone, now);
             }
             ids.push(id);
         }
@@ -234,16 +234,16 @@ impl Engine {
             ids.extend(request_ids(&frame));
         }
         for id in ids {
-            self.out.push(EngineOutput::Client(answer::error(
+            self.out.push(EngineOutput::Client(json_rpc::error(
                 &id,
-                answer::CLOSED,
+                json_rpc::CLOSED,
                 &text,
             )));
         }
         self.tokens.clear();
         self.listing = None;
         self.handshake.reviving = None;
-        self.keeper.catalogue.changed();
+        self.judge.catalogue.changed();
         self.done()
     }
 
@@ -269,19 +269,19 @@ impl Engine {
         length: usize,
         now: Instant,
     ) -> Vec<EngineOutput> {
-        let most = self.keeper.options.max_frame;
+        let most = self.judge.options.max_frame;
         let text =
             format!("the server's answer of {length} bytes passes the limit of {most} bytes");
-        let server = &self.keeper.options.server;
+        let server = &self.judge.options.server;
         self.warn(format!(
             "{server}: a line of {length} bytes passes the limit of {most}; it was dropped"
         ));
         let id = frame::id_in_part(head, tail).map(|id| canonical(&id));
         if let Some(id) = id.filter(|id| self.pending.contains_key(id)) {
             self.forget(&id, ProxyOutcome::Error, now);
-            self.out.push(EngineOutput::Client(answer::error(
+            self.out.push(EngineOutput::Client(json_rpc::error(
                 &id,
-                answer::CLOSED,
+                json_rpc::CLOSED,
                 &text,
             )));
         }
@@ -294,7 +294,7 @@ impl Engine {
             if let Some(token) = token {
                 self.tokens.remove(&token);
             }
-            self.keeper.lost(&ticket, outcome, now);
+            self.judge.lost(&ticket, outcome, now);
         }
     }
 
@@ -315,7 +315,7 @@ impl Engine {
     }
 
     fn done(&mut self) -> Vec<EngineOutput> {
-        let notes = self.keeper.notes.drain(..).map(EngineOutput::Note);
+        let notes = self.judge.notes.drain(..).map(EngineOutput::Note);
         self.out.extend(notes);
         std::mem::take(&mut self.out)
     }

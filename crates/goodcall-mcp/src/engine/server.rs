@@ -9,9 +9,9 @@ use crate::frame::{self, Frame, Kind, Outline};
 impl Engine {
     /// The list cannot be had: what is held goes through unchecked.
     pub(super) fn unlisted(&mut self, why: &str, now: Instant) {
-        let server = &self.keeper.options.server;
+        let server = &self.judge.options.server;
         self.warn(format!("{server}: {why}; calls are not checked"));
-        self.keeper.catalogue.unavailable(now);
+        self.judge.catalogue.unavailable(now);
         self.release(now);
     }
 
@@ -54,7 +54,7 @@ impl Engine {
             .map(canonical);
         match (outline.method.as_deref(), id) {
             (Some("notifications/tools/list_changed"), None) => {
-                self.keeper.catalogue.changed();
+                self.judge.catalogue.changed();
                 Some(frame)
             }
             (Some("notifications/progress"), None) => {
@@ -90,11 +90,11 @@ impl Engine {
                 if let Some(token) = token {
                     self.tokens.remove(&token);
                 }
-                Some(self.keeper.answer(&ticket, frame, outline, now))
+                Some(self.judge.answer(&ticket, frame, outline, now))
             }
             Some(Pending::List { cursor }) => {
                 if let Some(result) = &outline.result {
-                    self.keeper
+                    self.judge
                         .catalogue
                         .page(&frame, result, cursor.as_deref(), now);
                 }
@@ -115,7 +115,7 @@ impl Engine {
             return self.unlisted("the server does not list its tools", now);
         };
         let next = self
-            .keeper
+            .judge
             .catalogue
             .page(frame, result, listing.cursor.as_deref(), now);
         match next {
@@ -146,7 +146,7 @@ impl Engine {
         let id = token.and_then(|token| self.tokens.get(&token));
         if let Some(Pending::Call { deadline, .. }) = id.and_then(|id| self.pending.get_mut(id)) {
             *deadline = self
-                .keeper
+                .judge
                 .options
                 .time_limit
                 .map(|limit: Duration| now + limit);

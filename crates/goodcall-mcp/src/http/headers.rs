@@ -4,8 +4,8 @@ use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
 use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
 
-use crate::answer;
 use crate::frame::{self, Kind, Outline};
+use crate::json_rpc;
 
 pub(crate) const SESSION: HeaderName = HeaderName::from_static("mcp-session-id");
 pub(crate) const VERSION: HeaderName = HeaderName::from_static("mcp-protocol-version");
@@ -47,7 +47,7 @@ pub(crate) fn mend(headers: &mut HeaderMap, tool: &str, mirrors: &[(String, Opti
         set(headers, NAME, tool);
     }
     let version = headers.get(&VERSION).and_then(|value| value.to_str().ok());
-    let wanted = headers.contains_key(&METHOD) || answer::is_typed(version);
+    let wanted = headers.contains_key(&METHOD) || json_rpc::is_typed(version);
     for (header, value) in mirrors.iter().filter(|_| wanted) {
         let Ok(name) = HeaderName::try_from(format!("{PARAM}{header}")) else {
             continue;
@@ -79,12 +79,12 @@ pub(crate) fn of_frame(bytes: &[u8], mirrors: &[(String, Option<String>)]) -> He
     let Kind::One(outline) = frame::kind(bytes) else {
         return out;
     };
-    let version = answer::version(bytes, outline.params.as_ref());
+    let version = json_rpc::version(bytes, outline.params.as_ref());
     let (Some(version), Some(method)) = (version.as_deref(), outline.method.as_deref()) else {
         return out;
     };
     set(&mut out, VERSION, version);
-    if !answer::is_typed(Some(version)) {
+    if !json_rpc::is_typed(Some(version)) {
         return out;
     }
     set(&mut out, METHOD, method);

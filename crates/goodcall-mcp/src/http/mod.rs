@@ -1,19 +1,17 @@
 //! Streamable HTTP, both sides.
 
-mod exchange;
-mod filter;
-mod guard;
 mod headers;
-
-mod hub;
-mod relay;
-pub(crate) mod remote;
-mod seat;
-
+mod response_filter;
+mod response_reader;
+mod same_site;
 mod sse;
+
+mod process_listener;
+mod session;
 mod upstream;
+pub(crate) mod url_client;
+mod url_listener;
 
-pub use hub::listen_command;
-pub use relay::listen_url;
-
+pub use process_listener::listen_command;
 pub use upstream::{Upstream, UpstreamError};
+pub use url_listener::listen_url;

@@ -4,7 +4,7 @@ use crate::frame::{self, Frame};
 
 /// One event, or what stands between events.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Event {
+pub(crate) struct SseEvent {
     /// Its bytes, the empty line included.
     pub(crate) raw: Vec<u8>,
     /// Its data; `None` for a comment, or for an event without data.
@@ -15,7 +15,7 @@ pub(crate) struct Event {
     pub(crate) retry: Option<u64>,
 }
 
-impl Event {
+impl SseEvent {
     /// The same event with other data.
     pub(crate) fn with_data(&self, data: &[u8]) -> Vec<u8> {
         let mut out = Vec::with_capacity(self.raw.len() + data.len());
@@ -49,14 +49,14 @@ fn lines(raw: &[u8]) -> impl Iterator<Item = &[u8]> {
 
 /// Cuts a stream of bytes into events.
 #[derive(Debug, Default)]
-pub(crate) struct Events {
+pub(crate) struct SseEvents {
     buffer: Vec<u8>,
     /// The line that is looked at starts here.
     line: usize,
     most: usize,
 }
 
-impl Events {
+impl SseEvents {
     /// Events of at most so many bytes.
     pub(crate) fn new(most: usize) -> Self {
         Self {
@@ -72,7 +72,7 @@ impl Events {
     }
 
     /// The next event that is whole.
-    pub(crate) fn next(&mut self) -> Option<Event> {
+    pub(crate) fn next(&mut self) -> Option<SseEvent> {
         loop {
             let rest = self.buffer.get(self.line..)?;
             let end = rest.iter().position(|byte| *byte == b'\n')? + self.line;
@@ -95,8 +95,8 @@ impl Events {
     }
 }
 
-fn read(raw: Vec<u8>) -> Event {
-    let mut event = Event::default();
+fn read(raw: Vec<u8>) -> SseEvent {
+    let mut event = SseEvent::default();
     for line in lines(&raw) {
         let (name, value) = match line.iter().position(|byte| *byte == b':') {
             Some(at) => (&line[..at], &line[at + 1..]),
@@ -128,7 +128,7 @@ mod tests {
     fn events_are_cut_at_any_place_of_the_stream() {
         let text = b": hello\n\nid: 1\r\nevent: message\r\ndata: {\"a\":\r\ndata: 1}\r\n\r\ndata\n\nretry: 5\n\nrest";
         for size in 1..text.len() {
-            let mut events = Events::new(1000);
+            let mut events = SseEvents::new(1000);
             let mut all = Vec::new();
             for part in text.chunks(size) {
                 assert!(events.push(part));
@@ -150,7 +150,7 @@ mod tests {
 
     #[test]
     fn other_data_keeps_the_other_lines() {
-        let mut events = Events::new(1000);
+        let mut events = SseEvents::new(1000);
         events.push(b"event: message\nid: 7\ndata: x\ndata: y\n\n");
         let event = events.next().unwrap();
         assert_eq!(

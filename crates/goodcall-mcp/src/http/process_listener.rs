@@ -18,16 +18,16 @@ use tokio::net::TcpListener;
 use tokio::sync::mpsc;
 use tokio::time::timeout;
 
-use super::guard;
 use super::headers::{self, SESSION};
-use super::seat::{Seat, Waiting};
+use super::same_site;
+use super::session::{PendingAnswers, Session};
 use super::sse;
-use crate::answer;
-use crate::back::Place;
-use crate::child::ServerCommand;
+use crate::call_log::ProxyLog;
 use crate::frame::{self, Frame, Kind, Outline};
+use crate::json_rpc;
 use crate::options::{LoopMode, ProxyOptions};
-use crate::record::ProxyLog;
+use crate::process::ServerCommand;
+use crate::server_connection::McpServer;
 
 /// Sessions, and processes, at the same time.
 const MOST_SESSIONS: usize = 64;
@@ -46,9 +46,9 @@ pub async fn listen_command(
     options: Arc<ProxyOptions>,
     log: Arc<ProxyLog>,
 ) -> io::Result<()> {
-    let hub = Arc::new(Hub {
+    let hub = Arc::new(ProcessListener {
         at: listener.local_addr()?,
-        place: Place::Command(command.clone()),
+        place: McpServer::Command(command.clone()),
         options,
         log,
         seats: Mutex::default(),
@@ -57,22 +57,22 @@ pub async fn listen_command(
     axum::serve(listener, app).await
 }
 
-struct Hub {
+struct ProcessListener {
     at: SocketAddr,
-    place: Place,
+    place: McpServer,
     options: Arc<ProxyOptions>,
     log: Arc<ProxyLog>,
-    seats: Mutex<Seats>,
+    seats: Mutex<ProcessSessions>,
 }
 
 #[derive(Default)]
-struct Seats {
-    by_id: HashMap<String, Arc<Seat>>,
-    shared: Option<Arc<Seat>>,
+struct ProcessSessions {
+    by_id: HashMap<String, Arc<Session>>,
+    shared: Option<Arc<Session>>,
 }
 
-async fn handle(State(hub): State<Arc<Hub>>, request: Request) -> Response {
-    if guard::is_foreign(request.headers(), hub.at) {
+async fn handle(State(hub): State<Arc<ProcessListener>>, request: Request) -> Response {
+    if same_site::is_foreign(request.headers(), hub.at) {
         return plain(
             StatusCode::FORBIDDEN,
             "requests of foreign pages are refused",
@@ -114,8 +114,8 @@ async fn handle(State(hub): State<Arc<Hub>>, request: Request) -> Response {
     }
 }
 
-impl Hub {
-    fn seat(&self, id: &str) -> Option<Arc<Seat>> {
+impl ProcessListener {
+    fn seat(&self, id: &str) -> Option<Arc<Session>> {
         let seats = self.seats.lock().unwrap_or_else(PoisonError::into_inner);
         seats
             .by_id
@@ -124,13 +124,13 @@ impl Hub {
             .cloned()
     }
 
-    fn remove(&self, id: &str) -> Option<Arc<Seat>> {
+    fn remove(&self, id: &str) -> Option<Arc<Session>> {
         let mut seats = self.seats.lock().unwrap_or_else(PoisonError::into_inner);
         seats.by_id.remove(id)
     }
 
     /// A new session with its own process.
-    fn open(&self) -> Option<(String, Arc<Seat>)> {
+    fn open(&self) -> Option<(String, Arc<Session>)> {
         let mut seats = self.seats.lock().unwrap_or_else(PoisonError::into_inner);
         seats.by_id.retain(|_, seat| !seat.has_ended());
         if seats.by_id.len() >= MOST_SESSIONS {
@@ -151,7 +151,7 @@ impl Hub {
     }
 
     /// The process that all requests without a session share.
-    fn shared(&self) -> Arc<Seat> {
+    fn shared(&self) -> Arc<Session> {
         let mut seats = self.seats.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(seat) = seats.shared.as_ref().filter(|seat| !seat.has_ended()) {
             return Arc::clone(seat);
@@ -165,8 +165,8 @@ impl Hub {
         seat
     }
 
-    fn start(&self, options: Arc<ProxyOptions>, shared: bool) -> Arc<Seat> {
-        Seat::start(self.place.clone(), options, Arc::clone(&self.log), shared)
+    fn start(&self, options: Arc<ProxyOptions>, shared: bool) -> Arc<Session> {
+        Session::start(self.place.clone(), options, Arc::clone(&self.log), shared)
     }
 
     async fn post(&self, body: Frame, id: Option<String>, headers: &HeaderMap) -> Response {
@@ -174,7 +174,7 @@ impl Hub {
             && matches!(frame::kind(&body), Kind::Junk | Kind::Blank)
         {
             let text = format!("Parse error: {error}");
-            let body = answer::error("null", answer::PARSE_ERROR, &text);
+            let body = json_rpc::error("null", json_rpc::PARSE_ERROR, &text);
             return json(StatusCode::BAD_REQUEST, body);
         }
         let all = match frame::kind(&body) {
@@ -182,15 +182,15 @@ impl Hub {
             Kind::Batch(all) => all,
             Kind::Blank | Kind::Junk => {
                 let text = "this is no message";
-                let body = answer::error("null", answer::INVALID_REQUEST, text);
+                let body = json_rpc::error("null", json_rpc::INVALID_REQUEST, text);
                 return json(StatusCode::BAD_REQUEST, body);
             }
         };
         let is_request = |one: &&Outline| one.id.is_some() && one.method.is_some();
         let requests: Vec<_> = all.iter().filter(is_request).cloned().collect();
         let first = all.first().cloned().unwrap_or_default();
-        let version = answer::version(&body, first.params.as_ref());
-        if id.is_none() && answer::is_typed(version.as_deref()) {
+        let version = json_rpc::version(&body, first.params.as_ref());
+        if id.is_none() && json_rpc::is_typed(version.as_deref()) {
             return self.stateless(body, &requests, headers).await;
         }
         let opens = requests
@@ -226,7 +226,7 @@ impl Hub {
             let id = requests
                 .first()
                 .and_then(|one| frame::raw(&body, one.id.as_ref()?));
-            let body = answer::error(id.unwrap_or("null"), answer::HEADER_MISMATCH, &why);
+            let body = json_rpc::error(id.unwrap_or("null"), json_rpc::HEADER_MISMATCH, &why);
             return json(StatusCode::BAD_REQUEST, body);
         }
         let seat = self.shared();
@@ -265,8 +265,8 @@ fn status(frame: &[u8], outline: &Outline) -> StatusCode {
 
 /// Where the frames of a stream come from.
 enum Frames {
-    Request(Waiting),
-    Begun(Option<Frame>, Waiting),
+    Request(PendingAnswers),
+    Begun(Option<Frame>, PendingAnswers),
     Stream(mpsc::UnboundedReceiver<Frame>),
 }
 

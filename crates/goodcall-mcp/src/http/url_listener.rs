@@ -15,18 +15,18 @@ use reqwest::{Method, StatusCode};
 use tokio::net::TcpListener;
 use tokio::time::timeout;
 
-use super::exchange::{self, Content};
-use super::filter::{Filter, filtered};
-use super::guard;
 use super::headers::{self, SESSION};
+use super::response_filter::{ResponseFilter, filtered};
+use super::response_reader::{self, BodyKind};
+use super::same_site;
 use super::upstream::{Upstream, words};
-use crate::answer;
+use crate::call_log::{LogEntry, ProxyLog};
 use crate::catalogue::{Catalogue, Knowledge, MOST_PAGES};
 use crate::engine::canonical;
 use crate::frame::{self, Frame, Kind, Outline};
-use crate::keeper::{Judged, Keeper, Ticket};
+use crate::json_rpc;
+use crate::judge::{CallJudgement, ForwardedCall, Judge};
 use crate::options::{LoopMode, ProxyOptions};
-use crate::record::{LogEntry, ProxyLog};
 
 /// Sessions that are remembered; beyond that the one that was not used for longest is forgotten.
 const MOST_SESSIONS: usize = 1024;
@@ -41,7 +41,7 @@ pub async fn listen_url(
     options: Arc<ProxyOptions>,
     log: Arc<ProxyLog>,
 ) -> std::io::Result<()> {
-    let relay = Arc::new(Relay {
+    let relay = Arc::new(UrlListener {
         at: listener.local_addr()?,
         upstream,
         options,
@@ -52,40 +52,40 @@ pub async fn listen_url(
     axum::serve(listener, app).await
 }
 
-struct Relay {
+struct UrlListener {
     at: SocketAddr,
     upstream: Upstream,
     options: Arc<ProxyOptions>,
     log: Arc<ProxyLog>,
-    sessions: Mutex<Sessions>,
+    sessions: Mutex<UrlSessions>,
 }
 
 #[derive(Default)]
-struct Sessions {
-    by_key: HashMap<String, (Shared, Instant)>,
+struct UrlSessions {
+    by_key: HashMap<String, (SharedUrlSession, Instant)>,
     /// A list that everybody may see.
     public: Option<Catalogue>,
 }
 
 /// One session, shared by its requests.
-pub(crate) type Shared = Arc<Mutex<Session>>;
+pub(crate) type SharedUrlSession = Arc<Mutex<UrlSession>>;
 
-pub(crate) struct Session {
-    pub(crate) keeper: Keeper,
+pub(crate) struct UrlSession {
+    pub(crate) judge: Judge,
     /// Calls whose stream ended before their answer: it may come in another one.
-    pub(crate) open: HashMap<String, Ticket>,
+    pub(crate) open: HashMap<String, ForwardedCall>,
 }
 
-pub(crate) fn lock(session: &Shared) -> MutexGuard<'_, Session> {
+pub(crate) fn lock(session: &SharedUrlSession) -> MutexGuard<'_, UrlSession> {
     session.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// What is done with the messages of one request.
 #[derive(Default)]
-struct Plan {
+struct RequestPlan {
     /// What goes to the server; `None` if nothing does.
     body: Option<Frame>,
-    calls: HashMap<String, Ticket>,
+    calls: HashMap<String, ForwardedCall>,
     lists: HashMap<String, Option<String>>,
     /// Requests that are neither.
     others: Vec<String>,
@@ -94,8 +94,8 @@ struct Plan {
     is_batch: bool,
 }
 
-async fn handle(State(relay): State<Arc<Relay>>, request: Request) -> Response {
-    if guard::is_foreign(request.headers(), relay.at) {
+async fn handle(State(relay): State<Arc<UrlListener>>, request: Request) -> Response {
+    if same_site::is_foreign(request.headers(), relay.at) {
         return plain(
             StatusCode::FORBIDDEN,
             "requests of foreign pages are refused",
@@ -120,7 +120,7 @@ async fn handle(State(relay): State<Arc<Relay>>, request: Request) -> Response {
     if parts.method == Method::DELETE && endpoint {
         relay.forget(&passing);
     }
-    let mut plan = Plan::default();
+    let mut plan = RequestPlan::default();
     match endpoint && parts.method == Method::POST {
         true => relay.plan(&mut plan, body, &mut passing, &session).await,
         false => plan.body = Some(body),
@@ -134,9 +134,9 @@ async fn handle(State(relay): State<Arc<Relay>>, request: Request) -> Response {
         .await
 }
 
-impl Relay {
+impl UrlListener {
     /// The session of a request: by its id, else by whose it is.
-    fn session(&self, headers: &HeaderMap) -> Shared {
+    fn session(&self, headers: &HeaderMap) -> SharedUrlSession {
         let mut sessions = self.sessions.lock().unwrap_or_else(PoisonError::into_inner);
         let key = key(headers);
         let now = Instant::now();
@@ -155,14 +155,14 @@ impl Relay {
             // Several clients may come without a session: their calls in a row are no circle.
             Arc::make_mut(&mut options).loops = LoopMode::Off;
         }
-        let mut keeper = Keeper::new(options);
+        let mut judge = Judge::new(options);
         if let Some(public) = &sessions.public
             && public.knowledge(now) == Knowledge::Fresh
         {
-            keeper.catalogue = public.clone();
+            judge.catalogue = public.clone();
         }
-        let session = Arc::new(Mutex::new(Session {
-            keeper,
+        let session = Arc::new(Mutex::new(UrlSession {
+            judge,
             open: HashMap::new(),
         }));
         sessions.by_key.insert(key, (Arc::clone(&session), now));
@@ -184,12 +184,18 @@ impl Relay {
         }
     }
 
-    fn write(&self, session: &Shared) {
-        let notes = std::mem::take(&mut lock(session).keeper.notes);
+    fn write(&self, session: &SharedUrlSession) {
+        let notes = std::mem::take(&mut lock(session).judge.notes);
         notes.iter().for_each(|note| self.log.write(note));
     }
 
-    async fn plan(&self, plan: &mut Plan, body: Frame, headers: &mut HeaderMap, session: &Shared) {
+    async fn plan(
+        &self,
+        plan: &mut RequestPlan,
+        body: Frame,
+        headers: &mut HeaderMap,
+        session: &SharedUrlSession,
+    ) {
         match frame::kind(&body) {
             // The server says itself that this is no message.
             Kind::Blank | Kind::Junk => plan.body = Some(body),
@@ -222,11 +228,11 @@ impl Relay {
     /// One message; what comes back goes to the server.
     async fn one(
         &self,
-        plan: &mut Plan,
+        plan: &mut RequestPlan,
         frame: Frame,
         outline: &Outline,
         headers: &mut HeaderMap,
-        session: &Shared,
+        session: &SharedUrlSession,
     ) -> Option<Frame> {
         let id = outline
             .id
@@ -239,7 +245,7 @@ impl Relay {
         if outline.twice {
             let text = "a key of the message stands there twice";
             plan.answers
-                .push(answer::error(&id, answer::INVALID_REQUEST, text));
+                .push(json_rpc::error(&id, json_rpc::INVALID_REQUEST, text));
             return None;
         }
         match outline.method.as_deref() {
@@ -255,24 +261,24 @@ impl Relay {
                 let mut listed = false;
                 loop {
                     let judged = lock(session)
-                        .keeper
+                        .judge
                         .call(&frame, outline, listed, Instant::now());
                     match judged {
-                        Judged::List => {
-                            let context = answer::context(&frame, outline.params.as_ref());
+                        CallJudgement::List => {
+                            let context = json_rpc::context(&frame, outline.params.as_ref());
                             self.list(session, headers, context.as_deref()).await;
                             listed = true;
                         }
-                        Judged::AsSent(ticket) => {
+                        CallJudgement::AsSent(ticket) => {
                             plan.calls.insert(id, *ticket);
                             return Some(frame);
                         }
-                        Judged::Forward(mended, ticket) => {
+                        CallJudgement::Forward(mended, ticket) => {
                             headers::mend(headers, ticket.tool(), &ticket.mirrors);
                             plan.calls.insert(id, *ticket);
                             return Some(mended.into_owned());
                         }
-                        Judged::Answer(answer) => {
+                        CallJudgement::Answer(answer) => {
                             plan.answers.push(answer);
                             return None;
                         }
@@ -288,16 +294,16 @@ impl Relay {
     }
 
     /// Asks the server for its tools, in the name of the client.
-    async fn list(&self, session: &Shared, headers: &HeaderMap, context: Option<&str>) {
+    async fn list(&self, session: &SharedUrlSession, headers: &HeaderMap, context: Option<&str>) {
         let headers = headers::for_list(headers);
         let (mut cursor, most) = (None::<String>, self.options.max_frame);
         for page in 0..MOST_PAGES {
             let id = format!("\"goodcall:tools:{}\"", page + 1);
-            let frame = answer::list(&id, cursor.as_deref(), context);
+            let frame = json_rpc::list(&id, cursor.as_deref(), context);
             let limit = self.options.list_limit;
             let sent = timeout(limit, self.upstream.post(headers.clone(), frame)).await;
             let answer = match sent {
-                Ok(Ok(response)) => exchange::answer_to(&id, response, most, limit).await,
+                Ok(Ok(response)) => response_reader::answer_to(&id, response, most, limit).await,
                 Ok(Err(error)) => Err(words(error)),
                 Err(_) => Err("the server did not answer in time".to_owned()),
             };
@@ -316,7 +322,7 @@ impl Relay {
                 return self.unlisted(session, &why);
             };
             let mut session = lock(session);
-            let catalogue = &mut session.keeper.catalogue;
+            let catalogue = &mut session.judge.catalogue;
             cursor = catalogue.page(frame, &result, cursor.as_deref(), Instant::now());
             if cursor.is_none() {
                 let catalogue = catalogue.clone();
@@ -327,12 +333,12 @@ impl Relay {
         self.unlisted(session, "the list does not end");
     }
 
-    fn unlisted(&self, session: &Shared, why: &str) {
+    fn unlisted(&self, session: &SharedUrlSession, why: &str) {
         let server = &self.options.server;
         let text = format!("{server}: the tools cannot be listed ({why}); calls are not checked");
         let mut session = lock(session);
-        session.keeper.notes.push(LogEntry::Warning(text));
-        session.keeper.catalogue.unavailable(Instant::now());
+        session.judge.notes.push(LogEntry::Warning(text));
+        session.judge.catalogue.unavailable(Instant::now());
     }
 
     /// Tells the server that nobody waits any more. In the newest revision the end of the request
@@ -340,7 +346,7 @@ impl Relay {
     fn call_off(self: &Arc<Self>, headers: HeaderMap, ids: impl Iterator<Item = String>) {
         for id in ids.filter(|_| headers.contains_key(SESSION)) {
             let (relay, headers) = (Arc::clone(self), headers.clone());
-            let frame = answer::cancelled(&id, "timed out");
+            let frame = json_rpc::cancelled(&id, "timed out");
             tokio::spawn(async move {
                 let sent = relay.upstream.post(headers, frame);
                 // It is a courtesy: whether it arrives changes nothing here.
@@ -354,12 +360,12 @@ impl Relay {
         self: Arc<Self>,
         (method, url, headers): (Method, reqwest::Url, HeaderMap),
         body: Frame,
-        plan: Plan,
-        session: Shared,
+        plan: RequestPlan,
+        session: SharedUrlSession,
     ) -> Response {
         let resumable = headers.contains_key(SESSION);
         let body = (method == Method::POST || !body.is_empty()).then_some(body);
-        let mut filter = Filter::new(Arc::clone(&session), Arc::clone(&self.log));
+        let mut filter = ResponseFilter::new(Arc::clone(&session), Arc::clone(&self.log));
         (filter.calls, filter.lists, filter.others) = (plan.calls, plan.lists, plan.others);
         filter.resumable = resumable;
         let cancel = headers::for_list(&headers);
@@ -387,26 +393,28 @@ impl Relay {
         };
         let passing = headers::passing(response.headers());
         let status = response.status();
-        match exchange::content(response.headers()) {
-            Content::Events => {
+        match response_reader::content(response.headers()) {
+            BodyKind::Events => {
                 let head = plan.answers;
                 let body = filtered(response, filter, head, limit, self.options.max_frame);
                 reply(status, passing, Body::from_stream(body))
             }
-            Content::Json => match exchange::whole(response, self.options.max_frame).await {
-                Ok(body) => {
-                    let body = filter.pass(body);
-                    let body = merged(body, &plan.answers);
-                    drop(filter);
-                    self.write(&session);
-                    reply(status, passing, Body::from(body))
+            BodyKind::Json => {
+                match response_reader::whole(response, self.options.max_frame).await {
+                    Ok(body) => {
+                        let body = filter.pass(body);
+                        let body = merged(body, &plan.answers);
+                        drop(filter);
+                        self.write(&session);
+                        reply(status, passing, Body::from(body))
+                    }
+                    Err(why) => {
+                        self.log.warn(&format!("{}: {why}", self.options.server));
+                        json(StatusCode::BAD_GATEWAY, filter.gone(&why))
+                    }
                 }
-                Err(why) => {
-                    self.log.warn(&format!("{}: {why}", self.options.server));
-                    json(StatusCode::BAD_GATEWAY, filter.gone(&why))
-                }
-            },
-            Content::Other => {
+            }
+            BodyKind::Other => {
                 let body = Body::from_stream(response.bytes_stream());
                 reply(status, passing, body)
             }
@@ -430,7 +438,7 @@ fn key(headers: &HeaderMap) -> String {
 }
 
 /// The answers to a request of which nothing is forwarded.
-fn joined(plan: &Plan) -> Frame {
+fn joined(plan: &RequestPlan) -> Frame {
     match plan.answers.as_slice() {
         [one] if !plan.is_batch => one.clone(),
         all => array(all),

@@ -6,15 +6,15 @@ use std::ops::Range;
 
 use goodcall_core::Tree;
 
-use crate::answer;
-use crate::catalogue::Mirror;
+use crate::catalogue::HeaderMirror;
 use crate::frame::{self, Frame, Outline};
+use crate::json_rpc;
 
 /// Characters of a tool's error that the detector of loops looks at.
 const ERROR_CHARS: usize = 400;
 
 /// A call's parts.
-pub(crate) struct Sent<'f> {
+pub(crate) struct CallRequest<'f> {
     pub(crate) bytes: &'f [u8],
     pub(crate) id: &'f str,
     pub(crate) params: Range<usize>,
@@ -27,7 +27,7 @@ pub(crate) struct Sent<'f> {
     pub(crate) task: bool,
 }
 
-impl<'f> Sent<'f> {
+impl<'f> CallRequest<'f> {
     /// The parts of a call. An error is the answer to one that can be read in two ways, or
     /// nothing for one that is not what the protocol asks for: the server says so itself.
     pub(crate) fn read(bytes: &'f [u8], outline: &Outline) -> Result<Self, Option<Frame>> {
@@ -38,7 +38,7 @@ impl<'f> Sent<'f> {
             || frame::has_twice(bytes, &params, &["name", "arguments", "_meta", "task"])
         {
             let text = "a key of the request stands there twice";
-            return Err(Some(answer::error(id, answer::INVALID_REQUEST, text)));
+            return Err(Some(json_rpc::error(id, json_rpc::INVALID_REQUEST, text)));
         }
         let get = |key: &str| frame::member(bytes, &params, key);
         let name_span = get("name").ok_or(None)?;
@@ -47,12 +47,12 @@ impl<'f> Sent<'f> {
             Some(span) => Some((span.clone(), frame::raw(bytes, &span).ok_or(None)?)),
             None => None,
         };
-        let version = answer::version(bytes, Some(&params));
+        let version = json_rpc::version(bytes, Some(&params));
         Ok(Self {
             bytes,
             id,
             task: get("task").is_some(),
-            typed: answer::is_typed(version.as_deref()),
+            typed: json_rpc::is_typed(version.as_deref()),
             params,
             name_span,
             name,
@@ -78,18 +78,18 @@ impl<'f> Sent<'f> {
     /// result in its place.
     pub(crate) fn refusal(&self, text: &str, reason: &str) -> Frame {
         match self.task {
-            true => answer::error(self.id, answer::INVALID_PARAMS, text),
-            false => answer::refusal(self.id, text, reason, self.typed),
+            true => json_rpc::error(self.id, json_rpc::INVALID_PARAMS, text),
+            false => json_rpc::refusal(self.id, text, reason, self.typed),
         }
     }
 }
 
 /// The mirrored arguments of a mended call.
 pub(crate) fn mirrored(
-    mirrors: &[Mirror],
+    mirrors: &[HeaderMirror],
     arguments: Option<&Tree<'_>>,
 ) -> Vec<(String, Option<String>)> {
-    let value = |mirror: &Mirror| {
+    let value = |mirror: &HeaderMirror| {
         let mut node = arguments?.root();
         for key in &mirror.path {
             node = node.get(key)?;

@@ -19,7 +19,7 @@ const BACKLOG: usize = 8 << 20;
 
 /// One line.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) enum Line {
+pub(crate) enum InputLine {
     /// A message, without its line end.
     Frame(Frame),
     /// A line that passes the limit: its beginning, its end, its length.
@@ -32,8 +32,8 @@ pub(crate) enum Line {
     End,
 }
 
-/// Reads lines. Dropping the future of [`Lines::next`] loses nothing.
-pub(crate) struct Lines<R> {
+/// Reads lines. Dropping the future of [`LineReader::next`] loses nothing.
+pub(crate) struct LineReader<R> {
     from: R,
     /// What was read and not handed out.
     buffer: Vec<u8>,
@@ -45,7 +45,7 @@ pub(crate) struct Lines<R> {
     ended: bool,
 }
 
-impl<R: AsyncRead + Unpin> Lines<R> {
+impl<R: AsyncRead + Unpin> LineReader<R> {
     pub(crate) fn new(from: R, most: usize) -> Self {
         Self {
             from,
@@ -58,13 +58,13 @@ impl<R: AsyncRead + Unpin> Lines<R> {
     }
 
     /// The next line.
-    pub(crate) async fn next(&mut self) -> io::Result<Line> {
+    pub(crate) async fn next(&mut self) -> io::Result<InputLine> {
         loop {
             if let Some(line) = self.buffered() {
                 return Ok(line);
             }
             if self.ended {
-                return Ok(Line::End);
+                return Ok(InputLine::End);
             }
             self.buffer.reserve(CHUNK);
             if self.from.read_buf(&mut self.buffer).await? == 0 {
@@ -74,7 +74,7 @@ impl<R: AsyncRead + Unpin> Lines<R> {
     }
 
     /// A line that is whole, or the last one.
-    fn buffered(&mut self) -> Option<Line> {
+    fn buffered(&mut self) -> Option<InputLine> {
         let end = self.buffer[self.seen..]
             .iter()
             .position(|byte| *byte == b'\n');
@@ -90,18 +90,18 @@ impl<R: AsyncRead + Unpin> Lines<R> {
     }
 
     /// Hands out the line that ends at `end`; what is left starts at `next`.
-    fn take(&mut self, end: usize, next: usize) -> Line {
+    fn take(&mut self, end: usize, next: usize) -> InputLine {
         let rest = self.buffer.split_off(next.min(self.buffer.len()));
         let mut line = std::mem::replace(&mut self.buffer, rest);
         line.truncate(end);
         self.seen = 0;
         match self.over.take() {
-            Some((head, length)) => Line::Oversized {
+            Some((head, length)) => InputLine::Oversized {
                 head,
                 length: length + line.len(),
                 tail: line.split_off(line.len().saturating_sub(KEPT)),
             },
-            None if line.len() > self.most => Line::Oversized {
+            None if line.len() > self.most => InputLine::Oversized {
                 length: line.len(),
                 tail: line.split_off(line.len().saturating_sub(KEPT)),
                 head: {
@@ -109,7 +109,7 @@ impl<R: AsyncRead + Unpin> Lines<R> {
                     line
                 },
             },
-            None => Line::Frame(line),
+            None => InputLine::Frame(line),
         }
     }
 
@@ -131,21 +131,21 @@ impl<R: AsyncRead + Unpin> Lines<R> {
 }
 
 /// Frames on their way out. Sending never waits; whoever reads on the other side looks at
-/// [`Queue::is_full`] first.
+/// [`LineWriter::is_full`] first.
 #[derive(Clone, Debug)]
-pub(crate) struct Queue {
+pub(crate) struct LineWriter {
     to: mpsc::UnboundedSender<Frame>,
-    state: Arc<QueueState>,
+    state: Arc<LineWriterState>,
 }
 
 #[derive(Debug, Default)]
-struct QueueState {
+struct LineWriterState {
     bytes: AtomicUsize,
     failed: AtomicBool,
     changed: Notify,
 }
 
-impl Queue {
+impl LineWriter {
     /// A task that writes what is sent, a line each. It ends when all senders are gone, or when
     /// nobody reads any more.
     pub(crate) fn start<W>(mut to: W) -> (Self, JoinHandle<()>)
@@ -153,7 +153,7 @@ impl Queue {
         W: AsyncWrite + Unpin + Send + 'static,
     {
         let (sender, mut frames) = mpsc::unbounded_channel::<Frame>();
-        let state = Arc::new(QueueState::default());
+        let state = Arc::new(LineWriterState::default());
         let queue = Self {
             to: sender,
             state: Arc::clone(&state),
@@ -239,12 +239,12 @@ impl Queue {
 mod tests {
     use super::*;
 
-    async fn lines(text: &[u8], most: usize) -> Vec<Line> {
-        let mut lines = Lines::new(text, most);
+    async fn lines(text: &[u8], most: usize) -> Vec<InputLine> {
+        let mut lines = LineReader::new(text, most);
         let mut all = Vec::new();
         loop {
             match lines.next().await.unwrap() {
-                Line::End => return all,
+                InputLine::End => return all,
                 line => all.push(line),
             }
         }
@@ -253,7 +253,7 @@ mod tests {
     #[tokio::test]
     async fn lines_are_cut_at_their_ends_only() {
         let all = lines(b"a\r\n\nbc\nd", 10).await;
-        let frames = [&b"a\r"[..], b"", b"bc", b"d"].map(|line| Line::Frame(line.to_vec()));
+        let frames = [&b"a\r"[..], b"", b"bc", b"d"].map(|line| InputLine::Frame(line.to_vec()));
         assert_eq!(all, frames);
     }
 
@@ -263,19 +263,19 @@ mod tests {
         text[..3].copy_from_slice(b"abc");
         text.extend_from_slice(b"yz\nnext\n");
         let all = lines(&text, 1000).await;
-        let Line::Oversized { head, tail, length } = &all[0] else {
+        let InputLine::Oversized { head, tail, length } = &all[0] else {
             panic!()
         };
         assert!(head.starts_with(b"abc") && tail.ends_with(b"yz"));
         assert!(head.len() <= KEPT && tail.len() <= KEPT);
         assert_eq!(*length, 300_002);
-        assert_eq!(all[1], Line::Frame(b"next".to_vec()));
+        assert_eq!(all[1], InputLine::Frame(b"next".to_vec()));
     }
 
     #[tokio::test]
     async fn a_queue_writes_all_and_tells_of_failure() {
         let (near, mut far) = tokio::io::duplex(16);
-        let (queue, task) = Queue::start(near);
+        let (queue, task) = LineWriter::start(near);
         queue.send(b"hello".to_vec());
         queue.send(b"world, this is longer than the pipe".to_vec());
         let mut text = vec![0; 42];

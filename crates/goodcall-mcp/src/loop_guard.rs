@@ -18,7 +18,7 @@ const RECENT: usize = 16;
 
 /// The circles of one session.
 #[derive(Debug, Default)]
-pub(crate) struct Circles {
+pub(crate) struct LoopGuard {
     mode: LoopMode,
     detector: Detector,
     turn: Vec<(Call, CallOutcome)>,
@@ -34,7 +34,7 @@ struct Blocked {
     calls: Vec<(String, String)>,
 }
 
-impl Circles {
+impl LoopGuard {
     pub(crate) fn new(mode: LoopMode) -> Self {
         // Nobody can be asked here.
         let mut rules = LoopRules::default();
@@ -143,7 +143,7 @@ pub(crate) fn is_first(suspicion: &LoopReport) -> bool {
 mod tests {
     use super::*;
 
-    fn call(circles: &mut Circles, arguments: &str, result: &str) -> Option<Signal> {
+    fn call(circles: &mut LoopGuard, arguments: &str, result: &str) -> Option<Signal> {
         assert!(circles.begin("t", arguments).is_none());
         let suspicion = circles.end("t", arguments, ToolResult::success(result));
         suspicion.map(|suspicion| suspicion.signal)
@@ -151,7 +151,7 @@ mod tests {
 
     #[test]
     fn a_circle_is_refused_until_something_else_is_called() {
-        let mut circles = Circles::new(LoopMode::Refuse);
+        let mut circles = LoopGuard::new(LoopMode::Refuse);
         assert_eq!(call(&mut circles, "{}", "x"), None);
         assert_eq!(call(&mut circles, "{}", "x"), None);
         assert_eq!(call(&mut circles, "{}", "x"), Some(Signal::SameCall));
@@ -162,7 +162,7 @@ mod tests {
 
     #[test]
     fn calls_in_flight_together_are_one_turn() {
-        let mut circles = Circles::new(LoopMode::Tell);
+        let mut circles = LoopGuard::new(LoopMode::Tell);
         for _ in 0..5 {
             assert!(circles.begin("t", "{}").is_none());
         }
@@ -173,7 +173,7 @@ mod tests {
 
     #[test]
     fn off_is_off() {
-        let mut circles = Circles::new(LoopMode::Off);
+        let mut circles = LoopGuard::new(LoopMode::Off);
         for _ in 0..20 {
             assert_eq!(call(&mut circles, "{}", "x"), None);
         }

@@ -9,7 +9,7 @@ use tokio::process::{Child, ChildStdout, Command};
 use tokio::time::{Instant, timeout, timeout_at};
 
 use crate::frame::Frame;
-use crate::lines::{Line, Lines, Queue};
+use crate::line_io::{InputLine, LineReader, LineWriter};
 
 /// How long a server may take to end by itself when its input ends.
 const GRACE: Duration = Duration::from_secs(2);
@@ -40,10 +40,10 @@ impl ServerCommand {
 }
 
 /// A running server.
-pub(crate) struct Server {
+pub(crate) struct ServerProcess {
     child: Child,
-    lines: Lines<ChildStdout>,
-    queue: Option<Queue>,
+    lines: LineReader<ChildStdout>,
+    queue: Option<LineWriter>,
     /// Has the process ended?
     ended: Option<ExitStatus>,
     /// Until when output is awaited after that.
@@ -53,7 +53,7 @@ pub(crate) struct Server {
 
 impl ServerCommand {
     /// Starts the server. Its standard error is ours.
-    pub(crate) fn start(&self, most: usize) -> io::Result<Server> {
+    pub(crate) fn start(&self, most: usize) -> io::Result<ServerProcess> {
         let mut command = Command::new(&self.program);
         command
             .args(&self.arguments)
@@ -67,11 +67,11 @@ impl ServerCommand {
         let missing = || io::Error::other("the server has no pipes");
         let stdout = child.stdout.take().ok_or_else(missing)?;
         let stdin = child.stdin.take().ok_or_else(missing)?;
-        let (queue, _) = Queue::start(stdin);
-        Ok(Server {
+        let (queue, _) = LineWriter::start(stdin);
+        Ok(ServerProcess {
             group: child.id(),
             child,
-            lines: Lines::new(stdout, most),
+            lines: LineReader::new(stdout, most),
             queue: Some(queue),
             ended: None,
             drained: None,
@@ -79,9 +79,9 @@ impl ServerCommand {
     }
 }
 
-impl Server {
+impl ServerProcess {
     /// Frames for the server; `None` once its input is closed.
-    pub(crate) fn queue(&self) -> Option<&Queue> {
+    pub(crate) fn queue(&self) -> Option<&LineWriter> {
         self.queue.as_ref()
     }
 
@@ -96,19 +96,19 @@ impl Server {
         self.queue = None;
     }
 
-    /// The next line. [`Line::End`] when there will be none. Dropping the future loses nothing.
-    pub(crate) async fn next(&mut self) -> Line {
+    /// The next line. [`InputLine::End`] when there will be none. Dropping the future loses nothing.
+    pub(crate) async fn next(&mut self) -> InputLine {
         loop {
             if let Some(until) = self.drained {
                 // What the process has started may keep its output open.
                 return match timeout_at(until, self.lines.next()).await {
                     Ok(Ok(line)) => line,
-                    Ok(Err(_)) | Err(_) => Line::End,
+                    Ok(Err(_)) | Err(_) => InputLine::End,
                 };
             }
             tokio::select! {
                 biased;
-                line = self.lines.next() => return line.unwrap_or(Line::End),
+                line = self.lines.next() => return line.unwrap_or(InputLine::End),
                 status = self.child.wait() => {
                     self.ended = Some(status.unwrap_or_default());
                     self.drained = Some(Instant::now() + DRAIN);
@@ -161,7 +161,7 @@ impl Server {
     }
 }
 
-impl Drop for Server {
+impl Drop for ServerProcess {
     fn drop(&mut self) {
         if self.ended.is_none() {
             self.signal(true);

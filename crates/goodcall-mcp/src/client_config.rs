@@ -223,12 +223,12 @@ fn arguments(entry: &Map<String, Value>) -> Vec<Value> {
 }
 
 /// What stands behind goodcall in an entry.
-enum Behind {
+enum WrappedServer {
     Command(Vec<Value>),
     Url,
 }
 
-fn behind(entry: &Map<String, Value>) -> Option<Behind> {
+fn behind(entry: &Map<String, Value>) -> Option<WrappedServer> {
     let (program, all) = match entry.get("command")? {
         Value::String(command) => (command.as_str(), arguments(entry)),
         Value::Object(command) => (command.get("path")?.as_str()?, arguments(command)),
@@ -239,15 +239,15 @@ fn behind(entry: &Map<String, Value>) -> Option<Behind> {
         return None;
     }
     match all.iter().position(|word| word == "--") {
-        Some(at) => Some(Behind::Command(all[at + 1..].to_vec())),
-        None => Some(Behind::Url),
+        Some(at) => Some(WrappedServer::Command(all[at + 1..].to_vec())),
+        None => Some(WrappedServer::Url),
     }
 }
 
-impl Behind {
+impl WrappedServer {
     /// The entry without goodcall, as far as it tells.
     fn restored(&self, entry: &Map<String, Value>) -> Option<Map<String, Value>> {
-        let Behind::Command(words) = self else {
+        let WrappedServer::Command(words) = self else {
             return None;
         };
         let (program, rest) = words.split_first()?;

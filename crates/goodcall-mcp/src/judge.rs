@@ -1,7 +1,7 @@
 //! The gate in front of one server: what becomes of a call, and of its result.
 //!
-//! No I/O here. Whoever moves messages asks [`Keeper::call`] for each `tools/call` and hands the
-//! response to [`Keeper::answer`].
+//! No I/O here. Whoever moves messages asks [`Judge::call`] for each `tools/call` and hands the
+//! response to [`Judge::answer`].
 
 use std::borrow::Cow;
 use std::collections::HashSet;
@@ -13,13 +13,13 @@ use goodcall::{ErrorClass, LoopReport, ToolResult};
 use goodcall_core::{Change, Explain, Gate, Level, Policy, Reason, Refusal, Schema, Tree, Verdict};
 use goodcall_wire::ToolDefinition;
 
-use crate::answer;
+use crate::call_log::{LogEntry, ProxyOutcome, ProxyRecord, now_ms};
+use crate::call_request::{CallRequest, clip, fingerprint, first_text, mirrored};
 use crate::catalogue::{Catalogue, Knowledge};
-use crate::circles::{self, Circles};
 use crate::frame::{self, Frame, Outline};
+use crate::json_rpc;
+use crate::loop_guard::{self, LoopGuard};
 use crate::options::ProxyOptions;
-use crate::record::{LogEntry, ProxyOutcome, ProxyRecord, now_ms};
-use crate::sent::{Sent, clip, fingerprint, first_text, mirrored};
 
 /// The rule that records a cleaned tool name.
 const TOOL_NAME: &str = "tool-name";
@@ -30,10 +30,10 @@ const MOST_WARNINGS: usize = 1000;
 
 /// The gate in front of one server.
 #[derive(Debug)]
-pub(crate) struct Keeper {
+pub(crate) struct Judge {
     pub(crate) options: Arc<ProxyOptions>,
     pub(crate) catalogue: Catalogue,
-    circles: Circles,
+    circles: LoopGuard,
     warned: HashSet<String>,
     /// What is to be written down; taken by whoever does I/O.
     pub(crate) notes: Vec<LogEntry>,
@@ -41,20 +41,20 @@ pub(crate) struct Keeper {
 
 /// What becomes of a call.
 #[derive(Debug)]
-pub(crate) enum Judged {
+pub(crate) enum CallJudgement {
     /// The list of tools is needed first.
     List,
     /// Forward this; the ticket goes with the answer.
-    Forward(Cow<'static, [u8]>, Box<Ticket>),
+    Forward(Cow<'static, [u8]>, Box<ForwardedCall>),
     /// Forward it as it is.
-    AsSent(Box<Ticket>),
+    AsSent(Box<ForwardedCall>),
     /// Do not forward it; this is the answer.
     Answer(Frame),
 }
 
 /// A call on its way.
 #[derive(Clone, Debug)]
-pub(crate) struct Ticket {
+pub(crate) struct ForwardedCall {
     /// The request's id as JSON text.
     pub(crate) id: String,
     tool: String,
@@ -73,17 +73,17 @@ pub(crate) struct Ticket {
     pub(crate) mirrors: Vec<(String, Option<String>)>,
 }
 
-impl Ticket {
+impl ForwardedCall {
     /// The name of the tool that is called.
     pub(crate) fn tool(&self) -> &str {
         &self.tool
     }
 }
 
-impl Keeper {
+impl Judge {
     pub(crate) fn new(options: Arc<ProxyOptions>) -> Self {
         Self {
-            circles: Circles::new(options.loops),
+            circles: LoopGuard::new(options.loops),
             options,
             catalogue: Catalogue::default(),
             warned: HashSet::new(),
@@ -99,11 +99,14 @@ impl Keeper {
         outline: &Outline,
         listed: bool,
         now: Instant,
-    ) -> Judged {
-        let sent = match Sent::read(bytes, outline) {
+    ) -> CallJudgement {
+        let sent = match CallRequest::read(bytes, outline) {
             Ok(sent) => sent,
             Err(answer) => {
-                return answer.map_or_else(|| self.unchecked(bytes, outline, now), Judged::Answer);
+                return answer.map_or_else(
+                    || self.unchecked(bytes, outline, now),
+                    CallJudgement::Answer,
+                );
             }
         };
         let knowledge = self.catalogue.knowledge(now);
@@ -111,14 +114,14 @@ impl Keeper {
             return self.unchecked(bytes, outline, now);
         }
         if knowledge == Knowledge::Missing {
-            return Judged::List;
+            return CallJudgement::List;
         }
         let fresh = listed || knowledge == Knowledge::Fresh;
         let tools = self.catalogue.tools().clone();
         let Some(tool) = tools.meant(&sent.name) else {
             // The server may have a new tool and not have said so.
             if !listed {
-                return Judged::List;
+                return CallJudgement::List;
             }
             let bad = tools.unknown(&sent.name);
             return self.refuse(&sent, &sent.name, &bad, now);
@@ -126,7 +129,7 @@ impl Keeper {
         let policy = self.options.policies.of(&tool.name, tool.is_destructive());
         let renamed = tool.name != sent.name;
         if renamed && !fresh {
-            return Judged::List;
+            return CallJudgement::List;
         }
         if renamed && !policy.allows(TOOL_NAME, Level::Safe) {
             let bad = tools.unknown(&sent.name);
@@ -137,12 +140,12 @@ impl Keeper {
 
     fn check(
         &mut self,
-        sent: &Sent<'_>,
+        sent: &CallRequest<'_>,
         tool: &ToolDefinition,
         policy: Policy,
         fresh: bool,
         now: Instant,
-    ) -> Judged {
+    ) -> CallJudgement {
         let mut changes = Vec::new();
         let mut edits = Vec::new();
         if tool.name != sent.name {
@@ -174,7 +177,7 @@ impl Keeper {
             None => gate.check(""),
         };
         if !fresh && !matches!(verdict, Verdict::Good(_)) {
-            return Judged::List;
+            return CallJudgement::List;
         }
         match verdict {
             Verdict::Good(tree) => {
@@ -207,14 +210,14 @@ impl Keeper {
     #[allow(clippy::too_many_arguments)]
     fn forward(
         &mut self,
-        sent: &Sent<'_>,
+        sent: &CallRequest<'_>,
         tool: &ToolDefinition,
         verdict: &'static str,
         changes: Vec<Change>,
         edits: Vec<(Range<usize>, String)>,
         arguments: Option<Tree<'_>>,
         now: Instant,
-    ) -> Judged {
+    ) -> CallJudgement {
         let mut ticket = self.ticket(sent, &tool.name, now);
         ticket.verdict = match verdict {
             "good" if !changes.is_empty() => "mended",
@@ -231,31 +234,37 @@ impl Keeper {
             }
         }
         match edits.is_empty() {
-            true => Judged::AsSent(Box::new(ticket)),
+            true => CallJudgement::AsSent(Box::new(ticket)),
             false => {
                 let frame = frame::splice(sent.bytes, edits);
-                Judged::Forward(Cow::Owned(frame), Box::new(ticket))
+                CallJudgement::Forward(Cow::Owned(frame), Box::new(ticket))
             }
         }
     }
 
     /// Forwards a call of which nothing is known.
-    fn unchecked(&mut self, bytes: &[u8], outline: &Outline, now: Instant) -> Judged {
-        let sent = match Sent::read(bytes, outline) {
+    fn unchecked(&mut self, bytes: &[u8], outline: &Outline, now: Instant) -> CallJudgement {
+        let sent = match CallRequest::read(bytes, outline) {
             Ok(sent) => sent,
             // Not what the protocol asks for: the server says so itself.
-            Err(_) => Sent::unreadable(bytes, outline),
+            Err(_) => CallRequest::unreadable(bytes, outline),
         };
         let name = sent.name.clone().into_owned();
         let ticket = self.ticket(&sent, &name, now);
         // Where nothing is known of the tool, the detector still sees its results.
         match self.circles.begin(&name, &ticket.key) {
             Some(suspicion) => self.refuse_circle(&sent, ticket, &suspicion, now),
-            None => Judged::AsSent(Box::new(ticket)),
+            None => CallJudgement::AsSent(Box::new(ticket)),
         }
     }
 
-    fn refuse(&mut self, sent: &Sent<'_>, tool: &str, bad: &Refusal, now: Instant) -> Judged {
+    fn refuse(
+        &mut self,
+        sent: &CallRequest<'_>,
+        tool: &str,
+        bad: &Refusal,
+        now: Instant,
+    ) -> CallJudgement {
         let explain = Explain::new(self.options.style).tool(tool);
         let mut text = explain.text(bad);
         let mut ticket = self.ticket(sent, tool, now);
@@ -268,21 +277,21 @@ impl Keeper {
         }
         let record = self.record(&ticket, ProxyOutcome::Refused, now);
         let record = ProxyRecord {
-            reason: Some(answer::reason(bad)),
+            reason: Some(json_rpc::reason(bad)),
             r#loop: suspicion.map(|suspicion| suspicion.signal.name()),
             ..record
         };
         self.notes.push(LogEntry::Call(Box::new(record)));
-        Judged::Answer(sent.refusal(&text, answer::reason(bad)))
+        CallJudgement::Answer(sent.refusal(&text, json_rpc::reason(bad)))
     }
 
     fn refuse_circle(
         &mut self,
-        sent: &Sent<'_>,
-        ticket: Ticket,
+        sent: &CallRequest<'_>,
+        ticket: ForwardedCall,
         suspicion: &LoopReport,
         now: Instant,
-    ) -> Judged {
+    ) -> CallJudgement {
         let reason = Reason::Loop.name();
         let record = ProxyRecord {
             verdict: "bad",
@@ -291,12 +300,12 @@ impl Keeper {
             ..self.record(&ticket, ProxyOutcome::Refused, now)
         };
         self.notes.push(LogEntry::Call(Box::new(record)));
-        Judged::Answer(sent.refusal(&suspicion.text(), reason))
+        CallJudgement::Answer(sent.refusal(&suspicion.text(), reason))
     }
 
     /// The mirrored arguments of a call, for whoever writes headers.
     pub(crate) fn mirrors(&self, bytes: &[u8], outline: &Outline) -> Vec<(String, Option<String>)> {
-        let Ok(sent) = Sent::read(bytes, outline) else {
+        let Ok(sent) = CallRequest::read(bytes, outline) else {
             return Vec::new();
         };
         let extra = self.catalogue.extra(&sent.name);
@@ -310,7 +319,7 @@ impl Keeper {
     /// Takes in the response to a call; what comes back goes to the client.
     pub(crate) fn answer(
         &mut self,
-        ticket: &Ticket,
+        ticket: &ForwardedCall,
         bytes: Frame,
         outline: &Outline,
         now: Instant,
@@ -351,7 +360,7 @@ impl Keeper {
         if let Some(bad) = mismatch {
             let explain = Explain::new(self.options.style).tool(&ticket.tool);
             if self.options.check_output {
-                return answer::refusal(
+                return json_rpc::refusal(
                     &ticket.id,
                     &explain.output(&bad),
                     "wrong_output",
@@ -363,12 +372,17 @@ impl Keeper {
         }
         match ticket.changes.is_empty() {
             true => bytes,
-            false => answer::with_changes(&bytes, &result, &ticket.changes),
+            false => json_rpc::with_changes(&bytes, &result, &ticket.changes),
         }
     }
 
     /// What is wrong with the structured content of a result.
-    fn mismatch(&self, ticket: &Ticket, bytes: &[u8], result: &Range<usize>) -> Option<Refusal> {
+    fn mismatch(
+        &self,
+        ticket: &ForwardedCall,
+        bytes: &[u8],
+        result: &Range<usize>,
+    ) -> Option<Refusal> {
         let schema = ticket.output.as_ref()?;
         let content = frame::member(bytes, result, "structuredContent");
         let Some(content) = content else {
@@ -391,7 +405,7 @@ impl Keeper {
     }
 
     /// A call that will not be answered by the server any more.
-    pub(crate) fn lost(&mut self, ticket: &Ticket, outcome: ProxyOutcome, now: Instant) {
+    pub(crate) fn lost(&mut self, ticket: &ForwardedCall, outcome: ProxyOutcome, now: Instant) {
         self.circles.forget();
         let record = self.record(ticket, outcome, now);
         self.notes.push(LogEntry::Call(Box::new(record)));
@@ -399,7 +413,7 @@ impl Keeper {
 
     fn ended(
         &mut self,
-        ticket: &Ticket,
+        ticket: &ForwardedCall,
         outcome: ProxyOutcome,
         result: ToolResult,
         output: Option<&'static str>,
@@ -408,7 +422,7 @@ impl Keeper {
         let suspicion = self.circles.end(&ticket.tool, &ticket.key, result);
         if let Some(suspicion) = suspicion
             .as_ref()
-            .filter(|suspicion| circles::is_first(suspicion))
+            .filter(|suspicion| loop_guard::is_first(suspicion))
         {
             let text = format!(
                 "{}: looks like a loop ({}, {} times): {}",
@@ -427,13 +441,13 @@ impl Keeper {
         self.notes.push(LogEntry::Call(Box::new(record)));
     }
 
-    fn ticket(&self, sent: &Sent<'_>, tool: &str, now: Instant) -> Ticket {
+    fn ticket(&self, sent: &CallRequest<'_>, tool: &str, now: Instant) -> ForwardedCall {
         let raw = sent.arguments.as_ref().map_or("", |(_, raw)| *raw);
         let key = match raw.len() > KEPT_ARGUMENTS {
             true => frame::quoted(&fingerprint(raw.as_bytes())),
             false => raw.to_owned(),
         };
-        Ticket {
+        ForwardedCall {
             id: sent.id.to_owned(),
             tool: tool.to_owned(),
             sent: (tool != sent.name).then(|| sent.name.to_string()),
@@ -449,7 +463,7 @@ impl Keeper {
         }
     }
 
-    fn record(&self, ticket: &Ticket, outcome: ProxyOutcome, now: Instant) -> ProxyRecord {
+    fn record(&self, ticket: &ForwardedCall, outcome: ProxyOutcome, now: Instant) -> ProxyRecord {
         let latency = now.saturating_duration_since(ticket.started).as_secs_f64() * 1000.0;
         let arguments = ticket.arguments.clone();
         ProxyRecord {

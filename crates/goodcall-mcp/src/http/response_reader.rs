@@ -8,21 +8,21 @@ use reqwest::Response;
 use reqwest::header::{CONTENT_TYPE, HeaderMap};
 use tokio::time::timeout;
 
-use super::sse::{Event, Events};
+use super::sse::{SseEvent, SseEvents};
 use super::upstream::words;
 use crate::engine::canonical;
 use crate::frame::{self, Frame, Kind};
 
 /// What a body is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Content {
+pub(crate) enum BodyKind {
     Json,
     Events,
     Other,
 }
 
 /// What a body is, by its headers.
-pub(crate) fn content(headers: &HeaderMap) -> Content {
+pub(crate) fn content(headers: &HeaderMap) -> BodyKind {
     let kind = headers
         .get(CONTENT_TYPE)
         .and_then(|value| value.to_str().ok());
@@ -33,9 +33,9 @@ pub(crate) fn content(headers: &HeaderMap) -> Content {
         .unwrap_or_default()
         .trim();
     match kind.to_ascii_lowercase().as_str() {
-        "application/json" => Content::Json,
-        "text/event-stream" => Content::Events,
-        _ => Content::Other,
+        "application/json" => BodyKind::Json,
+        "text/event-stream" => BodyKind::Events,
+        _ => BodyKind::Other,
     }
 }
 
@@ -53,16 +53,16 @@ pub(crate) async fn whole(response: Response, most: usize) -> Result<Vec<u8>, St
 }
 
 /// The events of a body.
-pub(crate) struct Reader<S> {
+pub(crate) struct EventReader<S> {
     parts: S,
-    events: Events,
+    events: SseEvents,
     most: usize,
 }
 
 /// What a stream of events has next.
 #[derive(Debug)]
-pub(crate) enum Next {
-    Event(Event),
+pub(crate) enum NextEvent {
+    Event(SseEvent),
     /// The end, with bytes that are no whole event.
     End(Vec<u8>),
     Broken(String),
@@ -71,30 +71,32 @@ pub(crate) enum Next {
 pub(crate) fn reader(
     response: Response,
     most: usize,
-) -> Reader<impl Stream<Item = reqwest::Result<Bytes>>> {
-    Reader {
+) -> EventReader<impl Stream<Item = reqwest::Result<Bytes>>> {
+    EventReader {
         parts: response.bytes_stream().boxed(),
-        events: Events::new(most),
+        events: SseEvents::new(most),
         most,
     }
 }
 
-impl<S: Stream<Item = reqwest::Result<Bytes>> + Unpin> Reader<S> {
+impl<S: Stream<Item = reqwest::Result<Bytes>> + Unpin> EventReader<S> {
     /// The next event. Dropping the future loses nothing.
-    pub(crate) async fn next(&mut self) -> Next {
+    pub(crate) async fn next(&mut self) -> NextEvent {
         loop {
             if let Some(event) = self.events.next() {
-                return Next::Event(event);
+                return NextEvent::Event(event);
             }
             match self.parts.next().await {
                 Some(Ok(part)) => {
                     if !self.events.push(&part) {
                         let most = self.most;
-                        return Next::Broken(format!("an event passes the limit of {most} bytes"));
+                        return NextEvent::Broken(format!(
+                            "an event passes the limit of {most} bytes"
+                        ));
                     }
                 }
-                Some(Err(error)) => return Next::Broken(words(error)),
-                None => return Next::End(self.events.rest()),
+                Some(Err(error)) => return NextEvent::Broken(words(error)),
+                None => return NextEvent::End(self.events.rest()),
             }
         }
     }
@@ -112,22 +114,22 @@ pub(crate) async fn answer_to(
             return Err(format!("the server answered with {}", response.status()));
         }
         match content(response.headers()) {
-            Content::Events => {
+            BodyKind::Events => {
                 let mut reader = reader(response, most);
                 loop {
                     match reader.next().await {
-                        Next::Event(Event {
+                        NextEvent::Event(SseEvent {
                             data: Some(data), ..
                         }) if is_answer(&data, id) => {
                             return Ok(data);
                         }
-                        Next::Event(_) => {}
-                        Next::End(_) => return Err("the server did not answer".to_owned()),
-                        Next::Broken(why) => return Err(why),
+                        NextEvent::Event(_) => {}
+                        NextEvent::End(_) => return Err("the server did not answer".to_owned()),
+                        NextEvent::Broken(why) => return Err(why),
                     }
                 }
             }
-            Content::Json | Content::Other => {
+            BodyKind::Json | BodyKind::Other => {
                 let body = whole(response, most).await?;
                 match is_answer(&body, id) {
                     true => Ok(body),

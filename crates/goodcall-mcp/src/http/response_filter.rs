@@ -10,21 +10,21 @@ use futures_util::{Stream, stream};
 use reqwest::Response;
 use tokio::time::timeout;
 
-use super::exchange::{self, Next};
-use super::relay::{Shared, lock};
+use super::response_reader::{self, NextEvent};
 use super::sse;
-use crate::answer;
+use super::url_listener::{SharedUrlSession, lock};
+use crate::call_log::{ProxyLog, ProxyOutcome};
 use crate::engine::canonical;
 use crate::frame::{self, Frame, Kind, Outline};
-use crate::keeper::Ticket;
-use crate::record::{ProxyLog, ProxyOutcome};
+use crate::json_rpc;
+use crate::judge::ForwardedCall;
 
 /// Looks at the messages that come back for one request.
-pub(crate) struct Filter {
-    session: Shared,
+pub(crate) struct ResponseFilter {
+    session: SharedUrlSession,
     log: Arc<ProxyLog>,
     /// Calls without an answer.
-    pub(crate) calls: HashMap<String, Ticket>,
+    pub(crate) calls: HashMap<String, ForwardedCall>,
     /// Lists without an answer, and their cursors.
     pub(crate) lists: HashMap<String, Option<String>>,
     /// Other requests without an answer.
@@ -34,8 +34,8 @@ pub(crate) struct Filter {
     saw_ids: bool,
 }
 
-impl Filter {
-    pub(crate) fn new(session: Shared, log: Arc<ProxyLog>) -> Self {
+impl ResponseFilter {
+    pub(crate) fn new(session: SharedUrlSession, log: Arc<ProxyLog>) -> Self {
         Self {
             session,
             log,
@@ -82,18 +82,18 @@ impl Filter {
         let now = Instant::now();
         match (outline.method.as_deref(), id) {
             (Some("notifications/tools/list_changed"), None) => {
-                session.keeper.catalogue.changed();
+                session.judge.catalogue.changed();
                 frame
             }
             (None, Some(id)) => {
                 if let (Some(cursor), Some(result)) = (self.lists.remove(&id), &outline.result) {
-                    let catalogue = &mut session.keeper.catalogue;
+                    let catalogue = &mut session.judge.catalogue;
                     catalogue.page(&frame, result, cursor.as_deref(), now);
                     return frame;
                 }
                 let ticket = self.calls.remove(&id).or_else(|| session.open.remove(&id));
                 match ticket {
-                    Some(ticket) => session.keeper.answer(&ticket, frame, outline, now),
+                    Some(ticket) => session.judge.answer(&ticket, frame, outline, now),
                     None => frame,
                 }
             }
@@ -103,25 +103,25 @@ impl Filter {
 
     /// The server is gone: errors for what is open, as one body.
     pub(crate) fn gone(&mut self, why: &str) -> Frame {
-        let mut all = self.fail(answer::CLOSED, why, ProxyOutcome::ServerGone);
+        let mut all = self.fail(json_rpc::CLOSED, why, ProxyOutcome::ServerGone);
         let lists = self.lists.drain().map(|(id, _)| id);
         let others = self.others.drain(..).chain(lists);
-        all.extend(others.map(|id| answer::error(&id, answer::CLOSED, why)));
+        all.extend(others.map(|id| json_rpc::error(&id, json_rpc::CLOSED, why)));
         body(all)
     }
 
     /// The server is too slow: errors for what is open, as one body.
     pub(crate) fn late(&mut self) -> Frame {
         let why = "the server did not answer in time";
-        body(self.fail(answer::TIMED_OUT, why, ProxyOutcome::TimedOut))
+        body(self.fail(json_rpc::TIMED_OUT, why, ProxyOutcome::TimedOut))
     }
 
     fn fail(&mut self, code: i64, why: &str, outcome: ProxyOutcome) -> Vec<Frame> {
         let mut session = lock(&self.session);
         let open = self.calls.drain();
         open.map(|(_, ticket)| {
-            session.keeper.lost(&ticket, outcome, Instant::now());
-            answer::error(&ticket.id, code, why)
+            session.judge.lost(&ticket, outcome, Instant::now());
+            json_rpc::error(&ticket.id, code, why)
         })
         .collect()
     }
@@ -135,7 +135,7 @@ fn body(mut all: Vec<Frame>) -> Frame {
     }
 }
 
-impl Drop for Filter {
+impl Drop for ResponseFilter {
     /// The client went away, or the stream ended early.
     fn drop(&mut self) {
         let mut session = lock(&self.session);
@@ -143,11 +143,11 @@ impl Drop for Filter {
             match self.resumable && self.saw_ids {
                 true => drop(session.open.insert(id, ticket)),
                 false => session
-                    .keeper
+                    .judge
                     .lost(&ticket, ProxyOutcome::Cancelled, Instant::now()),
             }
         }
-        let notes = std::mem::take(&mut session.keeper.notes);
+        let notes = std::mem::take(&mut session.judge.notes);
         drop(session);
         notes.iter().for_each(|note| self.log.write(note));
     }
@@ -156,12 +156,12 @@ impl Drop for Filter {
 /// The events of a response, each looked at; `head` goes before them.
 pub(crate) fn filtered(
     response: Response,
-    filter: Filter,
+    filter: ResponseFilter,
     head: Vec<Frame>,
     limit: Option<Duration>,
     most: usize,
 ) -> impl Stream<Item = io::Result<Bytes>> {
-    let reader = exchange::reader(response, most);
+    let reader = response_reader::reader(response, most);
     let head: Vec<u8> = head
         .iter()
         .flat_map(|frame| sse::written(frame, None))
@@ -182,7 +182,7 @@ pub(crate) fn filtered(
                 .collect()
         };
         let why = match next {
-            Ok(Next::Event(event)) => {
+            Ok(NextEvent::Event(event)) => {
                 filter.saw_ids |= event.id.is_some();
                 let bytes = match &event.data {
                     Some(data) => {
@@ -197,23 +197,23 @@ pub(crate) fn filtered(
                 };
                 return Some((Ok(Bytes::from(bytes)), (Some((reader, filter)), Vec::new())));
             }
-            Ok(Next::End(rest)) if filter.calls.is_empty() => {
+            Ok(NextEvent::End(rest)) if filter.calls.is_empty() => {
                 return (!rest.is_empty()).then(|| (Ok(Bytes::from(rest)), (None, Vec::new())));
             }
             // The client asks for the rest.
-            Ok(Next::End(_)) if filter.resumable && filter.saw_ids => return None,
-            Ok(Next::Broken(why)) if filter.resumable && filter.saw_ids => {
+            Ok(NextEvent::End(_)) if filter.resumable && filter.saw_ids => return None,
+            Ok(NextEvent::Broken(why)) if filter.resumable && filter.saw_ids => {
                 return Some((Err(io::Error::other(why)), (None, Vec::new())));
             }
-            Ok(Next::End(_)) => "the server ended the stream before it answered".to_owned(),
-            Ok(Next::Broken(why)) => why,
+            Ok(NextEvent::End(_)) => "the server ended the stream before it answered".to_owned(),
+            Ok(NextEvent::Broken(why)) => why,
             Err(_) => {
                 let why = "the server did not answer in time";
-                let all = errors(filter.fail(answer::TIMED_OUT, why, ProxyOutcome::TimedOut));
+                let all = errors(filter.fail(json_rpc::TIMED_OUT, why, ProxyOutcome::TimedOut));
                 return Some((Ok(Bytes::from(all)), (None, Vec::new())));
             }
         };
-        let all = errors(filter.fail(answer::CLOSED, &why, ProxyOutcome::ServerGone));
+        let all = errors(filter.fail(json_rpc::CLOSED, &why, ProxyOutcome::ServerGone));
         match all.is_empty() {
             true => Some((Err(io::Error::other(why)), (None, Vec::new()))),
             false => Some((Ok(Bytes::from(all)), (None, Vec::new()))),

@@ -9,12 +9,12 @@ use tokio::sync::{Mutex as AsyncMutex, mpsc};
 use tokio::task::{JoinHandle, JoinSet};
 use tokio::time::{sleep, timeout};
 
-use super::exchange::{self, Content, Next};
 use super::headers::{self, LAST_EVENT, SESSION, VERSION};
+use super::response_reader::{self, BodyKind, NextEvent};
 use super::upstream::{Upstream, words};
-use crate::answer;
 use crate::frame::{self, Frame, Kind, Outline};
-use crate::lines::Line;
+use crate::json_rpc;
+use crate::line_io::InputLine;
 
 /// Messages of the server that wait for the client.
 const WAITING: usize = 256;
@@ -33,36 +33,36 @@ const RESUMES: usize = 5;
 type Mirrors = Vec<(String, Option<String>)>;
 
 /// The near end of the connection.
-pub(crate) struct Remote {
+pub(crate) struct UrlClient {
     to: Option<mpsc::UnboundedSender<(Frame, Mirrors)>>,
     from: mpsc::Receiver<Frame>,
-    link: Arc<Link>,
+    link: Arc<UrlClientLink>,
     worker: JoinHandle<()>,
 }
 
 /// What all requests share.
-struct Link {
+struct UrlClientLink {
     upstream: Upstream,
     most: usize,
     to_client: mpsc::Sender<Frame>,
-    session: Mutex<Session>,
+    session: Mutex<UrlClientSession>,
     /// Held while the session is opened again.
     opening: AsyncMutex<()>,
 }
 
 #[derive(Clone, Default)]
-struct Session {
+struct UrlClientSession {
     id: Option<HeaderValue>,
     version: Option<HeaderValue>,
     initialize: Option<Frame>,
     initialized: Option<Frame>,
 }
 
-impl Remote {
+impl UrlClient {
     pub(crate) fn start(upstream: Upstream, most: usize) -> Self {
         let (to, frames) = mpsc::unbounded_channel();
         let (to_client, from) = mpsc::channel(WAITING);
-        let link = Arc::new(Link {
+        let link = Arc::new(UrlClientLink {
             upstream,
             most,
             to_client,
@@ -89,8 +89,11 @@ impl Remote {
         self.to = None;
     }
 
-    pub(crate) async fn next(&mut self) -> Line {
-        self.from.recv().await.map_or(Line::End, Line::Frame)
+    pub(crate) async fn next(&mut self) -> InputLine {
+        self.from
+            .recv()
+            .await
+            .map_or(InputLine::End, InputLine::Frame)
     }
 
     /// Ends the session.
@@ -112,7 +115,7 @@ impl Remote {
 
 /// Takes messages in order. Requests run side by side; what has no answer is waited for, so that
 /// it does not come late.
-async fn work(link: Arc<Link>, mut frames: mpsc::UnboundedReceiver<(Frame, Mirrors)>) {
+async fn work(link: Arc<UrlClientLink>, mut frames: mpsc::UnboundedReceiver<(Frame, Mirrors)>) {
     let mut tasks = JoinSet::new();
     // Ends with this task.
     let mut stream = JoinSet::new();
@@ -132,9 +135,9 @@ async fn work(link: Arc<Link>, mut frames: mpsc::UnboundedReceiver<(Frame, Mirro
         match (outline.method.as_deref(), &outline.id) {
             (Some("initialize"), Some(_)) => {
                 link.remember(|session| {
-                    *session = Session {
+                    *session = UrlClientSession {
                         initialize: Some(frame.clone()),
-                        ..Session::default()
+                        ..UrlClientSession::default()
                     }
                 });
                 link.request(frame, mirrors, &outline).await;
@@ -162,15 +165,15 @@ async fn work(link: Arc<Link>, mut frames: mpsc::UnboundedReceiver<(Frame, Mirro
     while tasks.join_next().await.is_some() {}
 }
 
-impl Link {
-    fn session(&self) -> Session {
+impl UrlClientLink {
+    fn session(&self) -> UrlClientSession {
         self.session
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
             .clone()
     }
 
-    fn remember(&self, change: impl FnOnce(&mut Session)) {
+    fn remember(&self, change: impl FnOnce(&mut UrlClientSession)) {
         change(&mut self.session.lock().unwrap_or_else(PoisonError::into_inner));
     }
 
@@ -206,18 +209,21 @@ impl Link {
         let id = id.unwrap_or("null").to_owned();
         let opens = outline.method.as_deref() == Some("initialize");
         let mut answered = self.exchange(&frame, &mirrors, &id, opens).await;
-        if matches!(answered, Err(Fault::NoSession)) && !opens {
+        if matches!(answered, Err(RequestFailure::NoSession)) && !opens {
             answered = match self.open_again().await {
                 Ok(()) => self.exchange(&frame, &mirrors, &id, opens).await,
-                Err(why) => Err(Fault::Told(why)),
+                Err(why) => Err(RequestFailure::Told(why)),
             };
         }
         let why = match answered {
             Ok(()) => return,
-            Err(Fault::NoSession) => "the server does not know the session any more".to_owned(),
-            Err(Fault::Told(why)) => why,
+            Err(RequestFailure::NoSession) => {
+                "the server does not know the session any more".to_owned()
+            }
+            Err(RequestFailure::Told(why)) => why,
         };
-        self.deliver(answer::error(&id, answer::CLOSED, &why)).await;
+        self.deliver(json_rpc::error(&id, json_rpc::CLOSED, &why))
+            .await;
     }
 
     async fn exchange(
@@ -226,7 +232,7 @@ impl Link {
         mirrors: &Mirrors,
         id: &str,
         opens: bool,
-    ) -> Result<(), Fault> {
+    ) -> Result<(), RequestFailure> {
         let headers = self.headers_for(frame, mirrors);
         let known = headers.contains_key(SESSION);
         let response = self
@@ -234,42 +240,49 @@ impl Link {
             .post(headers, frame.clone())
             .await
             .map_err(|error| {
-                Fault::Told(format!("the server cannot be reached: {}", words(error)))
+                RequestFailure::Told(format!("the server cannot be reached: {}", words(error)))
             })?;
         if response.status() == StatusCode::NOT_FOUND && known {
-            return Err(Fault::NoSession);
+            return Err(RequestFailure::NoSession);
         }
         if opens {
             let session = response.headers().get(SESSION).cloned();
             self.remember(|state| state.id = session);
         }
         let status = response.status();
-        match exchange::content(response.headers()) {
-            Content::Events if status.is_success() => self.events(response, id, opens).await,
+        match response_reader::content(response.headers()) {
+            BodyKind::Events if status.is_success() => self.events(response, id, opens).await,
             _ => {
-                let body = exchange::whole(response, self.most)
+                let body = response_reader::whole(response, self.most)
                     .await
-                    .map_err(Fault::Told)?;
+                    .map_err(RequestFailure::Told)?;
                 match is_for(&body, id) {
                     true => {
                         self.opened(&body, opens);
                         self.deliver(body).await;
                         Ok(())
                     }
-                    false => Err(Fault::Told(format!("the server answered with {status}"))),
+                    false => Err(RequestFailure::Told(format!(
+                        "the server answered with {status}"
+                    ))),
                 }
             }
         }
     }
 
     /// Delivers the events of a stream until the answer to this request.
-    async fn events(&self, response: Response, id: &str, opens: bool) -> Result<(), Fault> {
+    async fn events(
+        &self,
+        response: Response,
+        id: &str,
+        opens: bool,
+    ) -> Result<(), RequestFailure> {
         let (mut last, mut pause) = (None, RETRY);
-        let mut reader = exchange::reader(response, self.most);
+        let mut reader = response_reader::reader(response, self.most);
         for _ in 0..=RESUMES {
             let why = loop {
                 match reader.next().await {
-                    Next::Event(event) => {
+                    NextEvent::Event(event) => {
                         last = event.id.filter(|id| !id.is_empty()).or(last);
                         pause = event.retry.map_or(pause, Duration::from_millis);
                         let Some(data) = event.data.filter(|data| !data.is_empty()) else {
@@ -284,22 +297,22 @@ impl Link {
                             return Ok(());
                         }
                     }
-                    Next::End(_) => {
+                    NextEvent::End(_) => {
                         break "the server ended the stream before it answered".to_owned();
                     }
-                    Next::Broken(why) => break why,
+                    NextEvent::Broken(why) => break why,
                 }
             };
             let Some(from) = last.clone() else {
-                return Err(Fault::Told(why));
+                return Err(RequestFailure::Told(why));
             };
             sleep(pause.min(MOST_RETRY)).await;
             match self.stream(Some(&from)).await {
-                Some(response) => reader = exchange::reader(response, self.most),
-                None => return Err(Fault::Told(why)),
+                Some(response) => reader = response_reader::reader(response, self.most),
+                None => return Err(RequestFailure::Told(why)),
             }
         }
-        Err(Fault::Told(
+        Err(RequestFailure::Told(
             "the server does not finish its answer".to_owned(),
         ))
     }
@@ -342,7 +355,7 @@ impl Link {
             .await
             .map_err(words)?;
         let session = response.headers().get(SESSION).cloned();
-        let body = exchange::answer_to(id, response, self.most, ACCEPT_LIMIT).await?;
+        let body = response_reader::answer_to(id, response, self.most, ACCEPT_LIMIT).await?;
         self.remember(|state| state.id = session);
         self.opened(&body, true);
         if let Some(initialized) = before.initialized {
@@ -365,7 +378,7 @@ impl Link {
             .send(Method::GET, url, headers, None)
             .await
             .ok()?;
-        let events = exchange::content(response.headers()) == Content::Events;
+        let events = response_reader::content(response.headers()) == BodyKind::Events;
         (response.status().is_success() && events).then_some(response)
     }
 
@@ -373,9 +386,9 @@ impl Link {
     async fn listen(&self) {
         let (mut last, mut pause) = (None::<String>, RETRY);
         while let Some(response) = self.stream(last.as_deref()).await {
-            let mut reader = exchange::reader(response, self.most);
+            let mut reader = response_reader::reader(response, self.most);
             let mut some = false;
-            while let Next::Event(event) = reader.next().await {
+            while let NextEvent::Event(event) = reader.next().await {
                 last = event.id.filter(|id| !id.is_empty()).or(last);
                 pause = event.retry.map_or(pause, Duration::from_millis);
                 if let Some(data) = event.data.filter(|data| !data.is_empty()) {
@@ -394,7 +407,7 @@ impl Link {
     }
 }
 
-enum Fault {
+enum RequestFailure {
     /// The server does not know the session.
     NoSession,
     /// In these words.

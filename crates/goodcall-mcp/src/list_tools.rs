@@ -3,19 +3,19 @@
 use std::ops::Range;
 use std::time::Duration;
 
+use goodcall_wire::LintedTool;
 use serde_json::Value;
 use tokio::time::timeout;
 
-use crate::answer;
-use crate::back::{Back, Place};
 use crate::catalogue::MOST_PAGES;
-use crate::child::ServerCommand;
 use crate::engine::{Engine, canonical};
 use crate::frame::{self, Frame, Kind, Outline};
 use crate::http::Upstream;
-use crate::lines::Line;
+use crate::json_rpc;
+use crate::line_io::InputLine;
 use crate::options::ProxyOptions;
-use goodcall_wire::LintedTool;
+use crate::process::ServerCommand;
+use crate::server_connection::{McpServer, ServerConnection};
 
 /// How long a server may take for one answer; the first includes its start.
 const LIMIT: Duration = Duration::from_secs(60);
@@ -29,7 +29,7 @@ const CONTEXT: &str = r#"{"io.modelcontextprotocol/protocolVersion":"2026-07-28"
 /// # Errors
 /// If it cannot be started, or does not tell its tools.
 pub async fn tools_of_command(command: &ServerCommand) -> Result<Vec<LintedTool>, String> {
-    tools(&Place::Command(command.clone())).await
+    tools(&McpServer::Command(command.clone())).await
 }
 
 /// The tools of a server behind a URL.
@@ -37,15 +37,15 @@ pub async fn tools_of_command(command: &ServerCommand) -> Result<Vec<LintedTool>
 /// # Errors
 /// If it cannot be reached, or does not tell its tools.
 pub async fn tools_of_url(upstream: &Upstream) -> Result<Vec<LintedTool>, String> {
-    tools(&Place::Url(upstream.clone())).await
+    tools(&McpServer::Url(upstream.clone())).await
 }
 
-async fn tools(place: &Place) -> Result<Vec<LintedTool>, String> {
+async fn tools(place: &McpServer) -> Result<Vec<LintedTool>, String> {
     let options = ProxyOptions::default();
     let started = place.start(options.max_frame);
     let back = started
         .map_err(|error| format!("the server `{}` cannot be started: {error}", place.name()))?;
-    let mut asker = Asker {
+    let mut asker = ToolLister {
         back,
         engine: Engine::new(options.into()),
     };
@@ -54,12 +54,12 @@ async fn tools(place: &Place) -> Result<Vec<LintedTool>, String> {
     listed.map_err(|error| format!("the server `{}` {error}", place.name()))
 }
 
-struct Asker {
-    back: Back,
+struct ToolLister {
+    back: ServerConnection,
     engine: Engine,
 }
 
-impl Asker {
+impl ToolLister {
     async fn list(&mut self) -> Result<Vec<LintedTool>, String> {
         let initialize = format!(
             "{{\"jsonrpc\":\"2.0\",\"id\":\"init\",\"method\":\"initialize\",\"params\":{{\
@@ -76,7 +76,7 @@ impl Asker {
         let (mut all, mut cursor) = (Vec::new(), None::<String>);
         for page in 0..MOST_PAGES {
             let id = format!("\"list{page}\"");
-            let frame = answer::list(&id, cursor.as_deref(), context);
+            let frame = json_rpc::list(&id, cursor.as_deref(), context);
             let (frame, outline) = self.ask(&id, frame).await?;
             let Some(result) = outline.result else {
                 let error = outline
@@ -102,9 +102,9 @@ impl Asker {
         let answer = async {
             loop {
                 let frame = match self.back.next().await {
-                    Line::Frame(frame) => frame,
-                    Line::Oversized { .. } => continue,
-                    Line::End => {
+                    InputLine::Frame(frame) => frame,
+                    InputLine::Oversized { .. } => continue,
+                    InputLine::End => {
                         return Err(
                             "ended before it answered: start it alone to see what it says"
                                 .to_owned(),

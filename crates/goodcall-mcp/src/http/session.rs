@@ -10,14 +10,14 @@ use std::time::{Duration, Instant};
 use tokio::io::{AsyncRead, split};
 use tokio::sync::{mpsc, oneshot};
 
-use crate::answer;
-use crate::back::Place;
 use crate::bridge::between;
+use crate::call_log::ProxyLog;
 use crate::engine::canonical;
 use crate::frame::{self, Frame, Kind, Outline};
-use crate::lines::{Line, Lines, Queue};
+use crate::json_rpc;
+use crate::line_io::{InputLine, LineReader, LineWriter};
 use crate::options::ProxyOptions;
-use crate::record::ProxyLog;
+use crate::server_connection::McpServer;
 
 /// Messages that are kept while nobody listens.
 const BACKLOG: usize = 1024;
@@ -27,9 +27,9 @@ const PIPE: usize = 256 << 10;
 const SUBSCRIPTION: &str = "io.modelcontextprotocol/subscriptionId";
 
 /// One session.
-pub(crate) struct Seat {
-    to: Queue,
-    routes: Mutex<Routes>,
+pub(crate) struct Session {
+    to: LineWriter,
+    routes: Mutex<SessionRoutes>,
     stop: Mutex<Option<oneshot::Sender<()>>>,
     counter: AtomicU64,
     /// Do several clients share it? Then their ids are not their own.
@@ -39,7 +39,7 @@ pub(crate) struct Seat {
 }
 
 #[derive(Default)]
-struct Routes {
+struct SessionRoutes {
     /// Requests that wait for an answer, by the id that the server knows.
     waiting: HashMap<String, Waiter>,
     /// Progress tokens that the server knows, and whose they are.
@@ -58,16 +58,16 @@ struct Waiter {
 }
 
 /// A request that waits: frames until its answer, which is the last.
-pub(crate) struct Waiting {
+pub(crate) struct PendingAnswers {
     pub(crate) frames: mpsc::UnboundedReceiver<Frame>,
     ids: Vec<String>,
-    seat: Arc<Seat>,
+    seat: Arc<Session>,
 }
 
-impl Seat {
+impl Session {
     /// Starts a session; it ends with the last request that has it, or when it is told to.
     pub(crate) fn start(
-        place: Place,
+        place: McpServer,
         options: Arc<ProxyOptions>,
         log: Arc<ProxyLog>,
         shared: bool,
@@ -76,7 +76,7 @@ impl Seat {
         let (from, to) = split(near);
         let (stop, stopped) = oneshot::channel();
         let most = options.max_frame;
-        let (queue, _) = Queue::start(to);
+        let (queue, _) = LineWriter::start(to);
         let seat = Arc::new(Self {
             to: queue,
             routes: Mutex::default(),
@@ -98,7 +98,7 @@ impl Seat {
             }
         });
         tokio::spawn(async move {
-            let mut lines = Lines::new(from, most.saturating_add(PIPE));
+            let mut lines = LineReader::new(from, most.saturating_add(PIPE));
             while let Some(frame) = next(&mut lines).await {
                 match reader.upgrade() {
                     Some(seat) => seat.route(frame),
@@ -116,7 +116,7 @@ impl Seat {
         seat
     }
 
-    fn routes(&self) -> MutexGuard<'_, Routes> {
+    fn routes(&self) -> MutexGuard<'_, SessionRoutes> {
         self.routes.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -159,7 +159,11 @@ impl Seat {
     }
 
     /// Sends requests; what comes back are the frames for them.
-    pub(crate) async fn ask(self: &Arc<Self>, frame: Frame, requests: &[Outline]) -> Waiting {
+    pub(crate) async fn ask(
+        self: &Arc<Self>,
+        frame: Frame,
+        requests: &[Outline],
+    ) -> PendingAnswers {
         self.touch();
         self.to.room().await;
         let (to, frames) = mpsc::unbounded_channel();
@@ -205,7 +209,7 @@ impl Seat {
         }
         drop(routes);
         self.to.send(frame::one_line(frame::splice(&frame, edits)));
-        Waiting {
+        PendingAnswers {
             frames,
             ids,
             seat: Arc::clone(self),
@@ -248,7 +252,7 @@ impl Seat {
     }
 }
 
-impl Routes {
+impl SessionRoutes {
     fn answer(&mut self, id: &str, frame: Frame, outline: &Outline) {
         let Some(waiter) = self.waiting.remove(id) else {
             return;
@@ -318,14 +322,14 @@ impl Routes {
     }
 }
 
-impl Waiting {
+impl PendingAnswers {
     /// The next frame for these requests; `None` after the last answer.
     pub(crate) async fn next(&mut self) -> Option<Frame> {
         self.frames.recv().await
     }
 }
 
-impl Drop for Waiting {
+impl Drop for PendingAnswers {
     /// Nobody waits any more. Among clients that share a session that means: called off.
     fn drop(&mut self) {
         let mut routes = self.seat.routes();
@@ -339,7 +343,7 @@ impl Drop for Waiting {
             if self.seat.shared {
                 self.seat
                     .to
-                    .send(answer::cancelled(id, "the client went away"));
+                    .send(json_rpc::cancelled(id, "the client went away"));
             }
         }
         self.seat.touch();
@@ -354,12 +358,12 @@ fn token(frame: &[u8], outline: &Outline) -> Option<(Range<usize>, String)> {
     Some((span, token))
 }
 
-async fn next<R: AsyncRead + Unpin>(lines: &mut Lines<R>) -> Option<Frame> {
+async fn next<R: AsyncRead + Unpin>(lines: &mut LineReader<R>) -> Option<Frame> {
     loop {
         match lines.next().await {
-            Ok(Line::Frame(frame)) => return Some(frame),
-            Ok(Line::Oversized { .. }) => {}
-            Ok(Line::End) | Err(_) => return None,
+            Ok(InputLine::Frame(frame)) => return Some(frame),
+            Ok(InputLine::Oversized { .. }) => {}
+            Ok(InputLine::End) | Err(_) => return None,
         }
     }
 }
