@@ -40,6 +40,7 @@ mod lint;
 mod names;
 pub mod relay;
 pub mod request;
+pub mod sse;
 mod stream;
 mod text;
 mod tools;

@@ -15,10 +15,10 @@ use super::found::Finder;
 use super::judge::{CallDecision, GiveUp};
 use super::reask::{legal_call, legal_function, legal_message};
 use super::reply::{due_reason, reasons};
-use super::sse::{self, SseEvent};
 use crate::call::RawCall;
 use crate::cuts::{Cuts, quoted};
 use crate::envelope::{Provider, call_sites, is_client_side_call, stop_named};
+use crate::sse::{self, SseEvent};
 use crate::stream::Assembler;
 
 /// One choice of a stream: one message.
@@ -375,13 +375,13 @@ impl Chat {
             }
             if !released.is_empty() {
                 let text = text.apply();
-                self.pass(exchange, &SseEvent::made(event, text), out);
+                self.pass(exchange, &event.of_same_type(text), out);
             }
             let mut rest = Cuts::new(&data);
             rest.remove(delta, "content");
             let rest = rest.apply();
             drop(tree);
-            *event = SseEvent::made(event, rest);
+            *event = event.of_same_type(rest);
         }
     }
 
@@ -574,7 +574,7 @@ fn own_names(event: &SseEvent, exchange: &Exchange) -> Option<SseEvent> {
             cuts.string(site.name_span, own);
         }
     }
-    (!cuts.is_empty()).then(|| SseEvent::made(event, cuts.apply()))
+    (!cuts.is_empty()).then(|| event.of_same_type(cuts.apply()))
 }
 
 mod writing;

@@ -5,10 +5,10 @@ use goodcall_core::{Kind, Node, Tree};
 use super::chat::{Chat, index_of};
 use super::exchange::Exchange;
 use super::flow::Refused;
-use super::sse::{self, SseEvent};
 use super::usage::Usage;
 use crate::cuts::Cuts;
 use crate::envelope::{is_client_side_call, is_safety_stop};
+use crate::sse::{self, SseEvent};
 
 /// Choices of one reply that are judged; OpenAI gives no more.
 const MOST_CHOICES: usize = 128;
@@ -72,7 +72,7 @@ impl Choices {
             let parts = parts(root, data);
             drop(tree);
             for part in parts {
-                self.event(exchange, SseEvent::made(&event, part), out);
+                self.event(exchange, event.of_same_type(part), out);
             }
             return;
         }

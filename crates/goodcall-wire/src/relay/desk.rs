@@ -7,10 +7,10 @@ use goodcall_core::{StopReason, Tree};
 
 use super::exchange::Exchange;
 use super::judge::CallDecision;
-use super::sse::SseEvent;
 use super::usage::Usage;
 use crate::call::RawCall;
 use crate::envelope::Provider;
+use crate::sse::SseEvent;
 use crate::stream::Assembler;
 
 /// How far a message is.

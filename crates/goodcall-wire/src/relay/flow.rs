@@ -8,9 +8,9 @@ use super::exchange::Exchange;
 use super::judge::{CallDecision, CallRecord};
 use super::messages::Messages;
 use super::responses::Responses;
-use super::sse::{SseEvent, SseReader};
 use super::usage::Usage;
 use crate::envelope::Provider;
+use crate::sse::{SseEvent, SseReader};
 
 /// What becomes of a stream that is over.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -153,7 +153,7 @@ impl StreamRelay {
         self.reader.push(bytes);
         let most = self.exchange.judge.settings.max_held;
         let mut held = 0;
-        while let Some(event) = self.reader.next() {
+        while let Some(event) = self.reader.next_event() {
             self.event(event, out);
             if self.closed {
                 return;
@@ -163,10 +163,10 @@ impl StreamRelay {
                 break;
             }
         }
-        if held > most || self.reader.waiting() > most {
+        if held > most || self.reader.pending() > most {
             self.blind = true;
             each!(self.flow, flow => flow.let_go(&mut self.exchange, out));
-            out.append(&mut self.reader.rest());
+            out.append(&mut self.reader.take_pending());
         }
     }
 
@@ -175,7 +175,7 @@ impl StreamRelay {
         if self.blind || self.closed {
             return StreamEnd::Done;
         }
-        if let Some(event) = self.reader.last() {
+        if let Some(event) = self.reader.last_event() {
             self.event(event, out);
         }
         if self.closed || self.fall_back(out) {

@@ -11,10 +11,10 @@ use super::exchange::Exchange;
 use super::flow::Refused;
 use super::found::{Finder, Found};
 use super::judge::{CallDecision, CallVerdict};
-use super::sse::SseEvent;
 use crate::call::RawCall;
 use crate::cuts::{Cuts, quoted};
 use crate::envelope::{Provider, is_safety_stop, stop_named};
+use crate::sse::SseEvent;
 
 /// The stream of one message.
 #[derive(Clone, Debug)]
@@ -232,7 +232,7 @@ impl Messages {
                 let data = event.data.as_deref().unwrap_or_default();
                 let mut cuts = Cuts::new(data);
                 cuts.string(said.span(), &released);
-                let made = SseEvent::made(&event, cuts.apply());
+                let made = event.of_same_type(cuts.apply());
                 if !released.is_empty() {
                     self.pass(&made, Some(index), out);
                 }
@@ -301,12 +301,12 @@ impl Messages {
                 r#"{{"type":"content_block_start","index":0,"content_block":{{"type":"tool_use","id":"","name":{name},"input":{{}}}}}}"#
             );
             self.desk.hold(
-                SseEvent::named("content_block_start", start),
+                SseEvent::new("content_block_start", start),
                 Role::Start(number),
             );
             let stop = r#"{"type":"content_block_stop","index":0}"#.to_owned();
             self.desk.hold(
-                SseEvent::named("content_block_stop", stop),
+                SseEvent::new("content_block_stop", stop),
                 Role::Stop(number),
             );
         }
@@ -326,7 +326,7 @@ impl Messages {
                 r#"{{"type":"content_block_delta","index":{index},"delta":{{"type":"text_delta","text":{text}}}}}"#
             );
             self.pass(
-                &SseEvent::named("content_block_delta", delta),
+                &SseEvent::new("content_block_delta", delta),
                 Some(index),
                 out,
             );

@@ -41,7 +41,6 @@ mod messages;
 mod reask;
 mod reply;
 mod responses;
-mod sse;
 mod usage;
 
 pub use exchange::{Exchange, NextStep, NotJudged};

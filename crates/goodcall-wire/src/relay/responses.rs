@@ -12,10 +12,10 @@ use super::flow::Refused;
 use super::found::{Finder, Found};
 use super::judge::CallDecision;
 use super::reask::{item_id, written_call};
-use super::sse::SseEvent;
 use crate::call::RawCall;
 use crate::cuts::{Cuts, quoted};
 use crate::envelope::{Provider, is_client_side_call, is_safety_stop, stop_named};
+use crate::sse::SseEvent;
 
 /// The stream of one response.
 #[derive(Clone, Debug)]
@@ -330,7 +330,7 @@ impl Responses {
                     cuts.string(text.span(), &said);
                 }
             }
-            event = SseEvent::made(&event, cuts.apply());
+            event = event.of_same_type(cuts.apply());
             self.changed = true;
         }
         let data = event.data.as_deref().unwrap_or_default();
@@ -403,7 +403,7 @@ impl Responses {
                 cuts.string(said.span(), &released);
                 self.changed = true;
                 if !released.is_empty() {
-                    self.pass(&SseEvent::made(&event, cuts.apply()), out);
+                    self.pass(&event.of_same_type(cuts.apply()), out);
                 }
                 return;
             }
@@ -445,7 +445,7 @@ impl Responses {
             let delta = format!(
                 r#"{{"type":"response.output_text.delta","item_id":{item},"output_index":{index},"content_index":0,"delta":{text},"sequence_number":0}}"#
             );
-            self.pass(&SseEvent::named("response.output_text.delta", delta), out);
+            self.pass(&SseEvent::new("response.output_text.delta", delta), out);
         }
         self.rewrite_text(event, root, out);
     }
@@ -457,7 +457,7 @@ impl Responses {
         if let Some(((_, said), text)) = said.zip(text) {
             let mut cuts = Cuts::new(event.data.as_deref().unwrap_or_default());
             cuts.string(text.span(), said);
-            let event = SseEvent::made(&event, cuts.apply());
+            let event = event.of_same_type(cuts.apply());
             return self.other(event, out);
         }
         self.other(event, out);

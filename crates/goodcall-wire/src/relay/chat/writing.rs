@@ -22,7 +22,7 @@ impl Chat {
         }
         match cuts.is_empty() && !event.raw.is_empty() {
             true => out.extend_from_slice(&event.raw),
-            false => event.with(&cuts.apply(), out),
+            false => event.write_with(&cuts.apply(), out),
         }
     }
 
@@ -211,7 +211,7 @@ impl Chat {
         }
         match cuts.is_empty() && !held.event.raw.is_empty() {
             true => out.extend_from_slice(&held.event.raw),
-            false => held.event.with(&cuts.apply(), out),
+            false => held.event.write_with(&cuts.apply(), out),
         }
     }
 

@@ -4,7 +4,7 @@ use super::*;
 use crate::relay::judge::GiveUp;
 use crate::relay::reask::legal_call;
 use crate::relay::reply::{due_reason, reasons};
-use crate::relay::sse;
+use crate::sse;
 
 /// Where a text block has its citations, which come one by one.
 pub(super) const LIST: &str = "citations";
@@ -24,8 +24,8 @@ impl Messages {
         };
         let moved = place.filter(|place| index != Some(place.to_string().as_str()));
         match moved {
-            Some(place) => event.with(&moved_to(data, place), out),
-            None if event.raw.is_empty() => event.with(data, out),
+            Some(place) => event.write_with(&moved_to(data, place), out),
+            None if event.raw.is_empty() => event.write_with(data, out),
             None => out.extend_from_slice(&event.raw),
         }
     }
@@ -39,7 +39,7 @@ impl Messages {
             .and_then(|tree| tree.root().get("index")?.digits());
         match index == Some(place.to_string().as_str()) {
             true => out.extend_from_slice(&event.raw),
-            false => event.with(&moved_to(data, place), out),
+            false => event.write_with(&moved_to(data, place), out),
         }
     }
 
@@ -165,7 +165,7 @@ impl Messages {
         }
         match cuts.is_empty() && !event.raw.is_empty() {
             true => out.extend_from_slice(&event.raw),
-            false => event.with(&cuts.apply(), out),
+            false => event.write_with(&cuts.apply(), out),
         }
     }
 
@@ -232,7 +232,7 @@ impl Messages {
         }
         match cuts.is_empty() {
             true => out.extend_from_slice(&event.raw),
-            false => event.with(&cuts.apply(), out),
+            false => event.write_with(&cuts.apply(), out),
         }
     }
 

@@ -4,7 +4,7 @@ use super::*;
 use crate::relay::judge::{CallVerdict, GiveUp};
 use crate::relay::reask::legal_parts;
 use crate::relay::reply::text_block;
-use crate::relay::sse;
+use crate::sse;
 
 impl Responses {
     /// An event as it came, but for its number and its place in the client's response.
@@ -47,7 +47,7 @@ impl Responses {
         if done {
             self.items.extend(item_of(&written).map(|item| (at, item)));
         }
-        event.with(&written, out);
+        event.write_with(&written, out);
     }
 
     /// An id that an earlier reply's item has already is another one.
@@ -97,7 +97,7 @@ impl Responses {
         }
         match cuts.is_empty() {
             true => out.extend_from_slice(&event.raw),
-            false => event.with(&cuts.apply(), out),
+            false => event.write_with(&cuts.apply(), out),
         }
     }
 
@@ -270,7 +270,7 @@ impl Responses {
             }
             false => {
                 let written = cuts.apply();
-                event.with(&written, out);
+                event.write_with(&written, out);
                 written
             }
         };
@@ -397,7 +397,7 @@ impl Responses {
         }
         match cuts.is_empty() {
             true => out.extend_from_slice(&event.raw),
-            false => event.with(&cuts.apply(), out),
+            false => event.write_with(&cuts.apply(), out),
         }
     }
 
