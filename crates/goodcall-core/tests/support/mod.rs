@@ -1,20 +1,40 @@
-//! The one runner of case files.
+//! Runs the case files.
 //!
-//! A case file is Markdown. A heading of level 2 opens a case; fenced blocks give its input and
-//! what must come out, the block's info string says which. Blocks before the first case hold for
-//! all cases of the file. `GOODCALL_BLESS=1 cargo test` writes what came out into the blocks that
-//! are there: read the difference before you commit it.
+//! A case file is Markdown. A heading of level 2 opens a case. Fenced blocks hold its input and its
+//! expected output; the info string says which. Blocks before the first case belong to all cases of
+//! the file. `GOODCALL_BLESS=1 cargo test` writes the actual output into the blocks that exist: read
+//! the difference before you commit it.
+//!
+//! A block ```` ```fragment NAME ```` before the first case defines a fragment: `{{NAME}}` stands for
+//! its text in every block after it, inputs and expectations alike.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
-/// One block: its info string, its text, and where the text stands in the file.
+/// One block of a case, with its fragments expanded.
 #[derive(Clone, Debug)]
 pub(crate) struct Block {
+    /// The last word of the info string: `json schema` is coloured as JSON.
     pub(crate) info: String,
     pub(crate) text: String,
+    /// The lines of the file that hold the text.
     pub(crate) lines: std::ops::Range<usize>,
+    /// The fragments that the text uses, so that blessing can fold them again.
+    fragments: Vec<Fragment>,
+}
+
+/// A text that blocks refer to by name.
+#[derive(Clone, Debug)]
+struct Fragment {
+    name: String,
+    text: String,
+}
+
+impl Fragment {
+    fn reference(&self) -> String {
+        format!("{{{{{}}}}}", self.name)
+    }
 }
 
 /// One case: its name and its blocks, those of the file's head first.
@@ -80,7 +100,9 @@ pub(crate) fn run_folder(
                 let name = format!("{}: {}", path.display(), case.name);
                 match out.get(&block.info) {
                     Some(actual) if *actual == block.text => {}
-                    Some(actual) if bless => blessed.push((block.lines.clone(), actual.clone())),
+                    Some(actual) if bless => {
+                        blessed.push((block.lines.clone(), block.folded(actual)));
+                    }
                     actual => {
                         let actual = actual.map_or("(no such output)", String::as_str);
                         let (info, expected) = (&block.info, &block.text);
@@ -112,10 +134,23 @@ fn rewrite(source: &str, mut blessed: Vec<(std::ops::Range<usize>, String)>) -> 
     lines.join("\n") + "\n"
 }
 
-/// Splits a case file into cases.
+impl Block {
+    /// Replaces the texts of fragments by references, for those that the block used before. Later
+    /// fragments come first, because they may hold earlier ones.
+    fn folded(&self, text: &str) -> String {
+        self.fragments
+            .iter()
+            .fold(text.to_owned(), |text, fragment| {
+                text.replace(&fragment.text, &fragment.reference())
+            })
+    }
+}
+
+/// Splits a case file into cases. Panics at a fragment that is unknown or unused.
 pub(crate) fn parse(source: &str) -> Vec<Case> {
     let mut head: Vec<Block> = Vec::new();
     let mut cases: Vec<Case> = Vec::new();
+    let mut fragments = Fragments::default();
     let lines: Vec<&str> = source.lines().collect();
     let mut at = 0;
     while at < lines.len() {
@@ -130,27 +165,78 @@ pub(crate) fn parse(source: &str) -> Vec<Case> {
         if fence < 3 {
             continue;
         }
-        // The last word of the info string counts: "json schema" is coloured as JSON.
-        let info = line[fence..]
-            .split_whitespace()
-            .last()
-            .unwrap_or("")
-            .to_owned();
         let start = at;
         let closing = "`".repeat(fence);
         while at < lines.len() && lines[at] != closing {
             at += 1;
         }
-        let block = Block {
-            info,
-            text: lines[start..at].join("\n"),
-            lines: start..at,
-        };
+        let info: Vec<&str> = line[fence..].split_whitespace().collect();
+        let (text, used) = fragments.expand(&lines[start..at].join("\n"));
+        if let [.., "fragment", name] = info.as_slice() {
+            assert!(cases.is_empty(), "fragment `{name}` after the first case");
+            fragments.define(name, text);
+        } else {
+            let block = Block {
+                info: info
+                    .last()
+                    .map_or_else(String::new, |info| (*info).to_owned()),
+                text,
+                lines: start..at,
+                fragments: used,
+            };
+            match cases.last_mut() {
+                Some(case) => case.blocks.push(block),
+                None => head.push(block),
+            }
+        }
         at += 1;
-        match cases.last_mut() {
-            Some(case) => case.blocks.push(block),
-            None => head.push(block),
+    }
+    fragments.assert_used();
+    cases
+}
+
+/// The fragments of one file, and whether each was used.
+#[derive(Default)]
+struct Fragments(Vec<(Fragment, bool)>);
+
+impl Fragments {
+    fn define(&mut self, name: &str, text: String) {
+        let known = self.0.iter().any(|(fragment, _)| fragment.name == name);
+        assert!(!known, "fragment `{name}` is defined twice");
+        let name = name.to_owned();
+        self.0.push((Fragment { name, text }, false));
+    }
+
+    /// Replaces references by the fragments' texts, and returns the fragments that were used.
+    fn expand(&mut self, source: &str) -> (String, Vec<Fragment>) {
+        let (mut text, mut used) = (source.to_owned(), Vec::new());
+        for (fragment, is_used) in &mut self.0 {
+            if text.contains(&fragment.reference()) {
+                text = text.replace(&fragment.reference(), &fragment.text);
+                *is_used = true;
+                used.push(fragment.clone());
+            }
+        }
+        // Files without fragments may hold any text.
+        if !self.0.is_empty() {
+            let name = reference_in(&text);
+            assert_eq!(name, None, "unknown fragment in {source}");
+        }
+        (text, used)
+    }
+
+    fn assert_used(&self) {
+        for (fragment, is_used) in &self.0 {
+            assert!(is_used, "fragment `{}` is not used", fragment.name);
         }
     }
-    cases
+}
+
+/// The name inside the first `{{…}}` that looks like a reference.
+fn reference_in(text: &str) -> Option<&str> {
+    let is_name = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
+    text.match_indices("{{").find_map(|(at, _)| {
+        let (name, _) = text[at + 2..].split_once("}}")?;
+        (!name.is_empty() && name.chars().all(is_name)).then_some(name)
+    })
 }
