@@ -4,7 +4,7 @@ use crate::diagnose::advice;
 use crate::limits::Limits;
 use crate::mend::rules::empty_arguments;
 use crate::mend::{self, Mend, Task};
-use crate::parse::{self, ParseError, ReadOptions, Reading, Strict};
+use crate::parse::{self, ParseError, ReadOptions, Reading, StrictReading};
 use crate::policy::Policy;
 use crate::report::{Actual, Change, Issue, IssueKind, Mended, Reason, Refusal, Verdict};
 use crate::schema::{Found, Schema};
@@ -116,15 +116,17 @@ impl<'s> Gate<'s> {
     fn judge<'a>(
         &self,
         raw: &'a str,
-        strict: Result<Strict<'a>, ParseError>,
+        strict: Result<StrictReading<'a>, ParseError>,
         asked: Option<Option<bool>>,
     ) -> Verdict<'a> {
-        let reading = match parse::go_on(raw, strict, &self.reading) {
+        let reading = match parse::read_after_strict(raw, strict, &self.reading) {
             Ok(reading) => reading,
             Err(bad) => return self.unreadable(raw, bad),
         };
         let reading = parse::without_repeats(reading, &self.reading.policy);
-        if let Some(bad) = parse::not_one_call(&reading, &self.reading.policy, self.reading.stop) {
+        if let Some(bad) =
+            parse::reject_partial_or_multiple(&reading, &self.reading.policy, self.reading.stop)
+        {
             return Verdict::Bad(bad);
         }
         let fit = self.fit(&reading.tree, asked);
@@ -142,7 +144,7 @@ impl<'s> Gate<'s> {
 
     /// The verdict on arguments in bytes, which must be UTF-8.
     pub fn check_bytes<'a>(&self, raw: &'a [u8]) -> Verdict<'a> {
-        match parse::text(raw) {
+        match parse::utf8_or_refusal(raw) {
             Ok(text) => self.check(text),
             Err(bad) => Verdict::Bad(bad),
         }

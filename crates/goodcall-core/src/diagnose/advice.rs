@@ -13,7 +13,7 @@ use crate::limits::{ADVICE_ROUNDS, MEND_WIDTH};
 use crate::names::{envelope, nearest_name};
 use crate::report::{Actual, Issue, IssueKind};
 use crate::schema::{Schema, owner, property};
-use crate::tree::{Draft, Id, Kind, Node, Pointer, Tree};
+use crate::tree::{EditableTree, Id, Kind, Node, Pointer, Tree};
 use crate::validate::Fault;
 
 /// What the model is told about these faults.
@@ -114,7 +114,7 @@ impl Rounds<'_> {
         if !acts.iter().any(|act| act.may_tell_more) {
             return told;
         }
-        let mut draft = Draft::new(tree.clone());
+        let mut draft = EditableTree::new(tree.clone());
         for _ in 0..ADVICE_ROUNDS {
             if !perform(&acts, &mut draft) {
                 break;

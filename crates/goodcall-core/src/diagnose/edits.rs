@@ -2,7 +2,7 @@
 
 use crate::limits::MEND_WIDTH;
 use crate::report::{Issue, IssueKind};
-use crate::tree::{Draft, Id, Kind, Node, Pointer, Tree};
+use crate::tree::{EditableTree, Id, Kind, Node, Pointer, Tree};
 
 /// Does the issue ask for an edit that needs no new value?
 pub(super) fn is_edit(issue: &Issue) -> bool {
@@ -54,7 +54,7 @@ pub(super) fn act(issue: &Issue) -> (Pointer, What) {
 }
 
 /// Makes the edits; says if that was possible.
-pub(super) fn perform(acts: &[Act], draft: &mut Draft<'_>) -> bool {
+pub(super) fn perform(acts: &[Act], draft: &mut EditableTree<'_>) -> bool {
     // Looked up first: an edit moves what others name.
     let found: Option<Vec<_>> = acts.iter().map(|act| find(&draft.tree, act)).collect();
     let Some(found) = found else { return false };
@@ -103,7 +103,7 @@ pub(super) fn perform(acts: &[Act], draft: &mut Draft<'_>) -> bool {
 }
 
 /// A string that holds an object is read as that object.
-fn open(draft: &mut Draft<'_>, value: Id) {
+fn open(draft: &mut EditableTree<'_>, value: Id) {
     let inner = draft.tree.node(value).as_str().map(Tree::parse);
     if let Some(Ok(inner)) = inner {
         let inner = inner.into_owned();
@@ -139,7 +139,7 @@ fn key_of(object: Node<'_>, name: &str) -> Option<Id> {
 
 /// The object for a member that goes into one which is not there yet, nor perhaps the one around
 /// that.
-fn added(draft: &mut Draft<'_>, to: &Pointer) -> Option<Id> {
+fn added(draft: &mut EditableTree<'_>, to: &Pointer) -> Option<Id> {
     let (place, _) = to.split_last()?;
     if let Some(known) = draft.tree.at(&place) {
         return Some(known.id);

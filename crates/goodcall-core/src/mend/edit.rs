@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use crate::report::{Change, Edit};
 use crate::rule::Rule;
-use crate::tree::{Draft, Id, Kind, Pointer, Tree};
+use crate::tree::{EditableTree, Id, Kind, Pointer, Tree};
 
 /// A value that an edit puts somewhere.
 #[derive(Clone, Debug, PartialEq)]
@@ -119,7 +119,7 @@ pub(crate) struct Step {
 }
 
 /// Applies one step; the change it made.
-pub(crate) fn apply(step: &Step, added: &mut Option<Id>, draft: &mut Draft<'_>) -> Change {
+pub(crate) fn apply(step: &Step, added: &mut Option<Id>, draft: &mut EditableTree<'_>) -> Change {
     let (edit, before, after, span);
     match &step.op {
         Op::Replace { at, with, .. } => {
@@ -187,7 +187,7 @@ pub(crate) fn apply(step: &Step, added: &mut Option<Id>, draft: &mut Draft<'_>) 
     }
 }
 
-fn put(at: Id, value: &New, draft: &mut Draft<'_>) {
+fn put(at: Id, value: &New, draft: &mut EditableTree<'_>) {
     match value {
         New::Scalar(kind, text) => draft.put_scalar(at, *kind, text),
         New::Value(value) => draft.put_value(at, value),

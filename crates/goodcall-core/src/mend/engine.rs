@@ -11,7 +11,7 @@ use crate::limits::{MEND_DEPTH, MEND_ROUNDS, MEND_VALIDATIONS};
 use crate::report::{Actual, Change, Edit, Issue, IssueKind, Types};
 use crate::schema::Schema;
 use crate::snippet::clip;
-use crate::tree::{Draft, Kind, Mark, Node, Pointer, Tree};
+use crate::tree::{EditMark, EditableTree, Kind, Node, Pointer, Tree};
 use crate::validate::{Fault, FaultKind};
 
 /// What a mend came to.
@@ -27,7 +27,7 @@ pub(crate) fn mend<'a>(tree: Tree<'a>, task: Task<'_>) -> Mend<'a> {
     let Some(stages) = stages(task.policy) else {
         return Mend::Left(tree, Vec::new());
     };
-    let draft = Draft::new(tree);
+    let draft = EditableTree::new(tree);
     let start = draft.mark();
     let mut engine = Engine {
         context: task,
@@ -60,7 +60,7 @@ pub(crate) fn is_of_kind(root: Node<'_>, schema: &Schema) -> bool {
 
 struct Engine<'c, 'a> {
     context: Task<'c>,
-    draft: Draft<'a>,
+    draft: EditableTree<'a>,
     changes: Vec<Change>,
     ambiguous: Vec<Issue>,
     /// The rules to try first, and those to try when these lead no further.
@@ -301,11 +301,11 @@ impl<'a> Engine<'_, 'a> {
         Some(applied)
     }
 
-    fn mark(&self) -> (Mark, usize) {
+    fn mark(&self) -> (EditMark, usize) {
         (self.draft.mark(), self.changes.len())
     }
 
-    fn back_to(&mut self, (mark, changes): (Mark, usize)) {
+    fn back_to(&mut self, (mark, changes): (EditMark, usize)) {
         self.draft.back_to(mark);
         self.changes.truncate(changes);
     }

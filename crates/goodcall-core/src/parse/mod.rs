@@ -2,8 +2,8 @@
 
 mod duplicates;
 mod error;
+mod explain_number_error;
 mod lenient;
-mod odd_number;
 mod options;
 mod stream;
 mod strict;
@@ -21,7 +21,7 @@ use crate::tree::{Kind, Pointer, Tree};
 
 pub(crate) use duplicates::RULE as DUPLICATE_KEY;
 pub(crate) use lenient::rules::all as lenient_rules;
-pub(crate) use strict::{Strict, parse as strictly};
+pub(crate) use strict::{StrictReading, parse as strictly};
 
 /// A text that was read: its value, every departure from JSON, and whether it was complete.
 #[derive(Clone, Debug)]
@@ -62,7 +62,7 @@ pub struct Cut {
     /// Which of several values.
     pub(crate) root: usize,
     /// What is wrong instead, if the text ends as a whole one would.
-    pub(crate) because: Option<lenient::Doubt>,
+    pub(crate) because: Option<lenient::Ambiguity>,
 }
 
 impl Cut {
@@ -127,13 +127,13 @@ impl<'a> Tree<'a> {
 /// If there is nothing to read, if the policy does not allow a change that reading it takes, or
 /// if it can be read in more than one way.
 pub fn read<'a>(text: &'a str, options: &ReadOptions) -> Result<Reading<'a>, Refusal> {
-    go_on(text, strict::parse(text, &options.limits), options)
+    read_after_strict(text, strict::parse(text, &options.limits), options)
 }
 
 /// The same from what came of strict parsing on.
-pub(crate) fn go_on<'a>(
+pub(crate) fn read_after_strict<'a>(
     text: &'a str,
-    strict: Result<Strict<'a>, ParseError>,
+    strict: Result<StrictReading<'a>, ParseError>,
     options: &ReadOptions,
 ) -> Result<Reading<'a>, Refusal> {
     let strict = match strict {
@@ -184,7 +184,7 @@ fn leniently<'a>(
 
 /// Judges what was read by the policy.
 fn finish<'a>(
-    lenient: lenient::Lenient<'a>,
+    lenient: lenient::LenientReading<'a>,
     options: &ReadOptions,
 ) -> Result<Reading<'a>, Refusal> {
     let mut reading = Reading {
@@ -252,13 +252,13 @@ fn unsure(change: &Change, reading: Reading<'_>, stop: StopReason) -> Refusal {
     } else {
         issue.expected.rule = Some(change.rule);
         issue.actual = change.before.as_deref().map(Actual::text);
-        odd_number::tell_half(&mut issue, change.before.as_deref());
+        explain_number_error::tell_half(&mut issue, change.before.as_deref());
     }
     Refusal::single(reason, issue).placed_in(reading.tree.source())
 }
 
 /// There are several readings, and no policy chooses among them.
-fn doubtful(doubt: lenient::Doubt, text: &str) -> Refusal {
+fn doubtful(doubt: lenient::Ambiguity, text: &str) -> Refusal {
     let mut issue = Issue::new(doubt.pointer, IssueKind::Malformed, doubt.span.clone());
     issue.expected.rule = Some(doubt.rule);
     let got = text.get(doubt.span).filter(|got| !got.is_empty());
@@ -312,7 +312,7 @@ fn not_whole(cut: &Cut, text: &str, stop: StopReason) -> Refusal {
 }
 
 /// Why what was read cannot be one call: it was cut off, or it is several values.
-pub(crate) fn not_one_call(
+pub(crate) fn reject_partial_or_multiple(
     reading: &Reading<'_>,
     policy: &Policy,
     stop: StopReason,
@@ -345,7 +345,7 @@ pub(crate) fn not_one_call(
 ///
 /// # Errors
 /// If they are not.
-pub(crate) fn text(bytes: &[u8]) -> Result<&str, Refusal> {
+pub(crate) fn utf8_or_refusal(bytes: &[u8]) -> Result<&str, Refusal> {
     strict::utf8(bytes).map_err(|error| {
         let valid = bytes.get(..error.offset()).unwrap_or_default();
         refusal(&error, std::str::from_utf8(valid).unwrap_or_default())
@@ -367,7 +367,7 @@ fn refusal(error: &ParseError, text: &str) -> Refusal {
     issue.expected.syntax = Some(error.wanted());
     issue.actual = (!rest.is_empty()).then(|| Actual::text(rest));
     if code == IssueKind::Malformed {
-        odd_number::tell_strict(&mut issue, error.wanted(), text, at);
+        explain_number_error::tell_strict(&mut issue, error.wanted(), text, at);
     }
     Refusal::single(reason, issue).placed_in(text)
 }

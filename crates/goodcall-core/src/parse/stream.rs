@@ -13,7 +13,7 @@ use super::strict::plain_end;
 use super::{ReadOptions, Reading, refusal};
 use crate::report::Refusal;
 use crate::report::SyntaxExpectation;
-use crate::tree::{Id, Kind, Node, Slot, Slots, Text, Tree};
+use crate::tree::{Id, Kind, Node, Slot, Slots, TextStore, Tree};
 
 /// What happened in a [`StreamParser`]. Events stop at the first departure from JSON.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -32,7 +32,7 @@ pub enum ParseEvent<'e> {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum State {
+enum StreamState {
     Value,
     /// After `[`: a value or the end.
     First,
@@ -70,7 +70,7 @@ pub struct StreamParser {
     /// The text so far is its source.
     tree: Tree<'static>,
     open: Vec<Id>,
-    state: State,
+    state: StreamState,
     at: usize,
     /// Where the token that is being read starts.
     start: usize,
@@ -99,7 +99,7 @@ impl StreamParser {
                 root: 0,
             },
             open: Vec::new(),
-            state: State::Value,
+            state: StreamState::Value,
             at: 0,
             start: 0,
             key: None,
@@ -121,24 +121,26 @@ impl StreamParser {
         self.receive(bytes);
         let before = self.tree.source.len().max(1);
         if self.tree.source.len() > self.options.limits.bytes() {
-            self.state = State::Lenient;
+            self.state = StreamState::Lenient;
             return;
         }
-        while !matches!(self.state, State::Done | State::Lenient) {
+        while !matches!(self.state, StreamState::Done | StreamState::Lenient) {
             if !self.step(&mut tell) {
                 break;
             }
         }
-        while self.state == State::Done && self.peek().is_some_and(|b| b.is_ascii_whitespace()) {
+        while self.state == StreamState::Done
+            && self.peek().is_some_and(|b| b.is_ascii_whitespace())
+        {
             self.at += 1;
         }
         let after = &self.tree.source[self.at..];
         let fence = after.len() < 8 && "```".starts_with(after.trim_ascii_end());
-        if self.state == State::Done && !after.is_empty() && !fence {
-            self.state = State::Lenient;
+        if self.state == StreamState::Done && !after.is_empty() && !fence {
+            self.state = StreamState::Lenient;
         }
         let read = self.tried;
-        if self.state == State::Lenient && before >= read + read / 4 + 32 {
+        if self.state == StreamState::Lenient && before >= read + read / 4 + 32 {
             self.read_leniently();
         }
     }
@@ -155,7 +157,7 @@ impl StreamParser {
     /// assert!(!stream.is_strict());
     /// ```
     pub fn is_strict(&self) -> bool {
-        self.state != State::Lenient
+        self.state != StreamState::Lenient
     }
 
     /// The text so far.
@@ -236,9 +238,9 @@ impl StreamParser {
     /// Goes on by one token or part of one; `false` if more bytes are needed.
     fn step(&mut self, tell: &mut impl FnMut(ParseEvent<'_>)) -> bool {
         match self.state {
-            State::Text { key } => return self.text_part(key, tell),
-            State::Number => return self.number_part(tell),
-            State::Word(word, kind, truth) => return self.word_part(word, kind, truth, tell),
+            StreamState::Text { key } => return self.text_part(key, tell),
+            StreamState::Number => return self.number_part(tell),
+            StreamState::Word(word, kind, truth) => return self.word_part(word, kind, truth, tell),
             _ => {}
         }
         while let Some(b' ' | b'\n' | b'\r' | b'\t') = self.peek() {
@@ -252,23 +254,25 @@ impl StreamParser {
         }
         self.start = self.at;
         match (self.state, byte) {
-            (State::First, b']') | (State::Key { first: true }, b'}') => self.close(tell),
-            (State::Value | State::First, _) => self.value(byte, tell),
-            (State::Key { .. }, b'"') => self.open_text(true),
-            (State::Colon, b':') => {
-                self.at += 1;
-                self.state = State::Value;
+            (StreamState::First, b']') | (StreamState::Key { first: true }, b'}') => {
+                self.close(tell)
             }
-            (State::After, b',') => {
+            (StreamState::Value | StreamState::First, _) => self.value(byte, tell),
+            (StreamState::Key { .. }, b'"') => self.open_text(true),
+            (StreamState::Colon, b':') => {
+                self.at += 1;
+                self.state = StreamState::Value;
+            }
+            (StreamState::After, b',') => {
                 self.at += 1;
                 self.state = match self.in_object() {
-                    true => State::Key { first: false },
-                    false => State::Value,
+                    true => StreamState::Key { first: false },
+                    false => StreamState::Value,
                 };
             }
-            (State::After, b'}') if self.in_object() => self.close(tell),
-            (State::After, b']') if !self.in_object() => self.close(tell),
-            _ => self.state = State::Lenient,
+            (StreamState::After, b'}') if self.in_object() => self.close(tell),
+            (StreamState::After, b']') if !self.in_object() => self.close(tell),
+            _ => self.state = StreamState::Lenient,
         }
         true
     }
@@ -278,12 +282,12 @@ impl StreamParser {
         let rest = &self.tree.source[self.at..];
         let Some(line) = rest.find('\n') else {
             if rest.len() > 80 {
-                self.state = State::Lenient;
+                self.state = StreamState::Lenient;
             }
             return false;
         };
         if !rest.starts_with("```") || line > 80 {
-            self.state = State::Lenient;
+            self.state = StreamState::Lenient;
             return false;
         }
         self.at += line + 1;
@@ -303,7 +307,7 @@ impl StreamParser {
                 self.open_text(false);
             }
             b'{' | b'[' if self.open.len() >= self.options.limits.depth() => {
-                self.state = State::Lenient;
+                self.state = StreamState::Lenient;
             }
             b'{' | b'[' => {
                 let object = byte == b'{';
@@ -314,15 +318,15 @@ impl StreamParser {
                 self.open.push(id);
                 self.at += 1;
                 self.state = match object {
-                    true => State::Key { first: true },
-                    false => State::First,
+                    true => StreamState::Key { first: true },
+                    false => StreamState::First,
                 };
             }
-            b'-' | b'0'..=b'9' => self.state = State::Number,
-            b't' => self.state = State::Word("true", Kind::Boolean, true),
-            b'f' => self.state = State::Word("false", Kind::Boolean, false),
-            b'n' => self.state = State::Word("null", Kind::Null, false),
-            _ => self.state = State::Lenient,
+            b'-' | b'0'..=b'9' => self.state = StreamState::Number,
+            b't' => self.state = StreamState::Word("true", Kind::Boolean, true),
+            b'f' => self.state = StreamState::Word("false", Kind::Boolean, false),
+            b'n' => self.state = StreamState::Word("null", Kind::Null, false),
+            _ => self.state = StreamState::Lenient,
         }
     }
 
@@ -339,7 +343,7 @@ impl StreamParser {
         let id = self.tree.slots.len() as Id;
         self.tree.slots.push(Slot {
             kind,
-            text: Text::Source,
+            text: TextStore::Source,
             truth: false,
             next: id + 1,
             head: head as u32,
@@ -364,19 +368,19 @@ impl StreamParser {
 
     fn ended(&mut self) {
         self.state = match self.open.is_empty() {
-            true => State::Done,
-            false => State::After,
+            true => StreamState::Done,
+            false => StreamState::After,
         };
     }
 
     fn open_text(&mut self, key: bool) {
         self.at += 1;
         self.copied = self.at;
-        self.state = State::Text { key };
+        self.state = StreamState::Text { key };
         if key {
             self.key = Some(Slot {
                 kind: Kind::String,
-                text: Text::Source,
+                text: TextStore::Source,
                 truth: false,
                 next: 0,
                 head: self.at as u32,
@@ -401,7 +405,7 @@ impl StreamParser {
         self.at = plain_end(self.tree.source.as_bytes(), self.at);
         let decoded = self
             .text_slot(key)
-            .is_some_and(|slot| slot.text == Text::Buffer);
+            .is_some_and(|slot| slot.text == TextStore::Buffer);
         if !key && self.at > from {
             tell(ParseEvent::Text(&self.tree.source[from..self.at]));
         }
@@ -417,7 +421,7 @@ impl StreamParser {
                 None => false,
             },
             Some(_) => {
-                self.state = State::Lenient;
+                self.state = StreamState::Lenient;
                 false
             }
             None => false,
@@ -434,7 +438,7 @@ impl StreamParser {
     fn fit_text(&mut self, key: bool) {
         let (at, written) = (self.at, self.tree.buffer.len());
         if let Some(slot) = self.text_slot(key) {
-            let end = if slot.text == Text::Buffer {
+            let end = if slot.text == TextStore::Buffer {
                 written
             } else {
                 at
@@ -456,7 +460,7 @@ impl StreamParser {
         if let Some(slot) = &self.key {
             tell(ParseEvent::Key(self.tree.text_of(slot)));
         }
-        self.state = State::Colon;
+        self.state = StreamState::Colon;
     }
 
     /// Decodes the escape that starts here: `None` if it has not arrived whole.
@@ -481,7 +485,7 @@ impl StreamParser {
         let mut decoded = String::new();
         let piece = rest.get(..width)?;
         let Some(text) = super::lenient::decode_escape(piece, &mut decoded) else {
-            self.state = State::Lenient;
+            self.state = StreamState::Lenient;
             return Some(false);
         };
         if !key {
@@ -502,8 +506,8 @@ impl StreamParser {
         let Some(slot) = self.text_slot(key) else {
             return;
         };
-        if slot.text == Text::Source {
-            slot.text = Text::Buffer;
+        if slot.text == TextStore::Source {
+            slot.text = TextStore::Buffer;
             slot.head = head;
             self.tree.buffer.push_str(&self.tree.source[copied..at]);
         }
@@ -518,7 +522,7 @@ impl StreamParser {
         }
         let bytes = self.tree.source.as_bytes();
         if number_end(bytes, self.start) != Some(self.at) {
-            self.state = State::Lenient;
+            self.state = StreamState::Lenient;
             return false;
         }
         let (start, at) = (self.start, self.at);
@@ -548,7 +552,7 @@ impl StreamParser {
             return true;
         }
         if !word.starts_with(rest) {
-            self.state = State::Lenient;
+            self.state = StreamState::Lenient;
         }
         false
     }

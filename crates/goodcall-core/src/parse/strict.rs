@@ -6,16 +6,16 @@
 use super::error::{ParseClass, ParseError};
 use crate::limits::Limits;
 use crate::report::SyntaxExpectation;
-use crate::tree::{Kind, Layout, Piece, Text, Tree};
+use crate::tree::{Kind, Layout, ScalarText, TextStore, Tree};
 
 /// A strictly parsed tree, and whether any object repeats a key.
-pub(crate) struct Strict<'a> {
+pub(crate) struct StrictReading<'a> {
     pub(crate) tree: Tree<'a>,
     pub(crate) repeated_keys: bool,
 }
 
 /// Parses `text` by RFC 8259.
-pub(crate) fn parse<'a>(text: &'a str, limits: &Limits) -> Result<Strict<'a>, ParseError> {
+pub(crate) fn parse<'a>(text: &'a str, limits: &Limits) -> Result<StrictReading<'a>, ParseError> {
     if text.len() > limits.bytes() {
         let wanted = SyntaxExpectation::Bytes(limits.bytes());
         return Err(ParseError::new(
@@ -38,7 +38,7 @@ pub(crate) fn parse<'a>(text: &'a str, limits: &Limits) -> Result<Strict<'a>, Pa
     };
     let mut out = Layout::with_capacity(nodes);
     let repeated_keys = parser.document(&mut out)?;
-    Ok(Strict {
+    Ok(StrictReading {
         tree: out.finish(text),
         repeated_keys,
     })
@@ -96,7 +96,7 @@ impl Parser<'_> {
                 b'"' => self.text(out, at)?,
                 b'-' | b'0'..=b'9' => {
                     let end = self.number(at)?;
-                    out.scalar(Kind::Number, false, Piece::between(at, end), (at, end));
+                    out.scalar(Kind::Number, false, ScalarText::between(at, end), (at, end));
                     end
                 }
                 b'{' | b'[' => {
@@ -200,7 +200,7 @@ impl Parser<'_> {
         let end = match self.byte(end) {
             b'"' => {
                 let (first, last) = (self.byte(start + 1), self.byte(end - 1));
-                out.key(Piece::between(start + 1, end), (first, last), start);
+                out.key(ScalarText::between(start + 1, end), (first, last), start);
                 end + 1
             }
             _ => {
@@ -221,7 +221,7 @@ impl Parser<'_> {
     fn text(&self, out: &mut Layout, start: usize) -> Result<usize, ParseError> {
         let end = plain_end(self.bytes, start + 1);
         if self.byte(end) == b'"' {
-            let piece = Piece::between(start + 1, end);
+            let piece = ScalarText::between(start + 1, end);
             out.scalar(Kind::String, false, piece, (start, end + 1));
             return Ok(end + 1);
         }
@@ -240,8 +240,8 @@ impl Parser<'_> {
     ) -> Result<usize, ParseError> {
         let rest = self.bytes.get(at..).unwrap_or_default();
         if rest.first_chunk::<N>() == Some(word) {
-            let nothing = Piece {
-                text: Text::Source,
+            let nothing = ScalarText {
+                text: TextStore::Source,
                 head: 0,
                 size: 0,
             };
@@ -306,7 +306,7 @@ impl Parser<'_> {
         buffer: &mut String,
         start: usize,
         mut at: usize,
-    ) -> Result<(Piece, usize), ParseError> {
+    ) -> Result<(ScalarText, usize), ParseError> {
         let (text, bytes) = (self.text, self.bytes);
         let head = buffer.len();
         let mut copied = start;
@@ -340,8 +340,8 @@ impl Parser<'_> {
             }
             at = plain_end(bytes, at);
         }
-        let piece = Piece {
-            text: Text::Buffer,
+        let piece = ScalarText {
+            text: TextStore::Buffer,
             head: head as u32,
             size: (buffer.len() - head) as u32,
         };

@@ -5,26 +5,26 @@
 
 use std::borrow::Cow;
 
-use super::repeats::repeats_key;
-use super::{Id, Kind, Slot, Text, Tree};
+use super::duplicate_keys::repeats_key;
+use super::{Id, Kind, Slot, TextStore, Tree};
 
 /// No node: the value being read is the outermost one.
 pub(crate) const NONE: Id = Id::MAX;
 
 /// A piece of scalar text: where it is, and how long.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Piece {
-    pub(crate) text: Text,
+pub(crate) struct ScalarText {
+    pub(crate) text: TextStore,
     pub(crate) head: u32,
     pub(crate) size: u32,
 }
 
-impl Piece {
+impl ScalarText {
     /// The source between two places.
     #[inline]
     pub(crate) fn between(start: usize, end: usize) -> Self {
         Self {
-            text: Text::Source,
+            text: TextStore::Source,
             head: start as u32,
             size: (end - start) as u32,
         }
@@ -77,7 +77,7 @@ impl Builder {
     }
 
     #[inline]
-    fn scalar(&self, kind: Kind, piece: Piece, start: usize, end: usize) -> Slot {
+    fn scalar(&self, kind: Kind, piece: ScalarText, start: usize, end: usize) -> Slot {
         Slot {
             kind,
             text: piece.text,
@@ -92,7 +92,7 @@ impl Builder {
 
     /// A key of the open object; its value must follow.
     #[inline]
-    pub(crate) fn key(&mut self, piece: Piece, start: usize, end: usize) {
+    pub(crate) fn key(&mut self, piece: ScalarText, start: usize, end: usize) {
         let slot = self.scalar(Kind::String, piece, start, end);
         if let Some(parent) = self.slots.get_mut(self.open as usize) {
             parent.size += 1;
@@ -101,21 +101,21 @@ impl Builder {
     }
 
     #[inline]
-    pub(crate) fn string(&mut self, piece: Piece, start: usize, end: usize) {
+    pub(crate) fn string(&mut self, piece: ScalarText, start: usize, end: usize) {
         let slot = self.scalar(Kind::String, piece, start, end);
         self.push(slot);
     }
 
     #[inline]
-    pub(crate) fn number(&mut self, piece: Piece, start: usize, end: usize) {
+    pub(crate) fn number(&mut self, piece: ScalarText, start: usize, end: usize) {
         let slot = self.scalar(Kind::Number, piece, start, end);
         self.push(slot);
     }
 
     #[inline]
     pub(crate) fn literal(&mut self, kind: Kind, truth: bool, start: usize, end: usize) {
-        let nothing = Piece {
-            text: Text::Source,
+        let nothing = ScalarText {
+            text: TextStore::Source,
             head: 0,
             size: 0,
         };
@@ -130,7 +130,7 @@ impl Builder {
         let id = self.slots.len() as Id;
         self.push(Slot {
             kind,
-            text: Text::Source,
+            text: TextStore::Source,
             truth: false,
             next: self.open,
             head: id + 1,
@@ -213,7 +213,7 @@ impl Builder {
     }
 
     /// Gives a scalar another text.
-    pub(crate) fn retext(&mut self, id: Id, kind: Kind, piece: Piece, end: usize) {
+    pub(crate) fn retext(&mut self, id: Id, kind: Kind, piece: ScalarText, end: usize) {
         if let Some(slot) = self.slots.get_mut(id as usize) {
             slot.kind = kind;
             slot.text = piece.text;
@@ -232,8 +232,8 @@ impl Builder {
     pub(crate) fn text<'b>(&'b self, slot: &Slot, source: &'b str) -> &'b str {
         let range = slot.head as usize..(slot.head + slot.size) as usize;
         match slot.text {
-            Text::Source => source.get(range).unwrap_or_default(),
-            Text::Buffer => self.buffer.get(range).unwrap_or_default(),
+            TextStore::Source => source.get(range).unwrap_or_default(),
+            TextStore::Buffer => self.buffer.get(range).unwrap_or_default(),
         }
     }
 
@@ -249,7 +249,7 @@ impl Builder {
             }
             self.slots.push(Slot {
                 kind: Kind::Array,
-                text: Text::Source,
+                text: TextStore::Source,
                 truth: false,
                 next: NONE,
                 head: root,

@@ -1,13 +1,13 @@
 //! Changing a tree in place: relinking chains instead of rebuilding.
 
-use super::{Kind, Slot, Text, Tree};
+use super::{Kind, Slot, TextStore, Tree};
 
 impl<'a> Tree<'a> {
     /// An empty object that stands for `source` as a whole.
     pub(crate) fn empty_object(source: &'a str) -> Tree<'a> {
         let slot = Slot {
             kind: Kind::Object,
-            text: Text::Source,
+            text: TextStore::Source,
             truth: false,
             next: 1,
             head: 1,
@@ -27,7 +27,7 @@ impl<'a> Tree<'a> {
     pub(crate) fn of_string(text: &str) -> Tree<'static> {
         let slot = Slot {
             kind: Kind::String,
-            text: Text::Buffer,
+            text: TextStore::Buffer,
             truth: false,
             next: 1,
             head: 0,

@@ -8,9 +8,9 @@
 use std::borrow::Cow;
 
 use super::build::NONE;
-use super::repeats::{key_bit, repeats_key};
-use super::slots::room;
-use super::{Id, Kind, Piece, Slot, Text, Tree};
+use super::duplicate_keys::{key_bit, repeats_key};
+use super::node_pool::room;
+use super::{Id, Kind, ScalarText, Slot, TextStore, Tree};
 
 /// Lays out values in document order.
 pub(crate) struct Layout {
@@ -64,7 +64,7 @@ impl Layout {
     /// A plain key of the open object, from its quote on; its value must follow. The first and
     /// the last byte of an empty one are its quotes.
     #[inline(always)]
-    pub(crate) fn key(&mut self, piece: Piece, (first, last): (u8, u8), start: usize) {
+    pub(crate) fn key(&mut self, piece: ScalarText, (first, last): (u8, u8), start: usize) {
         self.size += 1;
         let bit = key_bit(first, last, piece.size);
         self.twice |= self.seen & bit;
@@ -75,7 +75,7 @@ impl Layout {
 
     /// A key with escapes: always looked at closely.
     #[cold]
-    pub(crate) fn decoded_key(&mut self, piece: Piece, start: usize, end: usize) {
+    pub(crate) fn decoded_key(&mut self, piece: ScalarText, start: usize, end: usize) {
         self.size += 1;
         self.twice = 1;
         self.push(Kind::String, false, piece, start, end);
@@ -83,13 +83,19 @@ impl Layout {
 
     /// A string, number or literal.
     #[inline(always)]
-    pub(crate) fn scalar(&mut self, kind: Kind, truth: bool, piece: Piece, place: (usize, usize)) {
+    pub(crate) fn scalar(
+        &mut self,
+        kind: Kind,
+        truth: bool,
+        piece: ScalarText,
+        place: (usize, usize),
+    ) {
         self.size += u32::from(!self.in_object);
         self.push(kind, truth, piece, place.0, place.1);
     }
 
     #[inline(always)]
-    fn push(&mut self, kind: Kind, truth: bool, piece: Piece, start: usize, end: usize) {
+    fn push(&mut self, kind: Kind, truth: bool, piece: ScalarText, start: usize, end: usize) {
         self.slots.push(Slot {
             kind,
             text: piece.text,
@@ -114,7 +120,7 @@ impl Layout {
         }
         self.slots.push(Slot {
             kind,
-            text: Text::Source,
+            text: TextStore::Source,
             truth: false,
             next: self.open,
             head: id + 1,

@@ -10,14 +10,14 @@
 
 mod build;
 mod de;
-mod draft;
+mod duplicate_keys;
 mod edit;
+mod editable_tree;
 mod layout;
 mod node;
+mod node_pool;
 mod number;
 mod pointer;
-mod repeats;
-mod slots;
 mod value;
 mod write;
 
@@ -30,11 +30,11 @@ pub use pointer::Pointer;
 pub(crate) use pointer::step;
 pub use value::Inexact;
 
-pub(crate) use build::{Builder, Piece};
-pub(crate) use draft::{Draft, Mark};
+pub(crate) use build::{Builder, ScalarText};
+pub(crate) use editable_tree::{EditMark, EditableTree};
 pub(crate) use layout::Layout;
+pub(crate) use node_pool::Slots;
 pub(crate) use number::{Decimal, is_integer, is_written_as_integer};
-pub(crate) use slots::Slots;
 pub(crate) use value::to_number;
 pub(crate) use write::write_string;
 
@@ -74,7 +74,7 @@ pub(crate) type Id = u32;
 
 /// Where a scalar's text is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Text {
+pub(crate) enum TextStore {
     /// In the source, as it stands.
     Source,
     /// In the tree's own buffer: it was decoded, or made by an edit.
@@ -85,7 +85,7 @@ pub(crate) enum Text {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Slot {
     pub(crate) kind: Kind,
-    pub(crate) text: Text,
+    pub(crate) text: TextStore,
     pub(crate) truth: bool,
     /// The next sibling, as long as the parent's count says there is one. A key's next is its
     /// value, a value's next is the next key.
@@ -164,8 +164,12 @@ impl<'a> Tree<'a> {
         buffer.push_str(&self.buffer);
         for slot in self.slots.iter_mut() {
             if matches!(slot.kind, Kind::String | Kind::Number) {
-                slot.head += if slot.text == Text::Buffer { shift } else { 0 };
-                slot.text = Text::Buffer;
+                slot.head += if slot.text == TextStore::Buffer {
+                    shift
+                } else {
+                    0
+                };
+                slot.text = TextStore::Buffer;
             }
             slot.start = place(slot.start);
             slot.end = place(slot.end);
@@ -196,8 +200,8 @@ impl<'a> Tree<'a> {
             end: slot.head as usize + slot.size as usize,
         };
         match slot.text {
-            Text::Source => self.source.get(range).unwrap_or_default(),
-            Text::Buffer => self.buffer.get(range).unwrap_or_default(),
+            TextStore::Source => self.source.get(range).unwrap_or_default(),
+            TextStore::Buffer => self.buffer.get(range).unwrap_or_default(),
         }
     }
 
@@ -208,8 +212,8 @@ impl<'a> Tree<'a> {
             return false;
         }
         let all = match slot.text {
-            Text::Source => self.source.as_bytes(),
-            Text::Buffer => self.buffer.as_bytes(),
+            TextStore::Source => self.source.as_bytes(),
+            TextStore::Buffer => self.buffer.as_bytes(),
         };
         let head = slot.head as usize;
         all.get(head..head + text.len()) == Some(text.as_bytes())

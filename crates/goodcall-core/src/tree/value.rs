@@ -5,7 +5,7 @@ use std::fmt;
 
 use serde_json::{Map, Number, Value};
 
-use super::{Decimal, Kind, Node, Pointer, Slot, Text, Tree};
+use super::{Decimal, Kind, Node, Pointer, Slot, TextStore, Tree};
 
 /// An integer that a `serde_json::Value` cannot hold exactly.
 ///
@@ -70,8 +70,8 @@ impl<'t> Parts<'t> {
     #[inline(always)]
     fn text(&self, slot: &Slot) -> &'t str {
         let all = match slot.text {
-            Text::Source => self.source,
-            Text::Buffer => self.buffer,
+            TextStore::Source => self.source,
+            TextStore::Buffer => self.buffer,
         };
         let start = slot.head as usize;
         all.get(start..start + slot.size as usize)

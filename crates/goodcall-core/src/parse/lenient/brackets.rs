@@ -1,12 +1,12 @@
 //! Closing brackets: the right one, the wrong one, one too many, none at all.
 
-use super::parser::{Opener, Parser, State};
+use super::parser::{Opener, Parser, ParserState};
 use super::rules;
 use crate::parse::{Cut, CutKind};
 use crate::tree::Kind;
 
 /// Rules that decide where a value ends by what follows it.
-pub(super) const DOUBTS: [rules::Sureness; 7] = [
+pub(super) const DOUBTS: [rules::RuleRef; 7] = [
     rules::INNER_QUOTE,
     rules::MISSING_QUOTE,
     rules::MISSING_ELEMENT_COMMA,
@@ -18,17 +18,17 @@ pub(super) const DOUBTS: [rules::Sureness; 7] = [
 
 impl Parser<'_> {
     /// A closing bracket of this many bytes stands here.
-    pub(super) fn close(&mut self, byte: u8, width: usize) -> State {
+    pub(super) fn close(&mut self, byte: u8, width: usize) -> ParserState {
         let span = self.at..self.at + width;
         let Some(frame) = self.frames.last() else {
-            return State::After;
+            return ParserState::After;
         };
         let wanted = frame.closer();
         if byte == wanted {
             self.note_foreign_closer(span);
             self.at += width;
             self.pop(self.at);
-            return State::After;
+            return ParserState::After;
         }
         let partner = self.frames.iter().rposition(|frame| frame.closer() == byte);
         match partner {
@@ -67,7 +67,7 @@ impl Parser<'_> {
                 self.pop(self.at);
             }
         }
-        State::After
+        ParserState::After
     }
 
     /// The closing bracket of a tuple, a call or a set is not JSON's.
@@ -127,9 +127,9 @@ impl Parser<'_> {
     }
 
     /// The text ends here: closes everything, and says how it was cut off.
-    pub(super) fn end(&mut self, kind: CutKind) -> State {
+    pub(super) fn end(&mut self, kind: CutKind) -> ParserState {
         if self.frames.is_empty() {
-            return State::Done;
+            return ParserState::Done;
         }
         let kind = match kind {
             CutKind::Brackets if self.last_is_doubtful() || self.frames.iter().any(|f| f.mixed) => {
@@ -173,7 +173,7 @@ impl Parser<'_> {
         while !self.frames.is_empty() {
             self.pop(at);
         }
-        State::Done
+        ParserState::Done
     }
 
     /// Is it uncertain where the last value ends? Then it may go on after the end of the text.

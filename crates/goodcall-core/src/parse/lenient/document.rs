@@ -1,6 +1,6 @@
 //! Around the value: fences, prose, chat tokens, and one value after another.
 
-use super::parser::{Opener, Parser, State};
+use super::parser::{Opener, Parser, ParserState};
 use super::rules;
 use crate::parse::error::ParseError;
 use crate::parse::{Cut, CutKind};
@@ -407,7 +407,7 @@ impl Parser<'_> {
     }
 
     /// What follows a whole root value.
-    pub(super) fn after_root(&mut self) -> State {
+    pub(super) fn after_root(&mut self) -> ParserState {
         let next = self.skip_space(self.at);
         let end = self.at;
         if self.last_string.is_some() {
@@ -418,15 +418,15 @@ impl Parser<'_> {
                 }
                 b'+' => {
                     self.at = next;
-                    return self.join_string().unwrap_or(State::Done);
+                    return self.join_string().unwrap_or(ParserState::Done);
                 }
-                _ => return State::Done,
+                _ => return ParserState::Done,
             }
         }
         if self.comma_width(next) > 0 && self.reopens(next, end) {
-            return State::After;
+            return ParserState::After;
         }
-        State::Done
+        ParserState::Done
     }
 
     /// `{"a": 1}, "b": 2}`: the bracket came too early.
@@ -440,7 +440,7 @@ impl Parser<'_> {
         let count = self.out.slot(root).map_or(0, |slot| slot.size);
         self.note(rules::EARLY_BRACKET, end - 1..end, "");
         self.out.reopen(root);
-        self.frames.push(super::parser::Frame {
+        self.frames.push(super::parser::OpenContainer {
             opener: Opener::Brace,
             id: root,
             start: end,
@@ -455,9 +455,9 @@ impl Parser<'_> {
     }
 
     /// A string at the root is followed by a colon: members without braces.
-    fn root_key(&mut self) -> State {
+    fn root_key(&mut self) -> ParserState {
         let Some(slot) = self.out.take_back() else {
-            return State::Done;
+            return ParserState::Done;
         };
         let (start, end) = (slot.start as usize, slot.end as usize);
         self.note(rules::MISSING_BRACE, start..start, "{");
@@ -466,10 +466,10 @@ impl Parser<'_> {
         let opened = self.open(Opener::Nothing, Kind::Object);
         self.at = here;
         if opened.is_err() {
-            return State::Done;
+            return ParserState::Done;
         }
         self.push_key(slot, start, end);
-        self.colon().unwrap_or(State::Done)
+        self.colon().unwrap_or(ParserState::Done)
     }
 }
 

@@ -1,12 +1,12 @@
 //! Keys, colons and what stands between two members.
 
-use super::parser::{Opener, Parser, State, Step};
+use super::parser::{Opener, Parser, ParserState, StepResult};
 use super::rules;
 use crate::parse::CutKind;
 use crate::tree::Kind;
 
 impl Parser<'_> {
-    pub(super) fn key(&mut self) -> Step {
+    pub(super) fn key(&mut self) -> StepResult {
         self.gap();
         let Some(byte) = self.peek() else {
             return Ok(self.end(CutKind::Inside));
@@ -26,31 +26,31 @@ impl Parser<'_> {
                 let end = self.commas_end(width);
                 self.note(rules::EXTRA_COMMA, self.at..end, "");
                 self.at = end;
-                Ok(State::Key)
+                Ok(ParserState::Key)
             }
             b'{' | b'[' | b'(' => self.bracket_for_key(byte, width),
             b':' | b'=' => {
                 self.note(rules::EXTRA_COLON, self.at..self.at + width, "");
                 self.at += width;
-                Ok(State::Key)
+                Ok(ParserState::Key)
             }
             _ => self.key_text(),
         }
     }
 
     /// An opening bracket where a key should be.
-    fn bracket_for_key(&mut self, byte: u8, width: usize) -> Step {
+    fn bracket_for_key(&mut self, byte: u8, width: usize) -> StepResult {
         let around = self.frames.len().checked_sub(2);
         let first = self.frames.last().is_some_and(|frame| frame.count == 0);
         let in_array = around.is_some_and(|i| self.frames[i].opener == Opener::Bracket);
         if first && byte != b'{' {
             self.note_set();
-            return Ok(State::Value);
+            return Ok(ParserState::Value);
         }
         if !first && byte == b'{' && in_array {
             self.note(rules::MISSING_BRACKET, self.at..self.at, "}");
             self.pop(self.at);
-            return Ok(State::Value);
+            return Ok(ParserState::Value);
         }
         let follows = self
             .frames
@@ -63,7 +63,7 @@ impl Parser<'_> {
         self.note(rules::EXTRA_BRACKET, self.at..self.at + width, "");
         self.dropped += 1;
         self.at += width;
-        Ok(State::Key)
+        Ok(ParserState::Key)
     }
 
     /// The open object turns out to be a set.
@@ -76,7 +76,7 @@ impl Parser<'_> {
     }
 
     /// What stands between key and value.
-    pub(super) fn colon(&mut self) -> Step {
+    pub(super) fn colon(&mut self) -> StepResult {
         self.gap();
         let start = self.at;
         let (byte, width) = match self.peek() {
@@ -101,20 +101,20 @@ impl Parser<'_> {
                     self.at = value;
                     return self.bare_value();
                 }
-                Ok(State::Value)
+                Ok(ParserState::Value)
             }
             b',' | b'}' | b']' | b')' | b';' => {
                 self.key_without_value();
-                Ok(State::After)
+                Ok(ParserState::After)
             }
             b'-' if self.byte(start + 1) == b'>' => {
                 self.at += 2;
                 self.note(rules::COLON_FORM, start..self.at, ":");
-                Ok(State::Value)
+                Ok(ParserState::Value)
             }
             _ => {
                 self.note(rules::MISSING_COLON, start..start, ":");
-                Ok(State::Value)
+                Ok(ParserState::Value)
             }
         }
     }
@@ -134,7 +134,7 @@ impl Parser<'_> {
     }
 
     /// Something follows a value without a comma.
-    pub(super) fn no_comma(&mut self, newline: bool) -> Step {
+    pub(super) fn no_comma(&mut self, newline: bool) -> StepResult {
         let in_object = self.out.in_object() == Some(true);
         if self.last_string.is_some() && self.opening_quote().is_some() {
             let joins = in_object && !self.key_follows(self.at)
@@ -147,7 +147,7 @@ impl Parser<'_> {
             }
         }
         if in_object && !newline && !self.key_follows(self.at) && self.skip_stray() {
-            return Ok(State::After);
+            return Ok(ParserState::After);
         }
         let sure = in_object && (newline || self.key_follows(self.at));
         let rule = if sure {
@@ -157,7 +157,11 @@ impl Parser<'_> {
         };
         self.note(rule, self.at..self.at, ",");
         self.last_string = None;
-        Ok(if in_object { State::Key } else { State::Value })
+        Ok(if in_object {
+            ParserState::Key
+        } else {
+            ParserState::Value
+        })
     }
 
     /// Skips words between a member and the next comma or bracket.
@@ -182,13 +186,13 @@ impl Parser<'_> {
     }
 
     /// A string in an array, or at the root, is followed by a colon: it is a key.
-    pub(super) fn late_colon(&mut self, width: usize) -> Step {
+    pub(super) fn late_colon(&mut self, width: usize) -> StepResult {
         let around = self.frames.len().checked_sub(2);
         let in_object = self.out.in_object() == Some(true);
         if in_object {
             self.note(rules::EXTRA_COLON, self.at..self.at + width, ",");
             self.at += width;
-            return Ok(State::Key);
+            return Ok(ParserState::Key);
         }
         let lacks = around.is_some_and(|i| {
             self.out
@@ -203,7 +207,7 @@ impl Parser<'_> {
             frame.count > 1 || before.contains(&b',')
         });
         let Some(slot) = self.out.take_back() else {
-            return Ok(State::After);
+            return Ok(ParserState::After);
         };
         let (start, end) = (slot.start as usize, slot.end as usize);
         if let Some(frame) = self.frames.last_mut() {

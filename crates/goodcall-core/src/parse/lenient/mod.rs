@@ -6,21 +6,21 @@
 //!
 //! One pass, no recursion, looking ahead by a bounded number of bytes.
 
+mod ambiguous_string;
 mod brackets;
+mod change_recorder;
 mod document;
-mod encoded;
+mod double_encoded;
 mod escapes;
-mod fit;
-mod gap;
+mod lookahead;
 mod members;
-mod notes;
 mod numbers;
 mod parser;
-mod quotes;
 pub(crate) mod rules;
+mod string_end;
 mod strings;
-mod torn;
-mod unclosed;
+mod trivia;
+mod unterminated_string;
 mod words;
 
 use std::borrow::Cow;
@@ -37,21 +37,21 @@ use crate::tree::{Kind, Pointer, Tree};
 pub(super) use escapes::decode_escape;
 pub(super) use numbers::{is_number, is_part as is_number_part, strict_end as number_end};
 use parser::Parser;
-use rules::Sureness;
+use rules::RuleRef;
 
 /// What was read.
-pub(crate) struct Lenient<'a> {
+pub(crate) struct LenientReading<'a> {
     pub(crate) tree: Tree<'a>,
     pub(crate) changes: Changes,
     pub(crate) cut: Option<Cut>,
     pub(crate) values: usize,
     pub(crate) repeated_keys: bool,
-    pub(crate) doubt: Option<Doubt>,
+    pub(crate) doubt: Option<Ambiguity>,
 }
 
 /// A place that can be read in more than one way, whatever the policy allows.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Doubt {
+pub(crate) struct Ambiguity {
     /// The rule that would have to choose.
     pub(crate) rule: &'static str,
     pub(crate) pointer: Pointer,
@@ -70,7 +70,7 @@ pub(crate) fn parse<'a>(
     text: &'a str,
     limits: &Limits,
     keys: &[String],
-) -> Result<Option<Lenient<'a>>, ParseError> {
+) -> Result<Option<LenientReading<'a>>, ParseError> {
     read_level(text, limits, keys, 0)
 }
 
@@ -79,20 +79,20 @@ fn read_level<'a>(
     limits: &Limits,
     keys: &[String],
     level: usize,
-) -> Result<Option<Lenient<'a>>, ParseError> {
+) -> Result<Option<LenientReading<'a>>, ParseError> {
     if level < ENCODINGS {
-        if encoded::is_escaped(text) {
-            let decoded = encoded::unescape(text);
+        if double_encoded::is_escaped(text) {
+            let decoded = double_encoded::unescape(text);
             let mut read = read_decoded(text, &decoded, rules::ESCAPED_TEXT, limits, keys, level)?;
-            if let Some(read) = read.as_mut().filter(|_| encoded::lacks_quote(text)) {
+            if let Some(read) = read.as_mut().filter(|_| double_encoded::lacks_quote(text)) {
                 // The string around it was cut off, whatever it holds.
                 let cut = read.cut.get_or_insert_with(|| Cut::at_root(text.len()));
                 cut.kind = CutKind::Inside;
             }
             return Ok(read);
         }
-        if encoded::has_entities(text) {
-            let decoded = encoded::unentity(text);
+        if double_encoded::has_entities(text) {
+            let decoded = double_encoded::unentity(text);
             return read_decoded(text, &decoded, rules::HTML_ENTITIES, limits, keys, level);
         }
     }
@@ -136,7 +136,7 @@ fn read_level<'a>(
         because: parser.because,
         ..cut
     });
-    Ok(Some(Lenient {
+    Ok(Some(LenientReading {
         changes,
         cut,
         values: parser.roots.len(),
@@ -154,14 +154,14 @@ pub(super) fn number_rule(token: &str) -> Option<&'static str> {
 /// Reads the decoded form of `raw`, strictly if possible, and maps all positions back.
 fn read_decoded<'a>(
     raw: &'a str,
-    decoded: &encoded::Decoded,
-    rule: Sureness,
+    decoded: &double_encoded::Decoded,
+    rule: RuleRef,
     limits: &Limits,
     keys: &[String],
     level: usize,
-) -> Result<Option<Lenient<'a>>, ParseError> {
+) -> Result<Option<LenientReading<'a>>, ParseError> {
     let inner = match super::strict::parse(&decoded.text, limits) {
-        Ok(strict) if strict.tree.root().kind() != Kind::String => Lenient {
+        Ok(strict) if strict.tree.root().kind() != Kind::String => LenientReading {
             changes: Changes::default(),
             cut: None,
             values: 1,
@@ -184,7 +184,7 @@ pub(crate) fn unwrap<'a>(
     limits: &Limits,
     keys: &[String],
     level: usize,
-) -> Option<Lenient<'a>> {
+) -> Option<LenientReading<'a>> {
     let root = tree.root();
     let holds = root.as_str()?.trim_start();
     if level >= ENCODINGS || !holds.starts_with(['{', '[', '"', '`']) {
@@ -194,7 +194,7 @@ pub(crate) fn unwrap<'a>(
     let quoted = text.get(span.clone())?;
     let inner = quoted.strip_prefix('"')?.strip_suffix('"')?;
     let start = span.start + 1;
-    let decoded = encoded::of_string(text, start, start + inner.len());
+    let decoded = double_encoded::of_string(text, start, start + inner.len());
     let strict = super::strict::parse(&decoded.text, limits).ok();
     let Some(strict) = strict.filter(|strict| strict.tree.root().kind() == Kind::String) else {
         let read = read_decoded(text, &decoded, rules::JSON_STRING, limits, keys, level).ok()??;
@@ -208,19 +208,19 @@ pub(crate) fn unwrap<'a>(
 /// What was read from a decoded text, in terms of the raw one.
 fn outward<'a>(
     raw: &'a str,
-    decoded: &encoded::Decoded,
-    rule: Sureness,
-    inner: Lenient<'_>,
-) -> Lenient<'a> {
+    decoded: &double_encoded::Decoded,
+    rule: RuleRef,
+    inner: LenientReading<'_>,
+) -> LenientReading<'a> {
     let at = |position: usize| decoded.place(position as u32) as usize;
-    let moved = |doubt: Doubt| Doubt {
+    let moved = |doubt: Ambiguity| Ambiguity {
         span: at(doubt.span.start)..at(doubt.span.end),
         ..doubt
     };
     let mut changes = vec![whole(rule, raw)];
     let inner_changes = inner.changes;
     changes.extend(inner_changes.map_spans(|span| at(span.start)..at(span.end)));
-    Lenient {
+    LenientReading {
         changes: changes.into(),
         cut: inner.cut.map(|cut| Cut {
             at: at(cut.at),
@@ -235,12 +235,12 @@ fn outward<'a>(
 }
 
 /// A change that is about the whole text.
-fn whole(rule: Sureness, raw: &str) -> Change {
+fn whole(rule: RuleRef, raw: &str) -> Change {
     text_change(rule, raw, 0..raw.len())
 }
 
 /// A change that drops these bytes, or reads them as something else altogether.
-pub(super) fn text_change(rule: Sureness, raw: &str, span: Range<usize>) -> Change {
+pub(super) fn text_change(rule: RuleRef, raw: &str, span: Range<usize>) -> Change {
     Change {
         rule: rule.name,
         level: rule.level,

@@ -1,14 +1,14 @@
 //! Numbers that JSON writes differently, and text that only starts like one.
 
-use super::parser::{Parser, Step};
-use super::rules::{self, Sureness};
+use super::parser::{Parser, StepResult};
+use super::rules::{self, RuleRef};
 use super::strings::source;
-use crate::tree::{Kind, Piece, Text};
+use crate::tree::{Kind, ScalarText, TextStore};
 
 impl Parser<'_> {
     /// A value that starts with a digit or a sign.
     #[inline]
-    pub(super) fn number_value(&mut self) -> Step {
+    pub(super) fn number_value(&mut self) -> StepResult {
         let start = self.at;
         let end = strict_end(self.bytes, start);
         if let Some(end) = end
@@ -37,7 +37,7 @@ impl Parser<'_> {
                 .is_some_and(|b| b.is_ascii_digit() || *b == b':')
     }
 
-    fn odd_number(&mut self, start: usize) -> Step {
+    fn odd_number(&mut self, start: usize) -> StepResult {
         let mut end = self.number_token(start);
         if self.byte(end) == b',' && self.groups(start, end) {
             while self.byte(end) == b','
@@ -81,8 +81,8 @@ impl Parser<'_> {
             }
             let head = self.out.buffer.len() as u32;
             self.out.buffer.push_str(&digits);
-            Piece {
-                text: Text::Buffer,
+            ScalarText {
+                text: TextStore::Buffer,
                 head,
                 size: digits.len() as u32,
             }
@@ -139,7 +139,7 @@ impl Parser<'_> {
         let quoted = !self.byte(slot.start as usize).is_ascii_alphanumeric();
         let text = self.out.text(&slot, self.text);
         if !quoted && is_number(text) {
-            let piece = Piece {
+            let piece = ScalarText {
                 text: slot.text,
                 head: slot.head,
                 size: slot.size,
@@ -194,7 +194,7 @@ pub(in crate::parse) fn strict_end(bytes: &[u8], start: usize) -> Option<usize> 
 /// The JSON digits of a number in another notation, and the rule that says so; empty digits for
 /// what is only the start of a number. An exponent without digits is no number, unless the text
 /// ends there: then it was cut off.
-pub(super) fn normalise(token: &str, at_end: bool) -> Option<(String, Option<Sureness>)> {
+pub(super) fn normalise(token: &str, at_end: bool) -> Option<(String, Option<RuleRef>)> {
     if is_number(token) {
         return Some((token.to_owned(), None));
     }

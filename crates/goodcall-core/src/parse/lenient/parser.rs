@@ -1,9 +1,9 @@
 //! The state machine: values, members, elements and the brackets around them.
 //!
-//! No recursion: open containers are a stack of [`Frame`]s. Every step consumes input or closes a
+//! No recursion: open containers are a stack of [`OpenContainer`]s. Every step consumes input or closes a
 //! frame, so the number of steps is linear.
 
-use super::notes::Notes;
+use super::change_recorder::ChangeRecorder;
 use super::rules;
 use crate::limits::Limits;
 use crate::parse::error::{ParseClass, ParseError};
@@ -26,7 +26,7 @@ pub(super) enum Opener {
 
 /// One open container.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Frame {
+pub(super) struct OpenContainer {
     pub(super) opener: Opener,
     pub(super) id: Id,
     pub(super) start: usize,
@@ -44,7 +44,7 @@ pub(super) struct Frame {
     pub(super) path: Option<u32>,
 }
 
-impl Frame {
+impl OpenContainer {
     pub(super) fn closer(&self) -> u8 {
         match self.opener {
             Opener::Brace => b'}',
@@ -57,22 +57,22 @@ impl Frame {
 
 /// What comes next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum State {
+pub(super) enum ParserState {
     Value,
     Key,
     After,
     Done,
 }
 
-pub(super) type Step = Result<State, ParseError>;
+pub(super) type StepResult = Result<ParserState, ParseError>;
 
 pub(super) struct Parser<'a> {
     pub(super) text: &'a str,
     pub(super) bytes: &'a [u8],
     pub(super) at: usize,
     pub(super) out: Builder,
-    pub(super) frames: Vec<Frame>,
-    pub(super) notes: Notes,
+    pub(super) frames: Vec<OpenContainer>,
+    pub(super) notes: ChangeRecorder,
     pub(super) keys: &'a [String],
     pub(super) roots: Vec<Id>,
     pub(super) cut: Option<Cut>,
@@ -84,9 +84,9 @@ pub(super) struct Parser<'a> {
     /// Was the end of a string decided by what follows it?
     pub(super) requoted: bool,
     /// A value of which there is no telling what was meant.
-    pub(super) doubt: Option<super::Doubt>,
+    pub(super) doubt: Option<super::Ambiguity>,
     /// What is wrong with the end of the text, other than that it was cut off.
-    pub(super) because: Option<super::Doubt>,
+    pub(super) because: Option<super::Ambiguity>,
     /// Where members were found that belong to nothing.
     pub(super) lost: Option<usize>,
     /// The last byte of the text that is no white space.
@@ -112,7 +112,7 @@ impl<'a> Parser<'a> {
             at: 0,
             out: Builder::with_capacity((text.len() / 6 + 4).min(1 << 16)),
             frames: Vec::new(),
-            notes: Notes::new(limits, text.len()),
+            notes: ChangeRecorder::new(limits, text.len()),
             keys,
             roots: Vec::new(),
             cut: None,
@@ -160,13 +160,13 @@ impl<'a> Parser<'a> {
         self.last_string = None;
         let mut state = match std::mem::take(&mut self.braceless) {
             true => self.open(Opener::Nothing, Kind::Object)?,
-            false => State::Value,
+            false => ParserState::Value,
         };
-        while state != State::Done {
+        while state != ParserState::Done {
             state = match state {
-                State::Value => self.value()?,
-                State::Key => self.key()?,
-                State::After | State::Done => self.after()?,
+                ParserState::Value => self.value()?,
+                ParserState::Key => self.key()?,
+                ParserState::After | ParserState::Done => self.after()?,
             };
         }
         if self.out.next_id() > root {
@@ -182,19 +182,19 @@ impl<'a> Parser<'a> {
 
     /// A value is complete.
     #[inline]
-    pub(super) fn done(&mut self) -> State {
+    pub(super) fn done(&mut self) -> ParserState {
         match self.frames.last_mut() {
             Some(frame) => {
                 frame.count += 1;
                 frame.comma = None;
                 frame.scalar = true;
-                State::After
+                ParserState::After
             }
-            None => State::After,
+            None => ParserState::After,
         }
     }
 
-    pub(super) fn open(&mut self, opener: Opener, kind: Kind) -> Step {
+    pub(super) fn open(&mut self, opener: Opener, kind: Kind) -> StepResult {
         if self.out.depth() >= self.max_depth {
             let wanted = SyntaxExpectation::Depth(self.max_depth);
             return Err(ParseError::new(ParseClass::TooDeep, wanted, self.at));
@@ -210,7 +210,7 @@ impl<'a> Parser<'a> {
             around.mixed |= around.scalar;
         }
         self.out.open(kind, self.at);
-        self.frames.push(Frame {
+        self.frames.push(OpenContainer {
             opener,
             id,
             start: self.at,
@@ -226,13 +226,13 @@ impl<'a> Parser<'a> {
             self.at += 1;
         }
         Ok(match kind {
-            Kind::Object => State::Key,
-            _ => State::Value,
+            Kind::Object => ParserState::Key,
+            _ => ParserState::Value,
         })
     }
 
     #[inline]
-    fn value(&mut self) -> Step {
+    fn value(&mut self) -> StepResult {
         self.gap();
         let Some(byte) = self.peek() else {
             return Ok(self.end(CutKind::Inside));
@@ -252,7 +252,7 @@ impl<'a> Parser<'a> {
             b':' | b'=' => {
                 self.note(rules::EXTRA_COLON, self.at..self.at + 1, "");
                 self.at += 1;
-                Ok(State::Value)
+                Ok(ParserState::Value)
             }
             0x80.. => self.wide_value(),
             _ => self.word_value(),
@@ -260,7 +260,7 @@ impl<'a> Parser<'a> {
     }
 
     /// A value that starts with a character outside ASCII.
-    fn wide_value(&mut self) -> Step {
+    fn wide_value(&mut self) -> StepResult {
         if self.opening_quote().is_some() {
             return self.string_value();
         }
@@ -287,16 +287,16 @@ impl<'a> Parser<'a> {
             b',' => Ok(self.comma_before_value(width)),
             _ => {
                 self.at += width;
-                Ok(State::Value)
+                Ok(ParserState::Value)
             }
         }
     }
 
     /// A closing bracket where a value should be.
-    fn close_before_value(&mut self, byte: u8, width: usize) -> State {
+    fn close_before_value(&mut self, byte: u8, width: usize) -> ParserState {
         if self.out.in_object() == Some(true) {
             self.missing_value();
-            return State::After;
+            return ParserState::After;
         }
         if let Some(frame) = self.frames.last()
             && let Some(comma) = frame.comma
@@ -314,15 +314,15 @@ impl<'a> Parser<'a> {
     }
 
     /// A comma where a value should be.
-    fn comma_before_value(&mut self, width: usize) -> State {
+    fn comma_before_value(&mut self, width: usize) -> ParserState {
         if self.out.in_object() == Some(true) {
             self.missing_value();
-            return State::After;
+            return ParserState::After;
         }
         let end = self.commas_end(width);
         self.note(rules::EMPTY_ELEMENT, self.at..end, "");
         self.at = end;
-        State::Value
+        ParserState::Value
     }
 
     /// The end of a row of commas, the first of which has this many bytes.
@@ -333,7 +333,7 @@ impl<'a> Parser<'a> {
     }
 
     #[inline]
-    fn after(&mut self) -> Step {
+    fn after(&mut self) -> StepResult {
         if self.frames.is_empty() {
             return Ok(self.after_root());
         }
@@ -366,7 +366,7 @@ impl<'a> Parser<'a> {
         }
     }
 
-    fn comma(&mut self, width: usize) -> State {
+    fn comma(&mut self, width: usize) -> ParserState {
         if let Some(frame) = self.frames.last_mut() {
             frame.comma = Some(self.at);
             frame.key = None;
@@ -374,8 +374,8 @@ impl<'a> Parser<'a> {
         self.at += width;
         self.last_string = None;
         match self.out.in_object() {
-            Some(true) => State::Key,
-            _ => State::Value,
+            Some(true) => ParserState::Key,
+            _ => ParserState::Value,
         }
     }
 

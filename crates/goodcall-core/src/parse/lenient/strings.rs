@@ -2,14 +2,14 @@
 
 use std::ops::Range;
 
-use super::parser::{Parser, State, Step};
-use super::quotes::{End, Quote, Role};
+use super::parser::{Parser, ParserState, StepResult};
 use super::rules;
+use super::string_end::{Quote, StringEnd, StringRole};
 use crate::parse::{Cut, CutKind};
-use crate::tree::{Id, Kind, Piece, Slot, Text};
+use crate::tree::{Id, Kind, ScalarText, Slot, TextStore};
 
 impl Parser<'_> {
-    pub(super) fn string_value(&mut self) -> Step {
+    pub(super) fn string_value(&mut self) -> StepResult {
         let start = self.at;
         let role = self.role();
         let (piece, end) = self.string(role, false);
@@ -36,7 +36,7 @@ impl Parser<'_> {
     }
 
     /// Reads the string that opens here.
-    pub(super) fn string(&mut self, role: Role, raw: bool) -> (Piece, End) {
+    pub(super) fn string(&mut self, role: StringRole, raw: bool) -> (ScalarText, StringEnd) {
         let open = self.at;
         let quote = match self.opening_quote().unwrap_or(Quote::Plain(b'"')) {
             // `""one" two"`: the second quote is text.
@@ -47,7 +47,7 @@ impl Parser<'_> {
         let end = self.string_end(start, quote, role);
         self.note_quotes(open, quote, start, &end);
         let torn = match role {
-            Role::Key => end.torn,
+            StringRole::Key => end.torn,
             _ => self.is_torn(start, quote, &end),
         };
         if torn {
@@ -63,26 +63,26 @@ impl Parser<'_> {
     }
 
     /// There is no telling what was meant here: rather no value than a wrong one.
-    pub(super) fn doubt(&mut self, rule: rules::Sureness, span: Range<usize>) {
+    pub(super) fn doubt(&mut self, rule: rules::RuleRef, span: Range<usize>) {
         let doubt = self.doubt_at(rule, span);
         self.doubt.get_or_insert(doubt);
     }
 
     /// This is why the text seems cut off.
-    pub(super) fn because(&mut self, rule: rules::Sureness, span: Range<usize>) {
+    pub(super) fn because(&mut self, rule: rules::RuleRef, span: Range<usize>) {
         let doubt = self.doubt_at(rule, span);
         self.because.get_or_insert(doubt);
     }
 
-    fn doubt_at(&self, rule: rules::Sureness, span: Range<usize>) -> super::Doubt {
-        super::Doubt {
+    fn doubt_at(&self, rule: rules::RuleRef, span: Range<usize>) -> super::Ambiguity {
+        super::Ambiguity {
             rule: rule.name,
             pointer: self.place(),
             span,
         }
     }
 
-    fn note_quotes(&mut self, open: usize, quote: Quote, start: usize, end: &End) {
+    fn note_quotes(&mut self, open: usize, quote: Quote, start: usize, end: &StringEnd) {
         if quote != Quote::Plain(b'"') {
             let rule = match quote {
                 Quote::Triple(_) => rules::TRIPLE_QUOTES,
@@ -103,7 +103,7 @@ impl Parser<'_> {
         self.requoted |= end.inner.is_some() || end.mismatched || !end.closed && !end.cut;
         if let Some((first, last)) = end.inner {
             let text = self.text.get(first..last).unwrap_or_default();
-            let after = super::notes::escaped(text);
+            let after = super::change_recorder::escaped(text);
             let rule = if end.settled {
                 rules::INNER_QUOTE_KNOWN
             } else {
@@ -122,7 +122,7 @@ impl Parser<'_> {
     }
 
     /// The text of a string, decoded.
-    fn decode(&mut self, start: usize, end: &End, raw: bool) -> Piece {
+    fn decode(&mut self, start: usize, end: &StringEnd, raw: bool) -> ScalarText {
         if raw || !end.escapes {
             if end.controls {
                 self.note_controls(start, end.text);
@@ -148,37 +148,37 @@ impl Parser<'_> {
             if let Some(range) = range {
                 let before = text.get(range.clone()).unwrap_or_default();
                 let mut after = String::new();
-                super::escapes::decode(super::notes::start_of(before), false, &mut after);
-                let after = super::notes::escaped(&after);
+                super::escapes::decode(super::change_recorder::start_of(before), false, &mut after);
+                let after = super::change_recorder::escaped(&after);
                 self.note(rule, start + range.start..start + range.end, &after);
             }
         }
-        Piece {
-            text: Text::Buffer,
+        ScalarText {
+            text: TextStore::Buffer,
             head: head as u32,
             size: (self.out.buffer.len() - head) as u32,
         }
     }
 
     /// The text of a string whose quotes are escaped: so are its escapes.
-    fn decode_twice(&mut self, start: usize, end: usize) -> Piece {
-        let once = super::encoded::unescape(&self.text[start..end]).text;
+    fn decode_twice(&mut self, start: usize, end: usize) -> ScalarText {
+        let once = super::double_encoded::unescape(&self.text[start..end]).text;
         let head = self.out.buffer.len();
         super::escapes::decode(&once, false, &mut self.out.buffer);
-        Piece {
-            text: Text::Buffer,
+        ScalarText {
+            text: TextStore::Buffer,
             head: head as u32,
             size: (self.out.buffer.len() - head) as u32,
         }
     }
 
     /// The text of a string that lacks its opening quote.
-    pub(super) fn decode_bare(&mut self, start: usize, text: usize) -> Piece {
+    pub(super) fn decode_bare(&mut self, start: usize, text: usize) -> ScalarText {
         let escapes = self.bytes[start..text].contains(&b'\\');
-        let end = End {
+        let end = StringEnd {
             text,
             escapes,
-            ..End::default()
+            ..StringEnd::default()
         };
         self.decode(start, &end, false)
     }
@@ -190,13 +190,13 @@ impl Parser<'_> {
         let last = inside.iter().rposition(is_control).unwrap_or(0);
         if inside.get(first).is_some_and(is_control) {
             let text = &self.text[start + first..=start + last];
-            let after = super::notes::escaped(text);
+            let after = super::change_recorder::escaped(text);
             self.note(rules::RAW_CONTROL, start + first..start + last + 1, &after);
         }
     }
 
     /// `"a" + "b"`, `"a" "b"`: the next string continues the last one.
-    pub(super) fn join_string(&mut self) -> Step {
+    pub(super) fn join_string(&mut self) -> StepResult {
         let start = self.at;
         if self.peek() == Some(b'+') {
             self.at += 1;
@@ -207,7 +207,7 @@ impl Parser<'_> {
         }
         let Some(id) = self.last_string.filter(|_| self.opening_quote().is_some()) else {
             self.note(rules::STRAY_TEXT, start..self.at, "");
-            return Ok(State::After);
+            return Ok(ParserState::After);
         };
         self.note(rules::JOINED_STRINGS, start..self.at, "");
         self.move_to_tail(id);
@@ -217,14 +217,14 @@ impl Parser<'_> {
             self.doubt(rules::JOINED_STRINGS, start..self.at);
         }
         let Some(slot) = self.out.slot(id).copied() else {
-            return Ok(State::After);
+            return Ok(ParserState::After);
         };
-        if piece.text == Text::Source {
+        if piece.text == TextStore::Source {
             let range = piece.head as usize..(piece.head + piece.size) as usize;
             self.out.buffer.push_str(&self.text[range]);
         }
-        let joined = Piece {
-            text: Text::Buffer,
+        let joined = ScalarText {
+            text: TextStore::Buffer,
             head: slot.head,
             size: slot.size + piece.size,
         };
@@ -232,7 +232,7 @@ impl Parser<'_> {
         if end.cut {
             self.cut_inside();
         }
-        Ok(State::After)
+        Ok(ParserState::After)
     }
 
     /// Moves a string's text to the end of the buffer, where it can grow.
@@ -240,14 +240,14 @@ impl Parser<'_> {
         let Some(slot) = self.out.slot(id).copied() else {
             return;
         };
-        let tail =
-            slot.text == Text::Buffer && (slot.head + slot.size) as usize == self.out.buffer.len();
+        let tail = slot.text == TextStore::Buffer
+            && (slot.head + slot.size) as usize == self.out.buffer.len();
         if !tail {
             let text = self.out.text(&slot, self.text).to_owned();
             let head = self.out.buffer.len() as u32;
             self.out.buffer.push_str(&text);
-            let piece = Piece {
-                text: Text::Buffer,
+            let piece = ScalarText {
+                text: TextStore::Buffer,
                 head,
                 size: slot.size,
             };
@@ -256,11 +256,11 @@ impl Parser<'_> {
     }
 
     /// A key, quoted or not, and what separates it from its value.
-    pub(super) fn key_text(&mut self) -> Step {
+    pub(super) fn key_text(&mut self) -> StepResult {
         let start = self.at;
         self.prefix();
         if self.opening_quote().is_some() {
-            let (piece, end) = self.string(Role::Key, false);
+            let (piece, end) = self.string(StringRole::Key, false);
             if end.cut && end.after == self.bytes.len() {
                 self.cut_inside();
                 return Ok(self.end(CutKind::Inside));
@@ -275,7 +275,7 @@ impl Parser<'_> {
         self.bare_key()
     }
 
-    pub(super) fn add_key(&mut self, piece: Piece, start: usize, end: usize) {
+    pub(super) fn add_key(&mut self, piece: ScalarText, start: usize, end: usize) {
         let id = self.out.next_id();
         self.out.key(piece, start, end);
         self.last_string = None;
@@ -286,7 +286,7 @@ impl Parser<'_> {
     }
 
     pub(super) fn push_key(&mut self, slot: Slot, start: usize, end: usize) {
-        let piece = Piece {
+        let piece = ScalarText {
             text: slot.text,
             head: slot.head,
             size: slot.size,
@@ -296,9 +296,9 @@ impl Parser<'_> {
 }
 
 /// Text that stands in the source as it should be.
-pub(super) fn source(start: usize, end: usize) -> Piece {
-    Piece {
-        text: Text::Source,
+pub(super) fn source(start: usize, end: usize) -> ScalarText {
+    ScalarText {
+        text: TextStore::Source,
         head: start as u32,
         size: end.saturating_sub(start) as u32,
     }

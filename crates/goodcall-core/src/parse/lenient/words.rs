@@ -1,13 +1,13 @@
 //! Words without quotes: literals of other languages, calls, keys, strings.
 
-use super::parser::{Opener, Parser, State, Step};
-use super::rules::{self, Sureness};
+use super::parser::{Opener, Parser, ParserState, StepResult};
+use super::rules::{self, RuleRef};
 use super::strings::source;
 use crate::parse::CutKind;
 use crate::tree::Kind;
 
 /// What a word means in JSON, and the rule that says so.
-pub(super) fn literal(word: &str) -> Option<(Kind, bool, Option<Sureness>)> {
+pub(super) fn literal(word: &str) -> Option<(Kind, bool, Option<RuleRef>)> {
     let python = Some(rules::PYTHON_LITERAL);
     Some(match word {
         "true" => (Kind::Boolean, true, None),
@@ -26,7 +26,7 @@ pub(super) fn literal(word: &str) -> Option<(Kind, bool, Option<Sureness>)> {
 
 impl Parser<'_> {
     /// A value that starts with a letter, or with anything that starts no other value.
-    pub(super) fn word_value(&mut self) -> Step {
+    pub(super) fn word_value(&mut self) -> StepResult {
         let start = self.at;
         if matches!(self.peek(), Some(b'+' | b'.')) {
             return self.number_value();
@@ -126,7 +126,7 @@ impl Parser<'_> {
     }
 
     /// `name(` or `new Name(`: opens a call.
-    pub(super) fn call(&mut self, start: usize, end: usize) -> Option<Step> {
+    pub(super) fn call(&mut self, start: usize, end: usize) -> Option<StepResult> {
         let mut end = end;
         if &self.text[start..end] == "new" && self.byte(end) == b' ' {
             end = self.dotted_end(self.skip_space(end));
@@ -175,7 +175,7 @@ impl Parser<'_> {
         true
     }
 
-    fn raw_string(&mut self, start: usize) -> Step {
+    fn raw_string(&mut self, start: usize) -> StepResult {
         let role = self.role();
         let (piece, end) = self.string(role, true);
         let id = self.out.next_id();
@@ -189,7 +189,7 @@ impl Parser<'_> {
     }
 
     /// `/pattern/flags`, left as text.
-    fn regex(&mut self) -> State {
+    fn regex(&mut self) -> ParserState {
         let start = self.at;
         let mut at = start + 1;
         while !matches!(self.byte(at), b'/' | b'\n' | 0) {
@@ -204,7 +204,7 @@ impl Parser<'_> {
     }
 
     /// A string without quotes, or with only the closing one.
-    pub(super) fn bare_value(&mut self) -> Step {
+    pub(super) fn bare_value(&mut self) -> StepResult {
         let start = self.at;
         let (mut end, quoted) = self.bare_end(start);
         if end == start {
@@ -212,7 +212,7 @@ impl Parser<'_> {
             let width = self.text[start..].chars().next().map_or(1, char::len_utf8);
             self.note(rules::STRAY_TEXT, start..start + width, "");
             self.at = start + width;
-            return Ok(State::Value);
+            return Ok(ParserState::Value);
         }
         let text = self.text[start..end].trim_end();
         end = start + text.len();
@@ -326,7 +326,7 @@ impl Parser<'_> {
     }
 
     /// A key without quotes, or with only the closing one.
-    pub(super) fn bare_key(&mut self) -> Step {
+    pub(super) fn bare_key(&mut self) -> StepResult {
         let start = self.at;
         let mut at = start;
         // What no name starts with is stray.
@@ -351,7 +351,7 @@ impl Parser<'_> {
             let width = self.text[start..].chars().next().map_or(1, char::len_utf8);
             self.note(rules::STRAY_TEXT, start..start + width, "");
             self.at = start + width;
-            return Ok(State::Key);
+            return Ok(ParserState::Key);
         }
         self.at = at;
         if let Some(space) = self.text[start..end].find(' ')

@@ -1,7 +1,7 @@
 //! Finding a key among the names of a schema.
 
 use super::At;
-use crate::tree::{Slot, Text, Tree};
+use crate::tree::{Slot, TextStore, Tree};
 
 /// Names with their checks, in the order of their first bytes.
 #[derive(Debug)]
@@ -67,7 +67,7 @@ impl Names {
     pub(super) fn find(&self, tree: &Tree<'_>, source: &[u8], key: &Slot) -> Option<&Name> {
         let size = key.size as usize;
         let text = source.get(key.head as usize..).unwrap_or_default();
-        let chunk = text.first_chunk().filter(|_| key.text == Text::Source);
+        let chunk = text.first_chunk().filter(|_| key.text == TextStore::Source);
         let Some(chunk) = chunk.filter(|_| size <= 16 && self.0.len() <= FEW) else {
             return self.search(tree, key);
         };

@@ -1,21 +1,21 @@
 //! What stands around the value.
 
-use super::{Sureness, eager, entry, safe};
+use super::{RuleRef, eager, entry, safe};
 use crate::rule::Rule;
 
-pub(in crate::parse) const CODE_FENCE: Sureness = safe("code-fence");
-pub(in crate::parse) const PROSE: Sureness = safe("prose");
-pub(in crate::parse) const THOUGHTS: Sureness = safe("thoughts");
-pub(in crate::parse) const CHAT_TOKEN: Sureness = safe("chat-token");
-pub(in crate::parse) const ODD_SPACE: Sureness = safe("odd-space");
-pub(in crate::parse) const ESCAPED_SPACE: Sureness = safe("escaped-space");
-pub(in crate::parse) const COMMENT: Sureness = safe("comment");
-pub(in crate::parse) const ELLIPSIS: Sureness = eager("ellipsis");
-pub(in crate::parse) const WIDE_PUNCTUATION: Sureness = safe("wide-punctuation");
-pub(in crate::parse) const HTML_ENTITIES: Sureness = safe("html-entities");
-pub(in crate::parse) const ESCAPED_TEXT: Sureness = safe("escaped-text");
-pub(in crate::parse) const JSON_STRING: Sureness = safe("json-string");
-pub(in crate::parse) const REPEATED_VALUE: Sureness = eager("repeated-value");
+pub(in crate::parse) const CODE_FENCE: RuleRef = safe("code-fence");
+pub(in crate::parse) const PROSE: RuleRef = safe("prose");
+pub(in crate::parse) const THOUGHTS: RuleRef = safe("thoughts");
+pub(in crate::parse) const CHAT_TOKEN: RuleRef = safe("chat-token");
+pub(in crate::parse) const ODD_SPACE: RuleRef = safe("odd-space");
+pub(in crate::parse) const ESCAPED_SPACE: RuleRef = safe("escaped-space");
+pub(in crate::parse) const COMMENT: RuleRef = safe("comment");
+pub(in crate::parse) const ELLIPSIS: RuleRef = eager("ellipsis");
+pub(in crate::parse) const WIDE_PUNCTUATION: RuleRef = safe("wide-punctuation");
+pub(in crate::parse) const HTML_ENTITIES: RuleRef = safe("html-entities");
+pub(in crate::parse) const ESCAPED_TEXT: RuleRef = safe("escaped-text");
+pub(in crate::parse) const JSON_STRING: RuleRef = safe("json-string");
+pub(in crate::parse) const REPEATED_VALUE: RuleRef = eager("repeated-value");
 
 pub(super) const RULES: [Rule; 13] = [
     entry(

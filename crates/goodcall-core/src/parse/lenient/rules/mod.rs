@@ -13,24 +13,24 @@ use crate::rule::{Example, Rule};
 
 /// A rule's name, and how sure it is in the case at hand.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::parse) struct Sureness {
+pub(in crate::parse) struct RuleRef {
     pub(in crate::parse) name: &'static str,
     pub(in crate::parse) level: Level,
 }
 
-const fn safe(name: &'static str) -> Sureness {
+const fn safe(name: &'static str) -> RuleRef {
     let level = Level::Safe;
-    Sureness { name, level }
+    RuleRef { name, level }
 }
 
-const fn eager(name: &'static str) -> Sureness {
+const fn eager(name: &'static str) -> RuleRef {
     let level = Level::Eager;
-    Sureness { name, level }
+    RuleRef { name, level }
 }
 
 /// An entry of the catalogue.
 const fn entry(
-    rule: Sureness,
+    rule: RuleRef,
     what: &'static str,
     why: &'static str,
     raw: &'static str,

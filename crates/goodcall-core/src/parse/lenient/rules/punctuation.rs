@@ -1,28 +1,28 @@
 //! Commas, colons and brackets.
 
-use super::{Sureness, eager, entry, safe};
+use super::{RuleRef, eager, entry, safe};
 use crate::rule::Rule;
 
-pub(in crate::parse) const TRAILING_COMMA: Sureness = safe("trailing-comma");
-pub(in crate::parse) const EXTRA_COMMA: Sureness = safe("extra-comma");
-pub(in crate::parse) const EMPTY_ELEMENT: Sureness = eager("empty-element");
-pub(in crate::parse) const MISSING_COMMA: Sureness = safe("missing-comma");
-pub(in crate::parse) const MISSING_ELEMENT_COMMA: Sureness = eager("missing-element-comma");
-pub(in crate::parse) const COLON_FORM: Sureness = safe("colon-form");
-pub(in crate::parse) const MISSING_COLON: Sureness = eager("missing-colon");
-pub(in crate::parse) const EXTRA_COLON: Sureness = eager("extra-colon");
-pub(in crate::parse) const MISSING_VALUE: Sureness = eager("missing-value");
-pub(in crate::parse) const TUPLE: Sureness = safe("tuple");
-pub(in crate::parse) const SET: Sureness = eager("set");
-pub(in crate::parse) const CALL: Sureness = eager("call");
-pub(in crate::parse) const MISSING_BRACE: Sureness = eager("missing-brace");
-pub(in crate::parse) const MISSING_BRACKET: Sureness = eager("missing-bracket");
-pub(in crate::parse) const WRONG_BRACKET: Sureness = eager("wrong-bracket");
-pub(in crate::parse) const EXTRA_BRACKET: Sureness = safe("extra-bracket");
-pub(in crate::parse) const EARLY_BRACKET: Sureness = eager("early-bracket");
-pub(in crate::parse) const SEVERAL_COMMA: Sureness = safe("several-values");
-pub(in crate::parse) const STRAY_TEXT: Sureness = eager("stray-text");
-pub(in crate::parse) const UNCLOSED: Sureness = eager("unclosed");
+pub(in crate::parse) const TRAILING_COMMA: RuleRef = safe("trailing-comma");
+pub(in crate::parse) const EXTRA_COMMA: RuleRef = safe("extra-comma");
+pub(in crate::parse) const EMPTY_ELEMENT: RuleRef = eager("empty-element");
+pub(in crate::parse) const MISSING_COMMA: RuleRef = safe("missing-comma");
+pub(in crate::parse) const MISSING_ELEMENT_COMMA: RuleRef = eager("missing-element-comma");
+pub(in crate::parse) const COLON_FORM: RuleRef = safe("colon-form");
+pub(in crate::parse) const MISSING_COLON: RuleRef = eager("missing-colon");
+pub(in crate::parse) const EXTRA_COLON: RuleRef = eager("extra-colon");
+pub(in crate::parse) const MISSING_VALUE: RuleRef = eager("missing-value");
+pub(in crate::parse) const TUPLE: RuleRef = safe("tuple");
+pub(in crate::parse) const SET: RuleRef = eager("set");
+pub(in crate::parse) const CALL: RuleRef = eager("call");
+pub(in crate::parse) const MISSING_BRACE: RuleRef = eager("missing-brace");
+pub(in crate::parse) const MISSING_BRACKET: RuleRef = eager("missing-bracket");
+pub(in crate::parse) const WRONG_BRACKET: RuleRef = eager("wrong-bracket");
+pub(in crate::parse) const EXTRA_BRACKET: RuleRef = safe("extra-bracket");
+pub(in crate::parse) const EARLY_BRACKET: RuleRef = eager("early-bracket");
+pub(in crate::parse) const SEVERAL_COMMA: RuleRef = safe("several-values");
+pub(in crate::parse) const STRAY_TEXT: RuleRef = eager("stray-text");
+pub(in crate::parse) const UNCLOSED: RuleRef = eager("unclosed");
 
 pub(super) const RULES: [Rule; 20] = [
     entry(

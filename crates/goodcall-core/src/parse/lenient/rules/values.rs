@@ -1,36 +1,36 @@
 //! Strings, words and numbers.
 
-use super::{Sureness, eager, entry, safe};
+use super::{RuleRef, eager, entry, safe};
 use crate::rule::Rule;
 
-pub(in crate::parse) const OTHER_QUOTES: Sureness = safe("other-quotes");
+pub(in crate::parse) const OTHER_QUOTES: RuleRef = safe("other-quotes");
 /// The quotes of one string are not of one kind.
-pub(in crate::parse) const UNLIKE_QUOTES: Sureness = eager("other-quotes");
-pub(in crate::parse) const SMART_QUOTES: Sureness = safe("smart-quotes");
-pub(in crate::parse) const TRIPLE_QUOTES: Sureness = safe("triple-quotes");
-pub(in crate::parse) const DOUBLED_QUOTES: Sureness = eager("doubled-quotes");
-pub(in crate::parse) const ESCAPED_QUOTES: Sureness = eager("escaped-quotes");
-pub(in crate::parse) const MISSING_QUOTE: Sureness = eager("missing-quote");
-pub(in crate::parse) const INNER_QUOTE: Sureness = eager("inner-quote");
-pub(in crate::parse) const UNQUOTED_KEY: Sureness = safe("unquoted-key");
-pub(in crate::parse) const UNQUOTED_STRING: Sureness = eager("unquoted-string");
-pub(in crate::parse) const ARITHMETIC: Sureness = eager("arithmetic");
-pub(in crate::parse) const STRING_PREFIX: Sureness = eager("string-prefix");
-pub(in crate::parse) const JOINED_STRINGS: Sureness = eager("joined-strings");
-pub(in crate::parse) const RAW_CONTROL: Sureness = safe("raw-control");
-pub(in crate::parse) const BAD_ESCAPE: Sureness = safe("bad-escape");
-pub(in crate::parse) const MIXED_ESCAPES: Sureness = eager("mixed-escapes");
-pub(in crate::parse) const LONE_SURROGATE: Sureness = eager("lone-surrogate");
-pub(in crate::parse) const PYTHON_LITERAL: Sureness = safe("python-literal");
-pub(in crate::parse) const LITERAL_CASE: Sureness = safe("literal-case");
-pub(in crate::parse) const UNDEFINED: Sureness = eager("undefined");
-pub(in crate::parse) const NOT_A_NUMBER: Sureness = eager("not-a-number");
-pub(in crate::parse) const NUMBER_FORM: Sureness = safe("number-form");
-pub(in crate::parse) const RADIX: Sureness = safe("radix");
-pub(in crate::parse) const LEADING_ZERO: Sureness = eager("leading-zero");
-pub(in crate::parse) const GROUPED_DIGITS: Sureness = eager("grouped-digits");
-pub(in crate::parse) const MISSING_QUOTE_KNOWN: Sureness = safe("missing-quote");
-pub(in crate::parse) const INNER_QUOTE_KNOWN: Sureness = safe("inner-quote");
+pub(in crate::parse) const UNLIKE_QUOTES: RuleRef = eager("other-quotes");
+pub(in crate::parse) const SMART_QUOTES: RuleRef = safe("smart-quotes");
+pub(in crate::parse) const TRIPLE_QUOTES: RuleRef = safe("triple-quotes");
+pub(in crate::parse) const DOUBLED_QUOTES: RuleRef = eager("doubled-quotes");
+pub(in crate::parse) const ESCAPED_QUOTES: RuleRef = eager("escaped-quotes");
+pub(in crate::parse) const MISSING_QUOTE: RuleRef = eager("missing-quote");
+pub(in crate::parse) const INNER_QUOTE: RuleRef = eager("inner-quote");
+pub(in crate::parse) const UNQUOTED_KEY: RuleRef = safe("unquoted-key");
+pub(in crate::parse) const UNQUOTED_STRING: RuleRef = eager("unquoted-string");
+pub(in crate::parse) const ARITHMETIC: RuleRef = eager("arithmetic");
+pub(in crate::parse) const STRING_PREFIX: RuleRef = eager("string-prefix");
+pub(in crate::parse) const JOINED_STRINGS: RuleRef = eager("joined-strings");
+pub(in crate::parse) const RAW_CONTROL: RuleRef = safe("raw-control");
+pub(in crate::parse) const BAD_ESCAPE: RuleRef = safe("bad-escape");
+pub(in crate::parse) const MIXED_ESCAPES: RuleRef = eager("mixed-escapes");
+pub(in crate::parse) const LONE_SURROGATE: RuleRef = eager("lone-surrogate");
+pub(in crate::parse) const PYTHON_LITERAL: RuleRef = safe("python-literal");
+pub(in crate::parse) const LITERAL_CASE: RuleRef = safe("literal-case");
+pub(in crate::parse) const UNDEFINED: RuleRef = eager("undefined");
+pub(in crate::parse) const NOT_A_NUMBER: RuleRef = eager("not-a-number");
+pub(in crate::parse) const NUMBER_FORM: RuleRef = safe("number-form");
+pub(in crate::parse) const RADIX: RuleRef = safe("radix");
+pub(in crate::parse) const LEADING_ZERO: RuleRef = eager("leading-zero");
+pub(in crate::parse) const GROUPED_DIGITS: RuleRef = eager("grouped-digits");
+pub(in crate::parse) const MISSING_QUOTE_KNOWN: RuleRef = safe("missing-quote");
+pub(in crate::parse) const INNER_QUOTE_KNOWN: RuleRef = safe("inner-quote");
 
 pub(super) const RULES: [Rule; 24] = [
     entry(

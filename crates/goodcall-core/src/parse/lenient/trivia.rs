@@ -41,7 +41,7 @@ impl Parser<'_> {
     }
 
     /// The end of a comment, an ellipsis or an odd space that starts here.
-    fn odd_gap(&self) -> Option<(usize, rules::Sureness)> {
+    fn odd_gap(&self) -> Option<(usize, rules::RuleRef)> {
         let rest = &self.bytes[self.at..];
         let line = || self.line_end(self.at);
         match rest {

@@ -1,11 +1,11 @@
 //! Strings that lack their closing quote, and texts that end inside a string.
 
 use super::parser::Parser;
-use super::quotes::{End, MOST_KEY, Quote, Role, Search};
+use super::string_end::{MOST_KEY, Quote, StringEnd, StringRole, StringSearch};
 
 impl Parser<'_> {
     /// The string lacks its closing quote and ends at `text`, which is behind the search.
-    pub(super) fn ends_open(&mut self, s: &Search, text: usize) -> End {
+    pub(super) fn ends_open(&mut self, s: &StringSearch, text: usize) -> StringEnd {
         self.fuel = self.fuel.saturating_sub(s.at - text);
         let mut end = text;
         while end > s.start && matches!(self.bytes[end - 1], b' ' | b'\t' | b'\r' | b'\n') {
@@ -16,7 +16,7 @@ impl Parser<'_> {
         let mut left = self.frames.len();
         while end > s.start
             && left > 1
-            && s.role != Role::Key
+            && s.role != StringRole::Key
             && let Some(opener) = match self.bytes[end - 1] {
                 b']' => Some(b'['),
                 b'}' => Some(b'{'),
@@ -37,7 +37,7 @@ impl Parser<'_> {
             && matches!(last, b'\'' | b'`')
             && !self.bytes[s.start..end - 1].contains(&last)
         {
-            return End {
+            return StringEnd {
                 text: end - 1,
                 after: text,
                 closed: true,
@@ -57,7 +57,7 @@ impl Parser<'_> {
             closed = true;
         }
         let inner = self.inner_before(s, end);
-        End {
+        StringEnd {
             text: end,
             after: text,
             closed,
@@ -68,14 +68,14 @@ impl Parser<'_> {
 
     /// Does the string escape a quote before this place? Then its author knew how, and the last
     /// such quote is text like the others.
-    fn has_escaped_quote(&self, s: &Search, to: usize) -> bool {
+    fn has_escaped_quote(&self, s: &StringSearch, to: usize) -> bool {
         let inside = self.bytes.get(s.start..to).unwrap_or_default();
         let mut pairs = inside.windows(2);
         pairs.any(|pair| pair[0] == b'\\' && matches!(pair[1], b'"' | b'\''))
     }
 
     /// The quotes inside, of a string that ends before the search did.
-    fn inner_before(&self, s: &Search, end: usize) -> Option<(usize, usize)> {
+    fn inner_before(&self, s: &StringSearch, end: usize) -> Option<(usize, usize)> {
         let (first, last) = s.end.inner?;
         if last <= end {
             return Some((first, last));
@@ -89,7 +89,11 @@ impl Parser<'_> {
     }
 
     /// `"text, "key":`: the string ended before the comma.
-    pub(super) fn ends_before_key(&mut self, s: &mut Search, quote: usize) -> Option<End> {
+    pub(super) fn ends_before_key(
+        &mut self,
+        s: &mut StringSearch,
+        quote: usize,
+    ) -> Option<StringEnd> {
         let key = self.text.get(s.last + 1..quote)?;
         if key.len() > MOST_KEY || key.contains('\n') {
             return None;
@@ -131,7 +135,7 @@ impl Parser<'_> {
     }
 
     /// The text ended before the string did.
-    pub(super) fn unterminated(&mut self, s: Search) -> End {
+    pub(super) fn unterminated(&mut self, s: StringSearch) -> StringEnd {
         let length = self.bytes.len();
         if let Some(at) = s
             .maybe
@@ -144,7 +148,7 @@ impl Parser<'_> {
                 .filter(|(first, _)| *first < at)
                 .map(|(first, _)| (first, at));
             let after = at + self.quote_width(at, s.quote).max(1);
-            return End {
+            return StringEnd {
                 text: at,
                 after,
                 closed: true,
@@ -155,7 +159,7 @@ impl Parser<'_> {
         if let Some(line) = s.line.filter(|_| !self.closes_itself(s.start)) {
             self.fuel = self.fuel.saturating_sub(length - line);
             return self.ends_open(
-                &Search { at: line, ..s },
+                &StringSearch { at: line, ..s },
                 self.comma_before(line, s.start).unwrap_or(line),
             );
         }
@@ -164,7 +168,7 @@ impl Parser<'_> {
             self.fuel = self.fuel.saturating_sub(length - s.start);
             let end = self.search(s.start, Quote::Plain(b'"'), s.role);
             let follows = self.skip_space(end.after) < length;
-            return End {
+            return StringEnd {
                 mismatched: end.closed && follows,
                 closed: end.closed && follows,
                 settled: end.settled || self.known_key_after(end.after) == Some(true),
@@ -175,14 +179,14 @@ impl Parser<'_> {
             };
         }
         if let Some((first, _)) = s.end.inner
-            && s.role != Role::Key
+            && s.role != StringRole::Key
             && self.before_closers(s.start) < length
         {
             // Everything is closed in the end, so the first quote was the end, and what follows
             // it is stray.
             self.fuel = self.fuel.saturating_sub(length - first);
             let after = first + self.quote_width(first, s.quote).max(1);
-            return End {
+            return StringEnd {
                 text: first,
                 after,
                 closed: true,
@@ -190,13 +194,13 @@ impl Parser<'_> {
                 ..s.end
             };
         }
-        let text = if s.role == Role::Key {
+        let text = if s.role == StringRole::Key {
             length
         } else {
             self.before_closers(s.start)
         };
         self.explain_end(&s, text);
-        End {
+        StringEnd {
             text,
             after: length,
             cut: true,
@@ -216,7 +220,7 @@ impl Parser<'_> {
     }
 
     /// Names what is wrong with the end of the text, if it is not that something was cut off.
-    fn explain_end(&mut self, s: &Search, text: usize) {
+    fn explain_end(&mut self, s: &StringSearch, text: usize) {
         let length = self.bytes.len();
         let rest = self.bytes[s.start..].trim_ascii();
         if !rest.is_empty() && rest.iter().all(|b| b" )}]".contains(b)) {

@@ -3,12 +3,12 @@
 //! Every look ahead stops at the next token, the next line or a fixed number of bytes.
 
 use super::parser::Parser;
-use super::quotes::{MOST_KEY, Role};
+use super::string_end::{MOST_KEY, StringRole};
 use crate::tree::Kind;
 
 /// How sure it is that a quote ends its string.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Fit {
+pub(super) enum QuoteFit {
     No,
     Maybe,
     Yes,
@@ -18,138 +18,142 @@ pub(super) enum Fit {
 
 impl Parser<'_> {
     /// Does what follows a quote fit a string that ended there?
-    pub(super) fn fit(&self, after: usize, role: Role) -> Fit {
+    pub(super) fn fit(&self, after: usize, role: StringRole) -> QuoteFit {
         let next = self.skip_space(after);
         let spaced = next > after;
         let Some(byte) = self.bytes.get(next).copied() else {
-            return Fit::Yes;
+            return QuoteFit::Yes;
         };
-        if role == Role::Key {
+        if role == StringRole::Key {
             return match byte {
-                b':' | b'=' | b'}' | b',' => Fit::Yes,
-                0xEF => Fit::Yes,
-                b'"' | b'\'' | b'{' | b'[' | b'0'..=b'9' if spaced => Fit::Yes,
-                b'{' | b'[' => Fit::Yes,
-                b't' | b'f' | b'n' | b'T' | b'F' | b'N' | b'-' if spaced => Fit::Maybe,
-                _ => Fit::No,
+                b':' | b'=' | b'}' | b',' => QuoteFit::Yes,
+                0xEF => QuoteFit::Yes,
+                b'"' | b'\'' | b'{' | b'[' | b'0'..=b'9' if spaced => QuoteFit::Yes,
+                b'{' | b'[' => QuoteFit::Yes,
+                b't' | b'f' | b'n' | b'T' | b'F' | b'N' | b'-' if spaced => QuoteFit::Maybe,
+                _ => QuoteFit::No,
             };
         }
         match byte {
-            b':' if role == Role::Member => Fit::Colon,
-            b':' => Fit::Yes,
+            b':' if role == StringRole::Member => QuoteFit::Colon,
+            b':' => QuoteFit::Yes,
             b',' | b';' => self.fit_comma(next, role),
             b'}' | b']' | b')' => self.fit_closers(next),
-            b'/' if matches!(self.byte(next + 1), b'/' | b'*') => Fit::Yes,
-            b'#' if spaced => Fit::Maybe,
-            b'-' if self.dashes(after, next) => Fit::Maybe,
+            b'/' if matches!(self.byte(next + 1), b'/' | b'*') => QuoteFit::Yes,
+            b'#' if spaced => QuoteFit::Maybe,
+            b'-' if self.dashes(after, next) => QuoteFit::Maybe,
             b'+' if matches!(self.byte(self.skip_space(next + 1)), b'"' | b'\'' | b'`') => {
-                Fit::Maybe
+                QuoteFit::Maybe
             }
-            b'`' if self.bytes[next..].starts_with(b"```") => Fit::Yes,
-            b'"' | b'\'' if !spaced && role == Role::Member && self.key_follows(next) => Fit::Yes,
+            b'`' if self.bytes[next..].starts_with(b"```") => QuoteFit::Yes,
+            b'"' | b'\'' if !spaced && role == StringRole::Member && self.key_follows(next) => {
+                QuoteFit::Yes
+            }
             b'"' | b'\'' | b'`' | 0xE2 if spaced => match role {
-                Role::Member if self.key_follows(next) => Fit::Yes,
-                Role::Member | Role::Root => Fit::Maybe,
-                _ => Fit::Yes,
+                StringRole::Member if self.key_follows(next) => QuoteFit::Yes,
+                StringRole::Member | StringRole::Root => QuoteFit::Maybe,
+                _ => QuoteFit::Yes,
             },
-            b'{' | b'[' if role == Role::Element && spaced => Fit::Maybe,
-            b'0'..=b'9' | b'-' if role == Role::Element && spaced => self.fit_number(next),
-            b'a'..=b'z' | b'A'..=b'Z' | b'_' if role == Role::Member && spaced => {
+            b'{' | b'[' if role == StringRole::Element && spaced => QuoteFit::Maybe,
+            b'0'..=b'9' | b'-' if role == StringRole::Element && spaced => self.fit_number(next),
+            b'a'..=b'z' | b'A'..=b'Z' | b'_' if role == StringRole::Member && spaced => {
                 self.fit_word(after, next)
             }
             0xEF => self.fit_wide(next, role),
-            _ if role == Role::Root => Fit::Maybe,
-            _ if role == Role::Member && self.bytes[after..next].contains(&b'\n') => {
+            _ if role == StringRole::Root => QuoteFit::Maybe,
+            _ if role == StringRole::Member && self.bytes[after..next].contains(&b'\n') => {
                 if self.key_follows(next) {
-                    Fit::Yes
+                    QuoteFit::Yes
                 } else {
-                    Fit::No
+                    QuoteFit::No
                 }
             }
-            _ => Fit::No,
+            _ => QuoteFit::No,
         }
     }
 
     /// `["a" 2]`: does a number follow, and nothing else?
-    fn fit_number(&self, at: usize) -> Fit {
+    fn fit_number(&self, at: usize) -> QuoteFit {
         let Some(end) = super::numbers::strict_end(self.bytes, at) else {
-            return Fit::No;
+            return QuoteFit::No;
         };
         match self.byte(self.skip_space(end)) {
-            0 | b',' | b']' => Fit::Maybe,
-            _ => Fit::No,
+            0 | b',' | b']' => QuoteFit::Maybe,
+            _ => QuoteFit::No,
         }
     }
 
     /// `"text" key: 5`: does a key without quotes follow, and a value that is no such word?
-    fn fit_word(&self, after: usize, at: usize) -> Fit {
+    fn fit_word(&self, after: usize, at: usize) -> QuoteFit {
         let Some(end) = self.key_end(at) else {
-            return Fit::No;
+            return QuoteFit::No;
         };
         if self.bytes[after..at].contains(&b'\n') {
-            return Fit::Yes;
+            return QuoteFit::Yes;
         }
         let value = self.skip_space(self.skip_space(end) + 1);
         let word = self.text.get(value..self.word_end(value));
         let literal = word.is_some_and(|word| super::words::literal(word).is_some());
         match self.byte(value) {
-            b'"' | b'\'' | b'{' | b'[' | b'0'..=b'9' | b'-' => Fit::Maybe,
-            _ if literal => Fit::Maybe,
-            _ => Fit::No,
+            b'"' | b'\'' | b'{' | b'[' | b'0'..=b'9' | b'-' => QuoteFit::Maybe,
+            _ if literal => QuoteFit::Maybe,
+            _ => QuoteFit::No,
         }
     }
 
-    fn fit_wide(&self, at: usize, role: Role) -> Fit {
+    fn fit_wide(&self, at: usize, role: StringRole) -> QuoteFit {
         match self.text.get(at..).and_then(|rest| rest.chars().next()) {
             Some('，') => self.fit_comma(at, role),
-            Some('：') if role == Role::Member => Fit::Colon,
-            Some('｝' | '］' | '）' | '：') => Fit::Yes,
-            _ => Fit::No,
+            Some('：') if role == StringRole::Member => QuoteFit::Colon,
+            Some('｝' | '］' | '）' | '：') => QuoteFit::Yes,
+            _ => QuoteFit::No,
         }
     }
 
-    fn fit_comma(&self, comma: usize, role: Role) -> Fit {
+    fn fit_comma(&self, comma: usize, role: StringRole) -> QuoteFit {
         let next = self.skip_space(comma + self.comma_width(comma).max(1));
         let Some(byte) = self.bytes.get(next).copied() else {
-            return Fit::Yes;
+            return QuoteFit::Yes;
         };
         match (byte, role) {
-            (b'}' | b']' | b')' | b',' | b'/' | b'#', _) => Fit::Yes,
-            (b'.', _) if self.bytes[next..].starts_with(b"...") => Fit::Yes,
-            (b'-', _) if self.dashes(comma, next) => Fit::Yes,
-            (_, Role::Member) if self.key_follows(next) => Fit::Yes,
-            (b'"' | b'\'', Role::Member) if self.bytes[comma..next].contains(&b'\n') => Fit::Maybe,
-            (b'"' | b'\'', Role::Member) if self.damaged_key_follows(next) => Fit::Maybe,
-            (b'{', Role::Member) => Fit::Maybe,
-            (_, Role::Member) => Fit::No,
-            (b'"' | b'\'' | b'{' | b'[' | b'-' | b'0'..=b'9' | b'(' | b'`', _) => Fit::Yes,
+            (b'}' | b']' | b')' | b',' | b'/' | b'#', _) => QuoteFit::Yes,
+            (b'.', _) if self.bytes[next..].starts_with(b"...") => QuoteFit::Yes,
+            (b'-', _) if self.dashes(comma, next) => QuoteFit::Yes,
+            (_, StringRole::Member) if self.key_follows(next) => QuoteFit::Yes,
+            (b'"' | b'\'', StringRole::Member) if self.bytes[comma..next].contains(&b'\n') => {
+                QuoteFit::Maybe
+            }
+            (b'"' | b'\'', StringRole::Member) if self.damaged_key_follows(next) => QuoteFit::Maybe,
+            (b'{', StringRole::Member) => QuoteFit::Maybe,
+            (_, StringRole::Member) => QuoteFit::No,
+            (b'"' | b'\'' | b'{' | b'[' | b'-' | b'0'..=b'9' | b'(' | b'`', _) => QuoteFit::Yes,
             (b't' | b'f' | b'n' | b'T' | b'F' | b'N' | b'u' | b'I', _) => {
                 let end = self.word_end(next);
                 let word = &self.text[next..end];
                 if end == self.bytes.len() || super::words::literal(word).is_some() {
-                    Fit::Yes
+                    QuoteFit::Yes
                 } else {
-                    Fit::Maybe
+                    QuoteFit::Maybe
                 }
             }
-            (0xE2, _) if self.smart_quote(next).is_some() => Fit::Yes,
-            (_, Role::Root) => Fit::Maybe,
-            _ => Fit::Maybe,
+            (0xE2, _) if self.smart_quote(next).is_some() => QuoteFit::Yes,
+            (_, StringRole::Root) => QuoteFit::Maybe,
+            _ => QuoteFit::Maybe,
         }
     }
 
     /// Closing brackets follow: do they close what is open?
-    fn fit_closers(&self, at: usize) -> Fit {
+    fn fit_closers(&self, at: usize) -> QuoteFit {
         let (at, left, right) = self.closers(at);
         if !right {
-            return Fit::Maybe;
+            return QuoteFit::Maybe;
         }
         match (self.bytes.get(at), left) {
-            (None | Some(b',' | b';'), _) => Fit::Yes,
-            (Some(b'{' | b'[' | b'`' | b'<' | b')' | b'}' | b']'), 0) => Fit::Yes,
-            (Some(_), 0) if self.byte(at - 1) == b'\n' => Fit::Yes,
-            (Some(b'/' | b'#' | b'"' | b'{' | b'['), 1..) => Fit::Yes,
-            _ => Fit::Maybe,
+            (None | Some(b',' | b';'), _) => QuoteFit::Yes,
+            (Some(b'{' | b'[' | b'`' | b'<' | b')' | b'}' | b']'), 0) => QuoteFit::Yes,
+            (Some(_), 0) if self.byte(at - 1) == b'\n' => QuoteFit::Yes,
+            (Some(b'/' | b'#' | b'"' | b'{' | b'['), 1..) => QuoteFit::Yes,
+            _ => QuoteFit::Maybe,
         }
     }
 
@@ -271,11 +275,11 @@ impl Parser<'_> {
         start + rest.iter().take_while(|b| is_part(b)).count()
     }
 
-    pub(super) fn role(&self) -> Role {
+    pub(super) fn role(&self) -> StringRole {
         match self.frames.last().and_then(|frame| self.out.slot(frame.id)) {
-            None => Role::Root,
-            Some(slot) if slot.kind == Kind::Object => Role::Member,
-            Some(_) => Role::Element,
+            None => StringRole::Root,
+            Some(slot) if slot.kind == Kind::Object => StringRole::Member,
+            Some(_) => StringRole::Element,
         }
     }
 }

@@ -1,7 +1,7 @@
 //! Strings whose quotes or brackets do not come out even: what was meant is not known.
 
 use super::parser::Parser;
-use super::quotes::{End, Quote};
+use super::string_end::{Quote, StringEnd};
 
 impl Parser<'_> {
     /// An apostrophe belongs to no pair.
@@ -22,7 +22,7 @@ impl Parser<'_> {
 
     /// Quotes inside that have no partner, or brackets that stay open, or an expression: is it
     /// certain that this is not the text that was meant?
-    pub(super) fn is_torn(&self, start: usize, quote: Quote, end: &End) -> bool {
+    pub(super) fn is_torn(&self, start: usize, quote: Quote, end: &StringEnd) -> bool {
         if end.cut || end.closed && end.inner.is_none() {
             return false;
         }

@@ -4,7 +4,7 @@
 //! next quote, the next line or a fixed number of bytes, so every byte is looked at a bounded
 //! number of times. Going back is paid for from [`Parser::fuel`].
 
-use super::fit::Fit;
+use super::lookahead::QuoteFit;
 use super::parser::Parser;
 
 /// Bytes of a key that looking ahead accepts.
@@ -39,7 +39,7 @@ impl Quote {
 
 /// Where a string stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Role {
+pub(super) enum StringRole {
     Key,
     Member,
     Element,
@@ -48,7 +48,7 @@ pub(super) enum Role {
 
 /// Where a string ends.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct End {
+pub(super) struct StringEnd {
     /// The end of its text.
     pub(super) text: usize,
     /// Where reading goes on.
@@ -70,12 +70,12 @@ pub(super) struct End {
 
 /// What is known of a string that is being searched for its end.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Search {
+pub(super) struct StringSearch {
     pub(super) start: usize,
     pub(super) quote: Quote,
-    pub(super) role: Role,
+    pub(super) role: StringRole,
     pub(super) at: usize,
-    pub(super) end: End,
+    pub(super) end: StringEnd,
     pub(super) count: usize,
     /// Quotes inside that could be one of a pair.
     pub(super) pairs: usize,
@@ -122,7 +122,7 @@ impl Parser<'_> {
     }
 
     /// Finds the end of the string whose text starts at `start`.
-    pub(super) fn string_end(&mut self, start: usize, quote: Quote, role: Role) -> End {
+    pub(super) fn string_end(&mut self, start: usize, quote: Quote, role: StringRole) -> StringEnd {
         match quote {
             Quote::Triple(byte) => {
                 let mut end = self.fixed_end(start, &[byte; 3]);
@@ -147,23 +147,23 @@ impl Parser<'_> {
         line.any(|pair| pair == [byte; 2])
     }
 
-    fn fixed_end(&self, start: usize, closing: &[u8]) -> End {
+    fn fixed_end(&self, start: usize, closing: &[u8]) -> StringEnd {
         let found = find(&self.bytes[start..], closing);
         let text = found.map_or(self.bytes.len(), |n| start + n);
         let inside = &self.bytes[start..text];
-        End {
+        StringEnd {
             text,
             after: found.map_or(text, |_| text + closing.len()),
             closed: found.is_some(),
             cut: found.is_none(),
             escapes: inside.contains(&b'\\'),
             controls: inside.iter().any(|b| *b < 0x20),
-            ..End::default()
+            ..StringEnd::default()
         }
     }
 
     /// The end of `\"text\"`: the next quote with at most one backslash.
-    fn escaped_end(&self, start: usize, byte: u8) -> End {
+    fn escaped_end(&self, start: usize, byte: u8) -> StringEnd {
         let mut at = start;
         while let Some(n) = self.bytes[at..].iter().position(|b| *b == byte) {
             let quote = at + n;
@@ -175,33 +175,33 @@ impl Parser<'_> {
             if slashes < 2 {
                 let text = quote - slashes;
                 let escapes = self.bytes[start..text].contains(&b'\\');
-                return End {
+                return StringEnd {
                     text,
                     after: quote + 1,
                     closed: true,
                     escapes,
-                    ..End::default()
+                    ..StringEnd::default()
                 };
             }
             at = quote + 1;
         }
         let text = self.bytes.len();
-        End {
+        StringEnd {
             text,
             after: text,
             cut: true,
             escapes: true,
-            ..End::default()
+            ..StringEnd::default()
         }
     }
 
-    pub(super) fn search(&mut self, start: usize, quote: Quote, role: Role) -> End {
-        let mut s = Search {
+    pub(super) fn search(&mut self, start: usize, quote: Quote, role: StringRole) -> StringEnd {
+        let mut s = StringSearch {
             start,
             quote,
             role,
             at: start,
-            end: End::default(),
+            end: StringEnd::default(),
             count: 0,
             pairs: 0,
             last: start,
@@ -246,23 +246,23 @@ impl Parser<'_> {
     }
 
     /// Is the quote here the end? Otherwise it is noted as part of the text.
-    fn weigh(&mut self, s: &mut Search, width: usize) -> Option<End> {
+    fn weigh(&mut self, s: &mut StringSearch, width: usize) -> Option<StringEnd> {
         let (at, after) = (s.at, s.at + width);
         let fit = self.fit(after, s.role);
-        if s.count == 0 && fit == Fit::Yes || self.fuel == 0 {
-            return Some(End {
+        if s.count == 0 && fit == QuoteFit::Yes || self.fuel == 0 {
+            return Some(StringEnd {
                 text: at,
                 after,
                 closed: true,
                 ..s.end
             });
         }
-        if s.role == Role::Key
+        if s.role == StringRole::Key
             && let Some(colon) = find(&self.bytes[s.last..at], b":")
         {
             return Some(self.ends_open(s, s.last + colon));
         }
-        if fit == Fit::Colon && s.role == Role::Member && s.count > 0 {
+        if fit == QuoteFit::Colon && s.role == StringRole::Member && s.count > 0 {
             if let Some(end) = self.ends_before_key(s, at) {
                 return Some(end);
             }
@@ -275,28 +275,28 @@ impl Parser<'_> {
             }
         }
         if s.count == 1
-            && s.role == Role::Element
-            && fit == Fit::Yes
+            && s.role == StringRole::Element
+            && fit == QuoteFit::Yes
             && let Some(comma) = self.comma_before(s.last, s.start)
         {
             return Some(self.ends_open(s, comma));
         }
-        if s.count == 0 && fit == Fit::Maybe {
-            return Some(End {
+        if s.count == 0 && fit == QuoteFit::Maybe {
+            return Some(StringEnd {
                 text: at,
                 after,
                 closed: true,
                 ..s.end
             });
         }
-        if s.count > 0 && fit == Fit::Yes {
+        if s.count > 0 && fit == QuoteFit::Yes {
             self.count_brackets(s, at);
             let known = self.known_key_after(after);
             let even = s.pairs.is_multiple_of(2);
             let paired = even || known.is_none() && self.closes_all(after);
             if known != Some(false) && s.balance <= 0 && paired {
                 let settled = even && !self.keys.is_empty() && !s.rival && !s.declared;
-                return Some(End {
+                return Some(StringEnd {
                     text: at,
                     after,
                     closed: true,
@@ -310,9 +310,9 @@ impl Parser<'_> {
     }
 
     /// The quote here is part of the text.
-    fn keep(&self, s: &mut Search, fit: Fit, width: usize) {
+    fn keep(&self, s: &mut StringSearch, fit: QuoteFit, width: usize) {
         let (at, after) = (s.at, s.at + width);
-        if matches!(fit, Fit::Yes | Fit::Maybe) {
+        if matches!(fit, QuoteFit::Yes | QuoteFit::Maybe) {
             s.maybe.get_or_insert(at);
             if !s.rival && s.pairs.is_multiple_of(2) {
                 self.count_brackets(s, at);
@@ -324,10 +324,12 @@ impl Parser<'_> {
         // `["a""b"]`: two strings, or one; `"key"true, "other":`: a colon is missing.
         s.end.torn |= s.count == 0
             && match s.role {
-                Role::Member => self.lists_on(after, s.quote),
-                Role::Element => self.quote_width(after, s.quote) > 0,
-                Role::Key => (self.text.get(s.start..at)).is_some_and(|key| self.is_known(key)),
-                Role::Root => false,
+                StringRole::Member => self.lists_on(after, s.quote),
+                StringRole::Element => self.quote_width(after, s.quote) > 0,
+                StringRole::Key => {
+                    (self.text.get(s.start..at)).is_some_and(|key| self.is_known(key))
+                }
+                StringRole::Root => false,
             };
         let first = s.end.inner.map_or(at, |(first, _)| first);
         s.end.inner = Some((first, after));
@@ -344,7 +346,7 @@ impl Parser<'_> {
         width > 0 && self.quote_width(self.skip_space(comma + width), quote) > 0
     }
 
-    pub(super) fn count_brackets(&self, s: &mut Search, to: usize) {
+    pub(super) fn count_brackets(&self, s: &mut StringSearch, to: usize) {
         for byte in self.bytes.get(s.counted..to).unwrap_or_default() {
             match byte {
                 b'{' | b'[' => s.balance += 1,

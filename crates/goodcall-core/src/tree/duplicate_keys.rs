@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 
 use super::build::NONE;
-use super::{Id, Slot, Text};
+use super::{Id, Slot, TextStore};
 
 /// Does this closed object have two members with equal keys?
 pub(super) fn repeats_key(slots: &[Slot], buffer: &str, source: &str, object: Id) -> bool {
@@ -71,8 +71,8 @@ impl<'b> Iterator for Keys<'b> {
         let value = self.slots.get(key.next as usize);
         self.next = value.map_or(NONE, |value| value.next);
         let text = match key.text {
-            Text::Source => self.source,
-            Text::Buffer => self.buffer,
+            TextStore::Source => self.source,
+            TextStore::Buffer => self.buffer,
         };
         text.get(key.head as usize..(key.head + key.size) as usize)
     }

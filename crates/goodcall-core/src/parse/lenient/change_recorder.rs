@@ -2,15 +2,15 @@
 
 use std::ops::Range;
 
-use super::parser::{Frame, Opener, Parser};
-use super::rules::Sureness;
+use super::parser::{OpenContainer, Opener, Parser};
+use super::rules::RuleRef;
 use crate::limits::Limits;
 use crate::report::{Note, Part, Path, Record, Source};
 use crate::snippet::MOST_CHARS;
-use crate::tree::{Kind, Pointer, Text, write_string};
+use crate::tree::{Kind, Pointer, TextStore, write_string};
 
 /// Changes so far.
-pub(super) struct Notes {
+pub(super) struct ChangeRecorder {
     pub(super) record: Record,
     /// More changes, or longer pointers, than the limits allow.
     pub(super) overflow: bool,
@@ -19,7 +19,7 @@ pub(super) struct Notes {
     room: usize,
 }
 
-impl Notes {
+impl ChangeRecorder {
     pub(super) fn new(limits: &Limits, bytes: usize) -> Self {
         Self {
             record: Record::default(),
@@ -40,7 +40,7 @@ impl Notes {
 }
 
 impl Parser<'_> {
-    pub(super) fn note(&mut self, rule: Sureness, span: Range<usize>, after: &str) {
+    pub(super) fn note(&mut self, rule: RuleRef, span: Range<usize>, after: &str) {
         if self.notes.overflow {
             return;
         }
@@ -70,12 +70,12 @@ impl Parser<'_> {
     }
 
     /// Notes that these bytes were read as if they had quotes.
-    pub(super) fn note_quoted(&mut self, rule: Sureness, start: usize, end: usize) {
+    pub(super) fn note_quoted(&mut self, rule: RuleRef, start: usize, end: usize) {
         self.note_string(rule, start..end, start..end);
     }
 
     /// Notes that a string was read as `text` in quotes.
-    pub(super) fn note_string(&mut self, rule: Sureness, span: Range<usize>, text: Range<usize>) {
+    pub(super) fn note_string(&mut self, rule: RuleRef, span: Range<usize>, text: Range<usize>) {
         let after = Part {
             start: text.start as u32,
             size: text.len() as u32,
@@ -84,7 +84,7 @@ impl Parser<'_> {
     }
 
     #[inline]
-    fn record(&mut self, rule: Sureness, span: Range<usize>, after: Part, source: Source) {
+    fn record(&mut self, rule: RuleRef, span: Range<usize>, after: Part, source: Source) {
         if self.notes.overflow {
             return;
         }
@@ -146,7 +146,7 @@ impl Parser<'_> {
     }
 
     /// The step from a container to the value that is being read in it.
-    fn step_of(&mut self, frame: &Frame) -> (Part, Source) {
+    fn step_of(&mut self, frame: &OpenContainer) -> (Part, Source) {
         match (self.out.slot(frame.id).map(|slot| slot.kind), frame.key) {
             (Some(Kind::Object), Some(key)) => {
                 let Some(slot) = self.out.slot(key) else {
@@ -156,7 +156,7 @@ impl Parser<'_> {
                     start: slot.head,
                     size: slot.size,
                 };
-                if slot.text == Text::Source {
+                if slot.text == TextStore::Source {
                     return (part, Source::Text);
                 }
                 let text = self.out.text(slot, self.text);

@@ -5,11 +5,11 @@
 
 use serde_json::Value;
 
-use super::{Id, Kind, Slot, Text, Tree};
+use super::{Id, Kind, Slot, TextStore, Tree};
 
 /// A tree and what its edits overwrote.
 #[derive(Debug)]
-pub(crate) struct Draft<'a> {
+pub(crate) struct EditableTree<'a> {
     pub(crate) tree: Tree<'a>,
     saved: Vec<(Id, Slot)>,
     /// The object that last got a member, and that member's value: the end of its chain.
@@ -20,13 +20,13 @@ pub(crate) struct Draft<'a> {
 
 /// A moment to go back to.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Mark {
+pub(crate) struct EditMark {
     saved: usize,
     slots: usize,
     buffer: usize,
 }
 
-impl<'a> Draft<'a> {
+impl<'a> EditableTree<'a> {
     pub(crate) fn new(tree: Tree<'a>) -> Self {
         Self {
             tree,
@@ -37,8 +37,8 @@ impl<'a> Draft<'a> {
     }
 
     /// This moment.
-    pub(crate) fn mark(&self) -> Mark {
-        Mark {
+    pub(crate) fn mark(&self) -> EditMark {
+        EditMark {
             saved: self.saved.len(),
             slots: self.tree.slots.len(),
             buffer: self.tree.buffer.len(),
@@ -46,7 +46,7 @@ impl<'a> Draft<'a> {
     }
 
     /// Takes back every edit since `mark`.
-    pub(crate) fn back_to(&mut self, mark: Mark) {
+    pub(crate) fn back_to(&mut self, mark: EditMark) {
         while self.saved.len() > mark.saved {
             let Some((id, slot)) = self.saved.pop() else {
                 break;
@@ -87,7 +87,7 @@ impl<'a> Draft<'a> {
         let (head, size) = self.text(text);
         Slot {
             kind,
-            text: Text::Buffer,
+            text: TextStore::Buffer,
             truth: kind == Kind::Boolean && text == "true",
             head,
             size,
@@ -138,7 +138,7 @@ impl<'a> Draft<'a> {
                 Kind::Array | Kind::Object => copy.head = slot.head.saturating_add(shift),
                 Kind::String | Kind::Number => {
                     let (head, size) = self.text(other.text_of(slot));
-                    (copy.text, copy.head, copy.size) = (Text::Buffer, head, size);
+                    (copy.text, copy.head, copy.size) = (TextStore::Buffer, head, size);
                 }
                 Kind::Null | Kind::Boolean => {}
             }
@@ -270,7 +270,7 @@ impl<'a> Draft<'a> {
 fn container(like: Slot, kind: Kind, head: Id, size: u32) -> Slot {
     Slot {
         kind,
-        text: Text::Source,
+        text: TextStore::Source,
         truth: false,
         head,
         size,
@@ -284,11 +284,11 @@ mod tests {
 
     use super::*;
 
-    fn draft(text: &str) -> Draft<'_> {
-        Draft::new(Tree::parse(text).unwrap())
+    fn draft(text: &str) -> EditableTree<'_> {
+        EditableTree::new(Tree::parse(text).unwrap())
     }
 
-    fn id(draft: &Draft<'_>, key: &str) -> Id {
+    fn id(draft: &EditableTree<'_>, key: &str) -> Id {
         draft.tree.root().get(key).unwrap().id
     }
 
