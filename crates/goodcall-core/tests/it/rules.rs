@@ -1,22 +1,41 @@
-//! Every rule's example, run.
+//! Runs the example of every rule in the catalogue.
 
-use goodcall_core::{Gate, Level, Policy, Schema, StopReason, Verdict, catalogue};
+use goodcall_core::{Gate, Level, Policy, Rule, Schema, StopReason, Verdict, catalogue};
+
+/// The rules that the gate applies; `goodcall-wire` runs the examples of calls in text.
+fn rules() -> impl Iterator<Item = Rule> {
+    catalogue()
+        .into_iter()
+        .filter(|rule| rule.example.tool.is_none())
+}
+
+/// Compiles the schema of a rule's example.
+fn schema(rule: &Rule) -> Schema {
+    let schema = serde_json::from_str(rule.example.schema).expect(rule.name);
+    Schema::compile(&schema).expect(rule.name)
+}
+
+/// The weakest policy under which a rule acts.
+fn policy(rule: &Rule) -> Policy {
+    match rule.level {
+        Level::Safe => Policy::safe(),
+        Level::Eager => Policy::eager(),
+    }
+}
+
+/// Checks the example of a rule under a policy.
+fn check<'s>(rule: &Rule, schema: &'s Schema, policy: Policy) -> Verdict<'s> {
+    Gate::new(schema)
+        .policy(policy)
+        .stop(StopReason::Finished)
+        .check(rule.example.raw)
+}
 
 #[test]
 fn every_example_is_mended_by_its_rule() {
-    // Those of calls in text are run where such calls are read.
-    for rule in catalogue()
-        .iter()
-        .filter(|rule| rule.example.tool.is_none())
-    {
-        let schema = serde_json::from_str(rule.example.schema).expect(rule.name);
-        let schema = Schema::compile(&schema).expect(rule.name);
-        let policy = match rule.level {
-            Level::Safe => Policy::safe(),
-            Level::Eager => Policy::eager(),
-        };
-        let gate = Gate::new(&schema).policy(policy).stop(StopReason::Finished);
-        let verdict = gate.check(rule.example.raw);
+    for rule in rules() {
+        let schema = schema(&rule);
+        let verdict = check(&rule, &schema, policy(&rule));
         let Verdict::Mended(mended) = verdict else {
             panic!("{}: {verdict:?}", rule.name);
         };
@@ -32,17 +51,21 @@ fn every_example_is_mended_by_its_rule() {
 }
 
 #[test]
-fn without_its_rule_no_example_is_mended() {
-    // Those of calls in text are run where such calls are read.
-    for rule in catalogue()
-        .iter()
-        .filter(|rule| rule.example.tool.is_none())
-    {
-        let schema = serde_json::from_str(rule.example.schema).expect(rule.name);
-        let schema = Schema::compile(&schema).expect(rule.name);
-        let policy = Policy::strict();
-        let verdict = Gate::new(&schema).policy(policy).check(rule.example.raw);
-        assert_eq!(verdict.name(), "bad", "{}", rule.name);
+fn no_example_is_mended_with_its_rule_switched_off() {
+    for rule in rules() {
+        let policy = policy(&rule).switch(rule.name, false).expect(rule.name);
+        let schema = schema(&rule);
+        let verdict = check(&rule, &schema, policy);
+        assert_eq!(verdict.name(), "bad", "{}: {verdict:?}", rule.name);
+    }
+}
+
+#[test]
+fn examples_of_eager_rules_are_refused_by_the_safe_policy() {
+    for rule in rules().filter(|rule| rule.level == Level::Eager) {
+        let schema = schema(&rule);
+        let verdict = Gate::new(&schema).check(rule.example.raw);
+        assert_eq!(verdict.name(), "bad", "{}: {verdict:?}", rule.name);
     }
 }
 

@@ -1,7 +1,9 @@
 //! Checking and mending come to an end, whatever is wrong and however the schema is made.
 
 use std::fmt::Write as _;
+use std::time::Duration;
 
+use cpu_time::ThreadTime;
 use goodcall_core::{Explain, Gate, Policy, Schema, Style, Verdict};
 use serde_json::{Value, json};
 
@@ -16,17 +18,32 @@ fn list(count: usize, element: impl Fn(usize) -> String) -> String {
     out + "]"
 }
 
-/// Checks a call with very many wrong places. Anything that grows faster than the call would not
-/// come to an end here; `cargo xtask callgrind` counts what it takes.
+/// The processor time of one check of a call with so many wrong places, the least of a few runs.
+fn time(schema: &Schema, raw: &str, mended: bool) -> Duration {
+    let runs = (0..3).map(|_| {
+        let start = ThreadTime::now();
+        let verdict = Gate::new(schema).policy(Policy::eager()).check(raw);
+        let elapsed = start.elapsed();
+        let expected = if mended { "mended" } else { "bad" };
+        assert_eq!(verdict.name(), expected);
+        elapsed
+    });
+    runs.min().expect("three runs")
+}
+
+/// Checks calls with many wrong places and compares how long a call of eight times the length takes:
+/// about eight times as long where the work is linear, 64 times where it is quadratic. `cargo xtask
+/// callgrind` and `cargo xtask growth` count instructions and see smaller differences.
 fn many(schema: &Value, mended: bool, raw: impl Fn(usize) -> String) {
     let schema = Schema::compile(schema).expect("a schema");
-    let raw = raw(4_000);
-    let verdict = Gate::new(&schema).policy(Policy::eager()).check(&raw);
-    assert_eq!(
-        matches!(verdict, Verdict::Mended(_)),
-        mended,
-        "{}",
-        verdict.name()
+    let (short, long) = (raw(500), raw(4_000));
+    let short_time = time(&schema, &short, mended);
+    let long_time = time(&schema, &long, mended);
+    assert!(
+        long_time < short_time * 24,
+        "{} bytes take {short_time:?}, {} bytes take {long_time:?}",
+        short.len(),
+        long.len()
     );
 }
 

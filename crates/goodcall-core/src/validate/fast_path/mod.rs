@@ -445,10 +445,9 @@ mod tests {
         r##"{"minItems": 1, "items": {"not": {"$ref": "#"}}}"##,
     ];
 
-    /// Every value under every keyword: what the program is sure of, the validator takes. (What
-    /// asserts that is `surely_accepts` itself, in builds with debug assertions.)
+    /// Tries every value under every keyword.
     #[test]
-    fn a_yes_is_always_right() {
+    fn fast_path_agrees_with_validator() {
         let definitions = json!({
             "tree": {"properties": {"l": {"$ref": "#/$defs/tree"}, "n": {"type": "integer"}},
                 "required": ["n"], "additionalProperties": false},
@@ -467,7 +466,10 @@ mod tests {
             let schema = Schema::compile(&document).expect("a schema");
             for value in VALUES {
                 let tree = Tree::parse(value).expect("JSON");
-                sure += usize::from(schema.surely_accepts(tree.root()) == Some(true));
+                if schema.surely_accepts(tree.root()) == Some(true) {
+                    sure += 1;
+                    assert!(schema.truly_accepts(tree.root()), "{keyword} {value}");
+                }
             }
         }
         assert!(sure > 1_000, "{sure}");

@@ -84,10 +84,7 @@ fn run(policy: &Policy, twice: bool) -> (Score, BTreeMap<&'static str, Score>) {
         for (index, (name, damage)) in DEFECTS.iter().enumerate() {
             for turn in 0..3 {
                 let mut dice = Dice::new((number * 1000 + index * 10 + turn + 1) as u64);
-                let second = match twice {
-                    true => Some(&DEFECTS[dice.below(DEFECTS.len())].1),
-                    false => None,
-                };
+                let second = twice.then(|| &DEFECTS[dice.below(DEFECTS.len())].1);
                 let Some(damaged) = damaged(call, damage, second, &mut dice) else {
                     continue;
                 };
@@ -133,31 +130,20 @@ fn report(title: &str, all: Score, by_defect: &BTreeMap<&str, Score>) {
     }
 }
 
+/// The scores of today: texts that were read right, refused, and read as something else. A change
+/// of the parser that makes fewer right or more wrong is a step back; one that improves them writes
+/// its figures here.
 #[test]
-fn eager_recovers_nearly_all() {
-    for (title, twice, right) in [
-        ("eager, one defect", false, 900),
-        ("eager, two defects", true, 900),
+fn scores_are_as_recorded() {
+    for (policy, name, twice, recorded) in [
+        (Policy::eager(), "eager, one defect", false, [2974, 43, 1]),
+        (Policy::eager(), "eager, two defects", true, [2121, 99, 11]),
+        (Policy::safe(), "safe, one defect", false, [2204, 814, 0]),
+        (Policy::safe(), "safe, two defects", true, [1195, 1036, 0]),
     ] {
-        let (all, by_defect) = run(&Policy::eager(), twice);
-        report(title, all, &by_defect);
-        assert!(all.total() > 2000, "{}", all.total());
-        assert!(all.per_mille(all.right) >= right, "{title}");
-        assert!(all.per_mille(all.other) <= 30, "{title}");
-    }
-}
-
-#[test]
-fn safe_is_hardly_ever_wrong() {
-    for (title, twice) in [("safe, one defect", false), ("safe, two defects", true)] {
-        let (all, by_defect) = run(&Policy::safe(), twice);
-        report(title, all, &by_defect);
-        assert!(
-            all.other * 1000 <= all.total() * 5,
-            "{title}: {} of {}",
-            all.other,
-            all.total()
-        );
+        let (all, by_defect) = run(&policy, twice);
+        report(name, all, &by_defect);
+        assert_eq!([all.right, all.refused, all.other], recorded, "{name}");
     }
 }
 
