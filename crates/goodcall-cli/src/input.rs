@@ -2,9 +2,10 @@
 
 use std::fs::File;
 use std::io::{BufReader, Read, stdin};
-use std::net::{SocketAddr, ToSocketAddrs};
+use std::path::Path;
 
 use goodcall_core::{Limits, Policies, Policy, StopReason};
+use goodcall_server::ConfigFile;
 
 use crate::Failure;
 
@@ -63,22 +64,11 @@ pub(crate) fn policies(text: &str) -> Result<Policies, String> {
     }
 }
 
-/// Where to listen: an address, or a name of this machine, with a port.
-pub(crate) fn address(text: &str) -> Result<SocketAddr, String> {
-    let found = text.to_socket_addrs().ok().and_then(|mut all| all.next());
-    found.ok_or_else(|| "use an address with a port, such as 127.0.0.1:8787".to_owned())
-}
-
-/// A whole number.
-pub(crate) fn whole<T: std::str::FromStr>(text: &str) -> Result<T, String> {
-    text.parse().map_err(|_| "use a whole number".to_owned())
-}
-
-/// A switch, as the environment has it.
-pub(crate) fn switch(text: &str) -> Result<bool, String> {
-    match text.to_ascii_lowercase().as_str() {
-        "true" | "1" | "yes" | "on" => Ok(true),
-        "false" | "0" | "no" | "off" | "" => Ok(false),
-        _ => Err("use true or false".to_owned()),
+/// Reads `goodcall.toml`: the file that was named, or the one in this folder if there is one.
+pub(crate) fn config_file(named: Option<&Path>) -> Result<ConfigFile, Failure> {
+    let here = Path::new("goodcall.toml");
+    match named.or_else(|| here.exists().then_some(here)) {
+        Some(path) => ConfigFile::read(path).map_err(|error| error.to_string()),
+        None => Ok(ConfigFile::default()),
     }
 }

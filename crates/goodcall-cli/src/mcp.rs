@@ -7,18 +7,16 @@ use std::ffi::OsString;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::Duration;
 
-use goodcall_core::{Policies, Style};
+use goodcall_core::Policies;
 use goodcall_mcp::{
-    BridgeEnd, LoopMode, ProxyConfig, ProxyLog, ProxyOptions, ServerCommand, Upstream, bridge,
-    bridge_url, listen_command, listen_url,
+    BridgeEnd, ProxyLog, ProxyOptions, ServerCommand, Upstream, bridge, bridge_url, listen_command,
+    listen_url,
 };
+use goodcall_server::{McpSettings, listen_address};
 
-use crate::{Failure, input, runtime};
-
-/// The configuration that is read where none is named.
-const CONFIG: &str = "goodcall.toml";
+use crate::input::{self, config_file};
+use crate::{Failure, runtime};
 
 /// Stand in front of an MCP server: its tool calls are checked, mended or refused.
 ///
@@ -38,13 +36,13 @@ pub(crate) struct McpArgs {
     #[arg(long, value_name = "HEADER", requires = "url")]
     header: Vec<String>,
     /// Serve streamable HTTP at this address instead of standard input and output
-    #[arg(long, value_name = "ADDRESS", value_parser = input::address)]
+    #[arg(long, value_name = "ADDRESS", value_parser = listen_address)]
     listen: Option<SocketAddr>,
     /// Rewrite a client's configuration so that its servers go through goodcall
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["url", "command", "listen", "GuardArgs"])]
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["url", "command", "listen", "GuardArgs", "McpSettings"])]
     wrap_config: Option<PathBuf>,
     /// Undo --wrap-config
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["url", "command", "listen", "wrap_config", "GuardArgs"])]
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["url", "command", "listen", "wrap_config", "GuardArgs", "McpSettings"])]
     unwrap_config: Option<PathBuf>,
     /// Write the configuration without asking
     #[arg(long)]
@@ -69,27 +67,11 @@ struct GuardArgs {
     /// (eager,-enum-typo), or a .toml or .json file with a policy for each tool
     #[arg(long, value_parser = input::policies)]
     policy: Option<Policies>,
-    /// How refusals read: model, instruction, numbered, plain, structured, record
-    #[arg(long)]
-    style: Option<Style>,
-    /// What is done about a model that goes in circles: off, tell, refuse
-    #[arg(long)]
-    loops: Option<LoopMode>,
-    /// Refuse results that do not match the tool's output schema
-    #[arg(long)]
-    check_output: bool,
-    /// Seconds that a call may take without an answer or a sign of progress; 0 for no limit
-    #[arg(long, value_name = "SECONDS")]
-    time_limit: Option<u64>,
-    /// Start the server again for the next request after it has ended
-    #[arg(long)]
-    restart: bool,
     /// Append one JSON line a call to this file
     #[arg(long, value_name = "FILE")]
     log: Option<PathBuf>,
-    /// Write arguments into the log, too
-    #[arg(long, requires = "log")]
-    log_arguments: bool,
+    #[command(flatten)]
+    settings: McpSettings,
 }
 
 #[derive(clap::Subcommand)]
@@ -218,33 +200,12 @@ async fn serve(
 impl GuardArgs {
     /// The configuration file, and the flags on top of it.
     fn options(&self, name: impl FnOnce() -> String) -> Result<ProxyOptions, Failure> {
-        let path = match &self.config {
-            Some(path) => Some(path.as_path()),
-            None => Some(Path::new(CONFIG)).filter(|path| path.exists()),
-        };
-        let wrong = |path: &Path, error: String| format!("{}: {error}", path.display());
-        let config = match path {
-            Some(path) => {
-                let text = std::fs::read_to_string(path);
-                let text = text.map_err(|error| wrong(path, error.to_string()))?;
-                ProxyConfig::read(&text).map_err(|error| wrong(path, error.to_string()))?
-            }
-            None => ProxyConfig::default(),
-        };
+        let file = config_file(self.config.as_deref())?;
         let name = self.name.clone().unwrap_or_else(name);
-        let mut options = config.options(&name).map_err(|error| error.to_string())?;
-        if let Some(policies) = &self.policy {
-            options.policies = policies.clone();
-        }
-        options.style = self.style.unwrap_or(options.style);
-        options.loops = self.loops.unwrap_or(options.loops);
-        options.check_output |= self.check_output;
-        options.restart |= self.restart;
-        options.log_arguments |= self.log_arguments;
-        if let Some(seconds) = self.time_limit {
-            options.time_limit = (seconds > 0).then(|| Duration::from_secs(seconds));
-        }
-        Ok(options)
+        let (policies, settings) = file.mcp_server(&name);
+        let policies = self.policy.clone().unwrap_or(policies);
+        let settings = self.settings.clone().over(settings);
+        Ok(ProxyOptions::from_settings(&name, policies, &settings))
     }
 
     fn log(&self) -> Result<ProxyLog, Failure> {

@@ -1,73 +1,90 @@
-//! What the gateway is told: by flags, by the environment, by `goodcall.toml`.
+//! The resolved settings of a gateway: every one has a value.
 
+use std::error::Error;
 use std::fmt;
 use std::net::SocketAddr;
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
-use std::str::FromStr;
 use std::time::Duration;
 
-use goodcall_wire::relay::RelaySettings;
+use goodcall_core::Policies;
+use goodcall_server::{GatewayLoopMode, GatewaySettings, GiveUpMode, LogTarget, TextCallMode};
+use goodcall_wire::TextCallScope;
+use goodcall_wire::relay::{GiveUp, RelaySettings};
 use goodcall_wire::request::Adapt;
 use http::Uri;
 
-use crate::loops::Loops;
-
-/// All settings of a gateway. Start from [`GatewayConfig::new`].
+/// All settings of a gateway. Start from [`GatewayConfig::new`], or from what a user has written
+/// with [`GatewayConfig::from_settings`].
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct GatewayConfig {
-    /// Where requests go.
-    pub upstream: Uri,
-    /// Certificates that are trusted beside those of the system: a PEM file.
+    pub(crate) upstream: Uri,
+    /// A PEM file with certificates that are trusted beside those of the system.
     pub upstream_ca: Option<PathBuf>,
-    /// Where the gateway listens.
+    /// The address that the gateway listens on.
     pub listen: SocketAddr,
     /// Threads that serve connections.
     pub threads: usize,
     /// How replies are judged.
-    pub settings: RelaySettings,
-    /// Whose rules tool definitions must keep; `None` leaves them as they are.
+    pub relay: RelaySettings,
+    /// The provider whose rules tool definitions are rewritten for; `None` leaves them as they are.
     pub adapt: Option<Adapt>,
-    /// A history that a provider would refuse is made legal.
+    /// Whether a history that a provider would refuse is made legal.
     pub fix_history: bool,
     /// What is done about loops in the history.
-    pub loops: Loops,
-    /// Where request lines are logged.
-    pub log: LogTarget,
-    /// Arguments may stand in the log.
-    pub log_arguments: bool,
-    /// Where spans are to be sent, for whoever starts the gateway: an OTLP/HTTP URL.
+    pub loops: GatewayLoopMode,
+    /// The log of requests.
+    pub log: LogConfig,
+    /// An OTLP/HTTP URL, for whoever starts the gateway: it is not read here.
     pub otlp: Option<String>,
-    /// An SQLite file in which the page's calls survive a restart.
-    pub store: Option<PathBuf>,
-    /// Arguments may stand in the store and on the page.
-    pub store_arguments: bool,
+    /// The calls that the page shows.
+    pub store: StoreConfig,
     /// Limits on size and time.
     pub limits: GatewayLimits,
+}
+
+/// The log of requests: one JSON line per request.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct LogConfig {
+    /// Where lines are written.
+    pub target: LogTarget,
+    /// Whether lines show arguments.
+    pub arguments: bool,
+}
+
+/// The calls that the page shows.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct StoreConfig {
+    /// An SQLite file in which they survive a restart.
+    pub path: Option<PathBuf>,
+    /// Whether the page and the file show arguments.
+    pub arguments: bool,
 }
 
 /// Limits on size and time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct GatewayLimits {
-    /// Bytes of a request that is judged.
+    /// Bytes of a request that is judged; a longer one is refused.
     pub request_bytes: usize,
     /// Bytes of a whole reply that is judged; a longer one passes unjudged.
     pub reply_bytes: usize,
     /// Requests at the same time.
     pub concurrent: usize,
-    /// A client must have sent its headers by then.
+    /// How long a client may take to send its headers.
     pub header_time: Duration,
-    /// A client must go on with its request by then.
+    /// How long a client may pause within its request.
     pub request_time: Duration,
-    /// A connection to the upstream must stand by then.
+    /// How long a connection to the upstream may take to open.
     pub connect_time: Duration,
-    /// The upstream must have begun its reply by then.
+    /// How long the upstream may take to begin its reply.
     pub first_byte_time: Duration,
-    /// The upstream must go on with its reply by then.
+    /// How long the upstream may pause within its reply.
     pub idle_time: Duration,
-    /// Streams must have ended by then when the gateway stops.
+    /// How long open streams have to end when the gateway stops.
     pub drain_time: Duration,
 }
 
@@ -88,94 +105,227 @@ impl Default for GatewayLimits {
     }
 }
 
-/// Where log lines go.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum LogTarget {
-    /// Nowhere.
-    #[default]
-    Off,
-    /// To standard output.
-    Stdout,
-    /// To standard error.
-    Stderr,
+/// A setting that cannot be used. Its text names the setting and what is expected.
+#[derive(Debug)]
+pub struct GatewayConfigError {
+    message: String,
+    source: Option<Box<dyn Error + Send + Sync>>,
 }
-
-impl FromStr for LogTarget {
-    type Err = GatewayConfigError;
-
-    fn from_str(name: &str) -> Result<Self, GatewayConfigError> {
-        match name {
-            "off" => Ok(LogTarget::Off),
-            "stdout" => Ok(LogTarget::Stdout),
-            "stderr" => Ok(LogTarget::Stderr),
-            other => Err(GatewayConfigError::new(format!(
-                "`{other}` is no place for a log: use off, stdout or stderr"
-            ))),
-        }
-    }
-}
-
-/// A setting that cannot be used.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct GatewayConfigError(String);
 
 impl GatewayConfigError {
     pub(crate) fn new(message: impl Into<String>) -> Self {
-        Self(message.into())
+        Self {
+            message: message.into(),
+            source: None,
+        }
+    }
+
+    /// An error about `subject`, such as a file, that another error caused.
+    pub(crate) fn caused(
+        subject: impl fmt::Display,
+        source: impl Error + Send + Sync + 'static,
+    ) -> Self {
+        Self {
+            message: format!("{subject}: {source}"),
+            source: Some(Box::new(source)),
+        }
     }
 }
 
 impl fmt::Display for GatewayConfigError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
+        f.write_str(&self.message)
     }
 }
 
-impl std::error::Error for GatewayConfigError {}
+impl Error for GatewayConfigError {
+    fn source(&self) -> Option<&(dyn Error + 'static)> {
+        Some(self.source.as_deref()? as _)
+    }
+}
 
 impl GatewayConfig {
-    /// The defaults, for this upstream.
+    /// Returns the defaults for an upstream such as `https://api.openai.com`.
     ///
     /// # Errors
-    /// If the upstream is no `http` or `https` URL.
+    /// If the upstream is not an `http` or `https` URL.
     pub fn new(upstream: &str) -> Result<Self, GatewayConfigError> {
         Ok(Self {
             upstream: upstream_uri(upstream)?,
             upstream_ca: None,
             listen: SocketAddr::from(([127, 0, 0, 1], 8787)),
             threads: std::thread::available_parallelism().map_or(1, NonZeroUsize::get),
-            settings: RelaySettings::default(),
+            relay: RelaySettings::default(),
             adapt: None,
             fix_history: false,
-            loops: Loops::default(),
-            log: LogTarget::Off,
-            log_arguments: false,
+            loops: GatewayLoopMode::default(),
+            log: LogConfig::default(),
             otlp: None,
-            store: None,
-            store_arguments: false,
+            store: StoreConfig::default(),
             limits: GatewayLimits::default(),
         })
+    }
+
+    /// Returns what a user has written over the defaults.
+    ///
+    /// # Errors
+    /// If a setting cannot be used, or there is no upstream.
+    pub fn from_settings(
+        settings: GatewaySettings,
+        policies: Policies,
+    ) -> Result<Self, GatewayConfigError> {
+        let GatewaySettings {
+            upstream,
+            listener,
+            requests,
+            replies,
+            observability,
+            ..
+        } = settings;
+        let url = upstream.upstream.as_deref().ok_or_else(|| {
+            GatewayConfigError::new(
+                "no upstream is named: give --upstream https://…, or write it into goodcall.toml",
+            )
+        })?;
+        let mut config = Self::new(url)?;
+        config.upstream_ca = upstream.upstream_ca;
+        set(&mut config.listen, listener.listen);
+        if listener.threads == Some(0) {
+            return Err(GatewayConfigError::new(
+                "threads = 0: at least one thread must serve",
+            ));
+        }
+        set(&mut config.threads, listener.threads);
+
+        config.adapt = requests.adapt;
+        config.fix_history = requests.fix_history.is_on();
+        set(&mut config.loops, requests.loops);
+
+        let relay = &mut config.relay;
+        relay.policies = policies;
+        relay.stream_arguments = replies.stream_arguments.is_on();
+        relay.report = replies.report.is_on();
+        set(&mut relay.reasks, replies.reasks);
+        set(&mut relay.style, replies.style);
+        set(&mut relay.max_held, replies.max_held_bytes);
+        set(&mut relay.give_up, replies.give_up.map(give_up));
+        set(&mut relay.text_calls, replies.text_calls.map(text_calls));
+
+        set(&mut config.log.target, observability.log);
+        config.log.arguments = observability.log_arguments.is_on();
+        config.otlp = observability.otlp.map(collector_url).transpose()?;
+        config.store.path = observability.store;
+        config.store.arguments = observability.store_arguments.is_on();
+
+        let limits = &mut config.limits;
+        set(&mut limits.request_bytes, listener.max_request_bytes);
+        set(&mut limits.reply_bytes, replies.max_reply_bytes);
+        set(&mut limits.concurrent, listener.max_requests);
+        for (limit, seconds) in [
+            (&mut limits.header_time, listener.header_seconds),
+            (&mut limits.connect_time, upstream.connect_seconds),
+            (&mut limits.first_byte_time, upstream.first_byte_seconds),
+            (&mut limits.idle_time, upstream.idle_seconds),
+            (&mut limits.drain_time, listener.drain_seconds),
+        ] {
+            set(limit, seconds.map(Duration::from_secs));
+        }
+        Ok(config)
+    }
+
+    /// The URL that requests are sent to.
+    pub fn upstream(&self) -> String {
+        self.upstream.to_string()
+    }
+
+    /// Sends requests to another upstream.
+    ///
+    /// # Errors
+    /// If the upstream is not an `http` or `https` URL.
+    pub fn set_upstream(&mut self, upstream: &str) -> Result<(), GatewayConfigError> {
+        self.upstream = upstream_uri(upstream)?;
+        Ok(())
+    }
+}
+
+fn set<T>(place: &mut T, value: Option<T>) {
+    if let Some(value) = value {
+        *place = value;
+    }
+}
+
+fn give_up(mode: GiveUpMode) -> GiveUp {
+    match mode {
+        GiveUpMode::Text => GiveUp::Text,
+        _ => GiveUp::AsSent,
+    }
+}
+
+fn text_calls(mode: TextCallMode) -> Option<TextCallScope> {
+    match mode {
+        TextCallMode::Explicit => Some(TextCallScope::Explicit),
+        TextCallMode::Anywhere => Some(TextCallScope::Anywhere),
+        _ => None,
+    }
+}
+
+fn collector_url(url: String) -> Result<String, GatewayConfigError> {
+    if url.starts_with("http") {
+        Ok(url)
+    } else {
+        Err(GatewayConfigError::new(format!(
+            "otlp = `{url}`: expected a URL that begins with http:// or https://"
+        )))
     }
 }
 
 fn upstream_uri(text: &str) -> Result<Uri, GatewayConfigError> {
-    let wrong = |why: &str| {
+    let wrong = |fault: &str| {
         GatewayConfigError::new(format!(
-            "the upstream `{text}` {why}: give a URL such as https://api.openai.com"
+            "the upstream `{text}` {fault}: expected a URL such as https://api.openai.com"
         ))
     };
-    let uri: Uri = text.parse().map_err(|_| wrong("is no URL"))?;
-    match uri.scheme_str() {
-        Some("http" | "https") => {}
-        _ => return Err(wrong("has neither http:// nor https://")),
+    let uri: Uri = text.parse().map_err(|_| wrong("is not a valid URL"))?;
+    if !matches!(uri.scheme_str(), Some("http" | "https")) {
+        return Err(wrong("has neither http:// nor https://"));
     }
     if uri.query().is_some() {
         return Err(wrong("has a query"));
     }
     match uri.authority() {
         Some(authority) if !authority.as_str().contains('@') => Ok(uri),
-        Some(_) => Err(wrong("has credentials in it, which belong into headers")),
-        None => Err(wrong("names no host")),
+        Some(_) => Err(wrong("has credentials, which belong into headers")),
+        None => Err(wrong("has no host")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn settings_replace_defaults() {
+        let mut settings = GatewaySettings::default();
+        settings.upstream.upstream = Some("http://127.0.0.1:1".to_owned());
+        settings.upstream.idle_seconds = Some(7);
+        settings.replies.reasks = Some(0);
+        let config = GatewayConfig::from_settings(settings.clone(), Policies::default()).unwrap();
+        assert_eq!(config.relay.reasks, 0);
+        assert_eq!(config.limits.idle_time, Duration::from_secs(7));
+        assert_eq!(config.limits.drain_time, Duration::from_secs(30));
+        settings.listener.threads = Some(0);
+        let error = GatewayConfig::from_settings(settings, Policies::default()).unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            "threads = 0: at least one thread must serve"
+        );
+    }
+
+    #[test]
+    fn unusable_upstreams_are_refused() {
+        let error = |upstream: &str| GatewayConfig::new(upstream).unwrap_err().to_string();
+        assert!(error("api.openai.com").contains("neither http:// nor https://"));
+        assert!(error("https://user:key@host").contains("credentials"));
+        assert!(error("https://host?a=b").contains("query"));
     }
 }

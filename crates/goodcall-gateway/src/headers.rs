@@ -1,18 +1,9 @@
 //! Headers on their way through.
 
+use goodcall_server::is_hop_by_hop;
 use http::header::{
-    ACCEPT_ENCODING, CONNECTION, CONTENT_LENGTH, HOST, HeaderMap, HeaderName, HeaderValue, TE,
-    TRAILER, TRANSFER_ENCODING, UPGRADE,
+    ACCEPT_ENCODING, CONNECTION, CONTENT_LENGTH, HOST, HeaderMap, HeaderName, HeaderValue, UPGRADE,
 };
-
-/// Headers of one connection, not of the message.
-fn is_hop(name: &HeaderName) -> bool {
-    let own = [CONNECTION, TE, TRAILER, TRANSFER_ENCODING, UPGRADE].contains(name);
-    own || matches!(
-        name.as_str(),
-        "keep-alive" | "proxy-connection" | "proxy-authenticate" | "proxy-authorization"
-    )
-}
 
 /// Takes off what belongs to the connection that a message came over.
 fn strip(headers: &mut HeaderMap) {
@@ -25,7 +16,7 @@ fn strip(headers: &mut HeaderMap) {
         .collect();
     let hops: Vec<_> = headers
         .keys()
-        .filter(|name| is_hop(name))
+        .filter(|name| is_hop_by_hop(name))
         .cloned()
         .collect();
     for name in named.iter().chain(&hops) {
@@ -41,16 +32,6 @@ pub(crate) fn for_upstream(headers: &mut HeaderMap, judged: bool) {
         headers.remove(CONTENT_LENGTH);
         headers.insert(ACCEPT_ENCODING, HeaderValue::from_static("identity"));
     }
-}
-
-/// Is a body of this type, and can it be read?
-pub(crate) fn is_type(headers: &HeaderMap, wanted: &str) -> bool {
-    let found = headers.get(http::header::CONTENT_TYPE);
-    let found = found
-        .and_then(|value| value.to_str().ok())
-        .unwrap_or_default();
-    let kind = found.split(';').next().unwrap_or_default().trim();
-    kind.eq_ignore_ascii_case(wanted)
 }
 
 /// Is the connection to become something else? An offer of HTTP/2 may be passed over, and is: such

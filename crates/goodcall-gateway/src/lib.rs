@@ -18,17 +18,18 @@
 //! # }
 //! ```
 
-mod coding;
 mod config;
 mod connection;
+mod content_encoding;
 mod error;
 mod headers;
+mod history_loops;
+mod json_reply;
 mod log;
-mod loops;
 mod metrics;
-mod options;
 mod page;
 mod proxy;
+mod recent_calls;
 mod record;
 mod server;
 #[cfg(feature = "store")]
@@ -36,11 +37,8 @@ mod store;
 mod stream;
 mod tunnel;
 mod upstream;
-mod whole;
-mod window;
 mod workers;
 
-pub use config::{GatewayConfig, GatewayConfigError, GatewayLimits, LogTarget};
-pub use loops::Loops;
-pub use options::{GatewayFile, GatewayOptions};
+pub use config::{GatewayConfig, GatewayConfigError, GatewayLimits, LogConfig, StoreConfig};
+pub use goodcall_server::{GatewayLoopMode, GatewaySettings, LogTarget};
 pub use server::Gateway;

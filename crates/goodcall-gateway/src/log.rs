@@ -6,11 +6,12 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
+use goodcall_server::LogTarget;
 use goodcall_wire::relay::{CallNote, CallRecord, CallVerdict};
 use serde::ser::{Serialize, SerializeMap, Serializer};
 use tokio::sync::oneshot;
 
-use crate::config::LogTarget;
+use crate::config::LogConfig;
 use crate::record::Record;
 
 /// Lines that wait to be written; more are left out, and their number is written.
@@ -40,15 +41,15 @@ enum Told {
 }
 
 impl Log {
-    pub(crate) fn new(to: LogTarget, arguments: bool) -> Self {
-        match to {
-            LogTarget::Off => Self {
+    pub(crate) fn new(config: LogConfig) -> Self {
+        match config.target {
+            LogTarget::Stdout => Self::into(io::stdout(), config.arguments),
+            LogTarget::Stderr => Self::into(io::stderr(), config.arguments),
+            _ => Self {
                 sender: None,
                 left_out: Arc::default(),
-                arguments,
+                arguments: config.arguments,
             },
-            LogTarget::Stdout => Self::into(io::stdout(), arguments),
-            LogTarget::Stderr => Self::into(io::stderr(), arguments),
         }
     }
 

@@ -3,6 +3,7 @@
 use std::sync::atomic::Ordering;
 
 use bytes::Bytes;
+use goodcall_server::is_cross_site;
 use http::{HeaderMap, HeaderValue, Response, StatusCode, Uri, header};
 
 use crate::proxy::{Body, Shared, full};
@@ -18,7 +19,7 @@ pub(crate) fn own(shared: &Shared, uri: &Uri, headers: &HeaderMap) -> Option<Res
     let (kind, text) = match uri.path() {
         "/healthz" => ("text/plain; charset=utf-8", "ok\n".to_owned()),
         "/metrics" | "/goodcall" | "/goodcall/" | "/goodcall/calls"
-            if shared.local.load(Ordering::Relaxed) && is_foreign(headers) =>
+            if shared.local.load(Ordering::Relaxed) && is_cross_site(headers) =>
         {
             let text = Bytes::from_static(b"requests of foreign pages are refused\n");
             let mut response = Response::new(full(text));
@@ -54,13 +55,4 @@ pub(crate) fn own(shared: &Shared, uri: &Uri, headers: &HeaderMap) -> Option<Res
         HeaderValue::from_static(POLICY),
     );
     Some(response)
-}
-
-/// Did a browser make this request for a page of another site, whose name leads to this machine?
-fn is_foreign(headers: &HeaderMap) -> bool {
-    let text = |name| headers.get(name).map(|value| value.to_str().unwrap_or(""));
-    let host = text(header::HOST).is_none_or(goodcall::names_this_machine);
-    let origin =
-        text(header::ORIGIN).map(|origin| origin.split_once("://").map_or("", |(_, at)| at));
-    !host || !origin.is_none_or(goodcall::names_this_machine)
 }

@@ -6,6 +6,7 @@ use std::sync::{Arc, PoisonError, RwLock};
 use std::time::{Duration, Instant};
 
 use bytes::{Bytes, BytesMut};
+use goodcall_server::{GatewayLoopMode, has_media_type};
 use goodcall_wire::Provider;
 use goodcall_wire::relay::{Exchange, ToolsCache};
 use goodcall_wire::request::{has_results, legal_history, with_remark};
@@ -17,18 +18,18 @@ use http_body_util::combinators::UnsyncBoxBody;
 use http_body_util::{BodyExt, Full};
 use hyper::body::Incoming;
 
-use crate::coding::Coding;
 use crate::config::GatewayConfig;
+use crate::content_encoding::Coding;
 use crate::error::Refusal;
 use crate::headers;
+use crate::history_loops;
 use crate::log::Log;
-use crate::loops::{self, Loops};
 use crate::metrics::Metrics;
+use crate::recent_calls::Window;
 use crate::record::Record;
 use crate::tunnel::Tunnels;
 use crate::upstream::{Asked, Upstream};
-use crate::window::Window;
-use crate::{page, stream, tunnel, whole};
+use crate::{json_reply, page, stream, tunnel};
 
 /// What may go wrong with a body.
 pub(crate) type BoxError = Box<dyn std::error::Error + Send + Sync>;
@@ -322,12 +323,12 @@ fn prepare<'t>(
         record.history_fixed = true;
         text = legal.into();
     }
-    if config.loops == Loops::Off || !has_results(&text) {
+    if config.loops == GatewayLoopMode::Off || !has_results(&text) {
         return text;
     }
-    if let Some(suspicion) = loops::look(provider, &text) {
+    if let Some(suspicion) = history_loops::look(provider, &text) {
         record.suspicion = Some(suspicion.signal.name());
-        if config.loops == Loops::Steer
+        if config.loops == GatewayLoopMode::Steer
             && let Some(told) = with_remark(provider, &text, &suspicion.text())
         {
             text = told.into();
@@ -348,7 +349,7 @@ async fn ask(mut turn: Box<Turn>) -> Answer {
     if !reply.status().is_success() {
         return Ok(pass_reply(&turn.live, reply, turn.record));
     }
-    let is = |kind| headers::is_type(reply.headers(), kind);
+    let is = |kind| has_media_type(reply.headers(), kind);
     let (streams, whole) = (is("text/event-stream"), is("application/json"));
     if !(streams || whole) {
         return Ok(pass_unread(reply, "content_type", *turn));
@@ -358,7 +359,7 @@ async fn ask(mut turn: Box<Turn>) -> Answer {
     }
     match streams {
         true => Ok(stream::respond(*turn, reply)),
-        false => whole::respond(turn, reply).await,
+        false => json_reply::respond(turn, reply).await,
     }
 }
 

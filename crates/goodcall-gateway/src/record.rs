@@ -157,7 +157,7 @@ impl Record {
         self.tell_span();
         let live = shared.live();
         live.log.line(self);
-        let arguments = live.config.store_arguments;
+        let arguments = live.config.store.arguments;
         #[cfg(feature = "store")]
         match &live.store {
             Some(store) => store.add(shared.window.add(self, arguments, true)),

@@ -14,11 +14,11 @@ use crate::connection;
 use crate::log::Log;
 use crate::metrics::Metrics;
 use crate::proxy::{Live, Shared};
+use crate::recent_calls::{Entry, Window};
 #[cfg(feature = "store")]
 use crate::store::Store;
 use crate::tunnel::Tunnels;
 use crate::upstream::Upstream;
-use crate::window::{Entry, Window};
 use crate::workers::Workers;
 
 /// A gateway; cheap to clone.
@@ -106,24 +106,20 @@ fn live(
     config: GatewayConfig,
     before: Option<&Live>,
 ) -> Result<(Live, Vec<Entry>), GatewayConfigError> {
-    let same = before.filter(|before| {
-        let to = |config: &GatewayConfig| (config.log, config.log_arguments);
-        to(&before.config) == to(&config)
-    });
-    let log = same.map_or_else(
-        || Arc::new(Log::new(config.log, config.log_arguments)),
-        |before| Arc::clone(&before.log),
-    );
+    let log = match before {
+        Some(before) if before.config.log == config.log => Arc::clone(&before.log),
+        _ => Arc::new(Log::new(config.log)),
+    };
     #[cfg(feature = "store")]
     let (store, kept) = store(&config, before)?;
     #[cfg(not(feature = "store"))]
-    let kept = match &config.store {
+    let kept = match &config.store.path {
         Some(_) => return Err(GatewayConfigError::new("this build has no store")),
         None => Vec::new(),
     };
     let live = Live {
         upstream: Upstream::new(&config)?,
-        settings: Arc::new(config.settings.clone()),
+        settings: Arc::new(config.relay.clone()),
         log,
         #[cfg(feature = "store")]
         store,
@@ -137,8 +133,8 @@ fn store(
     config: &GatewayConfig,
     before: Option<&Live>,
 ) -> Result<(Option<Arc<Store>>, Vec<Entry>), GatewayConfigError> {
-    match (&config.store, before) {
-        (Some(path), Some(before)) if before.config.store.as_ref() == Some(path) => {
+    match (&config.store.path, before) {
+        (Some(path), Some(before)) if before.config.store.path.as_ref() == Some(path) => {
             Ok((before.store.clone(), Vec::new()))
         }
         (Some(path), _) => {

@@ -6,7 +6,7 @@ use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use rusqlite::{Connection, params};
 
 use crate::config::GatewayConfigError;
-use crate::window::{Entry, MOST_CALLS};
+use crate::recent_calls::{Entry, MOST_CALLS};
 
 /// Calls that wait to be written; more are not kept.
 const MOST_WAITING: usize = 4096;
@@ -38,10 +38,8 @@ impl Store {
     /// Opens or makes the file; the last calls in it.
     pub(crate) fn open(path: &Path) -> Result<(Self, Vec<Entry>), GatewayConfigError> {
         let at = |error: rusqlite::Error| {
-            GatewayConfigError::new(format!(
-                "{}: the store cannot be used: {error}",
-                path.display()
-            ))
+            let subject = format!("{}: the store cannot be used", path.display());
+            GatewayConfigError::caused(subject, error)
         };
         let connection = Connection::open(path).map_err(at)?;
         connection.execute_batch(SCHEMA).map_err(at)?;

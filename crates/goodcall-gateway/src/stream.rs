@@ -10,6 +10,7 @@ use std::task::{Context, Poll};
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
+use goodcall_server::has_media_type;
 use goodcall_wire::relay::{StreamEnd, StreamRelay};
 use http::Response;
 use http::header::{CONTENT_ENCODING, CONTENT_LENGTH};
@@ -18,7 +19,7 @@ use http_body_util::BodyExt;
 use hyper::body::Incoming;
 use tokio::time::{Instant as Clock, Sleep};
 
-use crate::coding::{Coding, Decoder};
+use crate::content_encoding::{Coding, Decoder};
 use crate::headers;
 use crate::proxy::{Body, BoxError, Live, Turn, body_of, set_verdict};
 use crate::record::Record;
@@ -166,7 +167,7 @@ impl Judging {
             let coding = Coding::of(reply.headers());
             let usable = reply.status().is_success()
                 && coding != Coding::Unknown
-                && headers::is_type(reply.headers(), "text/event-stream");
+                && has_media_type(reply.headers(), "text/event-stream");
             usable.then(|| Source::new(coding, reply.into_body()))
         })
     }

@@ -1,5 +1,6 @@
 //! The connection to the model provider.
 
+use std::path::Path;
 use std::time::Duration;
 
 use bytes::{Bytes, BytesMut};
@@ -12,6 +13,8 @@ use hyper_rustls::HttpsConnector;
 use hyper_util::client::legacy::connect::HttpConnector;
 use hyper_util::client::legacy::{Client, ResponseFuture};
 use hyper_util::rt::{TokioExecutor, TokioTimer};
+use rustls::pki_types::CertificateDer;
+use rustls::pki_types::pem::PemObject;
 
 use crate::config::{GatewayConfig, GatewayConfigError};
 use crate::error::{NoReply, Refusal};
@@ -171,18 +174,13 @@ fn tls(config: &GatewayConfig) -> Result<rustls::ClientConfig, GatewayConfigErro
     let builder = rustls::ClientConfig::builder_with_provider(provider);
     let builder = builder
         .with_safe_default_protocol_versions()
-        .map_err(|error| GatewayConfigError::new(format!("TLS cannot be used: {error}")))?;
+        .map_err(|error| GatewayConfigError::caused("TLS cannot be used", error))?;
     let mut roots = rustls::RootCertStore::empty();
     if config.upstream.scheme() == Some(&Scheme::HTTPS) {
         let own = rustls_native_certs::load_native_certs();
         roots.add_parsable_certificates(own.certs);
         if let Some(path) = &config.upstream_ca {
-            let unusable = |why: String| {
-                GatewayConfigError::new(format!("{}: no certificates: {why}", path.display()))
-            };
-            let pem = std::fs::read(path).map_err(|error| unusable(error.to_string()))?;
-            let found = certificates(&pem).map_err(|error| unusable(error.clone()))?;
-            roots.add_parsable_certificates(found);
+            roots.add_parsable_certificates(certificates(path)?);
         }
         if roots.is_empty() {
             return Err(GatewayConfigError::new(
@@ -193,13 +191,16 @@ fn tls(config: &GatewayConfig) -> Result<rustls::ClientConfig, GatewayConfigErro
     Ok(builder.with_root_certificates(roots).with_no_client_auth())
 }
 
-fn certificates(pem: &[u8]) -> Result<Vec<rustls::pki_types::CertificateDer<'static>>, String> {
-    use rustls::pki_types::pem::PemObject;
-    let found: Result<Vec<_>, _> = rustls::pki_types::CertificateDer::pem_slice_iter(pem).collect();
+fn certificates(path: &Path) -> Result<Vec<CertificateDer<'static>>, GatewayConfigError> {
+    let subject = format!("{}: no certificates", path.display());
+    let pem = std::fs::read(path).map_err(|error| GatewayConfigError::caused(&subject, error))?;
+    let found: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(&pem).collect();
     match found {
         Ok(found) if !found.is_empty() => Ok(found),
-        Ok(_) => Err("the file has none".to_owned()),
-        Err(error) => Err(error.to_string()),
+        Ok(_) => Err(GatewayConfigError::new(format!(
+            "{subject}: the file has none"
+        ))),
+        Err(error) => Err(GatewayConfigError::caused(&subject, error)),
     }
 }
 

@@ -70,8 +70,8 @@ async fn a_store_survives_the_gateway() {
     let address = upstream.start().await;
     let store = file.clone();
     let keep = move |config: &mut goodcall_gateway::GatewayConfig| {
-        config.store = Some(store);
-        config.store_arguments = true;
+        config.store.path = Some(store);
+        config.store.arguments = true;
     };
     let running = gateway(address, keep.clone()).await;
     post(running.address, CHAT, &chat(false)).await;

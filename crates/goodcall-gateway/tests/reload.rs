@@ -28,7 +28,7 @@ async fn how_many_at_a_time_and_what_is_kept() {
     assert_eq!(reply.status, 503);
     let mut config = GatewayConfig::new(&format!("http://{address}")).unwrap();
     config.limits.concurrent = 2;
-    config.store_arguments = true;
+    config.store.arguments = true;
     assert!(running.gateway.reload(config.clone()).unwrap().is_empty());
     let reply = post(running.address, CHAT, &chat(false)).await;
     assert_eq!(reply.status, 200);
@@ -55,7 +55,7 @@ async fn what_cannot_change_is_named_and_what_is_wrong_changes_nothing() {
     config.threads += 1;
     let kept = running.gateway.reload(config.clone()).unwrap();
     assert_eq!(kept, ["listen", "threads"]);
-    config.upstream = "https://127.0.0.1:1".parse().unwrap();
+    config.set_upstream("https://127.0.0.1:1").unwrap();
     config.upstream_ca = Some("no/such/file.pem".into());
     assert!(running.gateway.reload(config).is_err());
     let reply = post(running.address, CHAT, &chat(false)).await;
@@ -72,7 +72,7 @@ async fn a_store_from_now_on() {
     let address = upstream.start().await;
     let running = gateway(address, |_| {}).await;
     let mut config = GatewayConfig::new(&format!("http://{address}")).unwrap();
-    config.store = Some(folder.join("calls.sqlite"));
+    config.store.path = Some(folder.join("calls.sqlite"));
     running.gateway.reload(config.clone()).unwrap();
     // The same file is not opened twice.
     running.gateway.reload(config.clone()).unwrap();

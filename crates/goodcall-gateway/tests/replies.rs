@@ -173,7 +173,9 @@ async fn all_else_passes_untouched() {
     upstream.reply("application/json", "not JSON at all");
     let address = upstream.start().await;
     let running = gateway(address, |config| {
-        config.upstream = format!("http://{address}/base/").parse().unwrap();
+        config
+            .set_upstream(&format!("http://{address}/base/"))
+            .unwrap();
     })
     .await;
     let client = Client::send(
@@ -219,7 +221,7 @@ async fn requests_are_made_legal_adapted_and_looked_through() {
     );
     let running = gateway(upstream.start().await, |config| {
         config.fix_history = true;
-        config.loops = goodcall_gateway::Loops::Steer;
+        config.loops = goodcall_gateway::GatewayLoopMode::Steer;
         config.adapt = Some("openai-strict".parse().unwrap());
     })
     .await;
@@ -268,8 +270,8 @@ async fn settings_change_for_the_requests_to_come() {
         Some("good=0 mended=1 bad=0 reasked=0")
     );
     let mut config = goodcall_gateway::GatewayConfig::new(&format!("http://{address}")).unwrap();
-    config.settings.policies = serde_json::from_str(r#"{"level": "strict"}"#).unwrap();
-    config.settings.reasks = 0;
+    config.relay.policies = serde_json::from_str(r#"{"level": "strict"}"#).unwrap();
+    config.relay.reasks = 0;
     running.gateway.reload(config).unwrap();
     let reply = post(running.address, CHAT, &chat(false)).await;
     assert_eq!(

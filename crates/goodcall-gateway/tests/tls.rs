@@ -61,7 +61,9 @@ async fn tls_with_http2_to_the_upstream_and_http2_from_the_client() {
     let unused = ([127, 0, 0, 1], port).into();
     let ca = file.clone();
     let running = gateway(unused, move |config| {
-        config.upstream = format!("https://localhost:{port}").parse().unwrap();
+        config
+            .set_upstream(&format!("https://localhost:{port}"))
+            .unwrap();
         config.upstream_ca = Some(ca);
     })
     .await;

@@ -7,7 +7,7 @@
 //! - [`Engine`]: one session, without I/O.
 //! - [`bridge`] and [`bridge_url`]: a client on pipes in front of a process or of a URL.
 //! - [`listen_command`] and [`listen_url`]: clients over streamable HTTP.
-//! - [`ProxyOptions`], [`ProxyConfig`]: what the host decides, from `goodcall.toml`.
+//! - [`ProxyOptions`]: what the host decides, from `goodcall.toml` or otherwise.
 //! - [`ProxyLog`]: one JSON line a call.
 //! - [`wrap_config`], [`unwrap_config`]: clients' configurations.
 //! - [`tools_of_command`], [`tools_of_url`]: a server's tools, ready for [`goodcall_wire::lint`].
@@ -21,7 +21,6 @@ mod judge;
 mod loop_guard;
 
 mod call_log;
-mod config;
 mod options;
 
 mod engine;
@@ -39,10 +38,10 @@ mod list_tools;
 pub use bridge::{BridgeEnd, StartError, bridge, bridge_url};
 pub use call_log::{LogEntry, ProxyLog, ProxyOutcome, ProxyRecord};
 pub use client_config::{WrapError, Wrapped, unwrap_config, wrap_config};
-pub use config::{ProxyConfig, ProxyConfigError};
 pub use engine::{Engine, EngineOutput};
 pub use frame::Frame;
+pub use goodcall_server::McpLoopMode;
 pub use http::{Upstream, UpstreamError, listen_command, listen_url};
 pub use list_tools::{tools_of_command, tools_of_url};
-pub use options::{LoopMode, ProxyOptions, UnknownLoopMode};
+pub use options::ProxyOptions;
 pub use process::ServerCommand;

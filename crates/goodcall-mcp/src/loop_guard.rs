@@ -9,7 +9,7 @@ use goodcall::{
     Call, CallOutcome, Detector, Escalation, LoopReport, LoopRules, Signal, ToolResult,
 };
 
-use crate::options::LoopMode;
+use goodcall_server::McpLoopMode;
 
 /// Calls of one turn; with more in flight the turn is looked at as it is.
 const MOST_CALLS: usize = 64;
@@ -19,7 +19,7 @@ const RECENT: usize = 16;
 /// The circles of one session.
 #[derive(Debug, Default)]
 pub(crate) struct LoopGuard {
-    mode: LoopMode,
+    mode: McpLoopMode,
     detector: Detector,
     turn: Vec<(Call, CallOutcome)>,
     in_flight: usize,
@@ -35,7 +35,7 @@ struct Blocked {
 }
 
 impl LoopGuard {
-    pub(crate) fn new(mode: LoopMode) -> Self {
+    pub(crate) fn new(mode: McpLoopMode) -> Self {
         // Nobody can be asked here.
         let mut rules = LoopRules::default();
         rules.asks = 0;
@@ -49,7 +49,7 @@ impl LoopGuard {
     /// A call that may be forwarded. What comes back is to be told instead: the call would only
     /// go on with a circle.
     pub(crate) fn begin(&mut self, tool: &str, arguments: &str) -> Option<LoopReport> {
-        if self.mode == LoopMode::Refuse
+        if self.mode == McpLoopMode::Refuse
             && let Some(blocked) = &mut self.blocked
         {
             let any = blocked.suspicion.signal == Signal::SameError;
@@ -74,7 +74,7 @@ impl LoopGuard {
         result: ToolResult,
     ) -> Option<LoopReport> {
         self.in_flight = self.in_flight.saturating_sub(1);
-        if self.mode == LoopMode::Off {
+        if self.mode == McpLoopMode::Off {
             return None;
         }
         self.push(tool, arguments, result);
@@ -88,7 +88,7 @@ impl LoopGuard {
         arguments: &str,
         result: ToolResult,
     ) -> Option<LoopReport> {
-        if self.mode == LoopMode::Off {
+        if self.mode == McpLoopMode::Off {
             return None;
         }
         self.push(tool, arguments, result);
@@ -151,7 +151,7 @@ mod tests {
 
     #[test]
     fn a_circle_is_refused_until_something_else_is_called() {
-        let mut circles = LoopGuard::new(LoopMode::Refuse);
+        let mut circles = LoopGuard::new(McpLoopMode::Refuse);
         assert_eq!(call(&mut circles, "{}", "x"), None);
         assert_eq!(call(&mut circles, "{}", "x"), None);
         assert_eq!(call(&mut circles, "{}", "x"), Some(Signal::SameCall));
@@ -162,7 +162,7 @@ mod tests {
 
     #[test]
     fn calls_in_flight_together_are_one_turn() {
-        let mut circles = LoopGuard::new(LoopMode::Tell);
+        let mut circles = LoopGuard::new(McpLoopMode::Tell);
         for _ in 0..5 {
             assert!(circles.begin("t", "{}").is_none());
         }
@@ -173,7 +173,7 @@ mod tests {
 
     #[test]
     fn off_is_off() {
-        let mut circles = LoopGuard::new(LoopMode::Off);
+        let mut circles = LoopGuard::new(McpLoopMode::Off);
         for _ in 0..20 {
             assert_eq!(call(&mut circles, "{}", "x"), None);
         }

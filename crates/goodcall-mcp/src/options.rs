@@ -1,10 +1,9 @@
 //! What the host decides: policies, styles, limits.
 
-use std::fmt;
-use std::str::FromStr;
 use std::time::Duration;
 
 use goodcall_core::{Limits, Policies, Style};
+use goodcall_server::{McpLoopMode, McpSettings};
 
 /// How one server is guarded. Start from [`ProxyOptions::default`] and change what you need.
 #[derive(Clone, Debug)]
@@ -17,7 +16,7 @@ pub struct ProxyOptions {
     /// How refusals read.
     pub style: Style,
     /// What is done about doom loops.
-    pub loops: LoopMode,
+    pub loops: McpLoopMode,
     /// Refuse results that do not match the tool's output schema, instead of only logging them.
     pub check_output: bool,
     /// Write arguments into the log.
@@ -38,7 +37,7 @@ impl Default for ProxyOptions {
             server: "server".to_owned(),
             policies: Policies::default(),
             style: Style::Model,
-            loops: LoopMode::Tell,
+            loops: McpLoopMode::default(),
             check_output: false,
             log_arguments: false,
             time_limit: Some(Duration::from_secs(600)),
@@ -50,48 +49,30 @@ impl Default for ProxyOptions {
 }
 
 impl ProxyOptions {
+    /// Returns what a user has written for the server of this name over the defaults.
+    pub fn from_settings(server: &str, policies: Policies, settings: &McpSettings) -> Self {
+        let default = Self::default();
+        Self {
+            server: server.to_owned(),
+            policies,
+            style: settings.style.unwrap_or(default.style),
+            loops: settings.loops.unwrap_or(default.loops),
+            check_output: settings.check_output.is_on(),
+            log_arguments: settings.log_arguments.is_on(),
+            time_limit: match settings.time_limit {
+                Some(0) => None,
+                Some(seconds) => Some(Duration::from_secs(seconds)),
+                None => default.time_limit,
+            },
+            restart: settings.restart.is_on(),
+            ..default
+        }
+    }
+
     /// The limits on the arguments of one call: what fits a message is looked at.
     pub(crate) fn limits(&self) -> Limits {
         let mut limits = Limits::default();
         limits.max_bytes = self.max_frame.min(Limits::MOST_BYTES);
         limits
-    }
-}
-
-/// What is done about a model that goes in circles.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum LoopMode {
-    /// Nothing.
-    Off,
-    /// Refusals say it, and the log; calls that are good go through.
-    #[default]
-    Tell,
-    /// A call that only goes on with the circle is answered with what to do instead.
-    Refuse,
-}
-
-/// A mode that does not exist.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct UnknownLoopMode(String);
-
-impl fmt::Display for UnknownLoopMode {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "`{}` is no mode: use off, tell or refuse", self.0)
-    }
-}
-
-impl std::error::Error for UnknownLoopMode {}
-
-impl FromStr for LoopMode {
-    type Err = UnknownLoopMode;
-
-    fn from_str(name: &str) -> Result<Self, UnknownLoopMode> {
-        match name {
-            "off" => Ok(Self::Off),
-            "tell" => Ok(Self::Tell),
-            "refuse" => Ok(Self::Refuse),
-            other => Err(UnknownLoopMode(other.to_owned())),
-        }
     }
 }

@@ -14,12 +14,14 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use goodcall_mcp::{Engine, EngineOutput, LogEntry, ProxyConfig};
+use goodcall_mcp::{Engine, EngineOutput, LogEntry, ProxyOptions};
+use goodcall_server::ConfigFile;
 
 /// The steps of a session: `client …`, `server …`, `wait SECONDS`, `gone`, `back`, `long TEXT`.
 fn session(case: &support::Case) -> BTreeMap<String, String> {
-    let config = ProxyConfig::read(case.get("config").unwrap_or_default()).unwrap();
-    let options = config.options("s").unwrap();
+    let file = ConfigFile::parse(case.get("config").unwrap_or_default()).unwrap();
+    let (policies, settings) = file.mcp_server("s");
+    let options = ProxyOptions::from_settings("s", policies, &settings);
     let mut engine = Engine::new(Arc::new(options));
     let mut now = Instant::now();
     let mut lines = Vec::new();

@@ -96,7 +96,6 @@ mod tool;
 mod typed;
 
 mod execute;
-mod host;
 mod toolbox;
 
 mod message;
@@ -143,7 +142,6 @@ pub use result::ToolResult;
 pub use tool::{Invalid, Parameters, Tool, default_validate_parameters, validate};
 pub use typed::{TypedTool, schema_of};
 
-pub use host::names_this_machine;
 pub use toolbox::{Definition, RegisterError, Toolbox};
 
 pub use message::{Call, CallOutcome, ChangeRecord, Message, Reply, Usage};

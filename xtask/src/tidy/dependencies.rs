@@ -88,6 +88,12 @@ fn forbidden(name: &str, dependency: &str) -> Option<&'static str> {
     if name == "goodcall-wire" && ours && dependency != "goodcall-core" {
         return Some("the wire knows the core only");
     }
+    if name == "goodcall-server"
+        && ours
+        && !["goodcall-core", "goodcall-wire"].contains(&dependency)
+    {
+        return Some("what the servers share knows the core and the wire only");
+    }
     if dependency == "xtask" {
         return Some("nothing depends on the tasks");
     }
@@ -106,6 +112,7 @@ mod tests {
             ("goodcall", "goodcall-cli"),
             ("goodcall-mcp", "goodcall-gateway"),
             ("goodcall-wire", "goodcall"),
+            ("goodcall-server", "goodcall-gateway"),
             ("goodcall", "xtask"),
         ] {
             let (name, dependencies) = (name.to_owned(), vec![dependency.to_owned()]);
@@ -122,6 +129,8 @@ mod tests {
             ("goodcall-mcp", "tokio"),
             ("goodcall-cli", "goodcall-mcp"),
             ("goodcall-wire", "goodcall-core"),
+            ("goodcall-server", "goodcall-wire"),
+            ("goodcall-mcp", "goodcall-server"),
         ] {
             assert_eq!(forbidden(name, dependency), None, "{name} {dependency}");
         }

@@ -25,9 +25,10 @@ use super::sse;
 use crate::call_log::ProxyLog;
 use crate::frame::{self, Frame, Kind, Outline};
 use crate::json_rpc;
-use crate::options::{LoopMode, ProxyOptions};
+use crate::options::ProxyOptions;
 use crate::process::ServerCommand;
 use crate::server_connection::McpServer;
+use goodcall_server::McpLoopMode;
 
 /// Sessions, and processes, at the same time.
 const MOST_SESSIONS: usize = 64;
@@ -159,7 +160,7 @@ impl ProcessListener {
         let mut options = (*self.options).clone();
         options.restart = true;
         // Calls of several clients in a row are no circle.
-        options.loops = LoopMode::Off;
+        options.loops = McpLoopMode::Off;
         let seat = self.start(Arc::new(options), true);
         seats.shared = Some(Arc::clone(&seat));
         seat

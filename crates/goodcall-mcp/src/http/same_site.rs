@@ -2,27 +2,19 @@
 
 use std::net::SocketAddr;
 
-use goodcall::names_this_machine;
-use reqwest::header::{HOST, HeaderMap, ORIGIN};
+use goodcall_server::is_cross_site;
+use reqwest::header::HeaderMap;
 
 /// Is this a request that a browser made for a foreign page? Only where the listener is for this
 /// machine alone: who listens to the network has names that are not known here.
 pub(crate) fn is_foreign(headers: &HeaderMap, at: SocketAddr) -> bool {
-    if !at.ip().is_loopback() {
-        return false;
-    }
-    let host = headers.get(HOST).and_then(|host| host.to_str().ok());
-    let origin = headers
-        .get(ORIGIN)
-        .map(|origin| origin.to_str().unwrap_or_default());
-    let origin = origin.map(|origin| origin.split_once("://").map_or("", |(_, rest)| rest));
-    !host.is_none_or(names_this_machine) || !origin.is_none_or(names_this_machine)
+    at.ip().is_loopback() && is_cross_site(headers)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use reqwest::header::HeaderValue;
+    use reqwest::header::{HOST, HeaderValue, ORIGIN};
 
     #[test]
     fn foreign_names_are_refused() {

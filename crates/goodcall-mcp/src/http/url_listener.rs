@@ -26,7 +26,8 @@ use crate::engine::canonical;
 use crate::frame::{self, Frame, Kind, Outline};
 use crate::json_rpc;
 use crate::judge::{CallJudgement, ForwardedCall, Judge};
-use crate::options::{LoopMode, ProxyOptions};
+use crate::options::ProxyOptions;
+use goodcall_server::McpLoopMode;
 
 /// Sessions that are remembered; beyond that the one that was not used for longest is forgotten.
 const MOST_SESSIONS: usize = 1024;
@@ -153,7 +154,7 @@ impl UrlListener {
         let mut options = Arc::clone(&self.options);
         if !headers.contains_key(SESSION) {
             // Several clients may come without a session: their calls in a row are no circle.
-            Arc::make_mut(&mut options).loops = LoopMode::Off;
+            Arc::make_mut(&mut options).loops = McpLoopMode::Off;
         }
         let mut judge = Judge::new(options);
         if let Some(public) = &sessions.public

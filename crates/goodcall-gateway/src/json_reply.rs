@@ -3,6 +3,7 @@
 use std::time::{Duration, Instant};
 
 use bytes::{Bytes, BytesMut};
+use goodcall_server::has_media_type;
 use goodcall_wire::relay::NextStep;
 use http::Response;
 use http::header::{CONTENT_ENCODING, CONTENT_LENGTH};
@@ -10,7 +11,7 @@ use http::response::Parts;
 use http_body_util::BodyExt;
 use hyper::body::Incoming;
 
-use crate::coding::{Coding, decode};
+use crate::content_encoding::{Coding, decode};
 use crate::error::Refusal;
 use crate::headers;
 use crate::proxy::{Answer, Body, Turn, body_of, full, set_verdict, unread};
@@ -90,8 +91,7 @@ fn not_judged(why: &'static str, head: &mut Parts, record: &mut Record) {
 async fn ask_again(turn: &Turn) -> Option<(Parts, Bytes)> {
     let body = body_of(&turn.exchange);
     let reply = turn.asked.send(&turn.live.upstream, body).await.ok()?;
-    let usable =
-        reply.status().is_success() && headers::is_type(reply.headers(), "application/json");
+    let usable = reply.status().is_success() && has_media_type(reply.headers(), "application/json");
     if !usable {
         return None;
     }

@@ -1,40 +1,8 @@
 //! Doom loops: the gateway keeps no state, everything is in the request.
 
-use std::str::FromStr;
-
 use goodcall::{Call, CallOutcome, Detector, Failure, LoopReport, LoopRules, ToolResult};
 use goodcall_wire::Provider;
 use goodcall_wire::request::{HistoryCall, HistoryStep, history};
-
-use crate::config::GatewayConfigError;
-
-/// What is done about a conversation that goes round in circles.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum Loops {
-    /// Nobody looks.
-    Off,
-    /// It is told in the log, the metrics and a header.
-    #[default]
-    Report,
-    /// The model is told, too: below the last result.
-    Steer,
-}
-
-impl FromStr for Loops {
-    type Err = GatewayConfigError;
-
-    fn from_str(name: &str) -> Result<Self, GatewayConfigError> {
-        match name {
-            "off" => Ok(Loops::Off),
-            "report" => Ok(Loops::Report),
-            "steer" => Ok(Loops::Steer),
-            other => Err(GatewayConfigError::new(format!(
-                "loops = `{other}` is not known: use off, report or steer"
-            ))),
-        }
-    }
-}
 
 /// The loop that the last turn of a conversation is part of.
 pub(crate) fn look(provider: Provider, request: &str) -> Option<LoopReport> {

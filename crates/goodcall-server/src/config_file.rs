@@ -1,0 +1,381 @@
+//! `goodcall.toml`: one policy for all tools, those of single tools, and the settings of both
+//! servers.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::path::{Path, PathBuf};
+
+use goodcall_core::{Policies, Policy};
+use serde::Deserialize;
+use serde_json::Value;
+use toml::Table;
+
+use crate::gateway_settings::GatewaySettings;
+use crate::mcp_settings::McpSettings;
+
+/// The file `goodcall.toml`.
+///
+/// ```
+/// use goodcall_server::ConfigFile;
+///
+/// let file = ConfigFile::parse(r#"
+///     policy = "safe"
+///
+///     [tools.delete_file]
+///     level = "strict"
+///
+///     [gateway]
+///     upstream = "https://api.openai.com"
+///     reasks = 1
+///
+///     [mcp.servers.notes]
+///     policy = "eager,-enum-typo"
+/// "#)?;
+/// assert_eq!(file.gateway.replies.reasks, Some(1));
+/// let (policies, _settings) = file.mcp_server("notes");
+/// assert_eq!(policies.of("search", false).level_name(), "eager");
+/// assert_eq!(policies.of("delete_file", false).level_name(), "strict");
+///
+/// let error = ConfigFile::parse("[gateway]\nreasks = \"many\"").unwrap_err();
+/// assert_eq!(
+///     error.to_string(),
+///     "gateway.reasks: invalid type: string \"many\", expected u32"
+/// );
+/// # Ok::<(), goodcall_server::ConfigFileError>(())
+/// ```
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+#[non_exhaustive]
+pub struct ConfigFile {
+    policy: Option<Policy>,
+    tools: ToolPolicies,
+    /// The section `[gateway]`.
+    pub gateway: GatewaySettings,
+    mcp: McpSection,
+}
+
+/// A policy for each tool that differs, as written. Only `Policies` knows how to complete them.
+type ToolPolicies = BTreeMap<String, Value>;
+
+/// The section `[mcp]`.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+#[serde(default)]
+struct McpSection {
+    policy: Option<Policy>,
+    tools: ToolPolicies,
+    #[serde(flatten)]
+    settings: McpSettings,
+    servers: BTreeMap<String, McpServerSection>,
+}
+
+/// A section `[mcp.servers.NAME]`.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+#[serde(default)]
+struct McpServerSection {
+    policy: Option<Policy>,
+    tools: ToolPolicies,
+    #[serde(flatten)]
+    settings: McpSettings,
+}
+
+impl ConfigFile {
+    /// Reads the text of a file, and checks all of it: both servers' sections and every policy.
+    ///
+    /// # Errors
+    /// If the text is not TOML, has an unknown key, or a value that its key does not take.
+    pub fn parse(text: &str) -> Result<Self, ConfigFileError> {
+        let table: Table = text
+            .parse()
+            .map_err(|error| ConfigFileError::new(Vec::new(), ErrorCause::Syntax(error)))?;
+        reject_unknown_keys(&mut Vec::new(), &table)?;
+        Self::from_table(table.clone()).map_err(|message| {
+            let (keys, message) = narrow(&table, &|table| table).unwrap_or((Vec::new(), message));
+            ConfigFileError::new(keys, ErrorCause::Value(message))
+        })
+    }
+
+    /// Reads a file.
+    ///
+    /// # Errors
+    /// As [`ConfigFile::parse`], and if the file cannot be read.
+    pub fn read(path: &Path) -> Result<Self, ConfigFileError> {
+        std::fs::read_to_string(path)
+            .map_err(|error| ConfigFileError::new(Vec::new(), ErrorCause::Io(error)))
+            .and_then(|text| Self::parse(&text))
+            .map_err(|error| ConfigFileError {
+                path: Some(path.to_owned()),
+                ..error
+            })
+    }
+
+    /// The policies outside of the servers' sections.
+    pub fn policies(&self) -> Policies {
+        self.all_policies(&[])
+            .expect("policies were checked when the file was read")
+    }
+
+    /// The policies and settings of one MCP server: its own section over that of all MCP servers,
+    /// and over what is common to the whole file.
+    pub fn mcp_server(&self, name: &str) -> (Policies, McpSettings) {
+        let policies = self
+            .mcp_policies(name)
+            .expect("policies were checked when the file was read");
+        let common = self.mcp.settings.clone();
+        let settings = match self.mcp.servers.get(name) {
+            Some(server) => server.settings.clone().over(common),
+            None => common,
+        };
+        (policies, settings)
+    }
+
+    fn from_table(table: Table) -> Result<Self, String> {
+        let file: Self = table
+            .try_into()
+            .map_err(|error: toml::de::Error| error.message().to_owned())?;
+        file.all_policies(&[])?;
+        file.mcp_policies("")?;
+        for name in file.mcp.servers.keys() {
+            file.mcp_policies(name)?;
+        }
+        Ok(file)
+    }
+
+    fn mcp_policies(&self, server: &str) -> Result<Policies, String> {
+        let mut layers = vec![(&self.mcp.policy, &self.mcp.tools)];
+        if let Some(server) = self.mcp.servers.get(server) {
+            layers.push((&server.policy, &server.tools));
+        }
+        self.all_policies(&layers)
+    }
+
+    /// Lays policies over those of the whole file. The last policy for all tools replaces those
+    /// before it, and so does the last one of each tool.
+    fn all_policies(&self, over: &[(&Option<Policy>, &ToolPolicies)]) -> Result<Policies, String> {
+        let mut policy = &self.policy;
+        let mut tools = self.tools.clone();
+        for (own, own_tools) in over {
+            policy = if own.is_some() { own } else { policy };
+            tools.extend((*own_tools).clone());
+        }
+        let default = policy.clone().unwrap_or_default();
+        let mut policies = serde_json::to_value(default).map_err(|error| error.to_string())?;
+        let tools: BTreeMap<_, _> = tools.into_iter().map(expand_switches).collect();
+        policies["tools"] = serde_json::json!(tools);
+        serde_json::from_value(policies).map_err(|error| error.to_string())
+    }
+}
+
+/// Writes a tool's `eager,-enum-typo` as a table with `level` and `rules`.
+fn expand_switches((tool, policy): (String, Value)) -> (String, Value) {
+    let parsed = policy.as_str().and_then(|text| text.parse::<Policy>().ok());
+    let table = parsed.and_then(|policy| serde_json::to_value(policy).ok());
+    (tool, table.unwrap_or(policy))
+}
+
+/// Finds the value that makes a file unusable: the deepest key that fails by itself, and its error.
+///
+/// Every key may be left out, so a file with a single key is a whole file. `wrap` puts a table of
+/// the file where it belongs.
+fn narrow(table: &Table, wrap: &dyn Fn(Table) -> Table) -> Option<(Vec<String>, String)> {
+    table.iter().find_map(|(key, value)| {
+        let only = |value: toml::Value| wrap(Table::from_iter([(key.clone(), value)]));
+        let message = ConfigFile::from_table(only(value.clone())).err()?;
+        let deeper = match value {
+            toml::Value::Table(inner) => narrow(inner, &|inner| only(inner.into())),
+            _ => None,
+        };
+        let (mut keys, message) = deeper.unwrap_or((Vec::new(), message));
+        keys.insert(0, key.clone());
+        Some((keys, message))
+    })
+}
+
+/// Refuses a key that no section knows. Tools and policies are left to `Policies`.
+fn reject_unknown_keys(place: &mut Vec<String>, table: &Table) -> Result<(), ConfigFileError> {
+    let Some(known) = known_keys(place) else {
+        return Ok(());
+    };
+    for (key, value) in table {
+        place.push(key.clone());
+        if !known.is_empty() && !known.contains(&key.as_str()) {
+            let mut message = format!("unknown key, expected one of {}", known.join(", "));
+            if matches!(key.as_str(), "level" | "rules") {
+                message += "; a policy is written `policy = \"safe\"` or `policy = { level = … }`";
+            }
+            return Err(ConfigFileError::new(
+                place.clone(),
+                ErrorCause::Value(message),
+            ));
+        }
+        if let toml::Value::Table(inner) = value {
+            reject_unknown_keys(place, inner)?;
+        }
+        place.pop();
+    }
+    Ok(())
+}
+
+/// The keys that a table of the file may have: none where its keys are names, `None` where it is
+/// not one of the file's own tables.
+fn known_keys(place: &[String]) -> Option<Vec<&'static str>> {
+    let place: Vec<_> = place.iter().map(String::as_str).collect();
+    let mut keys = match place[..] {
+        [] => return Some(vec!["policy", "tools", "gateway", "mcp"]),
+        ["gateway"] => return Some(GatewaySettings::keys()),
+        ["mcp", "servers"] => return Some(Vec::new()),
+        ["mcp"] => vec!["policy", "tools", "servers"],
+        ["mcp", "servers", _] => vec!["policy", "tools"],
+        _ => return None,
+    };
+    keys.extend(McpSettings::keys());
+    Some(keys)
+}
+
+/// A `goodcall.toml` that cannot be used. Its text names the file, the key and what is expected.
+#[derive(Debug)]
+pub struct ConfigFileError {
+    path: Option<PathBuf>,
+    keys: Vec<String>,
+    cause: ErrorCause,
+}
+
+#[derive(Debug)]
+enum ErrorCause {
+    Io(std::io::Error),
+    Syntax(toml::de::Error),
+    Value(String),
+}
+
+impl ConfigFileError {
+    fn new(keys: Vec<String>, cause: ErrorCause) -> Self {
+        Self {
+            path: None,
+            keys,
+            cause,
+        }
+    }
+}
+
+impl fmt::Display for ConfigFileError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Some(path) = &self.path {
+            write!(f, "{}: ", path.display())?;
+        }
+        if !self.keys.is_empty() {
+            write!(f, "{}: ", self.keys.join("."))?;
+        }
+        match &self.cause {
+            ErrorCause::Io(error) => error.fmt(f),
+            ErrorCause::Syntax(error) => f.write_str(error.to_string().trim_end()),
+            ErrorCause::Value(message) => f.write_str(message),
+        }
+    }
+}
+
+impl std::error::Error for ConfigFileError {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match &self.cause {
+            ErrorCause::Io(error) => Some(error),
+            ErrorCause::Syntax(error) => Some(error),
+            ErrorCause::Value(_) => None,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::layers::Switch;
+    use goodcall_core::{Level, Style};
+
+    #[test]
+    fn server_section_falls_back_to_the_sections_above() {
+        let file = ConfigFile::parse(
+            "policy = \"eager\"\n[tools.a]\nlevel = \"safe\"\n[gateway]\nreasks = 1\n\
+             [mcp]\ntime_limit = 5\nstyle = \"plain\"\nrestart = true\n\
+             [mcp.servers.s]\npolicy = \"strict\"\nrestart = false\ntime_limit = 0\n\
+             [mcp.servers.s.tools.b]\nrules = { \"key-style\" = true }\n",
+        )
+        .unwrap();
+        let (policies, settings) = file.mcp_server("s");
+        assert_eq!(settings.restart, Switch::Off);
+        assert_eq!(settings.time_limit, Some(0));
+        assert_eq!(settings.style, Some(Style::Plain));
+        assert!(policies.of("z", false).is_strict());
+        assert_eq!(policies.of("a", true).level_name(), "safe");
+        assert!(policies.of("b", false).allows("key-style", Level::Safe));
+        let (policies, settings) = file.mcp_server("x");
+        assert_eq!(policies.of("z", false).level_name(), "eager");
+        assert_eq!(settings.time_limit, Some(5));
+        assert_eq!(settings.restart, Switch::On);
+        assert_eq!(file.policies().of("a", true).level_name(), "safe");
+    }
+
+    #[test]
+    fn higher_layer_wins_where_it_is_set() {
+        let parse = |text: &str| ConfigFile::parse(text).unwrap().gateway;
+        let flags = parse("[gateway]\nreasks = 0\nreport = true");
+        let file = parse("[gateway]\nreasks = 5\nidle_seconds = 7\nfix_history = true");
+        let settings = flags.over(file);
+        assert_eq!(settings.replies.reasks, Some(0));
+        assert_eq!(settings.upstream.idle_seconds, Some(7));
+        assert!(settings.replies.report.is_on() && settings.requests.fix_history.is_on());
+        assert!(!settings.observability.log_arguments.is_on());
+    }
+
+    #[test]
+    fn errors_name_the_key_and_what_is_expected() {
+        for (text, expected) in [
+            (
+                "polciy = 1",
+                "polciy: unknown key, expected one of policy, tools, gateway, mcp",
+            ),
+            ("level = \"strict\"", "; a policy is written `policy = "),
+            (
+                "policy = 5",
+                "policy: invalid type: integer `5`, expected a level",
+            ),
+            (
+                "policy = \"lax\"",
+                "policy: `lax` is no policy: use strict, safe or eager",
+            ),
+            ("[tools.a]\nrules = { xyz = true }", "tools.a.rules.xyz: "),
+            (
+                "[tools.a]\nrules = { key-style = 1 }",
+                "tools.a.rules.key-style: ",
+            ),
+            (
+                "[gateway]\nupstrem = 1",
+                "gateway.upstrem: unknown key, expected one of upstream, ",
+            ),
+            (
+                "[gateway]\nthreads = 1\nloops = \"x\"",
+                "gateway.loops: unknown variant `x`, expected one of `off`, `report`, `steer`",
+            ),
+            ("[gateway]\nadapt = \"x\"", "gateway.adapt: "),
+            (
+                "[gateway]\nreport = 1",
+                "gateway.report: invalid type: integer `1`, expected a boolean",
+            ),
+            ("gateway = 1", "gateway: invalid type"),
+            (
+                "[mcp]\nlops = 1",
+                "mcp.lops: unknown key, expected one of policy, tools, servers, style, ",
+            ),
+            ("[mcp]\nloops = \"x\"", "mcp.loops: unknown variant `x`"),
+            (
+                "[mcp.servers.a]\nservers = 1",
+                "mcp.servers.a.servers: unknown key",
+            ),
+            ("[mcp.servers.a]\nstyle = \"x\"", "mcp.servers.a.style: "),
+            ("[mcp.servers.a]\npolicy = \"x\"", "mcp.servers.a.policy: "),
+            ("policy =", "TOML parse error at line 1, column 9"),
+        ] {
+            let error = ConfigFile::parse(text).unwrap_err().to_string();
+            assert!(error.contains(expected), "{text}: {error}");
+        }
+        let error = ConfigFile::read(Path::new("nowhere.toml")).unwrap_err();
+        assert!(error.to_string().starts_with("nowhere.toml: "), "{error}");
+        assert!(std::error::Error::source(&error).is_some());
+    }
+}

@@ -1,0 +1,203 @@
+//! The settings of the gateway: `[gateway]` in `goodcall.toml`, flags, environment variables.
+
+use std::net::SocketAddr;
+use std::path::PathBuf;
+
+use goodcall_core::Style;
+use goodcall_wire::request::Adapt;
+use serde::Deserialize;
+
+#[cfg(feature = "clap")]
+use crate::flag_values::{listen_address, switch, whole_number};
+use crate::layers::{Switch, parsed, settings};
+
+settings! {
+    /// Every setting of the gateway that a user may write. Unset ones have the default that
+    /// `goodcall gateway --help` names.
+    pub struct GatewaySettings {
+        groups:
+        /// The model provider.
+        pub upstream: UpstreamSettings,
+        /// The gateway's own side.
+        pub listener: ListenerSettings,
+        /// What happens to a request before it is sent to the provider.
+        pub requests: RequestSettings,
+        /// How replies are judged.
+        pub replies: ReplySettings,
+        /// What is recorded.
+        pub observability: ObservabilitySettings,
+    }
+}
+
+settings! {
+    /// How the gateway reaches the model provider.
+    pub struct UpstreamSettings {
+        /// The provider's URL, such as https://api.openai.com
+        #[arg(long = "upstream", id = "upstream", env = "GOODCALL_UPSTREAM", value_name = "URL")]
+        pub upstream: Option<String>,
+        /// Certificates to trust beside the system's, a PEM file
+        #[arg(long, env = "GOODCALL_UPSTREAM_CA", value_name = "FILE")]
+        pub upstream_ca: Option<PathBuf>,
+        /// Seconds until a connection to the upstream must be open
+        #[arg(skip)]
+        pub connect_seconds: Option<u64>,
+        /// Seconds until the upstream must have begun its reply
+        #[arg(skip)]
+        pub first_byte_seconds: Option<u64>,
+        /// Seconds that the upstream may pause within a reply [default: 300]
+        #[arg(long, env = "GOODCALL_IDLE_SECONDS", value_name = "N", value_parser = whole_number::<u64>)]
+        pub idle_seconds: Option<u64>,
+    }
+}
+
+settings! {
+    /// Where and how the gateway serves its clients.
+    pub struct ListenerSettings {
+        /// Where to listen [default: 127.0.0.1:8787]
+        #[arg(long, env = "GOODCALL_LISTEN", value_name = "ADDRESS", value_parser = listen_address)]
+        pub listen: Option<SocketAddr>,
+        /// Threads that serve connections [default: one for each core]
+        #[arg(long, env = "GOODCALL_THREADS", value_name = "N", value_parser = whole_number::<usize>)]
+        pub threads: Option<usize>,
+        /// Requests at the same time [default: 10000]
+        #[arg(long, env = "GOODCALL_MAX_REQUESTS", value_name = "N", value_parser = whole_number::<usize>)]
+        pub max_requests: Option<usize>,
+        /// Bytes of a request that is judged [default: 64 MiB]
+        #[arg(long, env = "GOODCALL_MAX_REQUEST_BYTES", value_name = "N", value_parser = whole_number::<usize>)]
+        pub max_request_bytes: Option<usize>,
+        /// Seconds until a client must have sent its headers
+        #[arg(skip)]
+        pub header_seconds: Option<u64>,
+        /// Seconds that streams have to end when the gateway stops [default: 30]
+        #[arg(long, env = "GOODCALL_DRAIN_SECONDS", value_name = "N", value_parser = whole_number::<u64>)]
+        pub drain_seconds: Option<u64>,
+    }
+}
+
+settings! {
+    /// What happens to a request before it is sent to the provider.
+    pub struct RequestSettings {
+        /// Write tool definitions so that the upstream takes them; replies are mapped back
+        #[serde(deserialize_with = "parsed")]
+        #[arg(long, env = "GOODCALL_ADAPT", value_name = "openai-strict|anthropic|gemini")]
+        pub adapt: Option<Adapt>,
+        /// Make a history legal that a provider would refuse: unpaired calls, broken arguments
+        #[arg(long, env = "GOODCALL_FIX_HISTORY", action = clap::ArgAction::SetTrue, value_parser = switch)]
+        pub fix_history: Switch,
+        /// What to do about loops in the history [default: report]
+        #[arg(long, env = "GOODCALL_LOOPS", value_name = "off|report|steer", hide_possible_values = true)]
+        pub loops: Option<GatewayLoopMode>,
+    }
+}
+
+settings! {
+    /// How replies are judged, and what becomes of bad calls.
+    pub struct ReplySettings {
+        /// How often the model is asked again for a call that cannot be mended [default: 2]
+        #[arg(long, env = "GOODCALL_REASKS", value_name = "N", value_parser = whole_number::<u32>)]
+        pub reasks: Option<u32>,
+        /// What the agent gets for a call that stays bad: the call as it was, or its error text
+        /// [default: call]
+        #[arg(long, env = "GOODCALL_GIVE_UP", value_name = "call|text", hide_possible_values = true)]
+        pub give_up: Option<GiveUpMode>,
+        /// Calls that the model writes into text become calls; `anywhere` also inside prose
+        /// [default: off]
+        #[arg(long, env = "GOODCALL_TEXT_CALLS", value_name = "explicit|anywhere", hide_possible_values = true, num_args = 0..=1, default_missing_value = "explicit", require_equals = true)]
+        pub text_calls: Option<TextCallMode>,
+        /// Pass arguments on while strict validation still holds, before a call is whole
+        #[arg(long, env = "GOODCALL_STREAM_ARGUMENTS", action = clap::ArgAction::SetTrue, value_parser = switch)]
+        pub stream_arguments: Switch,
+        /// How the text for the model reads: model, instruction, numbered, plain, structured,
+        /// record [default: model]
+        #[serde(deserialize_with = "parsed")]
+        #[arg(long, env = "GOODCALL_STYLE")]
+        pub style: Option<Style>,
+        /// Report what was done in the body, too: a field `goodcall`
+        #[arg(long, env = "GOODCALL_REPORT", action = clap::ArgAction::SetTrue, value_parser = switch)]
+        pub report: Switch,
+        /// Bytes of a whole reply that is judged
+        #[arg(skip)]
+        pub max_reply_bytes: Option<usize>,
+        /// Bytes of a stream that are held until they are judged
+        #[arg(skip)]
+        pub max_held_bytes: Option<usize>,
+    }
+}
+
+settings! {
+    /// What is logged, kept and exported.
+    pub struct ObservabilitySettings {
+        /// One JSON line per request [default: stdout]
+        #[arg(long, env = "GOODCALL_LOG", value_name = "off|stdout|stderr", hide_possible_values = true)]
+        pub log: Option<LogTarget>,
+        /// The log may show arguments
+        #[arg(long, env = "GOODCALL_LOG_ARGUMENTS", action = clap::ArgAction::SetTrue, value_parser = switch)]
+        pub log_arguments: Switch,
+        /// Send a span for each request to an OpenTelemetry collector
+        /// (http://localhost:4318/v1/traces)
+        #[arg(long, env = "GOODCALL_OTLP", value_name = "URL")]
+        pub otlp: Option<String>,
+        /// Keep what the page at /goodcall shows in an SQLite file
+        #[arg(long, env = "GOODCALL_STORE", value_name = "FILE")]
+        pub store: Option<PathBuf>,
+        /// The page and its store may show arguments
+        #[arg(long, env = "GOODCALL_STORE_ARGUMENTS", action = clap::ArgAction::SetTrue, value_parser = switch)]
+        pub store_arguments: Switch,
+    }
+}
+
+/// What the gateway does about doom loops in the history of a request.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[cfg_attr(feature = "clap", derive(clap::ValueEnum))]
+#[serde(rename_all = "lowercase")]
+#[non_exhaustive]
+pub enum GatewayLoopMode {
+    /// Loops are not looked for.
+    Off,
+    /// The log, the metrics and a header name the loop.
+    #[default]
+    Report,
+    /// The model reads about it, too, below the last result.
+    Steer,
+}
+
+/// What the agent gets for a call that is still bad after every re-ask.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[cfg_attr(feature = "clap", derive(clap::ValueEnum))]
+#[serde(rename_all = "lowercase")]
+#[non_exhaustive]
+pub enum GiveUpMode {
+    /// The call as the model sent it.
+    Call,
+    /// The text that explains the refusal.
+    Text,
+}
+
+/// Which calls inside plain text become calls.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[cfg_attr(feature = "clap", derive(clap::ValueEnum))]
+#[serde(rename_all = "lowercase")]
+#[non_exhaustive]
+pub enum TextCallMode {
+    /// Those in a dialect of their own, in a code fence, or as the whole message.
+    Explicit,
+    /// Those inside prose, too.
+    Anywhere,
+    /// None.
+    Off,
+}
+
+/// Where log lines are written.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[cfg_attr(feature = "clap", derive(clap::ValueEnum))]
+#[serde(rename_all = "lowercase")]
+#[non_exhaustive]
+pub enum LogTarget {
+    /// Nowhere.
+    #[default]
+    Off,
+    /// To standard output.
+    Stdout,
+    /// To standard error.
+    Stderr,
+}

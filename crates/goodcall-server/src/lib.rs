@@ -1,0 +1,27 @@
+//! What the gateway and the MCP proxy share: the file `goodcall.toml`, and checks on HTTP headers.
+//!
+//! - [`ConfigFile`]: `goodcall.toml`, read once for both servers.
+//! - [`GatewaySettings`] and [`McpSettings`]: every setting that a user may write, in the file and,
+//!   with the feature `clap`, as a flag or an environment variable.
+//! - [`is_cross_site`], [`is_hop_by_hop`] and [`has_media_type`]: what both servers ask of headers.
+
+mod config_file;
+#[cfg(feature = "clap")]
+mod flag_values;
+mod gateway_settings;
+mod headers;
+mod layers;
+mod mcp_settings;
+mod same_site;
+
+pub use config_file::{ConfigFile, ConfigFileError};
+#[cfg(feature = "clap")]
+pub use flag_values::listen_address;
+pub use gateway_settings::{
+    GatewayLoopMode, GatewaySettings, GiveUpMode, ListenerSettings, LogTarget,
+    ObservabilitySettings, ReplySettings, RequestSettings, TextCallMode, UpstreamSettings,
+};
+pub use headers::{has_media_type, is_hop_by_hop};
+pub use layers::Switch;
+pub use mcp_settings::{McpLoopMode, McpSettings};
+pub use same_site::is_cross_site;

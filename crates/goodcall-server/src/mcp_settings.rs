@@ -1,0 +1,46 @@
+//! The settings of the MCP proxy, for all servers or for one.
+
+use goodcall_core::Style;
+use serde::Deserialize;
+
+use crate::layers::{Switch, parsed, settings};
+
+settings! {
+    /// The settings of the MCP proxy: `[mcp]` and `[mcp.servers.NAME]` in `goodcall.toml`.
+    pub struct McpSettings {
+        /// How refusals read: model, instruction, numbered, plain, structured, record
+        #[serde(deserialize_with = "parsed")]
+        #[arg(long)]
+        pub style: Option<Style>,
+        /// What is done about a model that goes in circles: off, tell, refuse
+        #[arg(long, value_name = "LOOPS", hide_possible_values = true)]
+        pub loops: Option<McpLoopMode>,
+        /// Refuse results that do not match the tool's output schema
+        #[arg(long, action = clap::ArgAction::SetTrue, value_parser = crate::flag_values::switch)]
+        pub check_output: Switch,
+        /// Seconds that a call may take without an answer or a sign of progress; 0 for no limit
+        #[arg(long, value_name = "SECONDS")]
+        pub time_limit: Option<u64>,
+        /// Start the server again for the next request after it has ended
+        #[arg(long, action = clap::ArgAction::SetTrue, value_parser = crate::flag_values::switch)]
+        pub restart: Switch,
+        /// Write arguments into the log, too
+        #[arg(long, requires = "log", action = clap::ArgAction::SetTrue, value_parser = crate::flag_values::switch)]
+        pub log_arguments: Switch,
+    }
+}
+
+/// What the MCP proxy does about doom loops.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[cfg_attr(feature = "clap", derive(clap::ValueEnum))]
+#[serde(rename_all = "lowercase")]
+#[non_exhaustive]
+pub enum McpLoopMode {
+    /// Loops are not looked for.
+    Off,
+    /// Refusals and the log name the loop; good calls still reach the server.
+    #[default]
+    Tell,
+    /// A call that continues the loop is refused, with a text that says what to do instead.
+    Refuse,
+}
