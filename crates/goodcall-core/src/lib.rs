@@ -61,6 +61,8 @@ pub use report::{
     Refusal, SharedExpected, SyntaxExpectation, Types, Verdict,
 };
 pub use rule::{Example, Level, Rule};
+#[doc(hidden)]
+pub use schema::{Child as SchemaChild, ChildKey as SchemaChildKey, View as SchemaView};
 pub use schema::{Draft, Schema, SchemaCache, SchemaError, SchemaOptions, SchemaWarning};
 pub use snippet::Snippet;
 #[doc(hidden)]

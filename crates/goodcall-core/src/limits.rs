@@ -72,8 +72,10 @@ pub(crate) const QUICK_DEPTH: usize = 24;
 pub(crate) const QUICK_CHAIN: usize = 8;
 /// Memory of one compiled `pattern`.
 pub(crate) const PATTERN_BYTES: usize = 1 << 20;
-/// `$ref` hops followed when a subschema is described.
-pub(crate) const REF_HOPS: usize = 16;
+/// References and branches that a search in a schema follows one after another.
+pub(crate) const VIEW_HOPS: usize = 16;
+/// Schemas that one search in a schema looks at.
+pub(crate) const VIEW_SCHEMAS: usize = 1024;
 /// Keys that are named when an object is described.
 pub(crate) const DESCRIBED_KEYS: usize = 8;
 /// Forms of a union, and values of a key, that are named when they are described.

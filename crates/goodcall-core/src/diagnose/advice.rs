@@ -12,7 +12,7 @@ use super::issues::issues;
 use crate::limits::{ADVICE_ROUNDS, MEND_WIDTH};
 use crate::names::{envelope, nearest_name};
 use crate::report::{Actual, Issue, IssueKind};
-use crate::schema::{Schema, owner, property};
+use crate::schema::{Schema, owner};
 use crate::tree::{EditableTree, Id, Kind, Node, Pointer, Tree};
 use crate::validate::Fault;
 
@@ -237,8 +237,8 @@ fn misses(issue: &Issue, place: &Pointer) -> bool {
 
 /// Arguments in an envelope, if what is inside has to do with the schema.
 fn wrapped(tree: &Tree<'_>, schema: &Schema, tool: Option<&str>) -> Option<Issue> {
-    let (root, document) = (tree.root(), schema.document());
-    let declares = |name: &str| property(document, document, name).is_some();
+    let root = tree.root();
+    let declares = |name: &str| schema.root().property(name).is_some();
     let inner = envelope(root, &declares, tool, |value| {
         value.kind() == Kind::Object || value.as_str().is_some_and(|text| text.starts_with('{'))
     })?;
@@ -249,13 +249,7 @@ fn wrapped(tree: &Tree<'_>, schema: &Schema, tool: Option<&str>) -> Option<Issue
         Some(Err(_)) => return None,
         None => inner,
     };
-    let properties = document.get("properties").and_then(|p| p.as_object());
-    let names = || {
-        properties
-            .into_iter()
-            .flat_map(|p| p.keys())
-            .map(String::as_str)
-    };
+    let names = || schema.root().properties().map(|(name, _)| name);
     let related = |name: &str| declares(name) || nearest_name(name, names()).is_some();
     let known = opened
         .members()

@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use crate::limits::MEND_WIDTH;
 use crate::names::nearest_name;
-use crate::schema::{Schema, property, resolve};
+use crate::schema::{Schema, View};
 use crate::tree::{Kind, Node, Pointer, Tree};
 use crate::validate::{Fault, FaultKind, equals};
 
@@ -60,13 +60,11 @@ pub(crate) fn choose(
     tree: &Tree<'_>,
     schema: &Schema,
 ) -> Choice {
-    let document = schema.document();
     let union = Union {
-        document,
         value: tree.at(place),
         place,
         schemas: (0..branches.len())
-            .map(|index| schema.at(&format!("{keyword}/{index}")))
+            .map(|index| schema.view(&format!("{keyword}/{index}")))
             .collect(),
     };
     let tags = union.tags();
@@ -104,18 +102,16 @@ pub(crate) fn choose(
 }
 
 struct Union<'u> {
-    document: &'u Value,
     value: Option<Node<'u>>,
     place: &'u Pointer,
-    schemas: Vec<Option<&'u Value>>,
+    schemas: Vec<Option<View<'u>>>,
 }
 
 impl<'u> Union<'u> {
     /// What a branch says of a member.
-    fn member(&self, index: usize, name: &str) -> Option<&'u Value> {
+    fn member(&self, index: usize, name: &str) -> Option<View<'u>> {
         let branch = self.schemas.get(index).copied().flatten()?;
-        let declared = property(self.document, branch, name)?;
-        Some(resolve(self.document, declared))
+        Some(branch.property(name)?.resolve())
     }
 
     fn members(&self) -> impl Iterator<Item = (&'u str, Node<'u>)> {
@@ -134,7 +130,7 @@ impl<'u> Union<'u> {
     fn tags(&self) -> Vec<Tag<'u>> {
         let object = |index: &usize| {
             let branch = self.schemas.get(*index).copied().flatten();
-            branch.is_some_and(|branch| is_object(self.document, branch))
+            branch.is_some_and(is_object)
         };
         let objects: Vec<usize> = (0..self.schemas.len()).filter(object).collect();
         let lists = |index: usize, name| {
@@ -210,14 +206,14 @@ impl<'u> Union<'u> {
     }
 }
 
-/// Is the branch about objects with members of their own?
-fn is_object(document: &Value, branch: &Value) -> bool {
-    let schema = resolve(document, branch);
+/// Returns true if the branch is about objects with members of their own.
+fn is_object(branch: View<'_>) -> bool {
+    let schema = branch.resolve();
     schema.get("properties").is_some() || schema.get("allOf").is_some()
 }
 
 /// The values that a schema lists.
-fn values(schema: &Value) -> impl Iterator<Item = &Value> {
+fn values<'d>(schema: View<'d>) -> impl Iterator<Item = &'d Value> {
     let only = schema.get("const");
     let several = schema.get("enum").and_then(Value::as_array);
     only.into_iter().chain(several.into_iter().flatten())

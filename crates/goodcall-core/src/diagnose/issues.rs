@@ -8,7 +8,7 @@ use super::expectation::{code, narrow};
 use super::misplaced_keys::Places;
 use crate::names::{bare, nearest_name};
 use crate::report::{Actual, Expected, Issue, IssueKind, Moved, SharedExpected};
-use crate::schema::{Schema, describe, member, names, owner};
+use crate::schema::{Schema, View, allowed_names, describe, member, owner};
 use crate::tree::{Node, Pointer, Tree};
 use crate::validate::{Fault, FaultKind};
 
@@ -190,9 +190,9 @@ impl Collector<'_> {
     }
 
     /// The subschema that holds a keyword.
-    fn subschema(&self, keyword: &str) -> Option<&Value> {
+    fn subschema(&self, keyword: &str) -> Option<View<'_>> {
         let (parent, _) = keyword.rsplit_once('/')?;
-        self.schema.at(parent)
+        self.schema.view(parent)
     }
 
     fn places(&self) -> Places<'_> {
@@ -206,14 +206,10 @@ impl Collector<'_> {
     fn of_member(&self, pointer: &Pointer, keyword: &str, name: &str) -> SharedExpected {
         let document = self.schema.document();
         if let Some(declared) = member(self.schema, keyword, name) {
-            let make = || describe(document, declared);
+            let make = || describe(declared);
             return self.schema.expected(keyword, name, make);
         }
-        let declared = owner(document, pointer).and_then(|(object, name)| {
-            let properties = object.get("properties")?;
-            properties.get(&name)
-        });
-        let expected = declared.map(|declared| describe(document, declared));
+        let expected = owner(document, pointer).map(|owner| describe(owner.member));
         expected.map(Into::into).unwrap_or_default()
     }
 
@@ -244,13 +240,14 @@ impl Collector<'_> {
             return;
         };
         // Too many names to list, let alone to compare each key with, are none.
-        let (names, all) = names(self.schema, keyword);
-        let expected = self.schema.expected(keyword, "", || Expected {
-            allowed: match all {
-                true => names.iter().map(|name| (*name).to_owned()).collect(),
-                false => Vec::new(),
-            },
-            ..Expected::default()
+        let allowed = allowed_names(self.schema, keyword);
+        let names = allowed.names;
+        let expected = self.schema.expected(keyword, "", || {
+            let mut expected = Expected::default();
+            if allowed.complete {
+                expected.allowed = names.iter().map(|name| (*name).to_owned()).collect();
+            }
+            expected
         });
         let absent: Vec<&str> = absent(object, &names);
         let mut found = Vec::with_capacity(keys.len());
@@ -293,13 +290,10 @@ impl Collector<'_> {
         let mut issue = Issue::new(pointer, code(kind), span);
         // All but the validator's own words follows from the keyword's place.
         issue.expected = self.schema.expected(keyword, "", || {
-            let mut expected = match self.subschema(keyword) {
-                Some(subschema) => describe(self.schema.document(), subschema),
-                None => Expected::default(),
-            };
+            let mut expected = self.subschema(keyword).map(describe).unwrap_or_default();
             narrow(kind, &mut expected);
-            if let (FaultKind::Contains, Some(wanted)) = (kind, self.schema.at(keyword)) {
-                expected.element = Some(Box::new(describe(self.schema.document(), wanted)));
+            if let (FaultKind::Contains, Some(wanted)) = (kind, self.schema.view(keyword)) {
+                expected.element = Some(Box::new(describe(wanted)));
             }
             expected
         });
@@ -317,9 +311,9 @@ impl Collector<'_> {
         let nothing = matches!(kind, FaultKind::Enum(_)) && issue.kind == IssueKind::NotAllowed;
         issue.optional = nothing && !issue.pointer.is_root();
         issue.optional |= node.is_some_and(Node::is_null)
-            && owner(self.schema.document(), &issue.pointer).is_some_and(|(object, name)| {
-                let required = object.get("required").and_then(Value::as_array);
-                !required.is_some_and(|names| names.iter().any(|n| n.as_str() == Some(&name)))
+            && issue.pointer.split_last().is_some_and(|(_, name)| {
+                let owner = owner(self.schema.document(), &issue.pointer);
+                owner.is_some_and(|owner| !owner.object.requires(&name))
             });
         self.issues.push(issue);
     }

@@ -5,7 +5,7 @@ use serde_json::{Map, Value};
 use crate::limits::{MEND_WIDTH, PLACE_LEVELS};
 use crate::names::{holds_other, is_envelope_key};
 use crate::report::Moved;
-use crate::schema::{Schema, member, names, owner, property, resolve};
+use crate::schema::{Schema, View, allowed_names, member, owner};
 use crate::tree::{Kind, Node, Pointer, Tree};
 
 /// The value and its schema.
@@ -16,7 +16,7 @@ pub(super) struct Places<'p> {
 }
 
 /// A member: its name, what is declared for it, its value.
-type Member<'p> = (&'p str, (Option<&'p Value>, Node<'p>));
+type Member<'p> = (&'p str, (Option<View<'p>>, Node<'p>));
 /// The members of one object.
 type Level<'p> = (Pointer, Vec<Member<'p>>);
 
@@ -41,11 +41,11 @@ impl<'p> Places<'p> {
         let node = self.narrow(object);
         let here = keyword
             .rsplit_once('/')
-            .and_then(|(h, _)| self.schema.at(h));
+            .and_then(|(h, _)| self.schema.view(h));
         let (Some(here), Some(_)) = (here, node) else {
             return Vec::new();
         };
-        let (names, _) = names(self.schema, keyword);
+        let names = allowed_names(self.schema, keyword).names;
         let mut above = Some(self.lifted(object));
         for level in 0..PLACE_LEVELS {
             let mut search = Search {
@@ -76,26 +76,24 @@ impl<'p> Places<'p> {
     fn search(
         self,
         level: usize,
-        (schema, node): (&'p Value, Option<Node<'p>>),
+        (schema, node): (View<'p>, Option<Node<'p>>),
         names: &[&str],
         search: &mut Search<'_>,
     ) -> bool {
-        let document = self.schema.document();
         for name in names {
             let Some(room) = search.room.checked_sub(1) else {
                 return false;
             };
             search.room = room;
-            let Some(child) = property(document, schema, name) else {
+            let Some(child) = schema.property(name) else {
                 continue;
             };
             let own = match level > 0 || !search.deeper {
-                true => resolve(document, child).get("properties"),
+                true => child.resolve().own_properties(),
                 false => None,
             };
-            let own = own.and_then(Value::as_object);
             search.deeper |= own.is_some();
-            let declares = level == 0 && declares(document, child, search.key);
+            let declares = level == 0 && declares(child, search.key);
             if !declares && (level == 0 || own.is_none()) {
                 continue;
             }
@@ -139,10 +137,9 @@ impl<'p> Places<'p> {
     /// The place of a key in the object around this one, if that declares it and lacks it.
     fn above(self, object: &Pointer, key: &str) -> Option<Pointer> {
         let (around, _) = object.split_last()?;
-        let (map, _) = owner(self.schema.document(), object)?;
-        let declared = map.get("properties").and_then(|p| p.get(key));
+        let owner = owner(self.schema.document(), object)?;
         let free = lacks(self.tree.at(&around)?, key);
-        (declared.is_some() && free).then(|| around.join(key))
+        (owner.object.own_property(key).is_some() && free).then(|| around.join(key))
     }
 
     /// Where a key stands that `object` lacks: in the one object inside it, or around it, that
@@ -199,34 +196,32 @@ impl<'p> Places<'p> {
     }
 
     /// Does a key stand in this member, which does not declare it and is not open to any key?
-    fn strays(self, (declared, value): (Option<&Value>, Node<'_>), key: &str) -> bool {
+    fn strays(self, (declared, value): (Option<View<'_>>, Node<'_>), key: &str) -> bool {
         value.len() <= MEND_WIDTH
             && value.get(key).is_some()
-            && declared.is_none_or(|child| !takes(self.schema.document(), child, key))
+            && declared.is_none_or(|child| !takes(child, key))
     }
 
     /// The same in the object around this one.
     fn stray_above(self, object: &Pointer, key: &str) -> Option<Pointer> {
         let (around, _) = object.split_last()?;
-        let (map, _) = owner(self.schema.document(), object)?;
+        let around_schema = owner(self.schema.document(), object)?.object;
         let stands = self.narrow(&around)?.get(key).is_some();
-        (stands && !takes_any(map) && map.get("properties")?.get(key).is_none())
+        (stands && !takes_any(around_schema) && around_schema.own_property(key).is_none())
             .then(|| around.join(key))
     }
 
     /// The members of these members. What is not declared, or is open, may hold anything.
     fn next_level(self, level: &[Level<'p>], key: &str) -> Vec<Level<'p>> {
-        let document = self.schema.document();
         let mut next = Vec::new();
         for (place, members) in level {
             for (name, (declared, value)) in members {
                 let closed = declared.filter(|_| value.kind() == Kind::Object && !value.is_empty());
-                let Some(child) = closed.filter(|child| !takes(document, child, key)) else {
+                let Some(child) = closed.filter(|child| !takes(*child, key)) else {
                     continue;
                 };
                 let inner = value.members().take(MEND_WIDTH + 1);
-                let inner =
-                    inner.map(|(name, value)| (name, (property(document, child, name), value)));
+                let inner = inner.map(|(name, value)| (name, (child.property(name), value)));
                 next.push((place.join(name), inner.collect()));
             }
         }
@@ -236,15 +231,14 @@ impl<'p> Places<'p> {
     /// Are all members of a member that is not allowed declared for the object around it, which
     /// lacks them?
     pub(super) fn is_wrapper(self, object: Node<'_>, keyword: &str, key: &str) -> bool {
-        let document = self.schema.document();
         let here = keyword
             .rsplit_once('/')
-            .and_then(|(p, _)| self.schema.at(p));
+            .and_then(|(p, _)| self.schema.view(p));
         let inner = object.get(key).filter(|inner| inner.kind() == Kind::Object);
         let (Some(here), Some(inner)) = (here, inner) else {
             return false;
         };
-        let fits = |name| property(document, here, name).is_some() && object.get(name).is_none();
+        let fits = |name| here.property(name).is_some() && object.get(name).is_none();
         !inner.is_empty()
             && !holds_other(key)
             && inner.len().max(object.len()) <= MEND_WIDTH
@@ -258,28 +252,24 @@ impl<'p> Places<'p> {
     }
 }
 
-/// Does a schema, or a branch of it, declare a member?
-fn declares(document: &Value, schema: &Value, name: &str) -> bool {
-    let schema = resolve(document, schema);
-    let branches = ["anyOf", "oneOf"].into_iter();
-    let branches = branches.filter_map(|keyword| schema.get(keyword)?.as_array());
-    let mut all = std::iter::once(schema).chain(branches.flatten().take(MEND_WIDTH));
-    all.any(|schema| property(document, schema, name).is_some())
+/// Returns true if a schema, or a branch of it, declares a member.
+fn declares(schema: View<'_>, name: &str) -> bool {
+    let schema = schema.resolve();
+    let mut all = std::iter::once(schema).chain(schema.alternatives().take(MEND_WIDTH));
+    all.any(|schema| schema.property(name).is_some())
 }
 
-/// Does a schema declare a member, or take members of any name?
-fn takes(document: &Value, schema: &Value, name: &str) -> bool {
-    let map = resolve(document, schema).as_object();
-    declares(document, schema, name) || map.is_none_or(takes_any)
+/// Returns true if a schema declares a member, or takes members of any name.
+fn takes(schema: View<'_>, name: &str) -> bool {
+    declares(schema, name) || takes_any(schema.resolve())
 }
 
-/// Is this the schema of an object whose keys are up to the caller?
-fn takes_any(map: &Map<String, Value>) -> bool {
-    let rest = map.get("additionalProperties");
-    let properties = map.get("properties").and_then(Value::as_object);
+/// Returns true for the schema of an object whose keys are up to the caller.
+fn takes_any(schema: View<'_>) -> bool {
+    let rest = schema.get("additionalProperties");
     rest.is_some_and(|rest| *rest != Value::Bool(false))
-        || map.contains_key("patternProperties")
-        || properties.is_none_or(Map::is_empty)
+        || schema.get("patternProperties").is_some()
+        || schema.own_properties().is_none_or(Map::is_empty)
 }
 
 fn lacks(node: Node<'_>, key: &str) -> bool {

@@ -1,13 +1,13 @@
 //! Unions of which no branch fits: the one that was meant is explained, or all in few words.
 
-use serde_json::{Map, Value};
+use serde_json::Value;
 
 use super::choose_branch::{Choice, choose};
 use super::issues::Collector;
 use crate::limits::{DESCRIBED_FORMS, DESCRIBED_KEYS};
 use crate::names::nearest_name;
 use crate::report::{Actual, Expected, Issue, IssueKind, Types};
-use crate::schema::{constant, describe, key, member, property, resolve};
+use crate::schema::{View, describe, key, member};
 use crate::tree::{Node, Pointer};
 use crate::validate::{Fault, FaultKind};
 
@@ -49,10 +49,8 @@ impl Collector<'_> {
         let mut issue = Issue::new(place, IssueKind::NoAlternative, span);
         issue.actual = node.map(Actual::of);
         if let Some(lacking) = lacking {
-            let document = self.schema.document();
             let key = |(name, keyword): &(&str, &Pointer)| {
-                let declared = member(self.schema, keyword.as_str(), name);
-                key(document, name, declared)
+                key(name, member(self.schema, keyword.as_str(), name))
             };
             let form = |keys: &Vec<_>| Expected {
                 keys: keys.iter().map(key).collect(),
@@ -116,53 +114,50 @@ impl Collector<'_> {
         fitting: &[usize],
         value: Option<Node<'_>>,
     ) -> Vec<Expected> {
-        let document = self.schema.document();
-        let branch = |index: &usize| self.schema.at(&format!("{keyword}/{index}"));
-        let branches: Vec<&Value> = fitting.iter().filter_map(branch).collect();
+        let branch = |index: &usize| self.schema.view(&format!("{keyword}/{index}"));
+        let branches: Vec<View<'_>> = fitting.iter().filter_map(branch).collect();
         if branches.len() > DESCRIBED_FORMS {
             return Vec::new();
         }
-        let first = branches.first().map(|first| resolve(document, first));
-        let names = first.and_then(|first| first.get("properties")?.as_object());
-        let names = names.into_iter().flat_map(Map::keys).take(DESCRIBED_KEYS);
-        let tag = names.map(String::as_str).find(|name| {
-            let lists = |branch: &&Value| {
-                property(document, branch, name)
-                    .is_some_and(|d| constant(resolve(document, d)).is_some())
+        let first = branches.first().map(|first| first.resolve());
+        let names = first.into_iter().flat_map(View::properties);
+        let mut names = names.map(|(name, _)| name).take(DESCRIBED_KEYS);
+        let tag = names.find(|name| {
+            let lists = |branch: &View<'_>| {
+                let member = branch.property(name);
+                member.is_some_and(|member| member.resolve().constant().is_some())
             };
             value.is_some_and(|value| value.get(name).is_none()) && branches.iter().all(lists)
         });
-        let form = |branch: &&Value| {
-            let mut form = describe(document, branch);
+        let form = |branch: View<'_>| {
+            let mut form = describe(branch);
             if let Some(name) = tag {
                 form.may_have.clear();
-                form.keys
-                    .insert(0, key(document, name, property(document, branch, name)));
+                form.keys.insert(0, key(name, branch.property(name)));
             }
-            let title = |schema: &Value| {
-                schema
-                    .get("title")
-                    .and_then(Value::as_str)
-                    .map(str::to_owned)
-            };
-            form.about = title(branch).or_else(|| title(resolve(document, branch)));
+            let title = branch
+                .get("title")
+                .or_else(|| branch.resolve().get("title"));
+            form.about = title.and_then(Value::as_str).map(str::to_owned);
             form
         };
-        branches.iter().map(form).collect()
+        branches.into_iter().map(form).collect()
     }
 
     /// What the branches of a union want: put together where that can be said in few words.
     fn alternatives(&self, keyword: &str) -> Expected {
         let document = self.schema.document();
         let branches = self.schema.at(keyword).and_then(Value::as_array);
-        let merged = describe(document, &serde_json::json!({ "anyOf": branches }));
+        let union = serde_json::json!({ "anyOf": branches });
+        let merged = describe(View::new(document, &union));
         let few = branches.is_some_and(|branches| branches.len() <= DESCRIBED_FORMS);
         if few && !merged.types.is_empty() || !merged.allowed.is_empty() {
             return merged;
         }
         let branches = branches.into_iter().flatten();
+        let branches = branches.map(|branch| describe(View::new(document, branch)));
         Expected {
-            alternatives: branches.map(|branch| describe(document, branch)).collect(),
+            alternatives: branches.collect(),
             ..Expected::default()
         }
     }

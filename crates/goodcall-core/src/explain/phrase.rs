@@ -278,7 +278,7 @@ fn example_of(format: &str) -> Option<&'static str> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::schema::describe;
+    use crate::schema::{View, describe};
 
     #[test]
     fn expectations_in_words() {
@@ -326,7 +326,7 @@ mod tests {
 
     fn words_of(schema: &str) -> String {
         let schema: serde_json::Value = serde_json::from_str(schema).unwrap();
-        expected(&describe(&schema, &schema))
+        expected(&describe(View::root(&schema)))
     }
 
     #[test]

@@ -3,14 +3,11 @@
 use std::borrow::Cow;
 use std::collections::HashMap;
 
-use serde_json::Value;
-
 use super::edit::{Op, Step};
 use super::rules::Stage;
 use super::site::{Finder, Proposals, Site, Task};
 use crate::limits::MEND_READINGS;
 use crate::rule::Level;
-use crate::schema::{constant, resolve};
 use crate::tree::{Kind, Node, Pointer, Tree};
 use crate::validate::{Fault, FaultKind, equals};
 
@@ -260,17 +257,13 @@ impl<'t> Planner<'t> {
         if node.kind() != Kind::Object {
             return false;
         }
-        let document = self.context.schema.document();
         let place = fault.keyword.join(&branch.to_string());
-        let branch = self.context.schema.at(place.as_str());
-        let Some(Value::Object(properties)) =
-            branch.and_then(|branch| resolve(document, branch).get("properties"))
-        else {
+        let Some(branch) = self.context.schema.view(place.as_str()) else {
             return false;
         };
         let (mut hits, mut misses) = (0, 0);
-        for (name, property) in properties {
-            let Some(constant) = constant(resolve(document, property)) else {
+        for (name, property) in branch.resolve().properties() {
+            let Some(constant) = property.resolve().constant() else {
                 continue;
             };
             match node.get(name) {

@@ -9,7 +9,7 @@ use crate::limits::{Limits, MEND_WIDTH};
 use crate::policy::Policy;
 use crate::report::Types;
 use crate::rule::Rule;
-use crate::schema::{Schema, declarations, describe, owner, required, requires, resolve};
+use crate::schema::{Schema, View, declarations, describe, is_required, owner};
 use crate::tree::{Id, Kind, Node, Pointer, Tree};
 use crate::validate::{Fault, FaultKind};
 
@@ -104,8 +104,8 @@ impl<'s> Site<'s> {
             return false;
         };
         match self.declaring(&name) {
-            Some(object) => requires(object, &name),
-            None => required(document, &self.fault.pointer),
+            Some(object) => object.requires(&name),
+            None => is_required(document, &self.fault.pointer),
         }
     }
 
@@ -117,12 +117,12 @@ impl<'s> Site<'s> {
     }
 
     /// The object's schema, if the keyword of the fault stands right below its member `name`.
-    fn declaring(&self, name: &str) -> Option<&'s Map<String, Value>> {
+    fn declaring(&self, name: &str) -> Option<View<'s>> {
         let (property, _) = self.fault.keyword.split_last()?;
         let (properties, own) = property.split_last()?;
         let (object, keyword) = properties.split_last()?;
         let object = (keyword == "properties" && own == name).then_some(object)?;
-        self.context.schema.at(object.as_str())?.as_object()
+        self.context.schema.view(object.as_str())
     }
 
     /// The types that all that is declared for the faulty member allows, not only the branch of a
@@ -130,7 +130,9 @@ impl<'s> Site<'s> {
     pub(crate) fn declared_types(&self) -> Option<Types> {
         let document = self.context.schema.document();
         let declared = declarations(document, &self.fault.pointer);
-        let mut types = (declared.iter()).map(|property| describe(document, property).types);
+        let mut types = declared
+            .into_iter()
+            .map(|property| describe(property).types);
         let first = types.next()?;
         Some(types.fold(first, |all, types| {
             match all.is_empty() || types.is_empty() {
@@ -141,25 +143,26 @@ impl<'s> Site<'s> {
     }
 
     /// The subschema that holds the keyword of the fault.
-    pub(crate) fn subschema(&self) -> Option<&'s Map<String, Value>> {
+    pub(crate) fn subschema(&self) -> Option<View<'s>> {
         let (parent, _) = self.fault.keyword.as_str().rsplit_once('/')?;
-        self.context.schema.at(parent)?.as_object()
+        self.context.schema.view(parent)
     }
 
     /// The members that the subschema of the fault declares.
     pub(crate) fn properties(&self) -> Option<&'s Map<String, Value>> {
-        self.subschema()?.get("properties")?.as_object()
+        self.subschema()?.own_properties()
     }
 
     /// The schema of the member `name` of the faulty object.
-    pub(crate) fn property(&self, name: &str) -> Option<&'s Value> {
-        let own = self.properties().and_then(|p| p.get(name));
+    pub(crate) fn property(&self, name: &str) -> Option<View<'s>> {
+        let own = self
+            .subschema()
+            .and_then(|schema| schema.own_property(name));
         let found = own.or_else(|| {
             let place = self.fault.pointer.join(name);
-            let (object, name) = owner(self.context.schema.document(), &place)?;
-            object.get("properties")?.get(&name)
+            Some(owner(self.context.schema.document(), &place)?.member)
         });
-        found.map(|property| resolve(self.context.schema.document(), property))
+        found.map(View::resolve)
     }
 
     /// Does the schema declare this member of the faulty object?

@@ -2,34 +2,33 @@
 
 use serde_json::{Map, Value};
 
-use super::declared::{local, resolve};
-use crate::limits::{DESCRIBED_CHARS, DESCRIBED_FORMS, DESCRIBED_KEYS, REF_HOPS};
+use super::View;
+use crate::limits::{DESCRIBED_CHARS, DESCRIBED_FORMS, DESCRIBED_KEYS, VIEW_HOPS};
 use crate::report::{Bound, Expected, Key, Types};
 use crate::snippet::clip;
 
 /// References that are followed to tell what each of an array's first elements must be.
 const FIRST_HOPS: usize = 3;
 
-/// What `subschema`, a part of `document`, wants. References are followed, `allOf` is merged,
-/// the types of a union are put together.
-pub(crate) fn describe(document: &Value, subschema: &Value) -> Expected {
+/// Puts together what a schema wants. References are followed, `allOf` is merged, the types of a
+/// union are put together.
+pub(crate) fn describe(schema: View<'_>) -> Expected {
     let mut expected = Expected::default();
-    add(document, subschema, &mut expected, REF_HOPS);
+    add(schema, &mut expected, VIEW_HOPS);
     if expected == Expected::default() {
-        add_words(subschema, &mut expected);
-        add_words(resolve(document, subschema), &mut expected);
+        add_words(schema, &mut expected);
+        add_words(schema.resolve(), &mut expected);
     }
     expected
 }
 
-/// What a schema that demands nothing says of the value.
-fn add_words(schema: &Value, expected: &mut Expected) {
-    let short = |value: &Value| clip(&value.to_string(), DESCRIBED_CHARS);
+/// Adds what a schema that demands nothing says of the value.
+fn add_words(schema: View<'_>, expected: &mut Expected) {
     if expected.examples.is_empty() {
         let examples = schema.get("examples").and_then(Value::as_array);
-        let examples = examples.into_iter().flatten();
-        let default = schema.get("default").into_iter();
-        expected.examples = examples.chain(default).take(2).map(short).collect();
+        let examples = examples.into_iter().flatten().chain(schema.get("default"));
+        let short = |value: &Value| clip(&value.to_string(), DESCRIBED_CHARS);
+        expected.examples = examples.take(2).map(short).collect();
     }
     if expected.about.is_none() {
         let words = |keyword: &str| schema.get(keyword)?.as_str()?.trim().lines().next();
@@ -39,56 +38,50 @@ fn add_words(schema: &Value, expected: &mut Expected) {
     }
 }
 
-fn add(document: &Value, subschema: &Value, expected: &mut Expected, hops: usize) {
-    let (Value::Object(map), Some(hops)) = (subschema, hops.checked_sub(1)) else {
+fn add(schema: View<'_>, expected: &mut Expected, hops: usize) {
+    let (Value::Object(map), Some(hops)) = (schema.value(), hops.checked_sub(1)) else {
         return;
     };
-    if let Some(target) = map.get("$ref").and_then(|r| local(document, r)) {
-        add(document, target, expected, hops);
+    for part in schema.target().into_iter().chain(schema.list("allOf")) {
+        add(part, expected, hops);
     }
-    if let Some(Value::Array(parts)) = map.get("allOf") {
-        for part in parts {
-            add(document, part, expected, hops);
-        }
-    }
-    let own = types_of(map);
+    let own = schema.types();
     if !own.is_empty() {
         expected.types = own;
     }
     for keyword in ["anyOf", "oneOf"] {
-        if let Some(Value::Array(branches)) = map.get(keyword)
-            && expected.types.is_empty()
-        {
-            add_union(document, branches, expected, hops);
+        if schema.get(keyword).is_some_and(Value::is_array) && expected.types.is_empty() {
+            add_union(schema.list(keyword), expected, hops);
         }
     }
-    if let Some(items) = map.get("items") {
+    if let Some(items) = schema.items() {
         let mut element = Expected::default();
-        add(document, items, &mut element, hops);
+        add(items, &mut element, hops);
         expected.items = element.types;
         element.element = None;
         // The first elements may be different ones.
         let all = map.get("prefixItems").is_none() && element != Expected::default();
         expected.element = all.then(|| Box::new(element));
     }
-    add_first(document, map, expected, hops);
-    add_keys(document, map, expected);
+    add_first(schema, expected, hops);
+    add_keys(schema, expected);
     add_values(map, expected);
     add_bounds(map, expected);
 }
 
 /// What the first elements of an array must be: `prefixItems`, or a list of `items` as it was before.
-fn add_first(document: &Value, map: &Map<String, Value>, expected: &mut Expected, hops: usize) {
-    let first = map.get("prefixItems").or_else(|| map.get("items"));
-    let Some(first) = first.and_then(Value::as_array) else {
-        return;
+fn add_first(schema: View<'_>, expected: &mut Expected, hops: usize) {
+    let keyword = match schema.get("prefixItems") {
+        Some(_) => "prefixItems",
+        None => "items",
     };
-    if first.len() <= DESCRIBED_FORMS {
+    let count = schema.get(keyword).and_then(Value::as_array).map(Vec::len);
+    if count.is_some_and(|count| count <= DESCRIBED_FORMS) {
         // What is in them is left out, for they may be such arrays again.
         let hops = hops.min(FIRST_HOPS);
-        let each = first.iter().map(|schema| {
+        let each = schema.list(keyword).map(|first| {
             let mut one = Expected::default();
-            add(document, schema, &mut one, hops);
+            add(first, &mut one, hops);
             (one.element, one.first) = (None, Vec::new());
             one
         });
@@ -97,54 +90,49 @@ fn add_first(document: &Value, map: &Map<String, Value>, expected: &mut Expected
 }
 
 /// The keys that must be there, with their types or values.
-fn add_keys(document: &Value, map: &Map<String, Value>, expected: &mut Expected) {
-    let properties = map.get("properties");
-    let required = map.get("required").and_then(Value::as_array);
-    let Some(required) = required.filter(|names| !names.is_empty()) else {
-        if let (true, Some(Value::Object(properties))) = (expected.keys.is_empty(), properties) {
-            let all = properties.iter().take(DESCRIBED_KEYS);
-            let all = all.map(|(name, property)| key(document, name, Some(property)));
-            expected.may_have = all.collect();
+fn add_keys(schema: View<'_>, expected: &mut Expected) {
+    let required = schema.get("required").and_then(Value::as_array);
+    if required.is_none_or(Vec::is_empty) {
+        if schema.own_properties().is_some() && expected.keys.is_empty() {
+            let all = schema.properties().take(DESCRIBED_KEYS);
+            expected.may_have = all.map(|(name, member)| key(name, Some(member))).collect();
         }
         return;
-    };
+    }
     expected.may_have.clear();
-    for name in required.iter().filter_map(Value::as_str) {
-        let property = properties.and_then(|p| p.get(name));
+    for name in schema.required() {
+        let property = schema.own_property(name);
         let room = expected.keys.len() < DESCRIBED_KEYS;
         let mut known = expected.keys.iter_mut();
         match known.find(|key| key.name == name) {
             Some(known) if known.types.is_empty() && known.allowed.is_empty() => {
-                *known = key(document, name, property);
+                *known = key(name, property);
             }
-            None if room => expected.keys.push(key(document, name, property)),
+            None if room => expected.keys.push(key(name, property)),
             _ => {}
         }
     }
 }
 
 /// A key, and what its schema says at first sight.
-pub(crate) fn key(document: &Value, name: &str, property: Option<&Value>) -> Key {
+pub(crate) fn key(name: &str, property: Option<View<'_>>) -> Key {
     let name = name.to_owned();
-    let Some(property) = property.map(|property| resolve(document, property)) else {
+    let Some(property) = property.map(View::resolve) else {
         return Key {
             name,
             ..Key::default()
         };
     };
-    let own = |schema: &Value| schema.as_object().map(types_of).unwrap_or_default();
-    let mut types = own(property);
+    let mut types = property.types();
     for keyword in ["anyOf", "oneOf"] {
-        let branches = property.get(keyword).and_then(Value::as_array);
-        let branches = branches.filter(|_| types.is_empty()).into_iter().flatten();
-        let each: Vec<_> = branches.map(|b| own(resolve(document, b))).collect();
-        if !each.iter().any(|types| types.is_empty()) {
-            types = each.into_iter().fold(types, Types::with);
+        let each = |branch: View<'_>| branch.resolve().types();
+        if types.is_empty() && !property.list(keyword).map(each).any(Types::is_empty) {
+            types = property.list(keyword).map(each).fold(types, Types::with);
         }
     }
     let values = property.get("enum").and_then(Value::as_array);
     let few = values.filter(|values| values.len() <= DESCRIBED_FORMS);
-    let allowed = match constant(property) {
+    let allowed = match property.constant() {
         Some(only) => vec![only.to_string()],
         None => few.into_iter().flatten().map(Value::to_string).collect(),
     };
@@ -155,27 +143,19 @@ pub(crate) fn key(document: &Value, name: &str, property: Option<&Value>) -> Key
     }
 }
 
-/// The only value that a schema allows.
-pub(crate) fn constant(schema: &Value) -> Option<&Value> {
-    let only = || match schema.get("enum")?.as_array()?.as_slice() {
-        [only] => Some(only),
-        _ => None,
-    };
-    schema.get("const").or_else(only)
-}
-
 /// A union wants any of its branches, unless one branch takes anything.
-fn add_union(document: &Value, branches: &[Value], expected: &mut Expected, hops: usize) {
-    let mut forms = Vec::with_capacity(branches.len());
+fn add_union<'d>(branches: impl Iterator<Item = View<'d>>, expected: &mut Expected, hops: usize) {
+    let mut forms = Vec::new();
     for branch in branches {
         let mut one = Expected::default();
-        add(document, branch, &mut one, hops);
+        add(branch, &mut one, hops);
         if one == Expected::default() {
             return;
         }
-        match one.alternatives.is_empty() {
-            true => forms.push(one),
-            false => forms.append(&mut one.alternatives),
+        if one.alternatives.is_empty() {
+            forms.push(one);
+        } else {
+            forms.append(&mut one.alternatives);
         }
     }
     let types = forms.iter().map(|form| form.types);
@@ -215,19 +195,6 @@ fn is_plain(form: &Expected) -> bool {
         ..Expected::default()
     };
     *form == plain && !form.types.is_empty()
-}
-
-/// The types that `type` names.
-pub(super) fn types_of(map: &Map<String, Value>) -> Types {
-    match map.get("type") {
-        Some(Value::String(name)) => Types::named(name),
-        Some(Value::Array(names)) => names
-            .iter()
-            .filter_map(Value::as_str)
-            .map(Types::named)
-            .fold(Types::default(), Types::with),
-        _ => Types::default(),
-    }
 }
 
 fn add_values(map: &Map<String, Value>, expected: &mut Expected) {

@@ -1,15 +1,18 @@
 //! Schemas: compiled once, when a tool is registered, and shared from then on.
 
 mod cache;
-mod declared;
 mod describe;
 mod error;
+mod fast_path;
+mod limits;
+mod lookup;
 mod normalise;
 mod options;
-mod size;
+mod view;
 
 use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
+use std::ops::ControlFlow;
 use std::sync::{Arc, OnceLock, PoisonError, RwLock};
 
 use jsonschema::Validator;
@@ -19,15 +22,16 @@ pub use cache::SchemaCache;
 pub use error::{SchemaError, SchemaWarning};
 pub use options::{Draft, SchemaOptions};
 
-pub(crate) use declared::{
-    declarations, member, names, owner, property, required, requires, resolve,
-};
-pub(crate) use describe::{constant, describe, key};
+pub use view::{Child, ChildKey, View};
+
+pub(crate) use describe::{describe, key};
+pub(crate) use lookup::{allowed_names, declarations, is_required, member, owner};
 
 use crate::limits::{KEPT_EXPECTED, WORK_QUICK, WORK_VERDICT};
 use crate::report::{Expected, SharedExpected, Types};
 use crate::tree::{Node, Tree, step};
-use crate::validate::{Fault, Lean, Quick, bounded, faults};
+use crate::validate::{Fault, Lean, bounded, faults};
+use fast_path::Quick;
 
 /// A compiled schema; cheap to clone, shared between threads.
 ///
@@ -85,10 +89,7 @@ impl Schema {
         document: Value,
         warnings: Vec<SchemaWarning>,
     ) -> Self {
-        let root_types = document
-            .as_object()
-            .map(describe::types_of)
-            .unwrap_or_default();
+        let root_types = View::root(&document).types();
         let nothing = Tree::empty_object("");
         let accepts_empty_object = validator.is_valid(nothing.root());
         Self(Arc::new(Inner {
@@ -173,20 +174,13 @@ impl Schema {
     /// May what is allowed in one place hang on what is in others?
     pub(crate) fn has_conditions(&self) -> bool {
         *self.0.conditions.get_or_init(|| {
-            let mut left = vec![&self.0.document];
-            while let Some(value) = left.pop() {
-                match value {
-                    Value::Array(items) => left.extend(items),
-                    Value::Object(map) => {
-                        if CONDITIONS.iter().any(|keyword| map.contains_key(*keyword)) {
-                            return true;
-                        }
-                        left.extend(map.values());
-                    }
-                    _ => {}
+            let found = self.root().visit(|view, _| {
+                if CONDITIONS.iter().any(|keyword| view.get(keyword).is_some()) {
+                    return ControlFlow::Break(());
                 }
-            }
-            false
+                ControlFlow::Continue(())
+            });
+            found.is_break()
         })
     }
 
@@ -208,20 +202,22 @@ impl Schema {
     /// Every property name in the document, at any depth.
     pub(crate) fn property_names(&self) -> Vec<String> {
         let mut names = Vec::new();
-        let mut left = vec![&self.0.document];
-        while let Some(value) = left.pop() {
-            match value {
-                Value::Array(items) => left.extend(items),
-                Value::Object(map) => {
-                    if let Some(Value::Object(properties)) = map.get("properties") {
-                        names.extend(properties.keys().cloned());
-                    }
-                    left.extend(map.values());
-                }
-                _ => {}
-            }
-        }
+        self.root().visit_all(|view, _| {
+            names.extend(view.properties().map(|(name, _)| name.to_owned()));
+        });
         names
+    }
+
+    /// The root of the document, to look into it.
+    #[doc(hidden)]
+    pub fn root(&self) -> View<'_> {
+        View::root(&self.0.document)
+    }
+
+    /// The subschema at a pointer of the document.
+    pub(crate) fn view(&self, pointer: &str) -> Option<View<'_>> {
+        let schema = self.at(pointer)?;
+        Some(View::new(&self.0.document, schema))
     }
 
     /// The subschema or keyword at a pointer of the document.

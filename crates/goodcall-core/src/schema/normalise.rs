@@ -5,6 +5,7 @@
 
 use serde_json::{Map, Value, json};
 
+use super::view::{LISTS, MAPS, SINGLE};
 use super::{Draft, SchemaWarning};
 use crate::tree::Pointer;
 
@@ -35,32 +36,6 @@ struct Pass<'d> {
     draft: Draft,
     own_dialect: &'d dyn Fn(&str) -> Option<Draft>,
 }
-
-/// Keywords that hold one schema.
-const SINGLE: [&str; 11] = [
-    "items",
-    "additionalItems",
-    "additionalProperties",
-    "unevaluatedItems",
-    "unevaluatedProperties",
-    "contains",
-    "propertyNames",
-    "not",
-    "if",
-    "then",
-    "else",
-];
-/// Keywords that hold a list of schemas.
-const LISTS: [&str; 5] = ["items", "prefixItems", "anyOf", "oneOf", "allOf"];
-/// Keywords that hold schemas by name.
-const MAPS: [&str; 6] = [
-    "properties",
-    "patternProperties",
-    "$defs",
-    "definitions",
-    "dependentSchemas",
-    "dependencies",
-];
 
 impl Pass<'_> {
     fn warn(&mut self, place: &Pointer, message: String) {

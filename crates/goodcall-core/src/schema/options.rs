@@ -1,12 +1,13 @@
 //! Compiling with options: the draft, and documents that a schema may refer to.
 
 use std::collections::BTreeMap;
+use std::ops::ControlFlow;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use jsonschema::{PatternOptions, Retrieve, Uri, ValidationError, Validator};
 use serde_json::Value;
 
-use super::{Schema, SchemaError, normalise, size};
+use super::{Schema, SchemaError, View, limits, normalise};
 use crate::limits::PATTERN_BYTES;
 use crate::tree::Pointer;
 use crate::validate::Lean;
@@ -135,9 +136,9 @@ impl SchemaOptions {
             let reason = format!("a schema is an object, this is {}", name_of(schema));
             return Err(SchemaError::new(Pointer::root(), reason));
         }
-        size::check(schema)?;
+        limits::check(schema)?;
         for document in self.resources.values() {
-            size::check(document)?;
+            limits::check(document)?;
         }
         let mut document = schema.clone();
         let own_dialect = |uri: &str| self.dialect(uri);
@@ -182,7 +183,7 @@ impl SchemaOptions {
         built.map_err(|error| match refused.as_deref() {
             Some(uri) => {
                 let named = uri.trim_start_matches("json-schema:///");
-                let place = find_ref(document, &mut Pointer::root(), named).unwrap_or_default();
+                let place = find_ref(document, named).unwrap_or_default();
                 let reason = format!(
                     "`$ref` to {named} is refused: only references inside the schema are followed"
                 );
@@ -227,22 +228,18 @@ fn name_of(value: &Value) -> &'static str {
 }
 
 /// Where the document refers to `uri`.
-fn find_ref(value: &Value, place: &mut Pointer, uri: &str) -> Option<Pointer> {
-    match value {
-        Value::Object(map) => map.iter().find_map(|(key, child)| match child {
-            Value::String(target) if key == "$ref" => {
-                let bare = target.split('#').next().unwrap_or_default();
-                let same = !bare.is_empty() && (uri.starts_with(bare) || uri.ends_with(bare));
-                same.then(|| place.join("$ref"))
+fn find_ref(document: &Value, uri: &str) -> Option<Pointer> {
+    let found = View::root(document).visit(|schema, place| {
+        let target = schema.get("$ref").and_then(Value::as_str);
+        let bare = target.and_then(|target| target.split('#').next());
+        match bare.filter(|bare| !bare.is_empty()) {
+            Some(bare) if uri.starts_with(bare) || uri.ends_with(bare) => {
+                ControlFlow::Break(place.join("$ref"))
             }
-            child => find_ref(child, &mut place.join(key), uri),
-        }),
-        Value::Array(items) => items
-            .iter()
-            .enumerate()
-            .find_map(|(index, item)| find_ref(item, &mut place.join(&index.to_string()), uri)),
-        _ => None,
-    }
+            _ => ControlFlow::Continue(()),
+        }
+    });
+    found.break_value()
 }
 
 fn compile_error(error: &ValidationError<'_>) -> SchemaError {

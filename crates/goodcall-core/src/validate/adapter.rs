@@ -232,7 +232,7 @@ impl<'a> Object<'a, Lean> for LeanObject<'a> {
     }
 }
 
-pub(crate) struct LeanArray<'a>(pub(super) Node<'a>);
+pub(crate) struct LeanArray<'a>(pub(crate) Node<'a>);
 
 impl<'a> Array<'a, Lean> for LeanArray<'a> {
     type Node = Node<'a>;
@@ -256,7 +256,7 @@ impl<'a> Array<'a, Lean> for LeanArray<'a> {
 impl LeanArray<'_> {
     /// Elements are told apart by their canonical text, so that big integers differ too. A few
     /// are compared with each other, which takes no texts where their kinds or lengths differ.
-    pub(super) fn has_no_repeats(&self) -> bool {
+    pub(crate) fn has_no_repeats(&self) -> bool {
         if self.0.len() <= 8 {
             let mut rest = self.0.elements();
             while let Some(element) = rest.next() {

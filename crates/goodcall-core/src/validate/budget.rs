@@ -16,7 +16,7 @@ thread_local! {
 
 /// Spends some work. Is there any left?
 #[inline(always)]
-pub(super) fn spend() -> bool {
+pub(crate) fn spend() -> bool {
     LEFT.with(|left| {
         let less = left.get().wrapping_sub(1);
         left.set(less);

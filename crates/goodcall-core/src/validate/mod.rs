@@ -5,16 +5,14 @@
 
 mod adapter;
 mod budget;
-mod fast_path;
 
 use jsonschema::error::{TypeKind, ValidationErrorKind as Kind};
 use jsonschema::{JsonType, ValidationError};
 use serde_json::Value;
 use std::sync::Arc;
 
-pub(crate) use adapter::{Lean, equals};
-pub(crate) use budget::bounded;
-pub(crate) use fast_path::Quick;
+pub(crate) use adapter::{Lean, LeanArray, equals};
+pub(crate) use budget::{bounded, spend};
 
 use crate::report::Types;
 use crate::tree::Pointer;

@@ -7,7 +7,6 @@ use crate::mend::site::{Proposals, Site};
 use crate::names::{are_options, bare};
 use crate::rule::Level;
 use crate::rule::{Example, Rule};
-use crate::schema::requires;
 use crate::tree::Id;
 use crate::validate::FaultKind;
 
@@ -67,7 +66,7 @@ pub(crate) fn propose(site: &Site<'_>, out: &mut Proposals) {
 fn others(site: &Site<'_>) -> Option<Vec<Op>> {
     let object = site.subschema()?;
     let mut free: HashMap<String, Vec<&str>> = HashMap::new();
-    for name in site.absent().filter(|name| !requires(object, name)) {
+    for name in site.absent().filter(|name| !object.requires(name)) {
         free.entry(bare(name)).or_default().push(name);
     }
     let mut ops = Vec::new();

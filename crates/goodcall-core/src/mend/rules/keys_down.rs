@@ -7,7 +7,7 @@ use crate::mend::edit::{New, Op, Target};
 use crate::mend::site::{Proposals, Site};
 use crate::rule::Level;
 use crate::rule::{Example, Rule};
-use crate::schema::{owner, resolve};
+use crate::schema::{View, owner};
 use crate::validate::FaultKind;
 
 pub(crate) const RULE: Rule = Rule {
@@ -37,7 +37,7 @@ pub(crate) fn propose(site: &Site<'_>, out: &mut Proposals) {
 
 /// The object `name` is missing, and its members stand where it should be.
 fn into_missing(site: &Site<'_>, name: &str, out: &mut Proposals) {
-    let Some(inner) = site.property(name).and_then(properties) else {
+    let Some(inner) = site.property(name).and_then(View::own_properties) else {
         return;
     };
     let place = site.fault.pointer.join(name);
@@ -66,27 +66,16 @@ fn into_missing(site: &Site<'_>, name: &str, out: &mut Proposals) {
     }
 }
 
-/// Does another member of the same object declare this key too?
+/// Returns true if another member of the same object declares this key too: in its schema, in a
+/// branch of it or for its elements.
 fn declared_elsewhere(site: &Site<'_>, name: &str, key: &str) -> bool {
-    let document = site.context.schema.document();
-    let mut others = site.properties().into_iter().flatten();
-    others.any(|(other, schema)| other != name && mentions(document, schema, key, MOST_DEPTH))
-}
-
-/// Parts of a schema inside each other that are looked at for a rival.
-const MOST_DEPTH: usize = 4;
-
-/// Does this schema, a branch of it or its elements declare this key?
-fn mentions(document: &Value, schema: &Value, key: &str, depth: usize) -> bool {
-    let schema = resolve(document, schema);
-    let Some(depth) = depth.checked_sub(1) else {
-        return false;
-    };
-    let branches = ["anyOf", "oneOf", "allOf"].into_iter();
-    let mut branches = branches.filter_map(|keyword| schema.get(keyword)?.as_array());
-    properties(schema).is_some_and(|p| p.contains_key(key))
-        || branches.any(|all| all.iter().any(|one| mentions(document, one, key, depth)))
-        || (schema.get("items")).is_some_and(|items| mentions(document, items, key, depth))
+    let members = site.subschema().into_iter().flat_map(View::properties);
+    members
+        .filter(|(other, _)| *other != name)
+        .any(|(_, schema)| {
+            let mut schemas = schema.resolve().variants_and_elements();
+            schemas.any(|schema| schema.own_property(key).is_some())
+        })
 }
 
 /// The member `name` is missing in a nested object, and stands in the object around that.
@@ -129,8 +118,4 @@ fn into_present(site: &Site<'_>, name: &str, out: &mut Proposals) {
             return;
         }
     }
-}
-
-fn properties(schema: &Value) -> Option<&Map<String, Value>> {
-    schema.get("properties")?.as_object()
 }

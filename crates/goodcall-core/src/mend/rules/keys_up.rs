@@ -9,6 +9,7 @@ use crate::mend::site::{Proposals, Site};
 use crate::names::{bare, is_envelope_key};
 use crate::rule::Level;
 use crate::rule::{Example, Rule};
+use crate::schema::View;
 use crate::tree::{Id, Kind, Node};
 use crate::validate::FaultKind;
 
@@ -118,8 +119,8 @@ fn is_foreign(site: &Site<'_>, outer: &str) -> bool {
 }
 
 /// One member of an object that forbids it.
-fn one(site: &Site<'_>, outer: &str, inner: Node<'_>, name: &str, schema: &Value) -> Found {
-    let declared = schema.get("properties").and_then(|p| p.get(name));
+fn one(site: &Site<'_>, outer: &str, inner: Node<'_>, name: &str, schema: View<'_>) -> Found {
+    let declared = schema.own_property(name);
     let closed = ["additionalProperties", "unevaluatedProperties"]
         .iter()
         .any(|keyword| schema.get(keyword) == Some(&Value::Bool(false)));

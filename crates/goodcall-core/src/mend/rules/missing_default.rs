@@ -10,7 +10,7 @@ use crate::names::{is_envelope_key, is_near};
 use crate::report::Types;
 use crate::rule::Level;
 use crate::rule::{Example, Rule};
-use crate::schema::{describe, owner, resolve};
+use crate::schema::{View, describe, owner};
 use crate::tree::Node;
 use crate::validate::FaultKind;
 
@@ -57,7 +57,7 @@ pub(crate) fn propose(site: &Site<'_>, out: &mut Proposals) {
 }
 
 /// Could any key that was sent, and that nothing declares where it stands, be meant for this one?
-fn was_sent(site: &Site<'_>, name: &str, property: &Value) -> bool {
+fn was_sent(site: &Site<'_>, name: &str, property: View<'_>) -> bool {
     if site.node.is_empty() && site.member.is_none() {
         return false;
     }
@@ -65,7 +65,7 @@ fn was_sent(site: &Site<'_>, name: &str, property: &Value) -> bool {
     if site.is_wide() {
         return true;
     }
-    let meant = Meant::of(site, name, property);
+    let meant = Meant::of(name, property);
     let beside = site.undeclared().into_iter().any(|(_, key, value)| {
         is_envelope_key(key, site.context.tool)
             || meant.is_member(key, value)
@@ -83,14 +83,12 @@ struct Meant<'m> {
 }
 
 impl<'m> Meant<'m> {
-    fn of(site: &Site<'_>, name: &'m str, property: &Value) -> Self {
-        let document = site.context.schema.document();
-        let mut allowed = Vec::new();
-        words(document, property, MOST_DEPTH, &mut allowed);
+    fn of(name: &'m str, property: View<'_>) -> Self {
+        let allowed = listed_texts(property);
         Self {
             name,
             allowed: (!allowed.is_empty()).then_some(allowed),
-            types: describe(document, property).types,
+            types: describe(property).types,
         }
     }
 
@@ -122,28 +120,18 @@ impl<'m> Meant<'m> {
     }
 }
 
-/// Parts of a schema, or of a value, inside each other that are looked at.
+/// Levels of a value that are looked at.
 const MOST_DEPTH: usize = 4;
 
 /// The texts that a schema lists as allowed, in its branches too.
-fn words(document: &Value, schema: &Value, depth: usize, out: &mut Vec<String>) {
-    let schema = resolve(document, schema);
-    let Some(depth) = depth.checked_sub(1) else {
-        return;
-    };
-    let listed = schema
-        .get("enum")
-        .and_then(Value::as_array)
-        .into_iter()
-        .flatten();
-    let listed = listed.chain(schema.get("const")).filter_map(Value::as_str);
-    out.extend(listed.filter_map(folded));
-    for keyword in ["anyOf", "oneOf", "allOf"] {
-        let branches = schema.get(keyword).and_then(Value::as_array);
-        for branch in branches.into_iter().flatten().take(MEND_WIDTH) {
-            words(document, branch, depth, out);
-        }
+fn listed_texts(schema: View<'_>) -> Vec<String> {
+    let mut texts = Vec::new();
+    for variant in schema.resolve().variants() {
+        let listed = variant.get("enum").and_then(Value::as_array);
+        let listed = listed.into_iter().flatten().chain(variant.get("const"));
+        texts.extend(listed.filter_map(|value| folded(value.as_str()?)));
     }
+    texts
 }
 
 /// Does the object around have such a key that it does not declare?

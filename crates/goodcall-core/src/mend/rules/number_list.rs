@@ -6,6 +6,7 @@ use crate::mend::site::{Proposals, Site};
 use crate::report::Types;
 use crate::rule::Level;
 use crate::rule::{Example, Rule};
+use crate::schema::describe;
 use crate::tree::Tree;
 
 pub(crate) const RULE: Rule = Rule {
@@ -53,8 +54,7 @@ pub(crate) fn propose(site: &Site<'_>, out: &mut Proposals) {
 
 /// The types that the elements may have; none if they may have any.
 fn elements(site: &Site<'_>) -> Option<Types> {
-    let subschema = serde_json::Value::Object(site.subschema()?.clone());
-    Some(crate::schema::describe(site.context.schema.document(), &subschema).items)
+    Some(describe(site.subschema()?).items)
 }
 
 /// Could this be one number with a comma before its fraction?

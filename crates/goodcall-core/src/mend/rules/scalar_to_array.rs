@@ -5,7 +5,7 @@ use crate::mend::edit::New;
 use crate::mend::site::{Proposals, Site};
 use crate::rule::Level;
 use crate::rule::{Example, Rule};
-use crate::schema::resolve;
+use crate::schema::View;
 use crate::tree::Kind;
 
 pub(crate) const RULE: Rule = Rule {
@@ -86,9 +86,7 @@ fn is_all(text: &str) -> bool {
 /// Does the schema list what an element may be? Then the validator can tell that a text with
 /// blanks (`Tennis Court`) is one of them, and not several (`red green`, `ls -la`).
 fn lists_elements(site: &Site<'_>) -> bool {
-    let document = site.context.schema.document();
-    let items = site.subschema().and_then(|schema| schema.get("items"));
-    let items = items.map(|items| resolve(document, items));
+    let items = site.subschema().and_then(View::items).map(View::resolve);
     items.is_some_and(|items| items.get("enum").or(items.get("const")).is_some())
 }
 

@@ -1,13 +1,11 @@
 //! `{…}` where an array of such objects is wanted, and the schema names what they have.
 
-use serde_json::Value;
-
 use crate::limits::MEND_WIDTH;
 use crate::mend::edit::New;
 use crate::mend::site::{Proposals, Site};
 use crate::rule::Level;
 use crate::rule::{Example, Rule};
-use crate::schema::{property, resolve};
+use crate::schema::View;
 use crate::tree::{Kind, Node};
 
 pub(crate) const RULE: Rule = Rule {
@@ -42,23 +40,16 @@ pub(crate) fn propose(site: &Site<'_>, out: &mut Proposals) {
 /// Does the schema of the elements, or a form of it, declare all that the object has, and require
 /// some of it?
 fn is_element(site: &Site<'_>) -> bool {
-    let Some(items) = site.subschema().and_then(|schema| schema.get("items")) else {
+    let Some(items) = site.subschema().and_then(View::items).map(View::resolve) else {
         return false;
     };
-    let document = site.context.schema.document();
-    let items = resolve(document, items);
-    let forms = ["anyOf", "oneOf"]
-        .into_iter()
-        .filter_map(|keyword| items.get(keyword)?.as_array())
-        .flatten();
+    let forms = items.alternatives().take(MEND_WIDTH).map(View::resolve);
     std::iter::once(items)
-        .chain(forms.take(MEND_WIDTH))
-        .any(|form| is_form(document, resolve(document, form), site.node))
+        .chain(forms)
+        .any(|form| is_form(form, site.node))
 }
 
-fn is_form(document: &Value, form: &Value, node: Node<'_>) -> bool {
-    let required = form.get("required").and_then(Value::as_array);
-    let mut names = required.into_iter().flatten().filter_map(Value::as_str);
-    names.any(|name| node.get(name).is_some())
-        && (node.members()).all(|(key, _)| property(document, form, key).is_some())
+fn is_form(form: View<'_>, node: Node<'_>) -> bool {
+    form.required().any(|name| node.get(name).is_some())
+        && (node.members()).all(|(key, _)| form.property(key).is_some())
 }

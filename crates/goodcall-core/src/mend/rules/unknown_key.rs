@@ -9,7 +9,7 @@ use crate::mend::site::{Proposals, Site};
 use crate::names::is_near;
 use crate::rule::Level;
 use crate::rule::{Example, Rule};
-use crate::schema::resolve;
+use crate::schema::View;
 use crate::tree::{Kind, Node};
 
 pub(crate) const RULE: Rule = Rule {
@@ -77,8 +77,7 @@ fn has_place(site: &Site<'_>, name: &str) -> bool {
         return true;
     }
     properties.iter().any(|(declared, schema)| {
-        let inner = resolve(document, schema).get("properties");
-        let inner = inner.and_then(Value::as_object);
+        let inner = View::new(document, schema).resolve().own_properties();
         let nested = |inner: &Map<String, Value>| {
             inner.len() > MEND_WIDTH || inner.keys().any(|key| same_name(key, name))
         };

@@ -5,7 +5,7 @@
 
 use super::{At, Check, Extra, More, Record, Values, Walk, When};
 use crate::tree::{Kind, Slot};
-use crate::validate::budget::spend;
+use crate::validate::spend;
 
 impl Walk<'_> {
     /// Does exactly one of these checks say yes?

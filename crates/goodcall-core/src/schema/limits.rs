@@ -4,10 +4,11 @@
 //! The validator walks them all, so such a schema is refused before it gets there.
 
 use std::collections::HashMap;
+use std::ops::ControlFlow;
 
-use serde_json::{Map, Value};
+use serde_json::Value;
 
-use super::SchemaError;
+use super::{SchemaError, View};
 use crate::limits::{SCHEMA_BYTES, SCHEMA_DEPTH, SCHEMA_PATHS, SCHEMA_STEPS};
 use crate::tree::Pointer;
 
@@ -16,12 +17,15 @@ pub(super) fn check(document: &Value) -> Result<(), SchemaError> {
     let mut bytes = 0;
     measure(document, 0, &mut bytes)?;
     let mut growth = Growth {
-        document,
         named: HashMap::new(),
         paths: HashMap::new(),
     };
-    growth.name(document);
-    growth.walk(document, &mut Pointer::root())
+    View::root(document).visit_all(|schema, _| growth.name(schema));
+    let grown = View::root(document).visit(|schema, place| match growth.paths(schema, 0) {
+        Ok(_) => ControlFlow::Continue(()),
+        Err(reason) => ControlFlow::Break(SchemaError::new(place.clone(), reason)),
+    });
+    grown.break_value().map_or(Ok(()), Err)
 }
 
 fn refuse<T>(place: &Pointer, reason: String) -> Result<T, SchemaError> {
@@ -56,11 +60,6 @@ fn measure(value: &Value, depth: usize, bytes: &mut usize) -> Result<(), SchemaE
     Ok(())
 }
 
-/// Keywords whose schemas judge the same value as the schema around them.
-const SAME_VALUE: [&str; 7] = ["allOf", "anyOf", "oneOf", "not", "if", "then", "else"];
-/// The same, with schemas by name.
-const SAME_VALUE_MAPS: [&str; 2] = ["dependentSchemas", "dependencies"];
-
 /// What one value meets in one place.
 #[derive(Clone, Copy)]
 struct Paths {
@@ -71,64 +70,36 @@ struct Paths {
 }
 
 struct Growth<'d> {
-    document: &'d Value,
     /// Schemas by `$id` and by `#anchor`.
-    named: HashMap<String, &'d Value>,
+    named: HashMap<String, View<'d>>,
     /// By address; `None` while counting.
     paths: HashMap<usize, Option<Paths>>,
 }
 
 impl<'d> Growth<'d> {
-    fn name(&mut self, value: &'d Value) {
-        match value {
-            Value::Object(map) => {
-                for (key, form) in [
-                    ("$id", ""),
-                    ("id", ""),
-                    ("$anchor", "#"),
-                    ("$dynamicAnchor", "#"),
-                ] {
-                    if let Some(Value::String(name)) = map.get(key) {
-                        self.named.insert(format!("{form}{name}"), value);
-                    }
-                }
-                map.values().for_each(|child| self.name(child));
+    fn name(&mut self, schema: View<'d>) {
+        for (key, prefix) in [
+            ("$id", ""),
+            ("id", ""),
+            ("$anchor", "#"),
+            ("$dynamicAnchor", "#"),
+        ] {
+            if let Some(Value::String(name)) = schema.get(key) {
+                self.named.insert(format!("{prefix}{name}"), schema);
             }
-            Value::Array(items) => items.iter().for_each(|child| self.name(child)),
-            _ => {}
         }
-    }
-
-    /// Counts the paths from every place of the document.
-    fn walk(&mut self, value: &'d Value, place: &mut Pointer) -> Result<(), SchemaError> {
-        match value {
-            Value::Object(map) => {
-                self.paths(value, 0)
-                    .or_else(|reason| refuse(place, reason))?;
-                for (key, child) in map {
-                    self.walk(child, &mut place.join(key))?;
-                }
-            }
-            Value::Array(items) => {
-                for (index, child) in items.iter().enumerate() {
-                    self.walk(child, &mut place.join(&index.to_string()))?;
-                }
-            }
-            _ => {}
-        }
-        Ok(())
     }
 
     /// The paths of one value through this schema, or why there are too many.
-    fn paths(&mut self, schema: &'d Value, steps: usize) -> Result<Paths, String> {
+    fn paths(&mut self, schema: View<'d>, steps: usize) -> Result<Paths, String> {
         let mut paths = Paths {
             count: 1,
             longest: 1,
         };
-        let Value::Object(map) = schema else {
+        if !schema.value().is_object() {
             return Ok(paths);
-        };
-        let address = std::ptr::from_ref(schema) as usize;
+        }
+        let address = std::ptr::from_ref(schema.value()) as usize;
         match self.paths.get(&address) {
             Some(Some(known)) => return Ok(*known),
             // It leads back to itself, which the validator notices too.
@@ -136,7 +107,7 @@ impl<'d> Growth<'d> {
             None => {}
         }
         self.paths.insert(address, None);
-        for next in same_value(map).into_iter().chain(self.targets(map)) {
+        for next in self.next_schemas(schema) {
             // The count below comes too late for this function's own stack.
             let inner = if steps < SCHEMA_STEPS {
                 self.paths(next, steps + 1)?
@@ -163,39 +134,22 @@ impl<'d> Growth<'d> {
         Ok(paths)
     }
 
-    /// Where the references of one schema lead, inside the document.
-    fn targets(&self, map: &Map<String, Value>) -> Vec<&'d Value> {
-        let target = |keyword| {
-            let reference = map.get(keyword)?.as_str()?;
-            let known = self.named.get(reference).copied();
-            known.or_else(|| self.document.pointer(reference.strip_prefix('#')?))
-        };
-        ["$ref", "$dynamicRef", "$recursiveRef"]
-            .into_iter()
-            .filter_map(target)
-            .collect()
+    /// The schemas that judge the same value next: those inside this one, and the targets of its
+    /// references. Collected here, so that the recursion above has a small stack frame.
+    fn next_schemas(&self, schema: View<'d>) -> Vec<View<'d>> {
+        let references = ["$ref", "$dynamicRef", "$recursiveRef"].into_iter();
+        let targets = references.filter_map(|keyword| {
+            let reference = schema.get(keyword)?.as_str()?;
+            let named = self.named.get(reference).copied();
+            named.or_else(|| schema.referred(reference))
+        });
+        schema.same_value().chain(targets).collect()
     }
-}
-
-/// The schemas inside this one that judge the same value.
-fn same_value(map: &Map<String, Value>) -> Vec<&Value> {
-    let mut inner = Vec::new();
-    for keyword in SAME_VALUE {
-        match map.get(keyword) {
-            Some(Value::Array(schemas)) => inner.extend(schemas),
-            schema => inner.extend(schema),
-        }
-    }
-    for keyword in SAME_VALUE_MAPS {
-        let schemas = map.get(keyword).and_then(Value::as_object);
-        inner.extend(schemas.into_iter().flat_map(Map::values));
-    }
-    inner
 }
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
+    use serde_json::{Map, json};
 
     use super::*;
 

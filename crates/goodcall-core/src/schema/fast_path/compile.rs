@@ -5,6 +5,7 @@
 //! validator of its own, or there is no program.
 
 use std::collections::{BTreeMap, HashMap};
+use std::ops::ControlFlow;
 
 use jsonschema::Validator;
 use serde_json::{Map, Value};
@@ -12,7 +13,8 @@ use serde_json::{Map, Value};
 use super::string_formats::Witness;
 use super::{At, Check, Extra, List, More, Names, Quick, Range, Record, Sure, Values, When, bit};
 use crate::limits::{QUICK_CHAIN, QUICK_CHECKS, QUICK_DEPTH, QUICK_REFERRING, QUICK_RESTS};
-use crate::tree::Kind;
+use crate::schema::View;
+use crate::tree::{Kind, Pointer};
 use crate::validate::Lean;
 
 /// The program of a document, if it has one; `build` makes a validator like that of the document.
@@ -20,7 +22,7 @@ pub(crate) fn compile(
     document: &Value,
     build: &dyn Fn(&Value) -> Option<Validator<Lean>>,
 ) -> Option<Quick> {
-    if !is_one_place(document, true) {
+    if !refers_by_place(document) {
         return None;
     }
     let mut compiler = Compiler {
@@ -77,23 +79,35 @@ const RECORD: [&str; 5] = [
 static ANYTHING: Value = Value::Bool(true);
 static NOTHING: Value = Value::Bool(false);
 
-/// Are all references of the document to be found by their place in it? Names and bases of
-/// schemas below the root make a reference mean something else.
-fn is_one_place(value: &Value, root: bool) -> bool {
-    match value {
-        Value::Array(items) => items.iter().all(|item| is_one_place(item, false)),
-        Value::Object(map) => map.iter().all(|(key, child)| {
-            let moves = match key.as_str() {
-                "$anchor" | "$dynamicAnchor" | "$recursiveAnchor" | "$dynamicRef"
-                | "$recursiveRef" | "$vocabulary" => !child.is_object(),
-                "$id" | "id" | "$schema" => !root && child.is_string(),
-                _ => false,
-            };
-            !moves && is_one_place(child, false)
-        }),
-        _ => true,
-    }
+/// Returns true if all references of the document name a place in it. Names and bases of schemas
+/// below the root make a reference mean something else.
+fn refers_by_place(document: &Value) -> bool {
+    let moves = |schema: View<'_>, place: &Pointer| {
+        let named = NAMING.into_iter().filter_map(|keyword| schema.get(keyword));
+        let rebased = ["$id", "id", "$schema"].into_iter();
+        let rebased = rebased.filter(|_| !place.is_root());
+        let mut rebased = rebased.filter_map(|keyword| schema.get(keyword));
+        // As the name of a member, each holds a schema.
+        named.into_iter().any(|value| !value.is_object()) || rebased.any(Value::is_string)
+    };
+    let found = View::root(document).visit(|schema, place| {
+        if moves(schema, place) {
+            return ControlFlow::Break(());
+        }
+        ControlFlow::Continue(())
+    });
+    found.is_continue()
 }
+
+/// Keywords that name schemas, or places, in ways that the program does not follow.
+const NAMING: [&str; 6] = [
+    "$anchor",
+    "$dynamicAnchor",
+    "$recursiveAnchor",
+    "$dynamicRef",
+    "$recursiveRef",
+    "$vocabulary",
+];
 
 /// What a schema names that is nothing but a reference.
 fn only_reference(schema: &Value) -> Option<&str> {
@@ -294,9 +308,8 @@ impl<'c> Compiler<'c> {
 
     /// The schema that a reference names.
     fn target(&mut self, target: &str) -> Option<At> {
-        let place = target.strip_prefix('#').filter(|at| !at.contains('%'))?;
-        let schema = self.document.pointer(place)?;
-        self.schema(schema)
+        let schema = View::root(self.document).referred(target);
+        self.schema(schema.filter(|_| !target.contains('%'))?.value())
     }
 
     /// Lists: `Some(false)` if a keyword is not as it should be.
@@ -395,28 +408,24 @@ impl<'c> Compiler<'c> {
         let root = self.document.as_object();
         let definitions = |name| root.and_then(|root| root.get(name));
         keywords.retain(|keyword, _| !["$id", "$defs", "definitions"].contains(&&**keyword));
-        let mut refers = false;
-        if !may_move(&keywords, &mut refers) {
-            return None;
-        }
+        let mut document = Value::Object(keywords);
+        let refers = moved_references(&document)?;
         // Each of these takes a copy of the definitions, and compiles what it reaches of them.
         self.referring += usize::from(refers);
         if self.referring > QUICK_REFERRING {
             return None;
         }
         if let Some(dialect) = definitions("$schema") {
-            keywords.insert("$schema".to_owned(), dialect.clone());
+            document["$schema"] = dialect.clone();
         }
         for name in ["$defs", "definitions"] {
             if let Some(value) = definitions(name).filter(|_| refers) {
                 // They too must mean the same in the other document.
-                if !may_move_value(value, &mut refers) {
-                    return None;
-                }
-                keywords.insert(name.to_owned(), value.clone());
+                moved_references(value)?;
+                document[name] = value.clone();
             }
         }
-        (self.build)(&Value::Object(keywords)).map(Box::new)
+        (self.build)(&document).map(Box::new)
     }
 }
 
@@ -551,21 +560,19 @@ fn exact(value: &Value) -> Option<f64> {
     }
 }
 
-/// Do these keywords mean the same in another document that has the same definitions?
-fn may_move(map: &Map<String, Value>, refers: &mut bool) -> bool {
-    map.iter().all(|(key, child)| match child {
-        Value::String(target) if key == "$ref" => {
-            *refers = true;
-            target.starts_with("#/$defs/") || target.starts_with("#/definitions/")
+/// Returns true if this JSON has references that mean the same in another document with the same
+/// definitions, false if it has no references, and `None` if one would mean something else.
+fn moved_references(value: &Value) -> Option<bool> {
+    let mut refers = false;
+    let stays = View::root(value).visit(|schema, _| {
+        let target = schema.get("$ref").and_then(Value::as_str);
+        refers |= target.is_some();
+        let defined =
+            |target: &str| target.starts_with("#/$defs/") || target.starts_with("#/definitions/");
+        if target.is_none_or(defined) {
+            return ControlFlow::Continue(());
         }
-        child => may_move_value(child, refers),
-    })
-}
-
-fn may_move_value(value: &Value, refers: &mut bool) -> bool {
-    match value {
-        Value::Array(items) => items.iter().all(|item| may_move_value(item, refers)),
-        Value::Object(map) => may_move(map, refers),
-        _ => true,
-    }
+        ControlFlow::Break(())
+    });
+    stays.is_continue().then_some(refers)
 }

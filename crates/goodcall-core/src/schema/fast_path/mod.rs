@@ -20,10 +20,8 @@ use serde_json::Value;
 use key_table::Names;
 use string_formats::Witness;
 
-use super::Lean;
-use super::adapter::{LeanArray, equals};
-use super::budget::spend;
 use crate::tree::{Kind, Node, Slot, Tree, is_written_as_integer};
+use crate::validate::{Lean, LeanArray, equals, spend};
 
 /// The checks of a schema; the first is that of the root.
 #[derive(Debug)]
