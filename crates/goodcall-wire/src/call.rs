@@ -196,7 +196,7 @@ impl RawCall {
 
 impl RawCall {
     /// A call that was found in a text.
-    pub(crate) fn found(found: crate::text::Found, tools: &Tools) -> Self {
+    pub(crate) fn found(found: crate::text::FoundCall, tools: &Tools) -> Self {
         let mut call = Self {
             id: found.id,
             name: found.name,
@@ -215,7 +215,7 @@ impl RawCall {
 
 impl RawCall {
     /// Back to what was found, for a block that counts it as its own.
-    pub(crate) fn into_found(self) -> crate::text::Found {
-        crate::text::Found::again(self)
+    pub(crate) fn into_found(self) -> crate::text::FoundCall {
+        crate::text::FoundCall::from_inner(self)
     }
 }

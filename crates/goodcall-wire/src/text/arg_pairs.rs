@@ -1,84 +1,104 @@
-//! Calls written as pairs of key and value: `f<arg_key>a</arg_key><arg_value>1</arg_value>`, with
-//! or without `<tool_sep>` behind the name, in plain tags or in `<ifm|…>` ones.
+//! Reads calls written as pairs of key and value:
+//! `f<arg_key>a</arg_key><arg_value>1</arg_value>`, with or without `<tool_sep>` behind the name, in
+//! plain tags or in `<ifm|…>` ones.
 
-use super::python_values::quote;
-use super::{Context, Found, untyped_values};
+use goodcall_core::Types;
+
+use super::object_writer::ObjectWriter;
+use super::{FoundCall, ambiguous_end_tag};
 use crate::call::State;
+use crate::tools::Tools;
 
-/// Does the text look like this? Its first tag tells: the same tags inside a value of another form
-/// are text.
-pub(crate) fn fits(text: &str) -> bool {
-    let text = text.trim_start();
-    let own = ["<tool_call>", "<ifm|tool_call>"].iter();
-    let text = own.fold(text, |text, tag| text.strip_prefix(tag).unwrap_or(text));
-    let tags = &text[text.find('<').unwrap_or(text.len())..];
+/// Returns true if the first tag of a text is that of a pair. The same tags inside a value of
+/// another format are text.
+pub(crate) fn is_pairs(text: &str) -> bool {
+    let mut body = text.trim_start();
+    for marker in ["<tool_call>", "<ifm|tool_call>"] {
+        body = body.strip_prefix(marker).unwrap_or(body);
+    }
+    let tags = &body[body.find('<').unwrap_or(body.len())..];
     ["<arg_key>", "<tool_sep>", "<ifm|arg_key>"]
         .iter()
         .any(|tag| tags.starts_with(tag))
 }
 
-/// The call of one block; `closed`: the block had its end marker.
-pub(crate) fn call(text: &str, base: usize, closed: bool, context: &Context<'_>) -> Option<Found> {
-    let space = if text.contains("<ifm|") { "ifm|" } else { "" };
-    let tag = |name: &str| format!("<{space}{name}>");
-    let end = |name: &str| format!("</{space}{name}>");
-    let head = text.find(&tag("arg_key")).unwrap_or(text.len());
-    let name = text[..head].split('<').next()?.trim();
+/// The tags of pairs, with or without a namespace.
+struct PairTags {
+    key: [&'static str; 2],
+    kind: [&'static str; 2],
+    value: [&'static str; 2],
+}
+
+const PLAIN: PairTags = PairTags {
+    key: ["<arg_key>", "</arg_key>"],
+    kind: ["<arg_type>", "</arg_type>"],
+    value: ["<arg_value>", "</arg_value>"],
+};
+
+const NAMESPACED: PairTags = PairTags {
+    key: ["<ifm|arg_key>", "</ifm|arg_key>"],
+    kind: ["<ifm|arg_type>", "</ifm|arg_type>"],
+    value: ["<ifm|arg_value>", "</ifm|arg_value>"],
+};
+
+/// One pair, and the text behind it.
+struct Pair<'t> {
+    key: &'t str,
+    kind: Option<&'t str>,
+    value: &'t str,
+    rest: &'t str,
+}
+
+impl PairTags {
+    /// Reads the pair whose key begins at the start of `text`; `None` if it is cut off.
+    fn read<'t>(&self, text: &'t str) -> Option<Pair<'t>> {
+        let (key, rest) = text.split_once(self.key[1])?;
+        let (head, rest) = rest.split_once(self.value[0])?;
+        let (value, rest) = rest.split_once(self.value[1])?;
+        let kind = head.split_once(self.kind[0]);
+        let kind = kind.and_then(|(_, kind)| Some(kind.split_once(self.kind[1])?.0.trim()));
+        Some(Pair {
+            key: key.trim(),
+            kind,
+            value,
+            rest,
+        })
+    }
+}
+
+/// Reads the call of one block, which is closed if it has an end marker.
+pub(crate) fn call(text: &str, base: usize, closed: bool, tools: &Tools) -> Option<FoundCall> {
+    let tags = if text.contains("<ifm|") {
+        NAMESPACED
+    } else {
+        PLAIN
+    };
+    let key_tag = tags.key[0];
+    let (head, mut rest) = text.split_at(text.find(key_tag).unwrap_or(text.len()));
+    let name = head.split('<').next()?.trim();
     if name.is_empty() || name.contains('{') {
         return None;
     }
-    let tool = context.tools.meant(name);
-    let mut out = String::from("{");
-    let mut changes = Vec::new();
+    let tool = tools.meant(name);
+    let mut arguments = ObjectWriter::new();
     let mut state = if closed { State::Whole } else { State::Open };
-    let mut rest = &text[head..];
-    let mut first = true;
-    while let Some(from) = rest.find(&tag("arg_key")) {
-        rest = &rest[from + tag("arg_key").len()..];
-        let Some(size) = rest.find(&end("arg_key")) else {
+    while let Some((_, behind)) = rest.split_once(key_tag) {
+        let Some(pair) = tags.read(behind) else {
             state = State::Cut;
             break;
         };
-        let key = rest[..size].trim();
-        rest = &rest[size + end("arg_key").len()..];
-        let Some(from) = rest.find(&tag("arg_value")) else {
-            state = State::Cut;
-            break;
-        };
-        let kind = between(&rest[..from], &tag("arg_type"), &end("arg_type"));
-        rest = &rest[from + tag("arg_value").len()..];
-        let Some(size) = rest.find(&end("arg_value")) else {
-            state = State::Cut;
-            break;
-        };
-        let value = &rest[..size];
-        rest = &rest[size + end("arg_value").len()..];
-        let behind = rest.trim_start();
-        if !behind.is_empty() && !behind.starts_with(&tag("arg_key")) && !behind.starts_with("</") {
-            let words = format!("one end tag, and none inside the value of `{key}`");
-            state = State::Unreadable(words);
+        rest = pair.rest;
+        let next = rest.trim_start();
+        if !next.is_empty() && !next.starts_with(key_tag) && !next.starts_with("</") {
+            state = ambiguous_end_tag(pair.key);
             break;
         }
-        if !std::mem::take(&mut first) {
-            out.push(',');
-        }
-        quote(key, &mut out);
-        out.push(':');
-        let declared = tool.map(|tool| tool.types_of(key)).unwrap_or_default();
-        let types = kind.map_or(declared, |kind| goodcall_core::Types::named(kind.trim()));
-        changes.extend(untyped_values::write(value, types, &mut out));
+        let types = match (pair.kind, tool) {
+            (Some(kind), _) => Types::named(kind),
+            (None, Some(tool)) => tool.types_of(pair.key),
+            (None, None) => Types::default(),
+        };
+        arguments.untyped_member(pair.key, pair.value, types);
     }
-    out.push('}');
-    let span = base..base + text.len();
-    changes
-        .iter_mut()
-        .for_each(|change| change.span = span.clone());
-    let mut found = Found::translated(name, out, span);
-    (found.changes, found.state) = (changes, state);
-    Some(found)
-}
-
-fn between<'t>(text: &'t str, open: &str, close: &str) -> Option<&'t str> {
-    let (_, rest) = text.split_once(open)?;
-    Some(rest.split_once(close)?.0)
+    Some(arguments.finish(name, base..base + text.len(), state))
 }

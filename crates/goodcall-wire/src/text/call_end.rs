@@ -1,46 +1,65 @@
-//! Finding where a call ends, a fragment at a time.
+//! Finds where a call ends, in text that arrives in pieces.
 //!
-//! The lexer knows just enough of JSON, Python and tags to pass over strings and raw values, so
-//! that an end marker inside one is no end. It never looks at a byte twice, whatever the split.
+//! The search knows just enough of JSON, Python and tags to pass over strings and raw values, so
+//! that an end marker inside one is ignored. It looks at no byte twice, however the text is split.
 
-/// Nesting that a call may have.
-const MOST_DEPTH: usize = 128;
-/// Bytes that a tag may have.
-const MOST_TAG: usize = 512;
-/// Bytes before the first bracket of a call that ends with its brackets.
-const MOST_HEAD: usize = 256;
+use super::input::{Match, Window};
+
+/// The deepest nesting of a call.
+const MAX_DEPTH: usize = 128;
+/// The most bytes of a tag.
+const MAX_TAG: usize = 512;
+/// The most bytes before the first bracket of a call that ends with its brackets.
+const MAX_HEAD: usize = 256;
 
 /// What ends a call.
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum Until {
+pub(crate) enum EndRule {
     /// One of these markers, or the marker that opens the next call.
     Marker {
         close: &'static [&'static str],
         next: &'static str,
     },
-    /// The bracket that closes the first one; with `several`, another value may follow.
-    Brackets { several: bool },
+    /// The bracket that closes the first one.
+    OneValue,
+    /// The last bracket of several values in a row.
+    SeveralValues,
 }
 
-/// What was found so far.
+/// Where a call ends: its body, and the end marker behind it, if any.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Step {
-    /// Nothing yet.
-    More,
-    /// The body ends at `body`, and what follows begins at `after`.
-    End { body: usize, after: usize },
-    /// This is no call.
-    Fail,
+pub(crate) struct CallEnd {
+    pub(crate) body: usize,
+    pub(crate) after: usize,
 }
 
+impl CallEnd {
+    /// The end of a call without an end marker.
+    fn at(end: usize) -> Self {
+        Self {
+            body: end,
+            after: end,
+        }
+    }
+}
+
+/// The result of a search for the end of a call.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum EndSearch {
+    NeedMore,
+    Found(CallEnd),
+    NotACall,
+}
+
+/// The value that a search is inside of.
 #[derive(Clone, Debug, PartialEq, Eq)]
-enum State {
-    Plain,
-    Quoted(u8),
+enum Inside {
+    Nothing,
+    Quotes(u8),
     /// A value that ends with this text, whatever it holds.
-    Raw(String),
-    /// The value of a tag of this name; it may hold whole tags of the same name.
-    Value {
+    RawValue(String),
+    /// The value of a tag of this name, which may hold whole tags of the same name.
+    TagValue {
         name: String,
         depth: usize,
     },
@@ -48,229 +67,230 @@ enum State {
 
 /// A resumable search for the end of one call.
 #[derive(Clone, Debug)]
-pub(crate) struct Lexer {
+pub(crate) struct EndFinder {
     start: usize,
     at: usize,
-    state: State,
-    /// The last byte that was neither blank nor part of a value.
+    inside: Inside,
+    /// The last byte outside of values that was not blank; 0 where a value may begin.
     last: u8,
     depth: usize,
-    /// The end of the last whole value.
+    /// The end of the last whole value, where another may follow.
     closed: Option<usize>,
 }
 
-/// Does `text` start with `marker`? `None`: it may, when more of it is known.
-pub(crate) fn starts(text: &[u8], marker: &str, done: bool) -> Option<bool> {
-    let marker = marker.as_bytes();
-    if text.starts_with(marker) {
-        return Some(true);
+/// The size of the value in brackets at the start of `text`; `None` if it has no end.
+pub(crate) fn value_size(text: &str) -> Option<usize> {
+    match EndFinder::new(0).run(Window::whole(text), EndRule::OneValue) {
+        EndSearch::Found(end) => Some(end.body),
+        EndSearch::NeedMore | EndSearch::NotACall => None,
     }
-    let open = !done && text.len() < marker.len() && marker.starts_with(text);
-    if open { None } else { Some(false) }
 }
 
-impl Lexer {
-    /// A search that begins at `start`, outside strings.
-    pub(crate) fn new(start: usize) -> Self {
+impl EndFinder {
+    /// Begins a search at `start`, which must be outside of strings.
+    pub(super) fn new(start: usize) -> Self {
         Self {
             start,
             at: start,
-            state: State::Plain,
+            inside: Inside::Nothing,
             last: 0,
             depth: 0,
             closed: None,
         }
     }
 
-    /// Does the search stand inside a string or a value?
-    pub(crate) fn is_inside_value(&self) -> bool {
-        self.state != State::Plain
+    pub(super) fn is_inside_value(&self) -> bool {
+        self.inside != Inside::Nothing
     }
 
-    /// Where the search stands.
-    pub(crate) fn reached(&self) -> usize {
+    /// The offset that the search has reached.
+    pub(super) fn reached(&self) -> usize {
         self.at
     }
 
-    /// The text lost this many bytes at its start.
-    pub(crate) fn shift(&mut self, by: usize) {
-        self.start -= by;
-        self.at -= by;
-        self.closed = self.closed.map(|at| at - by);
-    }
-
-    /// Searches on.
-    pub(crate) fn run(&mut self, text: &str, until: Until, done: bool) -> Step {
-        let bytes = text.as_bytes();
-        while self.at < bytes.len() {
-            let step = match &self.state {
-                State::Quoted(quote) => self.quoted(bytes, *quote),
-                State::Raw(close) => {
-                    let close = close.clone();
-                    self.raw(text, &close)
-                }
-                State::Value { name, depth } => {
-                    let (name, depth) = (name.clone(), *depth);
-                    self.value(text, &name, depth, done)
-                }
-                State::Plain => self.plain(bytes, until, done),
+    /// Continues the search in all the text that is known now.
+    pub(super) fn run(&mut self, input: Window<'_>, rule: EndRule) -> EndSearch {
+        while let Some(byte) = input.byte(self.at) {
+            let found = match self.inside.clone() {
+                Inside::Nothing => self.outside(input, byte, rule),
+                Inside::Quotes(quote) => self.quoted(input, quote),
+                Inside::RawValue(close) => self.raw_value(input, &close),
+                Inside::TagValue { name, depth } => self.tag_value(input, name, depth),
             };
-            match step {
-                Some(step) => return step,
-                None => continue,
+            if let Some(found) = found {
+                return found;
             }
         }
-        match (done, self.closed) {
-            (true, Some(body)) => Step::End { body, after: body },
-            _ => Step::More,
+        match self.closed {
+            Some(end) if input.has_ended() => EndSearch::Found(CallEnd::at(end)),
+            _ => EndSearch::NeedMore,
         }
     }
 
-    fn quoted(&mut self, bytes: &[u8], quote: u8) -> Option<Step> {
-        while let Some(byte) = bytes.get(self.at) {
+    fn quoted(&mut self, input: Window<'_>, quote: u8) -> Option<EndSearch> {
+        let bytes = input.bytes_from(self.at);
+        let mut size = 0;
+        while let Some(byte) = bytes.get(size) {
             match *byte {
-                b'\\' if self.at + 1 < bytes.len() => self.at += 2,
-                b'\\' => return Some(Step::More),
+                b'\\' if size + 1 < bytes.len() => size += 2,
+                b'\\' => break,
                 byte if byte == quote => {
-                    self.at += 1;
-                    self.last = quote;
-                    self.state = State::Plain;
+                    self.leave_value(self.at + size + 1, quote);
                     return None;
                 }
-                _ => self.at += 1,
+                _ => size += 1,
             }
         }
-        Some(Step::More)
+        self.at += size;
+        Some(EndSearch::NeedMore)
     }
 
-    fn raw(&mut self, text: &str, close: &str) -> Option<Step> {
-        let mut from = self.at;
-        while !text.is_char_boundary(from) {
-            from += 1;
-        }
-        match text[from..].find(close) {
-            Some(at) => {
-                self.at = from + at + close.len();
-                self.last = b'>';
-                self.state = State::Plain;
-                None
-            }
-            None => {
-                self.at = from.max((text.len() + 1).saturating_sub(close.len()));
-                Some(Step::More)
-            }
-        }
+    fn raw_value(&mut self, input: Window<'_>, close: &str) -> Option<EndSearch> {
+        let from = input.next_char(self.at);
+        let Some(size) = input.from(from).find(close) else {
+            self.at = from.max((input.end() + 1).saturating_sub(close.len()));
+            return Some(EndSearch::NeedMore);
+        };
+        self.leave_value(from + size + close.len(), b'>');
+        None
     }
 
-    fn value(&mut self, text: &str, name: &str, mut depth: usize, done: bool) -> Option<Step> {
+    fn tag_value(
+        &mut self,
+        input: Window<'_>,
+        name: String,
+        mut depth: usize,
+    ) -> Option<EndSearch> {
         let (open, close) = (format!("<{name}"), format!("</{name}>"));
-        let bytes = text.as_bytes();
-        while let Some(next) = bytes[self.at..].iter().position(|byte| *byte == b'<') {
+        while let Some(next) = position(input.bytes_from(self.at), b'<') {
             self.at += next;
-            let rest = &bytes[self.at..];
-            match (starts(rest, &close, done), starts(rest, &open, done)) {
-                (Some(true), _) if depth == 0 => {
-                    self.at += close.len();
-                    self.last = b'>';
-                    self.state = State::Plain;
+            let behind_open = input.bytes_from(self.at).get(open.len()..);
+            match (
+                input.match_at(self.at, &close),
+                input.match_at(self.at, &open),
+            ) {
+                (Match::Yes, _) if depth == 0 => {
+                    self.leave_value(self.at + close.len(), b'>');
                     return None;
                 }
-                (Some(true), _) => depth -= 1,
-                (None, _) | (_, None) => return self.pause(name, depth),
-                (_, Some(true)) if rest.len() == open.len() && !done => {
-                    return self.pause(name, depth);
+                (Match::Yes, _) => depth -= 1,
+                (Match::NeedMore, _) | (_, Match::NeedMore) => {
+                    return self.wait_in_tag(name, depth);
                 }
-                (_, Some(true)) => depth += usize::from(opens_value(&rest[open.len()..])),
-                _ => {}
+                (Match::No, Match::Yes) if behind_open == Some(&[]) && !input.has_ended() => {
+                    return self.wait_in_tag(name, depth);
+                }
+                (Match::No, Match::Yes) => {
+                    depth += usize::from(ends_tag_name(behind_open.unwrap_or_default()));
+                }
+                (Match::No, Match::No) => {}
             }
             self.at += 1;
         }
-        self.at = bytes.len();
-        self.pause(name, depth)
+        self.at = input.end();
+        self.wait_in_tag(name, depth)
     }
 
-    fn pause(&mut self, name: &str, depth: usize) -> Option<Step> {
-        let name = name.to_owned();
-        self.state = State::Value { name, depth };
-        Some(Step::More)
+    fn wait_in_tag(&mut self, name: String, depth: usize) -> Option<EndSearch> {
+        self.inside = Inside::TagValue { name, depth };
+        Some(EndSearch::NeedMore)
     }
 
-    fn plain(&mut self, bytes: &[u8], until: Until, done: bool) -> Option<Step> {
-        let rest = &bytes[self.at..];
-        let byte = rest[0];
-        if let Some(body) = self.closed {
-            return self.follow(rest, body, done);
+    fn leave_value(&mut self, end: usize, last: u8) {
+        self.at = end;
+        self.last = last;
+        self.inside = Inside::Nothing;
+    }
+
+    /// Takes one step outside of values.
+    fn outside(&mut self, input: Window<'_>, byte: u8, rule: EndRule) -> Option<EndSearch> {
+        if let Some(end) = self.closed {
+            return self.behind_value(input, byte, end);
         }
-        if let Until::Marker { close, next } = until {
-            let mut open = false;
-            for marker in close.iter().copied().chain([next]) {
-                if marker.as_bytes().first() != Some(&byte) {
-                    continue;
-                }
-                match starts(rest, marker, done) {
-                    Some(false) => {}
-                    None => open = true,
-                    // The next call's own marker is left to it.
-                    Some(true) if marker == next && self.at == self.start => {}
-                    Some(true) => {
-                        let body = self.at;
-                        let after = if marker == next {
-                            body
-                        } else {
-                            body + marker.len()
-                        };
-                        return Some(Step::End { body, after });
-                    }
-                }
-            }
-            if open {
-                return Some(Step::More);
-            }
+        if let EndRule::Marker { close, next } = rule
+            && let Some(found) = self.end_marker(input, byte, close, next)
+        {
+            return Some(found);
         }
         match byte {
-            b'"' | b'\'' if self.may_quote() => self.open_quote(rest, byte, done),
-            b'\\' => self.escape(rest, done),
-            b'<' => self.tag(rest, done),
-            b'{' | b'[' | b'(' => self.open(rest, done),
-            b'}' | b']' | b')' => self.close(until),
+            b'"' | b'\'' if self.may_quote() => self.open_quote(input, byte),
+            b'\\' => self.backslash(input),
+            b'<' => self.open_tag(input),
+            b'{' | b'[' | b'(' => self.open_bracket(input, byte),
+            b'}' | b']' | b')' => self.close_bracket(rule),
             _ => {
                 self.at += 1;
                 if !byte.is_ascii_whitespace() {
                     self.last = byte;
                 }
-                let head = self.depth == 0 && self.at - self.start > MOST_HEAD;
-                (head && matches!(until, Until::Brackets { .. })).then_some(Step::Fail)
+                let marked = matches!(rule, EndRule::Marker { .. });
+                (self.is_head_too_long() && !marked).then_some(EndSearch::NotACall)
             }
         }
     }
 
-    /// A quote opens a string only where a value may stand: `it's` holds no string.
+    fn end_marker(
+        &self,
+        input: Window<'_>,
+        byte: u8,
+        close: &'static [&'static str],
+        next: &'static str,
+    ) -> Option<EndSearch> {
+        let mut need_more = false;
+        for marker in close.iter().copied().chain([next]) {
+            if marker.as_bytes().first() != Some(&byte) {
+                continue;
+            }
+            match input.match_at(self.at, marker) {
+                Match::No => {}
+                Match::NeedMore => need_more = true,
+                // The next call keeps its own marker.
+                Match::Yes if marker == next && self.at == self.start => {}
+                Match::Yes if marker == next => {
+                    return Some(EndSearch::Found(CallEnd::at(self.at)));
+                }
+                Match::Yes => {
+                    return Some(EndSearch::Found(CallEnd {
+                        body: self.at,
+                        after: self.at + marker.len(),
+                    }));
+                }
+            }
+        }
+        need_more.then_some(EndSearch::NeedMore)
+    }
+
+    fn is_head_too_long(&self) -> bool {
+        self.depth == 0 && self.at - self.start > MAX_HEAD
+    }
+
+    /// Returns true where a value may begin: the quote of `it's` opens no string.
     fn may_quote(&self) -> bool {
         matches!(self.last, 0 | b'{' | b'[' | b'(' | b',' | b':' | b'=')
     }
 
-    fn open_quote(&mut self, rest: &[u8], quote: u8, done: bool) -> Option<Step> {
+    fn open_quote(&mut self, input: Window<'_>, quote: u8) -> Option<EndSearch> {
         let triple = if quote == b'"' { "\"\"\"" } else { "'''" };
-        match starts(rest, triple, done) {
-            None => return Some(Step::More),
-            Some(true) => {
+        match input.match_at(self.at, triple) {
+            Match::NeedMore => return Some(EndSearch::NeedMore),
+            Match::Yes => {
                 self.at += 3;
-                self.state = State::Raw(triple.to_owned());
+                self.inside = Inside::RawValue(triple.to_owned());
             }
-            Some(false) => {
+            Match::No => {
                 self.at += 1;
-                self.state = State::Quoted(quote);
+                self.inside = Inside::Quotes(quote);
             }
         }
         None
     }
 
-    /// `\"` opens a string where the call itself stands inside one.
-    fn escape(&mut self, rest: &[u8], done: bool) -> Option<Step> {
-        match rest.get(1) {
-            None if !done => return Some(Step::More),
+    /// Passes over an escape. `\"` opens a string where the call itself is written inside one.
+    fn backslash(&mut self, input: Window<'_>) -> Option<EndSearch> {
+        match input.byte(self.at + 1) {
+            None if !input.has_ended() => return Some(EndSearch::NeedMore),
             Some(quote @ (b'"' | b'\'')) if self.may_quote() => {
-                self.state = State::Raw(format!("\\{}", char::from(*quote)));
+                self.inside = Inside::RawValue(format!("\\{}", char::from(quote)));
             }
             _ => {}
         }
@@ -279,39 +299,36 @@ impl Lexer {
         None
     }
 
-    fn open(&mut self, rest: &[u8], done: bool) -> Option<Step> {
-        // Tokens of a format, not lists.
+    fn open_bracket(&mut self, input: Window<'_>, bracket: u8) -> Option<EndSearch> {
+        let alone = input.bytes_from(self.at).len() == 1;
+        // Tokens of a dialect, not lists.
         for token in ["[ARGS]", "[CALL_ID]", "[TOOL_CALLS]"] {
-            match starts(rest, token, done) {
-                None if rest.len() > 1 => return Some(Step::More),
-                Some(true) => {
+            match input.match_at(self.at, token) {
+                Match::NeedMore if !alone => return Some(EndSearch::NeedMore),
+                Match::Yes => {
                     self.at += token.len();
                     self.last = 0;
-                    let head = self.depth == 0 && self.at - self.start > MOST_HEAD;
-                    return head.then_some(Step::Fail);
+                    return self.is_head_too_long().then_some(EndSearch::NotACall);
                 }
-                _ => {}
+                Match::NeedMore | Match::No => {}
             }
         }
-        if rest.len() == 1 && rest[0] == b'[' && !done {
-            return Some(Step::More);
+        if alone && bracket == b'[' && !input.has_ended() {
+            return Some(EndSearch::NeedMore);
         }
         self.at += 1;
-        self.last = rest[0];
+        self.last = bracket;
         self.depth += 1;
-        (self.depth > MOST_DEPTH).then_some(Step::Fail)
+        (self.depth > MAX_DEPTH).then_some(EndSearch::NotACall)
     }
 
-    fn close(&mut self, until: Until) -> Option<Step> {
+    fn close_bracket(&mut self, rule: EndRule) -> Option<EndSearch> {
         self.at += 1;
         self.last = b')';
         self.depth = self.depth.saturating_sub(1);
-        match until {
-            Until::Brackets { several: false } if self.depth == 0 => {
-                let body = self.at;
-                Some(Step::End { body, after: body })
-            }
-            Until::Brackets { several: true } if self.depth == 0 => {
+        match rule {
+            EndRule::OneValue if self.depth == 0 => Some(EndSearch::Found(CallEnd::at(self.at))),
+            EndRule::SeveralValues if self.depth == 0 => {
                 self.closed = Some(self.at);
                 None
             }
@@ -319,34 +336,34 @@ impl Lexer {
         }
     }
 
-    /// After a whole value: does another follow?
-    fn follow(&mut self, rest: &[u8], body: usize, done: bool) -> Option<Step> {
-        match rest[0] {
+    /// Looks for another value behind the one that ends at `end`.
+    fn behind_value(&mut self, input: Window<'_>, byte: u8, end: usize) -> Option<EndSearch> {
+        let ended = Some(EndSearch::Found(CallEnd::at(end)));
+        match byte {
             byte if byte.is_ascii_whitespace() => self.at += 1,
             b';' | b',' if self.last != b';' => {
                 self.at += 1;
                 self.last = b';';
             }
             b'{' | b'[' | b'<' => {
-                let another = starts(rest, "[TOOL_CALLS]", done);
-                if another.is_none() {
-                    return Some(Step::More);
+                let another = input.match_at(self.at, "[TOOL_CALLS]");
+                if another == Match::NeedMore {
+                    return Some(EndSearch::NeedMore);
                 }
-                if rest[0] == b'{' || another == Some(true) {
-                    self.closed = None;
-                    self.start = self.at;
-                    self.last = 0;
-                    return None;
+                if byte != b'{' && another == Match::No {
+                    return ended;
                 }
-                return Some(Step::End { body, after: body });
+                self.closed = None;
+                self.start = self.at;
+                self.last = 0;
             }
-            _ => return Some(Step::End { body, after: body }),
+            _ => return ended,
         }
         None
     }
 
-    /// A tag that opens a raw value, or any other text with `<`.
-    fn tag(&mut self, rest: &[u8], done: bool) -> Option<Step> {
+    /// Passes over a tag that opens a raw value, or over the `<` of any other text.
+    fn open_tag(&mut self, input: Window<'_>) -> Option<EndSearch> {
         const QUOTES: [(&str, &str); 5] = [
             ("<![CDATA[", "]]>"),
             ("<|\"|>", "<|\"|>"),
@@ -354,32 +371,32 @@ impl Lexer {
             ("<arg_value>", "</arg_value>"),
             ("<ifm|arg_value>", "</ifm|arg_value>"),
         ];
-        let mut open = false;
+        let mut need_more = false;
         for (marker, close) in QUOTES {
-            match starts(rest, marker, done) {
-                None => open = true,
-                Some(true) => {
+            match input.match_at(self.at, marker) {
+                Match::NeedMore => need_more = true,
+                Match::Yes => {
                     self.at += marker.len();
-                    self.state = State::Raw(close.to_owned());
+                    self.inside = Inside::RawValue(close.to_owned());
                     return None;
                 }
-                Some(false) => {}
+                Match::No => {}
             }
         }
-        if open {
-            return Some(Step::More);
+        if need_more {
+            return Some(EndSearch::NeedMore);
         }
-        match value_tag(rest, done) {
-            Tag::More => return Some(Step::More),
-            Tag::Value { size, name } => {
+        match value_tag(input, self.at) {
+            ValueTag::NeedMore => return Some(EndSearch::NeedMore),
+            ValueTag::Named { size, name } => {
                 self.at += size;
-                self.state = State::Value { name, depth: 0 };
+                self.inside = Inside::TagValue { name, depth: 0 };
             }
-            Tag::Raw { size, close } => {
+            ValueTag::ClosedBy { size, close } => {
                 self.at += size;
-                self.state = State::Raw(close);
+                self.inside = Inside::RawValue(close);
             }
-            Tag::Other => {
+            ValueTag::NotOne => {
                 self.at += 1;
                 self.last = b'<';
             }
@@ -388,69 +405,73 @@ impl Lexer {
     }
 }
 
-enum Tag {
-    More,
-    Value { size: usize, name: String },
-    Raw { size: usize, close: String },
-    Other,
+/// A tag that opens a value, by its size and what ends the value.
+enum ValueTag {
+    NeedMore,
+    Named { size: usize, name: String },
+    ClosedBy { size: usize, close: String },
+    NotOne,
 }
 
-/// A tag like `<parameter=a>`, `<ns:parameter name="a">`, `<｜X｜parameter …>`, `<param name="a">`,
-/// or `<|open|>argument …<|sep|>`: its size, and the text that ends its value.
-fn value_tag(rest: &[u8], done: bool) -> Tag {
-    let kimi = "<|open|>argument ";
-    match starts(rest, kimi, done) {
-        None => return Tag::More,
-        Some(true) => {
-            return match find(rest, b"<|sep|>") {
-                Some(at) => Tag::Raw {
-                    size: at + "<|sep|>".len(),
+/// Reads a tag like `<parameter=a>`, `<ns:parameter name="a">`, `<｜X｜parameter …>`,
+/// `<param name="a">`, or `<|open|>argument …<|sep|>`.
+fn value_tag(input: Window<'_>, at: usize) -> ValueTag {
+    const SEPARATOR: &[u8] = b"<|sep|>";
+    let rest = input.bytes_from(at);
+    let head = &rest[..rest.len().min(MAX_TAG)];
+    match input.match_at(at, "<|open|>argument ") {
+        Match::NeedMore => return ValueTag::NeedMore,
+        Match::Yes => {
+            let mut windows = head.windows(SEPARATOR.len());
+            return match windows.position(|part| part == SEPARATOR) {
+                Some(start) => ValueTag::ClosedBy {
+                    size: start + SEPARATOR.len(),
                     close: "<|close|>argument".to_owned(),
                 },
-                None if done || rest.len() > MOST_TAG => Tag::Other,
-                None => Tag::More,
+                None if input.has_ended() || rest.len() > MAX_TAG => ValueTag::NotOne,
+                None => ValueTag::NeedMore,
             };
         }
-        Some(false) => {}
+        Match::No => {}
     }
-    let head = &rest[..rest.len().min(MOST_TAG)];
-    let Some(end) = head.iter().position(|byte| *byte == b'>') else {
-        return match done || head.len() == MOST_TAG || !plausible(head) {
-            true => Tag::Other,
-            false => Tag::More,
+    let Some(end) = position(head, b'>') else {
+        let complete = input.has_ended() || head.len() == MAX_TAG;
+        return if complete || !may_become_value_tag(head) {
+            ValueTag::NotOne
+        } else {
+            ValueTag::NeedMore
         };
     };
     let Ok(tag) = std::str::from_utf8(&head[1..end]) else {
-        return Tag::Other;
+        return ValueTag::NotOne;
     };
-    match tag_name(tag) {
-        Some(name) if !tag.ends_with('/') => Tag::Value {
+    match value_tag_name(tag) {
+        Some(name) if !tag.ends_with('/') => ValueTag::Named {
             size: end + 1,
             name: name.to_owned(),
         },
-        _ => Tag::Other,
+        _ => ValueTag::NotOne,
     }
 }
 
-/// Does a tag's name end before this?
-pub(super) fn opens_value(behind: &[u8]) -> bool {
+/// Returns true if the name of a tag ends before `behind`.
+pub(super) fn ends_tag_name(behind: &[u8]) -> bool {
     matches!(behind.first(), Some(b'=' | b' ' | b'\n' | b'\t' | b'>'))
 }
 
-/// Can this become a tag of a value?
-fn plausible(head: &[u8]) -> bool {
-    let name = head.iter().skip(1).take_while(|byte| is_name(**byte));
+fn may_become_value_tag(head: &[u8]) -> bool {
+    let name = head.iter().skip(1).take_while(|byte| is_tag_name(**byte));
     let size = name.count() + 1;
     size == head.len() || head[..size].windows(5).any(|part| part == b"param")
 }
 
-/// Bytes of a tag's name, its namespace included.
-fn is_name(byte: u8) -> bool {
+/// Returns true for the bytes of a tag's name, its namespace included.
+fn is_tag_name(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b':' | b' ' | b'-') || byte >= 0x80
 }
 
 /// The name of a tag that holds one value, its namespace included.
-fn tag_name(tag: &str) -> Option<&str> {
+fn value_tag_name(tag: &str) -> Option<&str> {
     let start = tag.find("param")?;
     let (space, local) = tag.split_at(start);
     let word = local
@@ -460,47 +481,48 @@ fn tag_name(tag: &str) -> Option<&str> {
     let next = local[word..].chars().next();
     let bounded = matches!(next, None | Some(' ' | '=' | '\n' | '\t'));
     let namespaced = space.is_empty() || space.ends_with(':') || space.trim_end().ends_with('｜');
-    // As it is judged while it comes in, or a split would matter.
-    let clean = space.bytes().all(is_name);
+    // The same bytes as in `may_become_value_tag`, or the result would depend on the split.
+    let clean = space.bytes().all(is_tag_name);
     (known && bounded && namespaced && clean).then(|| &tag[..start + word])
 }
 
-fn find(haystack: &[u8], needle: &[u8]) -> Option<usize> {
-    let most = haystack.len().min(MOST_TAG);
-    haystack[..most]
-        .windows(needle.len())
-        .position(|part| part == needle)
+fn position(bytes: &[u8], wanted: u8) -> Option<usize> {
+    bytes.iter().position(|byte| *byte == wanted)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    const HERMES: Until = Until::Marker {
+    const HERMES: EndRule = EndRule::Marker {
         close: &["</tool_call>"],
         next: "<tool_call>",
     };
 
-    fn body(text: &str, until: Until) -> Option<String> {
-        let whole = match Lexer::new(0).run(text, until, true) {
-            Step::End { body, .. } => Some(text[..body].to_owned()),
-            _ => None,
+    /// The body of the call at the start of `text`, whole and one character at a time.
+    fn body(text: &str, rule: EndRule) -> Option<&str> {
+        let body = |search| match search {
+            EndSearch::Found(end) => Some(&text[..end.body]),
+            EndSearch::NeedMore | EndSearch::NotACall => None,
         };
-        let mut lexer = Lexer::new(0);
-        let mut stepped = None;
-        for (at, c) in text.char_indices() {
-            let so_far = &text[..at + c.len_utf8()];
-            if let Step::End { body, .. } = lexer.run(so_far, until, so_far.len() == text.len()) {
-                stepped = Some(text[..body].to_owned());
-                break;
-            }
-        }
-        assert_eq!(whole, stepped, "{text}");
+        let whole = body(EndFinder::new(0).run(Window::whole(text), rule));
+        let mut finder = EndFinder::new(0);
+        let ends = text.char_indices().map(|(at, c)| at + c.len_utf8());
+        let stepped = ends.map(|end| {
+            let window = Window::whole(&text[..end]);
+            let window = if end < text.len() {
+                window.unended()
+            } else {
+                window
+            };
+            body(finder.run(window, rule))
+        });
+        assert_eq!(whole, stepped.flatten().next(), "{text}");
         whole
     }
 
     #[test]
-    fn end_markers_inside_values_are_none() {
+    fn end_markers_inside_values_are_ignored() {
         for (text, wanted) in [
             (
                 r#"{"a": "</tool_call>"}</tool_call>x"#,
@@ -519,27 +541,24 @@ mod tests {
             ("{\"a\": 1}\n<tool_call>{", "{\"a\": 1}\n"),
             ("{} <|x|:parameter></tool_call>", "{} <|x|:parameter>"),
         ] {
-            assert_eq!(body(text, HERMES).as_deref(), Some(wanted));
+            assert_eq!(body(text, HERMES), Some(wanted));
         }
         assert_eq!(body("{\"a\": 1}", HERMES), None);
     }
 
     #[test]
-    fn brackets_end_a_value() {
-        let one = Until::Brackets { several: false };
-        let many = Until::Brackets { several: true };
+    fn closing_brackets_end_a_value() {
+        let one = EndRule::OneValue;
+        let many = EndRule::SeveralValues;
+        assert_eq!(body("(a=')', b=[1]) x", one), Some("(a=')', b=[1])"));
         assert_eq!(
-            body("(a=')', b=[1]) x", one).as_deref(),
-            Some("(a=')', b=[1])")
-        );
-        assert_eq!(
-            body(r#"{"a": 1}; {"b": 2} x"#, many).as_deref(),
+            body(r#"{"a": 1}; {"b": 2} x"#, many),
             Some(r#"{"a": 1}; {"b": 2}"#)
         );
         assert_eq!(
-            body(r#"f[ARGS]{"a": 1}[TOOL_CALLS]g[ARGS]{} "#, many).as_deref(),
+            body(r#"f[ARGS]{"a": 1}[TOOL_CALLS]g[ARGS]{} "#, many),
             Some(r#"f[ARGS]{"a": 1}[TOOL_CALLS]g[ARGS]{}"#)
         );
-        assert_eq!(body("('''a)''')", one).as_deref(), Some("('''a)''')"));
+        assert_eq!(body("('''a)''')", one), Some("('''a)''')"));
     }
 }

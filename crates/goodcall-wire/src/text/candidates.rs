@@ -1,345 +1,383 @@
-//! What the text at one place may be.
+//! Decides what begins at the cursor: text, a marker, or something that may be a call without one.
 
 use super::TextCallScope;
-use super::call_end::{Lexer, starts};
-use super::markers::{Body, ELEMENTS, Marker};
+use super::code_fence::{FenceMark, fence_mark};
+use super::ignored_blocks::{IgnoredMark, ignored_mark};
+use super::input::{Match, Window};
+use super::marked_block::MarkedBlock;
+use super::markers::{BodyFormat, ELEMENTS, MARKERS, Marker};
 use super::python_calls::dotted_size;
 use super::python_values::identifier_size;
-use super::raw_members::blank;
-use super::scanner::{CLOSE, Look, Scanner, State};
-use super::tool_elements::Element;
+use super::raw_members::skip_blanks;
+use super::scanner::Scanner;
+use super::tool_elements::ToolElement;
+use super::unmarked_calls::UnmarkedCandidate;
 
-/// What a model of the dialect `react` writes in place of a call's result.
+/// The end marker that some models write without the opening one.
+pub(super) const TOOL_CALL_END: &str = "</tool_call>";
+/// What a model writes in the dialect `react` in place of a call's result.
 const OBSERVATION: &str = "Observation:";
-/// Tokens behind which a model only makes up what others say.
-const ENDS: [&str; 4] = [
+/// The end of a turn in Gemma's format.
+const END_OF_TURN: &str = "<end_of_turn>";
+/// Tokens that end the model's turn; what follows them is made up.
+const TURN_ENDS: [&str; 4] = [
     "<|im_end|>",
     "<|eot_id|>",
     "<|endoftext|>",
     "<|observation|>",
 ];
-/// Bytes of a word that is passed over at once.
-const MOST_WORD: usize = 256;
-/// Bytes in which a bracket must show that it opens a call.
-const MOST_HEAD: usize = 160;
+/// The most bytes of a control token.
+const MAX_TOKEN: usize = 64;
+/// The bytes of a word that are enough to know that it is not the name of a tool.
+const MAX_WORD: usize = 256;
+/// The bytes in which a bracket must show that it opens a call.
+const MAX_HEAD: usize = 160;
 
-impl Scanner {
-    /// Looks at the text at the cursor.
-    pub(super) fn look(&mut self, done: bool) -> Look {
-        let at = self.at;
-        let byte = self.text.as_bytes()[at];
-        if matches!(byte, b'`' | b'~') {
-            match self.look_fence(done) {
-                Look::Text(_) => {}
-                other => return other,
-            }
-        }
-        if matches!(byte, b'<' | b'[') {
-            match self.quiet(done) {
-                Look::Text(_) => {}
-                other => return other,
-            }
-        }
-        if self.takes_markers() && matches!(byte, b'<' | b'[' | b']' | b'f' | b'A' | b't') {
-            match self.marked(done) {
-                Look::Text(_) => {}
-                other => return other,
-            }
-        }
-        if byte == b'<' {
-            return match self.tool_tag(done) {
-                Look::Text(_) => self.token(done),
-                other => other,
-            };
-        }
-        if byte == b'O' && self.acted && self.line.is_blank() {
-            match starts(&self.text.as_bytes()[at..], OBSERVATION, done) {
-                None => return Look::More,
-                // The result of a call is not the model's to write: all behind it is made up.
-                Some(true) => self.over = true,
-                Some(false) => {}
-            }
-        }
-        if self.takes_unmarked() && matches!(byte, b'{' | b'[') && at >= self.tried {
-            return match opens(&self.text[at..], self, done) {
-                None => Look::More,
-                Some(true) => Look::Enter(State::Unmarked {
-                    start: at,
-                    lexer: Lexer::new(at),
-                }),
-                Some(false) => Look::Text(at + 1),
-            };
-        }
-        self.word(done)
-    }
+/// What begins at the cursor.
+pub(super) enum AtCursor {
+    NeedMore,
+    /// Text up to this offset.
+    Text(usize),
+    /// Text up to this offset, which ends the model's turn.
+    TurnEnds(usize),
+    /// Text up to this offset, which begins a result that the model made up.
+    Observation(usize),
+    Fence(FenceMark),
+    Ignored(IgnoredMark),
+    Candidate(Candidate),
+}
 
-    fn marked(&mut self, done: bool) -> Look {
-        let at = self.at;
-        let Some(marker) = self.marker_at(done) else {
-            return Look::More;
-        };
-        let Some(marker) = marker else {
-            return Look::Text(at + 1);
-        };
-        // A word of prose that is also a marker.
-        let inside_word = self.text[..at].ends_with(|c: char| c.is_alphanumeric() || c == '_');
-        let word = marker.open.starts_with(|c: char| c.is_ascii_alphabetic());
-        let misplaced = match marker.body {
-            Body::React => !self.line.is_blank(),
-            // The start of the message was part of the prompt.
-            Body::Harmony if word => !self.virgin,
-            _ => false,
-        };
-        if (word && inside_word) || misplaced {
-            return Look::Text(at + 1);
-        }
-        let body = at + marker.open.len();
-        let quoted = self.is_quoted();
-        if quoted {
-            // Nothing but the marker's name.
-            match self.text.as_bytes().get(body) {
-                None if !done => return Look::More,
-                Some(b'`') => return Look::Text(body),
-                _ => {}
-            }
-        }
-        Look::Enter(State::Marked {
-            marker,
-            start: at,
-            body,
-            lexer: Lexer::new(body),
-            quoted,
-        })
-    }
+/// Text that may be a call, read up to some point.
+#[derive(Clone, Debug)]
+pub(super) enum Candidate {
+    Marked(MarkedBlock),
+    Element(ToolElement),
+    Unmarked(UnmarkedCandidate),
+}
 
-    /// Does a marker stand here? `None`: not yet known.
-    fn marker_at(&self, done: bool) -> Option<Option<&'static Marker>> {
-        let rest = &self.text.as_bytes()[self.at..];
-        let mut best: Option<&'static Marker> = None;
-        for marker in self.markers() {
-            if marker.open.as_bytes().first() != rest.first() {
-                continue;
-            }
-            match starts(rest, marker.open, done) {
-                None => return None,
-                Some(true) if best.is_none_or(|best| best.open.len() < marker.open.len()) => {
-                    best = Some(marker);
-                }
-                Some(_) => {}
-            }
+impl Candidate {
+    /// The offset at which the candidate begins.
+    pub(super) fn start(&self) -> usize {
+        match self {
+            Self::Marked(block) => block.start(),
+            Self::Element(element) => element.start(),
+            Self::Unmarked(candidate) => candidate.start(),
         }
-        Some(best)
-    }
-
-    /// A tag that is the name of a tool, at the start of a line.
-    fn tool_tag(&self, done: bool) -> Look {
-        let at = self.at;
-        let placed = self.line.fresh || self.place == TextCallScope::Anywhere;
-        let wanted = self.dialect.is_none_or(|name| name == ELEMENTS);
-        let free = self.takes_markers() && self.fence.is_none() && !self.is_quoted();
-        if !placed || !wanted || !free {
-            return Look::Text(at + 1);
-        }
-        let inner = &self.text[at + 1..];
-        let most = self.tools.longest_name();
-        let end = inner.bytes().take(most + 1).position(|byte| byte == b'>');
-        match end {
-            Some(size) if self.tools.told(&inner[..size]).is_some() => {
-                let body = at + size + 2;
-                Look::Enter(State::Element {
-                    start: at,
-                    body,
-                    element: Element::new(&inner[..size], body),
-                })
-            }
-            None if !done && inner.len() <= most => Look::More,
-            _ => Look::Text(at + 1),
-        }
-    }
-
-    /// A control token is passed over as one.
-    fn token(&mut self, done: bool) -> Look {
-        let at = self.at;
-        let rest = &self.text[at..];
-        for known in ["<s>", "</s>", "<end_of_turn>", CLOSE] {
-            match starts(rest.as_bytes(), known, done) {
-                None => return Look::More,
-                Some(true) => {
-                    if known == "<end_of_turn>" {
-                        self.end_turn();
-                    }
-                    return Look::Text(at + known.len());
-                }
-                Some(false) => {}
-            }
-        }
-        if !rest.starts_with("<|") {
-            return Look::Text(at + 1);
-        }
-        let most = rest.len().min(64);
-        let end = rest.as_bytes()[..most]
-            .windows(2)
-            .position(|pair| pair == b"|>");
-        match end {
-            Some(end) => {
-                let token = &rest[..end + 2];
-                let header = matches!(token, "<|im_start|>" | "<|start_header_id|>");
-                let behind = &rest[end + 2..];
-                if header && !done && behind.len() < "assistant".len() {
-                    return Look::More;
-                }
-                let roles = ["assistant", "user", "system", "tool\n"];
-                let turn = header && roles.iter().any(|role| behind.starts_with(role));
-                if turn || ENDS.contains(&token) {
-                    self.end_turn();
-                }
-                Look::Text(at + end + 2)
-            }
-            None if !done && rest.len() < 64 => Look::More,
-            None => Look::Text(at + 1),
-        }
-    }
-
-    /// A word, which may be the name of a call.
-    fn word(&mut self, done: bool) -> Look {
-        let at = self.at;
-        let rest = &self.text[at..];
-        let size = dotted_size(rest);
-        if size == 0 {
-            let c = rest.chars().next().map_or(1, char::len_utf8);
-            return Look::Text(at + c);
-        }
-        let open = at + size == self.text.len() && !done;
-        let most = MOST_WORD.max(4 * self.tools.longest_name());
-        if open && size < most {
-            return Look::More;
-        }
-        let behind = &rest[size..];
-        let spaces = behind
-            .bytes()
-            .take_while(|byte| *byte == b' ')
-            .take(2)
-            .count();
-        let open = (behind.len() == spaces && spaces < 2) || goes_on(behind);
-        if open && !done {
-            return Look::More;
-        }
-        let quoted = self.text[..at]
-            .chars()
-            .next_back()
-            .filter(|c| matches!(c, '"' | '\''));
-        let quoted = quoted
-            .filter(|quote| behind.starts_with(*quote))
-            .map_or(0, char::len_utf8);
-        if quoted == behind.len() && quoted > 0 && !done {
-            return Look::More;
-        }
-        let spaces = spaces.max(quoted);
-        let called = behind[spaces..].starts_with('(') && spaces < 2;
-        if !called || !self.takes_unmarked() || !self.is_called(size) {
-            return Look::Text(at + size);
-        }
-        let start = self.name_start(size);
-        Look::Enter(State::Unmarked {
-            start,
-            lexer: Lexer::new(at + size + spaces),
-        })
-    }
-
-    /// Where the tool's name begins: `client.f` may mean the tool `f`.
-    fn name_start(&self, size: usize) -> usize {
-        let name = &self.text[self.at..self.at + size];
-        match self.tools.meant(name) {
-            Some(_) => self.at,
-            None => self.at + name.rfind('.').map_or(0, |dot| dot + 1),
-        }
-    }
-
-    /// Is the word at the cursor an offered tool, and called here, not defined?
-    fn is_called(&self, size: usize) -> bool {
-        let before = &self.text[..self.at];
-        let inside_word = before.ends_with(|c: char| c.is_alphanumeric() || c == '_');
-        let blank = before.trim_end_matches(' ');
-        let defined = blank.len() < before.len()
-            && ["def", "class", "function", "fn"].iter().any(|word| {
-                let head = blank.strip_suffix(word);
-                head.is_some_and(|head| !head.ends_with(char::is_alphanumeric))
-            });
-        let name = &self.text[self.at..self.at + size];
-        let known = self.tools.meant(name).is_some()
-            || name
-                .rsplit_once('.')
-                .is_some_and(|(_, last)| self.tools.get(last).is_some());
-        known && !inside_word && !defined
     }
 }
 
-/// May a name go on with what is not there yet? `a`, `a.` and `a\\` may become `a.b` and `a\\_b`.
-fn goes_on(behind: &str) -> bool {
+/// Decides what begins at the cursor of a scanner.
+pub(super) fn at_cursor(scanner: &Scanner) -> AtCursor {
+    let (input, at) = (scanner.window(), scanner.at());
+    let byte = input.byte(at).expect("the cursor is inside the text");
+    let line = scanner.line();
+    if matches!(byte, b'`' | b'~')
+        && let Some(mark) = fence_mark(input, at, scanner.fence(), line)
+    {
+        return AtCursor::Fence(mark);
+    }
+    let in_fence = scanner.fence().is_some();
+    if matches!(byte, b'<' | b'[')
+        && !line.is_code()
+        && (!in_fence || line.is_blank())
+        && let Some(mark) = ignored_mark(input, at, in_fence)
+    {
+        return AtCursor::Ignored(mark);
+    }
+    if matches!(byte, b'<' | b'[' | b']' | b'f' | b'A' | b't')
+        && scanner.takes_markers()
+        && let Some(found) = marked(scanner)
+    {
+        return found;
+    }
+    if byte == b'<' {
+        return tool_tag(scanner).unwrap_or_else(|| control_token(input, at));
+    }
+    if byte == b'O' && scanner.is_awaiting_observation() && line.is_blank() {
+        match input.match_at(at, OBSERVATION) {
+            Match::NeedMore => return AtCursor::NeedMore,
+            Match::Yes => {
+                return match word(scanner) {
+                    AtCursor::NeedMore => AtCursor::NeedMore,
+                    _ => AtCursor::Observation(at + dotted_size(input.from(at))),
+                };
+            }
+            Match::No => {}
+        }
+    }
+    if matches!(byte, b'{' | b'[') && scanner.takes_unmarked() && scanner.takes_bracket_at(at) {
+        return match opens_call(scanner) {
+            Match::NeedMore => AtCursor::NeedMore,
+            Match::Yes => AtCursor::Candidate(Candidate::Unmarked(UnmarkedCandidate::new(at, at))),
+            Match::No => AtCursor::Text(at + 1),
+        };
+    }
+    word(scanner)
+}
+
+/// A dialect's marker, unless it is a word of prose or only named in inline code.
+fn marked(scanner: &Scanner) -> Option<AtCursor> {
+    let (input, at) = (scanner.window(), scanner.at());
+    let marker = match marker_at(scanner) {
+        MarkerMatch::NeedMore => return Some(AtCursor::NeedMore),
+        MarkerMatch::No => return None,
+        MarkerMatch::Yes(marker) => marker,
+    };
+    let is_word = marker.open.starts_with(|c: char| c.is_ascii_alphabetic());
+    let misplaced = match marker.body {
+        BodyFormat::React => !scanner.line().is_blank(),
+        // The start of the message was part of the prompt.
+        BodyFormat::Harmony if is_word => !scanner.only_calls_so_far(),
+        _ => false,
+    };
+    if misplaced || (is_word && is_inside_word(input, at)) {
+        return None;
+    }
+    let quoted = scanner.is_quoted();
+    let body = at + marker.open.len();
+    if quoted {
+        match input.byte(body) {
+            None if !input.has_ended() => return Some(AtCursor::NeedMore),
+            Some(b'`') => return None,
+            _ => {}
+        }
+    }
+    let block = MarkedBlock::new(marker, at, quoted);
+    Some(AtCursor::Candidate(Candidate::Marked(block)))
+}
+
+enum MarkerMatch {
+    Yes(&'static Marker),
+    No,
+    NeedMore,
+}
+
+/// The longest marker at the cursor.
+fn marker_at(scanner: &Scanner) -> MarkerMatch {
+    let (input, at) = (scanner.window(), scanner.at());
+    let first = input.byte(at);
+    let mut longest: Option<&'static Marker> = None;
+    for marker in &MARKERS {
+        if marker.open.bytes().next() != first || !scanner.takes_dialect(marker.dialect) {
+            continue;
+        }
+        match input.match_at(at, marker.open) {
+            Match::NeedMore => return MarkerMatch::NeedMore,
+            Match::Yes if longest.is_none_or(|best| best.open.len() < marker.open.len()) => {
+                longest = Some(marker);
+            }
+            Match::Yes | Match::No => {}
+        }
+    }
+    longest.map_or(MarkerMatch::No, MarkerMatch::Yes)
+}
+
+fn is_inside_word(input: Window<'_>, at: usize) -> bool {
+    let before = input.before(at);
+    before.ends_with(|c: char| c.is_alphanumeric() || c == '_')
+}
+
+/// A tag that is the name of a tool, at the start of a line.
+fn tool_tag(scanner: &Scanner) -> Option<AtCursor> {
+    let (input, at, tools) = (scanner.window(), scanner.at(), scanner.tools());
+    let placed = scanner.line().is_fresh() || scanner.scope() == TextCallScope::Anywhere;
+    let free = scanner.takes_markers() && scanner.fence().is_none() && !scanner.is_quoted();
+    if !placed || !free || !scanner.takes_dialect(ELEMENTS) {
+        return None;
+    }
+    let inner = input.from(at + 1);
+    let longest = tools.longest_name();
+    let end = inner
+        .bytes()
+        .take(longest + 1)
+        .position(|byte| byte == b'>');
+    match end {
+        Some(size) if tools.told(&inner[..size]).is_some() => {
+            let element = ToolElement::new(&inner[..size], at);
+            Some(AtCursor::Candidate(Candidate::Element(element)))
+        }
+        None if !input.has_ended() && inner.len() <= longest => Some(AtCursor::NeedMore),
+        _ => None,
+    }
+}
+
+/// Passes over a control token, which may end the model's turn, or over a `<`.
+fn control_token(input: Window<'_>, at: usize) -> AtCursor {
+    for token in ["<s>", "</s>", END_OF_TURN, TOOL_CALL_END] {
+        match input.match_at(at, token) {
+            Match::NeedMore => return AtCursor::NeedMore,
+            Match::Yes if token == END_OF_TURN => return AtCursor::TurnEnds(at + token.len()),
+            Match::Yes => return AtCursor::Text(at + token.len()),
+            Match::No => {}
+        }
+    }
+    let rest = input.from(at);
+    if !rest.starts_with("<|") {
+        return AtCursor::Text(at + 1);
+    }
+    let head = &rest.as_bytes()[..rest.len().min(MAX_TOKEN)];
+    let Some(size) = head.windows(2).position(|pair| pair == b"|>") else {
+        return if !input.has_ended() && rest.len() < MAX_TOKEN {
+            AtCursor::NeedMore
+        } else {
+            AtCursor::Text(at + 1)
+        };
+    };
+    let (token, behind) = rest.split_at(size + 2);
+    let is_header = matches!(token, "<|im_start|>" | "<|start_header_id|>");
+    if is_header && !input.has_ended() && behind.len() < "assistant".len() {
+        return AtCursor::NeedMore;
+    }
+    let roles = ["assistant", "user", "system", "tool\n"];
+    let begins_turn = is_header && roles.iter().any(|role| behind.starts_with(role));
+    let end = at + token.len();
+    if begins_turn || TURN_ENDS.contains(&token) {
+        AtCursor::TurnEnds(end)
+    } else {
+        AtCursor::Text(end)
+    }
+}
+
+/// A word, which may be the name of a call: `f(`, `f (`, `'f'(`.
+fn word(scanner: &Scanner) -> AtCursor {
+    let (input, at) = (scanner.window(), scanner.at());
+    let rest = input.from(at);
+    let size = dotted_size(rest);
+    if size == 0 {
+        return AtCursor::Text(at + rest.chars().next().map_or(1, char::len_utf8));
+    }
+    let longest = MAX_WORD.max(4 * scanner.tools().longest_name());
+    if size == rest.len() && !input.has_ended() && size < longest {
+        return AtCursor::NeedMore;
+    }
+    let behind = &rest[size..];
+    let spaces = behind
+        .bytes()
+        .take_while(|byte| *byte == b' ')
+        .take(2)
+        .count();
+    let open = (behind.len() == spaces && spaces < 2) || may_continue_name(behind);
+    if open && !input.has_ended() {
+        return AtCursor::NeedMore;
+    }
+    let quote = input.before(at).chars().next_back();
+    let quote = quote.filter(|c| matches!(c, '"' | '\'') && behind.starts_with(*c));
+    let quote_size = quote.map_or(0, char::len_utf8);
+    if quote_size == behind.len() && quote_size > 0 && !input.has_ended() {
+        return AtCursor::NeedMore;
+    }
+    let gap = spaces.max(quote_size);
+    let called = gap < 2 && behind[gap..].starts_with('(');
+    if !called || !scanner.takes_unmarked() || !is_called(scanner, &rest[..size]) {
+        return AtCursor::Text(at + size);
+    }
+    let start = at + own_name_start(scanner, &rest[..size]);
+    let candidate = UnmarkedCandidate::new(start, at + size + gap);
+    AtCursor::Candidate(Candidate::Unmarked(candidate))
+}
+
+/// Where the tool's name begins in a dotted name: `client.f` may be the tool `f`.
+fn own_name_start(scanner: &Scanner, name: &str) -> usize {
+    match scanner.tools().meant(name) {
+        Some(_) => 0,
+        None => name.rfind('.').map_or(0, |dot| dot + 1),
+    }
+}
+
+/// Returns true if the word at the cursor is an offered tool, and called here, not defined.
+fn is_called(scanner: &Scanner, name: &str) -> bool {
+    let (input, at, tools) = (scanner.window(), scanner.at(), scanner.tools());
+    let before = input.before(at);
+    let trimmed = before.trim_end_matches(' ');
+    let defined = trimmed.len() < before.len()
+        && ["def", "class", "function", "fn"].iter().any(|keyword| {
+            let head = trimmed.strip_suffix(keyword);
+            head.is_some_and(|head| !head.ends_with(char::is_alphanumeric))
+        });
+    let last_part = name.rsplit_once('.').map(|(_, last)| last);
+    let known =
+        tools.meant(name).is_some() || last_part.is_some_and(|last| tools.get(last).is_some());
+    known && !defined && !is_inside_word(input, at)
+}
+
+/// Returns true if text that is still to come may continue a name: `a.` may become `a.b`, and `a\`
+/// may become `a\_b`.
+fn may_continue_name(behind: &str) -> bool {
     let rest = behind.strip_prefix(['.', ':', '-', '/']).unwrap_or(behind);
     matches!(rest, "" | "\\")
 }
 
-/// Does this bracket open something that may be a call? `None`: not yet known.
-fn opens(rest: &str, scanner: &Scanner, done: bool) -> Option<bool> {
-    let bytes = rest.as_bytes();
-    let mut at = 1;
+/// Returns `Yes` if the bracket at the cursor opens something that may be a call.
+fn opens_call(scanner: &Scanner) -> Match {
+    let (input, start) = (scanner.window(), scanner.at());
+    let bytes = input.bytes_from(start);
+    let mut size = 1;
     let mut last = bytes[0];
     loop {
-        at = blank(bytes, at);
-        if at >= bytes.len() || at > MOST_HEAD {
-            return (done || at > MOST_HEAD).then_some(false);
+        size = skip_blanks(bytes, size);
+        if size > MAX_HEAD {
+            return Match::No;
         }
-        match (last, bytes[at]) {
+        let Some(next) = bytes.get(size) else {
+            return need_more(input);
+        };
+        match (last, *next) {
             (b'[', next @ (b'[' | b'{' | b'(')) => {
                 last = if next == b'{' { next } else { b'[' };
-                at += 1;
+                size += 1;
             }
-            (b'[', next) => return opens_list(rest, at, next, scanner, done),
-            (_, next) => return opens_object(rest, at, next, done),
+            (b'[', next) => return opens_list(scanner, start + size, next),
+            (_, next) => return opens_object(input, start + size, next),
         }
     }
 }
 
-/// A list opens a call if it begins with a tool's name.
-fn opens_list(rest: &str, at: usize, next: u8, scanner: &Scanner, done: bool) -> Option<bool> {
-    let quoted = matches!(next, b'"' | b'\'');
-    let from = at + usize::from(quoted);
-    let word = rest.get(from..).unwrap_or_default();
+/// `NeedMore` for a text that has not ended, else `No`.
+fn need_more(input: Window<'_>) -> Match {
+    if input.has_ended() {
+        Match::No
+    } else {
+        Match::NeedMore
+    }
+}
+
+/// Returns `Yes` if the first element of a list begins with the name of a tool.
+fn opens_list(scanner: &Scanner, at: usize, first: u8) -> Match {
+    let quoted = matches!(first, b'"' | b'\'');
+    let word = scanner.window().from(at + usize::from(quoted));
     let size = dotted_size(word);
-    if (from >= rest.len() || goes_on(&word[size..])) && size < MOST_HEAD && !done {
-        return None;
+    let open = word.is_empty() || may_continue_name(&word[size..]);
+    if open && size < MAX_HEAD && !scanner.window().has_ended() {
+        return Match::NeedMore;
     }
     let name = &word[..size];
-    let meant = || scanner.tools.meant(name).is_some();
-    Some(size > 0 && (meant() || name == "print"))
+    Match::of(size > 0 && (name == "print" || scanner.tools().meant(name).is_some()))
 }
 
-/// An object opens a call if it begins with a key.
-fn opens_object(rest: &str, at: usize, next: u8, done: bool) -> Option<bool> {
+/// Returns `Yes` if an object begins with a key and a colon.
+fn opens_object(input: Window<'_>, at: usize, first: u8) -> Match {
+    let rest = input.from(at);
     let bytes = rest.as_bytes();
-    let end = match next {
-        b'"' | b'\'' => {
-            let close = bytes[at + 1..]
-                .iter()
-                .take(MOST_HEAD)
-                .position(|byte| *byte == next);
-            match close {
-                Some(size) => at + 1 + size + 1,
-                None => return (done || bytes.len() > at + MOST_HEAD).then_some(false),
-            }
-        }
-        _ => at + identifier_size(&rest[at..]),
+    let undecided = if bytes.len() > MAX_HEAD {
+        Match::No
+    } else {
+        need_more(input)
     };
-    if goes_on(&rest[end.min(rest.len())..]) && !done && end < at + MOST_HEAD {
-        return None;
+    let size = if matches!(first, b'"' | b'\'') {
+        let mut key = bytes[1..].iter().take(MAX_HEAD);
+        match key.position(|byte| *byte == first) {
+            Some(size) => size + 2,
+            None => return undecided,
+        }
+    } else {
+        identifier_size(rest)
+    };
+    if may_continue_name(&rest[size..]) && !input.has_ended() && size < MAX_HEAD {
+        return Match::NeedMore;
     }
-    if end == at {
-        return Some(false);
-    }
-    match bytes.get(blank(bytes, end)) {
-        Some(b':') => Some(true),
-        Some(_) => Some(false),
-        None => (done || bytes.len() > at + MOST_HEAD).then_some(false),
+    match bytes.get(skip_blanks(bytes, size)) {
+        _ if size == 0 => Match::No,
+        Some(byte) => Match::of(*byte == b':'),
+        None => undecided,
     }
 }

@@ -1,83 +1,229 @@
-//! Code fences: one that holds nothing but calls is a call, a program is text.
+//! Code fences: calls in a fence count if the fence holds nothing else; a program is text.
+
+use std::ops::Range;
 
 use super::TextCallScope;
+use super::emit::HeldCalls;
+use super::input::Window;
+use super::line_state::LineState;
 use super::python_values::identifier_size;
-use super::scanner::{Held, Look, Scanner, Strength};
+use super::turn::Confidence;
 use crate::call::RawCall;
 
-/// Stands for a call in what a fence holds.
+/// Stands for a call in the contents of a fence.
 const CALL: char = '\u{1}';
-/// Bytes besides calls that a fence may hold and still be one.
-const MOST_REST: usize = 1024;
+/// The most bytes besides calls that a fence of calls may hold.
+const MAX_REST: usize = 1024;
+/// The most bytes of the language behind the opening fence.
+const MAX_LANGUAGE: usize = 32;
 
-/// A code fence that is open.
-#[derive(Clone, Debug)]
-pub(super) struct Fence {
-    pub(super) start: usize,
-    /// Its mark, and how many of them opened it: so many close it.
-    mark: (u8, usize),
-    /// It holds a program, as it says.
-    program: bool,
-    /// It held nothing but calls so far.
-    pub(super) clean: bool,
-    /// What it holds, with a mark for each call.
-    rest: String,
-    /// Its calls, which count if it turns out to hold nothing else.
-    pub(super) calls: Vec<(Held, Strength)>,
+/// The row of backticks or tildes that opens a fence; as many of them close it.
+#[derive(Clone, Copy, Debug)]
+struct Fencing {
+    mark: u8,
+    count: usize,
 }
 
-impl Fence {
-    pub(super) fn text(&mut self, text: &str) {
-        if self.rest.len() <= MOST_REST {
-            self.rest.push_str(&text.replace(CALL, "?"));
+/// An open code fence.
+#[derive(Clone, Debug)]
+pub(super) struct CodeFence {
+    start: usize,
+    fencing: Fencing,
+    /// Its language is Python.
+    is_program: bool,
+    /// No text besides calls so far.
+    only_calls: bool,
+    /// The contents, with [`CALL`] for each call.
+    contents: String,
+    calls: Vec<FencedCalls>,
+}
+
+/// Calls in a fence, which count once the fence turns out to hold nothing else.
+#[derive(Clone, Debug)]
+struct FencedCalls {
+    span: Range<usize>,
+    calls: Vec<RawCall>,
+    confidence: Confidence,
+}
+
+/// A row of backticks or tildes in the text.
+pub(super) enum FenceMark {
+    NeedMore,
+    /// Opens this fence; its contents begin at `end`.
+    Opens {
+        fence: CodeFence,
+        end: usize,
+    },
+    /// Closes the open fence and ends at this offset.
+    Closes(usize),
+}
+
+/// Reads the row of backticks or tildes at `at`; `None` if it neither opens nor closes a fence.
+pub(super) fn fence_mark(
+    input: Window<'_>,
+    at: usize,
+    open: Option<&CodeFence>,
+    line: LineState,
+) -> Option<FenceMark> {
+    let rest = input.from(at);
+    let mark = *rest.as_bytes().first()?;
+    let count = rest.bytes().take_while(|byte| *byte == mark).count();
+    if count == rest.len() && !input.has_ended() {
+        return Some(FenceMark::NeedMore);
+    }
+    // Tildes mean other things within a line.
+    if count < 3 || (mark == b'~' && !line.is_blank()) {
+        return None;
+    }
+    if let Some(fence) = open {
+        let closes = fence.fencing.mark == mark && fence.fencing.count <= count;
+        return closes.then(|| FenceMark::Closes(at + count));
+    }
+    // The language, if it is alone on its line.
+    let word = rest[count..].bytes().take_while(|byte| {
+        byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b'+' | b'.')
+    });
+    let word = word.take(MAX_LANGUAGE).count();
+    let size = match rest.as_bytes().get(count + word) {
+        None if !input.has_ended() => return Some(FenceMark::NeedMore),
+        None | Some(b'\n' | b'\r' | b' ') => count + word,
+        Some(_) => count,
+    };
+    let fence = CodeFence::new(at, Fencing { mark, count }, &rest[count..size]);
+    let end = at + size;
+    Some(FenceMark::Opens { fence, end })
+}
+
+impl CodeFence {
+    fn new(start: usize, fencing: Fencing, language: &str) -> Self {
+        Self {
+            start,
+            fencing,
+            is_program: matches!(language, "python" | "py" | "python3"),
+            only_calls: true,
+            contents: String::new(),
+            calls: Vec::new(),
         }
     }
 
-    pub(super) fn call(&mut self, held: Held, strength: Strength) {
-        self.rest.push(CALL);
-        self.calls.push((held, strength));
+    pub(super) fn take_text(&mut self, text: &str) {
+        if self.contents.len() <= MAX_REST {
+            self.contents.push_str(&text.replace(CALL, "?"));
+        }
     }
 
-    /// Does it hold calls and nothing that could mean that they are not to be made? Where calls
-    /// inside sentences count, those with a remark behind them do, too.
-    fn is_calls(&self, place: TextCallScope) -> bool {
-        let mut names = Vec::new();
-        let mut is_call_line = |line| match place {
-            TextCallScope::Anywhere => is_call_line(without_remark(line), &mut names),
-            _ => is_call_line(line, &mut names),
-        };
+    pub(super) fn take_calls(
+        &mut self,
+        span: Range<usize>,
+        calls: Vec<RawCall>,
+        confidence: Confidence,
+    ) {
+        self.contents.push(CALL);
+        self.calls.push(FencedCalls {
+            span,
+            calls,
+            confidence,
+        });
+    }
+
+    /// Records that the fence holds text besides calls.
+    pub(super) fn note_prose(&mut self) {
+        self.only_calls = false;
+    }
+
+    /// Where text must be held back from, because it may become part of a call.
+    pub(super) fn held_from(&self) -> Option<usize> {
+        if self.only_calls {
+            return Some(self.start);
+        }
+        self.calls.first().map(|calls| calls.span.start)
+    }
+
+    /// The calls of a fence that is closed at `end`; empty if they do not count. A fence that holds
+    /// nothing but calls is part of their span.
+    pub(super) fn close(self, scope: TextCallScope, end: usize) -> Vec<HeldCalls> {
+        if !self.is_calls(scope) {
+            return Vec::new();
+        }
+        if !self.only_calls {
+            return self.calls.into_iter().map(FencedCalls::hold).collect();
+        }
+        vec![HeldCalls {
+            span: self.start..end,
+            calls: self
+                .calls
+                .into_iter()
+                .flat_map(|fenced| fenced.calls)
+                .collect(),
+            if_message_is_calls: false,
+        }]
+    }
+
+    /// The calls of a fence that the text ends in. Where it holds more than calls, only those with
+    /// a marker count, as if there were no fence.
+    pub(super) fn end(self, scope: TextCallScope) -> Vec<HeldCalls> {
+        let all = self.is_calls(scope);
+        self.calls
+            .into_iter()
+            .filter(|fenced| all || fenced.confidence == Confidence::Marked)
+            .map(FencedCalls::hold)
+            .collect()
+    }
+
+    /// Returns true if the fence holds calls, and nothing that could mean that they are not to be
+    /// made. Where calls inside sentences count, a comment behind a call is allowed.
+    fn is_calls(&self, scope: TextCallScope) -> bool {
         // In a program a bare word is a variable, or a type.
-        let bare = |call: &RawCall| {
-            call.changes
-                .iter()
-                .any(|change| change.rule == "bare-words")
+        let uses_variable = |call: &RawCall| {
+            let mut changes = call.changes.iter();
+            changes.any(|change| change.rule == "bare-words")
         };
-        let mut calls = self.calls.iter().flat_map(|(held, _)| &held.calls);
-        self.rest.len() <= MOST_REST
-            && !self.calls.is_empty()
-            && !(self.program && calls.any(bare))
-            && self.rest.lines().all(&mut is_call_line)
+        let mut calls = self.calls.iter().flat_map(|fenced| &fenced.calls);
+        if self.contents.len() > MAX_REST
+            || self.calls.is_empty()
+            || (self.is_program && calls.any(uses_variable))
+        {
+            return false;
+        }
+        let mut variables = Vec::new();
+        self.contents.lines().all(|line| {
+            let line = match scope {
+                TextCallScope::Anywhere => without_comment(line),
+                TextCallScope::Explicit => line,
+            };
+            is_call_line(line, &mut variables)
+        })
     }
 }
 
-/// A line up to the comment behind its last call.
-fn without_remark(line: &str) -> &str {
+impl FencedCalls {
+    fn hold(self) -> HeldCalls {
+        HeldCalls {
+            span: self.span,
+            calls: self.calls,
+            if_message_is_calls: false,
+        }
+    }
+}
+
+/// The line up to the comment behind its last call.
+fn without_comment(line: &str) -> &str {
     let Some(last) = line.rfind(CALL) else {
         return line;
     };
     let behind = &line[last..];
-    let remark = [" #", " //"].iter().filter_map(|mark| behind.find(mark));
-    remark.min().map_or(line, |size| &line[..last + size])
+    let comment = [" #", " //"].iter().filter_map(|mark| behind.find(mark));
+    comment.min().map_or(line, |size| &line[..last + size])
 }
 
-/// A line that holds calls: alone, printed, or as the value of a variable, which may be printed
-/// later.
-fn is_call_line<'l>(line: &'l str, names: &mut Vec<&'l str>) -> bool {
+/// Returns true if a line holds nothing but calls: alone, printed, or as the value of a variable,
+/// which may be printed later.
+fn is_call_line<'l>(line: &'l str, variables: &mut Vec<&'l str>) -> bool {
     let mut line = line.trim();
     let size = identifier_size(line);
     let value = line[size..].trim_start().strip_prefix('=');
     if let Some(value) = value.filter(|value| size > 0 && !value.starts_with('=')) {
-        names.push(&line[..size]);
+        variables.push(&line[..size]);
         line = value.trim();
     }
     for word in ["return ", "await "] {
@@ -87,145 +233,54 @@ fn is_call_line<'l>(line: &'l str, names: &mut Vec<&'l str>) -> bool {
         let Some(printed) = printed.trim_end_matches(';').strip_suffix(')') else {
             return false;
         };
-        if names.contains(&printed.trim()) {
+        if variables.contains(&printed.trim()) {
             return true;
         }
         line = printed.strip_prefix("await ").unwrap_or(printed);
     }
-    let bracket = |c: char| c.is_whitespace() || matches!(c, ',' | ';' | '[' | ']');
-    let calls = line.trim_matches(bracket);
-    // A sum of calls makes them all; a sign before the first one is a diff.
+    let is_separator = |c: char| c.is_whitespace() || matches!(c, ',' | ';' | '[' | ']');
+    let calls = line.trim_matches(is_separator);
+    // A sum of calls makes all of them; a sign before the first one is part of a diff.
     let sum = calls.starts_with(CALL) && calls.ends_with(CALL);
-    let between = |c: char| c == CALL || bracket(c) || (sum && matches!(c, '+' | '*' | '/'));
+    let between = |c: char| c == CALL || is_separator(c) || (sum && matches!(c, '+' | '*' | '/'));
     is_wrapper(line) || calls.chars().all(between)
 }
 
-/// A tag around a call, alone on its line: `<functioncall>`.
+/// Returns true for a tag around a call, alone on its line: `<functioncall>`.
 fn is_wrapper(line: &str) -> bool {
     let tag = line.strip_prefix('<').and_then(|tag| tag.strip_suffix('>'));
     tag.is_some_and(|tag| {
         let name = tag.strip_prefix('/').unwrap_or(tag);
-        let word = name
-            .bytes()
-            .all(|byte| byte.is_ascii_alphabetic() || byte == b'_');
-        word && ["function", "tool", "call"]
+        let is_word = |byte: u8| byte.is_ascii_alphabetic() || byte == b'_';
+        let names_call = ["function", "tool", "call"]
             .iter()
-            .any(|part| name.contains(part))
+            .any(|part| name.contains(part));
+        names_call && name.bytes().all(is_word)
     })
-}
-
-impl Scanner {
-    /// Three backticks or tildes open a fence, as many close it; fewer are text.
-    pub(super) fn look_fence(&mut self, done: bool) -> Look {
-        let at = self.at;
-        let rest = &self.text[at..];
-        let mark = rest.as_bytes()[0];
-        let size = rest.bytes().take_while(|byte| *byte == mark).count();
-        if size == rest.len() && !done {
-            return Look::More;
-        }
-        // Tildes mean other things within a line.
-        if size < 3 || (mark == b'~' && !self.line.is_blank()) {
-            return Look::Text(at + 1);
-        }
-        if let Some(fence) = &self.fence {
-            if fence.mark.0 != mark || fence.mark.1 > size {
-                return Look::Text(at + size);
-            }
-            self.close_fence(at + size);
-            return Look::Done;
-        }
-        // The language, if it is alone on its line.
-        let word = rest[size..].bytes().take_while(|byte| {
-            byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b'+' | b'.')
-        });
-        let word = word.take(32).count();
-        let end = match rest.as_bytes().get(size + word) {
-            None if !done => return Look::More,
-            None | Some(b'\n' | b'\r' | b' ') => at + size + word,
-            Some(_) => at + size,
-        };
-        let language = &rest[size..end - at];
-        self.fence = Some(Fence {
-            start: at,
-            mark: (mark, size),
-            program: matches!(language, "python" | "py" | "python3"),
-            clean: true,
-            rest: String::new(),
-            calls: Vec::new(),
-        });
-        self.at = end;
-        self.line.pass();
-        Look::Done
-    }
-
-    fn close_fence(&mut self, end: usize) {
-        self.at = end;
-        self.line.pass();
-        let Some(fence) = self.fence.take() else {
-            return;
-        };
-        if !fence.is_calls(self.place) {
-            self.soil();
-        } else if fence.clean {
-            // The fence held calls and nothing else: it goes with them.
-            let calls: Vec<RawCall> = fence
-                .calls
-                .into_iter()
-                .flat_map(|(held, _)| held.calls)
-                .collect();
-            self.count(fence.start..end, calls, Strength::Marked);
-        } else {
-            for (held, _) in fence.calls {
-                self.count(held.span, held.calls, Strength::Marked);
-            }
-        }
-    }
-
-    /// The text ends inside a fence: of one that holds more than calls, only those with a marker
-    /// count, as if there were no fence.
-    pub(super) fn end_fence(&mut self) {
-        let Some(fence) = self.fence.take() else {
-            return;
-        };
-        let all = fence.is_calls(self.place);
-        for (held, strength) in fence.calls {
-            if all || strength == Strength::Marked {
-                self.count(held.span, held.calls, Strength::Marked);
-            }
-        }
-    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    #[test]
-    fn programs_are_told_from_calls() {
-        let held = || Held {
-            span: 0..0,
-            calls: Vec::new(),
-            whole: false,
+    /// Whether a fence counts as calls in both scopes; `@` stands for a call.
+    fn is_calls(contents: &str) -> [bool; 2] {
+        let fencing = Fencing {
+            mark: b'`',
+            count: 3,
         };
-        let is_calls = |text: &str| {
-            let (start, clean, rest, calls) = (0, true, String::new(), Vec::new());
-            let mut fence = Fence {
-                start,
-                mark: (b'`', 3),
-                program: false,
-                clean,
-                rest,
-                calls,
-            };
-            for (at, part) in text.split('@').enumerate() {
-                if at > 0 {
-                    fence.call(held(), Strength::Json);
-                }
-                fence.text(part);
+        let mut fence = CodeFence::new(0, fencing, "");
+        for (at, part) in contents.split('@').enumerate() {
+            if at > 0 {
+                fence.take_calls(0..0, Vec::new(), Confidence::Json);
             }
-            [TextCallScope::Explicit, TextCallScope::Anywhere].map(|place| fence.is_calls(place))
-        };
+            fence.take_text(part);
+        }
+        [TextCallScope::Explicit, TextCallScope::Anywhere].map(|scope| fence.is_calls(scope))
+    }
+
+    #[test]
+    fn calls_are_told_apart_from_programs() {
         for text in [
             "@",
             "\n@\n@\n",

@@ -1,55 +1,49 @@
-//! Calls in sections between control tokens, with JSON inside: DeepSeek, Kimi K2, Mistral,
-//! harmony, Inkling.
+//! Reads calls in sections between control tokens, with JSON inside: DeepSeek, Kimi K2, Mistral,
+//! harmony, Inkling; and the `Action:` lines of ReAct.
 
 use std::ops::Range;
 
-use super::{Context, Found, json_calls};
+use super::marked_block::first_of;
+use super::{FoundCall, json_calls, tags};
 use crate::call::State;
+use crate::tools::Tools;
 
-/// `<｜tool▁call▁begin｜>f<｜tool▁sep｜>{…}<｜tool▁call▁end｜>`, in two versions.
-pub(crate) fn deepseek(text: &str, base: usize, closed: bool, context: &Context<'_>) -> Vec<Found> {
+/// Reads `<｜tool▁call▁begin｜>f<｜tool▁sep｜>{…}<｜tool▁call▁end｜>`, in two versions.
+pub(crate) fn deepseek(text: &str, base: usize, closed: bool, tools: &Tools) -> Vec<FoundCall> {
     const BEGINS: [&str; 2] = ["<｜tool▁call▁begin｜>", "<｜tool_call_begin｜>"];
-    const SEPS: [&str; 2] = ["<｜tool▁sep｜>", "<｜tool_sep｜>"];
+    const SEPARATORS: [&str; 2] = ["<｜tool▁sep｜>", "<｜tool_sep｜>"];
     const ENDS: [&str; 2] = ["<｜tool▁call▁end｜>", "<｜tool_call_end｜>"];
     let mut calls = Vec::new();
-    for part in parts(text, &BEGINS, &ENDS, closed) {
+    for part in sections(text, &BEGINS, &ENDS, closed) {
         let piece = &text[part.range.clone()];
-        let Some((at, size)) = first(piece, &SEPS) else {
+        let Some((at, size)) = first_of(piece, &SEPARATORS) else {
             continue;
         };
         let body = &piece[at + size..];
         let place = base + part.range.start + at + size;
         if body.trim_start().starts_with('<') {
-            calls.append(&mut super::tags::calls(body, place, context));
+            calls.append(&mut tags::calls(body, place, tools));
             continue;
         }
         let span = base + part.range.start..base + part.range.end;
-        // The older form: a type, the name on the first line, JSON in a fence.
+        // The older format: a type, the name on the first line, JSON in a fence.
         let (name, rest) = match piece[..at].trim() {
             "function" => body.split_once('\n').unwrap_or((body, "")),
             name => (name, body),
         };
-        calls.push(json(
-            name,
-            rest,
-            place + body.len() - rest.len(),
-            span,
-            part.closed,
-        ));
+        let offset = place + body.len() - rest.len();
+        calls.push(json(name, rest, offset, span, part.closed));
     }
     calls
 }
 
-/// `<|tool_call_begin|>functions.f:0<|tool_call_argument_begin|>{…}<|tool_call_end|>`.
-pub(crate) fn kimi(text: &str, base: usize, closed: bool, context: &Context<'_>) -> Vec<Found> {
+/// Reads `<|tool_call_begin|>functions.f:0<|tool_call_argument_begin|>{…}<|tool_call_end|>`.
+pub(crate) fn kimi(text: &str, base: usize, closed: bool, tools: &Tools) -> Vec<FoundCall> {
+    const BEGIN: &str = "<|tool_call_begin|>";
     const ARGUMENT: &str = "<|tool_call_argument_begin|>";
+    const END: &str = "<|tool_call_end|>";
     let mut calls = Vec::new();
-    for part in parts(
-        text,
-        &["<|tool_call_begin|>"],
-        &["<|tool_call_end|>"],
-        closed,
-    ) {
+    for part in sections(text, &[BEGIN], &[END], closed) {
         let piece = &text[part.range.clone()];
         let Some((id, rest)) = piece.split_once(ARGUMENT) else {
             continue;
@@ -57,10 +51,10 @@ pub(crate) fn kimi(text: &str, base: usize, closed: bool, context: &Context<'_>)
         let span = base + part.range.start..base + part.range.end;
         let place = base + part.range.end - rest.len();
         let id = id.trim();
-        // Sometimes only the counter is there; with one tool offered there is no doubt.
-        let name = match context.tools.only() {
+        // A counter alone names the tool only if a single one is offered.
+        let name = match tools.only() {
             Some(only) if id.bytes().all(|byte| byte.is_ascii_digit()) => only.name.as_str(),
-            _ => own_name(id, context),
+            _ => own_name(id, tools),
         };
         let mut found = json(name, rest, place, span, part.closed);
         found.id = Some(id.to_owned());
@@ -69,16 +63,16 @@ pub(crate) fn kimi(text: &str, base: usize, closed: bool, context: &Context<'_>)
     calls
 }
 
-/// `[TOOL_CALLS]f[ARGS]{…}` repeated, or `[TOOL_CALLS] [{…}]`.
-pub(crate) fn mistral(text: &str, base: usize, context: &Context<'_>) -> Vec<Found> {
+/// Reads `[TOOL_CALLS]f[ARGS]{…}` repeated, or `[TOOL_CALLS] [{…}]`.
+pub(crate) fn mistral(text: &str, base: usize, tools: &Tools) -> Vec<FoundCall> {
     const OPEN: &str = "[TOOL_CALLS]";
     let mut calls = Vec::new();
     let mut at = 0;
-    for piece in split_outside(text, OPEN) {
+    for piece in split_outside_strings(text, OPEN) {
         let place = base + at;
         at += piece.len() + OPEN.len();
         if piece.trim_start().starts_with(['{', '[']) {
-            calls.append(&mut json_calls::sequence(piece, place, context));
+            calls.append(&mut json_calls::sequence(piece, place, tools));
             continue;
         }
         let Some(open) = piece.find('{') else {
@@ -95,8 +89,8 @@ pub(crate) fn mistral(text: &str, base: usize, context: &Context<'_>) -> Vec<Fou
     calls
 }
 
-/// `<|channel|>commentary to=functions.f <|constrain|>json<|message|>{…}`.
-pub(crate) fn harmony(text: &str, base: usize, context: &Context<'_>) -> Vec<Found> {
+/// Reads `<|channel|>commentary to=functions.f <|constrain|>json<|message|>{…}`.
+pub(crate) fn harmony(text: &str, base: usize, tools: &Tools) -> Vec<FoundCall> {
     let Some((head, body)) = text.split_once("<|message|>") else {
         return Vec::new();
     };
@@ -107,29 +101,31 @@ pub(crate) fn harmony(text: &str, base: usize, context: &Context<'_>) -> Vec<Fou
     let name = name.split("<|").next().unwrap_or(name);
     let place = base + text.len() - body.len();
     if body.trim_start().starts_with('<') {
-        return super::tags::calls(body, place, context);
+        return tags::calls(body, place, tools);
     }
     let span = base..base + text.len();
-    let name = own_name(name, context);
+    let name = own_name(name, tools);
     vec![json(name, body, place, span, true)]
 }
 
-/// The name without what the dialect itself writes around it: `functions.f:0`.
-fn own_name<'n>(sent: &'n str, context: &Context<'_>) -> &'n str {
-    let name = sent.strip_prefix("functions.").unwrap_or(sent);
-    let digits = |count: &str| !count.is_empty() && count.bytes().all(|byte| byte.is_ascii_digit());
-    let name = match name.rsplit_once(':') {
-        Some((name, count)) if digits(count) => name,
-        _ => name,
-    };
-    match context.tools.get(sent).is_none() && context.tools.get(name).is_some() {
-        true => name,
-        false => sent,
+/// Removes what the dialect itself writes around a name: `functions.f:0`.
+fn own_name<'n>(sent: &'n str, tools: &Tools) -> &'n str {
+    let mut name = sent.strip_prefix("functions.").unwrap_or(sent);
+    if let Some((own, count)) = name.rsplit_once(':')
+        && !count.is_empty()
+        && count.bytes().all(|byte| byte.is_ascii_digit())
+    {
+        name = own;
+    }
+    if tools.get(sent).is_none() && tools.get(name).is_some() {
+        name
+    } else {
+        sent
     }
 }
 
-/// `Action: f` and, on the next line, `Action Input: {…}`.
-pub(crate) fn react(text: &str, base: usize) -> Vec<Found> {
+/// Reads `Action: f` and, on the next line, `Action Input: {…}`.
+pub(crate) fn react(text: &str, base: usize) -> Vec<FoundCall> {
     let Some((name, input)) = text.split_once("Action Input:") else {
         return Vec::new();
     };
@@ -142,14 +138,14 @@ pub(crate) fn react(text: &str, base: usize) -> Vec<Found> {
     vec![json(name.trim(), input, place, span, true)]
 }
 
-/// Is this a message of harmony that the model wrote to itself?
+/// Returns true for a message of harmony that the model wrote to itself.
 pub(crate) fn is_thought(text: &str) -> bool {
     let head = text.split_once("<|message|>").map(|(head, _)| head);
     head.is_some_and(|head| head.contains("analysis") && !head.contains("to="))
 }
 
-/// `<|content_invoke_tool_json|>f…{json}`.
-pub(crate) fn inkling(text: &str, base: usize, closed: bool) -> Vec<Found> {
+/// Reads `<|content_invoke_tool_json|>f…{json}`.
+pub(crate) fn inkling(text: &str, base: usize, closed: bool) -> Vec<FoundCall> {
     let Some(open) = text.find('{') else {
         return Vec::new();
     };
@@ -158,8 +154,8 @@ pub(crate) fn inkling(text: &str, base: usize, closed: bool) -> Vec<Found> {
     vec![json(name, &text[open..], base + open, span, closed)]
 }
 
-/// A call whose arguments are JSON, perhaps in a fence.
-fn json(name: &str, text: &str, base: usize, span: Range<usize>, closed: bool) -> Found {
+/// The call with these arguments in JSON, which may be in a code fence.
+fn json(name: &str, text: &str, base: usize, span: Range<usize>, closed: bool) -> FoundCall {
     let mut inner = text.trim();
     if let Some(fenced) = inner.strip_prefix("```") {
         let fenced = fenced.trim_start_matches(|c: char| c.is_ascii_alphanumeric());
@@ -167,53 +163,42 @@ fn json(name: &str, text: &str, base: usize, span: Range<usize>, closed: bool) -
         inner = fenced.strip_suffix("```").unwrap_or(fenced).trim_end();
     }
     let offset = base + (inner.as_ptr() as usize - text.as_ptr() as usize);
-    let mut found = Found::sent(name, inner.to_owned(), offset, span);
+    let mut found = FoundCall::verbatim(name, inner, offset, span);
     if !closed && inner.is_empty() {
         found.state = State::Cut;
     }
     found
 }
 
-struct Part {
+/// The text behind an opening token.
+struct Section {
     range: Range<usize>,
     closed: bool,
 }
 
-/// What stands behind each of the opening tokens, up to its end token or the next opening one;
-/// the tokens inside JSON strings do not count.
-fn parts(text: &str, opens: &[&str], ends: &[&str], closed: bool) -> Vec<Part> {
+/// Splits a text into the sections behind each opening token, up to its end token or the next
+/// opening one. Tokens inside of JSON strings do not count.
+fn sections(text: &str, opens: &[&str], ends: &[&str], closed: bool) -> Vec<Section> {
     let mut out = Vec::new();
-    let mut at = match first(text, opens) {
-        Some((at, size)) => at + size,
-        // The block opened with the token of the call itself.
-        None => 0,
-    };
+    // Without one, the marker of the block is the opening token.
+    let mut at = first_of(text, opens).map_or(0, |(at, size)| at + size);
     while at < text.len() {
         let rest = &text[at..];
-        let mark = outside(rest, |here| {
-            opens
-                .iter()
-                .chain(ends)
-                .find(|mark| here.starts_with(**mark))
-                .map(|mark| mark.len())
+        let token = find_outside_strings(rest, |here| {
+            let mut tokens = opens.iter().chain(ends);
+            tokens
+                .find(|token| here.starts_with(**token))
+                .map(|token| token.len())
         });
-        let Some((size, mark)) = mark else {
-            out.push(Part {
-                range: at..text.len(),
-                closed,
-            });
-            break;
-        };
+        let (size, closed) = token.map_or((rest.len(), closed), |(size, _)| (size, true));
         let range = at..at + size;
-        out.push(Part {
-            range,
-            closed: true,
-        });
+        out.push(Section { range, closed });
+        let Some((_, token_size)) = token else { break };
         at += size;
         let opening = opens.iter().any(|open| text[at..].starts_with(open));
-        at += mark;
+        at += token_size;
         if !opening {
-            match first(&text[at..], opens) {
+            match first_of(&text[at..], opens) {
                 Some((next, size)) => at += next + size,
                 None => break,
             }
@@ -222,16 +207,11 @@ fn parts(text: &str, opens: &[&str], ends: &[&str], closed: bool) -> Vec<Part> {
     out
 }
 
-/// The first of these texts: where it is, and its size.
-fn first(text: &str, wanted: &[&str]) -> Option<(usize, usize)> {
-    let found = wanted
-        .iter()
-        .filter_map(|mark| Some((text.find(mark)?, mark.len())));
-    found.min()
-}
-
-/// The first place outside JSON strings where `mark` gives a size.
-fn outside(text: &str, mark: impl Fn(&str) -> Option<usize>) -> Option<(usize, usize)> {
+/// The first place outside of JSON strings where `token_size` returns a size, and that size.
+fn find_outside_strings(
+    text: &str,
+    token_size: impl Fn(&str) -> Option<usize>,
+) -> Option<(usize, usize)> {
     let (mut quoted, mut escaped, mut last) = (false, false, ' ');
     for (at, c) in text.char_indices() {
         if quoted {
@@ -246,7 +226,7 @@ fn outside(text: &str, mark: impl Fn(&str) -> Option<usize>) -> Option<(usize, u
         if c == '"' && matches!(last, '{' | '[' | ',' | ':') {
             quoted = true;
         } else if matches!(c, '<' | '[')
-            && let Some(size) = mark(&text[at..])
+            && let Some(size) = token_size(&text[at..])
         {
             return Some((at, size));
         }
@@ -257,12 +237,12 @@ fn outside(text: &str, mark: impl Fn(&str) -> Option<usize>) -> Option<(usize, u
     None
 }
 
-/// The pieces between these marks outside JSON strings.
-fn split_outside<'t>(text: &'t str, mark: &str) -> Vec<&'t str> {
+/// Splits a text at each token outside of JSON strings.
+fn split_outside_strings<'t>(text: &'t str, token: &str) -> Vec<&'t str> {
+    let token_size = |here: &str| here.starts_with(token).then_some(token.len());
     let mut out = Vec::new();
     let mut rest = text;
-    while let Some((at, size)) = outside(rest, |here| here.starts_with(mark).then_some(mark.len()))
-    {
+    while let Some((at, size)) = find_outside_strings(rest, token_size) {
         out.push(&rest[..at]);
         rest = &rest[at + size..];
     }

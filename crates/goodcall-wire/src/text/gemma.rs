@@ -1,26 +1,36 @@
-//! `call:f{a:1,b:<|"|>text<|"|>}`: an object with bare keys and strings in tokens of their own.
-//! `<escape>` around a value leaves its type to the schema.
+//! Reads the calls of Gemma: `call:f{a:1,b:<|"|>text<|"|>}`, an object with bare keys and with
+//! strings between tokens. `<escape>` around a value leaves its type to the schema.
 
-use super::python_values::{identifier_size, quote};
-use super::{Context, Found, untyped_values};
+use goodcall_core::Change;
+
+use super::object_writer::push_string;
+use super::python_values::identifier_size;
+use super::{FoundCall, untyped_values};
 use crate::call::State;
-use crate::tools::ToolDefinition;
+use crate::tools::{ToolDefinition, Tools};
 
-/// Nesting of values.
-const MOST_DEPTH: usize = 64;
+/// The deepest nesting of values.
+const MAX_DEPTH: usize = 64;
+/// The token on both sides of a string.
+const QUOTE: &str = "<|\"|>";
+/// The token on both sides of a value without a type.
+const ESCAPE: &str = "<escape>";
+const CALL: &str = "call:";
 
-/// The calls of one block: `call:f{…}`, one or several.
-pub(crate) fn calls(text: &str, base: usize, context: &Context<'_>) -> Vec<Found> {
+/// Reads the calls of one block: `call:f{…}`, one or several.
+pub(crate) fn calls(text: &str, base: usize, tools: &Tools) -> Vec<FoundCall> {
     let mut calls = Vec::new();
     let mut at = 0;
-    while let Some(start) = text[at..].find("call:").map(|from| at + from) {
-        let rest = &text[start + 5..];
-        let Some(open) = rest.find('{') else { break };
-        let name = rest[..open].trim();
-        let mut reader = Reader {
+    while let Some(start) = text[at..].find(CALL).map(|size| at + size) {
+        let name_start = start + CALL.len();
+        let Some(open) = text[name_start..].find('{').map(|size| name_start + size) else {
+            break;
+        };
+        let name = text[name_start..open].trim();
+        let mut reader = GemmaReader {
             text,
-            at: start + 5 + open,
-            tool: context.tools.meant(name),
+            at: open,
+            tool: tools.meant(name),
             changes: Vec::new(),
         };
         let mut out = String::new();
@@ -28,57 +38,57 @@ pub(crate) fn calls(text: &str, base: usize, context: &Context<'_>) -> Vec<Found
             Ok(()) => State::Whole,
             Err(state) => state,
         };
-        at = reader.at.max(start + 5);
+        at = reader.at;
         let span = base + start..base + at;
-        reader
-            .changes
-            .iter_mut()
-            .for_each(|change| change.span = span.clone());
-        let mut found = Found::translated(name, out, span);
+        for change in &mut reader.changes {
+            change.span = span.clone();
+        }
+        let mut found = FoundCall::translated(name, out, span);
         (found.changes, found.state) = (reader.changes, state);
         calls.push(found);
     }
     calls
 }
 
-struct Reader<'t, 'o> {
+/// A reader of the arguments of one call.
+struct GemmaReader<'t, 'o> {
     text: &'t str,
     at: usize,
     tool: Option<&'o ToolDefinition>,
-    changes: Vec<goodcall_core::Change>,
+    changes: Vec<Change>,
 }
 
-/// The mark that closes an open bracket, and if anything came before.
-struct Level {
-    object: bool,
-    first: bool,
+/// An object or a list that is open.
+struct OpenContainer {
+    is_object: bool,
+    is_empty: bool,
 }
 
-impl Reader<'_, '_> {
-    fn rest(&self) -> &str {
+impl<'t> GemmaReader<'t, '_> {
+    fn rest(&self) -> &'t str {
         &self.text[self.at..]
     }
 
-    fn blank(&mut self) {
+    fn skip_blanks(&mut self) {
         let rest = self.rest();
         self.at += rest.len() - rest.trim_start().len();
     }
 
-    /// Writes the object at this place; nesting is kept in a list, not on the stack.
+    /// Reads the object at the cursor. Open containers are kept in a list, not on the stack.
     fn object(&mut self, out: &mut String) -> Result<(), State> {
-        let mut levels: Vec<Level> = Vec::new();
+        let mut open: Vec<OpenContainer> = Vec::new();
         let mut key = String::new();
         loop {
-            self.blank();
+            self.skip_blanks();
             let Some(c) = self.rest().chars().next() else {
                 return Err(State::Cut);
             };
-            match (c, levels.last_mut()) {
-                ('}' | ']', Some(level)) => {
-                    out.push(if level.object { '}' } else { ']' });
+            match (c, open.last_mut()) {
+                ('}' | ']', Some(container)) => {
+                    out.push(if container.is_object { '}' } else { ']' });
                     self.at += 1;
-                    levels.pop();
-                    if levels.is_empty() {
+                    open.pop();
+                    if open.is_empty() {
                         return Ok(());
                     }
                     continue;
@@ -87,19 +97,18 @@ impl Reader<'_, '_> {
                     self.at += 1;
                     continue;
                 }
-                (_, Some(level)) => {
-                    if !std::mem::take(&mut level.first) {
+                (_, Some(container)) => {
+                    if !std::mem::take(&mut container.is_empty) {
                         out.push(',');
                     }
-                    if level.object {
-                        let top = levels.len() == 1;
+                    if container.is_object {
                         let name = self.key()?;
-                        quote(&name, out);
+                        push_string(&name, out);
                         out.push(':');
-                        if top {
+                        if open.len() == 1 {
                             key = name;
                         }
-                        self.blank();
+                        self.skip_blanks();
                     }
                 }
                 _ => {}
@@ -107,14 +116,13 @@ impl Reader<'_, '_> {
             match self.rest().chars().next() {
                 None => return Err(State::Cut),
                 Some(c @ ('{' | '[')) => {
-                    let object = c == '{';
                     self.at += 1;
                     out.push(c);
-                    levels.push(Level {
-                        object,
-                        first: true,
+                    open.push(OpenContainer {
+                        is_object: c == '{',
+                        is_empty: true,
                     });
-                    if levels.len() > MOST_DEPTH {
+                    if open.len() > MAX_DEPTH {
                         return Err(State::Unreadable("fewer nested values".to_owned()));
                     }
                 }
@@ -125,22 +133,28 @@ impl Reader<'_, '_> {
 
     fn key(&mut self) -> Result<String, State> {
         let rest = self.rest();
-        for mark in ["<|\"|>", "<escape>", "\""] {
-            if let Some(inner) = rest.strip_prefix(mark) {
-                let (name, behind) = inner.split_once(mark).ok_or(State::Cut)?;
-                let name = name.to_owned();
-                self.at = self.text.len() - behind.len();
-                return self.colon().map(|()| name);
+        for quote in [QUOTE, ESCAPE, "\""] {
+            if let Some(name) = self.between(quote)? {
+                return self.colon().map(|()| name.to_owned());
             }
         }
         let size = identifier_size(rest).max(rest.find(':').unwrap_or(0));
-        let name = rest[..size].trim().to_owned();
         self.at += size;
-        self.colon().map(|()| name)
+        self.colon().map(|()| rest[..size].trim().to_owned())
+    }
+
+    /// Reads the text between two of these tokens, if one is at the cursor.
+    fn between(&mut self, token: &str) -> Result<Option<&'t str>, State> {
+        let Some(inner) = self.rest().strip_prefix(token) else {
+            return Ok(None);
+        };
+        let (text, behind) = inner.split_once(token).ok_or(State::Cut)?;
+        self.at = self.text.len() - behind.len();
+        Ok(Some(text))
     }
 
     fn colon(&mut self) -> Result<(), State> {
-        self.blank();
+        self.skip_blanks();
         match self.rest().chars().next() {
             Some(':') => {
                 self.at += 1;
@@ -152,21 +166,17 @@ impl Reader<'_, '_> {
     }
 
     fn scalar(&mut self, key: &str, out: &mut String) -> Result<(), State> {
-        let rest = &self.text[self.at..];
-        if let Some(inner) = rest.strip_prefix("<|\"|>") {
-            let (value, behind) = inner.split_once("<|\"|>").ok_or(State::Cut)?;
-            quote(value, out);
-            self.at = self.text.len() - behind.len();
+        if let Some(value) = self.between(QUOTE)? {
+            push_string(value, out);
             return Ok(());
         }
         let types = self.tool.map(|tool| tool.types_of(key)).unwrap_or_default();
-        if let Some(inner) = rest.strip_prefix("<escape>") {
-            let (value, behind) = inner.split_once("<escape>").ok_or(State::Cut)?;
-            self.changes
-                .extend(untyped_values::write(value, types, out));
-            self.at = self.text.len() - behind.len();
+        if let Some(value) = self.between(ESCAPE)? {
+            let change = untyped_values::write(value, types, out);
+            self.changes.extend(change);
             return Ok(());
         }
+        let rest = self.rest();
         if rest.starts_with('"') {
             let size = string_size(rest).ok_or(State::Cut)?;
             out.push_str(&rest[..size]);
@@ -186,7 +196,7 @@ impl Reader<'_, '_> {
     }
 }
 
-/// Bytes of the JSON string at the start of `text`.
+/// The size of the JSON string at the start of `text`.
 fn string_size(text: &str) -> Option<usize> {
     let mut escaped = false;
     for (at, byte) in text.bytes().enumerate().skip(1) {

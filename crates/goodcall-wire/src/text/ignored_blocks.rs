@@ -1,215 +1,78 @@
-//! Where nothing is a call: thoughts, results that the model wrote itself, quotations.
+//! Blocks in which nothing is a call: thoughts, and results that the model wrote itself.
 
-use super::call_end::starts;
-use super::scanner::{Look, Scanner, State, Strength};
+use super::input::{Match, Window};
 
 /// A block in which nothing is a call.
 #[derive(Debug)]
-pub(super) struct Quiet {
-    open: &'static str,
-    close: &'static str,
-    /// The model thinks here; its end may stand alone, where the prompt held the start.
-    thought: bool,
+pub(super) struct IgnoredBlock {
+    pub(super) open: &'static str,
+    pub(super) close: &'static str,
+    pub(super) contents: IgnoredContents,
 }
 
-const fn thought(open: &'static str, close: &'static str) -> Quiet {
-    let thought = true;
-    Quiet {
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum IgnoredContents {
+    /// The model's thinking. Its end may come without a beginning, which was part of the prompt.
+    Thought,
+    /// The result of a call, which is not the model's to write.
+    Result,
+}
+
+use IgnoredContents::{Result, Thought};
+
+const fn block(contents: IgnoredContents, open: &'static str, close: &'static str) -> IgnoredBlock {
+    IgnoredBlock {
         open,
         close,
-        thought,
+        contents,
     }
 }
 
-const fn result(open: &'static str, close: &'static str) -> Quiet {
-    let thought = false;
-    Quiet {
-        open,
-        close,
-        thought,
-    }
-}
-
-static BLOCKS: [Quiet; 12] = [
-    thought("<think>", "</think>"),
-    thought("<thinking>", "</thinking>"),
-    thought("<thought>", "</thought>"),
-    thought("<reasoning>", "</reasoning>"),
-    thought("<seed:think>", "</seed:think>"),
-    thought("<|START_THINKING|>", "<|END_THINKING|>"),
-    thought("[THINK]", "[/THINK]"),
-    result("<tool_response>", "</tool_response>"),
-    result("<tool_result>", "</tool_result>"),
-    result("<function_results>", "</function_results>"),
-    result("[TOOL_RESULTS]", "[/TOOL_RESULTS]"),
-    result("<｜tool▁outputs▁begin｜>", "<｜tool▁outputs▁end｜>"),
+static BLOCKS: [IgnoredBlock; 12] = [
+    block(Thought, "<think>", "</think>"),
+    block(Thought, "<thinking>", "</thinking>"),
+    block(Thought, "<thought>", "</thought>"),
+    block(Thought, "<reasoning>", "</reasoning>"),
+    block(Thought, "<seed:think>", "</seed:think>"),
+    block(Thought, "<|START_THINKING|>", "<|END_THINKING|>"),
+    block(Thought, "[THINK]", "[/THINK]"),
+    block(Result, "<tool_response>", "</tool_response>"),
+    block(Result, "<tool_result>", "</tool_result>"),
+    block(Result, "<function_results>", "</function_results>"),
+    block(Result, "[TOOL_RESULTS]", "[/TOOL_RESULTS]"),
+    block(Result, "<｜tool▁outputs▁begin｜>", "<｜tool▁outputs▁end｜>"),
 ];
 
-/// Does a thought end in this text?
+/// Returns true if a thought ends in this text.
 pub(super) fn ends_thought(text: &str) -> bool {
-    let mut thoughts = BLOCKS.iter().filter(|block| block.thought);
+    let mut thoughts = BLOCKS.iter().filter(|block| block.contents == Thought);
     thoughts.any(|block| text.contains(block.close))
 }
 
-/// What the line at the cursor held so far.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Line {
-    /// Nothing but calls and brackets.
-    pub(super) fresh: bool,
-    /// Nothing but blanks.
-    blank: bool,
-    /// It is quoted with `>`.
-    pub(super) quote: bool,
-    /// Backticks that opened the code which is still open.
-    code: usize,
-    /// Backticks just before the cursor.
-    ticks: usize,
+/// The marker of an ignored block in the text.
+pub(super) enum IgnoredMark {
+    NeedMore,
+    Opens(&'static IgnoredBlock),
+    /// A thought ends at this offset; the text may not hold its beginning.
+    ThoughtEnds(usize),
 }
 
-impl Line {
-    pub(super) fn new() -> Self {
-        Self {
-            fresh: true,
-            blank: true,
-            quote: false,
-            code: 0,
-            ticks: 0,
+/// Reads the marker of an ignored block at `at`. Inside a fence no block opens.
+pub(super) fn ignored_mark(input: Window<'_>, at: usize, in_fence: bool) -> Option<IgnoredMark> {
+    let mut need_more = false;
+    for block in &BLOCKS {
+        match input.match_at(at, block.open) {
+            Match::Yes if !in_fence => return Some(IgnoredMark::Opens(block)),
+            Match::NeedMore => need_more = true,
+            Match::Yes | Match::No => {}
         }
-    }
-
-    /// Takes the next text of the line, or of the next lines.
-    pub(super) fn take(&mut self, text: &str) {
-        for c in text.chars() {
-            if c == '`' {
-                (self.ticks, self.blank) = (self.ticks + 1, false);
-                continue;
+        match input.match_at(at, block.close) {
+            Match::Yes if block.contents == Thought => {
+                return Some(IgnoredMark::ThoughtEnds(at + block.close.len()));
             }
-            (self.code, self.ticks) = (self.code_now(), 0);
-            match c {
-                '\n' => *self = Self::new(),
-                c if c.is_whitespace() => {}
-                '>' if self.blank => self.quote = true,
-                c => {
-                    self.blank = false;
-                    self.fresh &= c.is_ascii_punctuation() || c.is_ascii_digit();
-                }
-            }
+            Match::NeedMore => need_more = true,
+            Match::Yes | Match::No => {}
         }
     }
-
-    /// A call or a fence stood here.
-    pub(super) fn pass(&mut self) {
-        (self.code, self.ticks) = (self.code_now(), 0);
-        self.blank = false;
-    }
-
-    fn code_now(&self) -> usize {
-        match (self.code, self.ticks) {
-            (code, 0) => code,
-            (0, ticks) => ticks,
-            (code, ticks) if code == ticks => 0,
-            (code, _) => code,
-        }
-    }
-
-    /// Are there nothing but blanks before the cursor?
-    pub(super) fn is_blank(&self) -> bool {
-        self.blank
-    }
-
-    /// Is the cursor inside code within the line?
-    pub(super) fn is_code(&self) -> bool {
-        self.code_now() > 0
-    }
-}
-
-impl Scanner {
-    /// Is what stands at the cursor only quoted?
-    pub(super) fn is_quoted(&self) -> bool {
-        self.fence.is_none() && (self.line.quote || self.line.is_code())
-    }
-
-    /// Does a quiet block begin here, or end without a beginning?
-    pub(super) fn quiet(&mut self, done: bool) -> Look {
-        let at = self.at;
-        if self.line.is_code() || (self.fence.is_some() && !self.line.blank) {
-            return Look::Text(at + 1);
-        }
-        let rest = &self.text.as_bytes()[at..];
-        let mut more = false;
-        for block in &BLOCKS {
-            match starts(rest, block.open, done) {
-                Some(true) if self.fence.is_none() => {
-                    self.settle();
-                    self.soil();
-                    self.at += block.open.len();
-                    return Look::Enter(State::Quiet(block));
-                }
-                None => more = true,
-                Some(_) => {}
-            }
-            match starts(rest, block.close, done) {
-                Some(true) if block.thought => {
-                    self.end_thought(at + block.close.len());
-                    return Look::Done;
-                }
-                None => more = true,
-                Some(_) => {}
-            }
-        }
-        match more {
-            true => Look::More,
-            false => Look::Text(at + 1),
-        }
-    }
-
-    /// The thought is over: from here on the message may be a call as a whole. If nobody saw it
-    /// begin, all so far was the thought.
-    fn end_thought(&mut self, end: usize) {
-        if !self.inner && !self.reasoned {
-            self.held.clear();
-            self.seen.clear();
-            self.strength = Strength::None;
-            (self.over, self.acted) = (false, false);
-        }
-        self.soil();
-        (self.fence, self.at) = (None, end);
-        (self.virgin, self.reasoned) = (true, true);
-        self.line.pass();
-    }
-
-    /// Passes over a quiet block; without an end, it is all that follows.
-    pub(super) fn read_quiet(&mut self, block: &'static Quiet, done: bool) -> bool {
-        match self.text[self.at..].find(block.close) {
-            Some(size) => {
-                self.state = State::Text;
-                let end = self.at + size + block.close.len();
-                match block.thought {
-                    true => {
-                        self.reasoned = true;
-                        self.end_thought(end);
-                    }
-                    false => {
-                        // The result of a call is not the model's to write.
-                        self.end_turn();
-                        self.at = end;
-                        self.line.pass();
-                    }
-                }
-                true
-            }
-            None if done => {
-                (self.state, self.at) = (State::Text, self.text.len());
-                true
-            }
-            None => {
-                let mut at = self.text.len().saturating_sub(block.close.len() - 1);
-                while !self.text.is_char_boundary(at) {
-                    at -= 1;
-                }
-                self.at = self.at.max(at);
-                false
-            }
-        }
-    }
+    need_more.then_some(IgnoredMark::NeedMore)
 }

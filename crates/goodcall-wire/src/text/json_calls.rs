@@ -1,17 +1,18 @@
-//! Calls as JSON, or nearly JSON: `{"name": "f", "arguments": {…}}` and its many relatives.
+//! Reads calls in JSON, or nearly JSON: `{"name": "f", "arguments": {…}}` and its many relatives.
 
 use std::borrow::Cow;
 use std::ops::Range;
 
-use super::raw_members::{Member, elements, members, unquote};
-use super::{Context, Found, python_calls};
+use super::call_end::value_size;
+use super::raw_members::{RawMember, RawObject, elements, unquote};
+use super::{FoundCall, python_calls, python_values};
 use crate::call::State;
-use crate::tools::ToolDefinition;
+use crate::tools::{ToolDefinition, Tools};
 
-/// Lists and objects around a call.
-const MOST_DEPTH: usize = 6;
+/// The most lists and objects around a call.
+const MAX_DEPTH: usize = 6;
 /// Keys that hold the tool's name.
-const NAMES: [&str; 9] = [
+const NAME_KEYS: [&str; 9] = [
     "name",
     "tool_name",
     "function",
@@ -23,7 +24,7 @@ const NAMES: [&str; 9] = [
     "recipient_name",
 ];
 /// Keys that hold the arguments.
-const ARGUMENTS: [&str; 13] = [
+const ARGUMENT_KEYS: [&str; 13] = [
     "arguments",
     "parameters",
     "args",
@@ -38,8 +39,8 @@ const ARGUMENTS: [&str; 13] = [
     "inputs",
     "argument",
 ];
-/// Keys that a call may have besides.
-const OTHERS: [&str; 6] = [
+/// Other keys of a call.
+const OTHER_KEYS: [&str; 6] = [
     "id",
     "type",
     "tool_call_id",
@@ -47,9 +48,8 @@ const OTHERS: [&str; 6] = [
     "description",
     "index",
 ];
-
-/// Keys that hold what came of a call.
-const RESULTS: [&str; 12] = [
+/// Keys that hold the result of a call.
+const RESULT_KEYS: [&str; 12] = [
     "result",
     "results",
     "output",
@@ -63,8 +63,8 @@ const RESULTS: [&str; 12] = [
     "schema",
     "example",
 ];
-/// Keys under which calls stand.
-const HOLDERS: [&str; 26] = [
+/// Keys that hold whole calls.
+const HOLDER_KEYS: [&str; 26] = [
     "tool_calls",
     "tool_call",
     "toolCalls",
@@ -93,97 +93,99 @@ const HOLDERS: [&str; 26] = [
     "response",
 ];
 
-/// The calls of a text that is JSON, or nearly; empty if it holds none.
-pub(crate) fn calls(text: &str, base: usize, context: &Context<'_>) -> Vec<Found> {
-    let mut found = Vec::new();
-    collect(text, base, context, 0, &mut found);
-    found
+/// Reads the calls of one value; empty if it holds none.
+pub(crate) fn calls(text: &str, base: usize, tools: &Tools) -> Vec<FoundCall> {
+    let mut collector = Collector::new(tools);
+    collector.value(text, base, 0);
+    collector.found
 }
 
-/// Calls of several values one after the other: blanks, commas or semicolons between them.
-pub(crate) fn sequence(text: &str, base: usize, context: &Context<'_>) -> Vec<Found> {
-    let mut found = Vec::new();
-    let mut at = 0;
+/// Reads the calls of several values, separated by blanks, commas or semicolons.
+pub(crate) fn sequence(text: &str, base: usize, tools: &Tools) -> Vec<FoundCall> {
+    let mut collector = Collector::new(tools);
+    let mut rest = text;
     loop {
-        let rest = &text[at..];
-        at += rest.len()
-            - rest
-                .trim_start_matches([' ', '\n', '\t', '\r', ';', ','])
-                .len();
-        if !text[at..].starts_with(['{', '[']) {
-            return found;
+        rest = rest.trim_start_matches([' ', '\n', '\t', '\r', ';', ',']);
+        if !rest.starts_with(['{', '[']) {
+            return collector.found;
         }
-        let size = value_size(&text[at..]);
-        collect(&text[at..at + size], base + at, context, 0, &mut found);
-        at += size;
+        let size = value_size(rest).unwrap_or(rest.len());
+        let (value, behind) = rest.split_at(size);
+        collector.value(value, base + text.len() - rest.len(), 0);
+        rest = behind;
     }
 }
 
-/// Bytes of the value at the start of `text`, its closing bracket included.
-fn value_size(text: &str) -> usize {
-    let mut lexer = super::call_end::Lexer::new(0);
-    let until = super::call_end::Until::Brackets { several: false };
-    match lexer.run(text, until, true) {
-        super::call_end::Step::End { body, .. } => body,
-        _ => text.len(),
-    }
-}
-
-fn collect(text: &str, base: usize, context: &Context<'_>, depth: usize, out: &mut Vec<Found>) {
-    if depth > MOST_DEPTH {
-        return;
-    }
-    if let Some((members, closed)) = members(text) {
-        return object(text, base, context, depth, &members, closed, out);
-    }
-    if let Some(parts) = elements(text) {
-        return list(text, base, context, depth, &parts, out);
-    }
-    let Some(inner) = unquote(text) else {
-        return;
-    };
-    // A call inside a string: positions inside it are those of the string.
-    let span = base..base + text.len();
-    let inner = inner.trim();
-    if let Some(mut calls) = python_calls::sequence(inner, 0, context) {
-        calls.iter_mut().for_each(|call| call.place(&span));
-        out.append(&mut calls);
-    } else if inner.starts_with(['{', '[']) {
-        let from = out.len();
-        collect(inner, 0, context, depth + 1, out);
-        out[from..].iter_mut().for_each(|call| call.place(&span));
-    }
-}
-
-/// A list of calls, or a name and its arguments side by side.
-fn list(
-    text: &str,
+/// An object and the offset of its text.
+struct Object<'t> {
+    raw: RawObject<'t>,
+    text: &'t str,
     base: usize,
-    context: &Context<'_>,
-    depth: usize,
-    parts: &[Range<usize>],
-    out: &mut Vec<Found>,
-) {
-    let mut parts = parts.iter().peekable();
-    while let Some(part) = parts.next() {
-        let piece = &text[part.clone()];
-        let name = unquote(piece).filter(|name| context.tools.meant(name).is_some());
-        let next = parts.peek().map(|next| &text[(*next).clone()]);
-        if let (Some(name), Some(next)) = (name, next)
-            && next.starts_with('{')
-            && members(next).is_some_and(|(all, _)| !is_call(next, &all, context))
-        {
-            let value = parts.next().cloned().unwrap_or_default();
-            let span = base + part.start..base + value.end;
-            out.push(Found::sent(
-                &name,
-                next.to_owned(),
-                base + value.start,
-                span,
-            ));
-            continue;
+}
+
+/// The calls found so far.
+struct Collector<'c> {
+    tools: &'c Tools,
+    found: Vec<FoundCall>,
+}
+
+impl<'c> Collector<'c> {
+    fn new(tools: &'c Tools) -> Self {
+        Self {
+            tools,
+            found: Vec::new(),
         }
-        if let Some(name) = unquote(piece).filter(|name| context.tools.meant(name).is_some()) {
+    }
+
+    /// The offered tool that the text of a string names.
+    fn tool_in_string<'t>(&self, text: &'t str) -> Option<Cow<'t, str>> {
+        unquote(text).filter(|name| self.tools.meant(name).is_some())
+    }
+
+    /// Collects the calls of a value that begins at the offset `base`.
+    fn value(&mut self, text: &str, base: usize, depth: usize) {
+        if depth > MAX_DEPTH {
+            return;
+        }
+        if let Some(raw) = RawObject::parse(text) {
+            return self.object(&Object { raw, text, base }, depth);
+        }
+        if let Some(parts) = elements(text) {
+            return self.list(text, base, depth, &parts);
+        }
+        let Some(decoded) = unquote(text) else {
+            return;
+        };
+        // A call inside a string: positions inside it are those of the string.
+        let inner = decoded.trim();
+        let from = self.found.len();
+        if let Some(calls) = python_calls::sequence(inner, 0, self.tools) {
+            self.found.extend(calls);
+        } else if inner.starts_with(['{', '[']) {
+            self.value(inner, 0, depth + 1);
+        }
+        for call in &mut self.found[from..] {
+            call.move_to(&(base..base + text.len()));
+        }
+    }
+
+    /// Collects a list of calls, or a name followed by its arguments.
+    fn list(&mut self, text: &str, base: usize, depth: usize, parts: &[Range<usize>]) {
+        let mut parts = parts.iter().peekable();
+        while let Some(part) = parts.next() {
+            let piece = &text[part.clone()];
+            let Some(name) = self.tool_in_string(piece) else {
+                self.element(piece, base + part.start, depth);
+                continue;
+            };
+            if let Some(value) = parts.next_if(|next| self.is_arguments(&text[(*next).clone()])) {
+                let span = base + part.start..base + value.end;
+                let arguments = &text[value.clone()];
+                let offset = base + value.start;
+                self.found
+                    .push(FoundCall::verbatim(&name, arguments, offset, span));
+                continue;
+            }
             let mut end = part.end;
             let mut arguments = Vec::new();
             while let Some(next) = parts.next_if(|next| is_argument(&text[(*next).clone()])) {
@@ -191,262 +193,275 @@ fn list(
                 end = next.end;
             }
             let span = base + part.start..base + end;
-            out.extend(from_strings(&name, &arguments, &span, context));
-            continue;
+            let call = from_strings(&name, &arguments, &span, self.tools);
+            self.found.extend(call);
         }
+    }
+
+    fn element(&mut self, piece: &str, base: usize, depth: usize) {
         if piece.starts_with(['{', '[', '"', '\'', '(']) {
-            collect(piece, base + part.start, context, depth + 1, out);
-        } else if let Some(mut calls) = python_calls::sequence(piece, base + part.start, context) {
-            out.append(&mut calls);
+            self.value(piece, base, depth + 1);
+        } else if let Some(calls) = python_calls::sequence(piece, base, self.tools) {
+            self.found.extend(calls);
+        }
+    }
+
+    /// Returns true for an object that is not a call itself.
+    fn is_arguments(&self, text: &str) -> bool {
+        text.starts_with('{')
+            && RawObject::parse(text).is_some_and(|object| name_of(&object, self.tools).is_none())
+    }
+
+    fn object(&mut self, object: &Object<'_>, depth: usize) {
+        if let Some(name) = name_of(&object.raw, self.tools) {
+            let tool = self.tools.meant(&name.text);
+            if !is_definition(&object.raw, tool) && !is_result(&object.raw, name.index, tool) {
+                self.found.push(named_call(object, &name, self.tools));
+            }
+            return;
+        }
+        for member in &object.raw.members {
+            let value = object.raw.value(member);
+            let tool = self.tools.meant(&member.key);
+            if let Some(tool) = tool.filter(|_| value.starts_with('{')) {
+                self.found.push(call_under_name(object, member, tool));
+            } else if value.starts_with(['{', '[']) && HOLDER_KEYS.contains(&member.key.as_ref()) {
+                self.value(value, object.base + member.value.start, depth + 1);
+            }
         }
     }
 }
 
-/// A string like `'a=1'` or `'(a=1, b=2)'`.
+/// Returns true for a string like `'a=1'` or `'(a=1, b=2)'`.
 fn is_argument(piece: &str) -> bool {
-    let inner = unquote(piece).unwrap_or_default();
-    let inner = inner.trim_start_matches('(');
-    let size = super::python_values::identifier_size(inner);
+    let decoded = unquote(piece).unwrap_or_default();
+    let inner = decoded.trim_start_matches('(');
+    let size = python_values::identifier_size(inner);
     size > 0 && inner[size..].trim_start().starts_with('=')
 }
 
-/// A name and its arguments, each in a string of its own.
+/// Reads a name and its arguments, each in a string of its own.
 fn from_strings(
     name: &str,
     arguments: &[Cow<'_, str>],
     span: &Range<usize>,
-    context: &Context<'_>,
-) -> Option<Found> {
-    let inner = arguments.iter().map(|one| one.trim());
-    let bare = |one: &'_ str| {
-        one.strip_prefix('(')
-            .and_then(|one| one.strip_suffix(')'))
-            .map(str::to_owned)
-    };
-    let inner: Vec<_> = inner
-        .map(|one| bare(one).unwrap_or_else(|| one.to_owned()))
-        .collect();
-    let text = format!("{name}({})", inner.join(", "));
-    let (mut found, size) = python_calls::call(&text, 0, context)?;
-    found.place(span);
+    tools: &Tools,
+) -> Option<FoundCall> {
+    let inner = arguments.iter().map(|argument| {
+        let argument = argument.trim();
+        let bare = argument
+            .strip_prefix('(')
+            .and_then(|one| one.strip_suffix(')'));
+        bare.unwrap_or(argument)
+    });
+    let text = format!("{name}({})", inner.collect::<Vec<_>>().join(", "));
+    let (mut found, size) = python_calls::call(&text, 0, tools)?;
+    found.move_to(span);
     let whole = size == text.len() && found.state == State::Whole;
     (whole && !arguments.is_empty()).then_some(found)
 }
 
-/// Does this object name an offered tool?
-fn is_call(text: &str, members: &[Member<'_>], context: &Context<'_>) -> bool {
-    name_of(text, members, context).is_some()
+/// The member of an object that names the tool.
+struct NameMember<'t> {
+    index: usize,
+    text: Cow<'t, str>,
 }
 
-/// The member that names the tool: an offered one, or any name beside arguments.
-fn name_of<'t>(
-    text: &'t str,
-    members: &[Member<'t>],
-    context: &Context<'_>,
-) -> Option<(usize, Cow<'t, str>)> {
-    let has_arguments = arguments_of(members, None).is_some();
-    let mut any = None;
-    for key in NAMES {
-        let Some(index) = members.iter().position(|member| member.key == key) else {
+/// The member that names an offered tool, or else any name next to arguments.
+fn name_of<'t>(object: &RawObject<'t>, tools: &Tools) -> Option<NameMember<'t>> {
+    let has_arguments = arguments_of(object, None).is_some();
+    let mut unknown = None;
+    for key in NAME_KEYS {
+        let Some(index) = object.position(key) else {
             continue;
         };
-        let Some(name) = unquote(&text[members[index].value.clone()]) else {
+        let Some(text) = unquote(object.value(&object.members[index])) else {
             continue;
         };
-        if context.tools.meant(&name).is_some() {
-            return Some((index, name));
+        if tools.meant(&text).is_some() {
+            return Some(NameMember { index, text });
         }
-        if has_arguments && any.is_none() && !name.is_empty() && !name.contains(' ') {
-            any = Some((index, name));
+        if has_arguments && unknown.is_none() && !text.is_empty() && !text.contains(' ') {
+            unknown = Some(NameMember { index, text });
         }
     }
-    any
+    unknown
 }
 
-/// The member that holds the arguments.
-fn arguments_of(members: &[Member<'_>], name: Option<usize>) -> Option<usize> {
-    let known = |wanted: &str| {
-        let found = members.iter().position(|member| member.key == wanted);
-        found.filter(|index| Some(*index) != name)
-    };
-    ARGUMENTS.iter().find_map(|wanted| known(wanted))
+/// The index of the member that holds the arguments, which is not the one that names the tool.
+fn arguments_of(object: &RawObject<'_>, name: Option<usize>) -> Option<usize> {
+    let mut found = ARGUMENT_KEYS.iter().filter_map(|key| object.position(key));
+    found.find(|index| Some(*index) != name)
 }
 
-/// Does this object define a tool, with a schema where a call has its arguments?
-fn is_definition(text: &str, members: &[Member<'_>], tool: Option<&ToolDefinition>) -> bool {
-    const SCHEMAS: [&str; 4] = ["input_schema", "inputSchema", "parameters", "properties"];
+/// Returns true if an object defines a tool, with a schema where a call has its arguments.
+fn is_definition(object: &RawObject<'_>, tool: Option<&ToolDefinition>) -> bool {
+    const SCHEMA_KEYS: [&str; 4] = ["input_schema", "inputSchema", "parameters", "properties"];
     let declares = |key: &str| tool.is_some_and(|tool| tool.declares(key));
-    let object = |value: &str, key: &str| {
-        let inner = self::members(value).map(|(inner, _)| inner);
-        let inner = inner.unwrap_or_default();
-        let found = inner.iter().find(|member| member.key == key);
-        found.is_some_and(|member| value[member.value.clone()].starts_with('{'))
-    };
-    // `{"path": "string"}` beside a description.
-    let described = members.iter().any(|member| member.key == "description");
-    let typed = |value: &str| {
-        let inner = self::members(value)
-            .map(|(inner, _)| inner)
-            .unwrap_or_default();
-        let is_type = |member: &Member<'_>| {
-            let text = unquote(&value[member.value.clone()]);
-            text.is_some_and(|text| goodcall_core::Types::named(&text).len() == 1)
-        };
-        described && !inner.is_empty() && inner.iter().all(is_type)
-    };
-    members.iter().any(|member| {
-        let value = &text[member.value.clone()];
-        let key = member.key.as_ref();
-        let schema = object(value, "properties") && !declares("properties") || typed(value);
-        let known = SCHEMAS.contains(&key) || ARGUMENTS.contains(&key);
-        known && (schema || (key == "properties" && value.starts_with('{') && !declares(key)))
+    let described = object.position("description").is_some();
+    object.members.iter().any(|member| {
+        let (key, value) = (member.key.as_ref(), object.value(member));
+        if !SCHEMA_KEYS.contains(&key) && !ARGUMENT_KEYS.contains(&key) {
+            return false;
+        }
+        let inner = RawObject::parse(value);
+        let has_properties = inner.as_ref().is_some_and(|inner| {
+            let properties = inner.position("properties");
+            properties.is_some_and(|index| inner.value(&inner.members[index]).starts_with('{'))
+        });
+        (has_properties && !declares("properties"))
+            || (described && inner.is_some_and(|inner| holds_only_types(&inner)))
+            || (key == "properties" && value.starts_with('{') && !declares(key))
     })
 }
 
-/// Does this object tell what came of a call, or what a tool is for, without any arguments?
-fn is_result(members: &[Member<'_>], name: usize, tool: Option<&ToolDefinition>) -> bool {
-    let declares = |key: &str| tool.is_some_and(|tool| tool.declares(key));
-    let rest = || (members.iter().enumerate()).filter(|(at, _)| *at != name);
-    let mut keys = rest().map(|(_, member)| member.key.as_ref());
-    let tells = |key: &str| RESULTS.contains(&key) || key == "description";
-    arguments_of(members, Some(name)).is_none() && !keys.clone().any(declares) && keys.any(tells)
+/// Returns true for an object like `{"path": "string"}`.
+fn holds_only_types(object: &RawObject<'_>) -> bool {
+    let is_type = |member: &RawMember<'_>| {
+        let text = unquote(object.value(member));
+        text.is_some_and(|text| goodcall_core::Types::named(&text).len() == 1)
+    };
+    !object.members.is_empty() && object.members.iter().all(is_type)
 }
 
-/// A declared argument that stands beside the object of arguments.
-fn beside_arguments<'m>(
-    members: &'m [Member<'_>],
+/// Returns true if an object holds the result of a call or the description of a tool, without
+/// any arguments.
+fn is_result(object: &RawObject<'_>, name: usize, tool: Option<&ToolDefinition>) -> bool {
+    let members = object.members.iter().enumerate();
+    let mut keys = members
+        .filter(|(index, _)| *index != name)
+        .map(|(_, member)| member.key.as_ref());
+    let declares = |key: &str| tool.is_some_and(|tool| tool.declares(key));
+    let describes = |key: &str| RESULT_KEYS.contains(&key) || key == "description";
+    arguments_of(object, Some(name)).is_none() && !keys.clone().any(declares) && keys.any(describes)
+}
+
+/// A declared argument next to the object of arguments.
+fn misplaced_argument<'m>(
+    object: &'m RawObject<'_>,
     name: usize,
     tool: Option<&ToolDefinition>,
 ) -> Option<&'m str> {
-    arguments_of(members, Some(name))?;
-    let known =
-        |key: &str| NAMES.contains(&key) || ARGUMENTS.contains(&key) || OTHERS.contains(&key);
-    let mut keys = members.iter().map(|member| member.key.as_ref());
-    keys.find(|key| !known(key) && tool.is_some_and(|tool| tool.declares(key)))
+    arguments_of(object, Some(name))?;
+    let is_own = |key: &str| {
+        NAME_KEYS.contains(&key) || ARGUMENT_KEYS.contains(&key) || OTHER_KEYS.contains(&key)
+    };
+    let mut keys = object.members.iter().map(|member| member.key.as_ref());
+    keys.find(|key| !is_own(key) && tool.is_some_and(|tool| tool.declares(key)))
 }
 
-/// Are there two names, or two sets of arguments?
-fn is_ambiguous(text: &str, members: &[Member<'_>], context: &Context<'_>) -> bool {
-    let value = |member: &Member<'_>| &text[member.value.clone()];
-    let names = members.iter().filter(|m| NAMES.contains(&m.key.as_ref()));
-    let mut names = names.filter_map(|m| Some((m, unquote(value(m))?)));
-    let name = names
-        .clone()
-        .find_map(|(_, name)| context.tools.meant(&name));
-    let other = names.any(|(member, sent)| {
-        let meant = context.tools.meant(&sent);
-        let again = members.iter().filter(|m| m.key == member.key);
-        let again = again.filter(|m| value(m) != value(member)).count() > 0;
-        again || (meant.is_some() && meant.map(|tool| &tool.name) != name.map(|tool| &tool.name))
-    });
-    let all = members
-        .iter()
-        .filter(|m| ARGUMENTS.contains(&m.key.as_ref()));
-    let mut all = all.filter(|m| value(m).starts_with('{')).map(value);
-    let first = all.next();
-    other || all.any(|other| Some(other) != first)
+/// Returns true if an object holds two names, or two objects of arguments.
+fn is_ambiguous(object: &RawObject<'_>, tools: &Tools) -> bool {
+    has_two_names(object, tools) || {
+        let members = object.members.iter();
+        let arguments = members.filter(|member| ARGUMENT_KEYS.contains(&member.key.as_ref()));
+        let mut objects = arguments
+            .map(|member| object.value(member))
+            .filter(|value| value.starts_with('{'));
+        let first = objects.next();
+        objects.any(|other| Some(other) != first)
+    }
 }
 
-fn object(
-    text: &str,
-    base: usize,
-    context: &Context<'_>,
-    depth: usize,
-    members: &[Member<'_>],
-    closed: bool,
-    out: &mut Vec<Found>,
-) {
-    let span = base..base + text.len();
-    if let Some((index, name)) = name_of(text, members, context) {
-        let tool = context.tools.meant(&name);
-        if is_definition(text, members, tool) || is_result(members, index, tool) {
-            return;
-        }
-        let mut found = with_arguments(text, base, context, members, index, &name, span);
-        found.name_span = base + members[index].value.start..base + members[index].value.end;
-        if !closed && found.state == State::Whole {
-            found.state = State::Open;
-        }
-        if closed && is_ambiguous(text, members, context) {
-            found.state = State::Unreadable("one name and one set of arguments".to_owned());
-        } else if closed && let Some(beside) = beside_arguments(members, index, tool) {
-            let words = format!("all arguments in one object, `{beside}` among them");
-            found.state = State::Unreadable(words);
-        }
-        out.push(found);
-        return;
-    }
-    for member in members {
-        let value = &text[member.value.clone()];
-        let place = base + member.value.start;
-        // The name as the key.
-        let tool = context
-            .tools
-            .meant(&member.key)
-            .filter(|_| value.starts_with('{'));
-        if let Some(tool) = tool {
-            let inner = self::members(value);
-            let wrapped = inner.as_ref().and_then(|(all, _)| arguments_of(all, None));
-            let wrapped = wrapped.filter(|_| inner.as_ref().is_some_and(|(all, _)| all.len() == 1));
-            let (value, place) = match (wrapped, &inner) {
-                (Some(index), Some((all, _))) if !tool.declares(&all[index].key) => {
-                    let range = all[index].value.clone();
-                    (&value[range.clone()], place + range.start)
-                }
-                _ => (value, place),
-            };
-            let span = base + member.span.start..base + member.span.end;
-            let mut found = Found::sent(&member.key, value.to_owned(), place, span);
-            if !closed && member.value.end == text.len() {
-                found.state = State::Open;
-            }
-            out.push(found);
-        } else if value.starts_with(['{', '[']) && HOLDERS.contains(&member.key.as_ref()) {
-            collect(value, place, context, depth + 1, out);
-        }
-    }
+fn has_two_names(object: &RawObject<'_>, tools: &Tools) -> bool {
+    let members = object.members.iter();
+    let names = members.filter(|member| NAME_KEYS.contains(&member.key.as_ref()));
+    let mut names = names.filter_map(|member| Some((member, unquote(object.value(member))?)));
+    let tool_name = |sent: &str| tools.meant(sent).map(|tool| &tool.name);
+    let first = names.clone().find_map(|(_, sent)| tool_name(&sent));
+    names.any(|(member, sent)| {
+        let differs = |other: &RawMember<'_>| {
+            other.key == member.key && object.value(other) != object.value(member)
+        };
+        let named = tool_name(&sent);
+        object.members.iter().any(differs) || (named.is_some() && named != first)
+    })
 }
 
 /// The call of an object that names its tool.
+fn named_call(object: &Object<'_>, name: &NameMember<'_>, tools: &Tools) -> FoundCall {
+    let Object { raw, base, .. } = object;
+    let tool = tools.meant(&name.text);
+    let mut found = with_arguments(object, name, tool);
+    let name_value = &raw.members[name.index].value;
+    found.name_span = base + name_value.start..base + name_value.end;
+    if !raw.closed {
+        if found.state == State::Whole {
+            found.state = State::Open;
+        }
+    } else if is_ambiguous(raw, tools) {
+        found.state = State::Unreadable("one name and one set of arguments".to_owned());
+    } else if let Some(key) = misplaced_argument(raw, name.index, tool) {
+        let expected = format!("all arguments in one object, `{key}` among them");
+        found.state = State::Unreadable(expected);
+    }
+    found
+}
+
+/// The call of an object that names its tool, whatever else it holds.
 fn with_arguments(
-    text: &str,
-    base: usize,
-    context: &Context<'_>,
-    members: &[Member<'_>],
-    index: usize,
-    name: &str,
-    span: Range<usize>,
-) -> Found {
-    if let Some(arguments) = arguments_of(members, Some(index)) {
-        let value = members[arguments].value.clone();
-        let piece = &text[value.clone()];
-        // Arguments as a string of JSON.
-        return match unquote(piece) {
-            Some(inner) => Found::translated(name, inner.into_owned(), span),
-            None => Found::sent(name, piece.to_owned(), base + value.start, span),
+    object: &Object<'_>,
+    name: &NameMember<'_>,
+    tool: Option<&ToolDefinition>,
+) -> FoundCall {
+    let Object { raw, text, base } = object;
+    let span = *base..base + text.len();
+    let verbatim = |member: &RawMember<'_>, span| {
+        let offset = base + member.value.start;
+        FoundCall::verbatim(&name.text, raw.value(member), offset, span)
+    };
+    if let Some(index) = arguments_of(raw, Some(name.index)) {
+        let arguments = &raw.members[index];
+        // The arguments may be JSON in a string.
+        return match unquote(raw.value(arguments)) {
+            Some(json) => FoundCall::translated(&name.text, json.into_owned(), span),
+            None => verbatim(arguments, span),
         };
     }
-    let tool = context.tools.meant(name);
-    let rest = members.iter().enumerate().filter(|(at, _)| *at != index);
-    // Arguments beside the name.
-    let own = |member: &&Member<'_>| tool.is_some_and(|tool| tool.declares(&member.key));
-    let flat: Vec<_> = rest.clone().map(|(_, member)| member).filter(own).collect();
-    let strangers = rest
-        .filter(|(_, member)| !own(member) && !OTHERS.contains(&member.key.as_ref()))
-        .count();
-    if flat.is_empty() && strangers == 1 && members.len() == 2 {
-        // The only other member is an object: the arguments under another name.
-        let other = &members[1 - index];
-        let piece = &text[other.value.clone()];
-        if piece.starts_with('{') {
-            return Found::sent(name, piece.to_owned(), base + other.value.start, span);
-        }
+    let is_declared = |member: &RawMember<'_>| tool.is_some_and(|tool| tool.declares(&member.key));
+    let members = raw.members.iter().enumerate();
+    let members = members.filter(|(index, _)| *index != name.index);
+    let rest: Vec<_> = members
+        .map(|(_, member)| member)
+        .filter(|member| is_declared(member) || !OTHER_KEYS.contains(&member.key.as_ref()))
+        .collect();
+    let is_flat = rest.iter().any(|member| is_declared(member));
+    if let [only] = rest[..]
+        && !is_flat
+        && raw.members.len() == 2
+        && raw.value(only).starts_with('{')
+    {
+        // The only other member is an object: the arguments under another key.
+        return verbatim(only, span);
     }
-    // Others beside them are arguments, too: the schema says whether it takes them.
-    let sent = members.iter().enumerate().filter(|(at, member)| {
-        let other = OTHERS.contains(&member.key.as_ref()) && !own(member);
-        *at != index && !other && !flat.is_empty()
-    });
-    let pieces: Vec<_> = sent.map(|(_, member)| &text[member.span.clone()]).collect();
-    Found::translated(name, format!("{{{}}}", pieces.join(", ")), span)
+    // Undeclared keys next to declared ones are arguments, too: the schema refuses or takes them.
+    let arguments = rest.into_iter().filter(|_| is_flat);
+    let pieces: Vec<_> = arguments.map(|member| raw.member_text(member)).collect();
+    FoundCall::translated(&name.text, format!("{{{}}}", pieces.join(", ")), span)
+}
+
+/// The call of a member whose key is the tool's name. Its value is the arguments, or an object
+/// around them.
+fn call_under_name(
+    object: &Object<'_>,
+    member: &RawMember<'_>,
+    tool: &ToolDefinition,
+) -> FoundCall {
+    let Object { raw, text, base } = object;
+    let mut arguments = raw.value(member);
+    let mut offset = base + member.value.start;
+    if let Some(inner) = RawObject::parse(arguments)
+        && let [only] = &inner.members[..]
+        && ARGUMENT_KEYS.contains(&only.key.as_ref())
+        && !tool.declares(&only.key)
+    {
+        arguments = inner.value(only);
+        offset += only.value.start;
+    }
+    let span = base + member.span.start..base + member.span.end;
+    let mut found = FoundCall::verbatim(&member.key, arguments, offset, span);
+    if !raw.closed && member.value.end == text.len() {
+        found.state = State::Open;
+    }
+    found
 }

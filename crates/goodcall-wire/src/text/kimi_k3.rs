@@ -1,88 +1,76 @@
-//! `<|open|>call tool="f" index="1"<|sep|>…<|close|>call<|sep|>`: tags made of control tokens, with
-//! typed arguments.
+//! Reads the calls of Kimi K3: `<|open|>call tool="f" index="1"<|sep|>…<|close|>call<|sep|>`, tags
+//! made of control tokens, with typed arguments.
 
-use super::python_values::quote;
+use goodcall_core::Types;
+
+use super::FoundCall;
+use super::object_writer::ObjectWriter;
 use super::tags::attribute;
-use super::{Context, Found, untyped_values};
 use crate::call::State;
+use crate::tools::Tools;
 
-const OPEN: &str = "<|open|>";
+const OPEN_CALL: &str = "<|open|>call";
+const CLOSE_CALL: &str = "<|close|>call";
+const OPEN_ARGUMENT: &str = "<|open|>argument";
+const CLOSE_ARGUMENT: &str = "<|close|>argument";
 const CLOSE: &str = "<|close|>";
-const SEP: &str = "<|sep|>";
+const SEPARATOR: &str = "<|sep|>";
 
-/// The calls of one block.
-pub(crate) fn calls(text: &str, base: usize, context: &Context<'_>) -> Vec<Found> {
+/// Reads the calls of one block.
+pub(crate) fn calls(text: &str, base: usize, tools: &Tools) -> Vec<FoundCall> {
     let mut calls = Vec::new();
     let mut at = 0;
-    while let Some(start) = text[at..].find("<|open|>call").map(|from| at + from) {
-        let (found, end) = call(text, base, start, context);
-        calls.extend(found);
-        at = end;
+    while let Some(size) = text[at..].find(OPEN_CALL) {
+        let start = at + size;
+        let head = start + OPEN_CALL.len();
+        let Some(head_size) = text[head..].find(SEPARATOR) else {
+            break;
+        };
+        at = head + head_size;
+        if let Some(name) = attribute(&text[head..at], "tool") {
+            let body = at + SEPARATOR.len();
+            let (arguments, state, end) = arguments(text, body, &name, tools);
+            calls.push(arguments.finish(&name, base + start..base + end, state));
+            at = end;
+        }
     }
     calls
 }
 
-fn call(text: &str, base: usize, start: usize, context: &Context<'_>) -> (Option<Found>, usize) {
-    let head = start + "<|open|>call".len();
-    let Some(size) = text[head..].find(SEP) else {
-        return (None, text.len());
-    };
-    let Some(name) = attribute(&text[head..head + size], "tool") else {
-        return (None, head + size);
-    };
-    let tool = context.tools.meant(&name);
-    let mut at = head + size + SEP.len();
-    let mut out = String::from("{");
-    let mut changes = Vec::new();
-    let mut state = State::Open;
-    let mut first = true;
-    while let Some(next) = text[at..].find(OPEN_OR_CLOSE).map(|from| at + from) {
+/// Reads the arguments from `at` on, and returns them with the state and the end of their call.
+fn arguments(text: &str, mut at: usize, name: &str, tools: &Tools) -> (ObjectWriter, State, usize) {
+    let tool = tools.meant(name);
+    let mut object = ObjectWriter::new();
+    while let Some(size) = text[at..].find("<|") {
+        let next = at + size;
         let rest = &text[next..];
-        if rest.starts_with("<|close|>call") {
-            let end = rest
-                .find(SEP)
-                .map_or(text.len(), |size| next + size + SEP.len());
-            (state, at) = (State::Whole, end);
-            break;
+        if rest.starts_with(CLOSE_CALL) {
+            let size = rest.find(SEPARATOR).map(|size| size + SEPARATOR.len());
+            return (object, State::Whole, next + size.unwrap_or(rest.len()));
         }
-        let Some(rest) = rest.strip_prefix("<|open|>argument") else {
-            if rest.starts_with("<|open|>call") {
-                (state, at) = (State::Whole, next);
-                break;
-            }
+        if rest.starts_with(OPEN_CALL) {
+            return (object, State::Whole, next);
+        }
+        let Some(argument) = rest.strip_prefix(OPEN_ARGUMENT) else {
             at = next + 2;
             continue;
         };
-        let Some(size) = rest.find(SEP) else {
-            (state, at) = (State::Cut, text.len());
-            break;
+        let Some((attributes, behind)) = argument.split_once(SEPARATOR) else {
+            return (object, State::Cut, text.len());
         };
-        let (attributes, value) = (&rest[..size], &rest[size + SEP.len()..]);
-        let Some(end) = value.find("<|close|>argument") else {
-            (state, at) = (State::Cut, text.len());
-            break;
+        let Some(size) = behind.find(CLOSE_ARGUMENT) else {
+            return (object, State::Cut, text.len());
         };
-        at = text.len() - value.len() + end + CLOSE.len();
+        at = text.len() - behind.len() + size + CLOSE.len();
         let Some(key) = attribute(attributes, "key") else {
             continue;
         };
-        if !std::mem::take(&mut first) {
-            out.push(',');
-        }
-        quote(&key, &mut out);
-        out.push(':');
-        let types = match attribute(attributes, "type") {
-            Some(kind) => goodcall_core::Types::named(&kind),
-            None => tool.map(|tool| tool.types_of(&key)).unwrap_or_default(),
+        let types = match (attribute(attributes, "type"), tool) {
+            (Some(kind), _) => Types::named(&kind),
+            (None, Some(tool)) => tool.types_of(&key),
+            (None, None) => Types::default(),
         };
-        changes.extend(untyped_values::write(&value[..end], types, &mut out));
+        object.untyped_member(&key, &behind[..size], types);
     }
-    out.push('}');
-    let end = if state == State::Open { text.len() } else { at };
-    let span = base + start..base + end;
-    let mut found = Found::translated(&name, out, span);
-    (found.changes, found.state) = (changes, state);
-    (Some(found), end.max(start + OPEN.len()))
+    (object, State::Open, text.len())
 }
-
-const OPEN_OR_CLOSE: &str = "<|";

@@ -1,86 +1,229 @@
-//! Reading what stands behind a marker.
+//! Reads the blocks that markers open.
 
-use super::markers::{Body, Marker};
-use super::scanner::Scanner;
+use super::budget::ScanBudget;
+use super::call_end::{EndFinder, EndRule, EndSearch};
+use super::ignored_blocks::ends_thought;
+use super::input::Window;
+use super::markers::{BodyFormat, Marker};
+use super::scanner::{Outcome, Scanner};
+use super::turn::Confidence;
 use super::{
-    Context, Found, TextCallScope, arg_pairs, control_tokens, gemma, json_calls, kimi_k3,
+    FoundCall, TextCallScope, arg_pairs, control_tokens, gemma, json_calls, kimi_k3,
     nested_elements, python_calls, tags, unreadable_calls,
 };
 use crate::call::State;
 use crate::tools::Tools;
 
-/// One block of text behind a marker.
+/// The text of a block, from its marker on.
 pub(crate) struct Block<'t> {
-    /// The marker and all behind it.
     pub(crate) text: &'t str,
-    /// Where the body begins in it.
+    /// Where the body begins in `text`.
     pub(crate) body: usize,
-    /// Where the text stands.
+    /// The offset of `text` in the whole text.
     pub(crate) base: usize,
-    /// Was there an end marker?
+    /// The block has an end marker.
     pub(crate) closed: bool,
 }
 
-impl Scanner {
-    /// The calls of a block; behind a marker a call that fails is one still, so that the model can
-    /// be told.
-    pub(super) fn found_in(&self, block: &Block<'_>, marker: &Marker) -> Vec<Found> {
-        let mut found = calls(block, marker, &self.tools);
-        let offered = |call: &Found| self.tools.meant(&call.name).is_some();
-        if !found.iter().any(offered) {
-            found.retain(|call| unreadable_calls::is_call(call, block));
-            if found.is_empty() {
-                let named = unreadable_calls::named_only(block, marker);
-                found.extend(
-                    named.or_else(|| unreadable_calls::malformed(block, marker, &self.tools)),
-                );
+/// A block whose end is searched for.
+#[derive(Clone, Debug)]
+pub(super) struct MarkedBlock {
+    marker: &'static Marker,
+    start: usize,
+    /// Where the body begins.
+    body: usize,
+    finder: EndFinder,
+    /// The block is in a quotation or in inline code, so that it is not a call.
+    quoted: bool,
+}
+
+/// Where a block ends.
+struct BlockEnd {
+    body: usize,
+    after: usize,
+    closed: bool,
+}
+
+impl MarkedBlock {
+    /// A block whose marker begins at `start`.
+    pub(super) fn new(marker: &'static Marker, start: usize, quoted: bool) -> Self {
+        let body = start + marker.open.len();
+        Self {
+            marker,
+            start,
+            body,
+            finder: EndFinder::new(body),
+            quoted,
+        }
+    }
+
+    pub(super) fn start(&self) -> usize {
+        self.start
+    }
+
+    /// Returns true if the model must wait for an observation behind a call of this dialect.
+    pub(super) fn awaits_observation(&self) -> bool {
+        self.marker.body == BodyFormat::React
+    }
+
+    pub(super) fn read(
+        &mut self,
+        input: Window<'_>,
+        tools: &Tools,
+        budget: &mut ScanBudget,
+    ) -> Outcome {
+        let format = self.marker.body;
+        let end = match self.finder.run(input, self.marker.end) {
+            EndSearch::NeedMore if !input.has_ended() => return Outcome::NeedMore,
+            EndSearch::NeedMore if ends_thought(input.from(self.body)) => {
+                return self.reject(input.end(), self.body, budget);
+            }
+            EndSearch::NeedMore => self.end_of_text(input, budget),
+            EndSearch::NotACall => {
+                return self.reject(self.finder.reached(), self.body, budget);
+            }
+            EndSearch::Found(end) => BlockEnd {
+                body: end.body,
+                after: end.after,
+                closed: end.after > end.body || !input.has_ended() || end.after < input.end(),
+            },
+        };
+        if self.quoted {
+            let resume = if end.closed { end.after } else { self.body };
+            return self.reject(end.after, resume, budget);
+        }
+        // Where the marker is the first tag, the end marker is the last one.
+        let text_end = match format {
+            BodyFormat::Tags => end.after,
+            _ => end.body,
+        };
+        let is_thought = format == BodyFormat::Harmony
+            && control_tokens::is_thought(input.slice(self.body..text_end));
+        if is_thought {
+            return Outcome::Rejected { resume: end.body };
+        }
+        let block = Block {
+            text: input.slice(self.start..text_end),
+            body: self.body - self.start,
+            base: self.start,
+            closed: end.closed,
+        };
+        let calls = calls_or_failures(&block, self.marker, tools);
+        if calls.is_empty() {
+            return self.reject(end.after, self.body, budget);
+        }
+        let after = match calls.last() {
+            Some(last)
+                if !end.closed && format == BodyFormat::Any && last.state == State::Whole =>
+            {
+                end_of_brackets(input, last.span.end)
+            }
+            _ => end.after,
+        };
+        Outcome::Calls {
+            span: self.start..after,
+            calls,
+            confidence: Confidence::Marked,
+        }
+    }
+
+    fn reject(&self, scanned_to: usize, resume: usize, budget: &mut ScanBudget) -> Outcome {
+        budget.waste(self.start..scanned_to);
+        Outcome::Rejected { resume }
+    }
+
+    /// The end of a block that the text ends in. If a string never ended, its quote opened none, and
+    /// the block ends at its first end marker.
+    fn end_of_text(&self, input: Window<'_>, budget: &mut ScanBudget) -> BlockEnd {
+        if self.finder.is_inside_value() && budget.has_retries() {
+            budget.pay_retry();
+            if let EndRule::Marker { close, .. } = self.marker.end
+                && let Some((size, marker_size)) = first_of(input.from(self.body), close)
+            {
+                return BlockEnd {
+                    body: self.body + size,
+                    after: self.body + size + marker_size,
+                    closed: true,
+                };
             }
         }
-        found
+        BlockEnd {
+            body: input.end(),
+            after: input.end(),
+            closed: false,
+        }
     }
 }
 
-/// The calls of a block; empty if it holds none.
-pub(crate) fn calls(block: &Block<'_>, marker: &Marker, tools: &Tools) -> Vec<Found> {
-    let context = Context { tools };
+/// The first of `wanted` in `text`: where it begins, and its size.
+pub(super) fn first_of(text: &str, wanted: &[&str]) -> Option<(usize, usize)> {
+    let found = wanted
+        .iter()
+        .filter_map(|one| Some((text.find(one)?, one.len())));
+    found.min()
+}
+
+/// Where the closing brackets behind the last call of a block without an end marker end.
+fn end_of_brackets(input: Window<'_>, call_end: usize) -> usize {
+    let rest = input.from(call_end);
+    let behind = rest.trim_start_matches([' ', '\t', '\r', '\n', ']', '}', ')']);
+    input.end() - behind.len()
+}
+
+/// The calls of a block, or else the calls that it tried to make: the model is told why they fail.
+fn calls_or_failures(block: &Block<'_>, marker: &Marker, tools: &Tools) -> Vec<FoundCall> {
+    let mut found = calls(block, marker, tools);
+    if found.iter().any(|call| call.is_offered(tools)) {
+        return found;
+    }
+    found.retain(|call| unreadable_calls::is_call(call, block));
+    if found.is_empty() {
+        let named = unreadable_calls::named_only(block, marker);
+        found.extend(named.or_else(|| unreadable_calls::malformed(block, marker, tools)));
+    }
+    found
+}
+
+/// The calls of a block, read as its marker says.
+fn calls(block: &Block<'_>, marker: &Marker, tools: &Tools) -> Vec<FoundCall> {
     let (body, base) = (&block.text[block.body..], block.base + block.body);
     match marker.body {
-        Body::Any if marker.open.ends_with('=') => {
+        BodyFormat::Any if marker.open.ends_with('=') => {
             // The rest of the marker's attribute.
             let size = body.find('>').map_or(0, |at| at + 1);
-            any(&body[size..], base + size, block.closed, &context)
+            any(&body[size..], base + size, block.closed, tools)
         }
-        Body::Any => any(body, base, block.closed, &context),
-        Body::React => control_tokens::react(body, base),
-        Body::Harmony if marker.open.starts_with("to=") => {
-            control_tokens::harmony(block.text, block.base, &context)
+        BodyFormat::Any => any(body, base, block.closed, tools),
+        BodyFormat::React => control_tokens::react(body, base),
+        BodyFormat::Harmony if marker.open.starts_with("to=") => {
+            control_tokens::harmony(block.text, block.base, tools)
         }
-        Body::Tags => tags::calls(block.text, block.base, &context),
-        Body::DeepSeek => control_tokens::deepseek(body, base, block.closed, &context),
-        Body::KimiK2 => control_tokens::kimi(body, base, block.closed, &context),
-        Body::KimiK3 => kimi_k3::calls(body, base, &context),
-        Body::Mistral => control_tokens::mistral(body, base, &context),
-        Body::Harmony => control_tokens::harmony(body, base, &context),
-        Body::Gemma => gemma::calls(body, base, &context),
-        Body::Inkling => control_tokens::inkling(body, base, block.closed),
-        Body::Nested => nested_elements::calls(body, base, &context),
+        BodyFormat::Tags => tags::calls(block.text, block.base, tools),
+        BodyFormat::DeepSeek => control_tokens::deepseek(body, base, block.closed, tools),
+        BodyFormat::KimiK2 => control_tokens::kimi(body, base, block.closed, tools),
+        BodyFormat::KimiK3 => kimi_k3::calls(body, base, tools),
+        BodyFormat::Mistral => control_tokens::mistral(body, base, tools),
+        BodyFormat::Harmony => control_tokens::harmony(body, base, tools),
+        BodyFormat::Gemma => gemma::calls(body, base, tools),
+        BodyFormat::Inkling => control_tokens::inkling(body, base, block.closed),
+        BodyFormat::Nested => nested_elements::calls(body, base, tools),
     }
 }
 
-/// Tokens that stand before the body in some dialects.
+/// Tokens before the body in some dialects.
 const HEADS: [&str; 4] = ["<|plugin|>", "<response>", "<tools>", "<ifm|tool_call>"];
 
-/// A body in whatever form.
-fn any(body: &str, base: usize, closed: bool, context: &Context<'_>) -> Vec<Found> {
+/// Reads a body whose format only its text shows.
+fn any(body: &str, base: usize, closed: bool, tools: &Tools) -> Vec<FoundCall> {
     let mut text = body.trim_start();
     for head in HEADS {
         text = text.strip_prefix(head).unwrap_or(text).trim_start();
     }
     let base = base + body.len() - text.len();
     if text.starts_with(['{', '[']) {
-        let mut found = json_calls::sequence(text, base, context);
+        let mut found = json_calls::sequence(text, base, tools);
         if let Some(last) = found.last_mut().filter(|_| closed) {
-            // The end marker is there: nothing but the last bracket is missing.
+            // The end marker follows: nothing but the last bracket is missing.
             if last.state == State::Open && !text.trim_end().ends_with(',') {
                 last.state = State::Whole;
             }
@@ -89,54 +232,55 @@ fn any(body: &str, base: usize, closed: bool, context: &Context<'_>) -> Vec<Foun
             return found;
         }
     }
-    if arg_pairs::fits(text) {
-        return blocks_of_pairs(text, base, closed, context);
+    if arg_pairs::is_pairs(text) {
+        return blocks_of_pairs(text, base, closed, tools);
     }
     if text.starts_with('<') {
-        let found = tags::calls(text, base, context);
+        let found = tags::calls(text, base, tools);
         if !found.is_empty() {
             return found;
         }
     }
-    if let Some(found) = python_calls::sequence(text, base, context).filter(|all| !all.is_empty()) {
+    if let Some(found) = python_calls::sequence(text, base, tools).filter(|all| !all.is_empty()) {
         return found;
     }
     // A tool's name alone, without arguments.
     let (name, tags) = text.split_at(text.find('<').unwrap_or(text.len()));
     let (name, alone) = (name.trim(), tags.is_empty() || tags.starts_with("</"));
-    if alone && (closed || !tags.is_empty()) && context.tools.meant(name).is_some() {
-        return vec![Found::translated(
+    if alone && (closed || !tags.is_empty()) && tools.meant(name).is_some() {
+        return vec![FoundCall::translated(
             name,
             "{}".to_owned(),
             base..base + text.len(),
         )];
     }
-    Scanner::inner(context.tools.clone(), TextCallScope::Anywhere, base).found(text)
+    Scanner::inner(tools.clone(), TextCallScope::Anywhere, base).found(text)
 }
 
-/// Pairs may come in blocks of their own inside the block.
-fn blocks_of_pairs(text: &str, base: usize, closed: bool, context: &Context<'_>) -> Vec<Found> {
-    let (open, close) = match text.contains("<ifm|") {
-        true => ("<ifm|tool_call>", "</ifm|tool_call>"),
-        false => ("<tool_call>", "</tool_call>"),
+/// Reads pairs of keys and values, which may come in blocks of their own inside the block.
+fn blocks_of_pairs(text: &str, base: usize, closed: bool, tools: &Tools) -> Vec<FoundCall> {
+    let (open, close) = if text.contains("<ifm|") {
+        ("<ifm|tool_call>", "</ifm|tool_call>")
+    } else {
+        ("<tool_call>", "</tool_call>")
     };
     let mut calls = Vec::new();
     let mut at = 0;
     for piece in text.split(open) {
         let last = at + piece.len() == text.len();
         let whole = closed || !last || piece.trim_end().ends_with(close);
-        let mut found = arg_pairs::call(piece, base + at, whole, context);
+        let found = arg_pairs::call(piece, base + at, whole, tools);
         at += piece.len() + open.len();
-        let inside = found
-            .as_mut()
-            .filter(|found| found.state == State::Cut && !last);
-        if let Some(outer) = inside {
-            // What follows is text of the value that has not ended.
-            outer.state = State::Unreadable(format!("no `{open}` inside a value"));
-            calls.extend(found);
+        let Some(mut found) = found else { continue };
+        let cut = found.state == State::Cut && !last;
+        if cut {
+            // The rest of the text belongs to the value that has not ended.
+            found.state = State::Unreadable(format!("no `{open}` inside a value"));
+        }
+        calls.push(found);
+        if cut {
             break;
         }
-        calls.extend(found);
     }
     calls
 }

@@ -1,11 +1,11 @@
-//! The markers that open a call, one row each.
+//! The table of the markers that open calls, one row per marker.
 
-use super::call_end::Until;
+use super::call_end::EndRule;
 
-/// How the text behind a marker is read.
+/// The format of the text behind a marker.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Body {
-    /// Whatever it looks like: JSON, tags, pairs, Python.
+pub(crate) enum BodyFormat {
+    /// JSON, tags, pairs or Python: whatever it looks like.
     Any,
     /// The marker is itself the first tag.
     Tags,
@@ -20,36 +20,34 @@ pub(crate) enum Body {
     React,
 }
 
-/// One marker.
+/// A marker that opens a call, and how the call ends.
 #[derive(Debug)]
 pub(crate) struct Marker {
     pub(crate) dialect: &'static str,
     pub(crate) open: &'static str,
-    pub(crate) until: Until,
-    pub(crate) body: Body,
+    pub(crate) end: EndRule,
+    pub(crate) body: BodyFormat,
 }
 
 const fn between(
     dialect: &'static str,
     open: &'static str,
     close: &'static [&'static str],
-    body: Body,
+    body: BodyFormat,
 ) -> Marker {
-    let until = Until::Marker { close, next: open };
     Marker {
         dialect,
         open,
-        until,
+        end: EndRule::Marker { close, next: open },
         body,
     }
 }
 
-const fn values(dialect: &'static str, open: &'static str, body: Body) -> Marker {
-    let until = Until::Brackets { several: true };
+const fn values(dialect: &'static str, open: &'static str, body: BodyFormat) -> Marker {
     Marker {
         dialect,
         open,
-        until,
+        end: EndRule::SeveralValues,
         body,
     }
 }
@@ -59,237 +57,262 @@ const TOOL_CALLS: &[&str] = &["</tool_calls>"];
 const FUNCTION: &[&str] = &["</function>"];
 const HARMONY: &[&str] = &["<|call|>", "<|end|>", "<|return|>", "<|eom|>", "<|start|>"];
 
-/// Every marker. Where one is the start of another, the longer one counts.
+/// Every marker. Where one is a prefix of another, the longer one counts.
 pub(crate) static MARKERS: [Marker; 55] = [
-    between("hermes", "<tool_call>", TOOL_CALL, Body::Any),
-    between("hermes", "<tool_call id=", TOOL_CALL, Body::Any),
-    between("hermes", "<tool_use>", &["</tool_use>"], Body::Any),
-    between("hermes", "<functioncall>", &["</functioncall>"], Body::Any),
+    between("hermes", "<tool_call>", TOOL_CALL, BodyFormat::Any),
+    between("hermes", "<tool_call id=", TOOL_CALL, BodyFormat::Any),
+    between("hermes", "<tool_use>", &["</tool_use>"], BodyFormat::Any),
+    between(
+        "hermes",
+        "<functioncall>",
+        &["</functioncall>"],
+        BodyFormat::Any,
+    ),
     between(
         "longcat",
         "<longcat_tool_call>",
         &["</longcat_tool_call>"],
-        Body::Any,
+        BodyFormat::Any,
     ),
     between(
         "iquest",
         "<iquest_tool_call>",
         &["</iquest_tool_call>"],
-        Body::Any,
+        BodyFormat::Any,
     ),
     between(
         "seed-oss",
         "<seed:tool_call>",
         &["</seed:tool_call>"],
-        Body::Any,
+        BodyFormat::Any,
     ),
-    between("qwen3-coder", "<function=", FUNCTION, Body::Tags),
-    between("minicpm", "<function name=", FUNCTION, Body::Tags),
-    between("minicpm", "<functionname=", FUNCTION, Body::Tags),
+    between("qwen3-coder", "<function=", FUNCTION, BodyFormat::Tags),
+    between("minicpm", "<function name=", FUNCTION, BodyFormat::Tags),
+    between("minicpm", "<functionname=", FUNCTION, BodyFormat::Tags),
     between(
         "minimax-m2",
         "<minimax:tool_call>",
         &["</minimax:tool_call>"],
-        Body::Any,
+        BodyFormat::Any,
     ),
     between(
         "minimax-m3",
         "]<]minimax[>[<tool_call>",
         &["]<]minimax[>[</tool_call>"],
-        Body::Nested,
+        BodyFormat::Nested,
     ),
     between(
         "dots",
         "<dots_function_call>",
         &["</dots_function_call>"],
-        Body::Any,
+        BodyFormat::Any,
     ),
-    between("invoke", "<invoke name=", &["</invoke>"], Body::Tags),
+    between("invoke", "<invoke name=", &["</invoke>"], BodyFormat::Tags),
     between(
         "invoke",
         "<antml:invoke name=",
         &["</antml:invoke>"],
-        Body::Tags,
+        BodyFormat::Tags,
     ),
     between(
         "invoke",
         "<antml:function_calls>",
         &["</antml:function_calls>"],
-        Body::Any,
+        BodyFormat::Any,
     ),
     between(
         "muse",
         "<atem:function_calls>",
         &["</atem:function_calls>"],
-        Body::Any,
+        BodyFormat::Any,
     ),
-    between("hunyuan", "<tool_calls>", TOOL_CALLS, Body::Any),
+    between("hunyuan", "<tool_calls>", TOOL_CALLS, BodyFormat::Any),
     between(
         "olmo3",
         "<function_calls>",
         &["</function_calls>"],
-        Body::Any,
+        BodyFormat::Any,
     ),
     between(
         "granite-20b",
         "<function_call>",
         &["</function_call>"],
-        Body::Any,
+        BodyFormat::Any,
     ),
     between(
         "lfm2",
         "<|tool_call_start|>",
         &["<|tool_call_end|>"],
-        Body::Any,
+        BodyFormat::Any,
     ),
-    between("llama4", "<|python_start|>", &["<|python_end|>"], Body::Any),
-    values("llama3", "<|python_tag|>", Body::Any),
-    values("granite", "<|tool_call|>", Body::Any),
-    values("gigachat", "<|function_call|>", Body::Any),
-    values("gigachat", "function call<|role_sep|>", Body::Any),
-    values("phi4-mini", "functools", Body::Any),
-    values("mistral", "[TOOL_CALLS]", Body::Mistral),
-    between("cohere", "<|START_ACTION|>", &["<|END_ACTION|>"], Body::Any),
+    between(
+        "llama4",
+        "<|python_start|>",
+        &["<|python_end|>"],
+        BodyFormat::Any,
+    ),
+    values("llama3", "<|python_tag|>", BodyFormat::Any),
+    values("granite", "<|tool_call|>", BodyFormat::Any),
+    values("gigachat", "<|function_call|>", BodyFormat::Any),
+    values("gigachat", "function call<|role_sep|>", BodyFormat::Any),
+    values("phi4-mini", "functools", BodyFormat::Any),
+    values("mistral", "[TOOL_CALLS]", BodyFormat::Mistral),
+    between(
+        "cohere",
+        "<|START_ACTION|>",
+        &["<|END_ACTION|>"],
+        BodyFormat::Any,
+    ),
     between(
         "internlm",
         "<|action_start|>",
         &["<|action_end|>"],
-        Body::Any,
+        BodyFormat::Any,
     ),
     between(
         "apertus",
         "<|tools_prefix|>",
         &["<|tools_suffix|>"],
-        Body::Any,
+        BodyFormat::Any,
     ),
     between(
         "deepseek",
         "<｜tool▁calls▁begin｜>",
         &["<｜tool▁calls▁end｜>"],
-        Body::DeepSeek,
+        BodyFormat::DeepSeek,
     ),
     between(
         "deepseek",
         "<｜tool▁call▁begin｜>",
         &["<｜tool▁calls▁end｜>", "<｜end▁of▁sentence｜>"],
-        Body::DeepSeek,
+        BodyFormat::DeepSeek,
     ),
     between(
         "step3",
         "<｜tool_calls_begin｜>",
         &["<｜tool_calls_end｜>"],
-        Body::DeepSeek,
+        BodyFormat::DeepSeek,
     ),
     between(
         "step3",
         "<steptml:invoke",
         &["</steptml:invoke>"],
-        Body::Tags,
+        BodyFormat::Tags,
     ),
     between(
         "deepseek-v32",
         "<｜DSML｜function_calls>",
         &["</｜DSML｜function_calls>"],
-        Body::Any,
+        BodyFormat::Any,
     ),
     between(
         "deepseek-v4",
         "<｜DSML｜tool_calls>",
         &["</｜DSML｜tool_calls>"],
-        Body::Any,
+        BodyFormat::Any,
     ),
     between(
         "deepseek-v41",
         "<｜DSML｜ calls>",
         &["</｜DSML｜ calls>"],
-        Body::Any,
+        BodyFormat::Any,
     ),
     between(
         "deepseek-v32",
         "<｜DSML｜invoke",
         &["</｜DSML｜invoke>"],
-        Body::Tags,
+        BodyFormat::Tags,
     ),
     between(
         "deepseek-v41",
         "<｜DSML｜ invoke",
         &["</｜DSML｜ invoke>"],
-        Body::Tags,
+        BodyFormat::Tags,
     ),
     between(
         "gigachat35",
         "<｜GCML｜tool_calls>",
         &["</｜GCML｜tool_calls>"],
-        Body::Any,
+        BodyFormat::Any,
     ),
     between(
         "gigachat35",
         "<｜GCML｜invoke",
         &["</｜GCML｜invoke>"],
-        Body::Tags,
+        BodyFormat::Tags,
     ),
     between(
         "kimi-k2",
         "<|tool_calls_section_begin|>",
         &["<|tool_calls_section_end|>"],
-        Body::KimiK2,
+        BodyFormat::KimiK2,
     ),
     between(
         "kimi-k2",
         "<|tool_call_begin|>",
         &["<|tool_calls_section_end|>"],
-        Body::KimiK2,
+        BodyFormat::KimiK2,
     ),
     between(
         "kimi-k3",
         "<|open|>tools<|sep|>",
         &["<|close|>tools<|sep|>"],
-        Body::KimiK3,
+        BodyFormat::KimiK3,
     ),
     between(
         "k2-horizon",
         "<ifm|tool_calls>",
         &["</ifm|tool_calls>"],
-        Body::Any,
+        BodyFormat::Any,
     ),
     between(
         "k2-horizon",
         "<ifm|tool_call>",
         &["</ifm|tool_call>"],
-        Body::Any,
+        BodyFormat::Any,
     ),
-    between("harmony", "<|channel|>", HARMONY, Body::Harmony),
-    between("harmony", "<|start|>assistant", HARMONY, Body::Harmony),
-    between("harmony", "to=functions.", HARMONY, Body::Harmony),
-    between("gemma4", "<|tool_call>", &["<tool_call|>"], Body::Gemma),
+    between("harmony", "<|channel|>", HARMONY, BodyFormat::Harmony),
+    between(
+        "harmony",
+        "<|start|>assistant",
+        HARMONY,
+        BodyFormat::Harmony,
+    ),
+    between("harmony", "to=functions.", HARMONY, BodyFormat::Harmony),
+    between(
+        "gemma4",
+        "<|tool_call>",
+        &["<tool_call|>"],
+        BodyFormat::Gemma,
+    ),
     between(
         "functiongemma",
         "<start_function_call>",
         &["<end_function_call>"],
-        Body::Gemma,
+        BodyFormat::Gemma,
     ),
     between(
         "inkling",
         "<|content_invoke_tool_json|>",
         &["<|end_message|>"],
-        Body::Inkling,
+        BodyFormat::Inkling,
     ),
     Marker {
         dialect: "react",
         open: "Action:",
-        until: Until::Brackets { several: false },
-        body: Body::React,
+        end: EndRule::OneValue,
+        body: BodyFormat::React,
     },
-    between("trinity", "<tool_code>", &["</tool_code>"], Body::Any),
+    between("trinity", "<tool_code>", &["</tool_code>"], BodyFormat::Any),
 ];
 
 /// The dialect whose markers are the names of the tools.
 pub(crate) const ELEMENTS: &str = "cline";
 
-/// The names of forms that need no marker of their own.
-pub(crate) const UNMARKED: [&str; 4] = [ELEMENTS, "fenced", "json", "pythonic"];
+/// The dialects that need no marker.
+const UNMARKED: [&str; 4] = [ELEMENTS, "fenced", "json", "pythonic"];
 
-/// The names of all dialects, in the order of the table.
+/// Lists the names of all dialects.
 pub fn dialects() -> Vec<&'static str> {
     let mut names: Vec<_> = MARKERS.iter().map(|marker| marker.dialect).collect();
     names.extend(UNMARKED);
@@ -298,8 +321,8 @@ pub fn dialects() -> Vec<&'static str> {
     names
 }
 
-/// What opens a call in a dialect, by its name in [`dialects`]; in words where no marker does.
-/// Empty for a name that is no dialect.
+/// Lists the markers that open a call in a dialect, by its name in [`dialects`]; a description
+/// stands for a dialect without markers. The list is empty for an unknown dialect.
 ///
 /// ```
 /// assert_eq!(goodcall_wire::openings("olmo3"), ["<function_calls>"]);

@@ -1,7 +1,13 @@
-//! Calls that models write into plain text.
+//! Finds the calls that models write into plain text, in any dialect.
+//!
+//! [`scanner`] drives the search: [`candidates`] finds where a call may begin, [`call_end`] where
+//! it ends, and one file per dialect family reads it ([`markers`] is the table of dialects). The
+//! other files keep one part of the scanner's state each: [`input`], [`line_state`], [`code_fence`],
+//! [`ignored_blocks`], [`turn`], [`budget`] and [`emit`].
 
 mod arg_pairs;
 mod arithmetic;
+mod budget;
 mod call_end;
 mod candidates;
 mod code_fence;
@@ -9,11 +15,14 @@ mod control_tokens;
 mod emit;
 mod gemma;
 mod ignored_blocks;
+mod input;
 mod json_calls;
 mod kimi_k3;
+mod line_state;
 mod marked_block;
 mod markers;
 mod nested_elements;
+mod object_writer;
 mod python_calls;
 mod python_literals;
 mod python_values;
@@ -21,6 +30,8 @@ mod raw_members;
 mod scanner;
 mod tags;
 mod tool_elements;
+mod turn;
+mod unmarked_calls;
 mod unreadable_calls;
 mod untyped_values;
 
@@ -36,7 +47,7 @@ pub use scanner::{Scanner, TextPiece};
 use crate::call::{RawCall, State};
 use crate::tools::Tools;
 
-/// Where calls count that no marker announces.
+/// Where in a text calls count that no marker announces.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum TextCallScope {
@@ -47,7 +58,7 @@ pub enum TextCallScope {
     Anywhere,
 }
 
-/// A name that is neither `explicit` nor `anywhere`.
+/// The error for a scope that is neither `explicit` nor `anywhere`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UnknownTextCallScope(String);
 
@@ -55,7 +66,7 @@ impl fmt::Display for UnknownTextCallScope {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(
             f,
-            "`{}` is no place for calls: use explicit or anywhere",
+            "unknown scope for calls in text `{}`: expected explicit or anywhere",
             self.0
         )
     }
@@ -75,17 +86,20 @@ impl FromStr for TextCallScope {
     }
 }
 
-/// The calls of a text, and what of it was no call.
+/// The calls of a text, and the text around them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Extraction {
-    /// The calls in the order of the text.
+    /// The calls, in the order of the text.
     pub calls: Vec<RawCall>,
-    /// The rest, byte for byte.
+    /// The text outside of calls, byte for byte.
     pub text: String,
 }
 
-/// Finds the calls in a text: every dialect, only offered tools.
+/// Finds the calls in a text, in every dialect.
+///
+/// Behind a dialect's own marker, a call of an unknown tool or one that cannot be read is found as
+/// well, so that the model can be told.
 ///
 /// ```
 /// use goodcall_wire::{Tools, TextCallScope, extract};
@@ -97,59 +111,53 @@ pub struct Extraction {
 /// assert_eq!(found.text, "Let me look.\n");
 /// # Ok::<(), goodcall_wire::ToolsError>(())
 /// ```
-pub fn extract(text: &str, tools: &Tools, place: TextCallScope) -> Extraction {
-    Scanner::new(tools.clone(), place).whole(text)
+pub fn extract(text: &str, tools: &Tools, scope: TextCallScope) -> Extraction {
+    Scanner::new(tools.clone(), scope).whole(text)
 }
 
-/// Bytes of the object at the start of `text`; `None` if it does not end.
+/// The size of the object at the start of `text`; `None` if it has no end.
 pub(crate) fn object_size(text: &str) -> Option<usize> {
-    let until = call_end::Until::Brackets { several: false };
-    match call_end::Lexer::new(0).run(text, until, true) {
-        call_end::Step::End { body, .. } => Some(body),
-        _ => None,
-    }
+    call_end::value_size(text)
 }
 
-/// An object in Python's form as JSON, with what was read as something else.
+/// An object in Python's notation as JSON, with the changes that reading it took.
 pub(crate) fn python_object(text: &str, span: &Range<usize>) -> Option<(String, Vec<Change>)> {
-    let mut python = python_values::Python::new(text, 0);
-    let mut out = String::new();
-    python.value(&mut out, python_values::Words::Refuse).ok()?;
-    let whole = python.at == text.trim_end().len() && out.starts_with('{');
-    whole.then(|| (out, python_calls::notes(&python, span)))
+    let mut reader = python_values::PythonReader::new(text, 0);
+    let mut json = String::new();
+    reader
+        .value(&mut json, python_values::BareWords::Refused)
+        .ok()?;
+    let whole = reader.at == text.trim_end().len() && json.starts_with('{');
+    whole.then(|| (json, reader.changes(span)))
 }
 
-/// What every reader of a dialect needs.
-pub(crate) struct Context<'c> {
-    pub(crate) tools: &'c Tools,
-}
-
-/// A call that was found, before its name is looked up.
+/// A call that was found in a text, before its tool is looked up.
 #[derive(Clone, Debug)]
-pub(crate) struct Found {
+pub(crate) struct FoundCall {
     pub(crate) id: Option<String>,
     pub(crate) name: String,
     pub(crate) name_span: Range<usize>,
     pub(crate) arguments: String,
+    /// Where the arguments begin in the text; `None` if they were translated to JSON.
     pub(crate) offset: Option<usize>,
     pub(crate) span: Range<usize>,
     pub(crate) changes: Vec<Change>,
     pub(crate) state: State,
-    /// A call in Python's form without any argument: in prose, only a mention of the tool.
-    pub(crate) bare: bool,
-    /// In Python's form.
-    pub(crate) python: bool,
+    /// A call in Python's notation without arguments: in prose, only a mention of the tool.
+    bare: bool,
+    /// The call is in Python's notation.
+    python: bool,
 }
 
-impl Found {
-    /// Arguments that stand in the text as they are.
-    fn sent(name: &str, arguments: String, offset: usize, span: Range<usize>) -> Self {
-        let mut found = Self::translated(name, arguments, span);
+impl FoundCall {
+    /// A call whose arguments are in the text as they are, at `offset`.
+    fn verbatim(name: &str, arguments: &str, offset: usize, span: Range<usize>) -> Self {
+        let mut found = Self::translated(name, arguments.to_owned(), span);
         found.offset = Some(offset);
         found
     }
 
-    /// Arguments that were translated to JSON.
+    /// A call whose arguments were translated to JSON.
     fn translated(name: &str, arguments: String, span: Range<usize>) -> Self {
         Self {
             id: None,
@@ -165,14 +173,26 @@ impl Found {
         }
     }
 
+    /// A call that a scanner of a block's body found; its tool is looked up already.
+    pub(crate) fn from_inner(call: RawCall) -> Self {
+        let mut found = Self::translated(&call.name, call.arguments, call.span);
+        (found.id, found.offset) = (call.id, call.offset);
+        (found.changes, found.state) = (call.changes, call.state);
+        found
+    }
+
+    fn is_offered(&self, tools: &Tools) -> bool {
+        tools.meant(&self.name).is_some()
+    }
+
     /// Moves a call that was read from a decoded copy to the place of the original.
-    fn place(&mut self, span: &Range<usize>) {
+    fn move_to(&mut self, span: &Range<usize>) {
         self.span = span.clone();
         self.name_span = span.clone();
         self.offset = None;
-        self.changes
-            .iter_mut()
-            .for_each(|change| change.span = span.clone());
+        for change in &mut self.changes {
+            change.span = span.clone();
+        }
     }
 
     fn into_call(self, tools: &Tools) -> RawCall {
@@ -180,12 +200,7 @@ impl Found {
     }
 }
 
-impl Found {
-    /// A call that an inner scanner found; its name is looked up already.
-    pub(crate) fn again(call: RawCall) -> Self {
-        let mut found = Self::translated(&call.name, call.arguments, call.span);
-        (found.id, found.offset) = (call.id, call.offset);
-        (found.changes, found.state) = (call.changes, call.state);
-        found
-    }
+/// The state of a call with a value of which no end tag is surely the last.
+fn ambiguous_end_tag(key: &str) -> State {
+    State::Unreadable(format!("one end tag, and none inside the value of `{key}`"))
 }

@@ -1,20 +1,22 @@
-//! `<invoke name="f"><a>1</a><b><c>2</c></b></invoke>`: elements for members, nested as the value
-//! is. Each tag has a prefix of its own, `]<]minimax[>[`, so values may hold any other tag.
+//! Reads the calls of MiniMax M3: `<invoke name="f"><a>1</a><b><c>2</c></b></invoke>`, with nested
+//! elements for nested members. Each tag has the prefix `]<]minimax[>[`, so that values may hold any
+//! other tag.
 
 use serde_json::Value;
 
-use super::python_values::quote;
+use super::object_writer::ObjectWriter;
 use super::tags::attribute;
-use super::{Context, Found, untyped_values};
+use super::{FoundCall, untyped_values};
 use crate::call::State;
 use crate::declared;
+use crate::tools::Tools;
 
-/// What stands before every tag.
-pub(crate) const PREFIX: &str = "]<]minimax[>[";
-/// Nesting of values.
-const MOST_DEPTH: usize = 32;
+/// The prefix of every tag.
+const PREFIX: &str = "]<]minimax[>[";
+/// The deepest nesting of values.
+const MAX_DEPTH: usize = 32;
 
-/// One element, on its way to JSON.
+/// An open element.
 #[derive(Default)]
 struct Element {
     name: String,
@@ -22,9 +24,9 @@ struct Element {
     children: Vec<(String, String)>,
 }
 
-/// The calls of one block.
-pub(crate) fn calls(text: &str, base: usize, context: &Context<'_>) -> Vec<Found> {
-    let mut calls: Vec<Found> = Vec::new();
+/// Reads the calls of one block.
+pub(crate) fn calls(text: &str, base: usize, tools: &Tools) -> Vec<FoundCall> {
+    let mut calls: Vec<FoundCall> = Vec::new();
     let mut open: Vec<Element> = Vec::new();
     let mut at = 0;
     let mut start = 0;
@@ -43,13 +45,13 @@ pub(crate) fn calls(text: &str, base: usize, context: &Context<'_>) -> Vec<Found
             let Some(element) = open.pop() else { continue };
             if name == "invoke" && open.is_empty() {
                 let span = base + start..base + at;
-                calls.push(Found::translated(
+                calls.push(FoundCall::translated(
                     &element.name,
                     object(&element.children),
                     span,
                 ));
             } else {
-                let json = element_json(&element, &open, context);
+                let json = element_json(&element, &open, tools);
                 if let Some(parent) = open.last_mut() {
                     parent.children.push((element.name, json));
                 }
@@ -65,7 +67,7 @@ pub(crate) fn calls(text: &str, base: usize, context: &Context<'_>) -> Vec<Found
                     ..Element::default()
                 });
             }
-        } else if open.len() < MOST_DEPTH {
+        } else if open.len() < MAX_DEPTH {
             let name = inner.split([' ', '=']).next().unwrap_or(inner).to_owned();
             open.push(Element {
                 name,
@@ -75,7 +77,7 @@ pub(crate) fn calls(text: &str, base: usize, context: &Context<'_>) -> Vec<Found
     }
     if let Some(invoke) = open.first() {
         let span = base + start..base + text.len();
-        let mut found = Found::translated(&invoke.name, object(&invoke.children), span);
+        let mut found = FoundCall::translated(&invoke.name, object(&invoke.children), span);
         found.state = if open.len() > 1 {
             State::Cut
         } else {
@@ -86,12 +88,10 @@ pub(crate) fn calls(text: &str, base: usize, context: &Context<'_>) -> Vec<Found
     calls
 }
 
-/// The JSON of a closed element, typed by the schema at its place.
-fn element_json(element: &Element, open: &[Element], context: &Context<'_>) -> String {
+/// The JSON of a closed element, typed by its subschema.
+fn element_json(element: &Element, open: &[Element], tools: &Tools) -> String {
     let mut out = String::new();
-    let tool = open
-        .first()
-        .and_then(|call| context.tools.meant(&call.name));
+    let tool = open.first().and_then(|call| tools.meant(&call.name));
     let document = tool
         .and_then(|tool| tool.schema.as_ref().ok())
         .map(|schema| schema.document());
@@ -119,7 +119,7 @@ fn element_json(element: &Element, open: &[Element], context: &Context<'_>) -> S
     object(&element.children)
 }
 
-/// Members as an object; equal names make a list.
+/// Writes an object; members with the same name become a list.
 fn object(children: &[(String, String)]) -> String {
     let mut members: Vec<(&str, Vec<&str>)> = Vec::new();
     let mut index = std::collections::HashMap::new();
@@ -130,23 +130,18 @@ fn object(children: &[(String, String)]) -> String {
             None => members.push((name, vec![json])),
         }
     }
-    let mut out = String::from("{");
-    for (count, (name, values)) in members.iter().enumerate() {
-        if count > 0 {
-            out.push(',');
-        }
-        quote(name, &mut out);
-        out.push(':');
+    let mut object = ObjectWriter::new();
+    for (name, values) in members {
+        object.key(name);
         match values.as_slice() {
-            [one] => out.push_str(one),
-            several => out.push_str(&format!("[{}]", several.join(","))),
+            [one] => object.json().push_str(one),
+            several => object.json().push_str(&format!("[{}]", several.join(","))),
         }
     }
-    out.push('}');
-    out
+    object.into_json()
 }
 
-/// The subschema at a path of names; elements of lists have any name.
+/// The subschema at a path of names; the elements of a list may have any name.
 fn place(document: &Value, path: impl Iterator<Item = impl AsRef<str>>) -> Option<&Value> {
     let mut schema = document;
     for name in path {

@@ -1,25 +1,31 @@
-//! `f(a=1, b='x')`: calls in Python's own form.
+//! Reads calls in Python's notation: `f(a=1, b='x')`.
 
-use std::ops::Range;
+use goodcall_core::Types;
 
-use goodcall_core::{Change, Level, Types};
-
-use super::python_values::{Python, Trouble, Words, identifier_size, quote};
-use super::{Context, Found};
+use super::FoundCall;
+use super::object_writer::ObjectWriter;
+use super::python_values::{BareWords, PythonError, PythonReader, identifier_size};
 use crate::call::State;
-use crate::tools::ToolDefinition;
+use crate::tools::{ToolDefinition, Tools};
 
-/// The size of the dotted name at the start of `text`, and of what stands behind it, if a bracket
-/// follows: `a.b (`, and the rest of `'a.b'(`.
-pub(crate) fn callee(text: &str) -> Option<(usize, usize)> {
-    let size = dotted_size(text);
-    let rest = &text[size..];
-    let inner = rest.strip_prefix(['"', '\'']).unwrap_or(rest);
-    let open = text.len() - inner.trim_start_matches(' ').len();
-    (size > 0 && text[open..].starts_with('(')).then_some((size, open))
+/// The name of a call at the start of a text, and the bracket behind it.
+pub(crate) struct Callee {
+    pub(crate) name_size: usize,
+    /// Where the bracket is.
+    pub(crate) bracket: usize,
 }
 
-/// Bytes of the dotted name at the start of `text`.
+/// Reads `a.b(`, `a.b (`, or the rest of `'a.b'(`.
+pub(crate) fn callee(text: &str) -> Option<Callee> {
+    let name_size = dotted_size(text);
+    let rest = &text[name_size..];
+    let behind = rest.strip_prefix(['"', '\'']).unwrap_or(rest);
+    let bracket = text.len() - behind.trim_start_matches(' ').len();
+    let called = name_size > 0 && text[bracket..].starts_with('(');
+    called.then_some(Callee { name_size, bracket })
+}
+
+/// The size of the dotted name at the start of `text`.
 pub(crate) fn dotted_size(text: &str) -> usize {
     let mut size = identifier_size(text);
     while size > 0 {
@@ -35,101 +41,86 @@ pub(crate) fn dotted_size(text: &str) -> usize {
     size
 }
 
-/// The call at the start of `text`, and its size.
-pub(crate) fn call(text: &str, base: usize, context: &Context<'_>) -> Option<(Found, usize)> {
-    let (name_size, open) = callee(text)?;
-    let name = &text[..name_size];
+/// Reads the call at the start of `text`, and returns it and its size.
+pub(crate) fn call(text: &str, base: usize, tools: &Tools) -> Option<(FoundCall, usize)> {
+    let Callee { name_size, bracket } = callee(text)?;
+    let mut name = &text[..name_size];
     // `f.call(…)` is how Llama writes `f(…)`.
-    let called = name.strip_suffix(".call");
-    let called = called.filter(|own| context.tools.get(own).is_some());
-    let name = called.filter(|_| context.tools.meant(name).is_none());
-    let name = name.unwrap_or(&text[..name_size]);
-    let tool = context.tools.meant(name);
+    if let Some(own) = name.strip_suffix(".call")
+        && tools.get(own).is_some()
+        && tools.meant(name).is_none()
+    {
+        name = own;
+    }
+    let mut reader = PythonReader::new(text, bracket + 1);
+    reader.markdown = name.contains('\\');
     let mut arguments = Arguments {
-        python: Python::new(text, open + 1),
-        tool,
-        out: String::from("{"),
-        first: true,
+        reader,
+        tool: tools.meant(name),
+        object: ObjectWriter::new(),
         count: 0,
         key: None,
     };
-    arguments.python.markdown = name.contains('\\');
-    let read = arguments.read();
-    let end = arguments.python.at;
-    let span = base..base + end;
-    let mut found = Found::translated(name, arguments.out, span.clone());
-    found.name_span = base..base + name_size;
-    found.changes = notes(&arguments.python, &span);
-    found.state = match read {
+    let state = match arguments.read() {
         Ok(()) => State::Whole,
-        Err(Trouble::Cut) => State::Cut,
-        Err(Trouble::NoValue(wanted)) => State::Unreadable(match arguments.key {
-            Some(key) => format!("{wanted} for `{key}`"),
-            None => wanted.to_owned(),
+        Err(PythonError::Cut) => State::Cut,
+        Err(PythonError::Expected(expected)) => State::Unreadable(match &arguments.key {
+            Some(key) => format!("{expected} for `{key}`"),
+            None => expected.to_owned(),
         }),
     };
+    let size = arguments.reader.at;
+    let span = base..base + size;
+    let json = std::mem::take(arguments.object.json());
+    let mut found = FoundCall::translated(name, json, span.clone());
+    found.name_span = base..base + name_size;
+    found.changes = arguments.reader.changes(&span);
+    found.state = state;
     (found.bare, found.python) = (arguments.count == 0, true);
-    Some((found, end))
+    Some((found, size))
 }
 
-/// Calls one after the other: a list, several lines, or one alone. `None` if there is anything
-/// else between them.
-pub(crate) fn sequence(text: &str, base: usize, context: &Context<'_>) -> Option<Vec<Found>> {
+/// Reads calls in a row: a list, several lines, or a single one. `None` if there is anything else
+/// between them, or if one cannot be read.
+pub(crate) fn sequence(text: &str, base: usize, tools: &Tools) -> Option<Vec<FoundCall>> {
+    let is_separator = |c: char| c.is_whitespace() || matches!(c, '[' | ']' | ',' | ';');
     let mut calls = Vec::new();
-    let mut at = 0;
-    loop {
-        let rest = &text[at..];
-        let blank = rest.len() - rest.trim_start_matches(is_between).len();
-        at += blank;
-        if at == text.len() {
-            return Some(calls);
-        }
-        let (found, size) = call(&text[at..], base + at, context)?;
+    let mut rest = text.trim_start_matches(is_separator);
+    while !rest.is_empty() {
+        let (found, size) = call(rest, base + text.len() - rest.len(), tools)?;
         if matches!(found.state, State::Unreadable(_)) {
             return None;
         }
         calls.push(found);
-        at += size;
+        rest = rest[size..].trim_start_matches(is_separator);
     }
+    Some(calls)
 }
 
-/// What may stand between calls of a list.
-fn is_between(c: char) -> bool {
-    c.is_whitespace() || matches!(c, '[' | ']' | ',' | ';')
-}
-
-pub(crate) fn notes(python: &Python<'_>, span: &Range<usize>) -> Vec<Change> {
-    let notes = python.notes.iter();
-    notes
-        .map(|(rule, sent, read)| Change::text(rule, Level::Safe, sent, read, span.clone()))
-        .collect()
-}
-
-/// The arguments of one call, on their way to a JSON object.
+/// The arguments of one call, while they are read.
 struct Arguments<'t, 'o> {
-    python: Python<'t>,
+    reader: PythonReader<'t>,
     tool: Option<&'o ToolDefinition>,
-    out: String,
-    first: bool,
+    object: ObjectWriter,
     count: usize,
-    /// The argument that is read now.
+    /// The name of the argument that is being read.
     key: Option<String>,
 }
 
 impl Arguments<'_, '_> {
-    fn read(&mut self) -> Result<(), Trouble> {
+    fn read(&mut self) -> Result<(), PythonError> {
         let mut position = 0;
         loop {
-            self.python.skip_blank();
-            match self.python.byte() {
-                None => return Err(Trouble::Cut),
+            self.reader.skip_blank();
+            match self.reader.byte() {
+                None => return Err(PythonError::Cut),
                 Some(b')') => {
-                    self.python.at += 1;
-                    self.out.push('}');
+                    self.reader.at += 1;
+                    self.object.json().push('}');
                     return Ok(());
                 }
                 Some(b',') => {
-                    self.python.at += 1;
+                    self.reader.at += 1;
                     continue;
                 }
                 Some(_) => {}
@@ -140,91 +131,83 @@ impl Arguments<'_, '_> {
                 Some(key) => self.keyword(&key)?,
                 None => self.positional(&mut position)?,
             }
-            self.python.skip_blank();
-            if !matches!(self.python.byte(), Some(b',' | b')') | None) {
-                return Err(Trouble::NoValue("a comma or a closing bracket"));
+            self.reader.skip_blank();
+            if !matches!(self.reader.byte(), Some(b',' | b')') | None) {
+                return Err(PythonError::Expected("a comma or a closing bracket"));
             }
         }
     }
 
-    /// The name before `=` (or `:`), if there is one.
+    /// Reads the name before `=` or `:`, if there is one.
     fn read_key(&mut self) -> Option<String> {
-        let start = self.python.at;
-        let key = match self.python.byte() {
+        let start = self.reader.at;
+        let key = match self.reader.byte() {
             Some(b'"' | b'\'') => {
                 let mut quoted = String::new();
-                let read = self.python.string(&mut quoted, false);
+                let read = self.reader.string(&mut quoted, false);
                 read.ok().and_then(|()| serde_json::from_str(&quoted).ok())
             }
-            _ => self.python.identifier(),
+            _ => self.reader.identifier(),
         };
-        self.python.skip_blank();
-        let rest = &self.python.text[self.python.at..];
+        self.reader.skip_blank();
+        let rest = &self.reader.text[self.reader.at..];
         let equals = rest.starts_with('=') && !rest.starts_with("==");
         if key.is_some() && (equals || rest.starts_with(':')) {
-            self.python.at += 1;
+            self.reader.at += 1;
             return key;
         }
-        self.python.at = start;
+        self.reader.at = start;
         None
     }
 
-    fn keyword(&mut self, key: &str) -> Result<(), Trouble> {
-        self.member(key);
-        // Words without quotes are text where text is wanted; elsewhere they may be a variable.
+    fn keyword(&mut self, key: &str) -> Result<(), PythonError> {
+        self.object.key(key);
+        // Words without quotes are text where text is declared; elsewhere they may be a variable.
         let types = self.tool.map(|tool| tool.types_of(key)).unwrap_or_default();
         let elements = self
             .tool
             .map(|tool| tool.element_types_of(key))
             .unwrap_or_default();
-        let words = match types.is_empty() || types.has("string") || elements.has("string") {
-            true => Words::Text,
-            false if types.has("array") => Words::Elements,
-            false => Words::Refuse,
+        let words = if types.is_empty() || types.has("string") || elements.has("string") {
+            BareWords::Text
+        } else if types.has("array") {
+            BareWords::TextInLists
+        } else {
+            BareWords::Refused
         };
         let number = |types: Types| types.is_empty() || types.has("integer") || types.has("number");
-        self.python.sums = number(types) || (types.has("array") && number(elements));
-        self.python.value(&mut self.out, words)
+        self.reader.evaluates = number(types) || (types.has("array") && number(elements));
+        self.reader.value(self.object.json(), words)
     }
 
-    fn member(&mut self, key: &str) {
-        if !std::mem::take(&mut self.first) {
-            self.out.push(',');
-        }
-        quote(key, &mut self.out);
-        self.out.push(':');
-    }
-
-    /// An argument without a name: all of them in one dictionary, or the next in declared order.
-    fn positional(&mut self, position: &mut usize) -> Result<(), Trouble> {
-        let spread = self.python.text[self.python.at..].starts_with("**");
+    /// Reads an argument without a name: all arguments in one dictionary, or the next parameter in
+    /// declared order.
+    fn positional(&mut self, position: &mut usize) -> Result<(), PythonError> {
+        let spread = self.reader.text[self.reader.at..].starts_with("**");
         if spread {
-            self.python.at += 2;
+            self.reader.at += 2;
         }
         let mut value = String::new();
-        self.python.value(&mut value, Words::Refuse)?;
+        self.reader.value(&mut value, BareWords::Refused)?;
         let parameter = self.tool.and_then(|tool| tool.positional(*position));
         *position += 1;
         if value.starts_with('{') && (spread || self.holds_arguments(&value)) {
-            let inner = value[1..value.len() - 1].to_owned();
-            if !inner.is_empty() {
-                if !std::mem::take(&mut self.first) {
-                    self.out.push(',');
-                }
-                self.out.push_str(&inner);
+            let members = &value[1..value.len() - 1];
+            if !members.is_empty() {
+                self.object.separate();
+                self.object.json().push_str(members);
             }
             return Ok(());
         }
         let Some(parameter) = parameter else {
-            return Err(Trouble::NoValue("arguments by name"));
+            return Err(PythonError::Expected("arguments by name"));
         };
-        let parameter = parameter.to_owned();
-        self.member(&parameter);
-        self.out.push_str(&value);
+        self.object.key(parameter);
+        self.object.json().push_str(&value);
         Ok(())
     }
 
-    /// Is this object the arguments, and not the value of the first parameter?
+    /// Returns true if an object is all arguments, and not the value of the first parameter.
     fn holds_arguments(&self, object: &str) -> bool {
         let Some(tool) = self.tool else { return true };
         let Ok(tree) = goodcall_core::Tree::parse(object) else {

@@ -1,19 +1,20 @@
-//! Strings and numbers of Python.
+//! Reads the strings and numbers of Python.
 
-use super::python_values::{Python, Trouble, quote};
-use super::raw_members::blank;
+use super::object_writer::push_string;
+use super::python_values::{PythonError, PythonReader};
+use super::raw_members::skip_blanks;
 
-impl Python<'_> {
-    /// Writes one string: single or triple quotes, or quotes that are escaped themselves because
-    /// the call stands inside a string.
-    pub(crate) fn string(&mut self, out: &mut String, raw: bool) -> Result<(), Trouble> {
+impl PythonReader<'_> {
+    /// Reads one string: in single or triple quotes, or in escaped quotes, where the call itself is
+    /// written inside a string.
+    pub(crate) fn string(&mut self, out: &mut String, raw: bool) -> Result<(), PythonError> {
         let rest = &self.text[self.at..];
         let (open, escaped) = match rest.strip_prefix('\\') {
             Some(inner) => (inner, true),
             None => (rest, false),
         };
         let Some(mark @ ('"' | '\'')) = open.chars().next() else {
-            return Err(Trouble::NoValue("a value"));
+            return Err(PythonError::Expected("a value"));
         };
         let triple = if mark == '"' { "\"\"\"" } else { "'''" };
         let single = if mark == '"' { "\"" } else { "'" };
@@ -26,33 +27,32 @@ impl Python<'_> {
         self.at += size;
         let text = self.until(&close, raw)?;
         let from = out.len();
-        quote(&text.decoded, out);
-        if text.inner_quotes {
-            let (sent, read) = (self.text[start..self.at].to_owned(), out[from..].to_owned());
-            self.note("inner-quotes", &sent, &read);
+        push_string(&text.decoded, out);
+        let sent = &self.text[start..self.at];
+        if text.has_inner_quotes {
+            self.record("inner-quotes", sent, &out[from..]);
         }
-        if text.markdown {
-            let (sent, read) = (self.text[start..self.at].to_owned(), out[from..].to_owned());
-            self.note("markdown-escapes", &sent, &read);
+        if text.has_markdown {
+            self.record("markdown-escapes", sent, &out[from..]);
         }
         Ok(())
     }
 
-    fn until(&mut self, close: &str, raw: bool) -> Result<Decoded, Trouble> {
+    fn until(&mut self, close: &str, raw: bool) -> Result<Decoded, PythonError> {
         let mut text = Decoded::default();
         let plain = close.len() == 1;
         loop {
             let rest = &self.text[self.at..];
             let Some(c) = rest.chars().next() else {
-                return Err(Trouble::Cut);
+                return Err(PythonError::Cut);
             };
             if rest.starts_with(close) {
                 self.at += close.len();
                 if !plain || self.ends_value() {
                     return Ok(text);
                 }
-                // A quote that nothing of the grammar follows is part of the text.
-                text.inner_quotes = true;
+                // Nothing that may follow a string follows this quote, so it is part of the text.
+                text.has_inner_quotes = true;
                 text.decoded.push_str(close);
                 continue;
             }
@@ -66,23 +66,23 @@ impl Python<'_> {
         }
     }
 
-    /// Does what follows a quote end a value, or can the quote not be the end?
+    /// Returns true if the quote before the cursor ends a string, by what follows it.
     fn ends_value(&self) -> bool {
         let bytes = self.text.as_bytes();
-        let next = blank(bytes, self.at);
+        let next = skip_blanks(bytes, self.at);
         match bytes.get(next) {
             None | Some(b',' | b')' | b']' | b'}' | b':' | b'+' | b'#' | b';' | b'%') => true,
             // The next of several strings, or the quotes around the whole call.
             Some(b'"' | b'\'') => true,
             Some(b'\\' | b'=' | b'*') => true,
-            // Without another quote of this kind, this was the last.
+            // Without another quote of this kind, this one is the last.
             Some(_) => !self.text[self.at..].contains(&self.text[self.at - 1..self.at]),
         }
     }
 
-    fn escape(&mut self, text: &mut Decoded) -> Result<(), Trouble> {
+    fn escape(&mut self, text: &mut Decoded) -> Result<(), PythonError> {
         let rest = &self.text[self.at..];
-        let c = rest.chars().next().ok_or(Trouble::Cut)?;
+        let c = rest.chars().next().ok_or(PythonError::Cut)?;
         self.at += c.len_utf8();
         let plain = match c {
             'n' => '\n',
@@ -99,7 +99,7 @@ impl Python<'_> {
             'u' => return self.code(4, text),
             'U' => return self.code(8, text),
             '_' | '*' | '[' | ']' | '#' | '`' | '-' if self.markdown => {
-                text.markdown = true;
+                text.has_markdown = true;
                 c
             }
             c => {
@@ -111,12 +111,12 @@ impl Python<'_> {
         Ok(())
     }
 
-    fn code(&mut self, digits: usize, text: &mut Decoded) -> Result<(), Trouble> {
+    fn code(&mut self, digits: usize, text: &mut Decoded) -> Result<(), PythonError> {
         let read = |at: usize| {
             let digits = self.text.get(at..at + digits)?;
             u32::from_str_radix(digits, 16).ok()
         };
-        let wrong = Trouble::NoValue("a valid escape");
+        let wrong = PythonError::Expected("a valid escape");
         let high = read(self.at).ok_or_else(|| wrong.clone())?;
         self.at += digits;
         let code = match high {
@@ -134,8 +134,8 @@ impl Python<'_> {
         Ok(())
     }
 
-    /// Writes a number with its digits: `1_000`, `.5`, `5.` and `+5` as JSON writes them.
-    pub(crate) fn number(&mut self, out: &mut String) -> Result<(), Trouble> {
+    /// Reads a number and keeps its digits: `1_000`, `.5`, `5.` and `+5` as JSON writes them.
+    pub(crate) fn number(&mut self, out: &mut String) -> Result<(), PythonError> {
         let bytes = self.text.as_bytes();
         let start = self.at;
         let digits = |mut at: usize| {
@@ -163,12 +163,12 @@ impl Python<'_> {
         }
         self.at = at;
         if whole.is_empty() && fraction.is_empty() {
-            return Err(Trouble::NoValue("a number"));
+            return Err(PythonError::Expected("a number"));
         }
         let written = &self.text[whole.clone()];
-        // `007` is a number neither here nor there.
+        // `007` is a number neither in Python nor in JSON.
         if written.len() > 1 && written.starts_with('0') {
-            return Err(Trouble::NoValue("a number without leading zeros"));
+            return Err(PythonError::Expected("a number without leading zeros"));
         }
         if bytes[start] == b'-' {
             out.push('-');
@@ -189,6 +189,6 @@ impl Python<'_> {
 #[derive(Default)]
 struct Decoded {
     decoded: String,
-    inner_quotes: bool,
-    markdown: bool,
+    has_inner_quotes: bool,
+    has_markdown: bool,
 }

@@ -1,59 +1,61 @@
-//! Python values as models write them, translated to JSON.
+//! Translates Python values, as models write them, to JSON.
 
-use super::raw_members::blank;
-use crate::text::arithmetic;
+use std::ops::Range;
 
-/// Nesting of values.
-const MOST_DEPTH: usize = 64;
+use goodcall_core::{Change, Level};
+
+use super::arithmetic;
+use super::object_writer::push_string;
+use super::raw_members::skip_blanks;
+
+/// The deepest nesting of values.
+const MAX_DEPTH: usize = 64;
 
 /// Why a value cannot be translated.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Trouble {
+pub(crate) enum PythonError {
     /// The text ends inside the value.
     Cut,
-    /// What stands there has no value by itself; what is wanted instead.
-    NoValue(&'static str),
+    /// The text is not a value by itself; this is expected instead.
+    Expected(&'static str),
 }
 
-/// What a bare word may be taken for.
+/// Whether words without quotes are read as text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Words {
-    /// Text, up to the next argument.
+pub(crate) enum BareWords {
+    /// They are text, up to the next argument.
     Text,
-    /// Text inside a list; alone they may be a variable.
-    Elements,
-    /// Nothing.
-    Refuse,
+    /// They are text inside a list; elsewhere they may be a variable.
+    TextInLists,
+    Refused,
 }
 
 /// A reader of Python values over one text.
-pub(crate) struct Python<'t> {
+pub(crate) struct PythonReader<'t> {
     pub(crate) text: &'t str,
     pub(crate) at: usize,
-    /// Was `\_` written for `_`, as in Markdown?
+    /// The text escapes for Markdown: `\_` is `_`.
     pub(crate) markdown: bool,
-    /// May a sum stand for its value? Not where text is wanted: `2019-12-13`.
-    pub(crate) sums: bool,
-    /// Rules that were needed, with what was read and as what.
-    pub(crate) notes: Vec<(&'static str, String, String)>,
+    /// Arithmetic is evaluated. Not where text is expected: `2019-12-13`.
+    pub(crate) evaluates: bool,
+    changes: Vec<Change>,
 }
 
-/// What a value turned out to be.
+/// Whether a value may be the first operand of an expression.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Shape {
-    Text,
+enum ValueKind {
     Number,
     Other,
 }
 
-impl<'t> Python<'t> {
+impl<'t> PythonReader<'t> {
     pub(crate) fn new(text: &'t str, at: usize) -> Self {
         Self {
             text,
             at,
             markdown: false,
-            sums: true,
-            notes: Vec::new(),
+            evaluates: true,
+            changes: Vec::new(),
         }
     }
 
@@ -63,7 +65,7 @@ impl<'t> Python<'t> {
 
     pub(crate) fn skip_blank(&mut self) {
         loop {
-            self.at = blank(self.text.as_bytes(), self.at);
+            self.at = skip_blanks(self.text.as_bytes(), self.at);
             // A comment up to the end of its line, or a line joined by a backslash.
             match self.byte() {
                 Some(b'#') => {
@@ -83,7 +85,7 @@ impl<'t> Python<'t> {
         found
     }
 
-    /// A name, with `\_` read as `_`.
+    /// Reads a name, with `\_` as `_`.
     pub(crate) fn identifier(&mut self) -> Option<String> {
         let rest = &self.text[self.at..];
         let size = identifier_size(rest);
@@ -98,14 +100,19 @@ impl<'t> Python<'t> {
         Some(name.replace("\\_", "_"))
     }
 
-    /// Writes the value at this place, and stands behind it then.
-    pub(crate) fn value(&mut self, out: &mut String, words: Words) -> Result<(), Trouble> {
+    /// Reads the value at the cursor, and appends it to `out` as JSON.
+    pub(crate) fn value(&mut self, out: &mut String, words: BareWords) -> Result<(), PythonError> {
         self.nested(out, words, 0)
     }
 
-    fn nested(&mut self, out: &mut String, words: Words, depth: usize) -> Result<(), Trouble> {
-        if depth > MOST_DEPTH {
-            return Err(Trouble::NoValue("fewer nested values"));
+    fn nested(
+        &mut self,
+        out: &mut String,
+        words: BareWords,
+        depth: usize,
+    ) -> Result<(), PythonError> {
+        if depth > MAX_DEPTH {
+            return Err(PythonError::Expected("fewer nested values"));
         }
         self.skip_blank();
         let (start, from) = (self.at, out.len());
@@ -118,46 +125,66 @@ impl<'t> Python<'t> {
             Some(_) => false,
         };
         match read {
-            Ok(Shape::Number) if !ended && self.sums => {
+            Ok(ValueKind::Number) if !ended && self.evaluates => {
                 if let Some((value, size)) = arithmetic::evaluate(&self.text[start..]) {
                     self.at = start + size;
                     out.truncate(from);
                     let sent = &self.text[start..self.at];
-                    self.note("python-sum", sent, &value);
+                    self.record("python-sum", sent, &value);
                     out.push_str(&value);
                     return Ok(());
                 }
             }
             Ok(_) if ended => return Ok(()),
-            Err(Trouble::Cut) => return Err(Trouble::Cut),
+            Err(PythonError::Cut) => return Err(PythonError::Cut),
             _ => {}
         }
-        let refused = words == Words::Refuse || (words == Words::Elements && depth == 0);
+        let refused =
+            words == BareWords::Refused || (words == BareWords::TextInLists && depth == 0);
         if refused {
-            return Err(read.err().unwrap_or(Trouble::NoValue("a value")));
+            return Err(read.err().unwrap_or(PythonError::Expected("a value")));
         }
         out.truncate(from);
         self.at = start;
-        self.words(out, read.err(), depth > 0)
+        self.bare_words(out, read.err(), depth > 0)
     }
 
-    fn operand(&mut self, out: &mut String, words: Words, depth: usize) -> Result<Shape, Trouble> {
-        let byte = self.byte().ok_or(Trouble::Cut)?;
+    fn operand(
+        &mut self,
+        out: &mut String,
+        words: BareWords,
+        depth: usize,
+    ) -> Result<ValueKind, PythonError> {
+        let byte = self.byte().ok_or(PythonError::Cut)?;
         match byte {
-            b'"' | b'\'' | b'\\' => self.strings(out).map(|()| Shape::Text),
-            b'[' => self.list(b']', out, words, depth).map(|_| Shape::Other),
-            b'(' => self.tuple(out, words, depth),
-            b'{' => self.dict(out, words, depth).map(|()| Shape::Other),
-            b'0'..=b'9' | b'-' | b'+' | b'.' => self.number(out).map(|()| Shape::Number),
-            b'<' => Err(Trouble::NoValue("a value in place of the placeholder")),
-            _ => self.word(out, words, depth),
+            b'"' | b'\'' | b'\\' => self.strings(out)?,
+            b'[' => {
+                self.list(b']', out, words, depth)?;
+            }
+            b'(' => return self.tuple(out, words, depth),
+            b'{' => self.dict(out, words, depth)?,
+            b'0'..=b'9' | b'-' | b'+' | b'.' => {
+                self.number(out)?;
+                return Ok(ValueKind::Number);
+            }
+            b'<' => {
+                let expected = "a value in place of the placeholder";
+                return Err(PythonError::Expected(expected));
+            }
+            _ => return self.word(out, words, depth),
         }
+        Ok(ValueKind::Other)
     }
 
-    /// `True`, `None`, a string with a prefix, `dict(a=1)`; else no value by itself.
-    fn word(&mut self, out: &mut String, words: Words, depth: usize) -> Result<Shape, Trouble> {
+    /// Reads `True`, `None`, a string with a prefix, or `dict(a=1)`.
+    fn word(
+        &mut self,
+        out: &mut String,
+        words: BareWords,
+        depth: usize,
+    ) -> Result<ValueKind, PythonError> {
         let start = self.at;
-        let name = self.identifier().ok_or(Trouble::NoValue("a value"))?;
+        let name = self.identifier().ok_or(PythonError::Expected("a value"))?;
         let json = match name.as_str() {
             "True" | "true" | "TRUE" => Some("true"),
             "False" | "false" | "FALSE" => Some("false"),
@@ -166,7 +193,7 @@ impl<'t> Python<'t> {
         };
         if let Some(json) = json {
             out.push_str(json);
-            return Ok(Shape::Other);
+            return Ok(ValueKind::Other);
         }
         match self.byte() {
             Some(b'"' | b'\'') if is_prefix(&name) => {
@@ -174,15 +201,15 @@ impl<'t> Python<'t> {
                 let template = name.contains(['f', 'F']);
                 let from = out.len();
                 self.string(out, raw)?;
-                match template && out[from..].contains('{') {
-                    true => Err(Trouble::NoValue("the text itself, not a template")),
-                    false => Ok(Shape::Text),
+                if template && out[from..].contains('{') {
+                    return Err(PythonError::Expected("the text itself, not a template"));
                 }
+                Ok(ValueKind::Other)
             }
             Some(b'(') if name == "dict" => {
                 self.at += 1;
                 self.keywords(out, words, depth)?;
-                Ok(Shape::Other)
+                Ok(ValueKind::Other)
             }
             Some(b'(')
                 if matches!(
@@ -192,16 +219,21 @@ impl<'t> Python<'t> {
             {
                 self.tuple(out, words, depth)
             }
-            Some(b'(') => Err(Trouble::NoValue("a value, not another call")),
+            Some(b'(') => Err(PythonError::Expected("a value, not another call")),
             _ => {
                 self.at = start;
-                Err(Trouble::NoValue("a value"))
+                Err(PythonError::Expected("a value"))
             }
         }
     }
 
-    /// `a=1, b=2)` as an object.
-    fn keywords(&mut self, out: &mut String, words: Words, depth: usize) -> Result<(), Trouble> {
+    /// Reads `a=1, b=2)` as an object.
+    fn keywords(
+        &mut self,
+        out: &mut String,
+        words: BareWords,
+        depth: usize,
+    ) -> Result<(), PythonError> {
         out.push('{');
         let mut first = true;
         loop {
@@ -211,35 +243,35 @@ impl<'t> Python<'t> {
                 return Ok(());
             }
             if self.byte().is_none() {
-                return Err(Trouble::Cut);
+                return Err(PythonError::Cut);
             }
             if !first && !self.eat(b',') {
-                return Err(Trouble::NoValue("a comma"));
+                return Err(PythonError::Expected("a comma"));
             }
             self.skip_blank();
             if self.byte() == Some(b')') {
                 continue;
             }
-            let key = self.identifier().ok_or(Trouble::NoValue("a name"))?;
+            let key = self.identifier().ok_or(PythonError::Expected("a name"))?;
             self.skip_blank();
             if !self.eat(b'=') {
-                return Err(Trouble::NoValue("="));
+                return Err(PythonError::Expected("="));
             }
             comma(out, &mut first);
-            quote(&key, out);
+            push_string(&key, out);
             out.push(':');
             self.nested(out, words, depth + 1)?;
         }
     }
 
-    /// The elements up to `end` as a list; how many there are.
+    /// Reads the elements up to `end` as a list, and returns how many there are.
     fn list(
         &mut self,
         end: u8,
         out: &mut String,
-        words: Words,
+        words: BareWords,
         depth: usize,
-    ) -> Result<usize, Trouble> {
+    ) -> Result<usize, PythonError> {
         self.at += 1;
         out.push('[');
         let mut count = 0;
@@ -250,7 +282,7 @@ impl<'t> Python<'t> {
                 return Ok(count);
             }
             match self.byte() {
-                None => return Err(Trouble::Cut),
+                None => return Err(PythonError::Cut),
                 Some(b',') => {
                     self.at += 1;
                     continue;
@@ -263,32 +295,41 @@ impl<'t> Python<'t> {
             self.nested(out, words, depth + 1)?;
             self.skip_blank();
             if !matches!(self.byte(), Some(b',') | None) && self.byte() != Some(end) {
-                return Err(Trouble::NoValue("a comma"));
+                return Err(PythonError::Expected("a comma"));
             }
             count += 1;
         }
     }
 
-    /// `(a, b)` is a list, `(a)` is `a`.
-    fn tuple(&mut self, out: &mut String, words: Words, depth: usize) -> Result<Shape, Trouble> {
+    /// Reads `(a, b)` as a list, and `(a)` as `a`.
+    fn tuple(
+        &mut self,
+        out: &mut String,
+        words: BareWords,
+        depth: usize,
+    ) -> Result<ValueKind, PythonError> {
         let (from, start) = (out.len(), self.at);
         let count = self.list(b')', out, words, depth)?;
         let inner = &self.text[start..self.at];
         let comma = inner.trim_end_matches(')').trim_end().ends_with(',');
         if count != 1 || comma {
-            return Ok(Shape::Other);
+            return Ok(ValueKind::Other);
         }
         out.pop();
         out.remove(from);
         Ok(match out.as_bytes().get(from) {
-            Some(b'"') => Shape::Text,
-            Some(b'0'..=b'9' | b'-') => Shape::Number,
-            _ => Shape::Other,
+            Some(b'0'..=b'9' | b'-') => ValueKind::Number,
+            _ => ValueKind::Other,
         })
     }
 
-    /// A dictionary, or a set as a list.
-    fn dict(&mut self, out: &mut String, words: Words, depth: usize) -> Result<(), Trouble> {
+    /// Reads a dictionary, or a set as a list.
+    fn dict(
+        &mut self,
+        out: &mut String,
+        words: BareWords,
+        depth: usize,
+    ) -> Result<(), PythonError> {
         let (from, start) = (out.len(), self.at);
         self.at += 1;
         out.push('{');
@@ -296,7 +337,7 @@ impl<'t> Python<'t> {
         loop {
             self.skip_blank();
             match self.byte() {
-                None => return Err(Trouble::Cut),
+                None => return Err(PythonError::Cut),
                 Some(b'}') => {
                     self.at += 1;
                     out.push('}');
@@ -314,17 +355,17 @@ impl<'t> Python<'t> {
                 Some(b'0'..=b'9' | b'-') => {
                     let mut digits = String::new();
                     self.number(&mut digits)?;
-                    quote(&digits, &mut key);
+                    push_string(&digits, &mut key);
                 }
                 _ => {
-                    let name = self.identifier().ok_or(Trouble::NoValue("a key"))?;
-                    quote(&name, &mut key);
+                    let name = self.identifier().ok_or(PythonError::Expected("a key"))?;
+                    push_string(&name, &mut key);
                 }
             }
             self.skip_blank();
             if !matches!(self.byte(), Some(b':' | b'=')) {
                 if !first {
-                    return Err(Trouble::NoValue("a colon"));
+                    return Err(PythonError::Expected("a colon"));
                 }
                 // A set.
                 out.truncate(from);
@@ -339,8 +380,8 @@ impl<'t> Python<'t> {
         }
     }
 
-    /// One string, or several that Python joins.
-    fn strings(&mut self, out: &mut String) -> Result<(), Trouble> {
+    /// Reads one string, or several in a row, which Python joins.
+    fn strings(&mut self, out: &mut String) -> Result<(), PythonError> {
         self.string(out, false)?;
         loop {
             let behind = self.at;
@@ -360,37 +401,47 @@ impl<'t> Python<'t> {
         }
     }
 
-    pub(crate) fn note(&mut self, rule: &'static str, sent: &str, read: &str) {
-        self.notes.push((rule, sent.to_owned(), read.to_owned()));
+    /// Records that `sent` was read as `read`.
+    pub(crate) fn record(&mut self, rule: &'static str, sent: &str, read: &str) {
+        let change = Change::text(rule, Level::Safe, sent, read, 0..0);
+        self.changes.push(change);
     }
 
-    /// Text without quotes: up to the next argument, or to the end of the list.
-    fn words(
+    /// The changes that reading took, which cover `span`.
+    pub(crate) fn changes(mut self, span: &Range<usize>) -> Vec<Change> {
+        for change in &mut self.changes {
+            change.span = span.clone();
+        }
+        self.changes
+    }
+
+    /// Reads text without quotes, up to the next argument or the next element of a list.
+    fn bare_words(
         &mut self,
         out: &mut String,
-        trouble: Option<Trouble>,
-        element: bool,
-    ) -> Result<(), Trouble> {
+        error: Option<PythonError>,
+        is_element: bool,
+    ) -> Result<(), PythonError> {
         let rest = &self.text[self.at..];
-        let size = match element {
-            true => rest.find([',', ')', ']', '}', '\n']).unwrap_or(rest.len()),
-            false => words_size(rest),
+        let size = if is_element {
+            rest.find([',', ')', ']', '}', '\n']).unwrap_or(rest.len())
+        } else {
+            words_size(rest)
         };
         let text = rest[..size].trim();
         let placeholder = text.contains(['(', '{', '[', '<', '"', '\'', '=']) || text.is_empty();
         if placeholder || size == rest.len() {
-            return Err(trouble.unwrap_or(Trouble::NoValue("a value")));
+            return Err(error.unwrap_or(PythonError::Expected("a value")));
         }
         self.at += size;
         let from = out.len();
-        quote(text, out);
-        let read = out[from..].to_owned();
-        self.note("bare-words", text, &read);
+        push_string(text, out);
+        self.record("bare-words", text, &out[from..]);
         Ok(())
     }
 }
 
-/// The size of words that are no value: up to a closing bracket, or a comma before the next
+/// The size of words without quotes: up to a closing bracket, or to a comma before the next
 /// argument.
 fn words_size(rest: &str) -> usize {
     let bytes = rest.as_bytes();
@@ -398,9 +449,9 @@ fn words_size(rest: &str) -> usize {
         match byte {
             b')' | b']' | b'}' | b'\n' => return at,
             b',' => {
-                let next = blank(bytes, at + 1);
+                let next = skip_blanks(bytes, at + 1);
                 let name = identifier_size(&rest[next..]);
-                let after = blank(bytes, next + name);
+                let after = skip_blanks(bytes, next + name);
                 let argument = name > 0 && matches!(bytes.get(after), Some(b'='));
                 let element = matches!(bytes.get(next), Some(b'"' | b'\'' | b'[' | b'{'));
                 if argument || element || next == bytes.len() {
@@ -413,6 +464,7 @@ fn words_size(rest: &str) -> usize {
     rest.len()
 }
 
+/// Returns true for the prefix of a string, as in `r"…"`.
 fn is_prefix(name: &str) -> bool {
     name.len() <= 2 && name.chars().all(|c| "rRbBuUfF".contains(c))
 }
@@ -423,7 +475,7 @@ fn comma(out: &mut String, first: &mut bool) {
     }
 }
 
-/// Bytes of the name at the start of `text`; `\_` counts as part of it.
+/// The size of the name at the start of `text`, which may hold `\_`.
 pub(crate) fn identifier_size(text: &str) -> usize {
     let bytes = text.as_bytes();
     let mut at = 0;
@@ -436,9 +488,4 @@ pub(crate) fn identifier_size(text: &str) -> usize {
         }
     }
     at
-}
-
-/// Appends a JSON string.
-pub(crate) fn quote(text: &str, out: &mut String) {
-    out.push_str(&serde_json::Value::from(text).to_string());
 }

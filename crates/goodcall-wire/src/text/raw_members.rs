@@ -1,66 +1,95 @@
-//! Taking objects and lists apart without reading their values: each value stays the text that it
-//! is, so that its own reading can say what is wrong with it.
+//! Takes objects and lists apart without reading their values: each value stays text, so that its
+//! own reader can say what is wrong with it.
 
 use std::borrow::Cow;
 use std::ops::Range;
 
-/// One member of an object: its key, and where its value stands.
-pub(crate) struct Member<'t> {
+/// The members of an object, as far as they can be told apart.
+pub(crate) struct RawObject<'t> {
+    text: &'t str,
+    pub(crate) members: Vec<RawMember<'t>>,
+    /// The closing bracket is there.
+    pub(crate) closed: bool,
+}
+
+/// One member of an object: its key, and where it is in the object's text.
+pub(crate) struct RawMember<'t> {
     pub(crate) key: Cow<'t, str>,
     pub(crate) value: Range<usize>,
     /// Key and value.
     pub(crate) span: Range<usize>,
 }
 
-/// The members of the object at the start of `text`, as far as they can be told apart; `None` if
-/// it is no object. Tells also if its closing bracket is there.
-pub(crate) fn members(text: &str) -> Option<(Vec<Member<'_>>, bool)> {
-    let bytes = text.as_bytes();
-    let mut at = blank(bytes, 0);
-    if bytes.get(at) != Some(&b'{') {
-        return None;
-    }
-    at += 1;
-    let mut members = Vec::new();
-    loop {
-        at = blank(bytes, at);
-        match bytes.get(at) {
-            None => return Some((members, false)),
-            Some(b'}') => return Some((members, true)),
-            Some(b',') => at += 1,
-            Some(_) => {
-                let start = at;
-                let (key, after) = key(text, at)?;
-                at = blank(bytes, after);
-                if !matches!(bytes.get(at), Some(b':' | b'=')) {
-                    return Some((members, false));
-                }
-                let from = blank(bytes, at + 1);
-                at = skip(bytes, from);
-                let value = from..trim_end(bytes, from, at);
-                let span = start..value.end;
-                members.push(Member { key, value, span });
-            }
+impl<'t> RawObject<'t> {
+    /// Takes apart the object at the start of `text`; `None` if there is none.
+    pub(crate) fn parse(text: &'t str) -> Option<Self> {
+        let bytes = text.as_bytes();
+        let mut at = skip_blanks(bytes, 0);
+        if bytes.get(at) != Some(&b'{') {
+            return None;
         }
+        at += 1;
+        let mut members = Vec::new();
+        let closed = loop {
+            at = skip_blanks(bytes, at);
+            match bytes.get(at) {
+                None => break false,
+                Some(b'}') => break true,
+                Some(b',') => at += 1,
+                Some(_) => {
+                    let start = at;
+                    let (key, after) = key(text, at)?;
+                    at = skip_blanks(bytes, after);
+                    if !matches!(bytes.get(at), Some(b':' | b'=')) {
+                        break false;
+                    }
+                    let from = skip_blanks(bytes, at + 1);
+                    at = value_end(bytes, from);
+                    let value = from..trim_end(bytes, from, at);
+                    let span = start..value.end;
+                    members.push(RawMember { key, value, span });
+                }
+            }
+        };
+        Some(Self {
+            text,
+            members,
+            closed,
+        })
+    }
+
+    /// The text of a member's value.
+    pub(crate) fn value(&self, member: &RawMember<'_>) -> &'t str {
+        &self.text[member.value.clone()]
+    }
+
+    /// The text of a member, key and value.
+    pub(crate) fn member_text(&self, member: &RawMember<'_>) -> &'t str {
+        &self.text[member.span.clone()]
+    }
+
+    /// The index of the first member with this key.
+    pub(crate) fn position(&self, key: &str) -> Option<usize> {
+        self.members.iter().position(|member| member.key == key)
     }
 }
 
-/// Where the elements of the list at the start of `text` stand; `None` if it is no list.
+/// Where the elements of the list at the start of `text` are; `None` if there is no list.
 pub(crate) fn elements(text: &str) -> Option<Vec<Range<usize>>> {
     let bytes = text.as_bytes();
-    let mut at = blank(bytes, 0);
+    let mut at = skip_blanks(bytes, 0);
     if !matches!(bytes.get(at), Some(b'[' | b'(')) {
         return None;
     }
     at += 1;
     let mut elements = Vec::new();
     loop {
-        at = blank(bytes, at);
+        at = skip_blanks(bytes, at);
         match bytes.get(at) {
             None | Some(b']' | b')') => return Some(elements),
             Some(b',' | b'}') => at += 1,
             Some(_) => {
-                let end = skip(bytes, at);
+                let end = value_end(bytes, at);
                 elements.push(at..trim_end(bytes, at, end));
                 at = end.max(at + 1);
             }
@@ -69,7 +98,7 @@ pub(crate) fn elements(text: &str) -> Option<Vec<Range<usize>>> {
 }
 
 /// The end of the value that starts at `at`: the next comma or closing bracket outside of it.
-pub(crate) fn skip(bytes: &[u8], mut at: usize) -> usize {
+fn value_end(bytes: &[u8], mut at: usize) -> usize {
     let mut depth = 0usize;
     let mut last = 0;
     while let Some(byte) = bytes.get(at) {
@@ -93,7 +122,7 @@ pub(crate) fn skip(bytes: &[u8], mut at: usize) -> usize {
     at
 }
 
-/// Past the string that starts at `at`.
+/// The end of the string that starts at `at`, behind its closing quote.
 fn string_end(bytes: &[u8], at: usize) -> usize {
     let quote = bytes[at];
     let mut at = at + 1;
@@ -107,7 +136,7 @@ fn string_end(bytes: &[u8], at: usize) -> usize {
     bytes.len()
 }
 
-/// A key with or without quotes, and what follows it.
+/// Reads a key with or without quotes, and returns it and the offset behind it.
 fn key(text: &str, at: usize) -> Option<(Cow<'_, str>, usize)> {
     let bytes = text.as_bytes();
     if matches!(bytes[at], b'"' | b'\'') {
@@ -119,7 +148,7 @@ fn key(text: &str, at: usize) -> Option<(Cow<'_, str>, usize)> {
     (!key.is_empty()).then_some((Cow::Borrowed(key), at + size))
 }
 
-/// The text of a string in either kind of quotes; `None` if it is none.
+/// Decodes a string in either kind of quotes; `None` if `text` is not a string.
 pub(crate) fn unquote(text: &str) -> Option<Cow<'_, str>> {
     let quote = text.chars().next().filter(|c| matches!(c, '"' | '\''))?;
     let inner = text.strip_prefix(quote)?.strip_suffix(quote)?;
@@ -129,33 +158,33 @@ pub(crate) fn unquote(text: &str) -> Option<Cow<'_, str>> {
     let mut out = String::with_capacity(inner.len());
     let mut chars = inner.chars();
     while let Some(c) = chars.next() {
-        match (c, c == '\\') {
-            (_, true) => match chars.next() {
-                Some('n') => out.push('\n'),
-                Some('t') => out.push('\t'),
-                Some('r') => out.push('\r'),
-                Some('b') => out.push('\u{8}'),
-                Some('f') => out.push('\u{c}'),
-                Some('u') => out.push(unicode(&mut chars)?),
-                Some(c @ ('"' | '\'' | '\\' | '/' | '_')) => out.push(c),
-                Some(c) => out.extend(['\\', c]),
-                None => return None,
-            },
-            (c, _) => out.push(c),
+        if c != '\\' {
+            out.push(c);
+            continue;
+        }
+        match chars.next()? {
+            'n' => out.push('\n'),
+            't' => out.push('\t'),
+            'r' => out.push('\r'),
+            'b' => out.push('\u{8}'),
+            'f' => out.push('\u{c}'),
+            'u' => out.push(unicode_escape(&mut chars)?),
+            c @ ('"' | '\'' | '\\' | '/' | '_') => out.push(c),
+            c => out.extend(['\\', c]),
         }
     }
     Some(Cow::Owned(out))
 }
 
-/// The character of `\uXXXX`, or of two such that are a pair.
-fn unicode(chars: &mut std::str::Chars<'_>) -> Option<char> {
-    let four = |chars: &mut std::str::Chars<'_>| {
+/// Decodes the digits of `\uXXXX`, or of a surrogate pair of two such escapes.
+fn unicode_escape(chars: &mut std::str::Chars<'_>) -> Option<char> {
+    let four_digits = |chars: &mut std::str::Chars<'_>| {
         let digits = chars.as_str().get(..4)?;
         let code = u32::from_str_radix(digits, 16).ok()?;
         chars.nth(3);
         Some(code)
     };
-    let high = four(chars)?;
+    let high = four_digits(chars)?;
     if !(0xD800..0xDC00).contains(&high) {
         return char::from_u32(high);
     }
@@ -163,14 +192,14 @@ fn unicode(chars: &mut std::str::Chars<'_>) -> Option<char> {
         return None;
     }
     chars.nth(1);
-    let low = four(chars)?
+    let low = four_digits(chars)?
         .checked_sub(0xDC00)
         .filter(|low| *low < 0x400)?;
     char::from_u32(0x10000 + ((high - 0xD800) << 10) + low)
 }
 
 /// The first byte from `at` on that is not blank.
-pub(crate) fn blank(bytes: &[u8], mut at: usize) -> usize {
+pub(crate) fn skip_blanks(bytes: &[u8], mut at: usize) -> usize {
     while bytes.get(at).is_some_and(u8::is_ascii_whitespace) {
         at += 1;
     }
@@ -189,14 +218,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn values_stay_as_they_are() {
+    fn values_of_members_stay_verbatim() {
         let text = r#"{"name": "f", 'args': {'a': 'x, "y"'}, bare: [1, {}] }"#;
-        let (members, closed) = members(text).unwrap();
+        let object = RawObject::parse(text).unwrap();
+        let members = object.members.iter();
         let pairs: Vec<_> = members
-            .iter()
-            .map(|m| (m.key.as_ref(), &text[m.value.clone()]))
+            .map(|member| (member.key.as_ref(), object.value(member)))
             .collect();
-        assert!(closed);
+        assert!(object.closed);
         assert_eq!(
             pairs,
             [
@@ -208,7 +237,7 @@ mod tests {
     }
 
     #[test]
-    fn lists() {
+    fn elements_of_lists_stay_verbatim() {
         let text = r#"['f(a=1, b="x")', {"a": [1]}, 5]"#;
         let parts: Vec<_> = elements(text)
             .unwrap()
@@ -219,7 +248,7 @@ mod tests {
     }
 
     #[test]
-    fn escapes() {
+    fn escapes_are_decoded() {
         assert_eq!(unquote(r#""a\"\u00e9\ud83d\ude00""#).unwrap(), "a\"é😀");
         assert_eq!(unquote(r"'a\_b\d'").unwrap(), "a_b\\d");
         assert!(unquote(r#""a"#).is_none() && unquote(r#""\ud83d""#).is_none());

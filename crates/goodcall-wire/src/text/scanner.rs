@@ -1,36 +1,29 @@
-//! Finding calls in text that comes in pieces.
+//! Finds calls in text that arrives in pieces.
 //!
-//! The scanner stands in text, behind a marker, or inside a candidate that no marker announced.
-//! Text that cannot be part of a call is released at once; a whole text is scanned as one piece,
-//! so that any split gives what the whole gives.
+//! The scanner is in text, behind a marker, or inside a candidate that no marker announced. Text
+//! that cannot be part of a call is given out at once. A whole text is scanned as one piece, so
+//! that every split gives the same calls.
 
-use std::collections::HashSet;
 use std::ops::Range;
 
-use super::call_end::{Lexer, Step, Until};
-use super::code_fence::Fence;
-use super::ignored_blocks::{Line, Quiet, ends_thought};
-use super::marked_block::Block;
-use super::markers::{Body, MARKERS, Marker};
-use super::tool_elements::{self, Element};
-use super::{
-    Context, Extraction, Found, TextCallScope, control_tokens, json_calls, python_calls,
-    unreadable_calls,
-};
+use super::budget::ScanBudget;
+use super::candidates::{AtCursor, Candidate, TOOL_CALL_END, at_cursor};
+use super::code_fence::{CodeFence, FenceMark};
+use super::emit::{HeldCalls, Output};
+use super::ignored_blocks::{IgnoredBlock, IgnoredContents, IgnoredMark};
+use super::input::{InputBuffer, Window};
+use super::line_state::LineState;
+use super::turn::{Confidence, Turn};
+use super::unmarked_calls::Surroundings;
+use super::{Extraction, FoundCall, TextCallScope};
 use crate::call::{RawCall, State as CallState};
 use crate::tools::Tools;
-
-/// Candidates that may turn out to be no call only at the end of the text.
-const PATIENCE: usize = 16;
-
-/// The end marker that comes without its opening one.
-pub(super) const CLOSE: &str = "</tool_call>";
 
 /// A piece of a scanned text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum TextPiece {
-    /// Text that is no call.
+    /// Text outside of calls.
     Text(String),
     /// A call.
     Call(RawCall),
@@ -46,7 +39,7 @@ pub enum TextPiece {
 /// let mut pieces = scanner.push("It is <tool_c");
 /// assert_eq!(pieces, [TextPiece::Text("It is ".to_owned())]);
 /// pieces = scanner.push("all>{\"name\": \"now\"}</tool_call>");
-/// // A `</think>` that nobody opened may still show that this was a thought.
+/// // A `</think>` may still follow and show that this was a thought.
 /// assert!(pieces.is_empty());
 /// pieces = scanner.finish();
 /// assert!(matches!(&pieces[..], [TextPiece::Call(call)] if call.name == "now"));
@@ -54,173 +47,137 @@ pub enum TextPiece {
 /// ```
 #[derive(Clone, Debug)]
 pub struct Scanner {
-    pub(super) tools: Tools,
-    pub(super) place: TextCallScope,
+    tools: Tools,
+    settings: ScannerSettings,
+    input: InputBuffer,
+    /// The offset of the next byte to look at outside of candidates.
+    at: usize,
+    state: ScannerState,
+    /// The message may turn out to be nothing but calls.
+    only_calls_so_far: bool,
+    fence: Option<CodeFence>,
+    line: LineState,
+    turn: Turn,
+    budget: ScanBudget,
+    output: Output,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct ScannerSettings {
+    scope: TextCallScope,
     /// Only markers of this dialect count.
-    pub(super) dialect: Option<&'static str>,
-    /// Inside a marked block: unmarked forms only, and they count as marked.
-    pub(super) inner: bool,
-    pub(super) text: String,
-    /// Where `text` begins in the whole text.
-    pub(super) base: usize,
-    pub(super) at: usize,
-    pub(super) released: usize,
-    pub(super) state: State,
-    /// Calls that are not certain yet.
-    pub(super) held: Vec<Held>,
-    /// Nothing but calls so far: the message may be a call as a whole.
-    pub(super) virgin: bool,
-    pub(super) fence: Option<Fence>,
-    /// Brackets before this place were tried.
-    pub(super) tried: usize,
-    pub(super) patience: usize,
-    /// Bytes behind markers that were looked at and no call, and where the last of them stood.
-    pub(super) wasted: usize,
-    pub(super) furthest: usize,
-    /// The strongest form of call so far.
-    pub(super) strength: Strength,
-    pub(super) line: Line,
-    /// A thought has ended: what comes now is meant.
-    pub(super) reasoned: bool,
-    pub(super) seen: HashSet<(String, String)>,
-    /// The model's turn is over; what it wrote then is text.
-    pub(super) over: bool,
-    /// There was a call after which the model must wait for an observation.
-    pub(super) acted: bool,
-    pub(super) out: Vec<TextPiece>,
+    dialect: Option<&'static str>,
+    /// The text is the body of a marked block: only unmarked calls count, as if marked.
+    in_block: bool,
 }
 
+/// Where a scanner is.
 #[derive(Clone, Debug)]
-pub(super) enum State {
+enum ScannerState {
     Text,
-    Marked {
-        marker: &'static Marker,
-        start: usize,
-        body: usize,
-        lexer: Lexer,
-        /// Only quoted: no call, whatever it holds.
-        quoted: bool,
+    Ignored(&'static IgnoredBlock),
+    Candidate(Candidate),
+}
+
+/// What became of a candidate.
+pub(super) enum Outcome {
+    NeedMore,
+    /// It is not a call; the text is scanned again from `resume` on.
+    Rejected {
+        resume: usize,
     },
-    Quiet(&'static Quiet),
-    /// Behind a tag that is a tool's name.
-    Element {
-        start: usize,
-        body: usize,
-        element: Element,
-    },
-    Unmarked {
-        start: usize,
-        lexer: Lexer,
+    Calls {
+        span: Range<usize>,
+        calls: Vec<FoundCall>,
+        confidence: Confidence,
     },
 }
 
-#[derive(Clone, Debug)]
-pub(super) struct Held {
-    pub(super) span: Range<usize>,
-    pub(super) calls: Vec<RawCall>,
-    /// They count only if the message holds nothing else; never where text was seen already.
-    pub(super) whole: bool,
-}
-
-/// How clearly a call is one.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Strength {
-    None,
-    /// In Python's form inside a sentence.
-    Mentioned,
-    /// In Python's form on a line of its own, or in a list.
-    Standing,
-    Json,
-    /// Behind a marker, or in a fence.
-    Marked,
-}
-
-/// What the text at one place may be.
-pub(super) enum Look {
-    /// More of the text is needed to tell.
-    More,
-    /// Text up to here.
-    Text(usize),
-    /// A candidate begins here.
-    Enter(State),
-    /// The state has changed already.
-    Done,
+/// Whether a scanner can go on with the text that it has.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Progress {
+    Continue,
+    NeedMore,
 }
 
 impl Scanner {
     /// A scanner for all dialects.
-    pub fn new(tools: Tools, place: TextCallScope) -> Self {
+    pub fn new(tools: Tools, scope: TextCallScope) -> Self {
+        let settings = ScannerSettings {
+            scope,
+            dialect: None,
+            in_block: false,
+        };
+        Self::with_settings(tools, settings, 0)
+    }
+
+    /// A scanner for the body of a marked block, which begins at the offset `base`.
+    pub(super) fn inner(tools: Tools, scope: TextCallScope, base: usize) -> Self {
+        let settings = ScannerSettings {
+            scope,
+            dialect: None,
+            in_block: true,
+        };
+        Self::with_settings(tools, settings, base)
+    }
+
+    fn with_settings(tools: Tools, settings: ScannerSettings, base: usize) -> Self {
         Self {
             tools,
-            place,
-            dialect: None,
-            inner: false,
-            text: String::new(),
-            base: 0,
-            at: 0,
-            released: 0,
-            state: State::Text,
-            held: Vec::new(),
-            virgin: true,
+            settings,
+            input: InputBuffer::starting_at(base),
+            at: base,
+            state: ScannerState::Text,
+            only_calls_so_far: true,
             fence: None,
-            tried: 0,
-            patience: PATIENCE,
-            wasted: 0,
-            furthest: 0,
-            strength: Strength::None,
-            line: Line::new(),
-            reasoned: false,
-            seen: HashSet::new(),
-            over: false,
-            acted: false,
-            out: Vec::new(),
+            line: LineState::new(),
+            turn: Turn::default(),
+            budget: ScanBudget::new(),
+            output: Output::starting_at(base),
         }
     }
 
-    /// Only this dialect counts, by its name in [`dialects`](crate::dialects); unmarked forms
-    /// still count where they are asked for. An unknown name changes nothing.
+    /// Restricts the markers to those of one dialect, by its name in
+    /// [`dialects`](crate::dialects). Unmarked calls still count where the scope allows them. An
+    /// unknown name changes nothing.
     #[must_use]
     pub fn dialect(mut self, name: &str) -> Self {
-        self.dialect = super::dialects().into_iter().find(|known| *known == name);
+        self.settings.dialect = super::dialects().into_iter().find(|known| *known == name);
         self
     }
 
-    /// A scanner for the inside of a marked block.
-    pub(super) fn inner(tools: Tools, place: TextCallScope, base: usize) -> Self {
-        let mut scanner = Self::new(tools, place);
-        (scanner.inner, scanner.base) = (true, base);
-        scanner
-    }
-
-    /// Takes the next piece of the text, and gives back what is certain now.
+    /// Takes the next piece of the text, and returns the text and the calls that are certain now.
     pub fn push(&mut self, text: &str) -> Vec<TextPiece> {
-        self.text.push_str(text);
-        self.run(false);
+        self.input.push(text);
+        self.run();
         self.release();
-        self.compact();
-        std::mem::take(&mut self.out)
+        self.input
+            .forget_before(self.output.released().min(self.at));
+        self.output.take_pieces()
     }
 
-    /// The text is over; the rest of what it holds.
+    /// Ends the text, and returns what was held back.
     pub fn finish(&mut self) -> Vec<TextPiece> {
-        self.run(true);
-        self.end_fence();
-        self.commit();
-        self.released_to(self.text.len());
-        std::mem::take(&mut self.out)
+        self.input.end();
+        self.run();
+        if let Some(fence) = self.fence.take() {
+            self.count_fenced(fence.end(self.settings.scope));
+        }
+        let input = self.input.window();
+        self.output.commit(input);
+        self.output.release_text(input, input.end());
+        self.output.take_pieces()
     }
 
-    /// Bytes of the text that were given out, as text or as calls.
+    /// The number of bytes that were given out, as text or as calls.
     pub(crate) fn done(&self) -> usize {
-        self.base + self.released
+        self.output.released()
     }
 
-    /// The calls and the rest of a whole text.
-    pub fn whole(mut self, text: &str) -> Extraction {
+    /// Scans a whole text, and returns its calls and the rest of it.
+    pub fn whole(self, text: &str) -> Extraction {
         let mut extraction = Extraction::default();
-        let mut pieces = self.push(text);
-        pieces.append(&mut self.finish());
-        for piece in pieces {
+        for piece in self.pieces(text) {
             match piece {
                 TextPiece::Text(text) => extraction.text.push_str(&text),
                 TextPiece::Call(call) => extraction.calls.push(call),
@@ -229,362 +186,324 @@ impl Scanner {
         extraction
     }
 
-    /// The calls of a whole text that stands behind a marker.
-    pub(super) fn found(mut self, text: &str) -> Vec<Found> {
-        let mut pieces = self.push(text);
-        pieces.append(&mut self.finish());
-        let calls = pieces.into_iter().filter_map(|piece| match piece {
-            TextPiece::Call(call) => Some(call.into_found()),
-            TextPiece::Text(_) => None,
-        });
+    /// The calls of a whole body of a marked block.
+    pub(super) fn found(self, text: &str) -> Vec<FoundCall> {
+        let calls = self
+            .pieces(text)
+            .into_iter()
+            .filter_map(|piece| match piece {
+                TextPiece::Call(call) => Some(call.into_found()),
+                TextPiece::Text(_) => None,
+            });
         calls.collect()
     }
 
-    fn run(&mut self, done: bool) {
-        while self.at < self.text.len() || !matches!(self.state, State::Text) {
-            let on = match &self.state {
-                State::Text => self.read_text(done),
-                State::Marked { .. } => self.read_marked(done),
-                State::Quiet(block) => self.read_quiet(block, done),
-                State::Element { .. } => self.read_element(done),
-                State::Unmarked { .. } => self.read_unmarked(done),
+    fn pieces(mut self, text: &str) -> Vec<TextPiece> {
+        let mut pieces = self.push(text);
+        pieces.append(&mut self.finish());
+        pieces
+    }
+
+    fn run(&mut self) {
+        let mut progress = Progress::Continue;
+        while progress == Progress::Continue {
+            let state = std::mem::replace(&mut self.state, ScannerState::Text);
+            progress = match state {
+                ScannerState::Text if self.at >= self.window().end() => return,
+                ScannerState::Text => self.read_text(),
+                ScannerState::Ignored(block) => self.read_ignored(block),
+                ScannerState::Candidate(candidate) => self.read_candidate(candidate),
             };
-            if !on {
-                return;
-            }
         }
     }
 
-    fn read_text(&mut self, done: bool) -> bool {
-        match self.look(done) {
-            Look::More => return false,
-            Look::Done => {}
-            Look::Enter(state) => self.state = state,
-            Look::Text(end) => {
-                if &self.text[self.at..end] == CLOSE
-                    && let Some(held) = self.held.last_mut().filter(|held| held.whole)
-                {
-                    // Only its opening marker is missing.
-                    held.span.end = end;
-                }
-                if !self.is_between(self.at..end) {
-                    self.soil();
-                }
-                let text = &self.text[self.at..end];
-                self.line.take(text);
-                if let Some(fence) = &mut self.fence {
-                    fence.text(text);
-                }
-                self.at = end;
+    fn read_text(&mut self) -> Progress {
+        match at_cursor(self) {
+            AtCursor::NeedMore
+            | AtCursor::Fence(FenceMark::NeedMore)
+            | AtCursor::Ignored(IgnoredMark::NeedMore) => return Progress::NeedMore,
+            AtCursor::Text(end) => self.pass_text(end),
+            AtCursor::TurnEnds(end) => {
+                self.turn.end();
+                self.pass_text(end);
             }
+            AtCursor::Observation(end) => {
+                self.turn.observe();
+                self.pass_text(end);
+            }
+            AtCursor::Fence(FenceMark::Opens { fence, end }) => {
+                self.fence = Some(fence);
+                self.pass_block(end);
+            }
+            AtCursor::Fence(FenceMark::Closes(end)) => self.close_fence(end),
+            AtCursor::Ignored(IgnoredMark::Opens(block)) => {
+                self.output.settle(self.input.window());
+                self.note_prose();
+                self.at += block.open.len();
+                self.state = ScannerState::Ignored(block);
+            }
+            AtCursor::Ignored(IgnoredMark::ThoughtEnds(end)) => {
+                if !self.settings.in_block && !self.turn.has_closed_thinking() {
+                    // Its beginning was part of the prompt: everything so far was the thought.
+                    self.output.drop_held();
+                    self.turn.restart();
+                }
+                self.end_thought(end);
+            }
+            AtCursor::Candidate(candidate) => self.state = ScannerState::Candidate(candidate),
         }
-        true
+        Progress::Continue
     }
 
-    /// May this stand between the calls of a message that is nothing but calls?
-    fn is_between(&self, range: Range<usize>) -> bool {
-        let text = &self.text[range];
-        let blank = |c: char| c.is_whitespace() || matches!(c, ',' | ';');
-        text.chars().all(blank)
-            || (text.starts_with("<|") && text.ends_with("|>"))
-            || matches!(text, "<s>" | "</s>" | "assistant")
-            || (text == CLOSE && self.held.last().is_some_and(|held| held.whole))
+    fn pass_text(&mut self, end: usize) {
+        let text = self.input.window().slice(self.at..end);
+        let uncertain = self.output.last_uncertain();
+        let lacks_opening_marker = text == TOOL_CALL_END && uncertain.is_some();
+        if let Some(held) = uncertain.filter(|_| text == TOOL_CALL_END) {
+            held.span.end = end;
+        }
+        self.line.take_text(text);
+        if let Some(fence) = &mut self.fence {
+            fence.take_text(text);
+        }
+        if !lacks_opening_marker && !is_separator(text) {
+            self.note_prose();
+        }
+        self.at = end;
     }
 
-    /// Text that is no call was seen.
-    pub(super) fn soil(&mut self) {
-        // The message is no call as a whole: what looked like one is text. Once that is known,
-        // nothing waits for it: looking through all that is held for every text is not linear.
-        if std::mem::take(&mut self.virgin) {
-            self.held.retain(|held| !held.whole);
+    /// Passes over something that is neither prose nor a call.
+    fn pass_block(&mut self, end: usize) {
+        self.at = end;
+        self.line.take_block();
+    }
+
+    /// Records text that is not a call, so that the message is not a call as a whole.
+    fn note_prose(&mut self) {
+        // Only once: to go through all held calls for every piece of text would not be linear.
+        if std::mem::take(&mut self.only_calls_so_far) {
+            self.output.drop_uncertain();
         }
         if let Some(fence) = &mut self.fence {
-            fence.clean = false;
+            fence.note_prose();
         }
     }
 
-    /// Do calls count here without a marker?
+    fn close_fence(&mut self, end: usize) {
+        self.pass_block(end);
+        let fence = self.fence.take();
+        let held = fence.map(|fence| fence.close(self.settings.scope, end));
+        let held = held.unwrap_or_default();
+        if held.is_empty() {
+            self.note_prose();
+        }
+        self.count_fenced(held);
+    }
+
+    fn count_fenced(&mut self, held: Vec<HeldCalls>) {
+        for HeldCalls { span, calls, .. } in held {
+            self.count(span, calls, Confidence::Marked);
+        }
+    }
+
+    /// Ends the model's thinking: from here on the message may be a call as a whole.
+    fn end_thought(&mut self, end: usize) {
+        self.note_prose();
+        self.fence = None;
+        self.only_calls_so_far = true;
+        self.turn.close_thinking();
+        self.pass_block(end);
+    }
+
+    /// Passes over an ignored block. Without an end it is all that follows.
+    fn read_ignored(&mut self, block: &'static IgnoredBlock) -> Progress {
+        let input = self.input.window();
+        let Some(size) = input.from(self.at).find(block.close) else {
+            if input.has_ended() {
+                self.at = input.end();
+                return Progress::Continue;
+            }
+            let tail = input.end().saturating_sub(block.close.len() - 1);
+            if tail > self.at {
+                self.at = input.char_start(tail);
+            }
+            self.state = ScannerState::Ignored(block);
+            return Progress::NeedMore;
+        };
+        let end = self.at + size + block.close.len();
+        match block.contents {
+            IgnoredContents::Thought => self.end_thought(end),
+            IgnoredContents::Result => {
+                self.turn.end();
+                self.pass_block(end);
+            }
+        }
+        Progress::Continue
+    }
+
+    fn read_candidate(&mut self, mut candidate: Candidate) -> Progress {
+        let input = self.input.window();
+        let outcome = match &mut candidate {
+            Candidate::Marked(block) => block.read(input, &self.tools, &mut self.budget),
+            Candidate::Element(element) => element.read(input, &self.tools),
+            Candidate::Unmarked(unmarked) => {
+                let around = Surroundings {
+                    tools: &self.tools,
+                    scope: self.settings.scope,
+                    in_block: self.settings.in_block,
+                    in_fence: self.fence.is_some(),
+                    only_calls_so_far: self.only_calls_so_far,
+                    on_fresh_line: self.line.is_fresh(),
+                };
+                unmarked.read(input, &around, &mut self.budget)
+            }
+        };
+        match outcome {
+            Outcome::NeedMore => {
+                self.state = ScannerState::Candidate(candidate);
+                return Progress::NeedMore;
+            }
+            Outcome::Rejected { resume } => {
+                self.at = resume;
+                self.note_prose();
+            }
+            Outcome::Calls {
+                span,
+                calls,
+                confidence,
+            } => {
+                if matches!(&candidate, Candidate::Marked(block) if block.awaits_observation()) {
+                    self.turn.await_observation();
+                }
+                self.pass_block(span.end);
+                self.accept(span, calls, confidence);
+            }
+        }
+        Progress::Continue
+    }
+
+    /// Takes the calls of one candidate.
+    fn accept(&mut self, span: Range<usize>, found: Vec<FoundCall>, confidence: Confidence) {
+        let calls = found.into_iter().map(|call| call.into_call(&self.tools));
+        let calls: Vec<RawCall> = calls.collect();
+        if let Some(fence) = &mut self.fence {
+            // They count later, if the fence turns out to hold nothing else.
+            return fence.take_calls(span, calls, confidence);
+        }
+        self.count(span, calls, confidence);
+        let marked = confidence == Confidence::Marked && !self.settings.in_block;
+        if marked && std::mem::take(&mut self.only_calls_so_far) {
+            self.output.confirm_uncertain();
+        }
+    }
+
+    /// Counts the calls that are to be made, which are not those that only repeat another.
+    fn count(&mut self, span: Range<usize>, mut calls: Vec<RawCall>, confidence: Confidence) {
+        let ScannerSettings {
+            scope, in_block, ..
+        } = self.settings;
+        if scope == TextCallScope::Anywhere && !in_block {
+            self.turn.remove_mentions(&mut calls, confidence);
+        }
+        if calls.is_empty() {
+            self.note_prose();
+            return;
+        }
+        self.turn.count(&calls, confidence);
+        let is_unreadable = |call: &RawCall| matches!(call.state, CallState::Unreadable(_));
+        let only_alone = scope == TextCallScope::Explicit || calls.iter().all(is_unreadable);
+        let if_message_is_calls =
+            only_alone && !in_block && self.only_calls_so_far && confidence < Confidence::Marked;
+        self.output.hold(HeldCalls {
+            span,
+            calls,
+            if_message_is_calls,
+        });
+        if in_block || self.turn.has_closed_thinking() {
+            self.output.settle(self.input.window());
+        }
+    }
+
+    /// Gives out the text that cannot be part of a call.
+    fn release(&mut self) {
+        let cursor = match &self.state {
+            ScannerState::Text | ScannerState::Ignored(_) => self.at,
+            ScannerState::Candidate(candidate) => candidate.start(),
+        };
+        let fenced = self.fence.as_ref().and_then(CodeFence::held_from);
+        let held = [self.output.held_from(), fenced].into_iter().flatten();
+        let end = held.fold(cursor, usize::min);
+        self.output.release_text(self.input.window(), end);
+    }
+}
+
+/// What decides which candidates may begin at the cursor.
+impl Scanner {
+    pub(super) fn window(&self) -> Window<'_> {
+        self.input.window()
+    }
+
+    pub(super) fn at(&self) -> usize {
+        self.at
+    }
+
+    pub(super) fn tools(&self) -> &Tools {
+        &self.tools
+    }
+
+    pub(super) fn scope(&self) -> TextCallScope {
+        self.settings.scope
+    }
+
+    pub(super) fn line(&self) -> LineState {
+        self.line
+    }
+
+    pub(super) fn fence(&self) -> Option<&CodeFence> {
+        self.fence.as_ref()
+    }
+
+    pub(super) fn only_calls_so_far(&self) -> bool {
+        self.only_calls_so_far
+    }
+
+    pub(super) fn is_awaiting_observation(&self) -> bool {
+        self.turn.is_awaiting_observation()
+    }
+
+    /// Returns true if the cursor is in a quotation or in inline code.
+    pub(super) fn is_quoted(&self) -> bool {
+        self.fence.is_none() && (self.line.is_quotation() || self.line.is_code())
+    }
+
+    /// Returns true if calls without a marker count at the cursor.
     pub(super) fn takes_unmarked(&self) -> bool {
-        let place = self.place == TextCallScope::Anywhere || self.inner || self.virgin;
-        let quoted = self.line.quote && self.fence.is_none();
-        self.patience > 0 && !self.over && !quoted && (place || self.fence.is_some())
+        let settings = self.settings;
+        let in_scope = settings.scope == TextCallScope::Anywhere
+            || settings.in_block
+            || self.only_calls_so_far
+            || self.fence.is_some();
+        let quoted = self.line.is_quotation() && self.fence.is_none();
+        in_scope && !quoted && self.budget.has_retries() && !self.turn.has_ended()
+    }
+
+    pub(super) fn takes_bracket_at(&self, at: usize) -> bool {
+        self.budget.allows_bracket_at(at)
     }
 
     pub(super) fn takes_markers(&self) -> bool {
-        // Many markers that each look at all the text behind them are no calls.
-        let bounded = self.wasted <= PATIENCE.saturating_mul(self.furthest);
-        !self.inner && !self.over && bounded
+        !self.settings.in_block && !self.turn.has_ended() && self.budget.allows_markers()
     }
 
-    /// What was looked at from a marker on is no call.
-    fn waste(&mut self, range: Range<usize>) {
-        self.wasted = self.wasted.saturating_add(range.len());
-        self.furthest = self.furthest.max(self.base + range.end);
+    pub(super) fn takes_dialect(&self, dialect: &str) -> bool {
+        self.settings.dialect.is_none_or(|only| only == dialect)
     }
+}
 
-    /// Another turn begins: once there are calls, what follows is no longer this message.
-    pub(super) fn end_turn(&mut self) {
-        self.over = self.over || self.strength > Strength::None;
-    }
-
-    /// Markers that count.
-    pub(super) fn markers(&self) -> impl Iterator<Item = &'static Marker> {
-        let dialect = self.dialect;
-        MARKERS
-            .iter()
-            .filter(move |marker| dialect.is_none_or(|name| marker.dialect == name))
-    }
-
-    fn read_marked(&mut self, done: bool) -> bool {
-        let State::Marked {
-            marker,
-            start,
-            body,
-            lexer,
-            quoted,
-        } = &mut self.state
-        else {
-            return false;
-        };
-        let (marker, start, body, quoted) = (*marker, *start, *body, *quoted);
-        let step = lexer.run(&self.text, marker.until, done);
-        let (stuck, reached) = (lexer.is_inside_value(), lexer.reached());
-        let (body_end, after, closed) = match step {
-            Step::More if !done => return false,
-            Step::End { body, after } => (
-                body,
-                after,
-                after > body || !done || after < self.text.len(),
-            ),
-            Step::More if ends_thought(&self.text[body..]) => {
-                self.waste(start..self.text.len());
-                return self.leave(body);
-            }
-            Step::More if stuck && self.patience > 0 => self.first_close(marker, body),
-            Step::More => (self.text.len(), self.text.len(), false),
-            Step::Fail => {
-                self.waste(start..reached);
-                return self.leave(start + marker.open.len());
-            }
-        };
-        if quoted {
-            self.waste(start..after);
-            return self.leave(if closed { after } else { body });
-        }
-        // Where the marker is the first tag, its end is the last one.
-        let end = if marker.body == Body::Tags {
-            after
-        } else {
-            body_end
-        };
-        let block = Block {
-            text: &self.text[start..end],
-            body: body - start,
-            base: self.base + start,
-            closed,
-        };
-        if marker.body == Body::Harmony && control_tokens::is_thought(&self.text[body..end]) {
-            self.state = State::Text;
-            self.at = body_end;
-            self.soil();
-            return true;
-        }
-        let found = self.found_in(&block, marker);
-        if found.is_empty() {
-            self.waste(start..after);
-            return self.leave(body);
-        }
-        let after = match !closed && marker.body == Body::Any {
-            true => self.end_of(&found, after),
-            false => after,
-        };
-        self.state = State::Text;
-        self.at = after;
-        self.acted |= marker.body == Body::React && !self.inner;
-        self.accept(start..after, found, Strength::Marked);
-        true
-    }
-
-    /// Where the calls of a block without an end marker end: what follows the last of them, and
-    /// its brackets, is text.
-    fn end_of(&self, found: &[Found], after: usize) -> usize {
-        let last = found.last();
-        last.filter(|last| last.state == CallState::Whole)
-            .map_or(after, |last| {
-                let rest = &self.text[last.span.end - self.base..];
-                let brackets = [' ', '\t', '\r', '\n', ']', '}', ')'];
-                self.text.len() - rest.trim_start_matches(brackets).len()
-            })
-    }
-
-    fn read_element(&mut self, done: bool) -> bool {
-        let State::Element {
-            start,
-            body,
-            element,
-        } = &mut self.state
-        else {
-            return false;
-        };
-        let (start, body) = (*start, *body);
-        let tool = self.tools.told(&element.name);
-        let (end, closed) = match element.run(&self.text, tool) {
-            tool_elements::Step::More if !done => return false,
-            tool_elements::Step::More => (self.text.len(), false),
-            tool_elements::Step::End(end) => (end, true),
-            tool_elements::Step::Fail => return self.leave(body),
-        };
-        let element = element.clone();
-        let found = element.found(&self.text, self.base, start..end, closed, tool);
-        (self.state, self.at) = (State::Text, end);
-        self.accept(start..end, vec![found], Strength::Marked);
-        true
-    }
-
-    /// The string that never ended was none: the block ends at its first end marker.
-    fn first_close(&mut self, marker: &Marker, body: usize) -> (usize, usize, bool) {
-        self.patience -= 1;
-        let rest = &self.text[body..];
-        let Until::Marker { close, .. } = marker.until else {
-            return (self.text.len(), self.text.len(), false);
-        };
-        let found = close
-            .iter()
-            .filter_map(|mark| Some((rest.find(mark)?, mark.len())));
-        match found.min() {
-            Some((at, size)) => (body + at, body + at + size, true),
-            None => (self.text.len(), self.text.len(), false),
-        }
-    }
-
-    /// What looked like a call is none: its first bytes are text, the rest is looked at again.
-    fn leave(&mut self, at: usize) -> bool {
-        self.state = State::Text;
-        self.at = at;
-        self.soil();
-        true
-    }
-
-    fn read_unmarked(&mut self, done: bool) -> bool {
-        let State::Unmarked { start, lexer } = &mut self.state else {
-            return false;
-        };
-        let start = *start;
-        let step = lexer.run(&self.text, Until::Brackets { several: false }, done);
-        let reached = lexer.reached();
-        let first = self.text.as_bytes().get(start).copied();
-        let bracket = matches!(first, Some(b'{' | b'['));
-        let end = match step {
-            Step::More if !done => return false,
-            Step::End { after, .. } => after,
-            Step::More => {
-                self.patience -= 1;
-                return self.cut_off(start, bracket);
-            }
-            // How much of the text is known behind this must not matter.
-            Step::Fail => {
-                self.patience -= 1;
-                return self.reject(start, reached, bracket);
-            }
-        };
-        let found = self.candidate(start..end, bracket);
-        if found.is_empty() {
-            return self.reject(start, end, bracket);
-        }
-        self.state = State::Text;
-        self.at = end;
-        let strength = self.strength_of(bracket);
-        self.accept(start..end, found, strength);
-        true
-    }
-
-    fn candidate(&self, range: Range<usize>, bracket: bool) -> Vec<Found> {
-        let context = Context { tools: &self.tools };
-        let (text, base) = (&self.text[range.clone()], self.base + range.start);
-        if !bracket {
-            let call = python_calls::call(text, base, &context).map(|(call, _)| call);
-            let call = call.filter(|call| self.is_meant(call, text));
-            return call.into_iter().collect();
-        }
-        let mut found = Vec::new();
-        if text.starts_with('[') {
-            found = python_calls::sequence(text, base, &context).unwrap_or_default();
-        }
-        if found.is_empty() {
-            let readable = |call: &Found| call.state == CallState::Whole;
-            found = unreadable_calls::list(text, base, &context);
-            // In prose, a list that can be read nowhere is none.
-            let nests = self.place == TextCallScope::Anywhere && unreadable_calls::nests(text);
-            if nests || (!self.is_alone(text) && !found.iter().any(readable)) {
-                found.clear();
-            }
-        }
-        if found.is_empty() {
-            found = json_calls::calls(text, base, &context);
-        }
-        let offered = |call: &Found| self.tools.meant(&call.name).is_some();
-        if !found.iter().any(offered) {
-            found.clear();
-        }
-        found
-    }
-
-    /// Is a call in Python's form meant as one, and not only mentioned?
-    fn is_meant(&self, call: &Found, text: &str) -> bool {
-        let Some(tool) = self.tools.meant(&call.name) else {
-            return false;
-        };
-        // One that cannot be read is one where nothing else is said.
-        let unreadable = matches!(call.state, CallState::Unreadable(_));
-        let readable = call.state == CallState::Whole || (unreadable && self.is_alone(text));
-        let standing = self.line.fresh || self.inner || self.fence.is_some();
-        readable && (!call.bare || (tool.has_no_required_parameters() && standing))
-    }
-
-    /// May this be the whole message, as one call? Anywhere, the calls inside another one count.
-    fn is_alone(&self, text: &str) -> bool {
-        let nests = unreadable_calls::nests(text) && self.place == TextCallScope::Anywhere;
-        self.virgin && !self.inner && self.fence.is_none() && !nests
-    }
-
-    /// No call: its first byte is text, the rest is looked at again for other forms.
-    fn reject(&mut self, start: usize, end: usize, bracket: bool) -> bool {
-        let next = if bracket {
-            self.tried = self.tried.max(end);
-            start + 1
-        } else {
-            let text = &self.text[start..];
-            start + python_calls::callee(text).map_or(1, |(_, open)| open + 1)
-        };
-        self.leave(next)
-    }
-
-    /// The text ends inside a candidate.
-    fn cut_off(&mut self, start: usize, bracket: bool) -> bool {
-        let certain = self.virgin || self.inner || self.fence.is_some();
-        if certain {
-            let context = Context { tools: &self.tools };
-            let (text, base) = (&self.text[start..], self.base + start);
-            let mut found = match bracket {
-                true => json_calls::calls(text, base, &context),
-                false => python_calls::call(text, base, &context)
-                    .map(|(call, _)| call)
-                    .into_iter()
-                    .collect(),
-            };
-            found.retain(|call| self.tools.meant(&call.name).is_some());
-            if let Some(last) = found.last_mut() {
-                if last.state == CallState::Whole {
-                    last.state = CallState::Open;
-                }
-                self.state = State::Text;
-                self.at = self.text.len();
-                let strength = self.strength_of(bracket);
-                self.accept(start..self.at, found, strength);
-                return true;
-            }
-        }
-        let end = self.text.len();
-        self.reject(start, end, bracket)
-    }
+/// Returns true if this may separate the calls of a message that is nothing but calls.
+fn is_separator(text: &str) -> bool {
+    text.chars()
+        .all(|c| c.is_whitespace() || matches!(c, ',' | ';'))
+        || (text.starts_with("<|") && text.ends_with("|>"))
+        || matches!(text, "<s>" | "</s>" | "assistant")
 }

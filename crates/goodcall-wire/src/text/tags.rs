@@ -1,55 +1,68 @@
-//! Calls written as tags: `<function=f><parameter=a>1</parameter></function>`, `<invoke name="f">`,
-//! `<ns:invoke …>`, `<｜X｜invoke …>`. Values are untyped text, unless an attribute types them.
+//! Reads calls written as tags: `<function=f><parameter=a>1</parameter></function>`,
+//! `<invoke name="f">`, `<ns:invoke …>`, `<｜X｜invoke …>`. Values are untyped text, unless an
+//! attribute types them.
 
+use std::collections::HashMap;
 use std::ops::Range;
 
-use super::call_end::opens_value;
-use super::python_values::quote;
-use super::{Context, Found, untyped_values};
+use goodcall_core::Tree;
+
+use super::call_end::{ends_tag_name, value_size};
+use super::object_writer::{ObjectWriter, push_string};
+use super::untyped_values::trim_line_ends;
+use super::{FoundCall, ambiguous_end_tag};
 use crate::call::State;
-use crate::tools::ToolDefinition;
+use crate::tools::{ToolDefinition, Tools};
 
-/// Bytes that a tag may have.
-const MOST_TAG: usize = 512;
+/// The most bytes of a tag.
+const MAX_TAG: usize = 512;
+/// Values without an end tag that are searched for up to the end of the text.
+const MAX_UNCLOSED_VALUES: usize = 16;
 
-/// One tag: its local name, what follows the name, and where it stands.
-struct Tag<'t> {
-    closing: bool,
+/// One tag and its span.
+struct CallTag<'t> {
+    is_closing: bool,
+    /// The name without its namespace.
     name: &'t str,
+    /// The text behind the name: attributes, or `=` and a value.
     rest: &'t str,
     span: Range<usize>,
 }
 
-/// The calls of a text made of tags.
-pub(crate) fn calls(text: &str, base: usize, context: &Context<'_>) -> Vec<Found> {
+/// Reads the calls of a text made of tags.
+pub(crate) fn calls(text: &str, base: usize, tools: &Tools) -> Vec<FoundCall> {
     let mut calls = Vec::new();
-    let mut ends = Ends::default();
+    let mut end_tags = EndTags::new(text);
     let mut at = 0;
     while let Some(tag) = next_tag(text, at) {
         at = tag.span.end;
-        if tag.closing {
-            // The end of a value that was taken for whole already.
-            let last: Option<&mut Found> = calls.last_mut();
+        if tag.is_closing {
+            // The end of a value that seemed to have ended already.
+            let last: Option<&mut FoundCall> = calls.last_mut();
             if let Some(last) = last.filter(|_| is_value(&tag)) {
                 last.state = State::Unreadable("values without end tags inside".to_owned());
             }
             continue;
         }
         let Some(name) = callee(&tag) else { continue };
-        let (found, end) = call(text, base, &tag, &name, context, &mut ends);
+        let found = if text[at..].trim_start().starts_with('{') {
+            json_call(text, base, &tag, &name)
+        } else {
+            call(&tag, &name, base, tools.meant(&name), &mut end_tags)
+        };
+        at = found.span.end - base;
         calls.push(found);
-        at = end;
     }
     calls
 }
 
-/// Is this the tag of a value?
-fn is_value(tag: &Tag<'_>) -> bool {
+/// Returns true for the tag of a value.
+fn is_value(tag: &CallTag<'_>) -> bool {
     matches!(tag.name, "parameter" | "param" | "arg")
 }
 
 /// The name in `<function=f>`, `<function name="f">`, `<invoke name="f">`, `<functionname="f">`.
-fn callee(tag: &Tag<'_>) -> Option<String> {
+fn callee(tag: &CallTag<'_>) -> Option<String> {
     let rest = match tag.name {
         "function" | "invoke" | "tool" | "call" => tag.rest,
         "functionname" => return value_of(tag.rest),
@@ -61,7 +74,7 @@ fn callee(tag: &Tag<'_>) -> Option<String> {
     }
 }
 
-/// `=f`, `="f"`.
+/// The value in `=f` or `="f"`.
 fn value_of(rest: &str) -> Option<String> {
     let name = rest
         .trim_start_matches(['=', ' '])
@@ -85,25 +98,24 @@ pub(super) fn attribute(rest: &str, wanted: &str) -> Option<String> {
             continue;
         };
         let value = value.trim_start();
-        let quote = value.chars().next().filter(|c| matches!(c, '"' | '\''));
-        let value = match quote {
-            Some(quote) => value[1..].split(quote).next()?,
-            None => value.split([' ', '>', '/']).next()?,
+        let value = match value.chars().next() {
+            Some(quote @ ('"' | '\'')) => value[1..].split(quote).next()?,
+            _ => value.split([' ', '>', '/']).next()?,
         };
-        return Some(entities(value));
+        return Some(decode_entities(value));
     }
 }
 
-fn entities(text: &str) -> String {
-    let decoded = text.replace("&quot;", "\"").replace("&apos;", "'");
-    decoded
+fn decode_entities(text: &str) -> String {
+    text.replace("&quot;", "\"")
+        .replace("&apos;", "'")
         .replace("&lt;", "<")
         .replace("&gt;", ">")
         .replace("&amp;", "&")
 }
 
 /// The next tag from `at` on.
-fn next_tag(text: &str, mut at: usize) -> Option<Tag<'_>> {
+fn next_tag(text: &str, mut at: usize) -> Option<CallTag<'_>> {
     loop {
         let start = at + text[at..].find('<')?;
         let rest = &text[start + 1..];
@@ -114,205 +126,172 @@ fn next_tag(text: &str, mut at: usize) -> Option<Tag<'_>> {
         else {
             continue;
         };
-        let inner = &rest[..size];
-        let (closing, inner) = match inner.strip_prefix('/') {
-            Some(inner) => (true, inner),
-            None => (false, inner),
-        };
+        let whole = &rest[..size];
+        let opening = whole.strip_prefix('/');
+        let mut inner = opening.unwrap_or(whole);
         // `｜X｜invoke`, `ns:invoke`, with a blank before the name in some versions.
-        let inner = match inner
+        if let Some((_, local)) = inner
             .strip_prefix('｜')
             .and_then(|inner| inner.split_once('｜'))
         {
-            Some((_, local)) => local.trim_start(),
-            None => inner,
-        };
-        let head = inner.find(|c: char| !c.is_alphanumeric() && !matches!(c, '_' | ':' | '-'));
-        let (head, rest) = inner.split_at(head.unwrap_or(inner.len()));
-        let name = head.rsplit(':').next().unwrap_or(head);
+            inner = local.trim_start();
+        }
+        let end = inner.find(|c: char| !c.is_alphanumeric() && !matches!(c, '_' | ':' | '-'));
+        let (qualified, rest) = inner.split_at(end.unwrap_or(inner.len()));
+        let name = qualified.rsplit(':').next().unwrap_or(qualified);
         if name.is_empty() {
             continue;
         }
-        let span = start..start + 1 + size + 1;
-        return Some(Tag {
-            closing,
+        return Some(CallTag {
+            is_closing: opening.is_some(),
             name,
             rest,
-            span,
+            span: start..start + 1 + size + 1,
         });
     }
 }
 
-/// The call that `open` opens, and where the text goes on.
+/// Reads the call that the tag `open` opens, up to its end tag or the next call.
 fn call(
-    text: &str,
-    base: usize,
-    open: &Tag<'_>,
+    open: &CallTag<'_>,
     name: &str,
-    context: &Context<'_>,
-    ends: &mut Ends,
-) -> (Found, usize) {
-    let tool = context.tools.meant(name);
-    let mut out = String::from("{");
-    let mut changes = Vec::new();
+    base: usize,
+    tool: Option<&ToolDefinition>,
+    end_tags: &mut EndTags<'_>,
+) -> FoundCall {
+    let text = end_tags.text;
+    let mut arguments = ObjectWriter::new();
     let mut at = open.span.end;
-    let mut first = true;
     let mut state = State::Open;
     let mut end = text.len();
-    // Arguments as one JSON object in place of tags.
-    let body = text[at..].trim_start();
-    if body.starts_with('{') {
-        return object(text, base, open, name);
-    }
     while let Some(tag) = next_tag(text, at) {
-        let own = is_value(&tag);
-        if tag.closing && tag.name == open.name {
-            (state, end) = (State::Whole, tag.span.end);
-            break;
+        at = tag.span.end;
+        if tag.is_closing {
+            if tag.name == open.name {
+                (state, end) = (State::Whole, tag.span.end);
+                break;
+            }
+            if tag.name.contains("call") {
+                (state, end) = (State::Whole, tag.span.start);
+                break;
+            }
+            continue;
         }
-        if !tag.closing && callee(&tag).is_some() {
+        if callee(&tag).is_some() {
             // The next call begins: this one has no end tag, but it is over.
             (state, end) = (State::Whole, tag.span.start);
             break;
         }
-        if tag.closing || !own {
-            if tag.closing && tag.name.contains("call") {
-                (state, end) = (State::Whole, tag.span.start);
-                break;
-            }
-            at = tag.span.end;
-            continue;
-        }
-        let Some(key) = key_of(&tag) else {
-            at = tag.span.end;
+        let Some(key) = key_of(&tag).filter(|_| is_value(&tag)) else {
             continue;
         };
-        let value = value(text, &tag, open.name, tool, ends);
-        if !std::mem::take(&mut first) {
-            out.push(',');
-        }
-        quote(&key, &mut out);
-        out.push(':');
-        changes.extend(write_value(&tag, value.text, &key, tool, &mut out));
+        let value = value(&tag, open.name, tool, end_tags);
+        write_member(&tag, &key, value.text, tool, &mut arguments);
         at = value.after;
         match value.end {
-            End::There => {}
-            End::Missing => {
+            ValueEnd::Found => {}
+            ValueEnd::Missing => {
                 state = State::Cut;
                 break;
             }
-            End::Torn => {
-                let words = format!("one end tag, and none inside the value of `{key}`");
-                state = State::Unreadable(words);
+            ValueEnd::Ambiguous => {
+                state = ambiguous_end_tag(&key);
                 break;
             }
         }
     }
-    out.push('}');
-    let span = base + open.span.start..base + end;
-    changes
-        .iter_mut()
-        .for_each(|change| change.span = span.clone());
-    let mut found = Found::translated(name, out, span);
-    (found.changes, found.state) = (changes, state);
-    (found, end)
+    arguments.finish(name, base + open.span.start..base + end, state)
 }
 
-/// A call whose arguments are one JSON object.
-fn object(text: &str, base: usize, open: &Tag<'_>, name: &str) -> (Found, usize) {
-    let from = open.span.end;
-    let start = from + (text[from..].len() - text[from..].trim_start().len());
-    let mut lexer = super::call_end::Lexer::new(start);
-    let until = super::call_end::Until::Brackets { several: false };
-    let end = match lexer.run(text, until, true) {
-        super::call_end::Step::End { body, .. } => body,
-        _ => text.len(),
-    };
-    let close = next_tag(text, end).filter(|tag| tag.closing && tag.name == open.name);
+/// Reads a call whose arguments are one JSON object in place of tags.
+fn json_call(text: &str, base: usize, open: &CallTag<'_>, name: &str) -> FoundCall {
+    let body = &text[open.span.end..];
+    let start = open.span.end + body.len() - body.trim_start().len();
+    let size = value_size(&text[start..]).unwrap_or(text.len() - start);
+    let end = start + size;
+    let close = next_tag(text, end).filter(|tag| tag.is_closing && tag.name == open.name);
     let after = close.map_or(end, |tag| tag.span.end);
     let span = base + open.span.start..base + after;
-    let found = Found::sent(name, text[start..end].to_owned(), base + start, span);
-    (found, after)
+    FoundCall::verbatim(name, &text[start..end], base + start, span)
 }
 
-fn key_of(tag: &Tag<'_>) -> Option<String> {
+/// The name of the parameter whose value a tag opens.
+fn key_of(tag: &CallTag<'_>) -> Option<String> {
     match tag.rest.strip_prefix('=') {
         Some(_) => value_of(tag.rest),
         None => attribute(tag.rest, "name").or_else(|| attribute(tag.rest, "key")),
     }
 }
 
-/// A value, and where the text goes on.
-struct Value<'t> {
+/// A value, and the offset of the text behind its end tag.
+struct TagValue<'t> {
     text: &'t str,
     after: usize,
-    end: End,
+    end: ValueEnd,
 }
 
-enum End {
-    There,
+enum ValueEnd {
+    Found,
     /// The text ends before the value does.
     Missing,
-    /// There are end tags, but none that is surely the one.
-    Torn,
+    /// There are end tags, but none is surely the last.
+    Ambiguous,
 }
 
-/// The value that `open` opens. It ends with its end tag; whole tags of the same name may stand in
-/// it. An end tag with text behind it is part of the value, which goes on to the next one.
+/// Reads the value that the tag `open` opens. It ends with its end tag; whole tags of the same name
+/// may be nested in it. An end tag with text behind it is part of the value, which ends with a later
+/// one.
 fn value<'t>(
-    text: &'t str,
-    open: &Tag<'_>,
-    call: &str,
+    open: &CallTag<'_>,
+    call_name: &str,
     tool: Option<&ToolDefinition>,
-    ends: &mut Ends,
-) -> Value<'t> {
+    end_tags: &mut EndTags<'t>,
+) -> TagValue<'t> {
+    let text = end_tags.text;
     let start = open.span.end;
     let rest = &text[start..];
-    let ended = |size: usize, after: usize, end: End| Value {
+    let value = |size: usize, after: usize, end: ValueEnd| TagValue {
         text: &rest[..size],
         after: start + after,
         end,
     };
-    // The closing tag repeats the name as it was written.
+    // The end tag repeats the name as it was written, its namespace included.
     let written = &text[open.span.start + 1..open.span.end - 1];
     let size = written.find(open.name).map_or(0, |at| at + open.name.len());
-    let (close, sibling) = (
-        format!("</{}>", &written[..size]),
-        format!("<{}", &written[..size]),
-    );
-    let closed = ends.is_after(text, &close, start);
+    let close = format!("</{}>", &written[..size]);
+    let sibling = format!("<{}", &written[..size]);
+    let closed = end_tags.has_after(&close, start);
     if let Some(inner) = rest.trim_start().strip_prefix("<![CDATA[")
-        && let Some(end) = inner.find("]]>").filter(|_| closed)
+        && let Some(size) = inner.find("]]>").filter(|_| closed)
     {
-        let from = rest.len() - inner.len() + end + 3;
-        let after = rest[from..]
-            .find(&close)
-            .map_or(from, |at| from + at + close.len());
-        return Value {
-            text: &inner[..end],
-            after: start + after,
-            end: End::There,
+        let behind = rest.len() - inner.len() + size + 3;
+        let end_tag = rest[behind..].find(&close);
+        return TagValue {
+            text: &inner[..size],
+            after: start + behind + end_tag.map_or(0, |at| at + close.len()),
+            end: ValueEnd::Found,
         };
     }
-    // One way through the tags of the value.
-    let (mut at, mut depth, mut stray, mut example) = (0, 0usize, false, false);
+    let (mut at, mut depth, mut has_stray_end, mut holds_example) = (0, 0usize, false, false);
     let mut next_value = None;
-    while let Some(next) = rest[at..].find('<').map(|next| at + next) {
+    while let Some(next) = rest[at..].find('<').map(|size| at + size) {
         let here = &rest[next..];
         at = next + 1;
         if here.starts_with(&close) {
             let after = next + close.len();
             match depth {
-                0 if goes_on(&rest[after..], call) => stray = true,
-                0 => return ended(next, after, End::There),
+                0 if continues_value(&rest[after..], call_name) => has_stray_end = true,
+                0 => return value(next, after, ValueEnd::Found),
                 _ => depth -= 1,
             }
-        } else if opens_value(here.as_bytes().get(sibling.len()..).unwrap_or_default())
-            && here.starts_with(&sibling)
+        } else if here
+            .strip_prefix(sibling.as_str())
+            .is_some_and(|behind| ends_tag_name(behind.as_bytes()))
         {
-            let declared = next_tag(here, 0).and_then(|tag| key_of(&tag));
-            let declared = declared.is_some_and(|key| tool.is_none_or(|tool| tool.declares(&key)));
-            if next_value.is_none() && rest[..next].ends_with('\n') && declared && !example {
+            let key = next_tag(here, 0).and_then(|tag| key_of(&tag));
+            let declared = key.is_some_and(|key| tool.is_none_or(|tool| tool.declares(&key)));
+            let on_own_line = rest[..next].ends_with('\n');
+            if next_value.is_none() && on_own_line && declared && !holds_example {
                 next_value = Some(next);
             }
             depth += 1;
@@ -321,101 +300,102 @@ fn value<'t>(
             }
         } else if here.starts_with("</function>") || here.starts_with("</invoke>") {
             if !closed {
-                return ended(next, next, End::There);
+                return value(next, next, ValueEnd::Found);
             }
-            if stray && depth == 0 {
-                return ended(rest.len(), rest.len(), End::Torn);
+            if has_stray_end && depth == 0 {
+                return value(rest.len(), rest.len(), ValueEnd::Ambiguous);
             }
         } else if here.starts_with("<function=") || here.starts_with("<invoke ") {
-            example = true;
+            holds_example = true;
         }
     }
-    // A value that was not closed ends where the next one begins on a line of its own.
-    let patient = ends.patience > 0;
-    ends.patience = ends.patience.saturating_sub(1);
-    match next_value.filter(|_| !stray && patient) {
-        Some(next) => ended(next, next, End::There),
-        None if closed => ended(rest.len(), rest.len(), End::Torn),
-        None => ended(rest.len(), rest.len(), End::Missing),
+    let retry = end_tags.pay_unclosed_value();
+    match next_value.filter(|_| !has_stray_end && retry) {
+        // A value that was not closed ends where the next one begins on a line of its own.
+        Some(next) => value(next, next, ValueEnd::Found),
+        None if closed => value(rest.len(), rest.len(), ValueEnd::Ambiguous),
+        None => value(rest.len(), rest.len(), ValueEnd::Missing),
     }
 }
 
-/// Does the value go on behind this end tag? Not if nothing but blanks parts it from the next
-/// value, the next call, or the end of this one.
-fn goes_on(behind: &str, call: &str) -> bool {
+/// Returns true if a value continues behind an end tag: not if only blanks separate the tag from
+/// the next value, the next call, or the end of this one.
+fn continues_value(behind: &str, call_name: &str) -> bool {
     let behind = behind.trim_start();
-    let mut most = behind.len().min(MOST_TAG);
-    while !behind.is_char_boundary(most) {
-        most -= 1;
+    let mut size = behind.len().min(MAX_TAG);
+    while !behind.is_char_boundary(size) {
+        size -= 1;
     }
-    let behind = &behind[..most];
-    let Some(tag) = next_tag(behind, 0).filter(|tag| tag.span.start == 0) else {
-        // Cut inside a tag, perhaps.
-        let cut = behind.starts_with('<') && !behind.contains('>');
-        return !behind.is_empty() && !cut;
+    let head = &behind[..size];
+    let Some(tag) = next_tag(head, 0).filter(|tag| tag.span.start == 0) else {
+        let cut_in_tag = head.starts_with('<') && !head.contains('>');
+        return !head.is_empty() && !cut_in_tag;
     };
-    match tag.closing {
-        true => tag.name != call && !tag.name.contains("call"),
-        false => !is_value(&tag) && callee(&tag).is_none(),
+    if tag.is_closing {
+        tag.name != call_name && !tag.name.contains("call")
+    } else {
+        !is_value(&tag) && callee(&tag).is_none()
     }
 }
 
-/// Where closing tags stand for the last time; looked up once for each tag.
-struct Ends {
-    last: std::collections::HashMap<String, Option<usize>>,
-    /// Values without an end tag that are looked for to the end of the text.
-    patience: usize,
+/// The end tags of a text, each of which is searched for once.
+struct EndTags<'t> {
+    text: &'t str,
+    /// The last place of each end tag.
+    last: HashMap<String, Option<usize>>,
+    unclosed_values_left: usize,
 }
 
-impl Default for Ends {
-    fn default() -> Self {
-        let last = std::collections::HashMap::new();
-        let patience = 16;
-        Self { last, patience }
+impl<'t> EndTags<'t> {
+    fn new(text: &'t str) -> Self {
+        Self {
+            text,
+            last: HashMap::new(),
+            unclosed_values_left: MAX_UNCLOSED_VALUES,
+        }
+    }
+
+    /// Returns true if an end tag follows behind `start`.
+    fn has_after(&mut self, close: &str, start: usize) -> bool {
+        if !self.last.contains_key(close) {
+            self.last.insert(close.to_owned(), self.text.rfind(close));
+        }
+        self.last[close].is_some_and(|last| last >= start)
+    }
+
+    /// Returns true if another value without an end tag may be searched for.
+    fn pay_unclosed_value(&mut self) -> bool {
+        let left = self.unclosed_values_left;
+        self.unclosed_values_left = left.saturating_sub(1);
+        left > 0
     }
 }
 
-impl Ends {
-    fn is_after(&mut self, text: &str, close: &str, start: usize) -> bool {
-        let last = match self.last.get(close) {
-            Some(last) => *last,
-            None => *self
-                .last
-                .entry(close.to_owned())
-                .or_insert(text.rfind(close)),
-        };
-        last.is_some_and(|last| last >= start)
-    }
-}
-
-/// Writes a value: typed by its tag, or by the schema.
-fn write_value(
-    tag: &Tag<'_>,
-    value: &str,
+/// Writes a value by the type that its tag declares, or else by the schema.
+fn write_member(
+    tag: &CallTag<'_>,
     key: &str,
+    value: &str,
     tool: Option<&ToolDefinition>,
-    out: &mut String,
-) -> Option<goodcall_core::Change> {
-    let text = attribute(tag.rest, "string").map(|flag| flag == "true");
-    let text = text.or_else(|| attribute(tag.rest, "type").map(|kind| kind == "string"));
-    match text {
+    arguments: &mut ObjectWriter,
+) {
+    let is_string = attribute(tag.rest, "string")
+        .map(|flag| flag == "true")
+        .or_else(|| attribute(tag.rest, "type").map(|kind| kind == "string"));
+    match is_string {
         Some(true) => {
-            quote(value, out);
-            None
+            arguments.key(key);
+            push_string(value, arguments.json());
         }
-        Some(false) if goodcall_core::Tree::parse(value.trim()).is_ok() => {
-            out.push_str(value.trim());
-            None
+        Some(false) if Tree::parse(value.trim()).is_ok() => {
+            arguments.key(key);
+            arguments.json().push_str(value.trim());
         }
-        _ => {
-            let empty = value == "\n" && tag.rest.starts_with('=');
-            let inner = if empty {
-                ""
-            } else {
-                untyped_values::inside(value)
-            };
+        Some(false) | None => {
+            let is_empty = value == "\n" && tag.rest.starts_with('=');
+            let text = if is_empty { "" } else { trim_line_ends(value) };
             let types = tool.map(|tool| tool.types_of(key)).unwrap_or_default();
-            untyped_values::write(inner, types, out)
+            arguments.untyped_member(key, text, types);
         }
     }
 }

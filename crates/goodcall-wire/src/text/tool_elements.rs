@@ -1,274 +1,281 @@
 //! Calls whose tag is the tool's own name, with an element for each parameter:
 //! `<read_file><path>src/a.rs</path></read_file>`.
 //!
-//! A value is what stands between its tags, whatever that is. Its end tag counts where the next
-//! element or the end of the call follows; elements of the same name may stand inside.
+//! A value is everything between its tags. Its end tag counts where the next element or the end of
+//! the call follows; elements of the same name may be nested in it.
 
 use std::ops::Range;
 
-use super::call_end::starts;
-use super::python_values::quote;
-use super::{Found, untyped_values};
+use super::FoundCall;
+use super::input::{Match, Window};
+use super::object_writer::ObjectWriter;
+use super::scanner::Outcome;
+use super::turn::Confidence;
+use super::untyped_values::trim_line_ends;
 use crate::call::State;
-use crate::tools::ToolDefinition;
+use crate::tools::{ToolDefinition, Tools};
 
-/// Bytes that the name of a parameter may have.
-const MOST_KEY: usize = 128;
+/// The most bytes of a parameter's name.
+const MAX_KEY: usize = 128;
 
-/// What was found so far.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Step {
-    /// Nothing yet; at the end of the text, the call was cut off.
-    More,
-    /// The call ends here.
-    End(usize),
-    /// This is no call.
-    Fail,
-}
-
-/// A resumable search for the end of one call, which keeps its members.
+/// A resumable search for the end of one call, which collects its members.
 #[derive(Clone, Debug)]
-pub(super) struct Element {
+pub(super) struct ToolElement {
     /// The tool's name as it was written.
-    pub(super) name: String,
+    name: String,
+    start: usize,
+    /// Where the elements begin.
+    body: usize,
     at: usize,
     place: Place,
-    /// Keys and values, by their places.
+    /// Keys and values by their offsets.
     members: Vec<(Range<usize>, Range<usize>)>,
-    /// An end tag of the value stood before more text.
-    stray: bool,
-    /// The end tag of the call stood inside a value.
-    passed: bool,
-    torn: bool,
+    /// The value has an end tag with more text behind it.
+    has_stray_end: bool,
+    /// The value holds the end tag of the call.
+    holds_call_end: bool,
+    /// No end tag is surely the end of the value.
+    is_ambiguous: bool,
 }
 
+/// Where the search is.
 #[derive(Clone, Copy, Debug)]
 enum Place {
     /// Before an element, or the end of the call.
-    Between,
-    /// Inside a value, and so many elements of the same name.
-    Value(usize),
-    /// Behind an end tag that stood here, which may be part of the value still.
-    Behind(usize),
+    BetweenElements,
+    /// Inside a value, and inside this many nested elements of the same name.
+    InValue(usize),
+    /// Behind an end tag at this offset, which may still be part of the value.
+    BehindEndTag(usize),
 }
 
-/// What stands at a place where a tag may be.
-enum Tag {
+enum ElementEnd {
+    /// The text ends inside the call.
+    NeedMore,
+    At(usize),
+    NotACall,
+}
+
+enum OpenTag {
+    NeedMore,
     /// A tag of this size around a name.
-    Open(usize),
-    /// The text ends before it can be told.
-    More,
+    OfSize(usize),
     Other,
 }
 
-impl Element {
-    /// A search behind the tag of this name.
-    pub(super) fn new(name: &str, at: usize) -> Self {
+impl ToolElement {
+    /// A call whose tag, of this name, begins at `start`.
+    pub(super) fn new(name: &str, start: usize) -> Self {
+        let body = start + name.len() + 2;
         Self {
             name: name.to_owned(),
-            at,
-            place: Place::Between,
+            start,
+            body,
+            at: body,
+            place: Place::BetweenElements,
             members: Vec::new(),
-            stray: false,
-            passed: false,
-            torn: false,
+            has_stray_end: false,
+            holds_call_end: false,
+            is_ambiguous: false,
         }
     }
 
-    /// The text lost this many bytes at its start.
-    pub(super) fn shift(&mut self, by: usize) {
-        self.at -= by;
-        if let Place::Behind(end) = &mut self.place {
-            *end -= by;
-        }
-        for (key, value) in &mut self.members {
-            *key = key.start - by..key.end - by;
-            *value = value.start - by..value.end - by;
+    pub(super) fn start(&self) -> usize {
+        self.start
+    }
+
+    pub(super) fn read(&mut self, input: Window<'_>, tools: &Tools) -> Outcome {
+        let tool = tools.told(&self.name);
+        let (end, closed) = match self.find_end(input.unended(), tool) {
+            ElementEnd::NeedMore if !input.has_ended() => return Outcome::NeedMore,
+            ElementEnd::NeedMore => (input.end(), false),
+            ElementEnd::At(end) => (end, true),
+            ElementEnd::NotACall => return Outcome::Rejected { resume: self.body },
+        };
+        let state = if closed {
+            State::Whole
+        } else {
+            self.cut_off(input)
+        };
+        let span = self.start..end;
+        Outcome::Calls {
+            span: span.clone(),
+            calls: vec![self.call(input, span, state, tool)],
+            confidence: Confidence::Marked,
         }
     }
 
-    /// Searches on.
-    pub(super) fn run(&mut self, text: &str, tool: Option<&ToolDefinition>) -> Step {
+    fn find_end(&mut self, input: Window<'_>, tool: Option<&ToolDefinition>) -> ElementEnd {
         loop {
-            let step = match self.place {
-                Place::Between => self.between(text, tool),
-                Place::Value(depth) => self.value(text, depth),
-                Place::Behind(end) => self.behind(text, end),
+            let end = match self.place {
+                Place::BetweenElements => self.between_elements(input, tool),
+                Place::InValue(depth) => self.in_value(input, depth),
+                Place::BehindEndTag(end) => self.behind_end_tag(input, end),
             };
-            if let Some(step) = step {
-                return step;
+            if let Some(end) = end {
+                return end;
             }
         }
     }
 
-    fn blanks(&mut self, text: &str) {
-        let rest = text.as_bytes()[self.at..].iter();
+    fn end_tag(&self) -> String {
+        format!("</{}>", self.name)
+    }
+
+    fn skip_blanks(&mut self, input: Window<'_>) {
+        let rest = input.bytes_from(self.at).iter();
         self.at += rest.take_while(|byte| byte.is_ascii_whitespace()).count();
     }
 
-    fn between(&mut self, text: &str, tool: Option<&ToolDefinition>) -> Option<Step> {
-        self.blanks(text);
-        let close = format!("</{}>", self.name);
-        match starts(&text.as_bytes()[self.at..], &close, false) {
-            None => return Some(Step::More),
-            Some(true) => return Some(Step::End(self.at + close.len())),
-            Some(false) => {}
+    fn between_elements(
+        &mut self,
+        input: Window<'_>,
+        tool: Option<&ToolDefinition>,
+    ) -> Option<ElementEnd> {
+        self.skip_blanks(input);
+        let close = self.end_tag();
+        match input.match_at(self.at, &close) {
+            Match::NeedMore => return Some(ElementEnd::NeedMore),
+            Match::Yes => return Some(ElementEnd::At(self.at + close.len())),
+            Match::No => {}
         }
-        let size = match open_tag(&text[self.at..]) {
-            Tag::Open(size) => size,
-            Tag::More => return Some(Step::More),
-            Tag::Other => return Some(Step::Fail),
+        let size = match open_tag(input.from(self.at)) {
+            OpenTag::OfSize(size) => size,
+            OpenTag::NeedMore => return Some(ElementEnd::NeedMore),
+            OpenTag::Other => return Some(ElementEnd::NotACall),
         };
         let key = self.at + 1..self.at + size - 1;
-        let known = |key: &str| tool.is_none_or(|tool| tool.declares(key) || tool.is_open());
+        let takes = |key: &str| tool.is_none_or(|tool| tool.declares(key) || tool.is_open());
         // The first element tells a call from other text with tags.
-        if self.members.is_empty() && !known(&text[key.clone()]) {
-            return Some(Step::Fail);
+        if self.members.is_empty() && !takes(input.slice(key.clone())) {
+            return Some(ElementEnd::NotACall);
         }
         self.at += size;
         self.members.push((key, self.at..self.at));
-        (self.stray, self.place) = (false, Place::Value(0));
+        self.has_stray_end = false;
+        self.place = Place::InValue(0);
         None
     }
 
-    fn value(&mut self, text: &str, mut depth: usize) -> Option<Step> {
-        let Some((key, _)) = self.members.last() else {
-            return Some(Step::Fail);
-        };
-        let key = &text[key.clone()];
+    fn in_value(&mut self, input: Window<'_>, mut depth: usize) -> Option<ElementEnd> {
+        let (key, _) = self.members.last().expect("a value has a key");
+        let key = input.slice(key.clone());
         let (open, close) = (format!("<{key}>"), format!("</{key}>"));
-        let end = format!("</{}>", self.name);
-        let bytes = text.as_bytes();
-        while let Some(next) = bytes[self.at..].iter().position(|byte| *byte == b'<') {
+        let call_end = self.end_tag();
+        while let Some(next) = input
+            .bytes_from(self.at)
+            .iter()
+            .position(|byte| *byte == b'<')
+        {
             self.at += next;
-            self.place = Place::Value(depth);
-            let rest = &bytes[self.at..];
-            let tags = [&open, &close, &end].map(|tag| starts(rest, tag, false));
-            match tags {
-                [Some(true), ..] => depth += 1,
-                [_, Some(true), _] if depth == 0 => {
-                    self.place = Place::Behind(self.at);
+            self.place = Place::InValue(depth);
+            match [&open, &close, &call_end].map(|tag| input.match_at(self.at, tag)) {
+                [Match::Yes, ..] => depth += 1,
+                [_, Match::Yes, _] if depth == 0 => {
+                    self.place = Place::BehindEndTag(self.at);
                     self.at += close.len();
                     return None;
                 }
-                [_, Some(true), _] => depth -= 1,
-                [.., Some(true)] => {
-                    self.passed = true;
-                    if self.stray && depth == 0 {
-                        self.torn = true;
-                        return Some(Step::End(self.at + end.len()));
+                [_, Match::Yes, _] => depth -= 1,
+                [.., Match::Yes] => {
+                    self.holds_call_end = true;
+                    if self.has_stray_end && depth == 0 {
+                        self.is_ambiguous = true;
+                        self.set_value_end(self.at);
+                        return Some(ElementEnd::At(self.at + call_end.len()));
                     }
                 }
-                tags if tags.contains(&None) => return Some(Step::More),
+                tags if tags.contains(&Match::NeedMore) => return Some(ElementEnd::NeedMore),
                 _ => {}
             }
             self.at += 1;
         }
-        self.at = bytes.len();
-        self.place = Place::Value(depth);
-        Some(Step::More)
+        self.at = input.end();
+        self.place = Place::InValue(depth);
+        Some(ElementEnd::NeedMore)
     }
 
-    fn behind(&mut self, text: &str, end: usize) -> Option<Step> {
-        self.blanks(text);
-        let close = format!("</{}>", self.name);
-        let closes = starts(&text.as_bytes()[self.at..], &close, false);
-        let ends = match (closes, open_tag(&text[self.at..])) {
-            (None, _) | (Some(false), Tag::More) => return Some(Step::More),
-            (Some(true), _) | (_, Tag::Open(_)) => true,
-            (_, Tag::Other) => false,
-        };
-        if ends {
-            self.end_value(end);
-        } else {
-            (self.stray, self.place) = (true, Place::Value(0));
+    fn behind_end_tag(&mut self, input: Window<'_>, end: usize) -> Option<ElementEnd> {
+        self.skip_blanks(input);
+        let call_end = input.match_at(self.at, &self.end_tag());
+        match (call_end, open_tag(input.from(self.at))) {
+            (Match::NeedMore, _) | (Match::No, OpenTag::NeedMore) => {
+                return Some(ElementEnd::NeedMore);
+            }
+            (Match::Yes, _) | (_, OpenTag::OfSize(_)) => self.end_value(end),
+            (_, OpenTag::Other) => {
+                self.has_stray_end = true;
+                self.place = Place::InValue(0);
+            }
         }
         None
     }
 
-    fn end_value(&mut self, end: usize) {
-        if let Some((_, value)) = self.members.last_mut() {
-            value.end = end;
-        }
-        (self.passed, self.place) = (false, Place::Between);
+    fn set_value_end(&mut self, end: usize) {
+        let (_, value) = self.members.last_mut().expect("a value has a key");
+        value.end = end;
     }
 
-    /// The call, which begins at `span.start` and ends with the text or with its end tag.
-    pub(super) fn found(
-        mut self,
-        text: &str,
-        base: usize,
-        span: Range<usize>,
-        closed: bool,
-        tool: Option<&ToolDefinition>,
-    ) -> Found {
-        let mut state = State::Whole;
-        if !closed {
-            let rest = &text[self.at.min(text.len())..];
-            let close = format!("</{}>", self.name);
-            let ending = close.starts_with(rest);
-            if let (Place::Behind(end), true) = (self.place, ending) {
+    fn end_value(&mut self, end: usize) {
+        self.set_value_end(end);
+        self.holds_call_end = false;
+        self.place = Place::BetweenElements;
+    }
+
+    /// Ends the call where the text ends, and returns how much of it there is.
+    fn cut_off(&mut self, input: Window<'_>) -> State {
+        let at = self.at.min(input.end());
+        let is_last_tag = self.end_tag().starts_with(input.from(at));
+        match self.place {
+            Place::BehindEndTag(end) if is_last_tag => {
                 self.end_value(end);
-                state = State::Open;
-            } else {
-                state = State::Cut;
-                self.torn = self.passed;
+                return State::Open;
             }
+            Place::BetweenElements => {}
+            Place::BehindEndTag(end) => self.set_value_end(end),
+            Place::InValue(_) => self.set_value_end(at),
         }
-        // What there is of a value that does not end.
-        let stop = match self.place {
-            Place::Between => None,
-            Place::Behind(end) => Some(end),
-            Place::Value(_) => Some(self.at.min(text.len())),
+        self.is_ambiguous = self.holds_call_end;
+        State::Cut
+    }
+
+    fn call(
+        &self,
+        input: Window<'_>,
+        span: Range<usize>,
+        state: State,
+        tool: Option<&ToolDefinition>,
+    ) -> FoundCall {
+        let mut arguments = ObjectWriter::new();
+        let mut last_key = "";
+        for (key, value) in &self.members {
+            last_key = input.slice(key.clone());
+            let value = trim_line_ends(input.slice(value.clone()));
+            let types = tool.map(|tool| tool.types_of(last_key)).unwrap_or_default();
+            arguments.untyped_member(last_key, value, types);
+        }
+        let state = if self.is_ambiguous {
+            super::ambiguous_end_tag(last_key)
+        } else {
+            state
         };
-        if let Some((stop, (_, value))) = stop.zip(self.members.last_mut()) {
-            value.end = stop;
-        }
-        let span = base + span.start..base + span.end;
-        let (mut out, mut changes) = (String::from("{"), Vec::new());
-        let mut last = "";
-        for (count, (key, value)) in self.members.iter().enumerate() {
-            let (key, value) = (&text[key.clone()], &text[value.clone()]);
-            if count > 0 {
-                out.push(',');
-            }
-            quote(key, &mut out);
-            out.push(':');
-            let types = tool.map(|tool| tool.types_of(key)).unwrap_or_default();
-            changes.extend(untyped_values::write(
-                untyped_values::inside(value),
-                types,
-                &mut out,
-            ));
-            last = key;
-        }
-        if self.torn {
-            let words = format!("one end tag, and none inside the value of `{last}`");
-            state = State::Unreadable(words);
-        }
-        out.push('}');
-        changes
-            .iter_mut()
-            .for_each(|change| change.span = span.clone());
-        let mut found = Found::translated(&self.name, out, span);
-        (found.changes, found.state) = (changes, state);
-        found
+        arguments.finish(&self.name, span, state)
     }
 }
 
-/// Does a tag around nothing but a name stand here?
-fn open_tag(rest: &str) -> Tag {
+/// Reads a tag around nothing but a name.
+fn open_tag(rest: &str) -> OpenTag {
+    if rest.is_empty() {
+        return OpenTag::NeedMore;
+    }
     let Some(inner) = rest.strip_prefix('<') else {
-        return match rest.is_empty() {
-            true => Tag::More,
-            false => Tag::Other,
-        };
+        return OpenTag::Other;
     };
-    let word = |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b'.');
-    let size = inner.bytes().take(MOST_KEY + 1).take_while(word).count();
+    let is_word = |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b'.');
+    let size = inner.bytes().take(MAX_KEY + 1).take_while(is_word).count();
     match inner.as_bytes().get(size) {
-        Some(b'>') if size > 0 => Tag::Open(size + 2),
-        None if size <= MOST_KEY => Tag::More,
-        _ => Tag::Other,
+        Some(b'>') if size > 0 => OpenTag::OfSize(size + 2),
+        None if size <= MAX_KEY => OpenTag::NeedMore,
+        _ => OpenTag::Other,
     }
 }

@@ -1,78 +1,82 @@
-//! Calls that fail: marked or alone, but of no offered tool, or not to be read.
+//! Finds calls that will fail: of a tool that is not offered, or with arguments that cannot be read.
+//! They are found where a marker or the whole message shows that a call was to be made, so that the
+//! model can be told.
 
 use super::marked_block::Block;
-use super::markers::{Body, Marker};
-use super::raw_members::{elements, members, unquote};
-use super::{Context, Found, python_calls};
+use super::markers::{BodyFormat, Marker};
+use super::raw_members::{RawObject, elements, unquote};
+use super::{FoundCall, python_calls};
 use crate::call::State;
 use crate::names;
 use crate::tools::Tools;
 
-/// Bytes that the name of a tool may have.
-const MOST_NAME: usize = 128;
+/// The most bytes of a tool's name.
+const MAX_NAME: usize = 128;
 
-/// Is this a call of a tool that is not offered, and no mention of a marker? Programs call much.
-pub(crate) fn is_call(found: &Found, block: &Block<'_>) -> bool {
+/// Returns true if a block is a call of a tool that is not offered, and not a mention of its marker
+/// or a program.
+pub(crate) fn is_call(found: &FoundCall, block: &Block<'_>) -> bool {
     let closed = block.closed;
     let empty = found.offset.is_none() && found.arguments == "{}";
     let whole = found.state == State::Whole || matches!(found.state, State::Unreadable(_));
-    let object = match empty {
+    let has_arguments = if empty {
         // A pair of tags with words in between only mentions them.
-        true => closed && whole && is_only_tags(block.text),
-        false => found.arguments.trim_start().starts_with('{'),
+        closed && whole && is_only_tags(block.text)
+    } else {
+        found.arguments.trim_start().starts_with('{')
     };
-    is_name(&found.name) && object && !found.python && (closed || whole)
+    is_name(&found.name) && has_arguments && !found.python && (closed || whole)
 }
 
-/// May a tool be called so?
+/// Returns true if this may be the name of a tool.
 fn is_name(sent: &str) -> bool {
     let name = names::cleaned(sent);
-    let word = |c: char| c.is_alphanumeric() || matches!(c, '_' | '-' | '.' | ':' | '/');
-    let named = name.len() <= MOST_NAME && name.chars().all(word);
-    named && name.contains(char::is_alphanumeric)
+    let is_word = |c: char| c.is_alphanumeric() || matches!(c, '_' | '-' | '.' | ':' | '/');
+    name.len() <= MAX_NAME && name.chars().all(is_word) && name.contains(char::is_alphanumeric)
 }
 
-/// Is there nothing in this text but tags and blanks?
+/// Returns true if a text is nothing but tags and blanks.
 fn is_only_tags(text: &str) -> bool {
     text.split('<').enumerate().all(|(count, piece)| {
         let text = match count {
             0 => Some(piece),
             _ => piece.split_once('>').map(|(_, text)| text),
         };
-        // The end tag may not be part of the block.
+        // The end tag may lie outside of the block.
         text.is_none_or(|text| text.trim().is_empty())
     })
 }
 
-/// A block that holds only the name of a tool: `{"name": "f"}`, or `f`.
-pub(crate) fn named_only(block: &Block<'_>, marker: &Marker) -> Option<Found> {
+/// Reads a block that holds only the name of a tool: `{"name": "f"}`, or `f`.
+pub(crate) fn named_only(block: &Block<'_>, marker: &Marker) -> Option<FoundCall> {
     let body = block.text[block.body..].trim();
-    if marker.body != Body::Any || !block.closed {
+    if marker.body != BodyFormat::Any || !block.closed {
         return None;
     }
-    let name = match members(body) {
-        Some((all, true)) => match all.as_slice() {
-            [only] if only.key == "name" => unquote(&body[only.value.clone()])?.into_owned(),
+    let name = match RawObject::parse(body) {
+        Some(object) => match &object.members[..] {
+            [only] if only.key == "name" && object.closed => unquote(object.value(only))?,
             _ => return None,
         },
-        Some(_) => return None,
-        None => {
-            let nothing = [
-                "none", "null", "nothing", "n/a", "no", "pass", "true", "false",
-            ];
-            let says = body.to_ascii_lowercase();
-            let word = marker.open == "<tool_call>" && !nothing.contains(&says.as_str());
-            word.then(|| body.to_owned())?
-        }
+        None if marker.open == "<tool_call>" && !is_refusal(body) => body.into(),
+        None => return None,
     };
     let span = block.base..block.base + block.text.len();
-    is_name(&name).then(|| Found::translated(&name, "{}".to_owned(), span))
+    is_name(&name).then(|| FoundCall::translated(&name, "{}".to_owned(), span))
 }
 
-/// A block that was to be a call: an object with a name or arguments, but not to be read.
-pub(crate) fn malformed(block: &Block<'_>, marker: &Marker, tools: &Tools) -> Option<Found> {
+/// Returns true for a word by which a model makes no call.
+fn is_refusal(body: &str) -> bool {
+    const WORDS: [&str; 8] = [
+        "none", "null", "nothing", "n/a", "no", "pass", "true", "false",
+    ];
+    WORDS.iter().any(|word| body.eq_ignore_ascii_case(word))
+}
+
+/// Reads a block that was to be a call: an object with a name or arguments that cannot be read.
+pub(crate) fn malformed(block: &Block<'_>, marker: &Marker, tools: &Tools) -> Option<FoundCall> {
     let body = block.text[block.body..].trim();
-    let shaped = marker.body == Body::Any && block.closed;
+    let shaped = marker.body == BodyFormat::Any && block.closed;
     let keys = ["name", "arguments", "parameters"];
     let keyed = keys.iter().any(|key| body.contains(key));
     if !shaped || !keyed || !body.trim_start_matches('[').trim_start().starts_with('{') {
@@ -84,9 +88,9 @@ pub(crate) fn malformed(block: &Block<'_>, marker: &Marker, tools: &Tools) -> Op
         (None, None) => "unknown",
     };
     let span = block.base..block.base + block.text.len();
-    let mut found = Found::translated(name, body.to_owned(), span);
-    let words = "{\"name\": …, \"arguments\": {…}} as JSON, with the name of a tool";
-    found.state = State::Unreadable(words.to_owned());
+    let mut found = FoundCall::translated(name, body.to_owned(), span);
+    let expected = "{\"name\": …, \"arguments\": {…}} as JSON, with the name of a tool";
+    found.state = State::Unreadable(expected.to_owned());
     Some(found)
 }
 
@@ -95,39 +99,39 @@ fn named(body: &str) -> Option<&str> {
     let (_, rest) = body.split_once("name")?;
     let rest = rest.trim_start_matches(['"', '\'', ':', '=', ' ']);
     let size = python_calls::dotted_size(rest);
-    (size > 0 && size <= MOST_NAME).then(|| &rest[..size])
+    (size > 0 && size <= MAX_NAME).then(|| &rest[..size])
 }
 
-/// Does any call of this text hold another one?
+/// Returns true if a text holds parentheses inside of parentheses.
 pub(crate) fn nests(text: &str) -> bool {
-    let (mut depth, mut deep) = (0usize, false);
-    for byte in text.bytes() {
+    let mut depth = 0usize;
+    text.bytes().any(|byte| {
         match byte {
             b'(' => depth += 1,
             b')' => depth = depth.saturating_sub(1),
             _ => {}
         }
-        deep |= depth > 1;
-    }
-    deep
+        depth > 1
+    })
 }
 
-/// The calls of a list in Python's form, where some cannot be read.
-pub(crate) fn list(text: &str, base: usize, context: &Context<'_>) -> Vec<Found> {
+/// Reads a list of calls in Python's notation, some of which may be unreadable. Empty if any
+/// element is not a call of an offered tool.
+pub(crate) fn list(text: &str, base: usize, tools: &Tools) -> Vec<FoundCall> {
     let mut calls = Vec::new();
     if !text.starts_with('[') {
         return calls;
     }
     for part in elements(text).unwrap_or_default() {
         let piece = &text[part.clone()];
-        let found = python_calls::call(piece, base + part.start, context);
-        let found = found.filter(|(found, size)| {
-            let alone = *size == piece.len() || matches!(found.state, State::Unreadable(_));
-            alone && context.tools.meant(&found.name).is_some()
-        });
-        match found {
-            Some((found, _)) => calls.push(found),
-            None => return Vec::new(),
+        match python_calls::call(piece, base + part.start, tools) {
+            Some((found, size))
+                if found.is_offered(tools)
+                    && (size == piece.len() || matches!(found.state, State::Unreadable(_))) =>
+            {
+                calls.push(found);
+            }
+            _ => return Vec::new(),
         }
     }
     calls

@@ -1,15 +1,16 @@
-//! Text that came without a type, typed by the schema: what is declared a string stays the text
-//! that it is, byte for byte; anything else is read as what is declared.
+//! Types values that came as bare text by the schema: a declared string stays the same text, byte
+//! for byte; anything else is read as its declared type.
 
 use goodcall_core::{Change, Level, Types};
 
-use super::python_values::quote;
+use super::object_writer::push_string;
+use super::python_values::{BareWords, PythonReader};
 
-/// Appends the JSON of `text` for a parameter of these types; the change, where the text had to be
-/// read as something that it does not look like.
+/// Appends the JSON of `text` for a parameter of these types. Returns a change if the text is not
+/// JSON of the declared type as it is.
 pub(crate) fn write(text: &str, types: Types, out: &mut String) -> Option<Change> {
     if types.has("string") {
-        quote(text, out);
+        push_string(text, out);
         return None;
     }
     let trimmed = text.trim();
@@ -18,33 +19,29 @@ pub(crate) fn write(text: &str, types: Types, out: &mut String) -> Option<Change
         return None;
     }
     if types.is_empty() {
-        quote(text, out);
+        push_string(text, out);
         return None;
     }
-    let read = spelled(trimmed, types).or_else(|| number(trimmed, types));
-    let read = read.or_else(|| container(trimmed, types));
-    match read {
-        Some(read) => {
-            out.push_str(&read);
-            let span = 0..0;
-            Some(Change::text("untyped-text", Level::Safe, text, read, span))
-        }
-        // Not of this type in any way: the schema says so.
-        None => {
-            quote(text, out);
-            None
-        }
-    }
+    let read = literal(trimmed, types)
+        .or_else(|| number(trimmed, types))
+        .or_else(|| container(trimmed, types));
+    let Some(read) = read else {
+        // Validation reports the wrong type.
+        push_string(text, out);
+        return None;
+    };
+    out.push_str(&read);
+    Some(Change::text("untyped-text", Level::Safe, text, read, 0..0))
 }
 
-/// The text of a value between tags: line ends on both sides belong to the tags.
-pub(crate) fn inside(value: &str) -> &str {
+/// The text of a value between tags: a pair of line ends around it belongs to the tags.
+pub(crate) fn trim_line_ends(value: &str) -> &str {
     let between = |end: &str| value.strip_prefix(end)?.strip_suffix(end);
     between("\r\n").or_else(|| between("\n")).unwrap_or(value)
 }
 
-/// `True`, `None` and the like.
-fn spelled(text: &str, types: Types) -> Option<String> {
+/// Reads `True`, `None` and the like.
+fn literal(text: &str, types: Types) -> Option<String> {
     let lower = text.to_ascii_lowercase();
     let (kind, value) = match lower.as_str() {
         "true" => ("boolean", "true"),
@@ -55,7 +52,7 @@ fn spelled(text: &str, types: Types) -> Option<String> {
     types.has(kind).then(|| value.to_owned())
 }
 
-/// A number with leading zeros or a plus sign: its value, where a number is declared.
+/// Reads a number with leading zeros or a plus sign.
 fn number(text: &str, types: Types) -> Option<String> {
     if !types.has("integer") && !types.has("number") {
         return None;
@@ -71,17 +68,17 @@ fn number(text: &str, types: Types) -> Option<String> {
     (first && goodcall_core::Tree::parse(&number).is_ok()).then_some(number)
 }
 
-/// Something in brackets that is nearly JSON stays as it is, for the reader of arguments.
+/// Reads a list or an object in Python's notation.
 fn container(text: &str, types: Types) -> Option<String> {
     let declared = (types.has("object") && text.starts_with('{'))
         || (types.has("array") && text.starts_with('['));
     if !declared {
         return None;
     }
-    let mut python = super::python_values::Python::new(text, 0);
+    let mut reader = PythonReader::new(text, 0);
     let mut out = String::new();
-    let read = python.value(&mut out, super::python_values::Words::Refuse);
-    (read.is_ok() && python.at == text.len()).then_some(out)
+    reader.value(&mut out, BareWords::Refused).ok()?;
+    (reader.at == text.len()).then_some(out)
 }
 
 #[cfg(test)]
@@ -89,7 +86,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_declared_type_decides() {
+    fn text_is_read_as_its_declared_type() {
         let typed = |text: &str, names: &[&str]| {
             let types = names.iter().map(|name| Types::named(name));
             let types = types.fold(Types::default(), Types::with);

@@ -1,0 +1,94 @@
+//! What has happened in the model's turn so far, as far as it decides which calls count.
+
+use std::collections::HashSet;
+
+use crate::call::RawCall;
+
+/// How clearly a piece of text is a call.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Confidence {
+    #[default]
+    None,
+    /// In Python's notation inside a sentence.
+    Mentioned,
+    /// In Python's notation on a line of its own, or in a list.
+    Standing,
+    Json,
+    /// Behind a marker, or in a fence.
+    Marked,
+}
+
+/// The calls and the milestones of one turn.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Turn {
+    ended: bool,
+    awaiting_observation: bool,
+    thinking_closed: bool,
+    /// The highest confidence of any call so far.
+    confidence: Confidence,
+    /// Names and arguments of the calls so far.
+    seen: HashSet<(String, String)>,
+}
+
+impl Turn {
+    /// Returns true if the model's turn is over, so that everything behind it is text.
+    pub(super) fn has_ended(&self) -> bool {
+        self.ended
+    }
+
+    /// Returns true if there was a call whose result the model must wait for.
+    pub(super) fn is_awaiting_observation(&self) -> bool {
+        self.awaiting_observation
+    }
+
+    /// Returns true if the model's thinking has ended, so that calls are certain at once.
+    pub(super) fn has_closed_thinking(&self) -> bool {
+        self.thinking_closed
+    }
+
+    /// Begins another turn. Once there are calls, what follows is not the model's message.
+    pub(super) fn end(&mut self) {
+        self.ended |= self.confidence > Confidence::None;
+    }
+
+    /// Takes the result of a call that the model wrote itself: everything behind it is made up.
+    pub(super) fn observe(&mut self) {
+        self.ended = true;
+    }
+
+    pub(super) fn await_observation(&mut self) {
+        self.awaiting_observation = true;
+    }
+
+    pub(super) fn close_thinking(&mut self) {
+        self.thinking_closed = true;
+    }
+
+    /// Forgets everything so far, because it was a thought.
+    pub(super) fn restart(&mut self) {
+        *self = Self::default();
+    }
+
+    /// Removes calls that were made already, or that are only mentioned after a call in a clearer
+    /// form.
+    pub(super) fn remove_mentions(&self, calls: &mut Vec<RawCall>, confidence: Confidence) {
+        if confidence < self.confidence.min(Confidence::Json) {
+            calls.clear();
+        }
+        calls.retain(|call| !self.seen.contains(&identity(call)));
+    }
+
+    pub(super) fn count(&mut self, calls: &[RawCall], confidence: Confidence) {
+        self.confidence = self.confidence.max(confidence);
+        self.seen.extend(calls.iter().map(identity));
+    }
+}
+
+/// The name and the arguments of a call; two calls with the same ones are the same.
+fn identity(call: &RawCall) -> (String, String) {
+    let arguments = match goodcall_core::Tree::parse(&call.arguments) {
+        Ok(tree) => tree.to_json(),
+        Err(_) => call.arguments.clone(),
+    };
+    (call.name.clone(), arguments)
+}
