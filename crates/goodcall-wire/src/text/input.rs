@@ -170,7 +170,7 @@ mod tests {
         assert!(window.before(end).len() < 2 * KEEP_BEFORE_CURSOR);
         assert_eq!(window.from(end), "tail");
         assert_eq!(window.slice(end..end + 2), "ta");
-        assert_eq!(window.match_at(end + 2, "ill"), Match::No);
+        assert_eq!(window.match_at(end + 2, "ix"), Match::No);
         assert_eq!(window.match_at(end + 2, "ils"), Match::NeedMore);
     }
 }
