@@ -215,7 +215,7 @@ impl Task {
             for change in verdict.changes() {
                 let parameter = change.pointer.segments().next();
                 if parameter.is_none_or(|name| name == key.as_str()) {
-                    self.rules.entry(change.rule).or_default()[usize::from(!right)] += 1;
+                    self.rules.entry(change.rule.name()).or_default()[usize::from(!right)] += 1;
                 }
             }
         }

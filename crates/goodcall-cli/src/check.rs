@@ -53,8 +53,13 @@ pub(crate) fn run(args: &CheckArgs) -> Result<bool, Failure> {
             for warning in schema.warnings() {
                 anstream::eprintln!("goodcall: schema of `{name}`: {warning}");
             }
-            let policy = args.policy.of(name, tool.is_destructive());
-            held_back = policy.is_strict() && !args.policy.of(name, false).is_strict();
+            let ordinary = args.policy.for_tool(name);
+            let policy = if tool.is_destructive() {
+                args.policy.for_destructive_tool(name)
+            } else {
+                ordinary.clone()
+            };
+            held_back = policy.is_strict() && !ordinary.is_strict();
             let gate = Gate::new(schema).policy(policy).stop(args.stop).tool(name);
             gate.check_bytes(&bytes)
         }
@@ -164,8 +169,14 @@ impl Machine<'_> {
             Ok(schema) => {
                 let destructive = offered.is_some_and(ToolDefinition::is_destructive);
                 let policies = &self.args.policy;
-                let policy =
-                    own.unwrap_or_else(|| policies.of(tool.unwrap_or_default(), destructive));
+                let policy = own.unwrap_or_else(|| {
+                    let name = tool.unwrap_or_default();
+                    if destructive {
+                        policies.for_destructive_tool(name)
+                    } else {
+                        policies.for_tool(name)
+                    }
+                });
                 let gate = Gate::new(&schema).policy(policy).stop(stop);
                 let gate = tool.map_or(gate.clone(), |name| gate.tool(name));
                 CheckLine::new(line.id, tool, &gate.check(&raw), self.args.style)

@@ -140,7 +140,7 @@ impl ChangeLine {
             _ => raw(text.to_owned()),
         };
         Self {
-            rule: change.rule,
+            rule: change.rule.name(),
             level: change.level.name(),
             path: change.pointer.as_str().to_owned(),
             before: change.before.as_deref().and_then(side),

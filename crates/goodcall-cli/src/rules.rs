@@ -1,7 +1,8 @@
 //! `goodcall rules`: the catalogue of what may be changed.
 
 use anstream::println;
-use goodcall_core::{Policy, Rule, catalogue};
+use goodcall_core::{Rule, RuleId, UnknownRule};
+use goodcall_wire::catalogue;
 
 use crate::{Failure, RulesArgs};
 
@@ -12,39 +13,37 @@ pub(crate) fn run(args: &RulesArgs) -> Result<bool, Failure> {
         return Ok(true);
     }
     let Some(name) = &args.name else {
-        let width = rules.iter().map(|rule| rule.name.len()).max().unwrap_or(0);
+        let width = rules
+            .iter()
+            .map(|rule| rule.id.name().len())
+            .max()
+            .unwrap_or(0);
         for rule in &rules {
             println!(
                 "{:width$}  {:5}  {}",
-                rule.name,
+                rule.id.name(),
                 rule.level.name(),
                 rule.what
             );
         }
         return Ok(true);
     };
-    match rules.iter().find(|rule| rule.name == name) {
-        Some(rule) => {
-            println!("{}", page(rule));
-            Ok(true)
-        }
-        None => Err(unknown(name)),
-    }
+    let id = name.parse::<RuleId>().map_err(|error| unknown(&error))?;
+    let rule = rules.iter().find(|rule| rule.id == id);
+    println!("{}", page(rule.expect("every rule is in the catalogue")));
+    Ok(true)
 }
 
-fn unknown(name: &str) -> Failure {
-    let switched = Policy::strict().switch(name, true);
-    let nearest = switched.err().and_then(|error| {
-        let nearest = error.nearest()?;
-        Some(format!(" Did you mean `{nearest}`?"))
-    });
-    let nearest = nearest.unwrap_or_default();
+fn unknown(error: &UnknownRule) -> Failure {
+    let name = error.name();
+    let nearest = error.nearest();
+    let nearest = nearest.map_or_else(String::new, |rule| format!(" Did you mean `{rule}`?"));
     format!("there is no rule `{name}`.{nearest} `goodcall rules` lists them.")
 }
 
 /// All there is to say of one rule.
 fn page(rule: &Rule) -> String {
-    let (name, level, what, why) = (rule.name, rule.level.name(), rule.what, rule.why);
+    let (name, level, what, why) = (rule.id, rule.level.name(), rule.what, rule.why);
     let example = rule.example;
     format!(
         "{name} ({level})\n\n{what}\n\nWhy this is {level}: {why}\n\nschema    {}\nsent      {}\ncomes out {}",
@@ -56,7 +55,7 @@ fn page(rule: &Rule) -> String {
 fn markdown(rules: &[Rule]) -> String {
     let mut out = String::from(HEAD);
     for rule in rules {
-        let (name, level, what, why) = (rule.name, rule.level.name(), rule.what, rule.why);
+        let (name, level, what, why) = (rule.id, rule.level.name(), rule.what, rule.why);
         let example = rule.example;
         out += &format!(
             "\n\n## {name}\n\n*{level}*. {what}\n\nWhy: {why}\n\n````text\nschema    {}\nsent      {}\ncomes out {}\n````",

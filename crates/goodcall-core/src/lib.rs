@@ -55,12 +55,12 @@ pub use parse::{
     Cut, CutKind, ParseClass, ParseError, ParseEvent, ReadOptions, Reading, StreamParser, read,
 };
 pub use pipeline::{Gate, check};
-pub use policy::{Policies, Policy, UnknownPolicy, UnknownRule};
+pub use policy::{Policies, Policy, UnknownPolicy};
 pub use report::{
     Actual, Bound, Change, Changes, Edit, Expected, Issue, IssueKind, Key, Mended, Moved, Reason,
     Refusal, SharedExpected, SyntaxExpectation, Types, Verdict,
 };
-pub use rule::{Example, Level, Rule};
+pub use rule::{Example, Level, Rule, RuleId, UnknownRule};
 #[doc(hidden)]
 pub use schema::{Child as SchemaChild, ChildKey as SchemaChildKey, View as SchemaView};
 pub use schema::{Draft, Schema, SchemaCache, SchemaError, SchemaOptions, SchemaWarning};

@@ -205,7 +205,7 @@ impl<'s> Gate<'s> {
     /// The call without arguments, if the policy and the tool allow that.
     fn without_arguments<'a>(&self, raw: &'a str) -> Option<(Tree<'a>, Change)> {
         let rule = empty_arguments::RULE;
-        let allowed = self.reading.policy.allows(rule.name, rule.level);
+        let allowed = self.reading.policy.allows(rule.id, rule.level);
         allowed.then(|| empty_arguments::propose(raw, self.schema))?
     }
 

@@ -135,7 +135,7 @@ mod tests {
 
     #[test]
     fn changes_are_added_beside_what_is_there() {
-        let change = Change::text("tool-name", Level::Safe, "A", "a", 0..0);
+        let change = Change::text(goodcall_core::RuleId::ToolName, Level::Safe, "A", "a", 0..0);
         let added = r#""goodcall/changes":[{"rule":"tool-name","level":"safe","path":"","before":"A","after":"a"}]"#;
         for (result, wanted) in [
             (

@@ -10,7 +10,9 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use goodcall::{ErrorClass, LoopReport, ToolResult};
-use goodcall_core::{Change, Explain, Gate, Level, Policy, Reason, Refusal, Schema, Tree, Verdict};
+use goodcall_core::{
+    Change, Explain, Gate, Level, Policy, Reason, Refusal, RuleId, Schema, Tree, Verdict,
+};
 use goodcall_wire::ToolDefinition;
 
 use crate::call_log::{LogEntry, ProxyOutcome, ProxyRecord, now_ms};
@@ -22,7 +24,6 @@ use crate::loop_guard::{self, LoopGuard};
 use crate::options::ProxyOptions;
 
 /// The rule that records a cleaned tool name.
-const TOOL_NAME: &str = "tool-name";
 /// Bytes of arguments that the detector of loops keeps; of longer ones it keeps a fingerprint.
 const KEPT_ARGUMENTS: usize = 4096;
 /// Tools that are warned of once; beyond that nothing more is said.
@@ -126,12 +127,17 @@ impl Judge {
             let bad = tools.unknown(&sent.name);
             return self.refuse(&sent, &sent.name, &bad, now);
         };
-        let policy = self.options.policies.of(&tool.name, tool.is_destructive());
+        let policies = &self.options.policies;
+        let policy = if tool.is_destructive() {
+            policies.for_destructive_tool(&tool.name)
+        } else {
+            policies.for_tool(&tool.name)
+        };
         let renamed = tool.name != sent.name;
         if renamed && !fresh {
             return CallJudgement::List;
         }
-        if renamed && !policy.allows(TOOL_NAME, Level::Safe) {
+        if renamed && !policy.allows(RuleId::ToolName, Level::Safe) {
             let bad = tools.unknown(&sent.name);
             return self.refuse(&sent, &sent.name, &bad, now);
         }
@@ -151,7 +157,7 @@ impl Judge {
         if tool.name != sent.name {
             let span = sent.name_span.clone();
             changes.push(Change::text(
-                TOOL_NAME,
+                RuleId::ToolName,
                 Level::Safe,
                 &*sent.name,
                 &*tool.name,
@@ -472,7 +478,11 @@ impl Judge {
             tool: ticket.tool.clone(),
             sent: ticket.sent.clone(),
             verdict: ticket.verdict,
-            rules: ticket.changes.iter().map(|change| change.rule).collect(),
+            rules: ticket
+                .changes
+                .iter()
+                .map(|change| change.rule.name())
+                .collect(),
             reason: None,
             outcome,
             latency_ms: (latency * 1000.0).round() / 1000.0,

@@ -33,8 +33,8 @@ use crate::mcp_settings::McpSettings;
 /// "#)?;
 /// assert_eq!(file.gateway.replies.reasks, Some(1));
 /// let (policies, _settings) = file.mcp_server("notes");
-/// assert_eq!(policies.of("search", false).level_name(), "eager");
-/// assert_eq!(policies.of("delete_file", false).level_name(), "strict");
+/// assert_eq!(policies.for_tool("search").level_name(), "eager");
+/// assert_eq!(policies.for_tool("delete_file").level_name(), "strict");
 ///
 /// let error = ConfigFile::parse("[gateway]\nreasks = \"many\"").unwrap_err();
 /// assert_eq!(
@@ -301,14 +301,21 @@ mod tests {
         assert_eq!(settings.restart, Switch::Off);
         assert_eq!(settings.time_limit, Some(0));
         assert_eq!(settings.style, Some(Style::Plain));
-        assert!(policies.of("z", false).is_strict());
-        assert_eq!(policies.of("a", true).level_name(), "safe");
-        assert!(policies.of("b", false).allows("key-style", Level::Safe));
+        assert!(policies.for_tool("z").is_strict());
+        assert_eq!(policies.for_destructive_tool("a").level_name(), "safe");
+        assert!(
+            policies
+                .for_tool("b")
+                .allows(goodcall_core::RuleId::KeyStyle, Level::Safe)
+        );
         let (policies, settings) = file.mcp_server("x");
-        assert_eq!(policies.of("z", false).level_name(), "eager");
+        assert_eq!(policies.for_tool("z").level_name(), "eager");
         assert_eq!(settings.time_limit, Some(5));
         assert_eq!(settings.restart, Switch::On);
-        assert_eq!(file.policies().of("a", true).level_name(), "safe");
+        assert_eq!(
+            file.policies().for_destructive_tool("a").level_name(),
+            "safe"
+        );
     }
 
     #[test]
@@ -333,11 +340,11 @@ mod tests {
             ("level = \"strict\"", "; a policy is written `policy = "),
             (
                 "policy = 5",
-                "policy: invalid type: integer `5`, expected a level",
+                "policy: expected \"strict\", \"safe\" or \"eager\", or a table",
             ),
             (
                 "policy = \"lax\"",
-                "policy: `lax` is no policy: use strict, safe or eager",
+                "policy: unknown policy `lax`: expected strict, safe or eager",
             ),
             ("[tools.a]\nrules = { xyz = true }", "tools.a.rules.xyz: "),
             (

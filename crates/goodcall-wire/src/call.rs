@@ -2,13 +2,11 @@
 
 use std::ops::Range;
 
-use goodcall_core::{Change, Gate, Level, Limits, Policy, Reason, Refusal, StopReason, Verdict};
+use goodcall_core::{
+    Change, Gate, Level, Limits, Policy, Reason, Refusal, RuleId, StopReason, Verdict,
+};
 
 use crate::tools::Tools;
-
-/// The rule that records a cleaned tool name.
-pub(crate) const TOOL_NAME: &str = "tool-name";
-const PYTHON_OBJECT: &str = "python-object";
 
 /// A call as it came: who is called, and with what.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -73,7 +71,7 @@ impl RawCall {
             && tool.name != self.name
         {
             let (sent, meant) = (self.name.as_str(), tool.name.as_str());
-            let change = Change::text(TOOL_NAME, Level::Safe, sent, meant, span);
+            let change = Change::text(RuleId::ToolName, Level::Safe, sent, meant, span);
             self.changes.push(change);
             self.name = tool.name.clone();
         }
@@ -119,7 +117,7 @@ impl RawCall {
         let gate = gate.stop(stop).tool(&tool.name);
         let verdict = gate.check(&self.arguments);
         let malformed = matches!(&verdict, Verdict::Bad(bad) if bad.reason == Reason::Malformed);
-        if malformed && self.offset.is_some() && policy.allows(PYTHON_OBJECT, Level::Safe) {
+        if malformed && self.offset.is_some() && policy.allows(RuleId::PythonObject, Level::Safe) {
             // Inside text, what is no JSON may still be Python.
             if let Some(read) = self.as_python(&gate, policy) {
                 return read;
@@ -138,7 +136,7 @@ impl RawCall {
         let read = gate.check(&json).into_owned();
         let mut translated = self.clone();
         let (sent, span) = (self.arguments.as_str(), self.span.clone());
-        let change = Change::text(PYTHON_OBJECT, Level::Safe, sent, json, span);
+        let change = Change::text(RuleId::PythonObject, Level::Safe, sent, json, span);
         translated.offset = None;
         translated.changes.push(change);
         translated.changes.extend(notes);
@@ -147,7 +145,10 @@ impl RawCall {
 
     /// The refusal of a policy that does not allow what the reading needed.
     fn unmended(&self, tools: &Tools) -> Refusal {
-        let renamed = self.changes.iter().find(|change| change.rule == TOOL_NAME);
+        let renamed = self
+            .changes
+            .iter()
+            .find(|change| change.rule == RuleId::ToolName);
         match renamed.and_then(|change| change.before.as_deref()) {
             Some(sent) => tools.unknown(sent),
             None => {

@@ -53,7 +53,7 @@ pub use envelope::{
 pub use lint::{LintParty, LintRemark, LintedTool, lint};
 pub use stream::{Assembler, CallUpdate};
 pub use text::{
-    Extraction, Scanner, TextCallScope, TextPiece, UnknownTextCallScope, dialects, extract,
-    openings,
+    Extraction, Scanner, TextCallScope, TextPiece, UnknownTextCallScope, catalogue, dialects,
+    extract, openings,
 };
 pub use tools::{ToolDefinition, Tools, ToolsError};

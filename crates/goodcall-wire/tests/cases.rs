@@ -95,7 +95,11 @@ fn call_line(call: &RawCall, tools: &Tools, stop: StopReason) -> String {
             let _ = write!(out, "{arguments} {}", verdict.name());
         }
     }
-    let rules: Vec<_> = verdict.changes().iter().map(|change| change.rule).collect();
+    let rules: Vec<_> = verdict
+        .changes()
+        .iter()
+        .map(|change| change.rule.name())
+        .collect();
     if !rules.is_empty() {
         let _ = write!(out, " ({})", rules.join(", "));
     }

@@ -1,8 +1,8 @@
 //! The examples of the rules for calls in text, run.
 #![allow(clippy::expect_used, clippy::panic, reason = "a test may fail loudly")]
 
-use goodcall_core::{Policy, StopReason, Verdict, catalogue};
-use goodcall_wire::{TextCallScope, Tools, extract};
+use goodcall_core::{Policy, RuleId, StopReason, Verdict};
+use goodcall_wire::{TextCallScope, Tools, catalogue, extract};
 
 #[test]
 fn every_example_is_read_by_its_rule() {
@@ -14,27 +14,33 @@ fn every_example_is_read_by_its_rule() {
         count += 1;
         let schema = rule.example.schema;
         let tools = format!(r#"[{{"name": "{tool}", "input_schema": {schema}}}]"#);
-        let tools = Tools::read(&tools).expect(rule.name);
+        let tools = Tools::read(&tools).expect(rule.id.name());
         let found = extract(rule.example.raw, &tools, TextCallScope::Explicit);
         let [call] = found.calls.as_slice() else {
-            panic!("{}: {found:?}", rule.name);
+            panic!("{}: {found:?}", rule.id);
         };
         let verdict = call.check(&tools, &Policy::safe(), StopReason::Finished);
         let Verdict::Mended(mended) = verdict else {
-            panic!("{}: {verdict:?}", rule.name);
+            panic!("{}: {verdict:?}", rule.id);
         };
         let used: Vec<_> = mended.changes.iter().map(|change| change.rule).collect();
-        assert!(used.contains(&rule.name), "{}: {used:?}", rule.name);
+        assert!(used.contains(&rule.id), "{}: {used:?}", rule.id);
         assert_eq!(
             mended.arguments.to_json(),
             rule.example.mended.replace("\": ", "\":"),
             "{}",
-            rule.name
+            rule.id
         );
 
-        let off = Policy::safe().switch(rule.name, false).expect(rule.name);
+        let off = Policy::safe().without(rule.id);
         let verdict = call.check(&tools, &off, StopReason::Finished);
-        assert_eq!(verdict.name(), "bad", "{} switched off", rule.name);
+        assert_eq!(verdict.name(), "bad", "{} switched off", rule.id);
     }
     assert!(count > 5);
+}
+
+#[test]
+fn every_rule_id_has_one_page() {
+    let pages: Vec<_> = catalogue().iter().map(|rule| rule.id).collect();
+    assert_eq!(pages, RuleId::ALL);
 }

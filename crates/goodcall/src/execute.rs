@@ -45,7 +45,8 @@ impl Toolbox {
                 "safe" => Level::Safe,
                 _ => Level::Eager,
             };
-            policy.allows(&change.rule, level)
+            let rule = change.rule.parse();
+            rule.is_ok_and(|rule| policy.allows(rule, level))
         };
         match call.changes.iter().find(|change| !allows(change)) {
             Some(change) => Err(self.unknown(change.before.as_deref().unwrap_or(&call.name))),

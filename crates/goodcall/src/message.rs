@@ -265,7 +265,7 @@ impl From<&Change> for ChangeRecord {
             _ => None,
         };
         Self {
-            rule: change.rule.to_owned(),
+            rule: change.rule.name().to_owned(),
             level: change.level.name().to_owned(),
             path: change.pointer.as_str().to_owned(),
             from,

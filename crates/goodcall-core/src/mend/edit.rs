@@ -177,7 +177,7 @@ pub(crate) fn apply(step: &Step, added: &mut Option<Id>, draft: &mut EditableTre
         }
     }
     Change {
-        rule: step.rule.name,
+        rule: step.rule.id,
         level: step.rule.level,
         pointer: step.op.place().clone(),
         edit,

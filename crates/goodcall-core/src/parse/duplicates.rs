@@ -8,12 +8,11 @@ use crate::limits::Limits;
 use crate::policy::Policy;
 use crate::report::SyntaxExpectation;
 use crate::report::{Actual, Change, Edit, Issue, IssueKind, Reason, Refusal};
-use crate::rule::Level;
-use crate::rule::{Example, Rule};
+use crate::rule::{Example, Level, Rule, RuleId};
 use crate::tree::{Id, Kind, Node, Pointer, Tree};
 
 pub(crate) const RULE: Rule = Rule {
-    name: "duplicate-key",
+    id: RuleId::DuplicateKey,
     level: Level::Safe,
     what: "Drops a repeated member whose value equals the first one's.",
     why: "Both copies say the same, so one of them says it too. Copies that differ are two \
@@ -49,7 +48,7 @@ pub(super) fn resolve(
     found.collect(reading.tree.root(), &mut Pointer::root());
     let repeats = found.repeats;
     let tree = &reading.tree;
-    let mends = policy.allows(RULE.name, RULE.level);
+    let mends = policy.allows(RULE.id, RULE.level);
     let conflicts = repeats
         .iter()
         .filter(|repeat| !mends || tree.node(repeat.first) != tree.node(repeat.again));
@@ -83,7 +82,7 @@ pub(super) fn resolve(
             reading.tree.node(repeat.again),
         );
         reading.changes.push(Change {
-            rule: RULE.name,
+            rule: RULE.id,
             level: RULE.level,
             pointer: repeat.place.unwrap_or_default(),
             edit: Edit::Text,

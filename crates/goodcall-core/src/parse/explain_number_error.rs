@@ -9,7 +9,7 @@ const MOST: usize = 64;
 
 /// Says of text that was taken for a string without quotes that it is the start of a number.
 pub(super) fn tell_half(issue: &mut Issue, text: Option<&str>) {
-    let unquoted = issue.expected.rule == Some(lenient::rules::UNQUOTED_STRING.name);
+    let unquoted = issue.expected.rule == Some(lenient::rules::UNQUOTED_STRING.id);
     if unquoted && text.is_some_and(is_half) {
         issue.expected.syntax = Some(SyntaxExpectation::Number);
     }

@@ -114,7 +114,7 @@ impl<'a> Tree<'a> {
 ///
 /// let reading = read("```json\n{'path': 'a.txt',}\n```", &ReadOptions::new()).unwrap();
 /// assert_eq!(reading.tree.to_json(), r#"{"path":"a.txt"}"#);
-/// assert_eq!(reading.changes[0].rule, "code-fence");
+/// assert_eq!(reading.changes[0].rule, goodcall_core::RuleId::CodeFence);
 ///
 /// let reading = read(r#"{"path": "a.t"#, &ReadOptions::new()).unwrap();
 /// assert_eq!(reading.tree.to_json(), r#"{"path":"a.t"}"#);
@@ -193,7 +193,7 @@ fn finish<'a>(
         cut: lenient.cut,
         values: lenient.values,
     };
-    let unclosed = lenient::rules::UNCLOSED.name;
+    let unclosed = lenient::rules::UNCLOSED.id;
     if options.stop == StopReason::CutOff
         && reading.cut.is_none()
         && let Some(change) = reading.changes.first(lenient::is_doubtful)
@@ -240,7 +240,7 @@ fn unsure(change: &Change, reading: Reading<'_>, stop: StopReason) -> Refusal {
         return not_whole(cut, reading.tree.source(), stop);
     }
     // Members without braces look unfinished to the last.
-    let braceless = change.rule == lenient::rules::MISSING_BRACE.name && stop != StopReason::CutOff;
+    let braceless = change.rule == lenient::rules::MISSING_BRACE.id && stop != StopReason::CutOff;
     let cut = reading.cut.filter(|_| !braceless);
     let (reason, code) = match cut {
         Some(_) => (Reason::Truncated, IssueKind::Truncated),
@@ -270,7 +270,7 @@ fn doubtful(doubt: lenient::Ambiguity, text: &str) -> Refusal {
 pub(crate) fn without_repeats<'a>(mut reading: Reading<'a>, policy: &Policy) -> Reading<'a> {
     let rule = lenient::rules::REPEATED_VALUE;
     let root = reading.tree.root();
-    if reading.values < 2 || !policy.allows(rule.name, rule.level) {
+    if reading.values < 2 || !policy.allows(rule.id, rule.level) {
         return reading;
     }
     let mut values = root.elements();
@@ -294,7 +294,7 @@ fn may_close(cut: &Cut, policy: &Policy, stop: StopReason) -> bool {
         _ => rule.level,
     };
     let whole = cut.kind == CutKind::Brackets && stop != StopReason::CutOff;
-    whole && policy.allows(rule.name, level)
+    whole && policy.allows(rule.id, level)
 }
 
 /// The arguments were cut off here.

@@ -1,4 +1,4 @@
-//! What may be mended.
+//! Which rules may change a call: one [`Policy`], or one per tool ([`Policies`]).
 
 mod per_tool;
 mod serde;
@@ -7,28 +7,28 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::str::FromStr;
 
-pub use per_tool::{Policies, UnknownRule};
+pub use per_tool::Policies;
 
-use crate::rule::Level;
+use crate::rule::{Level, RuleId};
 
 /// Which rules may change a call: a level, and single rules switched on or off.
 ///
 /// ```
-/// use goodcall_core::{Level, Policy};
+/// use goodcall_core::{Level, Policy, RuleId};
 ///
-/// let policy = Policy::safe().without("duplicate-key");
-/// assert!(policy.allows("empty-arguments", Level::Safe));
-/// assert!(!policy.allows("duplicate-key", Level::Safe));
-/// assert!("eager".parse::<Policy>().is_ok());
+/// let policy = Policy::safe().without(RuleId::DuplicateKey);
+/// assert!(policy.allows(RuleId::EmptyArguments, Level::Safe));
+/// assert!(!policy.allows(RuleId::DuplicateKey, Level::Safe));
+/// assert_eq!("safe,-duplicate-key".parse(), Ok(policy));
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Policy {
     level: Option<Level>,
-    switches: BTreeMap<String, bool>,
+    switches: BTreeMap<RuleId, bool>,
 }
 
 impl Policy {
-    /// Mends nothing.
+    /// Allows nothing to be mended.
     pub fn strict() -> Self {
         Self {
             level: None,
@@ -36,7 +36,7 @@ impl Policy {
         }
     }
 
-    /// Mends where the reading is certain. The default.
+    /// Allows the rules whose reading is certain. The default.
     pub fn safe() -> Self {
         Self {
             level: Some(Level::Safe),
@@ -44,7 +44,7 @@ impl Policy {
         }
     }
 
-    /// Mends also where the reading is very likely.
+    /// Allows also the rules whose reading is very likely.
     pub fn eager() -> Self {
         Self {
             level: Some(Level::Eager),
@@ -54,27 +54,31 @@ impl Policy {
 
     /// Switches one rule on, whatever its level.
     #[must_use]
-    pub fn with(mut self, rule: &str) -> Self {
-        self.switches.insert(rule.to_owned(), true);
-        self
+    pub fn with(self, rule: RuleId) -> Self {
+        self.switched(rule, true)
     }
 
-    /// Switches one rule off.
+    /// Switches one rule off, whatever its level.
     #[must_use]
-    pub fn without(mut self, rule: &str) -> Self {
-        self.switches.insert(rule.to_owned(), false);
+    pub fn without(self, rule: RuleId) -> Self {
+        self.switched(rule, false)
+    }
+
+    fn switched(mut self, rule: RuleId, on: bool) -> Self {
+        self.switches.insert(rule, on);
         self
     }
 
-    /// May this rule, which has this level, change a call?
-    pub fn allows(&self, rule: &str, level: Level) -> bool {
-        match self.switches.get(rule) {
+    /// Returns true if this rule may change a call. `level` is how sure the rule is in the case at
+    /// hand; a few rules are surer in some cases than in others.
+    pub fn allows(&self, rule: RuleId, level: Level) -> bool {
+        match self.switches.get(&rule) {
             Some(on) => *on,
             None => self.level.is_some_and(|most| level <= most),
         }
     }
 
-    /// Does this policy mend nothing at all?
+    /// Returns true if no rule at all may change a call.
     pub fn is_strict(&self) -> bool {
         self.level.is_none() && !self.switches.values().any(|on| *on)
     }
@@ -84,9 +88,14 @@ impl Policy {
         self.level
     }
 
-    /// The rules switched on or off by name.
-    pub fn switches(&self) -> impl Iterator<Item = (&str, bool)> {
-        self.switches.iter().map(|(rule, on)| (rule.as_str(), *on))
+    /// The name of the level: `strict`, `safe` or `eager`.
+    pub fn level_name(&self) -> &'static str {
+        self.level.map_or("strict", Level::name)
+    }
+
+    /// The rules that are switched on or off one by one.
+    pub fn switches(&self) -> impl Iterator<Item = (RuleId, bool)> {
+        self.switches.iter().map(|(rule, on)| (*rule, *on))
     }
 }
 
@@ -96,7 +105,7 @@ impl Default for Policy {
     }
 }
 
-/// A policy that cannot be read: no such level, or no such rule.
+/// The error of parsing a [`Policy`] with an unknown level or an unknown rule.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UnknownPolicy(String);
 
@@ -114,26 +123,29 @@ impl FromStr for Policy {
 
     fn from_str(text: &str) -> Result<Self, UnknownPolicy> {
         let mut parts = text.split(',').map(str::trim);
-        let mut policy = match parts.next().unwrap_or_default() {
+        let level = parts.next().expect("splitting gives at least one part");
+        let mut policy = match level {
             "strict" => Self::strict(),
             "safe" => Self::safe(),
             "eager" => Self::eager(),
-            other => {
-                let message = format!("`{other}` is no policy: use strict, safe or eager");
+            _ => {
+                let message = format!("unknown policy `{level}`: expected strict, safe or eager");
                 return Err(UnknownPolicy(message));
             }
         };
-        for part in parts {
-            let (rule, on) = match (part.strip_prefix('+'), part.strip_prefix('-')) {
-                (Some(rule), _) => (rule, true),
-                (None, Some(rule)) => (rule, false),
+        for switch in parts {
+            let (name, on) = match (switch.strip_prefix('+'), switch.strip_prefix('-')) {
+                (Some(name), _) => (name, true),
+                (None, Some(name)) => (name, false),
                 (None, None) => {
-                    let message = format!("`{part}` switches nothing: write +{part} or -{part}");
+                    let message = format!("expected +{switch} or -{switch}, got `{switch}`");
                     return Err(UnknownPolicy(message));
                 }
             };
-            let switched = policy.switch(rule, on);
-            policy = switched.map_err(|error| UnknownPolicy(error.to_string()))?;
+            match name.parse() {
+                Ok(rule) => policy = policy.switched(rule, on),
+                Err(error) => return Err(UnknownPolicy(format!("{error}"))),
+            }
         }
         Ok(policy)
     }
@@ -146,20 +158,23 @@ mod tests {
     #[test]
     fn switches_are_read_and_checked() {
         let policy: Policy = "eager, -enum-typo, +key-style".parse().unwrap();
-        assert!(!policy.allows("enum-typo", Level::Eager));
-        assert!(policy.allows("unknown-key", Level::Eager));
-        let error = |text: &str| text.parse::<Policy>().unwrap_err().to_string();
-        assert_eq!(
-            error("brave"),
-            "`brave` is no policy: use strict, safe or eager"
-        );
-        assert_eq!(
-            error("safe,+key-stile"),
-            "`key-stile` is no rule: did you mean `key-style`?"
-        );
-        assert_eq!(
-            error("safe,key-style"),
-            "`key-style` switches nothing: write +key-style or -key-style"
-        );
+        assert!(!policy.allows(RuleId::EnumTypo, Level::Eager));
+        assert!(policy.allows(RuleId::UnknownKey, Level::Eager));
+        for (text, message) in [
+            (
+                "brave",
+                "unknown policy `brave`: expected strict, safe or eager",
+            ),
+            (
+                "safe,+key-stile",
+                "unknown rule `key-stile`: did you mean `key-style`?",
+            ),
+            (
+                "safe,key-style",
+                "expected +key-style or -key-style, got `key-style`",
+            ),
+        ] {
+            assert_eq!(text.parse::<Policy>().unwrap_err().to_string(), message);
+        }
     }
 }

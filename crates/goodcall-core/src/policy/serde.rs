@@ -1,268 +1,232 @@
-//! Policies as they are written, in any format of serde. Errors name the tool, the key and what
-//! may stand there; the format itself adds the line.
+//! Policies in any format of serde. An error names the tool, the key and what is expected there.
 
 use std::collections::BTreeMap;
-use std::fmt;
+use std::fmt::Display;
 
-use serde::de::{self, DeserializeSeed, Deserializer, MapAccess, Visitor};
+use serde::de::Error;
+use serde::ser::SerializeMap;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use serde_json::{Map, Value};
 
-use super::Policy;
-use super::per_tool::Table;
+use super::per_tool::PolicyOverride;
+use super::{Policies, Policy};
+use crate::rule::RuleId;
 
-const LEVEL: &str = "a level (\"strict\", \"safe\" or \"eager\")";
+const LEVELS: &str = "\"strict\", \"safe\" or \"eager\"";
 
-/// Where in the file something stands.
-#[derive(Clone, Copy)]
-pub(crate) enum Place<'p> {
-    /// For all tools.
-    All,
-    /// For this tool.
-    Tool(&'p str),
-}
-
-impl fmt::Display for Place<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Place::All => Ok(()),
-            Place::Tool(tool) => write!(f, " for the tool `{tool}`"),
-        }
-    }
-}
-
-/// One policy: a level by its name, or a table with `level` and `rules`.
-pub(crate) struct OnePolicy<'p>(pub(crate) Place<'p>);
-
-impl<'de> DeserializeSeed<'de> for OnePolicy<'_> {
-    type Value = Table;
-
-    fn deserialize<D: Deserializer<'de>>(self, from: D) -> Result<Table, D::Error> {
-        from.deserialize_any(self)
-    }
-}
-
-impl<'de> Visitor<'de> for OnePolicy<'_> {
-    type Value = Table;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{LEVEL} or a table with `level` and `rules`{}", self.0)
-    }
-
-    fn visit_str<E: de::Error>(self, name: &str) -> Result<Table, E> {
-        let level = Level(self.0).visit_str(name)?;
-        let level = Some(level);
-        Ok(Table {
-            level,
-            ..Table::default()
-        })
-    }
-
-    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Table, A::Error> {
-        let mut table = Table::default();
-        let keys = Key(self.0, &["level", "rules"]);
-        while let Some(key) = map.next_key_seed(keys)? {
-            match key {
-                "level" => table.level = Some(map.next_value_seed(Level(self.0))?),
-                _ => table.rules = map.next_value_seed(Rules(self.0))?,
+impl PolicyOverride {
+    /// Reads a level by its name, or a table with `level` and `rules`.
+    fn read(value: Value) -> Result<Self, String> {
+        match value {
+            Value::String(name) => Ok(Self {
+                level: Some(level(&Value::String(name))?),
+                ..Self::default()
+            }),
+            Value::Object(mut table) => {
+                let policy = Self::take(&mut table)?;
+                refuse_others(&table, "level or rules")?;
+                Ok(policy)
             }
+            other => Err(format!(
+                "expected {LEVELS}, or a table with `level` and `rules`, got {other}"
+            )),
         }
-        Ok(table)
+    }
+
+    /// Takes `level` and `rules` out of a table.
+    fn take(table: &mut Map<String, Value>) -> Result<Self, String> {
+        let mut policy = Self::default();
+        if let Some(value) = table.remove("level") {
+            policy.level = Some(level(&value).map_err(under("level"))?);
+        }
+        if let Some(value) = table.remove("rules") {
+            policy.rules = rules(value).map_err(under("rules"))?;
+        }
+        Ok(policy)
     }
 }
 
-/// The policy of all tools, and those of single ones.
-pub(crate) struct All;
-
-impl<'de> Visitor<'de> for All {
-    type Value = (Table, BTreeMap<String, Table>);
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("a table with `level`, `rules` and `tools`")
-    }
-
-    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
-        let (mut table, mut tools) = (Table::default(), BTreeMap::new());
-        let keys = Key(Place::All, &["level", "rules", "tools"]);
-        while let Some(key) = map.next_key_seed(keys)? {
-            match key {
-                "level" => table.level = Some(map.next_value_seed(Level(Place::All))?),
-                "rules" => table.rules = map.next_value_seed(Rules(Place::All))?,
-                _ => tools = map.next_value_seed(Tools)?,
-            }
-        }
-        Ok((table, tools))
+fn level(value: &Value) -> Result<Policy, String> {
+    match value.as_str() {
+        Some(name) => name.parse::<Policy>().map_err(|error| error.to_string()),
+        None => Err(format!("expected {LEVELS}, got {value}")),
     }
 }
 
-/// A key that is one of these.
-#[derive(Clone, Copy)]
-struct Key<'p>(Place<'p>, &'static [&'static str]);
-
-impl<'de> DeserializeSeed<'de> for Key<'_> {
-    type Value = &'static str;
-
-    fn deserialize<D: Deserializer<'de>>(self, from: D) -> Result<&'static str, D::Error> {
-        from.deserialize_str(self)
-    }
+fn rules(value: Value) -> Result<BTreeMap<RuleId, bool>, String> {
+    let Value::Object(table) = value else {
+        return Err(format!(
+            "expected a table of rules, each true or false, got {value}"
+        ));
+    };
+    let switch = |(name, value): (String, Value)| {
+        let rule = name.parse::<RuleId>().map_err(|error| error.to_string())?;
+        let on = value.as_bool();
+        let on = on.ok_or_else(|| format!("{name}: expected true or false, got {value}"))?;
+        Ok((rule, on))
+    };
+    table.into_iter().map(switch).collect()
 }
 
-impl Visitor<'_> for Key<'_> {
-    type Value = &'static str;
+/// Refuses the keys that are left in a table.
+fn refuse_others(table: &Map<String, Value>, known: &str) -> Result<(), String> {
+    let Some(key) = table.keys().next() else {
+        return Ok(());
+    };
+    let hint = match key.as_str() {
+        // As `goodcall.toml` has it, where there are other settings too.
+        "policy" => "; in a file of policies, write the level as `level`",
+        rule if rule.parse::<RuleId>().is_ok() => "; a rule is switched under `rules`",
+        _ => "",
+    };
+    Err(format!("unknown key `{key}`: expected {known}{hint}"))
+}
 
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "one of the keys {}{}", self.known(), self.0)
-    }
+/// Puts the place in front of an error.
+fn under(place: impl Display) -> impl Fn(String) -> String {
+    move |error| format!("{place}: {error}")
+}
 
-    fn visit_str<E: de::Error>(self, key: &str) -> Result<&'static str, E> {
-        if let Some(known) = self.1.iter().find(|known| **known == key) {
-            return Ok(known);
-        }
-        let hint = match key {
-            // As `goodcall.toml` has it, where there are other settings too.
-            "policy" => "; in a file of policies, write the level as `level`",
-            _ if Policy::strict().switch(key, true).is_ok() => "; a rule is switched under `rules`",
-            _ => "",
+impl Policies {
+    fn read(value: Value) -> Result<Self, String> {
+        let Value::Object(mut table) = value else {
+            return Err(format!(
+                "expected a table with `level`, `rules` and `tools`, got {value}"
+            ));
         };
-        let (known, place) = (self.known(), self.0);
-        Err(E::custom(format_args!(
-            "`{key}` is no key of a policy{place}: use {known}{hint}"
-        )))
-    }
-}
-
-impl Key<'_> {
-    fn known(&self) -> String {
-        let (last, first) = self.1.split_last().unwrap_or((&"", &[]));
-        format!("{} or {last}", first.join(", "))
-    }
-}
-
-/// The name of a level.
-struct Level<'p>(Place<'p>);
-
-impl<'de> DeserializeSeed<'de> for Level<'_> {
-    type Value = String;
-
-    fn deserialize<D: Deserializer<'de>>(self, from: D) -> Result<String, D::Error> {
-        from.deserialize_any(self)
-    }
-}
-
-impl Visitor<'_> for Level<'_> {
-    type Value = String;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{LEVEL}{}", self.0)
-    }
-
-    fn visit_str<E: de::Error>(self, name: &str) -> Result<String, E> {
-        let known = name.parse::<Policy>();
-        known.map_err(|error| E::custom(format_args!("{error}{}", self.0)))?;
-        Ok(name.to_owned())
-    }
-}
-
-/// Rules by their names, on or off.
-struct Rules<'p>(Place<'p>);
-
-impl<'de> DeserializeSeed<'de> for Rules<'_> {
-    type Value = BTreeMap<String, bool>;
-
-    fn deserialize<D: Deserializer<'de>>(self, from: D) -> Result<Self::Value, D::Error> {
-        from.deserialize_any(self)
-    }
-}
-
-impl<'de> Visitor<'de> for Rules<'_> {
-    type Value = BTreeMap<String, bool>;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let place = self.0;
-        write!(f, "a table of rules, each true or false,{place}")
-    }
-
-    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
-        let mut rules = BTreeMap::new();
-        while let Some(rule) = map.next_key_seed(RuleName(self.0))? {
-            let on = map.next_value_seed(Switch(&rule, self.0))?;
-            rules.insert(rule, on);
+        let all = PolicyOverride::take(&mut table)?;
+        let mut policies = Self::new(all.apply_over(Policy::default(), &Policy::default()));
+        match table.remove("tools") {
+            Some(Value::Object(tools)) => {
+                for (name, value) in tools {
+                    let own = PolicyOverride::read(value);
+                    let own = own.map_err(under(format_args!("tools.{name}")))?;
+                    policies.tools.insert(name, own);
+                }
+            }
+            Some(other) => {
+                return Err(format!(
+                    "tools: expected a table of tools by name, got {other}"
+                ));
+            }
+            None => {}
         }
-        Ok(rules)
+        refuse_others(&table, "level, rules or tools")?;
+        Ok(policies)
     }
 }
 
-/// The name of a rule that there is.
-struct RuleName<'p>(Place<'p>);
-
-impl<'de> DeserializeSeed<'de> for RuleName<'_> {
-    type Value = String;
-
-    fn deserialize<D: Deserializer<'de>>(self, from: D) -> Result<String, D::Error> {
-        from.deserialize_str(self)
+impl<'de> Deserialize<'de> for Policies {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        Self::read(Value::deserialize(from)?).map_err(D::Error::custom)
     }
 }
 
-impl Visitor<'_> for RuleName<'_> {
-    type Value = String;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "the name of a rule{}", self.0)
+impl<'de> Deserialize<'de> for Policy {
+    /// From `"safe"`, or from a table with `level` and `rules`.
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        let policy = PolicyOverride::read(Value::deserialize(from)?).map_err(D::Error::custom)?;
+        Ok(policy.apply_over(Policy::default(), &Policy::default()))
     }
+}
 
-    fn visit_str<E: de::Error>(self, rule: &str) -> Result<String, E> {
-        match Policy::strict().switch(rule, true) {
-            Ok(_) => Ok(rule.to_owned()),
-            Err(error) => Err(E::custom(format_args!("rules{}: {error}", self.0))),
+impl Serialize for Policy {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        let mut map = to.serialize_map(None)?;
+        map.serialize_entry("level", self.level_name())?;
+        if !self.switches.is_empty() {
+            map.serialize_entry("rules", &self.switches)?;
+        }
+        map.end()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn errors_name_the_place_and_what_is_expected() {
+        for (text, message) in [
+            (
+                "5",
+                "expected a table with `level`, `rules` and `tools`, got 5",
+            ),
+            (
+                r#"{"level": "lax"}"#,
+                "level: unknown policy `lax`: expected strict, safe or eager",
+            ),
+            (
+                r#"{"rules": {"key-stile": true}}"#,
+                "rules: unknown rule `key-stile`: did you mean `key-style`?",
+            ),
+            (
+                r#"{"rules": {"key-style": 1}}"#,
+                "rules: key-style: expected true or false, got 1",
+            ),
+            (
+                r#"{"lvl": "safe"}"#,
+                "unknown key `lvl`: expected level, rules or tools",
+            ),
+            (
+                r#"{"policy": "safe"}"#,
+                "unknown key `policy`: expected level, rules or tools; \
+                 in a file of policies, write the level as `level`",
+            ),
+            (
+                r#"{"key-style": true}"#,
+                "unknown key `key-style`: expected level, rules or tools; \
+                 a rule is switched under `rules`",
+            ),
+            (
+                r#"{"tools": ["a"]}"#,
+                r#"tools: expected a table of tools by name, got ["a"]"#,
+            ),
+            (
+                r#"{"tools": {"a": 5}}"#,
+                "tools.a: expected \"strict\", \"safe\" or \"eager\", \
+                 or a table with `level` and `rules`, got 5",
+            ),
+            (
+                r#"{"tools": {"a": "brave"}}"#,
+                "tools.a: unknown policy `brave`: expected strict, safe or eager",
+            ),
+            (
+                r#"{"tools": {"a": {"lvl": "safe"}}}"#,
+                "tools.a: unknown key `lvl`: expected level or rules",
+            ),
+            (
+                r#"{"tools": {"a": {"level": true}}}"#,
+                "tools.a: level: expected \"strict\", \"safe\" or \"eager\", got true",
+            ),
+            (
+                r#"{"tools": {"a": {"rules": {"xyz": true}}}}"#,
+                "tools.a: rules: unknown rule `xyz`",
+            ),
+            (
+                r#"{"tools": {"a": {"rules": {"key-style": "on"}}}}"#,
+                r#"tools.a: rules: key-style: expected true or false, got "on""#,
+            ),
+            (
+                r#"{"tools": {"a": {"rules": ["key-style"]}}}"#,
+                "tools.a: rules: expected a table of rules, each true or false, \
+                 got [\"key-style\"]",
+            ),
+        ] {
+            let error = serde_json::from_str::<Policies>(text).unwrap_err();
+            assert_eq!(error.to_string(), message, "{text}");
         }
     }
-}
 
-/// A rule, on or off.
-struct Switch<'p>(&'p str, Place<'p>);
-
-impl<'de> DeserializeSeed<'de> for Switch<'_> {
-    type Value = bool;
-
-    fn deserialize<D: Deserializer<'de>>(self, from: D) -> Result<bool, D::Error> {
-        from.deserialize_any(self)
-    }
-}
-
-impl Visitor<'_> for Switch<'_> {
-    type Value = bool;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "true or false for the rule `{}`{}", self.0, self.1)
-    }
-
-    fn visit_bool<E: de::Error>(self, on: bool) -> Result<bool, E> {
-        Ok(on)
-    }
-}
-
-/// Tools by their names, each with a policy.
-struct Tools;
-
-impl<'de> DeserializeSeed<'de> for Tools {
-    type Value = BTreeMap<String, Table>;
-
-    fn deserialize<D: Deserializer<'de>>(self, from: D) -> Result<Self::Value, D::Error> {
-        from.deserialize_any(self)
-    }
-}
-
-impl<'de> Visitor<'de> for Tools {
-    type Value = BTreeMap<String, Table>;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("a table of tools by their names, each with a policy")
-    }
-
-    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
-        let mut tools = BTreeMap::new();
-        while let Some(name) = map.next_key::<String>()? {
-            let table = map.next_value_seed(OnePolicy(Place::Tool(&name)))?;
-            tools.insert(name, table);
-        }
-        Ok(tools)
+    #[test]
+    fn a_policy_reads_back_as_it_was_written() {
+        let policy = Policy::eager().without(RuleId::CommaList);
+        let text = serde_json::to_string(&policy).unwrap();
+        assert_eq!(text, r#"{"level":"eager","rules":{"comma-list":false}}"#);
+        assert_eq!(serde_json::from_str::<Policy>(&text).unwrap(), policy);
+        assert_eq!(
+            serde_json::from_str::<Policy>(r#""safe""#).unwrap(),
+            Policy::safe()
+        );
     }
 }

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use crate::rule::Level;
+use crate::rule::{Level, RuleId};
 use crate::snippet::Snippet;
 use crate::tree::Pointer;
 
@@ -30,8 +30,8 @@ pub enum Edit {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Change {
-    /// The rule that made it, in kebab case.
-    pub rule: &'static str,
+    /// The rule that made it.
+    pub rule: RuleId,
     /// How sure it is.
     pub level: Level,
     /// Where, in the value as it was when the rule was applied.
@@ -49,7 +49,7 @@ pub struct Change {
 impl Change {
     /// A piece of raw text that was read as another, outside the value: a tool's name, a marker.
     pub fn text(
-        rule: &'static str,
+        rule: RuleId,
         level: Level,
         before: impl Into<Snippet>,
         after: impl Into<Snippet>,

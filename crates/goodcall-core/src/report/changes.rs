@@ -8,7 +8,7 @@ use std::ops::{Deref, Range};
 use std::sync::OnceLock;
 
 use super::{Change, Edit};
-use crate::rule::Level;
+use crate::rule::{Level, RuleId};
 use crate::snippet::{Snippet, push_clipped};
 use crate::tree::Pointer;
 
@@ -46,7 +46,7 @@ pub(crate) struct Part {
 /// One change, as recorded.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Note {
-    pub(crate) rule: &'static str,
+    pub(crate) rule: RuleId,
     pub(crate) span: (u32, u32),
     /// The path to the container, and the last step.
     pub(crate) path: u32,
@@ -225,7 +225,7 @@ impl Changes {
     }
 
     /// Changes of this rule have this level.
-    pub(crate) fn set_level(&mut self, rule: &str, level: Level) {
+    pub(crate) fn set_level(&mut self, rule: RuleId, level: Level) {
         if let Some(list) = self.written.get_mut() {
             for change in list.iter_mut().filter(|change| change.rule == rule) {
                 change.level = level;
@@ -242,10 +242,7 @@ impl Changes {
     }
 
     /// The first change whose rule and level fail a test.
-    pub(crate) fn first(
-        &self,
-        mut fails: impl FnMut(&'static str, Level) -> bool,
-    ) -> Option<Change> {
+    pub(crate) fn first(&self, mut fails: impl FnMut(RuleId, Level) -> bool) -> Option<Change> {
         if let Some(list) = self.written.get() {
             return list.iter().find(|c| fails(c.rule, c.level)).cloned();
         }

@@ -5,6 +5,7 @@ use std::ops::{Deref, DerefMut};
 use std::sync::Arc;
 
 use super::SyntaxExpectation;
+use crate::rule::RuleId;
 use crate::snippet::clip;
 use crate::tree::{Kind, Node, is_written_as_integer};
 
@@ -120,7 +121,7 @@ pub struct Expected {
     /// What the JSON grammar wants.
     pub syntax: Option<SyntaxExpectation>,
     /// What JSON wants instead of what this rule would have read, had the policy allowed it.
-    pub rule: Option<&'static str>,
+    pub rule: Option<RuleId>,
     /// Words of the validator, of a tool's own check, or of a Rust type.
     pub words: Option<String>,
 }

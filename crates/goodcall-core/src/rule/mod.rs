@@ -2,6 +2,10 @@
 //!
 //! A rule itself is one file, in `mend/rules/` or `parse/lenient/rules/`.
 
+mod id;
+
+pub use id::{RuleId, UnknownRule};
+
 /// How sure a change is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Level {
@@ -23,10 +27,9 @@ impl Level {
 
 /// A rule that may change a call: everything the catalogue says of it.
 #[derive(Clone, Copy, Debug)]
-#[non_exhaustive]
 pub struct Rule {
-    /// Kebab-case name.
-    pub name: &'static str,
+    /// Which rule this is.
+    pub id: RuleId,
     /// How sure its changes are.
     pub level: Level,
     /// What it does.
@@ -39,7 +42,6 @@ pub struct Rule {
 
 /// A call that a rule changes; run as a test.
 #[derive(Clone, Copy, Debug)]
-#[non_exhaustive]
 pub struct Example {
     /// The tool, if the arguments stand in a text with a call of it.
     pub tool: Option<&'static str>,

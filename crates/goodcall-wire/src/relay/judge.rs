@@ -207,7 +207,12 @@ impl Judge {
         };
         if judgeable {
             let destructive = tool.is_some_and(|tool| tool.is_destructive());
-            let policy = self.settings.policies.of(&call.name, destructive);
+            let policies = &self.settings.policies;
+            let policy = if destructive {
+                policies.for_destructive_tool(&call.name)
+            } else {
+                policies.for_tool(&call.name)
+            };
             let verdict = call.check(&self.tools, &policy, stop);
             judged.notes = notes(&verdict);
             judged.ruled = match verdict {
@@ -252,7 +257,7 @@ fn notes(verdict: &Verdict<'_>) -> Vec<CallNote> {
             ),
         };
         CallNote {
-            rule: change.rule,
+            rule: change.rule.name(),
             field,
             before,
             after,

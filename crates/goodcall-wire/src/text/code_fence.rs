@@ -2,6 +2,8 @@
 
 use std::ops::Range;
 
+use goodcall_core::RuleId;
+
 use super::TextCallScope;
 use super::emit::HeldCalls;
 use super::input::Window;
@@ -176,7 +178,7 @@ impl CodeFence {
         // In a program a bare word is a variable, or a type.
         let uses_variable = |call: &RawCall| {
             let mut changes = call.changes.iter();
-            changes.any(|change| change.rule == "bare-words")
+            changes.any(|change| change.rule == RuleId::BareWords)
         };
         let mut calls = self.calls.iter().flat_map(|fenced| &fenced.calls);
         if self.contents.len() > MAX_REST

@@ -27,6 +27,7 @@ mod python_calls;
 mod python_literals;
 mod python_values;
 mod raw_members;
+mod rules;
 mod scanner;
 mod tags;
 mod tool_elements;
@@ -42,6 +43,7 @@ use std::str::FromStr;
 use goodcall_core::Change;
 
 pub use markers::{dialects, openings};
+pub use rules::catalogue;
 pub use scanner::{Scanner, TextPiece};
 
 use crate::call::{RawCall, State};

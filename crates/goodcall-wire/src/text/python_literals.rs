@@ -1,5 +1,7 @@
 //! Reads the strings and numbers of Python.
 
+use goodcall_core::RuleId;
+
 use super::object_writer::push_string;
 use super::python_values::{PythonError, PythonReader};
 use super::raw_members::skip_blanks;
@@ -30,10 +32,10 @@ impl PythonReader<'_> {
         push_string(&text.decoded, out);
         let sent = &self.text[start..self.at];
         if text.has_inner_quotes {
-            self.record("inner-quotes", sent, &out[from..]);
+            self.record(RuleId::InnerQuotes, sent, &out[from..]);
         }
         if text.has_markdown {
-            self.record("markdown-escapes", sent, &out[from..]);
+            self.record(RuleId::MarkdownEscapes, sent, &out[from..]);
         }
         Ok(())
     }

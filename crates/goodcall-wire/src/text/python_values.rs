@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use goodcall_core::{Change, Level};
+use goodcall_core::{Change, Level, RuleId};
 
 use super::arithmetic;
 use super::object_writer::push_string;
@@ -130,7 +130,7 @@ impl<'t> PythonReader<'t> {
                     self.at = start + size;
                     out.truncate(from);
                     let sent = &self.text[start..self.at];
-                    self.record("python-sum", sent, &value);
+                    self.record(RuleId::PythonSum, sent, &value);
                     out.push_str(&value);
                     return Ok(());
                 }
@@ -402,7 +402,7 @@ impl<'t> PythonReader<'t> {
     }
 
     /// Records that `sent` was read as `read`.
-    pub(crate) fn record(&mut self, rule: &'static str, sent: &str, read: &str) {
+    pub(crate) fn record(&mut self, rule: RuleId, sent: &str, read: &str) {
         let change = Change::text(rule, Level::Safe, sent, read, 0..0);
         self.changes.push(change);
     }
@@ -436,7 +436,7 @@ impl<'t> PythonReader<'t> {
         self.at += size;
         let from = out.len();
         push_string(text, out);
-        self.record("bare-words", text, &out[from..]);
+        self.record(RuleId::BareWords, text, &out[from..]);
         Ok(())
     }
 }

@@ -1,7 +1,7 @@
 //! Types values that came as bare text by the schema: a declared string stays the same text, byte
 //! for byte; anything else is read as its declared type.
 
-use goodcall_core::{Change, Level, Types};
+use goodcall_core::{Change, Level, RuleId, Types};
 
 use super::object_writer::push_string;
 use super::python_values::{BareWords, PythonReader};
@@ -31,7 +31,13 @@ pub(crate) fn write(text: &str, types: Types, out: &mut String) -> Option<Change
         return None;
     };
     out.push_str(&read);
-    Some(Change::text("untyped-text", Level::Safe, text, read, 0..0))
+    Some(Change::text(
+        RuleId::UntypedText,
+        Level::Safe,
+        text,
+        read,
+        0..0,
+    ))
 }
 
 /// The text of a value between tags: a pair of line ends around it belongs to the tags.

@@ -5,12 +5,11 @@ use serde_json::Value;
 use crate::limits::MEND_WIDTH;
 use crate::mend::edit::New;
 use crate::mend::site::{Proposals, Site};
-use crate::rule::Level;
-use crate::rule::{Example, Rule};
+use crate::rule::{Example, Level, Rule, RuleId};
 use crate::tree::{Kind, Node};
 
 pub(crate) const RULE: Rule = Rule {
-    name: "array-to-scalar",
+    id: RuleId::ArrayToScalar,
     level: Level::Safe,
     what: "Takes the only element out of an array where no array is allowed.",
     why: "A list of one value, where one value is wanted, says that value. An empty array, one of \

@@ -6,11 +6,10 @@ use super::number_list::may_be_one_number;
 use super::stringified::looks_stringified;
 use crate::mend::edit::New;
 use crate::mend::site::{Proposals, Site};
-use crate::rule::Level;
-use crate::rule::{Example, Rule};
+use crate::rule::{Example, Level, Rule, RuleId};
 
 pub(crate) const RULE: Rule = Rule {
-    name: "comma-list",
+    id: RuleId::CommaList,
     level: Level::Eager,
     what: "Splits text at its commas into an array of strings where an array is wanted.",
     why: "A string is not allowed there, and this is how people write lists. But a comma can also \

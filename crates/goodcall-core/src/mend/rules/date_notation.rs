@@ -2,12 +2,11 @@
 
 use crate::mend::edit::New;
 use crate::mend::site::{Proposals, Site};
-use crate::rule::Level;
-use crate::rule::{Example, Rule};
+use crate::rule::{Example, Level, Rule, RuleId};
 use crate::validate::FaultKind;
 
 pub(crate) const RULE: Rule = Rule {
-    name: "date-notation",
+    id: RuleId::DateNotation,
     level: Level::Safe,
     what: "Writes a date, a time or both in the notation of RFC 3339, where `format` asks for it: \
            `2025/03/04`, `20250304`, `March 4, 2025`, `20250304T1200Z`, `2025-03-04 12:00Z`.",

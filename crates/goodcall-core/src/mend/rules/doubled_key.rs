@@ -2,12 +2,11 @@
 
 use crate::mend::edit::New;
 use crate::mend::site::{Proposals, Site};
-use crate::rule::Level;
-use crate::rule::{Example, Rule};
+use crate::rule::{Example, Level, Rule, RuleId};
 use crate::tree::Kind;
 
 pub(crate) const RULE: Rule = Rule {
-    name: "doubled-key",
+    id: RuleId::DoubledKey,
     level: Level::Safe,
     what: "Takes a value out of an object that holds nothing but that value, under the key that \
            the object itself stands under.",

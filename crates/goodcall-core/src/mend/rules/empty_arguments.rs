@@ -1,13 +1,12 @@
 //! No arguments for a tool that needs none.
 
 use crate::report::{Change, Edit};
-use crate::rule::Level;
-use crate::rule::{Example, Rule};
+use crate::rule::{Example, Level, Rule, RuleId};
 use crate::schema::Schema;
 use crate::tree::{Kind, Node, Pointer, Tree};
 
 pub(crate) const RULE: Rule = Rule {
-    name: "empty-arguments",
+    id: RuleId::EmptyArguments,
     level: Level::Safe,
     what: "Reads no arguments at all, `null` or an empty string as `{}` for a tool that requires \
            nothing.",
@@ -36,7 +35,7 @@ pub(crate) fn propose<'a>(raw: &'a str, schema: &Schema) -> Option<(Tree<'a>, Ch
     }
     let sent = raw.trim();
     let change = Change {
-        rule: RULE.name,
+        rule: RULE.id,
         level: RULE.level,
         pointer: Pointer::root(),
         edit: if sent.is_empty() {

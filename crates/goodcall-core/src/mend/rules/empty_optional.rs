@@ -1,11 +1,10 @@
 //! `""` for an optional member that is no string.
 
 use crate::mend::site::{Proposals, Site};
-use crate::rule::Level;
-use crate::rule::{Example, Rule};
+use crate::rule::{Example, Level, Rule, RuleId};
 
 pub(crate) const RULE: Rule = Rule {
-    name: "empty-optional",
+    id: RuleId::EmptyOptional,
     level: Level::Eager,
     what: "Leaves out an optional member that is an empty string where no string is allowed.",
     why: "An empty string says that there is no value. But it can also stand for an empty list.",

@@ -5,13 +5,12 @@ use serde_json::Value;
 use crate::mend::edit::New;
 use crate::mend::site::{Proposals, Site};
 use crate::names::Letters;
-use crate::rule::Level;
-use crate::rule::{Example, Rule};
+use crate::rule::{Example, Level, Rule, RuleId};
 use crate::tree::Node;
 use crate::validate::FaultKind;
 
 pub(crate) const RULE: Rule = Rule {
-    name: "enum-spelling",
+    id: RuleId::EnumSpelling,
     level: Level::Safe,
     what: "Replaces a value by the allowed one that differs only in case, white space and \
            separators (`In Progress` for `in_progress`), or in being quoted (`\"1\"` for `1`).",

@@ -6,11 +6,10 @@ use super::enum_spelling::allowed;
 use crate::mend::edit::New;
 use crate::mend::site::{Proposals, Site};
 use crate::names::typo_of;
-use crate::rule::Level;
-use crate::rule::{Example, Rule};
+use crate::rule::{Example, Level, Rule, RuleId};
 
 pub(crate) const RULE: Rule = Rule {
-    name: "enum-typo",
+    id: RuleId::EnumTypo,
     level: Level::Eager,
     what: "Replaces a value by the allowed one that it is a typo of.",
     why: "One allowed value is one or two letters away, and no other is near. Two words can still \

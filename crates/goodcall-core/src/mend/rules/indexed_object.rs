@@ -2,11 +2,10 @@
 
 use crate::mend::edit::New;
 use crate::mend::site::{Proposals, Site};
-use crate::rule::Level;
-use crate::rule::{Example, Rule};
+use crate::rule::{Example, Level, Rule, RuleId};
 
 pub(crate) const RULE: Rule = Rule {
-    name: "indexed-object",
+    id: RuleId::IndexedObject,
     level: Level::Safe,
     what: "Reads an object with the keys `0`, `1`, `2`, … in this order as an array.",
     why: "An object is not allowed there, and its keys are exactly the places of an array.",

@@ -5,13 +5,12 @@ use std::collections::HashMap;
 use crate::mend::edit::Op;
 use crate::mend::site::{Proposals, Site};
 use crate::names::{are_options, bare};
-use crate::rule::Level;
-use crate::rule::{Example, Rule};
+use crate::rule::{Example, Level, Rule, RuleId};
 use crate::tree::Id;
 use crate::validate::FaultKind;
 
 pub(crate) const RULE: Rule = Rule {
-    name: "key-style",
+    id: RuleId::KeyStyle,
     level: Level::Safe,
     what: "Renames a key that differs from a missing or declared one only in case and separators \
            (`fileName`, `file-name`, `File_Name` for `file_name`).",

@@ -3,12 +3,11 @@
 use super::key_style::{rename, same_name};
 use crate::mend::site::{Proposals, Site};
 use crate::names::typo_of;
-use crate::rule::Level;
-use crate::rule::{Example, Rule};
+use crate::rule::{Example, Level, Rule, RuleId};
 use crate::validate::FaultKind;
 
 pub(crate) const RULE: Rule = Rule {
-    name: "key-typo",
+    id: RuleId::KeyTypo,
     level: Level::Eager,
     what: "Renames a key that is a typo of a missing or declared one.",
     why: "One declared key is one or two letters away, no other is near, and the value must fit \

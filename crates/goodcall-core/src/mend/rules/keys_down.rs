@@ -5,13 +5,12 @@ use serde_json::{Map, Value};
 use crate::limits::MEND_WIDTH;
 use crate::mend::edit::{New, Op, Target};
 use crate::mend::site::{Proposals, Site};
-use crate::rule::Level;
-use crate::rule::{Example, Rule};
+use crate::rule::{Example, Level, Rule, RuleId};
 use crate::schema::{View, owner};
 use crate::validate::FaultKind;
 
 pub(crate) const RULE: Rule = Rule {
-    name: "keys-down",
+    id: RuleId::KeysDown,
     level: Level::Safe,
     what: "Moves members into the nested object that declares them, which is added if it is \
            missing.",

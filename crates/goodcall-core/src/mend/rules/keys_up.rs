@@ -7,14 +7,13 @@ use crate::limits::MEND_WIDTH;
 use crate::mend::edit::{Op, Target};
 use crate::mend::site::{Proposals, Site};
 use crate::names::{bare, is_envelope_key};
-use crate::rule::Level;
-use crate::rule::{Example, Rule};
+use crate::rule::{Example, Level, Rule, RuleId};
 use crate::schema::View;
 use crate::tree::{Id, Kind, Node};
 use crate::validate::FaultKind;
 
 pub(crate) const RULE: Rule = Rule {
-    name: "keys-up",
+    id: RuleId::KeysUp,
     level: Level::Safe,
     what: "Moves members out of a nested object into the one around it, which declares them.",
     why: "The outer object declares the keys and lacks them, the nested object forbids them or is \

@@ -8,14 +8,13 @@ use crate::mend::edit::{New, Op};
 use crate::mend::site::{Proposals, Site};
 use crate::names::{is_envelope_key, is_near};
 use crate::report::Types;
-use crate::rule::Level;
-use crate::rule::{Example, Rule};
+use crate::rule::{Example, Level, Rule, RuleId};
 use crate::schema::{View, describe, owner};
 use crate::tree::Node;
 use crate::validate::FaultKind;
 
 pub(crate) const RULE: Rule = Rule {
-    name: "missing-default",
+    id: RuleId::MissingDefault,
     level: Level::Safe,
     what: "Adds a required member that is missing with the default that its schema names.",
     why: "The tool itself says what it takes when nothing is sent. A default that does not match \

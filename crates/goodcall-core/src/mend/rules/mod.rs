@@ -13,7 +13,6 @@ mod doubled_key;
 mod empty_optional;
 mod enum_spelling;
 mod enum_typo;
-mod in_text;
 mod indexed_object;
 mod key_style;
 mod key_typo;
@@ -41,8 +40,7 @@ mod wrapped_arguments;
 use super::site::{Proposals, Site};
 use crate::parse;
 use crate::policy::Policy;
-use crate::rule::Level;
-use crate::rule::Rule;
+use crate::rule::{Level, Rule};
 
 /// A rule, and how it proposes.
 struct Entry {
@@ -115,7 +113,7 @@ pub(crate) fn stages(policy: &Policy) -> Option<[Option<Stage>; 2]> {
     }
     let (mut safe, mut all) = (0, 0);
     for (index, entry) in ENTRIES.iter().enumerate() {
-        if policy.allows(entry.rule.name, entry.rule.level) {
+        if policy.allows(entry.rule.id, entry.rule.level) {
             all |= 1 << index;
             if entry.rule.level == Level::Safe {
                 safe |= 1 << index;
@@ -126,12 +124,12 @@ pub(crate) fn stages(policy: &Policy) -> Option<[Option<Stage>; 2]> {
     (all != 0).then_some([Some(Stage(safe)), further])
 }
 
-/// Every rule, by name.
+/// Every rule that mends arguments or reads them leniently, by name. `goodcall_wire::catalogue`
+/// adds the rules that read calls in text.
 pub fn catalogue() -> Vec<Rule> {
     let mut rules = vec![empty_arguments::RULE, parse::DUPLICATE_KEY];
     rules.extend(ENTRIES.iter().map(|entry| *entry.rule));
     rules.extend(parse::lenient_rules());
-    rules.extend(in_text::RULES);
-    rules.sort_by_key(|rule| rule.name);
+    rules.sort_by_key(|rule| rule.id);
     rules
 }

@@ -1,12 +1,11 @@
 //! `null` for a member that may be left out.
 
 use crate::mend::site::{Proposals, Site};
-use crate::rule::Level;
-use crate::rule::{Example, Rule};
+use crate::rule::{Example, Level, Rule, RuleId};
 use crate::validate::FaultKind;
 
 pub(crate) const RULE: Rule = Rule {
-    name: "null-optional",
+    id: RuleId::NullOptional,
     level: Level::Safe,
     what: "Leaves out a member that is null where null is not allowed and the member is optional, \
            or that is the text `null`, `NULL` or `None` where a string is not allowed either.",

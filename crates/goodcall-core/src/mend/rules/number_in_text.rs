@@ -3,12 +3,11 @@
 use super::string_to_number::is_number;
 use crate::mend::edit::New;
 use crate::mend::site::{Proposals, Site};
-use crate::rule::Level;
-use crate::rule::{Example, Rule};
+use crate::rule::{Example, Level, Rule, RuleId};
 use crate::tree::is_integer;
 
 pub(crate) const RULE: Rule = Rule {
-    name: "number-in-text",
+    id: RuleId::NumberInText,
     level: Level::Eager,
     what: "Reads a number that is written for people: with thousands separators, a currency sign \
            before it or a unit after it (`\"1,234\"`, `\"$5\"`, `\"5 km\"`).",

@@ -4,13 +4,12 @@ use super::string_to_number::is_number;
 use crate::mend::edit::New;
 use crate::mend::site::{Proposals, Site};
 use crate::report::Types;
-use crate::rule::Level;
-use crate::rule::{Example, Rule};
+use crate::rule::{Example, Level, Rule, RuleId};
 use crate::schema::describe;
 use crate::tree::Tree;
 
 pub(crate) const RULE: Rule = Rule {
-    name: "number-list",
+    id: RuleId::NumberList,
     level: Level::Safe,
     what: "Reads a number in quotes, or several with commas between them, as an array where an \
            array of numbers is wanted.",

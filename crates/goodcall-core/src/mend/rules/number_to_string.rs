@@ -2,12 +2,11 @@
 
 use crate::mend::edit::New;
 use crate::mend::site::{Proposals, Site};
-use crate::rule::Level;
-use crate::rule::{Example, Rule};
+use crate::rule::{Example, Level, Rule, RuleId};
 use crate::tree::Node;
 
 pub(crate) const RULE: Rule = Rule {
-    name: "number-to-string",
+    id: RuleId::NumberToString,
     level: Level::Safe,
     what: "Writes a number or a boolean as a string where a string is wanted, with exactly the \
            characters that were sent.",

@@ -2,12 +2,11 @@
 
 use crate::mend::edit::New;
 use crate::mend::site::{Proposals, Site};
-use crate::rule::Level;
-use crate::rule::{Example, Rule};
+use crate::rule::{Example, Level, Rule, RuleId};
 use crate::tree::Kind;
 
 pub(crate) const RULE: Rule = Rule {
-    name: "object-to-array",
+    id: RuleId::ObjectToArray,
     level: Level::Eager,
     what: "Puts a single object into an array of one element where an array is wanted.",
     why: "One object in place of a list of objects is a list of that object. But it can also be a \

@@ -2,12 +2,11 @@
 
 use crate::mend::edit::New;
 use crate::mend::site::{Proposals, Site};
-use crate::rule::Level;
-use crate::rule::{Example, Rule};
+use crate::rule::{Example, Level, Rule, RuleId};
 use crate::tree::Kind;
 
 pub(crate) const RULE: Rule = Rule {
-    name: "root-array",
+    id: RuleId::RootArray,
     level: Level::Safe,
     what: "Takes the arguments out of an array that holds nothing else.",
     why: "Arguments are an object, and there is exactly one.",

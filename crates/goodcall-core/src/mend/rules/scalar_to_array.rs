@@ -3,13 +3,12 @@
 use super::stringified::looks_stringified;
 use crate::mend::edit::New;
 use crate::mend::site::{Proposals, Site};
-use crate::rule::Level;
-use crate::rule::{Example, Rule};
+use crate::rule::{Example, Level, Rule, RuleId};
 use crate::schema::View;
 use crate::tree::Kind;
 
 pub(crate) const RULE: Rule = Rule {
-    name: "scalar-to-array",
+    id: RuleId::ScalarToArray,
     level: Level::Safe,
     what: "Puts a single string, number or boolean into an array of one element where an array is \
            wanted and the value fits as its element.",

@@ -2,12 +2,11 @@
 
 use crate::mend::edit::New;
 use crate::mend::site::{Proposals, Site};
-use crate::rule::Level;
-use crate::rule::{Example, Rule};
+use crate::rule::{Example, Level, Rule, RuleId};
 use crate::tree::{Kind, Node};
 
 pub(crate) const RULE: Rule = Rule {
-    name: "schema-echo",
+    id: RuleId::SchemaEcho,
     level: Level::Safe,
     what: "Takes the values out of an echo of the schema: an object out of `{\"type\": \
            \"object\", \"properties\": {…}}`, a single value out of `{\"type\": …, \"value\": …}`.",

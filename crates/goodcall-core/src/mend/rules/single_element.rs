@@ -3,13 +3,12 @@
 use crate::limits::MEND_WIDTH;
 use crate::mend::edit::New;
 use crate::mend::site::{Proposals, Site};
-use crate::rule::Level;
-use crate::rule::{Example, Rule};
+use crate::rule::{Example, Level, Rule, RuleId};
 use crate::schema::View;
 use crate::tree::{Kind, Node};
 
 pub(crate) const RULE: Rule = Rule {
-    name: "single-element",
+    id: RuleId::SingleElement,
     level: Level::Safe,
     what: "Puts a single object into an array of one element where an array is wanted and the \
            object is plainly an element.",

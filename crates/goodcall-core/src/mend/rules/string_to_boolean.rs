@@ -2,11 +2,10 @@
 
 use crate::mend::edit::New;
 use crate::mend::site::{Proposals, Site};
-use crate::rule::Level;
-use crate::rule::{Example, Rule};
+use crate::rule::{Example, Level, Rule, RuleId};
 
 pub(crate) const RULE: Rule = Rule {
-    name: "string-to-boolean",
+    id: RuleId::StringToBoolean,
     level: Level::Safe,
     what: "Reads `\"true\"`, `\"True\"`, `\"TRUE\"` and the same of `false` as booleans where a \
            boolean is wanted.",

@@ -2,12 +2,11 @@
 
 use crate::mend::edit::New;
 use crate::mend::site::{Proposals, Site};
-use crate::rule::Level;
-use crate::rule::{Example, Rule};
+use crate::rule::{Example, Level, Rule, RuleId};
 use crate::tree::Kind;
 
 pub(crate) const RULE: Rule = Rule {
-    name: "string-to-null",
+    id: RuleId::StringToNull,
     level: Level::Safe,
     what: "Reads `\"null\"`, `\"NULL\"` and `\"None\"` as null where null is allowed and a string is not.",
     why: "A string is not allowed there, and the text names the value in JSON, in SQL or in \

@@ -2,12 +2,11 @@
 
 use crate::mend::edit::New;
 use crate::mend::site::{Proposals, Site};
-use crate::rule::Level;
-use crate::rule::{Example, Rule};
+use crate::rule::{Example, Level, Rule, RuleId};
 use crate::tree::is_integer;
 
 pub(crate) const RULE: Rule = Rule {
-    name: "string-to-number",
+    id: RuleId::StringToNumber,
     level: Level::Safe,
     what: "Reads a string as a number where a number is wanted, if the text is exactly a number \
            in JSON's notation. The digits are kept.",

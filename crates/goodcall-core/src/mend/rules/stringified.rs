@@ -4,12 +4,11 @@ use crate::mend::edit::New;
 use crate::mend::site::{Proposals, Site};
 use crate::parse::{self, ReadOptions};
 use crate::report::{Change, Types};
-use crate::rule::Level;
-use crate::rule::{Example, Rule};
+use crate::rule::{Example, Level, Rule, RuleId};
 use crate::tree::{Kind, Tree};
 
 pub(crate) const RULE: Rule = Rule {
-    name: "stringified",
+    id: RuleId::Stringified,
     level: Level::Safe,
     what: "Reads a string that holds an array or an object, in JSON or in Python's notation, as \
            that value where one is wanted. What is inside is mended in turn.",
@@ -26,7 +25,12 @@ pub(crate) const RULE: Rule = Rule {
 };
 
 /// The rules that write a number in other characters than were sent.
-const NOTATIONS: [&str; 4] = ["number-form", "radix", "leading-zero", "grouped-digits"];
+const NOTATIONS: [RuleId; 4] = [
+    RuleId::NumberForm,
+    RuleId::Radix,
+    RuleId::LeadingZero,
+    RuleId::GroupedDigits,
+];
 
 pub(crate) fn propose(site: &Site<'_>, out: &mut Proposals) {
     let Some((text, wanted)) = site.mistyped_text() else {

@@ -7,13 +7,12 @@ use crate::limits::MEND_WIDTH;
 use crate::mend::edit::Op;
 use crate::mend::site::{Proposals, Site};
 use crate::names::is_near;
-use crate::rule::Level;
-use crate::rule::{Example, Rule};
+use crate::rule::{Example, Level, Rule, RuleId};
 use crate::schema::View;
 use crate::tree::{Kind, Node};
 
 pub(crate) const RULE: Rule = Rule {
-    name: "unknown-key",
+    id: RuleId::UnknownKey,
     level: Level::Eager,
     what: "Drops a member that the schema forbids.",
     why: "The tool would not read it. But what it was meant to do is not done, so this is not a \

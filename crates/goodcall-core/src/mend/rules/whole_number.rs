@@ -2,12 +2,11 @@
 
 use crate::mend::edit::New;
 use crate::mend::site::{Proposals, Site};
-use crate::rule::Level;
-use crate::rule::{Example, Rule};
+use crate::rule::{Example, Level, Rule, RuleId};
 use crate::tree::Decimal;
 
 pub(crate) const RULE: Rule = Rule {
-    name: "whole-number",
+    id: RuleId::WholeNumber,
     level: Level::Safe,
     what: "Writes a number without a fractional part (`5.0`, `1e3`) as an integer, where the \
            schema's draft tells the two apart.",

@@ -2,11 +2,10 @@
 
 use crate::mend::edit::New;
 use crate::mend::site::{Proposals, Site};
-use crate::rule::Level;
-use crate::rule::{Example, Rule};
+use crate::rule::{Example, Level, Rule, RuleId};
 
 pub(crate) const RULE: Rule = Rule {
-    name: "word-to-boolean",
+    id: RuleId::WordToBoolean,
     level: Level::Eager,
     what: "Reads `yes`, `no`, `on`, `off`, `1` and `0`, as text or as numbers, as booleans.",
     why: "These are the usual words for true and false. A `0` may also be a count.",

@@ -4,12 +4,11 @@ use super::stringified::looks_stringified;
 use crate::mend::edit::New;
 use crate::mend::site::{Proposals, Site};
 use crate::names::{ENVELOPE_NAMES, envelope};
-use crate::rule::Level;
-use crate::rule::{Example, Rule};
+use crate::rule::{Example, Level, Rule, RuleId};
 use crate::tree::{Kind, Node};
 
 pub(crate) const RULE: Rule = Rule {
-    name: "wrapped-arguments",
+    id: RuleId::WrappedArguments,
     level: Level::Safe,
     what: "Takes the arguments out of an envelope: an object that holds them under `arguments`, \
            `parameters`, `args`, `input`, `params`, `properties`, `kwargs`, `tool_input`, \

@@ -189,7 +189,7 @@ impl Parser<'_> {
             .take_while(|note| note.span.1 >= start)
             .any(|note| {
                 let inside = note.span.0 >= start || note.span.1 > start;
-                inside && DOUBTS.iter().any(|doubt| doubt.name == note.rule)
+                inside && DOUBTS.iter().any(|doubt| doubt.id == note.rule)
             })
     }
 

@@ -101,7 +101,7 @@ impl Parser<'_> {
         }
         self.notes.room -= size;
         self.notes.record.notes.push(Note {
-            rule: rule.name,
+            rule: rule.id,
             level: rule.level,
             span: (span.start as u32, span.end as u32),
             path,

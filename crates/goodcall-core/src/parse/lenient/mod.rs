@@ -31,7 +31,7 @@ use super::{Cut, CutKind};
 use crate::limits::{ENCODINGS, Limits};
 use crate::report::SyntaxExpectation;
 use crate::report::{Change, Changes, Edit};
-use crate::rule::Level;
+use crate::rule::{Level, RuleId};
 use crate::snippet::clip;
 use crate::tree::{Kind, Pointer, Tree};
 pub(super) use escapes::decode_escape;
@@ -53,16 +53,16 @@ pub(crate) struct LenientReading<'a> {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Ambiguity {
     /// The rule that would have to choose.
-    pub(crate) rule: &'static str,
+    pub(crate) rule: RuleId,
     pub(crate) pointer: Pointer,
     pub(crate) span: Range<usize>,
 }
 
 /// Was a value's end decided by what follows it? Then text that was cut off may have gone on.
-pub(crate) fn is_doubtful(rule: &str, level: Level) -> bool {
+pub(crate) fn is_doubtful(rule: RuleId, level: Level) -> bool {
     let unlike = rules::UNLIKE_QUOTES;
-    brackets::DOUBTS.iter().any(|doubt| doubt.name == rule)
-        || rule == unlike.name && level == unlike.level
+    brackets::DOUBTS.iter().any(|doubt| doubt.id == rule)
+        || rule == unlike.id && level == unlike.level
 }
 
 /// Reads `text`; `None` if there is no value in it.
@@ -147,8 +147,8 @@ fn read_level<'a>(
 }
 
 /// The rule that would read a number in another notation.
-pub(super) fn number_rule(token: &str) -> Option<&'static str> {
-    numbers::normalise(token, false)?.1.map(|rule| rule.name)
+pub(super) fn number_rule(token: &str) -> Option<RuleId> {
+    numbers::normalise(token, false)?.1.map(|rule| rule.id)
 }
 
 /// Reads the decoded form of `raw`, strictly if possible, and maps all positions back.
@@ -242,7 +242,7 @@ fn whole(rule: RuleRef, raw: &str) -> Change {
 /// A change that drops these bytes, or reads them as something else altogether.
 pub(super) fn text_change(rule: RuleRef, raw: &str, span: Range<usize>) -> Change {
     Change {
-        rule: rule.name,
+        rule: rule.id,
         level: rule.level,
         pointer: Pointer::root(),
         edit: Edit::Text,

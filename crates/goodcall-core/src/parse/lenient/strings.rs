@@ -76,7 +76,7 @@ impl Parser<'_> {
 
     fn doubt_at(&self, rule: rules::RuleRef, span: Range<usize>) -> super::Ambiguity {
         super::Ambiguity {
-            rule: rule.name,
+            rule: rule.id,
             pointer: self.place(),
             span,
         }

@@ -8,8 +8,8 @@ use std::cell::Cell;
 
 use generate::{Choices, reversed};
 use goodcall_core::{
-    Change, Edit, Explain, Gate, Kind, Policy, ReadOptions, Reason, Schema, Style, Tree, Verdict,
-    read,
+    Change, Edit, Explain, Gate, Kind, Policy, ReadOptions, Reason, RuleId, Schema, Style, Tree,
+    Verdict, read,
 };
 use patch::Json;
 use proptest::prelude::*;
@@ -230,7 +230,7 @@ impl Case<'_> {
     /// Law 8: every number that comes out was sent, or stands in the schema, with these digits.
     /// Two rules write a number anew (`5.0` as 5, `"1,234"` as 1234): the same significant digits.
     fn exact(&self, out: &Json, changes: &[Change]) -> Result<(), TestCaseError> {
-        let rewrites = ["whole-number", "number-in-text"];
+        let rewrites = [RuleId::WholeNumber, RuleId::NumberInText];
         let mut rewritten = Vec::new();
         for change in changes
             .iter()

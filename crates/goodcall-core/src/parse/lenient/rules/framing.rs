@@ -1,21 +1,21 @@
 //! What stands around the value.
 
 use super::{RuleRef, eager, entry, safe};
-use crate::rule::Rule;
+use crate::rule::{Rule, RuleId};
 
-pub(in crate::parse) const CODE_FENCE: RuleRef = safe("code-fence");
-pub(in crate::parse) const PROSE: RuleRef = safe("prose");
-pub(in crate::parse) const THOUGHTS: RuleRef = safe("thoughts");
-pub(in crate::parse) const CHAT_TOKEN: RuleRef = safe("chat-token");
-pub(in crate::parse) const ODD_SPACE: RuleRef = safe("odd-space");
-pub(in crate::parse) const ESCAPED_SPACE: RuleRef = safe("escaped-space");
-pub(in crate::parse) const COMMENT: RuleRef = safe("comment");
-pub(in crate::parse) const ELLIPSIS: RuleRef = eager("ellipsis");
-pub(in crate::parse) const WIDE_PUNCTUATION: RuleRef = safe("wide-punctuation");
-pub(in crate::parse) const HTML_ENTITIES: RuleRef = safe("html-entities");
-pub(in crate::parse) const ESCAPED_TEXT: RuleRef = safe("escaped-text");
-pub(in crate::parse) const JSON_STRING: RuleRef = safe("json-string");
-pub(in crate::parse) const REPEATED_VALUE: RuleRef = eager("repeated-value");
+pub(in crate::parse) const CODE_FENCE: RuleRef = safe(RuleId::CodeFence);
+pub(in crate::parse) const PROSE: RuleRef = safe(RuleId::Prose);
+pub(in crate::parse) const THOUGHTS: RuleRef = safe(RuleId::Thoughts);
+pub(in crate::parse) const CHAT_TOKEN: RuleRef = safe(RuleId::ChatToken);
+pub(in crate::parse) const ODD_SPACE: RuleRef = safe(RuleId::OddSpace);
+pub(in crate::parse) const ESCAPED_SPACE: RuleRef = safe(RuleId::EscapedSpace);
+pub(in crate::parse) const COMMENT: RuleRef = safe(RuleId::Comment);
+pub(in crate::parse) const ELLIPSIS: RuleRef = eager(RuleId::Ellipsis);
+pub(in crate::parse) const WIDE_PUNCTUATION: RuleRef = safe(RuleId::WidePunctuation);
+pub(in crate::parse) const HTML_ENTITIES: RuleRef = safe(RuleId::HtmlEntities);
+pub(in crate::parse) const ESCAPED_TEXT: RuleRef = safe(RuleId::EscapedText);
+pub(in crate::parse) const JSON_STRING: RuleRef = safe(RuleId::JsonString);
+pub(in crate::parse) const REPEATED_VALUE: RuleRef = eager(RuleId::RepeatedValue);
 
 pub(super) const RULES: [Rule; 13] = [
     entry(

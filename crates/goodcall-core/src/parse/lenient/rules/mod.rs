@@ -8,24 +8,23 @@ pub(in crate::parse) use framing::*;
 pub(in crate::parse) use punctuation::*;
 pub(in crate::parse) use values::*;
 
-use crate::rule::Level;
-use crate::rule::{Example, Rule};
+use crate::rule::{Example, Level, Rule, RuleId};
 
-/// A rule's name, and how sure it is in the case at hand.
+/// A rule, and how sure it is in the case at hand.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::parse) struct RuleRef {
-    pub(in crate::parse) name: &'static str,
+    pub(in crate::parse) id: RuleId,
     pub(in crate::parse) level: Level,
 }
 
-const fn safe(name: &'static str) -> RuleRef {
+const fn safe(id: RuleId) -> RuleRef {
     let level = Level::Safe;
-    RuleRef { name, level }
+    RuleRef { id, level }
 }
 
-const fn eager(name: &'static str) -> RuleRef {
+const fn eager(id: RuleId) -> RuleRef {
     let level = Level::Eager;
-    RuleRef { name, level }
+    RuleRef { id, level }
 }
 
 /// An entry of the catalogue.
@@ -37,7 +36,7 @@ const fn entry(
     mended: &'static str,
 ) -> Rule {
     Rule {
-        name: rule.name,
+        id: rule.id,
         level: rule.level,
         what,
         why,

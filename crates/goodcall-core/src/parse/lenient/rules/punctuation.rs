@@ -1,28 +1,28 @@
 //! Commas, colons and brackets.
 
 use super::{RuleRef, eager, entry, safe};
-use crate::rule::Rule;
+use crate::rule::{Rule, RuleId};
 
-pub(in crate::parse) const TRAILING_COMMA: RuleRef = safe("trailing-comma");
-pub(in crate::parse) const EXTRA_COMMA: RuleRef = safe("extra-comma");
-pub(in crate::parse) const EMPTY_ELEMENT: RuleRef = eager("empty-element");
-pub(in crate::parse) const MISSING_COMMA: RuleRef = safe("missing-comma");
-pub(in crate::parse) const MISSING_ELEMENT_COMMA: RuleRef = eager("missing-element-comma");
-pub(in crate::parse) const COLON_FORM: RuleRef = safe("colon-form");
-pub(in crate::parse) const MISSING_COLON: RuleRef = eager("missing-colon");
-pub(in crate::parse) const EXTRA_COLON: RuleRef = eager("extra-colon");
-pub(in crate::parse) const MISSING_VALUE: RuleRef = eager("missing-value");
-pub(in crate::parse) const TUPLE: RuleRef = safe("tuple");
-pub(in crate::parse) const SET: RuleRef = eager("set");
-pub(in crate::parse) const CALL: RuleRef = eager("call");
-pub(in crate::parse) const MISSING_BRACE: RuleRef = eager("missing-brace");
-pub(in crate::parse) const MISSING_BRACKET: RuleRef = eager("missing-bracket");
-pub(in crate::parse) const WRONG_BRACKET: RuleRef = eager("wrong-bracket");
-pub(in crate::parse) const EXTRA_BRACKET: RuleRef = safe("extra-bracket");
-pub(in crate::parse) const EARLY_BRACKET: RuleRef = eager("early-bracket");
-pub(in crate::parse) const SEVERAL_COMMA: RuleRef = safe("several-values");
-pub(in crate::parse) const STRAY_TEXT: RuleRef = eager("stray-text");
-pub(in crate::parse) const UNCLOSED: RuleRef = eager("unclosed");
+pub(in crate::parse) const TRAILING_COMMA: RuleRef = safe(RuleId::TrailingComma);
+pub(in crate::parse) const EXTRA_COMMA: RuleRef = safe(RuleId::ExtraComma);
+pub(in crate::parse) const EMPTY_ELEMENT: RuleRef = eager(RuleId::EmptyElement);
+pub(in crate::parse) const MISSING_COMMA: RuleRef = safe(RuleId::MissingComma);
+pub(in crate::parse) const MISSING_ELEMENT_COMMA: RuleRef = eager(RuleId::MissingElementComma);
+pub(in crate::parse) const COLON_FORM: RuleRef = safe(RuleId::ColonForm);
+pub(in crate::parse) const MISSING_COLON: RuleRef = eager(RuleId::MissingColon);
+pub(in crate::parse) const EXTRA_COLON: RuleRef = eager(RuleId::ExtraColon);
+pub(in crate::parse) const MISSING_VALUE: RuleRef = eager(RuleId::MissingValue);
+pub(in crate::parse) const TUPLE: RuleRef = safe(RuleId::Tuple);
+pub(in crate::parse) const SET: RuleRef = eager(RuleId::Set);
+pub(in crate::parse) const CALL: RuleRef = eager(RuleId::Call);
+pub(in crate::parse) const MISSING_BRACE: RuleRef = eager(RuleId::MissingBrace);
+pub(in crate::parse) const MISSING_BRACKET: RuleRef = eager(RuleId::MissingBracket);
+pub(in crate::parse) const WRONG_BRACKET: RuleRef = eager(RuleId::WrongBracket);
+pub(in crate::parse) const EXTRA_BRACKET: RuleRef = safe(RuleId::ExtraBracket);
+pub(in crate::parse) const EARLY_BRACKET: RuleRef = eager(RuleId::EarlyBracket);
+pub(in crate::parse) const SEVERAL_COMMA: RuleRef = safe(RuleId::SeveralValues);
+pub(in crate::parse) const STRAY_TEXT: RuleRef = eager(RuleId::StrayText);
+pub(in crate::parse) const UNCLOSED: RuleRef = eager(RuleId::Unclosed);
 
 pub(super) const RULES: [Rule; 20] = [
     entry(

@@ -1,36 +1,36 @@
 //! Strings, words and numbers.
 
 use super::{RuleRef, eager, entry, safe};
-use crate::rule::Rule;
+use crate::rule::{Rule, RuleId};
 
-pub(in crate::parse) const OTHER_QUOTES: RuleRef = safe("other-quotes");
+pub(in crate::parse) const OTHER_QUOTES: RuleRef = safe(RuleId::OtherQuotes);
 /// The quotes of one string are not of one kind.
-pub(in crate::parse) const UNLIKE_QUOTES: RuleRef = eager("other-quotes");
-pub(in crate::parse) const SMART_QUOTES: RuleRef = safe("smart-quotes");
-pub(in crate::parse) const TRIPLE_QUOTES: RuleRef = safe("triple-quotes");
-pub(in crate::parse) const DOUBLED_QUOTES: RuleRef = eager("doubled-quotes");
-pub(in crate::parse) const ESCAPED_QUOTES: RuleRef = eager("escaped-quotes");
-pub(in crate::parse) const MISSING_QUOTE: RuleRef = eager("missing-quote");
-pub(in crate::parse) const INNER_QUOTE: RuleRef = eager("inner-quote");
-pub(in crate::parse) const UNQUOTED_KEY: RuleRef = safe("unquoted-key");
-pub(in crate::parse) const UNQUOTED_STRING: RuleRef = eager("unquoted-string");
-pub(in crate::parse) const ARITHMETIC: RuleRef = eager("arithmetic");
-pub(in crate::parse) const STRING_PREFIX: RuleRef = eager("string-prefix");
-pub(in crate::parse) const JOINED_STRINGS: RuleRef = eager("joined-strings");
-pub(in crate::parse) const RAW_CONTROL: RuleRef = safe("raw-control");
-pub(in crate::parse) const BAD_ESCAPE: RuleRef = safe("bad-escape");
-pub(in crate::parse) const MIXED_ESCAPES: RuleRef = eager("mixed-escapes");
-pub(in crate::parse) const LONE_SURROGATE: RuleRef = eager("lone-surrogate");
-pub(in crate::parse) const PYTHON_LITERAL: RuleRef = safe("python-literal");
-pub(in crate::parse) const LITERAL_CASE: RuleRef = safe("literal-case");
-pub(in crate::parse) const UNDEFINED: RuleRef = eager("undefined");
-pub(in crate::parse) const NOT_A_NUMBER: RuleRef = eager("not-a-number");
-pub(in crate::parse) const NUMBER_FORM: RuleRef = safe("number-form");
-pub(in crate::parse) const RADIX: RuleRef = safe("radix");
-pub(in crate::parse) const LEADING_ZERO: RuleRef = eager("leading-zero");
-pub(in crate::parse) const GROUPED_DIGITS: RuleRef = eager("grouped-digits");
-pub(in crate::parse) const MISSING_QUOTE_KNOWN: RuleRef = safe("missing-quote");
-pub(in crate::parse) const INNER_QUOTE_KNOWN: RuleRef = safe("inner-quote");
+pub(in crate::parse) const UNLIKE_QUOTES: RuleRef = eager(RuleId::OtherQuotes);
+pub(in crate::parse) const SMART_QUOTES: RuleRef = safe(RuleId::SmartQuotes);
+pub(in crate::parse) const TRIPLE_QUOTES: RuleRef = safe(RuleId::TripleQuotes);
+pub(in crate::parse) const DOUBLED_QUOTES: RuleRef = eager(RuleId::DoubledQuotes);
+pub(in crate::parse) const ESCAPED_QUOTES: RuleRef = eager(RuleId::EscapedQuotes);
+pub(in crate::parse) const MISSING_QUOTE: RuleRef = eager(RuleId::MissingQuote);
+pub(in crate::parse) const INNER_QUOTE: RuleRef = eager(RuleId::InnerQuote);
+pub(in crate::parse) const UNQUOTED_KEY: RuleRef = safe(RuleId::UnquotedKey);
+pub(in crate::parse) const UNQUOTED_STRING: RuleRef = eager(RuleId::UnquotedString);
+pub(in crate::parse) const ARITHMETIC: RuleRef = eager(RuleId::Arithmetic);
+pub(in crate::parse) const STRING_PREFIX: RuleRef = eager(RuleId::StringPrefix);
+pub(in crate::parse) const JOINED_STRINGS: RuleRef = eager(RuleId::JoinedStrings);
+pub(in crate::parse) const RAW_CONTROL: RuleRef = safe(RuleId::RawControl);
+pub(in crate::parse) const BAD_ESCAPE: RuleRef = safe(RuleId::BadEscape);
+pub(in crate::parse) const MIXED_ESCAPES: RuleRef = eager(RuleId::MixedEscapes);
+pub(in crate::parse) const LONE_SURROGATE: RuleRef = eager(RuleId::LoneSurrogate);
+pub(in crate::parse) const PYTHON_LITERAL: RuleRef = safe(RuleId::PythonLiteral);
+pub(in crate::parse) const LITERAL_CASE: RuleRef = safe(RuleId::LiteralCase);
+pub(in crate::parse) const UNDEFINED: RuleRef = eager(RuleId::Undefined);
+pub(in crate::parse) const NOT_A_NUMBER: RuleRef = eager(RuleId::NotANumber);
+pub(in crate::parse) const NUMBER_FORM: RuleRef = safe(RuleId::NumberForm);
+pub(in crate::parse) const RADIX: RuleRef = safe(RuleId::Radix);
+pub(in crate::parse) const LEADING_ZERO: RuleRef = eager(RuleId::LeadingZero);
+pub(in crate::parse) const GROUPED_DIGITS: RuleRef = eager(RuleId::GroupedDigits);
+pub(in crate::parse) const MISSING_QUOTE_KNOWN: RuleRef = safe(RuleId::MissingQuote);
+pub(in crate::parse) const INNER_QUOTE_KNOWN: RuleRef = safe(RuleId::InnerQuote);
 
 pub(super) const RULES: [Rule; 24] = [
     entry(

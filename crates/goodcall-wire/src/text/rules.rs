@@ -1,12 +1,24 @@
-//! The catalogue's entries for calls that models write into text; `goodcall-wire` reads those.
+//! The catalogue's pages for the rules that read calls in text.
 
-use crate::rule::Level;
-use crate::rule::{Example, Rule};
+use goodcall_core::{Example, Level, Rule, RuleId};
 
-const fn rule(name: &'static str, what: &'static str, why: &'static str, example: Example) -> Rule {
+/// Every rule by name: those of the core, and those that read calls in text.
+///
+/// ```
+/// let names: Vec<_> = goodcall_wire::catalogue().iter().map(|rule| rule.id.name()).collect();
+/// assert!(names.contains(&"trailing-comma") && names.contains(&"tool-name"));
+/// ```
+pub fn catalogue() -> Vec<Rule> {
+    let mut rules = goodcall_core::catalogue();
+    rules.extend(RULES);
+    rules.sort_by_key(|rule| rule.id);
+    rules
+}
+
+const fn rule(id: RuleId, what: &'static str, why: &'static str, example: Example) -> Rule {
     let level = Level::Safe;
     Rule {
-        name,
+        id,
         level,
         what,
         why,
@@ -27,9 +39,9 @@ const fn of_f(schema: &'static str, raw: &'static str, mended: &'static str) -> 
 const TEXT: &str = r#"{"type": "object", "properties": {"s": {"type": "string"}}}"#;
 const NUMBER: &str = r#"{"type": "object", "properties": {"n": {"type": "integer"}}}"#;
 
-pub(crate) const RULES: [Rule; 7] = [
+const RULES: [Rule; 7] = [
     rule(
-        "tool-name",
+        RuleId::ToolName,
         "Takes the offered tool's name for one with junk around it, other separators or another \
          case.",
         "Exactly one offered tool fits, and a name that is offered is never changed.",
@@ -40,7 +52,7 @@ pub(crate) const RULES: [Rule; 7] = [
         ),
     ),
     rule(
-        "untyped-text",
+        RuleId::UntypedText,
         "Reads a value of a format without types as the type that the schema declares.",
         "The format writes every value as bare text, so the schema alone can tell its type. What \
          is declared a string stays the text that it is.",
@@ -51,7 +63,7 @@ pub(crate) const RULES: [Rule; 7] = [
         ),
     ),
     rule(
-        "python-object",
+        RuleId::PythonObject,
         "Reads arguments that are an object in Python's notation.",
         "They are no JSON in any reading, and Python has one for them.",
         of_f(
@@ -61,21 +73,21 @@ pub(crate) const RULES: [Rule; 7] = [
         ),
     ),
     rule(
-        "python-sum",
+        RuleId::PythonSum,
         "Works out a sum or a product of plain numbers in a call in Python's notation.",
         "In Python such an argument is its value; only `+`, `-`, `*`, `/` and `**` of plain \
          numbers are worked out, and only where the result is exact.",
         of_f(NUMBER, "[f(n=5 * 3)]", r#"{"n":15}"#),
     ),
     rule(
-        "bare-words",
+        RuleId::BareWords,
         "Reads words without quotes as a string in a call in Python's notation.",
         "Names mean nothing outside of a program, so they can only be text; brackets, quotes and \
          placeholders are refused.",
         of_f(TEXT, "[f(s=New York)]", r#"{"s":"New York"}"#),
     ),
     rule(
-        "inner-quotes",
+        RuleId::InnerQuotes,
         "Keeps unescaped quotes inside a string as text in a call in Python's notation.",
         "Nothing that could follow a string follows the quote.",
         of_f(
@@ -85,7 +97,7 @@ pub(crate) const RULES: [Rule; 7] = [
         ),
     ),
     rule(
-        "markdown-escapes",
+        RuleId::MarkdownEscapes,
         "Drops the backslash of an escaped underscore or another mark of Markdown in a call in \
          Python's notation.",
         "Python has no such escape, Markdown needs it, and the tool's own name was escaped too.",
