@@ -7,7 +7,7 @@ use crate::mend::{self, Mend, Task};
 use crate::parse::{self, ParseError, ReadOptions, Reading, StrictReading};
 use crate::policy::Policy;
 use crate::report::{Actual, Change, Issue, IssueKind, Mended, Reason, Refusal, Verdict};
-use crate::schema::{Found, Schema};
+use crate::schema::{FastAnswer, FoundFaults, Schema};
 use crate::stop::StopReason;
 use crate::tree::{Kind, Pointer, Tree};
 
@@ -51,7 +51,7 @@ enum Fit {
     Right,
     Wrong,
     /// Wrong in these ways.
-    Faults(Found),
+    Faults(FoundFaults),
 }
 
 impl<'s> Gate<'s> {
@@ -100,12 +100,12 @@ impl<'s> Gate<'s> {
             Ok(strict) if !strict.repeated_keys => {
                 let root = strict.tree.root();
                 let object = root.kind() == Kind::Object;
-                object.then(|| self.schema.surely_accepts(root))
+                object.then(|| self.schema.fast_accepts(root))
             }
             _ => None,
         };
         match strict {
-            Ok(strict) if asked == Some(Some(true)) => Verdict::Good(strict.tree),
+            Ok(strict) if asked == Some(FastAnswer::Accepts) => Verdict::Good(strict.tree),
             strict => self.judge(raw, strict, asked),
         }
     }
@@ -117,7 +117,7 @@ impl<'s> Gate<'s> {
         &self,
         raw: &'a str,
         strict: Result<StrictReading<'a>, ParseError>,
-        asked: Option<Option<bool>>,
+        asked: Option<FastAnswer>,
     ) -> Verdict<'a> {
         let reading = match parse::read_after_strict(raw, strict, &self.reading) {
             Ok(reading) => reading,
@@ -152,23 +152,23 @@ impl<'s> Gate<'s> {
 
     /// Does the value match? Where nothing is mended, all that is wrong is listed at once, instead
     /// of asking first whether there is anything.
-    fn fit(&self, tree: &Tree<'_>, asked: Option<Option<bool>>) -> Fit {
+    fn fit(&self, tree: &Tree<'_>, asked: Option<FastAnswer>) -> Fit {
         let root = tree.root();
         if !mend::is_of_kind(root, self.schema) {
             return Fit::Wrong;
         }
-        let asked = asked.unwrap_or_else(|| self.schema.surely_accepts(root));
+        let asked = asked.unwrap_or_else(|| self.schema.fast_accepts(root));
         let accepted = match asked {
-            Some(true) => true,
-            Some(false) if self.reading.policy.is_strict() => {
+            FastAnswer::Accepts => true,
+            FastAnswer::Unsure if self.reading.policy.is_strict() => {
                 let found = self.schema.faults(root, self.reading.limits.max_issues);
                 // What was not looked at to its end is left to the validator's own answer.
                 if found.finished && !found.faults.is_empty() {
                     return Fit::Faults(found);
                 }
-                found.finished || self.schema.truly_accepts(root)
+                found.finished || self.schema.validator_accepts(root)
             }
-            _ => self.schema.truly_accepts(root),
+            _ => self.schema.validator_accepts(root),
         };
         match accepted {
             true => Fit::Right,

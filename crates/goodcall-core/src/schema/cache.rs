@@ -24,13 +24,13 @@ use crate::limits::CACHED_SCHEMAS;
 /// ```
 #[derive(Debug)]
 pub struct SchemaCache {
-    entries: RwLock<HashMap<Arc<str>, Entry>>,
+    entries: RwLock<HashMap<Arc<str>, CachedSchema>>,
     most: usize,
     clock: AtomicU64,
 }
 
 #[derive(Debug)]
-struct Entry {
+struct CachedSchema {
     schema: Schema,
     used: AtomicU64,
 }
@@ -84,7 +84,7 @@ impl SchemaCache {
                 entries.remove(&oldest);
             }
         }
-        let entry = Entry {
+        let entry = CachedSchema {
             schema: schema.clone(),
             used: AtomicU64::new(now),
         };

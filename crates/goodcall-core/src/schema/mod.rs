@@ -1,8 +1,12 @@
 //! Schemas: compiled once, when a tool is registered, and shared from then on.
+//!
+//! A [`Schema`] owns its document, the validator and the fast path that were compiled from it, and
+//! the descriptions of its places that issues share.
 
 mod cache;
 mod describe;
 mod error;
+mod expected_cache;
 mod fast_path;
 mod limits;
 mod lookup;
@@ -10,10 +14,8 @@ mod normalise;
 mod options;
 mod view;
 
-use std::collections::HashMap;
-use std::hash::{BuildHasherDefault, Hasher};
 use std::ops::ControlFlow;
-use std::sync::{Arc, OnceLock, PoisonError, RwLock};
+use std::sync::{Arc, OnceLock};
 
 use jsonschema::Validator;
 use serde_json::Value;
@@ -27,11 +29,13 @@ pub use view::{Child, ChildKey, View};
 pub(crate) use describe::{describe, key};
 pub(crate) use lookup::{allowed_names, declarations, is_required, member, owner};
 
-use crate::limits::{KEPT_EXPECTED, WORK_QUICK, WORK_VERDICT};
+use expected_cache::ExpectedCache;
+use fast_path::FastPath;
+
+use crate::limits::{WORK_FAST_PATH, WORK_VERDICT};
 use crate::report::{Expected, SharedExpected, Types};
 use crate::tree::{Node, Tree, step};
-use crate::validate::{Fault, Lean, bounded, faults};
-use fast_path::Quick;
+use crate::validate::{Fault, TreeJson, bounded, faults};
 
 /// A compiled schema; cheap to clone, shared between threads.
 ///
@@ -49,21 +53,21 @@ use fast_path::Quick;
 /// # Ok::<(), goodcall_core::SchemaError>(())
 /// ```
 #[derive(Clone, Debug)]
-pub struct Schema(Arc<Inner>);
+pub struct Schema(Arc<CompiledSchema>);
 
 #[derive(Debug)]
-struct Inner {
-    validator: Validator<Lean>,
-    /// Made for the second call: a schema that judges one call only does not pay for it.
-    quick: OnceLock<Option<Quick>>,
+struct CompiledSchema {
+    validator: Validator<TreeJson>,
+    /// Compiled for the second call, so that a schema which judges a single call does not pay for it.
+    fast_path: OnceLock<Option<FastPath>>,
     was_used: OnceLock<()>,
     options: SchemaOptions,
     document: Value,
     warnings: Vec<SchemaWarning>,
     root_types: Types,
     accepts_empty_object: bool,
-    conditions: OnceLock<bool>,
-    expected: RwLock<Described>,
+    has_conditions: OnceLock<bool>,
+    expected: ExpectedCache,
 }
 
 impl Schema {
@@ -78,102 +82,107 @@ impl Schema {
         Self::options().compile(schema)
     }
 
-    /// Options for a schema: its draft, documents that it may refer to.
+    /// Options for compiling: the draft, and documents that the schema may refer to.
     pub fn options() -> SchemaOptions {
         SchemaOptions::default()
     }
 
     fn new(
         options: SchemaOptions,
-        validator: Validator<Lean>,
+        validator: Validator<TreeJson>,
         document: Value,
         warnings: Vec<SchemaWarning>,
     ) -> Self {
         let root_types = View::root(&document).types();
         let nothing = Tree::empty_object("");
         let accepts_empty_object = validator.is_valid(nothing.root());
-        Self(Arc::new(Inner {
+        Self(Arc::new(CompiledSchema {
             validator,
-            quick: OnceLock::new(),
+            fast_path: OnceLock::new(),
             was_used: OnceLock::new(),
             options,
             document,
             warnings,
             root_types,
             accepts_empty_object,
-            conditions: OnceLock::new(),
-            expected: RwLock::default(),
+            has_conditions: OnceLock::new(),
+            expected: ExpectedCache::default(),
         }))
     }
 
-    /// Forms that were read as what they evidently mean.
+    /// Forms that JSON Schema does not know and that were read as what they evidently mean.
     pub fn warnings(&self) -> &[SchemaWarning] {
         &self.0.warnings
     }
 
-    /// The schema document as compiled, dirty forms normalised.
+    /// The document as compiled, with the forms that [`Schema::warnings`] names rewritten.
     pub fn document(&self) -> &Value {
         &self.0.document
     }
 
-    /// Does this value match the schema?
+    /// Returns true if the value matches the schema.
     pub fn is_valid(&self, tree: &Tree<'_>) -> bool {
         self.accepts(tree.root())
     }
 
     pub(crate) fn accepts(&self, node: Node<'_>) -> bool {
-        self.surely_accepts(node) == Some(true) || self.truly_accepts(node)
+        self.fast_accepts(node) == FastAnswer::Accepts || self.validator_accepts(node)
     }
 
-    /// Does the short program say yes? `None` if there is none.
-    pub(crate) fn surely_accepts(&self, node: Node<'_>) -> Option<bool> {
-        let quick = self.quick()?;
+    /// Asks the fast path. It never refuses a value: see [`FastAnswer`].
+    pub(crate) fn fast_accepts(&self, node: Node<'_>) -> FastAnswer {
+        let Some(fast_path) = self.fast_path() else {
+            return FastAnswer::Unavailable;
+        };
         let nodes = node.tree.slots.len();
-        let (valid, finished) = bounded(nodes, WORK_QUICK, || quick.admits(node));
-        let sure = valid && finished;
-        debug_assert!(!sure || self.truly_accepts(node), "{}", node.tree.to_json());
-        Some(sure)
+        let (accepted, finished) = bounded(nodes, WORK_FAST_PATH, || fast_path.accepts(node));
+        if !(accepted && finished) {
+            return FastAnswer::Unsure;
+        }
+        debug_assert!(self.validator_accepts(node), "{}", node.tree.to_json());
+        FastAnswer::Accepts
     }
 
-    /// Does the validator accept this value?
-    pub(crate) fn truly_accepts(&self, node: Node<'_>) -> bool {
+    /// Asks the validator, whose answer is final.
+    pub(crate) fn validator_accepts(&self, node: Node<'_>) -> bool {
         let run = || self.0.validator.is_valid(node);
         let (valid, finished) = bounded(node.tree.slots.len(), WORK_VERDICT, run);
         valid && finished
     }
 
-    /// The short program, if the schema has one and is used again.
-    fn quick(&self) -> Option<&Quick> {
+    /// The fast path, if the schema has one and was used before.
+    fn fast_path(&self) -> Option<&FastPath> {
         let inner = &self.0;
-        if let Some(quick) = inner.quick.get() {
-            return quick.as_ref();
+        if let Some(fast_path) = inner.fast_path.get() {
+            return fast_path.as_ref();
         }
-        let again = inner.was_used.set(()).is_err();
-        if !again && !cfg!(debug_assertions) {
+        let used_before = inner.was_used.set(()).is_err();
+        if !used_before && !cfg!(debug_assertions) {
             return None;
         }
-        let make = || {
+        let compile = || {
             let build = |part: &Value| inner.options.build(part).ok();
-            Quick::new(&inner.document, &build).filter(|_| inner.options.is_plain(&inner.document))
+            let known_dialect = inner.options.is_known_dialect(&inner.document);
+            FastPath::new(&inner.document, &build).filter(|_| known_dialect)
         };
-        inner.quick.get_or_init(make).as_ref()
+        inner.fast_path.get_or_init(compile).as_ref()
     }
 
-    /// All that the validator finds wrong.
-    pub(crate) fn faults(&self, node: Node<'_>, most: usize) -> Found {
+    /// Lists what the validator finds wrong, at most `most` faults.
+    pub(crate) fn faults(&self, node: Node<'_>, most: usize) -> FoundFaults {
         let run = || self.0.validator.iter_errors(node);
         let (errors, finished) = bounded(node.tree.slots.len(), 1, run);
         let (faults, more) = faults(errors, most);
-        Found {
+        FoundFaults {
             faults,
             more,
             finished,
         }
     }
 
-    /// May what is allowed in one place hang on what is in others?
+    /// Returns true if what is allowed in one place may depend on what is in others.
     pub(crate) fn has_conditions(&self) -> bool {
-        *self.0.conditions.get_or_init(|| {
+        *self.0.has_conditions.get_or_init(|| {
             let found = self.root().visit(|view, _| {
                 if CONDITIONS.iter().any(|keyword| view.get(keyword).is_some()) {
                     return ControlFlow::Break(());
@@ -184,17 +193,17 @@ impl Schema {
         })
     }
 
-    /// Does the root's `type` name the kind of this value?
+    /// Returns true if the root's `type` names the kind of this value.
     pub(crate) fn names_root_kind(&self, node: Node<'_>) -> bool {
         self.0.root_types.admits(node.kind())
     }
 
-    /// Does the root's `type` name a string?
+    /// Returns true if the root's `type` names strings.
     pub(crate) fn admits_root_string(&self) -> bool {
         self.0.root_types.has("string")
     }
 
-    /// Does `{}` match, so that a call needs no arguments?
+    /// Returns true if `{}` matches, so that a call needs no arguments.
     pub fn accepts_empty_object(&self) -> bool {
         self.0.accepts_empty_object
     }
@@ -238,33 +247,19 @@ impl Schema {
         Some(value)
     }
 
-    /// What is wanted at a keyword of the document (of a name that it speaks of, if any), made
-    /// once and kept.
+    /// The description of what is expected at a keyword of the document, or of a name that the
+    /// keyword speaks of. Made once and kept.
     pub(crate) fn expected(
         &self,
         keyword: &str,
         name: &str,
         make: impl FnOnce() -> Expected,
     ) -> SharedExpected {
-        let expected = &self.0.expected;
-        let known = expected.read().unwrap_or_else(PoisonError::into_inner);
-        if let Some(known) = known.get(keyword).and_then(|names| names.get(name)) {
-            return known.clone();
-        }
-        drop(known);
-        let made = SharedExpected::from(make());
-        let mut known = expected.write().unwrap_or_else(PoisonError::into_inner);
-        if known.len() < KEPT_EXPECTED {
-            let names = known.entry(keyword.into()).or_default();
-            if names.len() < KEPT_EXPECTED {
-                names.insert(name.into(), made.clone());
-            }
-        }
-        made
+        self.0.expected.get_or_make(keyword, name, make)
     }
 }
 
-/// Keywords by which one member can be needed because of others.
+/// Keywords by which one member can be required because of others.
 const CONDITIONS: [&str; 10] = [
     "if",
     "allOf",
@@ -278,35 +273,22 @@ const CONDITIONS: [&str; 10] = [
     "$ref",
 ];
 
-/// What a validation found.
-pub(crate) struct Found {
+/// The faults that one validation found.
+pub(crate) struct FoundFaults {
     pub(crate) faults: Vec<Fault>,
-    /// How many more there were than were asked for.
+    /// The number of faults beyond those that were asked for.
     pub(crate) more: usize,
-    /// Everything was looked at; else there may be more faults.
+    /// True if the validator came to its end; else there may be more faults.
     pub(crate) finished: bool,
 }
 
-/// Descriptions by keyword and name.
-type Described = HashMap<Box<str>, HashMap<Box<str>, SharedExpected, QuickHash>, QuickHash>;
-
-/// A hash for a few texts that a schema's author chose, and nobody who sends calls.
-type QuickHash = BuildHasherDefault<QuickHasher>;
-
-#[derive(Default)]
-struct QuickHasher(u64);
-
-impl Hasher for QuickHasher {
-    fn write(&mut self, bytes: &[u8]) {
-        for chunk in bytes.chunks(8) {
-            let mut word = [0; 8];
-            word[..chunk.len()].copy_from_slice(chunk);
-            let mixed = self.0.rotate_left(5) ^ u64::from_le_bytes(word);
-            self.0 = mixed.wrapping_mul(0x517c_c1b7_2722_0a95);
-        }
-    }
-
-    fn finish(&self) -> u64 {
-        self.0
-    }
+/// What the fast path says of a value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum FastAnswer {
+    /// The value matches.
+    Accepts,
+    /// The validator has to decide.
+    Unsure,
+    /// The schema has no fast path, or is used for the first time.
+    Unavailable,
 }

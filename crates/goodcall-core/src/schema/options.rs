@@ -10,9 +10,9 @@ use serde_json::Value;
 use super::{Schema, SchemaError, View, limits, normalise};
 use crate::limits::PATTERN_BYTES;
 use crate::tree::Pointer;
-use crate::validate::Lean;
+use crate::validate::TreeJson;
 
-/// A draft of JSON Schema.
+/// A draft of JSON Schema, which decides what keywords mean.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[non_exhaustive]
 pub enum Draft {
@@ -50,7 +50,7 @@ impl Draft {
         }
     }
 
-    /// The draft that a `$schema` names, whatever its scheme and its end.
+    /// The draft that a `$schema` names, whatever its scheme and with or without a final `#`.
     pub fn named(uri: &str) -> Option<Self> {
         let bare = |uri: &str| {
             let (_, path) = uri.split_once("://")?;
@@ -73,7 +73,7 @@ impl Draft {
     }
 }
 
-/// How to compile a schema; from [`Schema::options`].
+/// Options for compiling a schema; from [`Schema::options`].
 ///
 /// ```
 /// use goodcall_core::{Draft, Schema};
@@ -104,22 +104,23 @@ impl Default for SchemaOptions {
 }
 
 impl SchemaOptions {
-    /// The draft of a schema that names none (default: 2020-12).
+    /// Sets the draft of a schema that names none (default: 2020-12).
     #[must_use]
     pub fn draft(mut self, draft: Draft) -> Self {
         self.draft = draft;
         self
     }
 
-    /// Is `format` asserted (the default), or only an annotation?
+    /// Asserts `format` (the default), or takes it as an annotation.
     #[must_use]
     pub fn formats(mut self, asserted: bool) -> Self {
         self.formats = asserted;
         self
     }
 
-    /// A document that `$ref` and `$schema` may name by this URI. Nothing is ever fetched, so a
-    /// reference to any other document is refused. Dirty forms in it are not normalised.
+    /// Adds a document that `$ref` and `$schema` may name by this URI. Nothing is ever fetched, so a
+    /// reference to any other document is refused. Unlike in the schema itself, unknown forms in it
+    /// are not rewritten.
     #[must_use]
     pub fn resource(mut self, uri: impl Into<String>, document: Value) -> Self {
         let uri = uri.into().trim_end_matches('#').to_owned();
@@ -147,7 +148,7 @@ impl SchemaOptions {
         Ok(Schema::new(self.clone(), validator, document, warnings))
     }
 
-    /// The draft behind a `$schema` that is one of the resources.
+    /// The draft that a `$schema` of the host's own leads to.
     fn dialect(&self, uri: &str) -> Option<Draft> {
         let mut uri = uri;
         for _ in 0..self.resources.len() {
@@ -160,26 +161,29 @@ impl SchemaOptions {
         None
     }
 
-    /// Is the document of a draft that we know, and not of a host's own dialect?
-    pub(super) fn is_plain(&self, document: &Value) -> bool {
+    /// Returns true if the document is of a published draft, and not of a host's own dialect.
+    pub(super) fn is_known_dialect(&self, document: &Value) -> bool {
         let named = document.get("$schema").and_then(Value::as_str);
         named.is_none_or(|uri| Draft::named(uri).is_some() && !self.resources.contains_key(uri))
     }
 
-    pub(super) fn build(&self, document: &Value) -> Result<Validator<Lean>, SchemaError> {
-        let given = Given {
+    pub(super) fn build(&self, document: &Value) -> Result<Validator<TreeJson>, SchemaError> {
+        let resources = HostResources {
             resources: Arc::clone(&self.resources),
             refused: Arc::default(),
         };
-        let mut options = jsonschema::options_for::<Lean>()
-            .with_retriever(given.clone())
+        let mut options = jsonschema::options_for::<TreeJson>()
+            .with_retriever(resources.clone())
             .with_pattern_options(PatternOptions::regex().size_limit(PATTERN_BYTES))
             .should_validate_formats(self.formats);
         if document.get("$schema").is_none() {
             options = options.with_draft(self.draft.foreign());
         }
         let built = options.build(document);
-        let refused = given.refused.lock().unwrap_or_else(PoisonError::into_inner);
+        let refused = resources
+            .refused
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
         built.map_err(|error| match refused.as_deref() {
             Some(uri) => {
                 let named = uri.trim_start_matches("json-schema:///");
@@ -194,15 +198,15 @@ impl SchemaOptions {
     }
 }
 
-/// Hands out the given resources. Refuses every other reference that leaves the document, and
-/// remembers its name.
+/// Hands out the host's resources. Refuses every other reference that leaves the document, and
+/// remembers its URI.
 #[derive(Clone)]
-struct Given {
+struct HostResources {
     resources: Arc<BTreeMap<String, Value>>,
     refused: Arc<Mutex<Option<String>>>,
 }
 
-impl Retrieve for Given {
+impl Retrieve for HostResources {
     fn retrieve(
         &self,
         uri: &Uri<String>,
@@ -227,7 +231,7 @@ fn name_of(value: &Value) -> &'static str {
     }
 }
 
-/// Where the document refers to `uri`.
+/// The first place at which the document refers to `uri`.
 fn find_ref(document: &Value, uri: &str) -> Option<Pointer> {
     let found = View::root(document).visit(|schema, place| {
         let target = schema.get("$ref").and_then(Value::as_str);
@@ -246,7 +250,7 @@ fn compile_error(error: &ValidationError<'_>) -> SchemaError {
     let place = Pointer::parse(error.instance_path().as_str()).unwrap_or_default();
     let reason = match place.split_last() {
         Some((_, keyword)) if keyword == "type" => {
-            format!("{} is no JSON Schema type", error.instance())
+            format!("{} is not a JSON Schema type", error.instance())
         }
         Some((_, keyword)) if keyword == "pattern" => bad_pattern(error.instance()),
         _ => error.to_string(),
@@ -255,7 +259,7 @@ fn compile_error(error: &ValidationError<'_>) -> SchemaError {
     SchemaError::new(place, reason)
 }
 
-/// What is wrong with a pattern that the linear-time engine does not take.
+/// Says why the linear-time engine does not take a pattern.
 fn bad_pattern(pattern: &Value) -> String {
     let text = pattern.as_str().unwrap_or_default();
     let looks = ["(?=", "(?!", "(?<=", "(?<!"]
@@ -267,9 +271,9 @@ fn bad_pattern(pattern: &Value) -> String {
         .any(|pair| matches!(pair, [b'\\', b'1'..=b'9' | b'k']));
     if looks || refers {
         return format!(
-            "the pattern {pattern} cannot be used: only what matches in linear time is, so no \
-             look-around and no back-references"
+            "the pattern {pattern} cannot be used: patterns must match in linear time, so look-around \
+             and back-references are not allowed"
         );
     }
-    format!("the pattern {pattern} is no regular expression, or one that is too large")
+    format!("the pattern {pattern} is not a valid regular expression, or is too large")
 }

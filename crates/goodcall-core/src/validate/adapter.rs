@@ -16,9 +16,9 @@ use crate::tree::{
 };
 
 /// Marks the lean tree towards the validator.
-pub(crate) struct Lean;
+pub(crate) struct TreeJson;
 
-impl Json for Lean {
+impl Json for TreeJson {
     type Node<'a> = Node<'a>;
     type PreparedKey = Box<str>;
     type StringBuffer = Option<Tree<'static>>;
@@ -39,14 +39,14 @@ impl Json for Lean {
     }
 }
 
-impl<'a> JsonNode<'a, Lean> for Node<'a> {
-    type Object = LeanObject<'a>;
-    type Array = LeanArray<'a>;
-    type Number = LeanNumber<'a>;
+impl<'a> JsonNode<'a, TreeJson> for Node<'a> {
+    type Object = TreeObject<'a>;
+    type Array = TreeArray<'a>;
+    type Number = TreeNumber<'a>;
 
     #[inline]
-    fn as_object(&self) -> Option<LeanObject<'a>> {
-        (self.kind() == Kind::Object && spend()).then(|| LeanObject {
+    fn as_object(&self) -> Option<TreeObject<'a>> {
+        (self.kind() == Kind::Object && spend()).then(|| TreeObject {
             node: *self,
             asked: Cell::new(0),
             index: OnceCell::new(),
@@ -54,8 +54,8 @@ impl<'a> JsonNode<'a, Lean> for Node<'a> {
     }
 
     #[inline]
-    fn as_array(&self) -> Option<LeanArray<'a>> {
-        (self.kind() == Kind::Array && spend()).then_some(LeanArray(*self))
+    fn as_array(&self) -> Option<TreeArray<'a>> {
+        (self.kind() == Kind::Array && spend()).then_some(TreeArray(*self))
     }
 
     #[inline]
@@ -64,8 +64,8 @@ impl<'a> JsonNode<'a, Lean> for Node<'a> {
     }
 
     #[inline]
-    fn as_number(&self) -> Option<LeanNumber<'a>> {
-        self.digits().map(LeanNumber)
+    fn as_number(&self) -> Option<TreeNumber<'a>> {
+        self.digits().map(TreeNumber)
     }
 
     #[inline]
@@ -179,7 +179,7 @@ const WALKED: usize = 32;
 /// Lookups in a wide object before an index pays.
 const LOOKUPS: u32 = 8;
 
-pub(crate) struct LeanObject<'a> {
+pub(crate) struct TreeObject<'a> {
     node: Node<'a>,
     /// Lookups so far in a wide object.
     asked: Cell<u32>,
@@ -188,7 +188,7 @@ pub(crate) struct LeanObject<'a> {
     index: OnceCell<HashMap<&'a str, Node<'a>>>,
 }
 
-impl<'a> LeanObject<'a> {
+impl<'a> TreeObject<'a> {
     #[inline(never)]
     fn get_in_many(&self, key: &str) -> Option<Node<'a>> {
         let asked = self.asked.get();
@@ -208,7 +208,7 @@ impl<'a> LeanObject<'a> {
     }
 }
 
-impl<'a> Object<'a, Lean> for LeanObject<'a> {
+impl<'a> Object<'a, TreeJson> for TreeObject<'a> {
     type Node = Node<'a>;
     type MemberName = &'a str;
     type MembersIter = Members<'a>;
@@ -232,9 +232,9 @@ impl<'a> Object<'a, Lean> for LeanObject<'a> {
     }
 }
 
-pub(crate) struct LeanArray<'a>(pub(crate) Node<'a>);
+pub(crate) struct TreeArray<'a>(pub(crate) Node<'a>);
 
-impl<'a> Array<'a, Lean> for LeanArray<'a> {
+impl<'a> Array<'a, TreeJson> for TreeArray<'a> {
     type Node = Node<'a>;
     type ElementsIter = Elements<'a>;
 
@@ -253,7 +253,7 @@ impl<'a> Array<'a, Lean> for LeanArray<'a> {
     }
 }
 
-impl LeanArray<'_> {
+impl TreeArray<'_> {
     /// Elements are told apart by their canonical text, so that big integers differ too. A few
     /// are compared with each other, which takes no texts where their kinds or lengths differ.
     pub(crate) fn has_no_repeats(&self) -> bool {
@@ -329,9 +329,9 @@ fn write_canonical(node: Node<'_>, out: &mut String) {
 }
 
 /// A number as its digits.
-pub(crate) struct LeanNumber<'a>(&'a str);
+pub(crate) struct TreeNumber<'a>(&'a str);
 
-impl JsonNumber for LeanNumber<'_> {
+impl JsonNumber for TreeNumber<'_> {
     #[inline]
     fn as_u64(&self) -> Option<u64> {
         self.0.parse().ok()
@@ -381,7 +381,7 @@ mod tests {
     fn the_lean_tree_conforms() {
         let text = conformance::document().to_string();
         let tree = Tree::parse(&text).unwrap();
-        conformance::assert_conformance::<Lean>(&tree.root());
+        conformance::assert_conformance::<TreeJson>(&tree.root());
     }
 
     #[test]

@@ -11,7 +11,7 @@ use jsonschema::{JsonType, ValidationError};
 use serde_json::Value;
 use std::sync::Arc;
 
-pub(crate) use adapter::{Lean, LeanArray, equals};
+pub(crate) use adapter::{TreeArray, TreeJson, equals};
 pub(crate) use budget::{bounded, spend};
 
 use crate::report::Types;

@@ -1,27 +1,32 @@
-//! From a schema document to the program.
+//! Compiles a schema document into the fast path.
 //!
-//! What is stricter than the schema is safe here, since the program never refuses a value; what
-//! is laxer is not. So every keyword that could refuse something is either known, or left to a
-//! validator of its own, or there is no program.
+//! The fast path never refuses a value, so a check may be stricter than the schema but not laxer.
+//! Every keyword that could refuse something is therefore either compiled, or left to a validator
+//! of its own, or the schema has no fast path.
 
 use std::collections::{BTreeMap, HashMap};
-use std::ops::ControlFlow;
 
 use jsonschema::Validator;
 use serde_json::{Map, Value};
 
-use super::string_formats::Witness;
-use super::{At, Check, Extra, List, More, Names, Quick, Range, Record, Sure, Values, When, bit};
-use crate::limits::{QUICK_CHAIN, QUICK_CHECKS, QUICK_DEPTH, QUICK_REFERRING, QUICK_RESTS};
+use super::keyword_groups::{KeywordGroup, allowed_values, eighths, length, range, set_kinds};
+use super::references::{has_movable_references, refers_by_place};
+use super::string_formats::StringRecognizer;
+use super::{
+    ArrayCheck, CheckId, CombinedChecks, Conditional, ExtraMembers, FastPath, KeyTable,
+    ObjectCheck, StringCheck, ValueCheck,
+};
+use crate::limits::{
+    FAST_CHAIN, FAST_CHECKS, FAST_DEPTH, FAST_REFERRING_VALIDATORS, FAST_VALIDATORS,
+};
 use crate::schema::View;
-use crate::tree::{Kind, Pointer};
-use crate::validate::Lean;
+use crate::validate::TreeJson;
 
-/// The program of a document, if it has one; `build` makes a validator like that of the document.
+/// Compiles a document, if it has a fast path; `build` makes a validator like the document's own.
 pub(crate) fn compile(
     document: &Value,
-    build: &dyn Fn(&Value) -> Option<Validator<Lean>>,
-) -> Option<Quick> {
+    build: &dyn Fn(&Value) -> Option<Validator<TreeJson>>,
+) -> Option<FastPath> {
     if !refers_by_place(document) {
         return None;
     }
@@ -30,26 +35,29 @@ pub(crate) fn compile(
         build,
         checks: Vec::new(),
         known: HashMap::new(),
-        rests: 0,
+        validators: 0,
         referring: 0,
         depth: 0,
-        telling: tells_apart(document),
+        can_reject: has_recent_keywords(document),
     };
-    // The root's check is the first, that of what it names if it is a reference alone.
-    if compiler.schema(document)? != 0 {
+    // The root's check is the first, or that of its target if the root is nothing but a reference.
+    if compiler.schema(document).ok()? != 0 {
         return None;
     }
-    let checks: Option<Vec<Check>> = compiler.checks.into_iter().collect();
+    let checks: Option<Vec<ValueCheck>> = compiler.checks.into_iter().collect();
     let checks = checks?;
     let mut chains = vec![None; checks.len()];
-    for at in 0..checks.len() {
-        chain(&checks, at as At, &mut chains, 0)?;
+    for id in 0..checks.len() {
+        chain(&checks, id as CheckId, &mut chains, 0)?;
     }
-    Some(Quick(checks.into()))
+    Some(FastPath(checks.into()))
 }
 
+/// The schema has no fast path: it is too large, or uses what the fast path cannot express.
+pub(super) struct NoFastPath;
+
 /// Keywords that refuse nothing, and those that hold schemas for others.
-const SILENT: [&str; 13] = [
+const ANNOTATIONS: [&str; 13] = [
     "$schema",
     "$id",
     "$comment",
@@ -67,512 +75,402 @@ const SILENT: [&str; 13] = [
 /// Keywords that are read together.
 const BOUNDS: [&str; 4] = ["minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum"];
 const LENGTH: [&str; 2] = ["minLength", "maxLength"];
-const LIST: [&str; 4] = ["items", "minItems", "maxItems", "uniqueItems"];
-const TUPLE: [&str; 2] = ["prefixItems", "additionalItems"];
-const RECORD: [&str; 5] = [
+const ARRAY: [&str; 6] = [
+    "items",
+    "minItems",
+    "maxItems",
+    "uniqueItems",
+    "prefixItems",
+    "additionalItems",
+];
+const OBJECT: [&str; 6] = [
     "properties",
     "additionalProperties",
     "required",
     "minProperties",
     "maxProperties",
+    "patternProperties",
 ];
 static ANYTHING: Value = Value::Bool(true);
 static NOTHING: Value = Value::Bool(false);
 
-/// Returns true if all references of the document name a place in it. Names and bases of schemas
-/// below the root make a reference mean something else.
-fn refers_by_place(document: &Value) -> bool {
-    let moves = |schema: View<'_>, place: &Pointer| {
-        let named = NAMING.into_iter().filter_map(|keyword| schema.get(keyword));
-        let rebased = ["$id", "id", "$schema"].into_iter();
-        let rebased = rebased.filter(|_| !place.is_root());
-        let mut rebased = rebased.filter_map(|keyword| schema.get(keyword));
-        // As the name of a member, each holds a schema.
-        named.into_iter().any(|value| !value.is_object()) || rebased.any(Value::is_string)
-    };
-    let found = View::root(document).visit(|schema, place| {
-        if moves(schema, place) {
-            return ControlFlow::Break(());
-        }
-        ControlFlow::Continue(())
-    });
-    found.is_continue()
-}
-
-/// Keywords that name schemas, or places, in ways that the program does not follow.
-const NAMING: [&str; 6] = [
-    "$anchor",
-    "$dynamicAnchor",
-    "$recursiveAnchor",
-    "$dynamicRef",
-    "$recursiveRef",
-    "$vocabulary",
-];
-
-/// What a schema names that is nothing but a reference.
+/// The reference of a schema that is nothing but a reference.
 fn only_reference(schema: &Value) -> Option<&str> {
     let map = schema.as_object()?;
-    let others = map.keys().filter(|key| *key != "$ref");
-    let alone = others.into_iter().all(|key| SILENT.contains(&key.as_str()));
+    let mut others = map.keys().filter(|key| *key != "$ref");
+    let alone = others.all(|key| ANNOTATIONS.contains(&key.as_str()));
     map.get("$ref").filter(|_| alone)?.as_str()
 }
 
-/// The longest way from a check to others of the same value; `None` if it is too long, or has no
-/// end.
-fn chain(checks: &[Check], at: At, known: &mut [Option<usize>], depth: usize) -> Option<usize> {
-    if let Some(length) = known[at as usize] {
+/// The length of the longest chain of checks of one value that starts at this check; `None` if it
+/// is too long, or endless.
+fn chain(
+    checks: &[ValueCheck],
+    id: CheckId,
+    known: &mut [Option<usize>],
+    depth: usize,
+) -> Option<usize> {
+    if let Some(length) = known[id as usize] {
         return Some(length);
     }
-    if depth > QUICK_CHAIN {
+    if depth > FAST_CHAIN {
         return None;
     }
-    let check = &checks[at as usize];
-    let Some(more) = check.more.as_deref() else {
-        known[at as usize] = Some(0);
-        return Some(0);
-    };
-    let when = (more.when.as_ref()).map(|when| [Some(when.test), when.then, when.otherwise]);
-    let others = (more.all.iter())
-        .chain(more.any.iter().flatten())
-        .chain(more.one.iter().flatten())
-        .chain(when.iter().flatten().flatten());
     let mut longest = 0;
-    for other in others {
-        longest = longest.max(1 + chain(checks, *other, known, depth + 1)?);
+    if let Some(combined) = checks[id as usize].combined.as_deref() {
+        let condition = combined.condition.as_ref();
+        let condition = condition.map(|c| [Some(c.test), c.then, c.otherwise]);
+        let others = (combined.all.iter())
+            .chain(combined.any.iter().flatten())
+            .chain(combined.one.iter().flatten())
+            .chain(condition.iter().flatten().flatten());
+        for other in others {
+            longest = longest.max(1 + chain(checks, *other, known, depth + 1)?);
+        }
     }
-    known[at as usize] = Some(longest);
-    (longest <= QUICK_CHAIN).then_some(longest)
+    known[id as usize] = Some(longest);
+    (longest <= FAST_CHAIN).then_some(longest)
 }
 
 struct Compiler<'c> {
     document: &'c Value,
-    build: &'c dyn Fn(&Value) -> Option<Validator<Lean>>,
-    /// `None` while a check is being made.
-    checks: Vec<Option<Check>>,
+    build: &'c dyn Fn(&Value) -> Option<Validator<TreeJson>>,
+    /// `None` while a check is being compiled.
+    checks: Vec<Option<ValueCheck>>,
     /// Checks by the address of their schema in the document.
-    known: HashMap<*const Value, At>,
-    /// Validators for other keywords so far, and those of them with references.
-    rests: usize,
+    known: HashMap<*const Value, CheckId>,
+    /// Validators for other keywords so far, and how many of them hold references.
+    validators: usize,
     referring: usize,
     /// Schemas around the one that is being compiled, references followed.
     depth: usize,
-    /// Keywords have the meaning by which a value can surely be refused.
-    telling: bool,
+    /// True if keywords mean what they mean in recent drafts, so that a check can tell that a value
+    /// is surely refused.
+    can_reject: bool,
 }
 
 impl<'c> Compiler<'c> {
-    fn schema(&mut self, schema: &'c Value) -> Option<At> {
+    fn schema(&mut self, schema: &'c Value) -> Result<CheckId, NoFastPath> {
         let address = std::ptr::from_ref(schema);
         if let Some(known) = self.known.get(&address) {
-            return Some(*known);
+            return Ok(*known);
         }
-        if self.checks.len() >= QUICK_CHECKS || self.depth >= QUICK_DEPTH {
-            return None;
+        if self.checks.len() >= FAST_CHECKS || self.depth >= FAST_DEPTH {
+            return Err(NoFastPath);
         }
         if let Some(target) = only_reference(schema) {
-            // Its check is that of what it names.
+            // The check of its target serves for it.
             self.depth += 1;
-            let at = self.target(target)?;
+            let id = self.target(target)?;
             self.depth -= 1;
-            self.known.insert(address, at);
-            return Some(at);
+            self.known.insert(address, id);
+            return Ok(id);
         }
-        let at = self.checks.len();
-        self.known.insert(address, at as At);
+        let index = self.checks.len();
+        self.known.insert(address, index as CheckId);
         self.checks.push(None);
         self.depth += 1;
         let check = match schema {
-            Value::Bool(truth) => Check::of_kinds(if *truth { u8::MAX } else { 0 }),
+            Value::Bool(truth) => ValueCheck::of_kinds(if *truth { u8::MAX } else { 0 }),
             Value::Object(map) => self.keywords(map)?,
-            _ => return None,
+            _ => return Err(NoFastPath),
         };
         self.depth -= 1;
-        self.checks[at] = Some(check);
-        Some(at as At)
+        self.checks[index] = Some(check);
+        Ok(index as CheckId)
     }
 
-    fn keywords(&mut self, map: &'c Map<String, Value>) -> Option<Check> {
-        let mut check = Check::of_kinds(u8::MAX);
+    fn schemas(&mut self, schemas: &'c [Value]) -> Result<Box<[CheckId]>, NoFastPath> {
+        schemas.iter().map(|schema| self.schema(schema)).collect()
+    }
+
+    /// The check of a reference's target.
+    fn target(&mut self, reference: &str) -> Result<CheckId, NoFastPath> {
+        let target = View::root(self.document).referred(reference);
+        let target = target.filter(|_| !reference.contains('%'));
+        self.schema(target.ok_or(NoFastPath)?.value())
+    }
+
+    fn keywords(&mut self, map: &'c Map<String, Value>) -> Result<ValueCheck, NoFastPath> {
+        let mut check = ValueCheck::of_kinds(u8::MAX);
+        let mut combined = CombinedChecks::default();
         if map.keys().any(|key| key.starts_with("unevaluated")) {
-            // These ask what every other keyword has looked at.
-            let rest = Some(self.rest(map.clone())?);
-            check.more = Some(Box::new(More {
-                rest,
-                ..More::default()
-            }));
-            check.plain = false;
-            return Some(check);
+            // These depend on what every other keyword has evaluated.
+            combined.other_keywords = Some(self.validator(map.clone())?);
+            check.kinds_only = false;
+            check.combined = Some(Box::new(combined));
+            return Ok(check);
         }
-        let mut left: Vec<&str> = self.kinds_alone(map, &mut check)?;
-        let (mut all, mut any, mut sure) = (Vec::new(), Vec::new(), Vec::new());
-        let telling = self.telling;
-        check.loose = !telling || (map.contains_key("$ref") && map.len() > 1);
-        let mut more = More::default();
-        if telling {
-            more.when = self.when(map)?;
+        let mut left = Vec::new();
+        check.length = length(map, LENGTH).or_leave(&LENGTH, &mut left);
+        check.number = range(map).or_leave(&BOUNDS, &mut left).map(Box::new);
+        check.array = self.array(map)?.or_leave(&ARRAY, &mut left).map(Box::new);
+        check.object = self.object(map)?.or_leave(&OBJECT, &mut left).map(Box::new);
+        check.cannot_reject = !self.can_reject || (map.contains_key("$ref") && map.len() > 1);
+        self.combined(map, &mut check, &mut combined, &mut left)?;
+        let left = left
+            .into_iter()
+            .filter_map(|keyword| map.get_key_value(keyword));
+        let left: Map<_, _> = left
+            .map(|(key, value)| (key.clone(), value.clone()))
+            .collect();
+        if !left.is_empty() {
+            combined.other_keywords = Some(self.validator(left)?);
+        }
+        check.combined = (!combined.is_empty()).then(|| Box::new(combined));
+        check.kinds_only = check.combined.is_none() && !check.has_details();
+        Ok(check)
+    }
+
+    /// Compiles `type` and what is not about values of one kind alone. Keywords that are not known
+    /// are added to `left`.
+    fn combined(
+        &mut self,
+        map: &'c Map<String, Value>,
+        check: &mut ValueCheck,
+        combined: &mut CombinedChecks,
+        left: &mut Vec<&'c str>,
+    ) -> Result<(), NoFastPath> {
+        let mut all = Vec::new();
+        let mut strings = Vec::new();
+        if self.can_reject {
+            combined.condition = self.condition(map)?;
         }
         for (keyword, value) in map {
             match (keyword.as_str(), value) {
-                ("type", value) => kinds(&mut check, value)?,
-                ("const", value) => more.values = Some(values(std::slice::from_ref(value))),
+                ("type", value) => set_kinds(check, value).ok_or(NoFastPath)?,
+                ("const", value) => {
+                    combined.values = Some(allowed_values(std::slice::from_ref(value)));
+                }
                 ("enum", Value::Array(list)) if !map.contains_key("const") => {
-                    more.values = Some(values(list));
+                    combined.values = Some(allowed_values(list));
                 }
-                ("format", Value::String(name)) if Witness::of_format(name).is_some() => {
-                    sure.push(self.sure(Witness::of_format(name)?, keyword, value)?);
+                ("format" | "pattern", Value::String(text)) => {
+                    match StringRecognizer::of_keyword(keyword, text) {
+                        Some(recognizer) => {
+                            let alone = Map::from_iter([(keyword.clone(), value.clone())]);
+                            let validator = self.validator(alone)?;
+                            strings.push(StringCheck {
+                                recognizer,
+                                validator,
+                            });
+                        }
+                        None => left.push(keyword),
+                    }
                 }
-                ("pattern", Value::String(pattern)) if Witness::of_pattern(pattern).is_some() => {
-                    sure.push(self.sure(Witness::of_pattern(pattern)?, keyword, value)?);
+                ("$ref", value) => {
+                    all.push(self.target(value.as_str().ok_or(NoFastPath)?)?);
                 }
-                ("$ref", value) => all.push(self.target(value.as_str()?)?),
-                ("allOf", Value::Array(schemas)) => all.append(&mut self.schemas(schemas)?),
-                ("anyOf", Value::Array(schemas)) => any.push(self.schemas(schemas)?.into()),
-                ("oneOf", Value::Array(schemas)) if telling => {
-                    more.one = Some(self.schemas(schemas)?.into());
+                ("allOf", Value::Array(schemas)) => all.extend(self.schemas(schemas)?),
+                ("anyOf", Value::Array(schemas)) => combined.any = Some(self.schemas(schemas)?),
+                ("oneOf", Value::Array(schemas)) if self.can_reject => {
+                    combined.one = Some(self.schemas(schemas)?);
                 }
-                ("if" | "then" | "else", _) if telling => {}
+                ("if" | "then" | "else", _) if self.can_reject => {}
                 ("multipleOf", value) if eighths(value).is_some() => {
                     let range = check.number.get_or_insert_default();
                     range.step = eighths(value);
                 }
-                (known, _) if is_known(known) => {}
+                (known, _) if is_read_elsewhere(known) => {}
                 (other, _) => left.push(other),
             }
         }
-        more.all = all.into();
-        more.any = any.into();
-        more.sure = sure.into();
-        let rest = left.into_iter().filter_map(|keyword| {
-            let value = map.get(keyword)?;
-            Some((keyword.to_owned(), value.clone()))
-        });
-        let rest: Map<String, Value> = rest.collect();
-        if !rest.is_empty() {
-            more.rest = Some(self.rest(rest)?);
-        }
-        check.more = more.is_any().then(|| Box::new(more));
-        check.plain = check.more.is_none() && check.is_plain();
-        Some(check)
+        combined.all = all.into();
+        combined.strings = strings.into();
+        Ok(())
     }
 
-    /// What is about values of one kind alone; the keywords that are left.
-    fn kinds_alone(
+    /// `if`, `then` and `else`.
+    fn condition(
         &mut self,
         map: &'c Map<String, Value>,
-        check: &mut Check,
-    ) -> Option<Vec<&'static str>> {
-        let mut left = Vec::new();
-        match length(map, LENGTH) {
-            Some(length) => check.length = length,
-            None => left.extend(LENGTH),
-        }
-        match range(map) {
-            Some(range) => check.number = range.map(Box::new),
-            None => left.extend(BOUNDS),
-        }
-        let tuple =
-            map.contains_key("prefixItems") || map.get("items").is_some_and(Value::is_array);
-        if tuple {
-            left.extend(TUPLE);
-        }
-        if tuple || !self.list(map, check)? {
-            left.extend(LIST);
-        }
-        if map.contains_key("patternProperties") || !self.record(map, check)? {
-            left.extend(RECORD);
-        }
-        Some(left)
-    }
-
-    fn schemas(&mut self, schemas: &'c [Value]) -> Option<Vec<At>> {
-        schemas.iter().map(|schema| self.schema(schema)).collect()
-    }
-
-    /// `if`, with what it leads to.
-    fn when(&mut self, map: &'c Map<String, Value>) -> Option<Option<When>> {
+    ) -> Result<Option<Conditional>, NoFastPath> {
         let Some(test) = map.get("if") else {
-            return Some(None);
+            return Ok(None);
         };
-        let mut of = |keyword| match map.get(keyword) {
-            None => Some(None),
-            Some(schema) => self.schema(schema).map(Some),
+        let mut branch = |keyword| {
+            map.get(keyword)
+                .map(|schema| self.schema(schema))
+                .transpose()
         };
-        let (then, otherwise) = (of("then")?, of("else")?);
+        let (then, otherwise) = (branch("then")?, branch("else")?);
         let test = self.schema(test)?;
-        Some(Some(When {
+        Ok(Some(Conditional {
             test,
             then,
             otherwise,
         }))
     }
 
-    /// The schema that a reference names.
-    fn target(&mut self, target: &str) -> Option<At> {
-        let schema = View::root(self.document).referred(target);
-        self.schema(schema.filter(|_| !target.contains('%'))?.value())
-    }
-
-    /// Lists: `Some(false)` if a keyword is not as it should be.
-    fn list(&mut self, map: &'c Map<String, Value>, check: &mut Check) -> Option<bool> {
-        if !LIST.iter().any(|keyword| map.contains_key(*keyword)) {
-            return Some(true);
+    fn array(
+        &mut self,
+        map: &'c Map<String, Value>,
+    ) -> Result<KeywordGroup<ArrayCheck>, NoFastPath> {
+        let items = map.get("items");
+        if map.contains_key("prefixItems") || items.is_some_and(Value::is_array) {
+            return Ok(KeywordGroup::LeftToValidator);
+        }
+        let keywords = ["items", "minItems", "maxItems", "uniqueItems"];
+        if !keywords.iter().any(|keyword| map.contains_key(*keyword)) {
+            return Ok(KeywordGroup::Absent);
         }
         let unique = match map.get("uniqueItems") {
             None => false,
             Some(Value::Bool(unique)) => *unique,
-            Some(_) => return Some(false),
+            Some(_) => return Ok(KeywordGroup::LeftToValidator),
         };
-        let Some(size) = length(map, ["minItems", "maxItems"]) else {
-            return Some(false);
+        let size = match length(map, ["minItems", "maxItems"]) {
+            KeywordGroup::Absent => (0, u32::MAX),
+            KeywordGroup::Compiled(size) => size,
+            KeywordGroup::LeftToValidator => return Ok(KeywordGroup::LeftToValidator),
         };
-        let element = match map.get("items") {
-            None => None,
-            Some(schema) => Some(self.schema(schema)?),
-        };
-        check.array = Some(Box::new(List {
-            size: size.unwrap_or((0, u32::MAX)),
+        let element = items.map(|schema| self.schema(schema)).transpose()?;
+        Ok(KeywordGroup::Compiled(ArrayCheck {
+            size,
             unique,
             element,
-        }));
-        Some(true)
+        }))
     }
 
-    /// Objects, in the same way.
-    fn record(&mut self, map: &'c Map<String, Value>, check: &mut Check) -> Option<bool> {
-        if !RECORD.iter().any(|keyword| map.contains_key(*keyword)) {
-            return Some(true);
+    fn object(
+        &mut self,
+        map: &'c Map<String, Value>,
+    ) -> Result<KeywordGroup<ObjectCheck>, NoFastPath> {
+        if map.contains_key("patternProperties") {
+            return Ok(KeywordGroup::LeftToValidator);
+        }
+        if !OBJECT.iter().any(|keyword| map.contains_key(*keyword)) {
+            return Ok(KeywordGroup::Absent);
         }
         let properties = match map.get("properties") {
             None => None,
             Some(Value::Object(properties)) => Some(properties),
-            Some(_) => return Some(false),
+            Some(_) => return Ok(KeywordGroup::LeftToValidator),
         };
         let required = match map.get("required") {
             None => &[],
             Some(Value::Array(names)) => names.as_slice(),
-            Some(_) => return Some(false),
+            Some(_) => return Ok(KeywordGroup::LeftToValidator),
         };
         let required: Option<Vec<&str>> = required.iter().map(Value::as_str).collect();
-        let size = length(map, ["minProperties", "maxProperties"]);
+        let size = match length(map, ["minProperties", "maxProperties"]) {
+            KeywordGroup::Absent => Some((0, u32::MAX)),
+            size => size.compiled(),
+        };
         let (Some(required), Some(size)) = (required, size) else {
-            return Some(false);
+            return Ok(KeywordGroup::LeftToValidator);
         };
         let extra = match map.get("additionalProperties") {
-            None | Some(Value::Bool(true)) => Extra::Allowed,
-            Some(Value::Bool(false)) => Extra::Refused,
-            Some(schema) => Extra::Checked(self.schema(schema)?),
+            None | Some(Value::Bool(true)) => ExtraMembers::Allowed,
+            Some(Value::Bool(false)) => ExtraMembers::Refused,
+            Some(schema) => ExtraMembers::Checked(self.schema(schema)?),
         };
-        let mut wanted = BTreeMap::new();
+        let mut members = BTreeMap::new();
         for (name, schema) in properties.into_iter().flatten() {
-            wanted.insert(name.as_str(), self.schema(schema)?);
+            members.insert(name.as_str(), self.schema(schema)?);
         }
         for name in &required {
-            // A name that is only required.
-            let schema = match extra {
-                Extra::Allowed => self.schema(&ANYTHING)?,
-                Extra::Refused => self.schema(&NOTHING)?,
-                Extra::Checked(at) => at,
+            // A name that is required and not declared.
+            let check = match extra {
+                ExtraMembers::Allowed => self.schema(&ANYTHING)?,
+                ExtraMembers::Refused => self.schema(&NOTHING)?,
+                ExtraMembers::Checked(id) => id,
             };
-            wanted.entry(name).or_insert(schema);
+            members.entry(name).or_insert(check);
         }
-        if !required.is_empty() && wanted.len() > 64 {
-            return Some(false);
+        if !required.is_empty() && members.len() > 64 {
+            // There are no bits for so many names.
+            return Ok(KeywordGroup::LeftToValidator);
         }
-        let names = Names::new(wanted.into_iter());
-        let mut mask = 0;
-        for name in &required {
-            mask |= names.named(name)?.bit;
-        }
-        check.object = Some(Box::new(Record {
-            size: size.unwrap_or((0, u32::MAX)),
+        let names = KeyTable::new(members.into_iter());
+        let bits = required.iter().filter_map(|name| names.named(name));
+        let required = bits.fold(0, |mask, name| mask | name.bit);
+        Ok(KeywordGroup::Compiled(ObjectCheck {
+            size,
             names,
-            required: mask,
+            required,
             extra,
-        }));
-        Some(true)
-    }
-
-    /// A string keyword with a short way to see that a string has what it wants.
-    fn sure(&mut self, witness: Witness, keyword: &str, value: &Value) -> Option<Sure> {
-        let alone = Map::from_iter([(keyword.to_owned(), value.clone())]);
-        let validator = self.rest(alone)?;
-        Some(Sure { witness, validator })
+        }))
     }
 
     /// A validator for these keywords alone.
-    fn rest(&mut self, mut keywords: Map<String, Value>) -> Option<Box<Validator<Lean>>> {
-        self.rests += 1;
-        if self.rests > QUICK_RESTS {
-            return None;
+    fn validator(
+        &mut self,
+        mut keywords: Map<String, Value>,
+    ) -> Result<Box<Validator<TreeJson>>, NoFastPath> {
+        self.validators += 1;
+        if self.validators > FAST_VALIDATORS {
+            return Err(NoFastPath);
         }
-        let root = self.document.as_object();
-        let definitions = |name| root.and_then(|root| root.get(name));
+        let root = View::root(self.document);
         keywords.retain(|keyword, _| !["$id", "$defs", "definitions"].contains(&&**keyword));
         let mut document = Value::Object(keywords);
-        let refers = moved_references(&document)?;
-        // Each of these takes a copy of the definitions, and compiles what it reaches of them.
+        let refers = has_movable_references(&document)?;
+        // Each of these copies the definitions, and compiles what it reaches of them.
         self.referring += usize::from(refers);
-        if self.referring > QUICK_REFERRING {
-            return None;
+        if self.referring > FAST_REFERRING_VALIDATORS {
+            return Err(NoFastPath);
         }
-        if let Some(dialect) = definitions("$schema") {
+        if let Some(dialect) = root.get("$schema") {
             document["$schema"] = dialect.clone();
         }
         for name in ["$defs", "definitions"] {
-            if let Some(value) = definitions(name).filter(|_| refers) {
-                // They too must mean the same in the other document.
-                moved_references(value)?;
+            if let Some(value) = root.get(name).filter(|_| refers) {
+                has_movable_references(value)?;
                 document[name] = value.clone();
             }
         }
-        (self.build)(&document).map(Box::new)
+        (self.build)(&document).map(Box::new).ok_or(NoFastPath)
     }
 }
 
-impl Check {
+impl ValueCheck {
     fn of_kinds(kinds: u8) -> Self {
         Self {
             kinds,
-            plain: true,
-            whole: false,
-            loose: false,
+            kinds_only: true,
+            integers_only: false,
+            cannot_reject: false,
             number: None,
             length: None,
             array: None,
             object: None,
-            more: None,
+            combined: None,
         }
     }
 
-    /// Is there nothing to look at in a value of some kind?
-    fn is_plain(&self) -> bool {
-        let scalar = !self.whole && self.number.is_none() && self.length.is_none();
-        scalar && self.array.is_none() && self.object.is_none()
+    /// Returns true if values of some kind have to be looked into.
+    fn has_details(&self) -> bool {
+        let scalar = self.integers_only || self.number.is_some() || self.length.is_some();
+        scalar || self.array.is_some() || self.object.is_some()
     }
 }
 
-impl More {
-    fn is_any(&self) -> bool {
-        let others = self.all.is_empty() && self.any.is_empty() && self.rest.is_none();
-        let others = others && self.one.is_none() && self.when.is_none();
-        !others || self.values.is_some() || !self.sure.is_empty()
+impl CombinedChecks {
+    fn is_empty(&self) -> bool {
+        let branches = !self.all.is_empty() || self.any.is_some() || self.one.is_some();
+        let values = self.values.is_some() || !self.strings.is_empty();
+        !branches && !values && self.condition.is_none() && self.other_keywords.is_none()
     }
 }
 
-/// Is this keyword read elsewhere, or does it refuse nothing?
-fn is_known(keyword: &str) -> bool {
-    SILENT.contains(&keyword)
+/// Returns true for a keyword that is read with its group, or refuses nothing.
+fn is_read_elsewhere(keyword: &str) -> bool {
+    ANNOTATIONS.contains(&keyword)
         || LENGTH.contains(&keyword)
         || BOUNDS.contains(&keyword)
-        || LIST.contains(&keyword)
-        || TUPLE.contains(&keyword)
-        || RECORD.contains(&keyword)
+        || ARRAY.contains(&keyword)
+        || OBJECT.contains(&keyword)
         || keyword.starts_with("x-")
 }
 
-/// The values of `enum` or `const`.
-fn values(list: &[Value]) -> Values {
-    let texts: Option<Vec<&str>> = list.iter().map(Value::as_str).collect();
-    match texts {
-        Some(texts) => Values::Texts(Names::new(texts.into_iter().map(|text| (text, 0)))),
-        None => Values::Any(list.into()),
-    }
-}
-
-/// `type`: one name, or a list of them.
-fn kinds(check: &mut Check, value: &Value) -> Option<()> {
-    let names = match value {
-        Value::Array(names) => names.as_slice(),
-        one => std::slice::from_ref(one),
-    };
-    check.kinds = 0;
-    check.whole = true;
-    for name in names {
-        check.kinds |= bit(match name.as_str()? {
-            "string" => Kind::String,
-            "integer" => Kind::Number,
-            "number" => {
-                check.whole = false;
-                Kind::Number
-            }
-            "boolean" => Kind::Boolean,
-            "array" => Kind::Array,
-            "object" => Kind::Object,
-            "null" => Kind::Null,
-            _ => return None,
-        });
-    }
-    check.whole &= check.kinds & bit(Kind::Number) != 0;
-    Some(())
-}
-
-/// The least and the most of a size, if one is given; `None` if it is not a plain number.
-fn length(map: &Map<String, Value>, [least, most]: [&str; 2]) -> Option<Option<(u32, u32)>> {
-    if !map.contains_key(least) && !map.contains_key(most) {
-        return Some(None);
-    }
-    let bound = |keyword, otherwise| match map.get(keyword) {
-        None => Some(otherwise),
-        Some(value) => u32::try_from(value.as_u64()?).ok(),
-    };
-    Some(Some((bound(least, 0)?, bound(most, u32::MAX)?)))
-}
-
-/// The bounds of a number, if there are any; `None` if they are not plain numbers.
-fn range(map: &Map<String, Value>) -> Option<Option<Range>> {
-    let bound = |included, excluded| match (map.get(included), map.get(excluded)) {
-        (None, None) => Some(None),
-        (Some(value), None) => Some(Some((exact(value)?, true))),
-        (None, Some(value)) => Some(Some((exact(value)?, false))),
-        (Some(_), Some(_)) => None,
-    };
-    let range = Range {
-        least: bound("minimum", "exclusiveMinimum")?,
-        most: bound("maximum", "exclusiveMaximum")?,
-        step: None,
-    };
-    Some((range.least.is_some() || range.most.is_some()).then_some(range))
-}
-
-/// A step of whole eighths.
-fn eighths(value: &Value) -> Option<f64> {
-    let step = value.as_f64()?;
-    ((1.0 / 8.0..1e6).contains(&step) && (step * 8.0).fract() == 0.0).then_some(step)
-}
-
-/// Do all keywords mean what they mean in the newer dialects? In the oldest ones `const`, `if` and
-/// others say nothing.
-fn tells_apart(document: &Value) -> bool {
-    let known = ["2020-12", "2019-09", "draft-07"];
+/// Returns true if all keywords have the meaning of the recent drafts. In the oldest ones `const`,
+/// `if` and others say nothing.
+fn has_recent_keywords(document: &Value) -> bool {
+    let recent = ["2020-12", "2019-09", "draft-07"];
     match document.get("$schema") {
         None => true,
-        Some(Value::String(dialect)) => known.iter().any(|known| dialect.contains(known)),
+        Some(Value::String(dialect)) => recent.iter().any(|recent| dialect.contains(recent)),
         Some(_) => false,
     }
-}
-
-/// A number that a float holds as it is.
-fn exact(value: &Value) -> Option<f64> {
-    match value.as_i64() {
-        Some(whole) => i32::try_from(whole).ok().map(f64::from),
-        None if value.is_f64() => value.as_f64(),
-        None => None,
-    }
-}
-
-/// Returns true if this JSON has references that mean the same in another document with the same
-/// definitions, false if it has no references, and `None` if one would mean something else.
-fn moved_references(value: &Value) -> Option<bool> {
-    let mut refers = false;
-    let stays = View::root(value).visit(|schema, _| {
-        let target = schema.get("$ref").and_then(Value::as_str);
-        refers |= target.is_some();
-        let defined =
-            |target: &str| target.starts_with("#/$defs/") || target.starts_with("#/definitions/");
-        if target.is_none_or(defined) {
-            return ControlFlow::Continue(());
-        }
-        ControlFlow::Break(())
-    });
-    stays.is_continue().then_some(refers)
 }

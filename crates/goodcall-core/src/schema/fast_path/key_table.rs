@@ -1,18 +1,18 @@
-//! Finding a key among the names of a schema.
+//! Finds a key among the names of a schema.
 
-use super::At;
+use super::CheckId;
 use crate::tree::{Slot, TextStore, Tree};
 
-/// Names with their checks, in the order of their first bytes.
+/// Names with their checks, sorted by their first bytes.
 #[derive(Debug)]
-pub(super) struct Names(Box<[Name]>);
+pub(super) struct KeyTable(Box<[KeyEntry]>);
 
-/// Told apart by its first eight bytes and its length before anything else is looked at.
+/// One name. Its first eight bytes and its length are compared before anything else.
 #[derive(Debug)]
-pub(super) struct Name {
+pub(super) struct KeyEntry {
     head: u64,
     size: u32,
-    pub(super) check: At,
+    pub(super) check: CheckId,
     /// A bit of its own, if the names are few enough for that.
     pub(super) bit: u64,
     /// The last eight bytes; with the first eight they are all of a name of up to sixteen.
@@ -20,7 +20,7 @@ pub(super) struct Name {
     text: Box<str>,
 }
 
-/// Up to here names are tried in turn; more are searched by halves.
+/// The number of names up to which they are tried in turn; more are binary-searched.
 const FEW: usize = 16;
 
 /// The bits of the first bytes of a name of this length.
@@ -34,12 +34,12 @@ const MASKS: [u64; 9] = {
     masks
 };
 
-impl Names {
-    pub(super) fn new<'n>(names: impl Iterator<Item = (&'n str, At)>) -> Self {
-        let name = |(text, check): (&str, At)| {
+impl KeyTable {
+    pub(super) fn new<'n>(names: impl Iterator<Item = (&'n str, CheckId)>) -> Self {
+        let name = |(text, check): (&str, CheckId)| {
             let bytes = text.as_bytes();
             let last = bytes.len().saturating_sub(8);
-            Name {
+            KeyEntry {
                 head: first_bytes(bytes),
                 size: text.len() as u32,
                 check,
@@ -48,7 +48,7 @@ impl Names {
                 text: text.into(),
             }
         };
-        let mut names: Vec<Name> = names.map(name).collect();
+        let mut names: Vec<KeyEntry> = names.map(name).collect();
         names.sort_unstable_by(|a, b| a.order().cmp(&b.order()));
         for (index, name) in names.iter_mut().enumerate() {
             name.bit = 1_u64.checked_shl(index as u32).unwrap_or_default();
@@ -56,15 +56,15 @@ impl Names {
         Self(names.into())
     }
 
-    /// The name with this text.
-    pub(super) fn named(&self, text: &str) -> Option<&Name> {
+    /// The entry with this text.
+    pub(super) fn named(&self, text: &str) -> Option<&KeyEntry> {
         self.0.iter().find(|name| *name.text == *text)
     }
 
-    /// The name that this key is.
-    // Without a call for short keys in the source of a tree and few names, as nearly always.
+    /// The entry of this key.
+    // Inlined for short keys in the source of a tree and few names, which is nearly always the case.
     #[inline(always)]
-    pub(super) fn find(&self, tree: &Tree<'_>, source: &[u8], key: &Slot) -> Option<&Name> {
+    pub(super) fn find(&self, tree: &Tree<'_>, source: &[u8], key: &Slot) -> Option<&KeyEntry> {
         let size = key.size as usize;
         let text = source.get(key.head as usize..).unwrap_or_default();
         let chunk = text.first_chunk().filter(|_| key.text == TextStore::Source);
@@ -77,17 +77,17 @@ impl Names {
             .get(size.wrapping_sub(8)..)
             .and_then(|tail| tail.first_chunk());
         let ends = size <= 8 || tail.is_some_and(|tail| u64::from_le_bytes(*tail) == found.tail);
-        match found.size == key.size && ends {
-            true => Some(found),
-            // Another name that begins in the same way.
-            false => self.search(tree, key),
+        if found.size == key.size && ends {
+            return Some(found);
         }
+        // There may be another name that begins in the same way.
+        self.search(tree, key)
     }
 
-    /// The same for any key and any names.
+    /// The entry of any key, among any number of names.
     #[cold]
     #[inline(never)]
-    fn search(&self, tree: &Tree<'_>, key: &Slot) -> Option<&Name> {
+    fn search(&self, tree: &Tree<'_>, key: &Slot) -> Option<&KeyEntry> {
         let text = tree.text_of(key);
         let order = (first_bytes(text.as_bytes()), key.size, text);
         let found = self.0.binary_search_by(|name| name.order().cmp(&order));
@@ -95,7 +95,7 @@ impl Names {
     }
 }
 
-impl Name {
+impl KeyEntry {
     fn order(&self) -> (u64, u32, &str) {
         (self.head, self.size, &self.text)
     }
@@ -114,9 +114,8 @@ fn first_bytes(bytes: &[u8]) -> u64 {
 mod tests {
     use super::*;
 
-    /// Every name is found, and nothing else: few names and many, short and long, alike and not.
     #[test]
-    fn keys_are_found() {
+    fn every_key_is_found_and_nothing_else() {
         for count in [1_usize, 5, 16, 17, 200] {
             let name = |n: usize| match n % 4 {
                 0 => format!("k{n}"),
@@ -125,7 +124,7 @@ mod tests {
                 _ => format!("k\u{e9}{n}"),
             };
             let all: Vec<_> = (0..count).map(name).chain([String::new()]).collect();
-            let names = Names::new(all.iter().map(String::as_str).zip(7..));
+            let names = KeyTable::new(all.iter().map(String::as_str).zip(7..));
             let found = |tree: &Tree<'_>, id| {
                 let name = names.find(tree, tree.source.as_bytes(), tree.slot(id))?;
                 Some(all[name.check as usize - 7].clone())

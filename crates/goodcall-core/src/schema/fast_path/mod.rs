@@ -1,128 +1,130 @@
-//! A short way to `yes`: the plain part of a schema as a compact program over the tree's slots.
+//! The fast path: the plain part of a schema, compiled into checks that run over the tree's slots.
 //!
 //! Nearly every call is good, and nearly every tool's schema is objects, lists and scalars with a
-//! few bounds. For these the program walks the tree once, without the validator's calls through
-//! tables and its copies of what it may have to report. It only ever says that a value surely
-//! matches. Whatever it is not sure of (`5.0` for an integer, a bound that floats cannot tell)
-//! is left to the validator, which alone can refuse; so are keywords that the program does not
-//! know, each in a small validator of its own ([`Check::rest`]).
+//! few bounds. For these the fast path walks the tree once, without the validator's dynamic calls
+//! and without copying what an error might have to report. It only ever says that a value surely
+//! matches. Everything it is not sure of (`5.0` for an integer, a bound that floats cannot decide)
+//! goes to the validator, which alone refuses. Keywords that the fast path does not know go to
+//! small validators of their own ([`CombinedChecks::other_keywords`]).
 //!
-//! Builds with debug assertions ask the validator about every `yes`.
+//! Builds with debug assertions check every acceptance against the validator.
 
+mod branches;
 mod compile;
 mod key_table;
-mod reject;
+mod keyword_groups;
+mod references;
 mod string_formats;
 
 use jsonschema::Validator;
 use serde_json::Value;
 
-use key_table::Names;
-use string_formats::Witness;
+use key_table::KeyTable;
+use string_formats::StringRecognizer;
 
 use crate::tree::{Kind, Node, Slot, Tree, is_written_as_integer};
-use crate::validate::{Lean, LeanArray, equals, spend};
+use crate::validate::{TreeArray, TreeJson, equals, spend};
 
-/// The checks of a schema; the first is that of the root.
+/// The compiled checks of a schema; the first is that of the root.
 #[derive(Debug)]
-pub(crate) struct Quick(Box<[Check]>);
+pub(crate) struct FastPath(Box<[ValueCheck]>);
 
-/// A check in its program.
-type At = u32;
+/// The index of a check.
+type CheckId = u32;
 
-/// What one subschema wants. Small, since every value is looked at with one of these.
+/// What one subschema demands. Small, since every value is looked at with one of these.
 #[derive(Debug)]
-struct Check {
-    /// The kinds that it admits, a bit each.
+struct ValueCheck {
+    /// The kinds that are allowed, one bit each.
     kinds: u8,
-    /// There is nothing else to look at.
-    plain: bool,
-    /// Numbers must be whole.
-    whole: bool,
-    /// The same keywords refuse less in some dialects: only a yes is sure.
-    loose: bool,
-    number: Option<Box<Range>>,
-    /// Characters of a string.
+    /// True if there is nothing to look at but the kind.
+    kinds_only: bool,
+    integers_only: bool,
+    /// True if the same keywords refuse less in some drafts, so that failing this check proves
+    /// nothing.
+    cannot_reject: bool,
+    number: Option<Box<NumberRange>>,
+    /// The least and most characters of a string.
     length: Option<(u32, u32)>,
-    array: Option<Box<List>>,
-    object: Option<Box<Record>>,
-    /// What is rare.
-    more: Option<Box<More>>,
+    array: Option<Box<ArrayCheck>>,
+    object: Option<Box<ObjectCheck>>,
+    /// Rare keywords, kept apart so that a check stays small.
+    combined: Option<Box<CombinedChecks>>,
 }
 
-/// What is not about one kind of value alone, and keywords that the program does not know.
+/// Keywords that are not about one kind of value alone, and those that the fast path does not know.
 #[derive(Debug, Default)]
-struct More {
-    values: Option<Values>,
-    /// Other checks of the same value.
-    all: Box<[At]>,
-    /// Of each of these one at least must say yes to the same value.
-    any: Box<[Box<[At]>]>,
-    /// Of these exactly one must.
-    one: Option<Box<[At]>>,
-    /// What the same value must be besides, by what it is.
-    when: Option<When>,
-    /// Formats and patterns.
-    sure: Box<[Sure]>,
-    /// Keywords that the program does not know.
-    rest: Option<Box<Validator<Lean>>>,
+struct CombinedChecks {
+    /// `enum` and `const`.
+    values: Option<AllowedValues>,
+    /// `$ref` and `allOf`.
+    all: Box<[CheckId]>,
+    /// `anyOf`.
+    any: Option<Box<[CheckId]>>,
+    /// `oneOf`.
+    one: Option<Box<[CheckId]>>,
+    condition: Option<Conditional>,
+    /// `format` and `pattern`.
+    strings: Box<[StringCheck]>,
+    other_keywords: Option<Box<Validator<TreeJson>>>,
 }
 
 /// The values of `enum` and `const`.
 #[derive(Debug)]
-enum Values {
-    /// Strings, found like names.
-    Texts(Names),
+enum AllowedValues {
+    /// Strings alone, found like keys.
+    Texts(KeyTable),
     Any(Box<[Value]>),
 }
 
-/// A keyword about strings: what is seen at once, and what takes the validator.
+/// A keyword about strings: usual values are recognized, the validator checks the others.
 #[derive(Debug)]
-struct Sure {
-    witness: Witness,
-    validator: Box<Validator<Lean>>,
+struct StringCheck {
+    recognizer: StringRecognizer,
+    validator: Box<Validator<TreeJson>>,
 }
 
-/// Bounds of a number, each a float that holds the schema's number exactly.
+/// Bounds of a number, each a float that holds the schema's number exactly, and whether the bound
+/// itself is allowed.
 #[derive(Debug, Default)]
-struct Range {
+struct NumberRange {
     least: Option<(f64, bool)>,
     most: Option<(f64, bool)>,
-    /// What the number must be a multiple of.
+    /// The value of `multipleOf`.
     step: Option<f64>,
 }
 
 /// `if`, `then` and `else`.
 #[derive(Debug)]
-struct When {
-    test: At,
-    then: Option<At>,
-    otherwise: Option<At>,
+struct Conditional {
+    test: CheckId,
+    then: Option<CheckId>,
+    otherwise: Option<CheckId>,
 }
 
 #[derive(Debug)]
-struct List {
+struct ArrayCheck {
     size: (u32, u32),
     unique: bool,
-    element: Option<At>,
+    element: Option<CheckId>,
 }
 
 #[derive(Debug)]
-struct Record {
+struct ObjectCheck {
     size: (u32, u32),
-    /// Each with its check.
-    names: Names,
-    /// The names that must be there, a bit each.
+    /// The declared members, with their checks.
+    names: KeyTable,
+    /// The bits of the names that are required.
     required: u64,
-    extra: Extra,
+    extra: ExtraMembers,
 }
 
-/// Members of other names.
+/// What becomes of members that are not declared.
 #[derive(Clone, Copy, Debug)]
-enum Extra {
+enum ExtraMembers {
     Allowed,
     Refused,
-    Checked(At),
+    Checked(CheckId),
 }
 
 fn bit(kind: Kind) -> u8 {
@@ -133,18 +135,18 @@ fn within(size: u32, (least, most): (u32, u32)) -> bool {
     least <= size && size <= most
 }
 
-impl Quick {
-    /// The program of a document, if it has one; `build` makes a validator like the document's.
+impl FastPath {
+    /// Compiles a document, if it has a fast path; `build` makes a validator like the document's own.
     pub(crate) fn new(
         document: &Value,
-        build: &dyn Fn(&Value) -> Option<Validator<Lean>>,
+        build: &dyn Fn(&Value) -> Option<Validator<TreeJson>>,
     ) -> Option<Self> {
         compile::compile(document, build)
     }
 
-    /// Does this value surely match? If not, the validator knows.
-    pub(crate) fn admits(&self, node: Node<'_>) -> bool {
-        let walk = Walk {
+    /// Returns true if this value surely matches; false proves nothing.
+    pub(crate) fn accepts(&self, node: Node<'_>) -> bool {
+        let walk = FastPathRun {
             checks: &self.0,
             tree: node.tree,
             source: node.tree.source.as_bytes(),
@@ -153,83 +155,87 @@ impl Quick {
     }
 }
 
-/// One value on its way through a program.
-struct Walk<'w> {
-    checks: &'w [Check],
+/// One value that is being checked.
+struct FastPathRun<'w> {
+    checks: &'w [ValueCheck],
     tree: &'w Tree<'w>,
     source: &'w [u8],
 }
 
-impl Walk<'_> {
-    // Part of every loop, so that a plain value costs no call.
+impl FastPathRun<'_> {
+    // Inlined into every loop, so that a plain value costs no call.
     #[inline(always)]
-    fn check(&self, at: At, id: u32, slot: &Slot) -> bool {
+    fn check(&self, at: CheckId, id: u32, slot: &Slot) -> bool {
         let Some(check) = self.checks.get(at as usize) else {
             return false;
         };
-        check.kinds & bit(slot.kind) != 0 && (check.plain || self.closer(check, id, slot))
+        check.kinds & bit(slot.kind) != 0
+            && (check.kinds_only || self.check_details(check, id, slot))
     }
 
     #[inline(never)]
-    fn closer(&self, check: &Check, id: u32, slot: &Slot) -> bool {
+    fn check_details(&self, check: &ValueCheck, id: u32, slot: &Slot) -> bool {
         let fits = match slot.kind {
             Kind::Object => match &check.object {
-                Some(record) => self.record(record, slot),
+                Some(object) => self.object(object, slot),
                 None => true,
             },
             Kind::Array => match &check.array {
-                Some(list) => self.list(list, id, slot),
+                Some(array) => self.array(array, id, slot),
                 None => true,
             },
             Kind::String => check
                 .length
-                .is_none_or(|most| is_long(self.tree, slot, most)),
-            Kind::Number => is_number(check, self.tree, slot),
+                .is_none_or(|length| has_length(self.tree, slot, length)),
+            Kind::Number => check_number(check, self.tree, slot),
             Kind::Null | Kind::Boolean => true,
         };
-        fits && (check.more.as_deref()).is_none_or(|more| self.more(more, id, slot))
+        fits && (check.combined.as_deref()).is_none_or(|check| self.combined(check, id, slot))
     }
 
     #[inline(never)]
-    fn more(&self, check: &More, id: u32, slot: &Slot) -> bool {
+    fn combined(&self, check: &CombinedChecks, id: u32, slot: &Slot) -> bool {
         let tree = self.tree;
         let node = Node { tree, id };
         if let Some(values) = &check.values {
             let found = match values {
-                Values::Texts(texts) => {
+                AllowedValues::Texts(texts) => {
                     slot.kind == Kind::String && texts.find(tree, self.source, slot).is_some()
                 }
-                Values::Any(values) => values.iter().any(|value| equals(node, value)),
+                AllowedValues::Any(values) => values.iter().any(|value| equals(node, value)),
             };
             if !found {
                 return false;
             }
         }
         if slot.kind == Kind::String {
-            for Sure { witness, validator } in &check.sure {
+            for StringCheck {
+                recognizer,
+                validator,
+            } in &check.strings
+            {
                 let text = tree.text_of(slot).as_bytes();
-                if !witness.is_sure(text) && !validator.is_valid(node) {
+                if !recognizer.recognizes(text) && !validator.is_valid(node) {
                     return false;
                 }
             }
         }
-        let rest = |rest: &Validator<Lean>| rest.is_valid(node);
-        // Branches in branches can double at each level: these are counted.
-        let branch = |at: &At| spend() && self.check(*at, id, slot);
+        // Branches in branches can double the work at each level, so each one is counted.
+        let branch = |at: &CheckId| spend() && self.check(*at, id, slot);
         (check.all.iter()).all(|at| self.check(*at, id, slot))
-            && (check.any.iter()).all(|branches| branches.iter().any(branch))
-            && (check.one.as_deref()).is_none_or(|branches| self.is_one(branches, id, slot))
-            && (check.when.as_ref()).is_none_or(|when| self.is_when(when, id, slot))
-            && check.rest.as_deref().is_none_or(rest)
+            && (check.any.as_deref()).is_none_or(|branches| branches.iter().any(branch))
+            && (check.one.as_deref()).is_none_or(|branches| self.exactly_one(branches, id, slot))
+            && (check.condition.as_ref()).is_none_or(|c| self.condition(c, id, slot))
+            && (check.other_keywords.as_deref()).is_none_or(|other| other.is_valid(node))
     }
 
     #[inline(never)]
-    fn list(&self, list: &List, id: u32, slot: &Slot) -> bool {
-        let unique = || LeanArray(self.tree.node(id)).has_no_repeats();
-        if !within(slot.size, list.size) || (list.unique && !unique()) {
+    fn array(&self, array: &ArrayCheck, id: u32, slot: &Slot) -> bool {
+        let unique = || TreeArray(self.tree.node(id)).has_no_repeats();
+        if !within(slot.size, array.size) || (array.unique && !unique()) {
             return false;
         }
-        let Some(element) = list.element else {
+        let Some(element) = array.element else {
             return true;
         };
         self.elements(slot)
@@ -249,8 +255,8 @@ impl Walk<'_> {
     }
 
     #[inline(never)]
-    fn record(&self, record: &Record, slot: &Slot) -> bool {
-        if !within(slot.size, record.size) {
+    fn object(&self, object: &ObjectCheck, slot: &Slot) -> bool {
+        if !within(slot.size, object.size) {
             return false;
         }
         let mut found = 0_u64;
@@ -262,27 +268,27 @@ impl Walk<'_> {
             let id = key.next;
             let value = self.tree.slot(id);
             next = value.next;
-            let name = record.names.find(self.tree, self.source, key);
-            let at = match (name, record.extra) {
+            let name = object.names.find(self.tree, self.source, key);
+            let at = match (name, object.extra) {
                 (Some(name), _) => {
                     found |= name.bit;
                     name.check
                 }
-                (None, Extra::Checked(at)) => at,
-                (None, Extra::Refused) => return false,
-                (None, Extra::Allowed) => continue,
+                (None, ExtraMembers::Checked(at)) => at,
+                (None, ExtraMembers::Refused) => return false,
+                (None, ExtraMembers::Allowed) => continue,
             };
             if !self.check(at, id, value) {
                 return false;
             }
         }
-        found & record.required == record.required
+        found & object.required == object.required
     }
 }
 
 #[inline(never)]
-fn is_number(check: &Check, tree: &Tree<'_>, slot: &Slot) -> bool {
-    if !check.whole && check.number.is_none() {
+fn check_number(check: &ValueCheck, tree: &Tree<'_>, slot: &Slot) -> bool {
+    if !check.integers_only && check.number.is_none() {
         return true;
     }
     let digits = tree.text_of(slot);
@@ -291,7 +297,7 @@ fn is_number(check: &Check, tree: &Tree<'_>, slot: &Slot) -> bool {
     };
     // The nearest float is on the same side of a bound as the number, or is the bound.
     let small = digits.parse::<i32>();
-    if check.whole && small.is_err() && !is_written_as_integer(digits) {
+    if check.integers_only && small.is_err() && !is_written_as_integer(digits) {
         return false;
     }
     let number = match small {
@@ -308,15 +314,15 @@ fn is_number(check: &Check, tree: &Tree<'_>, slot: &Slot) -> bool {
         && (range.step).is_none_or(|step| is_multiple(digits, number, step))
 }
 
-/// Is this number surely a multiple of a step of some eighths? So few digits are held apart from
-/// all others by a float, and the remainder of two floats is exact.
+/// Returns true if this number is surely a multiple of a step that is a whole number of eighths. A
+/// float tells numbers of so few digits apart, and the remainder of two floats is exact.
 fn is_multiple(digits: &str, number: f64, step: f64) -> bool {
     digits.len() <= 15 && number.abs() < 1e9 && number % step == 0.0
 }
 
-/// Has the string a number of characters within these?
+/// Returns true if the string's number of characters is within these bounds.
 #[inline(never)]
-fn is_long(tree: &Tree<'_>, slot: &Slot, (least, most): (u32, u32)) -> bool {
+fn has_length(tree: &Tree<'_>, slot: &Slot, (least, most): (u32, u32)) -> bool {
     // A character has one to four bytes, so that most strings need not be counted.
     if slot.size.div_ceil(4) >= least && slot.size <= most {
         return true;
@@ -329,23 +335,25 @@ fn is_long(tree: &Tree<'_>, slot: &Slot, (least, most): (u32, u32)) -> bool {
 mod tests {
     use serde_json::{Value, json};
 
-    use crate::schema::Schema;
+    use crate::schema::{FastAnswer, Schema};
     use crate::tree::Tree;
 
-    /// The calls of the benchmark are plain ones: the program says yes to every valid one, and to
-    /// no other.
+    /// The benchmark's calls are plain ones, so the fast path decides every valid one.
     #[test]
-    fn plain_calls_are_seen_at_once() {
+    fn fast_path_accepts_every_valid_benchmark_call() {
         let rows = include_str!("../../../benches/calls.jsonl");
         for row in rows.lines() {
             let row: Value = serde_json::from_str(row).expect("a row");
             let schema = Schema::compile(&row["schema"]).expect("a schema");
-            for (list, sure) in [("valid", true), ("invalid", false)] {
+            for (list, expected) in [
+                ("valid", FastAnswer::Accepts),
+                ("invalid", FastAnswer::Unsure),
+            ] {
                 for call in row[list].as_array().expect("calls") {
                     let text = call.to_string();
                     let tree = Tree::parse(&text).expect("JSON");
-                    let said = schema.surely_accepts(tree.root());
-                    assert_eq!(said, Some(sure), "{} {text}", row["name"]);
+                    let answer = schema.fast_accepts(tree.root());
+                    assert_eq!(answer, expected, "{} {text}", row["name"]);
                 }
             }
         }
@@ -464,9 +472,9 @@ mod tests {
             let schema = Schema::compile(&document).expect("a schema");
             for value in VALUES {
                 let tree = Tree::parse(value).expect("JSON");
-                if schema.surely_accepts(tree.root()) == Some(true) {
+                if schema.fast_accepts(tree.root()) == FastAnswer::Accepts {
                     sure += 1;
-                    assert!(schema.truly_accepts(tree.root()), "{keyword} {value}");
+                    assert!(schema.validator_accepts(tree.root()), "{keyword} {value}");
                 }
             }
         }

@@ -1,48 +1,45 @@
-//! Strings that plainly have a format or match a pattern.
+//! Recognizes strings that plainly have a format or match a pattern.
 //!
-//! A witness says yes to the usual forms of a format, and to strings that a simple pattern matches
-//! without going back. What it does not say yes to may well be right: the validator knows.
+//! A recognizer accepts the usual forms of a format, and strings that a simple pattern matches
+//! without backtracking. A string that it does not recognize may still be right: the validator
+//! decides.
 
-/// A short way to see that a string has what a keyword wants.
+/// Recognizes most strings that a keyword accepts.
 #[derive(Debug)]
-pub(super) enum Witness {
+pub(super) enum StringRecognizer {
     Date,
     DateTime,
     Email,
     Uri,
-    Pattern(Box<Pattern>),
+    Pattern(Box<SimplePattern>),
 }
 
-impl Witness {
-    /// A witness for a format, if there is one.
-    pub(super) fn of_format(name: &str) -> Option<Self> {
-        Some(match name {
-            "date" => Self::Date,
-            "date-time" => Self::DateTime,
-            "email" => Self::Email,
-            "uri" => Self::Uri,
+impl StringRecognizer {
+    /// The recognizer for `format` or `pattern` with this value, if there is one.
+    pub(super) fn of_keyword(keyword: &str, value: &str) -> Option<Self> {
+        Some(match (keyword, value) {
+            ("pattern", pattern) => Self::Pattern(Box::new(SimplePattern::parse(pattern)?)),
+            ("format", "date") => Self::Date,
+            ("format", "date-time") => Self::DateTime,
+            ("format", "email") => Self::Email,
+            ("format", "uri") => Self::Uri,
             _ => return None,
         })
     }
 
-    /// A witness for a pattern, if it is a simple one.
-    pub(super) fn of_pattern(pattern: &str) -> Option<Self> {
-        Some(Self::Pattern(Box::new(Pattern::parse(pattern)?)))
-    }
-
-    /// Is the string surely right?
-    pub(super) fn is_sure(&self, text: &[u8]) -> bool {
+    /// Returns true if the string is surely right.
+    pub(super) fn recognizes(&self, text: &[u8]) -> bool {
         match self {
             Self::Date => text.len() == 10 && is_date(text),
             Self::DateTime => is_date_time(text),
             Self::Email => is_email(text),
             Self::Uri => is_uri(text),
-            Self::Pattern(pattern) => pattern.is_sure(text),
+            Self::Pattern(pattern) => pattern.recognizes(text),
         }
     }
 }
 
-/// Two digits at a place.
+/// The number that two digits at this offset make.
 #[inline]
 fn two(text: &[u8], at: usize) -> Option<u8> {
     match text.get(at..)? {
@@ -51,7 +48,7 @@ fn two(text: &[u8], at: usize) -> Option<u8> {
     }
 }
 
-/// `2026-03-02` at the start, on a day that every month has.
+/// Returns true for `2026-03-02` at the start, on a day that every month has.
 fn is_date(text: &[u8]) -> bool {
     let dashes = text.get(4) == Some(&b'-') && text.get(7) == Some(&b'-');
     let year = two(text, 0).is_some() && two(text, 2).is_some();
@@ -60,14 +57,14 @@ fn is_date(text: &[u8]) -> bool {
     dashes && year && month && day
 }
 
-/// `09:00` at a place.
+/// Returns true for `09:00` at this offset.
 fn is_clock(text: &[u8], at: usize) -> bool {
     two(text, at).is_some_and(|hour| hour < 24)
         && text.get(at + 2) == Some(&b':')
         && two(text, at + 3).is_some_and(|minute| minute < 60)
 }
 
-/// `2026-03-02T09:00:00Z`, or with an offset.
+/// Returns true for `2026-03-02T09:00:00Z`, or the same with an offset.
 fn is_date_time(text: &[u8]) -> bool {
     let clock = is_date(text) && text.get(10) == Some(&b'T') && is_clock(text, 11);
     let seconds = text.get(16) == Some(&b':') && two(text, 17).is_some_and(|s| s < 60);
@@ -79,7 +76,7 @@ fn is_date_time(text: &[u8]) -> bool {
     clock && seconds && zone
 }
 
-/// Dotted labels of letters, digits and single dashes, each of which begins with a letter.
+/// Returns true for dotted labels of letters, digits and single dashes that begin with a letter.
 fn is_host(text: &[u8]) -> bool {
     let mut before = b'.';
     let mut label = 0;
@@ -99,7 +96,7 @@ fn is_host(text: &[u8]) -> bool {
     before != b'.' && before != b'-' && text.len() <= 190
 }
 
-/// `ada.lovelace@example.org`
+/// Returns true for `ada.lovelace@example.org`.
 fn is_email(text: &[u8]) -> bool {
     let Some(at) = text.iter().position(|byte| *byte == b'@') else {
         return false;
@@ -120,11 +117,10 @@ fn is_email(text: &[u8]) -> bool {
     before != b'.' && name.len() <= 60 && is_host(host.get(1..).unwrap_or_default())
 }
 
-/// `https://example.org/path?query`, without port, fragment and percent signs.
+/// Returns true for `https://example.org/path?query`, without port, fragment and percent signs.
 fn is_uri(text: &[u8]) -> bool {
-    let rest = text.strip_prefix(b"http").unwrap_or_default();
-    let rest = rest.strip_prefix(b"s").unwrap_or(rest);
-    let Some(rest) = rest.strip_prefix(b"://") else {
+    let after = |scheme: &[u8]| text.strip_prefix(scheme);
+    let Some(rest) = after(b"https://").or_else(|| after(b"http://")) else {
         return false;
     };
     let end = rest.iter().position(|byte| matches!(byte, b'/' | b'?'));
@@ -133,31 +129,31 @@ fn is_uri(text: &[u8]) -> bool {
     is_host(host) && path.iter().all(plain)
 }
 
-/// Sets of ASCII characters in a row, from the start of a string on.
+/// A pattern that is a sequence of ASCII character sets, anchored at the start of the string.
 #[derive(Debug)]
-pub(super) struct Pattern {
-    pieces: Box<[Piece]>,
-    /// Nothing may follow.
+pub(super) struct SimplePattern {
+    pieces: Box<[PatternPiece]>,
+    /// True if the pattern is anchored at the end, too.
     whole: bool,
 }
 
 #[derive(Debug)]
-struct Piece {
-    /// One bit for each character.
+struct PatternPiece {
+    /// The allowed characters, one bit each.
     set: u128,
     least: usize,
     most: usize,
 }
 
-impl Pattern {
-    /// Reads `^`, sets and characters with repetitions, and `$`. Anything else is not simple.
+impl SimplePattern {
+    /// Parses `^`, sets and characters with repetitions, and `$`; `None` for anything else.
     fn parse(pattern: &str) -> Option<Self> {
         let mut rest = pattern.strip_prefix('^')?.as_bytes();
         let mut pieces = Vec::new();
         while !rest.is_empty() && rest != b"$" {
             let set = set(&mut rest)?;
             let (least, most) = repetition(&mut rest)?;
-            pieces.push(Piece { set, least, most });
+            pieces.push(PatternPiece { set, least, most });
         }
         Some(Self {
             pieces: pieces.into(),
@@ -165,8 +161,9 @@ impl Pattern {
         })
     }
 
-    /// Each piece takes as much as it can: what is matched so, is matched.
-    fn is_sure(&self, text: &[u8]) -> bool {
+    /// Lets each piece take as much as it can. That finds no match for some strings that have one,
+    /// but never a wrong one.
+    fn recognizes(&self, text: &[u8]) -> bool {
         let mut rest = text;
         for piece in &self.pieces {
             let mut count = 0;
@@ -200,7 +197,7 @@ fn span(from: u8, to: u8) -> Option<u128> {
     (from <= to).then(|| (from..=to).fold(0, |set, byte| set | 1 << byte))
 }
 
-/// The characters that may stand in one place.
+/// Parses the characters that are allowed at one position.
 fn set(rest: &mut &[u8]) -> Option<u128> {
     match take(rest)? {
         b'\\' => escape(*take(rest)?),
@@ -210,7 +207,7 @@ fn set(rest: &mut &[u8]) -> Option<u128> {
                 match *take(rest)? {
                     b']' if set != 0 => return Some(set),
                     b'\\' => set |= escape(*take(rest)?)?,
-                    // What looks like a range or an operation to some engine is not simple.
+                    // Some engines read these as operators.
                     b'^' | b'[' | b']' | b'&' | b'~' => return None,
                     b'-' if set != 0 && rest.first() != Some(&b']') => return None,
                     from => match **rest {
@@ -242,7 +239,7 @@ fn escape(byte: u8) -> Option<u128> {
     }
 }
 
-/// How often a set may repeat.
+/// Parses how often a set may repeat.
 fn repetition(rest: &mut &[u8]) -> Option<(usize, usize)> {
     let times = match rest.first() {
         Some(b'*') => (0, usize::MAX),
@@ -262,7 +259,7 @@ fn repetition(rest: &mut &[u8]) -> Option<(usize, usize)> {
         _ => return Some((1, 1)),
     };
     take(rest)?;
-    // Lazy repetitions.
+    // A second `?` makes the repetition lazy.
     (rest.first() != Some(&b'?') && times.0 <= times.1).then_some(times)
 }
 
@@ -275,21 +272,18 @@ mod tests {
     use crate::schema::Schema;
     use crate::tree::Tree;
 
-    /// What a witness is sure of, the validator takes.
+    /// Asserts that the validator accepts what a recognizer accepts.
     fn agrees(keyword: &str, value: &str, text: &str) {
-        let witness = match keyword {
-            "format" => Witness::of_format(value),
-            _ => Witness::of_pattern(value),
-        };
-        if witness.is_some_and(|witness| witness.is_sure(text.as_bytes())) {
+        let recognizer = StringRecognizer::of_keyword(keyword, value);
+        if recognizer.is_some_and(|recognizer| recognizer.recognizes(text.as_bytes())) {
             let schema = Schema::compile(&json!({keyword: value})).expect("a schema");
             let tree = Tree::of_string(text);
-            assert!(schema.truly_accepts(tree.root()), "{value} {text:?}");
+            assert!(schema.validator_accepts(tree.root()), "{value} {text:?}");
         }
     }
 
     #[test]
-    fn usual_forms_are_seen() {
+    fn usual_strings_are_recognized() {
         for (format, text) in [
             ("date", "2026-07-04"),
             ("date-time", "2026-03-02T09:00:00Z"),
@@ -297,8 +291,8 @@ mod tests {
             ("email", "ada.lovelace+tag@mail.example.org"),
             ("uri", "https://api.example.org/v2/orders?expand=items&x=1"),
         ] {
-            let witness = Witness::of_format(format).expect("a witness");
-            assert!(witness.is_sure(text.as_bytes()), "{text}");
+            let recognizer = StringRecognizer::of_keyword("format", format).expect("a recognizer");
+            assert!(recognizer.recognizes(text.as_bytes()), "{text}");
             agrees("format", format, text);
         }
         for (pattern, text) in [
@@ -310,14 +304,15 @@ mod tests {
             ("^[A-Za-z_-]+$", "a-b"),
             ("^v?\\w{2,}", "v1_"),
         ] {
-            let witness = Witness::of_pattern(pattern).expect("a witness");
-            assert!(witness.is_sure(text.as_bytes()), "{pattern} {text}");
+            let recognizer =
+                StringRecognizer::of_keyword("pattern", pattern).expect("a recognizer");
+            assert!(recognizer.recognizes(text.as_bytes()), "{pattern} {text}");
             agrees("pattern", pattern, text);
         }
     }
 
     #[test]
-    fn what_is_not_simple_has_no_witness() {
+    fn complex_patterns_have_no_recognizer() {
         for pattern in [
             "a",
             "^a|b",
@@ -338,13 +333,14 @@ mod tests {
             "^a++",
             "^é",
         ] {
-            assert!(Witness::of_pattern(pattern).is_none(), "{pattern}");
+            let recognizer = StringRecognizer::of_keyword("pattern", pattern);
+            assert!(recognizer.is_none(), "{pattern}");
         }
     }
 
     proptest! {
         #[test]
-        fn formats_agree(
+        fn format_recognizers_agree_with_validator(
             format in prop::sample::select(vec!["date", "date-time", "email", "uri"]),
             text in "([0-9]{4}-[01][0-9]-[0-3][0-9](T[0-2][0-9]:[0-6][0-9]:[0-6][0-9](Z|[+-][0-2][0-9]:[0-9]{2}))?\
                 |[a-b0-1.+_-]{0,8}@[a-bx0-1.-]{0,12}|https?://[a-bx0-1.-]{0,9}[/?a%=:@#~]{0,6}|[ -~]{0,12})",
@@ -353,11 +349,11 @@ mod tests {
         }
 
         #[test]
-        fn patterns_agree(
+        fn pattern_recognizers_agree_with_validator(
             pattern in "\\^([a-c0-2#]|\\[[a-c0-2_.#@-]{1,5}\\]|\\[a-z0-9_\\]|\\\\[dw.-]){1,4}([*+?]|\\{[0-3]\\}|\\{1,3\\})?\\$?",
             text in "[a-c0-2#@_.\u{e9}-]{0,6}",
         ) {
-            // What no engine takes needs no agreement.
+            // A pattern that does not compile accepts nothing.
             if Schema::compile(&json!({"pattern": pattern})).is_ok() {
                 agrees("pattern", &pattern, &text);
             }
