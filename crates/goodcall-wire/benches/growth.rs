@@ -1,9 +1,9 @@
-//! Texts that are hard to read in linear time, for `cargo xtask growth --check`, which counts the
-//! instructions of each at several lengths.
+//! Texts that are hard to read in linear time. `cargo xtask growth --check` counts the instructions
+//! that each of them takes at several lengths.
 //!
-//! `--each BYTES…` reads every shape at every length, in one process for the sake of speed: callgrind
-//! takes a dump after each call of [`counted`], and the lines printed say what they are of.
-//! `--once SHAPE BYTES` reads one alone, for a profile. `cargo test` reads each shape once.
+//! `--each BYTES…` reads every shape at every length, in one process for speed: callgrind writes a
+//! dump after each call of [`counted`], and one line per dump names its shape and length.
+//! `--once SHAPE BYTES` reads a single text, for a profile. `cargo test` reads each shape once.
 
 use std::error::Error;
 use std::hint::black_box;
@@ -14,24 +14,25 @@ use goodcall_core::{
 use goodcall_wire::{Assembler, Provider, Scanner, TextCallScope, Tools, extract};
 use serde_json::{Value, json};
 
-/// What reads a text.
+/// The entry point that reads a text.
 enum Reader {
-    /// Calls behind markers, in fences, or as the whole text.
+    /// [`extract`] with the scope `explicit`.
     Explicit,
-    /// Also calls in prose.
+    /// [`extract`] with the scope `anywhere`.
     Anywhere,
-    /// A text that comes a byte at a time.
+    /// [`Scanner`], one byte at a time.
     Bytes,
-    /// The arguments of a streamed call, a byte at a time.
+    /// [`Assembler`]: the arguments of a streamed call, one byte at a time.
     Assembled,
-    /// Arguments that are no JSON.
+    /// [`read`]: lenient parsing of arguments.
     Lenient,
-    /// The same, a byte at a time.
+    /// [`StreamParser`]: lenient parsing, one byte at a time.
     Streamed,
-    /// A call, checked, mended or refused with its text.
+    /// [`Gate::check`], and the text of the refusal.
     Checked,
 }
 
+/// A text that grows by repeating one piece.
 struct Shape {
     name: &'static str,
     reader: Reader,
@@ -57,7 +58,7 @@ const fn shape(
 
 use Reader::{Anywhere, Assembled, Bytes, Checked, Explicit, Lenient, Streamed};
 
-/// One for each way in which reading was not linear once, or could easily be.
+/// One shape per way in which reading once was quadratic, or could easily become so.
 const SHAPES: [Shape; 22] = [
     shape(
         "unclosed-blocks",
@@ -139,37 +140,37 @@ impl Shape {
     fn text(&self, bytes: usize) -> String {
         let count = bytes / self.piece.len();
         let piece = |count| self.piece.replace('@', &format!("{count:05}"));
-        let pieces = match self.piece.contains('@') {
-            true => (0..count).map(piece).collect(),
-            // Without work of its own.
-            false => self.piece.repeat(count),
+        let pieces = if self.piece.contains('@') {
+            (0..count).map(piece).collect()
+        } else {
+            self.piece.repeat(count)
         };
         [self.head, &pieces, self.tail].concat()
     }
 
-    fn read(&self, text: &str, set: &Set) -> bool {
+    fn read(&self, text: &str, fixture: &Fixture) -> bool {
         match self.reader {
-            Explicit => extract(text, &set.tools, TextCallScope::Explicit)
+            Explicit => extract(text, &fixture.tools, TextCallScope::Explicit)
                 .calls
                 .is_empty(),
-            Anywhere => extract(text, &set.tools, TextCallScope::Anywhere)
+            Anywhere => extract(text, &fixture.tools, TextCallScope::Anywhere)
                 .calls
                 .is_empty(),
             Bytes => {
-                let mut scanner = Scanner::new(set.tools.clone(), TextCallScope::Anywhere);
+                let mut scanner = Scanner::new(fixture.tools.clone(), TextCallScope::Anywhere);
                 for at in 0..text.len() {
                     scanner.push(text.get(at..=at).unwrap_or_default());
                 }
                 scanner.finish().is_empty()
             }
-            Assembled => assembled(text, &set.tools),
-            Lenient => read(text, &set.options).is_ok(),
+            Assembled => assembled(text, &fixture.tools),
+            Lenient => read(text, &fixture.options).is_ok(),
             Streamed => {
-                let mut stream = StreamParser::new(set.options.clone());
+                let mut stream = StreamParser::new(fixture.options.clone());
                 text.bytes().for_each(|byte| stream.push(&[byte]));
                 stream.finish().is_ok()
             }
-            Checked => match Gate::new(&set.schema).check(text) {
+            Checked => match Gate::new(&fixture.schema).check(text) {
                 Verdict::Bad(bad) => Explain::new(Style::Model).text(&bad).is_empty(),
                 _ => true,
             },
@@ -177,14 +178,15 @@ impl Shape {
     }
 }
 
-/// What the readers need, the same for all, so that its cost can be taken off.
-struct Set {
+/// The input of the readers besides the text. It is the same for all of them, so that its cost can
+/// be subtracted.
+struct Fixture {
     tools: Tools,
     options: ReadOptions,
     schema: Schema,
 }
 
-impl Set {
+impl Fixture {
     fn new() -> Result<Self, Box<dyn Error>> {
         let tools = json!([{"name": "f", "parameters": {
             "type": "object", "properties": {"a": {"type": "string"}}
@@ -215,7 +217,7 @@ impl Set {
     }
 }
 
-/// A stream whose arguments come a byte at a time.
+/// Reads a stream whose arguments arrive one byte at a time.
 fn assembled(text: &str, tools: &Tools) -> bool {
     let mut assembler = Assembler::new(Provider::Anthropic, tools.clone());
     let start = r#"{"type":"content_block_start","index":0,"content_block":{"type":"tool_use","id":"t","name":"f","input":{}}}"#;
@@ -230,20 +232,20 @@ fn assembled(text: &str, tools: &Tools) -> bool {
     read && assembler.finish().is_empty()
 }
 
-/// Reads a text; callgrind counts what happens in here.
+/// Reads a text. Callgrind counts the instructions of this function.
 #[inline(never)]
-fn counted(shape: &Shape, text: &str, set: &Set) -> bool {
-    shape.read(text, set)
+fn counted(shape: &Shape, text: &str, fixture: &Fixture) -> bool {
+    shape.read(text, fixture)
 }
 
 fn main() -> Result<(), Box<dyn Error>> {
-    // `cargo bench` and `cargo test` add flags of their own.
+    // `cargo bench` adds a flag of its own.
     let args: Vec<String> = std::env::args()
         .skip(1)
         .filter(|arg| arg != "--bench")
         .collect();
     let args: Vec<&str> = args.iter().map(String::as_str).collect();
-    let set = Set::new()?;
+    let fixture = Fixture::new()?;
     match args[..] {
         ["--each", ref sizes @ ..] => {
             let sizes = sizes.iter().map(|size| size.parse());
@@ -252,18 +254,18 @@ fn main() -> Result<(), Box<dyn Error>> {
                 .iter()
                 .flat_map(|s| sizes.iter().map(move |b| (s, *b)))
             {
-                black_box(counted(shape, &shape.text(bytes), &set));
+                black_box(counted(shape, &shape.text(bytes), &fixture));
                 println!("{}\t{bytes}", shape.name);
             }
         }
         ["--once", name, bytes] => {
             let shape = SHAPES.iter().find(|shape| shape.name == name);
-            let shape = shape.ok_or_else(|| format!("no shape `{name}`"))?;
-            black_box(counted(shape, &shape.text(bytes.parse()?), &set));
+            let shape = shape.ok_or_else(|| format!("unknown shape `{name}`"))?;
+            black_box(counted(shape, &shape.text(bytes.parse()?), &fixture));
         }
         [] | ["--test"] => {
             for shape in &SHAPES {
-                black_box(counted(shape, &shape.text(1_000), &set));
+                black_box(counted(shape, &shape.text(1_000), &fixture));
             }
         }
         _ => return Err("usage: --each BYTES… | --once SHAPE BYTES".into()),

@@ -1,4 +1,4 @@
-//! The case files of the wire: texts, envelopes and streams.
+//! Runs the case files of `cases/wire` (texts and envelopes) and `cases/stream`.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test may fail loudly")]
 
 #[path = "../../goodcall-core/tests/support/mod.rs"]
@@ -26,7 +26,7 @@ const INPUTS: [&str; 7] = [
 ];
 
 #[test]
-fn wire() {
+fn wire_cases_pass() {
     run_folder("wire", &INPUTS, |case| match case.get("message") {
         Some(message) => envelope(case, message),
         None => text(case),
@@ -34,7 +34,7 @@ fn wire() {
 }
 
 #[test]
-fn stream() {
+fn stream_cases_pass() {
     run_folder(
         "stream",
         &["tools", "where", "provider", "events"],
@@ -79,7 +79,7 @@ fn line(update: &CallUpdate, tools: &Tools, stop: StopReason) -> String {
     }
 }
 
-/// A call in one line: name, arguments, verdict, rules.
+/// One line per call: name, arguments, verdict, rules.
 fn call_line(call: &RawCall, tools: &Tools, stop: StopReason) -> String {
     let verdict = call.check(tools, &Policy::safe(), stop);
     let mut out = format!("{} ", call.name);
@@ -139,7 +139,7 @@ fn text(case: &Case) -> BTreeMap<String, String> {
     ])
 }
 
-/// The same text in pieces of so many characters.
+/// Extracts the calls of a text that arrives in pieces of `size` characters.
 fn streamed(text: &str, tools: &Tools, place: TextCallScope, size: usize) -> Extraction {
     let mut scanner = Scanner::new(tools.clone(), place);
     let mut pieces = Vec::new();

@@ -1,11 +1,11 @@
-//! The examples of the rules for calls in text, run.
+//! Runs the examples of the rules for calls in text.
 #![allow(clippy::expect_used, clippy::panic, reason = "a test may fail loudly")]
 
 use goodcall_core::{Policy, RuleId, StopReason, Verdict};
 use goodcall_wire::{TextCallScope, Tools, catalogue, extract};
 
 #[test]
-fn every_example_is_read_by_its_rule() {
+fn every_example_needs_its_rule() {
     let mut count = 0;
     for rule in catalogue() {
         let Some(tool) = rule.example.tool else {

@@ -1,4 +1,4 @@
-//! Any split of a text gives what the whole gives, and nothing is lost on the way.
+//! Checks that every split of a text gives the same calls and the same text as the whole.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test may fail loudly")]
 
 use goodcall_wire::{Extraction, Scanner, TextCallScope, TextPiece, Tools, extract};
@@ -9,7 +9,7 @@ const TOOLS: &str = r#"[
   {"name": "get_x.y", "parameters": {"type": "object", "properties": {"a": {}}}}
 ]"#;
 
-/// Pieces of texts that calls are made of.
+/// Fragments of calls and of the text around them.
 const WORDS: [&str; 80] = [
     "\n<f>",
     "<f>",
@@ -128,7 +128,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(3000))]
 
     #[test]
-    fn any_split_equals_the_whole(text in texts(), cuts in prop::collection::vec(1usize..5, 0..60)) {
+    fn every_split_gives_the_same_calls(text in texts(), cuts in prop::collection::vec(1usize..5, 0..60)) {
         let tools = Tools::read(TOOLS).unwrap();
         for place in [TextCallScope::Explicit, TextCallScope::Anywhere] {
             let whole = extract(&text, &tools, place);
@@ -141,7 +141,7 @@ proptest! {
     }
 
     #[test]
-    fn any_text_is_read(text in any::<String>()) {
+    fn arbitrary_text_is_split_invariant(text in any::<String>()) {
         let tools = Tools::read(TOOLS).unwrap();
         for place in [TextCallScope::Explicit, TextCallScope::Anywhere] {
             prop_assert_eq!(extract(&text, &tools, place), split(&text, &[1; 200], &tools, place));
@@ -149,9 +149,8 @@ proptest! {
     }
 }
 
-/// A candidate that nests too deep is none, and the calls behind it are found all the same.
 #[test]
-fn a_call_behind_too_many_brackets() {
+fn call_behind_too_deeply_nested_candidate_is_found() {
     let tools = Tools::read(TOOLS).unwrap();
     let name = tools.iter().next().unwrap().name.clone();
     let call = format!("{{\"name\": \"{name}\", \"arguments\": {{}}}}");

@@ -22,25 +22,6 @@ pub(crate) fn is_pairs(text: &str) -> bool {
         .any(|tag| tags.starts_with(tag))
 }
 
-/// The tags of pairs, with or without a namespace.
-struct PairTags {
-    key: [&'static str; 2],
-    kind: [&'static str; 2],
-    value: [&'static str; 2],
-}
-
-const PLAIN: PairTags = PairTags {
-    key: ["<arg_key>", "</arg_key>"],
-    kind: ["<arg_type>", "</arg_type>"],
-    value: ["<arg_value>", "</arg_value>"],
-};
-
-const NAMESPACED: PairTags = PairTags {
-    key: ["<ifm|arg_key>", "</ifm|arg_key>"],
-    kind: ["<ifm|arg_type>", "</ifm|arg_type>"],
-    value: ["<ifm|arg_value>", "</ifm|arg_value>"],
-};
-
 /// One pair, and the text behind it.
 struct Pair<'t> {
     key: &'t str,
@@ -49,32 +30,26 @@ struct Pair<'t> {
     rest: &'t str,
 }
 
-impl PairTags {
-    /// Reads the pair whose key begins at the start of `text`; `None` if it is cut off.
-    fn read<'t>(&self, text: &'t str) -> Option<Pair<'t>> {
-        let (key, rest) = text.split_once(self.key[1])?;
-        let (head, rest) = rest.split_once(self.value[0])?;
-        let (value, rest) = rest.split_once(self.value[1])?;
-        let kind = head.split_once(self.kind[0]);
-        let kind = kind.and_then(|(_, kind)| Some(kind.split_once(self.kind[1])?.0.trim()));
-        Some(Pair {
-            key: key.trim(),
-            kind,
-            value,
-            rest,
-        })
-    }
+/// Reads the pair whose key begins at the start of `text`; `None` if it is cut off.
+fn pair<'t>(text: &'t str, space: &str) -> Option<Pair<'t>> {
+    let (key, rest) = text.split_once(&format!("</{space}arg_key>"))?;
+    let (head, rest) = rest.split_once(&format!("<{space}arg_value>"))?;
+    let (value, rest) = rest.split_once(&format!("</{space}arg_value>"))?;
+    let kind = head.split_once(&format!("<{space}arg_type>"));
+    let kind = kind.and_then(|(_, kind)| kind.split_once(&format!("</{space}arg_type>")));
+    Some(Pair {
+        key: key.trim(),
+        kind: kind.map(|(kind, _)| kind.trim()),
+        value,
+        rest,
+    })
 }
 
 /// Reads the call of one block, which is closed if it has an end marker.
 pub(crate) fn call(text: &str, base: usize, closed: bool, tools: &Tools) -> Option<FoundCall> {
-    let tags = if text.contains("<ifm|") {
-        NAMESPACED
-    } else {
-        PLAIN
-    };
-    let key_tag = tags.key[0];
-    let (head, mut rest) = text.split_at(text.find(key_tag).unwrap_or(text.len()));
+    let space = if text.contains("<ifm|") { "ifm|" } else { "" };
+    let key_tag = format!("<{space}arg_key>");
+    let (head, mut rest) = text.split_at(text.find(&key_tag).unwrap_or(text.len()));
     let name = head.split('<').next()?.trim();
     if name.is_empty() || name.contains('{') {
         return None;
@@ -82,14 +57,14 @@ pub(crate) fn call(text: &str, base: usize, closed: bool, tools: &Tools) -> Opti
     let tool = tools.meant(name);
     let mut arguments = ObjectWriter::new();
     let mut state = if closed { State::Whole } else { State::Open };
-    while let Some((_, behind)) = rest.split_once(key_tag) {
-        let Some(pair) = tags.read(behind) else {
+    while let Some((_, behind)) = rest.split_once(&key_tag) {
+        let Some(pair) = pair(behind, space) else {
             state = State::Cut;
             break;
         };
         rest = pair.rest;
         let next = rest.trim_start();
-        if !next.is_empty() && !next.starts_with(key_tag) && !next.starts_with("</") {
+        if !next.is_empty() && !next.starts_with(&key_tag) && !next.starts_with("</") {
             state = ambiguous_end_tag(pair.key);
             break;
         }

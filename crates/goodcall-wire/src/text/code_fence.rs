@@ -1,7 +1,5 @@
 //! Code fences: calls in a fence count if the fence holds nothing else; a program is text.
 
-use std::ops::Range;
-
 use goodcall_core::RuleId;
 
 use super::TextCallScope;
@@ -19,33 +17,20 @@ const MAX_REST: usize = 1024;
 /// The most bytes of the language behind the opening fence.
 const MAX_LANGUAGE: usize = 32;
 
-/// The row of backticks or tildes that opens a fence; as many of them close it.
-#[derive(Clone, Copy, Debug)]
-struct Fencing {
-    mark: u8,
-    count: usize,
-}
-
 /// An open code fence.
 #[derive(Clone, Debug)]
 pub(super) struct CodeFence {
     start: usize,
-    fencing: Fencing,
+    /// The row of backticks or tildes that opened it; at least as many close it.
+    opening: String,
     /// Its language is Python.
     is_program: bool,
     /// No text besides calls so far.
     only_calls: bool,
     /// The contents, with [`CALL`] for each call.
     contents: String,
-    calls: Vec<FencedCalls>,
-}
-
-/// Calls in a fence, which count once the fence turns out to hold nothing else.
-#[derive(Clone, Debug)]
-struct FencedCalls {
-    span: Range<usize>,
-    calls: Vec<RawCall>,
-    confidence: Confidence,
+    /// Its calls, which count if it turns out to hold nothing else.
+    calls: Vec<(HeldCalls, Confidence)>,
 }
 
 /// A row of backticks or tildes in the text.
@@ -78,7 +63,7 @@ pub(super) fn fence_mark(
         return None;
     }
     if let Some(fence) = open {
-        let closes = fence.fencing.mark == mark && fence.fencing.count <= count;
+        let closes = rest[..count].starts_with(&fence.opening);
         return closes.then(|| FenceMark::Closes(at + count));
     }
     // The language, if it is alone on its line.
@@ -91,16 +76,16 @@ pub(super) fn fence_mark(
         None | Some(b'\n' | b'\r' | b' ') => count + word,
         Some(_) => count,
     };
-    let fence = CodeFence::new(at, Fencing { mark, count }, &rest[count..size]);
+    let fence = CodeFence::new(at, &rest[..count], &rest[count..size]);
     let end = at + size;
     Some(FenceMark::Opens { fence, end })
 }
 
 impl CodeFence {
-    fn new(start: usize, fencing: Fencing, language: &str) -> Self {
+    fn new(start: usize, opening: &str, language: &str) -> Self {
         Self {
             start,
-            fencing,
+            opening: opening.to_owned(),
             is_program: matches!(language, "python" | "py" | "python3"),
             only_calls: true,
             contents: String::new(),
@@ -114,18 +99,9 @@ impl CodeFence {
         }
     }
 
-    pub(super) fn take_calls(
-        &mut self,
-        span: Range<usize>,
-        calls: Vec<RawCall>,
-        confidence: Confidence,
-    ) {
+    pub(super) fn take_calls(&mut self, held: HeldCalls, confidence: Confidence) {
         self.contents.push(CALL);
-        self.calls.push(FencedCalls {
-            span,
-            calls,
-            confidence,
-        });
+        self.calls.push((held, confidence));
     }
 
     /// Records that the fence holds text besides calls.
@@ -138,7 +114,7 @@ impl CodeFence {
         if self.only_calls {
             return Some(self.start);
         }
-        self.calls.first().map(|calls| calls.span.start)
+        self.calls.first().map(|(held, _)| held.span.start)
     }
 
     /// The calls of a fence that is closed at `end`; empty if they do not count. A fence that holds
@@ -147,28 +123,22 @@ impl CodeFence {
         if !self.is_calls(scope) {
             return Vec::new();
         }
+        let held = self.calls.into_iter().map(|(held, _)| held);
         if !self.only_calls {
-            return self.calls.into_iter().map(FencedCalls::hold).collect();
+            return held.collect();
         }
-        vec![HeldCalls {
-            span: self.start..end,
-            calls: self
-                .calls
-                .into_iter()
-                .flat_map(|fenced| fenced.calls)
-                .collect(),
-            if_message_is_calls: false,
-        }]
+        let calls = held.flat_map(|held| held.calls).collect();
+        vec![HeldCalls::certain(self.start..end, calls)]
     }
 
     /// The calls of a fence that the text ends in. Where it holds more than calls, only those with
     /// a marker count, as if there were no fence.
     pub(super) fn end(self, scope: TextCallScope) -> Vec<HeldCalls> {
         let all = self.is_calls(scope);
-        self.calls
-            .into_iter()
-            .filter(|fenced| all || fenced.confidence == Confidence::Marked)
-            .map(FencedCalls::hold)
+        let calls = self.calls.into_iter();
+        calls
+            .filter(|(_, confidence)| all || *confidence == Confidence::Marked)
+            .map(|(held, _)| held)
             .collect()
     }
 
@@ -180,7 +150,7 @@ impl CodeFence {
             let mut changes = call.changes.iter();
             changes.any(|change| change.rule == RuleId::BareWords)
         };
-        let mut calls = self.calls.iter().flat_map(|fenced| &fenced.calls);
+        let mut calls = self.calls.iter().flat_map(|(held, _)| &held.calls);
         if self.contents.len() > MAX_REST
             || self.calls.is_empty()
             || (self.is_program && calls.any(uses_variable))
@@ -195,16 +165,6 @@ impl CodeFence {
             };
             is_call_line(line, &mut variables)
         })
-    }
-}
-
-impl FencedCalls {
-    fn hold(self) -> HeldCalls {
-        HeldCalls {
-            span: self.span,
-            calls: self.calls,
-            if_message_is_calls: false,
-        }
     }
 }
 
@@ -267,14 +227,10 @@ mod tests {
 
     /// Whether a fence counts as calls in both scopes; `@` stands for a call.
     fn is_calls(contents: &str) -> [bool; 2] {
-        let fencing = Fencing {
-            mark: b'`',
-            count: 3,
-        };
-        let mut fence = CodeFence::new(0, fencing, "");
+        let mut fence = CodeFence::new(0, "```", "");
         for (at, part) in contents.split('@').enumerate() {
             if at > 0 {
-                fence.take_calls(0..0, Vec::new(), Confidence::Json);
+                fence.take_calls(HeldCalls::certain(0..0, Vec::new()), Confidence::Json);
             }
             fence.take_text(part);
         }

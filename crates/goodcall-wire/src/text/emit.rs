@@ -15,6 +15,17 @@ pub(super) struct HeldCalls {
     pub(super) if_message_is_calls: bool,
 }
 
+impl HeldCalls {
+    /// Calls that count, whatever else the message holds.
+    pub(super) fn certain(span: Range<usize>, calls: Vec<RawCall>) -> Self {
+        Self {
+            span,
+            calls,
+            if_message_is_calls: false,
+        }
+    }
+}
+
 /// What a scanner gives out. Everything before `released` has been given out as text or as calls.
 #[derive(Clone, Debug)]
 pub(super) struct Output {

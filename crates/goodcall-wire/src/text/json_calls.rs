@@ -12,85 +12,35 @@ use crate::tools::{ToolDefinition, Tools};
 /// The most lists and objects around a call.
 const MAX_DEPTH: usize = 6;
 /// Keys that hold the tool's name.
+#[rustfmt::skip]
 const NAME_KEYS: [&str; 9] = [
-    "name",
-    "tool_name",
-    "function",
-    "function_name",
-    "tool",
-    "func",
-    "action",
-    "api_name",
+    "name", "tool_name", "function", "function_name", "tool", "func", "action", "api_name",
     "recipient_name",
 ];
 /// Keys that hold the arguments.
+#[rustfmt::skip]
 const ARGUMENT_KEYS: [&str; 13] = [
-    "arguments",
-    "parameters",
-    "args",
-    "params",
-    "input",
-    "kwargs",
-    "arguments_json",
-    "tool_input",
-    "action_input",
-    "function_args",
-    "parameter",
-    "inputs",
-    "argument",
+    "arguments", "parameters", "args", "params", "input", "kwargs", "arguments_json",
+    "tool_input", "action_input", "function_args", "parameter", "inputs", "argument",
 ];
 /// Other keys of a call.
+#[rustfmt::skip]
 const OTHER_KEYS: [&str; 6] = [
-    "id",
-    "type",
-    "tool_call_id",
-    "call_id",
-    "description",
-    "index",
+    "id", "type", "tool_call_id", "call_id", "description", "index",
 ];
 /// Keys that hold the result of a call.
+#[rustfmt::skip]
 const RESULT_KEYS: [&str; 12] = [
-    "result",
-    "results",
-    "output",
-    "outputs",
-    "response",
-    "returns",
-    "return_value",
-    "observation",
-    "content",
-    "error",
-    "schema",
-    "example",
+    "result", "results", "output", "outputs", "response", "returns", "return_value",
+    "observation", "content", "error", "schema", "example",
 ];
 /// Keys that hold whole calls.
+#[rustfmt::skip]
 const HOLDER_KEYS: [&str; 26] = [
-    "tool_calls",
-    "tool_call",
-    "toolCalls",
-    "toolCall",
-    "tool_uses",
-    "tool_use",
-    "toolUse",
-    "tools",
-    "tool",
-    "function_calls",
-    "function_call",
-    "functionCalls",
-    "functionCall",
-    "functions",
-    "function",
-    "calls",
-    "call",
-    "actions",
-    "action",
-    "api_calls",
-    "api_call",
-    "requests",
-    "request",
-    "message",
-    "choices",
-    "response",
+    "tool_calls", "tool_call", "toolCalls", "toolCall", "tool_uses", "tool_use", "toolUse",
+    "tools", "tool", "function_calls", "function_call", "functionCalls", "functionCall",
+    "functions", "function", "calls", "call", "actions", "action", "api_calls", "api_call",
+    "requests", "request", "message", "choices", "response",
 ];
 
 /// Reads the calls of one value; empty if it holds none.

@@ -157,23 +157,14 @@ impl<'t> PythonReader<'t> {
     ) -> Result<ValueKind, PythonError> {
         let byte = self.byte().ok_or(PythonError::Cut)?;
         match byte {
-            b'"' | b'\'' | b'\\' => self.strings(out)?,
-            b'[' => {
-                self.list(b']', out, words, depth)?;
-            }
-            b'(' => return self.tuple(out, words, depth),
-            b'{' => self.dict(out, words, depth)?,
-            b'0'..=b'9' | b'-' | b'+' | b'.' => {
-                self.number(out)?;
-                return Ok(ValueKind::Number);
-            }
-            b'<' => {
-                let expected = "a value in place of the placeholder";
-                return Err(PythonError::Expected(expected));
-            }
-            _ => return self.word(out, words, depth),
+            b'"' | b'\'' | b'\\' => self.strings(out).map(|()| ValueKind::Other),
+            b'[' => self.list(b']', out, words, depth).map(|_| ValueKind::Other),
+            b'(' => self.tuple(out, words, depth),
+            b'{' => self.dict(out, words, depth).map(|()| ValueKind::Other),
+            b'0'..=b'9' | b'-' | b'+' | b'.' => self.number(out).map(|()| ValueKind::Number),
+            b'<' => Err(PythonError::Expected("a value in place of the placeholder")),
+            _ => self.word(out, words, depth),
         }
-        Ok(ValueKind::Other)
     }
 
     /// Reads `True`, `None`, a string with a prefix, or `dict(a=1)`.

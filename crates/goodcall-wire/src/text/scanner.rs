@@ -388,7 +388,7 @@ impl Scanner {
         let calls: Vec<RawCall> = calls.collect();
         if let Some(fence) = &mut self.fence {
             // They count later, if the fence turns out to hold nothing else.
-            return fence.take_calls(span, calls, confidence);
+            return fence.take_calls(HeldCalls::certain(span, calls), confidence);
         }
         self.count(span, calls, confidence);
         let marked = confidence == Confidence::Marked && !self.settings.in_block;
