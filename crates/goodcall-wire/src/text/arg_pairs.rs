@@ -2,8 +2,6 @@
 //! `f<arg_key>a</arg_key><arg_value>1</arg_value>`, with or without `<tool_sep>` behind the name, in
 //! plain tags or in `<ifm|…>` ones.
 
-use goodcall_core::Types;
-
 use super::object_writer::ObjectWriter;
 use super::{FoundCall, ambiguous_end_tag};
 use crate::call::State;
@@ -54,8 +52,7 @@ pub(crate) fn call(text: &str, base: usize, closed: bool, tools: &Tools) -> Opti
     if name.is_empty() || name.contains('{') {
         return None;
     }
-    let tool = tools.meant(name);
-    let mut arguments = ObjectWriter::new();
+    let mut arguments = ObjectWriter::new(tools.meant(name));
     let mut state = if closed { State::Whole } else { State::Open };
     while let Some((_, behind)) = rest.split_once(&key_tag) {
         let Some(pair) = pair(behind, space) else {
@@ -68,12 +65,7 @@ pub(crate) fn call(text: &str, base: usize, closed: bool, tools: &Tools) -> Opti
             state = ambiguous_end_tag(pair.key);
             break;
         }
-        let types = match (pair.kind, tool) {
-            (Some(kind), _) => Types::named(kind),
-            (None, Some(tool)) => tool.types_of(pair.key),
-            (None, None) => Types::default(),
-        };
-        arguments.untyped_member(pair.key, pair.value, types);
+        arguments.untyped_member(pair.key, pair.value, pair.kind);
     }
     Some(arguments.finish(name, base..base + text.len(), state))
 }

@@ -3,8 +3,9 @@
 
 use goodcall_core::Change;
 
-use super::object_writer::push_string;
+use super::object_writer::{declared_types, push_string};
 use super::python_values::identifier_size;
+use super::raw_members::string_end;
 use super::{FoundCall, untyped_values};
 use crate::call::State;
 use crate::tools::{ToolDefinition, Tools};
@@ -170,7 +171,7 @@ impl<'t> GemmaReader<'t, '_> {
             push_string(value, out);
             return Ok(());
         }
-        let types = self.tool.map(|tool| tool.types_of(key)).unwrap_or_default();
+        let types = declared_types(self.tool, key);
         if let Some(value) = self.between(ESCAPE)? {
             let change = untyped_values::write(value, types, out);
             self.changes.extend(change);
@@ -178,7 +179,7 @@ impl<'t> GemmaReader<'t, '_> {
         }
         let rest = self.rest();
         if rest.starts_with('"') {
-            let size = string_size(rest).ok_or(State::Cut)?;
+            let size = string_end(rest.as_bytes(), 0).ok_or(State::Cut)?;
             out.push_str(&rest[..size]);
             self.at += size;
             return Ok(());
@@ -194,18 +195,4 @@ impl<'t> GemmaReader<'t, '_> {
         self.at += size;
         Ok(())
     }
-}
-
-/// The size of the JSON string at the start of `text`.
-fn string_size(text: &str) -> Option<usize> {
-    let mut escaped = false;
-    for (at, byte) in text.bytes().enumerate().skip(1) {
-        match byte {
-            _ if escaped => escaped = false,
-            b'\\' => escaped = true,
-            b'"' => return Some(at + 1),
-            _ => {}
-        }
-    }
-    None
 }

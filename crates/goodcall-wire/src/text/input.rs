@@ -108,7 +108,7 @@ impl<'t> Window<'t> {
     }
 }
 
-/// The text of a scanner: grows at its end, and forgets its start when told to.
+/// The text of a scanner, which grows at its end and forgets its start.
 #[derive(Clone, Debug)]
 pub(super) struct InputBuffer {
     text: String,

@@ -1,8 +1,6 @@
 //! Reads the calls of Kimi K3: `<|open|>call tool="f" index="1"<|sep|>…<|close|>call<|sep|>`, tags
 //! made of control tokens, with typed arguments.
 
-use goodcall_core::Types;
-
 use super::FoundCall;
 use super::object_writer::ObjectWriter;
 use super::tags::attribute;
@@ -28,49 +26,43 @@ pub(crate) fn calls(text: &str, base: usize, tools: &Tools) -> Vec<FoundCall> {
         };
         at = head + head_size;
         if let Some(name) = attribute(&text[head..at], "tool") {
-            let body = at + SEPARATOR.len();
-            let (arguments, state, end) = arguments(text, body, &name, tools);
-            calls.push(arguments.finish(&name, base + start..base + end, state));
+            let mut object = ObjectWriter::new(tools.meant(&name));
+            let (state, end) = arguments(text, at + SEPARATOR.len(), &mut object);
+            calls.push(object.finish(&name, base + start..base + end, state));
             at = end;
         }
     }
     calls
 }
 
-/// Reads the arguments from `at` on, and returns them with the state and the end of their call.
-fn arguments(text: &str, mut at: usize, name: &str, tools: &Tools) -> (ObjectWriter, State, usize) {
-    let tool = tools.meant(name);
-    let mut object = ObjectWriter::new();
+/// Reads the arguments from `at` on, and returns the state and the end of their call.
+fn arguments(text: &str, mut at: usize, object: &mut ObjectWriter<'_>) -> (State, usize) {
     while let Some(size) = text[at..].find("<|") {
         let next = at + size;
         let rest = &text[next..];
         if rest.starts_with(CLOSE_CALL) {
             let size = rest.find(SEPARATOR).map(|size| size + SEPARATOR.len());
-            return (object, State::Whole, next + size.unwrap_or(rest.len()));
+            return (State::Whole, next + size.unwrap_or(rest.len()));
         }
         if rest.starts_with(OPEN_CALL) {
-            return (object, State::Whole, next);
+            return (State::Whole, next);
         }
         let Some(argument) = rest.strip_prefix(OPEN_ARGUMENT) else {
             at = next + 2;
             continue;
         };
         let Some((attributes, behind)) = argument.split_once(SEPARATOR) else {
-            return (object, State::Cut, text.len());
+            return (State::Cut, text.len());
         };
         let Some(size) = behind.find(CLOSE_ARGUMENT) else {
-            return (object, State::Cut, text.len());
+            return (State::Cut, text.len());
         };
         at = text.len() - behind.len() + size + CLOSE.len();
         let Some(key) = attribute(attributes, "key") else {
             continue;
         };
-        let types = match (attribute(attributes, "type"), tool) {
-            (Some(kind), _) => Types::named(&kind),
-            (None, Some(tool)) => tool.types_of(&key),
-            (None, None) => Types::default(),
-        };
-        object.untyped_member(&key, &behind[..size], types);
+        let kind = attribute(attributes, "type");
+        object.untyped_member(&key, &behind[..size], kind.as_deref());
     }
-    (object, State::Open, text.len())
+    (State::Open, text.len())
 }

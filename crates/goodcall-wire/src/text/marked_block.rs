@@ -170,7 +170,8 @@ fn end_of_brackets(input: Window<'_>, call_end: usize) -> usize {
     input.end() - behind.len()
 }
 
-/// The calls of a block, or else the calls that it tried to make: the model is told why they fail.
+/// The calls of a block, or else the calls that it tried to make, which fail with an error for the
+/// model.
 fn calls_or_failures(block: &Block<'_>, marker: &Marker, tools: &Tools) -> Vec<FoundCall> {
     let mut found = calls(block, marker, tools);
     if found.iter().any(|call| call.is_offered(tools)) {

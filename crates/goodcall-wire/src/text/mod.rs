@@ -35,6 +35,7 @@ mod turn;
 mod unmarked_calls;
 mod unreadable_calls;
 mod untyped_values;
+mod value_tags;
 
 use std::fmt;
 use std::ops::Range;
@@ -101,7 +102,7 @@ pub struct Extraction {
 /// Finds the calls in a text, in every dialect.
 ///
 /// Behind a dialect's own marker, a call of an unknown tool or one that cannot be read is found as
-/// well, so that the model can be told.
+/// well: the model gets an error for it.
 ///
 /// ```
 /// use goodcall_wire::{Tools, TextCallScope, extract};

@@ -130,7 +130,7 @@ fn object(children: &[(String, String)]) -> String {
             None => members.push((name, vec![json])),
         }
     }
-    let mut object = ObjectWriter::new();
+    let mut object = ObjectWriter::new(None);
     for (name, values) in members {
         object.key(name);
         match values.as_slice() {

@@ -6,16 +6,20 @@ use goodcall_core::{Change, Types};
 
 use super::{FoundCall, untyped_values};
 use crate::call::State;
+use crate::tools::ToolDefinition;
 
 /// A JSON object that grows by members, with the changes that reading them took.
-pub(super) struct ObjectWriter {
+pub(super) struct ObjectWriter<'o> {
+    tool: Option<&'o ToolDefinition>,
     json: String,
     changes: Vec<Change>,
 }
 
-impl ObjectWriter {
-    pub(super) fn new() -> Self {
+impl<'o> ObjectWriter<'o> {
+    /// An empty object for the arguments of `tool`.
+    pub(super) fn new(tool: Option<&'o ToolDefinition>) -> Self {
         Self {
+            tool,
             json: String::from("{"),
             changes: Vec::new(),
         }
@@ -40,9 +44,11 @@ impl ObjectWriter {
         &mut self.json
     }
 
-    /// Writes a value that came as text, by its declared types.
-    pub(super) fn untyped_member(&mut self, key: &str, text: &str, types: Types) {
+    /// Writes a value that came as text, by the type that came with it, or else by the types that
+    /// the tool declares.
+    pub(super) fn untyped_member(&mut self, key: &str, text: &str, kind: Option<&str>) {
         self.key(key);
+        let types = kind.map_or_else(|| declared_types(self.tool, key), Types::named);
         let change = untyped_values::write(text, types, &mut self.json);
         self.changes.extend(change);
     }
@@ -62,6 +68,11 @@ impl ObjectWriter {
         (found.changes, found.state) = (changes, state);
         found
     }
+}
+
+/// The types that a tool declares for a parameter; none if the tool is unknown.
+pub(super) fn declared_types(tool: Option<&ToolDefinition>, parameter: &str) -> Types {
+    tool.map_or_else(Types::default, |tool| tool.types_of(parameter))
 }
 
 /// Appends a JSON string.

@@ -3,7 +3,7 @@
 use goodcall_core::Types;
 
 use super::FoundCall;
-use super::object_writer::ObjectWriter;
+use super::object_writer::{ObjectWriter, declared_types};
 use super::python_values::{BareWords, PythonError, PythonReader, identifier_size};
 use crate::call::State;
 use crate::tools::{ToolDefinition, Tools};
@@ -57,7 +57,7 @@ pub(crate) fn call(text: &str, base: usize, tools: &Tools) -> Option<(FoundCall,
     let mut arguments = Arguments {
         reader,
         tool: tools.meant(name),
-        object: ObjectWriter::new(),
+        object: ObjectWriter::new(tools.meant(name)),
         count: 0,
         key: None,
     };
@@ -101,7 +101,7 @@ pub(crate) fn sequence(text: &str, base: usize, tools: &Tools) -> Option<Vec<Fou
 struct Arguments<'t, 'o> {
     reader: PythonReader<'t>,
     tool: Option<&'o ToolDefinition>,
-    object: ObjectWriter,
+    object: ObjectWriter<'o>,
     count: usize,
     /// The name of the argument that is being read.
     key: Option<String>,
@@ -163,7 +163,7 @@ impl Arguments<'_, '_> {
     fn keyword(&mut self, key: &str) -> Result<(), PythonError> {
         self.object.key(key);
         // Words without quotes are text where text is declared; elsewhere they may be a variable.
-        let types = self.tool.map(|tool| tool.types_of(key)).unwrap_or_default();
+        let types = declared_types(self.tool, key);
         let elements = self
             .tool
             .map(|tool| tool.element_types_of(key))

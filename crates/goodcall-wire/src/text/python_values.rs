@@ -38,6 +38,7 @@ pub(crate) struct PythonReader<'t> {
     pub(crate) markdown: bool,
     /// Arithmetic is evaluated. Not where text is expected: `2019-12-13`.
     pub(crate) evaluates: bool,
+    words: BareWords,
     changes: Vec<Change>,
 }
 
@@ -55,6 +56,7 @@ impl<'t> PythonReader<'t> {
             at,
             markdown: false,
             evaluates: true,
+            words: BareWords::Refused,
             changes: Vec::new(),
         }
     }
@@ -102,21 +104,17 @@ impl<'t> PythonReader<'t> {
 
     /// Reads the value at the cursor, and appends it to `out` as JSON.
     pub(crate) fn value(&mut self, out: &mut String, words: BareWords) -> Result<(), PythonError> {
-        self.nested(out, words, 0)
+        self.words = words;
+        self.nested(out, 0)
     }
 
-    fn nested(
-        &mut self,
-        out: &mut String,
-        words: BareWords,
-        depth: usize,
-    ) -> Result<(), PythonError> {
+    fn nested(&mut self, out: &mut String, depth: usize) -> Result<(), PythonError> {
         if depth > MAX_DEPTH {
             return Err(PythonError::Expected("fewer nested values"));
         }
         self.skip_blank();
         let (start, from) = (self.at, out.len());
-        let read = self.operand(out, words, depth);
+        let read = self.operand(out, depth);
         self.skip_blank();
         let ended = match self.byte() {
             Some(b',' | b')' | b']' | b'}') => true,
@@ -139,8 +137,11 @@ impl<'t> PythonReader<'t> {
             Err(PythonError::Cut) => return Err(PythonError::Cut),
             _ => {}
         }
-        let refused =
-            words == BareWords::Refused || (words == BareWords::TextInLists && depth == 0);
+        let refused = match self.words {
+            BareWords::Text => false,
+            BareWords::TextInLists => depth == 0,
+            BareWords::Refused => true,
+        };
         if refused {
             return Err(read.err().unwrap_or(PythonError::Expected("a value")));
         }
@@ -149,31 +150,21 @@ impl<'t> PythonReader<'t> {
         self.bare_words(out, read.err(), depth > 0)
     }
 
-    fn operand(
-        &mut self,
-        out: &mut String,
-        words: BareWords,
-        depth: usize,
-    ) -> Result<ValueKind, PythonError> {
+    fn operand(&mut self, out: &mut String, depth: usize) -> Result<ValueKind, PythonError> {
         let byte = self.byte().ok_or(PythonError::Cut)?;
         match byte {
             b'"' | b'\'' | b'\\' => self.strings(out).map(|()| ValueKind::Other),
-            b'[' => self.list(b']', out, words, depth).map(|_| ValueKind::Other),
-            b'(' => self.tuple(out, words, depth),
-            b'{' => self.dict(out, words, depth).map(|()| ValueKind::Other),
+            b'[' => self.list(b']', out, depth).map(|_| ValueKind::Other),
+            b'(' => self.tuple(out, depth),
+            b'{' => self.dict(out, depth).map(|()| ValueKind::Other),
             b'0'..=b'9' | b'-' | b'+' | b'.' => self.number(out).map(|()| ValueKind::Number),
             b'<' => Err(PythonError::Expected("a value in place of the placeholder")),
-            _ => self.word(out, words, depth),
+            _ => self.word(out, depth),
         }
     }
 
     /// Reads `True`, `None`, a string with a prefix, or `dict(a=1)`.
-    fn word(
-        &mut self,
-        out: &mut String,
-        words: BareWords,
-        depth: usize,
-    ) -> Result<ValueKind, PythonError> {
+    fn word(&mut self, out: &mut String, depth: usize) -> Result<ValueKind, PythonError> {
         let start = self.at;
         let name = self.identifier().ok_or(PythonError::Expected("a value"))?;
         let json = match name.as_str() {
@@ -199,7 +190,7 @@ impl<'t> PythonReader<'t> {
             }
             Some(b'(') if name == "dict" => {
                 self.at += 1;
-                self.keywords(out, words, depth)?;
+                self.keywords(out, depth)?;
                 Ok(ValueKind::Other)
             }
             Some(b'(')
@@ -208,7 +199,7 @@ impl<'t> PythonReader<'t> {
                     "list" | "tuple" | "set" | "str" | "int" | "float"
                 ) =>
             {
-                self.tuple(out, words, depth)
+                self.tuple(out, depth)
             }
             Some(b'(') => Err(PythonError::Expected("a value, not another call")),
             _ => {
@@ -219,12 +210,7 @@ impl<'t> PythonReader<'t> {
     }
 
     /// Reads `a=1, b=2)` as an object.
-    fn keywords(
-        &mut self,
-        out: &mut String,
-        words: BareWords,
-        depth: usize,
-    ) -> Result<(), PythonError> {
+    fn keywords(&mut self, out: &mut String, depth: usize) -> Result<(), PythonError> {
         out.push('{');
         let mut first = true;
         loop {
@@ -251,18 +237,12 @@ impl<'t> PythonReader<'t> {
             comma(out, &mut first);
             push_string(&key, out);
             out.push(':');
-            self.nested(out, words, depth + 1)?;
+            self.nested(out, depth + 1)?;
         }
     }
 
     /// Reads the elements up to `end` as a list, and returns how many there are.
-    fn list(
-        &mut self,
-        end: u8,
-        out: &mut String,
-        words: BareWords,
-        depth: usize,
-    ) -> Result<usize, PythonError> {
+    fn list(&mut self, end: u8, out: &mut String, depth: usize) -> Result<usize, PythonError> {
         self.at += 1;
         out.push('[');
         let mut count = 0;
@@ -283,7 +263,7 @@ impl<'t> PythonReader<'t> {
             if count > 0 {
                 out.push(',');
             }
-            self.nested(out, words, depth + 1)?;
+            self.nested(out, depth + 1)?;
             self.skip_blank();
             if !matches!(self.byte(), Some(b',') | None) && self.byte() != Some(end) {
                 return Err(PythonError::Expected("a comma"));
@@ -293,14 +273,9 @@ impl<'t> PythonReader<'t> {
     }
 
     /// Reads `(a, b)` as a list, and `(a)` as `a`.
-    fn tuple(
-        &mut self,
-        out: &mut String,
-        words: BareWords,
-        depth: usize,
-    ) -> Result<ValueKind, PythonError> {
+    fn tuple(&mut self, out: &mut String, depth: usize) -> Result<ValueKind, PythonError> {
         let (from, start) = (out.len(), self.at);
-        let count = self.list(b')', out, words, depth)?;
+        let count = self.list(b')', out, depth)?;
         let inner = &self.text[start..self.at];
         let comma = inner.trim_end_matches(')').trim_end().ends_with(',');
         if count != 1 || comma {
@@ -315,12 +290,7 @@ impl<'t> PythonReader<'t> {
     }
 
     /// Reads a dictionary, or a set as a list.
-    fn dict(
-        &mut self,
-        out: &mut String,
-        words: BareWords,
-        depth: usize,
-    ) -> Result<(), PythonError> {
+    fn dict(&mut self, out: &mut String, depth: usize) -> Result<(), PythonError> {
         let (from, start) = (out.len(), self.at);
         self.at += 1;
         out.push('{');
@@ -361,13 +331,13 @@ impl<'t> PythonReader<'t> {
                 // A set.
                 out.truncate(from);
                 self.at = start;
-                return self.list(b'}', out, words, depth).map(|_| ());
+                return self.list(b'}', out, depth).map(|_| ());
             }
             self.at += 1;
             comma(out, &mut first);
             out.push_str(&key);
             out.push(':');
-            self.nested(out, words, depth + 1)?;
+            self.nested(out, depth + 1)?;
         }
     }
 

@@ -104,7 +104,7 @@ fn value_end(bytes: &[u8], mut at: usize) -> usize {
     while let Some(byte) = bytes.get(at) {
         match *byte {
             b'"' | b'\'' if matches!(last, 0 | b'{' | b'[' | b'(' | b',' | b':' | b'=') => {
-                at = string_end(bytes, at);
+                at = string_end(bytes, at).unwrap_or(bytes.len());
                 last = b'"';
                 continue;
             }
@@ -123,24 +123,24 @@ fn value_end(bytes: &[u8], mut at: usize) -> usize {
 }
 
 /// The end of the string that starts at `at`, behind its closing quote.
-fn string_end(bytes: &[u8], at: usize) -> usize {
+pub(crate) fn string_end(bytes: &[u8], at: usize) -> Option<usize> {
     let quote = bytes[at];
     let mut at = at + 1;
     while let Some(byte) = bytes.get(at) {
         match *byte {
             b'\\' => at += 2,
-            byte if byte == quote => return at + 1,
+            byte if byte == quote => return Some(at + 1),
             _ => at += 1,
         }
     }
-    bytes.len()
+    None
 }
 
 /// Reads a key with or without quotes, and returns it and the offset behind it.
 fn key(text: &str, at: usize) -> Option<(Cow<'_, str>, usize)> {
     let bytes = text.as_bytes();
     if matches!(bytes[at], b'"' | b'\'') {
-        let end = string_end(bytes, at);
+        let end = string_end(bytes, at).unwrap_or(bytes.len());
         return Some((unquote(&text[at..end])?, end));
     }
     let size = text[at..].find([':', '=', ',', '}', '\n'])?;

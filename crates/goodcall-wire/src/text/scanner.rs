@@ -103,25 +103,22 @@ enum Progress {
 impl Scanner {
     /// A scanner for all dialects.
     pub fn new(tools: Tools, scope: TextCallScope) -> Self {
+        Self::starting_at(tools, scope, 0)
+    }
+
+    /// A scanner for the body of a marked block, which begins at the offset `base`.
+    pub(super) fn inner(tools: Tools, scope: TextCallScope, base: usize) -> Self {
+        let mut scanner = Self::starting_at(tools, scope, base);
+        scanner.settings.in_block = true;
+        scanner
+    }
+
+    fn starting_at(tools: Tools, scope: TextCallScope, base: usize) -> Self {
         let settings = ScannerSettings {
             scope,
             dialect: None,
             in_block: false,
         };
-        Self::with_settings(tools, settings, 0)
-    }
-
-    /// A scanner for the body of a marked block, which begins at the offset `base`.
-    pub(super) fn inner(tools: Tools, scope: TextCallScope, base: usize) -> Self {
-        let settings = ScannerSettings {
-            scope,
-            dialect: None,
-            in_block: true,
-        };
-        Self::with_settings(tools, settings, base)
-    }
-
-    fn with_settings(tools: Tools, settings: ScannerSettings, base: usize) -> Self {
         Self {
             tools,
             settings,
@@ -291,9 +288,8 @@ impl Scanner {
 
     fn close_fence(&mut self, end: usize) {
         self.pass_block(end);
-        let fence = self.fence.take();
-        let held = fence.map(|fence| fence.close(self.settings.scope, end));
-        let held = held.unwrap_or_default();
+        let fence = self.fence.take().expect("a fence is open");
+        let held = fence.close(self.settings.scope, end);
         if held.is_empty() {
             self.note_prose();
         }

@@ -7,9 +7,10 @@ use std::ops::Range;
 
 use goodcall_core::Tree;
 
-use super::call_end::{ends_tag_name, value_size};
+use super::call_end::value_size;
 use super::object_writer::{ObjectWriter, push_string};
 use super::untyped_values::trim_line_ends;
+use super::value_tags::ends_tag_name;
 use super::{FoundCall, ambiguous_end_tag};
 use crate::call::State;
 use crate::tools::{ToolDefinition, Tools};
@@ -160,7 +161,7 @@ fn call(
     end_tags: &mut EndTags<'_>,
 ) -> FoundCall {
     let text = end_tags.text;
-    let mut arguments = ObjectWriter::new();
+    let mut arguments = ObjectWriter::new(tool);
     let mut at = open.span.end;
     let mut state = State::Open;
     let mut end = text.len();
@@ -186,7 +187,7 @@ fn call(
             continue;
         };
         let value = value(&tag, open.name, tool, end_tags);
-        write_member(&tag, &key, value.text, tool, &mut arguments);
+        write_member(&tag, &key, value.text, &mut arguments);
         at = value.after;
         match value.end {
             ValueEnd::Found => {}
@@ -372,13 +373,7 @@ impl<'t> EndTags<'t> {
 }
 
 /// Writes a value by the type that its tag declares, or else by the schema.
-fn write_member(
-    tag: &CallTag<'_>,
-    key: &str,
-    value: &str,
-    tool: Option<&ToolDefinition>,
-    arguments: &mut ObjectWriter,
-) {
+fn write_member(tag: &CallTag<'_>, key: &str, value: &str, arguments: &mut ObjectWriter<'_>) {
     let is_string = attribute(tag.rest, "string")
         .map(|flag| flag == "true")
         .or_else(|| attribute(tag.rest, "type").map(|kind| kind == "string"));
@@ -394,8 +389,7 @@ fn write_member(
         Some(false) | None => {
             let is_empty = value == "\n" && tag.rest.starts_with('=');
             let text = if is_empty { "" } else { trim_line_ends(value) };
-            let types = tool.map(|tool| tool.types_of(key)).unwrap_or_default();
-            arguments.untyped_member(key, text, types);
+            arguments.untyped_member(key, text, None);
         }
     }
 }

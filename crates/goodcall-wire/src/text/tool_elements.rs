@@ -6,6 +6,8 @@
 
 use std::ops::Range;
 
+use memchr::memchr;
+
 use super::FoundCall;
 use super::input::{Match, Window};
 use super::object_writer::ObjectWriter;
@@ -162,11 +164,7 @@ impl ToolElement {
         let key = input.slice(key.clone());
         let (open, close) = (format!("<{key}>"), format!("</{key}>"));
         let call_end = self.end_tag();
-        while let Some(next) = input
-            .bytes_from(self.at)
-            .iter()
-            .position(|byte| *byte == b'<')
-        {
+        while let Some(next) = memchr(b'<', input.bytes_from(self.at)) {
             self.at += next;
             self.place = Place::InValue(depth);
             match [&open, &close, &call_end].map(|tag| input.match_at(self.at, tag)) {
@@ -246,13 +244,12 @@ impl ToolElement {
         state: State,
         tool: Option<&ToolDefinition>,
     ) -> FoundCall {
-        let mut arguments = ObjectWriter::new();
+        let mut arguments = ObjectWriter::new(tool);
         let mut last_key = "";
         for (key, value) in &self.members {
             last_key = input.slice(key.clone());
             let value = trim_line_ends(input.slice(value.clone()));
-            let types = tool.map(|tool| tool.types_of(last_key)).unwrap_or_default();
-            arguments.untyped_member(last_key, value, types);
+            arguments.untyped_member(last_key, value, None);
         }
         let state = if self.is_ambiguous {
             super::ambiguous_end_tag(last_key)

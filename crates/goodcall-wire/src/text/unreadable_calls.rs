@@ -1,6 +1,6 @@
 //! Finds calls that will fail: of a tool that is not offered, or with arguments that cannot be read.
-//! They are found where a marker or the whole message shows that a call was to be made, so that the
-//! model can be told.
+//! They are found where a marker or the whole message shows that a call was to be made; the model
+//! gets an error for them.
 
 use super::marked_block::Block;
 use super::markers::{BodyFormat, Marker};
