@@ -1,8 +1,8 @@
 //! One connection of a client, in HTTP/1.1 or HTTP/2.
 //!
-//! Thousands of them wait for streams at the same time, so its future is kept small: the version is
-//! looked at without reading it, the connection is made where it is awaited, and what is rare lies
-//! on the heap.
+//! Thousands of them wait for streams at the same time, so the future of a connection is kept small:
+//! the version of HTTP is found by peeking, the connection is made where it is awaited, and rare
+//! branches are on the heap.
 
 use std::convert::Infallible;
 use std::pin::pin;
@@ -16,38 +16,38 @@ use hyper::service::{Service, service_fn};
 use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
 use tokio::net::TcpStream;
 
-use crate::proxy::{Body, Shared, handle};
+use crate::proxy::{Body, SharedState, handle};
 use crate::tunnel::Tunnels;
-use crate::workers::StopReason;
+use crate::workers::StopSignal;
 
-/// What every connection with prior knowledge of HTTP/2 begins with.
+/// The first bytes of every connection that speaks HTTP/2 without asking first.
 const PREFACE: &[u8] = b"PRI * HTTP/2.0";
-/// How long to wait for the rest of a beginning that came in pieces.
-const PIECE: Duration = Duration::from_millis(5);
+/// How long to wait for the rest of a preface that came in pieces.
+const PREFACE_WAIT: Duration = Duration::from_millis(5);
 
-/// Serves until the client is done, or until the gateway stops and what is open has ended. What
-/// breaks is the client's affair.
+/// Serves until the client is done, or until the gateway stops and open requests have ended. Errors
+/// of the connection are the client's affair and are ignored.
 pub(crate) async fn serve(
-    shared: Arc<Shared>,
+    shared: Arc<SharedState>,
     tunnels: Tunnels,
     socket: TcpStream,
-    mut stop: StopReason,
+    mut stop: StopSignal,
 ) {
     let limit = shared.live().config.limits.header_time;
-    let newer = tokio::select! {
-        newer = tokio::time::timeout(limit, is_http2(&socket)) => newer,
+    let is_http2 = tokio::select! {
+        is_http2 = tokio::time::timeout(limit, starts_http2(&socket)) => is_http2,
         _ = stop.changed() => return,
     };
-    let Ok(Some(newer)) = newer else {
+    let Ok(Some(is_http2)) = is_http2 else {
         return;
     };
     let service = service_fn(move |request: Request<Incoming>| {
         let (shared, tunnels) = (Arc::clone(&shared), tunnels.clone());
-        // On the heap: it is gone when the reply's head is there.
+        // On the heap: it is needed only until the head of the reply is there.
         let handled = Box::pin(handle(shared, tunnels, request));
         async move { Ok::<_, Infallible>(handled.await) }
     });
-    if newer {
+    if is_http2 {
         return Box::pin(serve_http2(socket, service, stop)).await;
     }
     let connection = http1::Builder::new()
@@ -63,7 +63,7 @@ pub(crate) async fn serve(
     let _ = connection.await;
 }
 
-async fn serve_http2<S>(socket: TcpStream, service: S, mut stop: StopReason)
+async fn serve_http2<S>(socket: TcpStream, service: S, mut stop: StopSignal)
 where
     S: Service<Request<Incoming>, Response = Response<Body>, Error = Infallible>,
     S::Future: Send + 'static,
@@ -79,8 +79,8 @@ where
     let _ = connection.await;
 }
 
-/// Does the client begin as in HTTP/2? `None` if it went away.
-async fn is_http2(socket: &TcpStream) -> Option<bool> {
+/// Returns true if the client speaks HTTP/2, or `None` if it went away.
+async fn starts_http2(socket: &TcpStream) -> Option<bool> {
     let mut start = [0; PREFACE.len()];
     loop {
         let size = socket
@@ -94,6 +94,6 @@ async fn is_http2(socket: &TcpStream) -> Option<bool> {
         if size == PREFACE.len() {
             return Some(true);
         }
-        tokio::time::sleep(PIECE).await;
+        tokio::time::sleep(PREFACE_WAIT).await;
     }
 }

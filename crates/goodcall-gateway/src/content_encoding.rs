@@ -1,4 +1,4 @@
-//! Replies that come compressed, although they were asked for as they are.
+//! Replies that come compressed, although they were asked for uncompressed.
 
 use std::io::{self, Write};
 
@@ -7,60 +7,60 @@ use flate2::write::MultiGzDecoder;
 use flate2::{Decompress, FlushDecompress, Status};
 use http::header::{CONTENT_ENCODING, HeaderMap};
 
-/// Compressed bytes that are read at once: they are a thousand times as many at most.
+/// Compressed bytes that are decoded at once; they become a thousand times as many at most.
 const PART: usize = 1 << 10;
 
-/// How a body is written.
+/// The encoding of a body, from its `Content-Encoding`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Coding {
-    /// As it is.
+pub(crate) enum ContentEncoding {
     Plain,
     Gzip,
     Deflate,
-    /// In a way that is not read here.
+    /// An encoding that is not supported here, or several of them.
     Unknown,
 }
 
-impl Coding {
+impl ContentEncoding {
     pub(crate) fn of(headers: &HeaderMap) -> Self {
-        let mut named = headers.get_all(CONTENT_ENCODING).iter();
-        let value = named.next().map_or("", |value| {
-            let value = value.to_str().map(str::trim);
-            value.unwrap_or("?")
-        });
-        let is = |name: &str| value.eq_ignore_ascii_case(name);
-        match () {
-            () if named.next().is_some() => Coding::Unknown,
-            () if value.is_empty() || is("identity") => Coding::Plain,
-            () if is("gzip") || is("x-gzip") => Coding::Gzip,
-            () if is("deflate") => Coding::Deflate,
-            () => Coding::Unknown,
+        let mut values = headers.get_all(CONTENT_ENCODING).iter();
+        let Some(value) = values.next() else {
+            return ContentEncoding::Plain;
+        };
+        if values.next().is_some() {
+            return ContentEncoding::Unknown;
+        }
+        let name = value.to_str().unwrap_or("?").trim().to_ascii_lowercase();
+        match name.as_str() {
+            "" | "identity" => ContentEncoding::Plain,
+            "gzip" | "x-gzip" => ContentEncoding::Gzip,
+            "deflate" => ContentEncoding::Deflate,
+            _ => ContentEncoding::Unknown,
         }
     }
 }
 
-/// Reads a compressed body bit by bit.
+/// Decodes a compressed body as it arrives.
 pub(crate) enum Decoder {
     Gzip(MultiGzDecoder<Vec<u8>>),
     Deflate(Inflate),
-    /// `deflate` is written with a frame or without one: the first byte tells.
-    Either,
+    /// `deflate` comes with a zlib header or without one; the first byte decides.
+    UndecidedDeflate,
 }
 
 impl Decoder {
-    /// `None` for a body that need not or cannot be decoded.
-    pub(crate) fn new(coding: Coding) -> Option<Self> {
-        match coding {
-            Coding::Gzip => Some(Decoder::Gzip(MultiGzDecoder::new(Vec::new()))),
-            Coding::Deflate => Some(Decoder::Either),
-            Coding::Plain | Coding::Unknown => None,
+    /// Returns `None` for a body that need not or cannot be decoded.
+    pub(crate) fn new(encoding: ContentEncoding) -> Option<Self> {
+        match encoding {
+            ContentEncoding::Gzip => Some(Decoder::Gzip(MultiGzDecoder::new(Vec::new()))),
+            ContentEncoding::Deflate => Some(Decoder::UndecidedDeflate),
+            ContentEncoding::Plain | ContentEncoding::Unknown => None,
         }
     }
 
-    /// Takes some of the bytes off and gives what they say, all of it that is known by now.
+    /// Takes some of the bytes, and returns everything that can be decoded so far.
     pub(crate) fn part(&mut self, bytes: &mut Bytes) -> io::Result<Vec<u8>> {
         let part = bytes.split_to(bytes.len().min(PART));
-        if let (Decoder::Either, Some(first)) = (&self, part.first()) {
+        if let (Decoder::UndecidedDeflate, Some(first)) = (&self, part.first()) {
             *self = Decoder::Deflate(Inflate {
                 state: Decompress::new(first & 0x0f == 8),
                 ended: false,
@@ -73,11 +73,14 @@ impl Decoder {
                 Ok(std::mem::take(decoder.get_mut()))
             }
             Decoder::Deflate(inflate) => inflate.part(&part),
-            Decoder::Either => Ok(Vec::new()),
+            Decoder::UndecidedDeflate => Ok(Vec::new()),
         }
     }
 
-    /// The body is over: an error if it is not whole.
+    /// Ends the body.
+    ///
+    /// # Errors
+    /// If it is not whole.
     pub(crate) fn end(&mut self) -> io::Result<()> {
         match self {
             Decoder::Gzip(decoder) => decoder.try_finish(),
@@ -87,7 +90,7 @@ impl Decoder {
     }
 }
 
-/// The `deflate` of HTTP.
+/// The `deflate` encoding of HTTP.
 pub(crate) struct Inflate {
     state: Decompress,
     ended: bool,
@@ -101,12 +104,12 @@ impl Inflate {
             out.reserve(4 * PART);
             let read = usize::try_from(self.state.total_in() - start).unwrap_or(bytes.len());
             let rest = bytes.get(read..).unwrap_or_default();
-            let (known, before) = (out.len(), self.state.total_in());
+            let before = (out.len(), self.state.total_in());
             let status = self
                 .state
                 .decompress_vec(rest, &mut out, FlushDecompress::Sync)?;
             self.ended = status == Status::StreamEnd;
-            if out.len() == known && self.state.total_in() == before {
+            if (out.len(), self.state.total_in()) == before {
                 break;
             }
         }
@@ -114,9 +117,9 @@ impl Inflate {
     }
 }
 
-/// A whole body as it was meant; `None` if it cannot be read, or is longer than that.
-pub(crate) fn decode(coding: Coding, mut bytes: Bytes, most: usize) -> Option<Bytes> {
-    let mut decoder = Decoder::new(coding)?;
+/// Decodes a whole body. Returns `None` if it is damaged, or longer than `most` bytes.
+pub(crate) fn decode(encoding: ContentEncoding, mut bytes: Bytes, most: usize) -> Option<Bytes> {
+    let mut decoder = Decoder::new(encoding)?;
     let mut out = Vec::new();
     while !bytes.is_empty() {
         out.append(&mut decoder.part(&mut bytes).ok()?);
@@ -134,9 +137,9 @@ mod tests {
     use flate2::Compression;
     use flate2::write::{DeflateEncoder, GzEncoder, ZlibEncoder};
 
-    fn written(coding: &str, text: &[u8]) -> Vec<u8> {
+    fn encoded(form: &str, text: &[u8]) -> Vec<u8> {
         let level = Compression::default();
-        match coding {
+        match form {
             "gzip" => {
                 let mut out = GzEncoder::new(Vec::new(), level);
                 out.write_all(text).unwrap();
@@ -156,42 +159,42 @@ mod tests {
     }
 
     #[test]
-    fn every_form_comes_back() {
+    fn gzip_zlib_and_raw_deflate_are_decoded() {
         let text = b"a text, a text, a text".repeat(500);
-        for (form, coding) in [
-            ("gzip", Coding::Gzip),
-            ("zlib", Coding::Deflate),
-            ("raw", Coding::Deflate),
+        for (form, encoding) in [
+            ("gzip", ContentEncoding::Gzip),
+            ("zlib", ContentEncoding::Deflate),
+            ("raw", ContentEncoding::Deflate),
         ] {
-            let bytes = written(form, &text);
-            let whole = decode(coding, Bytes::from(bytes.clone()), text.len());
+            let bytes = encoded(form, &text);
+            let whole = decode(encoding, Bytes::from(bytes.clone()), text.len());
             assert_eq!(whole.as_deref(), Some(text.as_slice()), "{form}");
-            let short = decode(coding, Bytes::from(bytes.clone()), text.len() - 1);
-            assert_eq!(short, None, "{form}: longer than may be");
+            let short = decode(encoding, Bytes::from(bytes.clone()), text.len() - 1);
+            assert_eq!(short, None, "{form}: too long");
             let half = Bytes::copy_from_slice(&bytes[..bytes.len() / 2]);
-            assert_eq!(decode(coding, half, 1 << 20), None, "{form}: half");
-            let garbage = decode(coding, Bytes::from_static(b"\xffgarbage"), 1 << 20);
+            assert_eq!(decode(encoding, half, 1 << 20), None, "{form}: half");
+            let garbage = decode(encoding, Bytes::from_static(b"\xffgarbage"), 1 << 20);
             assert_eq!(garbage, None, "{form}: garbage");
         }
     }
 
     #[test]
-    fn the_header_tells_the_form() {
-        for (values, wanted) in [
-            (vec![], Coding::Plain),
-            (vec!["identity"], Coding::Plain),
-            (vec!["GZIP"], Coding::Gzip),
-            (vec!["x-gzip"], Coding::Gzip),
-            (vec!["deflate"], Coding::Deflate),
-            (vec!["br"], Coding::Unknown),
-            (vec!["gzip, br"], Coding::Unknown),
-            (vec!["gzip", "gzip"], Coding::Unknown),
+    fn content_encoding_is_read_from_the_header() {
+        for (values, expected) in [
+            (vec![], ContentEncoding::Plain),
+            (vec!["identity"], ContentEncoding::Plain),
+            (vec!["GZIP"], ContentEncoding::Gzip),
+            (vec!["x-gzip"], ContentEncoding::Gzip),
+            (vec!["deflate"], ContentEncoding::Deflate),
+            (vec!["br"], ContentEncoding::Unknown),
+            (vec!["gzip, br"], ContentEncoding::Unknown),
+            (vec!["gzip", "gzip"], ContentEncoding::Unknown),
         ] {
             let mut headers = HeaderMap::new();
             for value in &values {
                 headers.append(CONTENT_ENCODING, value.parse().unwrap());
             }
-            assert_eq!(Coding::of(&headers), wanted, "{values:?}");
+            assert_eq!(ContentEncoding::of(&headers), expected, "{values:?}");
         }
     }
 }

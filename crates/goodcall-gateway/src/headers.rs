@@ -1,53 +1,50 @@
-//! Headers on their way through.
+//! Headers of requests and replies that are passed on.
 
 use goodcall_server::is_hop_by_hop;
 use http::header::{
     ACCEPT_ENCODING, CONNECTION, CONTENT_LENGTH, HOST, HeaderMap, HeaderName, HeaderValue, UPGRADE,
 };
 
-/// Takes off what belongs to the connection that a message came over.
+/// Removes the headers that belong to the connection a message came over.
 fn strip(headers: &mut HeaderMap) {
-    let named: Vec<HeaderName> = headers
-        .get_all(CONNECTION)
-        .iter()
-        .filter_map(|value| value.to_str().ok())
-        .flat_map(|value| value.split(','))
-        .filter_map(|name| name.trim().parse().ok())
-        .collect();
-    let hops: Vec<_> = headers
-        .keys()
-        .filter(|name| is_hop_by_hop(name))
-        .cloned()
-        .collect();
-    for name in named.iter().chain(&hops) {
+    let named = connection_options(headers).filter_map(|name| name.parse().ok());
+    let standard = headers.keys().filter(|name| is_hop_by_hop(name)).cloned();
+    let names: Vec<HeaderName> = named.chain(standard).collect();
+    for name in names {
         headers.remove(name);
     }
 }
 
-/// The headers of a request whose reply is to be read: it must not come compressed.
-pub(crate) fn for_upstream(headers: &mut HeaderMap, judged: bool) {
+/// The values of `Connection`, such as `close`, or names of headers.
+fn connection_options(headers: &HeaderMap) -> impl Iterator<Item = &str> {
+    let values = headers.get_all(CONNECTION).iter();
+    values
+        .filter_map(|value| value.to_str().ok())
+        .flat_map(|value| value.split(',').map(str::trim))
+}
+
+/// Rewrites the headers of a request for the connection to the upstream.
+pub(crate) fn for_upstream(headers: &mut HeaderMap) {
     strip(headers);
     headers.remove(HOST);
-    if judged {
-        headers.remove(CONTENT_LENGTH);
-        headers.insert(ACCEPT_ENCODING, HeaderValue::from_static("identity"));
-    }
 }
 
-/// Is the connection to become something else? An offer of HTTP/2 may be passed over, and is: such
-/// a request is an ordinary one.
+/// Rewrites the headers of a request whose body may change and whose reply must come uncompressed.
+pub(crate) fn for_judging(headers: &mut HeaderMap) {
+    headers.remove(CONTENT_LENGTH);
+    headers.insert(ACCEPT_ENCODING, HeaderValue::from_static("identity"));
+}
+
+/// Returns true if the connection is to switch to another protocol. An offer of HTTP/2 (`h2c`) may
+/// be ignored, and is.
 pub(crate) fn is_upgrade(headers: &HeaderMap) -> bool {
     let protocol = headers.get(UPGRADE).map(HeaderValue::as_bytes);
-    let other = protocol.is_some_and(|protocol| !protocol.eq_ignore_ascii_case(b"h2c"));
-    let named = headers.get_all(CONNECTION).iter();
-    let mut named = named
-        .filter_map(|value| value.to_str().ok())
-        .flat_map(|value| value.split(','));
-    other && named.any(|name| name.trim().eq_ignore_ascii_case("upgrade"))
+    protocol.is_some_and(|protocol| !protocol.eq_ignore_ascii_case(b"h2c"))
+        && connection_options(headers).any(|option| option.eq_ignore_ascii_case("upgrade"))
 }
 
-/// Makes the head of a reply our own: what belonged to the connection to the upstream goes, its
-/// version of HTTP, too.
+/// Makes the head of an upstream's reply one of ours: without the headers of the upstream's
+/// connection, and in our version of HTTP.
 pub(crate) fn take_over(head: &mut http::response::Parts) {
     strip(&mut head.headers);
     head.version = http::Version::HTTP_11;
@@ -58,7 +55,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_belongs_to_the_connection_stays_there() {
+    fn headers_of_the_connection_are_removed() {
         let mut headers = HeaderMap::new();
         for (name, value) in [
             ("connection", "close, x-hop"),

@@ -1,11 +1,11 @@
-//! Doom loops: the gateway keeps no state, everything is in the request.
+//! Doom loops in the history of a request. The gateway keeps no state: the request has it all.
 
 use goodcall::{Call, CallOutcome, Detector, Failure, LoopReport, LoopRules, ToolResult};
 use goodcall_wire::Provider;
 use goodcall_wire::request::{HistoryCall, HistoryStep, history};
 
-/// The loop that the last turn of a conversation is part of.
-pub(crate) fn look(provider: Provider, request: &str) -> Option<LoopReport> {
+/// Returns the loop that the last turn of a conversation is part of.
+pub(crate) fn find(provider: Provider, request: &str) -> Option<LoopReport> {
     let mut detector = Detector::new(LoopRules::default());
     let mut last = None;
     for step in history(provider, request) {
@@ -23,12 +23,14 @@ pub(crate) fn look(provider: Provider, request: &str) -> Option<LoopReport> {
     last
 }
 
+/// Turns a call of the history into what the detector reads; `None` for one without a result.
 fn outcome(past: HistoryCall) -> Option<(Call, CallOutcome)> {
     let result = past.result?;
     let call = Call::new(past.id, past.name, past.arguments);
-    let result = match past.is_error {
-        true => ToolResult::from(Failure::new(result)),
-        false => ToolResult::success(result),
+    let result = if past.is_error {
+        ToolResult::from(Failure::new(result))
+    } else {
+        ToolResult::success(result)
     };
     let outcome = CallOutcome::new(&call, result);
     Some((call, outcome))
@@ -51,13 +53,13 @@ mod tests {
     }
 
     #[test]
-    fn the_same_call_with_the_same_result_is_a_loop() {
+    fn repeated_call_with_equal_results_is_a_loop() {
         let same = [("{}", "busy"); 3];
-        let found = look(Provider::OpenAi, &chat(&same)).unwrap();
+        let found = find(Provider::OpenAi, &chat(&same)).unwrap();
         assert_eq!(found.signal.name(), "same_call");
         assert!(found.text().contains("3 times in a row"));
         let polling = [("{}", "1 %"), ("{}", "2 %"), ("{}", "3 %")];
-        assert!(look(Provider::OpenAi, &chat(&polling)).is_none());
-        assert!(look(Provider::OpenAi, "not JSON").is_none());
+        assert!(find(Provider::OpenAi, &chat(&polling)).is_none());
+        assert!(find(Provider::OpenAi, "not JSON").is_none());
     }
 }

@@ -1,10 +1,10 @@
 //! The gateway: change one base URL, and every tool call that an agent receives is good.
 //!
-//! It stands between an agent and its model provider. Requests for OpenAI Chat Completions, OpenAI
-//! Responses and Anthropic Messages are read; the calls in their replies are judged against the
-//! tools of the same request, mended where that is safe, and asked for again where it is not. All
-//! else passes through untouched. The judging itself is in [`goodcall_wire::relay`] and has no
-//! sockets; this crate has them.
+//! It sits between an agent and its model provider. For OpenAI Chat Completions, OpenAI Responses
+//! and Anthropic Messages, the calls in a reply are judged against the tools of the same request,
+//! mended where that is safe, and re-asked where it is not. Everything else passes through
+//! untouched. Judging itself does no I/O and is in [`goodcall_wire::relay`]; this crate has the
+//! sockets.
 //!
 //! ```no_run
 //! # #[tokio::main]
@@ -21,22 +21,24 @@
 mod config;
 mod connection;
 mod content_encoding;
-mod error;
+mod error_reply;
 mod headers;
 mod history_loops;
 mod json_reply;
+mod judged_stream;
 mod log;
 mod metrics;
 mod page;
+mod passed_body;
 mod proxy;
 mod recent_calls;
-mod record;
+mod request_record;
 mod server;
 #[cfg(feature = "store")]
 mod store;
-mod stream;
 mod tunnel;
 mod upstream;
+mod upstream_body;
 mod workers;
 
 pub use config::{GatewayConfig, GatewayConfigError, GatewayLimits, LogConfig, StoreConfig};

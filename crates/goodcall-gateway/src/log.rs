@@ -1,4 +1,4 @@
-//! One JSON line a request, written by a thread of its own.
+//! The log: one JSON line per request, written by a thread of its own.
 
 use std::io::{self, Write};
 use std::sync::Arc;
@@ -12,39 +12,39 @@ use serde::ser::{Serialize, SerializeMap, Serializer};
 use tokio::sync::oneshot;
 
 use crate::config::LogConfig;
-use crate::record::Record;
+use crate::request_record::{RequestError, RequestRecord, Unjudged};
 
 /// Lines that wait to be written; more are left out, and their number is written.
 const MOST_WAITING: usize = 4096;
-/// Lines of so much time are written at once: a write each, and waking the thread for it, would
-/// cost half as much as all the rest of a request.
-const GATHERED: Duration = Duration::from_millis(10);
-/// How long the last lines may take.
-const LAST: Duration = Duration::from_secs(1);
+/// How long lines are gathered before they are written together. Waking the thread and writing for
+/// each line would cost half as much as all the rest of a request.
+const GATHER_TIME: Duration = Duration::from_millis(10);
+/// How long a stop waits for the last lines.
+const FLUSH_TIME: Duration = Duration::from_secs(1);
 /// Notes on a call that a line shows.
 const MOST_NOTES: usize = 8;
 
-/// Where lines go.
+/// The log of a gateway. Lines that its thread cannot keep up with are counted, not waited for.
 #[derive(Debug)]
 pub(crate) struct Log {
-    sender: Option<SyncSender<Told>>,
+    sender: Option<SyncSender<LogMessage>>,
     left_out: Arc<AtomicU64>,
     arguments: bool,
 }
 
-/// What the thread is told.
+/// What is sent to the thread that writes.
 #[derive(Debug)]
-enum Told {
+enum LogMessage {
     Line(String),
-    /// All that was told before is to be written now.
-    Now(oneshot::Sender<()>),
+    /// Asks for everything before it to be written, and for a sign when it is.
+    Flush(oneshot::Sender<()>),
 }
 
 impl Log {
     pub(crate) fn new(config: LogConfig) -> Self {
         match config.target {
-            LogTarget::Stdout => Self::into(io::stdout(), config.arguments),
-            LogTarget::Stderr => Self::into(io::stderr(), config.arguments),
+            LogTarget::Stdout => Self::to(io::stdout(), config.arguments),
+            LogTarget::Stderr => Self::to(io::stderr(), config.arguments),
             _ => Self {
                 sender: None,
                 left_out: Arc::default(),
@@ -53,11 +53,11 @@ impl Log {
         }
     }
 
-    fn into(out: impl Write + Send + 'static, arguments: bool) -> Self {
-        let (sender, told) = sync_channel(MOST_WAITING);
+    fn to(out: impl Write + Send + 'static, arguments: bool) -> Self {
+        let (sender, messages) = sync_channel(MOST_WAITING);
         let left_out = Arc::<AtomicU64>::default();
         let missing = Arc::clone(&left_out);
-        std::thread::spawn(move || write(out, &told, &missing));
+        std::thread::spawn(move || write(out, &messages, &missing));
         Self {
             sender: Some(sender),
             left_out,
@@ -65,46 +65,46 @@ impl Log {
         }
     }
 
-    pub(crate) fn line(&self, record: &Record) {
+    pub(crate) fn line(&self, record: &RequestRecord) {
         if self.sender.is_some() {
-            self.tell(line(record, self.arguments));
+            self.send(line(record, self.arguments));
         }
     }
 
-    fn tell(&self, line: String) {
+    fn send(&self, line: String) {
         if let Some(sender) = &self.sender
             // A log that nobody reads must not stop the traffic.
-            && sender.try_send(Told::Line(line)).is_err()
+            && sender.try_send(LogMessage::Line(line)).is_err()
         {
             self.left_out.fetch_add(1, Ordering::Relaxed);
         }
     }
 
-    /// Waits until all lines are written, but not for long.
-    pub(crate) async fn written(&self) {
+    /// Waits until all lines are written, for a second at most.
+    pub(crate) async fn flush(&self) {
         if let Some(sender) = &self.sender {
             let (done, waiting) = oneshot::channel();
-            if sender.try_send(Told::Now(done)).is_ok() {
-                let _ = tokio::time::timeout(LAST, waiting).await;
+            if sender.try_send(LogMessage::Flush(done)).is_ok() {
+                let _ = tokio::time::timeout(FLUSH_TIME, waiting).await;
             }
         }
     }
 }
 
-/// Writes until nobody is left to tell anything, or the place is gone.
-fn write(mut out: impl Write, told: &Receiver<Told>, left_out: &AtomicU64) {
-    while let Ok(first) = told.recv() {
-        if matches!(first, Told::Line(_)) {
-            std::thread::sleep(GATHERED);
+/// Writes lines until the log is dropped, or the output is closed.
+fn write(mut out: impl Write, messages: &Receiver<LogMessage>, left_out: &AtomicU64) {
+    while let Ok(first) = messages.recv() {
+        if matches!(first, LogMessage::Line(_)) {
+            std::thread::sleep(GATHER_TIME);
         }
         let (mut text, mut waiting) = (String::new(), Vec::new());
-        for one in std::iter::once(first).chain(told.try_iter()) {
-            match one {
-                Told::Line(line) => {
+        for message in std::iter::once(first).chain(messages.try_iter()) {
+            match message {
+                LogMessage::Line(line) => {
                     text.push_str(&line);
                     text.push('\n');
                 }
-                Told::Now(done) => waiting.push(done),
+                LogMessage::Flush(done) => waiting.push(done),
             }
         }
         let missing = left_out.swap(0, Ordering::Relaxed);
@@ -130,45 +130,45 @@ fn now() -> f64 {
     now.unwrap_or_default().as_secs_f64()
 }
 
-fn line(record: &Record, arguments: bool) -> String {
-    let line = Line { record, arguments };
-    // Nothing in a line fails to be written.
-    serde_json::to_string(&line).unwrap_or_default()
+fn line(record: &RequestRecord, arguments: bool) -> String {
+    serde_json::to_string(&LogLine { record, arguments })
+        .expect("a line has string keys and no value that fails")
 }
 
-/// What a line shows of a request.
-struct Line<'r> {
-    record: &'r Record,
+/// The JSON form of a request.
+struct LogLine<'r> {
+    record: &'r RequestRecord,
     arguments: bool,
 }
 
-impl Serialize for Line<'_> {
+impl Serialize for LogLine<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let record = self.record;
+        let Self { record, arguments } = *self;
+        let (exchange, judgement) = (&record.exchange, &record.judgement);
         let milliseconds = |time: Duration| (time.as_secs_f64() * 1e6).round() / 1e3;
         let mut line = serializer.serialize_map(None)?;
         line.serialize_entry("time", &now())?;
         line.serialize_entry("method", record.method.as_str())?;
         line.serialize_entry("path", &record.path)?;
         line.serialize_entry("status", &record.status)?;
-        line.serialize_entry("ms", &milliseconds(record.took))?;
-        line.serialize_entry("upstream_ms", &milliseconds(record.upstream))?;
-        if let Some(protocol) = record.protocol {
+        line.serialize_entry("ms", &milliseconds(record.timing.total))?;
+        line.serialize_entry("upstream_ms", &milliseconds(record.timing.upstream))?;
+        if let Some(protocol) = exchange.protocol {
             line.serialize_entry("protocol", protocol.name())?;
-            line.serialize_entry("stream", &record.streams)?;
-            line.serialize_entry("own_ms", &milliseconds(record.own_time()))?;
-            line.serialize_entry("reasked", &record.reasked)?;
+            line.serialize_entry("stream", &exchange.streams)?;
+            line.serialize_entry("own_ms", &milliseconds(record.timing.own()))?;
+            line.serialize_entry("reasked", &judgement.reasked)?;
         }
-        if let Some(model) = &record.model {
+        if let Some(model) = &exchange.model {
             line.serialize_entry("model", model)?;
         }
         if let Some(cause) = &record.cause {
             line.serialize_entry("cause", cause)?;
         }
         let words = [
-            ("passed", record.passed),
-            ("error", record.error),
-            ("loop", record.suspicion),
+            ("passed", judgement.unjudged.as_ref().map(Unjudged::name)),
+            ("error", record.error.map(RequestError::code)),
+            ("loop", record.history.loop_signal),
         ];
         for (key, word) in words {
             if let Some(word) = word {
@@ -176,69 +176,79 @@ impl Serialize for Line<'_> {
             }
         }
         let marks = [
-            ("history_fixed", record.history_fixed),
-            ("reask_failed", record.reask_failed),
+            ("history_fixed", record.history.fixed),
+            ("reask_failed", judgement.reask_failed),
         ];
         for (key, _) in marks.iter().filter(|(_, set)| *set) {
             line.serialize_entry(key, &true)?;
         }
-        if !record.calls.is_empty() {
-            let calls = record.calls.iter().map(|call| Call(call, self.arguments));
-            line.serialize_entry("calls", &List(calls))?;
+        if !judgement.calls.is_empty() {
+            let calls = judgement.calls.iter();
+            let calls = calls.map(|call| LoggedCall { call, arguments });
+            line.serialize_entry("calls", &Sequence(calls))?;
         }
         line.end()
     }
 }
 
-/// What an iterator gives, as an array.
-struct List<I>(I);
+/// Serializes an iterator as an array.
+struct Sequence<I>(I);
 
-impl<I: Iterator<Item: Serialize> + Clone> Serialize for List<I> {
+impl<I: Iterator<Item: Serialize> + Clone> Serialize for Sequence<I> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.collect_seq(self.0.clone())
     }
 }
 
-/// What a line shows of a call, with its arguments or without.
-struct Call<'r>(&'r CallRecord, bool);
+/// The JSON form of a call.
+struct LoggedCall<'r> {
+    call: &'r CallRecord,
+    arguments: bool,
+}
 
-impl Serialize for Call<'_> {
+impl Serialize for LoggedCall<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let Self(call, arguments) = *self;
-        let mut one = serializer.serialize_map(None)?;
-        one.serialize_entry("tool", &call.tool)?;
-        one.serialize_entry("verdict", call.ruled.name())?;
+        let call = self.call;
+        let mut map = serializer.serialize_map(None)?;
+        map.serialize_entry("tool", &call.tool)?;
+        map.serialize_entry("verdict", call.ruled.name())?;
         if call.attempt > 0 {
-            one.serialize_entry("attempt", &call.attempt)?;
+            map.serialize_entry("attempt", &call.attempt)?;
         }
         if let Some(reason) = call.reason {
-            one.serialize_entry("reason", reason)?;
+            map.serialize_entry("reason", reason)?;
         }
         if !call.notes.is_empty() {
             let notes = call.notes.iter().take(MOST_NOTES);
-            let notes = notes.map(|note| Noted(note, call.ruled));
-            one.serialize_entry("notes", &List(notes))?;
+            let notes = notes.map(|note| LoggedNote {
+                note,
+                verdict: call.ruled,
+            });
+            map.serialize_entry("notes", &Sequence(notes))?;
         }
-        if arguments {
-            one.serialize_entry("arguments", &call.sent)?;
+        if self.arguments {
+            map.serialize_entry("arguments", &call.sent)?;
         }
-        one.end()
+        map.end()
     }
 }
 
-/// What is wrong has a code, what was mended a rule.
-struct Noted<'r>(&'r CallNote, CallVerdict);
+/// The JSON form of a note: a bad call's has a `code`, a mended one's the `rule`.
+struct LoggedNote<'r> {
+    note: &'r CallNote,
+    verdict: CallVerdict,
+}
 
-impl Serialize for Noted<'_> {
+impl Serialize for LoggedNote<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let kind = match self.1 {
+        let key = match self.verdict {
             CallVerdict::Bad => "code",
             _ => "rule",
         };
-        let mut one = serializer.serialize_map(Some(2))?;
-        one.serialize_entry(kind, self.0.rule)?;
-        one.serialize_entry("field", &self.0.field)?;
-        one.end()
+        let mut map = serializer.serialize_map(Some(2))?;
+        map.serialize_entry(key, self.note.rule)?;
+        map.serialize_entry("field", &self.note.field)?;
+        map.end()
     }
 }
 
@@ -248,17 +258,17 @@ mod tests {
 
     use super::*;
 
-    /// Tells what was written, and then waits to be let on.
-    struct Slow {
+    /// Sends what was written to the test, and then blocks until the test allows the next write.
+    struct BlockingWriter {
         wrote: Sender<String>,
-        on: Receiver<()>,
+        go_on: Receiver<()>,
     }
 
-    impl Write for Slow {
+    impl Write for BlockingWriter {
         fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
             let text = String::from_utf8_lossy(bytes).into_owned();
             self.wrote.send(text).map_err(io::Error::other)?;
-            self.on.recv().map_err(io::Error::other)?;
+            self.go_on.recv().map_err(io::Error::other)?;
             Ok(bytes.len())
         }
 
@@ -268,17 +278,17 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn lines_that_nobody_reads_are_counted() {
+    async fn lines_beyond_the_queue_are_counted() {
         let (wrote, written) = std::sync::mpsc::channel();
-        let (on, wait) = std::sync::mpsc::channel();
-        let log = Log::into(Slow { wrote, on: wait }, false);
-        log.tell("first".to_owned());
+        let (go_on, wait) = std::sync::mpsc::channel();
+        let log = Log::to(BlockingWriter { wrote, go_on: wait }, false);
+        log.send("first".to_owned());
         assert_eq!(written.recv().unwrap(), "first\n");
-        // Its reader is stuck now.
+        // The writer is blocked now.
         for number in 0..MOST_WAITING + 3 {
-            log.tell(number.to_string());
+            log.send(number.to_string());
         }
-        on.send(()).unwrap();
+        go_on.send(()).unwrap();
         let text = written.recv().unwrap();
         let lines: Vec<_> = text.lines().collect();
         assert_eq!(lines.len(), MOST_WAITING + 1);
@@ -286,11 +296,11 @@ mod tests {
         let last = lines[MOST_WAITING];
         assert!(last.starts_with("{\"time\":"), "{last}");
         assert!(last.ends_with(",\"lines_left_out\":3}"), "{last}");
-        // And all is written before it is told that it is.
-        on.send(()).unwrap();
-        log.tell("last".to_owned());
-        on.send(()).unwrap();
-        log.written().await;
+        // A flush returns only after the last line is written.
+        go_on.send(()).unwrap();
+        log.send("last".to_owned());
+        go_on.send(()).unwrap();
+        log.flush().await;
         assert_eq!(written.try_recv().as_deref(), Ok("last\n"));
     }
 }

@@ -1,4 +1,4 @@
-//! What Prometheus reads.
+//! Counters and histograms for Prometheus.
 
 use std::collections::HashSet;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -10,48 +10,48 @@ use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::metrics::histogram::Histogram;
 use prometheus_client::registry::{Registry, Unit};
 
-use crate::error::Refusal;
-use crate::record::Record;
+use crate::error_reply::ErrorReply;
+use crate::request_record::RequestRecord;
 
-/// Names of tools that get a line of their own; clients choose them, so there is a limit.
+/// Tools that are counted by name. Clients choose the names, so there is a limit.
 const MOST_TOOLS: usize = 256;
-/// Characters of such a name.
+/// Characters of a tool's name that are kept.
 const MOST_CHARS: usize = 80;
 
-/// The name of a tool: all counters of one share it.
-type Name = Arc<str>;
+/// The name of a tool, shared by all of its counters.
+type ToolName = Arc<str>;
 
 #[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
-struct Requests {
+struct RequestLabels {
     protocol: &'static str,
     status: u32,
 }
 
 #[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
-struct Calls {
-    tool: Name,
+struct CallLabels {
+    tool: ToolName,
     verdict: &'static str,
 }
 
 #[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
-struct Rules {
-    tool: Name,
+struct RuleLabels {
+    tool: ToolName,
     rule: &'static str,
 }
 
 #[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
-struct Reasons {
-    tool: Name,
+struct ReasonLabels {
+    tool: ToolName,
     reason: &'static str,
 }
 
 #[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
-struct Errors {
+struct ErrorLabels {
     code: &'static str,
 }
 
 #[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
-struct Loops {
+struct LoopLabels {
     signal: &'static str,
 }
 
@@ -59,17 +59,17 @@ struct Loops {
 #[derive(Debug)]
 pub(crate) struct Metrics {
     registry: Registry,
-    requests: Family<Requests, Counter>,
-    calls: Family<Calls, Counter>,
-    mends: Family<Rules, Counter>,
-    refusals: Family<Reasons, Counter>,
-    errors: Family<Errors, Counter>,
-    loops: Family<Loops, Counter>,
+    requests: Family<RequestLabels, Counter>,
+    calls: Family<CallLabels, Counter>,
+    mends: Family<RuleLabels, Counter>,
+    refusals: Family<ReasonLabels, Counter>,
+    errors: Family<ErrorLabels, Counter>,
+    loops: Family<LoopLabels, Counter>,
     reasks: Counter,
     active: Gauge,
     added: Histogram,
     upstream: Histogram,
-    tools: Mutex<HashSet<Name>>,
+    tools: Mutex<HashSet<ToolName>>,
 }
 
 impl Metrics {
@@ -122,7 +122,7 @@ impl Metrics {
         );
         all.register(
             "reasks",
-            "Questions that were asked again",
+            "Requests that were sent again for a bad call",
             self.reasks.clone(),
         );
         all.register(
@@ -146,7 +146,7 @@ impl Metrics {
         );
     }
 
-    /// Requests under way.
+    /// The number of requests under way.
     pub(crate) fn active(&self) -> i64 {
         self.active.get()
     }
@@ -155,52 +155,54 @@ impl Metrics {
         self.active.inc();
     }
 
-    pub(crate) fn refused(&self, refusal: Refusal) {
-        if refusal == Refusal::Busy {
-            self.errors
-                .get_or_create(&Errors {
-                    code: refusal.code(),
-                })
-                .inc();
-        }
+    /// Counts a request that was refused before it had a record.
+    pub(crate) fn busy(&self) {
+        let code = ErrorReply::Busy.code();
+        self.errors.get_or_create(&ErrorLabels { code }).inc();
     }
 
-    pub(crate) fn ended(&self, record: &Record) {
+    pub(crate) fn ended(&self, record: &RequestRecord) {
         self.active.dec();
-        let protocol = record.protocol.map_or("other", |protocol| protocol.name());
-        let status = u32::from(record.status);
-        self.requests
-            .get_or_create(&Requests { protocol, status })
-            .inc();
-        if let Some(code) = record.error {
-            self.errors.get_or_create(&Errors { code }).inc();
+        let protocol = record.exchange.protocol;
+        let labels = RequestLabels {
+            protocol: protocol.map_or("other", |protocol| protocol.name()),
+            status: u32::from(record.status),
+        };
+        self.requests.get_or_create(&labels).inc();
+        if let Some(error) = record.error {
+            let code = error.code();
+            self.errors.get_or_create(&ErrorLabels { code }).inc();
         }
-        if let Some(signal) = record.suspicion {
-            self.loops.get_or_create(&Loops { signal }).inc();
+        if let Some(signal) = record.history.loop_signal {
+            self.loops.get_or_create(&LoopLabels { signal }).inc();
         }
-        self.reasks.inc_by(u64::from(record.reasked));
-        self.upstream.observe(record.upstream.as_secs_f64());
-        if record.protocol.is_some() {
-            self.added.observe(record.own_time().as_secs_f64());
+        self.reasks.inc_by(u64::from(record.judgement.reasked));
+        self.upstream.observe(record.timing.upstream.as_secs_f64());
+        if protocol.is_some() {
+            self.added.observe(record.timing.own().as_secs_f64());
         }
-        for call in &record.calls {
+        for call in &record.judgement.calls {
             let tool = self.tool(&call.tool);
             let verdict = call.ruled.name();
             if let Some(reason) = call.reason {
                 let tool = tool.clone();
-                self.refusals.get_or_create(&Reasons { tool, reason }).inc();
+                self.refusals
+                    .get_or_create(&ReasonLabels { tool, reason })
+                    .inc();
             } else {
                 for note in &call.notes {
                     let (tool, rule) = (tool.clone(), note.rule);
-                    self.mends.get_or_create(&Rules { tool, rule }).inc();
+                    self.mends.get_or_create(&RuleLabels { tool, rule }).inc();
                 }
             }
-            self.calls.get_or_create(&Calls { tool, verdict }).inc();
+            self.calls
+                .get_or_create(&CallLabels { tool, verdict })
+                .inc();
         }
     }
 
-    /// The name under which a tool is counted.
-    fn tool(&self, name: &str) -> Name {
+    /// Returns the name that a tool is counted under.
+    fn tool(&self, name: &str) -> ToolName {
         let end = name.char_indices().nth(MOST_CHARS).map(|(end, _)| end);
         let name = &name[..end.unwrap_or(name.len())];
         let mut tools = self.tools.lock().unwrap_or_else(PoisonError::into_inner);
@@ -210,15 +212,15 @@ impl Metrics {
         if tools.len() >= MOST_TOOLS {
             return "(other)".into();
         }
-        let name = Name::from(name);
+        let name = ToolName::from(name);
         tools.insert(Arc::clone(&name));
         name
     }
 
     pub(crate) fn text(&self) -> String {
         let mut text = String::new();
-        // Writing into a string does not fail.
-        let _ = prometheus_client::encoding::text::encode(&mut text, &self.registry);
+        prometheus_client::encoding::text::encode(&mut text, &self.registry)
+            .expect("writing into a string does not fail");
         text
     }
 }

@@ -1,4 +1,5 @@
-//! The page for people, and its data. Served from the binary; nothing is fetched from elsewhere.
+//! The gateway's own paths: health, metrics, and the page for people with its data. The page is part
+//! of the binary and fetches nothing from elsewhere.
 
 use std::sync::atomic::Ordering;
 
@@ -6,22 +7,26 @@ use bytes::Bytes;
 use goodcall_server::is_cross_site;
 use http::{HeaderMap, HeaderValue, Response, StatusCode, Uri, header};
 
-use crate::proxy::{Body, Shared, full};
+use crate::proxy::{Body, SharedState, full};
 
 const PAGE: &str = include_str!("page.html");
-/// The page may do nothing but what it is there for.
-const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; \
+/// Allows the page its own styles, script and data, and nothing else.
+const CONTENT_SECURITY: &str = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; \
                       connect-src 'self'; img-src data:; base-uri 'none'; form-action 'none'; \
                       frame-ancestors 'none'";
 
-/// The gateway's own answers; `None` for all that goes upstream.
-pub(crate) fn own(shared: &Shared, uri: &Uri, headers: &HeaderMap) -> Option<Response<Body>> {
+/// Answers a request for one of the gateway's own paths. Returns `None` for all others.
+pub(crate) fn respond(
+    shared: &SharedState,
+    uri: &Uri,
+    headers: &HeaderMap,
+) -> Option<Response<Body>> {
     let (kind, text) = match uri.path() {
         "/healthz" => ("text/plain; charset=utf-8", "ok\n".to_owned()),
         "/metrics" | "/goodcall" | "/goodcall/" | "/goodcall/calls"
-            if shared.local.load(Ordering::Relaxed) && is_cross_site(headers) =>
+            if shared.is_local.load(Ordering::Relaxed) && is_cross_site(headers) =>
         {
-            let text = Bytes::from_static(b"requests of foreign pages are refused\n");
+            let text = Bytes::from_static(b"requests of other sites' pages are refused\n");
             let mut response = Response::new(full(text));
             *response.status_mut() = StatusCode::FORBIDDEN;
             return Some(response);
@@ -37,7 +42,7 @@ pub(crate) fn own(shared: &Shared, uri: &Uri, headers: &HeaderMap) -> Option<Res
             let active = shared.metrics.active();
             (
                 "application/json",
-                shared.window.json(after.unwrap_or(0), active),
+                shared.recent_calls.json(after.unwrap_or(0), active),
             )
         }
         _ => return None,
@@ -52,7 +57,7 @@ pub(crate) fn own(shared: &Shared, uri: &Uri, headers: &HeaderMap) -> Option<Res
     );
     headers.insert(
         header::CONTENT_SECURITY_POLICY,
-        HeaderValue::from_static(POLICY),
+        HeaderValue::from_static(CONTENT_SECURITY),
     );
     Some(response)
 }

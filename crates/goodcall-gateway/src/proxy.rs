@@ -1,14 +1,14 @@
-//! One request on its way through.
+//! One request from the client, through the upstream, and back.
 
 use std::borrow::Cow;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, PoisonError, RwLock};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
-use bytes::{Bytes, BytesMut};
+use bytes::Bytes;
 use goodcall_server::{GatewayLoopMode, has_media_type};
 use goodcall_wire::Provider;
-use goodcall_wire::relay::{Exchange, ToolsCache};
+use goodcall_wire::relay::{Exchange, RelaySettings, ToolsCache};
 use goodcall_wire::request::{has_results, legal_history, with_remark};
 use http::request::Parts;
 use http::uri::PathAndQuery;
@@ -19,67 +19,69 @@ use http_body_util::{BodyExt, Full};
 use hyper::body::Incoming;
 
 use crate::config::GatewayConfig;
-use crate::content_encoding::Coding;
-use crate::error::Refusal;
+use crate::content_encoding::ContentEncoding;
+use crate::error_reply::ErrorReply;
 use crate::headers;
 use crate::history_loops;
 use crate::log::Log;
 use crate::metrics::Metrics;
-use crate::recent_calls::Window;
-use crate::record::Record;
+use crate::passed_body::PassedBody;
+use crate::recent_calls::RecentCalls;
+use crate::request_record::{RequestRecord, Unjudged};
 use crate::tunnel::Tunnels;
-use crate::upstream::{Asked, Upstream};
-use crate::{json_reply, page, stream, tunnel};
+use crate::upstream::{RepeatableRequest, Upstream};
+use crate::upstream_body::{CollectedBody, collect};
+use crate::{json_reply, judged_stream, page, tunnel};
 
-/// What may go wrong with a body.
+/// An error in the middle of a body.
 pub(crate) type BoxError = Box<dyn std::error::Error + Send + Sync>;
-/// A body of any kind.
+/// A body of a request or a reply, of any kind.
 pub(crate) type Body = UnsyncBoxBody<Bytes, BoxError>;
 
-/// The header that says what was done.
+/// The response header with the verdicts on the calls of a reply.
 pub(crate) const VERDICT: HeaderName = HeaderName::from_static("goodcall-verdict");
 
-/// The header that says that the conversation goes round in circles.
+/// The response header with the signal of a doom loop in the history.
 const LOOP: HeaderName = HeaderName::from_static("goodcall-loop");
 
-/// A body that is there already.
+/// Makes a body of bytes in memory.
 pub(crate) fn full(bytes: Bytes) -> Body {
     Full::new(bytes)
         .map_err(|never| match never {})
         .boxed_unsync()
 }
 
-/// What all requests share.
+/// The state that all requests share.
 #[derive(Debug)]
-pub(crate) struct Shared {
-    pub(crate) live: RwLock<Arc<Live>>,
-    pub(crate) known: ToolsCache,
+pub(crate) struct SharedState {
+    pub(crate) live: RwLock<Arc<LiveState>>,
+    pub(crate) tools: ToolsCache,
     pub(crate) metrics: Metrics,
-    pub(crate) window: Window,
-    /// Requests that are open.
+    pub(crate) recent_calls: RecentCalls,
+    /// The number of open requests.
     pub(crate) open: AtomicUsize,
-    /// The listener is for this machine alone.
-    pub(crate) local: AtomicBool,
+    /// Whether the listener is on a loopback address.
+    pub(crate) is_local: AtomicBool,
 }
 
-/// What a reload replaces.
+/// The settings, and what was made from them. A reload replaces all of it.
 #[derive(Debug)]
-pub(crate) struct Live {
+pub(crate) struct LiveState {
     pub(crate) config: GatewayConfig,
-    pub(crate) settings: Arc<goodcall_wire::relay::RelaySettings>,
+    pub(crate) relay: Arc<RelaySettings>,
     pub(crate) upstream: Upstream,
     pub(crate) log: Arc<Log>,
     #[cfg(feature = "store")]
     pub(crate) store: Option<Arc<crate::store::Store>>,
 }
 
-/// One of the requests that may be open at the same time.
+/// The right to be one of the open requests, whose number is limited.
 #[derive(Debug)]
-pub(crate) struct Permit(Arc<Shared>);
+pub(crate) struct Permit(Arc<SharedState>);
 
 impl Permit {
-    fn take(shared: &Arc<Shared>, most: usize) -> Option<Self> {
-        // Counted even if it is one too many, and then given back at once.
+    fn take(shared: &Arc<SharedState>, most: usize) -> Option<Self> {
+        // Counted even if it is one too many; dropping the permit corrects that.
         let permit = Self(Arc::clone(shared));
         (shared.open.fetch_add(1, Ordering::AcqRel) < most).then_some(permit)
     }
@@ -91,15 +93,15 @@ impl Drop for Permit {
     }
 }
 
-impl Shared {
-    pub(crate) fn live(&self) -> Arc<Live> {
+impl SharedState {
+    pub(crate) fn live(&self) -> Arc<LiveState> {
         let live = self.live.read().unwrap_or_else(PoisonError::into_inner);
         Arc::clone(&live)
     }
 }
 
-/// Which protocol a request speaks; `None` for one that passes untouched.
-fn protocol(parts: &Parts) -> Option<Provider> {
+/// Returns the protocol of a request, or `None` for one that passes untouched.
+fn protocol_of(parts: &Parts) -> Option<Provider> {
     if parts.method != Method::POST {
         return None;
     }
@@ -118,183 +120,190 @@ fn protocol(parts: &Parts) -> Option<Provider> {
     }
 }
 
-/// Answers one request. Nothing here fails: what goes wrong is an answer, too.
+/// Answers one request. Failures are answered with an [`ErrorReply`].
 pub(crate) async fn handle(
-    shared: Arc<Shared>,
+    shared: Arc<SharedState>,
     tunnels: Tunnels,
     request: Request<Incoming>,
 ) -> Response<Body> {
     if request.method() == Method::GET
-        && let Some(response) = page::own(&shared, request.uri(), request.headers())
+        && let Some(response) = page::respond(&shared, request.uri(), request.headers())
     {
         return response;
     }
     let live = shared.live();
     let Some(permit) = Permit::take(&shared, live.config.limits.concurrent) else {
-        shared.metrics.refused(Refusal::Busy);
-        return Refusal::Busy.response();
+        shared.metrics.busy();
+        return ErrorReply::Busy.response();
     };
-    let record = Record::new(Arc::clone(&shared), &request, permit);
+    let record = RequestRecord::new(Arc::clone(&shared), &request, permit);
     let outcome = if headers::is_upgrade(request.headers()) {
         Box::pin(tunnel::open(&live, &tunnels, request, record)).await
     } else {
         let (parts, body) = request.into_parts();
-        match protocol(&parts) {
-            Some(provider) => judged(&shared, live, provider, parts, body, record).await,
-            None => Box::pin(passed(&live, parts, body, record)).await,
+        match protocol_of(&parts) {
+            Some(provider) => judge(&shared, live, provider, parts, body, record).await,
+            None => Box::pin(pass(&live, parts, body, record)).await,
         }
     };
-    outcome.unwrap_or_else(|(refusal, mut record)| {
-        shared.metrics.refused(refusal);
-        record.refused(refusal);
-        refusal.response()
+    outcome.unwrap_or_else(|(reply, mut record)| {
+        record.finish_with(reply);
+        reply.response()
     })
 }
 
-/// What comes of a request.
-pub(crate) type Answer = Result<Response<Body>, (Refusal, Box<Record>)>;
+/// The response to a request, or why there is none; the record is still to be written then.
+pub(crate) type HandlerResult = Result<Response<Body>, (ErrorReply, Box<RequestRecord>)>;
 
 pub(crate) fn path_of(parts: &Parts) -> PathAndQuery {
     let path = parts.uri.path_and_query().cloned();
     path.unwrap_or_else(|| PathAndQuery::from_static("/"))
 }
 
-/// A request that is none of our business.
-async fn passed(live: &Live, mut parts: Parts, body: Incoming, mut record: Box<Record>) -> Answer {
-    headers::for_upstream(&mut parts.headers, false);
+/// Passes a request through unread.
+async fn pass(
+    live: &LiveState,
+    mut parts: Parts,
+    body: Incoming,
+    mut record: Box<RequestRecord>,
+) -> HandlerResult {
+    headers::for_upstream(&mut parts.headers);
     let limit = live.config.limits.first_byte_time;
     let path = path_of(&parts);
     let body = body.map_err(BoxError::from).boxed_unsync();
     let sent = Instant::now();
     let reply = match live.upstream.request(parts, &path, body) {
         Ok(request) => live.upstream.send(request, limit).await,
-        Err(why) => Err(why),
+        Err(error) => Err(error),
     };
-    record.upstream(sent.elapsed());
+    record.add_upstream_time(sent.elapsed());
     match reply {
         Ok(reply) => Ok(pass_reply(live, reply, record)),
-        Err(why) => Err((record.no_reply(why), record)),
+        Err(error) => Err((record.set_upstream_error(error), record)),
     }
 }
 
-/// A reply that should have been judged, and is not.
-fn pass_unread(mut reply: Response<Incoming>, why: &'static str, turn: Turn) -> Response<Body> {
-    let Turn {
+/// Passes a reply that should have been judged, but cannot be read.
+fn pass_unjudged(
+    mut reply: Response<Incoming>,
+    reason: Unjudged,
+    pending: PendingExchange,
+) -> Response<Body> {
+    let PendingExchange {
         live, mut record, ..
-    } = turn;
-    record.not_judged_reply(why);
-    set_verdict(reply.headers_mut(), &unread(why), &record);
+    } = pending;
+    set_unjudged(reply.headers_mut(), reason, &mut record);
     pass_reply(&live, reply, record)
 }
 
-/// The verdict on a reply that was not judged.
-pub(crate) fn unread(why: &str) -> String {
-    format!("unjudged reason={why}")
-}
-
-/// A reply that nobody reads.
+/// Passes a reply through as it is.
 pub(crate) fn pass_reply(
-    live: &Live,
+    live: &LiveState,
     reply: Response<Incoming>,
-    mut record: Box<Record>,
+    mut record: Box<RequestRecord>,
 ) -> Response<Body> {
     let (mut head, body) = reply.into_parts();
     headers::take_over(&mut head);
-    record.status(head.status);
-    let body = stream::Passing::new(body, live.config.limits.idle_time, record);
+    record.set_status(head.status);
+    let body = PassedBody::new(None, body, live.config.limits.idle_time, record);
     Response::from_parts(head, body.boxed_unsync())
 }
 
-/// A request on its way, and what came of it so far. On the heap: streams keep it for long, and
-/// moving it costs nothing.
-pub(crate) struct Turn {
-    pub(crate) live: Arc<Live>,
-    pub(crate) asked: Asked,
+/// A request whose replies are judged, with what came of it so far. It is kept on the heap, since
+/// streams keep it for long.
+pub(crate) struct PendingExchange {
+    pub(crate) live: Arc<LiveState>,
+    pub(crate) request: RepeatableRequest,
     pub(crate) exchange: Exchange,
-    pub(crate) record: Box<Record>,
+    pub(crate) record: Box<RequestRecord>,
 }
 
-/// What a request turned out to be.
-enum Read {
-    Judged(Box<Turn>),
-    /// There is nothing in it by which a reply could be judged.
-    Passed(Box<Asked>, Bytes, Box<Record>),
+/// A request that was read, ready to be sent.
+enum PreparedRequest {
+    Judged(Box<PendingExchange>),
+    /// It has nothing that a reply could be judged by.
+    Passed(Box<RepeatableRequest>, Bytes, Box<RequestRecord>),
 }
 
-/// A request whose reply may hold calls.
-async fn judged(
-    shared: &Arc<Shared>,
-    live: Arc<Live>,
+/// Handles a request whose reply may hold calls.
+async fn judge(
+    shared: &Arc<SharedState>,
+    live: Arc<LiveState>,
     provider: Provider,
     parts: Parts,
     body: Incoming,
-    mut record: Box<Record>,
-) -> Answer {
+    mut record: Box<RequestRecord>,
+) -> HandlerResult {
     let limits = &live.config.limits;
-    if Coding::of(&parts.headers) != Coding::Plain {
-        record.not_judged(provider, "request_encoding");
-        return Box::pin(passed(&live, parts, body, record)).await;
+    if ContentEncoding::of(&parts.headers) != ContentEncoding::Plain {
+        record.set_unjudged_request(provider, Unjudged::RequestEncoding);
+        return Box::pin(pass(&live, parts, body, record)).await;
+    }
+    if body.size_hint().lower() > limits.request_bytes as u64 {
+        return Err((ErrorReply::RequestTooLarge, record));
     }
     let body = match collect(body, limits.request_bytes, limits.request_time).await {
-        Ok(body) => body,
-        Err(refusal) => return Err((refusal, record)),
+        Ok(CollectedBody::Whole(body)) => body,
+        Ok(CollectedBody::TooLong(..)) => return Err((ErrorReply::RequestTooLarge, record)),
+        Err(_) => return Err((ErrorReply::RequestBroken, record)),
     };
-    match read(shared, &live, provider, parts, body, record) {
-        Ok(Read::Judged(turn)) => ask(turn).await,
-        Ok(Read::Passed(asked, body, mut record)) => {
+    match prepare(shared, &live, provider, parts, body, record) {
+        Ok(PreparedRequest::Judged(pending)) => send(pending).await,
+        Ok(PreparedRequest::Passed(request, body, mut record)) => {
             let sent = Instant::now();
-            let reply = asked.send(&live.upstream, body).await;
-            record.upstream(sent.elapsed());
+            let reply = request.send(&live.upstream, body).await;
+            record.add_upstream_time(sent.elapsed());
             match reply {
                 Ok(reply) => Ok(pass_reply(&live, reply, record)),
-                Err(why) => Err((record.no_reply(why), record)),
+                Err(error) => Err((record.set_upstream_error(error), record)),
             }
         }
         Err(refused) => Err(refused),
     }
 }
 
-/// Reads a request. Of one that is judged, nothing that came over the connection is kept, so that
-/// its buffer is free.
-fn read(
-    shared: &Shared,
-    live: &Arc<Live>,
+/// Reads a request and makes it ready to be sent. A request that is judged keeps nothing that came
+/// over the client's connection, so that the connection's buffer is free.
+fn prepare(
+    shared: &SharedState,
+    live: &Arc<LiveState>,
     provider: Provider,
     mut parts: Parts,
     body: Bytes,
-    mut record: Box<Record>,
-) -> Result<Read, (Refusal, Box<Record>)> {
+    mut record: Box<RequestRecord>,
+) -> Result<PreparedRequest, (ErrorReply, Box<RequestRecord>)> {
     let text = std::str::from_utf8(&body).ok();
-    let text = text.map(|text| prepare(&live.config, provider, text, &mut record));
-    let settings = Arc::clone(&live.settings);
-    let known = &shared.known;
-    let exchange = text
-        .as_deref()
-        .map(|text| Exchange::new(provider, text, known, settings));
-    let exchange = match exchange {
-        Some(Ok(mut exchange)) => {
+    let text = text.map(|text| rewrite_history(&live.config, provider, text, &mut record));
+    let exchange = match &text {
+        None => None,
+        Some(text) => {
+            let relay = Arc::clone(&live.relay);
+            match Exchange::new(provider, text, &shared.tools, relay) {
+                Ok(exchange) => Some(exchange),
+                Err(not_judged) => {
+                    record.set_unjudged_request(provider, Unjudged::Request(not_judged));
+                    None
+                }
+            }
+        }
+    };
+    headers::for_upstream(&mut parts.headers);
+    if exchange.is_some() {
+        headers::for_judging(&mut parts.headers);
+    }
+    let limit = live.config.limits.first_byte_time;
+    let Some(request) = RepeatableRequest::new(&live.upstream, &parts, limit) else {
+        return Err((ErrorReply::RequestBroken, record));
+    };
+    Ok(match exchange {
+        Some(mut exchange) => {
             if let Some(to) = live.config.adapt {
                 exchange.adapt(to);
             }
-            Some(exchange)
-        }
-        Some(Err(not)) => {
-            record.not_judged(provider, not.why);
-            None
-        }
-        None => None,
-    };
-    headers::for_upstream(&mut parts.headers, exchange.is_some());
-    let limit = live.config.limits.first_byte_time;
-    let Some(asked) = Asked::new(&live.upstream, &parts, limit) else {
-        return Err((Refusal::Broken, record));
-    };
-    Ok(match exchange {
-        Some(exchange) => {
-            record.exchange(provider, &exchange);
-            Read::Judged(Box::new(Turn {
+            record.set_exchange(provider, &exchange);
+            PreparedRequest::Judged(Box::new(PendingExchange {
                 live: Arc::clone(live),
-                asked,
+                request,
                 exchange,
                 record,
             }))
@@ -304,113 +313,97 @@ fn read(
                 Some(Cow::Owned(changed)) => Bytes::from(changed),
                 _ => body,
             };
-            Read::Passed(Box::new(asked), body, record)
+            PreparedRequest::Passed(Box::new(request), body, record)
         }
     })
 }
 
-/// What is done to a request's history before it goes on.
-fn prepare<'t>(
+/// Makes the history of a request legal and looks for loops in it, as the settings say.
+fn rewrite_history<'t>(
     config: &GatewayConfig,
     provider: Provider,
     text: &'t str,
-    record: &mut Record,
+    record: &mut RequestRecord,
 ) -> Cow<'t, str> {
     let mut text = Cow::Borrowed(text);
     if config.fix_history
         && let Some(legal) = legal_history(provider, &text)
     {
-        record.history_fixed = true;
+        record.history.fixed = true;
         text = legal.into();
     }
     if config.loops == GatewayLoopMode::Off || !has_results(&text) {
         return text;
     }
-    if let Some(suspicion) = history_loops::look(provider, &text) {
-        record.suspicion = Some(suspicion.signal.name());
+    if let Some(report) = history_loops::find(provider, &text) {
+        record.history.loop_signal = Some(report.signal.name());
         if config.loops == GatewayLoopMode::Steer
-            && let Some(told) = with_remark(provider, &text, &suspicion.text())
+            && let Some(steered) = with_remark(provider, &text, &report.text())
         {
-            text = told.into();
+            text = steered.into();
         }
     }
     text
 }
 
-async fn ask(mut turn: Box<Turn>) -> Answer {
+/// Sends a request and answers the client with its reply, judged.
+async fn send(mut pending: Box<PendingExchange>) -> HandlerResult {
     let sent = Instant::now();
-    let body = body_of(&turn.exchange);
-    let reply = turn.asked.send(&turn.live.upstream, body).await;
-    turn.record.upstream(sent.elapsed());
+    let body = body_of(&pending.exchange);
+    let reply = pending.request.send(&pending.live.upstream, body).await;
+    pending.record.add_upstream_time(sent.elapsed());
     let reply = match reply {
         Ok(reply) => reply,
-        Err(why) => return Err((turn.record.no_reply(why), turn.record)),
+        Err(error) => return Err((pending.record.set_upstream_error(error), pending.record)),
     };
     if !reply.status().is_success() {
-        return Ok(pass_reply(&turn.live, reply, turn.record));
+        return Ok(pass_reply(&pending.live, reply, pending.record));
     }
-    let is = |kind| has_media_type(reply.headers(), kind);
-    let (streams, whole) = (is("text/event-stream"), is("application/json"));
-    if !(streams || whole) {
-        return Ok(pass_unread(reply, "content_type", *turn));
+    let is_stream = has_media_type(reply.headers(), "text/event-stream");
+    if !is_stream && !has_media_type(reply.headers(), "application/json") {
+        return Ok(pass_unjudged(reply, Unjudged::ReplyType, *pending));
     }
-    if Coding::of(reply.headers()) == Coding::Unknown {
-        return Ok(pass_unread(reply, "content_encoding", *turn));
+    if ContentEncoding::of(reply.headers()) == ContentEncoding::Unknown {
+        return Ok(pass_unjudged(reply, Unjudged::ReplyEncoding, *pending));
     }
-    match streams {
-        true => Ok(stream::respond(*turn, reply)),
-        false => json_reply::respond(turn, reply).await,
+    if is_stream {
+        Ok(judged_stream::respond(*pending, reply))
+    } else {
+        json_reply::respond(pending, reply).await
     }
 }
 
-/// The bytes of a request, shared and not copied.
+/// Returns the body of a request, shared and not copied.
 pub(crate) fn body_of(exchange: &Exchange) -> Bytes {
-    struct Text(Arc<str>);
-    impl AsRef<[u8]> for Text {
+    struct SharedText(Arc<str>);
+    impl AsRef<[u8]> for SharedText {
         fn as_ref(&self) -> &[u8] {
             self.0.as_bytes()
         }
     }
-    Bytes::from_owner(Text(exchange.shared_body()))
+    Bytes::from_owner(SharedText(exchange.shared_body()))
 }
 
-/// Reads a request's body.
-async fn collect(mut body: Incoming, most: usize, limit: Duration) -> Result<Bytes, Refusal> {
-    let expected = body.size_hint().lower();
-    if expected > most as u64 {
-        return Err(Refusal::TooLarge);
-    }
-    let mut first: Option<Bytes> = None;
-    let mut all = BytesMut::new();
-    loop {
-        let frame = tokio::time::timeout(limit, body.frame()).await;
-        let data = match frame {
-            Err(_) | Ok(Some(Err(_))) => return Err(Refusal::Broken),
-            Ok(None) => break,
-            Ok(Some(Ok(frame))) => frame.into_data().unwrap_or_default(),
-        };
-        if all.len() + first.as_ref().map_or(0, Bytes::len) + data.len() > most {
-            return Err(Refusal::TooLarge);
-        }
-        match first.take() {
-            // Most bodies come in one piece.
-            None if all.is_empty() => first = Some(data),
-            None => all.extend_from_slice(&data),
-            Some(before) => {
-                all.extend_from_slice(&before);
-                all.extend_from_slice(&data);
-            }
-        }
-    }
-    Ok(first.unwrap_or_else(|| all.freeze()))
-}
-
-/// Adds the verdict to a reply's head.
-pub(crate) fn set_verdict(headers: &mut http::HeaderMap, summary: &str, record: &Record) {
+/// Adds the verdicts, and the loop signal, to the headers of a reply.
+pub(crate) fn set_verdict(headers: &mut http::HeaderMap, summary: &str, record: &RequestRecord) {
     if let Ok(value) = HeaderValue::from_str(summary) {
         headers.insert(VERDICT, value);
     }
-    if let Some(signal) = record.suspicion {
+    if let Some(signal) = record.history.loop_signal {
         headers.insert(LOOP, HeaderValue::from_static(signal));
     }
+}
+
+/// Marks a reply as unjudged, in its headers and in the record.
+pub(crate) fn set_unjudged(
+    headers: &mut http::HeaderMap,
+    reason: Unjudged,
+    record: &mut RequestRecord,
+) {
+    set_verdict(
+        headers,
+        &format!("unjudged reason={}", reason.name()),
+        record,
+    );
+    record.judgement.unjudged = Some(reason);
 }

@@ -1,28 +1,30 @@
-//! The calls that people see on the page: the last ones, kept in memory.
+//! The last calls, kept in memory for the page.
 
 use std::borrow::Cow;
 use std::collections::VecDeque;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{SystemTime, UNIX_EPOCH};
 
+use goodcall_core::clip;
 use goodcall_wire::relay::CallRecord;
 use serde::{Deserialize, Serialize};
 
-use crate::record::Record;
+use crate::config::StoreConfig;
+use crate::request_record::{ExchangeInfo, RequestRecord};
 
-/// Calls that are kept.
+/// Calls that are kept in memory.
 pub(crate) const MOST_CALLS: usize = 10_000;
-/// Calls in one answer.
+/// Calls in one answer to the page.
 const MOST_ANSWERED: usize = 2_000;
-/// Notes that are kept of one call.
+/// Notes that are kept per call.
 const MOST_NOTES: usize = 16;
-/// Characters of a name or a value.
+/// Characters that are kept of a name or a value.
 const MOST_CHARS: usize = 120;
 
 /// One call, as the page shows it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub(crate) struct Entry {
-    /// Counts up, for readers that want only what is new.
+pub(crate) struct RecentCall {
+    /// Counts up, so that a reader can ask for newer calls only.
     pub(crate) seq: u64,
     /// Seconds since 1970.
     pub(crate) time: f64,
@@ -35,118 +37,123 @@ pub(crate) struct Entry {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) model: Option<String>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub(crate) notes: Vec<EntryNote>,
-    /// Only where arguments may be kept.
+    pub(crate) notes: Vec<RecentCallNote>,
+    /// The arguments as sent, if the settings allow to keep them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) arguments: Option<String>,
 }
 
-/// What was changed, or is wrong.
+/// A change that was made, or an issue.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct EntryNote {
+pub(crate) struct RecentCallNote {
     pub(crate) rule: Cow<'static, str>,
     pub(crate) field: String,
-    /// What was there: the value where arguments may be kept, else what kind of value it was.
+    /// The value that was sent, or only its kind if the settings do not allow to keep values.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) before: Option<Cow<'static, str>>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) after: Option<Cow<'static, str>>,
 }
 
-/// The last calls.
+/// The last calls of a gateway, oldest first.
 #[derive(Debug)]
-pub(crate) struct Window {
-    calls: Mutex<VecDeque<Entry>>,
+pub(crate) struct RecentCalls {
+    calls: Mutex<VecDeque<Arc<RecentCall>>>,
 }
 
-impl Window {
-    /// With what was kept from before.
-    pub(crate) fn new(before: Vec<Entry>) -> Self {
+impl RecentCalls {
+    /// Starts with the calls of an earlier run.
+    pub(crate) fn new(earlier: Vec<RecentCall>) -> Self {
         Self {
-            calls: Mutex::new(before.into()),
+            calls: Mutex::new(earlier.into_iter().map(Arc::new).collect()),
         }
     }
 
-    /// Takes in the calls of a request, with their arguments or without; gives them back as they
-    /// were taken in, if they are `wanted`.
-    pub(crate) fn add(&self, record: &Record, arguments: bool, wanted: bool) -> Vec<Entry> {
-        let mut new = Vec::new();
-        if record.calls.is_empty() {
-            return new;
+    /// Adds the calls of a request, and returns them for the store.
+    pub(crate) fn add(&self, record: &RequestRecord, config: &StoreConfig) -> Vec<Arc<RecentCall>> {
+        let judged = &record.judgement.calls;
+        if judged.is_empty() {
+            return Vec::new();
         }
         let now = SystemTime::now().duration_since(UNIX_EPOCH);
         let time = now.unwrap_or_default().as_secs_f64();
         let mut calls = self.calls.lock().unwrap_or_else(PoisonError::into_inner);
-        let mut seq = calls.back().map_or(0, |entry| entry.seq);
-        for judged in &record.calls {
+        let mut seq = calls.back().map_or(0, |call| call.seq);
+        let mut added = Vec::with_capacity(judged.len());
+        for call in judged {
             seq += 1;
-            let entry = entry(seq, time, judged, record, arguments);
-            new.extend(wanted.then(|| entry.clone()));
-            calls.push_back(entry);
+            let call = Arc::new(recent_call(seq, time, call, &record.exchange, config));
+            added.push(Arc::clone(&call));
+            calls.push_back(call);
         }
         while calls.len() > MOST_CALLS {
             calls.pop_front();
         }
-        new
+        added
     }
 
-    /// The calls after this one, as JSON.
+    /// Renders the calls after the one with the number `after` as JSON.
     pub(crate) fn json(&self, after: u64, active: i64) -> String {
         let calls = self.calls.lock().unwrap_or_else(PoisonError::into_inner);
-        let newer: Vec<&Entry> = calls
+        let newer: Vec<&RecentCall> = calls
             .iter()
             .rev()
-            .take_while(|entry| entry.seq > after)
+            .map(Arc::as_ref)
+            .take_while(|call| call.seq > after)
             .collect();
-        let last = newer.first().map_or(after, |entry| entry.seq);
-        let shown: Vec<&Entry> = newer.into_iter().take(MOST_ANSWERED).rev().collect();
+        let last = newer.first().map_or(after, |call| call.seq);
+        let shown: Vec<&RecentCall> = newer.into_iter().take(MOST_ANSWERED).rev().collect();
         let value = serde_json::json!({"next": last, "active": active, "calls": shown});
         value.to_string()
     }
 }
 
-fn entry(seq: u64, time: f64, judged: &CallRecord, record: &Record, arguments: bool) -> Entry {
-    let value = |text: &Option<String>, name: bool| -> Option<Cow<'static, str>> {
-        let text = text.as_deref()?;
-        Some(match arguments || name {
-            true => clip(text).into(),
-            false => kind(text).into(),
-        })
+fn recent_call(
+    seq: u64,
+    time: f64,
+    call: &CallRecord,
+    exchange: &ExchangeInfo,
+    config: &StoreConfig,
+) -> RecentCall {
+    let value = |text: &str, is_name: bool| -> Cow<'static, str> {
+        if config.arguments || is_name {
+            clip(text, MOST_CHARS).into()
+        } else {
+            json_kind(text).into()
+        }
     };
-    let notes = judged.notes.iter().take(MOST_NOTES).map(|note| EntryNote {
-        rule: note.rule.into(),
-        field: clip(&note.field),
-        before: value(&note.before, note.renamed),
-        after: value(&note.after, note.renamed),
-    });
-    Entry {
+    let notes = call
+        .notes
+        .iter()
+        .take(MOST_NOTES)
+        .map(|note| RecentCallNote {
+            rule: note.rule.into(),
+            field: clip(&note.field, MOST_CHARS),
+            before: note.before.as_deref().map(|text| value(text, note.renamed)),
+            after: note.after.as_deref().map(|text| value(text, note.renamed)),
+        });
+    let protocol = exchange.protocol.map_or("", |protocol| protocol.name());
+    RecentCall {
         seq,
         time,
-        tool: clip(&judged.tool),
-        verdict: judged.ruled.name().into(),
-        reason: judged.reason.map(Cow::from),
-        attempt: judged.attempt,
-        protocol: record
-            .protocol
-            .map_or("", |protocol| protocol.name())
-            .into(),
-        model: record.model.as_deref().map(clip),
+        tool: clip(&call.tool, MOST_CHARS),
+        verdict: call.ruled.name().into(),
+        reason: call.reason.map(Cow::from),
+        attempt: call.attempt,
+        protocol: protocol.into(),
+        model: exchange
+            .model
+            .as_deref()
+            .map(|model| clip(model, MOST_CHARS)),
         notes: notes.collect(),
-        arguments: arguments.then(|| judged.sent.chars().take(4000).collect()),
+        arguments: config
+            .arguments
+            .then(|| call.sent.chars().take(4000).collect()),
     }
 }
 
-fn clip(text: &str) -> String {
-    // Most are so short that nothing has to be counted.
-    let end = (text.len() > MOST_CHARS).then(|| text.char_indices().nth(MOST_CHARS));
-    match end.flatten() {
-        Some((end, _)) => format!("{}…", &text[..end]),
-        None => text.to_owned(),
-    }
-}
-
-/// What kind of value a JSON text is.
-fn kind(text: &str) -> &'static str {
+/// The kind of a JSON value, by its first character.
+fn json_kind(text: &str) -> &'static str {
     match text.trim_start().bytes().next() {
         Some(b'"') => "string",
         Some(b'{') => "object",

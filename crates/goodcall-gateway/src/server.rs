@@ -1,4 +1,4 @@
-//! The sockets: connections in, and a stop that lets streams end.
+//! The gateway itself: accepts connections, takes new settings, and stops so that streams can end.
 
 use std::future::Future;
 use std::pin::pin;
@@ -13,40 +13,40 @@ use crate::config::{GatewayConfig, GatewayConfigError};
 use crate::connection;
 use crate::log::Log;
 use crate::metrics::Metrics;
-use crate::proxy::{Live, Shared};
-use crate::recent_calls::{Entry, Window};
+use crate::proxy::{LiveState, SharedState};
+use crate::recent_calls::{RecentCall, RecentCalls};
 #[cfg(feature = "store")]
 use crate::store::Store;
 use crate::tunnel::Tunnels;
 use crate::upstream::Upstream;
 use crate::workers::Workers;
 
-/// A gateway; cheap to clone.
+/// A gateway. Cheap to clone: clones share everything.
 #[derive(Clone, Debug)]
-pub struct Gateway(Arc<Shared>);
+pub struct Gateway(Arc<SharedState>);
 
 impl Gateway {
-    /// A gateway with these settings.
+    /// Makes a gateway with these settings, and opens its log and its store.
     ///
     /// # Errors
     /// If they cannot be used.
     pub fn new(config: GatewayConfig) -> Result<Self, GatewayConfigError> {
-        let (live, before) = live(config, None)?;
-        Ok(Self(Arc::new(Shared {
+        let (live, earlier) = live_state(config, None)?;
+        Ok(Self(Arc::new(SharedState {
             live: RwLock::new(Arc::new(live)),
-            known: ToolsCache::default(),
+            tools: ToolsCache::default(),
             metrics: Metrics::new(),
-            window: Window::new(before),
+            recent_calls: RecentCalls::new(earlier),
             open: AtomicUsize::new(0),
-            local: AtomicBool::new(false),
+            is_local: AtomicBool::new(false),
         })))
     }
 
-    /// Takes other settings for the requests to come; those that are open keep theirs. Gives the
-    /// names of the settings that differ and hold until a restart.
+    /// Takes other settings for later requests; open ones keep theirs. Returns the names of the
+    /// settings that differ but take effect only at a restart.
     ///
     /// # Errors
-    /// If they cannot be used; the old ones hold then.
+    /// If they cannot be used. The old settings stay in force then.
     pub fn reload(&self, config: GatewayConfig) -> Result<Vec<&'static str>, GatewayConfigError> {
         let before = self.0.live();
         let mut kept = Vec::new();
@@ -56,21 +56,21 @@ impl Gateway {
         if config.threads != before.config.threads {
             kept.push("threads");
         }
-        let (fresh, _) = live(config, Some(&before))?;
+        let (fresh, _) = live_state(config, Some(&before))?;
         let mut now = self.0.live.write().unwrap_or_else(PoisonError::into_inner);
         *now = Arc::new(fresh);
         Ok(kept)
     }
 
-    /// Serves until `stop` is ready; then takes no new connections, and gives those that are open
-    /// the time of the settings to end.
+    /// Serves until `stop` is ready. Then no new connections are accepted, and open ones have
+    /// [`drain_time`](crate::GatewayLimits::drain_time) to end.
     pub async fn serve(&self, listener: TcpListener, stop: impl Future<Output = ()>) {
-        let at = listener.local_addr();
-        let local = at.is_ok_and(|at| at.ip().is_loopback());
-        self.0.local.store(local, Ordering::Relaxed);
+        let address = listener.local_addr();
+        let is_local = address.is_ok_and(|address| address.ip().is_loopback());
+        self.0.is_local.store(is_local, Ordering::Relaxed);
         let tunnels = Tunnels::default();
-        // Each connection holds one end: it is told of the stop, and its own end is seen.
-        let (stopping, told) = watch::channel(());
+        // Each connection holds a receiver: it sees the stop, and dropping it shows that it ended.
+        let (stopping, stop_signal) = watch::channel(());
         let threads = self.0.live().config.threads;
         let (shared, open) = (Arc::clone(&self.0), tunnels.clone());
         let workers = Workers::start(threads, move |socket, stop| {
@@ -83,29 +83,29 @@ impl Gateway {
                 () = &mut stop => break,
             };
             let Ok((socket, _)) = accepted else {
-                // Out of file handles, most likely: others must end first.
+                // Most likely out of file handles, so other connections must end first.
                 tokio::time::sleep(std::time::Duration::from_millis(50)).await;
                 continue;
             };
             let _ = socket.set_nodelay(true);
-            workers.give(socket, told.clone());
+            workers.give(socket, stop_signal.clone());
         }
-        drop((listener, told));
+        drop((listener, stop_signal));
         let limit = self.0.live().config.limits.drain_time;
         let _ = stopping.send(());
         let streams = tokio::time::timeout(limit, stopping.closed());
         let _ = tokio::join!(streams, tunnels.drain(limit));
         workers.end().await;
-        self.0.live().log.written().await;
+        self.0.live().log.flush().await;
     }
 }
 
-/// What the settings ask for, and the calls that a store has kept. A log and a store that do not
-/// change go on.
-fn live(
+/// Makes what the settings ask for, and reads the calls that a store has kept. A log and a store
+/// that do not change are taken over from `before`.
+fn live_state(
     config: GatewayConfig,
-    before: Option<&Live>,
-) -> Result<(Live, Vec<Entry>), GatewayConfigError> {
+    before: Option<&LiveState>,
+) -> Result<(LiveState, Vec<RecentCall>), GatewayConfigError> {
     let log = match before {
         Some(before) if before.config.log == config.log => Arc::clone(&before.log),
         _ => Arc::new(Log::new(config.log)),
@@ -114,12 +114,16 @@ fn live(
     let (store, kept) = store(&config, before)?;
     #[cfg(not(feature = "store"))]
     let kept = match &config.store.path {
-        Some(_) => return Err(GatewayConfigError::new("this build has no store")),
+        Some(_) => {
+            return Err(GatewayConfigError::new(
+                "store: this build has no store; build it with the feature `store`",
+            ));
+        }
         None => Vec::new(),
     };
-    let live = Live {
+    let live = LiveState {
         upstream: Upstream::new(&config)?,
-        settings: Arc::new(config.relay.clone()),
+        relay: Arc::new(config.relay.clone()),
         log,
         #[cfg(feature = "store")]
         store,
@@ -131,8 +135,8 @@ fn live(
 #[cfg(feature = "store")]
 fn store(
     config: &GatewayConfig,
-    before: Option<&Live>,
-) -> Result<(Option<Arc<Store>>, Vec<Entry>), GatewayConfigError> {
+    before: Option<&LiveState>,
+) -> Result<(Option<Arc<Store>>, Vec<RecentCall>), GatewayConfigError> {
     match (&config.store.path, before) {
         (Some(path), Some(before)) if before.config.store.path.as_ref() == Some(path) => {
             Ok((before.store.clone(), Vec::new()))

@@ -1,18 +1,19 @@
-//! What was judged, kept in an SQLite file that survives restarts.
+//! The calls of the page in an SQLite file, where they survive restarts.
 
 use std::path::Path;
+use std::sync::Arc;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 
 use rusqlite::{Connection, params};
 
 use crate::config::GatewayConfigError;
-use crate::recent_calls::{Entry, MOST_CALLS};
+use crate::recent_calls::{MOST_CALLS, RecentCall};
 
-/// Calls that wait to be written; more are not kept.
+/// Batches of calls that wait to be written; further ones are dropped.
 const MOST_WAITING: usize = 4096;
 /// Calls that the file keeps.
 const MOST_ROWS: u64 = 1_000_000;
-/// Calls between two looks at that.
+/// Calls that are written between two removals of old rows.
 const TRIM_EVERY: usize = 10_000;
 
 const SCHEMA: &str = "
@@ -31,12 +32,12 @@ const SCHEMA: &str = "
 /// The file, written by a thread of its own.
 #[derive(Debug)]
 pub(crate) struct Store {
-    sender: SyncSender<Vec<Entry>>,
+    sender: SyncSender<Vec<Arc<RecentCall>>>,
 }
 
 impl Store {
-    /// Opens or makes the file; the last calls in it.
-    pub(crate) fn open(path: &Path) -> Result<(Self, Vec<Entry>), GatewayConfigError> {
+    /// Opens or creates the file. Returns it with the last calls in it.
+    pub(crate) fn open(path: &Path) -> Result<(Self, Vec<RecentCall>), GatewayConfigError> {
         let at = |error: rusqlite::Error| {
             let subject = format!("{}: the store cannot be used", path.display());
             GatewayConfigError::caused(subject, error)
@@ -49,34 +50,33 @@ impl Store {
         Ok((Self { sender }, last))
     }
 
-    pub(crate) fn add(&self, entries: Vec<Entry>) {
-        if !entries.is_empty() {
-            // A disk that is too slow must not stop the traffic.
-            let _ = self.sender.try_send(entries);
+    /// Has calls written. Those that a slow disk cannot keep up with are dropped.
+    pub(crate) fn add(&self, calls: Vec<Arc<RecentCall>>) {
+        if !calls.is_empty() {
+            let _ = self.sender.try_send(calls);
         }
     }
 }
 
-fn last(connection: &Connection) -> rusqlite::Result<Vec<Entry>> {
+fn last(connection: &Connection) -> rusqlite::Result<Vec<RecentCall>> {
     let mut select = connection.prepare("SELECT entry FROM calls ORDER BY id DESC LIMIT ?1")?;
-    let most = i64::try_from(MOST_CALLS).unwrap_or(i64::MAX);
-    let rows = select.query_map([most], |row| row.get::<_, String>(0))?;
-    let mut entries = Vec::new();
+    let rows = select.query_map([MOST_CALLS], |row| row.get::<_, String>(0))?;
+    let mut calls = Vec::new();
     for row in rows {
-        entries.extend(serde_json::from_str::<Entry>(&row?).ok());
+        calls.extend(serde_json::from_str::<RecentCall>(&row?).ok());
     }
-    entries.reverse();
-    Ok(entries)
+    calls.reverse();
+    Ok(calls)
 }
 
-fn write(mut connection: Connection, entries: &Receiver<Vec<Entry>>) {
+fn write(mut connection: Connection, calls: &Receiver<Vec<Arc<RecentCall>>>) {
     let mut since = 0;
-    while let Ok(mut batch) = entries.recv() {
-        while let Ok(more) = entries.try_recv() {
+    while let Ok(mut batch) = calls.recv() {
+        while let Ok(more) = calls.try_recv() {
             batch.extend(more);
         }
         since += batch.len();
-        // A disk that is full loses calls of the page, not of the client.
+        // A full disk costs the page some calls, and the client nothing.
         let _ = insert(&mut connection, &batch);
         if since >= TRIM_EVERY {
             since = 0;
@@ -86,14 +86,14 @@ fn write(mut connection: Connection, entries: &Receiver<Vec<Entry>>) {
     }
 }
 
-fn insert(connection: &mut Connection, batch: &[Entry]) -> rusqlite::Result<()> {
+fn insert(connection: &mut Connection, batch: &[Arc<RecentCall>]) -> rusqlite::Result<()> {
     let transaction = connection.transaction()?;
     {
         let insert = "INSERT INTO calls (time, tool, verdict, entry) VALUES (?1, ?2, ?3, ?4)";
         let mut insert = transaction.prepare_cached(insert)?;
-        for entry in batch {
-            let text = serde_json::to_string(entry).unwrap_or_default();
-            insert.execute(params![entry.time, entry.tool, entry.verdict, text])?;
+        for call in batch {
+            let text = serde_json::to_string(call.as_ref()).expect("a call is always JSON");
+            insert.execute(params![call.time, call.tool, call.verdict, text])?;
         }
     }
     transaction.commit()

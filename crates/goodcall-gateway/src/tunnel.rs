@@ -1,4 +1,5 @@
-//! Connections that become something else, WebSocket most of all: they pass both ways, unread.
+//! Connections that switch to another protocol, such as WebSocket: they are passed both ways,
+//! unread.
 
 use std::pin::Pin;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -17,8 +18,8 @@ use tokio::task::JoinSet;
 use tokio::time::Instant as Clock;
 
 use crate::headers;
-use crate::proxy::{Answer, BoxError, Live, full, pass_reply, path_of};
-use crate::record::Record;
+use crate::proxy::{BoxError, HandlerResult, LiveState, full, pass_reply, path_of};
+use crate::request_record::{RequestError, RequestRecord, Unjudged};
 
 /// The tunnels of one listener, so that a stop can wait for them.
 #[derive(Clone, Debug, Default)]
@@ -31,7 +32,7 @@ impl Tunnels {
         open.spawn(tunnel);
     }
 
-    /// Waits until all have ended; those that are open after that time are cut.
+    /// Waits until all have ended; those that are still open after `limit` are cut.
     pub(crate) async fn drain(&self, limit: Duration) {
         let mut open = {
             let mut open = self.0.lock().unwrap_or_else(PoisonError::into_inner);
@@ -43,18 +44,18 @@ impl Tunnels {
     }
 }
 
-/// Passes a request for another protocol on, and then whatever both sides say.
+/// Passes on a request to switch protocols, and then all bytes of both sides.
 pub(crate) async fn open(
-    live: &Live,
+    live: &LiveState,
     tunnels: &Tunnels,
     mut request: Request<Incoming>,
-    mut record: Box<Record>,
-) -> Answer {
-    record.not_judged_reply("upgrade");
+    mut record: Box<RequestRecord>,
+) -> HandlerResult {
+    record.judgement.unjudged = Some(Unjudged::Upgrade);
     let client = hyper::upgrade::on(&mut request);
     let (mut parts, body) = request.into_parts();
     let protocol = parts.headers.get(UPGRADE).cloned();
-    headers::for_upstream(&mut parts.headers, false);
+    headers::for_upstream(&mut parts.headers);
     upgrade_headers(&mut parts.headers, protocol);
     let path = path_of(&parts);
     let body = body.map_err(BoxError::from).boxed_unsync();
@@ -62,20 +63,20 @@ pub(crate) async fn open(
     let sent = Instant::now();
     let reply = match live.upstream.request(parts, &path, body) {
         Ok(request) => live.upstream.upgrade(request, limit).await,
-        Err(why) => Err(why),
+        Err(error) => Err(error),
     };
-    record.upstream(sent.elapsed());
+    record.add_upstream_time(sent.elapsed());
     let mut reply = match reply {
         Ok(reply) if reply.status() == StatusCode::SWITCHING_PROTOCOLS => reply,
         Ok(reply) => return Ok(pass_reply(live, reply, record)),
-        Err(why) => return Err((record.no_reply(why), record)),
+        Err(error) => return Err((record.set_upstream_error(error), record)),
     };
     let upstream = hyper::upgrade::on(&mut reply);
     let (mut head, _) = reply.into_parts();
     let protocol = head.headers.get(UPGRADE).cloned();
     headers::take_over(&mut head);
     upgrade_headers(&mut head.headers, protocol);
-    record.status(head.status);
+    record.set_status(head.status);
     let idle = live.config.limits.idle_time;
     tunnels.spawn(join(client, upstream, idle, record));
     Ok(Response::from_parts(head, full(Bytes::new())))
@@ -88,54 +89,58 @@ fn upgrade_headers(headers: &mut http::HeaderMap, protocol: Option<HeaderValue>)
     }
 }
 
-async fn join(client: OnUpgrade, upstream: OnUpgrade, idle: Duration, mut record: Box<Record>) {
-    // What the log says if the gateway stops first.
-    record.ends_with(Some("stopped"));
-    let error = match tokio::try_join!(client, upstream) {
+async fn join(
+    client: OnUpgrade,
+    upstream: OnUpgrade,
+    idle: Duration,
+    mut record: Box<RequestRecord>,
+) {
+    // The error that is logged if the gateway stops first.
+    record.error = Some(RequestError::Stopped);
+    record.error = match tokio::try_join!(client, upstream) {
         Ok((client, upstream)) => {
-            let heard = Heard::default();
-            let mut client = heard.by(TokioIo::new(client));
-            let mut upstream = heard.by(TokioIo::new(upstream));
+            let activity = LastActivity::default();
+            let mut client = activity.watch(TokioIo::new(client));
+            let mut upstream = activity.watch(TokioIo::new(upstream));
             tokio::select! {
                 ended = tokio::io::copy_bidirectional(&mut client, &mut upstream) => {
-                    ended.is_err().then_some("upgrade_broken")
+                    ended.is_err().then_some(RequestError::TunnelBroken)
                 }
-                () = heard.nothing_for(idle) => Some("upgrade_idle"),
+                () = activity.idle_for(idle) => Some(RequestError::TunnelIdle),
             }
         }
-        Err(_) => Some("upgrade_broken"),
+        Err(_) => Some(RequestError::TunnelBroken),
     };
-    record.ends_with(error);
     record.finish();
 }
 
-/// When either side of a tunnel said something last.
+/// When either side of a tunnel last sent something.
 #[derive(Clone)]
-struct Heard(Arc<Mutex<Clock>>);
+struct LastActivity(Arc<Mutex<Clock>>);
 
-impl Default for Heard {
+impl Default for LastActivity {
     fn default() -> Self {
         Self(Arc::new(Mutex::new(Clock::now())))
     }
 }
 
-impl Heard {
-    /// A side that is listened to.
-    fn by<T>(&self, side: T) -> Side<T> {
-        let heard = self.clone();
-        Side { side, heard }
+impl LastActivity {
+    /// Wraps a side so that what it sends counts as activity.
+    fn watch<T>(&self, side: T) -> WatchedSide<T> {
+        let activity = self.clone();
+        WatchedSide { side, activity }
     }
 
     fn last(&self) -> Clock {
         *self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn now(&self) {
+    fn touch(&self) {
         *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Clock::now();
     }
 
-    /// Ready when nobody has said anything for so long.
-    async fn nothing_for(&self, limit: Duration) {
+    /// Waits until neither side has sent anything for `limit`.
+    async fn idle_for(&self, limit: Duration) {
         loop {
             let until = self.last() + limit;
             if until <= Clock::now() {
@@ -146,13 +151,13 @@ impl Heard {
     }
 }
 
-/// One side of a tunnel.
-struct Side<T> {
+/// One side of a tunnel, whose reads count as activity.
+struct WatchedSide<T> {
     side: T,
-    heard: Heard,
+    activity: LastActivity,
 }
 
-impl<T: AsyncRead + Unpin> AsyncRead for Side<T> {
+impl<T: AsyncRead + Unpin> AsyncRead for WatchedSide<T> {
     fn poll_read(
         mut self: Pin<&mut Self>,
         cx: &mut Context<'_>,
@@ -160,13 +165,13 @@ impl<T: AsyncRead + Unpin> AsyncRead for Side<T> {
     ) -> Poll<std::io::Result<()>> {
         let read = Pin::new(&mut self.side).poll_read(cx, buffer);
         if read.is_ready() {
-            self.heard.now();
+            self.activity.touch();
         }
         read
     }
 }
 
-impl<T: AsyncWrite + Unpin> AsyncWrite for Side<T> {
+impl<T: AsyncWrite + Unpin> AsyncWrite for WatchedSide<T> {
     fn poll_write(
         mut self: Pin<&mut Self>,
         cx: &mut Context<'_>,

@@ -1,4 +1,4 @@
-//! The connection to the model provider.
+//! The connections to the model provider.
 
 use std::path::Path;
 use std::time::Duration;
@@ -17,23 +17,23 @@ use rustls::pki_types::CertificateDer;
 use rustls::pki_types::pem::PemObject;
 
 use crate::config::{GatewayConfig, GatewayConfigError};
-use crate::error::{NoReply, Refusal};
+use crate::error_reply::{ErrorReply, UpstreamError};
 use crate::proxy::{Body, full};
 use crate::workers;
 
-/// Idle connections to the upstream that are kept.
+/// Idle connections to the upstream that are kept open, per worker.
 const IDLE_CONNECTIONS: usize = 1024;
 
-/// Bytes that are read at once from a connection in HTTP/1.1. A stream comes in small pieces, and
-/// thousands of connections that wait for the next one have such a buffer each.
-const READ_AT_ONCE: usize = 2 << 10;
+/// The size of the read buffer of an HTTP/1.1 connection. Streams come in small pieces, and each of
+/// thousands of waiting connections has such a buffer.
+const READ_BUFFER: usize = 2 << 10;
 
-/// Sends requests to the upstream, over connections that are kept.
+/// Sends requests to the upstream over pooled connections.
 #[derive(Debug)]
 pub(crate) struct Upstream {
     /// One for each worker, so that no connection is shared between threads.
     clients: Vec<Client<HttpsConnector<HttpConnector>, Body>>,
-    /// For connections that become something else, which HTTP/1.1 alone knows.
+    /// For requests that switch protocols, which only HTTP/1.1 can.
     upgrades: Client<HttpsConnector<HttpConnector>, Body>,
     scheme: Scheme,
     authority: Authority,
@@ -45,7 +45,7 @@ impl Upstream {
     pub(crate) fn new(config: &GatewayConfig) -> Result<Self, GatewayConfigError> {
         let parts = config.upstream.clone().into_parts();
         let (Some(scheme), Some(authority)) = (parts.scheme, parts.authority) else {
-            return Err(GatewayConfigError::new("the upstream names no host"));
+            return Err(GatewayConfigError::new("the upstream has no host"));
         };
         let path = parts.path_and_query.map(|path| path.path().to_owned());
         let prefix = path.unwrap_or_default().trim_end_matches('/').to_owned();
@@ -73,7 +73,7 @@ impl Upstream {
                 .pool_timer(TokioTimer::new())
                 .pool_idle_timeout(Duration::from_secs(30))
                 .pool_max_idle_per_host(IDLE_CONNECTIONS)
-                .http1_read_buf_exact_size(READ_AT_ONCE)
+                .http1_read_buf_exact_size(READ_BUFFER)
                 .build(connector.clone())
         };
         Ok(Self {
@@ -86,18 +86,18 @@ impl Upstream {
     }
 
     fn client(&self) -> &Client<HttpsConnector<HttpConnector>, Body> {
-        // Made with at least one.
-        &self.clients[workers::here() % self.clients.len()]
+        // There is at least one client.
+        &self.clients[workers::current_worker() % self.clients.len()]
     }
 
-    /// The same, on memory of its own.
-    fn uri_of(&self, path: &str) -> Option<Uri> {
+    /// Returns the URL of a path, in memory of its own.
+    fn owned_uri(&self, path: &str) -> Option<Uri> {
         let (scheme, authority, prefix) = (&self.scheme, &self.authority, &self.prefix);
         let uri = format!("{scheme}://{authority}{prefix}{path}");
         Uri::from_maybe_shared(Bytes::from(uri)).ok()
     }
 
-    /// Where a request for this path goes.
+    /// Returns the URL of a path, which shares the path's memory.
     fn uri(&self, path: &PathAndQuery) -> Option<Uri> {
         let path = match self.prefix.as_str() {
             "" => path.clone(),
@@ -108,16 +108,16 @@ impl Upstream {
         uri.build().ok()
     }
 
-    /// A request of this head and body, as the upstream gets it.
+    /// Makes a request for the upstream from a client's head and a body.
     pub(crate) fn request(
         &self,
         parts: Parts,
         path: &PathAndQuery,
         body: Body,
-    ) -> Result<Request<Body>, NoReply> {
+    ) -> Result<Request<Body>, UpstreamError> {
         let mut request = Request::new(body);
         *request.method_mut() = parts.method;
-        *request.uri_mut() = self.uri(path).ok_or(Refusal::Broken)?;
+        *request.uri_mut() = self.uri(path).ok_or(ErrorReply::RequestBroken)?;
         *request.headers_mut() = parts.headers;
         Ok(request)
     }
@@ -127,16 +127,16 @@ impl Upstream {
         &self,
         request: Request<Body>,
         limit: Duration,
-    ) -> Result<Response<Incoming>, NoReply> {
+    ) -> Result<Response<Incoming>, UpstreamError> {
         self.head(limit, self.client().request(request)).await
     }
 
-    /// The same for a request whose connection is to become something else.
+    /// Sends a request that asks to switch protocols, and waits for the head of its reply.
     pub(crate) async fn upgrade(
         &self,
         request: Request<Body>,
         limit: Duration,
-    ) -> Result<Response<Incoming>, NoReply> {
+    ) -> Result<Response<Incoming>, UpstreamError> {
         self.head(limit, self.upgrades.request(request)).await
     }
 
@@ -144,21 +144,21 @@ impl Upstream {
         &self,
         limit: Duration,
         reply: ResponseFuture,
-    ) -> Result<Response<Incoming>, NoReply> {
+    ) -> Result<Response<Incoming>, UpstreamError> {
         match tokio::time::timeout(limit, reply).await {
             Ok(Ok(response)) => Ok(response),
-            Ok(Err(error)) if error.is_connect() => Err(NoReply {
-                refusal: Refusal::Unreachable,
-                cause: Some(format!("{}: {}", self.authority, causes(&error))),
+            Ok(Err(error)) if error.is_connect() => Err(UpstreamError {
+                reply: ErrorReply::UpstreamUnreachable,
+                cause: Some(format!("{}: {}", self.authority, with_sources(&error))),
             }),
-            Ok(Err(_)) => Err(Refusal::BrokenReply.into()),
-            Err(_) => Err(Refusal::NoReply.into()),
+            Ok(Err(_)) => Err(ErrorReply::UpstreamBroken.into()),
+            Err(_) => Err(ErrorReply::UpstreamTimeout.into()),
         }
     }
 }
 
-/// An error with all that led to it.
-fn causes(error: &dyn std::error::Error) -> String {
+/// Renders an error with its chain of sources.
+fn with_sources(error: &dyn std::error::Error) -> String {
     let mut text = error.to_string();
     let mut next = error.source();
     while let Some(cause) = next {
@@ -184,7 +184,7 @@ fn tls(config: &GatewayConfig) -> Result<rustls::ClientConfig, GatewayConfigErro
         }
         if roots.is_empty() {
             return Err(GatewayConfigError::new(
-                "no certificate is trusted here: install the system's, or name a PEM file",
+                "no certificate is trusted here: install the system's, or name a PEM file with --upstream-ca",
             ));
         }
     }
@@ -204,18 +204,18 @@ fn certificates(path: &Path) -> Result<Vec<CertificateDer<'static>>, GatewayConf
     }
 }
 
-/// A request that can be sent again: its head, and how long its reply may take. It holds nothing of
-/// the buffer that it was read into.
+/// The head of a request that may be sent again. It holds nothing of the buffer that it was read
+/// into.
 #[derive(Clone, Debug)]
-pub(crate) struct Asked {
+pub(crate) struct RepeatableRequest {
     method: Method,
     uri: Uri,
     headers: Vec<(HeaderName, HeaderValue)>,
     limit: Duration,
 }
 
-impl Asked {
-    /// `None` if it cannot be sent there.
+impl RepeatableRequest {
+    /// Copies a head. Returns `None` if its path does not fit the upstream's URL.
     pub(crate) fn new(upstream: &Upstream, parts: &Parts, limit: Duration) -> Option<Self> {
         let size = parts.headers.values().map(HeaderValue::len).sum();
         let mut all = BytesMut::with_capacity(size);
@@ -232,28 +232,28 @@ impl Asked {
         let path = parts.uri.path_and_query().map_or("/", PathAndQuery::as_str);
         Some(Self {
             method: parts.method.clone(),
-            uri: upstream.uri_of(path)?,
+            uri: upstream.owned_uri(path)?,
             headers,
             limit,
         })
     }
 
-    /// Another question is no repetition of the first.
-    pub(crate) fn is_new(&mut self) {
+    /// Removes the idempotency key: a re-ask is another request, not a repetition of the first.
+    pub(crate) fn forget_idempotency(&mut self) {
         self.headers.retain(|(name, _)| name != "idempotency-key");
     }
 
-    /// Sends it with this body.
+    /// Sends the request with this body, and waits for the head of its reply.
     pub(crate) async fn send(
         &self,
         upstream: &Upstream,
         body: Bytes,
-    ) -> Result<Response<Incoming>, NoReply> {
+    ) -> Result<Response<Incoming>, UpstreamError> {
         let mut request = Request::new(full(body));
         *request.method_mut() = self.method.clone();
         *request.uri_mut() = self.uri.clone();
         let headers = request.headers_mut();
-        // The host and the length come to it.
+        // hyper adds the host and the length.
         headers.reserve(self.headers.len() + 2);
         for (name, value) in &self.headers {
             headers.append(name, value.clone());

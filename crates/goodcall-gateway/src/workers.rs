@@ -1,8 +1,7 @@
 //! The threads that serve connections.
 //!
-//! Each has a runtime of its own. A connection stays on the thread that it was given to, together
-//! with the connection to the upstream that answers it: a piece of a stream goes from one to the
-//! other without another thread being woken.
+//! Each has a runtime of its own. A connection stays on its thread, together with the connection to
+//! the upstream that answers it, so a piece of a stream is passed on without waking another thread.
 
 use std::cell::Cell;
 use std::future::Future;
@@ -15,40 +14,40 @@ use tokio::net::TcpStream;
 use tokio::sync::{mpsc, oneshot, watch};
 
 thread_local! {
-    static HERE: Cell<usize> = const { Cell::new(0) };
+    static WORKER: Cell<usize> = const { Cell::new(0) };
 }
 
-/// The number of the worker that this thread is; 0 on a thread that is none.
-pub(crate) fn here() -> usize {
-    HERE.get()
+/// Returns the number of the worker that this thread is, or 0 on any other thread.
+pub(crate) fn current_worker() -> usize {
+    WORKER.get()
 }
 
-/// Told when the gateway stops.
-pub(crate) type StopReason = watch::Receiver<()>;
+/// Changes when the gateway stops; dropping it says that its connection has ended.
+pub(crate) type StopSignal = watch::Receiver<()>;
 
-/// Threads that serve connections as they are told. They end when this is dropped.
+/// Threads that serve connections. They end when this is dropped.
 pub(crate) struct Workers<F> {
     serve: F,
     all: Vec<Worker>,
 }
 
 struct Worker {
-    sockets: mpsc::UnboundedSender<(Socket, StopReason, Open)>,
+    sockets: mpsc::UnboundedSender<(Socket, StopSignal, OpenConnection)>,
     open: Arc<AtomicUsize>,
     ended: oneshot::Receiver<()>,
 }
 
-/// One of the connections of a worker.
-struct Open(Arc<AtomicUsize>);
+/// A connection that is counted as open at its worker.
+struct OpenConnection(Arc<AtomicUsize>);
 
-impl Open {
-    fn new(of: &Arc<AtomicUsize>) -> Self {
-        of.fetch_add(1, Ordering::Relaxed);
-        Self(Arc::clone(of))
+impl OpenConnection {
+    fn new(count: &Arc<AtomicUsize>) -> Self {
+        count.fetch_add(1, Ordering::Relaxed);
+        Self(Arc::clone(count))
     }
 }
 
-impl Drop for Open {
+impl Drop for OpenConnection {
     fn drop(&mut self) {
         self.0.fetch_sub(1, Ordering::Relaxed);
     }
@@ -56,10 +55,10 @@ impl Drop for Open {
 
 impl<F, S> Workers<F>
 where
-    F: Fn(TcpStream, StopReason) -> S + Clone + Send + 'static,
+    F: Fn(TcpStream, StopSignal) -> S + Clone + Send + 'static,
     S: Future<Output = ()> + Send + 'static,
 {
-    /// So many threads, or as many of them as the system gives.
+    /// Starts `count` threads, or as many of them as the system allows.
     pub(crate) fn start(count: usize, serve: F) -> Self {
         let all = (0..count).map_while(|number| Worker::start(number, &serve).ok());
         Self {
@@ -68,26 +67,26 @@ where
         }
     }
 
-    /// Has a connection served, by the worker that has the fewest.
-    pub(crate) fn give(&self, socket: TcpStream, stop: StopReason) {
+    /// Gives a connection to the worker that has the fewest.
+    pub(crate) fn give(&self, socket: TcpStream, stop: StopSignal) {
         let idlest = self
             .all
             .iter()
             .min_by_key(|worker| worker.open.load(Ordering::Relaxed));
         match idlest {
-            // What cannot be moved to another thread is broken.
+            // A socket that cannot be moved to another thread is broken.
             Some(worker) => {
                 if let Ok(socket) = socket.into_std() {
-                    let open = Open::new(&worker.open);
+                    let open = OpenConnection::new(&worker.open);
                     let _ = worker.sockets.send((socket, stop, open));
                 }
             }
-            // No thread could be had: here, then.
+            // No thread could be started: serve on this one.
             None => drop(tokio::spawn((self.serve)(socket, stop))),
         }
     }
 
-    /// Ends the threads with whatever they still serve, and waits for it.
+    /// Ends the threads with whatever they still serve, and waits for that.
     pub(crate) async fn end(self) {
         for worker in self.all {
             drop(worker.sockets);
@@ -99,17 +98,18 @@ where
 impl Worker {
     fn start<F, S>(number: usize, serve: &F) -> io::Result<Self>
     where
-        F: Fn(TcpStream, StopReason) -> S + Clone + Send + 'static,
+        F: Fn(TcpStream, StopSignal) -> S + Clone + Send + 'static,
         S: Future<Output = ()> + Send + 'static,
     {
         let runtime = tokio::runtime::Builder::new_current_thread()
             .enable_all()
             .build()?;
-        let (sockets, mut given) = mpsc::unbounded_channel::<(Socket, StopReason, Open)>();
+        let (sockets, mut given) =
+            mpsc::unbounded_channel::<(Socket, StopSignal, OpenConnection)>();
         let (end, ended) = oneshot::channel();
         let serve = serve.clone();
         let work = move || {
-            HERE.set(number);
+            WORKER.set(number);
             runtime.block_on(async {
                 while let Some((socket, stop, open)) = given.recv().await {
                     if let Ok(socket) = TcpStream::from_std(socket) {
@@ -119,7 +119,8 @@ impl Worker {
                             drop(open);
                         });
                     }
-                    // What is open goes on first: its beginning takes the most memory.
+                    // Let this connection make progress before the next one is taken: a connection
+                    // uses the most memory while it starts.
                     tokio::task::yield_now().await;
                 }
             });
@@ -152,19 +153,19 @@ mod tests {
         (near.unwrap(), far.unwrap().0)
     }
 
-    /// Says which worker it is, and stays until the other side goes away.
-    async fn tell(mut socket: TcpStream, stop: StopReason) {
-        let number = u8::try_from(here()).unwrap();
+    /// Sends the number of its worker, and stays until the other side closes.
+    async fn send_number(mut socket: TcpStream, stop: StopSignal) {
+        let number = u8::try_from(current_worker()).unwrap();
         let _ = socket.write_all(&[number]).await;
         let _ = socket.read_u8().await;
         drop(stop);
     }
 
     #[tokio::test]
-    async fn a_connection_goes_to_the_worker_that_has_the_fewest() {
+    async fn connection_goes_to_the_worker_with_the_fewest() {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let (_stopping, stop) = watch::channel(());
-        let workers = Workers::start(3, tell);
+        let workers = Workers::start(3, send_number);
         let (mut open, mut seen) = (Vec::new(), Vec::new());
         for _ in 0..6 {
             let (mut near, far) = pair(&listener).await;
@@ -174,7 +175,7 @@ mod tests {
         }
         seen.sort_unstable();
         assert_eq!(seen, [0, 0, 1, 1, 2, 2]);
-        // One that is gone makes room.
+        // A closed connection is no longer counted.
         open.remove(4);
         while workers.all[1].open.load(Ordering::Relaxed) == 2 {
             tokio::time::sleep(Duration::from_millis(1)).await;
@@ -185,10 +186,10 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn the_end_takes_what_is_open_with_it() {
+    async fn end_closes_open_connections() {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let (stopping, stop) = watch::channel(());
-        let workers = Workers::start(2, tell);
+        let workers = Workers::start(2, send_number);
         let (mut near, far) = pair(&listener).await;
         workers.give(far, stop);
         near.read_u8().await.unwrap();
@@ -198,10 +199,10 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn without_threads_it_is_served_here() {
+    async fn without_threads_the_caller_serves() {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let (_stopping, stop) = watch::channel(());
-        let workers = Workers::start(0, tell);
+        let workers = Workers::start(0, send_number);
         let (mut near, far) = pair(&listener).await;
         workers.give(far, stop);
         assert_eq!(near.read_u8().await.unwrap(), 0);

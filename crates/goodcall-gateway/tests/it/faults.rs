@@ -1,17 +1,12 @@
-//! Upstreams that break, clients that leave, limits that are passed.
-#![allow(clippy::unwrap_used, clippy::panic, reason = "a test may fail loudly")]
-
-mod support;
+//! Upstreams that break, clients that leave, limits that are exceeded.
 
 use std::time::Duration;
 
-use support::*;
+use crate::support::*;
 use tokio::sync::oneshot;
 
-const CHAT: &str = "/v1/chat/completions";
-
 #[tokio::test]
-async fn an_upstream_that_is_not_there() {
+async fn unreachable_upstream_is_502() {
     let closed = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = closed.local_addr().unwrap();
     drop(closed);
@@ -28,7 +23,7 @@ async fn an_upstream_that_is_not_there() {
 }
 
 #[tokio::test]
-async fn a_reply_that_breaks_off_is_no_reply() {
+async fn broken_json_reply_is_502() {
     let upstream = Upstream::default();
     let half =
         "HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: 999\r\n\r\n{\"cho";
@@ -43,7 +38,7 @@ async fn a_reply_that_breaks_off_is_no_reply() {
 }
 
 #[tokio::test]
-async fn a_stream_that_is_reset_is_seen_as_that_and_half_a_call_is_not_seen() {
+async fn reset_stream_breaks_off_without_half_a_call() {
     let upstream = Upstream::default();
     let (reset, wait) = oneshot::channel();
     upstream.then(vec![
@@ -53,8 +48,7 @@ async fn a_stream_that_is_reset_is_seen_as_that_and_half_a_call_is_not_seen() {
         Act::Reset,
     ]);
     let running = gateway(upstream.start().await, |_| {}).await;
-    let mut client = Client::send(running.address, "POST", CHAT, "", &chat(true)).await;
-    client.until("Hm.").await;
+    let client = open_stream(running.address).await;
     reset.send(()).unwrap();
     let reply = client.end().await;
     assert!(!reply.whole, "{reply:?}");
@@ -70,16 +64,10 @@ fn chunk(text: &str) -> Act {
 }
 
 #[tokio::test]
-async fn half_a_stream_is_asked_for_again_where_a_call_was_cut() {
+async fn stream_that_ends_within_a_call_is_reasked() {
     let upstream = Upstream::default();
-    upstream.then(vec![
-        stream_head(),
-        events(&[&chat_call(r#"{"a": 1, "b": "x"#)]),
-    ]);
-    upstream.then(vec![
-        stream_head(),
-        events(&[&chat_call(r#"{"a": 1}"#), CHAT_END, "[DONE]"]),
-    ]);
+    upstream.stream(&[&chat_call(r#"{"a": 1, "b": "x"#)]);
+    upstream.stream(&[&chat_call(r#"{"a": 1}"#), CHAT_END, "[DONE]"]);
     let running = gateway(upstream.start().await, |_| {}).await;
     let reply = post(running.address, CHAT, &chat(true)).await;
     assert!(
@@ -89,10 +77,10 @@ async fn half_a_stream_is_asked_for_again_where_a_call_was_cut() {
 }
 
 #[tokio::test]
-async fn an_upstream_that_hangs_is_given_up() {
+async fn hanging_upstream_times_out() {
     let upstream = Upstream::default();
     upstream.then(vec![Act::Hang]);
-    upstream.then(vec![stream_head(), events(&[&chat_text("Hm.")]), Act::Hang]);
+    upstream.stalled_stream();
     let running = gateway(upstream.start().await, |config| {
         config.limits.first_byte_time = Duration::from_millis(300);
         config.limits.idle_time = Duration::from_millis(300);
@@ -105,10 +93,10 @@ async fn an_upstream_that_hangs_is_given_up() {
 }
 
 #[tokio::test]
-async fn what_is_too_large_is_refused_or_not_judged() {
+async fn large_request_is_refused_and_large_reply_passes_unjudged() {
     let upstream = Upstream::default();
     let long = chat_reply(&"x".repeat(3000));
-    upstream.reply("application/json", &long);
+    upstream.reply_json(&long);
     let running = gateway(upstream.start().await, |config| {
         config.limits.request_bytes = 1000;
         config.limits.reply_bytes = 2000;
@@ -123,29 +111,19 @@ async fn what_is_too_large_is_refused_or_not_judged() {
 }
 
 #[tokio::test]
-async fn only_so_many_at_a_time() {
+async fn requests_beyond_the_limit_are_503() {
     let upstream = Upstream::default();
-    let (go, wait) = oneshot::channel();
-    upstream.then(vec![
-        stream_head(),
-        events(&[&chat_text("Hm.")]),
-        Act::Wait(wait),
-        events(&["[DONE]"]),
-    ]);
-    upstream.reply("application/json", "{}");
+    let go = upstream.paused_stream(&["[DONE]"]);
+    upstream.reply_json("{}");
     let running = gateway(upstream.start().await, |config| {
         config.limits.concurrent = 1
     })
     .await;
-    let mut first = Client::send(running.address, "POST", CHAT, "", &chat(true)).await;
-    first.until("Hm.").await;
+    let first = open_stream(running.address).await;
     let reply = post(running.address, CHAT, &chat(false)).await;
     assert_eq!(reply.status, 503);
     assert_eq!(reply.header("retry-after"), Some("1"));
-    let health = Client::send(running.address, "GET", "/healthz", "", "")
-        .await
-        .end()
-        .await;
+    let health = get(running.address, "/healthz").await;
     assert_eq!((health.status, health.body.as_str()), (200, "ok\n"));
     go.send(()).unwrap();
     let reply = first.end().await;
@@ -155,18 +133,11 @@ async fn only_so_many_at_a_time() {
 }
 
 #[tokio::test]
-async fn a_stop_lets_streams_end() {
+async fn stop_waits_for_streams() {
     let upstream = Upstream::default();
-    let (go, wait) = oneshot::channel();
-    upstream.then(vec![
-        stream_head(),
-        events(&[&chat_text("Hm.")]),
-        Act::Wait(wait),
-        events(&[&chat_call(r#"{"a": 1}"#), CHAT_END, "[DONE]"]),
-    ]);
+    let go = upstream.paused_stream(&[&chat_call(r#"{"a": 1}"#), CHAT_END, "[DONE]"]);
     let running = gateway(upstream.start().await, |_| {}).await;
-    let mut client = Client::send(running.address, "POST", CHAT, "", &chat(true)).await;
-    client.until("Hm.").await;
+    let client = open_stream(running.address).await;
     running.stop.send(()).unwrap();
     // No new connection is taken: the listener is gone as soon as the stop was seen.
     while tokio::net::TcpStream::connect(running.address)
@@ -182,45 +153,44 @@ async fn a_stop_lets_streams_end() {
 }
 
 #[tokio::test]
-async fn a_client_that_leaves_takes_the_upstreams_stream_with_it() {
+async fn client_that_leaves_closes_the_upstream() {
     let upstream = Upstream::default();
-    upstream.then(vec![stream_head(), events(&[&chat_text("Hm.")]), Act::Hang]);
+    upstream.stalled_stream();
     let running = gateway(upstream.start().await, |_| {}).await;
-    let mut client = Client::send(running.address, "POST", CHAT, "", &chat(true)).await;
-    client.until("Hm.").await;
+    let client = open_stream(running.address).await;
     drop(client);
-    // The request is counted as ended when the gateway has seen that.
-    loop {
-        let page = Client::send(running.address, "GET", "/metrics", "", "")
-            .await
-            .end()
-            .await;
-        if page
-            .body
-            .contains("goodcall_errors_total{code=\"client_left\"} 1")
-        {
-            assert!(
-                page.body.contains("goodcall_active_requests 0"),
-                "{}",
-                page.body
-            );
-            break;
-        }
-        tokio::time::sleep(Duration::from_millis(5)).await;
+    let line = r#"goodcall_errors_total{code="client_left"} 1"#;
+    let metrics = wait_for_metric(running.address, line).await;
+    assert!(metrics.contains("goodcall_active_requests 0"), "{metrics}");
+}
+
+/// Both kinds of stalled replies break off and count as an error: judged streams, and replies that
+/// pass through.
+#[tokio::test]
+async fn stalled_reply_is_recorded_as_broken() {
+    let upstream = Upstream::default();
+    upstream.stalled_stream();
+    upstream.stalled_stream();
+    let running = gateway(upstream.start().await, |config| {
+        config.limits.idle_time = Duration::from_millis(200);
+    })
+    .await;
+    for (path, count) in [(CHAT, 1), ("/v1/embeddings", 2)] {
+        let reply = post(running.address, path, &chat(true)).await;
+        assert!(!reply.whole && reply.body.contains("Hm."), "{reply:?}");
+        let line = format!(r#"goodcall_errors_total{{code="upstream_broken"}} {count}"#);
+        wait_for_metric(running.address, &line).await;
     }
 }
 
 #[tokio::test]
-async fn metrics_tell_what_was_done() {
+async fn metrics_count_verdicts_and_reasks() {
     let upstream = Upstream::default();
-    upstream.reply("application/json", &chat_reply("{}"));
-    upstream.reply("application/json", &chat_reply(r#"{"a": "1"}"#));
+    upstream.reply_json(&chat_reply("{}"));
+    upstream.reply_json(&chat_reply(r#"{"a": "1"}"#));
     let running = gateway(upstream.start().await, |_| {}).await;
     post(running.address, CHAT, &chat(false)).await;
-    let page = Client::send(running.address, "GET", "/metrics", "", "")
-        .await
-        .end()
-        .await;
+    let page = get(running.address, "/metrics").await;
     for line in [
         r#"goodcall_calls_total{tool="f",verdict="bad"} 1"#,
         r#"goodcall_calls_total{tool="f",verdict="mended"} 1"#,
@@ -234,7 +204,7 @@ async fn metrics_tell_what_was_done() {
 }
 
 #[tokio::test]
-async fn an_upstream_with_an_old_http_is_answered_in_ours() {
+async fn http_1_0_upstream_is_answered_in_http_1_1() {
     let upstream = Upstream::default();
     let old = "HTTP/1.0 200 OK\r\ncontent-type: application/json\r\ncontent-length: 2\r\n\r\n{}";
     for _ in 0..2 {

@@ -1,25 +1,22 @@
-//! An upstream that does what a test says, a gateway before it, and a client, all on loopback.
-#![allow(
-    dead_code,
-    clippy::unwrap_used,
-    clippy::panic,
-    reason = "shared by tests"
-)]
+//! An upstream that follows a script, a gateway in front of it, and a client, all on loopback.
 
 use std::collections::VecDeque;
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use goodcall_gateway::{Gateway, GatewayConfig};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::oneshot;
 
-/// What the upstream does with one request.
+pub(crate) const CHAT: &str = "/v1/chat/completions";
+
+/// One step of an upstream's script for a request.
 pub(crate) enum Act {
     /// Writes bytes.
     Write(Vec<u8>),
-    /// Waits for a test to say so.
+    /// Waits for a signal of the test.
     Wait(oneshot::Receiver<()>),
     /// Closes the connection so that the other side sees a reset.
     Reset,
@@ -27,7 +24,7 @@ pub(crate) enum Act {
     Hang,
 }
 
-/// The requests that came, and what is done with those to come.
+/// An upstream: the requests that came, and the scripts for the next ones.
 #[derive(Clone, Default)]
 pub(crate) struct Upstream {
     pub(crate) seen: Arc<Mutex<Vec<String>>>,
@@ -35,13 +32,40 @@ pub(crate) struct Upstream {
 }
 
 impl Upstream {
-    pub(crate) fn then(&self, acts: Vec<Act>) -> &Self {
+    /// Adds a script for the next request.
+    pub(crate) fn then(&self, acts: Vec<Act>) {
         self.scripts.lock().unwrap().push_back(acts);
-        self
     }
 
-    pub(crate) fn reply(&self, kind: &str, body: &str) -> &Self {
-        self.then(vec![Act::Write(head(200, kind, body).into_bytes())])
+    pub(crate) fn reply(&self, kind: &str, body: &str) {
+        self.reply_with(200, kind, body);
+    }
+
+    pub(crate) fn reply_json(&self, body: &str) {
+        self.reply("application/json", body);
+    }
+
+    pub(crate) fn reply_with(&self, status: u16, kind: &str, body: &str) {
+        self.then(vec![Act::Write(head(status, kind, body).into_bytes())]);
+    }
+
+    /// Adds a stream of these events.
+    pub(crate) fn stream(&self, lines: &[&str]) {
+        self.then(vec![stream_head(), events(lines)]);
+    }
+
+    /// Adds a stream that sends `Hm.`, waits for the signal that is returned, and then sends these
+    /// events. [`open_stream`] reads its start.
+    pub(crate) fn paused_stream(&self, rest: &[&str]) -> oneshot::Sender<()> {
+        let (signal, wait) = oneshot::channel();
+        let start = events(&[&chat_text("Hm.")]);
+        self.then(vec![stream_head(), start, Act::Wait(wait), events(rest)]);
+        signal
+    }
+
+    /// Adds a stream that sends `Hm.`, and then nothing more.
+    pub(crate) fn stalled_stream(&self) {
+        self.then(vec![stream_head(), events(&[&chat_text("Hm.")]), Act::Hang]);
     }
 
     pub(crate) fn requests(&self) -> Vec<String> {
@@ -67,12 +91,12 @@ impl Upstream {
         };
         self.seen.lock().unwrap().push(request);
         let acts = self.scripts.lock().unwrap().pop_front();
-        let acts = acts.unwrap_or_else(|| {
+        let no_script = || {
             vec![Act::Write(
                 head(500, "text/plain", "no script").into_bytes(),
             )]
-        });
-        for act in acts {
+        };
+        for act in acts.unwrap_or_else(no_script) {
             match act {
                 Act::Write(bytes) => {
                     if socket.write_all(&bytes).await.is_err() {
@@ -108,6 +132,7 @@ pub(crate) fn stream_head() -> Act {
     )
 }
 
+/// Events without a name, as in Chat Completions.
 pub(crate) fn events(lines: &[&str]) -> Act {
     let text: String = lines
         .iter()
@@ -116,7 +141,8 @@ pub(crate) fn events(lines: &[&str]) -> Act {
     Act::Write(text.into_bytes())
 }
 
-pub(crate) fn named(lines: &[&str]) -> Act {
+/// Events with the name that their `type` has, as in Anthropic Messages.
+pub(crate) fn named_events(lines: &[&str]) -> Act {
     let mut text = String::new();
     for line in lines {
         let value: serde_json::Value = serde_json::from_str(line).unwrap();
@@ -197,7 +223,7 @@ pub(crate) struct Reply {
     pub(crate) body: String,
     /// The bytes behind the head, as they came.
     pub(crate) raw_body: Vec<u8>,
-    /// Did the connection end as it should?
+    /// Whether the connection ended as it should.
     pub(crate) whole: bool,
 }
 
@@ -208,7 +234,7 @@ impl Reply {
     }
 }
 
-/// A connection whose reply is read bit by bit.
+/// A connection whose reply is read piece by piece.
 pub(crate) struct Client {
     socket: TcpStream,
     pub(crate) raw: Vec<u8>,
@@ -232,7 +258,7 @@ impl Client {
         Self { socket, raw }
     }
 
-    /// Reads until this is there.
+    /// Reads until the reply contains this text.
     pub(crate) async fn until(&mut self, text: &str) {
         while !String::from_utf8_lossy(&self.raw).contains(text) {
             let mut chunk = [0; 4096];
@@ -270,12 +296,11 @@ impl Client {
         let chunked = head
             .to_ascii_lowercase()
             .contains("transfer-encoding: chunked");
-        let body = match chunked {
-            true => {
-                whole &= body.ends_with("0\r\n\r\n");
-                unchunk(body)
-            }
-            false => body.to_owned(),
+        let body = if chunked {
+            whole &= body.ends_with("0\r\n\r\n");
+            unchunk(body)
+        } else {
+            body.to_owned()
         };
         let start = self.raw.windows(4).position(|end| end == b"\r\n\r\n");
         let raw_body = self
@@ -315,6 +340,28 @@ pub(crate) async fn post(address: SocketAddr, path: &str, body: &str) -> Reply {
     .await
     .end()
     .await
+}
+
+pub(crate) async fn get(address: SocketAddr, path: &str) -> Reply {
+    Client::send(address, "GET", path, "", "").await.end().await
+}
+
+/// Asks for a stream, and reads its start (see [`Upstream::paused_stream`]).
+pub(crate) async fn open_stream(address: SocketAddr) -> Client {
+    let mut client = Client::send(address, "POST", CHAT, "", &chat(true)).await;
+    client.until("Hm.").await;
+    client
+}
+
+/// Polls the metrics until they have this line.
+pub(crate) async fn wait_for_metric(address: SocketAddr, line: &str) -> String {
+    loop {
+        let metrics = get(address, "/metrics").await.body;
+        if metrics.contains(line) {
+            return metrics;
+        }
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
 }
 
 /// A chat request that offers one tool, `f`, which needs an integer `a`.

@@ -1,30 +1,27 @@
-//! Connections that become something else.
-#![allow(clippy::unwrap_used, clippy::panic, reason = "a test may fail loudly")]
-
-mod support;
+//! Connections that switch to another protocol.
 
 use std::net::SocketAddr;
 use std::time::Duration;
 
-use support::*;
+use crate::support::*;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 
-const ASK: &str = "GET /v1/realtime?model=m HTTP/1.1\r\nhost: gateway\r\nconnection: keep-alive, Upgrade\r\nupgrade: websocket\r\nsec-websocket-key: abc\r\n\r\n";
+const UPGRADE: &str = "GET /v1/realtime?model=m HTTP/1.1\r\nhost: gateway\r\nconnection: keep-alive, Upgrade\r\nupgrade: websocket\r\nsec-websocket-key: abc\r\n\r\n";
 
-/// An upstream that switches, says hello, and then sends everything back in capitals. Gives the
-/// heads of requests.
+/// An upstream that switches protocols, sends `hello`, and then sends everything back in capitals.
+/// The receiver gets the heads of requests.
 async fn upstream() -> (SocketAddr, tokio::sync::mpsc::UnboundedReceiver<String>) {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();
-    let (tell, told) = tokio::sync::mpsc::unbounded_channel();
+    let (sender, heads) = tokio::sync::mpsc::unbounded_channel();
     tokio::spawn(async move {
         loop {
             let (mut socket, _) = listener.accept().await.unwrap();
-            let tell = tell.clone();
+            let sender = sender.clone();
             tokio::spawn(async move {
                 let head = until(&mut socket, "\r\n\r\n").await;
-                tell.send(head).unwrap();
+                sender.send(head).unwrap();
                 let reply = "HTTP/1.1 101 Switching Protocols\r\nconnection: upgrade\r\nupgrade: websocket\r\nsec-websocket-accept: xyz\r\n\r\nhello";
                 socket.write_all(reply.as_bytes()).await.unwrap();
                 let mut bytes = [0; 1024];
@@ -36,7 +33,7 @@ async fn upstream() -> (SocketAddr, tokio::sync::mpsc::UnboundedReceiver<String>
             });
         }
     });
-    (address, told)
+    (address, heads)
 }
 
 async fn until(socket: &mut TcpStream, end: &str) -> String {
@@ -51,9 +48,9 @@ async fn until(socket: &mut TcpStream, end: &str) -> String {
     String::from_utf8(all).unwrap()
 }
 
-async fn switched(address: SocketAddr) -> TcpStream {
+async fn open_tunnel(address: SocketAddr) -> TcpStream {
     let mut socket = TcpStream::connect(address).await.unwrap();
-    socket.write_all(ASK.as_bytes()).await.unwrap();
+    socket.write_all(UPGRADE.as_bytes()).await.unwrap();
     let head = until(&mut socket, "hello").await;
     assert!(head.starts_with("HTTP/1.1 101"), "{head}");
     for line in [
@@ -67,11 +64,11 @@ async fn switched(address: SocketAddr) -> TcpStream {
 }
 
 #[tokio::test]
-async fn both_ways_untouched_and_counted_until_they_end() {
-    let (address, mut told) = upstream().await;
+async fn tunnel_passes_bytes_both_ways_and_counts_as_open() {
+    let (address, mut heads) = upstream().await;
     let running = gateway(address, |config| config.limits.concurrent = 1).await;
-    let mut socket = switched(running.address).await;
-    let head = told.recv().await.unwrap();
+    let mut socket = open_tunnel(running.address).await;
+    let head = heads.recv().await.unwrap();
     assert!(
         head.starts_with("GET /v1/realtime?model=m HTTP/1.1"),
         "{head}"
@@ -96,23 +93,14 @@ async fn both_ways_untouched_and_counted_until_they_end() {
     let mut rest = Vec::new();
     socket.read_to_end(&mut rest).await.unwrap();
     assert!(rest.is_empty());
-    loop {
-        let page = Client::send(running.address, "GET", "/metrics", "", "")
-            .await
-            .end()
-            .await;
-        if page.body.contains("goodcall_active_requests 0") {
-            break;
-        }
-        tokio::time::sleep(Duration::from_millis(5)).await;
-    }
+    wait_for_metric(running.address, "goodcall_active_requests 0").await;
 }
 
 #[tokio::test]
-async fn a_stop_lets_them_end_and_cuts_those_that_do_not() {
-    let (address, _told) = upstream().await;
+async fn stop_waits_for_tunnels_and_then_cuts_them() {
+    let (address, _heads) = upstream().await;
     let running = gateway(address, |_| {}).await;
-    let mut socket = switched(running.address).await;
+    let mut socket = open_tunnel(running.address).await;
     running.stop.send(()).unwrap();
     while TcpStream::connect(running.address).await.is_ok() {
         tokio::task::yield_now().await;
@@ -127,7 +115,7 @@ async fn a_stop_lets_them_end_and_cuts_those_that_do_not() {
         config.limits.drain_time = Duration::from_millis(200);
     })
     .await;
-    let mut socket = switched(running.address).await;
+    let mut socket = open_tunnel(running.address).await;
     running.stop.send(()).unwrap();
     running.served.await.unwrap();
     let mut rest = Vec::new();
@@ -136,45 +124,37 @@ async fn a_stop_lets_them_end_and_cuts_those_that_do_not() {
 }
 
 #[tokio::test]
-async fn silence_on_both_sides_ends_them() {
-    let (address, _told) = upstream().await;
+async fn idle_tunnel_is_closed() {
+    let (address, _heads) = upstream().await;
     let running = gateway(address, |config| {
         config.limits.idle_time = Duration::from_millis(200);
     })
     .await;
-    let mut socket = switched(running.address).await;
+    let mut socket = open_tunnel(running.address).await;
     let mut rest = Vec::new();
-    // Nothing is said; without a limit this would wait for ever.
+    // Neither side sends anything; without a limit this would wait for ever.
     let _ = socket.read_to_end(&mut rest).await;
     assert!(rest.is_empty());
-    let page = Client::send(running.address, "GET", "/metrics", "", "");
-    let page = page.await.end().await;
     let line = r#"goodcall_errors_total{code="upgrade_idle"} 1"#;
-    assert!(page.body.contains(line), "{}", page.body);
+    wait_for_metric(running.address, line).await;
 }
 
 #[tokio::test]
-async fn an_upstream_that_does_not_switch_answers_as_it_likes() {
+async fn refused_upgrade_is_an_ordinary_reply() {
     let upstream = Upstream::default();
-    upstream.reply("application/json", r#"{"error":"no"}"#);
+    upstream.reply_json(r#"{"error":"no"}"#);
     // An offer of HTTP/2 is passed over: the call is judged.
-    upstream.reply("application/json", &chat_reply(r#"{"a": "1"}"#));
+    upstream.reply_json(&chat_reply(r#"{"a": "1"}"#));
     let running = gateway(upstream.start().await, |_| {}).await;
     let mut socket = TcpStream::connect(running.address).await.unwrap();
-    socket.write_all(ASK.as_bytes()).await.unwrap();
+    socket.write_all(UPGRADE.as_bytes()).await.unwrap();
     let head = until(&mut socket, r#"{"error":"no"}"#).await;
     assert!(head.starts_with("HTTP/1.1 200"), "{head}");
     let offer = "connection: Upgrade, HTTP2-Settings\r\nupgrade: h2c\r\nhttp2-settings: AAM\r\n";
-    let reply = Client::send(
-        running.address,
-        "POST",
-        "/v1/chat/completions",
-        offer,
-        &chat(false),
-    )
-    .await
-    .end()
-    .await;
+    let reply = Client::send(running.address, "POST", CHAT, offer, &chat(false))
+        .await
+        .end()
+        .await;
     assert_eq!(
         reply.header("goodcall-verdict"),
         Some("good=0 mended=1 bad=0 reasked=0"),

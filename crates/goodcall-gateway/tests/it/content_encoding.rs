@@ -1,16 +1,11 @@
-//! Upstreams that compress, although they are asked not to.
-#![allow(clippy::unwrap_used, clippy::panic, reason = "a test may fail loudly")]
-
-mod support;
+//! Upstreams that compress replies, although they are asked not to.
 
 use std::io::Write;
 
+use crate::support::*;
 use flate2::Compression;
 use flate2::write::{GzEncoder, ZlibEncoder};
-use support::*;
 use tokio::sync::oneshot;
-
-const CHAT: &str = "/v1/chat/completions";
 
 fn gzip(text: &str) -> Vec<u8> {
     let mut out = GzEncoder::new(Vec::new(), Compression::default());
@@ -24,23 +19,23 @@ fn zlib(text: &str) -> Vec<u8> {
     out.finish().unwrap()
 }
 
-fn coded(coding: &str, kind: &str, body: &[u8]) -> Act {
+fn encoded(encoding: &str, kind: &str, body: &[u8]) -> Act {
     let size = body.len();
-    let mut bytes = format!("HTTP/1.1 200 OK\r\ncontent-type: {kind}\r\ncontent-encoding: {coding}\r\ncontent-length: {size}\r\nx-own: 1\r\n\r\n").into_bytes();
+    let mut bytes = format!("HTTP/1.1 200 OK\r\ncontent-type: {kind}\r\ncontent-encoding: {encoding}\r\ncontent-length: {size}\r\nx-own: 1\r\n\r\n").into_bytes();
     bytes.extend_from_slice(body);
     Act::Write(bytes)
 }
 
 #[tokio::test]
-async fn whole_replies_are_read_and_go_on_as_they_are() {
+async fn compressed_json_is_judged_and_passed_uncompressed() {
     let upstream = Upstream::default();
     let mended = chat_reply(r#"{"a": "1"}"#);
-    upstream.then(vec![coded("gzip", "application/json", &gzip(&mended))]);
-    upstream.then(vec![coded("deflate", "application/json", &zlib(&mended))]);
-    // A bad one, and the reply to the second question.
+    upstream.then(vec![encoded("gzip", "application/json", &gzip(&mended))]);
+    upstream.then(vec![encoded("deflate", "application/json", &zlib(&mended))]);
+    // A bad one, and the reply to the re-ask.
     let bad = gzip(&chat_reply("{}"));
-    upstream.then(vec![coded("gzip", "application/json", &bad)]);
-    upstream.then(vec![coded("x-gzip", "application/json", &gzip(&mended))]);
+    upstream.then(vec![encoded("gzip", "application/json", &bad)]);
+    upstream.then(vec![encoded("x-gzip", "application/json", &gzip(&mended))]);
     let running = gateway(upstream.start().await, |_| {}).await;
     for verdict in [
         "good=0 mended=1 bad=0 reasked=0",
@@ -61,22 +56,22 @@ async fn whole_replies_are_read_and_go_on_as_they_are() {
 }
 
 #[tokio::test]
-async fn what_cannot_be_read_passes_and_says_so() {
+async fn unreadable_replies_pass_and_are_marked_unjudged() {
     let upstream = Upstream::default();
     let half = &gzip(&chat_reply(r#"{"a": "1"}"#))[..40];
-    upstream.then(vec![coded("gzip", "application/json", half)]);
-    upstream.then(vec![coded("br", "application/json", b"abc")]);
-    upstream.then(vec![coded("br", "text/event-stream", b"abc")]);
-    // Small, and large when it is read.
+    upstream.then(vec![encoded("gzip", "application/json", half)]);
+    upstream.then(vec![encoded("br", "application/json", b"abc")]);
+    upstream.then(vec![encoded("br", "text/event-stream", b"abc")]);
+    // Small, but too large when it is decoded.
     let large = gzip(&format!("\"{}\"", "x".repeat(100_000)));
-    upstream.then(vec![coded("gzip", "application/json", &large)]);
+    upstream.then(vec![encoded("gzip", "application/json", &large)]);
     upstream.reply("text/html", "<p>abc</p>");
-    upstream.reply("application/json", "data: no JSON\n\n");
+    upstream.reply_json("data: no JSON\n\n");
     let running = gateway(upstream.start().await, |config| {
         config.limits.reply_bytes = 50_000;
     })
     .await;
-    for (why, coding) in [
+    for (reason, encoding) in [
         ("content_encoding", Some("gzip")),
         ("content_encoding", Some("br")),
         ("content_encoding", Some("br")),
@@ -85,13 +80,13 @@ async fn what_cannot_be_read_passes_and_says_so() {
         ("not_json", None),
     ] {
         let reply = post(running.address, CHAT, &chat(false)).await;
-        let verdict = format!("unjudged reason={why}");
+        let verdict = format!("unjudged reason={reason}");
         assert_eq!(
             reply.header("goodcall-verdict"),
             Some(verdict.as_str()),
             "{reply:?}"
         );
-        assert_eq!(reply.header("content-encoding"), coding, "{reply:?}");
+        assert_eq!(reply.header("content-encoding"), encoding, "{reply:?}");
         assert_eq!(reply.status, 200);
         let size: usize = reply.header("content-length").unwrap().parse().unwrap();
         assert!(reply.raw_body.len() == size && size > 2, "{reply:?}");
@@ -99,7 +94,7 @@ async fn what_cannot_be_read_passes_and_says_so() {
 }
 
 #[tokio::test]
-async fn streams_are_read_as_they_come() {
+async fn compressed_streams_are_judged_as_they_arrive() {
     let upstream = Upstream::default();
     let mut out = GzEncoder::new(Vec::new(), Compression::default());
     let mut pieces = Vec::new();
@@ -129,8 +124,7 @@ async fn streams_are_read_as_they_come() {
         Act::Write(pieces[..2].concat()),
     ]);
     let running = gateway(upstream.start().await, |_| {}).await;
-    let mut client = Client::send(running.address, "POST", CHAT, "", &chat(true)).await;
-    client.until("Hm.").await;
+    let client = open_stream(running.address).await;
     go.send(()).unwrap();
     let reply = client.end().await;
     assert!(
@@ -144,9 +138,9 @@ async fn streams_are_read_as_they_come() {
 }
 
 #[tokio::test]
-async fn a_compressed_request_passes_unread() {
+async fn compressed_request_passes_unread() {
     let upstream = Upstream::default();
-    upstream.reply("application/json", &chat_reply(r#"{"a": "1"}"#));
+    upstream.reply_json(&chat_reply(r#"{"a": "1"}"#));
     let running = gateway(upstream.start().await, |_| {}).await;
     let headers = "content-encoding: gzip\r\n";
     let reply = Client::send(running.address, "POST", CHAT, headers, "abc").await;

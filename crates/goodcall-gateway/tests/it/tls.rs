@@ -1,11 +1,9 @@
 //! TLS and HTTP/2, to the upstream and from the client.
-#![allow(clippy::unwrap_used, clippy::panic, reason = "a test may fail loudly")]
-
-mod support;
 
 use std::convert::Infallible;
 use std::sync::{Arc, Mutex};
 
+use crate::support::*;
 use bytes::Bytes;
 use http::{Request, Response, Version};
 use http_body_util::{BodyExt, Full};
@@ -15,7 +13,6 @@ use hyper_util::client::legacy::Client as HyperClient;
 use hyper_util::client::legacy::connect::HttpConnector;
 use hyper_util::rt::{TokioExecutor, TokioIo};
 use hyper_util::server::conn::auto;
-use support::*;
 use tokio::net::TcpListener;
 
 #[tokio::test]

@@ -1,20 +1,11 @@
-//! The page's data: bounded, without arguments unless they are asked for, and kept in a store.
-#![allow(clippy::unwrap_used, clippy::panic, reason = "a test may fail loudly")]
+//! The page and its data, in memory and in a store.
 
-mod support;
-
-use support::*;
-
-const CHAT: &str = "/v1/chat/completions";
-
-async fn get(address: std::net::SocketAddr, path: &str) -> Reply {
-    Client::send(address, "GET", path, "", "").await.end().await
-}
+use crate::support::*;
 
 #[tokio::test]
-async fn the_page_and_its_data() {
+async fn page_shows_calls_without_values() {
     let upstream = Upstream::default();
-    upstream.reply("application/json", &chat_reply(r#"{"a": "17"}"#));
+    upstream.reply_json(&chat_reply(r#"{"a": "17"}"#));
     let running = gateway(upstream.start().await, |_| {}).await;
     post(running.address, CHAT, &chat(false)).await;
     let page = get(running.address, "/goodcall").await;
@@ -60,13 +51,13 @@ async fn the_page_and_its_data() {
 
 #[cfg(feature = "store")]
 #[tokio::test]
-async fn a_store_survives_the_gateway() {
+async fn stored_calls_survive_a_restart() {
     let folder = std::env::temp_dir().join(format!("goodcall-store-{}", std::process::id()));
     std::fs::create_dir_all(&folder).unwrap();
     let file = folder.join("calls.sqlite");
     let _ = std::fs::remove_file(&file);
     let upstream = Upstream::default();
-    upstream.reply("application/json", &chat_reply(r#"{"a": "17"}"#));
+    upstream.reply_json(&chat_reply(r#"{"a": "17"}"#));
     let address = upstream.start().await;
     let store = file.clone();
     let keep = move |config: &mut goodcall_gateway::GatewayConfig| {

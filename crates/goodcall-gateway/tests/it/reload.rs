@@ -1,29 +1,16 @@
-//! Settings that are read again while the gateway runs.
-#![allow(clippy::unwrap_used, clippy::panic, reason = "a test may fail loudly")]
+//! New settings while the gateway runs.
 
-mod support;
-
+use crate::support::*;
 use goodcall_gateway::GatewayConfig;
-use support::*;
-use tokio::sync::oneshot;
-
-const CHAT: &str = "/v1/chat/completions";
 
 #[tokio::test]
-async fn how_many_at_a_time_and_what_is_kept() {
+async fn limits_and_shown_arguments_can_be_reloaded() {
     let upstream = Upstream::default();
-    let (go, wait) = oneshot::channel();
-    upstream.then(vec![
-        stream_head(),
-        events(&[&chat_text("Hm.")]),
-        Act::Wait(wait),
-        events(&["[DONE]"]),
-    ]);
-    upstream.reply("application/json", &chat_reply(r#"{"a": "17"}"#));
+    let go = upstream.paused_stream(&["[DONE]"]);
+    upstream.reply_json(&chat_reply(r#"{"a": "17"}"#));
     let address = upstream.start().await;
     let running = gateway(address, |config| config.limits.concurrent = 1).await;
-    let mut first = Client::send(running.address, "POST", CHAT, "", &chat(true)).await;
-    first.until("Hm.").await;
+    let first = open_stream(running.address).await;
     let reply = post(running.address, CHAT, &chat(false)).await;
     assert_eq!(reply.status, 503);
     let mut config = GatewayConfig::new(&format!("http://{address}")).unwrap();
@@ -35,7 +22,7 @@ async fn how_many_at_a_time_and_what_is_kept() {
     let data = Client::send(running.address, "GET", "/goodcall/calls", "", "").await;
     let data = data.end().await.body;
     assert!(data.contains(r#"{\"a\": \"17\"}"#), "{data}");
-    // Fewer than are open: no new ones, and the open one ends well.
+    // Fewer than are open: no new request is taken, and the open one ends as it should.
     config.limits.concurrent = 1;
     running.gateway.reload(config).unwrap();
     let reply = post(running.address, CHAT, &chat(false)).await;
@@ -45,9 +32,9 @@ async fn how_many_at_a_time_and_what_is_kept() {
 }
 
 #[tokio::test]
-async fn what_cannot_change_is_named_and_what_is_wrong_changes_nothing() {
+async fn reload_names_fixed_settings_and_ignores_broken_ones() {
     let upstream = Upstream::default();
-    upstream.reply("application/json", "{}");
+    upstream.reply_json("{}");
     let address = upstream.start().await;
     let running = gateway(address, |_| {}).await;
     let mut config = GatewayConfig::new(&format!("http://{address}")).unwrap();
@@ -64,11 +51,11 @@ async fn what_cannot_change_is_named_and_what_is_wrong_changes_nothing() {
 
 #[cfg(feature = "store")]
 #[tokio::test]
-async fn a_store_from_now_on() {
+async fn store_can_be_added_by_a_reload() {
     let folder = std::env::temp_dir().join(format!("goodcall-reload-{}", std::process::id()));
     std::fs::create_dir_all(&folder).unwrap();
     let upstream = Upstream::default();
-    upstream.reply("application/json", &chat_reply(r#"{"a": 1}"#));
+    upstream.reply_json(&chat_reply(r#"{"a": 1}"#));
     let address = upstream.start().await;
     let running = gateway(address, |_| {}).await;
     let mut config = GatewayConfig::new(&format!("http://{address}")).unwrap();

@@ -1,18 +1,13 @@
-//! Replies through the gateway, whole and streamed.
-#![allow(clippy::unwrap_used, clippy::panic, reason = "a test may fail loudly")]
+//! Replies through the gateway, as JSON and as streams.
 
-mod support;
-
-use support::*;
+use crate::support::*;
 use tokio::sync::oneshot;
 
-const CHAT: &str = "/v1/chat/completions";
-
 #[tokio::test]
-async fn a_good_reply_passes_as_sent() {
+async fn good_reply_passes_as_sent() {
     let upstream = Upstream::default();
     let sent = chat_reply(r#"{"a": 1}"#);
-    upstream.reply("application/json", &sent);
+    upstream.reply_json(&sent);
     let running = gateway(upstream.start().await, |_| {}).await;
     let reply = post(running.address, CHAT, &chat(false)).await;
     assert_eq!((reply.status, reply.body.as_str()), (200, sent.as_str()));
@@ -27,9 +22,9 @@ async fn a_good_reply_passes_as_sent() {
 }
 
 #[tokio::test]
-async fn a_bad_call_is_asked_for_again_and_never_seen() {
+async fn bad_call_is_reasked_and_never_seen() {
     let upstream = Upstream::default();
-    upstream.reply("application/json", &chat_reply("{}"));
+    upstream.reply_json(&chat_reply("{}"));
     upstream.reply(
         "application/json; charset=utf-8",
         &chat_reply(r#"{"a": "2"}"#),
@@ -53,20 +48,18 @@ async fn a_bad_call_is_asked_for_again_and_never_seen() {
 }
 
 #[tokio::test]
-async fn where_asking_again_fails_the_last_reply_goes_on() {
+async fn refused_reask_keeps_the_last_reply() {
     let upstream = Upstream::default();
     let sent = chat_reply("{}");
-    upstream.reply("application/json", &sent);
-    upstream.then(vec![Act::Write(
-        head(429, "application/json", "{}").into_bytes(),
-    )]);
+    upstream.reply_json(&sent);
+    upstream.reply_with(429, "application/json", "{}");
     let running = gateway(upstream.start().await, |_| {}).await;
     let reply = post(running.address, CHAT, &chat(false)).await;
     assert_eq!((reply.status, reply.body), (200, sent));
 }
 
 #[tokio::test]
-async fn text_goes_through_at_once_and_a_call_waits_for_its_end() {
+async fn text_passes_at_once_and_a_call_is_held_until_its_end() {
     let upstream = Upstream::default();
     let (more, wait) = oneshot::channel();
     let (end, wait_end) = oneshot::channel();
@@ -96,20 +89,14 @@ async fn text_goes_through_at_once_and_a_call_waits_for_its_end() {
 }
 
 #[tokio::test]
-async fn a_stream_goes_on_with_the_second_reply() {
+async fn stream_continues_with_the_second_reply() {
     let upstream = Upstream::default();
-    upstream.then(vec![
-        stream_head(),
-        events(&[&chat_text("Hm. "), &chat_call("{}"), CHAT_END, "[DONE]"]),
-    ]);
-    upstream.then(vec![
-        stream_head(),
-        events(&[
-            &chat_text("Sorry."),
-            &chat_call(r#"{"a": 4}"#),
-            CHAT_END,
-            "[DONE]",
-        ]),
+    upstream.stream(&[&chat_text("Hm. "), &chat_call("{}"), CHAT_END, "[DONE]"]);
+    upstream.stream(&[
+        &chat_text("Sorry."),
+        &chat_call(r#"{"a": 4}"#),
+        CHAT_END,
+        "[DONE]",
     ]);
     let running = gateway(upstream.start().await, |_| {}).await;
     let reply = post(running.address, CHAT, &chat(true)).await;
@@ -126,11 +113,11 @@ async fn a_stream_goes_on_with_the_second_reply() {
 }
 
 #[tokio::test]
-async fn anthropic_and_responses_are_judged_too() {
+async fn anthropic_and_responses_are_judged() {
     let upstream = Upstream::default();
     upstream.then(vec![
         stream_head(),
-        named(&[
+        named_events(&[
             r#"{"type":"message_start","message":{"usage":{"input_tokens":1}}}"#,
             r#"{"type":"content_block_start","index":0,"content_block":{"type":"tool_use","id":"t1","name":"f","input":{}}}"#,
             r#"{"type":"content_block_delta","index":0,"delta":{"type":"input_json_delta","partial_json":"{\"a\": \"5\"}"}}"#,
@@ -140,7 +127,7 @@ async fn anthropic_and_responses_are_judged_too() {
         ]),
     ]);
     let response = r#"{"id":"r","status":"completed","output":[{"type":"function_call","id":"i","call_id":"c","name":"f","arguments":"{\"a\":\"6\"}"}]}"#;
-    upstream.reply("application/json", response);
+    upstream.reply_json(response);
     let running = gateway(upstream.start().await, |_| {}).await;
     let schema = r#"{"type":"object","properties":{"a":{"type":"integer"}},"required":["a"]}"#;
     let messages = format!(
@@ -156,21 +143,18 @@ async fn anthropic_and_responses_are_judged_too() {
 }
 
 #[tokio::test]
-async fn all_else_passes_untouched() {
+async fn unjudged_requests_and_replies_pass_untouched() {
     let upstream = Upstream::default();
     let not_judged = chat(false).replace("\"tools\"", "\"x\"");
-    upstream.reply("application/json", r#"{"data": [1.50]}"#);
-    upstream.reply("application/json", &chat_reply("not JSON"));
-    upstream.then(vec![Act::Write(
-        head(
-            429,
-            "application/json",
-            r#"{"error":{"message":"slow down"}}"#,
-        )
-        .into_bytes(),
-    )]);
+    upstream.reply_json(r#"{"data": [1.50]}"#);
+    upstream.reply_json(&chat_reply("not JSON"));
+    upstream.reply_with(
+        429,
+        "application/json",
+        r#"{"error":{"message":"slow down"}}"#,
+    );
     upstream.reply("text/html", "<p>not JSON at all</p>");
-    upstream.reply("application/json", "not JSON at all");
+    upstream.reply_json("not JSON at all");
     let address = upstream.start().await;
     let running = gateway(address, |config| {
         config
@@ -198,7 +182,7 @@ async fn all_else_passes_untouched() {
     );
     assert!(seen.contains("x-a: b"), "{seen}");
     assert!(seen.contains(&format!("host: {address}")), "{seen}");
-    // No tools, an error, another type, no JSON.
+    // Without tools, an error, another type, not JSON.
     let reply = post(running.address, CHAT, &not_judged).await;
     assert_eq!(reply.body, chat_reply("not JSON"));
     let reply = post(running.address, CHAT, &chat(false)).await;
@@ -213,10 +197,9 @@ async fn all_else_passes_untouched() {
 }
 
 #[tokio::test]
-async fn requests_are_made_legal_adapted_and_looked_through() {
+async fn request_history_is_fixed_adapted_and_steered() {
     let upstream = Upstream::default();
-    upstream.reply(
-        "application/json",
+    upstream.reply_json(
         &chat_reply(r#"{"a": 1}"#).replace(r#"{\"a\": 1}"#, r#"{\"a\": 1, \"b\": null}"#),
     );
     let running = gateway(upstream.start().await, |config| {
@@ -236,7 +219,7 @@ async fn requests_are_made_legal_adapted_and_looked_through() {
             "properties": {"a": {"type": "integer"}, "b": {"type": "string"}}, "required": ["a"]}}}]});
     let reply = post(running.address, CHAT, &request.to_string()).await;
     assert_eq!(reply.header("goodcall-loop"), Some("same_call"));
-    // The null that strict mode asks for is gone again.
+    // The null that strict mode asks for is removed again.
     assert!(reply.body.contains(r#"{\"a\":1}"#), "{}", reply.body);
     let seen = &upstream.requests()[0];
     let (_, body) = seen.split_once("\r\n\r\n").unwrap();
@@ -258,10 +241,10 @@ async fn requests_are_made_legal_adapted_and_looked_through() {
 }
 
 #[tokio::test]
-async fn settings_change_for_the_requests_to_come() {
+async fn reloaded_settings_apply_to_later_requests() {
     let upstream = Upstream::default();
-    upstream.reply("application/json", &chat_reply(r#"{"a": "1"}"#));
-    upstream.reply("application/json", &chat_reply(r#"{"a": "1"}"#));
+    upstream.reply_json(&chat_reply(r#"{"a": "1"}"#));
+    upstream.reply_json(&chat_reply(r#"{"a": "1"}"#));
     let address = upstream.start().await;
     let running = gateway(address, |_| {}).await;
     let reply = post(running.address, CHAT, &chat(false)).await;

@@ -1,20 +1,15 @@
-//! Clients that dawdle, upstreams that refuse, and stops that do not wait for ever.
-#![allow(clippy::unwrap_used, clippy::panic, reason = "a test may fail loudly")]
-
-mod support;
+//! Slow clients, refusing upstreams, and the limits on waiting for both.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use support::*;
+use crate::support::*;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpSocket, TcpStream};
 
-const CHAT: &str = "/v1/chat/completions";
-
 #[tokio::test]
-async fn headers_have_their_time() {
+async fn slow_headers_time_out() {
     let upstream = Upstream::default();
     let running = gateway(upstream.start().await, |config| {
         config.limits.header_time = Duration::from_millis(200);
@@ -36,7 +31,7 @@ async fn headers_have_their_time() {
 }
 
 #[tokio::test]
-async fn a_request_that_stops_is_refused() {
+async fn stalled_or_endless_request_is_refused() {
     let upstream = Upstream::default();
     let running = gateway(upstream.start().await, |config| {
         config.limits.request_time = Duration::from_millis(200);
@@ -50,7 +45,7 @@ async fn a_request_that_stops_is_refused() {
             "content-length: 500\r\n\r\n{\"mess".to_owned(),
             "request_broken",
         ),
-        // No length is told, and it is too long.
+        // Too long, without a `content-length`.
         (
             format!("transfer-encoding: chunked\r\n\r\n258\r\n{long}\r\n258\r\n{long}\r\n"),
             "request_too_large",
@@ -70,7 +65,7 @@ async fn a_request_that_stops_is_refused() {
 }
 
 #[tokio::test]
-async fn an_upstreams_errors_are_the_clients() {
+async fn upstream_errors_pass_unchanged() {
     let upstream = Upstream::default();
     let error = r#"{"error":{"message":"Slow down.","type":"rate_limit_error"}}"#;
     for status in [400, 401, 429, 500, 529] {
@@ -94,7 +89,7 @@ async fn an_upstreams_errors_are_the_clients() {
 }
 
 #[tokio::test]
-async fn a_question_that_fails_leaves_the_first_reply() {
+async fn failed_reask_keeps_the_first_reply() {
     let upstream = Upstream::default();
     let bad = chat_reply("{}");
     let stream = || {
@@ -111,7 +106,7 @@ async fn a_question_that_fails_leaves_the_first_reply() {
         ]
     };
     for failure in failures() {
-        upstream.reply("application/json", &bad);
+        upstream.reply_json(&bad);
         upstream.then(failure);
     }
     for failure in failures() {
@@ -132,12 +127,9 @@ async fn a_question_that_fails_leaves_the_first_reply() {
 }
 
 #[tokio::test]
-async fn a_second_reply_that_is_reset_is_seen_as_that() {
+async fn reset_second_reply_breaks_off_the_stream() {
     let upstream = Upstream::default();
-    upstream.then(vec![
-        stream_head(),
-        events(&[&chat_call("{}"), CHAT_END, "[DONE]"]),
-    ]);
+    upstream.stream(&[&chat_call("{}"), CHAT_END, "[DONE]"]);
     let chunked =
         b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked\r\n\r\n";
     let half = format!(
@@ -155,8 +147,8 @@ async fn a_second_reply_that_is_reset_is_seen_as_that() {
     assert!(!reply.body.contains("tool_calls"), "{reply:?}");
 }
 
-/// An upstream that writes so many comments, and counts the bytes that were taken from it.
-async fn talkative(pieces: usize, piece: usize) -> (std::net::SocketAddr, Arc<AtomicUsize>) {
+/// An upstream that writes `pieces` comments, and counts the bytes that were taken from it.
+async fn endless_upstream(pieces: usize, piece: usize) -> (std::net::SocketAddr, Arc<AtomicUsize>) {
     let socket = TcpSocket::new_v4().unwrap();
     socket.set_send_buffer_size(1 << 19).unwrap();
     socket.bind("127.0.0.1:0".parse().unwrap()).unwrap();
@@ -184,9 +176,9 @@ async fn talkative(pieces: usize, piece: usize) -> (std::net::SocketAddr, Arc<At
 }
 
 #[tokio::test]
-async fn a_slow_reader_slows_the_upstream_and_loses_nothing() {
+async fn slow_reader_slows_the_upstream_and_loses_nothing() {
     let (pieces, piece) = (256, 1 << 16);
-    let (address, taken) = talkative(pieces, piece).await;
+    let (address, taken) = endless_upstream(pieces, piece).await;
     let running = gateway(address, |_| {}).await;
     let socket = TcpSocket::new_v4().unwrap();
     socket.set_recv_buffer_size(1 << 19).unwrap();
@@ -197,7 +189,7 @@ async fn a_slow_reader_slows_the_upstream_and_loses_nothing() {
         .write_all(format!("{head}{body}").as_bytes())
         .await
         .unwrap();
-    // Until nothing moves any more: sockets hold some of it, the gateway next to nothing.
+    // Wait until nothing moves: sockets hold some of it, the gateway next to nothing.
     let mut before = usize::MAX;
     while taken.load(Ordering::Relaxed) != before || before == 0 {
         before = taken.load(Ordering::Relaxed);
@@ -205,7 +197,7 @@ async fn a_slow_reader_slows_the_upstream_and_loses_nothing() {
     }
     assert!(
         before < pieces * piece * 3 / 4,
-        "{before} bytes went somewhere"
+        "{before} bytes were taken from the upstream"
     );
     let mut reply = Vec::new();
     socket.read_to_end(&mut reply).await.unwrap();
@@ -214,17 +206,16 @@ async fn a_slow_reader_slows_the_upstream_and_loses_nothing() {
 }
 
 #[tokio::test]
-async fn a_stop_does_not_wait_for_ever() {
+async fn stop_cuts_streams_after_the_drain_time() {
     let upstream = Upstream::default();
-    upstream.then(vec![stream_head(), events(&[&chat_text("Hm.")]), Act::Hang]);
+    upstream.stalled_stream();
     let running = gateway(upstream.start().await, |config| {
         config.limits.drain_time = Duration::from_millis(200);
     })
     .await;
-    // A connection that never asks for anything does not hold it up, either.
+    // A connection that never sends a request does not delay the stop, either.
     let idle = TcpStream::connect(running.address).await.unwrap();
-    let mut client = Client::send(running.address, "POST", CHAT, "", &chat(true)).await;
-    client.until("Hm.").await;
+    let _client = open_stream(running.address).await;
     running.stop.send(()).unwrap();
     running.served.await.unwrap();
     drop(idle);

@@ -1,0 +1,234 @@
+//! Replies that come as a stream of events, judged on their way.
+//!
+//! The client's body is the upstream's body with a relay in between. Nothing is read that the
+//! client does not ask for, and a client that goes away closes the upstream's stream.
+
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+use std::time::Instant;
+
+use bytes::Bytes;
+use goodcall_server::has_media_type;
+use goodcall_wire::relay::{StreamEnd, StreamRelay};
+use http::Response;
+use http::header::{CONTENT_ENCODING, CONTENT_LENGTH};
+use http_body::{Body as HttpBody, Frame};
+use http_body_util::BodyExt;
+use hyper::body::Incoming;
+
+use crate::content_encoding::ContentEncoding;
+use crate::headers;
+use crate::proxy::{Body, BoxError, LiveState, PendingExchange, body_of, set_verdict};
+use crate::request_record::{RequestError, RequestRecord};
+use crate::upstream::RepeatableRequest;
+use crate::upstream_body::{PlainBody, TimedBody};
+
+/// A buffer of this many bytes is sent to the client at once.
+const FULL_BUFFER: usize = 16 << 10;
+
+/// How many times `poll_frame` wakes itself and returns `Pending` before it sends a partial buffer
+/// or an error. hyper polls a body twice per turn and writes in between, so two wake-ups let other
+/// tasks run and gather events that are there already.
+const WAKE_UPS: u8 = 2;
+
+/// Answers the client with a stream that is judged on its way.
+pub(crate) fn respond(pending: PendingExchange, reply: Response<Incoming>) -> Response<Body> {
+    let PendingExchange {
+        live,
+        request,
+        mut exchange,
+        mut record,
+    } = pending;
+    let (mut head, body) = reply.into_parts();
+    headers::take_over(&mut head);
+    head.headers.remove(CONTENT_LENGTH);
+    // The verdicts are known only when the stream is over. They are in the log, and in the body
+    // where the settings ask for that.
+    set_verdict(&mut head.headers, "stream", &record);
+    let body = TimedBody::new(body, live.config.limits.idle_time);
+    let body = PlainBody::new(ContentEncoding::of(&head.headers), body);
+    head.headers.remove(CONTENT_ENCODING);
+    record.set_status(head.status);
+    let request = exchange.may_ask().then(|| Box::new(request));
+    if request.is_none() {
+        exchange.forget_body();
+    }
+    let body = JudgedStream {
+        live,
+        request,
+        relay: StreamRelay::new(exchange),
+        record: Some(record),
+        state: StreamState::Reading(body),
+        out: Vec::new(),
+        wake_ups: 0,
+    };
+    Response::from_parts(head, body.boxed_unsync())
+}
+
+type NextReply = Pin<Box<dyn Future<Output = Option<PlainBody>> + Send>>;
+
+enum StreamState {
+    Reading(PlainBody),
+    Reasking(NextReply),
+    /// The upstream broke off: the client's stream is to break off, too.
+    Broken(BoxError),
+    Done,
+}
+
+struct JudgedStream {
+    live: Arc<LiveState>,
+    /// The request that is sent again; `None` if this exchange never re-asks.
+    request: Option<Box<RepeatableRequest>>,
+    relay: StreamRelay,
+    record: Option<Box<RequestRecord>>,
+    state: StreamState,
+    /// Bytes for the client.
+    out: Vec<u8>,
+    /// Wake-ups since something was sent.
+    wake_ups: u8,
+}
+
+impl JudgedStream {
+    /// Sends the request again. The future is `None` if there is no usable reply.
+    fn reask(&self) -> NextReply {
+        let (live, request) = (Arc::clone(&self.live), self.request.clone());
+        let body = body_of(self.relay.exchange());
+        Box::pin(async move {
+            let mut request = request?;
+            request.forget_idempotency();
+            let reply = request.send(&live.upstream, body).await.ok()?;
+            let encoding = ContentEncoding::of(reply.headers());
+            let is_usable = reply.status().is_success()
+                && encoding != ContentEncoding::Unknown
+                && has_media_type(reply.headers(), "text/event-stream");
+            let idle = live.config.limits.idle_time;
+            is_usable.then(|| PlainBody::new(encoding, TimedBody::new(reply.into_body(), idle)))
+        })
+    }
+
+    /// Sends the buffer to the client.
+    fn flush(&mut self) -> Poll<Option<Result<Frame<Bytes>, BoxError>>> {
+        self.wake_ups = 0;
+        let bytes = Bytes::from(std::mem::take(&mut self.out));
+        Poll::Ready(Some(Ok(Frame::data(bytes))))
+    }
+
+    /// Has the server poll again after other tasks had their turn.
+    fn wake_later<T>(&mut self, cx: &mut Context<'_>) -> Poll<T> {
+        self.wake_ups += 1;
+        cx.waker().wake_by_ref();
+        Poll::Pending
+    }
+
+    fn break_off(&mut self, error: BoxError) {
+        self.relay.cut(&mut self.out);
+        self.state = StreamState::Broken(error);
+        if let Some(record) = &mut self.record {
+            record.error = Some(RequestError::UpstreamBroken);
+        }
+    }
+
+    /// Writes the record, with the calls that were judged so far.
+    fn finish(&mut self, error: Option<RequestError>) {
+        self.state = StreamState::Done;
+        if let Some(mut record) = self.record.take() {
+            record.set_calls(self.relay.exchange().reasked(), self.relay.take_records());
+            record.error = record.error.or(error);
+            record.finish();
+        }
+    }
+
+    /// Takes in what the upstream has; `Pending` if it has nothing yet.
+    fn advance(&mut self, cx: &mut Context<'_>) -> Poll<()> {
+        match &mut self.state {
+            StreamState::Reading(body) => {
+                let Poll::Ready(data) = body.poll(cx) else {
+                    return Poll::Pending;
+                };
+                let started = Instant::now();
+                match data {
+                    Some(Ok(data)) => self.relay.push(&data, &mut self.out),
+                    Some(Err(error)) => self.break_off(error),
+                    None => match self.relay.end(&mut self.out) {
+                        StreamEnd::Done => self.finish(None),
+                        StreamEnd::Reask => self.state = StreamState::Reasking(self.reask()),
+                    },
+                }
+                if let Some(record) = &mut self.record {
+                    record.add_judging_time(started.elapsed());
+                }
+            }
+            StreamState::Reasking(next) => {
+                let Poll::Ready(next) = next.as_mut().poll(cx) else {
+                    return Poll::Pending;
+                };
+                if let Some(body) = next {
+                    self.relay.again();
+                    self.state = StreamState::Reading(body);
+                } else {
+                    self.relay.give_up(&mut self.out);
+                    if let Some(record) = &mut self.record {
+                        record.judgement.reask_failed = true;
+                    }
+                    self.finish(None);
+                }
+            }
+            StreamState::Broken(_) | StreamState::Done => {}
+        }
+        Poll::Ready(())
+    }
+}
+
+impl HttpBody for JudgedStream {
+    type Data = Bytes;
+    type Error = BoxError;
+
+    fn poll_frame(
+        self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, BoxError>>> {
+        let this = self.get_mut();
+        loop {
+            let is_over = matches!(this.state, StreamState::Broken(_) | StreamState::Done);
+            if !this.out.is_empty() && (is_over || this.out.len() >= FULL_BUFFER) {
+                return this.flush();
+            }
+            match std::mem::replace(&mut this.state, StreamState::Done) {
+                StreamState::Done => return Poll::Ready(None),
+                // An error ends the connection at once, so what came before it is written first.
+                StreamState::Broken(error) if this.wake_ups < WAKE_UPS => {
+                    this.state = StreamState::Broken(error);
+                    return this.wake_later(cx);
+                }
+                StreamState::Broken(error) => {
+                    this.finish(None);
+                    return Poll::Ready(Some(Err(error)));
+                }
+                state => this.state = state,
+            }
+            if this.advance(cx).is_ready() {
+                this.wake_ups = 0;
+            } else if this.out.is_empty() {
+                return Poll::Pending;
+            } else if this.wake_ups < WAKE_UPS {
+                // The upstream's events come one by one, though many of them may be there already:
+                // those are written together.
+                return this.wake_later(cx);
+            } else {
+                return this.flush();
+            }
+        }
+    }
+
+    fn is_end_stream(&self) -> bool {
+        matches!(self.state, StreamState::Done) && self.out.is_empty()
+    }
+}
+
+impl Drop for JudgedStream {
+    fn drop(&mut self) {
+        self.finish(Some(RequestError::ClientLeft));
+    }
+}

@@ -1,0 +1,160 @@
+//! Bodies of the upstream: with a limit on pauses, and decompressed where they are judged.
+
+use std::future::Future;
+use std::pin::Pin;
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use bytes::{Bytes, BytesMut};
+use http_body::{Body as HttpBody, Frame};
+use http_body_util::BodyExt;
+use hyper::body::Incoming;
+use tokio::time::{Instant, Sleep};
+
+use crate::content_encoding::{ContentEncoding, Decoder};
+use crate::proxy::BoxError;
+
+type PolledFrame = Poll<Option<Result<Frame<Bytes>, BoxError>>>;
+
+/// A body of the upstream that may pause for a limited time only.
+pub(crate) struct TimedBody {
+    pub(crate) body: Incoming,
+    idle: Duration,
+    /// Made at the first pause: most replies come without one.
+    timer: Option<Pin<Box<Sleep>>>,
+}
+
+impl TimedBody {
+    pub(crate) fn new(body: Incoming, idle: Duration) -> Self {
+        Self {
+            body,
+            idle,
+            timer: None,
+        }
+    }
+
+    /// Polls for the next frame. A pause that is too long is an error.
+    pub(crate) fn poll_frame(&mut self, cx: &mut Context<'_>) -> PolledFrame {
+        if let Poll::Ready(frame) = Pin::new(&mut self.body).poll_frame(cx) {
+            if let Some(timer) = &mut self.timer {
+                timer.as_mut().reset(Instant::now() + self.idle);
+            }
+            return Poll::Ready(frame.map(|frame| frame.map_err(BoxError::from)));
+        }
+        let timer = self
+            .timer
+            .get_or_insert_with(|| Box::pin(tokio::time::sleep(self.idle)));
+        timer.as_mut().poll(cx).map(|()| {
+            let error = "the upstream stopped in the middle of its reply";
+            Some(Err(error.into()))
+        })
+    }
+}
+
+/// A body of the upstream, decompressed as it arrives.
+pub(crate) enum PlainBody {
+    AsSent(TimedBody),
+    Compressed(Box<CompressedBody>),
+}
+
+pub(crate) struct CompressedBody {
+    body: TimedBody,
+    decoder: Decoder,
+    /// Bytes that are not decoded yet.
+    encoded: Bytes,
+    ended: bool,
+}
+
+impl PlainBody {
+    pub(crate) fn new(encoding: ContentEncoding, body: TimedBody) -> Self {
+        match Decoder::new(encoding) {
+            None => PlainBody::AsSent(body),
+            Some(decoder) => PlainBody::Compressed(Box::new(CompressedBody {
+                body,
+                decoder,
+                encoded: Bytes::new(),
+                ended: false,
+            })),
+        }
+    }
+
+    pub(crate) fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Option<Result<Bytes, BoxError>>> {
+        match self {
+            PlainBody::AsSent(body) => poll_data(body, cx),
+            PlainBody::Compressed(body) => body.poll(cx),
+        }
+    }
+}
+
+/// Polls for the next bytes; trailers count as none.
+fn poll_data(body: &mut TimedBody, cx: &mut Context<'_>) -> Poll<Option<Result<Bytes, BoxError>>> {
+    body.poll_frame(cx)
+        .map_ok(|frame| frame.into_data().unwrap_or_default())
+}
+
+impl CompressedBody {
+    fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Option<Result<Bytes, BoxError>>> {
+        if self.encoded.is_empty() && !self.ended {
+            match poll_data(&mut self.body, cx) {
+                Poll::Ready(Some(Ok(data))) => self.encoded = data,
+                Poll::Ready(None) => self.ended = true,
+                other => return other,
+            }
+        }
+        Poll::Ready(if self.encoded.is_empty() && self.ended {
+            self.decoder.end().err().map(|error| Err(error.into()))
+        } else {
+            let part = self.decoder.part(&mut self.encoded);
+            Some(part.map(Bytes::from).map_err(BoxError::from))
+        })
+    }
+}
+
+/// A body that was read into memory.
+pub(crate) enum CollectedBody {
+    Whole(Bytes),
+    /// Longer than the limit: what was read, and what is left.
+    TooLong(Bytes, Incoming),
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum CollectError {
+    Idle,
+    Broken,
+}
+
+/// Reads a body of at most `most` bytes that pauses for at most `idle`.
+pub(crate) async fn collect(
+    mut body: Incoming,
+    most: usize,
+    idle: Duration,
+) -> Result<CollectedBody, CollectError> {
+    // Most bodies come in one piece, which need not be copied.
+    let mut first = Bytes::new();
+    let mut all = BytesMut::new();
+    loop {
+        let data = match tokio::time::timeout(idle, body.frame()).await {
+            Err(_) => return Err(CollectError::Idle),
+            Ok(Some(Err(_))) => return Err(CollectError::Broken),
+            Ok(Some(Ok(frame))) => Some(frame.into_data().unwrap_or_default()),
+            Ok(None) => None,
+        };
+        let ended = data.is_none();
+        let data = data.unwrap_or_default();
+        if first.is_empty() && all.is_empty() {
+            first = data;
+        } else {
+            all.extend_from_slice(&std::mem::take(&mut first));
+            all.extend_from_slice(&data);
+        }
+        let is_too_long = first.len().max(all.len()) > most;
+        if ended || is_too_long {
+            let bytes = if all.is_empty() { first } else { all.freeze() };
+            return Ok(if is_too_long {
+                CollectedBody::TooLong(bytes, body)
+            } else {
+                CollectedBody::Whole(bytes)
+            });
+        }
+    }
+}

@@ -1,0 +1,13 @@
+//! The integration tests of the gateway, in one binary: each binary links all of hyper and rustls.
+
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test may fail loudly")]
+
+mod content_encoding;
+mod faults;
+mod limits;
+mod page;
+mod reload;
+mod replies;
+mod support;
+mod tls;
+mod tunnels;
