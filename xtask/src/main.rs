@@ -6,7 +6,6 @@ mod corpus;
 mod growth;
 mod peers;
 mod recording;
-mod release;
 mod tidy;
 
 use std::process::ExitCode;
@@ -27,7 +26,7 @@ impl From<String> for Failure {
 
 type Task = fn(&[String]) -> Result<(), Failure>;
 
-const TASKS: [(&str, &str, Task); 8] = [
+const TASKS: [(&str, &str, Task); 7] = [
     (
         "conformance",
         "DIR: the official JSON-Schema-Test-Suite, through our own tree",
@@ -57,11 +56,6 @@ const TASKS: [(&str, &str, Task); 8] = [
         "recording",
         "[--check]: what a terminal shows of the demo, as docs/demo.svg",
         recording::run,
-    ),
-    (
-        "release",
-        "the command, with what a gateway calls side by side in it",
-        release::run,
     ),
     (
         "tidy",
