@@ -160,6 +160,8 @@ impl<'t> Planner<'t> {
                 match plans.iter_mut().find(|known| known.same_edits(&plan)) {
                     Some(known) => {
                         known.cost = known.cost.min(plan.cost);
+                        // Independent of which branch of a union comes first.
+                        known.whole |= plan.whole;
                         known.branches.append(&mut plan.branches);
                     }
                     None => plans.push(plan),
