@@ -215,16 +215,19 @@ fn show(event: &Event) {
             }
         }
         Event::LoopSuspected(loops) => {
-            let rung = format!("{:?}", loops.rung).to_lowercase();
+            let escalation = format!("{:?}", loops.escalation).to_lowercase();
             println!(
-                "loop:  {} by {} -> {rung}",
+                "loop:  {} by {} -> {escalation}",
                 loops.signal.name(),
                 loops.tools.join(", ")
             );
         }
-        Event::Finished { why: None, message } => println!("model: {message}"),
         Event::Finished {
-            why: Some(HaltReason::Steps(1)),
+            reason: None,
+            message,
+        } => println!("model: {message}"),
+        Event::Finished {
+            reason: Some(HaltReason::Steps(1)),
             ..
         } => println!("stop:  the limit of 1 model call is reached"),
         Event::Finished { message, .. } => println!("stop:  {message}"),
@@ -233,8 +236,8 @@ fn show(event: &Event) {
 }
 
 /// Asks the person, if there is one.
-fn ask(why: &HaltReason) -> Option<String> {
-    println!("ask:   {why}");
+fn ask(reason: &HaltReason) -> Option<String> {
+    println!("ask:   {reason}");
     if !stdin().is_terminal() {
         return None;
     }

@@ -15,7 +15,7 @@ pub(crate) fn find(provider: Provider, request: &str) -> Option<LoopReport> {
                 detector.observe(&turn)
             }
             _ => {
-                detector.reset(false);
+                detector.reset();
                 None
             }
         };

@@ -167,7 +167,7 @@ impl<'f> Function<'f> {
                     context: &::goodcall::Context,
                 ) -> ::goodcall::ToolResult {
                     #[allow(unused_imports)]
-                    use ::goodcall::__private::{Plain as _, Words as _};
+                    use ::goodcall::__private::{FallibleReturn as _, PlainReturn as _};
                     let ::std::option::Option::Some(args) = bound.into_typed::<Args>() else {
                         return ::goodcall::__private::misbound(#name);
                     };

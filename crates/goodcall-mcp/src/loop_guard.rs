@@ -136,7 +136,7 @@ impl LoopGuard {
 
 /// Is this worth a word to the operator? The first one of a row is.
 pub(crate) fn is_first(suspicion: &LoopReport) -> bool {
-    suspicion.level == 1 || suspicion.rung == Escalation::Ask
+    suspicion.level == 1 || suspicion.escalation == Escalation::Ask
 }
 
 #[cfg(test)]

@@ -3,8 +3,8 @@
 //! `cargo run -p goodcall --example custom_validation`
 
 use goodcall::{
-    Invalid, Parameters, Tool, ToolResult, Toolbox, async_trait, default_validate_parameters,
-    validate,
+    Invalid, Parameters, Tool, ToolResult, Toolbox, ValidateError, async_trait,
+    default_validate_parameters, validate,
 };
 use serde_json::{Value, json};
 
@@ -52,10 +52,11 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
         println!("tool:  {}\n", result.text().replace('\n', "\n       "));
     }
     // Without a toolbox, and without running anything:
-    let verdict = validate(&SetAge, &json!({"name": "Ada", "age": 200}))?;
-    println!(
-        "{:?}",
-        verdict.map_err(|invalid| invalid.text(goodcall::Style::Plain))
-    );
+    match validate(&SetAge, &json!({"name": "Ada", "age": 200})) {
+        Err(ValidateError::Invalid(invalid)) => {
+            println!("{}", invalid.text(goodcall::Style::Plain));
+        }
+        other => other?,
+    }
     Ok(())
 }

@@ -25,14 +25,18 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let model = Script::new((0..20).map(call));
     let mut run = Run::new().user("What is in my notes?");
     let driver = Driver::new(&toolbox, &model)
-        .ask(|why| {
-            println!("asked:     {why}");
+        .ask(|reason| {
+            println!("asked:     {reason}");
             Some("Try again.".to_owned())
         })
         .on_event(|event| match event {
             Event::ModelCalled { step, .. } => println!("step {step}"),
             Event::LoopSuspected(loops) => {
-                println!("suspected: {} -> {:?}", loops.signal.name(), loops.rung);
+                println!(
+                    "suspected: {} -> {:?}",
+                    loops.signal.name(),
+                    loops.escalation
+                );
             }
             Event::Finished { message, .. } => println!("finished:  {message}"),
             _ => {}

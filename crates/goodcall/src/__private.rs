@@ -1,4 +1,4 @@
-//! For the code that `#[goodcall::tool]` writes; no part of the public API.
+//! Support for the code that `#[goodcall::tool]` generates; not part of the public API.
 
 pub use async_trait::async_trait;
 pub use schemars;
@@ -17,19 +17,20 @@ use crate::{
     BoundArguments, Context, ErrorClass, Failure, Invalid, Style, Tool, ToolResult, explain,
 };
 
-/// Reads arguments as the parameters of a tool.
+/// Deserializes arguments as the parameters of a tool.
 ///
 /// # Errors
-/// If they do not fit.
+/// If the arguments do not fit the type.
 pub fn bind<T: DeserializeOwned + Send + 'static>(
     arguments: &Tree<'_>,
 ) -> Result<BoundArguments, Invalid> {
-    let args = arguments.deserialize::<T>();
-    args.map(BoundArguments::typed)
-        .map_err(|error| Invalid::refused(&error))
+    match arguments.deserialize::<T>() {
+        Ok(arguments) => Ok(BoundArguments::typed(arguments)),
+        Err(error) => Err(Invalid::from_deserialize_error(&error)),
+    }
 }
 
-/// Runs a tool of a Rust type with a JSON value.
+/// Runs a tool that takes a Rust type with a JSON value.
 pub async fn execute<T: Tool + ?Sized>(tool: &T, params: &Value) -> ToolResult {
     let text = params.to_string();
     let bound = match Tree::parse(&text) {
@@ -42,32 +43,35 @@ pub async fn execute<T: Tool + ?Sized>(tool: &T, params: &Value) -> ToolResult {
     }
 }
 
-/// For arguments that another tool has bound.
+/// Returns the result of a call whose arguments were bound by another tool.
 pub fn misbound(tool: &str) -> ToolResult {
     ToolResult::failed(Cause::Failed, explain::misbound(tool))
 }
 
-/// What a tool function returned. The inherent methods come first, then [`Words`], which takes it
-/// by value, then [`Plain`], which takes a reference: a `Result` is not taken for data.
+/// The value that a tool function returned.
+///
+/// `into_result` resolves to the inherent methods first, then to [`FallibleReturn`], which takes
+/// the value, then to [`PlainReturn`], which takes a reference. A `Result` is therefore never
+/// serialized as data.
 #[derive(Debug)]
 pub struct Returned<T>(pub T);
 
 impl Returned<ToolResult> {
-    /// As it is.
+    /// Returns the result as it is.
     pub fn into_result(self) -> ToolResult {
         self.0
     }
 }
 
 impl<E: Into<Failure>> Returned<Result<ToolResult, E>> {
-    /// As it is, or what went wrong.
+    /// Returns the result as it is, or the error as a failure.
     pub fn into_result(self) -> ToolResult {
         self.0.unwrap_or_else(|error| error.into().into())
     }
 }
 
 impl<T: Serialize, E: Into<Failure>> Returned<Result<T, E>> {
-    /// Data, or what went wrong.
+    /// Serializes the value, or turns the error into a failure.
     pub fn into_result(self) -> ToolResult {
         match self.0 {
             Ok(data) => ToolResult::of(data),
@@ -76,19 +80,19 @@ impl<T: Serialize, E: Into<Failure>> Returned<Result<T, E>> {
     }
 }
 
-/// Anything that serde can write is data.
-pub trait Plain {
-    /// As data.
+/// A return value without an error: anything that serde can serialize.
+pub trait PlainReturn {
+    /// Serializes the value.
     fn into_result(self) -> ToolResult;
 }
 
-impl<T: Serialize> Plain for &Returned<T> {
+impl<T: Serialize> PlainReturn for &Returned<T> {
     fn into_result(self) -> ToolResult {
         ToolResult::of(&self.0)
     }
 }
 
-/// Errors that are no `std::error::Error`, but words all the same.
+/// An error that does not implement `std::error::Error` but has a text for the model.
 ///
 /// ```compile_fail,E0277
 /// #[derive(serde::Serialize)]
@@ -101,88 +105,89 @@ impl<T: Serialize> Plain for &Returned<T> {
 /// ```
 #[diagnostic::on_unimplemented(
     message = "a tool cannot return `{Self}` as its error",
-    label = "no error that a model can be told",
-    note = "use `goodcall::Failure`, a type with `std::error::Error`, or a `String`"
+    label = "this error has no text for the model",
+    note = "use `goodcall::Failure`, a type that implements `std::error::Error`, or a `String`"
 )]
-pub trait Said {
-    /// What the model is told.
-    fn failure(self) -> Failure;
+pub trait IntoFailure {
+    /// Returns the failure that the model reads.
+    fn into_failure(self) -> Failure;
 }
 
-impl Said for String {
-    fn failure(self) -> Failure {
+impl IntoFailure for String {
+    fn into_failure(self) -> Failure {
         Failure::new(self)
     }
 }
 
-impl Said for &'static str {
-    fn failure(self) -> Failure {
+impl IntoFailure for &'static str {
+    fn into_failure(self) -> Failure {
         Failure::new(self)
     }
 }
 
-impl Said for Cow<'static, str> {
-    fn failure(self) -> Failure {
+impl IntoFailure for Cow<'static, str> {
+    fn into_failure(self) -> Failure {
         Failure::new(self)
     }
 }
 
-impl Said for Box<dyn Error> {
-    fn failure(self) -> Failure {
+impl IntoFailure for Box<dyn Error> {
+    fn into_failure(self) -> Failure {
         Failure::runtime(self.to_string())
     }
 }
 
-impl Said for Box<dyn Error + Send + Sync> {
-    fn failure(self) -> Failure {
+impl IntoFailure for Box<dyn Error + Send + Sync> {
+    fn into_failure(self) -> Failure {
         Failure::runtime(self.to_string())
     }
 }
 
-/// What a `Result` is made of: data or words. An error that is neither is told by the compiler.
-pub trait Words {
-    /// What succeeded.
-    type Data;
-    /// What went wrong.
+/// A `Result` whose error is not `Into<Failure>`. The bounds are on the method, so that the compiler
+/// names the error type that is missing [`IntoFailure`].
+pub trait FallibleReturn {
+    /// The type of the value.
+    type Value;
+    /// The type of the error.
     type Error;
 
-    /// Data, or what went wrong.
+    /// Serializes the value, or turns the error into a failure.
     fn into_result(self) -> ToolResult
     where
-        Self::Data: Data,
-        Self::Error: Said;
+        Self::Value: IntoToolResult,
+        Self::Error: IntoFailure;
 }
 
-impl<T, E> Words for Returned<Result<T, E>> {
-    type Data = T;
+impl<T, E> FallibleReturn for Returned<Result<T, E>> {
+    type Value = T;
     type Error = E;
 
     fn into_result(self) -> ToolResult
     where
-        T: Data,
-        E: Said,
+        T: IntoToolResult,
+        E: IntoFailure,
     {
         match self.0 {
-            Ok(data) => data.result(),
-            Err(error) => error.failure().into(),
+            Ok(value) => value.into_tool_result(),
+            Err(error) => error.into_failure().into(),
         }
     }
 }
 
-/// What a tool may return.
-pub trait Data {
-    /// As a result.
-    fn result(self) -> ToolResult;
+/// A value that a tool may return: a [`ToolResult`], or anything that serde can serialize.
+pub trait IntoToolResult {
+    /// Returns the value as a result.
+    fn into_tool_result(self) -> ToolResult;
 }
 
-impl Data for ToolResult {
-    fn result(self) -> ToolResult {
+impl IntoToolResult for ToolResult {
+    fn into_tool_result(self) -> ToolResult {
         self
     }
 }
 
-impl<T: Serialize> Data for T {
-    fn result(self) -> ToolResult {
+impl<T: Serialize> IntoToolResult for T {
+    fn into_tool_result(self) -> ToolResult {
         ToolResult::of(self)
     }
 }

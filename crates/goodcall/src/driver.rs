@@ -1,4 +1,4 @@
-//! Drives a run with tokio: calls the model, executes the calls, saves, tells.
+//! Drives a run with tokio: calls the model, executes the calls, saves the run, reports events.
 
 use std::error::Error;
 use std::fmt;
@@ -19,8 +19,7 @@ use crate::store::Store;
 use crate::toolbox::{Definition, Toolbox};
 use crate::trace;
 
-/// Executes a [`Run`]: the model replies, the toolbox makes the calls, until the run is done, asks
-/// or stops.
+/// Executes a [`Run`] with a model and a toolbox until it is done, asks the user or stops.
 ///
 /// ```
 /// use goodcall::{Call, Driver, Finish, Reply, Run, Script, Toolbox};
@@ -47,32 +46,32 @@ pub struct Driver<'d> {
     values: bool,
     cancel: CancellationToken,
     store: Option<&'d dyn Store>,
-    ask: Option<Box<Ask<'d>>>,
-    on_text: Option<Box<Hear<'d>>>,
-    listeners: Vec<Box<Listen<'d>>>,
+    ask: Option<Box<AskUserFn<'d>>>,
+    on_text: Option<Box<TextListener<'d>>>,
+    listeners: Vec<Box<EventListener<'d>>>,
 }
 
-/// Hears the model's words as they come.
-type Hear<'d> = dyn Fn(&str) + Send + Sync + 'd;
-/// Learns what happens.
-type Listen<'d> = dyn Fn(&Event) + Send + Sync + 'd;
-/// Asks the user; `None`: there is no answer now.
-type Ask<'d> = dyn Fn(&HaltReason) -> Option<String> + Send + Sync + 'd;
+/// Gets the text of the model while it is streamed.
+type TextListener<'d> = dyn Fn(&str) + Send + Sync + 'd;
+/// Gets every event.
+type EventListener<'d> = dyn Fn(&Event) + Send + Sync + 'd;
+/// Asks the user; returns `None` if there is no answer now.
+type AskUserFn<'d> = dyn Fn(&HaltReason) -> Option<String> + Send + Sync + 'd;
 
-/// Where driving ended.
+/// The end of [`Driver::drive`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Finish {
-    /// The model has said its last word.
+    /// The model gave its final answer.
     Done(String),
-    /// The user is to be asked. Hand the answer to [`Run::answered`] and drive on.
+    /// The user has to be asked. Hand the answer to [`Run::answered`] and drive again.
     Asking(HaltReason),
-    /// The run is over without a last word.
+    /// The run ended without a final answer.
     Stopped(HaltReason),
 }
 
 impl<'d> Driver<'d> {
-    /// Drives with these tools and this model: up to 8 calls in parallel, 2 retries of the model.
+    /// Returns a driver that makes up to 8 calls in parallel and retries the model twice.
     pub fn new(toolbox: &'d Toolbox, model: &'d dyn Model) -> Self {
         Self {
             toolbox,
@@ -88,28 +87,28 @@ impl<'d> Driver<'d> {
         }
     }
 
-    /// How many calls of one reply run at once.
+    /// Sets how many calls of one reply run at once.
     #[must_use]
     pub fn parallel(mut self, most: usize) -> Self {
         self.parallel = most.max(1);
         self
     }
 
-    /// How often a model that fails for a while is called again.
+    /// Sets how many times a model is called again after an error that may pass.
     #[must_use]
     pub fn model_retries(mut self, most: u32) -> Self {
         self.retries = most;
         self
     }
 
-    /// Records arguments and results in spans. Off by default: they may hold secrets.
+    /// Records arguments and results in spans. They may hold secrets, so this is off by default.
     #[must_use]
-    pub fn record_values(mut self, on: bool) -> Self {
-        self.values = on;
+    pub fn record_values(mut self) -> Self {
+        self.values = true;
         self
     }
 
-    /// Stops the run when this is cancelled; what runs is called off.
+    /// Stops the run and cancels its calls when this token is cancelled.
     #[must_use]
     pub fn cancel(mut self, token: CancellationToken) -> Self {
         self.cancel = token;
@@ -123,45 +122,45 @@ impl<'d> Driver<'d> {
         self
     }
 
-    /// Answers for the user, where the run asks.
+    /// Sets the function that asks the user.
     #[must_use]
     pub fn ask(mut self, ask: impl Fn(&HaltReason) -> Option<String> + Send + Sync + 'd) -> Self {
         self.ask = Some(Box::new(ask));
         self
     }
 
-    /// Gets the model's words as they come.
+    /// Sets a function that gets the text of the model while it is streamed.
     #[must_use]
     pub fn on_text(mut self, sink: impl Fn(&str) + Send + Sync + 'd) -> Self {
         self.on_text = Some(Box::new(sink));
         self
     }
 
-    /// Tells what happens.
+    /// Adds a function that gets every event.
     #[must_use]
     pub fn on_event(mut self, listener: impl Fn(&Event) + Send + Sync + 'd) -> Self {
         self.listeners.push(Box::new(listener));
         self
     }
 
-    /// What happens, as a stream.
+    /// Returns the events as a stream.
     pub fn events(&mut self) -> Events {
         let (sender, receiver) = mpsc::unbounded_channel();
         self.listeners.push(Box::new(move |event: &Event| {
-            // Nobody listens any more: nothing to do.
+            // An error means that the receiver was dropped.
             let _ = sender.send(event.clone());
         }));
         Events(receiver)
     }
 
-    fn tell(&self, event: &Event) {
+    fn notify(&self, event: &Event) {
         for listener in &self.listeners {
             listener(event);
         }
     }
 
-    /// Drives the run as far as it goes. A run that was loaded goes on where it was: a call that
-    /// has an outcome, or may have run, is not made again.
+    /// Drives the run until it is done, asks or stops. A run that was loaded continues where it was:
+    /// a call that has an outcome, or may have run, is not made again.
     ///
     /// # Errors
     /// If the model gives no reply or the run cannot be saved; the run can be driven again.
@@ -191,15 +190,15 @@ impl<'d> Driver<'d> {
                     let calls = calls.into_iter().cloned().collect();
                     self.execute(run, calls, &tools).await?;
                 }
-                Step::AskUser { why } => {
-                    let why = why.clone();
-                    self.tell(&Event::AskedUser {
-                        message: why.to_string(),
-                        why: why.clone(),
+                Step::AskUser { reason } => {
+                    let reason = reason.clone();
+                    self.notify(&Event::AskedUser {
+                        message: reason.to_string(),
+                        reason: reason.clone(),
                     });
-                    match self.ask.as_ref().and_then(|ask| ask(&why)) {
+                    match self.ask.as_ref().and_then(|ask| ask(&reason)) {
                         Some(answer) => run.answered(answer)?,
-                        None => return Ok(Finish::Asking(why)),
+                        None => return Ok(Finish::Asking(reason)),
                     }
                     self.save(run)?;
                 }
@@ -210,23 +209,23 @@ impl<'d> Driver<'d> {
 
     fn finish(&self, run: &mut Run) -> Result<Finish, DriveError> {
         self.save(run)?;
-        let (finish, why, message) = match run.next(now()) {
-            Step::Stopped { why } => {
-                let why = why.clone();
+        let (finish, reason, message) = match run.next(now()) {
+            Step::Stopped { reason } => {
+                let reason = reason.clone();
                 (
-                    Finish::Stopped(why.clone()),
-                    Some(why.clone()),
-                    why.to_string(),
+                    Finish::Stopped(reason.clone()),
+                    Some(reason.clone()),
+                    reason.to_string(),
                 )
             }
             Step::Done { text } => (Finish::Done(text.to_owned()), None, text.to_owned()),
             _ => return Err(SequenceError::Reply.into()),
         };
-        self.tell(&Event::Finished { why, message });
+        self.notify(&Event::Finished { reason, message });
         Ok(finish)
     }
 
-    /// Calls the model, again if that may help; `None` if the run was called off meanwhile.
+    /// Calls the model, again after an error that may pass; `None` if the run was cancelled.
     async fn call_model(&self, prompt: Prompt<'_>) -> Result<Option<(Reply, u64)>, DriveError> {
         let mut failed = 0;
         loop {
@@ -261,7 +260,7 @@ impl<'d> Driver<'d> {
         let (calls, usage) = (reply.calls.len(), reply.usage);
         run.replied(reply)?;
         self.save(run)?;
-        self.tell(&Event::ModelCalled {
+        self.notify(&Event::ModelCalled {
             model: self.model.name().to_owned(),
             step: run.steps(),
             calls,
@@ -271,8 +270,8 @@ impl<'d> Driver<'d> {
         Ok(())
     }
 
-    /// Executes the calls of one reply: each is saved as started before it runs, and its outcome
-    /// is saved as soon as it is there.
+    /// Executes the calls of one reply. Each is saved as started before it runs, and its outcome is
+    /// saved as soon as it is known.
     async fn execute(
         &self,
         run: &mut Run,
@@ -292,15 +291,16 @@ impl<'d> Driver<'d> {
             let Some((call, outcome)) = running.next().await else {
                 return Ok(());
             };
-            let events = match self.listeners.is_empty() {
-                true => Vec::new(),
-                false => event::of_outcome(call, &outcome),
+            let events = if self.listeners.is_empty() {
+                Vec::new()
+            } else {
+                event::of_outcome(call, &outcome)
             };
             run.executed(outcome)?;
             self.save(run)?;
-            events.iter().for_each(|event| self.tell(event));
-            if let Some(suspicion) = run.suspicion() {
-                self.tell(&Event::LoopSuspected(suspicion.clone()));
+            events.iter().for_each(|event| self.notify(event));
+            if let Some(report) = run.loop_report() {
+                self.notify(&Event::LoopSuspected(report.clone()));
             }
         }
     }
@@ -327,7 +327,7 @@ impl<'d> Driver<'d> {
 
     fn error(&self, phase: Phase, message: String) {
         let detail = ErrorDetail::default();
-        self.tell(&Event::Error(ErrorEvent {
+        self.notify(&Event::Error(ErrorEvent {
             phase,
             message,
             detail,
@@ -344,7 +344,7 @@ impl fmt::Debug for Driver<'_> {
     }
 }
 
-/// The wall clock, which survives a restart.
+/// The time by the wall clock, which survives a restart.
 fn now() -> Duration {
     SystemTime::now()
         .duration_since(UNIX_EPOCH)
@@ -355,7 +355,7 @@ fn millis(duration: Duration) -> u64 {
     u64::try_from(duration.as_millis()).unwrap_or(u64::MAX)
 }
 
-/// Why a run could not be driven further. It can be driven again.
+/// The reason why a run could not be driven further. It can be driven again.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum DriveError {
@@ -363,8 +363,8 @@ pub enum DriveError {
     Model(ModelError),
     /// The run could not be saved; nothing was executed.
     Store(io::Error),
-    /// A fault of the driver.
-    OutOfTurn(SequenceError),
+    /// The driver handed the run something it had not asked for.
+    Sequence(SequenceError),
 }
 
 impl fmt::Display for DriveError {
@@ -372,15 +372,23 @@ impl fmt::Display for DriveError {
         match self {
             DriveError::Model(error) => write!(f, "the model gave no reply: {error}"),
             DriveError::Store(error) => write!(f, "the run could not be saved: {error}"),
-            DriveError::OutOfTurn(error) => error.fmt(f),
+            DriveError::Sequence(error) => error.fmt(f),
         }
     }
 }
 
-impl Error for DriveError {}
+impl Error for DriveError {
+    fn source(&self) -> Option<&(dyn Error + 'static)> {
+        match self {
+            DriveError::Model(error) => Some(error),
+            DriveError::Store(error) => Some(error),
+            DriveError::Sequence(error) => Some(error),
+        }
+    }
+}
 
 impl From<SequenceError> for DriveError {
     fn from(error: SequenceError) -> Self {
-        DriveError::OutOfTurn(error)
+        DriveError::Sequence(error)
     }
 }

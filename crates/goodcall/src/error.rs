@@ -1,4 +1,4 @@
-//! What can go wrong with a call: before the tool ran, or while it ran. The type says which.
+//! The errors of a call. The type says whether the tool was run.
 
 use std::fmt;
 
@@ -7,25 +7,25 @@ use serde::{Deserialize, Serialize};
 
 use crate::ErrorClass;
 
-/// Why a call failed.
+/// The reason why a call failed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ToolError {
     /// The tool was not run.
     Argument(ToolArgError),
-    /// The tool ran, and failed or said no.
+    /// The tool ran, and failed or refused.
     Runtime(ToolRuntimeError),
 }
 
-/// A call that was refused: nothing was run, the same call will be refused again.
+/// A call that was refused: nothing was run, and the same call would be refused again.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct ToolArgError {
     /// `validation`, `truncated`, `unknown_tool` or `loop`.
     pub class: ErrorClass,
-    /// The words that the model reads.
+    /// The text that the model reads.
     pub message: String,
-    /// Where and what; told apart by loop detection.
+    /// The places and kinds of the mistakes, compared by loop detection.
     pub faults: Vec<ArgumentFault>,
 }
 
@@ -33,18 +33,18 @@ pub struct ToolArgError {
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct ArgumentFault {
-    /// JSON Pointer.
+    /// The place, as a JSON Pointer.
     pub path: String,
-    /// The name of the issue's code.
-    pub code: String,
+    /// The name of the issue's kind, such as `missing`.
+    pub kind: String,
 }
 
 impl ArgumentFault {
-    /// A fault of this code at this JSON Pointer.
-    pub fn new(path: impl Into<String>, code: impl Into<String>) -> Self {
+    /// Returns a fault of this kind at this JSON Pointer.
+    pub fn new(path: impl Into<String>, kind: impl Into<String>) -> Self {
         Self {
             path: path.into(),
-            code: code.into(),
+            kind: kind.into(),
         }
     }
 }
@@ -55,7 +55,7 @@ impl ArgumentFault {
 pub struct ToolRuntimeError {
     /// How it failed.
     pub cause: Cause,
-    /// The words that the model reads.
+    /// The text that the model reads.
     pub message: String,
 }
 
@@ -64,7 +64,7 @@ pub struct ToolRuntimeError {
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum Cause {
-    /// It ran and said no.
+    /// It ran and refused.
     Refused,
     /// It could not do its work.
     Failed,
@@ -72,7 +72,7 @@ pub enum Cause {
     Panicked,
     /// It took too long.
     TimedOut,
-    /// It was called off, or the host stopped while it ran.
+    /// It was cancelled, or the host stopped while it ran.
     Cancelled,
 }
 
@@ -88,7 +88,7 @@ impl Cause {
 }
 
 impl ToolError {
-    /// An error of this class, in these words.
+    /// Returns an error of this class with this message.
     pub fn new(class: ErrorClass, message: impl Into<String>) -> Self {
         let cause = match class {
             ErrorClass::Logical => Cause::Refused,
@@ -110,11 +110,11 @@ impl ToolError {
         ToolError::Runtime(ToolRuntimeError { cause, message })
     }
 
-    /// A refusal, in these words.
+    /// Returns the error of a refused call with this message.
     pub(crate) fn refusal(bad: &Refusal, message: String) -> Self {
         let fault = |issue: &goodcall_core::Issue| ArgumentFault {
             path: issue.pointer.as_str().to_owned(),
-            code: issue.kind.name().to_owned(),
+            kind: issue.kind.name().to_owned(),
         };
         ToolError::Argument(ToolArgError {
             class: bad.reason.into(),
@@ -123,7 +123,7 @@ impl ToolError {
         })
     }
 
-    /// The class.
+    /// The class of this error.
     pub fn class(&self) -> ErrorClass {
         match self {
             ToolError::Argument(error) => error.class,
@@ -131,7 +131,7 @@ impl ToolError {
         }
     }
 
-    /// The words that the model reads.
+    /// The text that the model reads.
     pub fn message(&self) -> &str {
         match self {
             ToolError::Argument(error) => &error.message,
@@ -148,10 +148,10 @@ impl fmt::Display for ToolError {
 
 impl std::error::Error for ToolError {}
 
-/// What a tool returns when it does not succeed: words for the model, and what it should do.
+/// The error that a tool returns: a message for the model, and what it should do.
 ///
-/// Made by hand the tool *said no* (class `logical`); made by `?` from any error it *failed*
-/// (class `runtime`).
+/// [`Failure::new`] says that the tool refused (class `logical`); the `?` operator on any error says
+/// that it failed (class `runtime`).
 ///
 /// ```
 /// use goodcall::Failure;
@@ -174,12 +174,12 @@ pub struct Failure {
 }
 
 impl Failure {
-    /// The tool ran and says no.
+    /// Returns the failure of a tool that ran and refused.
     pub fn new(message: impl Into<String>) -> Self {
         Self::of(Cause::Refused, message)
     }
 
-    /// The tool could not do its work.
+    /// Returns the failure of a tool that could not do its work.
     pub fn runtime(message: impl Into<String>) -> Self {
         Self::of(Cause::Failed, message)
     }
@@ -193,14 +193,14 @@ impl Failure {
         }
     }
 
-    /// One more thing that the model should do.
+    /// Adds one thing that the model should do.
     #[must_use]
     pub fn recommend(mut self, what: impl Into<String>) -> Self {
         self.recommendations.push(what.into());
         self
     }
 
-    /// A remark for the model.
+    /// Sets a remark for the model.
     #[must_use]
     pub fn note(mut self, note: impl Into<String>) -> Self {
         self.note = Some(note.into());

@@ -1,4 +1,4 @@
-//! What happens in a run, for callbacks, streams and logs.
+//! The events of a run, for callbacks, streams and logs.
 
 use std::pin::Pin;
 use std::task::{Context, Poll};
@@ -8,61 +8,61 @@ use serde::Serialize;
 use serde_json::Value;
 use tokio::sync::mpsc;
 
-use crate::doom::LoopReport;
+use crate::loop_detector::LoopReport;
 use crate::message::{Call, CallOutcome, ChangeRecord, Usage};
 use crate::run::HaltReason;
 
-/// Something that happened.
+/// Something that happened in a run.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(tag = "event", rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum Event {
-    /// Something went wrong.
+    /// An error occurred.
     Error(ErrorEvent),
     /// A call has an outcome.
     ToolExecuted(ToolRecord),
     /// Arguments were mended before the tool ran.
     Mended {
-        /// The call.
+        /// The id of the call.
         call_id: String,
-        /// The tool.
+        /// The name of the tool.
         tool: String,
-        /// What was changed.
+        /// The changes.
         changes: Vec<ChangeRecord>,
     },
-    /// The model seems to go in circles.
+    /// The model seems to repeat itself.
     LoopSuspected(LoopReport),
     /// The model has replied.
     ModelCalled {
-        /// The model.
+        /// The name of the model.
         model: String,
-        /// The so-manieth call of this run.
+        /// The number of model calls of this run, this one included.
         step: u32,
-        /// How many tools it calls.
+        /// The number of calls in the reply.
         calls: usize,
-        /// Tokens, where the provider counts them.
+        /// The tokens that it took, if the provider counts them.
         usage: Option<Usage>,
-        /// How long it took.
+        /// The duration of the model call in milliseconds.
         duration_ms: u64,
     },
     /// The user is asked.
     AskedUser {
-        /// What about.
-        why: HaltReason,
-        /// The same in words.
+        /// The reason why.
+        reason: HaltReason,
+        /// The reason as text.
         message: String,
     },
     /// The run is over.
     Finished {
-        /// Why it stopped; `None` if the model has said its last word.
-        why: Option<HaltReason>,
-        /// The last word, or why it stopped in words.
+        /// The reason why it stopped; `None` if the model gave its final answer.
+        reason: Option<HaltReason>,
+        /// The final answer, or the reason as text.
         message: String,
     },
 }
 
 impl Event {
-    /// `error`, `tool_executed`, `mended`, …
+    /// The name of the event: `error`, `tool_executed`, `mended`, …
     pub fn name(&self) -> &'static str {
         match self {
             Event::Error(_) => "error",
@@ -76,19 +76,19 @@ impl Event {
     }
 }
 
-/// Something that went wrong.
+/// An error in a run.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct ErrorEvent {
-    /// Where.
+    /// Where it occurred.
     pub phase: Phase,
-    /// What, in words.
+    /// The message.
     pub message: String,
-    /// What is known of it.
+    /// Further details.
     pub detail: ErrorDetail,
 }
 
-/// Where something went wrong.
+/// The part of a run in which an error occurred.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
@@ -103,18 +103,18 @@ pub enum Phase {
     Store,
 }
 
-/// What is known of an error.
+/// The details of an error.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct ErrorDetail {
-    /// The class of the error, for one of a call.
+    /// The name of its class, if it is the error of a call.
     pub error_type: Option<&'static str>,
-    /// What the model was told to do.
+    /// The recommendations that the model got.
     pub recommendations: Vec<String>,
-    /// The call.
+    /// The id of the call.
     pub call_id: Option<String>,
-    /// The tool.
+    /// The name of the tool.
     pub tool: Option<String>,
 }
 
@@ -122,36 +122,36 @@ pub struct ErrorDetail {
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct ToolRecord {
-    /// The tool.
+    /// The name of the tool.
     pub name: String,
-    /// The call.
+    /// The id of the call.
     pub call_id: String,
-    /// Did it succeed?
+    /// Whether the call succeeded.
     pub state: ToolRecordState,
-    /// The arguments that it got, as JSON text; the raw text, if it was refused.
+    /// The arguments that the tool got, as JSON text; the raw text if the call was refused.
     pub arguments: String,
-    /// What it returned.
+    /// The value that the tool returned.
     pub result: Option<Value>,
-    /// What went wrong.
+    /// The message of the error.
     pub error: Option<String>,
-    /// How long it took.
+    /// The duration of the call in milliseconds.
     pub duration_ms: u64,
-    /// How the arguments were mended.
+    /// The changes that mending made to the arguments.
     pub changes: Vec<ChangeRecord>,
 }
 
-/// Did a call succeed?
+/// Whether a call succeeded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "UPPERCASE")]
 #[non_exhaustive]
 pub enum ToolRecordState {
-    /// Yes.
+    /// The tool ran and succeeded.
     Completed,
-    /// No.
+    /// The call was refused, or the tool failed.
     Failed,
 }
 
-/// The events of one outcome.
+/// Returns the events of one outcome.
 pub(crate) fn of_outcome(call: &Call, outcome: &CallOutcome) -> Vec<Event> {
     let mut events = Vec::new();
     let refused = outcome.class().is_some_and(crate::ErrorClass::is_refusal);
@@ -183,9 +183,10 @@ pub(crate) fn of_outcome(call: &Call, outcome: &CallOutcome) -> Vec<Event> {
     events.push(Event::ToolExecuted(ToolRecord {
         name: call.name.clone(),
         call_id: call.id.clone(),
-        state: match outcome.is_ok() {
-            true => ToolRecordState::Completed,
-            false => ToolRecordState::Failed,
+        state: if outcome.is_ok() {
+            ToolRecordState::Completed
+        } else {
+            ToolRecordState::Failed
         },
         arguments: arguments.clone(),
         result: outcome.is_ok().then(|| outcome.data.clone()),
@@ -199,7 +200,7 @@ pub(crate) fn of_outcome(call: &Call, outcome: &CallOutcome) -> Vec<Event> {
     events
 }
 
-/// The events of a run as a stream; it ends when the driver is gone.
+/// The events of a run as a stream, which ends when the driver is dropped.
 #[derive(Debug)]
 pub struct Events(pub(crate) mpsc::UnboundedReceiver<Event>);
 

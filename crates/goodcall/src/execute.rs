@@ -1,4 +1,4 @@
-//! Running tools: panics caught, time limits, cancellation, many at once.
+//! Runs tools: catches panics, keeps time limits, cancels, and runs several calls at once.
 
 use std::any::Any;
 use std::future::{Future, poll_fn};
@@ -9,18 +9,18 @@ use std::task::Poll;
 use std::time::Instant;
 
 use futures_util::{StreamExt, stream};
-use goodcall_core::{Level, Refusal};
+use goodcall_core::Refusal;
 use tokio_util::sync::CancellationToken;
 
-use crate::bound::{BoundArguments, Context};
+use crate::arguments::{BoundArguments, Context};
 use crate::error::Cause;
 use crate::message::{Call, CallOutcome, ChangeRecord};
-use crate::toolbox::{Entry, Prepared};
+use crate::toolbox::{PreparedCall, RegisteredTool};
 use crate::{Tool, ToolResult, Toolbox, explain};
 
 impl Toolbox {
-    /// Makes one call. Whatever the tool does, an outcome comes back: a panic or a passed time
-    /// limit is an error of class `runtime`, a call that is called off one of class `cancelled`.
+    /// Makes one call. It always returns an outcome: a panic or a passed time limit is an error of
+    /// class `runtime`, a cancelled call one of class `cancelled`.
     pub async fn call(&self, call: &Call, cancel: &CancellationToken) -> CallOutcome {
         let started = Instant::now();
         let (result, mended) = match self.admit(call) {
@@ -37,16 +37,12 @@ impl Toolbox {
         outcome
     }
 
-    /// Prepares a call, if its tool's policy allows how it was read.
-    fn admit(&self, call: &Call) -> Result<(&Entry, Prepared), Refusal> {
+    /// Prepares a call if the policy of its tool allows the changes that were made to read it.
+    fn admit(&self, call: &Call) -> Result<(&RegisteredTool, PreparedCall), Refusal> {
         let policy = self.policy_for_call(&call.name);
         let allows = |change: &ChangeRecord| {
-            let level = match change.level.as_str() {
-                "safe" => Level::Safe,
-                _ => Level::Eager,
-            };
             let rule = change.rule.parse();
-            rule.is_ok_and(|rule| policy.allows(rule, level))
+            rule.is_ok_and(|rule| policy.allows(rule, change.level))
         };
         match call.changes.iter().find(|change| !allows(change)) {
             Some(change) => Err(self.unknown(change.before.as_deref().unwrap_or(&call.name))),
@@ -54,7 +50,7 @@ impl Toolbox {
         }
     }
 
-    /// Makes these calls, at most `parallel` at once; outcomes in the order of the calls.
+    /// Makes these calls, at most `parallel` at once. The outcomes are in the order of the calls.
     ///
     /// ```
     /// use goodcall::{Call, CancellationToken, Toolbox};
@@ -82,18 +78,18 @@ impl Toolbox {
     /// Runs a tool under its time limit.
     pub(crate) async fn run(
         &self,
-        entry: &Entry,
-        prepared: Prepared,
+        entry: &RegisteredTool,
+        prepared: PreparedCall,
         context: Context,
     ) -> ToolResult {
-        let Prepared { bound, changes, .. } = prepared;
+        let PreparedCall { bound, changes, .. } = prepared;
         let key = bound.loop_key().clone();
         let name = entry.tool.name();
         let cancel = context.cancel().clone();
         if cancel.is_cancelled() {
             return ToolResult::failed(Cause::Cancelled, explain::cancelled(name));
         }
-        // Tells a blocking tool to give up when this future is dropped or its time is over.
+        // Cancels a blocking tool when this future is dropped or its time limit passes.
         let _stop = cancel.clone().drop_guard();
         let work = contained(Arc::clone(&entry.tool), bound, context);
         let limited = async {
@@ -116,7 +112,7 @@ impl Toolbox {
     }
 }
 
-/// Runs a tool where it belongs; a panic becomes an error.
+/// Runs a tool, off the async threads if it blocks, and turns a panic into an error.
 async fn contained(tool: Arc<dyn Tool>, bound: BoundArguments, context: Context) -> ToolResult {
     let name = tool.name().to_owned();
     let outcome = if tool.is_blocking() {
@@ -136,11 +132,11 @@ async fn contained(tool: Arc<dyn Tool>, bound: BoundArguments, context: Context)
     })
 }
 
-/// The future's output, or the message that it panicked with.
+/// Returns the output of the future, or the message of its panic.
 async fn caught<T>(future: impl Future<Output = T>) -> Result<T, String> {
     let mut future = pin!(future);
     poll_fn(move |context| {
-        // The future is never polled again after a panic: nobody sees a half-made state.
+        // The future is never polled again after a panic, so no broken state is observed.
         match catch_unwind(AssertUnwindSafe(|| future.as_mut().poll(context))) {
             Ok(poll) => poll.map(Ok),
             Err(panic) => Poll::Ready(Err(message_of(&*panic))),

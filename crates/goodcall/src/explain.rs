@@ -1,12 +1,15 @@
-//! The words of this crate that a model or a user reads; those on arguments are in the core.
+//! Every text of this crate that a model or a user reads. Refusals are explained by the core.
 
 use std::time::Duration;
 
-use crate::doom::{LoopReport, Signal};
+use goodcall_core::DeserializeError;
+
+use crate::ErrorClass;
 use crate::error::ToolError;
+use crate::loop_detector::{LoopReport, Signal};
 use crate::run::HaltReason;
 
-/// Characters of a foreign message that are passed on.
+/// The most characters of a message from elsewhere that are passed on.
 const MOST_CHARS: usize = 400;
 
 fn clip(text: &str) -> String {
@@ -50,18 +53,16 @@ pub(crate) fn misbound(tool: &str) -> String {
     format!("The tool `{tool}` got arguments of a foreign type.")
 }
 
-/// What a Rust type says of a value that it refuses, in words for a model.
-pub(crate) fn refused(message: &str) -> String {
-    let said = message
-        .strip_prefix("invalid value: ")
-        .or_else(|| message.strip_prefix("invalid type: "));
-    let Some((got, wanted)) = said.and_then(|said| said.rsplit_once(", expected ")) else {
-        return clip(message);
+/// Says why a Rust type refused a value that the schema allows.
+pub(crate) fn refused_by_type(error: &DeserializeError) -> String {
+    let (Some(actual), Some(expected)) = (error.actual(), error.expected()) else {
+        return clip(error.message());
     };
-    let got = got
+    // serde names the width of integers beyond 64 bits.
+    let actual = actual
         .trim_end_matches(" as u128")
         .trim_end_matches(" as i128");
-    let wanted = match wanted {
+    let expected = match expected {
         "u8" => "an integer from 0 to 255".to_owned(),
         "u16" => "an integer from 0 to 65535".to_owned(),
         "u32" => format!("an integer from 0 to {}", u32::MAX),
@@ -72,11 +73,28 @@ pub(crate) fn refused(message: &str) -> String {
         "i64" | "isize" => format!("an integer from {} to {}", i64::MIN, i64::MAX),
         other => other.to_owned(),
     };
-    clip(&format!("{got} does not fit, use {wanted}"))
+    clip(&format!("{actual} does not fit, use {expected}"))
 }
 
-/// An error with the tool's own remark and recommendations below it. A refusal has said already
-/// what to edit.
+/// What the model should do after an error of this class.
+pub(crate) const fn recommendations(class: ErrorClass) -> &'static [&'static str] {
+    match class {
+        ErrorClass::Validation => {
+            &["rewrite the arguments as the error says and call the tool again"]
+        }
+        ErrorClass::Truncated => &["send the complete arguments, or split the work"],
+        ErrorClass::UnknownTool => &["call one of the tools that are offered"],
+        ErrorClass::Runtime => {
+            &["make the same call once more; if it fails again, do something else"]
+        }
+        ErrorClass::Logical => &["act on the error: change the arguments or call another tool"],
+        ErrorClass::Cancelled => &["check what has been done before you call the tool again"],
+        ErrorClass::Loop => &["do something different, or say what keeps you from it"],
+    }
+}
+
+/// Appends the tool's own remark and recommendations to an error. A refusal already says what to
+/// edit, so it stays as it is.
 pub(crate) fn error_text(
     error: &ToolError,
     note: Option<&str>,
@@ -96,10 +114,10 @@ pub(crate) fn error_text(
     out
 }
 
-/// What the model is told: what it did, and what to do instead; never the same text twice.
-pub(crate) fn steer(suspicion: &LoopReport) -> String {
-    let text = steer_once(suspicion);
-    match suspicion.level {
+/// Tells the model what it did and what to do instead. The text differs each time.
+pub(crate) fn steer(report: &LoopReport) -> String {
+    let text = steer_once(report);
+    match report.level {
         0 | 1 => text,
         2 => format!("You were told, and nothing changed. {text}"),
         level => format!(
@@ -109,13 +127,13 @@ pub(crate) fn steer(suspicion: &LoopReport) -> String {
     }
 }
 
-fn steer_once(suspicion: &LoopReport) -> String {
+fn steer_once(report: &LoopReport) -> String {
     let LoopReport {
         signal,
         tools,
         times,
         ..
-    } = suspicion;
+    } = report;
     let tool = tools.first().map_or("", String::as_str);
     match signal {
         Signal::SameCall => format!(
@@ -133,7 +151,7 @@ fn steer_once(suspicion: &LoopReport) -> String {
              again as it is: read the tool's schema, write the arguments anew, and apply every \
              edit below.",
             nth(*times),
-            suspicion
+            report
                 .detail
                 .as_ref()
                 .map(|place| format!(" ({place})"))
@@ -163,13 +181,13 @@ fn nth(number: usize) -> String {
     }
 }
 
-/// Why a run asks or stops, for a user.
-pub(crate) fn why(why: &HaltReason) -> String {
-    match why {
-        HaltReason::Loop(suspicion) => {
-            let tools = names(&suspicion.tools);
-            let times = suspicion.times;
-            match suspicion.signal {
+/// Tells a user why a run asks or stops.
+pub(crate) fn halt_reason(reason: &HaltReason) -> String {
+    match reason {
+        HaltReason::Loop(report) => {
+            let tools = names(&report.tools);
+            let times = report.times;
+            match report.signal {
                 Signal::SameCall => {
                     format!("the model repeats one call of {tools} ({times} times)")
                 }

@@ -1,9 +1,9 @@
 //! The tool-call reliability layer for LLM agents: *wide in, strict out*.
 //!
-//! A model calls tools with arguments that are cut off, broken, mistyped, misnamed. This crate
-//! stands between the model and the tool: put your tools into a [`Toolbox`], hand it what the
-//! model sent, and a tool only ever runs with arguments that match its schema. Everything else
-//! comes back as a [`ToolResult`] whose text tells the model exactly what to rewrite.
+//! Models call tools with arguments that are cut off, broken, mistyped or misnamed. Put your tools
+//! into a [`Toolbox`] and hand it what the model sent: a tool runs only with arguments that match
+//! its schema. Any other call comes back as a [`ToolResult`] whose text tells the model exactly what
+//! to rewrite.
 //!
 //! ```
 //! use goodcall::{Tool, ToolResult, Toolbox, async_trait};
@@ -45,8 +45,8 @@
 //! # }
 //! ```
 //!
-//! A tool may also be a plain function, and a whole conversation may be driven until it succeeds,
-//! asks or stops:
+//! A tool may also be a plain function, and a [`Driver`] runs a whole conversation until it is done,
+//! asks the user or stops:
 //!
 //! ```
 //! use goodcall::{Call, Driver, Finish, Reply, Run, Script, Toolbox};
@@ -61,7 +61,7 @@
 //! # async fn main() -> Result<(), Box<dyn std::error::Error>> {
 //! let mut toolbox = Toolbox::new();
 //! toolbox.register(Add)?;
-//! // A script in place of a model: a wrong call, the corrected one, the last word.
+//! // A script in place of a model: a wrong call, the corrected one, the final answer.
 //! let model = Script::new([
 //!     Reply::calls([Call::new("call_1", "add", r#"{"a": 1}"#)]),
 //!     Reply::calls([Call::new("call_2", "add", r#"{"a": 1, "b": 2}"#)]),
@@ -75,24 +75,25 @@
 //! ```
 //!
 //! # From one call to a conversation
-//! - [`Tool`], [`TypedTool`] and [`tool`](macro@tool): what can be called.
-//! - [`Toolbox`]: the one place where calls are checked and made; [`ToolResult`], [`ErrorClass`].
-//! - [`Run`]: the loop as a state machine without I/O, with [`RunLimits`] and a [`Detector`] of
-//!   doom loops; it can be saved at any step.
-//! - [`Driver`]: executes a run with a [`Model`], tells [`Event`]s, writes spans, keeps a [`Store`].
-//! - [`wire`]: the history in any provider's form.
+//! - [`Tool`], [`TypedTool`] and [`tool`](macro@tool) define tools.
+//! - [`Toolbox`] checks calls and runs tools; it returns a [`ToolResult`] with an [`ErrorClass`].
+//! - [`Run`] is the agent loop as a state machine without I/O, with [`RunLimits`] and a [`Detector`]
+//!   of doom loops. It can be saved at any step.
+//! - [`Driver`] executes a run with a [`Model`], reports [`Event`]s, writes spans and saves to a
+//!   [`Store`].
+//! - [`wire`] converts the history to any provider's form.
 //!
 //! # Features
-//! None is on by default. `openai`: a model behind any OpenAI-compatible URL. `otlp`: spans to an
-//! OpenTelemetry collector.
+//! No feature is on by default. `openai` adds a model behind any OpenAI-compatible URL; `otlp` sends
+//! spans to an OpenTelemetry collector.
 
-mod class;
 mod error;
+mod error_class;
 
-mod bound;
-mod request;
-mod result;
+mod arguments;
 mod tool;
+mod tool_call_request;
+mod tool_result;
 mod typed;
 
 mod execute;
@@ -100,7 +101,7 @@ mod toolbox;
 
 mod message;
 
-mod doom;
+mod loop_detector;
 mod run;
 
 mod driver;
@@ -133,20 +134,20 @@ pub use goodcall_macros::tool;
 pub use schemars::{self, JsonSchema};
 pub use tokio_util::sync::CancellationToken;
 
-pub use class::{Audience, ErrorClass};
 pub use error::{ArgumentFault, Cause, Failure, ToolArgError, ToolError, ToolRuntimeError};
+pub use error_class::{Audience, ErrorClass};
 
-pub use bound::{BoundArguments, Context, LoopKey};
-pub use request::ToolCallRequest;
-pub use result::ToolResult;
-pub use tool::{Invalid, Parameters, Tool, default_validate_parameters, validate};
+pub use arguments::{BoundArguments, Context, LoopKey};
+pub use tool::{Invalid, Parameters, Tool, ValidateError, default_validate_parameters, validate};
+pub use tool_call_request::ToolCallRequest;
+pub use tool_result::ToolResult;
 pub use typed::{TypedTool, schema_of};
 
 pub use toolbox::{Definition, RegisterError, Toolbox};
 
 pub use message::{Call, CallOutcome, ChangeRecord, Message, Reply, Usage};
 
-pub use doom::{Detector, Escalation, LoopReport, LoopRules, Signal};
+pub use loop_detector::{Detector, Escalation, LoopReport, LoopRules, Signal};
 pub use run::{HaltReason, Run, RunLimits, SequenceError, Step};
 
 pub use driver::{DriveError, Driver, Finish};
@@ -154,7 +155,7 @@ pub use event::{ErrorDetail, ErrorEvent, Event, Events, Phase, ToolRecord, ToolR
 pub use model::{Model, ModelError, Prompt, Script, TextSink};
 pub use store::{FileStore, Store};
 
-/// The programs of the README and of the guide are tests, too.
+/// Tests the programs in the README and in the documentation.
 #[cfg(doctest)]
 mod documents {
     #[doc = include_str!("../../../README.md")]

@@ -1,64 +1,64 @@
-//! The neutral form of a conversation: messages, calls, outcomes. Provider forms are made from it.
+//! A conversation in no provider's form: messages, calls and outcomes.
 
-use goodcall_core::{Change, Edit, StopReason, Structured};
+use goodcall_core::{Change, Edit, Level, StopReason, Structured};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::bound::LoopKey;
+use crate::arguments::LoopKey;
 use crate::error::{ArgumentFault, ToolError};
-use crate::{ErrorClass, ToolResult, explain, result};
+use crate::{ErrorClass, ToolResult, explain, tool_result};
 
 /// One message of a conversation.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "role", rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum Message {
-    /// What the model is told about its task.
+    /// The instructions that the model gets for its task.
     System {
-        /// The words.
+        /// The text.
         text: String,
     },
-    /// A person's words.
+    /// A message of the user.
     User {
-        /// The words.
+        /// The text.
         text: String,
     },
     /// A reply of the model.
     Assistant {
-        /// The words; may be empty where there are calls.
+        /// The text; may be empty where there are calls.
         text: String,
-        /// The tools that it calls.
+        /// The calls that it makes.
         #[serde(default)]
         calls: Vec<Call>,
     },
-    /// One outcome for each call of the reply before, in the order of the calls.
+    /// The outcomes of the calls of the previous reply, in the order of the calls.
     Tools {
         /// The outcomes.
         outcomes: Vec<CallOutcome>,
     },
 }
 
-/// A tool call of a model, as it came.
+/// A tool call of a model, as it arrived.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct Call {
     /// The id; a [`Run`](crate::Run) replaces one that is empty or not unique.
     #[serde(default)]
     pub id: String,
-    /// The tool.
+    /// The name of the tool.
     pub name: String,
     /// The arguments as raw text.
     pub arguments: String,
     /// How the model's message ended.
     #[serde(default, with = "stop", skip_serializing_if = "stop::is_unknown")]
     pub stop: StopReason,
-    /// What was read as something else on the way here, such as the name.
+    /// The changes that were made to read the call, such as one of its name.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub changes: Vec<ChangeRecord>,
 }
 
 impl Call {
-    /// A call as `goodcall-wire` found it.
+    /// Converts a call that `goodcall-wire` found.
     pub fn from_wire(call: &goodcall_wire::RawCall) -> Self {
         let id = call.id.clone().unwrap_or_default();
         let mut own = Self::new(id, call.name.clone(), call.arguments.clone());
@@ -66,7 +66,7 @@ impl Call {
         own
     }
 
-    /// A call of a tool with these raw arguments.
+    /// Returns a call of a tool with these raw arguments.
     pub fn new(
         id: impl Into<String>,
         name: impl Into<String>,
@@ -86,32 +86,32 @@ impl Call {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct Reply {
-    /// Its words.
+    /// The text.
     #[serde(default)]
     pub text: String,
-    /// Its calls.
+    /// The calls that it makes.
     #[serde(default)]
     pub calls: Vec<Call>,
     /// How it ended.
     #[serde(default, with = "stop", skip_serializing_if = "stop::is_unknown")]
     pub stop: StopReason,
-    /// Tokens, where the provider counts them.
+    /// The tokens that it took, if the provider counts them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub usage: Option<Usage>,
 }
 
-/// Tokens of one model call.
+/// The tokens of one model call.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct Usage {
-    /// Read.
+    /// The tokens that the model read.
     pub input_tokens: u64,
-    /// Written.
+    /// The tokens that the model wrote.
     pub output_tokens: u64,
 }
 
 impl Usage {
-    /// So many tokens read and written.
+    /// Returns a usage of this many tokens read and written.
     pub fn new(input_tokens: u64, output_tokens: u64) -> Self {
         Self {
             input_tokens,
@@ -121,7 +121,7 @@ impl Usage {
 }
 
 impl Reply {
-    /// A reply in words.
+    /// Returns a reply that is only text.
     pub fn text(text: impl Into<String>) -> Self {
         Self {
             text: text.into(),
@@ -129,7 +129,7 @@ impl Reply {
         }
     }
 
-    /// A reply that calls tools.
+    /// Returns a reply that is only calls.
     pub fn calls(calls: impl IntoIterator<Item = Call>) -> Self {
         Self {
             calls: calls.into_iter().collect(),
@@ -138,19 +138,19 @@ impl Reply {
     }
 }
 
-/// What a call came to: everything the history keeps of it.
+/// The outcome of a call: everything that the history keeps of it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct CallOutcome {
-    /// The call that this answers.
+    /// The id of the call that this answers.
     pub call_id: String,
-    /// The tool.
+    /// The name of the tool.
     pub tool: String,
-    /// What the tool returned; `null` for an error. Stored as JSON text, so that no number loses
-    /// a digit on the way.
+    /// The value that the tool returned; `null` for an error. Stored as JSON text, so that no number
+    /// loses a digit.
     #[serde(default, with = "exact")]
     pub data: Value,
-    /// What went wrong.
+    /// The error of a call that failed.
     #[serde(default)]
     pub error: Option<ToolError>,
     /// A remark for the model.
@@ -159,25 +159,25 @@ pub struct CallOutcome {
     /// What the model should do next.
     #[serde(default)]
     pub recommendations: Vec<String>,
-    /// How the arguments were mended.
+    /// The changes that mending made to the arguments.
     #[serde(default)]
     pub changes: Vec<ChangeRecord>,
-    /// The arguments that the tool got, where they are not the ones that were sent.
+    /// The arguments that the tool got, if they differ from the ones that were sent.
     #[serde(default)]
     pub mended: Option<String>,
-    /// What tells this call from others.
+    /// The part of the call that loop detection compares.
     #[serde(default)]
     pub loop_key: LoopKey,
-    /// How long it took.
+    /// The duration of the call in milliseconds.
     #[serde(default)]
     pub duration_ms: u64,
-    /// What the run has to say to the model about its going in circles.
+    /// The text that tells the model that it repeats itself.
     #[serde(default)]
     pub steer: Option<String>,
 }
 
 impl CallOutcome {
-    /// The outcome of this call.
+    /// Returns the outcome of this call.
     pub fn new(call: &Call, result: ToolResult) -> Self {
         let changes = result.changes().iter().map(ChangeRecord::from);
         let changes = call.changes.iter().cloned().chain(changes).collect();
@@ -196,17 +196,17 @@ impl CallOutcome {
         }
     }
 
-    /// Did the tool run and succeed?
+    /// Returns true if the tool ran and succeeded.
     pub fn is_ok(&self) -> bool {
         self.error.is_none()
     }
 
-    /// The class of the error.
+    /// The class of the error, if there is one.
     pub fn class(&self) -> Option<ErrorClass> {
         self.error.as_ref().map(ToolError::class)
     }
 
-    /// Where and what is wrong with the arguments.
+    /// The mistakes in the arguments of a refused call.
     pub fn faults(&self) -> &[ArgumentFault] {
         match &self.error {
             Some(ToolError::Argument(error)) => &error.faults,
@@ -218,7 +218,7 @@ impl CallOutcome {
     pub fn text(&self) -> String {
         let text = match &self.error {
             Some(error) => explain::error_text(error, self.note.as_deref(), &self.recommendations),
-            None => result::data_text(&self.data),
+            None => tool_result::data_text(&self.data),
         };
         match &self.steer {
             Some(steer) => format!("{steer}\n\n{text}"),
@@ -226,16 +226,16 @@ impl CallOutcome {
         }
     }
 
-    /// The outcome as `{ok, data, error, errorType, retryable, note, recommendations}`.
+    /// Returns the outcome as `{ok, data, error, errorType, retryable, note, recommendations}`.
     pub fn structured(&self) -> Structured {
         let outcome = self.error.as_ref().map_or(Ok(&self.data), Err);
         let note = self.steer.as_deref().or(self.note.as_deref());
-        result::structured(outcome, note, &self.recommendations)
+        tool_result::structured(outcome, note, &self.recommendations)
     }
 
-    /// The structured outcome as a `tool_result` block.
+    /// Returns the structured outcome as a `tool_result` block.
     pub fn tool_result(&self) -> Value {
-        result::block(&self.call_id, &self.structured().to_json(), !self.is_ok())
+        tool_result::block(&self.call_id, &self.structured().to_json(), !self.is_ok())
     }
 }
 
@@ -243,18 +243,19 @@ impl CallOutcome {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct ChangeRecord {
-    /// The rule that made it.
+    /// The name of the rule that made it.
     pub rule: String,
-    /// `safe` or `eager`.
-    pub level: String,
-    /// JSON Pointer.
+    /// The level of the rule.
+    #[serde(with = "level")]
+    pub level: Level,
+    /// The place, as a JSON Pointer.
     pub path: String,
-    /// Where the value was that was moved here.
+    /// The place from which the value was moved.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub from: Option<String>,
-    /// What was there: JSON text.
+    /// The JSON text before the change.
     pub before: Option<String>,
-    /// What is there now: JSON text.
+    /// The JSON text after the change.
     pub after: Option<String>,
 }
 
@@ -266,7 +267,7 @@ impl From<&Change> for ChangeRecord {
         };
         Self {
             rule: change.rule.name().to_owned(),
-            level: change.level.name().to_owned(),
+            level: change.level,
             path: change.pointer.as_str().to_owned(),
             from,
             before: change.before.clone().map(Into::into),
@@ -275,7 +276,29 @@ impl From<&Change> for ChangeRecord {
     }
 }
 
-/// How a message ended, as a name.
+/// Serializes a [`Level`] as its name.
+mod level {
+    use goodcall_core::Level;
+    use serde::{Deserialize, Deserializer, Serializer, de};
+
+    #[allow(
+        clippy::trivially_copy_pass_by_ref,
+        reason = "serde hands in a reference"
+    )]
+    pub(super) fn serialize<S: Serializer>(level: &Level, to: S) -> Result<S::Ok, S::Error> {
+        to.serialize_str(level.name())
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Level, D::Error> {
+        match String::deserialize(from)?.as_str() {
+            "safe" => Ok(Level::Safe),
+            "eager" => Ok(Level::Eager),
+            other => Err(de::Error::unknown_variant(other, &["safe", "eager"])),
+        }
+    }
+}
+
+/// Serializes a [`StopReason`] as its name.
 mod stop {
     use goodcall_core::StopReason;
     use serde::{Deserialize, Deserializer, Serializer};
@@ -310,7 +333,7 @@ mod stop {
     }
 }
 
-/// A value as JSON text: floats come back as they were.
+/// Serializes a value as JSON text, so that floats come back as they were.
 mod exact {
     use goodcall_core::Tree;
     use serde::{Deserialize, Deserializer, Serializer};

@@ -1,4 +1,4 @@
-//! What a model is to a run.
+//! The trait [`Model`], and a scripted model for tests.
 
 use std::collections::VecDeque;
 use std::error::Error;
@@ -16,19 +16,19 @@ pub trait Model: Send + Sync {
     /// The model's name, for spans and events.
     fn name(&self) -> &str;
 
-    /// Who serves it, for spans: a name from the OpenTelemetry GenAI conventions where it has one.
+    /// The provider's name, for spans; if possible one from the OpenTelemetry GenAI conventions.
     fn provider(&self) -> &str {
         "custom"
     }
 
-    /// The reply to this prompt.
+    /// Returns the reply to this prompt.
     async fn reply(&self, prompt: Prompt<'_>) -> Result<Reply, ModelError>;
 }
 
-/// Where streamed words go as they come.
+/// A function that gets the text of a reply while it is streamed.
 pub type TextSink<'p> = &'p (dyn Fn(&str) + Send + Sync);
 
-/// What a model gets.
+/// The input of a model.
 #[derive(Clone, Copy)]
 #[non_exhaustive]
 pub struct Prompt<'p> {
@@ -36,12 +36,12 @@ pub struct Prompt<'p> {
     pub messages: &'p [Message],
     /// The tools on offer.
     pub tools: &'p [Definition<'p>],
-    /// Set if the host wants the words as they come; the whole reply is returned all the same.
+    /// Set if the host wants the text while it is streamed. The whole reply is returned as well.
     pub on_text: Option<TextSink<'p>>,
 }
 
 impl<'p> Prompt<'p> {
-    /// A conversation and the tools on offer; nobody waits for single words.
+    /// Returns a prompt whose reply is not streamed.
     pub fn new(messages: &'p [Message], tools: &'p [Definition<'p>]) -> Self {
         Self {
             messages,
@@ -61,7 +61,7 @@ impl fmt::Debug for Prompt<'_> {
     }
 }
 
-/// A model that gave no reply. The run is as it was; it can be driven again.
+/// The reason why a model gave no reply. The run is unchanged and can be driven again.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ModelError {
     message: String,
@@ -69,7 +69,7 @@ pub struct ModelError {
 }
 
 impl ModelError {
-    /// An error that will come again.
+    /// Returns an error that will occur again.
     pub fn new(message: impl Into<String>) -> Self {
         Self {
             message: message.into(),
@@ -77,14 +77,14 @@ impl ModelError {
         }
     }
 
-    /// An error that may pass: no connection, too many requests, a fault of the server.
+    /// Marks the error as one that may pass: no connection, too many requests, a server error.
     #[must_use]
     pub fn retryable(mut self) -> Self {
         self.retryable = true;
         self
     }
 
-    /// May it pass?
+    /// Returns true if another request may succeed.
     pub fn is_retryable(&self) -> bool {
         self.retryable
     }
@@ -98,21 +98,21 @@ impl fmt::Display for ModelError {
 
 impl Error for ModelError {}
 
-/// A model that gives the replies it was given: for tests, examples and replays.
+/// A model that plays back replies, for tests and examples.
 #[derive(Debug, Default)]
 pub struct Script {
     replies: Mutex<VecDeque<Reply>>,
 }
 
 impl Script {
-    /// These replies, one after the other.
+    /// Returns a model that gives these replies, one after the other.
     pub fn new(replies: impl IntoIterator<Item = Reply>) -> Self {
         Self {
             replies: Mutex::new(replies.into_iter().collect()),
         }
     }
 
-    /// Leaves out the first replies, for a run that has had them.
+    /// Skips the first replies, for a run that has had them.
     #[must_use]
     pub fn skip(self, count: usize) -> Self {
         let replies = self.replies.into_inner();

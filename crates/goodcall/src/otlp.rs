@@ -1,4 +1,4 @@
-//! Spans to an OpenTelemetry collector, over OTLP/HTTP.
+//! Sends spans to an OpenTelemetry collector, over OTLP/HTTP.
 
 use opentelemetry::trace::TracerProvider;
 use opentelemetry_otlp::{Protocol, WithExportConfig};
@@ -10,21 +10,21 @@ use tracing_subscriber::registry::LookupSpan;
 
 use crate::tls;
 
-/// Sends what is left when it is dropped. Keep it as long as spans are wanted.
+/// Sends the remaining spans when it is dropped. Keep it as long as spans should be sent.
 #[derive(Debug)]
 #[must_use = "spans are sent as long as this lives"]
 pub struct Exporter(SdkTracerProvider);
 
 impl Drop for Exporter {
     fn drop(&mut self) {
-        // A collector that is gone gets nothing; there is nobody left to tell. Flushed first: a
-        // shutdown alone loses spans that ended just now.
+        // Flushed first, because a shutdown alone loses spans that have just ended. An unreachable
+        // collector cannot be reported to anybody here.
         let _ = self.0.force_flush();
         let _ = self.0.shutdown();
     }
 }
 
-/// A layer that sends spans to the collector at this URL (such as
+/// Returns a layer that sends spans to the collector at this URL (such as
 /// `http://localhost:4318/v1/traces`) under this service name.
 ///
 /// ```no_run
@@ -39,7 +39,7 @@ impl Drop for Exporter {
 /// ```
 ///
 /// # Errors
-/// If no exporter can be made for the URL.
+/// If the exporter cannot be created for the URL.
 pub fn layer<S>(
     url: &str,
     service: &str,
@@ -66,13 +66,13 @@ where
     Ok((layer, Exporter(provider)))
 }
 
-/// Why spans cannot be sent.
+/// The reason why spans cannot be sent.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OtlpError(String);
 
 impl std::fmt::Display for OtlpError {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "no OTLP exporter: {}", self.0)
+        write!(f, "cannot create the OTLP exporter: {}", self.0)
     }
 }
 

@@ -1,4 +1,4 @@
-//! Where runs are kept.
+//! Stores a run, so that a host that dies can resume it.
 
 use std::fs::{self, File};
 use std::io::{self, Write};
@@ -6,36 +6,36 @@ use std::path::{Path, PathBuf};
 
 use crate::Run;
 
-/// Keeps a run, so that a host that dies goes on where it was.
+/// Stores a run, so that a host that dies can resume it.
 pub trait Store: Send + Sync {
-    /// Keeps this state of the run in place of the one before: either wholly or not at all.
+    /// Replaces the stored state by this one, atomically.
     ///
     /// # Errors
-    /// If it cannot; then nothing is executed.
+    /// If the run cannot be stored; nothing is executed then.
     fn save(&self, run: &Run) -> io::Result<()>;
 }
 
-/// A run in a file. Written aside, flushed to the disk, and moved into place.
+/// A run in a file. A new state is written beside it, flushed to the disk, and moved into place.
 #[derive(Clone, Debug)]
 pub struct FileStore {
     path: PathBuf,
 }
 
 impl FileStore {
-    /// The file at this path, which need not exist.
+    /// Returns a store in the file at this path, which need not exist.
     pub fn new(path: impl Into<PathBuf>) -> Self {
         Self { path: path.into() }
     }
 
-    /// The path.
+    /// The path of the file.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// The run in the file; `None` if there is no file.
+    /// Reads the run from the file; `None` if there is no file.
     ///
     /// # Errors
-    /// If it cannot be read or holds no run.
+    /// If the file cannot be read or does not hold a run.
     pub fn load(&self) -> io::Result<Option<Run>> {
         match fs::read(&self.path) {
             Ok(bytes) => Ok(Some(serde_json::from_slice(&bytes)?)),

@@ -1,7 +1,7 @@
-//! The cryptography of TLS: ring, unless the program has chosen another.
+//! The cryptography provider of TLS: ring, unless the program has chosen another.
 
-/// Makes sure that there is one before a client is made.
+/// Installs the provider; must be called before a client is created.
 pub(crate) fn install() {
-    // An error says that there is one already.
+    // An error means that one is installed already.
     let _ = rustls::crypto::ring::default_provider().install_default();
 }

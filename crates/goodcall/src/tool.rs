@@ -1,15 +1,18 @@
-//! What a tool is.
+//! The trait [`Tool`], and the validation of its parameters.
 
+use std::error::Error;
+use std::fmt;
 use std::ops::Deref;
 use std::time::Duration;
 
 use async_trait::async_trait;
 use goodcall_core::{
-    Explain, Gate, Issue, Pointer, Policy, Refusal, Schema, SchemaError, Style, Tree, Verdict,
+    DeserializeError, Explain, Gate, Issue, Pointer, Policy, Refusal, Schema, SchemaError, Style,
+    Tree, Verdict,
 };
 use serde_json::Value;
 
-use crate::bound::{BoundArguments, Context, LoopKey};
+use crate::arguments::{BoundArguments, Context, LoopKey};
 use crate::{ToolResult, explain};
 
 /// A tool that a model can call. See the [crate's first page](crate) for an example.
@@ -51,23 +54,24 @@ pub trait Tool: Send + Sync {
     }
 
     /// Marks a tool that may run twice for one call without harm. If the host dies while such a
-    /// call runs, the call is made again; of any other tool the model is told that nobody knows.
+    /// call runs, the call is made again; for any other tool, the model is told that the effect of
+    /// the call is unknown.
     fn is_repeatable(&self) -> bool {
         false
     }
 
-    /// Marks a tool that blocks its thread: it runs off the async threads. Nobody can stop such a
-    /// thread from outside; a long one asks its [`Context`] now and then.
+    /// Marks a tool that blocks its thread, so that it runs off the async threads. Such a thread
+    /// cannot be stopped from outside; a tool that runs long asks its [`Context`] now and then.
     fn is_blocking(&self) -> bool {
         false
     }
 
-    /// How long a call may take. `None`: as long as the toolbox says.
+    /// The time limit of a call; `None` for that of the toolbox.
     fn time_limit(&self) -> Option<Duration> {
         None
     }
 
-    /// What tells one call from another when loops are looked for.
+    /// The part of a call that loop detection compares with other calls of this tool.
     fn loop_key(&self, _params: &Value) -> LoopKey {
         LoopKey::Arguments
     }
@@ -75,8 +79,8 @@ pub trait Tool: Send + Sync {
     /// Runs the tool. The parameters have been validated.
     async fn execute(&self, params: &Value) -> ToolResult;
 
-    /// Brings arguments that match the schema into the form that [`Tool::run`] takes, or refuses
-    /// them. Tools of a Rust type override it ([`TypedTool`](crate::TypedTool)).
+    /// Converts arguments that match the schema into the form that [`Tool::run`] takes, or refuses
+    /// them. Tools that take a Rust type override it ([`TypedTool`](crate::TypedTool)).
     ///
     /// # Errors
     /// If the tool must not run with these arguments.
@@ -89,14 +93,14 @@ pub trait Tool: Send + Sync {
         Ok(BoundArguments::value(value).with_loop_key(key))
     }
 
-    /// Runs the tool with what [`Tool::bind`] made. Override it to know the call's id or to see
-    /// it called off.
+    /// Runs the tool with what [`Tool::bind`] returned. Override it to learn the id of the call or
+    /// whether it was cancelled.
     async fn run(&self, bound: BoundArguments, _context: &Context) -> ToolResult {
         self.execute(bound.as_value()).await
     }
 }
 
-/// The parameters of a call, and what is already known of them. Derefs to their `Value`.
+/// The parameters of a call, and whether they still have to be checked. Derefs to their `Value`.
 #[derive(Clone, Copy, Debug)]
 pub struct Parameters<'p> {
     value: &'p Value,
@@ -105,7 +109,7 @@ pub struct Parameters<'p> {
 }
 
 impl<'p> Parameters<'p> {
-    /// Parameters that have not been checked against the tool's schema.
+    /// Wraps parameters that have not been checked against the schema of the tool.
     pub fn unchecked(value: &'p Value, schema: Option<&'p Schema>) -> Self {
         Self {
             value,
@@ -113,7 +117,7 @@ impl<'p> Parameters<'p> {
         }
     }
 
-    /// Parameters that are known to match the tool's schema.
+    /// Wraps parameters that are known to match the schema of the tool.
     pub(crate) fn checked(value: &'p Value) -> Self {
         Self::unchecked(value, None)
     }
@@ -127,7 +131,7 @@ impl Deref for Parameters<'_> {
     }
 }
 
-/// Checks parameters against the tool's schema, unless that was done when they were read.
+/// Checks parameters against the schema of the tool, unless that was done when they were read.
 ///
 /// # Errors
 /// If they do not match.
@@ -145,32 +149,61 @@ pub fn default_validate_parameters(params: &Parameters<'_>) -> Result<(), Invali
 /// Checks parameters for a tool directly, its own checks included; nothing is run or mended.
 ///
 /// # Errors
-/// If the tool's schema does not compile; the inner result says whether the parameters are valid.
-pub fn validate(tool: &dyn Tool, params: &Value) -> Result<Result<(), Invalid>, SchemaError> {
-    let schema = tool.parameters_schema();
-    let schema = schema.as_ref().map(Schema::compile).transpose();
-    let schema = schema.map_err(|error| error.of_tool(tool.name()))?;
-    Ok(tool.validate_parameters(&Parameters::unchecked(params, schema.as_ref())))
+/// If the schema of the tool does not compile, or the tool must not run with these parameters.
+pub fn validate(tool: &dyn Tool, params: &Value) -> Result<(), ValidateError> {
+    let document = tool.parameters_schema();
+    let schema = document.as_ref().map(Schema::compile).transpose();
+    let schema = schema.map_err(|error| ValidateError::Schema(error.of_tool(tool.name())))?;
+    tool.validate_parameters(&Parameters::unchecked(params, schema.as_ref()))
+        .map_err(ValidateError::Invalid)
 }
 
-/// Parameters that a tool must not run with, and why.
+/// The reason why [`validate`] did not accept parameters.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub enum ValidateError {
+    /// The schema of the tool does not compile.
+    Schema(SchemaError),
+    /// The tool must not run with these parameters.
+    Invalid(Invalid),
+}
+
+impl fmt::Display for ValidateError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            ValidateError::Schema(error) => error.fmt(f),
+            ValidateError::Invalid(invalid) => invalid.fmt(f),
+        }
+    }
+}
+
+impl Error for ValidateError {
+    fn source(&self) -> Option<&(dyn Error + 'static)> {
+        match self {
+            ValidateError::Schema(error) => Some(error),
+            ValidateError::Invalid(invalid) => Some(invalid),
+        }
+    }
+}
+
+/// The reason why a tool must not run with its parameters.
 #[derive(Clone, Debug)]
 pub struct Invalid(Refusal);
 
 impl Invalid {
-    /// One parameter (dotted: `edits.0.path`) and what is wanted of it, in words for the model.
-    pub fn at(parameter: &str, wanted: impl Into<String>) -> Self {
+    /// Refuses one parameter (dotted: `edits.0.path`) and tells the model what is expected of it.
+    pub fn at(parameter: &str, expected: impl Into<String>) -> Self {
         let place = parameter.split('.').filter(|segment| !segment.is_empty());
         let place = place.fold(Pointer::root(), |place, segment| place.join(segment));
-        Self(Refusal::wrong_shape(vec![Issue::custom(place, wanted)]))
+        Self(Refusal::wrong_shape(vec![Issue::custom(place, expected)]))
     }
 
-    /// Several issues at once.
+    /// Refuses parameters because of these issues.
     pub fn new(issues: Vec<Issue>) -> Self {
         Self(Refusal::wrong_shape(issues))
     }
 
-    /// The same, with another one's issues added.
+    /// Adds the issues of another refusal.
     #[must_use]
     pub fn and(mut self, other: Invalid) -> Self {
         self.0.issues.extend(other.0.issues);
@@ -178,25 +211,33 @@ impl Invalid {
         self
     }
 
-    /// All that is wrong.
+    /// The issues of the parameters.
     pub fn issues(&self) -> &[Issue] {
         &self.0.issues
     }
 
-    /// A value that the schema accepts and the Rust type refuses.
-    pub(crate) fn refused(error: &goodcall_core::DeserializeError) -> Self {
+    /// Refuses a value that the schema accepts and the Rust type does not.
+    pub(crate) fn from_deserialize_error(error: &DeserializeError) -> Self {
         Self::new(vec![Issue::custom(
             error.pointer(),
-            explain::refused(error.message()),
+            explain::refused_by_type(error),
         )])
     }
 
-    /// The text for the model in this style.
+    /// Returns the text for the model in this style.
     pub fn text(&self, style: Style) -> String {
         Explain::new(style).text(&self.0)
     }
 
-    pub(crate) fn into_bad(self) -> Refusal {
+    pub(crate) fn into_refusal(self) -> Refusal {
         self.0
     }
 }
+
+impl fmt::Display for Invalid {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0.summary())
+    }
+}
+
+impl Error for Invalid {}

@@ -1,4 +1,4 @@
-//! The one place where calls are made.
+//! The tools by name, and everything that happens before one of them runs.
 
 use std::collections::BTreeMap;
 use std::error::Error;
@@ -12,14 +12,14 @@ use goodcall_core::{
 };
 use serde_json::{Value, json};
 
-use crate::bound::BoundArguments;
+use crate::arguments::BoundArguments;
 use crate::{Context, Tool, ToolCallRequest, ToolResult};
 
-/// Tools by name. Finds the tool, reads the arguments, validates them, runs the tool: a call that
-/// fails before the last step runs nothing. See the [crate's first page](crate) for an example.
+/// A set of tools by name. It finds the tool of a call, reads and validates the arguments, and runs
+/// the tool; a call that fails before the last step runs nothing. See the [crate's first page](crate) for an example.
 #[derive(Default)]
 pub struct Toolbox {
-    tools: BTreeMap<String, Entry>,
+    tools: BTreeMap<String, RegisteredTool>,
     policy: Policy,
     policies: BTreeMap<String, Policy>,
     limits: Limits,
@@ -28,11 +28,11 @@ pub struct Toolbox {
     time_limit: Option<Duration>,
 }
 
-pub(crate) struct Entry {
+pub(crate) struct RegisteredTool {
     pub(crate) tool: Arc<dyn Tool>,
-    /// Any object, for a tool without a schema and for one that is passed through.
+    /// Accepts any object for a tool without a schema or one that is passed through.
     schema: Schema,
-    /// The tool's own description, or that of its schema.
+    /// The description of the tool, or that of its schema.
     description: String,
     parameters: Option<Value>,
 }
@@ -41,21 +41,21 @@ pub(crate) struct Entry {
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Definition<'t> {
-    /// The name.
+    /// The name that the model calls.
     pub name: &'t str,
-    /// What it does.
+    /// What the tool does.
     pub description: &'t str,
     /// The JSON Schema of its parameters, if it has one.
     pub parameters: Option<&'t Value>,
 }
 
-/// Why a tool could not be registered.
+/// The reason why a tool could not be registered.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum RegisterError {
     /// There is a tool of this name already.
     NameTaken(String),
-    /// Its schema is not one; the error names the tool, the place and the reason.
+    /// The schema does not compile; the error names the tool, the place and the reason.
     Schema(SchemaError),
 }
 
@@ -63,69 +63,74 @@ impl fmt::Display for RegisterError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             RegisterError::NameTaken(name) => {
-                write!(
-                    f,
-                    "there is a tool `{name}` already: give this one another name"
-                )
+                write!(f, "the name `{name}` is taken: give this tool another name")
             }
             RegisterError::Schema(error) => error.fmt(f),
         }
     }
 }
 
-impl Error for RegisterError {}
+impl Error for RegisterError {
+    fn source(&self) -> Option<&(dyn Error + 'static)> {
+        match self {
+            RegisterError::NameTaken(_) => None,
+            RegisterError::Schema(error) => Some(error),
+        }
+    }
+}
 
 /// A call that may run.
-pub(crate) struct Prepared {
+pub(crate) struct PreparedCall {
     pub(crate) bound: BoundArguments,
     pub(crate) changes: Vec<Change>,
-    /// The arguments as JSON, where they are not the ones that were sent.
+    /// The arguments as JSON, if they differ from the ones that were sent.
     pub(crate) mended: Option<String>,
 }
 
 impl Toolbox {
-    /// An empty toolbox: policy `safe`, style `model`.
+    /// Returns an empty toolbox with the policy `safe` and the style `model`.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// What may be mended.
+    /// Sets the rules that may mend calls.
     #[must_use]
     pub fn policy(mut self, policy: Policy) -> Self {
         self.policy = policy;
         self
     }
 
-    /// What may be mended in calls of one tool. A tool marked destructive is `strict` unless a
-    /// policy is set for it here.
+    /// Sets the policy for one tool. The policy of a destructive tool is `strict` unless one is set
+    /// here.
     #[must_use]
     pub fn policy_for(mut self, tool: &str, policy: Policy) -> Self {
         self.policies.insert(tool.to_owned(), policy);
         self
     }
 
-    /// How refusals read.
+    /// Sets the style of refusals.
     #[must_use]
     pub fn style(mut self, style: Style) -> Self {
         self.style = style;
         self
     }
 
-    /// How large a call may be.
+    /// Sets how large a call may be.
     #[must_use]
     pub fn limits(mut self, limits: Limits) -> Self {
         self.limits = limits;
         self
     }
 
-    /// How long a call may take, unless its tool says otherwise. Default: without end.
+    /// Sets how long a call may take unless its tool has a limit of its own. There is no limit by
+    /// default.
     #[must_use]
     pub fn time_limit(mut self, limit: Duration) -> Self {
         self.time_limit = Some(limit);
         self
     }
 
-    /// Tools whose names start with `prefix` (such as `mcp__`) get their arguments unvalidated,
+    /// Leaves the arguments of tools whose names start with `prefix` (such as `mcp__`) unvalidated,
     /// because the server behind them validates.
     #[must_use]
     pub fn pass_through(mut self, prefix: &str) -> Self {
@@ -133,11 +138,11 @@ impl Toolbox {
         self
     }
 
-    /// Adds a tool and compiles its schema; what comes back are the forms in the schema that were
-    /// read as what they evidently mean.
+    /// Adds a tool and compiles its schema. The warnings name the invalid parts of the schema that
+    /// were read as what they evidently mean.
     ///
     /// # Errors
-    /// If the name is taken, or the schema is not one.
+    /// If the name is taken, or the schema does not compile.
     pub fn register(
         &mut self,
         tool: impl Tool + 'static,
@@ -148,7 +153,7 @@ impl Toolbox {
     /// Like [`Toolbox::register`], for a tool that is shared.
     ///
     /// # Errors
-    /// If the name is taken, or the schema is not one.
+    /// If the name is taken, or the schema does not compile.
     pub fn register_shared(
         &mut self,
         tool: Arc<dyn Tool>,
@@ -173,7 +178,7 @@ impl Toolbox {
             "" => of_schema().unwrap_or_default().to_owned(),
             own => own.to_owned(),
         };
-        let entry = Entry {
+        let entry = RegisteredTool {
             tool,
             schema,
             description,
@@ -186,7 +191,7 @@ impl Toolbox {
     /// Adds several shared tools, such as those of an `impl` block with `#[goodcall::tool]`.
     ///
     /// # Errors
-    /// If a name is taken, or a schema is not one; the tools before it are in.
+    /// If a name is taken, or a schema does not compile. The tools before it stay registered.
     pub fn register_all(
         &mut self,
         tools: impl IntoIterator<Item = Arc<dyn Tool>>,
@@ -198,7 +203,7 @@ impl Toolbox {
         Ok(warnings)
     }
 
-    /// The tools, by name.
+    /// Returns the tools in the order of their names.
     pub fn list(&self) -> impl Iterator<Item = Definition<'_>> {
         self.tools.iter().map(|(name, entry)| Definition {
             name,
@@ -207,7 +212,7 @@ impl Toolbox {
         })
     }
 
-    /// The tool of this name.
+    /// Returns the tool of this name.
     pub fn get(&self, name: &str) -> Option<&Arc<dyn Tool>> {
         self.tools.get(name).map(|entry| &entry.tool)
     }
@@ -220,7 +225,7 @@ impl Toolbox {
         }
     }
 
-    /// Like [`Toolbox::invoke`], and fills in what reading the arguments gave.
+    /// Like [`Toolbox::invoke`], and writes the result of reading the arguments into the request.
     pub async fn invoke_request(&self, request: &mut ToolCallRequest) -> ToolResult {
         let name = request.tool_name.clone();
         match self.prepare(&name, &request.raw_arguments, StopReason::Unknown) {
@@ -239,8 +244,8 @@ impl Toolbox {
         }
     }
 
-    /// How long a call of this tool may take.
-    pub(crate) fn limit_of(&self, entry: &Entry) -> Option<Duration> {
+    /// The time limit of a call of this tool.
+    pub(crate) fn limit_of(&self, entry: &RegisteredTool) -> Option<Duration> {
         entry.tool.time_limit().or(self.time_limit)
     }
 
@@ -250,7 +255,7 @@ impl Toolbox {
             .any(|prefix| name.starts_with(prefix.as_str()))
     }
 
-    /// What may be mended in a call of this tool.
+    /// The policy for a call of this tool.
     pub(crate) fn policy_for_call(&self, name: &str) -> Policy {
         let entry = self.tools.get(name);
         entry.map_or_else(|| self.policy.clone(), |entry| self.policy_of(entry))
@@ -260,7 +265,7 @@ impl Toolbox {
         Refusal::unknown_tool(name, self.tools.keys().map(String::as_str))
     }
 
-    fn policy_of(&self, entry: &Entry) -> Policy {
+    fn policy_of(&self, entry: &RegisteredTool) -> Policy {
         match self.policies.get(entry.tool.name()) {
             Some(own) => own.clone(),
             None if entry.tool.is_destructive() => Policy::strict(),
@@ -274,7 +279,7 @@ impl Toolbox {
         name: &str,
         raw: &str,
         stop: StopReason,
-    ) -> Result<(&Entry, Prepared), Refusal> {
+    ) -> Result<(&RegisteredTool, PreparedCall), Refusal> {
         let entry = self.tools.get(name).ok_or_else(|| self.unknown(name))?;
         let gate = Gate::new(&entry.schema)
             .policy(self.policy_of(entry))
@@ -287,12 +292,12 @@ impl Toolbox {
             Verdict::Bad(bad) => return Err(bad),
         };
         let bound = entry.tool.bind(&tree).map_err(|invalid| {
-            let mut bad = invalid.into_bad();
+            let mut bad = invalid.into_refusal();
             bad.changes = changes.clone();
             bad
         })?;
         let mended = (!changes.is_empty()).then(|| tree.to_json());
-        let prepared = Prepared {
+        let prepared = PreparedCall {
             bound,
             changes,
             mended,

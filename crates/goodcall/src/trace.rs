@@ -1,12 +1,12 @@
-//! Spans named and attributed after the OpenTelemetry GenAI conventions. Argument and result
-//! values are recorded only where the host asks for it.
+//! Spans that follow the OpenTelemetry GenAI conventions. The values of arguments and results are
+//! recorded only if the host asks for it.
 
 use tracing::Span;
 use tracing::field::Empty;
 
 use crate::message::{Call, CallOutcome, Reply};
 
-/// The span of one call of a model.
+/// Returns the span of one model call.
 pub(crate) fn chat(model: &str, provider: &str) -> Span {
     tracing::info_span!(
         "chat",
@@ -35,7 +35,7 @@ pub(crate) fn replied(span: &Span, reply: &Reply) {
     }
 }
 
-/// The span of one call of a tool.
+/// Returns the span of one tool call.
 pub(crate) fn execute_tool(call: &Call, description: &str, values: bool) -> Span {
     let (name, id) = (&call.name, &call.id);
     let span = tracing::info_span!(
@@ -83,7 +83,7 @@ pub(crate) fn executed(span: &Span, outcome: &CallOutcome, values: bool) {
         span.record("error.type", class.name());
     }
     if let Some(fault) = outcome.faults().first() {
-        span.record("goodcall.reason", fault.code.as_str());
+        span.record("goodcall.reason", fault.kind.as_str());
     }
     if values {
         span.record("gen_ai.tool.call.result", outcome.text());

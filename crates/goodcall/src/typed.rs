@@ -1,4 +1,4 @@
-//! Tools whose parameters are a Rust type: one definition is the schema that the model sees, the
+//! Tools whose parameters are a Rust type. The type defines the schema that the model sees, the
 //! value that the tool receives, and the documentation.
 
 use std::time::Duration;
@@ -11,7 +11,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-use crate::bound::{BoundArguments, Context, LoopKey};
+use crate::arguments::{BoundArguments, Context, LoopKey};
 use crate::error::Failure;
 use crate::{Invalid, Tool, ToolResult};
 
@@ -61,15 +61,15 @@ use crate::{Invalid, Tool, ToolResult};
 /// ```
 #[async_trait]
 pub trait TypedTool: Send + Sync {
-    /// The parameters.
+    /// The type of the parameters.
     type Args: DeserializeOwned + JsonSchema + Send + 'static;
-    /// What comes back.
+    /// The type of the data that the tool returns.
     type Output: Serialize;
 
     /// The name that the model calls.
     fn name(&self) -> &str;
 
-    /// What the tool does, for the model. Empty: the doc comment of the parameters says it.
+    /// What the tool does, for the model. If empty, the doc comment of the parameters is used.
     fn description(&self) -> &str {
         ""
     }
@@ -111,11 +111,11 @@ pub trait TypedTool: Send + Sync {
     async fn execute(&self, args: Self::Args, context: &Context) -> Result<Self::Output, Failure>;
 }
 
-/// Reads the arguments as the tool's type, and lets the tool check them.
+/// Deserializes the arguments as the type of the tool, and lets the tool check them.
 fn read<T: TypedTool>(tool: &T, arguments: &Tree<'_>) -> Result<T::Args, Invalid> {
     let args = arguments
         .deserialize()
-        .map_err(|error| Invalid::refused(&error))?;
+        .map_err(|error| Invalid::from_deserialize_error(&error))?;
     tool.validate(&args)?;
     Ok(args)
 }
@@ -171,8 +171,8 @@ impl<T: TypedTool> Tool for T {
     }
 }
 
-/// The JSON Schema of a type as a model should see it: subschemas inlined where they do not
-/// recurse, without titles and without the names of Rust's number types.
+/// Returns the JSON Schema of a type for a model: subschemas are inlined where they do not recurse,
+/// and titles and the names of Rust's number types are removed.
 ///
 /// ```
 /// #[derive(schemars::JsonSchema)]
@@ -204,13 +204,13 @@ pub fn schema_of<T: JsonSchema>() -> Value {
     schema
 }
 
-/// Formats that name a Rust type and tell a model nothing.
+/// Formats that name a Rust type and mean nothing to a model.
 const RUST_FORMATS: [&str; 14] = [
     "int8", "int16", "int32", "int64", "int128", "int", "uint8", "uint16", "uint32", "uint64",
     "uint128", "uint", "float", "double",
 ];
 
-/// Takes away what is noise to a model. `schema`: is this a schema, or a map of schemas by name?
+/// Removes what is noise to a model. `schema` is false for a map of schemas by name.
 fn tidy(value: &mut Value, schema: bool) {
     match value {
         Value::Object(map) => {

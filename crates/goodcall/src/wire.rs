@@ -1,6 +1,6 @@
-//! Conversations in the forms of providers: the neutral messages on one side, `goodcall-wire` on
-//! the other.
+//! Conversations and tools in the forms of providers.
 
+use goodcall_core::{Kind, Tree};
 use goodcall_wire::{Answer, Tools, convert, definitions, result};
 use serde_json::{Value, json};
 
@@ -9,7 +9,7 @@ use crate::toolbox::Definition;
 
 pub use goodcall_wire::{ConvertError, Provider};
 
-/// The messages in a provider's form: a JSON array, legal to send.
+/// Returns the messages in a provider's form: a JSON array that the provider accepts.
 ///
 /// ```
 /// use goodcall::{Message, wire};
@@ -22,22 +22,22 @@ pub use goodcall_wire::{ConvertError, Provider};
 /// # Ok::<(), wire::ConvertError>(())
 /// ```
 ///
-/// Where the provider keeps the system prompt outside of its list (Anthropic, Gemini, Bedrock), a
-/// conversation with one comes as a request: an object with the prompt and the messages.
+/// Anthropic, Gemini and Bedrock keep the system prompt outside the list of messages. For them, a
+/// conversation with a system prompt is returned as an object with the prompt and the messages.
 ///
 /// # Errors
-/// If the provider's form cannot say what the messages say; MCP has no form for a conversation.
+/// If the provider's form cannot express the messages. MCP has no form for a conversation.
 pub fn messages(provider: Provider, messages: &[Message]) -> Result<String, ConvertError> {
     let mut list = Vec::new();
     for message in messages {
         match message {
-            Message::System { text } => list.push(said("system", text)),
-            Message::User { text } => list.push(said("user", text)),
+            Message::System { text } => list.push(text_message("system", text)),
+            Message::User { text } => list.push(text_message("user", text)),
             Message::Assistant { text, calls } if calls.is_empty() => {
-                list.push(said("assistant", text));
+                list.push(text_message("assistant", text));
             }
-            Message::Assistant { text, calls } => list.push(called(text, calls)),
-            Message::Tools { outcomes } => list.extend(outcomes.iter().map(answered)),
+            Message::Assistant { text, calls } => list.push(call_message(text, calls)),
+            Message::Tools { outcomes } => list.extend(outcomes.iter().map(result_message)),
         }
     }
     let chat = format!("[{}]", list.join(","));
@@ -47,13 +47,13 @@ pub fn messages(provider: Provider, messages: &[Message]) -> Result<String, Conv
     }
 }
 
-fn said(role: &str, text: &str) -> String {
+fn text_message(role: &str, text: &str) -> String {
     json!({"role": role, "content": text}).to_string()
 }
 
-/// A reply with calls. Arguments that are no JSON object would be refused by the provider for
-/// ever; what was wrong with them stands in the outcome.
-fn called(text: &str, calls: &[Call]) -> String {
+/// Returns a reply with calls. A provider refuses every conversation with arguments that are not a
+/// JSON object, so such arguments are sent as `{}`; their outcome says what was wrong.
+fn call_message(text: &str, calls: &[Call]) -> String {
     let call = |call: &Call| {
         json!({"id": call.id, "type": "function", "function": {
             "name": call.name, "arguments": legal(&call.arguments)}})
@@ -68,24 +68,24 @@ fn called(text: &str, calls: &[Call]) -> String {
 }
 
 fn legal(arguments: &str) -> &str {
-    let tree = goodcall_core::Tree::parse(arguments);
-    match tree.is_ok_and(|tree| tree.root().kind() == goodcall_core::Kind::Object) {
-        true => arguments,
-        false => "{}",
+    match Tree::parse(arguments) {
+        Ok(tree) if tree.root().kind() == Kind::Object => arguments,
+        _ => "{}",
     }
 }
 
-fn answered(outcome: &CallOutcome) -> String {
+fn result_message(outcome: &CallOutcome) -> String {
     let call = goodcall_wire::RawCall::new(&Tools::default(), &outcome.tool, "{}");
     let call = call.with_id(&outcome.call_id);
-    let answer = match outcome.is_ok() {
-        true => Answer::ok(outcome.text()),
-        false => Answer::error(outcome.text()),
+    let answer = if outcome.is_ok() {
+        Answer::ok(outcome.text())
+    } else {
+        Answer::error(outcome.text())
     };
     result(Provider::OpenAi, &call, &answer)
 }
 
-/// The tools as `goodcall-wire` knows them.
+/// Converts the tools to those of `goodcall-wire`.
 pub(crate) fn offered(tools: &[Definition<'_>]) -> Tools {
     let bare = |tool: &Definition<'_>| {
         let any = json!({"type": "object", "properties": {}});
@@ -96,7 +96,7 @@ pub(crate) fn offered(tools: &[Definition<'_>]) -> Tools {
     Tools::read(&Value::from(list).to_string()).unwrap_or_default()
 }
 
-/// The tools in a provider's form: the value of its `tools` field.
+/// Returns the tools in a provider's form: the value of its `tools` field.
 pub fn tools(provider: Provider, tools: &[Definition<'_>]) -> String {
     definitions(provider, &offered(tools))
 }

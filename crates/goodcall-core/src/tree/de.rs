@@ -14,6 +14,8 @@ use super::{Elements, Kind, Members, Node, Pointer, Tree, is_integer, to_number}
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DeserializeError {
     message: String,
+    /// What was found and what was expected, if the type said so.
+    mismatch: Option<Box<(String, String)>>,
     /// From the faulty value up to the root; reversed when read.
     segments: Vec<String>,
 }
@@ -37,6 +39,27 @@ impl DeserializeError {
     pub fn message(&self) -> &str {
         &self.message
     }
+
+    /// The value that was found, if it has the wrong type or is out of range: `integer `300``.
+    pub fn actual(&self) -> Option<&str> {
+        self.mismatch.as_deref().map(|(actual, _)| actual.as_str())
+    }
+
+    /// The name of what was expected instead, such as `u8`.
+    pub fn expected(&self) -> Option<&str> {
+        self.mismatch
+            .as_deref()
+            .map(|(_, expected)| expected.as_str())
+    }
+
+    fn mismatch(problem: &str, actual: de::Unexpected<'_>, expected: &dyn de::Expected) -> Self {
+        let (actual, expected) = (actual.to_string(), expected.to_string());
+        Self {
+            message: format!("{problem}: {actual}, expected {expected}"),
+            mismatch: Some(Box::new((actual, expected))),
+            segments: Vec::new(),
+        }
+    }
 }
 
 impl fmt::Display for DeserializeError {
@@ -51,8 +74,17 @@ impl de::Error for DeserializeError {
     fn custom<T: fmt::Display>(message: T) -> Self {
         Self {
             message: message.to_string(),
+            mismatch: None,
             segments: Vec::new(),
         }
+    }
+
+    fn invalid_type(actual: de::Unexpected<'_>, expected: &dyn de::Expected) -> Self {
+        Self::mismatch("invalid type", actual, expected)
+    }
+
+    fn invalid_value(actual: de::Unexpected<'_>, expected: &dyn de::Expected) -> Self {
+        Self::mismatch("invalid value", actual, expected)
     }
 }
 

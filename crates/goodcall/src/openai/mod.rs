@@ -11,13 +11,13 @@ use reqwest::{Response, StatusCode};
 use serde_json::Value;
 
 use crate::message::{Call, Reply, Usage};
-use crate::model::{Model, ModelError, Prompt};
+use crate::model::{Model, ModelError, Prompt, TextSink};
 use crate::{tls, wire};
-use stream::Assembly;
+use stream::ReplyAssembly;
 
-/// Bytes of one reply.
+/// The most bytes of one reply.
 const MOST_BYTES: usize = 64 << 20;
-/// Characters of a server's own error text that are passed on.
+/// The most characters of a server's error text that are passed on.
 const MOST_CHARS: usize = 300;
 
 /// A model behind an OpenAI-compatible URL.
@@ -34,31 +34,31 @@ pub struct OpenAi {
     client: reqwest::Client,
     url: String,
     model: String,
-    key: Option<Key>,
+    key: Option<SecretKey>,
     extra: Vec<(String, Value)>,
 }
 
 /// A secret that no debug output shows.
 #[derive(Clone)]
-struct Key(String);
+struct SecretKey(String);
 
-impl std::fmt::Debug for Key {
+impl std::fmt::Debug for SecretKey {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str("…")
     }
 }
 
 impl OpenAi {
-    /// The model of this name, served under this URL (which ends before `/chat/completions`).
+    /// Returns the model of this name at this URL, which ends before `/chat/completions`.
     ///
     /// # Errors
-    /// If no HTTP client can be made here.
+    /// If the HTTP client cannot be created.
     pub fn new(url: impl Into<String>, model: impl Into<String>) -> Result<Self, ModelError> {
         tls::install();
         let client = reqwest::Client::builder()
             .connect_timeout(Duration::from_secs(10))
             .build()
-            .map_err(|error| ModelError::new(format!("no HTTP client: {error}")))?;
+            .map_err(|error| ModelError::new(format!("cannot create an HTTP client: {error}")))?;
         Ok(Self {
             client,
             url: url.into().trim_end_matches('/').to_owned(),
@@ -68,21 +68,21 @@ impl OpenAi {
         })
     }
 
-    /// The key that the server asks for.
+    /// Sets the API key.
     #[must_use]
     pub fn key(mut self, key: impl Into<String>) -> Self {
-        self.key = Some(Key(key.into()));
+        self.key = Some(SecretKey(key.into()));
         self
     }
 
-    /// One more field of every request, such as `temperature`.
+    /// Adds a field to every request, such as `temperature`.
     #[must_use]
     pub fn with(mut self, field: impl Into<String>, value: impl Into<Value>) -> Self {
         self.extra.push((field.into(), value.into()));
         self
     }
 
-    /// The body: every piece is JSON text already.
+    /// Returns the body of a request.
     fn body(&self, prompt: &Prompt<'_>) -> Result<String, ModelError> {
         let messages = wire::messages(Provider::OpenAi, prompt.messages)
             .map_err(|error| ModelError::new(error.to_string()))?;
@@ -118,11 +118,11 @@ impl OpenAi {
             .post(format!("{}/chat/completions", self.url))
             .header("content-type", "application/json")
             .body(body);
-        if let Some(Key(key)) = &self.key {
+        if let Some(SecretKey(key)) = &self.key {
             request = request.bearer_auth(key);
         }
         let response = request.send().await.map_err(|error| {
-            // The URL may hold a secret; the cause says enough.
+            // The URL is left out because it may hold a secret.
             ModelError::new(format!("no answer: {}", cause(&error.without_url()))).retryable()
         })?;
         let status = response.status();
@@ -158,7 +158,7 @@ impl Model for OpenAi {
     }
 }
 
-/// A reply in one piece.
+/// Reads a reply in one piece.
 async fn whole(response: Response, prompt: &Prompt<'_>) -> Result<Reply, ModelError> {
     let text = response.text().await.map_err(broken)?;
     let tools = wire::offered(prompt.tools);
@@ -175,20 +175,19 @@ async fn whole(response: Response, prompt: &Prompt<'_>) -> Result<Reply, ModelEr
     })
 }
 
-/// A reply that comes in pieces.
+/// Reads a streamed reply.
 async fn streamed(
     response: Response,
-    on_text: &(dyn Fn(&str) + Send + Sync),
+    on_text: TextSink<'_>,
     prompt: &Prompt<'_>,
 ) -> Result<Reply, ModelError> {
-    let mut assembly = Assembly::new(wire::offered(prompt.tools));
-    let mut lines = Vec::new();
+    let mut assembly = ReplyAssembly::new(wire::offered(prompt.tools));
     let mut bytes = response.bytes_stream();
     let mut read = 0;
     while let Some(piece) = bytes.next().await {
         let piece = match piece {
             Ok(piece) => piece,
-            // What came is kept: calls that were cut off are told as cut off.
+            // The part that has arrived is kept, with its calls marked as cut off.
             Err(_) if assembly.has_begun() => break,
             Err(error) => return Err(broken(error)),
         };
@@ -198,14 +197,9 @@ async fn streamed(
                 "the reply is longer than {MOST_BYTES} bytes"
             )));
         }
-        lines.extend_from_slice(&piece);
-        while let Some(end) = lines.iter().position(|byte| *byte == b'\n') {
-            let line: Vec<u8> = lines.drain(..=end).collect();
-            assembly.line(&String::from_utf8_lossy(&line), on_text)?;
-        }
+        assembly.push(&piece, on_text)?;
     }
-    assembly.line(&String::from_utf8_lossy(&lines), on_text)?;
-    Ok(assembly.finish(on_text))
+    assembly.finish(on_text)
 }
 
 fn broken(error: reqwest::Error) -> ModelError {
@@ -216,7 +210,7 @@ fn broken(error: reqwest::Error) -> ModelError {
     .retryable()
 }
 
-/// The innermost cause: `Connection refused` says more than `error sending request`.
+/// Returns the innermost cause: `Connection refused` says more than `error sending request`.
 fn cause(error: &dyn std::error::Error) -> String {
     let mut cause = error;
     while let Some(inner) = cause.source() {

@@ -1,24 +1,27 @@
-//! A streamed reply, put together from its events.
+//! Assembles a streamed reply from its events.
 
 use goodcall_core::StopReason;
+use goodcall_wire::sse::SseReader;
 use goodcall_wire::{Assembler, CallUpdate, Provider, Tools};
 use serde_json::Value;
 
 use super::usage;
 use crate::message::{Call, Reply};
-use crate::model::ModelError;
+use crate::model::{ModelError, TextSink};
 
-/// What has come of a reply.
-pub(super) struct Assembly {
+/// The part of a reply that has arrived.
+pub(super) struct ReplyAssembly {
+    reader: SseReader,
     assembler: Assembler,
     reply: Reply,
     begun: bool,
     ended: bool,
 }
 
-impl Assembly {
+impl ReplyAssembly {
     pub(super) fn new(tools: Tools) -> Self {
         Self {
+            reader: SseReader::default(),
             assembler: Assembler::new(Provider::OpenAi, tools),
             reply: Reply::default(),
             begun: false,
@@ -30,16 +33,19 @@ impl Assembly {
         self.begun
     }
 
-    /// Takes one line of the event stream.
-    pub(super) fn line(
-        &mut self,
-        line: &str,
-        on_text: &(dyn Fn(&str) + Send + Sync),
-    ) -> Result<(), ModelError> {
-        let Some(data) = line.trim_end().strip_prefix("data:") else {
-            return Ok(());
-        };
-        let data = data.trim_start();
+    /// Takes bytes of the event stream.
+    pub(super) fn push(&mut self, bytes: &[u8], on_text: TextSink<'_>) -> Result<(), ModelError> {
+        self.reader.push(bytes);
+        while let Some(event) = self.reader.next_event() {
+            if let Some(data) = &event.data {
+                self.event(data, on_text)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn event(&mut self, data: &str, on_text: TextSink<'_>) -> Result<(), ModelError> {
+        let data = data.trim();
         if data == "[DONE]" {
             self.ended = true;
             return Ok(());
@@ -52,13 +58,14 @@ impl Assembly {
         if let Some(usage) = usage(&event) {
             self.reply.usage = Some(usage);
         }
-        let updates = self.assembler.push(data);
-        let updates = updates.map_err(|error| ModelError::new(error.to_string()))?;
-        self.take(updates, on_text);
+        match self.assembler.push(data) {
+            Ok(updates) => self.take(updates, on_text),
+            Err(error) => return Err(ModelError::new(error.to_string())),
+        }
         Ok(())
     }
 
-    fn take(&mut self, updates: Vec<CallUpdate>, on_text: &(dyn Fn(&str) + Send + Sync)) {
+    fn take(&mut self, updates: Vec<CallUpdate>, on_text: TextSink<'_>) {
         for update in updates {
             self.begun = true;
             match update {
@@ -67,20 +74,22 @@ impl Assembly {
                     self.reply.text.push_str(&text);
                 }
                 CallUpdate::Call(call) => self.reply.calls.push(Call::from_wire(&call)),
-                // Told when the call is whole.
+                // The call follows when it is complete.
                 _ => {}
             }
         }
     }
 
-    /// The reply. One that never said that it was over is cut off.
-    pub(super) fn finish(mut self, on_text: &(dyn Fn(&str) + Send + Sync)) -> Reply {
+    /// Returns the reply, which is cut off unless the stream marked its end.
+    pub(super) fn finish(mut self, on_text: TextSink<'_>) -> Result<Reply, ModelError> {
+        // The last event may lack the blank line that ends it.
+        self.push(b"\n\n", on_text)?;
         let updates = self.assembler.finish();
         self.take(updates, on_text);
         self.reply.stop = match self.assembler.stop() {
             StopReason::Unknown if !self.ended => StopReason::CutOff,
             stop => stop,
         };
-        self.reply
+        Ok(self.reply)
     }
 }

@@ -1,4 +1,4 @@
-//! The limits of a run, in one place.
+//! The limits of a run.
 
 use std::time::Duration;
 
@@ -9,17 +9,17 @@ use serde::{Deserialize, Serialize};
 #[serde(default)]
 #[non_exhaustive]
 pub struct RunLimits {
-    /// Calls of the model (50).
+    /// The most model calls (50).
     pub steps: u32,
-    /// Calls of one tool in a row with arguments that were refused (5).
+    /// The most refused calls of one tool in a row (5).
     pub failures_per_tool: u32,
-    /// Refused calls in all (20).
+    /// The most refused calls in all (20).
     pub failures: u32,
-    /// Time from the first step on, by the host's clock, in milliseconds. Default: without end.
+    /// The time from the first step on, by the host's clock, in milliseconds (no limit).
     pub wall_ms: Option<u64>,
-    /// Tokens of error texts, estimated at four bytes a token (20,000).
+    /// The most tokens of error texts, estimated at four bytes per token (20,000).
     pub feedback_tokens: u64,
-    /// Empty replies of the model in a row (3).
+    /// The most empty replies of the model in a row (3).
     pub empty_replies: u32,
 }
 
@@ -37,35 +37,35 @@ impl Default for RunLimits {
 }
 
 impl RunLimits {
-    /// At most so many calls of the model.
+    /// Sets the most model calls.
     #[must_use]
     pub fn steps(mut self, most: u32) -> Self {
         self.steps = most;
         self
     }
 
-    /// At most so many refused calls of one tool in a row.
+    /// Sets the most refused calls of one tool in a row.
     #[must_use]
     pub fn failures_per_tool(mut self, most: u32) -> Self {
         self.failures_per_tool = most;
         self
     }
 
-    /// At most so many refused calls in all.
+    /// Sets the most refused calls in all.
     #[must_use]
     pub fn failures(mut self, most: u32) -> Self {
         self.failures = most;
         self
     }
 
-    /// At most this long.
+    /// Sets how long the run may take.
     #[must_use]
     pub fn wall_time(mut self, most: Duration) -> Self {
         self.wall_ms = Some(u64::try_from(most.as_millis()).unwrap_or(u64::MAX));
         self
     }
 
-    /// At most so many tokens of error texts.
+    /// Sets the most tokens of error texts.
     #[must_use]
     pub fn feedback_tokens(mut self, most: u64) -> Self {
         self.feedback_tokens = most;

@@ -1,5 +1,5 @@
-//! The loop as a state machine: it is told what happened and says what to do next. It calls no
-//! model, runs no tool and reads no clock, and it can be saved at any step.
+//! The agent loop as a state machine: the host reports what happened and asks what to do next. It
+//! calls no model, runs no tool and reads no clock, and it can be saved at any step.
 
 mod limits;
 mod state;
@@ -13,16 +13,16 @@ use std::time::Duration;
 use goodcall_core::StopReason;
 use serde::{Deserialize, Serialize};
 
-use crate::doom::{Detector, Escalation, LoopReport, LoopRules};
 use crate::explain;
+use crate::loop_detector::{Detector, Escalation, LoopReport, LoopRules};
 use crate::message::{Call, CallOutcome, Message, Reply};
 use crate::wire::{self, ConvertError, Provider};
-use state::{MOST_STARTS, Progress, Slot, State};
+use state::{MOST_STARTS, Progress, RunCall, RunState};
 
 pub use limits::RunLimits;
 pub use step::{HaltReason, Step};
 
-/// One conversation, from the first message to the last word.
+/// One conversation, from the first message to the final answer.
 ///
 /// ```
 /// use std::time::Duration;
@@ -40,7 +40,7 @@ pub use step::{HaltReason, Step};
 /// run.replied(Reply::text("Noon."))?;
 /// assert_eq!(run.next(now), Step::Done { text: "Noon." });
 ///
-/// // A host that died before the call was started goes on where it was.
+/// // A host that died before the call was started continues where it was.
 /// let mut run: Run = serde_json::from_str(&saved)?;
 /// assert!(matches!(run.next(now), Step::Execute { calls } if calls[0].id == "call_1"));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
@@ -50,19 +50,19 @@ pub struct Run {
     limits: RunLimits,
     detector: Detector,
     history: Vec<Message>,
-    state: State,
-    /// Every id that was given to a call.
+    state: RunState,
+    /// The ids of all calls.
     ids: BTreeSet<String>,
     /// The host's clock at the first step, in milliseconds.
     began_ms: Option<u64>,
-    counts: Counts,
-    /// The loop that was suspected in the last turn.
-    suspicion: Option<LoopReport>,
+    counts: RunCounts,
+    /// The loop that was found in the last turn.
+    loop_report: Option<LoopReport>,
 }
 
-/// What the limits are held against.
+/// The counts that are compared with the limits.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-struct Counts {
+struct RunCounts {
     steps: u32,
     failures: u32,
     failures_of: BTreeMap<String, u32>,
@@ -77,78 +77,78 @@ impl Default for Run {
 }
 
 impl Run {
-    /// An empty conversation with the default limits.
+    /// Returns an empty conversation with the default limits.
     pub fn new() -> Self {
         Self {
             limits: RunLimits::default(),
             detector: Detector::default(),
             history: Vec::new(),
-            state: State::Model,
+            state: RunState::Model,
             ids: BTreeSet::new(),
             began_ms: None,
-            counts: Counts::default(),
-            suspicion: None,
+            counts: RunCounts::default(),
+            loop_report: None,
         }
     }
 
-    /// Other limits.
+    /// Sets the limits.
     #[must_use]
     pub fn limits(mut self, limits: RunLimits) -> Self {
         self.limits = limits;
         self
     }
 
-    /// Other thresholds for loops.
+    /// Sets the thresholds for loops.
     #[must_use]
     pub fn loop_rules(mut self, rules: LoopRules) -> Self {
         self.detector = Detector::new(rules);
         self
     }
 
-    /// Begins with what the model is told about its task.
+    /// Adds a system message at the beginning.
     #[must_use]
     pub fn system(mut self, text: impl Into<String>) -> Self {
         self.history.push(Message::System { text: text.into() });
         self
     }
 
-    /// Begins with a person's words.
+    /// Adds a message of the user at the beginning.
     #[must_use]
     pub fn user(mut self, text: impl Into<String>) -> Self {
         self.history.push(Message::User { text: text.into() });
         self
     }
 
-    /// The history: legal at any time, a reply with calls is in it as soon as all have outcomes.
+    /// The history, which is always valid: a reply with calls joins it once all have outcomes.
     pub fn messages(&self) -> &[Message] {
         &self.history
     }
 
-    /// The history in a provider's form: a JSON array, legal to send.
+    /// Returns the history in a provider's form: a JSON array that the provider accepts.
     ///
     /// # Errors
-    /// If the provider's form cannot say what the messages say.
+    /// If the provider's form cannot express the messages.
     pub fn messages_for(&self, provider: Provider) -> Result<String, ConvertError> {
         wire::messages(provider, &self.history)
     }
 
-    /// How often the model was called.
+    /// The number of model calls.
     pub fn steps(&self) -> u32 {
         self.counts.steps
     }
 
-    /// The loop that was suspected in the last turn.
-    pub fn suspicion(&self) -> Option<&LoopReport> {
-        self.suspicion.as_ref()
+    /// The loop that was found in the last turn, if any.
+    pub fn loop_report(&self) -> Option<&LoopReport> {
+        self.loop_report.as_ref()
     }
 
-    /// Is it over?
+    /// Returns true if the run is done or stopped.
     pub fn is_over(&self) -> bool {
-        matches!(self.state, State::Done | State::Stopped { .. })
+        matches!(self.state, RunState::Done | RunState::Stopped { .. })
     }
 
-    /// What to do next. `now` is the host's clock: the time since any fixed point, such as the
-    /// Unix epoch, that survives a restart.
+    /// Returns what to do next. `now` is the time since a fixed point that survives a restart, such
+    /// as the Unix epoch.
     pub fn next(&mut self, now: Duration) -> Step<'_> {
         let now_ms = u64::try_from(now.as_millis()).unwrap_or(u64::MAX);
         let began_ms = *self.began_ms.get_or_insert(now_ms);
@@ -157,25 +157,25 @@ impl Run {
         {
             self.stop(HaltReason::WallTime(most));
         }
-        if matches!(self.state, State::Model) && self.counts.steps >= self.limits.steps {
+        if matches!(self.state, RunState::Model) && self.counts.steps >= self.limits.steps {
             self.stop(HaltReason::Steps(self.limits.steps));
         }
         match &self.state {
-            State::Model => Step::CallModel {
+            RunState::Model => Step::CallModel {
                 messages: &self.history,
             },
-            State::Tools { slots, .. } => {
-                let waiting = |slot: &&Slot| slot.progress == Progress::Recorded;
-                let calls = slots.iter().filter(waiting).map(|slot| &slot.call);
+            RunState::Tools { pending, .. } => {
+                let waiting = |slot: &&RunCall| slot.progress == Progress::Recorded;
+                let calls = pending.iter().filter(waiting).map(|slot| &slot.call);
                 Step::Execute {
                     calls: calls.collect(),
                 }
             }
-            State::Asking { why } => Step::AskUser { why },
-            State::Done => Step::Done {
+            RunState::Asking { reason } => Step::AskUser { reason },
+            RunState::Done => Step::Done {
                 text: self.last_words(),
             },
-            State::Stopped { why } => Step::Stopped { why },
+            RunState::Stopped { reason } => Step::Stopped { reason },
         }
     }
 
@@ -187,26 +187,26 @@ impl Run {
         words.unwrap_or_default()
     }
 
-    /// The model has replied.
+    /// Reports the reply of the model.
     ///
     /// # Errors
-    /// If it was not its turn.
+    /// If the model was not to be called.
     pub fn replied(&mut self, reply: Reply) -> Result<(), SequenceError> {
-        if !matches!(self.state, State::Model) {
+        if !matches!(self.state, RunState::Model) {
             return Err(SequenceError::Reply);
         }
         self.counts.steps += 1;
-        self.suspicion = None;
+        self.loop_report = None;
         let Reply {
             text, calls, stop, ..
         } = reply;
         if !calls.is_empty() {
             self.counts.empty_replies = 0;
-            let slots = calls.into_iter().map(|call| self.admit(call, stop));
-            let slots = slots.map(Slot::new).collect();
-            self.state = State::Tools { text, slots };
+            let pending = calls.into_iter().map(|call| self.admit(call, stop));
+            let pending = pending.map(RunCall::new).collect();
+            self.state = RunState::Tools { text, pending };
         } else if text.trim().is_empty() {
-            // Nothing to put into the history; the model is called again.
+            // The reply does not join the history, and the model is called again.
             self.counts.empty_replies += 1;
             if self.counts.empty_replies >= self.limits.empty_replies {
                 self.stop(HaltReason::EmptyReplies(self.counts.empty_replies));
@@ -214,12 +214,12 @@ impl Run {
         } else {
             let calls = Vec::new();
             self.history.push(Message::Assistant { text, calls });
-            self.state = State::Done;
+            self.state = RunState::Done;
         }
         Ok(())
     }
 
-    /// Makes sure that a call has an id of its own: some providers send none, or one twice.
+    /// Gives a call an id of its own, because some providers send none or the same one twice.
     fn admit(&mut self, mut call: Call, stop: StopReason) -> Call {
         if call.stop == StopReason::Unknown {
             call.stop = stop;
@@ -234,15 +234,15 @@ impl Run {
         call
     }
 
-    fn slot(&mut self, id: &str) -> Result<&mut Slot, SequenceError> {
-        let State::Tools { slots, .. } = &mut self.state else {
+    fn slot(&mut self, id: &str) -> Result<&mut RunCall, SequenceError> {
+        let RunState::Tools { pending, .. } = &mut self.state else {
             return Err(SequenceError::Outcome);
         };
-        let found = slots.iter_mut().find(|slot| slot.call.id == id);
+        let found = pending.iter_mut().find(|slot| slot.call.id == id);
         found.ok_or_else(|| SequenceError::UnknownCall(id.to_owned()))
     }
 
-    /// A call is about to be executed. Save the run between this and executing it: then a call
+    /// Reports that a call is about to be executed. Save the run before executing it, so that a call
     /// that may have run is never taken for one that has not.
     ///
     /// # Errors
@@ -257,7 +257,7 @@ impl Run {
         Ok(())
     }
 
-    /// A call has an outcome. With the last one of a turn, the turn joins the history.
+    /// Reports the outcome of a call. With the last outcome of a turn, the turn joins the history.
     ///
     /// # Errors
     /// If there is no such call, or it has an outcome already.
@@ -267,21 +267,22 @@ impl Run {
             return Err(SequenceError::Twice(outcome.call_id));
         }
         slot.progress = Progress::Executed(Box::new(outcome));
-        if let State::Tools { slots, .. } = &self.state
-            && slots.iter().all(Slot::is_executed)
+        if let RunState::Tools { pending, .. } = &self.state
+            && pending.iter().all(RunCall::is_executed)
         {
             self.settle();
         }
         Ok(())
     }
 
-    /// Goes on after a restart: calls that were started and have no outcome may have run. Those
-    /// that `repeatable` names are made again, up to three times; of the others the model is told that nobody knows.
+    /// Continues after a restart. Calls that were started and have no outcome may have run: those
+    /// that are `repeatable` are made again, up to three times; the others get an outcome that says
+    /// that their effect is unknown.
     pub fn resume(&mut self, repeatable: impl Fn(&Call) -> bool) {
-        let State::Tools { slots, .. } = &mut self.state else {
+        let RunState::Tools { pending, .. } = &mut self.state else {
             return;
         };
-        for slot in slots.iter_mut() {
+        for slot in pending.iter_mut() {
             if slot.progress != Progress::Started {
                 continue;
             }
@@ -291,60 +292,60 @@ impl Run {
                 slot.give_up();
             }
         }
-        if slots.iter().all(Slot::is_executed) {
+        if pending.iter().all(RunCall::is_executed) {
             self.settle();
         }
     }
 
-    /// The user has answered.
+    /// Reports the answer of the user.
     ///
     /// # Errors
     /// If nothing was asked.
     pub fn answered(&mut self, text: impl Into<String>) -> Result<(), SequenceError> {
-        if !matches!(self.state, State::Asking { .. }) {
+        if !matches!(self.state, RunState::Asking { .. }) {
             return Err(SequenceError::Answer);
         }
         self.history.push(Message::User { text: text.into() });
-        self.detector.reset(false);
-        self.state = State::Model;
+        self.detector.reset();
+        self.state = RunState::Model;
         Ok(())
     }
 
-    /// The user goes on after the last word: a new task, with all limits fresh but the total of
-    /// refused calls, the time and the feedback.
+    /// Continues a finished run with a new task of the user. The limits start afresh, except for the
+    /// total of refused calls, the time and the feedback.
     ///
     /// # Errors
     /// If the run is not done.
     pub fn say(&mut self, text: impl Into<String>) -> Result<(), SequenceError> {
-        if self.state != State::Done {
+        if self.state != RunState::Done {
             return Err(SequenceError::Answer);
         }
         self.history.push(Message::User { text: text.into() });
-        self.detector.reset(true);
+        self.detector.reset_all();
         self.counts.steps = 0;
         self.counts.failures_of.clear();
-        self.state = State::Model;
+        self.state = RunState::Model;
         Ok(())
     }
 
     /// Ends the run. Calls without an outcome get one that says so.
-    pub fn stop(&mut self, why: HaltReason) {
+    pub fn stop(&mut self, reason: HaltReason) {
         if self.is_over() {
             return;
         }
-        if let State::Tools { slots, .. } = &mut self.state {
-            slots.iter_mut().for_each(Slot::give_up);
+        if let RunState::Tools { pending, .. } = &mut self.state {
+            pending.iter_mut().for_each(RunCall::give_up);
             let (text, turn) = self.take_turn();
             self.record(text, turn);
         }
-        self.state = State::Stopped { why };
+        self.state = RunState::Stopped { reason };
     }
 
-    /// The reply that is being executed, out of the state.
+    /// Takes the reply that is being executed out of the state.
     fn take_turn(&mut self) -> (String, Vec<(Call, CallOutcome)>) {
-        match std::mem::replace(&mut self.state, State::Model) {
-            State::Tools { text, slots } => {
-                (text, slots.into_iter().map(Slot::into_parts).collect())
+        match std::mem::replace(&mut self.state, RunState::Model) {
+            RunState::Tools { text, pending } => {
+                (text, pending.into_iter().map(RunCall::into_parts).collect())
             }
             _ => Default::default(),
         }
@@ -356,35 +357,33 @@ impl Run {
         self.history.push(Message::Tools { outcomes });
     }
 
-    /// Every call of the turn has an outcome: look for loops, hold the limits, go on.
+    /// Ends a turn whose calls all have outcomes: looks for loops and compares the limits.
     fn settle(&mut self) {
         let (text, mut turn) = self.take_turn();
-        let suspicion = self.detector.observe(&turn);
-        if let Some(suspicion) = &suspicion {
-            let about = turn
-                .iter_mut()
-                .find(|(call, _)| call.id == suspicion.call_id);
+        let report = self.detector.observe(&turn);
+        if let Some(report) = &report {
+            let about = turn.iter_mut().find(|(call, _)| call.id == report.call_id);
             if let Some((_, outcome)) = about {
-                outcome.steer = Some(explain::steer(suspicion));
+                outcome.steer = Some(explain::steer(report));
             }
         }
         let over = self.count(&turn);
         self.record(text, turn);
-        self.suspicion.clone_from(&suspicion);
-        match (over, suspicion) {
-            (_, Some(loops)) if loops.rung == Escalation::Stop => {
+        self.loop_report.clone_from(&report);
+        match (over, report) {
+            (_, Some(loops)) if loops.escalation == Escalation::Stop => {
                 self.stop(HaltReason::Loop(loops))
             }
-            (Some(why), _) => self.stop(why),
-            (None, Some(loops)) if loops.rung == Escalation::Ask => {
-                let why = HaltReason::Loop(loops);
-                self.state = State::Asking { why };
+            (Some(reason), _) => self.stop(reason),
+            (None, Some(loops)) if loops.escalation == Escalation::Ask => {
+                let reason = HaltReason::Loop(loops);
+                self.state = RunState::Asking { reason };
             }
             _ => {}
         }
     }
 
-    /// Counts what the limits are about; the limit that is reached, if any.
+    /// Updates the counts, and returns the limit that is reached, if any.
     fn count(&mut self, turn: &[(Call, CallOutcome)]) -> Option<HaltReason> {
         let (counts, limits) = (&mut self.counts, &self.limits);
         let mut over = None;
@@ -419,15 +418,15 @@ impl Run {
     }
 }
 
-/// Something was handed to a [`Run`] that it had not asked for; the run is unchanged.
+/// A report that a [`Run`] had not asked for; the run is unchanged.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum SequenceError {
-    /// A reply, where no model was to be called.
+    /// A reply when the model was not to be called.
     Reply,
-    /// An outcome, where no call was to be executed.
+    /// An outcome when no call was to be executed.
     Outcome,
-    /// An answer, where nothing was asked.
+    /// An answer when nothing was asked.
     Answer,
     /// The outcome of a call that the run does not know.
     UnknownCall(String),
@@ -438,11 +437,13 @@ pub enum SequenceError {
 impl fmt::Display for SequenceError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            SequenceError::Reply => f.write_str("a reply came where no model was to be called"),
-            SequenceError::Outcome => {
-                f.write_str("an outcome came where no call was to be executed")
+            SequenceError::Reply => {
+                f.write_str("a reply was reported when the model was not to be called")
             }
-            SequenceError::Answer => f.write_str("an answer came where nothing was asked"),
+            SequenceError::Outcome => {
+                f.write_str("an outcome was reported when no call was to be executed")
+            }
+            SequenceError::Answer => f.write_str("an answer was reported when nothing was asked"),
             SequenceError::UnknownCall(id) => write!(f, "there is no call `{id}` to be executed"),
             SequenceError::Twice(id) => write!(f, "the call `{id}` was started or executed before"),
         }

@@ -1,4 +1,4 @@
-//! Where a run stands.
+//! The state of a run.
 
 use serde::{Deserialize, Serialize};
 
@@ -7,48 +7,48 @@ use crate::error::Cause;
 use crate::message::{Call, CallOutcome};
 use crate::{ToolResult, explain};
 
-/// Where a run stands.
+/// The state of a run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub(super) enum State {
-    /// The model is to be called.
+pub(super) enum RunState {
+    /// The model has to be called.
     Model,
-    /// Calls are to be executed. The reply joins the history together with its outcomes, so that
-    /// the history is legal at any time.
-    Tools { text: String, slots: Vec<Slot> },
-    /// The user is to be asked.
-    Asking { why: HaltReason },
-    /// The model has said its last word.
+    /// Calls have to be executed. The reply joins the history together with its outcomes, so that
+    /// the history is always valid.
+    Tools { text: String, pending: Vec<RunCall> },
+    /// The user has to be asked.
+    Asking { reason: HaltReason },
+    /// The model gave its final answer.
     Done,
-    /// Over.
-    Stopped { why: HaltReason },
+    /// The run ended without a final answer.
+    Stopped { reason: HaltReason },
 }
 
-/// One call, and how far it is.
+/// One call of the current reply, and its progress.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub(super) struct Slot {
+pub(super) struct RunCall {
     pub(super) call: Call,
     pub(super) progress: Progress,
-    /// How often it was started: a call that kills its host is not made for ever.
+    /// How many times it was started. This is limited because the call may kill its host.
     #[serde(default)]
     pub(super) starts: u32,
 }
 
-/// How often a call that may be repeated is started.
+/// The most times that a repeatable call is started.
 pub(super) const MOST_STARTS: u32 = 3;
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum Progress {
-    /// Known, and certainly not run.
+    /// Not started.
     Recorded,
-    /// Perhaps run.
+    /// Started; it may have run.
     Started,
-    /// Run, or refused.
+    /// Run or refused.
     Executed(Box<CallOutcome>),
 }
 
-impl Slot {
+impl RunCall {
     pub(super) fn new(call: Call) -> Self {
         Self {
             call,
@@ -57,7 +57,7 @@ impl Slot {
         }
     }
 
-    /// What is told of a call that was never executed or not known to be.
+    /// Returns the outcome of a call that was not executed, or may have been.
     fn lost(&self) -> CallOutcome {
         let message = match self.progress {
             Progress::Started => explain::interrupted(&self.call.name),
@@ -66,7 +66,7 @@ impl Slot {
         CallOutcome::new(&self.call, ToolResult::failed(Cause::Cancelled, message))
     }
 
-    /// Gives the call an outcome that says what is not known.
+    /// Gives a call without an outcome one that says so.
     pub(super) fn give_up(&mut self) {
         if !self.is_executed() {
             self.progress = Progress::Executed(Box::new(self.lost()));

@@ -1,19 +1,19 @@
-//! What a run wants next, and why it ends.
+//! The next step of a run, and the reasons why one ends.
 
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use crate::doom::LoopReport;
 use crate::explain;
+use crate::loop_detector::LoopReport;
 use crate::message::{Call, Message};
 
-/// What the host has to do next.
+/// The next thing that the host has to do.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Step<'r> {
     /// Send these messages to the model and hand its reply to [`Run::replied`](crate::Run::replied).
     CallModel {
-        /// The whole conversation, legal for every provider.
+        /// The whole conversation, valid for every provider.
         messages: &'r [Message],
     },
     /// Save the run, then execute these calls, each between [`Run::started`](crate::Run::started)
@@ -24,46 +24,46 @@ pub enum Step<'r> {
     },
     /// Ask the user and hand the answer to [`Run::answered`](crate::Run::answered).
     AskUser {
-        /// What about.
-        why: &'r HaltReason,
+        /// The reason why.
+        reason: &'r HaltReason,
     },
-    /// The model has said its last word.
+    /// The model gave its final answer.
     Done {
-        /// Its words.
+        /// The text of the answer.
         text: &'r str,
     },
-    /// The run is over without a last word.
+    /// The run ended without a final answer.
     Stopped {
-        /// Why.
-        why: &'r HaltReason,
+        /// The reason why.
+        reason: &'r HaltReason,
     },
 }
 
-/// Why a run asks the user, or stops.
+/// The reason why a run asks the user, or stops.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum HaltReason {
-    /// The model goes in circles.
+    /// The model repeats itself.
     Loop(LoopReport),
-    /// So many calls of the model were made.
+    /// This many model calls were made.
     Steps(u32),
-    /// So many calls of one tool in a row were refused.
+    /// Too many calls of one tool in a row were refused.
     FailuresOfTool {
-        /// The tool.
+        /// The name of the tool.
         tool: String,
         /// The limit.
         most: u32,
     },
-    /// So many calls were refused.
+    /// This many calls were refused.
     Failures(u32),
-    /// So many milliseconds are over.
+    /// This many milliseconds have passed.
     WallTime(u64),
-    /// So many tokens of error texts were told.
+    /// The model got this many tokens of error texts.
     Feedback(u64),
-    /// So many replies in a row were empty.
+    /// This many replies in a row were empty.
     EmptyReplies(u32),
-    /// The host said so.
+    /// The host stopped the run, for this reason.
     Host(String),
 }
 
@@ -85,6 +85,6 @@ impl HaltReason {
 
 impl fmt::Display for HaltReason {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&explain::why(self))
+        f.write_str(&explain::halt_reason(self))
     }
 }

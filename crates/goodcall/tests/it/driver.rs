@@ -255,7 +255,10 @@ async fn spans_follow_the_conventions_and_keep_values_out() {
         first.usage = Some(Usage::new(10, 5));
         let model = Script::new([first, Reply::text("done")]);
         let mut run = Run::new().user("u");
-        let driver = Driver::new(&toolbox, &model).record_values(values);
+        let mut driver = Driver::new(&toolbox, &model);
+        if values {
+            driver = driver.record_values();
+        }
         driver.drive(&mut run).await.unwrap();
         let spans: Vec<_> = keep.0.lock().unwrap().values().cloned().collect();
         let of = |name: &str, key: &str, value: &str| {

@@ -252,7 +252,7 @@ async fn argument_errors_and_runtime_errors_are_two_types() {
         panic!("{refused:?}")
     };
     assert_eq!(error.class, ErrorClass::Validation);
-    assert_eq!(error.faults[0].code, "not_an_object");
+    assert_eq!(error.faults[0].kind, "not_an_object");
     let said_no = toolbox.invoke("no", "{}").await;
     assert_eq!(cause(&said_no), Some(Cause::Refused));
     assert_eq!(said_no.class(), Some(ErrorClass::Logical));

@@ -71,12 +71,12 @@ fn signals(case: &Case) -> BTreeMap<String, String> {
         }
         let text = serde_json::to_string(&run).expect("a run is JSON");
         run = serde_json::from_str(&text).expect("JSON is a run");
-        if let Some(suspicion) = run.suspicion() {
-            let rung = format!("{:?}", suspicion.rung).to_lowercase();
+        if let Some(report) = run.loop_report() {
+            let escalation = format!("{:?}", report.escalation).to_lowercase();
             found.push(format!(
-                "turn {}: {} -> {rung}",
+                "turn {}: {} -> {escalation}",
                 turn + 1,
-                suspicion.signal.name()
+                report.signal.name()
             ));
             let steered = run
                 .messages()

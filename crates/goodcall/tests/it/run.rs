@@ -271,7 +271,7 @@ fn a_run_that_is_stopped_answers_its_open_calls() {
     assert_eq!(
         run.next(Duration::ZERO),
         Step::Stopped {
-            why: &HaltReason::Host("shut down".to_owned())
+            reason: &HaltReason::Host("shut down".to_owned())
         }
     );
 }
@@ -291,7 +291,7 @@ fn the_time_is_the_hosts() {
     assert_eq!(
         stopped,
         Step::Stopped {
-            why: &HaltReason::WallTime(10_000)
+            reason: &HaltReason::WallTime(10_000)
         }
     );
 }
@@ -325,7 +325,7 @@ fn nobody_to_ask_means_stop() {
     assert!(matches!(
         run.next(Duration::ZERO),
         Step::Stopped {
-            why: HaltReason::Loop(_)
+            reason: HaltReason::Loop(_)
         }
     ));
 }

@@ -1,10 +1,10 @@
-//! What comes back from a call.
+//! The result of a call.
 
 use goodcall_core::{Change, Refusal, Structured};
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use crate::bound::LoopKey;
+use crate::arguments::LoopKey;
 use crate::error::{Cause, Failure, ToolError};
 use crate::{ErrorClass, explain};
 
@@ -31,12 +31,12 @@ pub struct ToolResult {
 }
 
 impl ToolResult {
-    /// The tool ran and has this to say.
+    /// Returns the result of a tool that succeeded with this data.
     pub fn success(data: impl Into<Value>) -> Self {
         Self::new(Ok(data.into()))
     }
 
-    /// Like [`ToolResult::success`], for anything that serde can write.
+    /// Like [`ToolResult::success`], for anything that serde can serialize.
     pub fn of(data: impl Serialize) -> Self {
         match serde_json::to_value(data) {
             Ok(data) => Self::success(data),
@@ -44,12 +44,12 @@ impl ToolResult {
         }
     }
 
-    /// The tool ran and said no.
+    /// Returns the result of a tool that ran and refused.
     pub fn error(message: impl Into<String>) -> Self {
         Self::failure(ErrorClass::Logical, message)
     }
 
-    /// An error of this class.
+    /// Returns an error of this class.
     pub fn failure(class: ErrorClass, message: impl Into<String>) -> Self {
         Self::new(Err(ToolError::new(class, message)))
     }
@@ -58,7 +58,7 @@ impl ToolResult {
         Self::new(Err(ToolError::runtime(cause, message)))
     }
 
-    /// A call that was refused, in these words; nothing was run.
+    /// Returns the result of a call that was refused; nothing was run.
     pub fn refused(bad: &Refusal, message: impl Into<String>) -> Self {
         Self::new(Err(ToolError::refusal(bad, message.into())))
     }
@@ -73,7 +73,7 @@ impl ToolResult {
         }
     }
 
-    /// What the model should do next.
+    /// Sets what the model should do next.
     #[must_use]
     pub fn with_recommendations<S: Into<String>>(
         mut self,
@@ -83,7 +83,7 @@ impl ToolResult {
         self
     }
 
-    /// A remark for the model.
+    /// Sets a remark for the model.
     #[must_use]
     pub fn with_note(mut self, note: impl Into<String>) -> Self {
         self.note = Some(note.into());
@@ -100,27 +100,27 @@ impl ToolResult {
         self
     }
 
-    /// Did the tool run and succeed?
+    /// Returns true if the tool ran and succeeded.
     pub fn is_ok(&self) -> bool {
         self.outcome.is_ok()
     }
 
-    /// What the tool returned.
+    /// The data that the tool returned, if it succeeded.
     pub fn data(&self) -> Option<&Value> {
         self.outcome.as_ref().ok()
     }
 
-    /// What went wrong: before the tool ran, or while it ran.
+    /// The error, if there is one; its type says whether the tool ran.
     pub fn tool_error(&self) -> Option<&ToolError> {
         self.outcome.as_ref().err()
     }
 
-    /// What went wrong, in the words that the model reads.
+    /// The message of the error, which the model reads.
     pub fn message(&self) -> Option<&str> {
         self.tool_error().map(ToolError::message)
     }
 
-    /// The class of the error.
+    /// The class of the error, if there is one.
     pub fn class(&self) -> Option<ErrorClass> {
         self.tool_error().map(ToolError::class)
     }
@@ -135,12 +135,12 @@ impl ToolResult {
         &self.recommendations
     }
 
-    /// How the arguments were mended before the tool ran; empty if they were good.
+    /// The changes that mending made before the tool ran; empty if the arguments were good.
     pub fn changes(&self) -> &[Change] {
         &self.changes
     }
 
-    /// What tells this call from others when loops are looked for.
+    /// The part of the call that loop detection compares.
     pub fn loop_key(&self) -> &LoopKey {
         &self.loop_key
     }
@@ -154,7 +154,7 @@ impl ToolResult {
         }
     }
 
-    /// The result as `{ok, data, error, errorType, retryable, note, recommendations}`.
+    /// Returns the result as `{ok, data, error, errorType, retryable, note, recommendations}`.
     pub fn structured(&self) -> Structured {
         structured(
             self.outcome.as_ref(),
@@ -163,7 +163,7 @@ impl ToolResult {
         )
     }
 
-    /// The structured result as a `tool_result` block.
+    /// Returns the structured result as a `tool_result` block.
     ///
     /// ```
     /// use goodcall::ToolResult;
@@ -187,7 +187,7 @@ impl From<Failure> for ToolResult {
     }
 }
 
-/// A result block: what it answers, what it says, whether that is an error.
+/// Returns a `tool_result` block.
 pub(crate) fn block(tool_use_id: &str, content: &str, is_error: bool) -> Value {
     json!({
         "type": "tool_result",
@@ -197,7 +197,7 @@ pub(crate) fn block(tool_use_id: &str, content: &str, is_error: bool) -> Value {
     })
 }
 
-/// A string as it is, anything else as JSON.
+/// Returns a string as it is, and anything else as JSON.
 pub(crate) fn data_text(data: &Value) -> String {
     match data {
         Value::String(text) => text.clone(),

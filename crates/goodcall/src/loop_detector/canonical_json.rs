@@ -1,18 +1,18 @@
-//! Canonical JSON after RFC 8785: equal values have equal texts.
+//! Canonical JSON as in RFC 8785: equal values have equal texts.
 //!
-//! One departure, in favour of the law of exact numbers: a number that a 64-bit float cannot hold
-//! keeps its digits. Two ids that differ beyond 2^53 are two ids.
+//! There is one departure, because numbers are exact here: a number that a 64-bit float cannot hold
+//! keeps its digits, so that two ids beyond 2^53 stay two ids.
 
 use goodcall_core::{Kind, Node};
 
-/// The canonical text of a value.
+/// Returns the canonical text of a value.
 pub(crate) fn canonical(node: Node<'_>) -> String {
     let mut out = String::new();
     write(node, &mut out);
     out
 }
 
-/// Nesting is bounded by the parser's own limit.
+/// Writes one value. The recursion is bounded by the parser's limit on nesting.
 fn write(node: Node<'_>, out: &mut String) {
     match node.kind() {
         Kind::Null => out.push_str("null"),
@@ -21,8 +21,8 @@ fn write(node: Node<'_>, out: &mut String) {
         } else {
             "false"
         }),
-        Kind::Number => number(node.digits().unwrap_or_default(), out),
-        Kind::String => string(node.as_str().unwrap_or_default(), out),
+        Kind::Number => number(node.digits().expect("numbers have digits"), out),
+        Kind::String => string(node.as_str().expect("strings have a text"), out),
         Kind::Array => {
             out.push('[');
             for (index, element) in node.elements().enumerate() {
@@ -68,7 +68,7 @@ fn string(text: &str, out: &mut String) {
     out.push('"');
 }
 
-/// The significant digits of a decimal and the power of ten of the first one.
+/// Returns the significant digits of a decimal and the position of the decimal point.
 fn significant(digits: &str) -> Option<(String, i64)> {
     let (mantissa, exponent) = match digits.split_once(['e', 'E']) {
         Some((mantissa, exponent)) => (mantissa, exponent.parse::<i64>().ok()?),
@@ -84,7 +84,7 @@ fn significant(digits: &str) -> Option<(String, i64)> {
     Some((text, point.checked_add(exponent)?))
 }
 
-/// A number as ECMAScript writes it.
+/// Writes a number as ECMAScript does.
 fn number(source: &str, out: &mut String) {
     let (sign, digits) = match source.strip_prefix('-') {
         Some(rest) => ("-", rest),
@@ -98,7 +98,7 @@ fn number(source: &str, out: &mut String) {
         out.push('0');
         return;
     }
-    // The shortest digits that lead back to the nearest float, if there is one.
+    // The shortest digits that parse as the nearest float, if there is one.
     let float = digits
         .parse::<f64>()
         .ok()
@@ -112,7 +112,7 @@ fn number(source: &str, out: &mut String) {
     layout(&text, point, out);
 }
 
-/// Would the float be another integer than the one that was written?
+/// Returns true if the nearest float is a different integer.
 fn beyond(exact: &str, point: i64, shortest: &(String, i64)) -> bool {
     let integer = i64::try_from(exact.len()).is_ok_and(|len| len <= point);
     integer && (exact, point) != (shortest.0.as_str(), shortest.1)
@@ -149,7 +149,7 @@ mod tests {
     }
 
     #[test]
-    fn the_examples_of_the_rfc() {
+    fn examples_of_the_rfc_match() {
         assert_eq!(
             of(
                 r#"{"numbers": [333333333.33333329, 1E30, 4.50, 2e-3, 0.000000000000000000000000001],
@@ -166,7 +166,7 @@ mod tests {
     }
 
     #[test]
-    fn numbers_that_are_equal_have_one_text() {
+    fn equal_numbers_have_equal_texts() {
         for (source, text) in [
             ("5", "5"),
             ("5.0", "5"),
@@ -184,7 +184,7 @@ mod tests {
     }
 
     #[test]
-    fn ids_beyond_a_float_stay_two() {
+    fn integers_beyond_a_float_stay_distinct() {
         assert_ne!(of("9007199254740993"), of("9007199254740992"));
         assert_ne!(of("12345678901234567890123"), of("12345678901234567890124"));
     }

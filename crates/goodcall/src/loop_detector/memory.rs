@@ -1,29 +1,29 @@
-//! What the detector remembers: fingerprints, never arguments or results.
+//! The memory of the loop detector: fingerprints of calls, never arguments or results.
 
 use std::collections::BTreeMap;
 
 use goodcall_core::{Pointer, Tree};
 use serde::{Deserialize, Serialize};
 
-use super::canonical::canonical;
-use crate::bound::LoopKey;
+use super::canonical_json::canonical;
+use crate::arguments::LoopKey;
 use crate::error::{ArgumentFault, ToolError};
 use crate::message::{Call, CallOutcome};
 
-/// Keys remembered for one error; beyond that the error is the same anyway.
+/// The most arguments that are remembered for one error.
 const MOST_KEYS: usize = 32;
-/// Faults remembered for one tool.
+/// The most faults that are remembered for one tool.
 const MOST_FAULTS: usize = 64;
 
-/// One call: what was called, and what came of it.
+/// The tool of a call, and hashes of its arguments and of its result.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct Seen {
+pub(super) struct CallFingerprint {
     pub(super) tool: String,
     key: u64,
     result: u64,
 }
 
-impl Seen {
+impl CallFingerprint {
     pub(super) fn new(call: &Call, outcome: &CallOutcome, key: u64) -> Self {
         Self {
             tool: call.name.clone(),
@@ -33,22 +33,22 @@ impl Seen {
     }
 }
 
-/// What is remembered of one tool.
+/// The failures of one tool.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub(super) struct ToolMemory {
     /// The faults of the last turn, and in how many turns in a row each was seen.
     faults: Vec<(ArgumentFault, usize)>,
-    /// The last error.
+    /// The hash of the last error.
     error: Option<u64>,
-    /// The arguments that led to it.
+    /// The hashes of the arguments that led to it.
     keys: Vec<u64>,
 }
 
 impl ToolMemory {
-    /// Takes in the outcomes of one turn; the fault that was seen most often, if any.
+    /// Takes in the outcomes of one turn, and returns the fault that was seen most often, if any.
     pub(super) fn failures(&mut self, outcomes: &[&CallOutcome]) -> Option<(ArgumentFault, usize)> {
         let before: BTreeMap<_, _> = if outcomes.iter().any(|outcome| !is_refused(outcome)) {
-            // The model knows how to call it.
+            // The model knows how to call the tool.
             self.faults.clear();
             BTreeMap::new()
         } else {
@@ -64,7 +64,8 @@ impl ToolMemory {
         self.faults.iter().max_by_key(|(_, times)| *times).cloned()
     }
 
-    /// Takes in an outcome; with how many different arguments its error was seen in a row.
+    /// Takes in an outcome, and returns the number of different arguments that led to its error in
+    /// a row.
     pub(super) fn errors(&mut self, outcome: &CallOutcome, key: u64) -> usize {
         let error = outcome.error.as_ref().map(|error| hash(&[error.message()]));
         if error.is_none() || error != self.error {
@@ -75,7 +76,7 @@ impl ToolMemory {
             return 0;
         }
         if self.keys.contains(&key) {
-            // Not with changing arguments: that is another signal.
+            // The arguments did not change, which is another signal.
             return 0;
         }
         if self.keys.len() < MOST_KEYS {
@@ -85,25 +86,25 @@ impl ToolMemory {
     }
 }
 
-/// Was nothing run because of the arguments?
+/// Returns true if the call was refused because of its arguments.
 pub(super) fn is_refused(outcome: &CallOutcome) -> bool {
     matches!(outcome.error, Some(ToolError::Argument(_)))
 }
 
-/// Are there no arguments to speak of?
+/// Returns true if a call has no arguments.
 pub(super) fn is_empty(raw: &str) -> bool {
     matches!(raw.trim(), "" | "null" | "{}")
 }
 
-/// A fault in words: `path: missing`.
+/// Returns a fault as text: `path: missing`.
 pub(super) fn place(fault: &ArgumentFault) -> String {
     match Pointer::parse(&fault.path) {
-        Some(pointer) if !pointer.is_root() => format!("{}: {}", pointer.dotted(), fault.code),
-        _ => fault.code.clone(),
+        Some(pointer) if !pointer.is_root() => format!("{}: {}", pointer.dotted(), fault.kind),
+        _ => fault.kind.clone(),
     }
 }
 
-/// The fingerprint of a call; `None` for one that is no part of any loop.
+/// Returns the hash of a call; `None` for one that never counts as a loop.
 pub(super) fn key(call: &Call, outcome: &CallOutcome) -> Option<u64> {
     let arguments = outcome.mended.as_deref().unwrap_or(&call.arguments);
     match &outcome.loop_key {
@@ -123,7 +124,7 @@ fn result(outcome: &CallOutcome) -> u64 {
     }
 }
 
-/// FNV-1a over parts: small, and the same in every process and version, since it is saved.
+/// Hashes parts by FNV-1a, which gives the same result in every process and version: it is saved.
 fn hash(parts: &[&str]) -> u64 {
     let mut hash = 0xcbf2_9ce4_8422_2325_u64;
     for part in parts {

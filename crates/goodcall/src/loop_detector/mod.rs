@@ -1,10 +1,10 @@
-//! Doom loops: one detector, five signals, a ladder.
+//! Detects doom loops: a model that makes the same calls again and again.
 //!
-//! It looks at whole turns. Calls that a model makes side by side in one reply cannot have learned
-//! from each other, so equal ones count once. It looks at results too: where the result changes,
-//! there is progress. And it belongs to one run: it is saved and loaded with it.
+//! The detector compares whole turns. Calls of one reply cannot have learned from each other, so
+//! equal ones count once. It also compares results: a result that changes is progress. It belongs to
+//! one run and is saved and loaded with it.
 
-mod canonical;
+mod canonical_json;
 mod memory;
 mod rules;
 
@@ -13,18 +13,18 @@ use std::collections::{BTreeMap, VecDeque};
 use serde::{Deserialize, Serialize};
 
 use crate::message::{Call, CallOutcome};
-use memory::{Seen, ToolMemory, is_empty};
+use memory::{CallFingerprint, ToolMemory, is_empty};
 
 pub use rules::LoopRules;
 
-/// What looks like a loop.
+/// The pattern by which a loop was found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum Signal {
     /// The same call with the same result, in a row.
     SameCall,
-    /// A few calls in a circle, with the same results.
+    /// A few calls in turn, repeatedly, with the same results.
     Cycle,
     /// The same mistake in the arguments, in a row.
     SameFailure,
@@ -47,12 +47,12 @@ impl Signal {
     }
 }
 
-/// What is done about a loop.
+/// The measure that is taken against a loop.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum Escalation {
-    /// The model is told differently.
+    /// The model gets a different text.
     Steer,
     /// The user is asked.
     Ask,
@@ -60,29 +60,29 @@ pub enum Escalation {
     Stop,
 }
 
-/// A loop that is suspected, with the evidence.
+/// A suspected loop, with the evidence.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct LoopReport {
-    /// What it looks like.
+    /// The pattern by which it was found.
     pub signal: Signal,
-    /// What is done about it.
-    pub rung: Escalation,
-    /// The so-manieth suspicion since there was progress.
+    /// The measure that is taken.
+    pub escalation: Escalation,
+    /// The number of reports since there was progress, this one included.
     pub level: u32,
     /// The tools that take part, in order.
     pub tools: Vec<String>,
-    /// How often it was seen.
+    /// How many times the pattern was seen.
     pub times: usize,
-    /// The call that gave rise to it.
+    /// The id of the call that completed the pattern.
     pub call_id: String,
-    /// Where the mistake is, where it is a mistake in the arguments.
+    /// The place and kind of a repeated mistake in the arguments.
     pub detail: Option<String>,
 }
 
 impl LoopReport {
-    /// What the model is told: what it did, and what to do instead. For hosts that have no
-    /// [`Run`](crate::Run), which tells it by itself.
+    /// Returns the text for the model: what it did, and what to do instead. A [`Run`](crate::Run)
+    /// passes it on by itself; other hosts have to.
     pub fn text(&self) -> String {
         crate::explain::steer(self)
     }
@@ -105,25 +105,25 @@ impl LoopReport {
 /// }
 /// // A loop: it does not.
 /// assert!(detector.observe(&turn("b", "40 %")).is_none());
-/// let suspicion = detector.observe(&turn("c", "40 %")).unwrap();
-/// assert_eq!(suspicion.signal, Signal::SameCall);
+/// let report = detector.observe(&turn("c", "40 %")).unwrap();
+/// assert_eq!(report.signal, Signal::SameCall);
 /// ```
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Detector {
     rules: LoopRules,
     /// The last calls, oldest first: as many as the longest cycle needs.
-    window: VecDeque<Seen>,
+    window: VecDeque<CallFingerprint>,
     tools: BTreeMap<String, ToolMemory>,
     /// Turns in a row whose calls came without arguments and were refused.
     empty: usize,
-    /// Suspicions since there was progress.
+    /// The number of reports since there was progress.
     level: u32,
-    /// Calls until a cycle that was told of may be told of again.
+    /// The number of calls until a reported cycle may be reported again.
     quiet: usize,
 }
 
-/// A signal before a rung is chosen for it.
-struct Found {
+/// A signal before an escalation is chosen for it.
+struct LoopEvidence {
     signal: Signal,
     tools: Vec<String>,
     times: usize,
@@ -132,7 +132,7 @@ struct Found {
 }
 
 impl Detector {
-    /// A detector with these thresholds.
+    /// Returns a detector with these thresholds.
     pub fn new(rules: LoopRules) -> Self {
         Self {
             rules,
@@ -140,7 +140,7 @@ impl Detector {
         }
     }
 
-    /// Looks at the calls of one turn with their outcomes, in order.
+    /// Takes in the calls of one turn with their outcomes, and reports a loop if there is one.
     pub fn observe(&mut self, turn: &[(Call, CallOutcome)]) -> Option<LoopReport> {
         let mut found = self.empty_arguments(turn);
         let failure = self.same_failure(turn);
@@ -154,7 +154,7 @@ impl Detector {
         self.level += 1;
         Some(LoopReport {
             signal: found.signal,
-            rung: self.rules.rung(self.level),
+            escalation: self.rules.escalation(self.level),
             level: self.level,
             tools: found.tools,
             times: found.times,
@@ -163,20 +163,23 @@ impl Detector {
         })
     }
 
-    /// Somebody has said something new: what was before is no part of a loop. The ladder is kept,
-    /// unless `forgive` says otherwise.
-    pub fn reset(&mut self, forgive: bool) {
+    /// Forgets the calls so far, because the user has said something new. The level of escalation
+    /// is kept.
+    pub fn reset(&mut self) {
         self.window.clear();
         self.tools.clear();
         self.empty = 0;
         self.quiet = 0;
-        if forgive {
-            self.level = 0;
-        }
     }
 
-    /// Calls without arguments that were refused, turn after turn.
-    fn empty_arguments(&mut self, turn: &[(Call, CallOutcome)]) -> Option<Found> {
+    /// Forgets the calls so far and the level of escalation, because a new task begins.
+    pub fn reset_all(&mut self) {
+        self.reset();
+        self.level = 0;
+    }
+
+    /// Finds refused calls without arguments, turn after turn.
+    fn empty_arguments(&mut self, turn: &[(Call, CallOutcome)]) -> Option<LoopEvidence> {
         let refused = |(call, outcome): &&(Call, CallOutcome)| {
             is_empty(&call.arguments) && memory::is_refused(outcome)
         };
@@ -187,7 +190,7 @@ impl Detector {
             return None;
         };
         self.empty += 1;
-        (self.empty >= self.rules.empty_arguments).then(|| Found {
+        (self.empty >= self.rules.empty_arguments).then(|| LoopEvidence {
             signal: Signal::EmptyArguments,
             tools: vec![call.name.clone()],
             times: self.empty,
@@ -196,8 +199,8 @@ impl Detector {
         })
     }
 
-    /// The same mistake of the same tool, turn after turn.
-    fn same_failure(&mut self, turn: &[(Call, CallOutcome)]) -> Option<Found> {
+    /// Finds the same mistake in calls of one tool, turn after turn.
+    fn same_failure(&mut self, turn: &[(Call, CallOutcome)]) -> Option<LoopEvidence> {
         let mut found = None;
         for (at, (call, _)) in turn.iter().enumerate() {
             if turn[..at]
@@ -213,7 +216,7 @@ impl Detector {
                 && times >= self.rules.same_failure
             {
                 let last = outcomes.iter().rfind(|outcome| memory::is_refused(outcome));
-                found = Some(Found {
+                found = Some(LoopEvidence {
                     signal: Signal::SameFailure,
                     tools: vec![call.name.clone()],
                     times,
@@ -225,11 +228,11 @@ impl Detector {
         found
     }
 
-    /// The same error of the same tool with other arguments, turn after turn.
-    fn same_error(&mut self, turn: &[(Call, CallOutcome)]) -> Option<Found> {
+    /// Finds the same error of one tool with changing arguments, turn after turn.
+    fn same_error(&mut self, turn: &[(Call, CallOutcome)]) -> Option<LoopEvidence> {
         let mut found = None;
         for (at, (call, outcome)) in turn.iter().enumerate() {
-            // Of calls side by side the last one speaks for its tool.
+            // Of several calls of a tool in one turn, the last one counts.
             if turn[at + 1..]
                 .iter()
                 .any(|(after, _)| after.name == call.name)
@@ -242,7 +245,7 @@ impl Detector {
             let memory = self.tools.entry(call.name.clone()).or_default();
             let times = memory.errors(outcome, key);
             if times >= self.rules.same_error {
-                found = Some(Found {
+                found = Some(LoopEvidence {
                     signal: Signal::SameError,
                     tools: vec![call.name.clone()],
                     times,
@@ -254,16 +257,16 @@ impl Detector {
         found
     }
 
-    /// Equal calls with equal results, in a row or in a circle; and whether there was progress.
-    fn same_calls(&mut self, turn: &[(Call, CallOutcome)]) -> (Option<Found>, bool) {
+    /// Finds equal calls with equal results, in a row or in a cycle, and whether there was progress.
+    fn same_calls(&mut self, turn: &[(Call, CallOutcome)]) -> (Option<LoopEvidence>, bool) {
         let (mut found, mut progress) = (None, false);
-        let mut of_turn: Vec<Seen> = Vec::new();
+        let mut of_turn: Vec<CallFingerprint> = Vec::new();
         for (call, outcome) in turn {
             let Some(key) = memory::key(call, outcome) else {
                 progress |= outcome.is_ok();
                 continue;
             };
-            let seen = Seen::new(call, outcome, key);
+            let seen = CallFingerprint::new(call, outcome, key);
             if of_turn.contains(&seen) {
                 continue;
             }
@@ -280,7 +283,7 @@ impl Detector {
         (found, progress)
     }
 
-    fn in_a_row(&self, outcome: &CallOutcome) -> Option<Found> {
+    fn in_a_row(&self, outcome: &CallOutcome) -> Option<LoopEvidence> {
         let last = self.window.back()?;
         let times = self
             .window
@@ -288,7 +291,7 @@ impl Detector {
             .rev()
             .take_while(|seen| *seen == last)
             .count();
-        (times >= self.rules.in_a_row(outcome.class())).then(|| Found {
+        (times >= self.rules.in_a_row(outcome.class())).then(|| LoopEvidence {
             signal: Signal::SameCall,
             tools: vec![last.tool.clone()],
             times,
@@ -297,7 +300,7 @@ impl Detector {
         })
     }
 
-    fn cycle(&mut self, outcome: &CallOutcome) -> Option<Found> {
+    fn cycle(&mut self, outcome: &CallOutcome) -> Option<LoopEvidence> {
         if self.quiet > 0 {
             return None;
         }
@@ -316,7 +319,7 @@ impl Detector {
             .map(|seen| seen.tool.clone());
         let tools = tools.collect();
         self.quiet = period;
-        Some(Found {
+        Some(LoopEvidence {
             signal: Signal::Cycle,
             tools,
             times: repeats,

@@ -1,29 +1,29 @@
-//! A call as it came, and what was made of it.
+//! A call with its raw arguments and the result of reading them.
 
 use goodcall_core::{Change, Refusal};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-/// A tool call of a model: the raw text as it came, and what reading it gave.
+/// A tool call of a model: the raw arguments, and the result of reading them.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct ToolCallRequest {
-    /// The tool that the model named.
+    /// The name of the tool, as the model wrote it.
     pub tool_name: String,
-    /// The id that the provider gave the call.
+    /// The provider's id of the call.
     pub tool_call_id: String,
     /// The arguments as sent; always kept.
     pub raw_arguments: String,
     /// The arguments as read, if they are good or could be mended.
     pub arguments: Option<Value>,
-    /// Why the arguments cannot be used.
+    /// The reason why the arguments cannot be used.
     pub parse_error: Option<String>,
-    /// What was changed, in sentences joined by `; `.
+    /// The changes that mending made, as sentences joined by `; `.
     pub parse_warning: Option<String>,
 }
 
 impl ToolCallRequest {
-    /// A call that was not read yet.
+    /// Returns a call whose arguments have not been read.
     pub fn new(
         tool_name: impl Into<String>,
         tool_call_id: impl Into<String>,
@@ -39,7 +39,7 @@ impl ToolCallRequest {
         }
     }
 
-    /// Fills in what reading gave.
+    /// Fills in the result of reading the arguments.
     pub(crate) fn fill(&mut self, read: Result<(&Value, &[Change]), &Refusal>) {
         let changes = match read {
             Ok((value, changes)) => {
