@@ -67,7 +67,7 @@ fn relayed(flags: u8, stream: &[u8], size: usize) -> (Vec<u8>, String, bool) {
                 relay.give_up(&mut out);
                 return (out, relay.exchange().summary(), false);
             }
-            StreamEnd::Reask => relay.again(),
+            StreamEnd::Reask => relay.begin_next(),
         }
     }
     panic!("asked again too often");

@@ -123,7 +123,7 @@ impl JudgedStream {
     }
 
     fn break_off(&mut self, error: BoxError) {
-        self.relay.cut(&mut self.out);
+        self.relay.abort(&mut self.out);
         self.state = StreamState::Broken(error);
         if let Some(record) = &mut self.record {
             record.error = Some(RequestError::UpstreamBroken);
@@ -165,7 +165,7 @@ impl JudgedStream {
                     return Poll::Pending;
                 };
                 if let Some(body) = next {
-                    self.relay.again();
+                    self.relay.begin_next();
                     self.state = StreamState::Reading(body);
                 } else {
                     self.relay.give_up(&mut self.out);

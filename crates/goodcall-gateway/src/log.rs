@@ -211,7 +211,7 @@ impl Serialize for LoggedCall<'_> {
         let call = self.call;
         let mut map = serializer.serialize_map(None)?;
         map.serialize_entry("tool", &call.tool)?;
-        map.serialize_entry("verdict", call.ruled.name())?;
+        map.serialize_entry("verdict", call.verdict.name())?;
         if call.attempt > 0 {
             map.serialize_entry("attempt", &call.attempt)?;
         }
@@ -222,7 +222,7 @@ impl Serialize for LoggedCall<'_> {
             let notes = call.notes.iter().take(MOST_NOTES);
             let notes = notes.map(|note| LoggedNote {
                 note,
-                verdict: call.ruled,
+                verdict: call.verdict,
             });
             map.serialize_entry("notes", &Sequence(notes))?;
         }

@@ -183,7 +183,7 @@ impl Metrics {
         }
         for call in &record.judgement.calls {
             let tool = self.tool(&call.tool);
-            let verdict = call.ruled.name();
+            let verdict = call.verdict.name();
             if let Some(reason) = call.reason {
                 let tool = tool.clone();
                 self.refusals

@@ -137,7 +137,7 @@ fn recent_call(
         seq,
         time,
         tool: clip(&call.tool, MOST_CHARS),
-        verdict: call.ruled.name().into(),
+        verdict: call.verdict.name().into(),
         reason: call.reason.map(Cow::from),
         attempt: call.attempt,
         protocol: protocol.into(),

@@ -90,7 +90,7 @@ pub(crate) enum Unjudged {
 impl Unjudged {
     pub(crate) fn name(&self) -> &'static str {
         match self {
-            Unjudged::Request(request) => request.why,
+            Unjudged::Request(request) => request.name(),
             Unjudged::RequestEncoding => "request_encoding",
             Unjudged::Upgrade => "upgrade",
             Unjudged::ReplyType => "content_type",
@@ -243,7 +243,7 @@ impl RequestRecord {
         span.record("http.response.status_code", self.status);
         span.record("goodcall.reasked", self.judgement.reasked);
         let calls = &self.judgement.calls;
-        if let Some(worst) = calls.iter().map(|call| call.ruled).max() {
+        if let Some(worst) = calls.iter().map(|call| call.verdict).max() {
             span.record("goodcall.verdict", worst.name());
         }
         let rules: Vec<_> = calls

@@ -26,7 +26,7 @@ pub struct RawCall {
     pub(crate) offset: Option<usize>,
     pub(crate) state: State,
     /// The name that was sent, where the model knows the tool by another one.
-    pub(crate) told: Option<String>,
+    pub(crate) alias: Option<String>,
 }
 
 /// How much of a call there is.
@@ -55,7 +55,7 @@ impl RawCall {
             changes: Vec::new(),
             offset: None,
             state: State::Whole,
-            told: None,
+            alias: None,
         };
         call.rename(tools, 0..0);
         call
@@ -64,7 +64,7 @@ impl RawCall {
     /// Takes the offered tool's name, as a recorded change where it was written differently.
     fn rename(&mut self, tools: &Tools, span: Range<usize>) {
         if let Some(own) = tools.canonical_name(&self.name) {
-            self.told = Some(std::mem::replace(&mut self.name, own.to_owned()));
+            self.alias = Some(std::mem::replace(&mut self.name, own.to_owned()));
             return;
         }
         if let Some(tool) = tools.meant(&self.name)
@@ -206,7 +206,7 @@ impl RawCall {
             changes: Vec::new(),
             offset: found.offset,
             state: found.state,
-            told: None,
+            alias: None,
         };
         call.rename(tools, found.name_span);
         call.changes.extend(found.changes);

@@ -44,6 +44,10 @@ impl Decimal {
         self
     }
 
+    pub(crate) fn is_zero(self) -> bool {
+        self.units == 0
+    }
+
     /// The number of digits behind the decimal point.
     pub(crate) fn places(self) -> u32 {
         self.places

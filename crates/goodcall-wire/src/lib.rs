@@ -32,14 +32,14 @@
 //! ```
 
 mod call;
-mod cuts;
 mod decimal;
-mod declared;
+mod definitions;
 mod envelope;
 mod lint;
 mod names;
 pub mod relay;
 pub mod request;
+mod splice;
 pub mod sse;
 mod stream;
 mod text;

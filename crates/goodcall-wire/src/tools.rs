@@ -1,16 +1,18 @@
-//! The offered tools: their definitions in whatever form they come, compiled once.
+//! The offered tools: definitions in any provider's form, compiled once.
 
 use std::collections::HashMap;
 use std::fmt;
 use std::sync::Arc;
 
-use goodcall_core::{Kind, Node, Refusal, Schema, SchemaCache, SchemaError, Tree, Types};
+use goodcall_core::{
+    Kind, Node, Refusal, Schema, SchemaCache, SchemaError, SchemaView, Tree, Types,
+};
 use serde_json::Value;
 
-use crate::declared;
+use crate::definitions::{self, Definition};
 use crate::names;
 
-/// The tools that a request offers; cheap to clone.
+/// The tools that a request offers. Cloning is cheap.
 ///
 /// ```
 /// use goodcall_wire::Tools;
@@ -20,51 +22,53 @@ use crate::names;
 /// # Ok::<(), goodcall_wire::ToolsError>(())
 /// ```
 #[derive(Clone, Debug, Default)]
-pub struct Tools(Arc<Inner>, Arc<Names>);
+pub struct Tools {
+    index: Arc<ToolIndex>,
+    aliases: Arc<Aliases>,
+}
 
-/// Names under which a model knows tools that are called otherwise, and what they are called.
-pub(crate) type Names = Vec<(String, String)>;
+/// Pairs of (alias sent to the model, name of the tool).
+pub(crate) type Aliases = Vec<(String, String)>;
 
 #[derive(Debug, Default)]
-struct Inner {
+struct ToolIndex {
     tools: Vec<ToolDefinition>,
     by_name: HashMap<String, usize>,
-    /// By name without case and punctuation; several tools may share one.
+    /// By name without case and punctuation, which several tools may share.
     by_bare: HashMap<String, Vec<usize>>,
     /// By the last part of a dotted name, without case and punctuation.
     by_last: HashMap<String, Vec<usize>>,
-    longest: usize,
+    longest_name: usize,
 }
 
 /// One offered tool.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct ToolDefinition {
-    /// Its name, unique among the offered ones.
+    /// The name, unique among the offered tools.
     pub name: String,
-    /// What it is for.
+    /// The description that the model reads.
     pub description: Option<String>,
-    /// The parameters' schema as JSON text.
+    /// The schema of the parameters as JSON text.
     pub parameters: String,
-    /// The compiled schema; an error concerns only the calls of this tool.
+    /// The compiled schema. An error concerns only the calls of this tool.
     pub schema: Result<Schema, SchemaError>,
-    /// Fields of the definition that belong to nobody we know, as JSON text.
+    /// Other fields of the definition, as JSON text.
     pub extra: Vec<(String, String)>,
-    /// The parameters in declared order; `None` if the order got lost on the way here.
+    /// The parameters in declared order; `None` if the order is unknown.
     order: Option<Vec<String>>,
+    destructive: bool,
 }
 
 impl ToolDefinition {
-    /// Does its definition say that what it does cannot be taken back (MCP's `destructiveHint`)?
+    /// Returns true if the definition says that the tool destroys something (MCP's
+    /// `destructiveHint`).
     pub fn is_destructive(&self) -> bool {
-        let annotations = self.extra.iter().find(|(key, _)| key == "annotations");
-        annotations
-            .and_then(|(_, text)| serde_json::from_str::<serde_json::Value>(text).ok())
-            .is_some_and(|value| value["destructiveHint"] == true)
+        self.destructive
     }
 }
 
-/// Definitions that cannot be read.
+/// The error for definitions that cannot be read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ToolsError(String);
 
@@ -76,216 +80,219 @@ impl fmt::Display for ToolsError {
 
 impl std::error::Error for ToolsError {}
 
-/// Keys that lead to more definitions.
-const LISTS: [&str; 6] = [
-    "tools",
-    "result",
-    "functions",
-    "functionDeclarations",
-    "function_declarations",
-    "toolConfig",
-];
-/// Keys that wrap one definition.
-const WRAPPERS: [&str; 2] = ["function", "toolSpec"];
-/// Keys that hold the schema.
-const SCHEMAS: [&str; 6] = [
-    "parameters",
-    "input_schema",
-    "inputSchema",
-    "parametersJsonSchema",
-    "parameters_json_schema",
-    "schema",
-];
-/// Levels of lists and wrappers around one definition.
+/// The most levels of lists and wrappers around one definition.
 const MOST_DEPTH: usize = 8;
 
 const KNOWN: &str = "known forms are OpenAI, Anthropic, Gemini and Bedrock tools, an MCP \
                      tools/list result, and {\"name\", \"parameters\"}, alone or in a list";
 
 impl Tools {
-    /// Reads definitions from JSON text, any provider's form, alone, in a list, or a whole request.
+    /// Reads definitions from JSON text in any provider's form: one, a list, or a whole request.
     ///
     /// # Errors
-    /// If the text is not JSON, holds no definition, or defines a tool twice.
+    /// If the text is not JSON, has no definition, or defines a tool twice.
     pub fn read(text: &str) -> Result<Self, ToolsError> {
         Self::read_with(text, &SchemaCache::default())
     }
 
-    /// Like [`Tools::read`], with compiled schemas taken from a cache.
+    /// Like [`Tools::read`], with compiled schemas from a cache.
     ///
     /// # Errors
     /// As [`Tools::read`].
     pub fn read_with(text: &str, cache: &SchemaCache) -> Result<Self, ToolsError> {
-        let inner = Reader::read(text, cache)?;
-        if inner.tools.is_empty() {
+        let index = DefinitionReader::read(text, cache)?;
+        if index.tools.is_empty() {
             return Err(ToolsError(format!("no tool definition found; {KNOWN}")));
         }
-        Ok(Self(Arc::new(inner), Arc::default()))
+        Ok(Self::from(index))
     }
 
-    /// Reads definitions from a value. Its maps do not tell in which order the parameters were
-    /// declared, so positional arguments are understood only where there is one parameter.
+    /// Reads definitions from a value. Its maps do not keep the order of the parameters, so that
+    /// positional arguments are understood only if there is one parameter.
     ///
     /// # Errors
     /// As [`Tools::read`].
     pub fn from_value(definitions: &Value) -> Result<Self, ToolsError> {
-        let mut inner = Reader::read(&definitions.to_string(), &SchemaCache::default())?;
-        for tool in &mut inner.tools {
+        let mut index = DefinitionReader::read(&definitions.to_string(), &SchemaCache::default())?;
+        for tool in &mut index.tools {
             tool.order = tool.order.take().filter(|order| order.len() == 1);
         }
-        Ok(Self(Arc::new(inner), Arc::default()))
+        Ok(Self::from(index))
     }
 
-    /// The tool of exactly this name.
+    /// Returns the tool with exactly this name.
     pub fn get(&self, name: &str) -> Option<&ToolDefinition> {
-        self.0.tools.get(*self.0.by_name.get(name)?)
+        self.index.tools.get(*self.index.by_name.get(name)?)
     }
 
-    /// The same tools for a model that knows some of them under other names.
-    pub(crate) fn with_aliases(&self, names: Names) -> Self {
-        Self(Arc::clone(&self.0), Arc::new(names))
+    /// Returns the same tools with aliases for some of them.
+    pub(crate) fn with_aliases(&self, aliases: Aliases) -> Self {
+        Self {
+            index: Arc::clone(&self.index),
+            aliases: Arc::new(aliases),
+        }
     }
 
-    /// The tool that the model knows by this other name.
-    pub(crate) fn canonical_name(&self, told: &str) -> Option<&str> {
-        let mut names = self.1.iter();
-        let found = names.find(|(name, _)| name == told);
-        found.map(|(_, own)| own.as_str())
+    /// The name of the tool that has this alias.
+    pub(crate) fn canonical_name(&self, alias: &str) -> Option<&str> {
+        let mut aliases = self.aliases.iter();
+        let found = aliases.find(|(known, _)| known == alias);
+        found.map(|(_, name)| name.as_str())
     }
 
-    /// The name by which the model knows a tool.
-    pub(crate) fn alias_of<'n>(&'n self, own: &'n str) -> &'n str {
-        let mut names = self.1.iter();
-        let found = names.find(|(_, name)| name == own);
-        found.map_or(own, |(told, _)| told)
+    /// The name by which the model knows a tool: its alias, or its own name.
+    pub(crate) fn alias_of<'n>(&'n self, name: &'n str) -> &'n str {
+        let mut aliases = self.aliases.iter();
+        let found = aliases.find(|(_, known)| known == name);
+        found.map_or(name, |(alias, _)| alias)
     }
 
-    /// Does the model know any tool by another name?
-    pub(crate) fn is_renamed(&self) -> bool {
-        !self.1.is_empty()
+    /// Returns true if any tool has an alias.
+    pub(crate) fn has_aliases(&self) -> bool {
+        !self.aliases.is_empty()
     }
 
-    /// The tool that the model knows by exactly this name.
-    pub(crate) fn told(&self, name: &str) -> Option<&ToolDefinition> {
-        self.get(self.canonical_name(name).unwrap_or(name))
+    /// Returns the tool that the model knows by exactly this name.
+    pub(crate) fn by_alias(&self, alias: &str) -> Option<&ToolDefinition> {
+        self.get(self.canonical_name(alias).unwrap_or(alias))
     }
 
     /// The tools in the order of their definitions.
     pub fn iter(&self) -> impl Iterator<Item = &ToolDefinition> {
-        self.0.tools.iter()
+        self.index.tools.iter()
     }
 
     /// The names in the order of their definitions.
     pub fn names(&self) -> impl Iterator<Item = &str> {
-        self.0.tools.iter().map(|tool| tool.name.as_str())
+        self.iter().map(|tool| tool.name.as_str())
     }
 
-    /// The one tool, where only one is offered.
+    /// Returns the tool if only one is offered.
     pub fn only(&self) -> Option<&ToolDefinition> {
-        match self.0.tools.as_slice() {
+        match self.index.tools.as_slice() {
             [only] => Some(only),
             _ => None,
         }
     }
 
-    /// The refusal for a name that is not offered: it suggests the nearest one.
+    /// Returns the refusal for a name that is not offered, which suggests the nearest one.
     pub fn unknown(&self, name: &str) -> Refusal {
-        let told = self.names().map(|name| self.alias_of(name));
-        // As it was sent, where only that is wrong with it.
         let cleaned = names::cleaned(name);
-        let shown = match self.get(&cleaned) {
-            Some(_) => name,
-            None => cleaned.as_str(),
+        // If cleaning the name makes it right, the name as sent shows what is wrong.
+        let shown = if self.get(&cleaned).is_some() {
+            name
+        } else {
+            cleaned.as_str()
         };
-        Refusal::unknown_tool(shown, told)
+        Refusal::unknown_tool(shown, self.names().map(|name| self.alias_of(name)))
     }
 
-    /// The one tool that a model can have meant by this name: the tool of that name, or the only
-    /// one left when control tokens, namespaces, counters, case and punctuation are taken off, or
-    /// the only one whose own namespace was left out.
+    /// Returns the only tool that this name can stand for: the tool of that name; or the only one
+    /// left without control tokens, namespaces, counters, case and punctuation; or the only one
+    /// whose own namespace is missing.
     pub fn meant(&self, sent: &str) -> Option<&ToolDefinition> {
-        let exactly = self.canonical_name(sent).and_then(|own| self.get(own));
-        exactly.or_else(|| self.get(sent)).or_else(|| {
+        let by_alias = self.canonical_name(sent).and_then(|name| self.get(name));
+        by_alias.or_else(|| self.get(sent)).or_else(|| {
             let cleaned = names::cleaned(sent);
-            self.get(&cleaned).or_else(|| self.loose(&cleaned))
+            self.get(&cleaned).or_else(|| self.by_bare_name(&cleaned))
         })
     }
 
-    fn loose(&self, name: &str) -> Option<&ToolDefinition> {
+    fn by_bare_name(&self, name: &str) -> Option<&ToolDefinition> {
         let bare = names::bare(name);
-        let one = |names: &HashMap<String, Vec<usize>>| match names.get(&bare)?.as_slice() {
-            [one] if !bare.is_empty() => self.0.tools.get(*one),
+        if bare.is_empty() {
+            return None;
+        }
+        let found = self.index.by_bare.get(&bare);
+        match found.or_else(|| self.index.by_last.get(&bare))?.as_slice() {
+            [only] => self.index.tools.get(*only),
             _ => None,
-        };
-        match self.0.by_bare.contains_key(&bare) {
-            true => one(&self.0.by_bare),
-            false => one(&self.0.by_last),
         }
     }
 
-    /// Bytes of the longest name.
+    /// The length of the longest name in bytes.
     pub(crate) fn longest_name(&self) -> usize {
-        self.0.longest
+        self.index.longest_name
+    }
+}
+
+impl From<ToolIndex> for Tools {
+    fn from(index: ToolIndex) -> Self {
+        Self {
+            index: Arc::new(index),
+            aliases: Arc::default(),
+        }
     }
 }
 
 impl ToolDefinition {
-    /// The types that the schema declares for a parameter; empty if it does not say.
+    /// The schema, if it compiled.
+    pub(crate) fn root(&self) -> Option<SchemaView<'_>> {
+        self.schema.as_ref().ok().map(Schema::root)
+    }
+
+    /// The types that the schema allows for a parameter; empty if it does not say.
     pub(crate) fn types_of(&self, parameter: &str) -> Types {
-        match &self.schema {
-            Ok(schema) => declared::types_of(schema.document(), parameter),
-            Err(_) => Types::default(),
+        let mut types = Types::default();
+        let declarations = self.root().into_iter();
+        for declaration in declarations.flat_map(|root| root.declarations(parameter)) {
+            let allowed = declaration.allowed_types();
+            if allowed.is_empty() {
+                return allowed;
+            }
+            types = types.with(allowed);
         }
+        types
     }
 
-    /// The types that the schema declares for the elements of a parameter.
+    /// The types that the schema allows for the elements of a parameter.
     pub(crate) fn element_types_of(&self, parameter: &str) -> Types {
-        match &self.schema {
-            Ok(schema) => declared::element_types_of(schema.document(), parameter),
-            Err(_) => Types::default(),
-        }
+        let declaration = self
+            .root()
+            .and_then(|root| root.declarations(parameter).next());
+        let items = declaration.and_then(|declaration| declaration.resolve().items());
+        items.map_or(Types::default(), SchemaView::allowed_types)
     }
 
-    /// Does the schema declare this parameter?
+    /// Returns true if the schema declares this parameter.
     pub(crate) fn declares(&self, parameter: &str) -> bool {
-        match &self.schema {
-            Ok(schema) => declared::declares(schema.document(), parameter),
-            Err(_) => false,
-        }
+        let declared = |root: SchemaView<'_>| root.declarations(parameter).next().is_some();
+        self.root().is_some_and(declared)
     }
 
-    /// May there be parameters that the schema does not declare?
+    /// Returns true if the schema allows parameters that it does not declare.
     pub(crate) fn is_open(&self) -> bool {
-        let document = self.schema.as_ref().ok().map(Schema::document);
-        let more = document.and_then(|document| document.get("additionalProperties"));
+        let more = self
+            .root()
+            .and_then(|root| root.get("additionalProperties"));
         more != Some(&Value::Bool(false))
     }
 
-    /// The parameter that the argument at this position is for.
+    /// The parameter that a positional argument is for.
     pub(crate) fn positional(&self, index: usize) -> Option<&str> {
         Some(self.order.as_ref()?.get(index)?.as_str())
     }
 
-    /// Can the tool be called without arguments?
+    /// Returns true if the tool can be called without arguments.
     pub(crate) fn has_no_required_parameters(&self) -> bool {
         matches!(&self.schema, Ok(schema) if schema.accepts_empty_object())
     }
 }
 
-/// Collects definitions from one document.
-struct Reader<'c> {
+/// Collects the definitions of one document.
+struct DefinitionReader<'c> {
     cache: &'c SchemaCache,
-    inner: Inner,
+    index: ToolIndex,
 }
 
-impl<'c> Reader<'c> {
-    fn read(text: &str, cache: &'c SchemaCache) -> Result<Inner, ToolsError> {
+impl<'c> DefinitionReader<'c> {
+    fn read(text: &str, cache: &'c SchemaCache) -> Result<ToolIndex, ToolsError> {
         let tree = Tree::parse(text)
             .map_err(|error| ToolsError(format!("tool definitions must be JSON: {error}")))?;
-        let inner = Inner::default();
-        let mut reader = Self { cache, inner };
+        let index = ToolIndex::default();
+        let mut reader = Self { cache, index };
         reader.collect(tree.root(), text, 0)?;
-        Ok(reader.inner)
+        Ok(reader.index)
     }
 
     fn collect(&mut self, node: Node<'_>, text: &str, depth: usize) -> Result<(), ToolsError> {
@@ -298,58 +305,47 @@ impl<'c> Reader<'c> {
             _ => {
                 let shown = node.to_json();
                 Err(ToolsError(format!(
-                    "{shown} is no tool definition; {KNOWN}"
+                    "{shown} is not a tool definition; {KNOWN}"
                 )))
             }
         }
     }
 
     fn object(&mut self, node: Node<'_>, text: &str, depth: usize) -> Result<(), ToolsError> {
-        for key in WRAPPERS {
-            if let Some(inner) = node.get(key).filter(|inner| inner.kind() == Kind::Object) {
-                return self.collect(inner, text, depth + 1);
-            }
+        let definition = Definition::read(node);
+        if definition.wrapper.is_some() {
+            return self.collect(definition.owner, text, depth + 1);
         }
-        if let Some(name) = node.get("name").and_then(Node::as_str) {
-            return self.add(name, node, text);
+        if let Some(name) = definition.name() {
+            return self.add(name, definition, text);
         }
-        let mut inner = LISTS.iter().filter_map(|key| node.get(key)).peekable();
-        if inner.peek().is_none() {
-            let keys: Vec<_> = node.members().map(|(key, _)| key).take(5).collect();
-            let schema = ["properties", "$schema"]
-                .iter()
-                .any(|key| node.get(key).is_some());
-            let hint = match schema {
-                true => {
-                    "this looks like a schema alone: put it under \"parameters\", beside a \"name\"; "
-                }
-                false => "",
-            };
-            return Err(ToolsError(format!(
-                "an object with the keys {keys:?} is no tool definition; {hint}{KNOWN}"
-            )));
+        let mut lists = definitions::lists(node).peekable();
+        if lists.peek().is_none() {
+            return Err(not_a_definition(node));
         }
-        inner.try_for_each(|value| self.collect(value, text, depth + 1))
+        lists.try_for_each(|(_, list)| self.collect(list, text, depth + 1))
     }
 
-    fn add(&mut self, name: &str, node: Node<'_>, text: &str) -> Result<(), ToolsError> {
-        let schema = SCHEMAS.iter().find_map(|key| node.get(key));
-        // Bedrock wraps the schema once more.
-        let schema = schema.map(|schema| schema.get("json").unwrap_or(schema));
+    fn add(
+        &mut self,
+        name: &str,
+        definition: Definition<'_>,
+        text: &str,
+    ) -> Result<(), ToolsError> {
+        let owner = definition.owner;
+        let schema = definition.schema().map(|(_, schema)| schema);
         let schema = schema.filter(|schema| !schema.is_null());
         let parameters = schema.and_then(|schema| text.get(schema.span()));
         let parameters = parameters.unwrap_or(r#"{"type":"object"}"#);
-        let order = schema.and_then(|schema| schema.get("properties"));
-        let order = order.map(|all| all.members().map(|(key, _)| key.to_owned()).collect());
-        let known =
-            |key: &str| SCHEMAS.contains(&key) || matches!(key, "name" | "description" | "type");
-        let extra = node.members().filter(|(key, _)| !known(key));
+        let properties = schema.and_then(|schema| schema.get("properties"));
+        let order = properties.into_iter().flat_map(Node::members);
+        let extra = definition.extra_members();
+        let hint = owner.get("annotations");
+        let hint = hint.and_then(|annotations| annotations.get("destructiveHint"));
+        let description = owner.get("description").and_then(Node::as_str);
         let tool = ToolDefinition {
             name: name.to_owned(),
-            description: node
-                .get("description")
-                .and_then(Node::as_str)
-                .map(str::to_owned),
+            description: description.map(str::to_owned),
             parameters: parameters.to_owned(),
             schema: self
                 .cache
@@ -358,29 +354,42 @@ impl<'c> Reader<'c> {
             extra: extra
                 .map(|(key, value)| (key.to_owned(), value.to_json()))
                 .collect(),
-            order: Some(order.unwrap_or_default()),
+            order: Some(order.map(|(key, _)| key.to_owned()).collect()),
+            destructive: hint.and_then(Node::as_bool) == Some(true),
         };
-        let inner = &mut self.inner;
-        let index = inner.tools.len();
-        if inner.by_name.insert(name.to_owned(), index).is_some() {
+        self.index.add(tool)
+    }
+}
+
+impl ToolIndex {
+    fn add(&mut self, tool: ToolDefinition) -> Result<(), ToolsError> {
+        let (name, index) = (tool.name.as_str(), self.tools.len());
+        if self.by_name.insert(name.to_owned(), index).is_some() {
             return Err(ToolsError(format!("the tool `{name}` is defined twice")));
         }
-        inner
-            .by_bare
-            .entry(names::bare(name))
-            .or_default()
-            .push(index);
+        let same_bare = self.by_bare.entry(names::bare(name)).or_default();
+        same_bare.push(index);
         if let Some((_, last)) = name.rsplit_once(['.', ':', '/']) {
-            inner
-                .by_last
-                .entry(names::bare(last))
-                .or_default()
-                .push(index);
+            let same_last = self.by_last.entry(names::bare(last)).or_default();
+            same_last.push(index);
         }
-        inner.longest = inner.longest.max(name.len());
-        inner.tools.push(tool);
+        self.longest_name = self.longest_name.max(name.len());
+        self.tools.push(tool);
         Ok(())
     }
+}
+
+fn not_a_definition(node: Node<'_>) -> ToolsError {
+    let keys: Vec<_> = node.members().map(|(key, _)| key).take(5).collect();
+    let looks_like_schema = node.get("properties").is_some() || node.get("$schema").is_some();
+    let hint = if looks_like_schema {
+        "this looks like a schema alone: put it under \"parameters\", beside a \"name\"; "
+    } else {
+        ""
+    };
+    ToolsError(format!(
+        "an object with the keys {keys:?} is not a tool definition; {hint}{KNOWN}"
+    ))
 }
 
 #[cfg(test)]
@@ -416,22 +425,44 @@ mod tests {
     }
 
     #[test]
-    fn other_forms_are_refused_with_what_was_found() {
+    fn parameters_are_typed_through_references_and_unions() {
+        let tools = Tools::from_value(&json!({"name": "f", "parameters": {
+            "$defs": {"n": {"type": "integer"}, "loop": {"$ref": "#/$defs/loop"}},
+            "properties": {
+                "a": {"$ref": "#/$defs/n"},
+                "b": {"anyOf": [{"type": "string"}, {"$ref": "#/$defs/n"}]},
+                "c": {"enum": ["x", 1]},
+                "d": {},
+                "e": {"$ref": "#/$defs/loop"},
+            },
+        }}));
+        let tools = tools.unwrap();
+        let tool = tools.get("f").unwrap();
+        let names = |name| tool.types_of(name).names().collect::<Vec<_>>();
+        assert_eq!(names("a"), ["integer"]);
+        assert_eq!(names("b"), ["string", "integer"]);
+        assert_eq!(names("c"), ["string", "integer"]);
+        assert!(names("d").is_empty() && names("e").is_empty() && names("f").is_empty());
+        assert!(tool.declares("d") && !tool.declares("f"));
+    }
+
+    #[test]
+    fn other_forms_are_refused_with_their_keys() {
         let error = Tools::read(r#"{"openapi": "3.0"}"#)
             .unwrap_err()
             .to_string();
         assert!(
-            error.starts_with("an object with the keys [\"openapi\"] is no tool"),
+            error.starts_with("an object with the keys [\"openapi\"] is not a tool"),
             "{error}"
         );
         let error = Tools::read("[5]").unwrap_err().to_string();
-        assert!(error.starts_with("5 is no tool definition"), "{error}");
+        assert!(error.starts_with("5 is not a tool definition"), "{error}");
         let error = Tools::read("[]").unwrap_err().to_string();
         assert!(error.starts_with("no tool definition found"), "{error}");
     }
 
     #[test]
-    fn the_declared_order_is_kept_where_the_text_shows_it() {
+    fn parameter_order_is_kept_only_if_read_from_text() {
         let text = r#"[{"name": "f", "parameters": {"properties": {"b": {}, "a": {}}}}]"#;
         let tools = Tools::read(text).unwrap();
         assert_eq!(tools.get("f").unwrap().positional(0), Some("b"));

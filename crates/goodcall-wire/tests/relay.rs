@@ -177,7 +177,7 @@ fn stream(case: &Case, streams: &[Vec<u8>], size: usize) -> Outcome {
         }
         next = streams.next();
         match next {
-            Some(_) => relay.again(),
+            Some(_) => relay.begin_next(),
             None => relay.give_up(&mut out),
         }
     }

@@ -58,10 +58,10 @@ fn relayed(case: &(Provider, String, Vec<u8>), bytes: &[u8], size: usize, flags:
         }
         match relay.end(&mut out) {
             StreamEnd::Done => return out,
-            StreamEnd::Reask => relay.again(),
+            StreamEnd::Reask => relay.begin_next(),
         }
     }
-    relay.cut(&mut out);
+    relay.abort(&mut out);
     out
 }
 

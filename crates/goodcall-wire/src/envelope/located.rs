@@ -1,4 +1,4 @@
-//! The calls of an envelope, and where they stand.
+//! The calls of an envelope, with their places in the text.
 
 use std::ops::Range;
 
@@ -8,10 +8,10 @@ use super::rewrite::{self, CallRewrite};
 use super::sites::{self, Site};
 use super::{Provider, made_up_id};
 use crate::call::RawCall;
-use crate::cuts::Cuts;
+use crate::splice::Splice;
 use crate::tools::Tools;
 
-/// What is found in a text that somebody else keeps.
+/// The calls of a text that the caller keeps.
 #[derive(Clone, Debug)]
 pub(crate) struct Located {
     pub(super) provider: Provider,
@@ -21,7 +21,7 @@ pub(crate) struct Located {
 }
 
 impl Located {
-    /// The calls of a text that is read already.
+    /// Finds the calls of a text that is parsed already.
     pub(crate) fn new(provider: Provider, text: &str, root: Node<'_>, tools: &Tools) -> Self {
         let sites = sites::calls(provider, root);
         let mut calls = Vec::with_capacity(sites.len());
@@ -38,7 +38,10 @@ impl Located {
             };
             let taken = |id: &String| sites.iter().any(|site| site.id.as_ref() == Some(id));
             let mut made_up = (index..).map(made_up_id);
-            let free = || made_up.find(|id| !taken(id)).unwrap_or_default();
+            let free = || {
+                let id = made_up.find(|id| !taken(id));
+                id.expect("a finite list leaves ids free")
+            };
             let id = site.id.clone().unwrap_or_else(free);
             calls.push(RawCall::new(tools, &site.name, arguments).with_id(id));
         }
@@ -50,35 +53,32 @@ impl Located {
         }
     }
 
-    /// The calls, in order; one without an id has got one.
     pub(crate) fn calls(&self) -> &[RawCall] {
         &self.calls
     }
 
-    /// How the message ended.
     pub(crate) fn stop(&self) -> StopReason {
         self.stop
     }
 
-    /// The provider's own id of a call.
+    /// The id that the provider sent for a call.
     pub(crate) fn sent_id(&self, index: usize) -> Option<&str> {
         self.sites.get(index)?.id.as_deref()
     }
 
-    /// Another id for a call.
     pub(crate) fn set_id(&mut self, index: usize, id: String) {
         if let Some(call) = self.calls.get_mut(index) {
             call.id = Some(id);
         }
     }
 
-    /// Where each call stands: the whole of it.
+    /// The span of each call.
     pub(crate) fn places(&self) -> impl Iterator<Item = Range<usize>> {
         self.sites.iter().map(|site| site.id_owner.clone())
     }
 
-    /// Writes each call as it is due.
-    pub(crate) fn write(&self, due: &[CallRewrite<'_>], cuts: &mut Cuts<'_>) {
-        rewrite::write(self, due, cuts);
+    /// Rewrites each call.
+    pub(crate) fn write(&self, rewrites: &[CallRewrite<'_>], splice: &mut Splice<'_>) {
+        rewrite::write(self, rewrites, splice);
     }
 }

@@ -1,23 +1,23 @@
-//! Provider envelopes: calls in, results out, and messages as they must be replayed.
+//! Provider envelopes: calls in, results out, and messages rewritten for a replay.
 //!
-//! An envelope is never rebuilt. What changes is cut out and put in by its place in the text, so
-//! that every field nobody asked about stays as it was, byte for byte.
+//! An envelope is never rebuilt. Changes are spliced into the text by byte range, so that every
+//! other field stays as it was, byte for byte.
 
-mod definitions;
+mod convert;
+mod convertible_tools;
 mod located;
-mod offers;
 mod provider;
+mod request_settings;
 mod results;
 mod rewrite;
-mod settings;
 mod sites;
-mod transcript;
-mod write;
+mod write_definitions;
+mod write_messages;
 
-pub use definitions::definitions;
+pub use convert::{ConvertError, Converted, convert};
 pub use provider::{Provider, UnknownProvider};
 pub use results::{Answer, result};
-pub use transcript::{ConvertError, Converted, convert};
+pub use write_definitions::definitions;
 
 use std::fmt;
 
@@ -29,7 +29,7 @@ pub(crate) use located::Located;
 pub(crate) use rewrite::{CallRewrite, legal_arguments, legal_name};
 pub(crate) use sites::{calls as call_sites, is_client_side_call, is_safety_stop, stop_named};
 
-/// A text that is no envelope of the provider.
+/// The error for a text that is not an envelope of the provider.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct EnvelopeError(String);
 
@@ -85,22 +85,22 @@ impl Envelope {
         })
     }
 
-    /// The calls, in order; one without an id has got one.
+    /// The calls in order. A call without an id has an invented one.
     pub fn calls(&self) -> &[RawCall] {
         self.located.calls()
     }
 
-    /// The text beside the calls: where calls of a text dialect may hide.
+    /// The text beside the calls, in which a model may have written more calls.
     pub fn content(&self) -> &str {
         &self.content
     }
 
-    /// How the message ended.
+    /// The reason why the message ended.
     pub fn stop(&self) -> StopReason {
         self.located.stop()
     }
 
-    /// The verdicts on the calls, in order.
+    /// Returns the verdicts on the calls, in order.
     pub fn check(&self, tools: &Tools, policy: &goodcall_core::Policy) -> Vec<Verdict<'_>> {
         let calls = self.calls().iter();
         calls
@@ -108,14 +108,14 @@ impl Envelope {
             .collect()
     }
 
-    /// The envelope as it must stand in the history: each call with the name, the id and the
-    /// arguments that were executed; a bad one in a form that the provider accepts.
+    /// Returns the envelope for the history: each call with the name, the id and the arguments that
+    /// were executed, and a bad one in a form that the provider accepts.
     pub fn replay(&self, verdicts: &[Verdict<'_>]) -> String {
         rewrite::replay(&self.located, &self.text, verdicts)
     }
 }
 
-/// The id of a call that came without one: the same for the same message.
+/// Invents the id of a call that has none: the same one for the same message.
 pub(crate) fn made_up_id(index: usize) -> String {
     format!("call_{index}")
 }

@@ -1,9 +1,9 @@
-//! The providers, and what their envelopes differ in.
+//! The providers, and how their envelopes differ.
 
 use std::fmt;
 use std::str::FromStr;
 
-/// A provider's way to write calls.
+/// A provider's form of requests and replies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Provider {
@@ -26,7 +26,7 @@ pub enum Provider {
 }
 
 impl Provider {
-    /// All of them.
+    /// All providers, in the order of their documentation.
     pub const ALL: [Provider; 8] = [
         Provider::OpenAi,
         Provider::Responses,
@@ -38,7 +38,7 @@ impl Provider {
         Provider::Mcp,
     ];
 
-    /// The name that the command uses.
+    /// The name in the command and in `goodcall.toml`, such as `openai`.
     pub fn name(self) -> &'static str {
         match self {
             Provider::OpenAi => "openai",
@@ -52,7 +52,15 @@ impl Provider {
         }
     }
 
-    /// Are arguments a JSON string here, and not an object?
+    /// The key of the history in a request.
+    pub(crate) fn history_key(self) -> &'static str {
+        match self {
+            Provider::Responses => "input",
+            _ => "messages",
+        }
+    }
+
+    /// Returns true if arguments are a JSON string, and not an object.
     pub(crate) fn writes_text(self) -> bool {
         matches!(
             self,
@@ -60,13 +68,13 @@ impl Provider {
         )
     }
 
-    /// Does every call need an id?
+    /// Returns true if every call must have an id.
     pub(crate) fn needs_id(self) -> bool {
         !matches!(self, Provider::Gemini | Provider::Ollama | Provider::Mcp)
     }
 }
 
-/// A name that is no provider.
+/// The error for a name that is not a provider's.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UnknownProvider(String);
 
@@ -78,7 +86,7 @@ impl fmt::Display for UnknownProvider {
             .collect();
         write!(
             f,
-            "`{}` is no provider: use one of {}",
+            "unknown provider `{}`: expected one of {}",
             self.0,
             names.join(", ")
         )

@@ -1,22 +1,22 @@
-//! Results on their way back to the model, each provider's own way.
+//! Writes results of calls in each provider's form.
 
 use super::Provider;
 use super::rewrite::legal_name;
 use crate::call::RawCall;
-use crate::cuts::quoted;
+use crate::splice::quoted;
 
-/// What a call gave: text for the model, and if it is an error.
+/// The result of a call, as text for the model.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Answer {
-    /// What the model reads.
+    /// The text that the model reads.
     pub text: String,
-    /// Did the call fail, or was it not run at all?
+    /// True if the call failed, or was not run at all.
     pub is_error: bool,
 }
 
 impl Answer {
-    /// A result.
+    /// Returns the result of a call that succeeded.
     pub fn ok(text: impl Into<String>) -> Self {
         Self {
             text: text.into(),
@@ -24,7 +24,7 @@ impl Answer {
         }
     }
 
-    /// An error that the model can act on.
+    /// Returns an error that the model can act on.
     pub fn error(text: impl Into<String>) -> Self {
         Self {
             text: text.into(),
@@ -33,8 +33,8 @@ impl Answer {
     }
 }
 
-/// The result of a call as the provider wants it: a message, an item, a block or a part, paired
-/// with the call by its id or name, errors flagged where there is a flag.
+/// Writes the result of a call in the provider's form: a message, an item, a block or a part. It is
+/// paired with the call by its id or name, and an error is flagged if the form has a flag.
 ///
 /// ```
 /// use goodcall_wire::{Answer, RawCall, Provider, Tools, result};
@@ -88,8 +88,8 @@ pub fn result(provider: Provider, call: &RawCall, answer: &Answer) -> String {
     }
 }
 
-/// The id of a call as a member, for Gemini, which pairs by name: an id that was made up for
-/// another form is left out on both sides.
+/// The id of a call as a member for Gemini, which pairs by name: an invented id is left out of both
+/// the call and its result.
 pub(super) fn gemini_id(call: &RawCall) -> String {
     let own = call.id.as_deref().filter(|id| !id.starts_with("call_"));
     own.map_or(String::new(), |id| format!(r#""id":{},"#, quoted(id)))

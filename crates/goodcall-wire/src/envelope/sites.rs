@@ -1,4 +1,4 @@
-//! Where the calls of an envelope stand.
+//! Finds the calls of an envelope, and the reason why it ended.
 
 use std::ops::Range;
 
@@ -6,14 +6,14 @@ use goodcall_core::{Kind, Node, StopReason};
 
 use super::Provider;
 
-/// Levels of lists and objects around a call.
+/// The most levels of lists and objects around a call.
 const MOST_DEPTH: usize = 10;
 
-/// One call's place in the text.
+/// One call's places in the text.
 #[derive(Clone, Debug)]
 pub(crate) struct Site {
     pub(crate) id: Option<String>,
-    /// The key of the id, empty where calls have none, and its value where there is one.
+    /// The key of the id, empty if calls have none, and the span of its value.
     pub(crate) id_key: &'static str,
     pub(crate) id_span: Option<Range<usize>>,
     /// The object that holds the id.
@@ -26,14 +26,14 @@ pub(crate) struct Site {
     pub(crate) owner: Range<usize>,
 }
 
-/// The arguments of a call: where they stand, and their text if they are a string.
+/// The arguments of a call: their span, and their text if they are a string.
 #[derive(Clone, Debug)]
 pub(crate) struct Arguments {
     pub(crate) span: Range<usize>,
     pub(crate) text: Option<String>,
 }
 
-/// Does this key lead to messages, or from them to calls?
+/// Returns true for a key that leads to messages, or from them to calls.
 fn leads_on(key: &str) -> bool {
     matches!(
         key,
@@ -57,7 +57,7 @@ fn leads_on(key: &str) -> bool {
     )
 }
 
-/// The calls of an envelope, in order.
+/// Finds the calls of an envelope, in order.
 pub(crate) fn calls(provider: Provider, root: Node<'_>) -> Vec<Site> {
     let mut sites = Vec::new();
     collect(provider, root, "", None, 0, &mut sites);
@@ -96,13 +96,13 @@ fn collect(
     }
 }
 
-/// Is this what a tool gave back? What looks like a call in it is none of the model's.
+/// Returns true for the result of a tool, in which nothing is a call of the model.
 fn is_result(node: Node<'_>) -> bool {
     let kind = node.get("type").and_then(Node::as_str);
     kind.is_some_and(|kind| kind.ends_with("_result") || kind.ends_with("_output"))
 }
 
-/// The call that this object is, if it is one for the provider.
+/// Returns the call that this object is in the provider's form.
 fn site(provider: Provider, node: Node<'_>, key: &str, parent: Option<Node<'_>>) -> Option<Site> {
     let kind = || node.get("type").and_then(Node::as_str);
     match provider {
@@ -170,7 +170,7 @@ fn build(
         id_key,
         id_span: id.map(Node::span),
         id_owner: id_owner.span(),
-        name: name.as_str().unwrap_or_default().to_owned(),
+        name: name.as_str().expect("the kind is string").to_owned(),
         name_span: name.span(),
         arguments,
         arguments_key,
@@ -178,7 +178,7 @@ fn build(
     })
 }
 
-/// The text beside the calls.
+/// Returns the text beside the calls.
 pub(crate) fn content(root: Node<'_>) -> String {
     let mut text = String::new();
     texts(root, "", 0, &mut text);
@@ -218,7 +218,7 @@ fn texts(node: Node<'_>, key: &str, depth: usize, out: &mut String) {
     }
 }
 
-/// How the message ended, by the reason that it or its envelope names.
+/// Reads the reason why the message ended, which it or its envelope names.
 pub(crate) fn stop(root: Node<'_>) -> StopReason {
     const KEYS: [&str; 6] = [
         "finish_reason",
@@ -237,7 +237,7 @@ pub(crate) fn stop(root: Node<'_>) -> StopReason {
     named.map_or(StopReason::Unknown, stop_named)
 }
 
-/// What a provider's stop reason says.
+/// Reads a provider's stop reason.
 pub(crate) fn stop_named(reason: &str) -> StopReason {
     let capitals = reason.bytes().any(|byte| byte.is_ascii_uppercase());
     let lower = capitals.then(|| reason.to_ascii_lowercase());

@@ -1,242 +1,268 @@
-//! One choice in a stream of OpenAI Chat Completions, and of the many servers that speak it.
+//! One choice in a stream of OpenAI Chat Completions, which many other servers speak, too.
 //!
-//! Nothing marks the end of a call here, so calls are held until the message ends.
+//! Nothing marks the end of a call, so calls are held until the message ends.
+
+mod encode;
 
 use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 
-use goodcall_core::{Kind, Node, StopReason, Tree};
+use goodcall_core::{Kind, Node, Policy, StopReason, Tree};
 
-use super::desk::Stage;
-use super::details::Details;
 use super::exchange::Exchange;
-use super::flow::Refused;
-use super::found::Finder;
-use super::judge::{CallDecision, GiveUp};
-use super::reask::{legal_call, legal_function, legal_message};
-use super::reply::{due_reason, reasons};
+use super::extra_fields::ExtraFields;
+use super::judge::CallDecision;
+use super::pending_calls::MessageState;
+use super::reask::{RefusedReply, legal_call, legal_function_call, legal_message};
+use super::reply::calls_key;
+use super::text_call_finder::TextCallFinder;
 use crate::call::RawCall;
-use crate::cuts::{Cuts, quoted};
 use crate::envelope::{Provider, call_sites, is_client_side_call, stop_named};
-use crate::sse::{self, SseEvent};
+use crate::splice::{Splice, quoted};
+use crate::sse::SseEvent;
 use crate::stream::Assembler;
 
-/// One choice of a stream: one message.
+/// One choice of a stream, which is one message.
 #[derive(Clone, Debug)]
 pub(super) struct Chat {
-    /// The choice that this is, by its number.
+    /// The choice's index, once it is known.
     index: Option<String>,
-    /// The call comes in the older form: only one, without a number and an id.
-    old: bool,
-    assembler: Assembler,
-    finder: Option<Finder>,
-    /// Calls that were found in the text, each with the text that it was.
-    found: Vec<(RawCall, String)>,
-    /// Bytes of arguments that came for each call.
-    sizes: Vec<usize>,
-    held: Vec<Held>,
-    bytes: usize,
-    /// The text that went on.
-    said: String,
-    /// What else the message says, such as the reasoning.
-    details: Details,
-    /// What each call has beside its name and its arguments, such as a signature.
-    extras: Vec<Vec<(String, String)>>,
-    /// A chunk without its choices.
-    shell: Option<(String, String)>,
-    /// The id under which the client knows the message.
-    id: Option<String>,
-    rulings: Vec<CallDecision>,
-    /// Where each call was.
-    sources: Vec<Source>,
-    /// Where the client finds calls that are no functions.
-    unnamed: HashMap<usize, usize>,
-    /// A fragment is not as it should be: the calls are written anew.
-    odd: bool,
-    /// Every fragment so far is part of a call that is valid as it comes.
-    strict: bool,
-    /// Calls of which fragments went on already.
-    streamed: HashSet<usize>,
-    /// Calls that the client has of earlier replies.
-    base: usize,
-    /// The chunk that says who speaks is held, or was.
-    owes_role: bool,
-    stage: Stage,
-    stop: StopReason,
-    finished: bool,
-    wrote: bool,
+    /// True if the call is in the legacy form: only one, without an index and an id.
+    legacy: bool,
+    text: MessageText,
+    fragments: CallFragments,
+    held: Vec<HeldChunk>,
+    held_bytes: usize,
+    /// A chunk of the first reply without its choices, for chunks that the relay makes.
+    shell: Option<ChunkShell>,
+    decisions: Vec<CallDecision>,
+    /// The source of each decided call.
+    sources: Vec<CallSource>,
+    client: ClientView,
+    state: MessageState,
+    /// Set when the message has ended.
+    stop: Option<StopReason>,
 }
 
-/// Where a call was.
+/// The text of a message, and what else it has beside its calls.
+#[derive(Clone, Debug)]
+struct MessageText {
+    finder: Option<TextCallFinder>,
+    /// The calls in the text, each with the text that it was.
+    calls: Vec<(RawCall, String)>,
+    /// The text outside calls.
+    forwarded: String,
+    /// Other fields, such as the reasoning.
+    extra: ExtraFields,
+}
+
+/// The fragments of the calls of a message.
+#[derive(Clone, Debug)]
+struct CallFragments {
+    assembler: Assembler,
+    /// The bytes of arguments that arrived for each call.
+    sizes: Vec<usize>,
+    /// The members of each call beside what is judged, such as a signature.
+    extras: Vec<Vec<(String, String)>>,
+    /// True if a fragment is not of the usual form, so that all calls are written anew.
+    irregular: bool,
+    /// True while every fragment is part of a call that is valid so far.
+    strict: bool,
+    /// The calls of which fragments were forwarded already.
+    streamed: HashSet<usize>,
+}
+
+/// A chunk without its choices.
+#[derive(Clone, Debug)]
+struct ChunkShell {
+    before: String,
+    after: String,
+    /// The message id that the client knows, as JSON.
+    message_id: Option<String>,
+}
+
+/// What the client has, or will have, of this choice.
+#[derive(Clone, Debug, Default)]
+struct ClientView {
+    /// The number of calls of earlier replies.
+    calls_before: usize,
+    /// The client's index of each call that is not judged because it has no name.
+    unnamed: HashMap<usize, usize>,
+    /// True if the chunk with the role is held, or was.
+    owes_role: bool,
+    /// True if calls were forwarded in chunks that the relay made.
+    wrote_calls: bool,
+}
+
+/// Where a call was found.
 #[derive(Clone, Debug, PartialEq, Eq)]
-enum Source {
-    /// The so-manieth call of the stream.
+enum CallSource {
+    /// Among the calls of the stream, at this index.
     Stream(usize),
     /// In the text, as this.
     Text(String),
 }
 
-impl Source {
-    /// The number of a call of the stream.
-    fn number(&self) -> Option<usize> {
+impl CallSource {
+    fn stream_index(&self) -> Option<usize> {
         match self {
-            Source::Stream(number) => Some(*number),
-            Source::Text(_) => None,
+            CallSource::Stream(number) => Some(*number),
+            CallSource::Text(_) => None,
         }
     }
 }
 
-/// An event that waits for the verdict.
+/// A fragment of a call in a chunk: the index of the call, and the span of the fragment.
+type Piece = (usize, Range<usize>);
+
+/// A chunk that waits for the verdicts.
 #[derive(Clone, Debug)]
-struct Held {
+struct HeldChunk {
     event: SseEvent,
-    /// The fragments in it: the number of the call, and where the fragment stands.
-    pieces: Vec<(usize, Range<usize>)>,
+    pieces: Vec<Piece>,
 }
 
-/// What a chunk brings.
+/// The content of a chunk.
 #[derive(Default)]
 pub(super) struct Chunk {
-    pieces: Vec<(usize, Range<usize>)>,
+    pieces: Vec<Piece>,
     text: String,
     reason: Option<String>,
-    role: bool,
+    has_role: bool,
 }
 
 impl Chat {
     pub(super) fn new(exchange: &Exchange) -> Self {
         let tools = &exchange.judge.tools;
-        let place = exchange.looks_in_text();
+        let scope = exchange.text_call_scope();
         let assembler = Assembler::new(Provider::OpenAi, tools.clone());
         Self {
             index: None,
-            old: false,
-            assembler: assembler.policy(goodcall_core::Policy::strict()),
-            finder: place.map(|place| Finder::new(tools, place)),
-            found: Vec::new(),
-            sizes: Vec::new(),
+            legacy: false,
+            text: MessageText {
+                finder: scope.map(|scope| TextCallFinder::new(tools, scope)),
+                calls: Vec::new(),
+                forwarded: String::new(),
+                extra: ExtraFields::default(),
+            },
+            fragments: CallFragments {
+                assembler: assembler.policy(Policy::strict()),
+                sizes: Vec::new(),
+                extras: Vec::new(),
+                irregular: false,
+                strict: true,
+                streamed: HashSet::new(),
+            },
             held: Vec::new(),
-            bytes: 0,
-            said: String::new(),
-            details: Details::default(),
-            extras: Vec::new(),
+            held_bytes: 0,
             shell: None,
-            id: None,
-            rulings: Vec::new(),
+            decisions: Vec::new(),
             sources: Vec::new(),
-            unnamed: HashMap::new(),
-            odd: false,
-            strict: true,
-            streamed: HashSet::new(),
-            base: 0,
-            owes_role: false,
-            stage: Stage::Open,
-            stop: StopReason::Unknown,
-            finished: false,
-            wrote: false,
+            client: ClientView::default(),
+            state: MessageState::Receiving,
+            stop: None,
         }
     }
 
-    /// The next reply begins.
-    pub(super) fn again(&mut self, exchange: &Exchange) {
-        let (shell, id, index) = (self.shell.take(), self.id.take(), self.index.take());
-        let base = self.base + self.streamed.len();
-        *self = Self {
-            shell,
-            id,
-            index,
-            base,
-            odd: base > 0,
-            owes_role: self.owes_role,
-            ..Self::new(exchange)
-        };
+    pub(super) fn begin_next(&mut self, exchange: &Exchange) {
+        let calls_before = self.client.calls_before + self.fragments.streamed.len();
+        let mut next = Self::new(exchange);
+        next.shell = self.shell.take();
+        next.index = self.index.take();
+        next.client.calls_before = calls_before;
+        next.client.owes_role = self.client.owes_role;
+        next.fragments.irregular = calls_before > 0;
+        *self = next;
     }
 
-    pub(super) fn held(&self) -> usize {
-        self.bytes
+    pub(super) fn held_bytes(&self) -> usize {
+        self.held_bytes
     }
 
-    /// Is this the choice of that number? The first one that comes is.
-    pub(super) fn is(&self, index: &str) -> bool {
+    /// Returns true if this is the choice with that index. A choice without one takes the first.
+    pub(super) fn has_index(&self, index: &str) -> bool {
         self.index.as_deref().is_none_or(|own| own == index)
     }
 
     pub(super) fn is_refused(&self) -> bool {
-        self.stage == Stage::Refused
+        self.state == MessageState::HeldForReask
     }
 
-    /// Calls went on, in events of ours.
-    pub(super) fn wrote(&self) -> bool {
-        self.wrote
+    pub(super) fn is_receiving(&self) -> bool {
+        self.state == MessageState::Receiving
     }
 
-    /// An event that is about no choice.
+    pub(super) fn wrote_calls(&self) -> bool {
+        self.client.wrote_calls
+    }
+
+    /// Handles an event that is not about a choice.
     pub(super) fn other(&mut self, exchange: &Exchange, event: SseEvent, out: &mut Vec<u8>) {
-        match self.stage == Stage::Refused || !self.held.is_empty() {
-            true => self.hold(event, Vec::new()),
-            false => self.pass(exchange, &event, out),
+        if self.is_refused() || !self.held.is_empty() {
+            self.hold(event, Vec::new());
+        } else {
+            self.forward(exchange, &event, out);
         }
     }
 
-    pub(super) fn is_open(&self) -> bool {
-        self.stage == Stage::Open
-    }
-
-    /// A chunk that was looked at.
-    pub(super) fn take(
+    /// Handles a chunk that [`Chat::read`] has read.
+    pub(super) fn handle(
         &mut self,
         exchange: &mut Exchange,
         mut event: SseEvent,
         chunk: Chunk,
         out: &mut Vec<u8>,
     ) {
-        let calls = !chunk.pieces.is_empty();
-        let plain = self.ends_plainly(&chunk);
+        let has_calls = !chunk.pieces.is_empty();
+        let plain = self.ends_without_calls(&chunk);
         if !chunk.text.is_empty() && self.held.is_empty() && !plain {
-            self.text(exchange, &mut event, &chunk, out);
-            if !calls && chunk.reason.is_none() {
+            self.handle_text(exchange, &mut event, &chunk, out);
+            if !has_calls && chunk.reason.is_none() {
                 return;
             }
         }
         let mut pieces = chunk.pieces;
-        if calls && event.raw.is_empty() {
-            // The text was cut out of it: the fragments stand elsewhere now.
-            pieces = self.replace_pieces(&event, &pieces);
+        if has_calls && event.raw.is_empty() {
+            // The text was removed from the chunk, so the fragments have other spans now.
+            pieces = self.locate_pieces(&event, &pieces);
         }
+        let fragments = &mut self.fragments;
         let streams = exchange.judge.settings.stream_arguments && self.held.is_empty();
-        if calls && streams && self.strict && !self.odd && chunk.reason.is_none() {
-            self.streamed
-                .extend(pieces.iter().map(|(number, _)| *number));
-            return self.pass(exchange, &event, out);
+        let regular = fragments.strict && !fragments.irregular;
+        if has_calls && streams && regular && chunk.reason.is_none() {
+            let numbers = pieces.iter().map(|(number, _)| *number);
+            fragments.streamed.extend(numbers);
+            return self.forward(exchange, &event, out);
         }
         if let Some(reason) = &chunk.reason {
-            self.stop = stop_named(reason);
-            self.finished = true;
+            self.stop = Some(stop_named(reason));
         }
-        if calls || chunk.reason.is_some() || !self.held.is_empty() {
-            self.owes_role |= chunk.role && chunk.text.is_empty();
+        if has_calls || chunk.reason.is_some() || !self.held.is_empty() {
+            self.client.owes_role |= chunk.has_role && chunk.text.is_empty();
             self.hold(event, pieces);
         } else {
-            self.pass(exchange, &event, out);
+            self.forward(exchange, &event, out);
         }
         if chunk.reason.is_some() {
-            self.decide(exchange, out);
+            self.end_message(exchange, out);
         }
     }
 
-    /// Reads a chunk and what it says of this choice; its fragments go to the assembler.
-    pub(super) fn look(&mut self, root: Node<'_>, choice: Option<Node<'_>>, data: &str) -> Chunk {
+    /// Reads what a chunk says about this choice, and gives its fragments to the assembler.
+    pub(super) fn read(&mut self, root: Node<'_>, choice: Option<Node<'_>>, data: &str) -> Chunk {
         let mut chunk = Chunk::default();
         let Some(choices) = root.get("choices") else {
             return chunk;
         };
         if self.shell.is_none() && choices.kind() == Kind::Array {
             let span = choices.span();
-            let (before, behind) = (data.get(..span.start), data.get(span.end..));
             let own = |text: Option<&str>| text.unwrap_or_default().to_owned();
-            self.shell = Some((own(before), own(behind)));
             let id = root.get("id").and_then(|id| data.get(id.span()));
-            self.id = id.map(str::to_owned);
+            self.shell = Some(ChunkShell {
+                before: own(data.get(..span.start)),
+                after: own(data.get(span.end..)),
+                message_id: id.map(str::to_owned),
+            });
         }
         let Some(choice) = choice else {
             return chunk;
@@ -244,42 +270,42 @@ impl Chat {
         if self.index.is_none() {
             self.index = Some(index_of(choice).to_owned());
         }
-        let reason = choice.get("finish_reason").and_then(Node::as_str);
-        chunk.reason = reason
-            .filter(|reason| !reason.is_empty())
-            .map(str::to_owned);
+        chunk.reason = finish_reason(choice).map(str::to_owned);
         let delta = choice.get("delta").or_else(|| choice.get("message"));
         for (key, value) in delta.into_iter().flat_map(Node::members) {
             match (key, value.as_str()) {
                 ("content", Some(text)) => text.clone_into(&mut chunk.text),
-                ("role", _) => chunk.role = true,
-                ("tool_calls", _) if !self.old => {
+                ("role", _) => chunk.has_role = true,
+                ("tool_calls", _) if !self.legacy => {
                     for call in value.elements() {
-                        let number = self.fragment(call, call.get("function"), data);
+                        let number = self.add_fragment(call, call.get("function"), data);
                         chunk.pieces.push((number, call.span()));
                     }
                 }
                 ("function_call", _) if value.kind() == Kind::Object => {
-                    self.old |= self.assembler.len() == 0;
-                    if self.old {
-                        let number = self.fragment(value, Some(value), data);
+                    self.legacy |= self.fragments.assembler.len() == 0;
+                    if self.legacy {
+                        let number = self.add_fragment(value, Some(value), data);
                         chunk.pieces.push((number, value.span()));
                     }
                 }
                 ("content" | "tool_calls" | "function_call", _) => {}
-                (key, _) => self.details.add(key, value),
+                (key, _) => self.text.extra.add(key, value),
             }
         }
         chunk
     }
 
-    fn fragment(&mut self, call: Node<'_>, function: Option<Node<'_>>, data: &str) -> usize {
+    /// Adds a fragment to its call, and returns the call's index.
+    fn add_fragment(&mut self, call: Node<'_>, function: Option<Node<'_>>, data: &str) -> usize {
+        let legacy = self.legacy;
         let text = |node: Option<Node<'_>>| {
             let text = node.and_then(Node::as_str).filter(|text| !text.is_empty());
             text.map(str::to_owned)
         };
-        let before = self.assembler.len();
-        let id = text(call.get("id")).filter(|id| id != "null" && !self.old);
+        let fragments = &mut self.fragments;
+        let calls_before = fragments.assembler.len();
+        let id = text(call.get("id")).filter(|id| id != "null" && !legacy);
         let name = text(function.and_then(|function| function.get("name")));
         let arguments = function.and_then(|function| function.get("arguments"));
         let arguments = arguments.filter(|node| !node.is_null());
@@ -288,35 +314,43 @@ impl Chat {
             None => data.get(node.span()).map(str::to_owned),
         });
         let index = call.get("index").and_then(Node::digits);
-        let index = index.filter(|_| !self.old);
-        let (named, known) = (name.is_some(), id.is_some());
-        // There is one call at most in the older form, whatever it is called later.
-        let name = name.filter(|_| !self.old || before == 0);
+        let index = index.filter(|_| !legacy);
+        let (has_name, has_id) = (name.is_some(), id.is_some());
+        // A legacy message has one call at most, whatever later fragments call it.
+        let name = name.filter(|_| !legacy || calls_before == 0);
         let size = raw.as_ref().map_or(0, String::len);
-        let (number, strict) = self.assembler.fragment(index, id, name, raw);
-        self.strict &= strict;
-        let first = number >= before;
-        self.sizes.resize(self.sizes.len().max(number + 1), 0);
-        self.sizes[number] += size;
+        let (number, strict) = fragments.assembler.fragment(index, id, name, raw);
+        fragments.strict &= strict;
+        let sizes = &mut fragments.sizes;
+        sizes.resize(sizes.len().max(number + 1), 0);
+        sizes[number] += size;
+
+        // The first fragment of a call has its name and id, later ones have neither.
+        let is_text = arguments.is_none_or(|node| node.as_str().is_some());
+        let in_order = legacy || index == Some(number.to_string().as_str());
+        let regular = if number >= calls_before {
+            (has_name || is_client_side_call(call)) && (has_id || legacy)
+        } else {
+            !has_name && !has_id
+        };
+        fragments.irregular |= !(in_order && is_text && regular);
         self.keep_extras(number, call, data);
-        let whole = arguments.is_none_or(|node| node.as_str().is_some());
-        let right = self.old || index == Some(number.to_string().as_str());
-        let told = (named || is_client_side_call(call)) && (known || self.old);
-        self.odd |= !(right && whole) || (first && !told) || (!first && (named || known));
         number
     }
 
-    /// What a call has beside what is judged is part of it in a history, too.
+    /// Keeps the members of a call that are not judged, because they belong into the history.
     fn keep_extras(&mut self, number: usize, call: Node<'_>, data: &str) {
         const JUDGED: [&str; 4] = ["index", "id", "type", "function"];
-        self.extras
-            .resize(self.extras.len().max(number + 1), Vec::new());
-        let own = &mut self.extras[number];
-        let more = call.members().filter(|(key, value)| {
-            let judged = JUDGED.contains(key) || is_client_side_call(call);
-            !judged && !value.is_null()
-        });
-        for (key, value) in more.filter(|_| !self.old) {
+        let extras = &mut self.fragments.extras;
+        extras.resize(extras.len().max(number + 1), Vec::new());
+        if self.legacy || is_client_side_call(call) {
+            return;
+        }
+        let own = &mut extras[number];
+        for (key, value) in call.members() {
+            if JUDGED.contains(&key) || value.is_null() {
+                continue;
+            }
             let text = data.get(value.span()).unwrap_or_default().to_owned();
             match own.iter_mut().find(|(known, _)| known == key) {
                 Some((_, known)) => *known = text,
@@ -325,14 +359,14 @@ impl Chat {
         }
     }
 
-    /// Is this the last chunk of a message without calls? It goes on as it came, with its text.
-    fn ends_plainly(&self, chunk: &Chunk) -> bool {
-        let calls = self.assembler.len() > 0 || self.finder.is_some();
-        chunk.reason.is_some() && !calls && self.held.is_empty()
+    /// Returns true for the last chunk of a message without calls, which is forwarded as it is.
+    fn ends_without_calls(&self, chunk: &Chunk) -> bool {
+        let may_have_calls = self.fragments.assembler.len() > 0 || self.text.finder.is_some();
+        chunk.reason.is_some() && !may_have_calls && self.held.is_empty()
     }
 
-    /// Text on its way to the client; calls in it stay here.
-    fn text(
+    /// Forwards text outside calls, and removes all text from the event.
+    fn handle_text(
         &mut self,
         exchange: &Exchange,
         event: &mut SseEvent,
@@ -340,143 +374,123 @@ impl Chat {
         out: &mut Vec<u8>,
     ) {
         let sent = chunk.text.as_str();
-        let released = match &mut self.finder {
+        let released = match &mut self.text.finder {
             Some(finder) => {
-                let found = finder.push(sent);
-                self.found.extend(found.calls);
-                found.text
+                let scanned = finder.push(sent);
+                self.text.calls.extend(scanned.calls);
+                scanned.text
             }
             None => sent.to_owned(),
         };
-        self.said.push_str(&released);
-        let alone = chunk.pieces.is_empty() && chunk.reason.is_none();
-        if alone && released == sent {
-            return self.pass(exchange, event, out);
+        self.text.forwarded.push_str(&released);
+        let is_alone = chunk.pieces.is_empty() && chunk.reason.is_none();
+        if is_alone && released == sent {
+            return self.forward(exchange, event, out);
         }
         let data = event.data.take().unwrap_or_default();
-        if let Ok(tree) = Tree::parse(&data)
-            && let Some((choice, delta)) = delta_of(tree.root())
-        {
-            let mut text = Cuts::new(&data);
-            if let Some(said) = delta.get("content") {
-                text.string(said.span(), &released);
+        let Ok(tree) = Tree::parse(&data) else {
+            return;
+        };
+        let root = tree.root();
+        let Some((choice, delta)) = delta_of(root) else {
+            return;
+        };
+        if !released.is_empty() {
+            let mut text = Splice::new(&data);
+            if let Some(content) = delta.get("content") {
+                text.replace_string(content.span(), &released);
             }
-            text.remove(delta, self.key());
+            text.remove(delta, calls_key(self.legacy));
             if let Some(reason) = choice.get("finish_reason") {
                 text.replace(reason.span(), "null");
             }
-            // The rest of the chunk tells the usage.
-            if tree
-                .root()
-                .get("usage")
-                .is_some_and(|usage| !usage.is_null())
-            {
-                text.remove(tree.root(), "usage");
+            // The rest of the chunk reports the usage.
+            if root.get("usage").is_some_and(|usage| !usage.is_null()) {
+                text.remove(root, "usage");
             }
-            if !released.is_empty() {
-                let text = text.apply();
-                self.pass(exchange, &event.of_same_type(text), out);
-            }
-            let mut rest = Cuts::new(&data);
-            rest.remove(delta, "content");
-            let rest = rest.apply();
-            drop(tree);
-            *event = event.of_same_type(rest);
+            self.forward(exchange, &event.of_same_type(text.apply()), out);
         }
+        let mut rest = Splice::new(&data);
+        rest.remove(delta, "content");
+        let rest = rest.apply();
+        *event = event.of_same_type(rest);
     }
 
-    /// The fragments' places in a chunk whose text was cut out.
-    fn replace_pieces(
-        &self,
-        event: &SseEvent,
-        pieces: &[(usize, Range<usize>)],
-    ) -> Vec<(usize, Range<usize>)> {
+    /// The spans of the fragments in a chunk whose text was removed.
+    fn locate_pieces(&self, event: &SseEvent, pieces: &[Piece]) -> Vec<Piece> {
         let data = event.data.as_deref().unwrap_or_default();
         let Ok(tree) = Tree::parse(data) else {
             return Vec::new();
         };
-        let list = delta_of(tree.root()).and_then(|(_, delta)| delta.get(self.key()));
-        let spans: Vec<_> = match self.old {
-            true => list.map(Node::span).into_iter().collect(),
-            false => list
-                .into_iter()
-                .flat_map(Node::elements)
-                .map(Node::span)
-                .collect(),
+        let calls = delta_of(tree.root()).and_then(|(_, delta)| delta.get(calls_key(self.legacy)));
+        let spans: Vec<_> = if self.legacy {
+            calls.map(Node::span).into_iter().collect()
+        } else {
+            let calls = calls.into_iter().flat_map(Node::elements);
+            calls.map(Node::span).collect()
         };
-        pieces
-            .iter()
-            .map(|(number, _)| *number)
-            .zip(spans)
-            .collect()
+        let numbers = pieces.iter().map(|(number, _)| *number);
+        numbers.zip(spans).collect()
     }
 
-    /// Where the calls of a message stand.
-    fn key(&self) -> &'static str {
-        match self.old {
-            true => "function_call",
-            false => "tool_calls",
-        }
+    fn hold(&mut self, event: SseEvent, pieces: Vec<Piece>) {
+        self.held_bytes += event.size();
+        self.held.push(HeldChunk { event, pieces });
     }
 
-    fn hold(&mut self, event: SseEvent, pieces: Vec<(usize, Range<usize>)>) {
-        self.bytes += event.data.as_ref().map_or(0, String::len) + event.raw.len();
-        self.held.push(Held { event, pieces });
-    }
-
-    /// The message is over, as far as its calls go.
-    pub(super) fn decide(&mut self, exchange: &mut Exchange, out: &mut Vec<u8>) {
-        if self.stage != Stage::Open {
+    /// Judges the calls at the end of the message.
+    pub(super) fn end_message(&mut self, exchange: &mut Exchange, out: &mut Vec<u8>) {
+        if self.state != MessageState::Receiving {
             return;
         }
         self.judge(exchange, out);
-        if self.rulings.iter().any(CallDecision::is_bad) && exchange.may_ask() {
-            self.stage = Stage::Refused;
+        if self.decisions.iter().any(CallDecision::is_bad) && exchange.may_ask() {
+            self.state = MessageState::HeldForReask;
         } else {
-            self.write(exchange, out);
+            self.write_held(exchange, out);
         }
     }
 
     fn judge(&mut self, exchange: &mut Exchange, out: &mut Vec<u8>) {
-        if let Some(finder) = &mut self.finder {
-            let found = finder.finish();
-            self.found.extend(found.calls);
-            self.said.push_str(&found.text);
-            self.write_text(&found.text, out);
+        if let Some(finder) = &mut self.text.finder {
+            let scanned = finder.finish();
+            self.text.calls.extend(scanned.calls);
+            self.text.forwarded.push_str(&scanned.text);
+            self.write_text(&scanned.text, out);
         }
-        let calls = self.taken_calls().into_iter();
-        let calls = calls.map(|(number, call)| (Source::Stream(number), call));
-        let found = std::mem::take(&mut self.found).into_iter();
-        let found = found.map(|(call, text)| (Source::Text(text), call));
-        let calls: Vec<_> = calls.chain(found).collect();
+        let streamed = self.assembled_calls().into_iter();
+        let streamed = streamed.map(|(number, call)| (CallSource::Stream(number), call));
+        let in_text = std::mem::take(&mut self.text.calls).into_iter();
+        let in_text = in_text.map(|(call, text)| (CallSource::Text(text), call));
+        let stop = self.stop.unwrap_or(StopReason::Unknown);
         let mut taken = HashSet::new();
-        for (index, (source, call)) in calls.into_iter().enumerate() {
+        for (index, (source, call)) in streamed.chain(in_text).enumerate() {
             let own = call.id.clone().filter(|id| taken.insert(id.clone()));
-            self.odd |= own.is_none() && !self.old;
+            self.fragments.irregular |= own.is_none() && !self.legacy;
             let id = own.unwrap_or_else(|| exchange.made_up_id(self.first_number() + index));
             let call = call.with_id(id);
-            let mut ruling = exchange.judge.rule(call, exchange.attempt, self.stop);
-            if let Source::Stream(number) = source
-                && self.sizes.get(number) != Some(&ruling.call.arguments.len())
-                && !ruling.is_bad()
-            {
-                // Not all that came is part of the call.
-                let arguments = ruling.call.arguments.clone();
-                ruling.arguments.get_or_insert(arguments);
+            let mut decision = exchange.judge.judge(call, exchange.attempt, stop);
+            if let Some(number) = source.stream_index() {
+                let size = decision.call.arguments.len();
+                if self.fragments.sizes.get(number) != Some(&size) && !decision.is_bad() {
+                    // Not all fragments are part of the call.
+                    let arguments = decision.call.arguments.clone();
+                    decision.arguments.get_or_insert(arguments);
+                }
+                if self.fragments.streamed.contains(&number) {
+                    decision.mark_streamed();
+                }
             }
-            if matches!(&source, Source::Stream(number) if self.streamed.contains(number)) {
-                ruling.went_on();
-            }
-            self.rulings.push(ruling);
+            self.decisions.push(decision);
             self.sources.push(source);
         }
-        exchange.remember(&mut self.rulings);
+        exchange.record(&mut self.decisions);
     }
 
-    /// The calls that came. Two objects cannot be two calls in the older form.
-    fn taken_calls(&mut self) -> Vec<(usize, RawCall)> {
-        let mut calls = self.assembler.take_calls();
-        if self.old {
+    /// The calls of the stream. Two objects cannot be two calls in the legacy form.
+    fn assembled_calls(&mut self) -> Vec<(usize, RawCall)> {
+        let mut calls = self.fragments.assembler.take_calls();
+        if self.legacy {
             for (_, more) in calls.split_off(calls.len().min(1)) {
                 calls[0].1.arguments += &more.arguments;
             }
@@ -484,7 +498,7 @@ impl Chat {
         calls
     }
 
-    /// Ids that are made up for one choice are not those of another.
+    /// The number of the first invented id, which differs from choice to choice.
     fn first_number(&self) -> usize {
         let index = self.index.as_deref().unwrap_or_default();
         index
@@ -492,102 +506,112 @@ impl Chat {
             .map_or(0, |index: u16| usize::from(index) << 32)
     }
 
-    pub(super) fn refused(&self) -> Option<Refused<'_>> {
-        if self.stage != Stage::Refused {
+    pub(super) fn refused(&self) -> Option<RefusedReply<'_>> {
+        if !self.is_refused() {
             return None;
         }
-        let calls = self.rulings.iter();
+        let calls = self.decisions.iter().zip(&self.sources);
         let calls: Vec<_> = calls
-            .map(|ruling| match self.old {
-                true => legal_function(ruling),
-                false => legal_call(Provider::OpenAi, ruling),
+            .map(|(decision, source)| {
+                let call = if self.legacy {
+                    legal_function_call(decision)
+                } else {
+                    legal_call(Provider::OpenAi, decision)
+                };
+                self.with_extras(call, source)
             })
-            .zip(&self.sources)
-            .map(|(call, source)| self.with_extras(call, source))
             .collect();
-        let calls = match self.old {
-            true => calls.concat(),
-            false => format!("[{}]", calls.join(",")),
+        let calls = if self.legacy {
+            calls.concat()
+        } else {
+            format!("[{}]", calls.join(","))
         };
-        let said = Some(self.said.as_str()).filter(|said| !said.is_empty());
-        Some(Refused {
-            legal: legal_message(said, &self.details, self.key(), &calls),
-            rulings: &self.rulings,
-            passed: self.streamed.len(),
+        let text = Some(self.text.forwarded.as_str()).filter(|text| !text.is_empty());
+        Some(RefusedReply {
+            legal: legal_message(text, &self.text.extra, calls_key(self.legacy), &calls),
+            decisions: &self.decisions,
+            forwarded: self.fragments.streamed.len(),
         })
     }
 
-    /// A call of the history with what else came with it.
-    fn with_extras(&self, call: String, source: &Source) -> String {
-        let extras = source.number().and_then(|number| self.extras.get(number));
+    /// Adds the members of a call that are not judged.
+    fn with_extras(&self, call: String, source: &CallSource) -> String {
+        let number = source.stream_index();
+        let extras = number.and_then(|number| self.fragments.extras.get(number));
         let tree = Tree::parse(&call);
         let (Some(extras), Ok(tree)) = (extras, tree.as_ref().map(Tree::root)) else {
             return call;
         };
-        let mut cuts = Cuts::new(&call);
+        let mut splice = Splice::new(&call);
         for (key, value) in extras {
-            cuts.set(tree, key, value);
+            splice.set(tree, key, value);
         }
-        cuts.apply()
+        splice.apply()
     }
 
-    /// The stream broke: what is whole goes on, half a call does not.
-    pub(super) fn cut(&mut self, exchange: &mut Exchange, out: &mut Vec<u8>) {
-        match self.stage {
-            Stage::Passed => return,
-            Stage::Refused => return self.write(exchange, out),
-            Stage::Open => {}
+    /// Ends a stream that broke off: complete good calls are forwarded, others are not.
+    pub(super) fn abort(&mut self, exchange: &mut Exchange, out: &mut Vec<u8>) {
+        match self.state {
+            MessageState::Forwarded => return,
+            MessageState::HeldForReask => return self.write_held(exchange, out),
+            MessageState::Receiving => {}
         }
         self.judge(exchange, out);
-        match self.rulings.iter().any(CallDecision::is_bad) {
-            true => self.held.clear(),
-            false => self.write(exchange, out),
+        if self.decisions.iter().any(CallDecision::is_bad) {
+            self.held.clear();
+        } else {
+            self.write_held(exchange, out);
         }
-        self.stage = Stage::Passed;
+        self.state = MessageState::Forwarded;
     }
 
-    /// Too much is held: it goes on as it is.
-    pub(super) fn let_go(&mut self, exchange: &mut Exchange, out: &mut Vec<u8>) {
-        if self.stage == Stage::Open {
-            let calls = self.taken_calls().into_iter();
+    /// Forwards what is held without judging it, because it is too much.
+    pub(super) fn release_unjudged(&mut self, exchange: &mut Exchange, out: &mut Vec<u8>) {
+        if self.is_receiving() {
+            let calls = self.assembled_calls().into_iter();
             let attempt = exchange.attempt;
             let unjudged = calls.map(|(_, call)| exchange.judge.unjudged(call, attempt));
             let mut unjudged: Vec<_> = unjudged.collect();
-            exchange.remember(&mut unjudged);
+            exchange.record(&mut unjudged);
         }
         for held in std::mem::take(&mut self.held) {
-            let named = own_names(&held.event, exchange);
-            self.pass(exchange, named.as_ref().unwrap_or(&held.event), out);
+            let renamed = with_canonical_names(&held.event, exchange);
+            self.forward(exchange, renamed.as_ref().unwrap_or(&held.event), out);
         }
-        self.stage = Stage::Passed;
+        self.state = MessageState::Forwarded;
     }
 }
 
-/// An event whose calls have the names that the client knows; `None` if they do.
-fn own_names(event: &SseEvent, exchange: &Exchange) -> Option<SseEvent> {
+/// Rewrites aliased tool names back to the client's names. Returns `None` if nothing needs
+/// rewriting.
+fn with_canonical_names(event: &SseEvent, exchange: &Exchange) -> Option<SseEvent> {
     let tools = &exchange.judge.tools;
-    let data = event.data.as_deref().filter(|_| tools.is_renamed())?;
+    let data = event.data.as_deref().filter(|_| tools.has_aliases())?;
     let tree = Tree::parse(data).ok()?;
-    let mut cuts = Cuts::new(data);
+    let mut splice = Splice::new(data);
     for site in call_sites(Provider::OpenAi, tree.root()) {
-        if let Some(own) = tools.canonical_name(&site.name) {
-            cuts.string(site.name_span, own);
+        if let Some(name) = tools.canonical_name(&site.name) {
+            splice.replace_string(site.name_span, name);
         }
     }
-    (!cuts.is_empty()).then(|| event.of_same_type(cuts.apply()))
+    (!splice.is_empty()).then(|| event.of_same_type(splice.apply()))
 }
 
-mod writing;
-
-/// The number of a choice; servers that send only one may leave it out.
+/// The index of a choice, which servers with only one choice may omit.
 pub(super) fn index_of(choice: Node<'_>) -> &str {
     let index = choice.get("index").and_then(Node::digits);
     index.unwrap_or("0")
 }
 
-/// The choice and its delta.
+/// The first choice and its delta.
 fn delta_of(root: Node<'_>) -> Option<(Node<'_>, Node<'_>)> {
     let choice = root.get("choices")?.element(0)?;
     let delta = choice.get("delta").or_else(|| choice.get("message"))?;
     Some((choice, delta))
+}
+
+/// The finish reason of a choice, if it has ended.
+fn finish_reason(choice: Node<'_>) -> Option<&str> {
+    let reason = choice.get("finish_reason").and_then(Node::as_str);
+    reason.filter(|reason| !reason.is_empty())
 }

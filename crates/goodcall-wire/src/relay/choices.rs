@@ -1,25 +1,25 @@
-//! Streams of OpenAI Chat Completions: one message, or several choices that come interleaved.
+//! Streams of OpenAI Chat Completions: one message, or several choices that arrive interleaved.
 
 use goodcall_core::{Kind, Node, Tree};
 
 use super::chat::{Chat, index_of};
 use super::exchange::Exchange;
-use super::flow::Refused;
+use super::reask::RefusedReply;
 use super::usage::Usage;
-use crate::cuts::Cuts;
 use crate::envelope::{is_client_side_call, is_safety_stop};
+use crate::splice::Splice;
 use crate::sse::{self, SseEvent};
 
-/// Choices of one reply that are judged; OpenAI gives no more.
+/// The most choices of one reply that are judged; OpenAI sends no more.
 const MOST_CHOICES: usize = 128;
 
-/// The choices of one stream. Where there are several, each is judged for itself, and none is
-/// asked for again: a history holds one message.
+/// The choices of one stream. Several choices are judged one by one, and never asked for again,
+/// because a history holds one message.
 #[derive(Clone, Debug)]
 pub(super) struct Choices {
     /// Never empty.
     chats: Vec<Chat>,
-    own: Usage,
+    usage: Usage,
     done: bool,
 }
 
@@ -27,20 +27,20 @@ impl Choices {
     pub(super) fn new(exchange: &Exchange) -> Self {
         Self {
             chats: vec![Chat::new(exchange)],
-            own: Usage::default(),
+            usage: Usage::default(),
             done: false,
         }
     }
 
-    pub(super) fn again(&mut self, exchange: &mut Exchange) {
-        exchange.usage.add(&self.own);
-        (self.own, self.done) = (Usage::default(), false);
+    pub(super) fn begin_next(&mut self, exchange: &mut Exchange) {
+        exchange.usage.add(&self.usage);
+        (self.usage, self.done) = (Usage::default(), false);
         self.chats.truncate(1);
-        self.chats[0].again(exchange);
+        self.chats[0].begin_next(exchange);
     }
 
-    pub(super) fn held(&self) -> usize {
-        self.chats.iter().map(Chat::held).sum()
+    pub(super) fn held_bytes(&self) -> usize {
+        self.chats.iter().map(Chat::held_bytes).sum()
     }
 
     pub(super) fn event(&mut self, exchange: &mut Exchange, event: SseEvent, out: &mut Vec<u8>) {
@@ -49,7 +49,7 @@ impl Choices {
         };
         if data.trim() == "[DONE]" {
             for chat in &mut self.chats {
-                chat.decide(exchange, out);
+                chat.end_message(exchange, out);
             }
             self.done = true;
             return self.chats[0].other(exchange, event, out);
@@ -60,16 +60,16 @@ impl Choices {
         let root = tree.root();
         if root.get("error").is_some_and(|error| !error.is_null()) {
             drop(tree);
-            self.cut(exchange, out);
+            self.abort(exchange, out);
             self.done = true;
             return out.extend_from_slice(&event.raw);
         }
         if let Some(usage) = root.get("usage").filter(|node| node.kind() == Kind::Object) {
-            self.own.note(usage);
+            self.usage.note(usage);
         }
         let choices = root.get("choices");
         if choices.is_some_and(|choices| choices.len() > 1) {
-            let parts = parts(root, data);
+            let parts = split_choices(root, data);
             drop(tree);
             for part in parts {
                 self.event(exchange, event.of_same_type(part), out);
@@ -81,11 +81,11 @@ impl Choices {
             return out.extend_from_slice(&event.raw);
         };
         let chat = &mut self.chats[at];
-        if !chat.is_open() {
+        if !chat.is_receiving() {
             drop(tree);
             return chat.other(exchange, event, out);
         }
-        let chunk = chat.look(root, choice, data);
+        let chunk = chat.read(root, choice, data);
         exchange.settled |= choice.is_some_and(|choice| {
             let calls = choice
                 .get("delta")
@@ -94,34 +94,34 @@ impl Choices {
                 || calls.is_some_and(|calls| calls.elements().any(is_client_side_call))
         });
         drop(tree);
-        chat.take(exchange, event, chunk, out);
+        chat.handle(exchange, event, chunk, out);
     }
 
-    /// The place of the choice that a chunk is about; `None` if there are too many.
+    /// Returns the position of the choice that a chunk is about; `None` if there are too many.
     fn find(&mut self, exchange: &mut Exchange, choice: Option<Node<'_>>) -> Option<usize> {
         let Some(choice) = choice else {
             return Some(0);
         };
         let index = index_of(choice);
-        let found = self.chats.iter().position(|chat| chat.is(index));
+        let found = self.chats.iter().position(|chat| chat.has_index(index));
         if found.is_none() && self.chats.len() < MOST_CHOICES {
-            exchange.several = true;
+            exchange.request.several_choices = true;
             self.chats.push(Chat::new(exchange));
             return Some(self.chats.len() - 1);
         }
         found
     }
 
-    pub(super) fn refused(&self) -> Option<Refused<'_>> {
+    pub(super) fn refused(&self) -> Option<RefusedReply<'_>> {
         self.chats[0].refused()
     }
 
     pub(super) fn end(&mut self, exchange: &mut Exchange, out: &mut Vec<u8>) {
         for chat in &mut self.chats {
-            chat.decide(exchange, out);
-            // It was refused before another choice came: too late to ask.
-            if chat.is_refused() && exchange.several {
-                chat.write(exchange, out);
+            chat.end_message(exchange, out);
+            // A second choice arrived after this one was refused, so that it cannot be asked for.
+            if chat.is_refused() && exchange.request.several_choices {
+                chat.write_held(exchange, out);
             }
         }
         if !self.chats[0].is_refused() {
@@ -130,44 +130,44 @@ impl Choices {
     }
 
     pub(super) fn give_up(&mut self, exchange: &mut Exchange, out: &mut Vec<u8>) {
-        self.chats[0].write(exchange, out);
+        self.chats[0].write_held(exchange, out);
         self.close(out);
     }
 
-    /// The end that a server left out.
+    /// Writes the end that a server omitted.
     fn close(&self, out: &mut Vec<u8>) {
-        if !self.done && self.chats.iter().any(Chat::wrote) {
+        if !self.done && self.chats.iter().any(Chat::wrote_calls) {
             sse::write(None, "[DONE]", out);
         }
     }
 
-    pub(super) fn cut(&mut self, exchange: &mut Exchange, out: &mut Vec<u8>) {
+    pub(super) fn abort(&mut self, exchange: &mut Exchange, out: &mut Vec<u8>) {
         for chat in &mut self.chats {
-            chat.cut(exchange, out);
+            chat.abort(exchange, out);
         }
     }
 
-    pub(super) fn let_go(&mut self, exchange: &mut Exchange, out: &mut Vec<u8>) {
+    pub(super) fn release_unjudged(&mut self, exchange: &mut Exchange, out: &mut Vec<u8>) {
         for chat in &mut self.chats {
-            chat.let_go(exchange, out);
+            chat.release_unjudged(exchange, out);
         }
     }
 }
 
-/// A chunk with several choices as chunks with one each; the last one tells the usage.
-fn parts(root: Node<'_>, data: &str) -> Vec<String> {
+/// Splits a chunk with several choices into chunks with one each; the last one reports the usage.
+fn split_choices(root: Node<'_>, data: &str) -> Vec<String> {
     let Some(list) = root.get("choices") else {
         return Vec::new();
     };
     let count = list.len();
     let parts = list.elements().enumerate().map(|(at, choice)| {
-        let mut cuts = Cuts::new(data);
+        let mut splice = Splice::new(data);
         let own = data.get(choice.span()).unwrap_or_default();
-        cuts.replace(list.span(), format!("[{own}]"));
+        splice.replace(list.span(), format!("[{own}]"));
         if at + 1 < count {
-            cuts.remove(root, "usage");
+            splice.remove(root, "usage");
         }
-        cuts.apply()
+        splice.apply()
     });
     parts.collect()
 }

@@ -1,4 +1,4 @@
-//! One request, and the replies to it until one is good.
+//! One client request, and the replies to it until one is good.
 
 use std::collections::HashSet;
 use std::fmt::{self, Write as _};
@@ -7,247 +7,272 @@ use std::sync::{Arc, OnceLock};
 use goodcall_core::{Kind, Node, StopReason, Tree};
 
 use super::judge::{CallDecision, CallRecord, CallVerdict, Judge, RelaySettings};
-use super::known::ToolsCache;
-use super::reask;
+use super::pending_calls::PendingCall;
+use super::reask::{self, RefusedReply};
+use super::tools_cache::ToolsCache;
 use super::usage::Usage;
-use crate::call::RawCall;
 use crate::envelope::{Located, Provider};
+use crate::request::{Adapt, adapt_with_aliases};
 use crate::text::TextCallScope;
 
-/// Calls that are remembered of one exchange.
+/// The most calls that are recorded per exchange.
 const MOST_RECORDS: usize = 1024;
 
-/// A request whose replies are not judged.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// Why the replies to a request cannot be judged.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct NotJudged {
-    /// Why, as it stands in logs: `not_json`, `no_tools`.
-    pub why: &'static str,
+pub enum NotJudged {
+    /// The request is not a JSON object.
+    NotJson,
+    /// The request offers no tools with a schema.
+    NoTools,
+}
+
+impl NotJudged {
+    /// The name in logs, such as `no_tools`.
+    pub fn name(self) -> &'static str {
+        match self {
+            NotJudged::NotJson => "not_json",
+            NotJudged::NoTools => "no_tools",
+        }
+    }
 }
 
 impl fmt::Display for NotJudged {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self.why {
-            "not_json" => "the request is no JSON object",
-            _ => "the request offers no tools",
+        f.write_str(match self {
+            NotJudged::NotJson => "the request is not a JSON object",
+            NotJudged::NoTools => "the request offers no tools",
         })
     }
 }
 
 impl std::error::Error for NotJudged {}
 
-/// What becomes of a whole reply.
+/// What a gateway has to do after a complete reply.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum NextStep {
-    /// It goes on: rewritten, or as it was sent.
+    /// Send this reply to the client; `None` stands for the reply as it arrived.
     Reply(Option<String>),
-    /// The model is asked again, with [`Exchange::body`].
+    /// Ask the model again, with [`Exchange::body`].
     Reask,
 }
 
-/// One request and the replies to it.
+/// One client request with all the upstream replies to it.
 #[derive(Clone, Debug)]
 pub struct Exchange {
     pub(super) provider: Provider,
     pub(super) judge: Judge,
     pub(super) body: Arc<str>,
+    pub(super) request: RequestFacts,
+    /// The number of times that the model was asked again.
     pub(super) attempt: u32,
-    /// Several replies were asked for at once: none is asked for again.
-    pub(super) several: bool,
-    /// The tools are offered in the older form, as `functions`.
-    old: bool,
-    /// The request forbids calls: text stays text.
-    silent: bool,
-    /// The reply is not asked for again: it was stopped for safety, or it calls what the client
-    /// alone can answer.
+    /// True if the reply must not be asked for again: it was stopped for safety, or it calls
+    /// something that only the client can answer.
     pub(super) settled: bool,
-    /// What earlier replies took.
+    /// The usage of earlier replies.
     pub(super) usage: Usage,
-    /// Makes ids that no other exchange has made up.
+    /// Makes the ids that this exchange invents differ from those of others.
     seed: OnceLock<u64>,
-    /// The reply that led to the last question, in case there is no other.
-    pub(super) last: Option<String>,
+    /// The reply that led to the last re-ask, in case that brings none.
+    pub(super) last_reply: Option<String>,
     records: Vec<CallRecord>,
+    /// The number of repeated calls that were left out.
     dropped: u32,
-    /// The last whole reply was no JSON.
-    pub(super) unread: bool,
+    /// True if the last complete reply was not JSON.
+    pub(super) unreadable: bool,
+}
+
+/// What the client's request says, apart from its tools.
+#[derive(Clone, Debug)]
+pub(super) struct RequestFacts {
+    /// Several choices were asked for, so that none can be asked for again.
+    pub(super) several_choices: bool,
+    /// The tools are offered in the legacy form, as `functions`.
+    legacy_functions: bool,
+    /// The tool choice forbids calls, so that text stays text.
+    forbids_calls: bool,
     model: Option<String>,
     streams: bool,
+}
+
+impl RequestFacts {
+    fn read(root: Node<'_>) -> Self {
+        let count = root.get("n").and_then(Node::digits);
+        Self {
+            several_choices: count.is_some_and(|digits| digits != "1"),
+            legacy_functions: root.get("tools").is_none(),
+            forbids_calls: forbids_calls(root),
+            model: root.get("model").and_then(Node::as_str).map(str::to_owned),
+            streams: root.get("stream").and_then(Node::as_bool) == Some(true),
+        }
+    }
 }
 
 impl Exchange {
     /// Reads a request.
     ///
     /// # Errors
-    /// If there is nothing in it by which replies could be judged.
+    /// If the request has no tools by which replies could be judged.
     pub fn new(
         provider: Provider,
         body: &str,
-        known: &ToolsCache,
+        cache: &ToolsCache,
         settings: Arc<RelaySettings>,
     ) -> Result<Self, NotJudged> {
-        Self::read(provider, body, known, settings).map_err(|why| NotJudged { why })
-    }
-
-    fn read(
-        provider: Provider,
-        body: &str,
-        known: &ToolsCache,
-        settings: Arc<RelaySettings>,
-    ) -> Result<Self, &'static str> {
-        let tree = Tree::parse(body).map_err(|_| "not_json")?;
+        let tree = Tree::parse(body).map_err(|_| NotJudged::NotJson)?;
         let root = tree.root();
         if root.kind() != Kind::Object {
-            return Err("not_json");
+            return Err(NotJudged::NotJson);
         }
         let list = root.get("tools").or_else(|| root.get("functions"));
         let list = list.filter(|list| list.kind() == Kind::Array);
-        let offer = list.and_then(|list| known.read(provider, list, body));
-        let offer = offer.ok_or("no_tools")?;
-        let text = |key| root.get(key).and_then(Node::as_str).map(str::to_owned);
-        let several = root.get("n").and_then(Node::digits);
+        let offered = list.and_then(|list| cache.read(provider, list, body));
+        let offered = offered.ok_or(NotJudged::NoTools)?;
         Ok(Self {
             provider,
             judge: Judge {
                 settings,
-                tools: offer.tools,
-                opaque: offer.opaque,
+                tools: offered.tools,
+                has_opaque_tools: offered.has_opaque_tools,
             },
+            body: body.into(),
+            request: RequestFacts::read(root),
             attempt: 0,
-            several: several.is_some_and(|digits| digits != "1"),
-            old: root.get("tools").is_none(),
-            silent: forbids_calls(root),
             settled: false,
             usage: Usage::default(),
             seed: OnceLock::new(),
-            last: None,
+            last_reply: None,
             records: Vec::new(),
             dropped: 0,
-            unread: false,
-            model: text("model"),
-            streams: root.get("stream").and_then(Node::as_bool) == Some(true),
-            body: body.into(),
+            unreadable: false,
         })
     }
 
-    /// The request as it must be sent now.
+    /// The request to send upstream now.
     pub fn body(&self) -> &str {
         &self.body
     }
 
-    /// The same, to be kept without a copy.
+    /// The request to send upstream now, shared instead of copied.
     pub fn shared_body(&self) -> Arc<str> {
         Arc::clone(&self.body)
     }
 
-    /// Lets go of the request, which will not be sent again.
+    /// Frees the request, for when it will not be sent again.
     pub fn forget_body(&mut self) {
         self.seed();
         self.body = Arc::default();
     }
 
-    /// Writes the tools so that this upstream takes them; where one needs another name, the history
-    /// has it, too. Replies are judged by the tools as they were, and name them so.
-    pub fn adapt(&mut self, to: crate::request::Adapt) {
-        if let Some((body, names)) =
-            crate::request::adapt_with_aliases(self.provider, &self.body, to)
-        {
+    /// Rewrites the tools so that the upstream accepts them. A tool that needs another name has it
+    /// in the history, too. Replies are judged by the original tools, and name them so.
+    pub fn adapt(&mut self, to: Adapt) {
+        if let Some((body, aliases)) = adapt_with_aliases(self.provider, &self.body, to) {
             self.seed();
             self.body = body.into();
-            self.judge.tools = self.judge.tools.with_aliases(names);
+            self.judge.tools = self.judge.tools.with_aliases(aliases);
         }
     }
 
-    /// The model that is asked.
+    /// The model that the request names.
     pub fn model(&self) -> Option<&str> {
-        self.model.as_deref()
+        self.request.model.as_deref()
     }
 
-    /// Is the reply to be streamed?
+    /// Returns true if the request asks for a streamed reply.
     pub fn streams(&self) -> bool {
-        self.streams
+        self.request.streams
     }
 
-    /// How often the model was asked again.
+    /// The number of times that the model was asked again.
     pub fn reasked(&self) -> u32 {
         self.attempt
     }
 
-    /// What was found in all replies.
+    /// The calls of all replies.
     pub fn records(&self) -> &[CallRecord] {
         &self.records
     }
 
-    /// The same, taken out when all is over.
+    /// Takes out the calls of all replies, for when the exchange is over.
     pub fn take_records(&mut self) -> Vec<CallRecord> {
         std::mem::take(&mut self.records)
     }
 
-    /// Was the last whole reply no JSON, so that nothing could be judged?
+    /// Returns true if the last complete reply was not JSON, so that nothing could be judged.
     pub fn is_unread(&self) -> bool {
-        self.unread
+        self.unreadable
     }
 
-    /// All of it in one line, for a header: `good=1 mended=0 bad=0 reasked=0`.
+    /// The verdicts in one line, for a header: `good=1 mended=0 bad=0 reasked=0`.
     pub fn summary(&self) -> String {
-        let count = |ruled| {
-            let of = self.records.iter().filter(|judged| judged.ruled == ruled);
-            of.count()
-        };
-        // Room for all of it; writing into a string does not fail.
         let mut text = String::with_capacity(80);
-        let _ = write!(text, "good={}", count(CallVerdict::Good));
-        let _ = write!(text, " mended={}", count(CallVerdict::Mended));
-        let _ = write!(text, " bad={}", count(CallVerdict::Bad));
-        let _ = write!(text, " reasked={}", self.attempt);
-        if count(CallVerdict::Unjudged) > 0 {
-            let _ = write!(text, " unjudged={}", count(CallVerdict::Unjudged));
-        }
-        if self.dropped > 0 {
-            let _ = write!(text, " dropped={}", self.dropped);
+        for (name, count) in self.counts() {
+            let space = if text.is_empty() { "" } else { " " };
+            write!(text, "{space}{name}={count}").expect("writing into a string succeeds");
         }
         text
     }
 
-    /// The summary as the `goodcall` field of a body.
+    /// The verdicts as a JSON object, for the `goodcall` member of a body.
     pub(super) fn report(&self) -> String {
-        let parts = self.summary();
-        let parts = parts.split(' ').filter_map(|part| part.split_once('='));
-        let parts: Vec<_> = parts.map(|(key, n)| format!("\"{key}\":{n}")).collect();
-        format!("{{{}}}", parts.join(","))
+        let members = self.counts().map(|(name, n)| format!("\"{name}\":{n}"));
+        format!("{{{}}}", members.collect::<Vec<_>>().join(","))
     }
 
-    /// Takes what is to be remembered of these rulings.
-    pub(super) fn remember(&mut self, rulings: &mut [CallDecision]) {
-        let room = MOST_RECORDS.saturating_sub(self.records.len());
-        let new = rulings.iter_mut().take(room);
+    /// The figures of a summary; the last two only if they are not zero.
+    fn counts(&self) -> impl Iterator<Item = (&'static str, usize)> {
+        let count = |verdict: CallVerdict| {
+            let records = self.records.iter();
+            let count = records.filter(|record| record.verdict == verdict).count();
+            (verdict.name(), count)
+        };
+        let always = [
+            count(CallVerdict::Good),
+            count(CallVerdict::Mended),
+            count(CallVerdict::Bad),
+            ("reasked", self.attempt as usize),
+        ];
+        let sometimes = [
+            count(CallVerdict::Unjudged),
+            ("dropped", self.dropped as usize),
+        ];
+        let sometimes = sometimes.into_iter().filter(|(_, count)| *count > 0);
+        always.into_iter().chain(sometimes)
+    }
+
+    /// Moves the records of these decisions into the exchange's own.
+    pub(super) fn record(&mut self, decisions: &mut [CallDecision]) {
+        let free = MOST_RECORDS.saturating_sub(self.records.len());
+        let new = decisions.iter_mut().take(free);
         self.records
-            .extend(new.map(|ruling| std::mem::take(&mut ruling.judged)));
+            .extend(new.map(|decision| std::mem::take(&mut decision.record)));
     }
 
-    /// A call that went on before was sent once more, and is left out.
-    pub(super) fn drop_one(&mut self) {
+    /// Counts a call that was left out because the client has it already.
+    pub(super) fn count_dropped(&mut self) {
         self.dropped += 1;
     }
 
-    /// Which calls in text become calls. The older form has room for one call beside no text, so
-    /// text stays text there.
-    pub(super) fn looks_in_text(&self) -> Option<TextCallScope> {
-        let place = self.judge.settings.text_calls;
-        place.filter(|_| !self.old && !self.silent)
+    /// Where calls written into text are looked for. A legacy reply holds one call at most, so its
+    /// text stays text.
+    pub(super) fn text_call_scope(&self) -> Option<TextCallScope> {
+        let allowed = !self.request.legacy_functions && !self.request.forbids_calls;
+        self.judge.settings.text_calls.filter(|_| allowed)
     }
 
-    /// May the model be asked again?
+    /// Returns true if the model may be asked again.
     pub fn may_ask(&self) -> bool {
-        self.attempt < self.judge.settings.reasks && !self.several && !self.settled
+        let left = self.attempt < self.judge.settings.reasks;
+        left && !self.request.several_choices && !self.settled
     }
 
-    /// What tells this exchange from others: few need it.
     fn seed(&self) -> u64 {
         *self.seed.get_or_init(|| hash(&self.body))
     }
 
-    /// An id for a call that has none.
+    /// Invents an id for a call that has none.
     pub(super) fn made_up_id(&self, index: usize) -> String {
         let prefix = match self.provider {
             Provider::Anthropic => "toolu",
@@ -257,59 +282,48 @@ impl Exchange {
         format!("{prefix}_{number:016x}")
     }
 
-    /// Rules on a call of a stream. An id that another call has taken is given up, but for a call
-    /// that is `streamed`: the client has its id already.
-    pub(super) fn rule(
+    /// Judges a call of a stream. A call whose id is taken gets another one, unless the client has
+    /// seen the id because the call was streamed.
+    pub(super) fn judge_streamed(
         &self,
-        call: RawCall,
+        pending: PendingCall,
         number: usize,
-        streamed: bool,
         taken: &mut HashSet<String>,
         stop: StopReason,
     ) -> CallDecision {
+        let PendingCall { call, streamed, .. } = pending;
         let own = call.id.clone();
         let own = own.filter(|id| taken.insert(id.clone()) || streamed);
         let id = own.unwrap_or_else(|| self.made_up_id(number));
-        let mut ruling = self.judge.rule(call.with_id(id), self.attempt, stop);
+        let mut decision = self.judge.judge(call.with_id(id), self.attempt, stop);
         if streamed {
-            ruling.went_on();
+            decision.mark_streamed();
         }
-        ruling
+        decision
     }
 
-    /// Gives every call of a message an id of its own; choices are messages of their own.
-    pub(super) fn name_calls(&self, envelope: &mut Located, root: Node<'_>) {
+    /// Gives every call of a message an id of its own. Each choice is a message.
+    pub(super) fn assign_ids(&self, envelope: &mut Located, root: Node<'_>) {
         let mut taken = HashSet::new();
-        let alone = envelope.calls().len() == 1;
+        let is_only_call = envelope.calls().len() == 1;
         let choices = root.get("choices").into_iter().flat_map(Node::elements);
         let ends: Vec<_> = choices.map(|choice| choice.span().end).collect();
         let places: Vec<_> = envelope.places().collect();
         for (index, place) in places.into_iter().enumerate() {
             let choice = ends.partition_point(|end| *end < place.end);
             let sent = envelope.sent_id(index);
-            let own = sent.is_some_and(|id| alone || taken.insert((choice, id.to_owned())));
+            let own = sent.is_some_and(|id| is_only_call || taken.insert((choice, id.to_owned())));
             if !own {
                 envelope.set_id(index, self.made_up_id(index));
             }
         }
     }
 
-    /// Makes the next request out of a reply whose calls were refused. `legal` is the reply with
-    /// every call in a form that may stand in a history.
-    pub(super) fn ask_again(
-        &mut self,
-        legal: &str,
-        rulings: &[CallDecision],
-        passed: usize,
-    ) -> bool {
-        let Some(body) = reask::body(
-            self.provider,
-            &self.body,
-            legal,
-            rulings,
-            passed,
-            &self.judge.tools,
-        ) else {
+    /// Makes the next request out of a reply whose calls were refused. Returns false if the request
+    /// has no history that the reply could be added to.
+    pub(super) fn ask_again(&mut self, refused: &RefusedReply<'_>) -> bool {
+        let tools = &self.judge.tools;
+        let Some(body) = reask::body(self.provider, &self.body, refused, tools) else {
             return false;
         };
         self.seed();
@@ -320,15 +334,15 @@ impl Exchange {
     }
 }
 
-/// `"tool_choice": "none"`, or `{"type": "none"}`.
+/// Returns true for `"tool_choice": "none"` and `{"type": "none"}`.
 fn forbids_calls(root: Node<'_>) -> bool {
     let choice = root.get("tool_choice");
     let choice = choice.map(|choice| choice.get("type").unwrap_or(choice));
     choice.and_then(Node::as_str) == Some("none")
 }
 
-/// FNV-1a: the same in every process.
-pub(crate) fn hash(text: &str) -> u64 {
+/// FNV-1a, which is the same in every process.
+fn hash(text: &str) -> u64 {
     let step = |hash: u64, byte: u8| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
     text.bytes().fold(0xcbf2_9ce4_8422_2325, step)
 }

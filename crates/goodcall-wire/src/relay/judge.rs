@@ -1,4 +1,4 @@
-//! How the calls of a reply are judged, and what is remembered of it.
+//! Judges the calls of a reply, and records the verdicts.
 
 use std::sync::Arc;
 
@@ -13,21 +13,21 @@ use crate::tools::Tools;
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct RelaySettings {
-    /// What may be mended.
+    /// Which rules may mend the calls of which tools.
     pub policies: Policies,
-    /// How the text for the model reads.
+    /// The style of the text that tells the model what is wrong with a call.
     pub style: Style,
-    /// How often the model is asked again.
+    /// How many times the model may be asked again per request.
     pub reasks: u32,
-    /// What becomes of a call that is still bad then.
+    /// What the client gets for a call that is still bad after that.
     pub give_up: GiveUp,
-    /// Calls that a model writes into text become real calls.
+    /// Where calls written into text are recognized and turned into real calls; `None` for nowhere.
     pub text_calls: Option<TextCallScope>,
-    /// Arguments go on while strict validation holds, before the call is whole.
+    /// Forward arguments while strict validation holds, before the call is complete.
     pub stream_arguments: bool,
-    /// Bytes of one reply that are held back until it is judged.
+    /// The most bytes of one reply that are held back; a larger reply is forwarded unjudged.
     pub max_held: usize,
-    /// The verdict is written into the body, too.
+    /// Write the summary of verdicts into the body as well, as the member `goodcall`.
     pub report: bool,
 }
 
@@ -46,33 +46,33 @@ impl Default for RelaySettings {
     }
 }
 
-/// What becomes of a call that stays bad.
+/// What the client gets for a call that stays bad.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum GiveUp {
-    /// It goes on as it was.
+    /// The call as the model sent it.
     #[default]
     AsSent,
-    /// The text that the model got stands in its place.
+    /// The text that explains to the model what is wrong, in place of the call.
     Text,
 }
 
 /// The verdict on one call of a reply.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum CallVerdict {
-    /// Valid as sent.
+    /// The call is valid as sent.
     Good,
-    /// Valid now.
+    /// The call is valid after recorded changes.
     Mended,
-    /// Not to be run.
+    /// The call must not be run.
     Bad,
-    /// Nothing is known about its tool, or it was too large.
+    /// The call was not judged: its tool has no known schema, or the reply was too large.
     #[default]
     Unjudged,
 }
 
 impl CallVerdict {
-    /// The name in logs and metrics.
+    /// The name in logs and metrics, such as `good`.
     pub fn name(self) -> &'static str {
         match self {
             CallVerdict::Good => "good",
@@ -83,161 +83,147 @@ impl CallVerdict {
     }
 }
 
-/// What is remembered of one call.
+/// The log entry of one call.
 #[derive(Clone, Debug, Default)]
 #[non_exhaustive]
 pub struct CallRecord {
-    /// In which reply to the same request it came, from 0.
+    /// The index of the reply that held the call, among the replies to one request.
     pub attempt: u32,
-    /// The tool.
+    /// The name of the tool.
     pub tool: String,
-    /// The verdict.
-    pub ruled: CallVerdict,
-    /// Why it is bad.
+    /// The verdict on the call.
+    pub verdict: CallVerdict,
+    /// The name of the reason why a call is bad.
     pub reason: Option<&'static str>,
-    /// What was changed, or is wrong.
+    /// The changes that were made, or the issues of a bad call.
     pub notes: Vec<CallNote>,
-    /// The arguments as sent.
+    /// The arguments as sent; empty for a call that was not judged.
     pub sent: String,
 }
 
-/// One change, or one issue.
+/// One change of a mended call, or one issue of a bad one.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct CallNote {
-    /// The rule that changed something, or the code of the issue.
+    /// The rule that made the change, or the name of the issue's kind.
     pub rule: &'static str,
-    /// Where, as `edits[0].path`.
+    /// The place in the arguments, such as `edits[0].path`.
     pub field: String,
-    /// What was there.
+    /// The value before the change.
     pub before: Option<String>,
-    /// What is there now.
+    /// The value after the change.
     pub after: Option<String>,
-    /// Only a name changed: `before` and `after` are names, not values.
+    /// True if a member was only renamed: then `before` and `after` are names, not values.
     pub renamed: bool,
 }
 
-/// A call with its verdict.
+/// A call, and what is to be done with it.
 #[derive(Clone, Debug)]
 pub(crate) struct CallDecision {
     pub(crate) call: RawCall,
-    pub(crate) ruled: CallVerdict,
-    /// The arguments to be written in place of those that came.
+    pub(crate) verdict: CallVerdict,
+    /// The arguments that replace those that were sent.
     pub(crate) arguments: Option<String>,
-    /// What the model is told of a bad one.
+    /// The text that tells the model what is wrong with a bad call.
     pub(crate) text: String,
-    pub(crate) judged: CallRecord,
+    pub(crate) record: CallRecord,
 }
 
 impl CallDecision {
-    /// Parts of the call went on before it was whole: it cannot be changed any more, and counts as
-    /// bad where it should have been.
-    pub(crate) fn went_on(&mut self) {
-        if matches!(self.ruled, CallVerdict::Mended | CallVerdict::Bad) {
-            self.judged.ruled = CallVerdict::Bad;
-            self.judged.reason.get_or_insert("streamed");
-            self.ruled = CallVerdict::Unjudged;
+    /// Notes that parts of the call were forwarded before it was complete. Such a call cannot be
+    /// changed any more, and is recorded as bad if it would have had to be.
+    pub(crate) fn mark_streamed(&mut self) {
+        if matches!(self.verdict, CallVerdict::Mended | CallVerdict::Bad) {
+            self.record.verdict = CallVerdict::Bad;
+            self.record.reason.get_or_insert("streamed");
+            self.verdict = CallVerdict::Unjudged;
             self.arguments = None;
         }
     }
 
     pub(crate) fn is_bad(&self) -> bool {
-        self.ruled == CallVerdict::Bad
+        self.verdict == CallVerdict::Bad
     }
 
-    /// How the call is written; a bad one as `bad` says.
-    pub(crate) fn due<'a>(&'a self, bad: CallRewrite<'a>) -> CallRewrite<'a> {
-        match (self.ruled, &self.arguments) {
-            (_, Some(arguments)) => CallRewrite::Write(arguments.as_str().into()),
-            (CallVerdict::Bad, None) => bad,
+    /// Returns how the call is to be written; `if_bad` says so for a bad one.
+    pub(crate) fn rewrite<'a>(&'a self, if_bad: CallRewrite<'a>) -> CallRewrite<'a> {
+        match (self.verdict, &self.arguments) {
+            (_, Some(arguments)) => CallRewrite::Replace(arguments.as_str().into()),
+            (CallVerdict::Bad, None) => if_bad,
             (CallVerdict::Unjudged, None) => CallRewrite::Untouched,
-            _ => CallRewrite::Sent,
+            _ => CallRewrite::KeepAsSent,
         }
     }
 
-    /// The arguments that go on.
+    /// The arguments that the client gets.
     pub(crate) fn final_arguments(&self) -> &str {
         self.arguments.as_deref().unwrap_or(&self.call.arguments)
     }
 }
 
-/// Judges the calls of replies to one request.
+/// Judges the calls in the replies to one request.
 #[derive(Clone, Debug)]
 pub(crate) struct Judge {
     pub(crate) settings: Arc<RelaySettings>,
     pub(crate) tools: Tools,
-    /// There are tools that we know nothing about.
-    pub(crate) opaque: bool,
+    /// True if the request offers tools without a known schema, so that a call of an unknown name
+    /// may be one of theirs.
+    pub(crate) has_opaque_tools: bool,
 }
 
 impl Judge {
-    /// A call that nobody looked at.
+    /// Returns the decision on a call that nobody looks at: it is forwarded as it is.
     pub(crate) fn unjudged(&self, call: RawCall, attempt: u32) -> CallDecision {
-        let judged = CallRecord {
+        let record = CallRecord {
             attempt,
             tool: call.name.clone(),
-            ruled: CallVerdict::Unjudged,
-            reason: None,
-            notes: Vec::new(),
-            sent: String::new(),
+            ..CallRecord::default()
         };
         CallDecision {
             call,
-            ruled: CallVerdict::Unjudged,
+            verdict: CallVerdict::Unjudged,
             arguments: None,
             text: String::new(),
-            judged,
+            record,
         }
     }
 
-    pub(crate) fn rule(&self, call: RawCall, attempt: u32, stop: StopReason) -> CallDecision {
-        let mut judged = CallRecord {
-            attempt,
-            tool: call.name.clone(),
-            ruled: CallVerdict::Unjudged,
-            reason: None,
-            notes: Vec::new(),
-            sent: String::new(),
-        };
-        let (mut arguments, mut text) = (None, String::new());
+    pub(crate) fn judge(&self, call: RawCall, attempt: u32, stop: StopReason) -> CallDecision {
+        let mut decision = self.unjudged(call, attempt);
+        let (call, record) = (&decision.call, &mut decision.record);
+        record.sent.clone_from(&call.arguments);
         let tool = self.tools.get(&call.name);
         let judgeable = match tool {
             Some(tool) => tool.schema.is_ok(),
-            None => !self.opaque,
+            None => !self.has_opaque_tools,
         };
-        if judgeable {
-            let destructive = tool.is_some_and(|tool| tool.is_destructive());
-            let policies = &self.settings.policies;
-            let policy = if destructive {
-                policies.for_destructive_tool(&call.name)
-            } else {
-                policies.for_tool(&call.name)
-            };
-            let verdict = call.check(&self.tools, &policy, stop);
-            judged.notes = notes(&verdict);
-            judged.ruled = match verdict {
-                Verdict::Good(_) => CallVerdict::Good,
-                Verdict::Mended(mended) => {
-                    arguments = Some(mended.arguments.to_json());
-                    CallVerdict::Mended
-                }
-                Verdict::Bad(bad) => {
-                    judged.reason = Some(bad.reason.name());
-                    let explain =
-                        Explain::new(self.settings.style).tool(self.tools.alias_of(&call.name));
-                    text = explain.text(&bad);
-                    CallVerdict::Bad
-                }
-            };
+        if !judgeable {
+            return decision;
         }
-        judged.sent.clone_from(&call.arguments);
-        CallDecision {
-            ruled: judged.ruled,
-            call,
-            arguments,
-            text,
-            judged,
-        }
+        let destructive = tool.is_some_and(|tool| tool.is_destructive());
+        let policies = &self.settings.policies;
+        let policy = if destructive {
+            policies.for_destructive_tool(&call.name)
+        } else {
+            policies.for_tool(&call.name)
+        };
+        let verdict = call.check(&self.tools, &policy, stop);
+        record.notes = notes(&verdict);
+        let verdict = match verdict {
+            Verdict::Good(_) => CallVerdict::Good,
+            Verdict::Mended(mended) => {
+                decision.arguments = Some(mended.arguments.to_json());
+                CallVerdict::Mended
+            }
+            Verdict::Bad(refusal) => {
+                record.reason = Some(refusal.reason.name());
+                let name = self.tools.alias_of(&call.name);
+                decision.text = Explain::new(self.settings.style).tool(name).text(&refusal);
+                CallVerdict::Bad
+            }
+        };
+        (decision.verdict, decision.record.verdict) = (verdict, verdict);
+        decision
     }
 }
 
@@ -246,7 +232,7 @@ fn notes(verdict: &Verdict<'_>) -> Vec<CallNote> {
         Verdict::Mended(mended) => mended.changes.as_slice(),
         _ => &[],
     };
-    let changed = changes.iter().map(|change| {
+    let changes = changes.iter().map(|change| {
         let field = change.pointer.dotted();
         let (before, after, renamed) = match &change.edit {
             Edit::Move { from } => (Some(from.dotted()), Some(field.clone()), true),
@@ -264,12 +250,12 @@ fn notes(verdict: &Verdict<'_>) -> Vec<CallNote> {
             renamed,
         }
     });
-    let wrong = verdict.issues().iter().map(|issue| CallNote {
+    let issues = verdict.issues().iter().map(|issue| CallNote {
         rule: issue.kind.name(),
         field: issue.pointer.dotted(),
-        before: issue.actual.as_ref().map(|got| got.short.clone()),
+        before: issue.actual.as_ref().map(|actual| actual.short.clone()),
         after: None,
         renamed: false,
     });
-    changed.chain(wrong).collect()
+    changes.chain(issues).collect()
 }

@@ -30,21 +30,21 @@
 
 mod chat;
 mod choices;
-mod desk;
-mod details;
 mod exchange;
-mod flow;
-mod found;
+mod extra_fields;
 mod judge;
-mod known;
 mod messages;
+mod pending_calls;
 mod reask;
 mod reply;
 mod responses;
+mod stream;
+mod text_call_finder;
+mod tools_cache;
 mod usage;
 
 pub use exchange::{Exchange, NextStep, NotJudged};
-pub use flow::{StreamEnd, StreamRelay};
+pub use stream::{StreamEnd, StreamRelay};
 
 pub use judge::{CallNote, CallRecord, CallVerdict, GiveUp, RelaySettings};
-pub use known::ToolsCache;
+pub use tools_cache::ToolsCache;

@@ -1,74 +1,77 @@
-//! The question that follows a refused call: the call and our text as its result, in a history
-//! that the provider accepts.
+//! The request that follows a refused call: the history gets the call, and a result that tells the
+//! model what is wrong with it.
 
 use goodcall_core::{Kind, Node, Tree, accepted_text, not_run_text};
 
-use super::details::Details;
+use super::extra_fields::ExtraFields;
 use super::judge::{CallDecision, CallVerdict};
-use crate::cuts::{Cuts, quoted};
 use crate::envelope::{Answer, Provider, legal_arguments, legal_name, result};
 use crate::request::write_aliases;
+use crate::splice::{Splice, quoted};
 use crate::tools::Tools;
 
-/// The next request. The first `passed` calls are on their way to the client already.
+/// A reply that the model is asked to correct.
+pub(super) struct RefusedReply<'d> {
+    /// The complete reply as JSON, every call in a form that a history may hold.
+    pub(super) legal: String,
+    pub(super) decisions: &'d [CallDecision],
+    /// The number of calls that the client has already; they come first.
+    pub(super) forwarded: usize,
+}
+
+/// Returns the next request; `None` if this one has no history that could be extended.
 pub(super) fn body(
     provider: Provider,
     request: &str,
-    legal: &str,
-    rulings: &[CallDecision],
-    passed: usize,
+    refused: &RefusedReply<'_>,
     tools: &Tools,
 ) -> Option<String> {
     let tree = Tree::parse(request).ok()?;
     let root = tree.root();
     let stored = root.get("store").and_then(Node::as_bool) != Some(false);
-    let said = said(provider, legal, stored)?;
-    let old = is_old(provider, &said);
-    let answers = rulings.iter().enumerate().map(|(index, ruling)| {
-        let name = tools.alias_of(&ruling.call.name);
-        let answer = match ruling.ruled {
-            CallVerdict::Bad => Answer::error(ruling.text.clone()),
-            _ if index < passed => Answer::ok(accepted_text(name)),
+    let reply = history_of(provider, &refused.legal, stored)?;
+    let is_legacy = is_legacy_call(provider, &reply);
+    let decisions = refused.decisions.iter().enumerate();
+    let answers = decisions.map(|(index, decision)| {
+        let name = tools.alias_of(&decision.call.name);
+        let answer = match decision.verdict {
+            CallVerdict::Bad => Answer::error(decision.text.clone()),
+            _ if index < refused.forwarded => Answer::ok(accepted_text(name)),
             _ => Answer::error(not_run_text(name)),
         };
-        match old {
-            true => old_result(&ruling.call.name, &answer.text),
-            false => result(provider, &ruling.call, &answer),
+        if is_legacy {
+            legacy_result(&decision.call.name, &answer.text)
+        } else {
+            result(provider, &decision.call, &answer)
         }
     });
-    let answers: Vec<_> = answers.collect();
-    let answers = match provider {
-        Provider::Anthropic => format!(r#"{{"role":"user","content":[{}]}}"#, answers.join(",")),
-        _ => answers.join(","),
-    };
-    let more = format!("{said},{answers}");
-    let mut cuts = Cuts::new(request);
-    let key = match provider {
-        Provider::Responses => "input",
-        _ => "messages",
-    };
-    let history = root.get(key)?;
-    // A conversation that the provider keeps has the question and the reply already.
-    if root.get("conversation").is_some_and(|kept| !kept.is_null()) {
-        cuts.replace(history.span(), format!("[{answers}]"));
-        return Some(cuts.apply());
+    let mut answers = answers.collect::<Vec<_>>().join(",");
+    if provider == Provider::Anthropic {
+        answers = format!(r#"{{"role":"user","content":[{answers}]}}"#);
+    }
+    let mut splice = Splice::new(request);
+    let history = root.get(provider.history_key())?;
+    // A conversation that the provider stores has the question and the reply already.
+    if root.get("conversation").is_some_and(|id| !id.is_null()) {
+        splice.replace(history.span(), format!("[{answers}]"));
+        return Some(splice.apply());
     }
     match history.kind() {
-        Kind::Array => cuts.last(history, &more),
+        Kind::Array => splice.append(history, &format!("{reply},{answers}")),
         Kind::String => {
-            let asked = request.get(history.span())?;
-            let list = format!(r#"[{{"role":"user","content":{asked}}},{more}]"#);
-            cuts.replace(history.span(), list);
+            let question = request.get(history.span())?;
+            let list = format!(r#"[{{"role":"user","content":{question}}},{reply},{answers}]"#);
+            splice.replace(history.span(), list);
         }
         _ => return None,
     }
-    let next = cuts.apply();
+    let next = splice.apply();
     Some(write_aliases(provider, &next, tools).unwrap_or(next))
 }
 
-/// What the model said, as a part of the history; `None` if the calls are not where they belong,
-/// as in a reply that repeats a key.
-fn said(provider: Provider, legal: &str, stored: bool) -> Option<String> {
+/// Returns the reply as messages of a history; `None` if the calls are not where they belong, as in
+/// a reply that repeats a key.
+fn history_of(provider: Provider, legal: &str, stored: bool) -> Option<String> {
     let tree = Tree::parse(legal).ok()?;
     let root = tree.root();
     match provider {
@@ -76,7 +79,7 @@ fn said(provider: Provider, legal: &str, stored: bool) -> Option<String> {
             let content = root
                 .get("content")
                 .filter(|list| list.kind() == Kind::Array)?;
-            // An empty text is refused where it stands in a history.
+            // Anthropic refuses a history with an empty text in it.
             let blank = |block: &Node<'_>| {
                 let text = block.get("text").and_then(Node::as_str);
                 block.get("type").and_then(Node::as_str) == Some("text")
@@ -84,9 +87,10 @@ fn said(provider: Provider, legal: &str, stored: bool) -> Option<String> {
             };
             let blocks = content.elements().filter(|block| !blank(block));
             let blocks: Vec<_> = blocks.filter_map(|block| legal.get(block.span())).collect();
-            let content = match blocks.len() == content.len() {
-                true => legal.get(content.span())?.to_owned(),
-                false => format!("[{}]", blocks.join(",")),
+            let content = if blocks.len() == content.len() {
+                legal.get(content.span())?.to_owned()
+            } else {
+                format!("[{}]", blocks.join(","))
             };
             Some(format!(r#"{{"role":"assistant","content":{content}}}"#))
         }
@@ -103,8 +107,8 @@ fn said(provider: Provider, legal: &str, stored: bool) -> Option<String> {
     }
 }
 
-/// Does a message call in the older form, which has its own form of results?
-fn is_old(provider: Provider, message: &str) -> bool {
+/// Returns true if a message calls in the legacy form, which has its own form of results.
+fn is_legacy_call(provider: Provider, message: &str) -> bool {
     let chat = provider == Provider::OpenAi;
     let tree = Tree::parse(message).ok().filter(|_| chat);
     let call = tree
@@ -113,13 +117,14 @@ fn is_old(provider: Provider, message: &str) -> bool {
     call.is_some_and(|call| call.kind() == Kind::Object)
 }
 
-/// A result in the older form, which knows a call by its name.
-fn old_result(name: &str, text: &str) -> String {
+/// A result in the legacy form, which is paired with its call by name.
+fn legacy_result(name: &str, text: &str) -> String {
     let (name, text) = (quoted(&legal_name(Provider::OpenAi, name)), quoted(text));
     format!(r#"{{"role":"function","name":{name},"content":{text}}}"#)
 }
 
-/// An output item as an input item. Where nothing is stored, an item cannot be named by its id.
+/// Returns an output item as an input item. If the provider stores nothing, an item must not refer to
+/// a stored one by its id.
 fn as_input(item: Node<'_>, text: &str, stored: bool) -> Option<String> {
     let written = text.get(item.span())?;
     if stored {
@@ -131,14 +136,14 @@ fn as_input(item: Node<'_>, text: &str, stored: bool) -> Option<String> {
         return None;
     }
     let alone = Tree::parse(written).ok()?;
-    let mut cuts = Cuts::new(written);
+    let mut splice = Splice::new(written);
     if kind == Some("function_call") {
-        cuts.remove(alone.root(), "id");
+        splice.remove(alone.root(), "id");
     }
-    Some(cuts.apply())
+    Some(splice.apply())
 }
 
-/// A call as it stands in a whole reply.
+/// A call as it appears in a complete reply.
 pub(super) fn written_call(provider: Provider, id: &str, name: &str, arguments: &str) -> String {
     let item = quoted(&item_id("fc", id));
     let (id, name) = (quoted(id), quoted(name));
@@ -161,52 +166,52 @@ pub(super) fn written_call(provider: Provider, id: &str, name: &str, arguments: 
     }
 }
 
-/// The id of an item that stands for a call.
+/// The id of an item, made out of a call's id.
 pub(super) fn item_id(prefix: &str, call: &str) -> String {
     format!("{prefix}_{}", call.trim_start_matches("call_"))
 }
 
-/// A call as it may stand in a history, whatever came of it.
-pub(super) fn legal_call(provider: Provider, ruling: &CallDecision) -> String {
-    let id = ruling.call.id.as_deref().unwrap_or_default();
-    let (name, arguments) = legal_parts(provider, ruling);
+/// A call in a form that a history may hold, whatever its verdict.
+pub(super) fn legal_call(provider: Provider, decision: &CallDecision) -> String {
+    let id = decision.call.id.as_deref().unwrap_or_default();
+    let (name, arguments) = legal_parts(provider, decision);
     written_call(provider, id, &name, &arguments)
 }
 
-/// The same in the older form.
-pub(super) fn legal_function(ruling: &CallDecision) -> String {
-    let (name, arguments) = legal_parts(Provider::OpenAi, ruling);
+/// A call in the legacy form that a history may hold.
+pub(super) fn legal_function_call(decision: &CallDecision) -> String {
+    let (name, arguments) = legal_parts(Provider::OpenAi, decision);
     let (name, arguments) = (quoted(&name), quoted(&arguments));
     format!(r#"{{"name":{name},"arguments":{arguments}}}"#)
 }
 
 /// Name and arguments that a history may hold.
-pub(super) fn legal_parts(provider: Provider, ruling: &CallDecision) -> (String, String) {
-    match ruling.ruled {
+pub(super) fn legal_parts(provider: Provider, decision: &CallDecision) -> (String, String) {
+    match decision.verdict {
         CallVerdict::Bad => (
             legal_name(
                 provider,
-                ruling.call.told.as_ref().unwrap_or(&ruling.call.name),
+                decision.call.alias.as_ref().unwrap_or(&decision.call.name),
             ),
-            legal_arguments(&ruling.call.arguments),
+            legal_arguments(&decision.call.arguments),
         ),
         _ => (
-            ruling.call.name.clone(),
-            ruling.final_arguments().to_owned(),
+            decision.call.name.clone(),
+            decision.final_arguments().to_owned(),
         ),
     }
 }
 
-/// A whole chat reply, its calls under this key.
+/// A complete chat reply, with its calls under this key.
 pub(super) fn legal_message(
-    said: Option<&str>,
-    details: &Details,
+    text: Option<&str>,
+    extra: &ExtraFields,
     key: &str,
     calls: &str,
 ) -> String {
-    let said = said.map_or("null".to_owned(), quoted);
+    let text = text.map_or("null".to_owned(), quoted);
     format!(
-        r#"{{"choices":[{{"message":{{"role":"assistant",{}"content":{said},"{key}":{calls}}}}}]}}"#,
-        details.to_members()
+        r#"{{"choices":[{{"message":{{"role":"assistant",{}"content":{text},"{key}":{calls}}}}}]}}"#,
+        extra.to_members()
     )
 }

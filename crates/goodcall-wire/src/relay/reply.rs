@@ -1,4 +1,4 @@
-//! A whole reply: judged, and rewritten in place.
+//! A complete reply: judged, and rewritten in place.
 
 use std::ops::Range;
 
@@ -6,31 +6,29 @@ use goodcall_core::{Kind, Node, Tree};
 
 use super::exchange::{Exchange, NextStep};
 use super::judge::{CallDecision, GiveUp};
-use super::reask::{item_id, written_call};
+use super::reask::{RefusedReply, item_id, written_call};
 use super::usage::Usage;
 use crate::call::RawCall;
-use crate::cuts::{Cuts, quoted};
 use crate::envelope::{
     CallRewrite, Located, Provider, is_client_side_call, is_safety_stop, legal_arguments,
 };
+use crate::splice::{Comma, Splice, quoted};
 use crate::text::{Extraction, extract};
 
 impl Exchange {
-    /// Takes a whole reply.
+    /// Judges a complete reply, and returns what to do with it.
     pub fn reply(&mut self, text: &str) -> NextStep {
         let tree = Tree::parse(text);
-        self.unread = tree.is_err();
+        self.unreadable = tree.is_err();
         let Ok(tree) = tree else {
             let last = self.give_up();
-            self.unread &= last.is_none();
+            self.unreadable &= last.is_none();
             return NextStep::Reply(last);
         };
         if self.attempt > 0 && is_failure(self.provider, tree.root()) {
-            // No other reply could be had, whatever its status says.
             return NextStep::Reply(self.give_up());
         }
-        let found = self.text_calls(tree.root(), text);
-        match found {
+        match self.text_calls(tree.root(), text) {
             Some((converted, calls)) => match Tree::parse(&converted) {
                 Ok(tree) => self.judge_reply(&tree, &converted, text, calls),
                 Err(_) => NextStep::Reply(None),
@@ -39,48 +37,53 @@ impl Exchange {
         }
     }
 
-    /// The last reply as it goes on where no other one could be had.
+    /// Takes out the reply to send if a re-ask brings no other one.
     pub fn give_up(&mut self) -> Option<String> {
-        let last = self.last.take()?;
-        // It is judged and counted; only the rendering is left.
-        Some(last)
+        self.last_reply.take()
     }
 
+    /// Judges a reply. `text` is the reply with the calls `from_text` written as calls, `sent` the
+    /// reply as it arrived.
     fn judge_reply(
         &mut self,
         tree: &Tree<'_>,
         text: &str,
         sent: &str,
-        found: Vec<RawCall>,
+        from_text: Vec<RawCall>,
     ) -> NextStep {
         let root = tree.root();
         let mut envelope = Located::new(self.provider, text, root, &self.judge.tools);
-        self.name_calls(&mut envelope, root);
+        self.assign_ids(&mut envelope, root);
         let stop = envelope.stop();
-        let from_text = !found.is_empty();
-        let mut rulings = Vec::with_capacity(envelope.calls().len());
+        let mut decisions = Vec::with_capacity(envelope.calls().len());
         for call in envelope.calls() {
-            let found = found.iter().find(|found| found.id == call.id);
+            let found = from_text.iter().find(|found| found.id == call.id);
             let call = found.unwrap_or(call).clone();
-            rulings.push(self.judge.rule(call, self.attempt, stop));
+            decisions.push(self.judge.judge(call, self.attempt, stop));
         }
-        self.remember(&mut rulings);
+        self.record(&mut decisions);
         self.settled |= is_settled(self.provider, root);
-        let bad = rulings.iter().any(CallDecision::is_bad);
+        let bad = decisions.iter().any(CallDecision::is_bad);
         let mut own = Usage::default();
         if let Some(usage) = root.get("usage").filter(|_| bad) {
             own.note(usage);
         }
-        // A call in text that stays bad stays the text that it was.
-        let given_up = match bad && from_text && self.judge.settings.give_up == GiveUp::AsSent {
-            true => self.finish_as_sent(sent),
-            false => self.finish_reply(root, text, sent, &envelope, &rulings),
+        // A bad call that was text stays text.
+        let keep_text = bad && !from_text.is_empty();
+        let given_up = if keep_text && self.judge.settings.give_up == GiveUp::AsSent {
+            self.finish_as_sent(sent)
+        } else {
+            self.finish_reply(root, text, sent, &envelope, &decisions)
         };
         if bad && self.may_ask() {
-            let legal = legal_reply(&envelope, text, &rulings);
-            if self.ask_again(&legal, &rulings, 0) {
+            let refused = RefusedReply {
+                legal: legal_reply(&envelope, text, &decisions),
+                decisions: &decisions,
+                forwarded: 0,
+            };
+            if self.ask_again(&refused) {
                 self.usage.add(&own);
-                self.last = Some(given_up.unwrap_or_else(|| sent.to_owned()));
+                self.last_reply = Some(given_up.unwrap_or_else(|| sent.to_owned()));
                 return NextStep::Reask;
             }
         }
@@ -89,111 +92,115 @@ impl Exchange {
 
     fn finish_as_sent(&self, sent: &str) -> Option<String> {
         let tree = Tree::parse(sent).ok()?;
-        let mut cuts = Cuts::new(sent);
-        self.add_figures(tree.root(), &mut cuts);
-        (!cuts.is_empty()).then(|| cuts.apply())
+        let mut splice = Splice::new(sent);
+        self.add_figures(tree.root(), &mut splice);
+        (!splice.is_empty()).then(|| splice.apply())
     }
 
-    /// The reply as it goes on; `None` for as it was sent.
+    /// Returns the reply for the client; `None` if it is the reply as it arrived.
     fn finish_reply(
         &self,
         root: Node<'_>,
         text: &str,
         sent: &str,
         envelope: &Located,
-        rulings: &[CallDecision],
+        decisions: &[CallDecision],
     ) -> Option<String> {
-        let mut cuts = Cuts::new(text);
-        let give_up = self.judge.settings.give_up;
-        let due: Vec<_> = rulings
-            .iter()
-            .map(|ruling| ruling.due(CallRewrite::Untouched))
+        let mut splice = Splice::new(text);
+        let rewrites = decisions.iter();
+        let rewrites: Vec<_> = rewrites
+            .map(|decision| decision.rewrite(CallRewrite::Untouched))
             .collect();
-        envelope.write(&due, &mut cuts);
-        let as_text = give_up == GiveUp::Text;
+        envelope.write(&rewrites, &mut splice);
+        let as_text = self.judge.settings.give_up == GiveUp::Text;
         if as_text {
-            self.replace_bad(root, envelope, rulings, &mut cuts);
+            self.replace_bad(root, envelope, decisions, &mut splice);
         }
-        let left = |ruling: &CallDecision| !(as_text && ruling.is_bad());
-        let placed: Vec<_> = envelope.places().zip(rulings.iter().map(left)).collect();
-        finish_reasons(self.provider, root, &placed, &mut cuts);
-        self.add_figures(root, &mut cuts);
-        match cuts.is_empty() {
-            true if text == sent => None,
-            _ => Some(cuts.apply()),
-        }
+        let is_left = |decision: &CallDecision| !(as_text && decision.is_bad());
+        let placed: Vec<_> = envelope
+            .places()
+            .zip(decisions.iter().map(is_left))
+            .collect();
+        correct_stop_reasons(self.provider, root, &placed, &mut splice);
+        self.add_figures(root, &mut splice);
+        (!splice.is_empty() || text != sent).then(|| splice.apply())
     }
 
-    fn add_figures(&self, root: Node<'_>, cuts: &mut Cuts<'_>) {
+    /// Adds the usage of earlier replies, and the report.
+    fn add_figures(&self, root: Node<'_>, splice: &mut Splice<'_>) {
         if !self.usage.is_empty()
             && let Some(usage) = root.get("usage")
         {
-            self.usage.write(usage, &Usage::default(), cuts);
+            self.usage.write(usage, &Usage::default(), splice);
         }
         if self.judge.settings.report && root.kind() == Kind::Object {
-            cuts.last(root, &format!("\"goodcall\":{}", self.report()));
+            splice.append(root, &format!("\"goodcall\":{}", self.report()));
         }
     }
 
-    /// The texts of bad calls in their place.
+    /// Replaces bad calls by the texts that explain what is wrong.
     fn replace_bad(
         &self,
         root: Node<'_>,
         envelope: &Located,
-        rulings: &[CallDecision],
-        cuts: &mut Cuts<'_>,
+        decisions: &[CallDecision],
+        splice: &mut Splice<'_>,
     ) {
         let places: Vec<_> = envelope.places().collect();
         if self.provider != Provider::OpenAi {
-            for (ruling, place) in rulings.iter().zip(places) {
-                if ruling.is_bad() {
-                    let block = text_block(self.provider, ruling);
-                    cuts.replace(place, block);
+            for (decision, place) in decisions.iter().zip(places) {
+                if decision.is_bad() {
+                    let block = text_block(self.provider, decision);
+                    splice.replace(place, block);
                 }
             }
             return;
         }
         let choices = root.get("choices").into_iter().flat_map(Node::elements);
         for message in choices.filter_map(|choice| choice.get("message")) {
-            let own = rulings.iter().zip(&places);
+            let own = decisions.iter().zip(&places);
             let own: Vec<_> = own.filter(|(_, place)| inside(message, place)).collect();
-            let texts = own.iter().filter(|(ruling, _)| ruling.is_bad());
-            let texts: Vec<_> = texts.map(|(ruling, _)| ruling.text.as_str()).collect();
+            let texts = own.iter().filter(|(decision, _)| decision.is_bad());
+            let texts: Vec<_> = texts.map(|(decision, _)| decision.text.as_str()).collect();
             if texts.is_empty() {
                 continue;
             }
             let content = message.get("content");
             if let Some(parts) = content.filter(|node| node.kind() == Kind::Array) {
                 let text = quoted(&texts.join("\n\n"));
-                cuts.last(parts, &format!(r#"{{"type":"text","text":{text}}}"#));
+                splice.append(parts, &format!(r#"{{"type":"text","text":{text}}}"#));
             } else {
-                let said = content.and_then(Node::as_str);
-                let said = said.filter(|said| !said.is_empty());
-                let texts = said.into_iter().chain(texts).collect::<Vec<_>>();
-                cuts.set(message, "content", &quoted(&texts.join("\n\n")));
+                let before = content.and_then(Node::as_str);
+                let before = before.filter(|before| !before.is_empty());
+                let texts = before.into_iter().chain(texts).collect::<Vec<_>>();
+                splice.set(message, "content", &quoted(&texts.join("\n\n")));
             }
-            let kept = own.iter().position(|(ruling, _)| !ruling.is_bad());
+            let kept = own.iter().position(|(decision, _)| !decision.is_bad());
             let Some(kept) = kept else {
-                let (old, new) = ("function_call", "tool_calls");
-                cuts.remove(message, if is_old(message) { old } else { new });
+                splice.remove(message, calls_key(is_legacy(message)));
                 continue;
             };
-            for (index, (ruling, place)) in own.iter().enumerate() {
-                if ruling.is_bad() {
-                    cuts.remove_element((*place).clone(), index < kept);
+            for (index, (decision, place)) in own.iter().enumerate() {
+                if decision.is_bad() {
+                    let comma = if index < kept {
+                        Comma::After
+                    } else {
+                        Comma::Before
+                    };
+                    splice.remove_element((*place).clone(), comma);
                 }
             }
         }
     }
 
-    /// The reply with the calls that its text holds as real calls.
+    /// Returns the reply with the calls in its text as real calls; `None` if there are none.
     fn text_calls(&self, root: Node<'_>, text: &str) -> Option<(String, Vec<RawCall>)> {
-        let place = self.looks_in_text()?;
-        let find = |said: &str| {
-            let found = extract(said, &self.judge.tools, place);
+        let scope = self.text_call_scope()?;
+        let find = |text: &str| {
+            let found = extract(text, &self.judge.tools, scope);
             (!found.calls.is_empty()).then_some(found)
         };
-        let mut cuts = Cuts::new(text);
+        let mut splice = Splice::new(text);
         let mut calls = Vec::new();
         match self.provider {
             Provider::Anthropic | Provider::Responses => {
@@ -207,10 +214,11 @@ impl Exchange {
                         if let Some((said, found)) = said.zip(found) {
                             let bare = self.provider == Provider::Anthropic
                                 && found.text.trim().is_empty();
-                            match bare && part.span().end == end {
-                                // An empty text is refused where it stands in a history.
-                                true => emptied = Some(part.span()),
-                                false => cuts.string(said.span(), &found.text),
+                            // Anthropic refuses a history with an empty text in it.
+                            if bare && part.span().end == end {
+                                emptied = Some(part.span());
+                            } else {
+                                splice.replace_string(said.span(), &found.text);
                             }
                             calls.extend(found.calls);
                         }
@@ -221,8 +229,8 @@ impl Exchange {
                 let (named, written): (_, Vec<_>) = found.unzip();
                 calls = named;
                 match emptied {
-                    Some(block) => cuts.replace(block, written.join(",")),
-                    None => (!calls.is_empty()).then(|| cuts.last(list, &written.join(",")))?,
+                    Some(block) => splice.replace(block, written.join(",")),
+                    None => (!calls.is_empty()).then(|| splice.append(list, &written.join(",")))?,
                 }
             }
             _ => {
@@ -231,26 +239,27 @@ impl Exchange {
                     let said = message.get("content");
                     let found = said.and_then(|said| find(said.as_str()?));
                     if let Some((said, found)) = said.zip(found) {
-                        self.text_calls_in(message, said, found, &mut calls, &mut cuts);
+                        self.text_calls_in(message, said, found, &mut calls, &mut splice);
                     }
                 }
             }
         }
-        (!calls.is_empty()).then(|| (cuts.apply(), calls))
+        (!calls.is_empty()).then(|| (splice.apply(), calls))
     }
 
-    /// The calls in the text of one message, as calls of it.
+    /// Turns the calls in the text of one message into calls of the message.
     fn text_calls_in(
         &self,
         message: Node<'_>,
         said: Node<'_>,
         found: Extraction,
         calls: &mut Vec<RawCall>,
-        cuts: &mut Cuts<'_>,
+        splice: &mut Splice<'_>,
     ) {
-        match found.text.trim().is_empty() {
-            true => cuts.replace(said.span(), "null"),
-            false => cuts.string(said.span(), &found.text),
+        if found.text.trim().is_empty() {
+            splice.replace(said.span(), "null");
+        } else {
+            splice.replace_string(said.span(), &found.text);
         }
         let mut written = Vec::new();
         for call in found.calls {
@@ -261,14 +270,14 @@ impl Exchange {
         let written = written.join(",");
         let list = message.get("tool_calls");
         match list.filter(|list| list.kind() == Kind::Array) {
-            Some(list) => cuts.last(list, &written),
-            None => cuts.set(message, "tool_calls", &format!("[{written}]")),
+            Some(list) => splice.append(list, &written),
+            None => splice.set(message, "tool_calls", &format!("[{written}]")),
         }
     }
 
-    /// A call that was text, with an id of its own, and as it is written.
+    /// Gives a call that was text an id, and writes it.
     fn write_found(&self, index: usize, call: RawCall) -> (RawCall, String) {
-        // Far from the numbers of calls that came without an id.
+        // Other calls without an id have small numbers.
         let id = self.made_up_id(index + (1 << 16));
         let arguments = match self.provider {
             Provider::Anthropic => legal_arguments(&call.arguments),
@@ -279,7 +288,7 @@ impl Exchange {
     }
 }
 
-/// The parts of an item that hold words of the model; results and reasoning are none.
+/// The parts of an item that hold text of the model; results and reasoning do not.
 fn own_texts(provider: Provider, item: Node<'_>) -> Vec<Node<'_>> {
     let is = |node: &Node<'_>, kind: &str| {
         let own = node.get("type").and_then(Node::as_str);
@@ -296,13 +305,13 @@ fn own_texts(provider: Provider, item: Node<'_>) -> Vec<Node<'_>> {
     parts.filter(|part| is(part, "output_text")).collect()
 }
 
-/// A text in place of a call.
-pub(super) fn text_block(provider: Provider, ruling: &CallDecision) -> String {
-    let text = quoted(&ruling.text);
+/// Writes a refusal's text as an item that replaces the call.
+pub(super) fn text_block(provider: Provider, decision: &CallDecision) -> String {
+    let text = quoted(&decision.text);
     match provider {
         Provider::Anthropic => format!(r#"{{"type":"text","text":{text}}}"#),
         _ => {
-            let id = ruling.call.id.as_deref().unwrap_or_default();
+            let id = decision.call.id.as_deref().unwrap_or_default();
             let id = quoted(&item_id("msg", id));
             format!(
                 r#"{{"type":"message","id":{id},"status":"completed","role":"assistant","content":[{{"type":"output_text","text":{text},"annotations":[]}}]}}"#
@@ -311,41 +320,59 @@ pub(super) fn text_block(provider: Provider, ruling: &CallDecision) -> String {
     }
 }
 
-/// The reply with every call in a form that may stand in a history.
-fn legal_reply(envelope: &Located, text: &str, rulings: &[CallDecision]) -> String {
-    let mut cuts = Cuts::new(text);
-    let due: Vec<_> = rulings
-        .iter()
-        .map(|ruling| ruling.due(CallRewrite::Legal))
+/// Returns the reply with every call in a form that a history may hold.
+fn legal_reply(envelope: &Located, text: &str, decisions: &[CallDecision]) -> String {
+    let mut splice = Splice::new(text);
+    let rewrites = decisions.iter();
+    let rewrites: Vec<_> = rewrites
+        .map(|decision| decision.rewrite(CallRewrite::MakeHistorySafe))
         .collect();
-    envelope.write(&due, &mut cuts);
-    cuts.apply()
+    envelope.write(&rewrites, &mut splice);
+    splice.apply()
 }
 
-/// The reason that a provider gives for a reply with calls, and for one without.
-pub(super) fn reasons(provider: Provider, old: bool) -> (&'static str, &'static str) {
-    match provider {
-        Provider::Anthropic => ("tool_use", "end_turn"),
-        _ if old => ("function_call", "stop"),
-        _ => ("tool_calls", "stop"),
+/// The stop reasons that a protocol gives to a reply with calls, and to one without.
+pub(super) struct StopReasons {
+    pub(super) with_calls: &'static str,
+    pub(super) without_calls: &'static str,
+}
+
+pub(super) const CHAT_STOP: StopReasons = StopReasons {
+    with_calls: "tool_calls",
+    without_calls: "stop",
+};
+pub(super) const LEGACY_CHAT_STOP: StopReasons = StopReasons {
+    with_calls: "function_call",
+    without_calls: "stop",
+};
+pub(super) const MESSAGES_STOP: StopReasons = StopReasons {
+    with_calls: "tool_use",
+    without_calls: "end_turn",
+};
+
+impl StopReasons {
+    /// Returns the reason that a reply with so many calls must give, if it gives another one.
+    /// Reasons that are not about calls are left alone.
+    pub(super) fn corrected(&self, reason: Option<&str>, calls: usize) -> Option<&'static str> {
+        match (reason, calls) {
+            (None | Some("" | "stop" | "eos" | "end_turn"), 1..) => Some(self.with_calls),
+            (Some(reason), 0) if reason == self.with_calls => Some(self.without_calls),
+            _ => None,
+        }
     }
 }
 
-/// What a reason must be, where it is not: `None` for one that is right, or says something else.
-pub(super) fn due_reason(
-    (called, ended): (&'static str, &'static str),
-    reason: Option<&str>,
-    calls: usize,
-) -> Option<&'static str> {
-    match (reason, calls) {
-        (None | Some("" | "stop" | "eos" | "end_turn"), 1..) => Some(called),
-        (Some(reason), 0) if reason == called => Some(ended),
-        _ => None,
+/// The key of a chat message's calls.
+pub(super) fn calls_key(legacy: bool) -> &'static str {
+    if legacy {
+        "function_call"
+    } else {
+        "tool_calls"
     }
 }
 
-/// Does the message call in the older form?
-fn is_old(message: Node<'_>) -> bool {
+/// Returns true if the message calls in the legacy form.
+fn is_legacy(message: Node<'_>) -> bool {
     let call = message.get("function_call");
     call.is_some_and(|call| call.kind() == Kind::Object)
 }
@@ -355,7 +382,7 @@ fn inside(node: Node<'_>, place: &Range<usize>) -> bool {
     span.start <= place.start && place.end <= span.end
 }
 
-/// Is this a reply that is none: an error, or nothing?
+/// Returns true if the reply is an error, or has no content.
 fn is_failure(provider: Provider, root: Node<'_>) -> bool {
     let error = root.get("error").is_some_and(|error| !error.is_null());
     let nothing = |key| root.get(key).is_none_or(Node::is_empty);
@@ -370,7 +397,8 @@ fn is_failure(provider: Provider, root: Node<'_>) -> bool {
         }
 }
 
-/// Was this reply stopped for safety, or does it call what the client alone can answer?
+/// Returns true if the reply was stopped for safety, or calls something that only the client can
+/// answer.
 fn is_settled(provider: Provider, root: Node<'_>) -> bool {
     let any = |list: Option<Node<'_>>, is: fn(Node<'_>) -> bool| {
         list.is_some_and(|list| list.elements().any(is))
@@ -378,8 +406,8 @@ fn is_settled(provider: Provider, root: Node<'_>) -> bool {
     match provider {
         Provider::Anthropic => is_safety_stop(root.get("stop_reason")),
         Provider::Responses => {
-            let details = root.get("incomplete_details");
-            is_safety_stop(details.and_then(|details| details.get("reason")))
+            let extra = root.get("incomplete_details");
+            is_safety_stop(extra.and_then(|extra| extra.get("reason")))
                 || any(root.get("output"), is_client_side_call)
         }
         _ => any(root.get("choices"), |choice| {
@@ -392,33 +420,38 @@ fn is_settled(provider: Provider, root: Node<'_>) -> bool {
     }
 }
 
-/// Puts the reasons right for which replies ended; `calls` are the places of all calls, and
-/// whether they are still calls.
-fn finish_reasons(
+/// Corrects the stop reasons of a reply. `calls` has the place of each call, and whether it is still
+/// a call.
+fn correct_stop_reasons(
     provider: Provider,
     root: Node<'_>,
     calls: &[(Range<usize>, bool)],
-    cuts: &mut Cuts<'_>,
+    splice: &mut Splice<'_>,
 ) {
-    let mut set_right = |owner: Node<'_>, key: &str| {
+    let mut correct = |owner: Node<'_>, key: &str, reasons: &StopReasons| {
         let own = calls.iter().filter(|(place, _)| inside(owner, place));
-        let (mut any, mut left) = (false, 0);
-        for (_, is_left) in own {
-            any = true;
-            left += usize::from(*is_left);
-        }
+        let own: Vec<_> = own.map(|(_, is_left)| *is_left).collect();
+        let left = own.iter().filter(|is_left| **is_left).count();
         let reason = owner.get(key).and_then(Node::as_str);
-        let old = owner.get("message").is_some_and(is_old);
-        if let Some(due) = due_reason(reasons(provider, old), reason, left).filter(|_| any) {
-            cuts.set(owner, key, &quoted(due));
+        if !own.is_empty()
+            && let Some(corrected) = reasons.corrected(reason, left)
+        {
+            splice.set(owner, key, &quoted(corrected));
         }
     };
     match provider {
-        Provider::Anthropic => set_right(root, "stop_reason"),
+        Provider::Anthropic => correct(root, "stop_reason", &MESSAGES_STOP),
         Provider::Responses => {}
         _ => {
-            let choices = root.get("choices").into_iter().flat_map(Node::elements);
-            choices.for_each(|choice| set_right(choice, "finish_reason"));
+            for choice in root.get("choices").into_iter().flat_map(Node::elements) {
+                let is_legacy = choice.get("message").is_some_and(is_legacy);
+                let reasons = if is_legacy {
+                    &LEGACY_CHAT_STOP
+                } else {
+                    &CHAT_STOP
+                };
+                correct(choice, "finish_reason", reasons);
+            }
         }
     }
 }

@@ -1,37 +1,37 @@
 //! Streams of OpenAI Responses: items with a beginning and an end, and all of it once more last.
 
-mod writing;
+mod encode;
 
 use std::collections::{HashMap, HashSet};
 
 use goodcall_core::{Node, Tree};
 
-use super::desk::{AtDesk, Desk, Draft, Stage};
 use super::exchange::Exchange;
-use super::flow::Refused;
-use super::found::{Finder, Found};
 use super::judge::CallDecision;
+use super::pending_calls::{MessageState, PendingCall, PendingCallStream, PendingCalls};
+use super::reask::RefusedReply;
 use super::reask::{item_id, written_call};
+use super::text_call_finder::{ScannedText, TextCallFinder};
 use crate::call::RawCall;
-use crate::cuts::{Cuts, quoted};
 use crate::envelope::{Provider, is_client_side_call, is_safety_stop, stop_named};
+use crate::splice::{Splice, quoted};
 use crate::sse::SseEvent;
 
 /// The stream of one response.
 #[derive(Clone, Debug)]
 pub(super) struct Responses {
     /// Finds calls in the text that is open.
-    finder: Option<Finder>,
+    finder: Option<TextCallFinder>,
     /// The text of the part that is open or was last, and what of it went on.
     scanned: String,
     released: String,
     /// The part of a message that is open, and those whose text is another one now.
     part: String,
     parts: Vec<(String, String)>,
-    calls: Vec<Item>,
-    desk: Desk<Role>,
+    calls: Vec<CallItem>,
+    pending: PendingCalls<ItemEventRole>,
     /// The items of this reply, for the history.
-    said: Vec<Said>,
+    said: Vec<HistoryItem>,
     /// The items that the client has, of all replies, each with its place.
     items: Vec<(usize, String)>,
     /// Where the client finds the items of this reply.
@@ -49,7 +49,7 @@ pub(super) struct Responses {
 
 /// One call as it comes.
 #[derive(Clone, Debug)]
-struct Item {
+struct CallItem {
     index: String,
     id: Option<String>,
     call: RawCall,
@@ -67,7 +67,7 @@ struct Item {
 
 /// What a held event is to the calls.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Role {
+pub(super) enum ItemEventRole {
     Added(usize),
     Delta(usize),
     Arguments(usize),
@@ -77,7 +77,7 @@ pub(super) enum Role {
 
 /// An item of the reply.
 #[derive(Clone, Debug)]
-enum Said {
+enum HistoryItem {
     Item(String),
     /// It stands only in the last event.
     Late(String),
@@ -93,7 +93,7 @@ impl Responses {
             part: String::new(),
             parts: Vec::new(),
             calls: Vec::new(),
-            desk: Desk::new(Provider::Responses, exchange),
+            pending: PendingCalls::new(Provider::Responses, exchange),
             said: Vec::new(),
             items: Vec::new(),
             places: HashMap::new(),
@@ -105,13 +105,13 @@ impl Responses {
         }
     }
 
-    pub(super) fn again(&mut self, exchange: &mut Exchange) {
-        let desk = self.desk.again(Provider::Responses, exchange);
+    pub(super) fn begin_next(&mut self, exchange: &mut Exchange) {
+        let pending = self.pending.for_next_reply(Provider::Responses, exchange);
         let items = std::mem::take(&mut self.items);
         let mut old_ids = std::mem::take(&mut self.old_ids);
-        old_ids.extend(items.iter().filter_map(|(_, item)| writing::id_of(item)));
+        old_ids.extend(items.iter().filter_map(|(_, item)| encode::id_of(item)));
         *self = Self {
-            desk,
+            pending,
             items,
             old_ids,
             next: self.next,
@@ -121,8 +121,8 @@ impl Responses {
         };
     }
 
-    pub(super) fn held(&self) -> usize {
-        self.desk.bytes
+    pub(super) fn held_bytes(&self) -> usize {
+        self.pending.held_bytes
     }
 
     pub(super) fn event(&mut self, exchange: &mut Exchange, event: SseEvent, out: &mut Vec<u8>) {
@@ -132,7 +132,7 @@ impl Responses {
         };
         let Ok(tree) = Tree::parse(data) else {
             if data.trim() == "[DONE]" {
-                self.decide(exchange, out);
+                self.end_message(exchange, out);
             }
             return self.other(event, out);
         };
@@ -140,12 +140,12 @@ impl Responses {
         let kind = root.get("type").and_then(Node::as_str).unwrap_or_default();
         match kind {
             "error" | "response.failed" => {
-                self.cut(exchange, out);
-                self.pass(&event, out);
+                self.abort(exchange, out);
+                self.forward(&event, out);
             }
             "response.created" | "response.in_progress" | "response.queued" => {
                 if exchange.attempt == 0 {
-                    self.pass(&event, out);
+                    self.forward(&event, out);
                 }
             }
             "response.output_item.added" => {
@@ -170,23 +170,22 @@ impl Responses {
                 let response = root.get("response");
                 let get = |key| response.and_then(|response| response.get(key));
                 if let Some(status) = get("status").and_then(Node::as_str) {
-                    self.desk.stop = stop_named(status);
+                    self.pending.stop = stop_named(status);
                 }
-                let details = get("incomplete_details");
-                exchange.settled |=
-                    is_safety_stop(details.and_then(|details| details.get("reason")));
+                let extra = get("incomplete_details");
+                exchange.settled |= is_safety_stop(extra.and_then(|extra| extra.get("reason")));
                 get("usage")
                     .into_iter()
-                    .for_each(|usage| self.desk.own.note(usage));
-                if self.desk.stage == Stage::Open {
+                    .for_each(|usage| self.pending.usage.note(usage));
+                if self.pending.state == MessageState::Receiving {
                     get("output")
                         .into_iter()
                         .for_each(|output| self.late(exchange, output, data));
                 }
-                self.decide(exchange, out);
-                self.desk.done = true;
-                match self.desk.stage {
-                    Stage::Refused => self.desk.hold(event, Role::Other),
+                self.end_message(exchange, out);
+                self.pending.done = true;
+                match self.pending.state {
+                    MessageState::HeldForReask => self.pending.hold(event, ItemEventRole::Other),
                     _ => self.write_last(exchange, &event, out),
                 }
             }
@@ -197,7 +196,7 @@ impl Responses {
     fn added(&mut self, exchange: &Exchange, event: SseEvent, root: Node<'_>, out: &mut Vec<u8>) {
         let item = root.get("item");
         let text = |key| item.and_then(|item| item.get(key)).and_then(Node::as_str);
-        if text("type") != Some("function_call") || self.desk.stage != Stage::Open {
+        if text("type") != Some("function_call") || self.pending.state != MessageState::Receiving {
             if text("type") == Some("message") {
                 self.parts.clear();
                 self.part_added(exchange, "0");
@@ -208,7 +207,7 @@ impl Responses {
         let id = text("call_id").filter(|id| !id.is_empty());
         let call = id.map_or(call.clone(), |id| call.with_id(id));
         let number = self.calls.len();
-        self.calls.push(Item {
+        self.calls.push(CallItem {
             index: index_of(root),
             id: text("id").map(str::to_owned),
             call,
@@ -219,17 +218,17 @@ impl Responses {
             streamed: None,
             late: false,
         });
-        self.said.push(Said::Call(number));
+        self.said.push(HistoryItem::Call(number));
         if exchange.judge.settings.stream_arguments && self.stream_start(number, &event, out) {
             return;
         }
-        self.desk.hold(event, Role::Added(number));
+        self.pending.hold(event, ItemEventRole::Added(number));
     }
 
     /// A part of a message begins: calls are looked for in its text.
     fn part_added(&mut self, exchange: &Exchange, part: &str) {
-        let place = exchange.looks_in_text();
-        self.finder = place.map(|place| Finder::new(&exchange.judge.tools, place));
+        let place = exchange.text_call_scope();
+        self.finder = place.map(|place| TextCallFinder::new(&exchange.judge.tools, place));
         self.scanned.clear();
         self.released.clear();
         part.clone_into(&mut self.part);
@@ -269,14 +268,14 @@ impl Responses {
             let place = call.streamed;
             let index = call.index.clone();
             let (_, strict) =
-                self.desk
+                self.pending
                     .early
                     .fragment(Some(&index), None, None, Some(part.to_owned()));
             match place {
-                Some(place) if strict && self.desk.held.is_empty() => {
-                    return self.pass_at(&event, place, out);
+                Some(place) if strict && self.pending.held.is_empty() => {
+                    return self.forward_at(&event, place, out);
                 }
-                _ => return self.desk.hold(event, Role::Delta(number)),
+                _ => return self.pending.hold(event, ItemEventRole::Delta(number)),
             }
         }
         // The whole text comes once more; it counts only if fragments got lost.
@@ -284,7 +283,7 @@ impl Responses {
         if whole.len() > call.arguments.len() {
             whole.clone_into(&mut call.arguments);
         }
-        self.desk.hold(event, Role::Arguments(number));
+        self.pending.hold(event, ItemEventRole::Arguments(number));
     }
 
     fn item_done(
@@ -301,10 +300,12 @@ impl Responses {
             .unwrap_or_default();
         let text = |key| item.and_then(|item| item.get(key)).and_then(Node::as_str);
         if text("type") == Some("function_call") {
-            if self.call_of(root, text("id")).is_none() && self.desk.stage == Stage::Open {
+            if self.call_of(root, text("id")).is_none()
+                && self.pending.state == MessageState::Receiving
+            {
                 // It was never announced.
                 self.added(exchange, SseEvent::default(), root, out);
-                self.desk.held.pop();
+                self.pending.held.pop();
                 self.changed |= true;
             }
             if let Some(number) = self.call_of(root, text("id")) {
@@ -315,7 +316,7 @@ impl Responses {
                 }
                 call.whole = Some(written.to_owned());
                 call.open = false;
-                self.desk.hold(event, Role::Done(number));
+                self.pending.hold(event, ItemEventRole::Done(number));
                 return self.settle(exchange, out);
             }
         }
@@ -323,14 +324,14 @@ impl Responses {
         let mut event = event;
         let content = item.and_then(|item| item.get("content"));
         if let Some(content) = content.filter(|_| !self.parts.is_empty()) {
-            let mut cuts = Cuts::new(data);
+            let mut splice = Splice::new(data);
             for (index, said) in self.parts.drain(..) {
                 let part = index.parse().ok().and_then(|index| content.element(index));
                 if let Some(text) = part.and_then(|part| part.get("text")) {
-                    cuts.string(text.span(), &said);
+                    splice.replace_string(text.span(), &said);
                 }
             }
-            event = event.of_same_type(cuts.apply());
+            event = event.of_same_type(splice.apply());
             self.changed = true;
         }
         let data = event.data.as_deref().unwrap_or_default();
@@ -338,43 +339,44 @@ impl Responses {
         let said = said.as_ref().and_then(|tree| tree.root().get("item"));
         let said = said.and_then(|item| data.get(item.span()));
         self.said
-            .push(Said::Item(said.unwrap_or_default().to_owned()));
+            .push(HistoryItem::Item(said.unwrap_or_default().to_owned()));
         self.other(event, out);
         for number in found {
             self.calls[number].open = false;
-            self.said.push(Said::Call(number));
-            self.desk.hold(SseEvent::default(), Role::Done(number));
+            self.said.push(HistoryItem::Call(number));
+            self.pending
+                .hold(SseEvent::default(), ItemEventRole::Done(number));
         }
         self.settle(exchange, out);
     }
 
     /// Items of the last event that no event told of before. Some servers send only that one.
     fn late(&mut self, exchange: &Exchange, output: Node<'_>, data: &str) {
-        let told = |said: &Said| matches!(said, Said::Item(_));
-        let silent = !self.said.iter().any(told);
+        let alias = |said: &HistoryItem| matches!(said, HistoryItem::Item(_));
+        let silent = !self.said.iter().any(alias);
         for item in output.elements() {
             let text = |key| item.get(key).and_then(Node::as_str).unwrap_or_default();
             let written = data.get(item.span()).unwrap_or_default().to_owned();
             if text("type") != "function_call" {
                 if silent {
-                    self.said.push(Said::Late(written));
+                    self.said.push(HistoryItem::Late(written));
                 }
                 continue;
             }
             // Some servers give their items other ids in the last event.
-            let told = self.calls.iter().filter(|call| !call.late).any(|call| {
+            let alias = self.calls.iter().filter(|call| !call.late).any(|call| {
                 let same = |own: Option<&str>, key| own.is_some_and(|own| own == text(key));
                 same(call.id.as_deref(), "id")
                     || same(call.call.id.as_deref(), "call_id")
                     || (call.call.name == text("name") && call.arguments == text("arguments"))
             });
-            if told {
+            if alias {
                 continue;
             }
             let call = RawCall::new(&exchange.judge.tools, text("name"), text("arguments"));
             let id = Some(text("call_id")).filter(|id| !id.is_empty());
-            self.said.push(Said::Call(self.calls.len()));
-            self.calls.push(Item {
+            self.said.push(HistoryItem::Call(self.calls.len()));
+            self.calls.push(CallItem {
                 index: String::new(),
                 id: None,
                 call: id.map_or(call.clone(), |id| call.with_id(id)),
@@ -391,7 +393,7 @@ impl Responses {
     fn text(&mut self, event: SseEvent, root: Node<'_>, out: &mut Vec<u8>) {
         let said = root.get("delta");
         if let (Some(finder), Some(said)) = (&mut self.finder, said)
-            && self.desk.held.is_empty()
+            && self.pending.held.is_empty()
             && let Some(part) = said.as_str()
         {
             let found = finder.push(part);
@@ -399,11 +401,11 @@ impl Responses {
             let released = self.found(found);
             if released != part {
                 let data = event.data.as_deref().unwrap_or_default();
-                let mut cuts = Cuts::new(data);
-                cuts.string(said.span(), &released);
+                let mut splice = Splice::new(data);
+                splice.replace_string(said.span(), &released);
                 self.changed = true;
                 if !released.is_empty() {
-                    self.pass(&event.of_same_type(cuts.apply()), out);
+                    self.forward(&event.of_same_type(splice.apply()), out);
                 }
                 return;
             }
@@ -411,9 +413,9 @@ impl Responses {
         self.other(event, out);
     }
 
-    fn found(&mut self, found: Found) -> String {
+    fn found(&mut self, found: ScannedText) -> String {
         for (call, text) in found.calls {
-            self.calls.push(Item {
+            self.calls.push(CallItem {
                 index: String::new(),
                 id: None,
                 arguments: call.arguments.clone(),
@@ -445,7 +447,7 @@ impl Responses {
             let delta = format!(
                 r#"{{"type":"response.output_text.delta","item_id":{item},"output_index":{index},"content_index":0,"delta":{text},"sequence_number":0}}"#
             );
-            self.pass(&SseEvent::new("response.output_text.delta", delta), out);
+            self.forward(&SseEvent::new("response.output_text.delta", delta), out);
         }
         self.rewrite_text(event, root, out);
     }
@@ -455,9 +457,9 @@ impl Responses {
         let part = part_of(root);
         let said = self.parts.iter().find(|(own, _)| *own == part);
         if let Some(((_, said), text)) = said.zip(text) {
-            let mut cuts = Cuts::new(event.data.as_deref().unwrap_or_default());
-            cuts.string(text.span(), said);
-            let event = event.of_same_type(cuts.apply());
+            let mut splice = Splice::new(event.data.as_deref().unwrap_or_default());
+            splice.replace_string(text.span(), said);
+            let event = event.of_same_type(splice.apply());
             return self.other(event, out);
         }
         self.other(event, out);
@@ -476,57 +478,60 @@ impl Responses {
     }
 
     fn other(&mut self, event: SseEvent, out: &mut Vec<u8>) {
-        match self.desk.waits() {
-            true => self.desk.hold(event, Role::Other),
-            false => self.pass(&event, out),
+        match self.pending.must_wait() {
+            true => self.pending.hold(event, ItemEventRole::Other),
+            false => self.forward(&event, out),
         }
     }
 
-    pub(super) fn refused(&self) -> Option<Refused<'_>> {
-        if self.desk.stage != Stage::Refused {
+    pub(super) fn refused(&self) -> Option<RefusedReply<'_>> {
+        if self.pending.state != MessageState::HeldForReask {
             return None;
         }
         let items = self.said.iter().filter_map(|said| match said {
-            Said::Item(item) | Said::Late(item) => Some(item.clone()),
-            Said::Call(number) => {
-                let (item, ruling) = (self.calls.get(*number)?, self.desk.rulings.get(*number)?);
-                Some(writing::legal_item(item, ruling))
+            HistoryItem::Item(item) | HistoryItem::Late(item) => Some(item.clone()),
+            HistoryItem::Call(number) => {
+                let (item, decision) = (
+                    self.calls.get(*number)?,
+                    self.pending.decisions.get(*number)?,
+                );
+                Some(encode::legal_item(item, decision))
             }
         });
         let items: Vec<_> = items.filter(|item| !item.is_empty()).collect();
-        Some(Refused {
+        Some(RefusedReply {
             legal: format!(r#"{{"output":[{}]}}"#, items.join(",")),
-            rulings: &self.desk.rulings,
-            passed: self.desk.passed,
+            decisions: &self.pending.decisions,
+            forwarded: self.pending.forwarded,
         })
     }
 }
 
-impl AtDesk for Responses {
-    type Role = Role;
+impl PendingCallStream for Responses {
+    type Role = ItemEventRole;
 
-    fn desk(&mut self) -> &mut Desk<Role> {
-        &mut self.desk
+    fn pending(&mut self) -> &mut PendingCalls<ItemEventRole> {
+        &mut self.pending
     }
 
-    fn drafts(&self) -> Vec<Draft> {
-        let new = self.calls.iter().skip(self.desk.rulings.len());
-        let drafts = new.map(|item| {
+    fn pending_calls(&self) -> Vec<PendingCall> {
+        let new = self.calls.iter().skip(self.pending.decisions.len());
+        let pending_calls = new.map(|item| {
             let mut call = item.call.clone();
             if item.text.is_none() {
                 call.arguments.clone_from(&item.arguments);
             }
-            Draft {
+            PendingCall {
                 call,
                 open: item.open,
                 streamed: item.streamed.is_some(),
             }
         });
-        drafts.collect()
+        pending_calls.collect()
     }
 
-    fn write(&mut self, exchange: &mut Exchange, out: &mut Vec<u8>) {
-        self.write_held(exchange, out);
+    fn write_held(&mut self, exchange: &mut Exchange, out: &mut Vec<u8>) {
+        self.encode_held(exchange, out);
     }
 }
 

@@ -1,30 +1,34 @@
-//! Tool schemas that an upstream would refuse, written so that it takes them.
+//! Rewrites tool definitions that an upstream would refuse.
 //!
-//! Only the request changes. The calls that come back are judged by the schemas as the client
-//! wrote them, which is what maps them back: a `null` for an optional parameter is left out. A name
-//! that had to be changed is changed wherever the request has it, and back in every reply.
+//! Only the request changes. The calls in the reply are judged by the schemas that the client wrote,
+//! which undoes the rewriting: a `null` for an optional parameter is left out. A tool whose name is
+//! refused gets an alias everywhere in the request, and its name back in every reply.
 
+mod anthropic;
 mod gemini;
 mod openai_strict;
 
-pub(crate) use gemini::GEMINI_REFUSES;
 use std::fmt;
 use std::str::FromStr;
 
 use goodcall_core::{Kind, Node, Tree};
 
-use crate::cuts::{Cuts, quoted};
-use crate::envelope::{Provider, call_sites, legal_name};
-use crate::tools::{Names, Tools};
+use super::aliases::{free_alias, rename};
+use crate::definitions::Definition;
+use crate::envelope::{Provider, legal_name};
+use crate::splice::{Splice, quoted};
+use crate::tools::{Aliases, Tools};
 
-/// Levels of a schema that are followed.
+pub(crate) use gemini::GEMINI_REFUSES;
+
+/// The most levels of a schema that are rewritten.
 const MOST_DEPTH: usize = 64;
 
-/// Whose rules tool definitions must keep.
+/// The provider whose rules tool definitions must follow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Adapt {
-    /// OpenAI with `strict: true`: every parameter required, nothing besides them.
+    /// OpenAI with `strict: true`: every parameter is required, and no others are allowed.
     OpenAiStrict,
     /// Anthropic: an object at the root, without unions.
     Anthropic,
@@ -32,14 +36,17 @@ pub enum Adapt {
     Gemini,
 }
 
-/// A name that is no target of adaptation.
+/// The error for a name that is not an [`Adapt`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UnknownAdapt(String);
 
 impl fmt::Display for UnknownAdapt {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let known = "openai-strict, anthropic or gemini";
-        write!(f, "schemas cannot be adapted to `{}`: use {known}", self.0)
+        write!(
+            f,
+            "unknown schema rules `{}`: expected openai-strict, anthropic or gemini",
+            self.0
+        )
     }
 }
 
@@ -58,214 +65,79 @@ impl FromStr for Adapt {
     }
 }
 
-/// The request with its tools adapted, and the names that changed wherever they stand in it;
-/// `None` if they are fine as they are.
+/// Rewrites the tools of a request under a provider's rules. Returns `None` if nothing needs
+/// rewriting.
 pub fn adapt(provider: Provider, request: &str, to: Adapt) -> Option<String> {
     adapt_with_aliases(provider, request, to).map(|(request, _)| request)
 }
 
-/// The same, with the names under which the model knows tools now.
+/// Like [`adapt`], and returns the aliases of tools whose names are refused.
 pub(crate) fn adapt_with_aliases(
     provider: Provider,
     request: &str,
     to: Adapt,
-) -> Option<(String, Names)> {
+) -> Option<(String, Aliases)> {
     let tree = Tree::parse(request).ok()?;
-    let mut cuts = Cuts::new(request);
-    let mut names = Names::new();
     let root = tree.root();
-    // The older list of functions knows no `strict`.
-    let older = root.get("functions").filter(|_| to != Adapt::OpenAiStrict);
-    let tools = root.get("tools").or(older)?;
+    // The legacy list of functions has no `strict`.
+    let legacy = root.get("functions").filter(|_| to != Adapt::OpenAiStrict);
+    let is_legacy = root.get("tools").is_none();
+    let tools = root.get("tools").or(legacy)?;
+    let mut splice = Splice::new(request);
+    let mut aliases = Aliases::new();
     for entry in tools.elements() {
-        let (owner, key) = match provider {
-            Provider::Anthropic => (entry, "input_schema"),
-            Provider::Responses => (entry, "parameters"),
-            _ => match entry.get("function") {
-                Some(function) => (function, "parameters"),
-                None if root.get("tools").is_none() => (entry, "parameters"),
-                None => continue,
-            },
-        };
-        let schema = owner
-            .get(key)
-            .filter(|schema| schema.kind() == Kind::Object);
-        let Some(name) = owner.get("name").filter(|_| schema.is_some()) else {
+        let Some((name, schema)) = function_parts(provider, entry, is_legacy) else {
             continue;
         };
+        let owner = Definition::read(entry).owner;
         let sent = name.as_str().unwrap_or_default();
         if legal_name(provider, sent) != sent {
-            let legal = free_name(provider, sent, root, &names);
-            cuts.string(name.span(), &legal);
-            names.push((legal, sent.to_owned()));
+            let alias = free_alias(provider, sent, root, &aliases);
+            splice.replace_string(name.span(), &alias);
+            aliases.push((alias, sent.to_owned()));
         }
-        let Some(schema) = schema else {
-            continue;
-        };
         let adapted = match to {
             Adapt::OpenAiStrict => openai_strict::adapt(schema),
-            Adapt::Anthropic => anthropic(schema, request),
+            Adapt::Anthropic => anthropic::adapt(schema, request),
             Adapt::Gemini => gemini::adapt(schema),
         };
         let Some(adapted) = adapted else {
-            // It cannot be said under these rules: it is left to the upstream.
+            // The rules have no form for this schema: the upstream decides.
             continue;
         };
         if request.get(schema.span()) != Some(adapted.as_str()) {
-            cuts.replace(schema.span(), adapted);
+            splice.replace(schema.span(), adapted);
         }
         if to == Adapt::OpenAiStrict && owner.get("strict").and_then(Node::as_bool) != Some(true) {
-            cuts.set(owner, "strict", "true");
+            splice.set(owner, "strict", "true");
         }
     }
-    let told = Tools::default().with_aliases(names.clone());
-    rename(provider, root, &told, &mut cuts);
-    (!cuts.is_empty()).then(|| (cuts.apply(), names))
+    let tools = Tools::default().with_aliases(aliases.clone());
+    rename(provider, root, &tools, &mut splice);
+    (!splice.is_empty()).then(|| (splice.apply(), aliases))
 }
 
-/// A name that the provider takes and that no other tool has.
-fn free_name(provider: Provider, sent: &str, root: Node<'_>, names: &Names) -> String {
-    let lists = [root.get("tools"), root.get("functions")];
-    let lists = lists.into_iter().flatten().flat_map(Node::elements);
-    let offered: Vec<&str> = lists
-        .filter_map(|entry| entry.get("function").unwrap_or(entry).get("name")?.as_str())
-        .collect();
-    let taken = |name: &str| offered.contains(&name) || names.iter().any(|(told, _)| told == name);
-    let legal = legal_name(provider, sent);
-    let mut free = legal.clone();
-    for count in 2..=offered.len() + 1 {
-        if !taken(&free) {
-            break;
-        }
-        let end = format!("_{count}");
-        let start: String = legal.chars().take(64 - end.len().min(64)).collect();
-        free = start + &end;
-    }
-    free
-}
-
-/// A request whose calls and results name tools as the model knows them; `None` if they do.
-pub(crate) fn write_aliases(provider: Provider, request: &str, tools: &Tools) -> Option<String> {
-    if !tools.is_renamed() {
-        return None;
-    }
-    let tree = Tree::parse(request).ok()?;
-    let mut cuts = Cuts::new(request);
-    rename(provider, tree.root(), tools, &mut cuts);
-    (!cuts.is_empty()).then(|| cuts.apply())
-}
-
-/// Names in the history and in the choice of a tool.
-fn rename(provider: Provider, root: Node<'_>, tools: &Tools, cuts: &mut Cuts<'_>) {
-    if !tools.is_renamed() {
-        return;
-    }
-    let history = match provider {
-        Provider::Responses => "input",
-        _ => "messages",
+/// Returns the name and the schema of a function in the provider's own form.
+fn function_parts<'t>(
+    provider: Provider,
+    entry: Node<'t>,
+    is_legacy: bool,
+) -> Option<(Node<'t>, Node<'t>)> {
+    let definition = Definition::read(entry);
+    let key = match provider {
+        Provider::Anthropic => "input_schema",
+        _ => "parameters",
     };
-    if let Some(list) = root.get(history).filter(|list| list.kind() == Kind::Array) {
-        for site in call_sites(provider, list) {
-            let told = tools.alias_of(&site.name);
-            if told != site.name {
-                cuts.string(site.name_span, told);
-            }
-        }
-        for message in list.elements() {
-            let role = message.get("role").and_then(Node::as_str);
-            if matches!(role, Some("tool" | "function")) {
-                rename_member(message, tools, cuts);
-            }
-        }
-    }
-    for key in ["tool_choice", "function_call"] {
-        if let Some(choice) = root.get(key) {
-            rename_choice(choice, 0, tools, cuts);
-        }
-    }
-}
-
-/// A choice names its tool somewhere inside it.
-fn rename_choice(node: Node<'_>, depth: usize, tools: &Tools, cuts: &mut Cuts<'_>) {
-    if depth > 4 {
-        return;
-    }
-    rename_member(node, tools, cuts);
-    let children = node.members().map(|(_, child)| child);
-    for child in children.chain(node.elements()) {
-        rename_choice(child, depth + 1, tools, cuts);
-    }
-}
-
-fn rename_member(owner: Node<'_>, tools: &Tools, cuts: &mut Cuts<'_>) {
-    if let Some(node) = owner.get("name")
-        && let Some(name) = node.as_str()
-        && tools.alias_of(name) != name
-    {
-        cuts.string(node.span(), tools.alias_of(name));
-    }
-}
-
-/// A root that Anthropic takes: an object whose unions are told by all their parameters.
-fn anthropic(schema: Node<'_>, request: &str) -> Option<String> {
-    const UNIONS: [&str; 3] = ["anyOf", "oneOf", "allOf"];
-    let is_object = schema.get("type").and_then(Node::as_str) == Some("object");
-    let has_union = UNIONS.iter().any(|key| schema.get(key).is_some());
-    let keys = schema.get("properties").into_iter().flat_map(Node::members);
-    let legal_keys = keys.clone().all(|(key, _)| legal_key(key) == key);
-    if is_object && !has_union && legal_keys {
-        return request.get(schema.span()).map(str::to_owned);
-    }
-    let mut properties: Vec<(String, String)> = Vec::new();
-    let mut add = |owner: Node<'_>| {
-        for (key, value) in owner.get("properties").into_iter().flat_map(Node::members) {
-            let key = legal_key(key);
-            if !properties.iter().any(|(known, _)| *known == key) {
-                properties.push((key, value.to_json()));
-            }
-        }
+    let has_form = match provider {
+        Provider::Anthropic | Provider::Responses => definition.wrapper.is_none(),
+        _ => is_legacy || definition.wrapper == Some("function"),
     };
-    add(schema);
-    for branch in UNIONS
-        .iter()
-        .filter_map(|key| schema.get(key))
-        .flat_map(Node::elements)
-    {
-        add(target(schema, branch).unwrap_or(branch));
-    }
-    let mut parts = vec![r#""type":"object""#.to_owned()];
-    let properties = properties
-        .iter()
-        .map(|(key, value)| format!("{}:{value}", quoted(key)));
-    let properties: Vec<_> = properties.collect();
-    parts.push(format!(r#""properties":{{{}}}"#, properties.join(",")));
-    for (key, value) in schema.members() {
-        let done = matches!(key, "type" | "properties") || UNIONS.contains(&key);
-        if key == "required" {
-            let names = value.elements().filter_map(Node::as_str);
-            let names: Vec<_> = names.map(|name| quoted(&legal_key(name))).collect();
-            parts.push(format!(r#""required":[{}]"#, names.join(",")));
-        } else if !done {
-            parts.push(format!("{}:{}", quoted(key), value.to_json()));
-        }
-    }
-    Some(format!("{{{}}}", parts.join(",")))
+    let owner = has_form.then_some(definition.owner)?;
+    let schema = owner.get(key)?;
+    (schema.kind() == Kind::Object).then_some((owner.get("name")?, schema))
 }
 
-/// A parameter's name as Anthropic takes it.
-fn legal_key(key: &str) -> String {
-    let legal = |c: char| match c {
-        c if c.is_ascii_alphanumeric() || matches!(c, '_' | '.' | '-') => c,
-        _ => '_',
-    };
-    let key: String = key.chars().take(64).map(legal).collect();
-    match key.is_empty() {
-        true => "_".to_owned(),
-        false => key,
-    }
-}
-
-/// Where a reference inside the document leads.
+/// Returns the target of a reference inside the schema.
 fn target<'t>(root: Node<'t>, node: Node<'t>) -> Option<Node<'t>> {
     let path = node.get("$ref")?.as_str()?.strip_prefix('#')?;
     let mut at = root;
@@ -275,7 +147,7 @@ fn target<'t>(root: Node<'t>, node: Node<'t>) -> Option<Node<'t>> {
     Some(at)
 }
 
-/// An object out of its members.
+/// Writes an object.
 fn object(members: &[(String, String)]) -> String {
     let members = members
         .iter()

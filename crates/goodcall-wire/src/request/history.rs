@@ -9,8 +9,8 @@ use std::sync::LazyLock;
 use goodcall_core::{Kind, Node, Tree};
 use memchr::memmem::Finder;
 
-use crate::cuts::{Cuts, quoted};
 use crate::envelope::Provider;
+use crate::splice::{Splice, quoted};
 
 pub use legal::legal_history;
 
@@ -130,7 +130,7 @@ pub fn with_remark(provider: Provider, request: &str, text: &str) -> Option<Stri
         }
         _ => (last, "content"),
     };
-    let mut cuts = Cuts::new(request);
+    let mut splice = Splice::new(request);
     let part = match provider {
         Provider::Responses => "input_text",
         _ => "text",
@@ -138,15 +138,15 @@ pub fn with_remark(provider: Provider, request: &str, text: &str) -> Option<Stri
     match owner.get(key) {
         Some(node) if node.kind() == Kind::Array => {
             let part = format!(r#"{{"type":"{part}","text":{}}}"#, quoted(text));
-            cuts.last(node, &part);
+            splice.append(node, &part);
         }
         Some(node) if node.as_str().is_some() => {
             let before = node.as_str().unwrap_or_default();
-            cuts.string(node.span(), &format!("{before}\n\n{text}"));
+            splice.replace_string(node.span(), &format!("{before}\n\n{text}"));
         }
-        _ => cuts.set(owner, key, &quoted(text)),
+        _ => splice.set(owner, key, &quoted(text)),
     }
-    Some(cuts.apply())
+    Some(splice.apply())
 }
 
 /// Who a message is from.

@@ -4,8 +4,10 @@
 //! request needs no change. Bytes that need no change are kept.
 
 mod adapt;
+mod aliases;
 mod history;
 
 pub use adapt::{Adapt, UnknownAdapt, adapt};
-pub(crate) use adapt::{GEMINI_REFUSES, adapt_with_aliases, write_aliases};
+pub(crate) use adapt::{GEMINI_REFUSES, adapt_with_aliases};
+pub(crate) use aliases::write_aliases;
 pub use history::{HistoryCall, HistoryStep, has_results, history, legal_history, with_remark};

@@ -192,7 +192,7 @@ fn tool_tag(scanner: &Scanner) -> Option<AtCursor> {
         .take(longest + 1)
         .position(|byte| byte == b'>');
     match end {
-        Some(size) if tools.told(&inner[..size]).is_some() => {
+        Some(size) if tools.by_alias(&inner[..size]).is_some() => {
             let element = ToolElement::new(&inner[..size], at);
             Some(AtCursor::Candidate(Candidate::Element(element)))
         }

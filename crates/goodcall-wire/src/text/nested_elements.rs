@@ -2,14 +2,13 @@
 //! elements for nested members. Each tag has the prefix `]<]minimax[>[`, so that values may hold any
 //! other tag.
 
-use serde_json::Value;
+use goodcall_core::{SchemaView, Types};
 
 use super::object_writer::ObjectWriter;
 use super::tags::attribute;
 use super::{FoundCall, untyped_values};
 use crate::call::State;
-use crate::declared;
-use crate::tools::Tools;
+use crate::tools::{ToolDefinition, Tools};
 
 /// The prefix of every tag.
 const PREFIX: &str = "]<]minimax[>[";
@@ -92,17 +91,11 @@ pub(crate) fn calls(text: &str, base: usize, tools: &Tools) -> Vec<FoundCall> {
 fn element_json(element: &Element, open: &[Element], tools: &Tools) -> String {
     let mut out = String::new();
     let tool = open.first().and_then(|call| tools.meant(&call.name));
-    let document = tool
-        .and_then(|tool| tool.schema.as_ref().ok())
-        .map(|schema| schema.document());
-    let place = document.and_then(|document| {
+    let schema = tool.and_then(ToolDefinition::root).and_then(|root| {
         let path = open.iter().skip(1).map(|element| element.name.as_str());
-        place(document, path.chain([element.name.as_str()]))
+        schema_at(root, path.chain([element.name.as_str()]))
     });
-    let types = match (document, place) {
-        (Some(document), Some(place)) => declared::types_at(document, place, &mut 64),
-        _ => goodcall_core::Types::default(),
-    };
+    let types = schema.map_or(Types::default(), SchemaView::allowed_types);
     if element.children.is_empty() {
         untyped_values::write(&element.text, types, &mut out);
         return out;
@@ -141,19 +134,13 @@ fn object(children: &[(String, String)]) -> String {
     object.into_json()
 }
 
-/// The subschema at a path of names; the elements of a list may have any name.
-fn place(document: &Value, path: impl Iterator<Item = impl AsRef<str>>) -> Option<&Value> {
-    let mut schema = document;
-    for name in path {
-        let member = declared::member(document, schema, name.as_ref())
-            .first()
-            .copied();
-        let items = || {
-            let map = schema.as_object()?;
-            let schema = declared::target(document, map).unwrap_or(schema);
-            schema.get("items")
-        };
-        schema = member.or_else(items)?;
-    }
-    Some(schema)
+/// Returns the subschema at a path of names. The elements of a list may have any name.
+fn schema_at<'d>(
+    root: SchemaView<'d>,
+    mut path: impl Iterator<Item = &'d str>,
+) -> Option<SchemaView<'d>> {
+    path.try_fold(root, |schema, name| {
+        let member = schema.declarations(name).next();
+        member.or_else(|| schema.resolve().items())
+    })
 }

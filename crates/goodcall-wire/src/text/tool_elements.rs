@@ -87,7 +87,7 @@ impl ToolElement {
     }
 
     pub(super) fn read(&mut self, input: Window<'_>, tools: &Tools) -> Outcome {
-        let tool = tools.told(&self.name);
+        let tool = tools.by_alias(&self.name);
         let (end, closed) = match self.find_end(input.unended(), tool) {
             ElementEnd::NeedMore if !input.has_ended() => return Outcome::NeedMore,
             ElementEnd::NeedMore => (input.end(), false),

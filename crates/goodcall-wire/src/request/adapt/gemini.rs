@@ -1,15 +1,18 @@
-//! Gemini's subset of OpenAPI: no references, no type lists, enums of strings.
+//! Gemini's rules for schemas, a subset of OpenAPI: no references, no type lists, enums of strings.
 
 use goodcall_core::{Kind, Node};
 
 use super::{MOST_DEPTH, object, target};
-use crate::cuts::quoted;
+use crate::splice::quoted;
 
-/// Schemas that one schema may become when its references are written out.
+/// The most schemas that one schema may become when its references are expanded.
 const MOST_STEPS: usize = 4096;
 
-/// Keywords that are taken as they are.
-const KNOWN: [&str; 10] = [
+/// The depth at which references are no longer expanded.
+const RECURSION_DEPTH: usize = 16;
+
+/// Keywords that are kept as they are.
+const KEPT: [&str; 9] = [
     "description",
     "minimum",
     "maximum",
@@ -19,7 +22,6 @@ const KNOWN: [&str; 10] = [
     "maxLength",
     "pattern",
     "nullable",
-    "title",
 ];
 
 /// Keywords that Gemini refuses wherever they appear, and how to write a schema without them.
@@ -31,21 +33,21 @@ pub(crate) const GEMINI_REFUSES: [(&str, &str); 5] = [
     ("prefixItems", "prefixItems is refused"),
 ];
 
-/// The schema under Gemini's rules; `None` if it is too large to be written out.
+/// Returns the schema under Gemini's rules; `None` if it is too large when references are expanded.
 pub(super) fn adapt(schema: Node<'_>) -> Option<String> {
-    let mut writer = Writer {
+    let mut writer = SchemaWriter {
         root: schema,
         steps: MOST_STEPS,
     };
     writer.write(schema, 0)
 }
 
-struct Writer<'t> {
+struct SchemaWriter<'t> {
     root: Node<'t>,
     steps: usize,
 }
 
-impl<'t> Writer<'t> {
+impl<'t> SchemaWriter<'t> {
     fn write(&mut self, node: Node<'t>, depth: usize) -> Option<String> {
         self.steps = self.steps.checked_sub(1)?;
         if depth > MOST_DEPTH {
@@ -55,17 +57,15 @@ impl<'t> Writer<'t> {
             return Some(r#"{"type":"string"}"#.to_owned());
         }
         if let Some(target) = target(self.root, node) {
-            // A schema that holds itself ends here; the gate knows the rest.
-            return match depth > 16 {
-                true => Some(r#"{"type":"object","properties":{}}"#.to_owned()),
-                false => self.write(target, depth + 1),
-            };
+            // A recursive schema ends here; calls are judged by the whole schema anyway.
+            if depth > RECURSION_DEPTH {
+                return Some(r#"{"type":"object","properties":{}}"#.to_owned());
+            }
+            return self.write(target, depth + 1);
         }
         let mut members: Vec<(String, String)> = Vec::new();
-        let known = node
-            .members()
-            .filter(|(key, _)| KNOWN.contains(key) && *key != "title");
-        members.extend(known.map(|(key, value)| (key.to_owned(), value.to_json())));
+        let kept = node.members().filter(|(key, _)| KEPT.contains(key));
+        members.extend(kept.map(|(key, value)| (key.to_owned(), value.to_json())));
         if let Some(format) = node.get("format").and_then(Node::as_str)
             && matches!(format, "enum" | "date-time")
         {
@@ -92,15 +92,12 @@ impl<'t> Writer<'t> {
         members: &mut Vec<(String, String)>,
     ) -> Option<()> {
         let is_null = |branch: &Node<'_>| branch.get("type").and_then(Node::as_str) == Some("null");
-        let nulls = branches.iter().any(is_null);
-        let branches: Vec<_> = branches
-            .into_iter()
-            .filter(|branch| !is_null(branch))
-            .collect();
-        let written = branches.iter().map(|branch| self.write(*branch, depth + 1));
-        let written = written.collect::<Option<Vec<_>>>()?;
+        let mut written = Vec::new();
+        for branch in branches.iter().filter(|branch| !is_null(branch)) {
+            written.push(self.write(*branch, depth + 1)?);
+        }
         members.push(("anyOf".to_owned(), format!("[{}]", written.join(","))));
-        if nulls {
+        if branches.iter().any(is_null) {
             members.push(("nullable".to_owned(), "true".to_owned()));
         }
         Some(())
@@ -120,9 +117,8 @@ impl<'t> Writer<'t> {
             Some(kind) => kind.as_str().into_iter().collect(),
             None => Vec::new(),
         };
-        let nulls = names.len();
-        names.retain(|name| *name != "null");
-        if names.len() < nulls {
+        if names.contains(&"null") {
+            names.retain(|name| *name != "null");
             members.push(("nullable".to_owned(), "true".to_owned()));
         }
         let values = node

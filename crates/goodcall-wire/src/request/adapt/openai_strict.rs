@@ -1,12 +1,12 @@
-//! OpenAI's strict mode: every parameter is required, and optional ones may be null.
+//! OpenAI's strict mode: every parameter is required, and an optional one may be null.
 
-use goodcall_core::{Kind, Node};
+use goodcall_core::{Kind, Node, Tree};
 
 use super::{MOST_DEPTH, object};
-use crate::cuts::quoted;
+use crate::splice::{Splice, quoted};
 
-/// Keywords that strict mode knows; others are left out, for the gate knows them.
-const KNOWN: [&str; 20] = [
+/// Keywords that strict mode accepts. Others are left out; calls are judged by them anyway.
+const ACCEPTED: [&str; 20] = [
     "type",
     "description",
     "title",
@@ -29,7 +29,7 @@ const KNOWN: [&str; 20] = [
     "maxItems",
 ];
 
-/// The schema in strict form; `None` if strict mode cannot say it.
+/// Returns the schema in strict form; `None` if strict mode has no form for it.
 pub(super) fn adapt(schema: Node<'_>) -> Option<String> {
     let is_object = schema.get("type").and_then(Node::as_str) == Some("object");
     let union = ["anyOf", "oneOf", "allOf", "not", "if"];
@@ -42,7 +42,7 @@ fn write(node: Node<'_>, depth: usize) -> Option<String> {
         return None;
     }
     if let Some(reference) = node.get("$ref") {
-        // Nothing may stand beside it.
+        // Strict mode allows no other keyword beside a reference.
         return Some(format!(r#"{{"$ref":{}}}"#, reference.to_json()));
     }
     if ["allOf", "not", "if", "patternProperties"]
@@ -68,7 +68,7 @@ fn write(node: Node<'_>, depth: usize) -> Option<String> {
                     inner.map(|(key, value)| Some((key.to_owned(), write(value, depth + 1)?)));
                 object(&inner.collect::<Option<Vec<_>>>()?)
             }
-            key if KNOWN.contains(&key) => value.to_json(),
+            key if ACCEPTED.contains(&key) => value.to_json(),
             _ => continue,
         };
         members.push((key.to_owned(), written));
@@ -88,13 +88,16 @@ fn write(node: Node<'_>, depth: usize) -> Option<String> {
     Some(object(&members))
 }
 
-/// The parameters of an object, all of them required.
+/// Writes the parameters of an object, all of them required.
 fn properties(node: Node<'_>, depth: usize) -> Option<Vec<(String, String)>> {
     let properties = node.get("properties");
-    let open = node.get("additionalProperties");
-    let open = open.is_some_and(|open| open.kind() == Kind::Object || open.as_bool() == Some(true));
-    if open || (properties.is_none() && node.get("additionalProperties").is_none()) {
-        // A map of anything cannot be said.
+    let others = node.get("additionalProperties");
+    let is_map = match others {
+        Some(others) => others.kind() == Kind::Object || others.as_bool() == Some(true),
+        None => properties.is_none(),
+    };
+    if is_map {
+        // Strict mode has no form for a map.
         return None;
     }
     let required: Vec<_> = node
@@ -104,12 +107,11 @@ fn properties(node: Node<'_>, depth: usize) -> Option<Vec<(String, String)>> {
         .collect();
     let (mut written, mut names) = (Vec::new(), Vec::new());
     for (key, value) in properties.into_iter().flat_map(Node::members) {
-        let needed = required.iter().any(|name| name.as_str() == Some(key));
-        let schema = write(value, depth + 1)?;
-        let schema = match needed {
-            true => schema,
-            false => nullable(value, &schema),
-        };
+        let is_required = required.iter().any(|name| name.as_str() == Some(key));
+        let mut schema = write(value, depth + 1)?;
+        if !is_required {
+            schema = nullable(value, &schema);
+        }
         written.push((key.to_owned(), schema));
         names.push(quoted(key));
     }
@@ -120,23 +122,23 @@ fn properties(node: Node<'_>, depth: usize) -> Option<Vec<(String, String)>> {
     ])
 }
 
-/// The schema, or null.
+/// Allows null as well.
 fn nullable(sent: Node<'_>, schema: &str) -> String {
     let kinds = sent.get("type");
     let simple = kinds.and_then(Node::as_str).filter(|_| {
         let closed = ["enum", "const", "anyOf", "oneOf", "$ref"];
         closed.iter().all(|key| sent.get(key).is_none())
     });
-    let tree = goodcall_core::Tree::parse(schema);
+    let tree = Tree::parse(schema);
     match (simple, tree) {
         (Some(kind), Ok(tree)) => {
-            let mut cuts = crate::cuts::Cuts::new(schema);
-            cuts.set(
+            let mut splice = Splice::new(schema);
+            splice.set(
                 tree.root(),
                 "type",
                 &format!(r#"[{},"null"]"#, quoted(kind)),
             );
-            cuts.apply()
+            splice.apply()
         }
         _ => format!(r#"{{"anyOf":[{schema},{{"type":"null"}}]}}"#),
     }

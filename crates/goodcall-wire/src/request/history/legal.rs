@@ -9,8 +9,8 @@ use super::{
     Elements, HistoryCall, Role, calls_in, is_old, kind, messages, plain, results_in, role, text_of,
 };
 use crate::call::RawCall;
-use crate::cuts::{Cuts, quoted};
 use crate::envelope::{Answer, CallRewrite, Located, Provider, is_client_side_call, result};
+use crate::splice::{Comma, Splice, quoted};
 use crate::tools::Tools;
 
 /// The request with a legal history; `None` if it is legal as it is.
@@ -31,18 +31,18 @@ pub fn legal_history(provider: Provider, request: &str) -> Option<String> {
 fn legal_calls(provider: Provider, request: &str) -> Option<String> {
     let tree = Tree::parse(request).ok()?;
     let list = messages(provider, tree.root())?;
-    let mut cuts = Cuts::new(request);
+    let mut splice = Splice::new(request);
     let envelope = Located::new(provider, request, list, &Tools::default());
-    let due = vec![CallRewrite::Legal; envelope.calls().len()];
-    envelope.write(&due, &mut cuts);
-    (!cuts.is_empty()).then(|| cuts.apply())
+    let due = vec![CallRewrite::MakeHistorySafe; envelope.calls().len()];
+    envelope.write(&due, &mut splice);
+    (!splice.is_empty()).then(|| splice.apply())
 }
 
 /// Each call with a result, each result with a call; `None` if it is so already.
 fn paired(provider: Provider, request: &str) -> Option<String> {
     let tree = Tree::parse(request).ok()?;
     let list = messages(provider, tree.root())?;
-    let mut cuts = Cuts::new(request);
+    let mut splice = Splice::new(request);
     let stored = ["previous_response_id", "conversation"];
     let elsewhere = stored.iter().any(|key| {
         let node = tree.root().get(key);
@@ -68,8 +68,8 @@ fn paired(provider: Provider, request: &str) -> Option<String> {
         after: 0,
         late: Vec::new(),
     }
-    .walk(list, &mut cuts);
-    (!cuts.is_empty()).then(|| cuts.apply())
+    .walk(list, &mut splice);
+    (!splice.is_empty()).then(|| splice.apply())
 }
 
 struct Pairing<'r> {
@@ -131,17 +131,17 @@ fn answered_later(provider: Provider, list: Node<'_>) -> HashSet<(usize, String)
 }
 
 impl Pairing<'_> {
-    fn walk(mut self, list: Node<'_>, cuts: &mut Cuts<'_>) {
+    fn walk(mut self, list: Node<'_>, splice: &mut Splice<'_>) {
         for message in list.elements() {
             match role(message) {
                 // The older form knows no pairs.
-                Role::Results | Role::Assistant if is_old(message) => self.close(cuts),
-                Role::Results => self.results(message, cuts),
+                Role::Results | Role::Assistant if is_old(message) => self.close(splice),
+                Role::Results => self.results(message, splice),
                 Role::Assistant => {
                     // Items of one turn follow each other.
                     let calls = calls_in(self.provider, message, self.request);
                     if self.provider != Provider::Responses || kind(message) != "function_call" {
-                        self.close(cuts);
+                        self.close(splice);
                     }
                     let at = message.span().start;
                     for HistoryCall { id, name, .. } in calls {
@@ -152,17 +152,17 @@ impl Pairing<'_> {
                 }
                 Role::User | Role::Other => {
                     if kind(message) != "reasoning" {
-                        self.close(cuts);
+                        self.close(splice);
                     }
                 }
             }
         }
         // The last turn may be on its way: a request that ends with calls is for the provider to
         // judge, except that all of them refuse it.
-        self.close(cuts);
+        self.close(splice);
     }
 
-    fn results(&mut self, message: Node<'_>, cuts: &mut Cuts<'_>) {
+    fn results(&mut self, message: Node<'_>, splice: &mut Splice<'_>) {
         let found = results_in(self.provider, message);
         let known: HashSet<_> = self.open.iter().map(|call| call.id.clone()).collect();
         let answered: HashSet<_> = found.iter().map(|(id, ..)| id.clone()).collect();
@@ -171,7 +171,7 @@ impl Pairing<'_> {
             let missing = self.open.iter().filter(|call| !call.comes);
             let missing: Vec<_> = missing.map(|call| self.missing(call)).collect();
             self.open.retain(|call| call.comes);
-            return self.blocks(message, missing, &known, cuts);
+            return self.blocks(message, missing, &known, splice);
         }
         for (id, text, _) in found {
             if known.contains(&id) {
@@ -180,10 +180,10 @@ impl Pairing<'_> {
             } else if !self.elsewhere && !self.others.contains(&id) {
                 let words = format!(r#"{{"role":"user","content":{}}}"#, quoted(&text));
                 if self.open.is_empty() {
-                    cuts.replace(message.span(), words);
+                    splice.replace(message.span(), words);
                 } else {
                     // The calls stand before it, so there is a comma before it.
-                    cuts.remove_element(message.span(), false);
+                    splice.remove_element(message.span(), Comma::Before);
                     self.late.push(words);
                 }
             }
@@ -196,7 +196,7 @@ impl Pairing<'_> {
         message: Node<'_>,
         mut results: Vec<String>,
         known: &HashSet<String>,
-        cuts: &mut Cuts<'_>,
+        splice: &mut Splice<'_>,
     ) {
         let Some(content) = message.get("content") else {
             return;
@@ -217,7 +217,7 @@ impl Pairing<'_> {
         }
         if !legal {
             results.append(&mut words);
-            cuts.replace(content.span(), format!("[{}]", results.join(",")));
+            splice.replace(content.span(), format!("[{}]", results.join(",")));
         }
     }
 
@@ -228,7 +228,7 @@ impl Pairing<'_> {
     }
 
     /// Calls that got no result get one.
-    fn close(&mut self, cuts: &mut Cuts<'_>) {
+    fn close(&mut self, splice: &mut Splice<'_>) {
         let open = std::mem::take(&mut self.open);
         let (comes, open): (Vec<_>, Vec<_>) = open.into_iter().partition(|call| call.comes);
         self.open = comes;
@@ -243,6 +243,6 @@ impl Pairing<'_> {
             Provider::Anthropic => format!(r#"{{"role":"user","content":[{results}]}}"#),
             _ => results,
         };
-        cuts.replace(self.after..self.after, format!(",{results}"));
+        splice.replace(self.after..self.after, format!(",{results}"));
     }
 }

@@ -5,8 +5,8 @@ use std::collections::{HashMap, HashSet, VecDeque};
 use goodcall_core::{Kind, Node, Tree};
 
 use super::{Elements, Role, kind, messages, role, text_of};
-use crate::cuts::Cuts;
 use crate::envelope::Provider;
+use crate::splice::Splice;
 
 /// The request with an id for each call, and results that name it; `None` if it is so already.
 ///
@@ -19,7 +19,7 @@ pub(super) fn unique_ids(provider: Provider, request: &str) -> Option<String> {
         .flat_map(|message| call_ids(provider, message))
         .filter_map(Node::as_str)
         .collect();
-    let mut cuts = Cuts::new(request);
+    let mut splice = Splice::new(request);
     let mut made: HashSet<String> = HashSet::new();
     let mut seen = HashSet::new();
     // What an id means in the results that follow, one after the other.
@@ -50,7 +50,7 @@ pub(super) fn unique_ids(provider: Provider, request: &str) -> Option<String> {
                     let mut other = None;
                     if !seen.insert(id) {
                         let fresh = fresh(id, &taken, &made);
-                        cuts.string(node.span(), &fresh);
+                        splice.replace_string(node.span(), &fresh);
                         made.insert(fresh.clone());
                         other = Some(fresh);
                     }
@@ -68,14 +68,14 @@ pub(super) fn unique_ids(provider: Provider, request: &str) -> Option<String> {
                     }
                     let meant = open.get_mut(id).and_then(VecDeque::pop_front).flatten();
                     if let Some(meant) = meant {
-                        cuts.string(node.span(), &meant);
+                        splice.replace_string(node.span(), &meant);
                     }
                 }
             }
             Role::User | Role::Other => {}
         }
     }
-    (!cuts.is_empty()).then(|| cuts.apply())
+    (!splice.is_empty()).then(|| splice.apply())
 }
 
 /// An id that no call has.

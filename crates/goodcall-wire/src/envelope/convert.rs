@@ -1,20 +1,20 @@
-//! Transcripts from one provider's form into another's.
+//! Converts definitions, messages and requests from one provider's form into another's.
 
 use std::collections::HashMap;
 use std::fmt;
 
 use goodcall_core::{Kind, Node, Tree};
 
-use super::definitions::{list, unknown_fields};
-use super::offers::Offers;
-use super::settings::{Settings, Written};
-use super::write::write;
+use super::convertible_tools::ConvertibleTools;
+use super::request_settings::{RequestSettings, WrittenSettings};
+use super::write_definitions::{list, unknown_fields};
+use super::write_messages::write;
 use super::{Answer, Provider, definitions, made_up_id};
 use crate::call::RawCall;
-use crate::cuts::quoted;
+use crate::splice::quoted;
 use crate::tools::Tools;
 
-/// A transcript that cannot be converted.
+/// The error for a text that cannot be converted.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ConvertError(pub(super) String);
 
@@ -26,16 +26,16 @@ impl fmt::Display for ConvertError {
 
 impl std::error::Error for ConvertError {}
 
-/// What a conversion came to.
+/// The result of a conversion.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Converted {
     /// The definitions, the messages or the request in the other form.
     pub text: String,
-    /// What has no other form, in words: the model's name, settings and fields of definitions that
-    /// only one provider knows, tools that only one provider can run.
+    /// Everything without an equivalent, in words: the model's name, settings and fields that only
+    /// one provider knows, tools that only one provider can run.
     pub left_out: Vec<String>,
-    /// Is it a conversation, and not definitions alone?
+    /// True for a conversation, false for definitions alone.
     pub is_conversation: bool,
 }
 
@@ -46,21 +46,23 @@ pub(super) enum Part {
     Result(RawCall, Answer),
 }
 
-/// A message in no form.
+/// A message, whatever its provider.
 pub(super) struct Message {
     pub(super) role: String,
     pub(super) parts: Vec<Part>,
 }
 
-/// Turns tool definitions, a list of messages, or a whole request from one provider's form into
-/// another's. Arguments keep their digits. A request becomes a request: its tools, its system
-/// prompt, its messages, and the settings that most providers know (the limit of tokens,
-/// temperature, top p, the choice of a tool); so does a list with a system message, where the
-/// other form keeps that message outside of the list. What the other form cannot say (images,
-/// reasoning, arguments that are no JSON where only an object will do; for MCP, any conversation)
-/// is refused, not dropped;
-/// other settings, and what the other provider does not know of a tool, are named as left out.
-/// From a form into itself everything stays as it is.
+/// Converts tool definitions, a list of messages, or a whole request from one provider's form into
+/// another's. Arguments keep their digits.
+///
+/// A request becomes a request: tools, system prompt, messages, and the settings that most providers
+/// know (the limit of tokens, temperature, top p, the choice of a tool). So does a list with a system
+/// message, if the target keeps that message outside of the list. A text in the target's form stays
+/// as it is.
+///
+/// Content that the target has no form for (images, reasoning, arguments that are not a JSON object;
+/// for MCP, any conversation) is an error, never dropped. Other settings, and fields of tools that
+/// the target does not know, are named in [`Converted::left_out`].
 ///
 /// ```
 /// use goodcall_wire::{Provider, convert};
@@ -80,7 +82,7 @@ pub(super) struct Message {
 /// ```
 ///
 /// # Errors
-/// If the text is neither, or holds what the other form cannot say.
+/// If the text is none of these, or holds content that the target has no form for.
 pub fn convert(from: Provider, to: Provider, text: &str) -> Result<Converted, ConvertError> {
     let tree = Tree::parse(text).map_err(|error| ConvertError(format!("not JSON: {error}")))?;
     let root = tree.root();
@@ -90,56 +92,57 @@ pub fn convert(from: Provider, to: Provider, text: &str) -> Result<Converted, Co
         let words = "MCP has no form for a conversation; definitions can be converted";
         return Err(ConvertError(words.to_owned()));
     }
-    let mut offers = Offers::default();
+    let mut tool_list = ConvertibleTools::default();
     if !is_conversation {
-        offers.collect(from, root, text);
-        let tools = read(&mut offers, to)?;
-        return Ok(match from == to {
-            true => Converted::same(text, is_conversation),
-            false => Converted {
-                text: definitions(to, &tools),
-                left_out: offers.left_out,
-                is_conversation,
-            },
+        tool_list.collect(from, root, text);
+        let tools = read_functions(&mut tool_list, to)?;
+        if from == to {
+            return Ok(Converted::unchanged(text, is_conversation));
+        }
+        return Ok(Converted {
+            text: definitions(to, &tools),
+            left_out: tool_list.left_out,
+            is_conversation,
         });
     }
     if from == to {
-        return Ok(Converted::same(text, is_conversation));
+        return Ok(Converted::unchanged(text, is_conversation));
     }
     let found = conversation(from, root, messages, text)?;
     let Some(_) = messages else {
         return Ok(Converted {
-            text: request(to, found, None)?,
+            text: write_request(to, found, None)?,
             left_out: Vec::new(),
             is_conversation,
         });
     };
     let mut left_out = Vec::new();
     let known = [&MESSAGES[..], &PROMPTS, &["tools"]].concat();
-    let settings = Settings::read(root, &known, &mut left_out);
+    let settings = RequestSettings::read(root, &known, &mut left_out);
     let config = root
         .get("toolConfig")
         .and_then(|config| config.get("tools"));
     for list in [root.get("tools"), config].into_iter().flatten() {
-        offers.collect(from, list, text);
+        tool_list.collect(from, list, text);
     }
-    let tools = match offers.is_empty() {
-        true => None,
-        false => Some(read(&mut offers, to)?).filter(|tools| tools.iter().next().is_some()),
+    let tools = if tool_list.is_empty() {
+        None
+    } else {
+        Some(read_functions(&mut tool_list, to)?).filter(|tools| tools.iter().next().is_some())
     };
     let settings = settings.write(to, tools.as_ref(), &mut left_out);
-    left_out.append(&mut offers.left_out);
-    let more = More { settings, tools };
+    left_out.append(&mut tool_list.left_out);
+    let rest = RequestRest { settings, tools };
     Ok(Converted {
-        text: request(to, found, Some(more))?,
+        text: write_request(to, found, Some(rest))?,
         left_out,
         is_conversation,
     })
 }
 
 impl Converted {
-    /// What is in its form already.
-    fn same(text: &str, is_conversation: bool) -> Self {
+    /// The result for a text that is in the target's form already.
+    fn unchanged(text: &str, is_conversation: bool) -> Self {
         Self {
             text: text.trim().to_owned(),
             left_out: Vec::new(),
@@ -148,12 +151,15 @@ impl Converted {
     }
 }
 
-/// The functions; what the provider does not know of them is left out.
-fn read(offers: &mut Offers<'_>, to: Provider) -> Result<Tools, ConvertError> {
-    let tools = offers.tools();
+/// Reads the functions, and notes their fields that the target does not know.
+fn read_functions(
+    tool_list: &mut ConvertibleTools<'_>,
+    to: Provider,
+) -> Result<Tools, ConvertError> {
+    let tools = tool_list.functions();
     let tools = tools.map_err(|error| ConvertError(error.to_string()))?;
     for field in unknown_fields(to, &tools) {
-        offers.leave_out(format!("tools[].{field}"));
+        tool_list.leave_out(format!("tools[].{field}"));
     }
     Ok(tools)
 }
@@ -165,7 +171,7 @@ fn conversation(
     messages: Option<Node<'_>>,
     text: &str,
 ) -> Result<Vec<Message>, ConvertError> {
-    let mut reader = Reader {
+    let mut reader = MessageReader {
         from,
         text,
         names: HashMap::new(),
@@ -202,33 +208,32 @@ const PROMPTS: [&str; 4] = [
     "instructions",
 ];
 
-/// What a request says beside its messages.
-struct More {
-    settings: Written,
+/// The settings and tools of a request.
+struct RequestRest {
+    settings: WrittenSettings,
     tools: Option<Tools>,
 }
 
-/// The text of a system prompt, in whatever form.
+/// The text of a system prompt in any form.
 fn prompt_text(node: Node<'_>) -> String {
     plain(node.get("parts").unwrap_or(node))
 }
 
-/// The messages in the provider's form; the whole request, if there is more to say than a list
-/// of messages can.
-fn request(
+/// Writes the messages in the target's form, or a whole request if there is more than messages.
+fn write_request(
     to: Provider,
     messages: Vec<Message>,
-    more: Option<More>,
+    rest: Option<RequestRest>,
 ) -> Result<String, ConvertError> {
     let blocks = matches!(
         to,
         Provider::Anthropic | Provider::Gemini | Provider::Bedrock
     );
     let is_prompt = |message: &Message| blocks && is_system(&message.role);
-    let (prompts, said): (Vec<_>, Vec<_>) = messages.into_iter().partition(is_prompt);
-    let said = write(to, said)?;
-    if more.is_none() && prompts.is_empty() {
-        return Ok(said);
+    let (prompts, messages): (Vec<_>, Vec<_>) = messages.into_iter().partition(is_prompt);
+    let messages = write(to, messages)?;
+    if rest.is_none() && prompts.is_empty() {
+        return Ok(messages);
     }
     let mut out = Vec::new();
     if !prompts.is_empty() {
@@ -249,8 +254,8 @@ fn request(
         Provider::Responses => "input",
         _ => "messages",
     };
-    out.push(format!(r#""{key}":{said}"#));
-    if let Some(More { settings, tools }) = more {
+    out.push(format!(r#""{key}":{messages}"#));
+    if let Some(RequestRest { settings, tools }) = rest {
         out.extend(settings.members);
         match (to, tools) {
             (Provider::Bedrock, Some(tools)) => {
@@ -281,15 +286,16 @@ fn is_messages(root: Node<'_>) -> bool {
     })
 }
 
-struct Reader<'t> {
+/// Reads the messages of one provider.
+struct MessageReader<'t> {
     from: Provider,
     text: &'t str,
-    /// The names of calls by their ids: some results name only one of the two.
+    /// The names of calls by their ids; some results have only one of the two.
     names: HashMap<String, String>,
     count: usize,
 }
 
-impl Reader<'_> {
+impl MessageReader<'_> {
     fn message(&mut self, node: Node<'_>) -> Result<Message, ConvertError> {
         let role = node
             .get("role")
@@ -312,16 +318,15 @@ impl Reader<'_> {
         }
         let content = node.get("content").or_else(|| node.get("parts"));
         match content {
-            Some(text) if text.as_str().is_some() => {
-                let text = text.as_str().unwrap_or_default();
-                message.parts.push(Part::Text(text.to_owned()));
-            }
             Some(list) if list.kind() == Kind::Array => {
                 for part in list.elements() {
                     message.parts.push(self.part(part)?);
                 }
             }
-            _ => {}
+            content => {
+                let text = content.and_then(Node::as_str).map(str::to_owned);
+                message.parts.extend(text.map(Part::Text));
+            }
         }
         for call in node.get("tool_calls").into_iter().flat_map(Node::elements) {
             let Some(function) = call.get("function") else {
@@ -333,7 +338,7 @@ impl Reader<'_> {
         Ok(message)
     }
 
-    /// A message that is one result.
+    /// Reads a message that is one result.
     fn tool_message(&mut self, node: Node<'_>) -> Part {
         let name = node.get("tool_name").or_else(|| node.get("name"));
         let (id, text) = (node.get("tool_call_id"), node.get("content"));

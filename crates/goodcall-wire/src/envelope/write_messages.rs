@@ -1,13 +1,13 @@
-//! Messages of no form, written in each provider's.
+//! Writes messages in each provider's form.
 
+use super::convert::{ConvertError, Message, Part};
 use super::results::gemini_id;
 use super::rewrite::legal_arguments;
-use super::transcript::{ConvertError, Message, Part};
 use super::{Provider, result};
 use crate::call::RawCall;
-use crate::cuts::quoted;
+use crate::splice::quoted;
 
-/// Messages in the provider's form.
+/// Writes messages in the target's form.
 pub(super) fn write(to: Provider, messages: Vec<Message>) -> Result<String, ConvertError> {
     let mut out: Vec<String> = Vec::new();
     match to {
@@ -26,9 +26,9 @@ pub(super) fn write(to: Provider, messages: Vec<Message>) -> Result<String, Conv
     Ok(format!("[{}]", out.join(",")))
 }
 
-/// One message a result, calls beside the content.
+/// Writes chat messages: one per result, with calls beside the content.
 fn write_chat(to: Provider, message: Message, out: &mut Vec<String>) -> Result<(), ConvertError> {
-    let (mut text, mut calls, mut some) = (String::new(), Vec::new(), false);
+    let (mut text, mut calls) = (None::<String>, Vec::new());
     let role = if message.role == "model" {
         "assistant"
     } else {
@@ -36,22 +36,19 @@ fn write_chat(to: Provider, message: Message, out: &mut Vec<String>) -> Result<(
     };
     for part in message.parts {
         match part {
-            Part::Text(part) => (text, some) = (text + &part, true),
+            Part::Text(part) => text.get_or_insert_default().push_str(&part),
             Part::Call(call) => calls.push(chat_call(to, &call)?),
             Part::Result(call, answer) => out.push(result(to, &call, &answer)),
         }
     }
-    if !some && calls.is_empty() {
+    if text.is_none() && calls.is_empty() {
         return Ok(());
     }
-    let content = if some {
-        quoted(&text)
+    let content = text.map_or("null".to_owned(), |text| quoted(&text));
+    let calls = if calls.is_empty() {
+        String::new()
     } else {
-        "null".to_owned()
-    };
-    let calls = match calls.is_empty() {
-        true => String::new(),
-        false => format!(r#","tool_calls":[{}]"#, calls.join(",")),
+        format!(r#","tool_calls":[{}]"#, calls.join(","))
     };
     out.push(format!(
         r#"{{"role":{},"content":{content}{calls}}}"#,
@@ -63,27 +60,27 @@ fn write_chat(to: Provider, message: Message, out: &mut Vec<String>) -> Result<(
 fn chat_call(to: Provider, call: &RawCall) -> Result<String, ConvertError> {
     let name = quoted(&call.name);
     if to == Provider::Ollama {
-        let arguments = object(call)?;
+        let arguments = arguments_object(call)?;
         return Ok(format!(
             r#"{{"function":{{"name":{name},"arguments":{arguments}}}}}"#
         ));
     }
     let id = quoted(call.id.as_deref().unwrap_or_default());
-    let arguments = quoted(text(call));
+    let arguments = quoted(arguments_text(call));
     Ok(format!(
         r#"{{"id":{id},"type":"function","function":{{"name":{name},"arguments":{arguments}}}}}"#
     ))
 }
 
-/// The arguments of a call where text is due, as they were sent, whatever they are.
-fn text(call: &RawCall) -> &str {
+/// The arguments of a call as text, as they were sent.
+fn arguments_text(call: &RawCall) -> &str {
     match call.arguments.trim() {
         "" => "{}",
         _ => &call.arguments,
     }
 }
 
-/// One item each.
+/// Writes one item per part.
 fn write_items(message: Message, out: &mut Vec<String>) {
     let role = if message.role == "model" {
         "assistant"
@@ -97,7 +94,7 @@ fn write_items(message: Message, out: &mut Vec<String>) {
             }
             Part::Call(call) => {
                 let id = quoted(call.id.as_deref().unwrap_or_default());
-                let arguments = quoted(self::text(&call));
+                let arguments = quoted(arguments_text(&call));
                 let name = quoted(&call.name);
                 format!(
                     r#"{{"type":"function_call","call_id":{id},"name":{name},"arguments":{arguments}}}"#
@@ -108,8 +105,8 @@ fn write_items(message: Message, out: &mut Vec<String>) {
     }
 }
 
-/// Blocks in a message; results belong to the user. What one side says in a row is one message,
-/// as parallel results have to be.
+/// Writes messages of blocks, in which results belong to the user. Messages of one side in a row
+/// become one message, because parallel results must be in one.
 fn write_blocks(
     to: Provider,
     messages: &[Message],
@@ -144,7 +141,7 @@ fn block(to: Provider, part: &Part) -> Result<String, ConvertError> {
         Part::Result(call, answer) => result(to, call, answer),
         Part::Call(call) => {
             let id = quoted(call.id.as_deref().unwrap_or_default());
-            let (name, input) = (quoted(&call.name), object(call)?);
+            let (name, input) = (quoted(&call.name), arguments_object(call)?);
             match to {
                 Provider::Gemini => {
                     let id = gemini_id(call);
@@ -159,15 +156,15 @@ fn block(to: Provider, part: &Part) -> Result<String, ConvertError> {
     })
 }
 
-/// The arguments of a call where an object is due. Nothing at all is an empty one.
-fn object(call: &RawCall) -> Result<String, ConvertError> {
+/// The arguments of a call as an object, which is empty if there are none.
+fn arguments_object(call: &RawCall) -> Result<String, ConvertError> {
     let legal = legal_arguments(&call.arguments);
     if legal == call.arguments || call.arguments.trim().is_empty() {
         return Ok(legal);
     }
     Err(ConvertError(format!(
-        "the arguments of the call {} to `{}` are no JSON object, and this form takes nothing \
-         else: mend them first (goodcall check shows what is wrong)",
+        "the arguments of the call {} to `{}` are not a JSON object, which this form \
+         requires: mend them first (goodcall check shows what is wrong)",
         call.id.as_deref().unwrap_or_default(),
         call.name
     )))

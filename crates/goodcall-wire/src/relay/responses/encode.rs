@@ -8,15 +8,15 @@ use crate::sse;
 
 impl Responses {
     /// An event as it came, but for its number and its place in the client's response.
-    pub(super) fn pass(&mut self, event: &SseEvent, out: &mut Vec<u8>) {
+    pub(super) fn forward(&mut self, event: &SseEvent, out: &mut Vec<u8>) {
         let data = event.data.as_deref().unwrap_or_default();
         let Ok(tree) = Tree::parse(data) else {
             return out.extend_from_slice(&event.raw);
         };
         let root = tree.root();
-        let mut cuts = Cuts::new(data);
+        let mut splice = Splice::new(data);
         let mut at = usize::MAX;
-        self.count(root, &mut cuts);
+        self.count(root, &mut splice);
         if let Some(index) = root
             .get("output_index")
             .filter(|node| node.digits().is_some())
@@ -32,18 +32,18 @@ impl Responses {
             };
             at = place;
             if sent != place.to_string() {
-                cuts.replace(index.span(), place.to_string());
+                splice.replace(index.span(), place.to_string());
             }
         }
         let done = root.get("type").and_then(Node::as_str) == Some("response.output_item.done");
-        if cuts.is_empty() && !event.raw.is_empty() {
+        if splice.is_empty() && !event.raw.is_empty() {
             if let Some(item) = root.get("item").filter(|_| done) {
                 let item = data.get(item.span()).map(str::to_owned);
                 self.items.extend(item.map(|item| (at, item)));
             }
             return out.extend_from_slice(&event.raw);
         }
-        let written = cuts.apply();
+        let written = splice.apply();
         if done {
             self.items.extend(item_of(&written).map(|item| (at, item)));
         }
@@ -51,7 +51,7 @@ impl Responses {
     }
 
     /// An id that an earlier reply's item has already is another one.
-    fn rename(&mut self, root: Node<'_>, cuts: &mut Cuts<'_>) {
+    fn rename(&mut self, root: Node<'_>, splice: &mut Splice<'_>) {
         if self.old_ids.is_empty() {
             return;
         }
@@ -63,13 +63,13 @@ impl Responses {
             let count = self.old_ids.len();
             let fresh = || format!("{id}_{count}");
             let id = self.new_ids.entry(id.to_owned()).or_insert_with(fresh);
-            cuts.string(node.span(), id);
+            splice.replace_string(node.span(), id);
         }
     }
 
     /// Events are numbered without gaps.
-    fn count(&mut self, root: Node<'_>, cuts: &mut Cuts<'_>) {
-        self.rename(root, cuts);
+    fn count(&mut self, root: Node<'_>, splice: &mut Splice<'_>) {
+        self.rename(root, splice);
         let Some(number) = root.get("sequence_number") else {
             return;
         };
@@ -78,26 +78,26 @@ impl Responses {
             self.sequence = sent.unwrap_or(0);
         }
         if sent != Some(self.sequence) {
-            cuts.replace(number.span(), self.sequence.to_string());
+            splice.replace(number.span(), self.sequence.to_string());
         }
         self.sequence += 1;
     }
 
     /// The same at a place that is known.
-    pub(super) fn pass_at(&mut self, event: &SseEvent, place: usize, out: &mut Vec<u8>) {
+    pub(super) fn forward_at(&mut self, event: &SseEvent, place: usize, out: &mut Vec<u8>) {
         let data = event.data.as_deref().unwrap_or_default();
         let Ok(tree) = Tree::parse(data) else {
             return out.extend_from_slice(&event.raw);
         };
         let root = tree.root();
-        let mut cuts = Cuts::new(data);
-        self.count(root, &mut cuts);
+        let mut splice = Splice::new(data);
+        self.count(root, &mut splice);
         if root.get("output_index").is_some() && index_of(root) != place.to_string() {
-            cuts.set(root, "output_index", &place.to_string());
+            splice.set(root, "output_index", &place.to_string());
         }
-        match cuts.is_empty() {
+        match splice.is_empty() {
             true => out.extend_from_slice(&event.raw),
-            false => event.write_with(&cuts.apply(), out),
+            false => event.write_with(&splice.apply(), out),
         }
     }
 
@@ -110,72 +110,77 @@ impl Responses {
     ) -> bool {
         let item = &self.calls[number];
         let id = item.call.id.clone();
-        let fresh = id.as_ref().is_some_and(|id| !self.desk.taken.contains(id));
+        let fresh = id
+            .as_ref()
+            .is_some_and(|id| !self.pending.taken_ids.contains(id));
         let as_sent =
-            item.call.changes.is_empty() && item.arguments.is_empty() && item.call.told.is_none();
+            item.call.changes.is_empty() && item.arguments.is_empty() && item.call.alias.is_none();
         let (name, index) = (item.call.name.clone(), item.index.clone());
-        let (_, strict) = self.desk.early.fragment(Some(&index), id, Some(name), None);
-        if !(fresh && as_sent && strict && self.desk.held.is_empty()) {
+        let (_, strict) = self
+            .pending
+            .early
+            .fragment(Some(&index), id, Some(name), None);
+        if !(fresh && as_sent && strict && self.pending.held.is_empty()) {
             return false;
         }
         let place = self.next;
         self.next += 1;
         self.calls[number].streamed = Some(place);
-        self.pass_at(event, place, out);
+        self.forward_at(event, place, out);
         true
     }
 
     /// Everything that is held goes on, each call as it was ruled.
-    pub(super) fn write_held(&mut self, exchange: &mut Exchange, out: &mut Vec<u8>) {
+    pub(super) fn encode_held(&mut self, exchange: &mut Exchange, out: &mut Vec<u8>) {
         let give_up = exchange.judge.settings.give_up;
-        self.desk.bytes = 0;
+        self.pending.held_bytes = 0;
         let mut places = HashMap::new();
-        let mut told = HashSet::new();
-        for (event, role) in std::mem::take(&mut self.desk.held) {
-            let (Role::Added(number)
-            | Role::Delta(number)
-            | Role::Arguments(number)
-            | Role::Done(number)) = role
+        let mut alias = HashSet::new();
+        for (event, role) in std::mem::take(&mut self.pending.held) {
+            let (ItemEventRole::Added(number)
+            | ItemEventRole::Delta(number)
+            | ItemEventRole::Arguments(number)
+            | ItemEventRole::Done(number)) = role
             else {
-                self.pass_held(exchange, &event, out);
+                self.forward_held(exchange, &event, out);
                 continue;
             };
-            let Some(ruling) = self.desk.rulings.get(number).cloned() else {
+            let Some(decision) = self.pending.decisions.get(number).cloned() else {
                 continue;
             };
-            let as_text = match (ruling.is_bad(), give_up, &self.calls[number].text) {
+            let as_text = match (decision.is_bad(), give_up, &self.calls[number].text) {
                 (false, ..) => None,
-                (true, GiveUp::Text, _) => Some(ruling.text.clone()),
+                (true, GiveUp::Text, _) => Some(decision.text.clone()),
                 (true, GiveUp::AsSent, text) => text.clone(),
             };
             if let Some(text) = as_text {
                 self.changed = true;
-                if told.insert(number) {
-                    self.write_text(&ruling, &text, out);
+                if alias.insert(number) {
+                    self.write_text(&decision, &text, out);
                 }
                 continue;
             }
             if let Some(place) = self.calls[number].streamed
-                && told.insert(number)
+                && alias.insert(number)
             {
-                self.desk.accept(exchange, &ruling);
+                self.pending.accept(exchange, &decision);
                 places.insert(number, place);
             }
-            if told.insert(number) {
-                if !self.desk.accept(exchange, &ruling) {
+            if alias.insert(number) {
+                if !self.pending.accept(exchange, &decision) {
                     self.changed = true;
                     continue;
                 }
-                self.changed |= ruling.arguments.is_some();
+                self.changed |= decision.arguments.is_some();
                 places.insert(number, self.next);
                 self.next += 1;
-                if !matches!(role, Role::Added(_)) {
-                    self.write_whole(number, &ruling, places[&number], out);
+                if !matches!(role, ItemEventRole::Added(_)) {
+                    self.write_whole(number, &decision, places[&number], out);
                     self.changed = true;
                 }
             }
             if let Some(place) = places.get(&number).copied() {
-                self.write_call(&event, role, &ruling, place, out);
+                self.write_call(&event, role, &decision, place, out);
             }
         }
     }
@@ -184,15 +189,15 @@ impl Responses {
     fn write_whole(
         &mut self,
         number: usize,
-        ruling: &CallDecision,
+        decision: &CallDecision,
         place: usize,
         out: &mut Vec<u8>,
     ) {
-        let id = ruling.call.id.as_deref().unwrap_or_default();
+        let id = decision.call.id.as_deref().unwrap_or_default();
         let own = self.calls[number].id.clone();
         let item = quoted(&own.unwrap_or_else(|| item_id("fc", id)));
-        let (id, name) = (quoted(id), quoted(&ruling.call.name));
-        let arguments = quoted(ruling.final_arguments());
+        let (id, name) = (quoted(id), quoted(&decision.call.name));
+        let arguments = quoted(decision.final_arguments());
         let added = format!(
             r#"{{"type":"response.output_item.added","output_index":{place},"item":{{"type":"function_call","id":{item},"call_id":{id},"name":{name},"arguments":"","status":"in_progress"}}"#
         );
@@ -216,19 +221,19 @@ impl Responses {
     fn write_call(
         &mut self,
         event: &SseEvent,
-        role: Role,
-        ruling: &CallDecision,
+        role: ItemEventRole,
+        decision: &CallDecision,
         place: usize,
         out: &mut Vec<u8>,
     ) {
         let Some(data) = event.data.as_deref() else {
             // A call that was text: its last event is ours, too.
-            let id = ruling.call.id.as_deref().unwrap_or_default();
+            let id = decision.call.id.as_deref().unwrap_or_default();
             let item = written_call(
                 Provider::Responses,
                 id,
-                &ruling.call.name,
-                ruling.final_arguments(),
+                &decision.call.name,
+                decision.final_arguments(),
             );
             let done = format!(
                 r#"{{"type":"response.output_item.done","output_index":{place},"item":{item}"#
@@ -240,12 +245,12 @@ impl Responses {
             return out.extend_from_slice(&event.raw);
         };
         let root = tree.root();
-        let mended = ruling.arguments.as_deref();
-        if let (Role::Delta(_), Some(_)) = (role, mended) {
+        let mended = decision.arguments.as_deref();
+        if let (ItemEventRole::Delta(_), Some(_)) = (role, mended) {
             return;
         }
-        let mut cuts = Cuts::new(data);
-        if let (Role::Arguments(number), Some(arguments)) = (role, mended) {
+        let mut splice = Splice::new(data);
+        if let (ItemEventRole::Arguments(number), Some(arguments)) = (role, mended) {
             let item = root.get("item_id").map(|node: Node<'_>| node.to_json());
             let own = self.calls[number].id.clone().unwrap_or_default();
             let item = item.unwrap_or_else(|| quoted(&own));
@@ -254,27 +259,27 @@ impl Responses {
                 quoted(arguments)
             );
             self.say("response.function_call_arguments.delta", &delta, out);
-            cuts.set(root, "arguments", &quoted(arguments));
+            splice.set(root, "arguments", &quoted(arguments));
         }
-        self.count(root, &mut cuts);
+        self.count(root, &mut splice);
         if root.get("output_index").is_some() && index_of(root) != place.to_string() {
-            cuts.set(root, "output_index", &place.to_string());
+            splice.set(root, "output_index", &place.to_string());
         }
         if let Some(item) = root.get("item") {
-            self.edit_item(item, ruling, role, &mut cuts);
+            self.edit_item(item, decision, role, &mut splice);
         }
-        let written = match cuts.is_empty() && !event.raw.is_empty() {
+        let written = match splice.is_empty() && !event.raw.is_empty() {
             true => {
                 out.extend_from_slice(&event.raw);
                 data.to_owned()
             }
             false => {
-                let written = cuts.apply();
+                let written = splice.apply();
                 event.write_with(&written, out);
                 written
             }
         };
-        if let (Role::Done(_), Ok(tree)) = (role, Tree::parse(&written)) {
+        if let (ItemEventRole::Done(_), Ok(tree)) = (role, Tree::parse(&written)) {
             let item = tree
                 .root()
                 .get("item")
@@ -286,32 +291,32 @@ impl Responses {
     fn edit_item(
         &mut self,
         item: Node<'_>,
-        ruling: &CallDecision,
-        role: Role,
-        cuts: &mut Cuts<'_>,
+        decision: &CallDecision,
+        role: ItemEventRole,
+        splice: &mut Splice<'_>,
     ) {
         let text = |key| item.get(key).and_then(Node::as_str);
-        let id = ruling.call.id.as_deref();
+        let id = decision.call.id.as_deref();
         if text("call_id") != id {
-            cuts.set(item, "call_id", &quoted(id.unwrap_or_default()));
+            splice.set(item, "call_id", &quoted(id.unwrap_or_default()));
             self.changed = true;
         }
-        let known = !ruling.is_bad() || ruling.call.told.is_some();
-        if text("name") != Some(&ruling.call.name) && known {
-            cuts.set(item, "name", &quoted(&ruling.call.name));
+        let known = !decision.is_bad() || decision.call.alias.is_some();
+        if text("name") != Some(&decision.call.name) && known {
+            splice.set(item, "name", &quoted(&decision.call.name));
             self.changed = true;
         }
-        if let (Role::Done(_), Some(arguments)) = (role, ruling.arguments.as_deref()) {
-            cuts.set(item, "arguments", &quoted(arguments));
+        if let (ItemEventRole::Done(_), Some(arguments)) = (role, decision.arguments.as_deref()) {
+            splice.set(item, "arguments", &quoted(arguments));
         }
     }
 
-    fn write_text(&mut self, ruling: &CallDecision, text: &str, out: &mut Vec<u8>) {
+    fn write_text(&mut self, decision: &CallDecision, text: &str, out: &mut Vec<u8>) {
         let place = self.next;
         self.next += 1;
         let id = quoted(&item_id(
             "msg",
-            ruling.call.id.as_deref().unwrap_or_default(),
+            decision.call.id.as_deref().unwrap_or_default(),
         ));
         let text = quoted(text);
         let head = format!(r#""item_id":{id},"output_index":{place},"content_index":0"#);
@@ -352,7 +357,7 @@ impl Responses {
         self.items.push((place, whole));
     }
 
-    fn pass_held(&mut self, exchange: &mut Exchange, event: &SseEvent, out: &mut Vec<u8>) {
+    fn forward_held(&mut self, exchange: &mut Exchange, event: &SseEvent, out: &mut Vec<u8>) {
         let data = event.data.as_deref().unwrap_or_default();
         let tree = Tree::parse(data).ok();
         let kind = tree
@@ -362,7 +367,7 @@ impl Responses {
             Some("response.completed" | "response.incomplete") => {
                 self.write_last(exchange, event, out);
             }
-            _ => self.pass(event, out),
+            _ => self.forward(event, out),
         }
     }
 
@@ -378,26 +383,28 @@ impl Responses {
             return out.extend_from_slice(&event.raw);
         };
         let root = tree.root();
-        let mut cuts = Cuts::new(data);
-        self.count(root, &mut cuts);
+        let mut splice = Splice::new(data);
+        self.count(root, &mut splice);
         if let Some(response) = root.get("response") {
             self.write_late(exchange);
             if self.changed {
                 self.items.sort_by_key(|(place, _)| *place);
                 let items = self.items.iter().map(|(_, item)| item.as_str());
                 let items = items.collect::<Vec<_>>().join(",");
-                cuts.set(response, "output", &format!("[{items}]"));
+                splice.set(response, "output", &format!("[{items}]"));
             }
             if let Some(usage) = response.get("usage") {
-                exchange.usage.write(usage, &self.desk.own, &mut cuts);
+                exchange
+                    .usage
+                    .write(usage, &self.pending.usage, &mut splice);
             }
             if exchange.judge.settings.report {
-                cuts.last(response, &format!("\"goodcall\":{}", exchange.report()));
+                splice.append(response, &format!("\"goodcall\":{}", exchange.report()));
             }
         }
-        match cuts.is_empty() {
+        match splice.is_empty() {
             true => out.extend_from_slice(&event.raw),
-            false => event.write_with(&cuts.apply(), out),
+            false => event.write_with(&splice.apply(), out),
         }
     }
 
@@ -405,26 +412,26 @@ impl Responses {
     fn write_late(&mut self, exchange: &mut Exchange) {
         for said in std::mem::take(&mut self.said) {
             let number = match said {
-                Said::Late(item) => {
+                HistoryItem::Late(item) => {
                     self.items.push((usize::MAX, item));
                     continue;
                 }
-                Said::Call(number) if self.calls[number].late => number,
+                HistoryItem::Call(number) if self.calls[number].late => number,
                 _ => continue,
             };
-            let Some(ruling) = self.desk.rulings.get(number).cloned() else {
+            let Some(decision) = self.pending.decisions.get(number).cloned() else {
                 continue;
             };
             let sent = self.calls[number].whole.clone().unwrap_or_default();
-            let item = match (ruling.ruled, exchange.judge.settings.give_up) {
-                (CallVerdict::Bad, GiveUp::Text) => text_block(Provider::Responses, &ruling),
-                (CallVerdict::Bad | CallVerdict::Unjudged, _) if ruling.call.told.is_none() => {
+            let item = match (decision.verdict, exchange.judge.settings.give_up) {
+                (CallVerdict::Bad, GiveUp::Text) => text_block(Provider::Responses, &decision),
+                (CallVerdict::Bad | CallVerdict::Unjudged, _) if decision.call.alias.is_none() => {
                     sent.clone()
                 }
-                _ => late_item(&sent, &ruling),
+                _ => late_item(&sent, &decision),
             };
             self.changed |= item != sent;
-            match ruling.is_bad() || self.desk.accept(exchange, &ruling) {
+            match decision.is_bad() || self.pending.accept(exchange, &decision) {
                 true => self.items.push((usize::MAX, item)),
                 false => self.changed = true,
             }
@@ -432,46 +439,46 @@ impl Responses {
     }
 
     pub(in crate::relay) fn end(&mut self, exchange: &mut Exchange, out: &mut Vec<u8>) {
-        self.decide(exchange, out);
+        self.end_message(exchange, out);
     }
 
     pub(in crate::relay) fn give_up(&mut self, exchange: &mut Exchange, out: &mut Vec<u8>) {
-        self.pass_all(exchange, out);
+        self.forward_all(exchange, out);
     }
 }
 
 /// A call's item as it may stand in a history.
-pub(super) fn legal_item(item: &Item, ruling: &CallDecision) -> String {
-    let id = ruling.call.id.as_deref().unwrap_or_default();
-    let (name, arguments) = legal_parts(Provider::Responses, ruling);
+pub(super) fn legal_item(item: &CallItem, decision: &CallDecision) -> String {
+    let id = decision.call.id.as_deref().unwrap_or_default();
+    let (name, arguments) = legal_parts(Provider::Responses, decision);
     let whole = item.whole.as_deref().unwrap_or_default();
     let Ok(tree) = Tree::parse(whole) else {
         return written_call(Provider::Responses, id, &name, &arguments);
     };
-    let mut cuts = Cuts::new(whole);
-    cuts.set(tree.root(), "call_id", &quoted(id));
-    cuts.set(tree.root(), "name", &quoted(&name));
-    cuts.set(tree.root(), "arguments", &quoted(&arguments));
-    cuts.apply()
+    let mut splice = Splice::new(whole);
+    splice.set(tree.root(), "call_id", &quoted(id));
+    splice.set(tree.root(), "name", &quoted(&name));
+    splice.set(tree.root(), "arguments", &quoted(&arguments));
+    splice.apply()
 }
 
 /// A call's item as it goes on: as it was sent, but for what is not as it should be.
-fn late_item(sent: &str, ruling: &CallDecision) -> String {
+fn late_item(sent: &str, decision: &CallDecision) -> String {
     let Ok(tree) = Tree::parse(sent) else {
         return sent.to_owned();
     };
     let root = tree.root();
-    let mut cuts = Cuts::new(sent);
+    let mut splice = Splice::new(sent);
     for (key, due) in [
-        ("call_id", ruling.call.id.as_deref()),
-        ("name", Some(ruling.call.name.as_str())),
-        ("arguments", ruling.arguments.as_deref()),
+        ("call_id", decision.call.id.as_deref()),
+        ("name", Some(decision.call.name.as_str())),
+        ("arguments", decision.arguments.as_deref()),
     ] {
         if let Some(due) = due.filter(|due| root.get(key).and_then(Node::as_str) != Some(due)) {
-            cuts.set(root, key, &quoted(due));
+            splice.set(root, key, &quoted(due));
         }
     }
-    cuts.apply()
+    splice.apply()
 }
 
 /// The item of an event.

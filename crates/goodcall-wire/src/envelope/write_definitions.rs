@@ -1,13 +1,12 @@
-//! Tool definitions as each provider wants them.
+//! Writes tool definitions in each provider's form.
 
 use super::Provider;
-use crate::cuts::quoted;
+use crate::splice::quoted;
 use crate::tools::{ToolDefinition, Tools};
 
-/// The definitions of the tools in the provider's form: the value of its `tools` field (for MCP,
-/// the result of `tools/list`). Beside name, description and schema, fields that the provider
-/// knows go along; it would refuse the others, so they do not. [`convert`](super::convert) names
-/// them.
+/// Writes the definitions of the tools in the provider's form: the value of its `tools` field (for
+/// MCP, the result of `tools/list`). Fields that the provider does not know are left out, because it
+/// would refuse them; [`convert`](super::convert) names them.
 ///
 /// ```
 /// use goodcall_wire::{Provider, Tools, definitions};
@@ -28,7 +27,7 @@ pub fn definitions(provider: Provider, tools: &Tools) -> String {
     }
 }
 
-/// The definitions alone, one after the other.
+/// Writes the definitions, separated by commas.
 pub(super) fn list(provider: Provider, tools: &Tools) -> String {
     let each: Vec<_> = tools
         .iter()
@@ -37,8 +36,8 @@ pub(super) fn list(provider: Provider, tools: &Tools) -> String {
     each.join(",")
 }
 
-/// The fields beside name, description and schema that a definition may have.
-fn known(provider: Provider, field: &str) -> bool {
+/// Returns true for a field beside name, description and schema that the provider knows.
+fn is_known_field(provider: Provider, field: &str) -> bool {
     let fields: &[&str] = match provider {
         Provider::OpenAi | Provider::Responses | Provider::Mistral | Provider::Bedrock => {
             &["strict"]
@@ -65,11 +64,11 @@ fn known(provider: Provider, field: &str) -> bool {
     fields.contains(&field)
 }
 
-/// Fields of these definitions that the provider does not know, each once.
+/// The fields of these definitions that the provider does not know, each once.
 pub(super) fn unknown_fields(provider: Provider, tools: &Tools) -> Vec<String> {
     let mut found: Vec<String> = Vec::new();
     for (key, _) in tools.iter().flat_map(|tool| &tool.extra) {
-        if !known(provider, key) && !found.contains(key) {
+        if !is_known_field(provider, key) && !found.contains(key) {
             found.push(key.clone());
         }
     }
@@ -84,7 +83,7 @@ fn definition(provider: Provider, tool: &ToolDefinition) -> String {
     let schema = &tool.parameters;
     let mut extra = String::new();
     for (key, value) in &tool.extra {
-        if known(provider, key) {
+        if is_known_field(provider, key) {
             extra += &format!(",{}:{value}", quoted(key));
         }
     }

@@ -1,31 +1,31 @@
-//! What a request says of how the model is to answer, beside the messages and the tools.
+//! The settings of a request, such as the temperature, converted between providers.
 
 use goodcall_core::{Kind, Node};
 
 use super::Provider;
-use crate::cuts::quoted;
+use crate::splice::quoted;
 use crate::tools::Tools;
 
 /// Settings that most providers know, as JSON text.
 #[derive(Default)]
-pub(super) struct Settings {
+pub(super) struct RequestSettings {
     max_tokens: Option<String>,
     temperature: Option<String>,
     top_p: Option<String>,
-    choice: Option<Choice>,
-    /// At most one call at a time, where the choice of a tool says that.
+    choice: Option<ToolChoice>,
+    /// True if the choice of a tool allows only one call at a time.
     one_at_a_time: bool,
 }
 
 /// Which tool the model has to call.
-enum Choice {
+enum ToolChoice {
     Auto,
     None,
     Any,
     Tool(String),
 }
 
-/// Objects that hold settings.
+/// The objects that group settings.
 const GROUPS: [&str; 5] = [
     "generationConfig",
     "generation_config",
@@ -34,8 +34,9 @@ const GROUPS: [&str; 5] = [
     "toolConfig",
 ];
 
-impl Settings {
-    /// Reads the settings of a request. `known` keys are said elsewhere; the rest is named.
+impl RequestSettings {
+    /// Reads the settings of a request. Keys that are not `known` elsewhere and have no equivalent
+    /// are added to `left_out`.
     pub(super) fn read(root: Node<'_>, known: &[&str], left_out: &mut Vec<String>) -> Self {
         let mut settings = Self::default();
         for (key, value) in root.members().filter(|(_, value)| !value.is_null()) {
@@ -53,7 +54,7 @@ impl Settings {
         settings
     }
 
-    /// Takes a setting; not, if it has no other form.
+    /// Reads one setting. Returns false if it has no equivalent.
     fn take(&mut self, key: &str, value: Node<'_>) -> bool {
         let number = value.kind() == Kind::Number;
         match key {
@@ -78,7 +79,7 @@ impl Settings {
                 true
             }
             "tool_choice" | "toolChoice" | "functionCallingConfig" => {
-                self.choice = choice(value);
+                self.choice = read_choice(value);
                 let single = value.get("disable_parallel_tool_use");
                 self.one_at_a_time = single.and_then(Node::as_bool) == Some(true);
                 self.choice.is_some()
@@ -87,14 +88,14 @@ impl Settings {
         }
     }
 
-    /// The settings as members of a request, and the tools' choice; what the provider has no form
-    /// for is named.
+    /// Writes the settings as members of a request. Those that the target has no form for are added
+    /// to `left_out`.
     pub(super) fn write(
         &self,
         to: Provider,
         tools: Option<&Tools>,
         left_out: &mut Vec<String>,
-    ) -> Written {
+    ) -> WrittenSettings {
         let [max_tokens, temperature, top_p] = match to {
             Provider::OpenAi => ["max_completion_tokens", "temperature", "top_p"],
             Provider::Responses => ["max_output_tokens", "temperature", "top_p"],
@@ -112,9 +113,10 @@ impl Settings {
             (top_p, &self.top_p),
         ] {
             let Some(value) = value else { continue };
-            match key == "temperature" && is_too_hot(to, value) {
-                true => left_out.push(format!("temperature {value}")),
-                false => members.push(format!(r#""{key}":{value}"#)),
+            if key == "temperature" && is_too_hot(to, value) {
+                left_out.push(format!("temperature {value}"));
+            } else {
+                members.push(format!(r#""{key}":{value}"#));
             }
         }
         let group = match to {
@@ -127,10 +129,10 @@ impl Settings {
             members = vec![format!(r#""{group}":{{{}}}"#, members.join(","))];
         }
         let choice = self.choice.as_ref().and_then(|choice| {
-            // A choice among no tools, or of a tool that is not there, would be refused.
+            // Providers refuse a choice among no tools, and the choice of a tool that is not there.
             let there = match (choice, tools) {
                 (_, None) => false,
-                (Choice::Tool(name), Some(tools)) => tools.get(name).is_some(),
+                (ToolChoice::Tool(name), Some(tools)) => tools.get(name).is_some(),
                 (_, Some(tools)) => tools.iter().next().is_some(),
             };
             let choice = there.then(|| choice.write(to)).flatten();
@@ -143,20 +145,20 @@ impl Settings {
             }
             choice
         });
-        Written { members, choice }
+        WrittenSettings { members, choice }
     }
 }
 
 /// Settings in a provider's form.
-pub(super) struct Written {
-    /// Members of the request.
+pub(super) struct WrittenSettings {
+    /// The members of the request.
     pub(super) members: Vec<String>,
-    /// The member that says which tool is to be called. In Bedrock's form it stands in
-    /// `toolConfig`, in all others in the request.
+    /// The member that says which tool to call. It belongs into `toolConfig` for Bedrock, and into
+    /// the request for all others.
     pub(super) choice: Option<String>,
 }
 
-/// Is the temperature above what the provider takes?
+/// Returns true if the temperature is above the provider's limit.
 fn is_too_hot(to: Provider, value: &str) -> bool {
     let most = match to {
         Provider::Anthropic | Provider::Bedrock => 1.0,
@@ -166,20 +168,20 @@ fn is_too_hot(to: Provider, value: &str) -> bool {
     to != Provider::Ollama && value.parse::<f64>().is_ok_and(|value| value > most)
 }
 
-/// A choice in any provider's form.
-fn choice(node: Node<'_>) -> Option<Choice> {
+/// Reads a choice in any provider's form.
+fn read_choice(node: Node<'_>) -> Option<ToolChoice> {
     let named = |node: Option<Node<'_>>| {
         let name = node?.get("name")?.as_str()?;
-        Some(Choice::Tool(name.to_owned()))
+        Some(ToolChoice::Tool(name.to_owned()))
     };
     if let Some(word) = node.as_str() {
-        return plain(word);
+        return read_word(word);
     }
     if let Some(word) = node.get("type").and_then(Node::as_str) {
         return match word {
             "tool" => named(Some(node)),
             "function" => named(node.get("function").or(Some(node))),
-            word => plain(word),
+            word => read_word(word),
         };
     }
     if let Some(mode) = node.get("mode").and_then(Node::as_str) {
@@ -188,66 +190,68 @@ fn choice(node: Node<'_>) -> Option<Choice> {
             .into_iter()
             .flat_map(Node::elements);
         return match (
-            plain(&mode.to_ascii_lowercase())?,
+            read_word(&mode.to_ascii_lowercase())?,
             names.next(),
             names.next(),
         ) {
             (choice, None, _) => Some(choice),
-            (Choice::Any, Some(name), None) => Some(Choice::Tool(name.as_str()?.to_owned())),
+            (ToolChoice::Any, Some(name), None) => {
+                Some(ToolChoice::Tool(name.as_str()?.to_owned()))
+            }
             _ => None,
         };
     }
     match node.members().next()? {
-        ("auto", _) => Some(Choice::Auto),
-        ("any", _) => Some(Choice::Any),
+        ("auto", _) => Some(ToolChoice::Auto),
+        ("any", _) => Some(ToolChoice::Any),
         ("tool", tool) => named(Some(tool)),
         _ => None,
     }
 }
 
-fn plain(word: &str) -> Option<Choice> {
+fn read_word(word: &str) -> Option<ToolChoice> {
     match word {
-        "auto" => Some(Choice::Auto),
-        "none" => Some(Choice::None),
-        "any" | "required" => Some(Choice::Any),
+        "auto" => Some(ToolChoice::Auto),
+        "none" => Some(ToolChoice::None),
+        "any" | "required" => Some(ToolChoice::Any),
         _ => None,
     }
 }
 
-impl Choice {
+impl ToolChoice {
     fn write(&self, to: Provider) -> Option<String> {
         let value = match to {
             Provider::OpenAi | Provider::Responses | Provider::Mistral => match self {
-                Choice::Auto => r#""auto""#.to_owned(),
-                Choice::None => r#""none""#.to_owned(),
-                Choice::Any if to == Provider::Mistral => r#""any""#.to_owned(),
-                Choice::Any => r#""required""#.to_owned(),
-                Choice::Tool(name) if to == Provider::Responses => {
+                ToolChoice::Auto => r#""auto""#.to_owned(),
+                ToolChoice::None => r#""none""#.to_owned(),
+                ToolChoice::Any if to == Provider::Mistral => r#""any""#.to_owned(),
+                ToolChoice::Any => r#""required""#.to_owned(),
+                ToolChoice::Tool(name) if to == Provider::Responses => {
                     format!(r#"{{"type":"function","name":{}}}"#, quoted(name))
                 }
-                Choice::Tool(name) => {
+                ToolChoice::Tool(name) => {
                     let name = quoted(name);
                     format!(r#"{{"type":"function","function":{{"name":{name}}}}}"#)
                 }
             },
             Provider::Anthropic => match self {
-                Choice::Auto => r#"{"type":"auto"}"#.to_owned(),
-                Choice::None => r#"{"type":"none"}"#.to_owned(),
-                Choice::Any => r#"{"type":"any"}"#.to_owned(),
-                Choice::Tool(name) => format!(r#"{{"type":"tool","name":{}}}"#, quoted(name)),
+                ToolChoice::Auto => r#"{"type":"auto"}"#.to_owned(),
+                ToolChoice::None => r#"{"type":"none"}"#.to_owned(),
+                ToolChoice::Any => r#"{"type":"any"}"#.to_owned(),
+                ToolChoice::Tool(name) => format!(r#"{{"type":"tool","name":{}}}"#, quoted(name)),
             },
             Provider::Bedrock => match self {
-                Choice::Auto => r#"{"auto":{}}"#.to_owned(),
-                Choice::None => return None,
-                Choice::Any => r#"{"any":{}}"#.to_owned(),
-                Choice::Tool(name) => format!(r#"{{"tool":{{"name":{}}}}}"#, quoted(name)),
+                ToolChoice::Auto => r#"{"auto":{}}"#.to_owned(),
+                ToolChoice::None => return None,
+                ToolChoice::Any => r#"{"any":{}}"#.to_owned(),
+                ToolChoice::Tool(name) => format!(r#"{{"tool":{{"name":{}}}}}"#, quoted(name)),
             },
             Provider::Gemini => {
                 let mode = match self {
-                    Choice::Auto => r#""mode":"AUTO""#.to_owned(),
-                    Choice::None => r#""mode":"NONE""#.to_owned(),
-                    Choice::Any => r#""mode":"ANY""#.to_owned(),
-                    Choice::Tool(name) => {
+                    ToolChoice::Auto => r#""mode":"AUTO""#.to_owned(),
+                    ToolChoice::None => r#""mode":"NONE""#.to_owned(),
+                    ToolChoice::Any => r#""mode":"ANY""#.to_owned(),
+                    ToolChoice::Tool(name) => {
                         format!(r#""mode":"ANY","allowedFunctionNames":[{}]"#, quoted(name))
                     }
                 };

@@ -1,4 +1,4 @@
-//! Calls in streamed text, with the text that they were.
+//! Finds calls in streamed text, and keeps the text that each call was.
 
 use crate::call::RawCall;
 use crate::text::{Scanner, TextCallScope, TextPiece};
@@ -6,77 +6,75 @@ use crate::tools::Tools;
 
 /// Finds calls in the text of one message or block.
 #[derive(Clone, Debug)]
-pub(super) struct Finder {
-    /// On the heap: few streams have one.
+pub(super) struct TextCallFinder {
+    /// Boxed because it is large and few streams have one.
     scanner: Box<Scanner>,
     scanned: String,
 }
 
-/// What more text brought.
+/// The text and the calls that more input released.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Found {
-    /// Text that is no call.
+pub(super) struct ScannedText {
+    /// Text outside calls.
     pub(super) text: String,
-    /// Calls, each with the text that it was, markers included.
+    /// Each call with the text that it was, markers included.
     pub(super) calls: Vec<(RawCall, String)>,
 }
 
-impl Finder {
-    pub(super) fn new(tools: &Tools, place: TextCallScope) -> Self {
+impl TextCallFinder {
+    pub(super) fn new(tools: &Tools, scope: TextCallScope) -> Self {
         Self {
-            scanner: Box::new(Scanner::new(tools.clone(), place)),
+            scanner: Box::new(Scanner::new(tools.clone(), scope)),
             scanned: String::new(),
         }
     }
 
-    pub(super) fn push(&mut self, text: &str) -> Found {
+    pub(super) fn push(&mut self, text: &str) -> ScannedText {
         let before = self.scanner.done();
         self.scanned.push_str(text);
         let pieces = self.scanner.push(text);
-        self.place(before, pieces)
+        self.with_sources(before, pieces)
     }
 
-    pub(super) fn finish(&mut self) -> Found {
+    pub(super) fn finish(&mut self) -> ScannedText {
         let before = self.scanner.done();
         let pieces = self.scanner.finish();
-        self.place(before, pieces)
+        self.with_sources(before, pieces)
     }
 
-    /// Where each call was: between the texts before and behind it.
-    fn place(&self, before: usize, pieces: Vec<TextPiece>) -> Found {
+    /// Adds to each call the text that it was: all between the texts before and after it.
+    fn with_sources(&self, before: usize, pieces: Vec<TextPiece>) -> ScannedText {
         let size = |piece: &TextPiece| match piece {
             TextPiece::Text(text) => text.len(),
             TextPiece::Call(_) => 0,
         };
-        let mut found = Found::default();
+        let mut scanned = ScannedText::default();
         let mut at = before;
-        for index in 0..pieces.len() {
-            let TextPiece::Call(call) = &pieces[index] else {
-                at += size(&pieces[index]);
-                continue;
-            };
-            let end = match pieces.get(index + 1) {
-                Some(TextPiece::Call(_)) => call.span.end,
-                _ => {
-                    let behind: usize = pieces[index + 1..].iter().map(size).sum();
-                    let later = pieces[index + 1..].iter().any(|piece| size(piece) == 0);
-                    match later {
-                        true => call.span.end,
-                        false => self.scanner.done().saturating_sub(behind),
-                    }
+        for (index, piece) in pieces.iter().enumerate() {
+            let call = match piece {
+                TextPiece::Text(text) => {
+                    scanned.text.push_str(text);
+                    at += text.len();
+                    continue;
                 }
+                TextPiece::Call(call) => call,
+            };
+            let after = &pieces[index + 1..];
+            let is_last_call = !after
+                .iter()
+                .any(|piece| matches!(piece, TextPiece::Call(_)));
+            let end = if is_last_call {
+                let behind: usize = after.iter().map(size).sum();
+                self.scanner.done().saturating_sub(behind)
+            } else {
+                call.span.end
             };
             let end = end.max(at);
-            let text = self.scanned.get(at..end).unwrap_or_default().to_owned();
-            found.calls.push((call.clone(), text));
+            let source = self.scanned.get(at..end).unwrap_or_default();
+            scanned.calls.push((call.clone(), source.to_owned()));
             at = end;
         }
-        for piece in pieces {
-            if let TextPiece::Text(text) = piece {
-                found.text.push_str(&text);
-            }
-        }
-        found
+        scanned
     }
 }
 
@@ -85,7 +83,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn text_and_calls_are_all_of_the_text() {
+    fn texts_and_calls_add_up_to_the_whole_text() {
         let tools = Tools::read(r#"{"name": "f", "parameters": {}}"#).unwrap();
         let call = r#"<tool_call>{"name": "f", "arguments": {}}</tool_call>"#;
         for text in [
@@ -94,7 +92,7 @@ mod tests {
             format!("a\n{call}\n{call}"),
         ] {
             for size in [1, 4, 1000] {
-                let mut finder = Finder::new(&tools, TextCallScope::Explicit);
+                let mut finder = TextCallFinder::new(&tools, TextCallScope::Explicit);
                 let mut bytes = 0;
                 let mut calls = 0;
                 let chars: Vec<char> = text.chars().collect();

@@ -1,63 +1,62 @@
-//! What a streamed message has beside its text and its calls, gathered so that it can stand in a
-//! history: the reasoning most of all, which some providers want back as they gave it.
+//! Fields of a streamed message beside its text and its calls, gathered for the history. Some
+//! providers want the reasoning back as they gave it.
 
 use goodcall_core::{Kind, Node};
 
-use crate::cuts::quoted;
+use crate::splice::quoted;
 
-/// The list of reasoning parts, with signatures and what is encrypted.
-const LIST: &str = "reasoning_details";
+/// The list of reasoning parts, which may be signed or encrypted.
+const PARTS: &str = "reasoning_details";
 
-/// Members of a part whose text comes in pieces.
-const PIECES: [&str; 3] = ["text", "summary", "data"];
+/// Members of a part whose text arrives in fragments.
+const FRAGMENTED: [&str; 3] = ["text", "summary", "data"];
 
-/// Texts and parts of one message, by their key.
+/// The extra fields of one message.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Details {
+pub(super) struct ExtraFields {
     texts: Vec<(String, String)>,
-    /// Each part's members.
-    parts: Vec<Vec<(String, Member)>>,
+    /// The members of each reasoning part.
+    parts: Vec<Vec<(String, PartMember)>>,
 }
 
 #[derive(Clone, Debug)]
-enum Member {
+enum PartMember {
     Text(String),
     Json(String),
 }
 
-impl Details {
-    /// Takes a member of a delta.
+impl ExtraFields {
+    /// Adds a member of a delta.
     pub(super) fn add(&mut self, key: &str, value: Node<'_>) {
         match value.as_str() {
             Some(text) => match self.texts.iter_mut().find(|(known, _)| known == key) {
                 Some((_, known)) => known.push_str(text),
                 None => self.texts.push((key.to_owned(), text.to_owned())),
             },
-            None if key == LIST => value.elements().for_each(|part| self.add_part(part)),
+            None if key == PARTS => value.elements().for_each(|part| self.add_part(part)),
             None => {}
         }
     }
 
-    /// A part goes on where it has the number and the type of the last one.
+    /// Adds a part, which continues the last one if it has the same index and type.
     fn add_part(&mut self, part: Node<'_>) {
         if part.kind() != Kind::Object {
             return;
         }
-        let number =
-            |part: Node<'_>| Some((part.get("index")?.to_json(), part.get("type")?.to_json()));
         let members = part.members().filter(|(_, value)| !value.is_null());
-        let last = self.parts.last_mut().filter(|last| {
-            let get = |key: &str| last.iter().find(|(known, _)| known == key);
-            let own = get("index").zip(get("type"));
-            let own = own.map(|((_, index), (_, kind))| (index.to_json(), kind.to_json()));
-            own.is_some() && own == number(part)
-        });
         let new = members.map(|(key, value)| {
-            let text = value.as_str().map(|text| Member::Text(text.to_owned()));
-            (
-                key.to_owned(),
-                text.unwrap_or_else(|| Member::Json(value.to_json())),
-            )
+            let member = match value.as_str() {
+                Some(text) => PartMember::Text(text.to_owned()),
+                None => PartMember::Json(value.to_json()),
+            };
+            (key.to_owned(), member)
+        });
+        let last = self.parts.last_mut().filter(|last| {
+            ["index", "type"].iter().all(|key| {
+                let own = last.iter().find(|(known, _)| known == key);
+                let own = own.map(|(_, member)| member.to_json());
+                own.is_some() && own == part.get(key).map(Node::to_json)
+            })
         });
         let Some(last) = last else {
             return self.parts.push(new.collect());
@@ -65,8 +64,8 @@ impl Details {
         for (key, value) in new {
             let known = last.iter_mut().find(|(known, _)| *known == key);
             match (known, value) {
-                (Some((_, Member::Text(known))), Member::Text(more))
-                    if PIECES.contains(&key.as_str()) =>
+                (Some((_, PartMember::Text(known))), PartMember::Text(more))
+                    if FRAGMENTED.contains(&key.as_str()) =>
                 {
                     known.push_str(&more);
                 }
@@ -76,7 +75,7 @@ impl Details {
         }
     }
 
-    /// All of it as members of a message, each with a comma behind it.
+    /// Returns the fields as members of a message, each followed by a comma.
     pub(super) fn to_members(&self) -> String {
         let texts = self.texts.iter();
         let texts = texts.map(|(key, text)| format!("{}:{},", quoted(key), quoted(text)));
@@ -88,17 +87,17 @@ impl Details {
                 format!("{{{}}}", part.collect::<Vec<_>>().join(","))
             });
             let parts = parts.collect::<Vec<_>>().join(",");
-            members += &format!("\"{LIST}\":[{parts}],");
+            members += &format!("\"{PARTS}\":[{parts}],");
         }
         members
     }
 }
 
-impl Member {
+impl PartMember {
     fn to_json(&self) -> String {
         match self {
-            Member::Text(text) => quoted(text),
-            Member::Json(json) => json.clone(),
+            PartMember::Text(text) => quoted(text),
+            PartMember::Json(json) => json.clone(),
         }
     }
 }
