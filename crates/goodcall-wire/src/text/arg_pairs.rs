@@ -21,7 +21,7 @@ pub(crate) fn is_pairs(text: &str) -> bool {
 }
 
 /// One pair, and the text behind it.
-struct Pair<'t> {
+struct ArgPair<'t> {
     key: &'t str,
     kind: Option<&'t str>,
     value: &'t str,
@@ -29,13 +29,13 @@ struct Pair<'t> {
 }
 
 /// Reads the pair whose key begins at the start of `text`; `None` if it is cut off.
-fn pair<'t>(text: &'t str, space: &str) -> Option<Pair<'t>> {
+fn pair<'t>(text: &'t str, space: &str) -> Option<ArgPair<'t>> {
     let (key, rest) = text.split_once(&format!("</{space}arg_key>"))?;
     let (head, rest) = rest.split_once(&format!("<{space}arg_value>"))?;
     let (value, rest) = rest.split_once(&format!("</{space}arg_value>"))?;
     let kind = head.split_once(&format!("<{space}arg_type>"));
     let kind = kind.and_then(|(_, kind)| kind.split_once(&format!("</{space}arg_type>")));
-    Some(Pair {
+    Some(ArgPair {
         key: key.trim(),
         kind: kind.map(|(kind, _)| kind.trim()),
         value,

@@ -54,7 +54,7 @@ pub(crate) enum EndSearch {
 
 /// The value that a search is inside of.
 #[derive(Clone, Debug, PartialEq, Eq)]
-enum Inside {
+enum EnclosingValue {
     Nothing,
     Quotes(u8),
     /// A value that ends with this text, whatever it holds.
@@ -71,7 +71,7 @@ enum Inside {
 pub(crate) struct EndFinder {
     start: usize,
     at: usize,
-    inside: Inside,
+    inside: EnclosingValue,
     /// The last byte outside of values that was not blank; 0 where a value may begin.
     last: u8,
     depth: usize,
@@ -93,7 +93,7 @@ impl EndFinder {
         Self {
             start,
             at: start,
-            inside: Inside::Nothing,
+            inside: EnclosingValue::Nothing,
             last: 0,
             depth: 0,
             closed: None,
@@ -101,7 +101,7 @@ impl EndFinder {
     }
 
     pub(super) fn is_inside_value(&self) -> bool {
-        self.inside != Inside::Nothing
+        self.inside != EnclosingValue::Nothing
     }
 
     /// The offset that the search has reached.
@@ -113,10 +113,10 @@ impl EndFinder {
     pub(super) fn run(&mut self, input: Window<'_>, rule: EndRule) -> EndSearch {
         while let Some(byte) = input.byte(self.at) {
             let found = match self.inside.clone() {
-                Inside::Nothing => self.outside(input, byte, rule),
-                Inside::Quotes(quote) => self.quoted(input, quote),
-                Inside::RawValue(close) => self.raw_value(input, &close),
-                Inside::TagValue { name, depth } => self.tag_value(input, name, depth),
+                EnclosingValue::Nothing => self.outside(input, byte, rule),
+                EnclosingValue::Quotes(quote) => self.quoted(input, quote),
+                EnclosingValue::RawValue(close) => self.raw_value(input, &close),
+                EnclosingValue::TagValue { name, depth } => self.tag_value(input, name, depth),
             };
             if let Some(found) = found {
                 return found;
@@ -193,14 +193,14 @@ impl EndFinder {
     }
 
     fn wait_in_tag(&mut self, name: String, depth: usize) -> Option<EndSearch> {
-        self.inside = Inside::TagValue { name, depth };
+        self.inside = EnclosingValue::TagValue { name, depth };
         Some(EndSearch::NeedMore)
     }
 
     fn leave_value(&mut self, end: usize, last: u8) {
         self.at = end;
         self.last = last;
-        self.inside = Inside::Nothing;
+        self.inside = EnclosingValue::Nothing;
     }
 
     /// Takes one step outside of values.
@@ -276,11 +276,11 @@ impl EndFinder {
             Match::NeedMore => return Some(EndSearch::NeedMore),
             Match::Yes => {
                 self.at += 3;
-                self.inside = Inside::RawValue(triple.to_owned());
+                self.inside = EnclosingValue::RawValue(triple.to_owned());
             }
             Match::No => {
                 self.at += 1;
-                self.inside = Inside::Quotes(quote);
+                self.inside = EnclosingValue::Quotes(quote);
             }
         }
         None
@@ -291,7 +291,7 @@ impl EndFinder {
         match input.byte(self.at + 1) {
             None if !input.has_ended() => return Some(EndSearch::NeedMore),
             Some(quote @ (b'"' | b'\'')) if self.may_quote() => {
-                self.inside = Inside::RawValue(format!("\\{}", char::from(quote)));
+                self.inside = EnclosingValue::RawValue(format!("\\{}", char::from(quote)));
             }
             _ => {}
         }
@@ -378,7 +378,7 @@ impl EndFinder {
                 Match::NeedMore => need_more = true,
                 Match::Yes => {
                     self.at += marker.len();
-                    self.inside = Inside::RawValue(close.to_owned());
+                    self.inside = EnclosingValue::RawValue(close.to_owned());
                     return None;
                 }
                 Match::No => {}
@@ -391,11 +391,11 @@ impl EndFinder {
             ValueTag::NeedMore => return Some(EndSearch::NeedMore),
             ValueTag::Named { size, name } => {
                 self.at += size;
-                self.inside = Inside::TagValue { name, depth: 0 };
+                self.inside = EnclosingValue::TagValue { name, depth: 0 };
             }
             ValueTag::ClosedBy { size, close } => {
                 self.at += size;
-                self.inside = Inside::RawValue(close);
+                self.inside = EnclosingValue::RawValue(close);
             }
             ValueTag::NotOne => {
                 self.at += 1;

@@ -38,7 +38,7 @@ pub(crate) fn deepseek(text: &str, base: usize, closed: bool, tools: &Tools) -> 
 }
 
 /// Reads `<|tool_call_begin|>functions.f:0<|tool_call_argument_begin|>{…}<|tool_call_end|>`.
-pub(crate) fn kimi(text: &str, base: usize, closed: bool, tools: &Tools) -> Vec<FoundCall> {
+pub(crate) fn kimi_k2(text: &str, base: usize, closed: bool, tools: &Tools) -> Vec<FoundCall> {
     const BEGIN: &str = "<|tool_call_begin|>";
     const ARGUMENT: &str = "<|tool_call_argument_begin|>";
     const END: &str = "<|tool_call_end|>";
@@ -171,14 +171,14 @@ fn json(name: &str, text: &str, base: usize, span: Range<usize>, closed: bool) -
 }
 
 /// The text behind an opening token.
-struct Section {
+struct TokenSection {
     range: Range<usize>,
     closed: bool,
 }
 
 /// Splits a text into the sections behind each opening token, up to its end token or the next
 /// opening one. Tokens inside of JSON strings do not count.
-fn sections(text: &str, opens: &[&str], ends: &[&str], closed: bool) -> Vec<Section> {
+fn sections(text: &str, opens: &[&str], ends: &[&str], closed: bool) -> Vec<TokenSection> {
     let mut out = Vec::new();
     // Without one, the marker of the block is the opening token.
     let mut at = first_of(text, opens).map_or(0, |(at, size)| at + size);
@@ -192,7 +192,7 @@ fn sections(text: &str, opens: &[&str], ends: &[&str], closed: bool) -> Vec<Sect
         });
         let (size, closed) = token.map_or((rest.len(), closed), |(size, _)| (size, true));
         let range = at..at + size;
-        out.push(Section { range, closed });
+        out.push(TokenSection { range, closed });
         let Some((_, token_size)) = token else { break };
         at += size;
         let opening = opens.iter().any(|open| text[at..].starts_with(open));

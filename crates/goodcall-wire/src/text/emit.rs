@@ -28,13 +28,13 @@ impl HeldCalls {
 
 /// What a scanner gives out. Everything before `released` has been given out as text or as calls.
 #[derive(Clone, Debug)]
-pub(super) struct Output {
+pub(super) struct ScanOutput {
     released: usize,
     held: Vec<HeldCalls>,
     pieces: Vec<TextPiece>,
 }
 
-impl Output {
+impl ScanOutput {
     pub(super) fn starting_at(base: usize) -> Self {
         Self {
             released: base,

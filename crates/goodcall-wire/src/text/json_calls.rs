@@ -45,14 +45,14 @@ const HOLDER_KEYS: [&str; 26] = [
 
 /// Reads the calls of one value; empty if it holds none.
 pub(crate) fn calls(text: &str, base: usize, tools: &Tools) -> Vec<FoundCall> {
-    let mut collector = Collector::new(tools);
+    let mut collector = CallCollector::new(tools);
     collector.value(text, base, 0);
     collector.found
 }
 
 /// Reads the calls of several values, separated by blanks, commas or semicolons.
 pub(crate) fn sequence(text: &str, base: usize, tools: &Tools) -> Vec<FoundCall> {
-    let mut collector = Collector::new(tools);
+    let mut collector = CallCollector::new(tools);
     let mut rest = text;
     loop {
         rest = rest.trim_start_matches([' ', '\n', '\t', '\r', ';', ',']);
@@ -67,19 +67,19 @@ pub(crate) fn sequence(text: &str, base: usize, tools: &Tools) -> Vec<FoundCall>
 }
 
 /// An object and the offset of its text.
-struct Object<'t> {
+struct PlacedObject<'t> {
     raw: RawObject<'t>,
     text: &'t str,
     base: usize,
 }
 
 /// The calls found so far.
-struct Collector<'c> {
+struct CallCollector<'c> {
     tools: &'c Tools,
     found: Vec<FoundCall>,
 }
 
-impl<'c> Collector<'c> {
+impl<'c> CallCollector<'c> {
     fn new(tools: &'c Tools) -> Self {
         Self {
             tools,
@@ -98,7 +98,7 @@ impl<'c> Collector<'c> {
             return;
         }
         if let Some(raw) = RawObject::parse(text) {
-            return self.object(&Object { raw, text, base }, depth);
+            return self.object(&PlacedObject { raw, text, base }, depth);
         }
         if let Some(parts) = elements(text) {
             return self.list(text, base, depth, &parts);
@@ -162,7 +162,7 @@ impl<'c> Collector<'c> {
             && RawObject::parse(text).is_some_and(|object| name_of(&object, self.tools).is_none())
     }
 
-    fn object(&mut self, object: &Object<'_>, depth: usize) {
+    fn object(&mut self, object: &PlacedObject<'_>, depth: usize) {
         if let Some(name) = name_of(&object.raw, self.tools) {
             let tool = self.tools.meant(&name.text);
             if !is_definition(&object.raw, tool) && !is_result(&object.raw, name.index, tool) {
@@ -329,8 +329,8 @@ fn has_two_names(object: &RawObject<'_>, tools: &Tools) -> bool {
 }
 
 /// The call of an object that names its tool.
-fn named_call(object: &Object<'_>, name: &NameMember<'_>, tools: &Tools) -> FoundCall {
-    let Object { raw, base, .. } = object;
+fn named_call(object: &PlacedObject<'_>, name: &NameMember<'_>, tools: &Tools) -> FoundCall {
+    let PlacedObject { raw, base, .. } = object;
     let tool = tools.meant(&name.text);
     let mut found = with_arguments(object, name, tool);
     let name_value = &raw.members[name.index].value;
@@ -350,11 +350,11 @@ fn named_call(object: &Object<'_>, name: &NameMember<'_>, tools: &Tools) -> Foun
 
 /// The call of an object that names its tool, whatever else it holds.
 fn with_arguments(
-    object: &Object<'_>,
+    object: &PlacedObject<'_>,
     name: &NameMember<'_>,
     tool: Option<&ToolDefinition>,
 ) -> FoundCall {
-    let Object { raw, text, base } = object;
+    let PlacedObject { raw, text, base } = object;
     let span = *base..base + text.len();
     let verbatim = |member: &RawMember<'_>, span| {
         let offset = base + member.value.start;
@@ -393,11 +393,11 @@ fn with_arguments(
 /// The call of a member whose key is the tool's name. Its value is the arguments, or an object
 /// around them.
 fn call_under_name(
-    object: &Object<'_>,
+    object: &PlacedObject<'_>,
     member: &RawMember<'_>,
     tool: &ToolDefinition,
 ) -> FoundCall {
-    let Object { raw, text, base } = object;
+    let PlacedObject { raw, text, base } = object;
     let mut arguments = raw.value(member);
     let mut offset = base + member.value.start;
     if let Some(inner) = RawObject::parse(arguments)

@@ -5,7 +5,7 @@ use super::call_end::{EndFinder, EndRule, EndSearch};
 use super::ignored_blocks::ends_thought;
 use super::input::Window;
 use super::markers::{BodyFormat, Marker};
-use super::scanner::{Outcome, Scanner};
+use super::scanner::{CandidateOutcome, Scanner};
 use super::turn::Confidence;
 use super::{
     FoundCall, TextCallScope, arg_pairs, control_tokens, gemma, json_calls, kimi_k3,
@@ -15,7 +15,7 @@ use crate::call::State;
 use crate::tools::Tools;
 
 /// The text of a block, from its marker on.
-pub(crate) struct Block<'t> {
+pub(crate) struct BlockText<'t> {
     pub(crate) text: &'t str,
     /// Where the body begins in `text`.
     pub(crate) body: usize,
@@ -71,10 +71,10 @@ impl MarkedBlock {
         input: Window<'_>,
         tools: &Tools,
         budget: &mut ScanBudget,
-    ) -> Outcome {
+    ) -> CandidateOutcome {
         let format = self.marker.body;
         let end = match self.finder.run(input, self.marker.end) {
-            EndSearch::NeedMore if !input.has_ended() => return Outcome::NeedMore,
+            EndSearch::NeedMore if !input.has_ended() => return CandidateOutcome::NeedMore,
             EndSearch::NeedMore if ends_thought(input.from(self.body)) => {
                 return self.reject(input.end(), self.body, budget);
             }
@@ -100,9 +100,9 @@ impl MarkedBlock {
         let is_thought = format == BodyFormat::Harmony
             && control_tokens::is_thought(input.slice(self.body..text_end));
         if is_thought {
-            return Outcome::Rejected { resume: end.body };
+            return CandidateOutcome::Rejected { resume: end.body };
         }
-        let block = Block {
+        let block = BlockText {
             text: input.slice(self.start..text_end),
             body: self.body - self.start,
             base: self.start,
@@ -120,16 +120,21 @@ impl MarkedBlock {
             }
             _ => end.after,
         };
-        Outcome::Calls {
+        CandidateOutcome::Calls {
             span: self.start..after,
             calls,
             confidence: Confidence::Marked,
         }
     }
 
-    fn reject(&self, scanned_to: usize, resume: usize, budget: &mut ScanBudget) -> Outcome {
+    fn reject(
+        &self,
+        scanned_to: usize,
+        resume: usize,
+        budget: &mut ScanBudget,
+    ) -> CandidateOutcome {
         budget.waste(self.start..scanned_to);
-        Outcome::Rejected { resume }
+        CandidateOutcome::Rejected { resume }
     }
 
     /// The end of a block that the text ends in. If a string never ended, its quote opened none, and
@@ -172,7 +177,7 @@ fn end_of_brackets(input: Window<'_>, call_end: usize) -> usize {
 
 /// The calls of a block, or else the calls that it tried to make, which fail with an error for the
 /// model.
-fn calls_or_failures(block: &Block<'_>, marker: &Marker, tools: &Tools) -> Vec<FoundCall> {
+fn calls_or_failures(block: &BlockText<'_>, marker: &Marker, tools: &Tools) -> Vec<FoundCall> {
     let mut found = calls(block, marker, tools);
     if found.iter().any(|call| call.is_offered(tools)) {
         return found;
@@ -186,7 +191,7 @@ fn calls_or_failures(block: &Block<'_>, marker: &Marker, tools: &Tools) -> Vec<F
 }
 
 /// The calls of a block, read as its marker says.
-fn calls(block: &Block<'_>, marker: &Marker, tools: &Tools) -> Vec<FoundCall> {
+fn calls(block: &BlockText<'_>, marker: &Marker, tools: &Tools) -> Vec<FoundCall> {
     let (body, base) = (&block.text[block.body..], block.base + block.body);
     match marker.body {
         BodyFormat::Any if marker.open.ends_with('=') => {
@@ -201,7 +206,7 @@ fn calls(block: &Block<'_>, marker: &Marker, tools: &Tools) -> Vec<FoundCall> {
         }
         BodyFormat::Tags => tags::calls(block.text, block.base, tools),
         BodyFormat::DeepSeek => control_tokens::deepseek(body, base, block.closed, tools),
-        BodyFormat::KimiK2 => control_tokens::kimi(body, base, block.closed, tools),
+        BodyFormat::KimiK2 => control_tokens::kimi_k2(body, base, block.closed, tools),
         BodyFormat::KimiK3 => kimi_k3::calls(body, base, tools),
         BodyFormat::Mistral => control_tokens::mistral(body, base, tools),
         BodyFormat::Harmony => control_tokens::harmony(body, base, tools),

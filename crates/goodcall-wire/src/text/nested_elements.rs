@@ -17,7 +17,7 @@ const MAX_DEPTH: usize = 32;
 
 /// An open element.
 #[derive(Default)]
-struct Element {
+struct OpenElement {
     name: String,
     text: String,
     children: Vec<(String, String)>,
@@ -26,7 +26,7 @@ struct Element {
 /// Reads the calls of one block.
 pub(crate) fn calls(text: &str, base: usize, tools: &Tools) -> Vec<FoundCall> {
     let mut calls: Vec<FoundCall> = Vec::new();
-    let mut open: Vec<Element> = Vec::new();
+    let mut open: Vec<OpenElement> = Vec::new();
     let mut at = 0;
     let mut start = 0;
     while let Some(next) = text[at..].find(PREFIX).map(|from| at + from) {
@@ -61,16 +61,16 @@ pub(crate) fn calls(text: &str, base: usize, tools: &Tools) -> Vec<FoundCall> {
                 .and_then(|rest| attribute(rest, "name"))
             {
                 start = next;
-                open.push(Element {
+                open.push(OpenElement {
                     name,
-                    ..Element::default()
+                    ..OpenElement::default()
                 });
             }
         } else if open.len() < MAX_DEPTH {
             let name = inner.split([' ', '=']).next().unwrap_or(inner).to_owned();
-            open.push(Element {
+            open.push(OpenElement {
                 name,
-                ..Element::default()
+                ..OpenElement::default()
             });
         }
     }
@@ -88,7 +88,7 @@ pub(crate) fn calls(text: &str, base: usize, tools: &Tools) -> Vec<FoundCall> {
 }
 
 /// The JSON of a closed element, typed by its subschema.
-fn element_json(element: &Element, open: &[Element], tools: &Tools) -> String {
+fn element_json(element: &OpenElement, open: &[OpenElement], tools: &Tools) -> String {
     let mut out = String::new();
     let tool = open.first().and_then(|call| tools.meant(&call.name));
     let schema = tool.and_then(ToolDefinition::root).and_then(|root| {

@@ -54,7 +54,7 @@ pub(crate) fn call(text: &str, base: usize, tools: &Tools) -> Option<(FoundCall,
     }
     let mut reader = PythonReader::new(text, bracket + 1);
     reader.markdown = name.contains('\\');
-    let mut arguments = Arguments {
+    let mut arguments = ArgumentReader {
         reader,
         tool: tools.meant(name),
         object: ObjectWriter::new(tools.meant(name)),
@@ -98,7 +98,7 @@ pub(crate) fn sequence(text: &str, base: usize, tools: &Tools) -> Option<Vec<Fou
 }
 
 /// The arguments of one call, while they are read.
-struct Arguments<'t, 'o> {
+struct ArgumentReader<'t, 'o> {
     reader: PythonReader<'t>,
     tool: Option<&'o ToolDefinition>,
     object: ObjectWriter<'o>,
@@ -107,11 +107,11 @@ struct Arguments<'t, 'o> {
     key: Option<String>,
 }
 
-impl Arguments<'_, '_> {
+impl ArgumentReader<'_, '_> {
     fn read(&mut self) -> Result<(), PythonError> {
         let mut position = 0;
         loop {
-            self.reader.skip_blank();
+            self.reader.skip_blanks_and_comments();
             match self.reader.byte() {
                 None => return Err(PythonError::Cut),
                 Some(b')') => {
@@ -131,7 +131,7 @@ impl Arguments<'_, '_> {
                 Some(key) => self.keyword(&key)?,
                 None => self.positional(&mut position)?,
             }
-            self.reader.skip_blank();
+            self.reader.skip_blanks_and_comments();
             if !matches!(self.reader.byte(), Some(b',' | b')') | None) {
                 return Err(PythonError::Expected("a comma or a closing bracket"));
             }
@@ -149,7 +149,7 @@ impl Arguments<'_, '_> {
             }
             _ => self.reader.identifier(),
         };
-        self.reader.skip_blank();
+        self.reader.skip_blanks_and_comments();
         let rest = &self.reader.text[self.reader.at..];
         let equals = rest.starts_with('=') && !rest.starts_with("==");
         if key.is_some() && (equals || rest.starts_with(':')) {

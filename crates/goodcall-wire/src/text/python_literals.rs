@@ -40,8 +40,8 @@ impl PythonReader<'_> {
         Ok(())
     }
 
-    fn until(&mut self, close: &str, raw: bool) -> Result<Decoded, PythonError> {
-        let mut text = Decoded::default();
+    fn until(&mut self, close: &str, raw: bool) -> Result<DecodedString, PythonError> {
+        let mut text = DecodedString::default();
         let plain = close.len() == 1;
         loop {
             let rest = &self.text[self.at..];
@@ -82,7 +82,7 @@ impl PythonReader<'_> {
         }
     }
 
-    fn escape(&mut self, text: &mut Decoded) -> Result<(), PythonError> {
+    fn escape(&mut self, text: &mut DecodedString) -> Result<(), PythonError> {
         let rest = &self.text[self.at..];
         let c = rest.chars().next().ok_or(PythonError::Cut)?;
         self.at += c.len_utf8();
@@ -113,7 +113,7 @@ impl PythonReader<'_> {
         Ok(())
     }
 
-    fn code(&mut self, digits: usize, text: &mut Decoded) -> Result<(), PythonError> {
+    fn code(&mut self, digits: usize, text: &mut DecodedString) -> Result<(), PythonError> {
         let read = |at: usize| {
             let digits = self.text.get(at..at + digits)?;
             u32::from_str_radix(digits, 16).ok()
@@ -189,7 +189,7 @@ impl PythonReader<'_> {
 
 /// A string without its quotes.
 #[derive(Default)]
-struct Decoded {
+struct DecodedString {
     decoded: String,
     has_inner_quotes: bool,
     has_markdown: bool,

@@ -65,7 +65,7 @@ impl<'t> PythonReader<'t> {
         self.text.as_bytes().get(self.at).copied()
     }
 
-    pub(crate) fn skip_blank(&mut self) {
+    pub(crate) fn skip_blanks_and_comments(&mut self) {
         loop {
             self.at = skip_blanks(self.text.as_bytes(), self.at);
             // A comment up to the end of its line, or a line joined by a backslash.
@@ -112,10 +112,10 @@ impl<'t> PythonReader<'t> {
         if depth > MAX_DEPTH {
             return Err(PythonError::Expected("fewer nested values"));
         }
-        self.skip_blank();
+        self.skip_blanks_and_comments();
         let (start, from) = (self.at, out.len());
         let read = self.operand(out, depth);
-        self.skip_blank();
+        self.skip_blanks_and_comments();
         let ended = match self.byte() {
             Some(b',' | b')' | b']' | b'}') => true,
             Some(b':') => depth > 0,
@@ -214,7 +214,7 @@ impl<'t> PythonReader<'t> {
         out.push('{');
         let mut first = true;
         loop {
-            self.skip_blank();
+            self.skip_blanks_and_comments();
             if self.eat(b')') {
                 out.push('}');
                 return Ok(());
@@ -225,12 +225,12 @@ impl<'t> PythonReader<'t> {
             if !first && !self.eat(b',') {
                 return Err(PythonError::Expected("a comma"));
             }
-            self.skip_blank();
+            self.skip_blanks_and_comments();
             if self.byte() == Some(b')') {
                 continue;
             }
             let key = self.identifier().ok_or(PythonError::Expected("a name"))?;
-            self.skip_blank();
+            self.skip_blanks_and_comments();
             if !self.eat(b'=') {
                 return Err(PythonError::Expected("="));
             }
@@ -247,7 +247,7 @@ impl<'t> PythonReader<'t> {
         out.push('[');
         let mut count = 0;
         loop {
-            self.skip_blank();
+            self.skip_blanks_and_comments();
             if self.eat(end) {
                 out.push(']');
                 return Ok(count);
@@ -264,7 +264,7 @@ impl<'t> PythonReader<'t> {
                 out.push(',');
             }
             self.nested(out, depth + 1)?;
-            self.skip_blank();
+            self.skip_blanks_and_comments();
             if !matches!(self.byte(), Some(b',') | None) && self.byte() != Some(end) {
                 return Err(PythonError::Expected("a comma"));
             }
@@ -296,7 +296,7 @@ impl<'t> PythonReader<'t> {
         out.push('{');
         let mut first = true;
         loop {
-            self.skip_blank();
+            self.skip_blanks_and_comments();
             match self.byte() {
                 None => return Err(PythonError::Cut),
                 Some(b'}') => {
@@ -323,7 +323,7 @@ impl<'t> PythonReader<'t> {
                     push_string(&name, &mut key);
                 }
             }
-            self.skip_blank();
+            self.skip_blanks_and_comments();
             if !matches!(self.byte(), Some(b':' | b'=')) {
                 if !first {
                     return Err(PythonError::Expected("a colon"));
@@ -346,7 +346,7 @@ impl<'t> PythonReader<'t> {
         self.string(out, false)?;
         loop {
             let behind = self.at;
-            self.skip_blank();
+            self.skip_blanks_and_comments();
             if !matches!(self.byte(), Some(b'"' | b'\'')) {
                 self.at = behind;
                 return Ok(());

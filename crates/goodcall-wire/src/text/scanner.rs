@@ -9,7 +9,7 @@ use std::ops::Range;
 use super::budget::ScanBudget;
 use super::candidates::{AtCursor, Candidate, TOOL_CALL_END, at_cursor};
 use super::code_fence::{CodeFence, FenceMark};
-use super::emit::{HeldCalls, Output};
+use super::emit::{HeldCalls, ScanOutput};
 use super::ignored_blocks::{IgnoredBlock, IgnoredContents, IgnoredMark};
 use super::input::{InputBuffer, Window};
 use super::line_state::LineState;
@@ -59,7 +59,7 @@ pub struct Scanner {
     line: LineState,
     turn: Turn,
     budget: ScanBudget,
-    output: Output,
+    output: ScanOutput,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -76,11 +76,11 @@ struct ScannerSettings {
 enum ScannerState {
     Text,
     Ignored(&'static IgnoredBlock),
-    Candidate(Candidate),
+    Candidate(Box<Candidate>),
 }
 
 /// What became of a candidate.
-pub(super) enum Outcome {
+pub(super) enum CandidateOutcome {
     NeedMore,
     /// It is not a call; the text is scanned again from `resume` on.
     Rejected {
@@ -95,7 +95,7 @@ pub(super) enum Outcome {
 
 /// Whether a scanner can go on with the text that it has.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Progress {
+enum ScanProgress {
     Continue,
     NeedMore,
 }
@@ -130,7 +130,7 @@ impl Scanner {
             line: LineState::new(),
             turn: Turn::default(),
             budget: ScanBudget::new(),
-            output: Output::starting_at(base),
+            output: ScanOutput::starting_at(base),
         }
     }
 
@@ -202,8 +202,8 @@ impl Scanner {
     }
 
     fn run(&mut self) {
-        let mut progress = Progress::Continue;
-        while progress == Progress::Continue {
+        let mut progress = ScanProgress::Continue;
+        while progress == ScanProgress::Continue {
             let state = std::mem::replace(&mut self.state, ScannerState::Text);
             progress = match state {
                 ScannerState::Text if self.at >= self.window().end() => return,
@@ -214,11 +214,11 @@ impl Scanner {
         }
     }
 
-    fn read_text(&mut self) -> Progress {
+    fn read_text(&mut self) -> ScanProgress {
         match at_cursor(self) {
             AtCursor::NeedMore
             | AtCursor::Fence(FenceMark::NeedMore)
-            | AtCursor::Ignored(IgnoredMark::NeedMore) => return Progress::NeedMore,
+            | AtCursor::Ignored(IgnoredMark::NeedMore) => return ScanProgress::NeedMore,
             AtCursor::Text(end) => self.pass_text(end),
             AtCursor::TurnEnds(end) => {
                 self.turn.end();
@@ -247,9 +247,11 @@ impl Scanner {
                 }
                 self.end_thought(end);
             }
-            AtCursor::Candidate(candidate) => self.state = ScannerState::Candidate(candidate),
+            AtCursor::Candidate(candidate) => {
+                self.state = ScannerState::Candidate(Box::new(candidate));
+            }
         }
-        Progress::Continue
+        ScanProgress::Continue
     }
 
     fn pass_text(&mut self, end: usize) {
@@ -312,19 +314,19 @@ impl Scanner {
     }
 
     /// Passes over an ignored block. Without an end it is all that follows.
-    fn read_ignored(&mut self, block: &'static IgnoredBlock) -> Progress {
+    fn read_ignored(&mut self, block: &'static IgnoredBlock) -> ScanProgress {
         let input = self.input.window();
         let Some(size) = input.from(self.at).find(block.close) else {
             if input.has_ended() {
                 self.at = input.end();
-                return Progress::Continue;
+                return ScanProgress::Continue;
             }
             let tail = input.end().saturating_sub(block.close.len() - 1);
             if tail > self.at {
                 self.at = input.char_start(tail);
             }
             self.state = ScannerState::Ignored(block);
-            return Progress::NeedMore;
+            return ScanProgress::NeedMore;
         };
         let end = self.at + size + block.close.len();
         match block.contents {
@@ -334,12 +336,12 @@ impl Scanner {
                 self.pass_block(end);
             }
         }
-        Progress::Continue
+        ScanProgress::Continue
     }
 
-    fn read_candidate(&mut self, mut candidate: Candidate) -> Progress {
+    fn read_candidate(&mut self, mut candidate: Box<Candidate>) -> ScanProgress {
         let input = self.input.window();
-        let outcome = match &mut candidate {
+        let outcome = match candidate.as_mut() {
             Candidate::Marked(block) => block.read(input, &self.tools, &mut self.budget),
             Candidate::Element(element) => element.read(input, &self.tools),
             Candidate::Unmarked(unmarked) => {
@@ -355,27 +357,27 @@ impl Scanner {
             }
         };
         match outcome {
-            Outcome::NeedMore => {
+            CandidateOutcome::NeedMore => {
                 self.state = ScannerState::Candidate(candidate);
-                return Progress::NeedMore;
+                return ScanProgress::NeedMore;
             }
-            Outcome::Rejected { resume } => {
+            CandidateOutcome::Rejected { resume } => {
                 self.at = resume;
                 self.note_prose();
             }
-            Outcome::Calls {
+            CandidateOutcome::Calls {
                 span,
                 calls,
                 confidence,
             } => {
-                if matches!(&candidate, Candidate::Marked(block) if block.awaits_observation()) {
+                if matches!(&*candidate, Candidate::Marked(block) if block.awaits_observation()) {
                     self.turn.await_observation();
                 }
                 self.pass_block(span.end);
                 self.accept(span, calls, confidence);
             }
         }
-        Progress::Continue
+        ScanProgress::Continue
     }
 
     /// Takes the calls of one candidate.

@@ -374,19 +374,21 @@ impl<'t> EndTags<'t> {
 
 /// Writes a value by the type that its tag declares, or else by the schema.
 fn write_member(tag: &CallTag<'_>, key: &str, value: &str, arguments: &mut ObjectWriter<'_>) {
-    let is_string = attribute(tag.rest, "string")
-        .map(|flag| flag == "true")
-        .or_else(|| attribute(tag.rest, "type").map(|kind| kind == "string"));
-    match is_string {
-        Some(true) => {
+    let kind = match attribute(tag.rest, "string") {
+        Some(flag) if flag == "true" => Some("string".to_owned()),
+        Some(_) => Some("json".to_owned()),
+        None => attribute(tag.rest, "type"),
+    };
+    match kind.as_deref() {
+        Some("string") => {
             arguments.key(key);
             push_string(value, arguments.json());
         }
-        Some(false) if Tree::parse(value.trim()).is_ok() => {
+        Some(_) if Tree::parse(value.trim()).is_ok() => {
             arguments.key(key);
             arguments.json().push_str(value.trim());
         }
-        Some(false) | None => {
+        _ => {
             let is_empty = value == "\n" && tag.rest.starts_with('=');
             let text = if is_empty { "" } else { trim_line_ends(value) };
             arguments.untyped_member(key, text, None);

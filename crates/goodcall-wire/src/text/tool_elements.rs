@@ -11,7 +11,7 @@ use memchr::memchr;
 use super::FoundCall;
 use super::input::{Match, Window};
 use super::object_writer::ObjectWriter;
-use super::scanner::Outcome;
+use super::scanner::CandidateOutcome;
 use super::turn::Confidence;
 use super::untyped_values::trim_line_ends;
 use crate::call::State;
@@ -29,7 +29,7 @@ pub(super) struct ToolElement {
     /// Where the elements begin.
     body: usize,
     at: usize,
-    place: Place,
+    place: ElementPlace,
     /// Keys and values by their offsets.
     members: Vec<(Range<usize>, Range<usize>)>,
     /// The value has an end tag with more text behind it.
@@ -42,7 +42,7 @@ pub(super) struct ToolElement {
 
 /// Where the search is.
 #[derive(Clone, Copy, Debug)]
-enum Place {
+enum ElementPlace {
     /// Before an element, or the end of the call.
     BetweenElements,
     /// Inside a value, and inside this many nested elements of the same name.
@@ -74,7 +74,7 @@ impl ToolElement {
             start,
             body,
             at: body,
-            place: Place::BetweenElements,
+            place: ElementPlace::BetweenElements,
             members: Vec::new(),
             has_stray_end: false,
             holds_call_end: false,
@@ -86,13 +86,13 @@ impl ToolElement {
         self.start
     }
 
-    pub(super) fn read(&mut self, input: Window<'_>, tools: &Tools) -> Outcome {
+    pub(super) fn read(&mut self, input: Window<'_>, tools: &Tools) -> CandidateOutcome {
         let tool = tools.by_alias(&self.name);
         let (end, closed) = match self.find_end(input.unended(), tool) {
-            ElementEnd::NeedMore if !input.has_ended() => return Outcome::NeedMore,
+            ElementEnd::NeedMore if !input.has_ended() => return CandidateOutcome::NeedMore,
             ElementEnd::NeedMore => (input.end(), false),
             ElementEnd::At(end) => (end, true),
-            ElementEnd::NotACall => return Outcome::Rejected { resume: self.body },
+            ElementEnd::NotACall => return CandidateOutcome::Rejected { resume: self.body },
         };
         let state = if closed {
             State::Whole
@@ -100,7 +100,7 @@ impl ToolElement {
             self.cut_off(input)
         };
         let span = self.start..end;
-        Outcome::Calls {
+        CandidateOutcome::Calls {
             span: span.clone(),
             calls: vec![self.call(input, span, state, tool)],
             confidence: Confidence::Marked,
@@ -110,9 +110,9 @@ impl ToolElement {
     fn find_end(&mut self, input: Window<'_>, tool: Option<&ToolDefinition>) -> ElementEnd {
         loop {
             let end = match self.place {
-                Place::BetweenElements => self.between_elements(input, tool),
-                Place::InValue(depth) => self.in_value(input, depth),
-                Place::BehindEndTag(end) => self.behind_end_tag(input, end),
+                ElementPlace::BetweenElements => self.between_elements(input, tool),
+                ElementPlace::InValue(depth) => self.in_value(input, depth),
+                ElementPlace::BehindEndTag(end) => self.behind_end_tag(input, end),
             };
             if let Some(end) = end {
                 return end;
@@ -155,7 +155,7 @@ impl ToolElement {
         self.at += size;
         self.members.push((key, self.at..self.at));
         self.has_stray_end = false;
-        self.place = Place::InValue(0);
+        self.place = ElementPlace::InValue(0);
         None
     }
 
@@ -166,11 +166,11 @@ impl ToolElement {
         let call_end = self.end_tag();
         while let Some(next) = memchr(b'<', input.bytes_from(self.at)) {
             self.at += next;
-            self.place = Place::InValue(depth);
+            self.place = ElementPlace::InValue(depth);
             match [&open, &close, &call_end].map(|tag| input.match_at(self.at, tag)) {
                 [Match::Yes, ..] => depth += 1,
                 [_, Match::Yes, _] if depth == 0 => {
-                    self.place = Place::BehindEndTag(self.at);
+                    self.place = ElementPlace::BehindEndTag(self.at);
                     self.at += close.len();
                     return None;
                 }
@@ -189,7 +189,7 @@ impl ToolElement {
             self.at += 1;
         }
         self.at = input.end();
-        self.place = Place::InValue(depth);
+        self.place = ElementPlace::InValue(depth);
         Some(ElementEnd::NeedMore)
     }
 
@@ -203,7 +203,7 @@ impl ToolElement {
             (Match::Yes, _) | (_, OpenTag::OfSize(_)) => self.end_value(end),
             (_, OpenTag::Other) => {
                 self.has_stray_end = true;
-                self.place = Place::InValue(0);
+                self.place = ElementPlace::InValue(0);
             }
         }
         None
@@ -217,7 +217,7 @@ impl ToolElement {
     fn end_value(&mut self, end: usize) {
         self.set_value_end(end);
         self.holds_call_end = false;
-        self.place = Place::BetweenElements;
+        self.place = ElementPlace::BetweenElements;
     }
 
     /// Ends the call where the text ends, and returns how much of it there is.
@@ -225,13 +225,13 @@ impl ToolElement {
         let at = self.at.min(input.end());
         let is_last_tag = self.end_tag().starts_with(input.from(at));
         match self.place {
-            Place::BehindEndTag(end) if is_last_tag => {
+            ElementPlace::BehindEndTag(end) if is_last_tag => {
                 self.end_value(end);
                 return State::Open;
             }
-            Place::BetweenElements => {}
-            Place::BehindEndTag(end) => self.set_value_end(end),
-            Place::InValue(_) => self.set_value_end(at),
+            ElementPlace::BetweenElements => {}
+            ElementPlace::BehindEndTag(end) => self.set_value_end(end),
+            ElementPlace::InValue(_) => self.set_value_end(at),
         }
         self.is_ambiguous = self.holds_call_end;
         State::Cut

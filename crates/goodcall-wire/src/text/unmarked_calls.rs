@@ -3,7 +3,7 @@
 use super::budget::ScanBudget;
 use super::call_end::{EndFinder, EndRule, EndSearch};
 use super::input::Window;
-use super::scanner::Outcome;
+use super::scanner::CandidateOutcome;
 use super::turn::Confidence;
 use super::{FoundCall, TextCallScope, json_calls, python_calls, unreadable_calls};
 use crate::call::State;
@@ -50,13 +50,13 @@ impl UnmarkedCandidate {
         input: Window<'_>,
         around: &Surroundings<'_>,
         budget: &mut ScanBudget,
-    ) -> Outcome {
+    ) -> CandidateOutcome {
         let notation = match input.byte(self.start) {
             Some(b'{' | b'[') => Notation::Brackets,
             _ => Notation::Python,
         };
         let (end, calls) = match self.finder.run(input, EndRule::OneValue) {
-            EndSearch::NeedMore if !input.has_ended() => return Outcome::NeedMore,
+            EndSearch::NeedMore if !input.has_ended() => return CandidateOutcome::NeedMore,
             EndSearch::NeedMore => {
                 budget.pay_retry();
                 let end = input.end();
@@ -75,7 +75,7 @@ impl UnmarkedCandidate {
         if calls.is_empty() {
             return self.reject(input, notation, end, budget);
         }
-        Outcome::Calls {
+        CandidateOutcome::Calls {
             span: self.start..end,
             calls,
             confidence: around.confidence(notation),
@@ -89,7 +89,7 @@ impl UnmarkedCandidate {
         notation: Notation,
         end: usize,
         budget: &mut ScanBudget,
-    ) -> Outcome {
+    ) -> CandidateOutcome {
         let skipped = match notation {
             Notation::Brackets => {
                 budget.tried_brackets_to(end);
@@ -100,7 +100,7 @@ impl UnmarkedCandidate {
                 callee.map_or(1, |callee| callee.bracket + 1)
             }
         };
-        Outcome::Rejected {
+        CandidateOutcome::Rejected {
             resume: self.start + skipped,
         }
     }

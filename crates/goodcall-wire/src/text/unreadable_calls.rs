@@ -2,7 +2,7 @@
 //! They are found where a marker or the whole message shows that a call was to be made; the model
 //! gets an error for them.
 
-use super::marked_block::Block;
+use super::marked_block::BlockText;
 use super::markers::{BodyFormat, Marker};
 use super::raw_members::{RawObject, elements, unquote};
 use super::{FoundCall, python_calls};
@@ -15,7 +15,7 @@ const MAX_NAME: usize = 128;
 
 /// Returns true if a block is a call of a tool that is not offered, and not a mention of its marker
 /// or a program.
-pub(crate) fn is_call(found: &FoundCall, block: &Block<'_>) -> bool {
+pub(crate) fn is_call(found: &FoundCall, block: &BlockText<'_>) -> bool {
     let closed = block.closed;
     let empty = found.offset.is_none() && found.arguments == "{}";
     let whole = found.state == State::Whole || matches!(found.state, State::Unreadable(_));
@@ -48,7 +48,7 @@ fn is_only_tags(text: &str) -> bool {
 }
 
 /// Reads a block that holds only the name of a tool: `{"name": "f"}`, or `f`.
-pub(crate) fn named_only(block: &Block<'_>, marker: &Marker) -> Option<FoundCall> {
+pub(crate) fn named_only(block: &BlockText<'_>, marker: &Marker) -> Option<FoundCall> {
     let body = block.text[block.body..].trim();
     if marker.body != BodyFormat::Any || !block.closed {
         return None;
@@ -74,7 +74,11 @@ fn is_refusal(body: &str) -> bool {
 }
 
 /// Reads a block that was to be a call: an object with a name or arguments that cannot be read.
-pub(crate) fn malformed(block: &Block<'_>, marker: &Marker, tools: &Tools) -> Option<FoundCall> {
+pub(crate) fn malformed(
+    block: &BlockText<'_>,
+    marker: &Marker,
+    tools: &Tools,
+) -> Option<FoundCall> {
     let body = block.text[block.body..].trim();
     let shaped = marker.body == BodyFormat::Any && block.closed;
     let keys = ["name", "arguments", "parameters"];
