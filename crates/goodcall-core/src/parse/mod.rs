@@ -196,7 +196,7 @@ fn finish<'a>(
     let unclosed = lenient::rules::UNCLOSED.id;
     if options.stop == StopReason::CutOff
         && reading.cut.is_none()
-        && let Some(change) = reading.changes.first(lenient::is_doubtful)
+        && let Some(change) = reading.changes.find(lenient::has_unsure_end)
     {
         // What was cut off may have been inside that value.
         let at = reading.tree.source().len();
@@ -208,19 +208,13 @@ fn finish<'a>(
     if options.stop == StopReason::Finished {
         reading.changes.set_level(unclosed, Level::Safe);
     }
-    // Neighbours are alike more often than not.
-    let mut allowed = (unclosed, Level::Safe);
-    let refused = reading.changes.first(|rule, level| {
-        let known = (rule, level) == allowed || rule == unclosed;
-        if !known {
-            allowed = (rule, level);
-        }
-        !known && !options.policy.allows(rule, level)
-    });
+    let refused = reading
+        .changes
+        .find(|rule, level| rule != unclosed && !options.policy.allows(rule, level));
     if let Some(change) = refused {
         return Err(unsure(&change, reading, options.stop));
     }
-    match (&mut reading.cut, lenient.doubt) {
+    match (&mut reading.cut, lenient.ambiguity) {
         (Some(cut), Some(_)) => cut.kind = CutKind::Inside,
         (None, Some(doubt)) => return Err(doubtful(doubt, reading.tree.source())),
         (_, None) => {}

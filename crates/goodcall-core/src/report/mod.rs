@@ -2,6 +2,7 @@
 //! [`Explain`](crate::Explain).
 
 mod change;
+mod change_log;
 mod changes;
 mod expected;
 mod issue;
@@ -15,4 +16,4 @@ pub use issue::{Issue, IssueKind, Moved};
 pub use syntax_expectation::SyntaxExpectation;
 pub use verdict::{Mended, Reason, Refusal, Verdict};
 
-pub(crate) use changes::{Note, Part, Path, Record, Source};
+pub(crate) use change_log::{ChangeLog, PathId, PathStep, RecordedChange, TextRef, TextSpan};

@@ -29,11 +29,20 @@ impl ScalarText {
             size: (end - start) as u32,
         }
     }
+
+    /// The text at the end of the buffer, from `head` on.
+    pub(crate) fn buffered(head: usize, buffer: &str) -> Self {
+        Self {
+            text: TextStore::Buffer,
+            head: head as u32,
+            size: (buffer.len() - head) as u32,
+        }
+    }
 }
 
 /// Builds a [`Tree`] from values in document order.
 #[derive(Debug)]
-pub(crate) struct Builder {
+pub(crate) struct TreeBuilder {
     slots: Vec<Slot>,
     /// Text that is not in the source as it should be.
     pub(crate) buffer: String,
@@ -42,7 +51,7 @@ pub(crate) struct Builder {
     depth: usize,
 }
 
-impl Builder {
+impl TreeBuilder {
     /// A builder with room for `nodes` nodes.
     pub(crate) fn with_capacity(nodes: usize) -> Self {
         Self {
@@ -59,11 +68,11 @@ impl Builder {
         self.depth
     }
 
-    /// Is the innermost open container an object? `None` if nothing is open.
+    /// The kind of the innermost open container.
     #[inline]
-    pub(crate) fn in_object(&self) -> Option<bool> {
+    pub(crate) fn container(&self) -> Option<Kind> {
         let slot = self.slots.get(self.open as usize)?;
-        Some(slot.kind == Kind::Object)
+        Some(slot.kind)
     }
 
     #[inline]
@@ -124,9 +133,9 @@ impl Builder {
         self.push(slot);
     }
 
-    /// Opens an array or an object.
+    /// Opens an array or an object; its id.
     #[inline]
-    pub(crate) fn open(&mut self, kind: Kind, start: usize) {
+    pub(crate) fn open(&mut self, kind: Kind, start: usize) -> Id {
         let id = self.slots.len() as Id;
         self.push(Slot {
             kind,
@@ -140,6 +149,7 @@ impl Builder {
         });
         self.open = id;
         self.depth += 1;
+        id
     }
 
     /// Closes the innermost container; its id.
@@ -158,7 +168,7 @@ impl Builder {
 }
 
 /// What only the lenient parser does: it learns what a value was after it has read it.
-impl Builder {
+impl TreeBuilder {
     /// Nodes so far: the id of the next one.
     pub(crate) fn next_id(&self) -> Id {
         self.slots.len() as Id
@@ -213,7 +223,7 @@ impl Builder {
     }
 
     /// Gives a scalar another text.
-    pub(crate) fn retext(&mut self, id: Id, kind: Kind, piece: ScalarText, end: usize) {
+    pub(crate) fn replace_scalar(&mut self, id: Id, kind: Kind, piece: ScalarText, end: usize) {
         if let Some(slot) = self.slots.get_mut(id as usize) {
             slot.kind = kind;
             slot.text = piece.text;
@@ -221,6 +231,43 @@ impl Builder {
             slot.size = piece.size;
             slot.end = end as u32;
         }
+    }
+
+    /// Appends decoded text to the buffer.
+    pub(crate) fn append_text<R>(
+        &mut self,
+        write: impl FnOnce(&mut String) -> R,
+    ) -> (ScalarText, R) {
+        let head = self.buffer.len();
+        let result = write(&mut self.buffer);
+        (ScalarText::buffered(head, &self.buffer), result)
+    }
+
+    /// Moves a string's text to the end of the buffer, where it can grow.
+    pub(crate) fn move_text_to_tail(&mut self, id: Id, source: &str) {
+        let Some(slot) = self.slot(id).copied() else {
+            return;
+        };
+        let end = (slot.head + slot.size) as usize;
+        if slot.text == TextStore::Buffer && end == self.buffer.len() {
+            return;
+        }
+        let text = self.text(&slot, source).to_owned();
+        let (piece, ()) = self.append_text(|buffer| buffer.push_str(&text));
+        self.replace_scalar(id, Kind::String, piece, slot.end as usize);
+    }
+
+    /// Extends the string at the end of the buffer by a piece that was read after it.
+    pub(crate) fn extend_tail(&mut self, id: Id, more: ScalarText, source: &str, end: usize) {
+        let Some(head) = self.slot(id).map(|slot| slot.head) else {
+            return;
+        };
+        if more.text == TextStore::Source {
+            let range = more.head as usize..(more.head + more.size) as usize;
+            self.buffer.push_str(&source[range]);
+        }
+        let joined = ScalarText::buffered(head as usize, &self.buffer);
+        self.replace_scalar(id, Kind::String, joined, end);
     }
 
     /// The node with this id.
@@ -268,7 +315,7 @@ impl Builder {
     }
 }
 
-impl Builder {
+impl TreeBuilder {
     /// Does this closed object have two members with equal keys?
     pub(crate) fn repeats_key(&self, object: Id, source: &str) -> bool {
         repeats_key(&self.slots, &self.buffer, source, object)

@@ -1,6 +1,6 @@
 //! Laying out a tree whose every node is known when it is read, as in strict JSON.
 //!
-//! The same arena as that of [`Builder`](super::Builder), made with less work a node: what changes
+//! The same arena as that of [`TreeBuilder`](super::TreeBuilder), made with less work a node: what changes
 //! with every member of the innermost open container stands in the layout itself, and goes into
 //! the container's slot only while a container inside it is open. There it takes fields that have
 //! no meaning before the container is closed.

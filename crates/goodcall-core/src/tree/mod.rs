@@ -30,7 +30,7 @@ pub use pointer::Pointer;
 pub(crate) use pointer::step;
 pub use value::Inexact;
 
-pub(crate) use build::{Builder, ScalarText};
+pub(crate) use build::{ScalarText, TreeBuilder};
 pub(crate) use editable_tree::{EditMark, EditableTree};
 pub(crate) use layout::Layout;
 pub(crate) use node_pool::Slots;
@@ -97,6 +97,17 @@ pub(crate) struct Slot {
     /// Bytes of the raw text, quotes and brackets included.
     pub(crate) start: u32,
     pub(crate) end: u32,
+}
+
+impl Slot {
+    /// The text of a scalar.
+    pub(crate) fn scalar_text(&self) -> ScalarText {
+        ScalarText {
+            text: self.text,
+            head: self.head,
+            size: self.size,
+        }
+    }
 }
 
 /// A JSON value as a flat arena over the text it was read from.

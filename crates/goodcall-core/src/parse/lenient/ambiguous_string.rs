@@ -1,73 +1,66 @@
 //! Strings whose quotes or brackets do not come out even: what was meant is not known.
 
 use super::parser::Parser;
-use super::string_end::{Quote, StringEnd};
+use super::source_text::SourceText;
+use super::string_end::{OpenString, Quote, StringEnd, StringOutcome, StringRole};
 
 impl Parser<'_> {
-    /// An apostrophe belongs to no pair.
-    pub(super) fn is_apostrophe(&self, at: usize, width: usize) -> bool {
-        let letters = |at: usize| self.byte(at).is_ascii_alphanumeric();
-        self.byte(at) != b'"' && letters(at + width) && letters(at.wrapping_sub(1))
-    }
-
-    /// A quote that may end its string stands before this: would all that follows be read, too?
-    pub(super) fn goes_on(&self, after: usize) -> bool {
-        let next = self.skip_space(after);
-        if !matches!(self.byte(next), b'}' | b']' | b')') {
-            return true;
+    /// Returns true if it is certain that the text of this string is not what was meant.
+    pub(super) fn is_ambiguous_string(&self, string: OpenString, end: &StringEnd) -> bool {
+        if string.role == StringRole::Key {
+            return end.ambiguity.is_some();
         }
-        let (end, _, right) = self.closers(next);
-        right && matches!(self.byte(end), 0 | b'{' | b'[' | b',' | b';' | b'<' | b'`')
-    }
-
-    /// Quotes inside that have no partner, or brackets that stay open, or an expression: is it
-    /// certain that this is not the text that was meant?
-    pub(super) fn is_torn(&self, start: usize, quote: Quote, end: &StringEnd) -> bool {
-        if end.cut || end.closed && end.inner.is_none() {
-            return false;
-        }
-        if end.torn {
-            return true;
-        }
-        let quote = match quote {
-            Quote::Triple(byte) => Quote::Plain(byte),
-            quote => quote,
+        let undecided = match end.outcome {
+            StringOutcome::CutOff => false,
+            StringOutcome::QuoteMissing => true,
+            StringOutcome::Closed | StringOutcome::ClosedByOtherQuote => {
+                end.content.inner_quotes.is_some()
+            }
         };
-        let (mut at, mut balance) = (start, 0);
-        let mut quotes = Vec::new();
-        while at < end.text {
-            match self.bytes[at] {
-                b'\\' => at += 1,
-                b'{' | b'[' => balance += 1,
-                b'}' | b']' => balance -= 1,
-                _ => {
-                    let width = self.quote_width(at, quote);
-                    if width > 0 && !self.is_apostrophe(at, width) {
-                        quotes.push((at, at + width));
-                    }
+        undecided && (end.ambiguity.is_some() || is_uneven(self.source(), string, end.text))
+    }
+}
+
+/// Returns true if quotes inside the string have no partner, if brackets stay open, or if it is an
+/// expression.
+fn is_uneven(source: SourceText<'_>, string: OpenString, end: usize) -> bool {
+    let quote = match string.quote {
+        Quote::Triple(byte) => Quote::Plain(byte),
+        quote => quote,
+    };
+    let (mut at, mut balance) = (string.start, 0);
+    let mut quotes = Vec::new();
+    while at < end {
+        match source.bytes()[at] {
+            b'\\' => at += 1,
+            b'{' | b'[' => balance += 1,
+            b'}' | b']' => balance -= 1,
+            _ => {
+                let width = source.closing_width(at, quote);
+                if width > 0 && !source.is_apostrophe(at, width) {
+                    quotes.push((at, at + width));
                 }
             }
-            at += 1;
         }
-        balance > 0 || quotes.len() % 2 == 1 || self.is_expression(start, &quotes)
+        at += 1;
     }
+    balance > 0 || quotes.len() % 2 == 1 || is_expression(source, string.start, &quotes)
+}
 
-    /// `"a" + name + "b"`, `"a" if x else "b"`: what stands between strings is no text.
-    fn is_expression(&self, start: usize, quotes: &[(usize, usize)]) -> bool {
-        let first = |byte: u8| byte.is_ascii_whitespace() || b"+-*/%|&?:=<>!".contains(&byte);
-        let part =
-            |byte: &u8| first(*byte) || byte.is_ascii_alphanumeric() || b"_.,()[]$".contains(byte);
-        !quotes.is_empty()
-            && quotes.chunks_exact(2).all(|pair| {
-                let (from, to) = (pair[0].1, pair[1].0);
-                let before = self.byte(pair[0].0.wrapping_sub(1));
-                let opens = pair[0].0 > start
-                    && (before.is_ascii_whitespace() || b"([{=,:<>".contains(&before));
-                let between = self.bytes.get(from..to).unwrap_or_default();
-                let ends = between.first().zip(between.last());
-                !opens
-                    && ends.is_some_and(|(head, tail)| first(*head) && first(*tail))
-                    && between.iter().all(part)
-            })
-    }
+/// Returns true for `"a" + name + "b"` and `"a" if x else "b"`: operators stand between strings,
+/// not text. The quotes are those between the outermost two.
+fn is_expression(source: SourceText<'_>, start: usize, quotes: &[(usize, usize)]) -> bool {
+    let is_operator = |byte: u8| byte.is_ascii_whitespace() || b"+-*/%|&?:=<>!".contains(&byte);
+    let is_operand = |byte: u8| byte.is_ascii_alphanumeric() || b"_.,()[]$".contains(&byte);
+    !quotes.is_empty()
+        && quotes.chunks_exact(2).all(|pair| {
+            let before = source.byte(pair[0].0.wrapping_sub(1));
+            let opens_inside = pair[0].0 > start
+                && (before.is_ascii_whitespace() || b"([{=,:<>".contains(&before));
+            let between = source.bytes().get(pair[0].1..pair[1].0).unwrap_or_default();
+            let ends = between.first().zip(between.last());
+            !opens_inside
+                && ends.is_some_and(|(head, tail)| is_operator(*head) && is_operator(*tail))
+                && between.iter().all(|b| is_operator(*b) || is_operand(*b))
+        })
 }

@@ -1,12 +1,15 @@
 //! Closing brackets: the right one, the wrong one, one too many, none at all.
 
-use super::parser::{Opener, Parser, ParserState};
-use super::rules;
+use std::ops::Range;
+
+use super::containers::Opener;
+use super::parser::{Parser, ParserState};
+use super::rules::{self, RuleRef};
 use crate::parse::{Cut, CutKind};
 use crate::tree::Kind;
 
-/// Rules that decide where a value ends by what follows it.
-pub(super) const DOUBTS: [rules::RuleRef; 7] = [
+/// The rules that decide where a value ends by what follows it.
+pub(super) const UNSURE_ENDS: [RuleRef; 7] = [
     rules::INNER_QUOTE,
     rules::MISSING_QUOTE,
     rules::MISSING_ELEMENT_COMMA,
@@ -17,190 +20,193 @@ pub(super) const DOUBTS: [rules::RuleRef; 7] = [
 ];
 
 impl Parser<'_> {
-    /// A closing bracket of this many bytes stands here.
-    pub(super) fn close(&mut self, byte: u8, width: usize) -> ParserState {
-        let span = self.at..self.at + width;
-        let Some(frame) = self.frames.last() else {
-            return ParserState::After;
+    /// Handles the closing bracket here, which is `width` bytes wide.
+    pub(super) fn close(&mut self, bracket: u8, width: usize) -> ParserState {
+        let start = self.at();
+        let span = start..start + width;
+        let Some(container) = self.innermost() else {
+            return ParserState::AfterValue;
         };
-        let wanted = frame.closer();
-        if byte == wanted {
+        let wanted = container.closer();
+        if wanted == Some(bracket) {
             self.note_foreign_closer(span);
-            self.at += width;
-            self.pop(self.at);
-            return ParserState::After;
+            self.advance(width);
+            self.close_innermost(self.at());
+            return ParserState::AfterValue;
         }
-        let partner = self.frames.iter().rposition(|frame| frame.closer() == byte);
-        match partner {
-            Some(index) if !self.strands(index, self.at + width) => {
-                while self.frames.len() > index + 1 {
-                    self.note_missing_closer(self.at);
-                    self.pop(self.at);
-                }
-                self.at += width;
-                self.pop(self.at);
+        let partner = self.containers().closed_by(bracket);
+        if let Some(index) = partner
+            && !self.strands_member(index, start + width)
+        {
+            while self.containers().len() > index + 1 {
+                self.note_missing_closer(start);
+                self.close_innermost(start);
             }
-            _ if wanted == 0 => {
-                // Members without braces end where something else is closed.
-                self.pop(self.at);
-                if self.frames.is_empty() {
-                    self.note(rules::EXTRA_BRACKET, span, "");
-                    self.at += width;
-                }
-            }
-            None if self.byte(self.skip_space(self.at + width)) == wanted => {
-                if self.last_is_doubtful() {
-                    self.doubt(rules::INNER_QUOTE, span.clone());
-                }
-                self.note(rules::EXTRA_BRACKET, span, "");
-                self.dropped = self.dropped.saturating_sub(1);
-                self.at += width;
-            }
-            _ => {
-                if self.last_is_doubtful() {
-                    // It may as well be text of a value that goes on.
-                    self.cut_inside();
-                }
-                let right = char::from(wanted).to_string();
-                self.note(rules::WRONG_BRACKET, span, &right);
-                self.at += width;
-                self.pop(self.at);
-            }
+            self.advance(width);
+            self.close_innermost(self.at());
+            return ParserState::AfterValue;
         }
-        ParserState::After
+        let Some(wanted) = wanted else {
+            // Members without braces end where something else is closed.
+            self.close_innermost(start);
+            if self.containers().is_empty() {
+                self.note_and_skip(rules::EXTRA_BRACKET, width, "");
+            }
+            return ParserState::AfterValue;
+        };
+        let source = self.source();
+        if partner.is_none() && source.byte(source.skip_space(start + width)) == wanted {
+            self.drop_extra_closer(span);
+        } else {
+            if self.last_end_is_unsure() {
+                // The bracket may as well be part of a value that goes on.
+                self.note_cut_inside();
+            }
+            let right = char::from(wanted).to_string();
+            self.note_and_skip(rules::WRONG_BRACKET, width, &right);
+            self.close_innermost(self.at());
+        }
+        ParserState::AfterValue
     }
 
-    /// The closing bracket of a tuple, a call or a set is not JSON's.
-    fn note_foreign_closer(&mut self, span: std::ops::Range<usize>) {
-        let Some(frame) = self.frames.last() else {
+    /// Drops a bracket that closes nothing.
+    fn drop_extra_closer(&mut self, span: Range<usize>) {
+        if self.last_end_is_unsure() {
+            self.note_ambiguous(rules::INNER_QUOTE, span.clone());
+        }
+        self.note_and_skip(rules::EXTRA_BRACKET, span.len(), "");
+        let roots = self.roots_mut();
+        roots.dropped_openers = roots.dropped_openers.saturating_sub(1);
+    }
+
+    /// Notes the closing bracket of a tuple, a call or a set, which is not JSON's.
+    fn note_foreign_closer(&mut self, span: Range<usize>) {
+        let Some(container) = self.innermost() else {
             return;
         };
-        let single = frame.count == 1 && frame.comma.is_none();
-        match frame.opener {
+        let single = container.is_single();
+        match container.opener {
             Opener::Paren => self.note(rules::TUPLE, span, if single { "" } else { "]" }),
             Opener::Call => self.note(rules::CALL, span, ""),
-            Opener::Brace if self.out.in_object() == Some(false) => {
-                self.note(rules::SET, span, "]");
-            }
+            Opener::Brace if self.in_array() => self.note(rules::SET, span, "]"),
             _ => {}
         }
     }
 
     pub(super) fn note_missing_closer(&mut self, at: usize) {
-        let Some(frame) = self.frames.last() else {
+        let Some(container) = self.innermost() else {
             return;
         };
-        let closer = frame.closer();
-        if frame.mixed {
-            // `[[1, 2, [3, 4]]`: after the 2, or at the end? Rather no value than either.
-            self.lost.get_or_insert(at);
+        let closer = container.closer();
+        if container.is_mixed {
+            // `[[1, 2, [3, 4]]`: the bracket may belong after the 2 or at the end.
+            self.findings_mut().add_stranded(at);
         }
-        if closer != 0 {
-            self.note(
-                rules::MISSING_BRACKET,
-                at..at,
-                &char::from(closer).to_string(),
-            );
+        if let Some(closer) = closer {
+            let closer = char::from(closer).to_string();
+            self.note(rules::MISSING_BRACKET, at..at, &closer);
         }
     }
 
-    /// Would closing down to this frame leave a member that follows without an object?
-    fn strands(&self, index: usize, after: usize) -> bool {
-        let comma = self.skip_space(after);
-        let around = index.checked_sub(1).map(|i| self.frames[i]);
-        let skips = index + 1 < self.frames.len();
-        if let closer @ (b'}' | b']') = self.byte(comma) {
-            return skips && around.is_none_or(|frame| frame.closer() != closer);
+    /// Returns true if closing down to the container at `index` would leave a member that follows
+    /// without an object.
+    fn strands_member(&self, index: usize, after: usize) -> bool {
+        let source = self.source();
+        let comma = source.skip_space(after);
+        let around = index.checked_sub(1).and_then(|i| self.containers().get(i));
+        let skips = index + 1 < self.containers().len();
+        if let closer @ (b'}' | b']') = source.byte(comma) {
+            return skips && around.is_none_or(|around| around.closer() != Some(closer));
         }
-        let width = self.comma_width(comma);
+        let width = source.comma_width(comma);
         if width == 0 {
             return false;
         }
-        let next = self.skip_space(comma + width);
         let kind = around
-            .and_then(|frame| self.out.slot(frame.id))
+            .and_then(|around| self.tree().slot(around.id))
             .map(|slot| slot.kind);
-        if self.key_follows(next) {
+        if source.key_follows(source.skip_space(comma + width)) {
             return kind != Some(Kind::Object);
         }
         kind.is_none() && skips
     }
 
-    /// The text ends here: closes everything, and says how it was cut off.
-    pub(super) fn end(&mut self, kind: CutKind) -> ParserState {
-        if self.frames.is_empty() {
+    /// Closes everything at the end of the text, and notes how it was cut off.
+    pub(super) fn end_of_text(&mut self, kind: CutKind) -> ParserState {
+        if self.containers().is_empty() {
             return ParserState::Done;
         }
-        let kind = match kind {
-            CutKind::Brackets if self.last_is_doubtful() || self.frames.iter().any(|f| f.mixed) => {
-                CutKind::Inside
-            }
-            kind => kind,
+        let mixed = || self.containers().iter().any(|c| c.is_mixed);
+        let kind = if kind == CutKind::Brackets && (self.last_end_is_unsure() || mixed()) {
+            CutKind::Inside
+        } else {
+            kind
         };
         // Members without braces end where the text, its fence or its tag does.
-        let ended = self.is_braceless() && self.at < self.bytes.len();
+        let ended = self.containers().is_braceless() && self.at() < self.source().len();
         if !ended || kind == CutKind::Inside {
-            let mut pointer = self.place();
-            if kind == CutKind::Brackets {
-                pointer = pointer
-                    .split_last()
-                    .map_or(pointer.clone(), |(container, _)| container);
-            }
-            let root = self.roots.len();
-            self.cut.get_or_insert(Cut {
-                pointer,
-                kind,
-                at: self.at,
-                root,
-                because: None,
-            });
+            self.note_cut(kind);
         }
         self.drop_lone_key();
-        let at = self.at;
-        let closers: String = self
-            .frames
-            .iter()
-            .rev()
-            .filter_map(|frame| match frame.opener {
-                Opener::Nothing if ended || frame.id != self.current => None,
-                Opener::Nothing => Some('}'),
-                _ => Some(char::from(frame.closer())),
+        let at = self.at();
+        let current = self.roots().current;
+        let open = self.containers().iter().rev();
+        let closers: String = open
+            .filter_map(|container| match container.closer() {
+                None if ended || container.id != current => None,
+                None => Some('}'),
+                Some(closer) => Some(char::from(closer)),
             })
             .collect();
         if !closers.is_empty() {
             self.note(rules::UNCLOSED, at..at, &closers);
         }
-        while !self.frames.is_empty() {
-            self.pop(at);
+        while !self.containers().is_empty() {
+            self.close_innermost(at);
         }
         ParserState::Done
     }
 
-    /// Is it uncertain where the last value ends? Then it may go on after the end of the text.
-    fn last_is_doubtful(&self) -> bool {
-        let last = self.out.next_id().checked_sub(1);
-        let Some(last) = last.and_then(|id| self.out.slot(id)) else {
+    fn note_cut(&mut self, kind: CutKind) {
+        let mut pointer = self.place();
+        if kind == CutKind::Brackets
+            && let Some((container, _)) = pointer.split_last()
+        {
+            pointer = container;
+        }
+        let cut = Cut {
+            pointer,
+            kind,
+            at: self.at(),
+            root: self.roots().ids.len(),
+            because: None,
+        };
+        self.findings_mut().add_cut(cut);
+    }
+
+    /// Returns true if what follows the last value decided where it ends: it may then go on after
+    /// the end of the text.
+    fn last_end_is_unsure(&self) -> bool {
+        let last = self.tree().next_id().checked_sub(1);
+        let Some(last) = last.and_then(|id| self.tree().slot(id)) else {
             return false;
         };
         let start = last.start;
-        let recent = self.notes.record.notes.iter().rev();
+        let recent = self.recorder().changes().iter().rev().take(32);
         recent
-            .take(32)
-            .take_while(|note| note.span.1 >= start)
-            .any(|note| {
-                let inside = note.span.0 >= start || note.span.1 > start;
-                inside && DOUBTS.iter().any(|doubt| doubt.id == note.rule)
+            .take_while(|change| change.span.1 >= start)
+            .any(|change| {
+                let inside = change.span.0 >= start || change.span.1 > start;
+                inside && UNSURE_ENDS.iter().any(|rule| rule.name == change.rule)
             })
     }
 
-    /// A key whose value never came is not a member.
+    /// Drops a key whose value never came.
     fn drop_lone_key(&mut self) {
-        let last = self.out.next_id().checked_sub(1);
-        let lone = self.frames.last().is_some_and(|frame| {
-            frame.key.is_some() && frame.key == last && self.out.in_object() == Some(true)
-        });
-        if lone {
-            self.out.take_back();
+        let last = self.tree().next_id().checked_sub(1);
+        let key = self.innermost().and_then(|container| container.key);
+        if key.is_some() && key == last && self.in_object() {
+            self.tree_mut().take_back();
         }
     }
 }

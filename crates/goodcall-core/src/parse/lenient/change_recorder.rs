@@ -2,209 +2,188 @@
 
 use std::ops::Range;
 
-use super::parser::{OpenContainer, Opener, Parser};
+use super::containers::{OpenContainer, OpenContainers};
+use super::parser::Parser;
 use super::rules::RuleRef;
+use super::source_text::SourceText;
 use crate::limits::Limits;
-use crate::report::{Note, Part, Path, Record, Source};
+use crate::report::{ChangeLog, PathId, PathStep, RecordedChange, TextRef, TextSpan};
 use crate::snippet::MOST_CHARS;
-use crate::tree::{Kind, Pointer, TextStore, write_string};
+use crate::tree::{Kind, Pointer, TextStore, TreeBuilder, write_string};
 
-/// Changes so far.
+/// Records changes until there are more of them, or longer pointers, than the limits allow.
 pub(super) struct ChangeRecorder {
-    pub(super) record: Record,
-    /// More changes, or longer pointers, than the limits allow.
-    pub(super) overflow: bool,
-    most: usize,
+    log: ChangeLog,
+    overflowed: bool,
+    max_changes: usize,
     /// Bytes that pointers may still take: one long key must not be copied for every change.
-    room: usize,
+    pointer_bytes_left: usize,
+}
+
+/// Where a change is: the containers that are open, and the tree that holds their keys.
+pub(super) struct Place<'p, 'a> {
+    pub(super) containers: &'p mut OpenContainers,
+    pub(super) tree: &'p TreeBuilder,
+    pub(super) source: SourceText<'a>,
 }
 
 impl ChangeRecorder {
     pub(super) fn new(limits: &Limits, bytes: usize) -> Self {
         Self {
-            record: Record::default(),
-            overflow: false,
-            most: limits.max_changes,
-            room: 16 * bytes + 4096,
+            log: ChangeLog::default(),
+            overflowed: false,
+            max_changes: limits.max_changes,
+            pointer_bytes_left: 16 * bytes + 4096,
         }
     }
 
-    fn keep_apart(&mut self, text: &str) -> Part {
-        let start = self.record.apart.len() as u32;
-        self.record.apart.push_str(text);
-        Part {
-            start,
-            size: text.len() as u32,
-        }
+    pub(super) fn is_overflowed(&self) -> bool {
+        self.overflowed
     }
-}
 
-impl Parser<'_> {
-    pub(super) fn note(&mut self, rule: RuleRef, span: Range<usize>, after: &str) {
-        if self.notes.overflow {
+    /// The changes so far.
+    pub(super) fn changes(&self) -> &[RecordedChange] {
+        self.log.changes()
+    }
+
+    /// Notes that a value at the root is complete.
+    pub(super) fn end_value(&mut self) {
+        self.log.end_value();
+    }
+
+    pub(super) fn finish(self) -> ChangeLog {
+        self.log.finish()
+    }
+
+    /// Records that these bytes were read as `after`.
+    pub(super) fn record_text(
+        &mut self,
+        place: Place<'_, '_>,
+        rule: RuleRef,
+        span: Range<usize>,
+        after: &str,
+    ) {
+        if self.overflowed {
             return;
         }
-        let source = match after {
-            "" => Source::Nothing,
-            _ => Source::Apart,
+        let after = match after {
+            "" => TextRef::Nothing,
+            text => self.log.keep_again(text),
         };
-        // The last text is often the same once more.
-        let last = self.notes.record.notes.last();
-        let again = last.filter(|last| {
-            last.sources.1 == Source::Apart && {
-                let at = last.after.start as usize;
-                let kept = self
-                    .notes
-                    .record
-                    .apart
-                    .get(at..at + last.after.size as usize);
-                kept == Some(after)
-            }
-        });
-        let after = match (again, source) {
-            (Some(last), _) => last.after,
-            (None, Source::Apart) => self.notes.keep_apart(after),
-            _ => Part::default(),
-        };
-        self.record(rule, span, after, source);
-    }
-
-    /// Notes that these bytes were read as if they had quotes.
-    pub(super) fn note_quoted(&mut self, rule: RuleRef, start: usize, end: usize) {
-        self.note_string(rule, start..end, start..end);
-    }
-
-    /// Notes that a string was read as `text` in quotes.
-    pub(super) fn note_string(&mut self, rule: RuleRef, span: Range<usize>, text: Range<usize>) {
-        let after = Part {
-            start: text.start as u32,
-            size: text.len() as u32,
-        };
-        self.record(rule, span, after, Source::Quoted);
+        self.record(place, rule, span, after);
     }
 
     #[inline]
-    fn record(&mut self, rule: RuleRef, span: Range<usize>, after: Part, source: Source) {
-        if self.notes.overflow {
+    pub(super) fn record(
+        &mut self,
+        mut place: Place<'_, '_>,
+        rule: RuleRef,
+        span: Range<usize>,
+        after: TextRef,
+    ) {
+        if self.overflowed {
             return;
         }
-        let path = self.path_before(self.frames.len().saturating_sub(1));
-        let (step, kind) = match self.frames.last().copied() {
-            Some(frame) => self.step_of(&frame),
-            None => (Part::default(), Source::Nothing),
+        let innermost = place.containers.len().saturating_sub(1);
+        let path = self.path_to(&mut place, innermost);
+        let step = match place.containers.innermost().copied() {
+            Some(container) => self.step_in(&place, &container),
+            None => PathStep::Nothing,
         };
-        let before = self.notes.record.paths.get(path as usize);
-        let size = before.map_or(0, |path| path.size) as usize + step_size(step, kind);
-        if self.notes.record.notes.len() >= self.notes.most || size > self.notes.room {
-            self.notes.overflow = true;
+        let size = self.log.pointer_size(path, step);
+        if self.log.changes().len() >= self.max_changes || size > self.pointer_bytes_left {
+            self.overflowed = true;
             return;
         }
-        self.notes.room -= size;
-        self.notes.record.notes.push(Note {
-            rule: rule.id,
+        self.pointer_bytes_left -= size;
+        self.log.push(RecordedChange {
+            rule: rule.name,
             level: rule.level,
             span: (span.start as u32, span.end as u32),
             path,
             step,
             after,
-            sources: (kind, source),
         });
     }
 
-    /// The path to the container in this frame; made when it is needed first.
-    fn path_before(&mut self, frame: usize) -> u32 {
-        if frame == 0 {
-            return Path::NONE;
+    /// The path to the container at this index. Paths are made when they are first needed.
+    fn path_to(&mut self, place: &mut Place<'_, '_>, index: usize) -> PathId {
+        let mut path = PathId::ROOT;
+        let mut known = index;
+        while known > 0 {
+            if let Some(found) = place.containers.get(known).and_then(|known| known.path) {
+                path = found;
+                break;
+            }
+            known -= 1;
         }
-        if let Some(path) = self.frames[frame].path {
-            return path;
+        for index in known + 1..=index {
+            let Some(outer) = place.containers.get(index - 1).copied() else {
+                break;
+            };
+            let step = self.step_in(place, &outer);
+            path = self.log.add_path(path, step);
+            place.containers.set_path(index, path);
         }
-        let mut first = frame;
-        while first > 1 && self.frames[first - 1].path.is_none() {
-            first -= 1;
-        }
-        let mut before = match first {
-            1 => Path::NONE,
-            _ => self.frames[first - 1].path.unwrap_or(Path::NONE),
-        };
-        for index in first..=frame {
-            let around = self.frames[index - 1];
-            let (step, source) = self.step_of(&around);
-            let paths = &mut self.notes.record.paths;
-            let size = paths.get(before as usize).map_or(0, |path| path.size);
-            let id = paths.len() as u32;
-            paths.push(Path {
-                before,
-                step,
-                source,
-                size: size.saturating_add(step_size(step, source) as u32),
-            });
-            self.frames[index].path = Some(id);
-            before = id;
-        }
-        before
+        path
     }
 
     /// The step from a container to the value that is being read in it.
-    fn step_of(&mut self, frame: &OpenContainer) -> (Part, Source) {
-        match (self.out.slot(frame.id).map(|slot| slot.kind), frame.key) {
+    fn step_in(&mut self, place: &Place<'_, '_>, container: &OpenContainer) -> PathStep {
+        let kind = place.tree.slot(container.id).map(|slot| slot.kind);
+        match (kind, container.key) {
             (Some(Kind::Object), Some(key)) => {
-                let Some(slot) = self.out.slot(key) else {
-                    return (Part::default(), Source::Nothing);
+                let Some(slot) = place.tree.slot(key) else {
+                    return PathStep::Nothing;
                 };
-                let part = Part {
-                    start: slot.head,
-                    size: slot.size,
-                };
-                if slot.text == TextStore::Source {
-                    return (part, Source::Text);
-                }
-                let text = self.out.text(slot, self.text);
-                (self.notes.keep_apart(text), Source::Apart)
+                PathStep::Key(match slot.text {
+                    TextStore::Source => TextRef::Raw(TextSpan {
+                        start: slot.head,
+                        size: slot.size,
+                    }),
+                    TextStore::Buffer => {
+                        let text = place.tree.text(slot, place.source.as_str());
+                        self.log.keep(text)
+                    }
+                })
             }
-            (Some(Kind::Array), _) => {
-                let alone = matches!(frame.opener, Opener::Paren | Opener::Call);
-                let part = Part {
-                    start: frame.count,
-                    size: 0,
-                };
-                match alone && frame.count == 0 {
-                    true => (part, Source::Nothing),
-                    false => (part, Source::Index),
-                }
-            }
-            _ => (Part::default(), Source::Nothing),
+            (Some(Kind::Array), _) if is_sole_value(container) => PathStep::Nothing,
+            (Some(Kind::Array), _) => PathStep::Index(container.count),
+            _ => PathStep::Nothing,
         }
     }
+}
 
-    /// The place that is being read.
+/// Returns true if the value being read may turn out to be all that the parentheses hold, in which
+/// case it takes their place.
+fn is_sole_value(container: &OpenContainer) -> bool {
+    container.opener.is_paren() && container.count == 0
+}
+
+impl Parser<'_> {
+    /// Notes that these bytes were read as if they were in quotes.
+    pub(super) fn note_quoted(&mut self, rule: RuleRef, start: usize, end: usize) {
+        self.note_string(rule, start..end, start..end);
+    }
+
+    /// The pointer to the value that is being read.
     pub(super) fn place(&self) -> Pointer {
         let mut place = Pointer::root();
-        for frame in &self.frames {
-            match (self.out.slot(frame.id).map(|slot| slot.kind), frame.key) {
+        for container in self.containers().iter() {
+            let kind = self.tree().slot(container.id).map(|slot| slot.kind);
+            match (kind, container.key) {
                 (Some(Kind::Object), Some(key)) => {
-                    if let Some(slot) = self.out.slot(key) {
-                        place.push(self.out.text(slot, self.text));
+                    if let Some(slot) = self.tree().slot(key) {
+                        place.push(self.tree().text(slot, self.source().as_str()));
                     }
                 }
-                (Some(Kind::Array), _) => {
-                    let alone = matches!(frame.opener, Opener::Paren | Opener::Call);
-                    if !(alone && frame.count == 0) {
-                        place.push_index(frame.count);
-                    }
+                (Some(Kind::Array), _) if !is_sole_value(container) => {
+                    place.push_index(container.count);
                 }
                 _ => {}
             }
         }
         place
-    }
-}
-
-fn step_size(step: Part, source: Source) -> usize {
-    match source {
-        Source::Nothing => 0,
-        Source::Index => 8,
-        _ => step.size as usize + 1,
     }
 }
 
@@ -214,7 +193,7 @@ pub(super) fn start_of(text: &str) -> &str {
     end.map_or(text, |(at, _)| &text[..at])
 }
 
-/// The text as it stands inside a JSON string.
+/// The text as it is written inside a JSON string.
 pub(super) fn escaped(text: &str) -> String {
     let mut out = String::new();
     write_string(start_of(text), &mut out);

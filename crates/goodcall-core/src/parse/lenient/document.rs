@@ -1,482 +1,322 @@
-//! Around the value: fences, prose, chat tokens, and one value after another.
+//! The way from one value at the root to the next.
 
-use super::parser::{Opener, Parser, ParserState};
+use super::parser::{Parser, ParserState};
 use super::rules;
+use super::words::literal;
 use crate::parse::error::ParseError;
 use crate::parse::{Cut, CutKind};
 use crate::tree::Kind;
 
-/// Tags around what a model thought before it answered.
-const THOUGHTS: [(&str, &str); 4] = [
-    ("<think>", "</think>"),
-    ("<thinking>", "</thinking>"),
-    ("<reasoning>", "</reasoning>"),
-    ("<thought>", "</thought>"),
-];
+/// What stands before a place outside of all values.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Before {
+    /// The start of the text, a fence or prose: any value may start here.
+    Start,
+    /// A value, with nothing but white space, commas and brackets after it.
+    Value,
+}
 
 impl Parser<'_> {
     /// Reads every value in the text.
     pub(super) fn document(&mut self) -> Result<(), ParseError> {
-        while self.lead() {
-            let before = (self.at, self.roots.len());
+        while self.find_value() {
+            let before = (self.at(), self.roots().ids.len());
             self.root()?;
-            if (self.at, self.roots.len()) == before {
-                let next = self.text[self.at..].chars().next();
-                self.at += next.map_or(1, char::len_utf8);
+            if (self.at(), self.roots().ids.len()) == before {
+                // Nothing was read: go on after the next character.
+                let width = self.source().char_width(self.at(), 1);
+                self.advance(width);
             }
         }
-        self.end_dropped();
+        // `{{"a": 1}`: a bracket was dropped and has no partner, so the text may be cut off.
+        if self.roots().dropped_openers > 0 && !self.findings().is_cut() {
+            let cut = Cut {
+                kind: CutKind::Brackets,
+                root: self.roots().ids.len().saturating_sub(1),
+                ..Cut::at_root(self.source().len())
+            };
+            self.findings_mut().add_cut(cut);
+        }
         Ok(())
     }
 
-    /// `{{"a": 1}`: the bracket that was dropped has no partner, so the text may have been cut off.
-    fn end_dropped(&mut self) {
-        if self.dropped > 0 && self.cut.is_none() {
-            self.cut = Some(Cut {
-                kind: CutKind::Brackets,
-                root: self.roots.len().saturating_sub(1),
-                ..Cut::at_root(self.bytes.len())
-            });
-        }
-    }
-
-    /// Goes to the next value; `false` if there is none.
-    fn lead(&mut self) -> bool {
-        let mut fresh = self.roots.is_empty();
-        // Nothing but white space and commas since the last value.
-        let mut near = !fresh;
+    /// Moves to the next value. Returns false if there is none.
+    fn find_value(&mut self) -> bool {
+        let mut before = if self.roots().ids.is_empty() {
+            Before::Start
+        } else {
+            Before::Value
+        };
         loop {
-            near |= self.gap() && !fresh;
+            self.skip_trivia();
             let Some(byte) = self.peek() else {
                 return false;
             };
             if self.skip_fence() {
-                fresh = true;
+                before = Before::Start;
                 continue;
             }
             if self.skip_tag() {
                 continue;
             }
-            if near && !fresh && self.scalar_alone() {
+            if before == Before::Value && self.is_scalar_alone() {
                 return true;
             }
-            match byte {
-                b'{' | b'[' if self.looks_right(self.at, !fresh && !near) => return true,
-                b'"' | b'\'' | b'(' | b'0'..=b'9' | b'-' | b'+'
-                    if (fresh || near) && self.scalar_root() =>
-                {
-                    return true;
-                }
-                b',' | b';' | b'}' | b']' | b')' if !self.roots.is_empty() => {
-                    let rule = if matches!(byte, b',' | b';') {
-                        rules::SEVERAL_COMMA
-                    } else {
-                        self.dropped = self.dropped.saturating_sub(1);
-                        rules::EXTRA_BRACKET
-                    };
-                    if self.requoted && rule == rules::EXTRA_BRACKET {
-                        self.doubt(rules::INNER_QUOTE, self.at..self.at + 1);
-                    }
-                    self.note(rule, self.at..self.at + 1, "");
-                    self.at += 1;
-                    continue;
-                }
-                0x80.. if fresh && (self.opening_quote().is_some() || self.wide_opener()) => {
-                    return true;
-                }
-                b'\\' if fresh && self.opening_quote().is_some() => return true,
-                _ if fresh && self.word_root() => return true,
-                _ => {}
+            if self.value_starts(byte, before) {
+                return true;
+            }
+            if self.skip_separator(byte) {
+                continue;
             }
             if !self.skip_prose() {
                 return false;
             }
-            fresh = true;
+            before = Before::Start;
         }
     }
 
-    /// The rest of the line from here, at most this many bytes of it.
-    fn near(&self, from: usize, most: usize) -> &[u8] {
-        let rest = &self.bytes[from.min(self.bytes.len())..];
-        let rest = &rest[..rest.len().min(most)];
-        let line = rest.iter().position(|b| *b == b'\n');
-        &rest[..line.unwrap_or(rest.len())]
-    }
-
-    /// Does a foreign form of an opening bracket stand here?
-    fn wide_opener(&self) -> bool {
-        matches!(self.wide(), Some((b'{' | b'[' | b'(', _)))
-    }
-
-    /// A fence line, opening or closing.
-    fn skip_fence(&mut self) -> bool {
-        let rest = &self.text[self.at..];
-        let mark = if rest.starts_with("```") {
-            '`'
-        } else if rest.starts_with("~~~") {
-            '~'
-        } else {
-            return false;
-        };
-        let ticks = rest.len() - rest.trim_start_matches(mark).len();
-        let open = self.at + ticks;
-        let line = open + self.near(open, 200).len();
-        let Some(info) = self.text.get(open..line) else {
-            return false;
-        };
-        let word = info
-            .bytes()
-            .take_while(|b| b.is_ascii_alphanumeric() || b"_-+.".contains(b))
-            .count();
-        let tail = info[word..].trim_start();
-        let end = if tail.is_empty()
-            || !tail.starts_with(['{', '[', '"']) && !info.contains(['{', '['])
-        {
-            line
-        } else {
-            open + info.len() - tail.len()
-        };
-        self.note(rules::CODE_FENCE, self.at..end, "");
-        self.at = end;
-        true
-    }
-
-    /// `<|token|>`, `<think>…</think>`, `<tool_call>`.
-    fn skip_tag(&mut self) -> bool {
-        let rest = &self.text[self.at..];
-        if !rest.starts_with('<') {
-            return false;
-        }
-        for (open, close) in THOUGHTS {
-            if rest.starts_with(open) {
-                let end = self.find_from(close, self.at);
-                self.note(rules::THOUGHTS, self.at..end, "");
-                self.at = end;
-                return true;
+    /// Returns true if a value starts with this byte, rather than prose.
+    fn value_starts(&mut self, byte: u8, before: Before) -> bool {
+        let source = self.source();
+        match byte {
+            b'{' | b'[' => self.looks_like_container(self.at(), Surroundings::Values),
+            b'"' | b'\'' | b'(' | b'0'..=b'9' | b'-' | b'+' if self.is_scalar_root() => true,
+            b',' | b';' | b'}' | b']' | b')' if !self.roots().ids.is_empty() => false,
+            _ if before == Before::Value => false,
+            0x80.. if source.opening_quote(self.at()).is_some() => true,
+            0x80..
+                if matches!(
+                    source.foreign_punctuation(self.at()),
+                    Some((b'{' | b'[' | b'(', _))
+                ) =>
+            {
+                true
             }
+            b'\\' if source.opening_quote(self.at()).is_some() => true,
+            _ => self.word_starts_value(),
         }
-        let near = self.near(self.at, 120);
-        let Some(close) = near.iter().position(|b| *b == b'>') else {
-            return false;
-        };
-        if near[1..close]
-            .iter()
-            .any(|b| matches!(b, b'{' | b'[' | b'"'))
-            && !near.contains(&b'=')
-        {
+    }
+
+    /// Skips a comma or a closing bracket between two values.
+    fn skip_separator(&mut self, byte: u8) -> bool {
+        if self.roots().ids.is_empty() {
             return false;
         }
-        let end = self.at + close + 1;
-        let rule = if rest.starts_with("<|") {
-            rules::CHAT_TOKEN
-        } else {
-            rules::PROSE
-        };
-        self.note(rule, self.at..end, "");
-        self.at = end;
-        true
-    }
-
-    /// Could a container start at this bracket?
-    fn looks_right(&self, at: usize, in_prose: bool) -> bool {
-        let next = self.skip_comments(at + 1);
-        let Some(byte) = self.bytes.get(next).copied() else {
-            return true;
-        };
-        match (self.bytes[at], byte) {
-            (_, b'"' | b'\'' | b'{' | b'[' | b'\\' | b'`') => true,
-            (b'{', b'}') | (b'[', b']') => true,
-            (_, b',' | b':') => !in_prose,
-            (_, 0x80..) => true,
-            (b'{', _) if in_prose => self.key_follows(next),
-            (b'{', _) => self.key_follows(next) || !self.bracket_after(at),
-            (b'[', b'0'..=b'9' | b'-' | b't' | b'f' | b'n' | b'T' | b'F' | b'N' | b'(') => {
-                !in_prose
-            }
-            _ => !in_prose && !self.bracket_after(at),
-        }
-    }
-
-    /// The first token from here, after a few short comments.
-    fn skip_comments(&self, from: usize) -> usize {
-        let mut at = self.skip_space(from);
-        for _ in 0..4 {
-            let rest = &self.bytes[at..];
-            let rest = &rest[..rest.len().min(400)];
-            let close: &[u8] = match rest {
-                [b'/', b'*', ..] => b"*/",
-                [b'/', b'/', ..] | [b'#', ..] | [b'-', b'-', b' ', ..] => b"\n",
-                [b'<', b'!', b'-', b'-', ..] => b"-->",
-                _ => break,
-            };
-            let Some(end) = rest.windows(close.len()).position(|part| part == close) else {
-                break;
-            };
-            at = self.skip_space(at + end + close.len());
-        }
-        at
-    }
-
-    /// Is the scalar here the value, and not the start of prose?
-    fn scalar_root(&self) -> bool {
-        if let Some(root) = self.roots.last() {
-            let scalar = self.out.slot(*root).is_some_and(|slot| {
-                matches!(
-                    slot.kind,
-                    Kind::String | Kind::Number | Kind::Boolean | Kind::Null
-                )
-            });
-            return scalar && !self.bracket_after(self.at);
-        }
-        match self.byte(self.at) {
-            b'0'..=b'9' | b'-' | b'+' => {
-                let line = &self.text[self.at..];
-                line.len() < 200 && !self.bracket_after(self.at) && !line.contains("```")
-            }
-            b'(' => true,
-            _ => {
-                self.key_follows(self.at)
-                    || !self.bracket_after(self.at)
-                    || self.byte(self.at) == b'"' && self.last_byte == b'"'
-            }
-        }
-    }
-
-    /// Does a scalar of JSON stand here, with nothing else on its line but more values?
-    fn scalar_alone(&self) -> bool {
-        let start = self.at;
-        let end = match self.byte(start) {
-            b'"' => {
-                let mut at = crate::parse::strict::plain_end(self.bytes, start + 1);
-                while self.byte(at) == b'\\' {
-                    at = crate::parse::strict::plain_end(self.bytes, at + 2);
+        match byte {
+            b',' | b';' => self.note_and_skip(rules::SEVERAL_COMMA, 1, ""),
+            b'}' | b']' | b')' => {
+                let roots = self.roots_mut();
+                roots.dropped_openers = roots.dropped_openers.saturating_sub(1);
+                if self.findings().is_requoted() {
+                    self.note_ambiguous(rules::INNER_QUOTE, self.at()..self.at() + 1);
                 }
-                if self.byte(at) != b'"' {
-                    return false;
-                }
-                at + 1
-            }
-            b'-' | b'0'..=b'9' => match super::numbers::strict_end(self.bytes, start) {
-                Some(end) => end,
-                None => return false,
-            },
-            b't' | b'f' | b'n' => {
-                let end = self.word_end(start);
-                if !matches!(&self.text[start..end], "true" | "false" | "null") {
-                    return false;
-                }
-                end
+                self.note_and_skip(rules::EXTRA_BRACKET, 1, "");
             }
             _ => return false,
-        };
-        let next = self.skip_space(end);
-        match self.byte(next) {
-            0 | b'{' | b'[' | b',' | b';' => true,
-            b'"' => next > end,
-            b'`' => self.bytes[next..].starts_with(b"```"),
-            _ => self.bytes[end..next].contains(&b'\n'),
+        }
+        true
+    }
+
+    /// Returns true if the scalar here is the value, and not the start of prose.
+    fn is_scalar_root(&self) -> bool {
+        let (source, at) = (self.source(), self.at());
+        if let Some(root) = self.roots().ids.last() {
+            let kind = self.tree().slot(*root).map(|slot| slot.kind);
+            let is_scalar = kind.is_some_and(|kind| !matches!(kind, Kind::Array | Kind::Object));
+            return is_scalar && !source.has_opener_after(at);
+        }
+        match source.byte(at) {
+            b'0'..=b'9' | b'-' | b'+' => {
+                let rest = source.from(at);
+                rest.len() < 200 && !source.has_opener_after(at) && !rest.contains("```")
+            }
+            b'(' => true,
+            quote => {
+                source.key_follows(at)
+                    || !source.has_opener_after(at)
+                    || quote == b'"' && source.last_visible() == b'"'
+            }
         }
     }
 
-    /// Is the word here a value: a literal, a call, members without braces?
-    fn word_root(&mut self) -> bool {
-        let start = self.at;
-        let end = self.word_end(start);
+    /// Returns true if a JSON scalar stands here, with nothing else on its line but more values.
+    fn is_scalar_alone(&self) -> bool {
+        let source = self.source();
+        let Some(end) = self.strict_scalar_end() else {
+            return false;
+        };
+        let next = source.skip_space(end);
+        match source.byte(next) {
+            0 | b'{' | b'[' | b',' | b';' => true,
+            b'"' => next > end,
+            b'`' => source.bytes()[next..].starts_with(b"```"),
+            _ => source.has_newline(end, next),
+        }
+    }
+
+    /// The end of the JSON scalar that starts here.
+    fn strict_scalar_end(&self) -> Option<usize> {
+        let (source, start) = (self.source(), self.at());
+        match source.byte(start) {
+            b'"' => {
+                let mut at = crate::parse::strict::plain_end(source.bytes(), start + 1);
+                while source.byte(at) == b'\\' {
+                    at = crate::parse::strict::plain_end(source.bytes(), at + 2);
+                }
+                (source.byte(at) == b'"').then_some(at + 1)
+            }
+            b'-' | b'0'..=b'9' => super::numbers::strict_end(source.bytes(), start),
+            b't' | b'f' | b'n' => {
+                let end = source.word_end(start);
+                let word = &source.as_str()[start..end];
+                matches!(word, "true" | "false" | "null").then_some(end)
+            }
+            _ => None,
+        }
+    }
+
+    /// Returns true if the word here is a value: a literal, a call or members without braces.
+    fn word_starts_value(&mut self) -> bool {
+        let (source, start) = (self.source(), self.at());
+        let end = source.word_end(start);
         if end == start {
             return false;
         }
-        let word = &self.text[start..end];
-        let next = self.skip_space(end);
-        if self.roots.is_empty()
-            && super::words::literal(word).is_some()
-            && next == self.bytes.len()
-        {
+        let word = &source.as_str()[start..end];
+        let next = source.skip_space(end);
+        let is_first = self.roots().ids.is_empty();
+        if is_first && literal(word).is_some() && next == source.len() {
             return true;
         }
-        if matches!(self.byte(end), b'"' | b'\'')
+        if matches!(source.byte(end), b'"' | b'\'')
             && word.len() <= 2
             && word.bytes().all(|b| b"fFrRbBuU".contains(&b))
         {
             return true;
         }
-        if self.byte(end) == b'(' || self.byte(end) == b'.' || word == "new" {
-            return self.call_root(end);
+        if matches!(source.byte(end), b'(' | b'.') || word == "new" {
+            return self.call_follows(end);
         }
-        if matches!(self.byte(next), b':' | b'=') && self.roots.is_empty() {
-            return self.members_root(start, next);
-        }
-        false
+        is_first && matches!(source.byte(next), b':' | b'=') && self.members_follow(start, next)
     }
 
-    fn call_root(&self, end: usize) -> bool {
-        let Some(open) = self.near(end, 120).iter().position(|b| *b == b'(') else {
+    /// Returns true if `name` ends a call's name and the call's arguments look like values.
+    fn call_follows(&self, name: usize) -> bool {
+        let source = self.source();
+        let near = source.rest_of_line(name, 120);
+        let Some(open) = near.iter().position(|b| *b == b'(') else {
             return false;
         };
-        let name = self.text[end..end + open].trim();
-        if name.contains(' ') || name.contains(['{', '"']) {
+        let rest_of_name = source.as_str()[name..name + open].trim();
+        if rest_of_name.contains([' ', '{', '"']) {
             return false;
         }
-        let inside = self.skip_space(end + open + 1);
+        let inside = source.skip_space(name + open + 1);
         matches!(
-            self.byte(inside),
+            source.byte(inside),
             b'{' | b'[' | b'"' | b'\'' | b')' | b'0'..=b'9' | b'-'
-        ) || self.byte(self.skip_space(self.word_end(inside))) == b'='
+        ) || source.byte(source.skip_space(source.word_end(inside))) == b'='
     }
 
-    /// `path=a.txt`, `path: a.txt`: members without braces, unless a value follows in brackets.
-    fn members_root(&mut self, start: usize, separator: usize) -> bool {
-        let value = self.skip_space(separator + 1 + usize::from(self.byte(separator + 1) == b'>'));
-        if matches!(self.byte(value), b'{' | b'[' | b'`') || self.bracket_after(value) {
+    /// Returns true for `path=a.txt` and `path: a.txt`, members without braces, unless a value in
+    /// brackets follows.
+    fn members_follow(&mut self, start: usize, separator: usize) -> bool {
+        let source = self.source();
+        let arrow = usize::from(source.byte(separator + 1) == b'>');
+        let value = source.skip_space(separator + 1 + arrow);
+        if matches!(source.byte(value), b'{' | b'[' | b'`') || source.has_opener_after(value) {
             return false;
         }
-        let line = start + self.near(start, 400).len();
-        if value > line || value >= self.bytes.len() {
+        let line = start + source.rest_of_line(start, 400).len();
+        if value > line || value >= source.len() {
             return false;
         }
         self.note(rules::MISSING_BRACE, start..start, "{");
-        self.braceless = true;
+        self.roots_mut().next_is_braceless = true;
         true
     }
 
-    /// Skips text that is no value; `false` if no value comes after it.
-    fn skip_prose(&mut self) -> bool {
-        let start = self.at;
-        let mut at = start;
-        let mut found = None;
-        while let Some(n) = self.bytes[at..]
-            .iter()
-            .position(|b| matches!(b, b'{' | b'[' | b'`' | b'~' | b'<'))
-        {
-            at += n;
-            let rest = &self.text[at..];
-            let stop = match self.bytes[at] {
-                b'{' | b'[' => at > start && self.looks_right(at, true),
-                b'`' | b'~' => rest.starts_with("```") || rest.starts_with("~~~"),
-                _ => THOUGHTS.iter().any(|(open, _)| rest.starts_with(open)),
-            };
-            if stop && at > start {
-                found = Some(at);
-                break;
-            }
-            at += 1;
-        }
-        let end = found.unwrap_or(self.bytes.len());
-        if found.is_some() || !self.roots.is_empty() {
-            let kept = start + self.text[start..end].trim_end().len();
-            let skipped = &self.text[start..kept];
-            let members = skipped.contains("\":") || skipped.contains("\" :");
-            let lost = members && (!self.roots.is_empty() || skipped.contains(['{', '[']));
-            if lost || self.sets_key(skipped) {
-                // Members that belong to nothing: rather no value than half of one.
-                self.lost.get_or_insert(start);
-            }
-            if !self.roots.is_empty() && self.is_rest(start, kept) {
-                self.doubt(rules::INNER_QUOTE, start..kept);
-            }
-            self.note(rules::PROSE, start..kept, "");
-            self.at = end;
-        }
-        found.is_some()
-    }
-
-    /// Does a line of this text, or a part of one up to a comma, give one of the schema's keys a
-    /// value? `page: 5`
-    fn sets_key(&self, text: &str) -> bool {
-        !self.keys.is_empty()
-            && text.split(['\n', ',']).any(|part| {
-                let set = part.trim().split_once([':', '=']);
-                set.is_some_and(|(key, value)| {
-                    let key = key.trim_end_matches([' ', '`', '*', '"', '\'']);
-                    let key = key.trim_start_matches(['-', ' ', '`', '*', '"', '\'']);
-                    !value.trim().is_empty() && self.is_known(key)
-                })
-            })
-    }
-
-    /// Is the text after a value the rest of a string that did not end where it seemed to?
-    fn is_rest(&self, start: usize, end: usize) -> bool {
-        let text = &self.text[start..end];
-        let closers = ['}', ']'];
-        if self.requoted {
-            return text.contains('"') || text.contains(closers);
-        }
-        let tail = text.trim_end_matches(|c: char| closers.contains(&c) || c.is_whitespace());
-        let touches = matches!(self.byte(start.wrapping_sub(1)), b'}' | b']');
-        text.ends_with(closers) && tail.ends_with('"')
-            || touches && text.starts_with('"') && text.contains(closers)
-    }
-
-    /// What follows a whole root value.
+    /// Handles what follows a whole value at the root.
     pub(super) fn after_root(&mut self) -> ParserState {
-        let next = self.skip_space(self.at);
-        let end = self.at;
-        if self.last_string.is_some() {
-            match self.byte(next) {
+        let next = self.source().skip_space(self.at());
+        if self.last_string().is_some() {
+            return match self.source().byte(next) {
                 b':' | b'=' => {
-                    self.at = next;
-                    return self.root_key();
+                    self.move_to(next);
+                    self.root_key()
                 }
                 b'+' => {
-                    self.at = next;
-                    return self.join_string().unwrap_or(ParserState::Done);
+                    self.move_to(next);
+                    self.join_string().unwrap_or(ParserState::Done)
                 }
-                _ => return ParserState::Done,
-            }
+                _ => ParserState::Done,
+            };
         }
-        if self.comma_width(next) > 0 && self.reopens(next, end) {
-            return ParserState::After;
+        if self.reopens_root(next) {
+            return ParserState::AfterValue;
         }
         ParserState::Done
     }
 
-    /// `{"a": 1}, "b": 2}`: the bracket came too early.
-    fn reopens(&mut self, comma: usize, end: usize) -> bool {
-        let follows = self.skip_space(comma + self.comma_width(comma));
-        let root = self.current;
-        let kind = self.out.slot(root).map(|slot| slot.kind);
-        if kind != Some(Kind::Object) || self.byte(end - 1) != b'}' || !self.key_follows(follows) {
+    /// Opens the root again after `{"a": 1}, "b": 2}`, where the bracket came too early.
+    fn reopens_root(&mut self, comma: usize) -> bool {
+        let (source, end) = (self.source(), self.at());
+        let width = source.comma_width(comma);
+        let root = self.tree().slot(self.roots().current);
+        let is_object = root.is_some_and(|slot| slot.kind == Kind::Object);
+        if width == 0
+            || !is_object
+            || source.byte(end - 1) != b'}'
+            || !source.key_follows(source.skip_space(comma + width))
+        {
             return false;
         }
-        let count = self.out.slot(root).map_or(0, |slot| slot.size);
         self.note(rules::EARLY_BRACKET, end - 1..end, "");
-        self.out.reopen(root);
-        self.frames.push(super::parser::OpenContainer {
-            opener: Opener::Brace,
-            id: root,
-            start: end,
-            count,
-            key: None,
-            comma: None,
-            scalar: false,
-            mixed: false,
-            path: None,
-        });
+        self.reopen_root(end);
         true
     }
 
-    /// A string at the root is followed by a colon: members without braces.
+    /// Handles a colon after a string at the root: members without braces.
     fn root_key(&mut self) -> ParserState {
-        let Some(slot) = self.out.take_back() else {
+        let Some(slot) = self.tree_mut().take_back() else {
             return ParserState::Done;
         };
         let (start, end) = (slot.start as usize, slot.end as usize);
-        self.note(rules::MISSING_BRACE, start..start, "{");
-        let here = self.at;
-        self.at = start;
-        let opened = self.open(Opener::Nothing, Kind::Object);
-        self.at = here;
-        if opened.is_err() {
+        if self.open_braceless(start).is_err() {
             return ParserState::Done;
         }
-        self.push_key(slot, start, end);
+        self.add_key(slot.scalar_text(), start, end);
         self.colon().unwrap_or(ParserState::Done)
     }
 }
 
+/// What stands around a bracket outside of all values.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Surroundings {
+    /// The start of the text, or other values.
+    Values,
+    Prose,
+}
+
 impl Parser<'_> {
-    /// Does a fence, or a tag, end the text here although something is open?
-    pub(super) fn at_fence_end(&self, newline: bool) -> bool {
-        let rest = &self.text[self.at..];
-        (newline && rest.starts_with("```")) || rest.starts_with("</") || rest.starts_with("<|")
+    /// Returns true if a container may start at this bracket.
+    pub(super) fn looks_like_container(&self, at: usize, around: Surroundings) -> bool {
+        let source = self.source();
+        let in_prose = around == Surroundings::Prose;
+        let next = source.skip_comments(at + 1);
+        let Some(byte) = source.bytes().get(next).copied() else {
+            return true;
+        };
+        match (source.bytes()[at], byte) {
+            (_, b'"' | b'\'' | b'{' | b'[' | b'\\' | b'`') => true,
+            (b'{', b'}') | (b'[', b']') => true,
+            (_, b',' | b':') => !in_prose,
+            (_, 0x80..) => true,
+            (b'{', _) => source.key_follows(next) || !in_prose && !source.has_opener_after(at),
+            (b'[', b'0'..=b'9' | b'-' | b't' | b'f' | b'n' | b'T' | b'F' | b'N' | b'(') => {
+                !in_prose
+            }
+            _ => !in_prose && !source.has_opener_after(at),
+        }
     }
 }

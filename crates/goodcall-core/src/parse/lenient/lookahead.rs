@@ -1,9 +1,12 @@
-//! What follows a quote: does it fit a string that ended there?
+//! What follows a quote, and how well it fits a string that ended there.
 //!
-//! Every look ahead stops at the next token, the next line or a fixed number of bytes.
+//! A look ahead stops at the next token, the next line or a fixed number of bytes.
 
+use super::numbers::strict_end;
 use super::parser::Parser;
-use super::string_end::{MOST_KEY, StringRole};
+use super::source_text::{FULL_WIDTH_LEAD, TYPOGRAPHIC_LEAD};
+use super::string_end::StringRole;
+use super::words::literal;
 use crate::tree::Kind;
 
 /// How sure it is that a quote ends its string.
@@ -16,270 +19,221 @@ pub(super) enum QuoteFit {
     Colon,
 }
 
+impl QuoteFit {
+    fn yes_if(fits: bool) -> Self {
+        if fits { QuoteFit::Yes } else { QuoteFit::No }
+    }
+
+    fn maybe_if(fits: bool) -> Self {
+        if fits { QuoteFit::Maybe } else { QuoteFit::No }
+    }
+}
+
 impl Parser<'_> {
-    /// Does what follows a quote fit a string that ended there?
-    pub(super) fn fit(&self, after: usize, role: StringRole) -> QuoteFit {
-        let next = self.skip_space(after);
-        let spaced = next > after;
-        let Some(byte) = self.bytes.get(next).copied() else {
+    /// Says how well what follows a quote fits a string of this role that ended there.
+    pub(super) fn quote_fit(&self, after: usize, role: StringRole) -> QuoteFit {
+        let next = self.source().skip_space(after);
+        let Some(byte) = self.source().bytes().get(next).copied() else {
             return QuoteFit::Yes;
         };
         if role == StringRole::Key {
-            return match byte {
-                b':' | b'=' | b'}' | b',' => QuoteFit::Yes,
-                0xEF => QuoteFit::Yes,
-                b'"' | b'\'' | b'{' | b'[' | b'0'..=b'9' if spaced => QuoteFit::Yes,
-                b'{' | b'[' => QuoteFit::Yes,
-                b't' | b'f' | b'n' | b'T' | b'F' | b'N' | b'-' if spaced => QuoteFit::Maybe,
-                _ => QuoteFit::No,
-            };
+            return key_fit(byte, next > after);
         }
-        match byte {
-            b':' if role == StringRole::Member => QuoteFit::Colon,
-            b':' => QuoteFit::Yes,
-            b',' | b';' => self.fit_comma(next, role),
-            b'}' | b']' | b')' => self.fit_closers(next),
-            b'/' if matches!(self.byte(next + 1), b'/' | b'*') => QuoteFit::Yes,
-            b'#' if spaced => QuoteFit::Maybe,
-            b'-' if self.dashes(after, next) => QuoteFit::Maybe,
-            b'+' if matches!(self.byte(self.skip_space(next + 1)), b'"' | b'\'' | b'`') => {
-                QuoteFit::Maybe
+        let punctuation = match byte {
+            b':' if role == StringRole::Member => Some(QuoteFit::Colon),
+            b':' => Some(QuoteFit::Yes),
+            b',' | b';' => Some(self.comma_fit(next, role)),
+            b'}' | b']' | b')' => Some(self.closers_fit(next)),
+            FULL_WIDTH_LEAD => Some(self.full_width_fit(next, role)),
+            b'/' | b'#' | b'-' | b'+' | b'`' => self.comment_or_operator_fit(after, next),
+            _ => None,
+        };
+        punctuation.unwrap_or_else(|| self.value_fit(after, next, role))
+    }
+
+    /// A comment, an operator between strings or a fence after a string; `None` for anything else.
+    fn comment_or_operator_fit(&self, after: usize, next: usize) -> Option<QuoteFit> {
+        let source = self.source();
+        match source.byte(next) {
+            b'/' => matches!(source.byte(next + 1), b'/' | b'*').then_some(QuoteFit::Yes),
+            b'#' => (next > after).then_some(QuoteFit::Maybe),
+            b'-' => source
+                .is_dash_comment(after, next)
+                .then_some(QuoteFit::Maybe),
+            b'+' => {
+                let operand = source.byte(source.skip_space(next + 1));
+                matches!(operand, b'"' | b'\'' | b'`').then_some(QuoteFit::Maybe)
             }
-            b'`' if self.bytes[next..].starts_with(b"```") => QuoteFit::Yes,
-            b'"' | b'\'' if !spaced && role == StringRole::Member && self.key_follows(next) => {
+            b'`' => source.bytes()[next..]
+                .starts_with(b"```")
+                .then_some(QuoteFit::Yes),
+            _ => None,
+        }
+    }
+
+    /// Another value, a key or text after a string, without a comma.
+    fn value_fit(&self, after: usize, next: usize, role: StringRole) -> QuoteFit {
+        let source = self.source();
+        let spaced = next > after;
+        match (role, source.byte(next)) {
+            (StringRole::Member, b'"' | b'\'') if !spaced && source.key_follows(next) => {
                 QuoteFit::Yes
             }
-            b'"' | b'\'' | b'`' | 0xE2 if spaced => match role {
-                StringRole::Member if self.key_follows(next) => QuoteFit::Yes,
-                StringRole::Member | StringRole::Root => QuoteFit::Maybe,
-                _ => QuoteFit::Yes,
-            },
-            b'{' | b'[' if role == StringRole::Element && spaced => QuoteFit::Maybe,
-            b'0'..=b'9' | b'-' if role == StringRole::Element && spaced => self.fit_number(next),
-            b'a'..=b'z' | b'A'..=b'Z' | b'_' if role == StringRole::Member && spaced => {
-                self.fit_word(after, next)
-            }
-            0xEF => self.fit_wide(next, role),
-            _ if role == StringRole::Root => QuoteFit::Maybe,
-            _ if role == StringRole::Member && self.bytes[after..next].contains(&b'\n') => {
-                if self.key_follows(next) {
+            (StringRole::Member, b'"' | b'\'' | b'`' | TYPOGRAPHIC_LEAD) if spaced => {
+                if source.key_follows(next) {
                     QuoteFit::Yes
                 } else {
-                    QuoteFit::No
+                    QuoteFit::Maybe
                 }
             }
+            (StringRole::Element, b'"' | b'\'' | b'`' | TYPOGRAPHIC_LEAD) if spaced => {
+                QuoteFit::Yes
+            }
+            (StringRole::Element, b'{' | b'[') if spaced => QuoteFit::Maybe,
+            (StringRole::Element, b'0'..=b'9' | b'-') if spaced => self.number_fit(next),
+            (StringRole::Member, b'a'..=b'z' | b'A'..=b'Z' | b'_') if spaced => {
+                self.bare_key_fit(after, next)
+            }
+            (StringRole::Member, _) if source.has_newline(after, next) => {
+                QuoteFit::yes_if(source.key_follows(next))
+            }
+            (StringRole::Root, _) => QuoteFit::Maybe,
             _ => QuoteFit::No,
         }
     }
 
-    /// `["a" 2]`: does a number follow, and nothing else?
-    fn fit_number(&self, at: usize) -> QuoteFit {
-        let Some(end) = super::numbers::strict_end(self.bytes, at) else {
+    /// `["a" 2]`: fits if a number follows, and nothing else.
+    fn number_fit(&self, at: usize) -> QuoteFit {
+        let source = self.source();
+        let Some(end) = strict_end(source.bytes(), at) else {
             return QuoteFit::No;
         };
-        match self.byte(self.skip_space(end)) {
-            0 | b',' | b']' => QuoteFit::Maybe,
-            _ => QuoteFit::No,
-        }
+        let ends = matches!(source.byte(source.skip_space(end)), 0 | b',' | b']');
+        QuoteFit::maybe_if(ends)
     }
 
-    /// `"text" key: 5`: does a key without quotes follow, and a value that is no such word?
-    fn fit_word(&self, after: usize, at: usize) -> QuoteFit {
-        let Some(end) = self.key_end(at) else {
+    /// `"text" key: 5`: fits if a key without quotes follows, and a value that is not such a word.
+    fn bare_key_fit(&self, after: usize, at: usize) -> QuoteFit {
+        let source = self.source();
+        let Some(end) = source.key_end(at) else {
             return QuoteFit::No;
         };
-        if self.bytes[after..at].contains(&b'\n') {
+        if source.has_newline(after, at) {
             return QuoteFit::Yes;
         }
-        let value = self.skip_space(self.skip_space(end) + 1);
-        let word = self.text.get(value..self.word_end(value));
-        let literal = word.is_some_and(|word| super::words::literal(word).is_some());
-        match self.byte(value) {
-            b'"' | b'\'' | b'{' | b'[' | b'0'..=b'9' | b'-' => QuoteFit::Maybe,
-            _ if literal => QuoteFit::Maybe,
-            _ => QuoteFit::No,
-        }
+        let value = source.skip_space(source.skip_space(end) + 1);
+        let word = source.as_str().get(value..source.word_end(value));
+        let is_value = matches!(
+            source.byte(value),
+            b'"' | b'\'' | b'{' | b'[' | b'0'..=b'9' | b'-'
+        );
+        QuoteFit::maybe_if(is_value || word.is_some_and(|word| literal(word).is_some()))
     }
 
-    fn fit_wide(&self, at: usize, role: StringRole) -> QuoteFit {
-        match self.text.get(at..).and_then(|rest| rest.chars().next()) {
-            Some('，') => self.fit_comma(at, role),
+    fn full_width_fit(&self, at: usize, role: StringRole) -> QuoteFit {
+        match self.source().from(at).chars().next() {
+            Some('，') => self.comma_fit(at, role),
             Some('：') if role == StringRole::Member => QuoteFit::Colon,
             Some('｝' | '］' | '）' | '：') => QuoteFit::Yes,
             _ => QuoteFit::No,
         }
     }
 
-    fn fit_comma(&self, comma: usize, role: StringRole) -> QuoteFit {
-        let next = self.skip_space(comma + self.comma_width(comma).max(1));
-        let Some(byte) = self.bytes.get(next).copied() else {
+    fn comma_fit(&self, comma: usize, role: StringRole) -> QuoteFit {
+        let source = self.source();
+        let next = source.skip_space(comma + source.comma_width(comma).max(1));
+        let Some(byte) = source.bytes().get(next).copied() else {
             return QuoteFit::Yes;
         };
-        match (byte, role) {
-            (b'}' | b']' | b')' | b',' | b'/' | b'#', _) => QuoteFit::Yes,
-            (b'.', _) if self.bytes[next..].starts_with(b"...") => QuoteFit::Yes,
-            (b'-', _) if self.dashes(comma, next) => QuoteFit::Yes,
-            (_, StringRole::Member) if self.key_follows(next) => QuoteFit::Yes,
-            (b'"' | b'\'', StringRole::Member) if self.bytes[comma..next].contains(&b'\n') => {
-                QuoteFit::Maybe
-            }
-            (b'"' | b'\'', StringRole::Member) if self.damaged_key_follows(next) => QuoteFit::Maybe,
-            (b'{', StringRole::Member) => QuoteFit::Maybe,
-            (_, StringRole::Member) => QuoteFit::No,
-            (b'"' | b'\'' | b'{' | b'[' | b'-' | b'0'..=b'9' | b'(' | b'`', _) => QuoteFit::Yes,
-            (b't' | b'f' | b'n' | b'T' | b'F' | b'N' | b'u' | b'I', _) => {
-                let end = self.word_end(next);
-                let word = &self.text[next..end];
-                if end == self.bytes.len() || super::words::literal(word).is_some() {
+        match byte {
+            b'}' | b']' | b')' | b',' | b'/' | b'#' => QuoteFit::Yes,
+            b'.' if source.bytes()[next..].starts_with(b"...") => QuoteFit::Yes,
+            b'-' if source.is_dash_comment(comma, next) => QuoteFit::Yes,
+            _ if role == StringRole::Member => self.comma_fit_in_object(comma, next),
+            b'"' | b'\'' | b'{' | b'[' | b'-' | b'0'..=b'9' | b'(' | b'`' => QuoteFit::Yes,
+            b't' | b'f' | b'n' | b'T' | b'F' | b'N' | b'u' | b'I' => {
+                let end = source.word_end(next);
+                let word = &source.as_str()[next..end];
+                if end == source.len() || literal(word).is_some() {
                     QuoteFit::Yes
                 } else {
                     QuoteFit::Maybe
                 }
             }
-            (0xE2, _) if self.smart_quote(next).is_some() => QuoteFit::Yes,
-            (_, StringRole::Root) => QuoteFit::Maybe,
+            TYPOGRAPHIC_LEAD if source.typographic_quote(next).is_some() => QuoteFit::Yes,
             _ => QuoteFit::Maybe,
         }
     }
 
-    /// Closing brackets follow: do they close what is open?
-    fn fit_closers(&self, at: usize) -> QuoteFit {
-        let (at, left, right) = self.closers(at);
-        if !right {
+    /// A comma after the value of a member: a key must follow it, if a damaged one.
+    fn comma_fit_in_object(&self, comma: usize, next: usize) -> QuoteFit {
+        let source = self.source();
+        if source.key_follows(next) {
+            return QuoteFit::Yes;
+        }
+        match source.byte(next) {
+            b'"' | b'\'' => QuoteFit::maybe_if(
+                source.has_newline(comma, next) || source.damaged_key_follows(next),
+            ),
+            b'{' => QuoteFit::Maybe,
+            _ => QuoteFit::No,
+        }
+    }
+
+    /// Says whether the closing brackets that follow close what is open.
+    fn closers_fit(&self, at: usize) -> QuoteFit {
+        let source = self.source();
+        let closers = self.containers().closers_ahead(source, at);
+        if !closers.all_match {
             return QuoteFit::Maybe;
         }
-        match (self.bytes.get(at), left) {
+        match (source.bytes().get(closers.end), closers.left_open) {
             (None | Some(b',' | b';'), _) => QuoteFit::Yes,
             (Some(b'{' | b'[' | b'`' | b'<' | b')' | b'}' | b']'), 0) => QuoteFit::Yes,
-            (Some(_), 0) if self.byte(at - 1) == b'\n' => QuoteFit::Yes,
+            (Some(_), 0) if source.byte(closers.end - 1) == b'\n' => QuoteFit::Yes,
             (Some(b'/' | b'#' | b'"' | b'{' | b'['), 1..) => QuoteFit::Yes,
             _ => QuoteFit::Maybe,
         }
     }
 
-    /// Do only brackets follow, up to the end?
-    pub(super) fn closes_all(&self, at: usize) -> bool {
-        let (at, left, right) = self.closers(self.skip_space(at));
-        right && left == 0 && at == self.bytes.len()
+    /// Returns true if the brackets that close everything follow, and nothing else.
+    pub(super) fn only_closers_follow(&self, at: usize) -> bool {
+        let source = self.source();
+        let closers = self
+            .containers()
+            .closers_ahead(source, source.skip_space(at));
+        closers.all_match && closers.left_open == 0 && closers.end == source.len()
     }
 
-    /// Skips a few closing brackets: where they end, how many stay open, and whether each fits.
-    pub(super) fn closers(&self, mut at: usize) -> (usize, usize, bool) {
-        let mut left = self.frames.len();
-        let mut right = true;
-        for _ in 0..16 {
-            let byte = self.byte(at);
-            if !matches!(byte, b'}' | b']' | b')') {
-                break;
-            }
-            if left > 0 && self.frames[left - 1].closer() == byte {
-                left -= 1;
-            } else if left > 0 {
-                right = false;
-                break;
-            } else {
-                break;
-            }
-            at = self.skip_space(at + 1);
-        }
-        (at, left, right)
-    }
-
-    /// `"key" value` without a colon, or `"key: value` without the closing quote?
-    fn damaged_key_follows(&self, start: usize) -> bool {
-        let quote = self.byte(start);
-        let end = self.word_end(start + 1);
-        let next = self.skip_space(end + 1);
-        if end == start + 1 || end > start + MOST_KEY {
-            return false;
-        }
-        let sign = self.skip_space(end);
-        if self
-            .text
-            .get(end..)
-            .is_some_and(|rest| rest.starts_with('：'))
-            || self.byte(sign) == b'='
-        {
+    /// Returns true if all that follows would be read if a string ended here.
+    pub(super) fn rest_is_read(&self, after: usize) -> bool {
+        let source = self.source();
+        let next = source.skip_space(after);
+        if !matches!(source.byte(next), b'}' | b']' | b')') {
             return true;
         }
-        if self.byte(end) == b':' {
-            return matches!(self.byte(end + 1), b' ' | b'"' | b'[' | b'{' | b'0'..=b'9');
-        }
-        let word = self.text.get(next..self.word_end(next)).unwrap_or_default();
-        self.byte(end) == quote
-            && next > end + 1
-            && (matches!(
-                self.byte(next),
-                b'"' | b'\'' | b'[' | b'{' | b'0'..=b'9' | b'-'
-            ) || super::words::literal(word).is_some())
+        let closers = self.containers().closers_ahead(source, next);
+        let follows = source.byte(closers.end);
+        closers.all_match && matches!(follows, 0 | b'{' | b'[' | b',' | b';' | b'<' | b'`')
     }
 
-    /// Does a key with its colon start here? Also if the text ends inside it.
-    pub(super) fn key_follows(&self, start: usize) -> bool {
-        self.key_end(start).is_some()
-    }
-
-    /// The end of a key that starts here and has its colon.
-    pub(super) fn key_end(&self, start: usize) -> Option<usize> {
-        let limit = (start + MOST_KEY).min(self.bytes.len());
-        let mut at = start;
-        match self.byte(start) {
-            quote @ (b'"' | b'\'' | b'`') => {
-                at += 1;
-                loop {
-                    match self.bytes.get(at) {
-                        None => return Some(at),
-                        Some(byte) if *byte == quote => break,
-                        Some(b'\n') => return None,
-                        Some(b'\\') => at += 2,
-                        Some(_) if at >= limit => return Some(at),
-                        Some(_) => at += 1,
-                    }
-                }
-                at += 1;
-            }
-            0xE2 if self.smart_quote(start).is_some() => {
-                at = start + 3;
-                while at < limit && self.smart_quote(at).is_none() && self.bytes[at] != b'"' {
-                    at += 1;
-                }
-                at += if self.byte(at) == b'"' { 1 } else { 3 };
-            }
-            _ => {
-                at = self.word_end(start).min(limit);
-                if at == start {
-                    return None;
-                }
-                if self.byte(at) == b'"' || self.byte(at) == b'\'' {
-                    at += 1;
-                }
-            }
-        }
-        let next = self.skip_space(at);
-        match self.bytes.get(next) {
-            Some(b':') => (self.byte(start) == b'"' || self.byte(next + 1) != b'/').then_some(at),
-            Some(b'=') => Some(at),
-            None => {
-                let quoted = !self.byte(start).is_ascii_alphanumeric();
-                quoted.then_some(at.min(self.bytes.len()))
-            }
-            Some(0xEF) => self.text[next..].starts_with(['：', '＝']).then_some(at),
-            _ => None,
-        }
-    }
-
-    /// The end of the identifier that starts here.
-    pub(super) fn word_end(&self, start: usize) -> usize {
-        let rest = &self.bytes[start.min(self.bytes.len())..];
-        let is_part = |b: &u8| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'$' | b'-');
-        start + rest.iter().take_while(|b| is_part(b)).count()
-    }
-
-    pub(super) fn role(&self) -> StringRole {
-        match self.frames.last().and_then(|frame| self.out.slot(frame.id)) {
+    /// What a string that is read here is to the container around it.
+    pub(super) fn string_role(&self) -> StringRole {
+        let container = self.innermost().and_then(|c| self.tree().slot(c.id));
+        match container.map(|slot| slot.kind) {
             None => StringRole::Root,
-            Some(slot) if slot.kind == Kind::Object => StringRole::Member,
+            Some(Kind::Object) => StringRole::Member,
             Some(_) => StringRole::Element,
         }
+    }
+}
+
+/// Says how well a byte fits after the quote of a key.
+fn key_fit(byte: u8, spaced: bool) -> QuoteFit {
+    match byte {
+        b':' | b'=' | b'}' | b',' | FULL_WIDTH_LEAD | b'{' | b'[' => QuoteFit::Yes,
+        b'"' | b'\'' | b'0'..=b'9' if spaced => QuoteFit::Yes,
+        b't' | b'f' | b'n' | b'T' | b'F' | b'N' | b'-' if spaced => QuoteFit::Maybe,
+        _ => QuoteFit::No,
     }
 }

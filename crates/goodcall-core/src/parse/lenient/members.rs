@@ -1,115 +1,101 @@
 //! Keys, colons and what stands between two members.
 
-use super::parser::{Opener, Parser, ParserState, StepResult};
+use super::containers::Opener;
+use super::parser::{Parser, ParserState, StepResult};
 use super::rules;
 use crate::parse::CutKind;
 use crate::tree::Kind;
 
 impl Parser<'_> {
     pub(super) fn key(&mut self) -> StepResult {
-        self.gap();
-        let Some(byte) = self.peek() else {
-            return Ok(self.end(CutKind::Inside));
-        };
-        let (byte, width) = match byte {
-            0x80.. => self.wide().unwrap_or((byte, 1)),
-            byte => (byte, 1),
+        self.skip_trivia();
+        let Some((byte, width)) = self.source().punctuation(self.at()) else {
+            return Ok(self.end_of_text(CutKind::Inside));
         };
         match byte {
             b'}' | b']' | b')' => {
-                if let Some(comma) = self.frames.last().and_then(|frame| frame.comma) {
-                    self.note_trailing(comma);
+                if let Some(comma) = self.innermost().and_then(|container| container.comma) {
+                    self.note_trailing_comma(comma);
                 }
                 Ok(self.close(byte, width))
             }
             b',' | b';' => {
-                let end = self.commas_end(width);
-                self.note(rules::EXTRA_COMMA, self.at..end, "");
-                self.at = end;
+                let end = self.source().commas_end(self.at(), width);
+                self.note_and_skip(rules::EXTRA_COMMA, end - self.at(), "");
                 Ok(ParserState::Key)
             }
             b'{' | b'[' | b'(' => self.bracket_for_key(byte, width),
             b':' | b'=' => {
-                self.note(rules::EXTRA_COLON, self.at..self.at + width, "");
-                self.at += width;
+                self.note_and_skip(rules::EXTRA_COLON, width, "");
                 Ok(ParserState::Key)
             }
             _ => self.key_text(),
         }
     }
 
-    /// An opening bracket where a key should be.
-    fn bracket_for_key(&mut self, byte: u8, width: usize) -> StepResult {
-        let around = self.frames.len().checked_sub(2);
-        let first = self.frames.last().is_some_and(|frame| frame.count == 0);
-        let in_array = around.is_some_and(|i| self.frames[i].opener == Opener::Bracket);
-        if first && byte != b'{' {
+    /// Handles an opening bracket where a key should be.
+    fn bracket_for_key(&mut self, bracket: u8, width: usize) -> StepResult {
+        let around = self.containers().around_innermost();
+        let in_list = around.is_some_and(|around| around.opener == Opener::Bracket);
+        let object = self.innermost();
+        let is_first = object.is_some_and(|object| object.count == 0);
+        let lacks_comma = object.is_some_and(|object| object.comma.is_none());
+        if is_first && bracket != b'{' {
             self.note_set();
             return Ok(ParserState::Value);
         }
-        if !first && byte == b'{' && in_array {
-            self.note(rules::MISSING_BRACKET, self.at..self.at, "}");
-            self.pop(self.at);
+        if !is_first && bracket == b'{' && in_list {
+            self.note(rules::MISSING_BRACKET, self.at()..self.at(), "}");
+            self.close_innermost(self.at());
             return Ok(ParserState::Value);
         }
-        let follows = self
-            .frames
-            .last()
-            .is_some_and(|frame| frame.comma.is_none());
-        if !first && follows {
-            // `"text"{more}`: rather no value than one with pieces of text for members.
-            self.lost.get_or_insert(self.at);
+        if !is_first && lacks_comma {
+            // `"text"{more}`: the rest would be read as members made of pieces of text.
+            let at = self.at();
+            self.findings_mut().add_stranded(at);
         }
-        self.note(rules::EXTRA_BRACKET, self.at..self.at + width, "");
-        self.dropped += 1;
-        self.at += width;
+        self.note_and_skip(rules::EXTRA_BRACKET, width, "");
+        self.roots_mut().dropped_openers += 1;
         Ok(ParserState::Key)
     }
 
-    /// The open object turns out to be a set.
+    /// Notes that the open object turns out to be a set.
     fn note_set(&mut self) {
-        self.out.turn_into_array();
-        if let Some(start) = self.frames.last().map(|frame| frame.start) {
-            let width = if self.byte(start) == b'{' { 1 } else { 3 };
+        self.tree_mut().turn_into_array();
+        if let Some(start) = self.innermost().map(|container| container.start) {
+            let is_ascii = self.source().byte(start) == b'{';
+            let width = if is_ascii { 1 } else { 3 };
             self.note(rules::SET, start..start + width, "[");
         }
     }
 
-    /// What stands between key and value.
+    /// Reads what stands between key and value.
     pub(super) fn colon(&mut self) -> StepResult {
-        self.gap();
-        let start = self.at;
-        let (byte, width) = match self.peek() {
-            None => return Ok(self.end(CutKind::Inside)),
-            Some(0x80..) => self.wide().unwrap_or((0x80, 1)),
-            Some(byte) => (byte, 1),
+        self.skip_trivia();
+        let start = self.at();
+        let Some((byte, width)) = self.source().punctuation(start) else {
+            return Ok(self.end_of_text(CutKind::Inside));
         };
         match byte {
             b':' | b'=' => {
-                self.at += width;
-                // `=>` is an arrow; `:>` is not.
-                while matches!(self.peek(), Some(b':' | b'='))
-                    || self.peek() == Some(b'>') && self.byte(self.at - 1) == b'='
-                {
-                    self.at += 1;
+                self.advance(width);
+                self.skip_more_of_colon();
+                if byte != b':' || width > 1 || self.at() > start + 1 {
+                    self.note(rules::COLON_FORM, start..self.at(), ":");
                 }
-                if byte != b':' || width > 1 || self.at > start + 1 {
-                    self.note(rules::COLON_FORM, start..self.at, ":");
-                }
-                let value = self.skip_space(self.at);
-                if self.bytes[value..].starts_with(b"...") {
-                    self.at = value;
+                let value = self.source().skip_space(self.at());
+                if self.source().bytes()[value..].starts_with(b"...") {
+                    self.move_to(value);
                     return self.bare_value();
                 }
                 Ok(ParserState::Value)
             }
             b',' | b'}' | b']' | b')' | b';' => {
                 self.key_without_value();
-                Ok(ParserState::After)
+                Ok(ParserState::AfterValue)
             }
-            b'-' if self.byte(start + 1) == b'>' => {
-                self.at += 2;
-                self.note(rules::COLON_FORM, start..self.at, ":");
+            b'-' if self.source().byte(start + 1) == b'>' => {
+                self.note_and_skip(rules::COLON_FORM, 2, ":");
                 Ok(ParserState::Value)
             }
             _ => {
@@ -119,44 +105,50 @@ impl Parser<'_> {
         }
     }
 
-    /// `{"a"}`: a set if it is the first, else a member without a value.
+    /// Skips the rest of `::`, `:=`, `==` and `=>`. `:>` is not an arrow.
+    fn skip_more_of_colon(&mut self) {
+        loop {
+            match self.peek() {
+                Some(b':' | b'=') => self.advance(1),
+                Some(b'>') if self.source().byte(self.at() - 1) == b'=' => self.advance(1),
+                _ => return,
+            }
+        }
+    }
+
+    /// Handles `{"a"}`: a set if it is the first, else a member without a value.
     fn key_without_value(&mut self) {
-        let first = self
-            .frames
-            .last()
-            .is_some_and(|f| f.count == 0 && f.opener == Opener::Brace);
-        if !first {
+        let object = self.innermost();
+        let is_first = object.is_some_and(|o| o.count == 0 && o.opener == Opener::Brace);
+        if !is_first {
             return self.missing_value();
         }
         self.note_set();
         self.retype_key();
-        self.done();
+        self.end_scalar();
     }
 
-    /// Something follows a value without a comma.
-    pub(super) fn no_comma(&mut self, newline: bool) -> StepResult {
-        let in_object = self.out.in_object() == Some(true);
-        if self.last_string.is_some() && self.opening_quote().is_some() {
-            let joins = in_object && !self.key_follows(self.at)
-                || self
-                    .frames
-                    .last()
-                    .is_some_and(|f| f.opener == Opener::Paren);
-            if joins {
+    /// Handles something that follows a value without a comma.
+    pub(super) fn missing_comma(&mut self, newline: bool) -> StepResult {
+        let (source, at) = (self.source(), self.at());
+        let in_object = self.in_object();
+        if self.last_string().is_some() && source.opening_quote(at).is_some() {
+            let in_parens = self.innermost().is_some_and(|c| c.opener == Opener::Paren);
+            if in_parens || in_object && !source.key_follows(at) {
                 return self.join_string();
             }
         }
-        if in_object && !newline && !self.key_follows(self.at) && self.skip_stray() {
-            return Ok(ParserState::After);
+        if in_object && !newline && !source.key_follows(at) && self.skip_stray() {
+            return Ok(ParserState::AfterValue);
         }
-        let sure = in_object && (newline || self.key_follows(self.at));
-        let rule = if sure {
+        let is_member = in_object && (newline || source.key_follows(at));
+        let rule = if is_member {
             rules::MISSING_COMMA
         } else {
             rules::MISSING_ELEMENT_COMMA
         };
-        self.note(rule, self.at..self.at, ",");
-        self.last_string = None;
+        self.note(rule, at..at, ",");
+        self.forget_last_string();
         Ok(if in_object {
             ParserState::Key
         } else {
@@ -164,73 +156,77 @@ impl Parser<'_> {
         })
     }
 
-    /// Skips words between a member and the next comma or bracket.
+    /// Skips words between a member and the next comma or bracket. Returns false if there are none.
     fn skip_stray(&mut self) -> bool {
-        let rest = &self.bytes[self.at..];
+        let rest = &self.source().bytes()[self.at()..];
         let stops = |b: &u8| matches!(b, b',' | b'}' | b']' | b'{' | b'[' | b'\n' | b'"' | b':');
         let length = rest.iter().position(stops).unwrap_or(rest.len());
         if length == 0 {
             return false;
         }
-        if rest[..length]
-            .iter()
-            .any(|b| b.is_ascii_alphanumeric() || *b >= 0x80)
-        {
-            // It belongs to the value before it: rather no value than a part of one.
-            self.doubt(rules::STRAY_TEXT, self.at..self.at + length);
+        let is_word = |b: &u8| b.is_ascii_alphanumeric() || *b >= 0x80;
+        if rest[..length].iter().any(is_word) {
+            // It belongs to the value before it.
+            self.note_ambiguous(rules::STRAY_TEXT, self.at()..self.at() + length);
         }
-        self.note(rules::STRAY_TEXT, self.at..self.at + length, "");
-        self.at += length;
-        self.last_string = None;
+        self.note_and_skip(rules::STRAY_TEXT, length, "");
+        self.forget_last_string();
         true
     }
 
-    /// A string in an array, or at the root, is followed by a colon: it is a key.
+    /// Handles a colon after a string in an array: the string is a key.
     pub(super) fn late_colon(&mut self, width: usize) -> StepResult {
-        let around = self.frames.len().checked_sub(2);
-        let in_object = self.out.in_object() == Some(true);
-        if in_object {
-            self.note(rules::EXTRA_COLON, self.at..self.at + width, ",");
-            self.at += width;
+        if self.in_object() {
+            self.note_and_skip(rules::EXTRA_COLON, width, ",");
             return Ok(ParserState::Key);
         }
-        let lacks = around.is_some_and(|i| {
-            self.out
-                .slot(self.frames[i].id)
-                .is_some_and(|slot| slot.kind == Kind::Object)
-        }) && self.frames.last().is_some_and(|frame| {
-            let first = self
-                .out
-                .slot(frame.id + 1)
-                .map_or(0, |slot| slot.start as usize);
-            let before = self.bytes.get(frame.start + 1..first).unwrap_or_default();
-            frame.count > 1 || before.contains(&b',')
-        });
-        let Some(slot) = self.out.take_back() else {
-            return Ok(ParserState::After);
+        let lacks_closer = self.array_lacks_closer();
+        let Some(slot) = self.tree_mut().take_back() else {
+            return Ok(ParserState::AfterValue);
         };
         let (start, end) = (slot.start as usize, slot.end as usize);
-        if let Some(frame) = self.frames.last_mut() {
-            frame.count -= 1;
+        if let Some(array) = self.innermost_mut() {
+            array.count -= 1;
         }
-        if lacks {
+        if lacks_closer {
             self.note_missing_closer(start);
-            self.pop(start);
+            self.close_innermost(start);
         } else {
-            self.note(rules::MISSING_BRACE, start..start, "{");
-            let here = self.at;
-            self.at = start;
-            self.open(Opener::Nothing, Kind::Object)?;
-            self.at = here;
+            self.open_braceless(start)?;
         }
-        self.push_key(slot, start, end);
+        self.add_key(slot.scalar_text(), start, end);
         self.colon()
     }
 
+    /// Returns true if the open array stands in an object and the key that was just read follows
+    /// other elements: its bracket is missing.
+    fn array_lacks_closer(&self) -> bool {
+        let around = self.containers().around_innermost();
+        let around = around.and_then(|around| self.tree().slot(around.id));
+        around.is_some_and(|slot| slot.kind == Kind::Object)
+            && self.innermost().is_some_and(|array| {
+                let first = self.tree().slot(array.id + 1);
+                let first = first.map_or(0, |slot| slot.start as usize);
+                let before = self.source().bytes().get(array.start + 1..first);
+                array.count > 1 || before.unwrap_or_default().contains(&b',')
+            })
+    }
+
+    /// Opens an object without braces whose first key starts at `start`, behind the parser.
+    pub(super) fn open_braceless(&mut self, start: usize) -> StepResult {
+        self.note(rules::MISSING_BRACE, start..start, "{");
+        let here = self.at();
+        self.move_to(start);
+        let opened = self.open(Opener::Nothing, Kind::Object);
+        self.move_to(here);
+        opened
+    }
+
     pub(super) fn missing_value(&mut self) {
-        self.note(rules::MISSING_VALUE, self.at..self.at, "null");
-        self.out.literal(Kind::Null, false, self.at, self.at);
-        self.last_string = None;
-        self.done();
+        let at = self.at();
+        self.note(rules::MISSING_VALUE, at..at, "null");
+        self.tree_mut().literal(Kind::Null, false, at, at);
+        self.forget_last_string();
+        self.end_scalar();
     }
 }

@@ -4,22 +4,38 @@
 //! list of departures from JSON, each with its rule, its level and its bytes. Whether the policy
 //! accepts them is judged afterwards, in [`read`](super::read).
 //!
-//! One pass, no recursion, looking ahead by a bounded number of bytes.
+//! There is one pass without recursion, which looks ahead by a bounded number of bytes.
+//!
+//! | file | what it reads |
+//! |---|---|
+//! | `document`, `prose` | the way to the next value: fences, tags, prose |
+//! | `parser`, `members`, `brackets`, `trivia` | the grammar, and recovery from wrong punctuation |
+//! | `strings`, `string_end`, `unterminated_string`, `ambiguous_string` | strings in quotes |
+//! | `words`, `unquoted`, `numbers`, `escapes` | everything else that may be a value |
+//! | `source_text`, `lookahead`, `known_keys` | questions about the text ahead |
+//! | `containers`, `findings`, `change_recorder` | the parser's state |
+//! | `double_encoded` | whole texts that were encoded twice |
 
 mod ambiguous_string;
 mod brackets;
 mod change_recorder;
+mod containers;
 mod document;
 mod double_encoded;
 mod escapes;
+mod findings;
+mod known_keys;
 mod lookahead;
 mod members;
 mod numbers;
 mod parser;
+mod prose;
 pub(crate) mod rules;
+mod source_text;
 mod string_end;
 mod strings;
 mod trivia;
+mod unquoted;
 mod unterminated_string;
 mod words;
 
@@ -35,37 +51,34 @@ use crate::rule::{Level, RuleId};
 use crate::snippet::clip;
 use crate::tree::{Kind, Pointer, Tree};
 pub(super) use escapes::decode_escape;
+pub(crate) use findings::Ambiguity;
+use known_keys::KnownKeys;
 pub(super) use numbers::{is_number, is_part as is_number_part, strict_end as number_end};
 use parser::Parser;
 use rules::RuleRef;
 
-/// What was read.
+/// A text as lenient parsing read it, before the policy judges it.
 pub(crate) struct LenientReading<'a> {
     pub(crate) tree: Tree<'a>,
     pub(crate) changes: Changes,
     pub(crate) cut: Option<Cut>,
+    /// The number of values at the root. The tree is their array if there are several.
     pub(crate) values: usize,
     pub(crate) repeated_keys: bool,
-    pub(crate) doubt: Option<Ambiguity>,
+    pub(crate) ambiguity: Option<Ambiguity>,
 }
 
-/// A place that can be read in more than one way, whatever the policy allows.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Ambiguity {
-    /// The rule that would have to choose.
-    pub(crate) rule: RuleId,
-    pub(crate) pointer: Pointer,
-    pub(crate) span: Range<usize>,
-}
-
-/// Was a value's end decided by what follows it? Then text that was cut off may have gone on.
-pub(crate) fn is_doubtful(rule: RuleId, level: Level) -> bool {
+/// Returns true if a change of this rule decided a value's end by what follows it. If the text was
+/// cut off, that value may have gone on.
+pub(crate) fn has_unsure_end(rule: &str, level: Level) -> bool {
     let unlike = rules::UNLIKE_QUOTES;
-    brackets::DOUBTS.iter().any(|doubt| doubt.id == rule)
-        || rule == unlike.id && level == unlike.level
+    brackets::UNSURE_ENDS
+        .iter()
+        .any(|unsure| unsure.name == rule)
+        || rule == unlike.name && level == unlike.level
 }
 
-/// Reads `text`; `None` if there is no value in it.
+/// Reads `text`; `None` if there is no value in it. The keys must be sorted.
 pub(crate) fn parse<'a>(
     text: &'a str,
     limits: &Limits,
@@ -74,6 +87,7 @@ pub(crate) fn parse<'a>(
     read_level(text, limits, keys, 0)
 }
 
+/// Reads a text that was decoded `level` times.
 fn read_level<'a>(
     text: &'a str,
     limits: &Limits,
@@ -84,7 +98,9 @@ fn read_level<'a>(
         if double_encoded::is_escaped(text) {
             let decoded = double_encoded::unescape(text);
             let mut read = read_decoded(text, &decoded, rules::ESCAPED_TEXT, limits, keys, level)?;
-            if let Some(read) = read.as_mut().filter(|_| double_encoded::lacks_quote(text)) {
+            if double_encoded::lacks_quote(text)
+                && let Some(read) = &mut read
+            {
                 // The string around it was cut off, whatever it holds.
                 let cut = read.cut.get_or_insert_with(|| Cut::at_root(text.len()));
                 cut.kind = CutKind::Inside;
@@ -96,59 +112,58 @@ fn read_level<'a>(
             return read_decoded(text, &decoded, rules::HTML_ENTITIES, limits, keys, level);
         }
     }
-    let mut parser = Parser::new(text, limits, keys);
+    read_plain(text, limits, keys)
+}
+
+/// Reads a text that is not encoded twice.
+fn read_plain<'a>(
+    text: &'a str,
+    limits: &Limits,
+    keys: &[String],
+) -> Result<Option<LenientReading<'a>>, ParseError> {
+    let mut parser = Parser::new(text, limits, KnownKeys::new(keys));
     parser.document()?;
-    if parser.notes.overflow {
-        let wanted = SyntaxExpectation::Changes(limits.max_changes);
-        return Err(ParseError::new(ParseClass::TooLarge, wanted, 0));
+    let parsed = parser.finish();
+    if parsed.recorder.is_overflowed() {
+        let expected = SyntaxExpectation::Changes(limits.max_changes);
+        return Err(ParseError::new(ParseClass::TooLarge, expected, 0));
     }
-    if let Some(at) = parser.lost {
-        return Err(ParseError::new(
-            ParseClass::Syntax,
-            SyntaxExpectation::End,
-            at,
-        ));
+    if let Some(at) = parsed.findings.stranded() {
+        let expected = SyntaxExpectation::End;
+        return Err(ParseError::new(ParseClass::Syntax, expected, at));
     }
-    if parser.roots.is_empty() {
+    let values = parsed.roots.len();
+    if values == 0 {
         return Ok(None);
     }
-    let several = parser.roots.len() > 1;
-    if several && let Some(at) = parser.deepest {
-        // The list of them is one level more.
-        let wanted = SyntaxExpectation::Depth(limits.depth());
-        return Err(ParseError::new(ParseClass::TooDeep, wanted, at));
+    if values > 1
+        && let Some(at) = parsed.deepest
+    {
+        // The array of all values is one level more.
+        let expected = SyntaxExpectation::Depth(limits.depth());
+        return Err(ParseError::new(ParseClass::TooDeep, expected, at));
     }
-    let last = parser.roots.len() - 1;
-    let within = |root: usize, pointer: Pointer| match several {
-        true => Pointer::parse(&format!("/{}{pointer}", root.min(last))).unwrap_or(pointer),
-        false => pointer,
-    };
-    let mut record = parser.notes.record;
-    // What comes after the last value belongs to it.
-    record.borders.pop();
-    let changes = Changes::recorded(record, text);
-    let cut = parser.cut.map(|cut| Cut {
-        pointer: within(cut.root, cut.pointer),
-        kind: match parser.because {
-            Some(_) => CutKind::Inside,
-            None => cut.kind,
-        },
-        because: parser.because,
-        ..cut
-    });
+    let repeated_keys = parsed.findings.has_repeated_keys();
+    let (mut cut, ambiguity) = parsed.findings.into_parts();
+    if let Some(cut) = &mut cut
+        && values > 1
+    {
+        let place = format!("/{}{}", cut.root.min(values - 1), cut.pointer);
+        cut.pointer = Pointer::parse(&place).expect("an index before a pointer is a pointer");
+    }
     Ok(Some(LenientReading {
-        changes,
+        changes: Changes::recorded(parsed.recorder.finish(), text),
         cut,
-        values: parser.roots.len(),
-        repeated_keys: parser.repeated_keys,
-        doubt: parser.doubt,
-        tree: parser.out.finish_roots(Cow::Borrowed(text), &parser.roots),
+        values,
+        repeated_keys,
+        ambiguity,
+        tree: parsed.tree.finish_roots(Cow::Borrowed(text), &parsed.roots),
     }))
 }
 
-/// The rule that would read a number in another notation.
-pub(super) fn number_rule(token: &str) -> Option<RuleId> {
-    numbers::normalise(token, false)?.1.map(|rule| rule.id)
+/// The name of the rule that reads a number in another notation.
+pub(super) fn number_rule(token: &str) -> Option<&'static str> {
+    numbers::normalise(token, false)?.1.map(|rule| rule.name)
 }
 
 /// Reads the decoded form of `raw`, strictly if possible, and maps all positions back.
@@ -166,7 +181,7 @@ fn read_decoded<'a>(
             cut: None,
             values: 1,
             repeated_keys: strict.repeated_keys,
-            doubt: None,
+            ambiguity: None,
             tree: strict.tree,
         },
         _ => match read_level(&decoded.text, limits, keys, level + 1)? {
@@ -177,7 +192,7 @@ fn read_decoded<'a>(
     Ok(Some(outward(raw, decoded, rule, inner)))
 }
 
-/// Reads the object or array that a string at the root holds; `None` if it holds anything else.
+/// Reads the object or array that a string at the root holds; `None` if it holds neither.
 pub(crate) fn unwrap<'a>(
     text: &'a str,
     tree: &Tree<'_>,
@@ -205,7 +220,7 @@ pub(crate) fn unwrap<'a>(
     Some(outward(text, &decoded, rules::JSON_STRING, deeper))
 }
 
-/// What was read from a decoded text, in terms of the raw one.
+/// Maps a reading of a decoded text to the raw one.
 fn outward<'a>(
     raw: &'a str,
     decoded: &double_encoded::Decoded,
@@ -213,13 +228,13 @@ fn outward<'a>(
     inner: LenientReading<'_>,
 ) -> LenientReading<'a> {
     let at = |position: usize| decoded.place(position as u32) as usize;
-    let moved = |doubt: Ambiguity| Ambiguity {
-        span: at(doubt.span.start)..at(doubt.span.end),
-        ..doubt
+    let moved = |ambiguity: Ambiguity| Ambiguity {
+        span: at(ambiguity.span.start)..at(ambiguity.span.end),
+        ..ambiguity
     };
-    let mut changes = vec![whole(rule, raw)];
-    let inner_changes = inner.changes;
-    changes.extend(inner_changes.map_spans(|span| at(span.start)..at(span.end)));
+    let mut changes = vec![text_change(rule, raw, 0..raw.len())];
+    let inner_changes = inner.changes.map_spans(|span| at(span.start)..at(span.end));
+    changes.extend(inner_changes);
     LenientReading {
         changes: changes.into(),
         cut: inner.cut.map(|cut| Cut {
@@ -229,17 +244,12 @@ fn outward<'a>(
         }),
         values: inner.values,
         repeated_keys: inner.repeated_keys,
-        doubt: inner.doubt.map(moved),
+        ambiguity: inner.ambiguity.map(moved),
         tree: inner.tree.rebase(raw, |position| decoded.place(position)),
     }
 }
 
-/// A change that is about the whole text.
-fn whole(rule: RuleRef, raw: &str) -> Change {
-    text_change(rule, raw, 0..raw.len())
-}
-
-/// A change that drops these bytes, or reads them as something else altogether.
+/// The change that drops these bytes, or reads them as something else altogether.
 pub(super) fn text_change(rule: RuleRef, raw: &str, span: Range<usize>) -> Change {
     Change {
         rule: rule.id,

@@ -2,159 +2,171 @@
 
 use super::parser::{Parser, StepResult};
 use super::rules::{self, RuleRef};
-use super::strings::source;
-use crate::tree::{Kind, ScalarText, TextStore};
+use super::source_text::SourceText;
+use super::strings::in_source;
+use crate::parse::CutKind;
+use crate::tree::Kind;
 
 impl Parser<'_> {
-    /// A value that starts with a digit or a sign.
+    /// Reads a value that starts with a digit or a sign.
     #[inline]
     pub(super) fn number_value(&mut self) -> StepResult {
-        let start = self.at;
-        let end = strict_end(self.bytes, start);
-        if let Some(end) = end
-            && matches!(self.byte(end), b',' | b'}' | b']' | b'\n' | b'\r')
+        let (source, start) = (self.source(), self.at());
+        if let Some(end) = strict_end(source.bytes(), start)
+            && let b',' | b'}' | b']' | b'\n' | b'\r' = source.byte(end)
+            && !self.is_digit_group(start, end)
         {
-            if self.byte(end) == b',' && self.groups(start, end) {
-                return self.odd_number(start);
-            }
-            self.at = end;
-            self.out.number(source(start, end), start, end);
-            self.last_string = None;
-            return Ok(self.done());
+            self.move_to(end);
+            self.tree_mut().number(in_source(start, end), start, end);
+            self.forget_last_string();
+            return Ok(self.end_scalar());
         }
-        self.odd_number(start)
+        self.foreign_number(start)
     }
 
-    /// `1,000` in an object, where a number cannot be a key.
-    fn groups(&self, start: usize, comma: usize) -> bool {
-        let rest = &self.bytes[comma + 1..];
+    /// Returns true for the comma of `1,000` in an object, where a number cannot be a key.
+    fn is_digit_group(&self, start: usize, comma: usize) -> bool {
+        if self.source().byte(comma) != b',' || comma - start > 3 || !self.in_object() {
+            return false;
+        }
+        let rest = &self.source().bytes()[comma + 1..];
         let three = rest.len() >= 3 && rest[..3].iter().all(u8::is_ascii_digit);
         three
-            && comma - start <= 3
-            && self.out.in_object() == Some(true)
             && !rest
                 .get(3)
                 .is_some_and(|b| b.is_ascii_digit() || *b == b':')
     }
 
-    fn odd_number(&mut self, start: usize) -> StepResult {
-        let mut end = self.number_token(start);
-        if self.byte(end) == b',' && self.groups(start, end) {
-            while self.byte(end) == b','
-                && self.bytes[end + 1..].iter().take(3).all(u8::is_ascii_digit)
-            {
-                end += 4;
-            }
-            end = self.number_token(end.min(self.bytes.len()));
-        }
-        let token = &self.text[start..end];
-        let next = self.skip_space(end);
-        let ends = match self.bytes.get(next) {
-            None | Some(b',' | b'}' | b']' | b')' | b';' | b'#' | b'`') => true,
-            Some(b'/') if self.byte(next + 1) == b'/' => !self.is_operand(next + 2),
-            Some(b'/') => self.byte(next + 1) == b'*',
-            Some(b'-') if self.dashes(end, next) => !self.is_operand(next + 2),
-            Some(b':') => false,
-            Some(0x80..) => self.wide_at(next),
-            Some(b'"' | b'\'') => next > end || self.key_follows(next),
-            Some(b'{' | b'[') => true,
-            Some(b'\\') => next > end,
-            Some(b'<') => true,
-            Some(_) => {
-                self.bytes[end..next].contains(&b'\n')
-                    || self.key_follows(next) && next > end
-                    || self.element_follows(end, next)
-            }
+    /// Reads a number that JSON writes differently; a string without quotes if it is not a number.
+    fn foreign_number(&mut self, start: usize) -> StepResult {
+        let source = self.source();
+        let end = self.foreign_number_end(start);
+        let at_end = end == source.len();
+        let token = &source.as_str()[start..end];
+        let read = if self.number_ends(end) {
+            normalise(token, at_end)
+        } else {
+            None
         };
-        let at_end = end == self.bytes.len();
-        let read = if ends { normalise(token, at_end) } else { None };
         let Some((digits, rule)) = read.filter(|(digits, _)| at_end || !digits.is_empty()) else {
             return self.bare_value();
         };
-        self.at = end;
-        let piece = if digits == token {
-            source(start, end)
+        if digits.is_empty() {
+            self.move_to(source.len());
+            self.note_cut_inside();
+            return Ok(self.end_of_text(CutKind::Inside));
+        }
+        self.move_to(end);
+        let text = if digits == token {
+            in_source(start, end)
         } else {
-            let rule = if at_end { None } else { rule };
-            if let Some(rule) = rule {
+            if let Some(rule) = rule
+                && !at_end
+            {
                 self.note(rule, start..end, &digits);
             }
-            let head = self.out.buffer.len() as u32;
-            self.out.buffer.push_str(&digits);
-            ScalarText {
-                text: TextStore::Buffer,
-                head,
-                size: digits.len() as u32,
-            }
+            let (text, ()) = self
+                .tree_mut()
+                .append_text(|buffer| buffer.push_str(&digits));
+            text
         };
-        if digits.is_empty() {
-            self.at = self.bytes.len();
-            self.cut_inside();
-            return Ok(self.end(crate::parse::CutKind::Inside));
-        }
-        self.out.number(piece, start, end);
-        self.last_string = None;
+        self.tree_mut().number(text, start, end);
+        self.forget_last_string();
         if at_end {
-            self.cut_inside();
+            self.note_cut_inside();
         }
-        Ok(self.done())
+        Ok(self.end_scalar())
     }
 
-    /// `7 // 2`: does a number alone stand here? Then what is before it is rather an operator than
-    /// the start of a comment.
-    fn is_operand(&self, at: usize) -> bool {
-        let blank = |at: usize| {
-            let rest = self.bytes.get(at..).unwrap_or_default();
-            at + rest
+    /// The end of a number in any notation, groups of digits included.
+    fn foreign_number_end(&self, start: usize) -> usize {
+        let source = self.source();
+        let mut end = token_end(source, start);
+        if !self.is_digit_group(start, end) {
+            return end;
+        }
+        while source.byte(end) == b','
+            && source.bytes()[end + 1..]
                 .iter()
-                .take_while(|b| matches!(b, b' ' | b'\t'))
-                .count()
-        };
-        let start = blank(at);
-        let end = self.number_token(start.min(self.bytes.len()));
-        let ends = matches!(
-            self.byte(blank(end)),
-            b',' | b'}' | b']' | b'\n' | b'\r' | 0
-        );
-        end > start && ends
+                .take(3)
+                .all(u8::is_ascii_digit)
+        {
+            end += 4;
+        }
+        token_end(source, end.min(source.len()))
     }
 
-    fn wide_at(&self, at: usize) -> bool {
-        self.text[at..].starts_with(['，', '｝', '］', '）', '\u{a0}', '\u{3000}'])
+    /// Returns true if what follows `end` fits a number that ended there.
+    fn number_ends(&self, end: usize) -> bool {
+        let source = self.source();
+        let next = source.skip_space(end);
+        match source.bytes().get(next) {
+            None | Some(b',' | b'}' | b']' | b')' | b';' | b'#' | b'`') => true,
+            Some(b'{' | b'[' | b'<') => true,
+            Some(b'/') if source.byte(next + 1) == b'/' => !is_operand(source, next + 2),
+            Some(b'/') => source.byte(next + 1) == b'*',
+            Some(b'-') if source.is_dash_comment(end, next) => !is_operand(source, next + 2),
+            Some(b':') => false,
+            Some(0x80..) => {
+                let after = &source.as_str()[next..];
+                after.starts_with(['，', '｝', '］', '）', '\u{a0}', '\u{3000}'])
+            }
+            Some(b'"' | b'\'') => next > end || source.key_follows(next),
+            Some(b'\\') => next > end,
+            Some(_) => {
+                source.has_newline(end, next)
+                    || source.key_follows(next) && next > end
+                    || self.element_follows(end, next)
+            }
+        }
     }
 
-    fn number_token(&self, start: usize) -> usize {
-        let rest = &self.bytes[start..];
-        start + rest.iter().take_while(|b| is_part(**b)).count()
-    }
-
-    /// The key that was read last turns out to be an element: `{1, true, "a"}`.
+    /// Turns the key that was read last into an element: `{1, true, "a"}`.
     pub(super) fn retype_key(&mut self) {
-        let Some(id) = self.frames.last().and_then(|frame| frame.key) else {
+        let Some(id) = self.innermost().and_then(|container| container.key) else {
             return;
         };
-        let Some(slot) = self.out.slot(id).copied() else {
+        let Some(slot) = self.tree().slot(id).copied() else {
             return;
         };
-        let quoted = !self.byte(slot.start as usize).is_ascii_alphanumeric();
-        let text = self.out.text(&slot, self.text);
-        if !quoted && is_number(text) {
-            let piece = ScalarText {
-                text: slot.text,
-                head: slot.head,
-                size: slot.size,
-            };
-            self.out.retext(id, Kind::Number, piece, slot.end as usize);
+        let is_bare = self
+            .source()
+            .byte(slot.start as usize)
+            .is_ascii_alphanumeric();
+        let text = self.tree().text(&slot, self.source().as_str());
+        if is_bare && is_number(text) {
+            let end = slot.end as usize;
+            self.tree_mut()
+                .replace_scalar(id, Kind::Number, slot.scalar_text(), end);
         }
     }
 }
 
-/// May this byte stand in a number of any notation?
+/// Returns true if a number alone stands here, as in `7 // 2`: what is before it is an operator
+/// rather than the start of a comment.
+fn is_operand(source: SourceText<'_>, at: usize) -> bool {
+    let skip_blanks = |at: usize| {
+        let rest = source.bytes_from(at).iter();
+        at + rest.take_while(|b| matches!(b, b' ' | b'\t')).count()
+    };
+    let start = skip_blanks(at);
+    let end = token_end(source, start.min(source.len()));
+    let follows = source.byte(skip_blanks(end));
+    end > start && matches!(follows, b',' | b'}' | b']' | b'\n' | b'\r' | 0)
+}
+
+/// The end of the bytes from `start` on that may be part of a number.
+fn token_end(source: SourceText<'_>, start: usize) -> usize {
+    let rest = source.bytes()[start..].iter();
+    start + rest.take_while(|b| is_part(**b)).count()
+}
+
+/// Returns true if a number of some notation may hold this byte.
 pub(in crate::parse) fn is_part(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'-' | b'.' | b'_')
 }
 
-/// Is this a number as JSON writes it?
+/// Returns true if this is a number as JSON writes it.
 pub(in crate::parse) fn is_number(token: &str) -> bool {
     !token.is_empty() && strict_end(token.as_bytes(), 0) == Some(token.len())
 }
@@ -191,9 +203,9 @@ pub(in crate::parse) fn strict_end(bytes: &[u8], start: usize) -> Option<usize> 
     Some(at)
 }
 
-/// The JSON digits of a number in another notation, and the rule that says so; empty digits for
-/// what is only the start of a number. An exponent without digits is no number, unless the text
-/// ends there: then it was cut off.
+/// The JSON digits of a number in another notation, and the rule that reads it. The digits are
+/// empty if the token is only the start of a number. An exponent without digits is accepted only
+/// at the end of the text, where it may have been cut off.
 pub(super) fn normalise(token: &str, at_end: bool) -> Option<(String, Option<RuleRef>)> {
     if is_number(token) {
         return Some((token.to_owned(), None));
@@ -206,7 +218,7 @@ pub(super) fn normalise(token: &str, at_end: bool) -> Option<(String, Option<Rul
     if body.is_empty() {
         return Some((String::new(), None));
     }
-    // `1_000`, as programs write it; with any other underscore it is no number.
+    // `1_000`, as programs write it; any other underscore makes it text.
     let joins = |part: fn(&u8) -> bool| {
         let bytes = body.as_bytes();
         let mut places = (0..bytes.len()).filter(|at| bytes[*at] == b'_');
@@ -236,7 +248,7 @@ pub(super) fn normalise(token: &str, at_end: bool) -> Option<(String, Option<Rul
         digits = bare.to_owned();
     }
     if let Some(fraction) = digits.strip_prefix('.') {
-        // Without any digit there is no number, at the end of the text not yet.
+        // A dot without digits is at best the start of a number.
         if !fraction.starts_with(|c: char| c.is_ascii_digit()) {
             return Some((String::new(), None));
         }

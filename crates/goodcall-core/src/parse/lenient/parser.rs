@@ -1,226 +1,325 @@
 //! The state machine: values, members, elements and the brackets around them.
 //!
-//! No recursion: open containers are a stack of [`OpenContainer`]s. Every step consumes input or closes a
-//! frame, so the number of steps is linear.
+//! There is no recursion: the open containers are a stack. Every step consumes input or closes a
+//! container, so the number of steps is linear.
+//!
+//! The other files of this folder add the steps that recover from a departure. They see the parser
+//! through the narrow methods at its top only.
 
-use super::change_recorder::ChangeRecorder;
-use super::rules;
+use std::ops::Range;
+
+use super::change_recorder::{ChangeRecorder, Place};
+use super::containers::{OpenContainer, OpenContainers, Opener};
+use super::findings::{Ambiguity, Findings};
+use super::known_keys::KnownKeys;
+use super::rules::{self, RuleRef};
+use super::source_text::SourceText;
 use crate::limits::Limits;
 use crate::parse::error::{ParseClass, ParseError};
 use crate::parse::{Cut, CutKind};
-use crate::report::SyntaxExpectation;
-use crate::tree::{Builder, Id, Kind};
+use crate::report::{SyntaxExpectation, TextRef, TextSpan};
+use crate::tree::{Id, Kind, TreeBuilder};
 
-/// What opened a container.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Opener {
-    Brace,
-    Bracket,
-    /// A parenthesis: a tuple, or a value in parentheses.
-    Paren,
-    /// `name(`: one value, an array of values, or an object of named values.
-    Call,
-    /// Nothing: members without braces.
-    Nothing,
-}
-
-/// One open container.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct OpenContainer {
-    pub(super) opener: Opener,
-    pub(super) id: Id,
-    pub(super) start: usize,
-    /// Members or elements that are complete.
-    pub(super) count: u32,
-    /// The key that was read last.
-    pub(super) key: Option<Id>,
-    /// Where the last comma stands, until something follows it.
-    pub(super) comma: Option<usize>,
-    /// Was the last value a scalar?
-    pub(super) scalar: bool,
-    /// Is an array in here that has another one after a scalar?
-    pub(super) mixed: bool,
-    /// The path to it, among those of the notes.
-    pub(super) path: Option<u32>,
-}
-
-impl OpenContainer {
-    pub(super) fn closer(&self) -> u8 {
-        match self.opener {
-            Opener::Brace => b'}',
-            Opener::Bracket => b']',
-            Opener::Paren | Opener::Call => b')',
-            Opener::Nothing => 0,
-        }
-    }
-}
-
-/// What comes next.
+/// What the parser expects next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum ParserState {
     Value,
     Key,
-    After,
+    /// A comma or a closing bracket.
+    AfterValue,
     Done,
 }
 
 pub(super) type StepResult = Result<ParserState, ParseError>;
 
-pub(super) struct Parser<'a> {
-    pub(super) text: &'a str,
-    pub(super) bytes: &'a [u8],
-    pub(super) at: usize,
-    pub(super) out: Builder,
-    pub(super) frames: Vec<OpenContainer>,
-    pub(super) notes: ChangeRecorder,
-    pub(super) keys: &'a [String],
-    pub(super) roots: Vec<Id>,
-    pub(super) cut: Option<Cut>,
-    pub(super) repeated_keys: bool,
-    /// The string that was read last, if nothing came after it.
-    pub(super) last_string: Option<Id>,
-    /// Bytes that may still be read a second time before every doubt is settled at once.
-    pub(super) fuel: usize,
-    /// Was the end of a string decided by what follows it?
-    pub(super) requoted: bool,
-    /// A value of which there is no telling what was meant.
-    pub(super) doubt: Option<super::Ambiguity>,
-    /// What is wrong with the end of the text, other than that it was cut off.
-    pub(super) because: Option<super::Ambiguity>,
-    /// Where members were found that belong to nothing.
-    pub(super) lost: Option<usize>,
-    /// The last byte of the text that is no white space.
-    pub(super) last_byte: u8,
-    /// The last opening bracket of the text.
-    pub(super) last_open: usize,
-    /// The value being read, at the root.
+/// The values at the root of the text.
+#[derive(Debug, Default)]
+pub(super) struct Roots {
+    /// The complete ones.
+    pub(super) ids: Vec<Id>,
+    /// The one that is being read.
     pub(super) current: Id,
-    /// It is an object without braces.
-    pub(super) braceless: bool,
-    /// Opening brackets that were dropped, and whose closing ones did not follow yet.
-    pub(super) dropped: usize,
+    /// The next one is an object without braces.
+    pub(super) next_is_braceless: bool,
+    /// Opening brackets that were dropped and whose closing ones have not followed yet.
+    pub(super) dropped_openers: usize,
+}
+
+/// Reads one text. See the module's documentation.
+pub(super) struct Parser<'a> {
+    source: SourceText<'a>,
+    at: usize,
+    tree: TreeBuilder,
+    containers: OpenContainers,
+    recorder: ChangeRecorder,
+    findings: Findings,
+    keys: KnownKeys<'a>,
+    roots: Roots,
+    /// The string that was read last, if nothing came after it.
+    last_string: Option<Id>,
+    /// Bytes that may still be read a second time. After that the first plausible end of a string
+    /// is taken, which keeps the work linear.
+    reread_budget: usize,
     max_depth: usize,
-    /// Where a bracket opened at the greatest depth allowed, if one did.
+    /// The position of a bracket that opened at the greatest depth allowed.
+    deepest: Option<usize>,
+}
+
+/// What the parser leaves behind.
+pub(super) struct Parsed {
+    pub(super) tree: TreeBuilder,
+    pub(super) recorder: ChangeRecorder,
+    pub(super) findings: Findings,
+    pub(super) roots: Vec<Id>,
     pub(super) deepest: Option<usize>,
 }
 
 impl<'a> Parser<'a> {
-    pub(super) fn new(text: &'a str, limits: &Limits, keys: &'a [String]) -> Self {
+    pub(super) fn new(text: &'a str, limits: &Limits, keys: KnownKeys<'a>) -> Self {
         Self {
-            text,
-            bytes: text.as_bytes(),
+            source: SourceText::new(text),
             at: 0,
-            out: Builder::with_capacity((text.len() / 6 + 4).min(1 << 16)),
-            frames: Vec::new(),
-            notes: ChangeRecorder::new(limits, text.len()),
+            tree: TreeBuilder::with_capacity((text.len() / 6 + 4).min(1 << 16)),
+            containers: OpenContainers::default(),
+            recorder: ChangeRecorder::new(limits, text.len()),
+            findings: Findings::default(),
             keys,
-            roots: Vec::new(),
-            cut: None,
-            repeated_keys: false,
+            roots: Roots::default(),
             last_string: None,
-            fuel: 2 * text.len() + 1024,
-            requoted: false,
-            doubt: None,
-            because: None,
-            lost: None,
-            last_byte: text.trim_end().bytes().next_back().unwrap_or(0),
-            last_open: text.rfind(['{', '[']).map_or(0, |at| at + 1),
-            current: 0,
-            braceless: false,
-            dropped: 0,
+            reread_budget: 2 * text.len() + 1024,
             max_depth: limits.depth(),
             deepest: None,
         }
     }
 
+    pub(super) fn finish(self) -> Parsed {
+        Parsed {
+            tree: self.tree,
+            recorder: self.recorder,
+            findings: self.findings,
+            roots: self.roots.ids,
+            deepest: self.deepest,
+        }
+    }
+
+    #[inline]
+    pub(super) fn source(&self) -> SourceText<'a> {
+        self.source
+    }
+
+    /// The position of the next byte.
+    #[inline]
+    pub(super) fn at(&self) -> usize {
+        self.at
+    }
+
     #[inline]
     pub(super) fn peek(&self) -> Option<u8> {
-        self.bytes.get(self.at).copied()
+        self.source.bytes().get(self.at).copied()
     }
 
     #[inline]
-    pub(super) fn byte(&self, at: usize) -> u8 {
-        self.bytes.get(at).copied().unwrap_or(0)
+    pub(super) fn advance(&mut self, bytes: usize) {
+        self.at += bytes;
     }
 
-    /// Are only members without braces open?
-    pub(super) fn is_braceless(&self) -> bool {
-        matches!(self.frames.as_slice(), [only] if only.opener == Opener::Nothing)
+    #[inline]
+    pub(super) fn move_to(&mut self, at: usize) {
+        self.at = at;
     }
 
-    /// Does an opening bracket come after this position?
-    pub(super) fn bracket_after(&self, at: usize) -> bool {
-        self.last_open > at + 1
+    pub(super) fn is_at_end(&self) -> bool {
+        self.at == self.source.len()
     }
 
-    /// Reads one value from here to its end.
-    pub(super) fn root(&mut self) -> Result<(), ParseError> {
-        let root = self.out.next_id();
-        self.current = root;
+    #[inline]
+    pub(super) fn tree(&self) -> &TreeBuilder {
+        &self.tree
+    }
+
+    #[inline]
+    pub(super) fn tree_mut(&mut self) -> &mut TreeBuilder {
+        &mut self.tree
+    }
+
+    pub(super) fn containers(&self) -> &OpenContainers {
+        &self.containers
+    }
+
+    pub(super) fn innermost(&self) -> Option<&OpenContainer> {
+        self.containers.innermost()
+    }
+
+    pub(super) fn innermost_mut(&mut self) -> Option<&mut OpenContainer> {
+        self.containers.innermost_mut()
+    }
+
+    pub(super) fn in_object(&self) -> bool {
+        self.tree.container() == Some(Kind::Object)
+    }
+
+    pub(super) fn in_array(&self) -> bool {
+        self.tree.container() == Some(Kind::Array)
+    }
+
+    pub(super) fn recorder(&self) -> &ChangeRecorder {
+        &self.recorder
+    }
+
+    pub(super) fn findings_mut(&mut self) -> &mut Findings {
+        &mut self.findings
+    }
+
+    pub(super) fn findings(&self) -> &Findings {
+        &self.findings
+    }
+
+    pub(super) fn keys(&self) -> KnownKeys<'a> {
+        self.keys
+    }
+
+    pub(super) fn roots(&self) -> &Roots {
+        &self.roots
+    }
+
+    pub(super) fn roots_mut(&mut self) -> &mut Roots {
+        &mut self.roots
+    }
+
+    /// The string that was read last, if nothing came after it.
+    pub(super) fn last_string(&self) -> Option<Id> {
+        self.last_string
+    }
+
+    pub(super) fn set_last_string(&mut self, id: Id) {
+        self.last_string = Some(id);
+    }
+
+    pub(super) fn forget_last_string(&mut self) {
         self.last_string = None;
-        let mut state = match std::mem::take(&mut self.braceless) {
-            true => self.open(Opener::Nothing, Kind::Object)?,
-            false => ParserState::Value,
+    }
+
+    /// Pays for bytes that are read again.
+    pub(super) fn pay_reread(&mut self, bytes: usize) {
+        self.reread_budget = self.reread_budget.saturating_sub(bytes);
+    }
+
+    pub(super) fn can_reread(&self) -> bool {
+        self.reread_budget > 0
+    }
+
+    /// Notes that these bytes were read as `after`.
+    pub(super) fn note(&mut self, rule: RuleRef, span: Range<usize>, after: &str) {
+        let place = Place {
+            containers: &mut self.containers,
+            tree: &self.tree,
+            source: self.source,
+        };
+        self.recorder.record_text(place, rule, span, after);
+    }
+
+    /// Notes that a string was read as `text` in quotes.
+    pub(super) fn note_string(&mut self, rule: RuleRef, span: Range<usize>, text: Range<usize>) {
+        let after = TextRef::Quoted(TextSpan {
+            start: text.start as u32,
+            size: text.len() as u32,
+        });
+        let place = Place {
+            containers: &mut self.containers,
+            tree: &self.tree,
+            source: self.source,
+        };
+        self.recorder.record(place, rule, span, after);
+    }
+
+    /// Notes the next `width` bytes and moves behind them.
+    pub(super) fn note_and_skip(&mut self, rule: RuleRef, width: usize, after: &str) {
+        self.note(rule, self.at..self.at + width, after);
+        self.at += width;
+    }
+
+    /// Notes that a place has several readings and nothing decides: no value is better than a
+    /// wrong one.
+    pub(super) fn note_ambiguous(&mut self, rule: RuleRef, span: Range<usize>) {
+        let ambiguity = Ambiguity::new(rule, self.place(), span);
+        self.findings.add_ambiguity(ambiguity);
+    }
+
+    /// Notes why the text only seems to be cut off.
+    pub(super) fn note_cut_cause(&mut self, rule: RuleRef, span: Range<usize>) {
+        let cause = Ambiguity::new(rule, self.place(), span);
+        self.findings.add_cut_cause(cause);
+    }
+
+    /// Notes that the value which was just read is cut off.
+    pub(super) fn note_cut_inside(&mut self) {
+        let cut = Cut {
+            pointer: self.place(),
+            kind: CutKind::Inside,
+            at: self.source.len(),
+            root: self.roots.ids.len(),
+            because: None,
+        };
+        self.findings.add_cut(cut);
+    }
+}
+
+/// The grammar.
+impl Parser<'_> {
+    /// Reads one value at the root, from here to its end.
+    pub(super) fn root(&mut self) -> Result<(), ParseError> {
+        let root = self.tree.next_id();
+        self.roots.current = root;
+        self.last_string = None;
+        let mut state = if std::mem::take(&mut self.roots.next_is_braceless) {
+            self.open(Opener::Nothing, Kind::Object)?
+        } else {
+            ParserState::Value
         };
         while state != ParserState::Done {
             state = match state {
                 ParserState::Value => self.value()?,
                 ParserState::Key => self.key()?,
-                ParserState::After | ParserState::Done => self.after()?,
+                ParserState::AfterValue | ParserState::Done => self.after_value()?,
             };
         }
-        if self.out.next_id() > root {
-            self.roots.push(root);
-            self.look_for_repeats(root);
-            self.notes
-                .record
-                .borders
-                .push(self.notes.record.notes.len());
+        if self.tree.next_id() > root {
+            self.roots.ids.push(root);
+            self.look_for_repeated_keys(root);
+            self.recorder.end_value();
         }
         Ok(())
     }
 
-    /// A value is complete.
+    /// Counts a scalar that is complete.
     #[inline]
-    pub(super) fn done(&mut self) -> ParserState {
-        match self.frames.last_mut() {
-            Some(frame) => {
-                frame.count += 1;
-                frame.comma = None;
-                frame.scalar = true;
-                ParserState::After
-            }
-            None => ParserState::After,
+    pub(super) fn end_scalar(&mut self) -> ParserState {
+        if let Some(container) = self.containers.innermost_mut() {
+            container.count += 1;
+            container.comma = None;
+            container.last_is_scalar = true;
         }
+        ParserState::AfterValue
     }
 
+    /// Opens a container and moves behind its bracket.
     pub(super) fn open(&mut self, opener: Opener, kind: Kind) -> StepResult {
-        if self.out.depth() >= self.max_depth {
-            let wanted = SyntaxExpectation::Depth(self.max_depth);
-            return Err(ParseError::new(ParseClass::TooDeep, wanted, self.at));
+        if self.tree.depth() >= self.max_depth {
+            let expected = SyntaxExpectation::Depth(self.max_depth);
+            return Err(ParseError::new(ParseClass::TooDeep, expected, self.at));
         }
-        if self.out.depth() + 1 == self.max_depth {
+        if self.tree.depth() + 1 == self.max_depth {
             self.deepest = Some(self.at);
         }
-        let id = self.out.next_id();
         if kind == Kind::Array
-            && self.out.in_object() == Some(false)
-            && let Some(around) = self.frames.last_mut()
+            && self.in_array()
+            && let Some(around) = self.containers.innermost_mut()
         {
-            around.mixed |= around.scalar;
+            around.is_mixed |= around.last_is_scalar;
         }
-        self.out.open(kind, self.at);
-        self.frames.push(OpenContainer {
-            opener,
-            id,
-            start: self.at,
-            count: 0,
-            key: None,
-            comma: None,
-            scalar: false,
-            mixed: false,
-            path: None,
-        });
+        let id = self.tree.open(kind, self.at);
+        let container = OpenContainer::new(opener, id, self.at, 0);
+        self.containers.push(container);
         self.last_string = None;
         if opener != Opener::Nothing {
             self.at += 1;
@@ -231,11 +330,20 @@ impl<'a> Parser<'a> {
         })
     }
 
+    /// Opens the last root again, which must be an object and the last value read.
+    pub(super) fn reopen_root(&mut self, start: usize) {
+        let root = self.roots.current;
+        let count = self.tree.slot(root).map_or(0, |slot| slot.size);
+        self.tree.reopen(root);
+        let container = OpenContainer::new(Opener::Brace, root, start, count);
+        self.containers.push(container);
+    }
+
     #[inline]
     fn value(&mut self) -> StepResult {
-        self.gap();
+        self.skip_trivia();
         let Some(byte) = self.peek() else {
-            return Ok(self.end(CutKind::Inside));
+            return Ok(self.end_of_text(CutKind::Inside));
         };
         match byte {
             b'"' => self.string_value(),
@@ -250,31 +358,27 @@ impl<'a> Parser<'a> {
             b'}' | b']' | b')' => Ok(self.close_before_value(byte, 1)),
             b',' | b';' => Ok(self.comma_before_value(1)),
             b':' | b'=' => {
-                self.note(rules::EXTRA_COLON, self.at..self.at + 1, "");
-                self.at += 1;
+                self.note_and_skip(rules::EXTRA_COLON, 1, "");
                 Ok(ParserState::Value)
             }
-            0x80.. => self.wide_value(),
+            0x80.. => self.non_ascii_value(),
             _ => self.word_value(),
         }
     }
 
-    /// A value that starts with a character outside ASCII.
-    fn wide_value(&mut self) -> StepResult {
-        if self.opening_quote().is_some() {
+    /// Reads a value that starts with a character outside ASCII.
+    fn non_ascii_value(&mut self) -> StepResult {
+        if self.source.opening_quote(self.at).is_some() {
             return self.string_value();
         }
-        let Some((plain, width)) = self.wide() else {
+        let Some((ascii, width)) = self.source.foreign_punctuation(self.at) else {
             return self.word_value();
         };
-        let span = self.at..self.at + width;
-        let mut ascii = [0; 4];
-        let ascii: &str = char::from(plain).encode_utf8(&mut ascii);
-        self.note(rules::WIDE_PUNCTUATION, span, ascii);
-        match plain {
+        let start = self.at;
+        self.note_foreign(ascii, width);
+        match ascii {
             b'{' | b'[' | b'(' => {
-                let start = self.at;
-                let (opener, kind) = match plain {
+                let (opener, kind) = match ascii {
                     b'{' => (Opener::Brace, Kind::Object),
                     b'[' => (Opener::Bracket, Kind::Array),
                     _ => (Opener::Paren, Kind::Array),
@@ -283,7 +387,7 @@ impl<'a> Parser<'a> {
                 self.at = start + width;
                 step
             }
-            b'}' | b']' | b')' => Ok(self.close_before_value(plain, width)),
+            b'}' | b']' | b')' => Ok(self.close_before_value(ascii, width)),
             b',' => Ok(self.comma_before_value(width)),
             _ => {
                 self.at += width;
@@ -292,124 +396,122 @@ impl<'a> Parser<'a> {
         }
     }
 
-    /// A closing bracket where a value should be.
-    fn close_before_value(&mut self, byte: u8, width: usize) -> ParserState {
-        if self.out.in_object() == Some(true) {
-            self.missing_value();
-            return ParserState::After;
-        }
-        if let Some(frame) = self.frames.last()
-            && let Some(comma) = frame.comma
-            && frame.opener != Opener::Paren
-        {
-            self.note_trailing(comma);
-        }
-        self.close(byte, width)
+    /// Notes that a punctuation mark here stands for one of ASCII.
+    fn note_foreign(&mut self, ascii: u8, width: usize) {
+        let mut buffer = [0; 4];
+        let ascii: &str = char::from(ascii).encode_utf8(&mut buffer);
+        self.note(rules::WIDE_PUNCTUATION, self.at..self.at + width, ascii);
     }
 
-    pub(super) fn note_trailing(&mut self, comma: usize) {
-        let rest = self.text.get(comma..).unwrap_or_default();
-        let width = rest.chars().next().map_or(0, char::len_utf8);
+    /// Handles a closing bracket where a value should be.
+    fn close_before_value(&mut self, bracket: u8, width: usize) -> ParserState {
+        if self.in_object() {
+            self.missing_value();
+            return ParserState::AfterValue;
+        }
+        if let Some(container) = self.containers.innermost()
+            && let Some(comma) = container.comma
+            && container.opener != Opener::Paren
+        {
+            self.note_trailing_comma(comma);
+        }
+        self.close(bracket, width)
+    }
+
+    pub(super) fn note_trailing_comma(&mut self, comma: usize) {
+        let width = self.source.char_width(comma, 0);
         self.note(rules::TRAILING_COMMA, comma..comma + width, "");
     }
 
-    /// A comma where a value should be.
+    /// Handles a comma where a value should be.
     fn comma_before_value(&mut self, width: usize) -> ParserState {
-        if self.out.in_object() == Some(true) {
+        if self.in_object() {
             self.missing_value();
-            return ParserState::After;
+            return ParserState::AfterValue;
         }
-        let end = self.commas_end(width);
-        self.note(rules::EMPTY_ELEMENT, self.at..end, "");
-        self.at = end;
+        let end = self.source.commas_end(self.at, width);
+        self.note_and_skip(rules::EMPTY_ELEMENT, end - self.at, "");
         ParserState::Value
     }
 
-    /// The end of a row of commas, the first of which has this many bytes.
-    pub(super) fn commas_end(&self, width: usize) -> usize {
-        let from = self.at + width;
-        let more = self.bytes[from..].iter().take_while(|b| **b == b',');
-        from + more.count()
-    }
-
     #[inline]
-    fn after(&mut self) -> StepResult {
-        if self.frames.is_empty() {
+    fn after_value(&mut self) -> StepResult {
+        if self.containers.is_empty() {
             return Ok(self.after_root());
         }
-        let newline = self.gap();
-        let Some(byte) = self.peek() else {
-            return Ok(self.end(CutKind::Brackets));
-        };
-        let (byte, width) = match byte {
-            0x80.. => self.wide().unwrap_or((byte, 1)),
-            byte => (byte, 1),
+        let newline = self.skip_trivia();
+        let Some((byte, width)) = self.source.punctuation(self.at) else {
+            return Ok(self.end_of_text(CutKind::Brackets));
         };
         match byte {
             b',' | b';' => {
                 if byte == b';' || width > 1 {
-                    self.note(rules::WIDE_PUNCTUATION, self.at..self.at + width, ",");
+                    self.note_foreign(b',', width);
                 }
                 Ok(self.comma(width))
             }
             b'}' | b']' | b')' => {
                 if width > 1 {
-                    let plain = char::from(byte).to_string();
-                    self.note(rules::WIDE_PUNCTUATION, self.at..self.at + width, &plain);
+                    self.note_foreign(byte, width);
                 }
                 Ok(self.close(byte, width))
             }
             b':' | b'=' if self.last_string.is_some() => self.late_colon(width),
             b'+' if self.last_string.is_some() => self.join_string(),
-            _ if self.at_fence_end(newline) => Ok(self.end(CutKind::Brackets)),
-            _ => self.no_comma(newline),
+            _ if self.at_fence_end(newline) => Ok(self.end_of_text(CutKind::Brackets)),
+            _ => self.missing_comma(newline),
         }
     }
 
     fn comma(&mut self, width: usize) -> ParserState {
-        if let Some(frame) = self.frames.last_mut() {
-            frame.comma = Some(self.at);
-            frame.key = None;
+        if let Some(container) = self.containers.innermost_mut() {
+            container.comma = Some(self.at);
+            container.key = None;
         }
         self.at += width;
         self.last_string = None;
-        match self.out.in_object() {
-            Some(true) => ParserState::Key,
-            _ => ParserState::Value,
+        if self.in_object() {
+            ParserState::Key
+        } else {
+            ParserState::Value
         }
     }
 
-    /// Does this closed object have two members with equal keys? Others have none.
-    fn look_for_repeats(&mut self, id: Id) {
-        let object = self.out.slot(id).map(|slot| slot.kind) == Some(Kind::Object);
-        let known = self.repeated_keys || !object;
-        self.repeated_keys |= !known && self.out.repeats_key(id, self.text);
+    /// Looks for two members with equal keys in a closed value.
+    fn look_for_repeated_keys(&mut self, id: Id) {
+        let kind = self.tree.slot(id).map(|slot| slot.kind);
+        if !self.findings.has_repeated_keys()
+            && kind == Some(Kind::Object)
+            && self.tree.repeats_key(id, self.source.as_str())
+        {
+            self.findings.add_repeated_keys();
+        }
     }
 
-    /// Closes the innermost container, and with it what only it can close.
-    pub(super) fn pop(&mut self, end: usize) {
-        let Some(frame) = self.frames.pop() else {
+    /// Closes the innermost container. Parentheses around one value become that value.
+    pub(super) fn close_innermost(&mut self, end: usize) {
+        let Some(container) = self.containers.pop() else {
             return;
         };
-        let object = self.out.in_object() == Some(true);
-        let id = self.out.close(end);
-        if object {
+        let is_object = self.in_object();
+        let id = self.tree.close(end);
+        if is_object {
             // A root may be opened again, many times; it is looked at when it is over.
-            if !self.frames.is_empty() {
-                self.look_for_repeats(id);
+            if !self.containers.is_empty() {
+                self.look_for_repeated_keys(id);
             }
-        } else if matches!(frame.opener, Opener::Paren | Opener::Call) {
-            if frame.count == 1 && frame.comma.is_none() {
-                self.out.collapse(id);
-            } else if frame.count == 0 && frame.opener == Opener::Call {
-                self.out.turn_into_object(id);
+        } else if container.opener.is_paren() {
+            if container.is_single() {
+                self.tree.collapse(id);
+            } else if container.count == 0 && container.opener == Opener::Call {
+                self.tree.turn_into_object(id);
             }
         }
         self.last_string = None;
-        self.done();
-        if let Some(around) = self.frames.last_mut() {
-            around.scalar = false;
-            around.mixed |= frame.mixed;
+        self.end_scalar();
+        if let Some(around) = self.containers.innermost_mut() {
+            around.last_is_scalar = false;
+            around.is_mixed |= container.is_mixed;
         }
     }
 }

@@ -1,23 +1,22 @@
 //! Where a string ends, when its quotes do not say.
 //!
-//! A quote ends a string if what follows it fits the container around. Looking ahead stops at the
-//! next quote, the next line or a fixed number of bytes, so every byte is looked at a bounded
-//! number of times. Going back is paid for from [`Parser::fuel`].
+//! A quote ends a string if what follows it fits the container around. A look ahead stops at the
+//! next quote, the next line or a fixed number of bytes; going back is paid for from the parser's
+//! budget. So the work stays linear.
 
+use super::known_keys::KeyAhead;
 use super::lookahead::QuoteFit;
 use super::parser::Parser;
-
-/// Bytes of a key that looking ahead accepts.
-pub(super) const MOST_KEY: usize = 200;
+use super::source_text::{SourceText, TYPOGRAPHIC_LEAD, find};
 
 /// The quotes of a string.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Quote {
     /// `"`, `'` or a backtick.
     Plain(u8),
-    /// `“`, `”`, `„`, `«`, `»`.
+    /// `“`, `”`, `„`, `‟`.
     Smart,
-    /// `‘`, `’`, `‚`.
+    /// `‘`, `’`, `‚`, `‛`.
     SmartSingle,
     /// `"""` or `'''`.
     Triple(u8),
@@ -37,377 +36,443 @@ impl Quote {
     }
 }
 
-/// Where a string stands.
+/// What a string is to the container around it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum StringRole {
     Key,
+    /// The value of a member.
     Member,
     Element,
     Root,
 }
 
-/// Where a string ends.
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) struct StringEnd {
-    /// The end of its text.
-    pub(super) text: usize,
-    /// Where reading goes on.
-    pub(super) after: usize,
-    pub(super) closed: bool,
-    pub(super) cut: bool,
-    /// Has backslashes, or control characters.
-    pub(super) escapes: bool,
-    pub(super) controls: bool,
-    /// From the first unescaped quote inside to the end of the last.
-    pub(super) inner: Option<(usize, usize)>,
-    /// Did the schema's keys settle where it ends?
-    pub(super) settled: bool,
-    /// Closed by a quote of another kind than the one that opened it.
-    pub(super) mismatched: bool,
-    /// Could it as well have ended elsewhere?
-    pub(super) torn: bool,
-}
-
-/// What is known of a string that is being searched for its end.
+/// A string whose opening quote was read.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct StringSearch {
+pub(super) struct OpenString {
+    /// Where its text starts.
     pub(super) start: usize,
     pub(super) quote: Quote,
     pub(super) role: StringRole,
-    pub(super) at: usize,
-    pub(super) end: StringEnd,
+}
+
+/// What a string holds that its text cannot be copied with.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct StringContent {
+    pub(super) escapes: bool,
+    pub(super) controls: bool,
+    /// From the first unescaped quote inside to the end of the last one.
+    pub(super) inner_quotes: Option<(usize, usize)>,
+}
+
+/// How a string ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum StringOutcome {
+    Closed,
+    /// Closed by a quote of another kind than the one that opened it.
+    ClosedByOtherQuote,
+    /// It ended although no quote closes it.
+    QuoteMissing,
+    /// The text ends inside it.
+    CutOff,
+}
+
+/// Why a string may as well have ended elsewhere.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum StringAmbiguity {
+    /// `"rm", "-rf"`: one string after another rather than text with quotes in it.
+    ListOfStrings,
+    /// `["a""b"]`: two strings, or one.
+    AdjacentStrings,
+    /// `"key"true, "other":`: the schema declares the key, so its colon is missing.
+    MissingColon,
+    /// A key that the schema declares stands inside, outside of all brackets of the text.
+    DeclaredKeyInside,
+    /// It could have ended before, with a member after it that the schema does not declare.
+    UndeclaredMemberAfter,
+    /// `"say "hi", "key":`: the last quote may be text or the end.
+    QuoteBeforeKey,
+}
+
+/// Where a string ends, and how that was decided.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct StringEnd {
+    /// The end of its text.
+    pub(super) text: usize,
+    /// The first position behind the string.
+    pub(super) after: usize,
+    pub(super) outcome: StringOutcome,
+    pub(super) content: StringContent,
+    /// The schema's keys settled it, rather than what usually follows a string.
+    pub(super) settled_by_keys: bool,
+    pub(super) ambiguity: Option<StringAmbiguity>,
+}
+
+impl StringEnd {
+    pub(super) fn new(
+        text: usize,
+        after: usize,
+        outcome: StringOutcome,
+        content: StringContent,
+    ) -> Self {
+        Self {
+            text,
+            after,
+            outcome,
+            content,
+            settled_by_keys: false,
+            ambiguity: None,
+        }
+    }
+
+    pub(super) fn is_cut(&self) -> bool {
+        self.outcome == StringOutcome::CutOff
+    }
+}
+
+/// The quotes seen inside a string.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct InnerQuotes {
     pub(super) count: usize,
-    /// Quotes inside that could be one of a pair.
-    pub(super) pairs: usize,
+    /// Those that could be one of a pair: all but apostrophes.
+    pub(super) pairable: usize,
+    /// The last one, or the start of the string.
     pub(super) last: usize,
-    /// Brackets opened minus brackets closed, up to `counted`.
-    pub(super) balance: i32,
-    pub(super) counted: usize,
-    pub(super) maybe: Option<usize>,
-    /// Could it have ended before, and a member that the schema does not declare follow?
-    pub(super) rival: bool,
-    /// Does a key that the schema declares stand inside, with its colon?
-    pub(super) declared: bool,
-    /// The first line end before a quote or a closing bracket.
+}
+
+impl InnerQuotes {
+    pub(super) fn are_paired(&self) -> bool {
+        self.pairable.is_multiple_of(2)
+    }
+}
+
+/// The search for the end of a string.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct StringSearch {
+    pub(super) string: OpenString,
+    pub(super) at: usize,
+    pub(super) content: StringContent,
+    pub(super) quotes: InnerQuotes,
+    /// Brackets opened minus brackets closed, up to `balanced_to`.
+    balance: i32,
+    balanced_to: usize,
+    /// The first quote that may be the end.
+    pub(super) first_plausible: Option<usize>,
+    /// The first line end before a quote or a closing bracket, and the first token after the line
+    /// end that was looked at last.
     pub(super) line: Option<usize>,
-    /// The first token after the line end that was looked at last.
-    pub(super) token: usize,
+    line_token: usize,
+    /// What speaks against the end that is found.
+    pub(super) doubts: EndDoubts,
+}
+
+/// What speaks against the end of a string.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct EndDoubts {
+    /// It could have ended before, and the rest would be read, too.
+    earlier_end: bool,
+    /// A key that the schema declares stands inside, with its colon.
+    declared_key: bool,
+    pub(super) ambiguity: Option<StringAmbiguity>,
+}
+
+impl EndDoubts {
+    /// Returns true if the schema's keys may settle the end.
+    pub(super) fn leave_keys_to_settle(&self) -> bool {
+        !self.earlier_end && !self.declared_key
+    }
+
+    fn add(&mut self, ambiguity: StringAmbiguity) {
+        self.ambiguity.get_or_insert(ambiguity);
+    }
+}
+
+impl StringSearch {
+    fn new(string: OpenString) -> Self {
+        Self {
+            string,
+            at: string.start,
+            content: StringContent::default(),
+            quotes: InnerQuotes {
+                count: 0,
+                pairable: 0,
+                last: string.start,
+            },
+            balance: 0,
+            balanced_to: string.start,
+            first_plausible: None,
+            line: None,
+            line_token: 0,
+            doubts: EndDoubts::default(),
+        }
+    }
+
+    pub(super) fn end(&self, text: usize, after: usize, outcome: StringOutcome) -> StringEnd {
+        StringEnd {
+            ambiguity: self.doubts.ambiguity,
+            ..StringEnd::new(text, after, outcome, self.content)
+        }
+    }
+
+    /// Brackets opened minus brackets closed, from the start of the string to `to`.
+    pub(super) fn balance_to(&mut self, source: SourceText<'_>, to: usize) -> i32 {
+        let more = source.bytes().get(self.balanced_to..to).unwrap_or_default();
+        for byte in more {
+            match byte {
+                b'{' | b'[' => self.balance += 1,
+                b'}' | b']' => self.balance -= 1,
+                _ => {}
+            }
+        }
+        self.balanced_to = to.max(self.balanced_to);
+        self.balance
+    }
+
+    /// Remembers the line end here if a quote or a closing bracket follows it.
+    fn note_line_end(&mut self, source: SourceText<'_>) {
+        if self.line.is_none() && self.at >= self.line_token {
+            self.line_token = source.skip_space(self.at);
+            if matches!(source.byte(self.line_token), b'"' | b'}' | b']' | b'\'') {
+                self.line = Some(self.at);
+            }
+        }
+    }
 }
 
 impl Parser<'_> {
-    /// The quote that opens a string here.
-    pub(super) fn opening_quote(&self) -> Option<Quote> {
-        let rest = &self.bytes[self.at..];
-        match *rest {
-            [a @ (b'"' | b'\''), b, c, ..] if a == b && b == c => Some(Quote::Triple(a)),
-            [a @ (b'"' | b'\''), b, c, ..]
-                if a == b && (c.is_ascii_alphanumeric() || c >= 0x80) =>
-            {
-                Some(Quote::Doubled(a))
-            }
-            [a @ (b'"' | b'\'' | b'`'), ..] => Some(Quote::Plain(a)),
-            [b'\\', a @ (b'"' | b'\''), ..] => Some(Quote::Escaped(a)),
-            [0xE2 | 0xC2, ..] => self.smart_quote(self.at).map(|(quote, _)| quote),
-            _ => None,
-        }
-    }
-
-    /// A typographic quote here, and its bytes.
-    pub(super) fn smart_quote(&self, at: usize) -> Option<(Quote, usize)> {
-        match *self.bytes.get(at..at + 3).unwrap_or(self.bytes.get(at..)?) {
-            [0xE2, 0x80, 0x9C..=0x9F] => Some((Quote::Smart, 3)),
-            [0xE2, 0x80, 0x98..=0x9B] => Some((Quote::SmartSingle, 3)),
-            _ => None,
-        }
-    }
-
-    /// Finds the end of the string whose text starts at `start`.
-    pub(super) fn string_end(&mut self, start: usize, quote: Quote, role: StringRole) -> StringEnd {
-        match quote {
+    /// Finds the end of a string.
+    pub(super) fn string_end(&mut self, string: OpenString) -> StringEnd {
+        let source = self.source();
+        match string.quote {
             Quote::Triple(byte) => {
-                let mut end = self.fixed_end(start, &[byte; 3]);
+                let mut end = fixed_end(source, string.start, &[byte; 3]);
                 // `"""say "bye""""`: the first of four is text.
-                while end.closed && self.byte(end.after) == byte {
-                    end.inner = Some((end.text, end.text + 1));
+                while !end.is_cut() && source.byte(end.after) == byte {
+                    end.content.inner_quotes = Some((end.text, end.text + 1));
                     end.text += 1;
                     end.after += 1;
                 }
                 end
             }
-            Quote::Doubled(byte) => self.fixed_end(start, &[byte; 2]),
-            Quote::Escaped(byte) => self.escaped_end(start, byte),
-            quote => self.search(start, quote, role),
+            Quote::Doubled(byte) => fixed_end(source, string.start, &[byte; 2]),
+            Quote::Escaped(byte) => escaped_end(source, string.start, byte),
+            Quote::Plain(_) | Quote::Smart | Quote::SmartSingle => self.search_end(string),
         }
     }
 
-    /// Do two quotes end the string, on the same line?
-    pub(super) fn doubled_closes(&self, start: usize, byte: u8) -> bool {
-        let pairs = self.bytes[start..].windows(2);
-        let mut line = pairs.take_while(|pair| pair[0] != b'\n');
-        line.any(|pair| pair == [byte; 2])
-    }
-
-    fn fixed_end(&self, start: usize, closing: &[u8]) -> StringEnd {
-        let found = find(&self.bytes[start..], closing);
-        let text = found.map_or(self.bytes.len(), |n| start + n);
-        let inside = &self.bytes[start..text];
-        StringEnd {
-            text,
-            after: found.map_or(text, |_| text + closing.len()),
-            closed: found.is_some(),
-            cut: found.is_none(),
-            escapes: inside.contains(&b'\\'),
-            controls: inside.iter().any(|b| *b < 0x20),
-            ..StringEnd::default()
-        }
-    }
-
-    /// The end of `\"text\"`: the next quote with at most one backslash.
-    fn escaped_end(&self, start: usize, byte: u8) -> StringEnd {
-        let mut at = start;
-        while let Some(n) = self.bytes[at..].iter().position(|b| *b == byte) {
-            let quote = at + n;
-            let slashes = self.bytes[start..quote]
-                .iter()
-                .rev()
-                .take_while(|b| **b == b'\\')
-                .count();
-            if slashes < 2 {
-                let text = quote - slashes;
-                let escapes = self.bytes[start..text].contains(&b'\\');
-                return StringEnd {
-                    text,
-                    after: quote + 1,
-                    closed: true,
-                    escapes,
-                    ..StringEnd::default()
-                };
-            }
-            at = quote + 1;
-        }
-        let text = self.bytes.len();
-        StringEnd {
-            text,
-            after: text,
-            cut: true,
-            escapes: true,
-            ..StringEnd::default()
-        }
-    }
-
-    pub(super) fn search(&mut self, start: usize, quote: Quote, role: StringRole) -> StringEnd {
-        let mut s = StringSearch {
-            start,
-            quote,
-            role,
-            at: start,
-            end: StringEnd::default(),
-            count: 0,
-            pairs: 0,
-            last: start,
-            balance: 0,
-            counted: start,
-            maybe: None,
-            rival: false,
-            declared: false,
-            line: None,
-            token: 0,
-        };
+    /// Weighs one quote after the other until one ends the string.
+    pub(super) fn search_end(&mut self, string: OpenString) -> StringEnd {
+        let source = self.source();
+        let mut s = StringSearch::new(string);
         loop {
-            s.at = self.next_special(s.at, quote);
-            let Some(byte) = self.bytes.get(s.at).copied() else {
+            s.at = next_special(source, s.at, string.quote);
+            let Some(byte) = source.bytes().get(s.at).copied() else {
                 return self.unterminated(s);
             };
             match byte {
                 b'\\' => {
-                    s.end.escapes = true;
-                    s.at = (s.at + 2).min(self.bytes.len());
+                    s.content.escapes = true;
+                    s.at = (s.at + 2).min(source.len());
                 }
                 0..0x20 => {
-                    s.end.controls = true;
-                    if byte == b'\n' && s.line.is_none() && s.at >= s.token {
-                        s.token = self.skip_space(s.at);
-                        if matches!(self.byte(s.token), b'"' | b'}' | b']' | b'\'') {
-                            s.line = Some(s.at);
-                        }
+                    s.content.controls = true;
+                    if byte == b'\n' {
+                        s.note_line_end(source);
                     }
                     s.at += 1;
                 }
                 _ => {
-                    let width = self.quote_width(s.at, quote);
+                    let width = source.closing_width(s.at, string.quote);
                     if width == 0 {
                         s.at += 1;
-                    } else if let Some(end) = self.weigh(&mut s, width) {
+                        continue;
+                    }
+                    let fit = self.quote_fit(s.at + width, string.role);
+                    if let Some(end) = self.weigh(&mut s, fit, width) {
                         return end;
                     }
+                    self.keep_as_text(&mut s, fit, width);
                 }
             }
         }
     }
 
-    /// Is the quote here the end? Otherwise it is noted as part of the text.
-    fn weigh(&mut self, s: &mut StringSearch, width: usize) -> Option<StringEnd> {
-        let (at, after) = (s.at, s.at + width);
-        let fit = self.fit(after, s.role);
-        if s.count == 0 && fit == QuoteFit::Yes || self.fuel == 0 {
-            return Some(StringEnd {
-                text: at,
-                after,
-                closed: true,
-                ..s.end
-            });
+    /// Decides whether the string ends at, or before, the quote here; `None` if the quote is text.
+    ///
+    /// The order of the checks is part of the specification: an earlier one takes precedence.
+    fn weigh(&mut self, s: &mut StringSearch, fit: QuoteFit, width: usize) -> Option<StringEnd> {
+        let (source, at, after) = (self.source(), s.at, s.at + width);
+        let closed = |s: &StringSearch| s.end(at, after, StringOutcome::Closed);
+        let is_first = s.quotes.count == 0;
+        // Nearly every string: its first quote fits. Asked before all else, so that sound strings
+        // cost nothing. Without budget for going back, any quote has to do.
+        if is_first && fit == QuoteFit::Yes || !self.can_reread() {
+            return Some(closed(s));
         }
-        if s.role == StringRole::Key
-            && let Some(colon) = find(&self.bytes[s.last..at], b":")
+        // A key with a colon inside lacks its quote. Asked before a doubtful quote may close it:
+        // that is the quote of its value.
+        if s.string.role == StringRole::Key
+            && let Some(colon) = find(&source.bytes()[s.quotes.last..at], b":")
         {
-            return Some(self.ends_open(s, s.last + colon));
+            return Some(self.ends_without_quote(s, s.quotes.last + colon));
         }
-        if fit == QuoteFit::Colon && s.role == StringRole::Member && s.count > 0 {
-            if let Some(end) = self.ends_before_key(s, at) {
-                return Some(end);
-            }
-            let key = self.text.get(s.last + 1..at).unwrap_or_default();
-            if self.is_known(key) {
-                s.declared = true;
-                self.count_brackets(s, at);
-                // Outside of the brackets of the text it is a member.
-                s.end.torn |= s.balance <= 0;
-            }
+        // The quote closes a key, so the string has ended before that key, or the key is text.
+        // Nothing below applies to such a quote.
+        if fit == QuoteFit::Colon && s.string.role == StringRole::Member && !is_first {
+            return self.weigh_key_inside(s, at);
         }
-        if s.count == 1
-            && s.role == StringRole::Element
+        // `["a, "b"]`: the second quote opens another element. Asked before the quote after that
+        // may close all of it as one text.
+        if s.quotes.count == 1
+            && s.string.role == StringRole::Element
             && fit == QuoteFit::Yes
-            && let Some(comma) = self.comma_before(s.last, s.start)
+            && let Some(comma) = self.comma_before(s.quotes.last, s.string.start)
         {
-            return Some(self.ends_open(s, comma));
+            return Some(self.ends_without_quote(s, comma));
         }
-        if s.count == 0 && fit == QuoteFit::Maybe {
-            return Some(StringEnd {
-                text: at,
-                after,
-                closed: true,
-                ..s.end
-            });
+        // A first quote that only may fit is still more likely the end than text.
+        if is_first && fit == QuoteFit::Maybe {
+            return Some(closed(s));
         }
-        if s.count > 0 && fit == QuoteFit::Yes {
-            self.count_brackets(s, at);
-            let known = self.known_key_after(after);
-            let even = s.pairs.is_multiple_of(2);
-            let paired = even || known.is_none() && self.closes_all(after);
-            if known != Some(false) && s.balance <= 0 && paired {
-                let settled = even && !self.keys.is_empty() && !s.rival && !s.declared;
+        // A later quote must fit, must not leave brackets or quotes of the text open, and must not
+        // be followed by a member that the schema does not know.
+        if !is_first && fit == QuoteFit::Yes {
+            let balance = s.balance_to(source, at);
+            let key = self.keys().after_comma(source, after);
+            let paired = s.quotes.are_paired();
+            let complete = paired || key == KeyAhead::Unknown && self.only_closers_follow(after);
+            if key != KeyAhead::Undeclared && balance <= 0 && complete {
+                let keys_settle = !self.keys().is_empty() && s.doubts.leave_keys_to_settle();
                 return Some(StringEnd {
-                    text: at,
-                    after,
-                    closed: true,
-                    settled,
-                    ..s.end
+                    settled_by_keys: paired && keys_settle,
+                    ..closed(s)
                 });
             }
         }
-        self.keep(s, fit, width);
         None
     }
 
-    /// The quote here is part of the text.
-    fn keep(&self, s: &mut StringSearch, fit: QuoteFit, width: usize) {
-        let (at, after) = (s.at, s.at + width);
-        if matches!(fit, QuoteFit::Yes | QuoteFit::Maybe) {
-            s.maybe.get_or_insert(at);
-            if !s.rival && s.pairs.is_multiple_of(2) {
-                self.count_brackets(s, at);
-                s.rival = s.balance <= 0 && self.goes_on(after);
-                s.end.torn |= s.rival && self.known_key_after(after) == Some(false);
+    /// Weighs a quote that ends a key: `"text, "key":`.
+    fn weigh_key_inside(&mut self, s: &mut StringSearch, at: usize) -> Option<StringEnd> {
+        if let Some(end) = self.ends_before_key(s, at) {
+            return Some(end);
+        }
+        let source = self.source();
+        let key = source.as_str().get(s.quotes.last + 1..at);
+        if self.keys().contains(key.unwrap_or_default()) {
+            s.doubts.declared_key = true;
+            // Outside of the brackets of the text it is a member.
+            if s.balance_to(source, at) <= 0 {
+                s.doubts.add(StringAmbiguity::DeclaredKeyInside);
             }
         }
-        // `"rm", "-rf"`: one string after another, rather than text with quotes in it.
-        // `["a""b"]`: two strings, or one; `"key"true, "other":`: a colon is missing.
-        s.end.torn |= s.count == 0
-            && match s.role {
-                StringRole::Member => self.lists_on(after, s.quote),
-                StringRole::Element => self.quote_width(after, s.quote) > 0,
-                StringRole::Key => {
-                    (self.text.get(s.start..at)).is_some_and(|key| self.is_known(key))
+        None
+    }
+
+    /// Takes the quote here as part of the text.
+    fn keep_as_text(&self, s: &mut StringSearch, fit: QuoteFit, width: usize) {
+        let (source, at, after) = (self.source(), s.at, s.at + width);
+        if matches!(fit, QuoteFit::Yes | QuoteFit::Maybe) {
+            s.first_plausible.get_or_insert(at);
+            if !s.doubts.earlier_end && s.quotes.are_paired() {
+                s.doubts.earlier_end = s.balance_to(source, at) <= 0 && self.rest_is_read(after);
+                if s.doubts.earlier_end
+                    && self.keys().after_comma(source, after) == KeyAhead::Undeclared
+                {
+                    s.doubts.add(StringAmbiguity::UndeclaredMemberAfter);
                 }
-                StringRole::Root => false,
-            };
-        let first = s.end.inner.map_or(at, |(first, _)| first);
-        s.end.inner = Some((first, after));
-        s.count += 1;
-        s.pairs += usize::from(!self.is_apostrophe(at, width));
-        s.last = at;
+            }
+        }
+        if s.quotes.count == 0
+            && let Some(ambiguity) = self.first_quote_ambiguity(s, after)
+        {
+            s.doubts.add(ambiguity);
+        }
+        let first = s.content.inner_quotes.map_or(at, |(first, _)| first);
+        s.content.inner_quotes = Some((first, after));
+        s.quotes.count += 1;
+        s.quotes.pairable += usize::from(!source.is_apostrophe(at, width));
+        s.quotes.last = at;
         s.at = after;
     }
 
-    /// Do a comma and a quote follow?
-    fn lists_on(&self, after: usize, quote: Quote) -> bool {
-        let comma = self.skip_space(after);
-        let width = self.comma_width(comma);
-        width > 0 && self.quote_width(self.skip_space(comma + width), quote) > 0
-    }
-
-    pub(super) fn count_brackets(&self, s: &mut StringSearch, to: usize) {
-        for byte in self.bytes.get(s.counted..to).unwrap_or_default() {
-            match byte {
-                b'{' | b'[' => s.balance += 1,
-                b'}' | b']' => s.balance -= 1,
-                _ => {}
+    /// Says why the first quote may be the end of the string although it was taken as text.
+    fn first_quote_ambiguity(&self, s: &StringSearch, after: usize) -> Option<StringAmbiguity> {
+        let (source, string) = (self.source(), s.string);
+        match string.role {
+            StringRole::Member => {
+                let comma = source.skip_space(after);
+                let width = source.comma_width(comma);
+                let next = source.skip_space(comma + width);
+                let lists = width > 0 && source.closing_width(next, string.quote) > 0;
+                lists.then_some(StringAmbiguity::ListOfStrings)
             }
-        }
-        s.counted = to.max(s.counted);
-    }
-
-    pub(super) fn is_known(&self, key: &str) -> bool {
-        self.keys
-            .binary_search_by(|known| known.as_str().cmp(key))
-            .is_ok()
-    }
-
-    /// Is the key after the comma here one of the schema's? `None`: there is no telling.
-    pub(super) fn known_key_after(&self, after: usize) -> Option<bool> {
-        let comma = self.skip_space(after);
-        let width = self.comma_width(comma);
-        if self.keys.is_empty() || width == 0 {
-            return None;
-        }
-        let start = self.skip_space(comma + width);
-        let end = self.key_end(start)?;
-        let key = self.text.get(start..end)?.trim_matches(['"', '\'', '`']);
-        Some(self.is_known(key))
-    }
-
-    /// The next byte that may matter inside a string.
-    #[inline]
-    fn next_special(&self, from: usize, quote: Quote) -> usize {
-        let rest = &self.bytes[from.min(self.bytes.len())..];
-        let found = match quote {
-            Quote::Plain(b'"') => return crate::parse::strict::plain_end(self.bytes, from),
-            Quote::Plain(byte) => rest
-                .iter()
-                .position(|b| *b == byte || *b == b'\\' || *b < 0x20),
-            _ => rest
-                .iter()
-                .position(|b| matches!(b, b'"' | b'\'' | b'\\' | 0xE2) || *b < 0x20),
-        };
-        found.map_or(self.bytes.len(), |n| from + n)
-    }
-
-    /// Bytes of the closing quote here; 0 if there is none.
-    pub(super) fn quote_width(&self, at: usize, quote: Quote) -> usize {
-        match quote {
-            Quote::Plain(byte) => usize::from(self.byte(at) == byte),
-            Quote::Smart => match self.smart_quote(at) {
-                Some((Quote::Smart, width)) => width,
-                _ => usize::from(self.byte(at) == b'"'),
-            },
-            _ => match self.smart_quote(at) {
-                Some((Quote::SmartSingle, width)) => width,
-                _ => usize::from(self.byte(at) == b'\''),
-            },
+            StringRole::Element => {
+                let adjacent = source.closing_width(after, string.quote) > 0;
+                adjacent.then_some(StringAmbiguity::AdjacentStrings)
+            }
+            StringRole::Key => {
+                let key = source.as_str().get(string.start..s.at)?;
+                let declared = self.keys().contains(key);
+                declared.then_some(StringAmbiguity::MissingColon)
+            }
+            StringRole::Root => None,
         }
     }
 }
 
-fn find(bytes: &[u8], what: &[u8]) -> Option<usize> {
-    bytes.windows(what.len()).position(|window| window == what)
+/// The end of a string that only these bytes close.
+fn fixed_end(source: SourceText<'_>, start: usize, closing: &[u8]) -> StringEnd {
+    let found = find(&source.bytes()[start..], closing);
+    let text = found.map_or(source.len(), |n| start + n);
+    let inside = &source.bytes()[start..text];
+    let content = StringContent {
+        escapes: inside.contains(&b'\\'),
+        controls: inside.iter().any(|b| *b < 0x20),
+        inner_quotes: None,
+    };
+    match found {
+        Some(_) => StringEnd::new(text, text + closing.len(), StringOutcome::Closed, content),
+        None => StringEnd::new(text, text, StringOutcome::CutOff, content),
+    }
+}
+
+/// The end of `\"text\"`: the next quote with at most one backslash before it.
+fn escaped_end(source: SourceText<'_>, start: usize, quote: u8) -> StringEnd {
+    let bytes = source.bytes();
+    let mut at = start;
+    while let Some(n) = bytes[at..].iter().position(|b| *b == quote) {
+        let closing = at + n;
+        let before = bytes[start..closing].iter().rev();
+        let slashes = before.take_while(|b| **b == b'\\').count();
+        if slashes < 2 {
+            let text = closing - slashes;
+            let content = StringContent {
+                escapes: bytes[start..text].contains(&b'\\'),
+                ..StringContent::default()
+            };
+            return StringEnd::new(text, closing + 1, StringOutcome::Closed, content);
+        }
+        at = closing + 1;
+    }
+    let content = StringContent {
+        escapes: true,
+        ..StringContent::default()
+    };
+    StringEnd::new(source.len(), source.len(), StringOutcome::CutOff, content)
+}
+
+/// The next byte that may matter inside a string: a quote, a backslash or a control character.
+#[inline]
+fn next_special(source: SourceText<'_>, from: usize, quote: Quote) -> usize {
+    let rest = source.bytes_from(from);
+    let found = match quote {
+        Quote::Plain(b'"') => return crate::parse::strict::plain_end(source.bytes(), from),
+        Quote::Plain(byte) => rest
+            .iter()
+            .position(|b| *b == byte || *b == b'\\' || *b < 0x20),
+        _ => rest
+            .iter()
+            .position(|b| matches!(b, b'"' | b'\'' | b'\\' | &TYPOGRAPHIC_LEAD) || *b < 0x20),
+    };
+    found.map_or(source.len(), |n| from + n)
 }

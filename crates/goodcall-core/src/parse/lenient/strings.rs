@@ -1,118 +1,103 @@
 //! Strings: their quotes, their escapes, and pieces that belong together.
 
-use std::ops::Range;
-
+use super::change_recorder::{escaped, start_of};
 use super::parser::{Parser, ParserState, StepResult};
-use super::rules;
-use super::string_end::{Quote, StringEnd, StringRole};
-use crate::parse::{Cut, CutKind};
-use crate::tree::{Id, Kind, ScalarText, Slot, TextStore};
+use super::rules::{self, RuleRef};
+use super::string_end::{OpenString, Quote, StringContent, StringEnd, StringOutcome, StringRole};
+use crate::parse::CutKind;
+use crate::tree::{ScalarText, TextStore};
+
+/// What backslashes in a string are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Backslashes {
+    Escapes,
+    /// Text, as in Python's `r"…"`.
+    Text,
+}
 
 impl Parser<'_> {
     pub(super) fn string_value(&mut self) -> StepResult {
-        let start = self.at;
-        let role = self.role();
-        let (piece, end) = self.string(role, false);
-        let id = self.out.next_id();
-        self.out.string(piece, start, self.at);
-        if end.cut {
-            self.cut_inside();
+        self.string_value_from(self.at(), Backslashes::Escapes)
+    }
+
+    /// Reads the string whose quote stands here as a value that starts at `start`.
+    pub(super) fn string_value_from(
+        &mut self,
+        start: usize,
+        backslashes: Backslashes,
+    ) -> StepResult {
+        let role = self.string_role();
+        let (text, end) = self.string(role, backslashes);
+        let id = self.tree().next_id();
+        let after = self.at();
+        self.tree_mut().string(text, start, after);
+        if end.is_cut() {
+            self.note_cut_inside();
         }
-        let state = self.done();
-        self.last_string = Some(id);
+        let state = self.end_scalar();
+        self.set_last_string(id);
         Ok(state)
     }
 
-    /// The value that was just read is the one that was cut off.
-    pub(super) fn cut_inside(&mut self) {
-        let (pointer, root, at) = (self.place(), self.roots.len(), self.bytes.len());
-        self.cut.get_or_insert(Cut {
-            pointer,
-            kind: CutKind::Inside,
-            at,
-            root,
-            because: None,
-        });
-    }
-
     /// Reads the string that opens here.
-    pub(super) fn string(&mut self, role: StringRole, raw: bool) -> (ScalarText, StringEnd) {
-        let open = self.at;
-        let quote = match self.opening_quote().unwrap_or(Quote::Plain(b'"')) {
+    fn string(&mut self, role: StringRole, backslashes: Backslashes) -> (ScalarText, StringEnd) {
+        let (source, open) = (self.source(), self.at());
+        let quote = match source.opening_quote(open).unwrap_or(Quote::Plain(b'"')) {
             // `""one" two"`: the second quote is text.
-            Quote::Doubled(byte) if !self.doubled_closes(open + 2, byte) => Quote::Plain(byte),
+            Quote::Doubled(byte) if !source.has_doubled_quote(open + 2, byte) => Quote::Plain(byte),
             quote => quote,
         };
-        let start = (open + quote.width()).min(self.bytes.len());
-        let end = self.string_end(start, quote, role);
-        self.note_quotes(open, quote, start, &end);
-        let torn = match role {
-            StringRole::Key => end.torn,
-            _ => self.is_torn(start, quote, &end),
-        };
-        if torn {
-            let (first, last) = end.inner.unwrap_or((end.text, end.text));
-            self.doubt(rules::INNER_QUOTE, first..last);
+        let start = (open + quote.width()).min(source.len());
+        let string = OpenString { start, quote, role };
+        let end = self.string_end(string);
+        self.note_quotes(open, string, &end);
+        if self.is_ambiguous_string(string, &end) {
+            let inner = end.content.inner_quotes;
+            let (first, last) = inner.unwrap_or((end.text, end.text));
+            self.note_ambiguous(rules::INNER_QUOTE, first..last);
         }
-        let piece = match quote {
-            Quote::Escaped(_) if end.escapes => self.decode_twice(start, end.text),
-            _ => self.decode(start, &end, raw),
+        let text = match quote {
+            Quote::Escaped(_) if end.content.escapes => self.decode_twice(start, end.text),
+            _ => self.decode(start, &end, backslashes),
         };
-        self.at = end.after;
-        (piece, end)
+        self.move_to(end.after);
+        (text, end)
     }
 
-    /// There is no telling what was meant here: rather no value than a wrong one.
-    pub(super) fn doubt(&mut self, rule: rules::RuleRef, span: Range<usize>) {
-        let doubt = self.doubt_at(rule, span);
-        self.doubt.get_or_insert(doubt);
-    }
-
-    /// This is why the text seems cut off.
-    pub(super) fn because(&mut self, rule: rules::RuleRef, span: Range<usize>) {
-        let doubt = self.doubt_at(rule, span);
-        self.because.get_or_insert(doubt);
-    }
-
-    fn doubt_at(&self, rule: rules::RuleRef, span: Range<usize>) -> super::Ambiguity {
-        super::Ambiguity {
-            rule: rule.id,
-            pointer: self.place(),
-            span,
-        }
-    }
-
-    fn note_quotes(&mut self, open: usize, quote: Quote, start: usize, end: &StringEnd) {
-        if quote != Quote::Plain(b'"') {
-            let rule = match quote {
+    fn note_quotes(&mut self, open: usize, string: OpenString, end: &StringEnd) {
+        let mismatched = end.outcome == StringOutcome::ClosedByOtherQuote;
+        let other_quote = if mismatched && !end.settled_by_keys {
+            rules::UNLIKE_QUOTES
+        } else {
+            rules::OTHER_QUOTES
+        };
+        if string.quote != Quote::Plain(b'"') {
+            let rule = match string.quote {
                 Quote::Triple(_) => rules::TRIPLE_QUOTES,
                 Quote::Doubled(_) => rules::DOUBLED_QUOTES,
                 Quote::Escaped(_) => rules::ESCAPED_QUOTES,
                 Quote::Smart | Quote::SmartSingle => rules::SMART_QUOTES,
-                Quote::Plain(_) if end.mismatched && !end.settled => rules::UNLIKE_QUOTES,
-                Quote::Plain(_) => rules::OTHER_QUOTES,
+                Quote::Plain(_) => other_quote,
             };
-            self.note_string(rule, open..end.after, start..end.text);
-        } else if end.mismatched {
-            let rule = match end.settled {
-                true => rules::OTHER_QUOTES,
-                false => rules::UNLIKE_QUOTES,
-            };
-            self.note(rule, end.text..end.text + 1, "\"");
+            self.note_string(rule, open..end.after, string.start..end.text);
+        } else if mismatched {
+            self.note(other_quote, end.text..end.text + 1, "\"");
         }
-        self.requoted |= end.inner.is_some() || end.mismatched || !end.closed && !end.cut;
-        if let Some((first, last)) = end.inner {
-            let text = self.text.get(first..last).unwrap_or_default();
-            let after = super::change_recorder::escaped(text);
-            let rule = if end.settled {
+        let missing = end.outcome == StringOutcome::QuoteMissing;
+        if end.content.inner_quotes.is_some() || mismatched || missing {
+            self.findings_mut().add_requoted();
+        }
+        if let Some((first, last)) = end.content.inner_quotes {
+            let text = self.source().as_str().get(first..last);
+            let rule = if end.settled_by_keys {
                 rules::INNER_QUOTE_KNOWN
             } else {
                 rules::INNER_QUOTE
             };
-            self.note(rule, first..last, &after);
+            self.note(rule, first..last, &escaped(text.unwrap_or_default()));
         }
-        if !end.closed && !end.cut {
-            let rule = if end.settled {
+        if missing {
+            let rule = if end.settled_by_keys {
                 rules::MISSING_QUOTE_KNOWN
             } else {
                 rules::MISSING_QUOTE
@@ -121,24 +106,28 @@ impl Parser<'_> {
         }
     }
 
-    /// The text of a string, decoded.
-    fn decode(&mut self, start: usize, end: &StringEnd, raw: bool) -> ScalarText {
-        if raw || !end.escapes {
-            if end.controls {
+    /// Decodes the text of a string.
+    fn decode(&mut self, start: usize, end: &StringEnd, backslashes: Backslashes) -> ScalarText {
+        let content = end.content;
+        if backslashes == Backslashes::Text || !content.escapes {
+            if content.controls {
                 self.note_controls(start, end.text);
             }
-            return source(start, end.text);
+            return in_source(start, end.text);
         }
-        let inside = &self.bytes[start..end.text];
-        if end.controls || inside.iter().filter(|b| **b == b'\n').count() > 1 {
+        let text = &self.source().as_str()[start..end.text];
+        if content.controls || text.bytes().filter(|b| *b == b'\n').count() > 1 {
             self.note_controls(start, end.text);
         }
-        let head = self.out.buffer.len();
-        let text = &self.text[start..end.text];
-        let decoded = super::escapes::decode(text, end.cut, &mut self.out.buffer);
-        if let Some(range) = decoded.unclear.filter(|_| !end.cut) {
+        let is_cut = end.is_cut();
+        let (piece, decoded) = self
+            .tree_mut()
+            .append_text(|buffer| super::escapes::decode(text, is_cut, buffer));
+        if let Some(range) = decoded.unclear
+            && !is_cut
+        {
             let span = start + range.start..start + range.end;
-            self.doubt(rules::MIXED_ESCAPES, span);
+            self.note_ambiguous(rules::MIXED_ESCAPES, span);
         }
         for (rule, range) in [
             (rules::BAD_ESCAPE, decoded.bad),
@@ -146,157 +135,123 @@ impl Parser<'_> {
             (rules::LONE_SURROGATE, decoded.surrogate),
         ] {
             if let Some(range) = range {
-                let before = text.get(range.clone()).unwrap_or_default();
-                let mut after = String::new();
-                super::escapes::decode(super::change_recorder::start_of(before), false, &mut after);
-                let after = super::change_recorder::escaped(&after);
-                self.note(rule, start + range.start..start + range.end, &after);
+                self.note_escapes(rule, text, start, range);
             }
         }
-        ScalarText {
-            text: TextStore::Buffer,
-            head: head as u32,
-            size: (self.out.buffer.len() - head) as u32,
-        }
+        piece
     }
 
-    /// The text of a string whose quotes are escaped: so are its escapes.
+    fn note_escapes(
+        &mut self,
+        rule: RuleRef,
+        text: &str,
+        start: usize,
+        range: std::ops::Range<usize>,
+    ) {
+        let before = text.get(range.clone()).unwrap_or_default();
+        let mut after = String::new();
+        super::escapes::decode(start_of(before), false, &mut after);
+        let span = start + range.start..start + range.end;
+        self.note(rule, span, &escaped(&after));
+    }
+
+    /// Decodes the text of a string whose quotes are escaped: so are its escapes.
     fn decode_twice(&mut self, start: usize, end: usize) -> ScalarText {
-        let once = super::double_encoded::unescape(&self.text[start..end]).text;
-        let head = self.out.buffer.len();
-        super::escapes::decode(&once, false, &mut self.out.buffer);
-        ScalarText {
-            text: TextStore::Buffer,
-            head: head as u32,
-            size: (self.out.buffer.len() - head) as u32,
-        }
+        let text = &self.source().as_str()[start..end];
+        let once = super::double_encoded::unescape(text).text;
+        let (piece, _) = self
+            .tree_mut()
+            .append_text(|buffer| super::escapes::decode(&once, false, buffer));
+        piece
     }
 
-    /// The text of a string that lacks its opening quote.
-    pub(super) fn decode_bare(&mut self, start: usize, text: usize) -> ScalarText {
-        let escapes = self.bytes[start..text].contains(&b'\\');
-        let end = StringEnd {
-            text,
-            escapes,
-            ..StringEnd::default()
+    /// Decodes the text of a string that lacks its opening quote.
+    pub(super) fn decode_bare(&mut self, start: usize, end: usize) -> ScalarText {
+        let content = StringContent {
+            escapes: self.source().bytes()[start..end].contains(&b'\\'),
+            ..StringContent::default()
         };
-        self.decode(start, &end, false)
+        let end = StringEnd::new(end, end, StringOutcome::Closed, content);
+        self.decode(start, &end, Backslashes::Escapes)
     }
 
+    /// Notes the control characters of a text, from the first to the last.
     fn note_controls(&mut self, start: usize, end: usize) {
         let is_control = |b: &u8| *b < 0x20;
-        let inside = &self.bytes[start..end];
-        let first = inside.iter().position(is_control).unwrap_or(0);
-        let last = inside.iter().rposition(is_control).unwrap_or(0);
-        if inside.get(first).is_some_and(is_control) {
-            let text = &self.text[start + first..=start + last];
-            let after = super::change_recorder::escaped(text);
-            self.note(rules::RAW_CONTROL, start + first..start + last + 1, &after);
+        let inside = &self.source().bytes()[start..end];
+        let first = inside.iter().position(is_control);
+        let last = inside.iter().rposition(is_control);
+        if let Some((first, last)) = first.zip(last) {
+            let text = &self.source().as_str()[start + first..=start + last];
+            let span = start + first..start + last + 1;
+            self.note(rules::RAW_CONTROL, span, &escaped(text));
         }
     }
 
-    /// `"a" + "b"`, `"a" "b"`: the next string continues the last one.
+    /// Joins the next string to the last one: `"a" + "b"`, `"a" "b"`.
     pub(super) fn join_string(&mut self) -> StepResult {
-        let start = self.at;
+        let start = self.at();
         if self.peek() == Some(b'+') {
-            self.at += 1;
-            self.gap();
+            self.advance(1);
+            self.skip_trivia();
         }
         if self.peek().is_none() {
-            return Ok(self.end(CutKind::Inside));
+            return Ok(self.end_of_text(CutKind::Inside));
         }
-        let Some(id) = self.last_string.filter(|_| self.opening_quote().is_some()) else {
-            self.note(rules::STRAY_TEXT, start..self.at, "");
-            return Ok(ParserState::After);
+        let opens = self.source().opening_quote(self.at()).is_some();
+        let Some(id) = self.last_string().filter(|_| opens) else {
+            self.note(rules::STRAY_TEXT, start..self.at(), "");
+            return Ok(ParserState::AfterValue);
         };
-        self.note(rules::JOINED_STRINGS, start..self.at, "");
-        self.move_to_tail(id);
-        let role = self.role();
-        let (piece, end) = self.string(role, false);
-        if end.inner.is_some() || !end.closed && !end.cut {
-            self.doubt(rules::JOINED_STRINGS, start..self.at);
+        self.note(rules::JOINED_STRINGS, start..self.at(), "");
+        let source = self.source().as_str();
+        self.tree_mut().move_text_to_tail(id, source);
+        let role = self.string_role();
+        let (piece, end) = self.string(role, Backslashes::Escapes);
+        let missing = end.outcome == StringOutcome::QuoteMissing;
+        if end.content.inner_quotes.is_some() || missing {
+            self.note_ambiguous(rules::JOINED_STRINGS, start..self.at());
         }
-        let Some(slot) = self.out.slot(id).copied() else {
-            return Ok(ParserState::After);
-        };
-        if piece.text == TextStore::Source {
-            let range = piece.head as usize..(piece.head + piece.size) as usize;
-            self.out.buffer.push_str(&self.text[range]);
+        let after = self.at();
+        self.tree_mut().extend_tail(id, piece, source, after);
+        if end.is_cut() {
+            self.note_cut_inside();
         }
-        let joined = ScalarText {
-            text: TextStore::Buffer,
-            head: slot.head,
-            size: slot.size + piece.size,
-        };
-        self.out.retext(id, Kind::String, joined, self.at);
-        if end.cut {
-            self.cut_inside();
-        }
-        Ok(ParserState::After)
+        Ok(ParserState::AfterValue)
     }
 
-    /// Moves a string's text to the end of the buffer, where it can grow.
-    fn move_to_tail(&mut self, id: Id) {
-        let Some(slot) = self.out.slot(id).copied() else {
-            return;
-        };
-        let tail = slot.text == TextStore::Buffer
-            && (slot.head + slot.size) as usize == self.out.buffer.len();
-        if !tail {
-            let text = self.out.text(&slot, self.text).to_owned();
-            let head = self.out.buffer.len() as u32;
-            self.out.buffer.push_str(&text);
-            let piece = ScalarText {
-                text: TextStore::Buffer,
-                head,
-                size: slot.size,
-            };
-            self.out.retext(id, Kind::String, piece, slot.end as usize);
-        }
-    }
-
-    /// A key, quoted or not, and what separates it from its value.
+    /// Reads a key, quoted or not, and what separates it from its value.
     pub(super) fn key_text(&mut self) -> StepResult {
-        let start = self.at;
-        self.prefix();
-        if self.opening_quote().is_some() {
-            let (piece, end) = self.string(StringRole::Key, false);
-            if end.cut && end.after == self.bytes.len() {
-                self.cut_inside();
-                return Ok(self.end(CutKind::Inside));
-            }
-            if end.cut {
-                self.cut_inside();
-            }
-            self.add_key(piece, start, self.at);
-            return self.colon();
+        let start = self.at();
+        self.skip_string_prefix();
+        if self.source().opening_quote(self.at()).is_none() {
+            self.move_to(start);
+            return self.bare_key();
         }
-        self.at = start;
-        self.bare_key()
+        let (text, end) = self.string(StringRole::Key, Backslashes::Escapes);
+        if end.is_cut() {
+            self.note_cut_inside();
+            if end.after == self.source().len() {
+                return Ok(self.end_of_text(CutKind::Inside));
+            }
+        }
+        self.add_key(text, start, self.at());
+        self.colon()
     }
 
-    pub(super) fn add_key(&mut self, piece: ScalarText, start: usize, end: usize) {
-        let id = self.out.next_id();
-        self.out.key(piece, start, end);
-        self.last_string = None;
-        if let Some(frame) = self.frames.last_mut() {
-            frame.key = Some(id);
-            frame.comma = None;
+    pub(super) fn add_key(&mut self, text: ScalarText, start: usize, end: usize) {
+        let id = self.tree().next_id();
+        self.tree_mut().key(text, start, end);
+        self.forget_last_string();
+        if let Some(object) = self.innermost_mut() {
+            object.key = Some(id);
+            object.comma = None;
         }
-    }
-
-    pub(super) fn push_key(&mut self, slot: Slot, start: usize, end: usize) {
-        let piece = ScalarText {
-            text: slot.text,
-            head: slot.head,
-            size: slot.size,
-        };
-        self.add_key(piece, start, end);
     }
 }
 
-/// Text that stands in the source as it should be.
-pub(super) fn source(start: usize, end: usize) -> ScalarText {
+/// The text between two places of the raw text, as it stands there.
+pub(super) fn in_source(start: usize, end: usize) -> ScalarText {
     ScalarText {
         text: TextStore::Source,
         head: start as u32,

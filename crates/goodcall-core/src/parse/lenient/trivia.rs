@@ -1,146 +1,90 @@
-//! What may stand between tokens: white space, comments, ellipses, odd spaces.
+//! What may stand between tokens: white space, comments, ellipses, unusual spaces.
 
 use super::parser::Parser;
-use super::rules;
+use super::rules::{self, RuleRef};
+use super::source_text::SourceText;
 
 impl Parser<'_> {
-    /// Skips to the next token; `true` if a line ended on the way.
+    /// Skips to the next token. Returns true if a line ended on the way.
     #[inline]
-    pub(super) fn gap(&mut self) -> bool {
+    pub(super) fn skip_trivia(&mut self) -> bool {
         let mut newline = false;
         loop {
             match self.peek() {
-                Some(b' ' | b'\t' | b'\r') => self.at += 1,
+                Some(b' ' | b'\t' | b'\r') => self.advance(1),
                 Some(b'\n') => {
                     newline = true;
-                    self.at += 1;
+                    self.advance(1);
                 }
                 Some(b'/' | b'#' | b'.' | b'<' | b'-' | 0x0b | 0x0c | 0..=8 | 0x80..) => {
-                    let Some((end, rule)) = self.odd_gap() else {
+                    let Some((end, rule)) = foreign_trivia(self.source(), self.at()) else {
                         return newline;
                     };
-                    newline |= self.bytes[self.at..end].contains(&b'\n');
-                    let skipped = self.bytes[self.at..end].trim_ascii_end();
-                    if end == self.bytes.len() && matches!(skipped.last(), Some(b'}' | b']')) {
-                        self.because(rule, self.at..end);
-                    }
-                    if rule == rules::COMMENT && !newline && self.is_text_of_last(self.at, end) {
-                        self.doubt(rule, self.at..end);
-                    }
-                    self.note(rule, self.at..end, "");
-                    self.at = end;
+                    newline |= self.source().has_newline(self.at(), end);
+                    self.skip_foreign_trivia(end, rule, newline);
                 }
-                Some(b'\\') if matches!(self.byte(self.at + 1), b'n' | b't' | b'r') => {
-                    newline |= self.byte(self.at + 1) == b'n';
-                    self.note(rules::ESCAPED_SPACE, self.at..self.at + 2, "");
-                    self.at += 2;
-                }
+                Some(b'\\') => match self.source().byte(self.at() + 1) {
+                    escaped @ (b'n' | b't' | b'r') => {
+                        newline |= escaped == b'n';
+                        self.note_and_skip(rules::ESCAPED_SPACE, 2, "");
+                    }
+                    _ => return newline,
+                },
                 _ => return newline,
             }
         }
     }
 
-    /// The end of a comment, an ellipsis or an odd space that starts here.
-    fn odd_gap(&self) -> Option<(usize, rules::RuleRef)> {
-        let rest = &self.bytes[self.at..];
-        let line = || self.line_end(self.at);
-        match rest {
-            [b'/', b'/', ..] => Some((line(), rules::COMMENT)),
-            [b'/', b'*', ..] => Some((self.find_from("*/", self.at + 2), rules::COMMENT)),
-            [b'#', ..] => Some((line(), rules::COMMENT)),
-            [b'<', b'!', b'-', b'-', ..] => {
-                Some((self.find_from("-->", self.at + 4), rules::COMMENT))
-            }
-            [b'-', b'-', b' ', ..] => Some((line(), rules::COMMENT)),
-            [b'.', b'.', b'.', ..] => {
-                let dots = rest.iter().take_while(|b| **b == b'.').count();
-                Some((self.at + dots, rules::ELLIPSIS))
-            }
-            [0x0b | 0x0c | 0..=8, ..] => Some((self.at + 1, rules::ODD_SPACE)),
-            [0x80..=0xFF, ..] => {
-                let c = self.text[self.at..].chars().next()?;
-                let end = self.at + c.len_utf8();
-                match c {
-                    '…' => Some((end, rules::ELLIPSIS)),
-                    c if is_odd_space(c) => Some((end, rules::ODD_SPACE)),
-                    _ => None,
-                }
-            }
-            _ => None,
+    /// Skips a comment, an ellipsis or an unusual space, unless it may be part of a value.
+    fn skip_foreign_trivia(&mut self, end: usize, rule: RuleRef, newline: bool) {
+        let (source, start) = (self.source(), self.at());
+        let skipped = source.bytes()[start..end].trim_ascii_end();
+        if end == source.len() && matches!(skipped.last(), Some(b'}' | b']')) {
+            self.note_cut_cause(rule, start..end);
         }
-    }
-
-    /// `"text" // more", "key":`: does the comment hold what ends the string before it?
-    fn is_text_of_last(&self, start: usize, end: usize) -> bool {
-        let text = &self.text[start..end];
-        let odd = text.bytes().filter(|b| *b == b'"').count() % 2 == 1;
-        self.last_string.is_some() && (odd || text.contains("\":"))
-    }
-
-    /// Does a `-- comment` stand at `next`, with space around its dashes?
-    pub(super) fn dashes(&self, end: usize, next: usize) -> bool {
-        next > end && self.bytes[next..].starts_with(b"-- ")
-    }
-
-    pub(super) fn line_end(&self, from: usize) -> usize {
-        let rest = &self.bytes[from.min(self.bytes.len())..];
-        rest.iter()
-            .position(|b| *b == b'\n')
-            .map_or(self.bytes.len(), |n| from + n)
-    }
-
-    /// The end of the next `what`, or of the text.
-    pub(super) fn find_from(&self, what: &str, from: usize) -> usize {
-        let rest = self.text.get(from..).unwrap_or_default();
-        rest.find(what)
-            .map_or(self.bytes.len(), |n| from + n + what.len())
-    }
-
-    /// The first byte from here that is no white space.
-    #[inline]
-    pub(super) fn skip_space(&self, mut at: usize) -> usize {
-        while let Some(b' ' | b'\t' | b'\r' | b'\n') = self.bytes.get(at) {
-            at += 1;
+        if rule == rules::COMMENT && !newline && self.may_end_last_string(start, end) {
+            self.note_ambiguous(rule, start..end);
         }
-        at
+        self.note_and_skip(rule, end - start, "");
     }
 
-    /// Bytes of the comma (or what stands for one) here; 0 if there is none.
-    pub(super) fn comma_width(&self, at: usize) -> usize {
-        match self.byte(at) {
-            b',' | b';' => 1,
-            0xEF if self
-                .text
-                .get(at..)
-                .is_some_and(|rest| rest.starts_with('，')) =>
-            {
-                3
-            }
-            _ => 0,
-        }
-    }
-
-    /// A full-width or otherwise foreign form of ASCII punctuation: what it is, its bytes.
-    pub(super) fn wide(&self) -> Option<(u8, usize)> {
-        let c = self.text.get(self.at..)?.chars().next()?;
-        let plain = match c {
-            '：' | '﹕' | '︓' => b':',
-            '，' | '、' | '﹐' | '､' | '،' => b',',
-            '；' => b';',
-            '｛' | '﹛' => b'{',
-            '｝' | '﹜' => b'}',
-            '［' | '【' | '〔' => b'[',
-            '］' | '】' | '〕' => b']',
-            '（' => b'(',
-            '）' => b')',
-            '＝' => b'=',
-            _ => return None,
-        };
-        Some((plain, c.len_utf8()))
+    /// Returns true for `"text" // more", "key":`, where the comment holds a quote that may end the
+    /// string before it.
+    fn may_end_last_string(&self, start: usize, end: usize) -> bool {
+        let comment = &self.source().as_str()[start..end];
+        let quotes = comment.bytes().filter(|b| *b == b'"').count();
+        self.last_string().is_some() && (quotes % 2 == 1 || comment.contains("\":"))
     }
 }
 
-pub(super) fn is_odd_space(c: char) -> bool {
+/// The end of a comment, an ellipsis or an unusual space that starts at `at`, and its rule.
+fn foreign_trivia(source: SourceText<'_>, at: usize) -> Option<(usize, RuleRef)> {
+    let rest = &source.bytes()[at..];
+    match rest {
+        [b'/', b'/', ..] | [b'#', ..] | [b'-', b'-', b' ', ..] => {
+            Some((source.line_end(at), rules::COMMENT))
+        }
+        [b'/', b'*', ..] => Some((source.find_end("*/", at + 2), rules::COMMENT)),
+        [b'<', b'!', b'-', b'-', ..] => Some((source.find_end("-->", at + 4), rules::COMMENT)),
+        [b'.', b'.', b'.', ..] => {
+            let dots = rest.iter().take_while(|b| **b == b'.').count();
+            Some((at + dots, rules::ELLIPSIS))
+        }
+        [0x0b | 0x0c | 0..=8, ..] => Some((at + 1, rules::ODD_SPACE)),
+        [0x80..=0xFF, ..] => {
+            let c = source.as_str()[at..].chars().next()?;
+            let end = at + c.len_utf8();
+            match c {
+                '…' => Some((end, rules::ELLIPSIS)),
+                c if is_unusual_space(c) => Some((end, rules::ODD_SPACE)),
+                _ => None,
+            }
+        }
+        _ => None,
+    }
+}
+
+fn is_unusual_space(c: char) -> bool {
     c.is_whitespace()
         || matches!(
             c,

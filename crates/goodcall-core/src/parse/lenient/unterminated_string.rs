@@ -1,132 +1,98 @@
 //! Strings that lack their closing quote, and texts that end inside a string.
 
+use super::known_keys::KeyAhead;
 use super::parser::Parser;
-use super::string_end::{MOST_KEY, Quote, StringEnd, StringRole, StringSearch};
+use super::rules;
+use super::source_text::{MAX_KEY_BYTES, SourceText};
+use super::string_end::{
+    OpenString, Quote, StringAmbiguity, StringEnd, StringOutcome, StringRole, StringSearch,
+};
 
 impl Parser<'_> {
-    /// The string lacks its closing quote and ends at `text`, which is behind the search.
-    pub(super) fn ends_open(&mut self, s: &StringSearch, text: usize) -> StringEnd {
-        self.fuel = self.fuel.saturating_sub(s.at - text);
-        let mut end = text;
-        while end > s.start && matches!(self.bytes[end - 1], b' ' | b'\t' | b'\r' | b'\n') {
-            end -= 1;
-        }
+    /// Ends a string that lacks its closing quote at `limit`, behind the search.
+    pub(super) fn ends_without_quote(&mut self, s: &StringSearch, limit: usize) -> StringEnd {
+        self.pay_reread(s.at - limit);
+        let (source, start) = (self.source(), s.string.start);
+        let bytes = source.bytes();
+        let mut after = limit;
+        let mut end = trim_space(bytes, start, after);
         // `"text], "key":`: the bracket is not text either.
-        let mut text = text;
-        let mut left = self.frames.len();
-        while end > s.start
-            && left > 1
-            && s.role != StringRole::Key
-            && let Some(opener) = match self.bytes[end - 1] {
-                b']' => Some(b'['),
-                b'}' => Some(b'{'),
-                _ => None,
-            }
-            && !self.bytes[s.start..end].contains(&opener)
+        let mut closable = self.containers().len();
+        while closable > 1
+            && s.string.role != StringRole::Key
+            && ends_with_foreign_closer(&bytes[start..end])
         {
-            left -= 1;
-            end -= 1;
-            text = end;
-            while end > s.start && matches!(self.bytes[end - 1], b' ' | b'\t' | b'\r' | b'\n') {
-                end -= 1;
-            }
+            closable -= 1;
+            after = end - 1;
+            end = trim_space(bytes, start, after);
         }
         // `"text',`: closed by a quote of the other kind.
-        let last = self.bytes[end.saturating_sub(1)];
-        if end > s.start
-            && matches!(last, b'\'' | b'`')
-            && !self.bytes[s.start..end - 1].contains(&last)
+        if let Some((last @ (b'\'' | b'`'), before)) = bytes[start..end].split_last()
+            && !before.contains(last)
         {
-            return StringEnd {
-                text: end - 1,
-                after: text,
-                closed: true,
-                mismatched: true,
-                inner: self.inner_before(s, end - 1),
-                ..s.end
-            };
+            let mut closed = s.end(end - 1, after, StringOutcome::ClosedByOtherQuote);
+            closed.content.inner_quotes = inner_quotes_before(source, s, end - 1);
+            return closed;
         }
         // `"C:\dir\",`: the backslash is text, the quote after it is the end.
-        let mut closed = false;
-        if end >= s.start + 2
-            && self.bytes[end - 2] == b'\\'
-            && self.quote_width(end - 1, s.quote) == 1
-            && !self.has_escaped_quote(s, end - 2)
+        let mut outcome = StringOutcome::QuoteMissing;
+        if end >= start + 2
+            && bytes[end - 2] == b'\\'
+            && source.closing_width(end - 1, s.string.quote) == 1
+            && !has_escaped_quote(source, start, end - 2)
         {
             end -= 1;
-            closed = true;
+            outcome = StringOutcome::Closed;
         }
-        let inner = self.inner_before(s, end);
-        StringEnd {
-            text: end,
-            after: text,
-            closed,
-            inner,
-            ..s.end
-        }
+        let mut found = s.end(end, after, outcome);
+        found.content.inner_quotes = inner_quotes_before(source, s, end);
+        found
     }
 
-    /// Does the string escape a quote before this place? Then its author knew how, and the last
-    /// such quote is text like the others.
-    fn has_escaped_quote(&self, s: &StringSearch, to: usize) -> bool {
-        let inside = self.bytes.get(s.start..to).unwrap_or_default();
-        let mut pairs = inside.windows(2);
-        pairs.any(|pair| pair[0] == b'\\' && matches!(pair[1], b'"' | b'\''))
-    }
-
-    /// The quotes inside, of a string that ends before the search did.
-    fn inner_before(&self, s: &StringSearch, end: usize) -> Option<(usize, usize)> {
-        let (first, last) = s.end.inner?;
-        if last <= end {
-            return Some((first, last));
-        }
-        let inside = self.bytes.get(first..end)?;
-        let back = (0..inside.len()).rev().map(|n| first + n);
-        let (at, width) = back
-            .map(|at| (at, self.quote_width(at, s.quote)))
-            .find(|(_, width)| *width > 0)?;
-        Some((first, at + width))
-    }
-
-    /// `"text, "key":`: the string ended before the comma.
+    /// Ends the string before the comma of `"text, "key":`, where `quote` closes the key.
     pub(super) fn ends_before_key(
         &mut self,
         s: &mut StringSearch,
         quote: usize,
     ) -> Option<StringEnd> {
-        let key = self.text.get(s.last + 1..quote)?;
-        if key.len() > MOST_KEY || key.contains('\n') {
+        let source = self.source();
+        let key = source.as_str().get(s.quotes.last + 1..quote)?;
+        if key.len() > MAX_KEY_BYTES || key.contains('\n') {
             return None;
         }
-        let comma = self.comma_before(s.last, s.start)?;
-        let known = self.is_known(key);
-        if s.count > 1 {
-            self.count_brackets(s, comma);
-            let open = s.balance > 0 || s.pairs.is_multiple_of(2);
-            if open || !known && !self.keys.is_empty() {
+        let comma = self.comma_before(s.quotes.last, s.string.start)?;
+        let declared = self.keys().contains(key);
+        if s.quotes.count > 1 {
+            let text_is_open = s.balance_to(source, comma) > 0 || s.quotes.are_paired();
+            if text_is_open || !declared && !self.keys().is_empty() {
                 return None;
             }
         }
-        let mut end = self.ends_open(s, comma);
-        // `"say "hi", "key":`: the last quote may be either.
-        let quoted = self.quote_width(end.text.saturating_sub(1), s.quote) > 0;
-        end.torn |= s.count > 1 && quoted;
-        end.settled = known && !s.rival && !s.declared;
+        let mut end = self.ends_without_quote(s, comma);
+        let last = end.text.saturating_sub(1);
+        if s.quotes.count > 1 && source.closing_width(last, s.string.quote) > 0 {
+            end.ambiguity.get_or_insert(StringAmbiguity::QuoteBeforeKey);
+        }
+        end.settled_by_keys = declared && s.doubts.leave_keys_to_settle();
         Some(end)
     }
 
-    /// The comma, or else the end of line, that stands before the quote at `quote`.
+    /// The comma, or else the first end of a line, between `start` and the quote, if only white
+    /// space stands between it and the quote.
     pub(super) fn comma_before(&self, quote: usize, start: usize) -> Option<usize> {
+        let source = self.source();
         let mut at = quote;
         let mut line = None;
         while at > start {
             at -= 1;
-            match self.bytes[at] {
+            match source.bytes()[at] {
                 b' ' | b'\t' | b'\r' => {}
                 b'\n' => line = Some(at),
                 b',' => return Some(at),
-                0x8C if at >= start + 2 && self.text.is_char_boundary(at - 2) => {
-                    return (self.comma_width(at - 2) == 3).then_some(at - 2).or(line);
+                // The last byte of `，`.
+                0x8C if at >= start + 2 && source.as_str().is_char_boundary(at - 2) => {
+                    let is_comma = source.comma_width(at - 2) == 3;
+                    return is_comma.then_some(at - 2).or(line);
                 }
                 _ => break,
             }
@@ -134,134 +100,195 @@ impl Parser<'_> {
         line
     }
 
-    /// The text ended before the string did.
-    pub(super) fn unterminated(&mut self, s: StringSearch) -> StringEnd {
-        let length = self.bytes.len();
-        if let Some(at) = s
-            .maybe
-            .filter(|_| s.line.is_none_or(|line| line > at_of(s.maybe)))
+    /// Ends a string that nothing has ended before the text did.
+    ///
+    /// The order of the checks is part of the specification: an earlier one takes precedence.
+    pub(super) fn unterminated(&mut self, mut s: StringSearch) -> StringEnd {
+        let (source, string) = (self.source(), s.string);
+        let length = source.len();
+        // A quote that may be the end, if no line that may end the string comes before it. This
+        // is the only evidence inside the string itself.
+        if let Some(at) = s.first_plausible
+            && s.line.is_none_or(|line| line > at)
         {
-            self.fuel = self.fuel.saturating_sub(length - at);
-            let inner = s
-                .end
-                .inner
+            self.pay_reread(length - at);
+            let mut end = end_at_quote(source, &s, at);
+            let inner = s.content.inner_quotes;
+            end.content.inner_quotes = inner
                 .filter(|(first, _)| *first < at)
                 .map(|(first, _)| (first, at));
-            let after = at + self.quote_width(at, s.quote).max(1);
-            return StringEnd {
-                text: at,
-                after,
-                closed: true,
-                inner,
-                ..s.end
-            };
+            return end;
         }
-        if let Some(line) = s.line.filter(|_| !self.closes_itself(s.start)) {
-            self.fuel = self.fuel.saturating_sub(length - line);
-            return self.ends_open(
-                &StringSearch { at: line, ..s },
-                self.comma_before(line, s.start).unwrap_or(line),
-            );
+        // The first line that a key or a closing bracket follows, unless the brackets that follow
+        // are all the string's own.
+        if let Some(line) = s.line
+            && !closes_own_brackets(source, string.start)
+        {
+            self.pay_reread(length - line);
+            let limit = self.comma_before(line, string.start).unwrap_or(line);
+            s.at = line;
+            return self.ends_without_quote(&s, limit);
         }
-        if s.end.inner.is_none() && matches!(s.quote, Quote::Plain(b'\'' | b'`')) {
-            // Opened by one kind of quote, closed by the other.
-            self.fuel = self.fuel.saturating_sub(length - s.start);
-            let end = self.search(s.start, Quote::Plain(b'"'), s.role);
-            let follows = self.skip_space(end.after) < length;
+        // Opened by one kind of quote, closed by the other. Asked after the line, because `'text`
+        // may be followed by lines with quotes of the other kind.
+        if s.content.inner_quotes.is_none() && matches!(string.quote, Quote::Plain(b'\'' | b'`')) {
+            self.pay_reread(length - string.start);
+            return self.ends_with_other_quote(string);
+        }
+        // Everything is closed in the end, so the first quote was the end, and what follows it is
+        // stray.
+        if let Some((first, _)) = s.content.inner_quotes
+            && string.role != StringRole::Key
+            && self.before_final_closers(string.start) < length
+        {
+            self.pay_reread(length - first);
+            let mut end = end_at_quote(source, &s, first);
+            end.content.inner_quotes = None;
+            return end;
+        }
+        // No evidence at all: the text was cut off inside the string.
+        let text = match string.role {
+            StringRole::Key => length,
+            _ => self.before_final_closers(string.start),
+        };
+        self.explain_cut_string(string, text);
+        s.end(text, length, StringOutcome::CutOff)
+    }
+
+    /// Ends a string that `'` or a backtick opened at a double quote.
+    fn ends_with_other_quote(&mut self, string: OpenString) -> StringEnd {
+        let source = self.source();
+        let end = self.search_end(OpenString {
+            quote: Quote::Plain(b'"'),
+            ..string
+        });
+        let key = self.keys().after_comma(source, end.after);
+        let settled_by_keys = end.settled_by_keys || key == KeyAhead::Declared;
+        if source.skip_space(end.after) >= source.len() {
             return StringEnd {
-                mismatched: end.closed && follows,
-                closed: end.closed && follows,
-                settled: end.settled || self.known_key_after(end.after) == Some(true),
-                text: if follows { end.text } else { length },
-                after: if follows { end.after } else { length },
-                cut: end.cut || !follows,
+                text: source.len(),
+                after: source.len(),
+                outcome: StringOutcome::CutOff,
+                settled_by_keys,
                 ..end
             };
         }
-        if let Some((first, _)) = s.end.inner
-            && s.role != StringRole::Key
-            && self.before_closers(s.start) < length
-        {
-            // Everything is closed in the end, so the first quote was the end, and what follows
-            // it is stray.
-            self.fuel = self.fuel.saturating_sub(length - first);
-            let after = first + self.quote_width(first, s.quote).max(1);
-            return StringEnd {
-                text: first,
-                after,
-                closed: true,
-                inner: None,
-                ..s.end
-            };
-        }
-        let text = if s.role == StringRole::Key {
-            length
-        } else {
-            self.before_closers(s.start)
+        let outcome = match end.outcome {
+            StringOutcome::Closed | StringOutcome::ClosedByOtherQuote => {
+                StringOutcome::ClosedByOtherQuote
+            }
+            other => other,
         };
-        self.explain_end(&s, text);
         StringEnd {
-            text,
-            after: length,
-            cut: true,
-            ..s.end
+            outcome,
+            settled_by_keys,
+            ..end
         }
-    }
-
-    /// Are there brackets in the string up to the end of the text, and each that closes one was
-    /// opened there? Then they are its own, and nothing says where it ends.
-    fn closes_itself(&self, start: usize) -> bool {
-        let count = |bracket: [u8; 2]| {
-            let bytes = self.bytes[start..].iter();
-            bytes.filter(|byte| bracket.contains(byte)).count()
-        };
-        let (opened, closed) = (count(*b"{["), count(*b"}]"));
-        opened > 0 && closed <= opened
     }
 
     /// Names what is wrong with the end of the text, if it is not that something was cut off.
-    fn explain_end(&mut self, s: &StringSearch, text: usize) {
-        let length = self.bytes.len();
-        let rest = self.bytes[s.start..].trim_ascii();
+    fn explain_cut_string(&mut self, string: OpenString, text: usize) {
+        let source = self.source();
+        let length = source.len();
+        let rest = source.bytes()[string.start..].trim_ascii();
         if !rest.is_empty() && rest.iter().all(|b| b" )}]".contains(b)) {
-            // `"text""}`: what opens this string should end another.
-            self.because(super::rules::INNER_QUOTE, s.start.saturating_sub(1)..length);
+            // `"text""}`: the quote that opens this string should end another.
+            let quote = string.start.saturating_sub(1);
+            self.note_cut_cause(rules::INNER_QUOTE, quote..length);
         }
         if text < length
-            && text >= s.start + 2
-            && self.quote_width(text - 1, s.quote) > 0
-            && !self.has_escaped_quote(s, text - 2)
+            && text >= string.start + 2
+            && source.closing_width(text - 1, string.quote) > 0
+            && !has_escaped_quote(source, string.start, text - 2)
         {
             // `"C:\dir\"}`: the quote that should end it has a backslash.
-            self.because(super::rules::MIXED_ESCAPES, text - 2..text);
+            self.note_cut_cause(rules::MIXED_ESCAPES, text - 2..text);
         }
     }
 
     /// The end of the text without the brackets (and the fence) that close everything.
-    fn before_closers(&self, start: usize) -> usize {
-        let mut end = start + self.text[start..].trim_end().len();
-        if let Some(bare) = self.text[start..end].strip_suffix("```") {
+    fn before_final_closers(&self, start: usize) -> usize {
+        let source = self.source();
+        let text = source.as_str();
+        let visible_end = |end: usize| start + text[start..end].trim_end().len();
+        let mut end = visible_end(text.len());
+        if let Some(bare) = text[start..end].strip_suffix("```") {
             end = start + bare.trim_end().len();
         }
         let whole = end;
-        for frame in &self.frames {
-            let trimmed = start + self.text[start..end].trim_end().len();
-            if frame.closer() == 0 {
+        for container in self.containers().iter() {
+            let Some(closer) = container.closer() else {
                 continue;
-            }
-            if trimmed <= start || self.bytes[trimmed - 1] != frame.closer() {
-                return if whole < self.bytes.trim_ascii_end().len() {
+            };
+            let trimmed = visible_end(end);
+            if trimmed <= start || source.bytes()[trimmed - 1] != closer {
+                return if whole < source.bytes().trim_ascii_end().len() {
                     whole
                 } else {
-                    self.bytes.len()
+                    text.len()
                 };
             }
             end = trimmed - 1;
         }
-        start + self.text[start..end].trim_end().len()
+        visible_end(end)
     }
 }
 
-fn at_of(at: Option<usize>) -> usize {
-    at.unwrap_or(usize::MAX)
+/// Ends a string at the quote at `at`, which is at least one byte wide.
+fn end_at_quote(source: SourceText<'_>, s: &StringSearch, at: usize) -> StringEnd {
+    let after = at + source.closing_width(at, s.string.quote).max(1);
+    s.end(at, after, StringOutcome::Closed)
+}
+
+/// The end of the text between `start` and `end` without the white space at its end.
+fn trim_space(bytes: &[u8], start: usize, end: usize) -> usize {
+    let text = bytes[start..end].iter().rev();
+    let space = text.take_while(|b| matches!(b, b' ' | b'\t' | b'\r' | b'\n'));
+    end - space.count()
+}
+
+/// Returns true if a text ends with a closing bracket that it does not open.
+fn ends_with_foreign_closer(text: &[u8]) -> bool {
+    match text.last() {
+        Some(b']') => !text.contains(&b'['),
+        Some(b'}') => !text.contains(&b'{'),
+        _ => false,
+    }
+}
+
+/// Returns true if the string escapes a quote before this place. Then its author knew how, and the
+/// last such quote is text like the others.
+fn has_escaped_quote(source: SourceText<'_>, start: usize, to: usize) -> bool {
+    let inside = source.bytes().get(start..to).unwrap_or_default();
+    let mut pairs = inside.windows(2);
+    pairs.any(|pair| pair[0] == b'\\' && matches!(pair[1], b'"' | b'\''))
+}
+
+/// The quotes inside a string that ends before the search did.
+fn inner_quotes_before(
+    source: SourceText<'_>,
+    s: &StringSearch,
+    end: usize,
+) -> Option<(usize, usize)> {
+    let (first, last) = s.content.inner_quotes?;
+    if last <= end {
+        return Some((first, last));
+    }
+    source.bytes().get(first..end)?;
+    let (at, width) = (first..end)
+        .rev()
+        .map(|at| (at, source.closing_width(at, s.string.quote)))
+        .find(|(_, width)| *width > 0)?;
+    Some((first, at + width))
+}
+
+/// Returns true if there are brackets from `start` to the end of the text, and none closes one that
+/// was opened before. They belong to the string, and nothing says where it ends.
+fn closes_own_brackets(source: SourceText<'_>, start: usize) -> bool {
+    let count = |brackets: [u8; 2]| {
+        let rest = source.bytes()[start..].iter();
+        rest.filter(|byte| brackets.contains(byte)).count()
+    };
+    let (opened, closed) = (count(*b"{["), count(*b"}]"));
+    opened > 0 && closed <= opened
 }

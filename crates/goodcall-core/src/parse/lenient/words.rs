@@ -1,87 +1,79 @@
-//! Words without quotes: literals of other languages, calls, keys, strings.
+//! Words that are values: literals of other languages, calls, strings with a prefix.
 
-use super::parser::{Opener, Parser, ParserState, StepResult};
+use super::containers::Opener;
+use super::parser::{Parser, StepResult};
 use super::rules::{self, RuleRef};
-use super::strings::source;
-use crate::parse::CutKind;
+use super::strings::Backslashes;
 use crate::tree::Kind;
 
-/// What a word means in JSON, and the rule that says so.
-pub(super) fn literal(word: &str) -> Option<(Kind, bool, Option<RuleRef>)> {
-    let python = Some(rules::PYTHON_LITERAL);
-    Some(match word {
+/// A literal, and the rule that reads it if JSON writes it differently.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Literal {
+    kind: Kind,
+    truth: bool,
+    rule: Option<RuleRef>,
+}
+
+impl Literal {
+    fn json(self) -> &'static str {
+        match (self.kind, self.truth) {
+            (Kind::Null, _) => "null",
+            (_, true) => "true",
+            (_, false) => "false",
+        }
+    }
+}
+
+/// The literal that a word is, in JSON or in another language.
+pub(super) fn literal(word: &str) -> Option<Literal> {
+    let (kind, truth, rule) = match word {
         "true" => (Kind::Boolean, true, None),
         "false" => (Kind::Boolean, false, None),
         "null" => (Kind::Null, false, None),
-        "True" => (Kind::Boolean, true, python),
-        "False" => (Kind::Boolean, false, python),
-        "None" => (Kind::Null, false, python),
+        "True" => (Kind::Boolean, true, Some(rules::PYTHON_LITERAL)),
+        "False" => (Kind::Boolean, false, Some(rules::PYTHON_LITERAL)),
+        "None" => (Kind::Null, false, Some(rules::PYTHON_LITERAL)),
         "TRUE" => (Kind::Boolean, true, Some(rules::LITERAL_CASE)),
         "FALSE" => (Kind::Boolean, false, Some(rules::LITERAL_CASE)),
         "NULL" | "Null" | "NONE" => (Kind::Null, false, Some(rules::LITERAL_CASE)),
         "undefined" => (Kind::Null, false, Some(rules::UNDEFINED)),
         _ => return None,
-    })
+    };
+    Some(Literal { kind, truth, rule })
 }
 
 impl Parser<'_> {
-    /// A value that starts with a letter, or with anything that starts no other value.
+    /// Reads a value that starts with a letter, or with anything that starts no other value.
     pub(super) fn word_value(&mut self) -> StepResult {
-        let start = self.at;
+        let (source, start) = (self.source(), self.at());
         if matches!(self.peek(), Some(b'+' | b'.')) {
             return self.number_value();
         }
-        if self.prefix() || self.opening_quote().is_some() {
-            let raw = self.bytes[start..self.at]
-                .iter()
-                .any(|b| matches!(b, b'r' | b'R'));
-            if raw {
-                return self.raw_string(start);
+        if self.skip_string_prefix() || source.opening_quote(self.at()).is_some() {
+            let prefix = &source.bytes()[start..self.at()];
+            if prefix.iter().any(|b| matches!(b, b'r' | b'R')) {
+                return self.string_value_from(start, Backslashes::Text);
             }
             return self.string_value();
         }
         if self.peek() == Some(b'/') {
             return Ok(self.regex());
         }
-        let end = self.dotted_end(start);
-        let word = &self.text[start..end];
-        if let Some((kind, truth, rule)) = literal(word)
+        let end = source.dotted_end(start);
+        let word = &source.as_str()[start..end];
+        if let Some(literal) = literal(word)
             && self.value_ends(end)
         {
-            if let Some(rule) = rule {
-                self.note(
-                    rule,
-                    start..end,
-                    if kind == Kind::Null {
-                        "null"
-                    } else if truth {
-                        "true"
-                    } else {
-                        "false"
-                    },
-                );
-            }
-            self.at = end;
-            self.out.literal(kind, truth, start, end);
-            if self.is_braceless() {
-                self.cut_at_end();
-            }
-            self.last_string = None;
-            return Ok(self.done());
+            return self.literal_value(literal, end);
         }
-        if end == self.bytes.len()
+        if end == source.len()
             && end > start
-            && !self.frames.is_empty()
-            && let Some(whole) = ["true", "false", "null", "True", "False", "None"]
-                .iter()
-                .find(|w| w.starts_with(word))
-            && let Some((kind, truth, _)) = literal(whole)
+            && !self.containers().is_empty()
+            && let Some(literal) = cut_off_literal(word)
         {
-            self.at = end;
-            self.out.literal(kind, truth, start, end);
-            self.last_string = None;
-            self.cut_inside();
-            return Ok(self.done());
+            self.add_literal(literal, end);
+            self.note_cut_inside();
+            return Ok(self.end_scalar());
         }
         if let Some(step) = self.call(start, end) {
             return step;
@@ -89,302 +81,106 @@ impl Parser<'_> {
         self.bare_value()
     }
 
-    /// Does a value that ends here end there?
+    fn literal_value(&mut self, literal: Literal, end: usize) -> StepResult {
+        if let Some(rule) = literal.rule {
+            self.note(rule, self.at()..end, literal.json());
+        }
+        self.add_literal(literal, end);
+        if self.containers().is_braceless() {
+            self.note_cut_at_end();
+        }
+        Ok(self.end_scalar())
+    }
+
+    fn add_literal(&mut self, literal: Literal, end: usize) {
+        let start = self.at();
+        self.move_to(end);
+        self.tree_mut()
+            .literal(literal.kind, literal.truth, start, end);
+        self.forget_last_string();
+    }
+
+    /// Returns true if what follows `end` fits a value that ended there.
     fn value_ends(&self, end: usize) -> bool {
-        let next = self.skip_space(end);
-        match self.bytes.get(next) {
+        let source = self.source();
+        let next = source.skip_space(end);
+        match source.bytes().get(next) {
             None | Some(b',' | b'}' | b']' | b')' | b';' | b'#' | b'`' | b'<') => true,
-            Some(b'/') => matches!(self.byte(next + 1), b'/' | b'*'),
-            Some(b'-') if self.dashes(end, next) => true,
-            Some(b'"' | b'\'') => next > end || self.key_follows(next),
+            Some(b'/') => matches!(source.byte(next + 1), b'/' | b'*'),
+            Some(b'-') if source.is_dash_comment(end, next) => true,
+            Some(b'"' | b'\'') => next > end || source.key_follows(next),
             Some(0x80..) => true,
             Some(_) => {
-                self.bytes[end..next].contains(&b'\n')
-                    || self.key_follows(next)
+                source.has_newline(end, next)
+                    || source.key_follows(next)
                     || self.element_follows(end, next)
             }
         }
     }
 
-    /// `[1 2]`, `[true false]`: does another element stand here?
+    /// Returns true if another element stands at `next`, as in `[1 2]` and `[true false]`.
     pub(super) fn element_follows(&self, end: usize, next: usize) -> bool {
-        let word = self
-            .text
-            .get(next..self.dotted_end(next))
-            .unwrap_or_default();
-        let number = super::numbers::strict_end(self.bytes, next) == Some(next + word.len());
-        next > end
-            && self.out.in_object() == Some(false)
-            && (literal(word).is_some() || (number && !word.is_empty()))
+        let source = self.source();
+        let word_end = source.dotted_end(next);
+        let word = source.as_str().get(next..word_end).unwrap_or_default();
+        let number_end = super::numbers::strict_end(source.bytes(), next);
+        let is_number = !word.is_empty() && number_end == Some(next + word.len());
+        next > end && self.in_array() && (literal(word).is_some() || is_number)
     }
 
-    /// The end of `name`, `name.name`.
-    fn dotted_end(&self, start: usize) -> usize {
-        let rest = &self.bytes[start..];
-        let part = |b: &u8| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'$' | b'.');
-        start + rest.iter().take_while(|b| part(b)).count()
-    }
-
-    /// `name(` or `new Name(`: opens a call.
-    pub(super) fn call(&mut self, start: usize, end: usize) -> Option<StepResult> {
-        let mut end = end;
-        if &self.text[start..end] == "new" && self.byte(end) == b' ' {
-            end = self.dotted_end(self.skip_space(end));
-        }
-        if end == start || self.byte(end) != b'(' || self.byte(start).is_ascii_digit() {
+    /// Opens a call: `name(` or `new Name(`.
+    fn call(&mut self, start: usize, word_end: usize) -> Option<StepResult> {
+        let source = self.source();
+        let is_new = &source.as_str()[start..word_end] == "new" && source.byte(word_end) == b' ';
+        let end = if is_new {
+            source.dotted_end(source.skip_space(word_end))
+        } else {
+            word_end
+        };
+        if end == start || source.byte(end) != b'(' || source.byte(start).is_ascii_digit() {
             return None;
         }
-        let inside = self.skip_space(end + 1);
-        if matches!(self.byte(inside), b')' | b',') && !self.frames.is_empty() {
-            // What it would give is not known.
+        let inside = source.skip_space(end + 1);
+        if matches!(source.byte(inside), b')' | b',') && !self.containers().is_empty() {
+            // The result of a call without arguments is not known.
             return None;
         }
-        let name = self.word_end(inside);
-        let equals = self.skip_space(name);
-        let named = name > inside
-            && self.byte(equals) == b'='
-            && self.byte(equals + 1) != b'='
-            && !self.byte(inside).is_ascii_digit();
-        let kind = if named { Kind::Object } else { Kind::Array };
+        let name = source.word_end(inside);
+        let equals = source.skip_space(name);
+        let has_names = name > inside
+            && source.byte(equals) == b'='
+            && source.byte(equals + 1) != b'='
+            && !source.byte(inside).is_ascii_digit();
+        let kind = if has_names { Kind::Object } else { Kind::Array };
         self.note(rules::CALL, start..end + 1, "");
-        self.at = end;
+        self.move_to(end);
         let step = self.open(Opener::Call, kind);
-        if let Some(frame) = self.frames.last_mut() {
-            frame.start = start;
+        if let Some(container) = self.innermost_mut() {
+            container.start = start;
         }
         Some(step)
     }
 
-    /// Skips `f`, `r`, `b`, `u` before a quote.
-    pub(super) fn prefix(&mut self) -> bool {
-        let rest = &self.bytes[self.at..];
-        let letters = rest
-            .iter()
-            .take_while(|b| b"fFrRbBuU".contains(b))
-            .take(2)
-            .count();
-        let text = !matches!(
-            rest.get(letters + 1),
-            None | Some(b'}' | b']' | b',' | b':')
-        );
-        if letters == 0 || !matches!(rest.get(letters), Some(b'"' | b'\'')) || !text {
+    /// Skips `f`, `r`, `b`, `u` before a quote. Returns false if there is no such prefix.
+    pub(super) fn skip_string_prefix(&mut self) -> bool {
+        let rest = &self.source().bytes()[self.at()..];
+        let letters = rest.iter().take_while(|b| b"fFrRbBuU".contains(b));
+        let width = letters.take(2).count();
+        let opens = matches!(rest.get(width), Some(b'"' | b'\''));
+        // `f"}`: the quote closes a string rather than opening one.
+        let closes = matches!(rest.get(width + 1), None | Some(b'}' | b']' | b',' | b':'));
+        if width == 0 || !opens || closes {
             return false;
         }
-        self.note(rules::STRING_PREFIX, self.at..self.at + letters, "");
-        self.at += letters;
+        self.note_and_skip(rules::STRING_PREFIX, width, "");
         true
-    }
-
-    fn raw_string(&mut self, start: usize) -> StepResult {
-        let role = self.role();
-        let (piece, end) = self.string(role, true);
-        let id = self.out.next_id();
-        self.out.string(piece, start, self.at);
-        if end.cut {
-            self.cut_inside();
-        }
-        let state = self.done();
-        self.last_string = Some(id);
-        Ok(state)
-    }
-
-    /// `/pattern/flags`, left as text.
-    fn regex(&mut self) -> ParserState {
-        let start = self.at;
-        let mut at = start + 1;
-        while !matches!(self.byte(at), b'/' | b'\n' | 0) {
-            at += if self.byte(at) == b'\\' { 2 } else { 1 };
-        }
-        let end = match self.byte(at) {
-            b'/' => self.word_end(at + 1),
-            _ => self.bare_end(start).0.max(start + 1),
-        };
-        self.bare_string(start, end);
-        self.done()
-    }
-
-    /// A string without quotes, or with only the closing one.
-    pub(super) fn bare_value(&mut self) -> StepResult {
-        let start = self.at;
-        let (mut end, quoted) = self.bare_end(start);
-        if end == start {
-            // Nothing that could be a value: skip one character.
-            let width = self.text[start..].chars().next().map_or(1, char::len_utf8);
-            self.note(rules::STRAY_TEXT, start..start + width, "");
-            self.at = start + width;
-            return Ok(ParserState::Value);
-        }
-        let text = self.text[start..end].trim_end();
-        end = start + text.len();
-        if quoted {
-            self.note(rules::MISSING_QUOTE, start..start, "\"");
-            if self.byte(self.at - 1) == b'\'' {
-                self.note(rules::OTHER_QUOTES, self.at - 1..self.at, "\"");
-            }
-            let piece = self.decode_bare(start, end);
-            self.out.string(piece, start, self.at);
-            self.cut_at_end();
-            self.last_string = None;
-            return Ok(self.done());
-        }
-        let rule = match text {
-            "NaN" | "Infinity" | "-Infinity" => rules::NOT_A_NUMBER,
-            text if is_arithmetic(text) => rules::ARITHMETIC,
-            _ => rules::UNQUOTED_STRING,
-        };
-        self.note_quoted(rule, start, end);
-        self.out.string(source(start, end), start, end);
-        self.cut_at_end();
-        self.last_string = None;
-        Ok(self.done())
-    }
-
-    fn bare_string(&mut self, start: usize, end: usize) {
-        self.note_quoted(rules::UNQUOTED_STRING, start, end);
-        self.out.string(source(start, end), start, end);
-        self.at = end;
-        self.cut_at_end();
-        self.last_string = None;
-    }
-
-    /// A word that nothing follows may have been longer.
-    fn cut_at_end(&mut self) {
-        if self.at == self.bytes.len() {
-            if self.frames.is_empty() {
-                self.because(rules::UNQUOTED_STRING, 0..self.at);
-            }
-            self.cut_inside();
-        }
-    }
-
-    /// The end of a string without quotes, and whether a closing quote stands there; the parser
-    /// moves behind it.
-    fn bare_end(&mut self, start: usize) -> (usize, bool) {
-        let in_object = self.out.in_object() == Some(true);
-        let mut at = start;
-        let mut depth = 0;
-        let mut pair = 0;
-        while let Some(byte) = self.bytes.get(at).copied() {
-            match byte {
-                b'\n' | b'\r' => break,
-                b'(' | b'{' | b'[' => depth += 1,
-                b')' | b'}' | b']' if depth > 0 => depth -= 1,
-                b'\\' => at += 1,
-                b')' if self.frames.last().is_some_and(|f| f.closer() == b')') => break,
-                b'}' | b']' => break,
-                b',' if depth > 0 => {}
-                b',' if !in_object => break,
-                b',' => {
-                    let next = self.skip_space(at + 1);
-                    if matches!(self.bytes.get(next), None | Some(b'}' | b']' | b'/' | b','))
-                        || self.bytes[at..next].contains(&b'\n')
-                        || self.key_follows(next)
-                    {
-                        break;
-                    }
-                }
-                b';' if depth == 0 && self.key_follows(self.skip_space(at + 1)) => break,
-                b';' if matches!(self.byte(at + 1), b'\n' | b'\r' | 0) => break,
-                b'/' if at > start
-                    && self.byte(at - 1) == b' '
-                    && matches!(self.byte(at + 1), b'/' | b'*') =>
-                {
-                    break;
-                }
-                b'#' if at > start && self.byte(at - 1) == b' ' && self.byte(at + 1) == b' ' => {
-                    break;
-                }
-                b'"' | b'\'' if at > start && byte == pair => pair = 0,
-                b'"' | b'\'' if in_object && at > start && self.next_key(at) => break,
-                b'"' | b'\'' if at > start => {
-                    let next = self.skip_space(at + 1);
-                    if matches!(self.bytes.get(next), None | Some(b',' | b'}' | b']'))
-                        || self.comma_width(next) > 0
-                        || next > at + 1 && self.key_follows(next)
-                    {
-                        self.at = at + 1;
-                        return (at, true);
-                    }
-                    // `say "hi"`: the first of two inside. An apostrophe has no second.
-                    if pair == 0 && !self.bytes[at - 1].is_ascii_alphanumeric() {
-                        pair = byte;
-                    }
-                }
-                0xEF if self.text[at..].starts_with(['，', '｝', '］']) => break,
-                _ => {}
-            }
-            at += 1;
-        }
-        at = at.min(self.bytes.len());
-        self.at = at;
-        (at, false)
-    }
-
-    /// `value "key":`: does the next key stand here, after a space?
-    fn next_key(&self, at: usize) -> bool {
-        matches!(self.bytes[at - 1], b' ' | b'\t') && self.key_follows(at)
-    }
-
-    /// A key without quotes, or with only the closing one.
-    pub(super) fn bare_key(&mut self) -> StepResult {
-        let start = self.at;
-        let mut at = start;
-        // What no name starts with is stray.
-        let odd = |b: u8| b.is_ascii_punctuation() && !b"_$@.-<&\\".contains(&b);
-        while let Some(byte) = self.bytes.get(at).copied() {
-            match byte {
-                _ if at == start && odd(byte) => break,
-                b':' | b'=' | b',' | b'}' | b']' | b'{' | b'[' | b'\n' | b'"' | b'\'' | b')' => {
-                    break;
-                }
-                0xEF if self.text[at..].starts_with(['：', '，', '｝', '］', '＝']) => break,
-                _ => at += 1,
-            }
-        }
-        let end = start + self.text[start..at].trim_end().len();
-        if at == self.bytes.len() {
-            self.at = at;
-            self.cut_inside();
-            return Ok(self.end(CutKind::Inside));
-        }
-        if end == start {
-            let width = self.text[start..].chars().next().map_or(1, char::len_utf8);
-            self.note(rules::STRAY_TEXT, start..start + width, "");
-            self.at = start + width;
-            return Ok(ParserState::Key);
-        }
-        self.at = at;
-        if let Some(space) = self.text[start..end].find(' ')
-            && matches!(
-                self.byte(self.skip_space(at)),
-                b',' | b'}' | b'"' | b'{' | b'[' | b'\n'
-            )
-        {
-            let end = start + space;
-            self.note_quoted(rules::UNQUOTED_KEY, start, end);
-            self.at = end;
-            self.add_key(source(start, end), start, end);
-            return self.colon();
-        }
-        if matches!(self.peek(), Some(b'"' | b'\'')) {
-            self.at += 1;
-            self.note(rules::MISSING_QUOTE, start..start, "\"");
-        } else {
-            self.note_quoted(rules::UNQUOTED_KEY, start, end);
-        }
-        self.add_key(source(start, end), start, self.at);
-        self.colon()
     }
 }
 
-/// `5 * 3`: numbers and operators, which nobody evaluates here.
-fn is_arithmetic(text: &str) -> bool {
-    let operator = |b: u8| matches!(b, b'+' | b'*' | b'/' | b'-' | b'%');
-    let allowed =
-        |b: u8| b.is_ascii_digit() || operator(b) || matches!(b, b'.' | b' ' | b'(' | b')');
-    text.bytes().all(allowed)
-        && text
-            .bytes()
-            .skip(1)
-            .any(|b| matches!(b, b'+' | b'*' | b'/' | b'%'))
+/// The literal that a word at the end of the text is the beginning of.
+fn cut_off_literal(word: &str) -> Option<Literal> {
+    let mut words = ["true", "false", "null", "True", "False", "None"].into_iter();
+    words
+        .find(|whole| whole.starts_with(word))
+        .and_then(literal)
 }
