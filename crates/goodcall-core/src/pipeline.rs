@@ -123,7 +123,7 @@ impl<'s> Gate<'s> {
             Ok(reading) => reading,
             Err(bad) => return self.unreadable(raw, bad),
         };
-        let reading = parse::without_repeats(reading, &self.reading.policy);
+        let reading = parse::drop_repeated_values(reading, &self.reading.policy);
         if let Some(bad) =
             parse::reject_partial_or_multiple(&reading, &self.reading.policy, self.reading.stop)
         {

@@ -1,4 +1,4 @@
-//! Two members with the same key: one value, or two readings.
+//! Members with the same key: equal copies are dropped, different ones are refused.
 
 use std::collections::{HashMap, HashSet};
 
@@ -28,7 +28,7 @@ pub(crate) const RULE: Rule = Rule {
 /// A member that repeats an earlier one of the same object.
 struct Repeat {
     object: Id,
-    /// `None` if there is no room left for places.
+    /// `None` if all pointers together would take too many bytes.
     place: Option<Pointer>,
     key: Id,
     first: Id,
@@ -41,17 +41,17 @@ pub(super) fn resolve(
     policy: &Policy,
     limits: &Limits,
 ) -> Result<(), Refusal> {
-    let mut found = Found {
+    let mut found = RepeatedMembers {
         repeats: Vec::new(),
-        room: 16 * reading.tree.source().len() + 4096,
+        pointer_bytes_left: 16 * reading.tree.source().len() + 4096,
     };
     found.collect(reading.tree.root(), &mut Pointer::root());
     let repeats = found.repeats;
     let tree = &reading.tree;
-    let mends = policy.allows(RULE.id, RULE.level);
+    let may_drop = policy.allows(RULE.name, RULE.level);
     let conflicts = repeats
         .iter()
-        .filter(|repeat| !mends || tree.node(repeat.first) != tree.node(repeat.again));
+        .filter(|repeat| !may_drop || tree.node(repeat.first) != tree.node(repeat.again));
     let mut issues = Vec::new();
     let mut more = 0;
     for repeat in conflicts {
@@ -71,8 +71,8 @@ pub(super) fn resolve(
         });
     }
     if repeats.len() > limits.max_changes || repeats.iter().any(|r| r.place.is_none()) {
-        let wanted = SyntaxExpectation::Changes(limits.max_changes);
-        let error = ParseError::new(ParseClass::TooLarge, wanted, 0);
+        let expected = SyntaxExpectation::Changes(limits.max_changes);
+        let error = ParseError::new(ParseClass::TooLarge, expected, 0);
         return Err(refusal(&error, tree.source()));
     }
     let mut dropped: HashMap<Id, HashSet<Id>> = HashMap::new();
@@ -84,7 +84,9 @@ pub(super) fn resolve(
         reading.changes.push(Change {
             rule: RULE.id,
             level: RULE.level,
-            pointer: repeat.place.unwrap_or_default(),
+            pointer: repeat
+                .place
+                .expect("repeats without a place are refused above"),
             edit: Edit::Text,
             before: Some(format!("{key}: {again}").into()),
             after: None,
@@ -98,7 +100,7 @@ pub(super) fn resolve(
     Ok(())
 }
 
-/// Takes the members with these keys out of an object, in one pass.
+/// Removes the members with these keys from an object, in one pass.
 fn remove(tree: &mut Tree<'_>, object: Id, keys: &HashSet<Id>) {
     let mut last = None;
     let mut kept = 0;
@@ -129,13 +131,13 @@ fn conflict(tree: &Tree<'_>, repeat: &Repeat, place: Pointer) -> Issue {
 }
 
 /// The repeated members of a tree, in order.
-struct Found {
+struct RepeatedMembers {
     repeats: Vec<Repeat>,
-    /// Bytes that places may still take: one long key must not be copied for every repeat.
-    room: usize,
+    /// Bytes that pointers may still take: one long key must not be copied for every repeat.
+    pointer_bytes_left: usize,
 }
 
-impl Found {
+impl RepeatedMembers {
     fn collect(&mut self, node: Node<'_>, place: &mut Pointer) {
         let here = place.size();
         match node.kind() {
@@ -152,7 +154,7 @@ impl Found {
                 let mut first = HashMap::with_capacity(node.len());
                 let mut members = node.members();
                 while let Some((key, value)) = members.next_ids() {
-                    let name = node.tree.node(key).as_str().unwrap_or_default();
+                    let name = node.tree.node(key).as_str().expect("keys are strings");
                     place.push(name);
                     match first.get(name) {
                         None => {
@@ -178,7 +180,7 @@ impl Found {
     }
 
     fn keep(&mut self, place: &Pointer) -> Option<Pointer> {
-        self.room = self.room.checked_sub(place.size())?;
+        self.pointer_bytes_left = self.pointer_bytes_left.checked_sub(place.size())?;
         Some(place.clone())
     }
 }

@@ -1,4 +1,4 @@
-//! What can be wrong with a text that should be JSON.
+//! Errors of strict parsing.
 
 use std::error::Error;
 use std::fmt;
@@ -9,7 +9,7 @@ use crate::report::SyntaxExpectation;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum ParseClass {
-    /// There is no value at all: nothing, or only white space.
+    /// The text is empty or only white space.
     Empty,
     /// The text ended before the value did.
     CutOff,
@@ -27,42 +27,42 @@ pub enum ParseClass {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ParseError {
     class: ParseClass,
-    wanted: SyntaxExpectation,
+    expected: SyntaxExpectation,
     offset: usize,
 }
 
 impl ParseError {
     #[cold]
-    pub(crate) fn new(class: ParseClass, wanted: SyntaxExpectation, offset: usize) -> Self {
+    pub(crate) fn new(class: ParseClass, expected: SyntaxExpectation, offset: usize) -> Self {
         Self {
             class,
-            wanted,
+            expected,
             offset,
         }
     }
 
-    /// Syntax error, or cut off if the text ends here.
+    /// A syntax error, or [`ParseClass::CutOff`] if the text ends at `offset`.
     #[cold]
-    pub(crate) fn at(bytes: &[u8], offset: usize, wanted: SyntaxExpectation) -> Self {
+    pub(crate) fn at(bytes: &[u8], offset: usize, expected: SyntaxExpectation) -> Self {
         let class = if offset >= bytes.len() {
             ParseClass::CutOff
         } else {
             ParseClass::Syntax
         };
-        Self::new(class, wanted, offset)
+        Self::new(class, expected, offset)
     }
 
-    /// The class of this error.
+    /// Returns the class of this error.
     pub fn class(&self) -> ParseClass {
         self.class
     }
 
-    /// What should have stood there.
-    pub fn wanted(&self) -> SyntaxExpectation {
-        self.wanted
+    /// Returns what the parser expected there.
+    pub fn expected(&self) -> SyntaxExpectation {
+        self.expected
     }
 
-    /// The byte where reading stopped.
+    /// Returns the byte offset where parsing stopped.
     pub fn offset(&self) -> usize {
         self.offset
     }
@@ -94,11 +94,11 @@ impl fmt::Display for SyntaxExpectation {
 
 impl fmt::Display for ParseError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (wanted, offset) = (self.wanted, self.offset);
+        let (expected, offset) = (self.expected, self.offset);
         match self.class {
             ParseClass::Empty => f.write_str("there is no value"),
-            ParseClass::CutOff => write!(f, "cut off at byte {offset}: expected {wanted}"),
-            _ => write!(f, "byte {offset}: expected {wanted}"),
+            ParseClass::CutOff => write!(f, "cut off at byte {offset}: expected {expected}"),
+            _ => write!(f, "byte {offset}: expected {expected}"),
         }
     }
 }

@@ -1,34 +1,40 @@
-//! What a refusal says of a number that JSON does not write so.
+//! Naming a malformed number in a refusal, where only an unexpected byte was found.
 
 use super::lenient;
 use crate::report::SyntaxExpectation;
 use crate::report::{Actual, Issue};
 
-/// Bytes that the start of a number may have.
-const MOST: usize = 64;
+/// The longest number that is looked at, in bytes.
+const MAX_BYTES: usize = 64;
 
-/// Says of text that was taken for a string without quotes that it is the start of a number.
-pub(super) fn tell_half(issue: &mut Issue, text: Option<&str>) {
-    let unquoted = issue.expected.rule == Some(lenient::rules::UNQUOTED_STRING.id);
-    if unquoted && text.is_some_and(is_half) {
+/// Adds to an issue about a string without quotes that it is the start of a number.
+pub(super) fn explain_unfinished(issue: &mut Issue, text: Option<&str>) {
+    let unquoted = issue.expected.rule == Some(lenient::rules::UNQUOTED_STRING.name);
+    if unquoted && text.is_some_and(is_unfinished) {
         issue.expected.syntax = Some(SyntaxExpectation::Number);
     }
 }
 
-/// Says where the number begins in which strict reading stopped, and what is wrong with it.
-pub(super) fn tell_strict(issue: &mut Issue, wanted: SyntaxExpectation, text: &str, at: usize) {
+/// Moves an issue of strict parsing to the number that parsing stopped in, and says what is wrong
+/// with that number.
+pub(super) fn explain_in_strict(
+    issue: &mut Issue,
+    expected: SyntaxExpectation,
+    text: &str,
+    at: usize,
+) {
     let (bytes, mut start, mut end) = (text.as_bytes(), at, at);
     let part = |at: usize| {
         let byte = bytes.get(at).copied();
         byte.is_some_and(lenient::is_number_part)
     };
-    while start > 0 && at - start < MOST && part(start - 1) {
+    while start > 0 && at - start < MAX_BYTES && part(start - 1) {
         start -= 1;
     }
-    while end - at < MOST && part(end) {
+    while end - at < MAX_BYTES && part(end) {
         end += 1;
     }
-    let within = match wanted {
+    let stopped_in_number = match expected {
         SyntaxExpectation::Digit
         | SyntaxExpectation::CommaOrBrace
         | SyntaxExpectation::CommaOrBracket
@@ -37,10 +43,10 @@ pub(super) fn tell_strict(issue: &mut Issue, wanted: SyntaxExpectation, text: &s
         _ => false,
     };
     let token = text.get(start..end).unwrap_or_default();
-    if !within || !token.starts_with(|c: char| c.is_ascii_digit() || "+-.".contains(c)) {
+    if !stopped_in_number || !token.starts_with(|c: char| c.is_ascii_digit() || "+-.".contains(c)) {
         return;
     }
-    match (is_half(token), lenient::number_rule(token)) {
+    match (is_unfinished(token), lenient::number_rule(token)) {
         (true, _) => issue.expected.syntax = Some(SyntaxExpectation::Number),
         (false, Some(rule)) => {
             (issue.expected.syntax, issue.expected.rule) = (None, Some(rule));
@@ -51,18 +57,19 @@ pub(super) fn tell_strict(issue: &mut Issue, wanted: SyntaxExpectation, text: &s
     issue.actual = Some(Actual::text(token));
 }
 
-/// Is this the start of a number, which lacks digits?
-fn is_half(token: &str) -> bool {
+/// Returns true if this is the start of a number that lacks digits.
+fn is_unfinished(token: &str) -> bool {
     let body = token.strip_prefix(['+', '-']).unwrap_or(token);
-    if token.is_empty() || token.len() > MOST || body.starts_with(['+', '-']) {
+    if token.is_empty() || token.len() > MAX_BYTES || body.starts_with(['+', '-']) {
         return false;
     }
-    let body = match body.starts_with('.') {
-        true => format!("0{body}"),
-        false => body.to_owned(),
+    let body = if body.starts_with('.') {
+        format!("0{body}")
+    } else {
+        body.to_owned()
     };
-    let prefix = ["0x", "0X", "0o", "0O", "0b", "0B"].contains(&body.as_str());
-    prefix || (!lenient::is_number(&body) && lenient::is_number(&format!("{body}0")))
+    let is_prefix = ["0x", "0X", "0o", "0O", "0b", "0B"].contains(&body.as_str());
+    is_prefix || (!lenient::is_number(&body) && lenient::is_number(&format!("{body}0")))
 }
 
 #[cfg(test)]
@@ -70,14 +77,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn halves_are_told_from_numbers_and_from_text() {
+    fn unfinished_number_is_neither_number_nor_text() {
         for half in ["-", "+", ".", "1.", "1.5e", "1E", "2e-", "+.", "-0x"] {
-            assert!(is_half(half), "{half}");
+            assert!(is_unfinished(half), "{half}");
         }
         for other in [
             "", "1", ".5", "+1", "01", "0x1F", "1.5.", "5px", "--", "e", "1_",
         ] {
-            assert!(!is_half(other), "{other}");
+            assert!(!is_unfinished(other), "{other}");
         }
     }
 }

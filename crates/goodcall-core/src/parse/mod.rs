@@ -1,4 +1,4 @@
-//! Reading arguments: strict JSON, and what a model wrote instead of it.
+//! Reading arguments: strict JSON, and text that a model wrote instead of it.
 
 mod duplicates;
 mod error;
@@ -23,27 +23,28 @@ pub(crate) use duplicates::RULE as DUPLICATE_KEY;
 pub(crate) use lenient::rules::all as lenient_rules;
 pub(crate) use strict::{StrictReading, parse as strictly};
 
-/// A text that was read: its value, every departure from JSON, and whether it was complete.
+/// A text that was read: its value, every departure from JSON, and where it was cut off.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Reading<'a> {
-    /// The value; the array of all values if there are several.
+    /// The value. If the text holds several values (see [`Reading::is_several`]), the array of all
+    /// of them, which does not stand in the text itself.
     pub tree: Tree<'a>,
-    /// What was read as something that JSON would write differently.
+    /// The departures from JSON, in order.
     pub changes: Changes,
-    /// Where the text was cut off; `None` if it is complete. The value is then partial.
+    /// Where the text was cut off; `None` if it is complete. The value of a cut-off text is partial.
     pub cut: Option<Cut>,
-    /// How many values stand in the text, one after the other (`{..}{..}`, one a line).
+    /// The number of values in the text, one after the other (`{..}{..}`, or one per line).
     pub values: usize,
 }
 
 impl Reading<'_> {
-    /// Was the text complete?
+    /// Returns true if the text was not cut off.
     pub fn is_complete(&self) -> bool {
         self.cut.is_none()
     }
 
-    /// Are there several values, of which `tree` is the array?
+    /// Returns true if the text holds several values and `tree` is the array of them.
     pub fn is_several(&self) -> bool {
         self.values > 1
     }
@@ -57,16 +58,16 @@ pub struct Cut {
     pub pointer: Pointer,
     /// What is missing.
     pub kind: CutKind,
-    /// The byte of the raw text where it stopped.
+    /// The byte offset where the text stopped.
     pub at: usize,
-    /// Which of several values.
+    /// The index of the value that was cut off, if there are several.
     pub(crate) root: usize,
-    /// What is wrong instead, if the text ends as a whole one would.
+    /// The true cause, if the text ends as a complete one would.
     pub(crate) because: Option<lenient::Ambiguity>,
 }
 
 impl Cut {
-    /// Inside the only value.
+    /// A cut inside the only value.
     pub(crate) fn at_root(at: usize) -> Self {
         Self {
             pointer: Pointer::root(),
@@ -89,7 +90,7 @@ pub enum CutKind {
 }
 
 impl<'a> Tree<'a> {
-    /// Parses strict JSON (RFC 8259) with the default limits. Repeated keys are kept.
+    /// Parses strict JSON (RFC 8259) with the default limits, and keeps repeated keys.
     ///
     /// # Errors
     /// If the text is not JSON.
@@ -106,7 +107,7 @@ impl<'a> Tree<'a> {
     }
 }
 
-/// Reads arguments from text: strictly, or else as they were evidently meant, as far as the
+/// Reads arguments from text: as strict JSON, or else as they were evidently meant, as far as the
 /// policy allows.
 ///
 /// ```
@@ -130,7 +131,7 @@ pub fn read<'a>(text: &'a str, options: &ReadOptions) -> Result<Reading<'a>, Ref
     read_after_strict(text, strict::parse(text, &options.limits), options)
 }
 
-/// The same from what came of strict parsing on.
+/// Like [`read`], for a text that was parsed strictly already.
 pub(crate) fn read_after_strict<'a>(
     text: &'a str,
     strict: Result<StrictReading<'a>, ParseError>,
@@ -138,20 +139,15 @@ pub(crate) fn read_after_strict<'a>(
 ) -> Result<Reading<'a>, Refusal> {
     let strict = match strict {
         Ok(strict) => strict,
-        Err(error) => return leniently(text, &error, options),
+        Err(error) => return read_leniently(text, &error, options),
     };
-    let unwrapped = match strict.tree.root().kind() {
-        Kind::String if options.unwrap && !options.policy.is_strict() => lenient::unwrap(
-            text,
-            &strict.tree,
-            &options.limits,
-            &options.known_keys(),
-            0,
-        ),
-        _ => None,
-    };
-    if let Some(lenient) = unwrapped {
-        return finish(lenient, options);
+    let is_string = strict.tree.root().kind() == Kind::String;
+    if is_string && options.unwrap && !options.policy.is_strict() {
+        let keys = options.known_keys();
+        let unwrapped = lenient::unwrap(text, &strict.tree, &options.limits, &keys, 0);
+        if let Some(lenient) = unwrapped {
+            return judge(lenient, options);
+        }
     }
     let mut reading = Reading {
         tree: strict.tree,
@@ -165,25 +161,25 @@ pub(crate) fn read_after_strict<'a>(
     Ok(reading)
 }
 
-/// Reads what strict parsing refused.
-fn leniently<'a>(
+/// Reads a text that strict parsing refused.
+fn read_leniently<'a>(
     text: &'a str,
     error: &ParseError,
     options: &ReadOptions,
 ) -> Result<Reading<'a>, Refusal> {
-    let hopeless = !matches!(error.class(), ParseClass::Syntax | ParseClass::CutOff);
-    if options.policy.is_strict() || hopeless {
+    let readable = matches!(error.class(), ParseClass::Syntax | ParseClass::CutOff);
+    if options.policy.is_strict() || !readable {
         return Err(refusal(error, text));
     }
     match lenient::parse(text, &options.limits, &options.known_keys()) {
-        Ok(Some(lenient)) => finish(lenient, options),
+        Ok(Some(lenient)) => judge(lenient, options),
         Ok(None) => Err(refusal(error, text)),
         Err(limit) => Err(refusal(&limit, text)),
     }
 }
 
-/// Judges what was read by the policy.
-fn finish<'a>(
+/// Judges a lenient reading by the policy.
+fn judge<'a>(
     lenient: lenient::LenientReading<'a>,
     options: &ReadOptions,
 ) -> Result<Reading<'a>, Refusal> {
@@ -193,31 +189,30 @@ fn finish<'a>(
         cut: lenient.cut,
         values: lenient.values,
     };
-    let unclosed = lenient::rules::UNCLOSED.id;
+    // The text was cut off inside the first value whose end is unsure, if there is one.
     if options.stop == StopReason::CutOff
         && reading.cut.is_none()
         && let Some(change) = reading.changes.find(lenient::has_unsure_end)
     {
-        // What was cut off may have been inside that value.
-        let at = reading.tree.source().len();
         reading.cut = Some(Cut {
             pointer: change.pointer,
-            ..Cut::at_root(at)
+            ..Cut::at_root(reading.tree.source().len())
         });
     }
+    let unclosed = lenient::rules::UNCLOSED.name;
     if options.stop == StopReason::Finished {
         reading.changes.set_level(unclosed, Level::Safe);
     }
-    let refused = reading
-        .changes
-        .find(|rule, level| rule != unclosed && !options.policy.allows(rule, level));
-    if let Some(change) = refused {
-        return Err(unsure(&change, reading, options.stop));
+    // Missing brackets are judged with the cut, in `may_close`.
+    let is_refused = |rule: &str, level| rule != unclosed && !options.policy.allows(rule, level);
+    if let Some(change) = reading.changes.find(is_refused) {
+        return Err(change_refusal(&change, reading, options.stop));
     }
-    match (&mut reading.cut, lenient.ambiguity) {
-        (Some(cut), Some(_)) => cut.kind = CutKind::Inside,
-        (None, Some(doubt)) => return Err(doubtful(doubt, reading.tree.source())),
-        (_, None) => {}
+    if let Some(ambiguity) = lenient.ambiguity {
+        match &mut reading.cut {
+            Some(cut) => cut.kind = CutKind::Inside,
+            None => return Err(ambiguity_refusal(ambiguity, reading.tree.source())),
+        }
     }
     // A partial value is only looked at; one that may become a call must have one reading.
     let cut = reading.cut.as_ref();
@@ -228,40 +223,39 @@ fn finish<'a>(
     Ok(reading)
 }
 
-/// The policy does not allow this change.
-fn unsure(change: &Change, reading: Reading<'_>, stop: StopReason) -> Refusal {
+/// The refusal of a change that the policy does not allow.
+fn change_refusal(change: &Change, reading: Reading<'_>, stop: StopReason) -> Refusal {
     if let Some(cut) = reading.cut.as_ref().filter(|cut| cut.because.is_some()) {
-        return not_whole(cut, reading.tree.source(), stop);
+        return cut_refusal(cut, reading.tree.source(), stop);
     }
-    // Members without braces look unfinished to the last.
-    let braceless = change.rule == lenient::rules::MISSING_BRACE.id && stop != StopReason::CutOff;
-    let cut = reading.cut.filter(|_| !braceless);
-    let (reason, code) = match cut {
-        Some(_) => (Reason::Truncated, IssueKind::Truncated),
-        None => (Reason::Malformed, IssueKind::Malformed),
-    };
-    let mut issue = Issue::new(change.pointer.clone(), code, change.span.clone());
-    if let Some(cut) = cut {
-        issue = Issue::new(cut.pointer, code, cut.at..cut.at);
-    } else {
-        issue.expected.rule = Some(change.rule);
-        issue.actual = change.before.as_deref().map(Actual::text);
-        explain_number_error::tell_half(&mut issue, change.before.as_deref());
+    // Members without braces always end as if they were cut off.
+    let is_braceless =
+        change.rule == lenient::rules::MISSING_BRACE.name && stop != StopReason::CutOff;
+    if let Some(cut) = reading.cut
+        && !is_braceless
+    {
+        return cut_off(cut.pointer, cut.at).placed_in(reading.tree.source());
     }
-    Refusal::single(reason, issue).placed_in(reading.tree.source())
+    let (pointer, span) = (change.pointer.clone(), change.span.clone());
+    let mut issue = Issue::new(pointer, IssueKind::Malformed, span);
+    issue.expected.rule = Some(change.rule);
+    issue.actual = change.before.as_deref().map(Actual::text);
+    explain_number_error::explain_unfinished(&mut issue, change.before.as_deref());
+    Refusal::single(Reason::Malformed, issue).placed_in(reading.tree.source())
 }
 
-/// There are several readings, and no policy chooses among them.
-fn doubtful(doubt: lenient::Ambiguity, text: &str) -> Refusal {
-    let mut issue = Issue::new(doubt.pointer, IssueKind::Malformed, doubt.span.clone());
-    issue.expected.rule = Some(doubt.rule);
-    let got = text.get(doubt.span).filter(|got| !got.is_empty());
-    issue.actual = got.map(Actual::text);
+/// The refusal of a text with several readings, among which no policy chooses.
+fn ambiguity_refusal(ambiguity: lenient::Ambiguity, text: &str) -> Refusal {
+    let span = ambiguity.span.clone();
+    let mut issue = Issue::new(ambiguity.pointer, IssueKind::Malformed, span);
+    issue.expected.rule = Some(ambiguity.rule);
+    let actual = text.get(ambiguity.span).filter(|text| !text.is_empty());
+    issue.actual = actual.map(Actual::text);
     Refusal::single(Reason::Malformed, issue).placed_in(text)
 }
 
-/// The same value several times in a row is one value, if the policy says so.
-pub(crate) fn without_repeats<'a>(mut reading: Reading<'a>, policy: &Policy) -> Reading<'a> {
+/// Reads the same value several times in a row as one value, if the policy allows it.
+pub(crate) fn drop_repeated_values<'a>(mut reading: Reading<'a>, policy: &Policy) -> Reading<'a> {
     let rule = lenient::rules::REPEATED_VALUE;
     let root = reading.tree.root();
     if reading.values < 2 || !policy.allows(rule.id, rule.level) {
@@ -280,32 +274,32 @@ pub(crate) fn without_repeats<'a>(mut reading: Reading<'a>, policy: &Policy) -> 
     reading
 }
 
-/// May the missing brackets be closed, so that the value is a whole one?
+/// Returns true if only brackets are missing and they may be closed, so that the value is complete.
 fn may_close(cut: &Cut, policy: &Policy, stop: StopReason) -> bool {
     let rule = lenient::rules::UNCLOSED;
     let level = match stop {
         StopReason::Finished => Level::Safe,
         _ => rule.level,
     };
-    let whole = cut.kind == CutKind::Brackets && stop != StopReason::CutOff;
-    whole && policy.allows(rule.id, level)
+    let only_brackets = cut.kind == CutKind::Brackets && stop != StopReason::CutOff;
+    only_brackets && policy.allows(rule.name, level)
 }
 
-/// The arguments were cut off here.
+/// The refusal of arguments that were cut off.
 pub(crate) fn cut_off(pointer: Pointer, at: usize) -> Refusal {
     let issue = Issue::new(pointer, IssueKind::Truncated, at..at);
     Refusal::single(Reason::Truncated, issue)
 }
 
-/// The arguments were cut off, or something else is wrong at their end.
-fn not_whole(cut: &Cut, text: &str, stop: StopReason) -> Refusal {
+/// The refusal of arguments that were cut off, or whose end is wrong in another way.
+fn cut_refusal(cut: &Cut, text: &str, stop: StopReason) -> Refusal {
     match &cut.because {
-        Some(doubt) if stop != StopReason::CutOff => doubtful(doubt.clone(), text),
+        Some(cause) if stop != StopReason::CutOff => ambiguity_refusal(cause.clone(), text),
         _ => cut_off(cut.pointer.clone(), cut.at),
     }
 }
 
-/// Why what was read cannot be one call: it was cut off, or it is several values.
+/// Refuses a reading that cannot be one call, because it was cut off or holds several values.
 pub(crate) fn reject_partial_or_multiple(
     reading: &Reading<'_>,
     policy: &Policy,
@@ -314,7 +308,7 @@ pub(crate) fn reject_partial_or_multiple(
     if let Some(cut) = &reading.cut
         && !may_close(cut, policy, stop)
     {
-        return Some(not_whole(cut, reading.tree.source(), stop));
+        return Some(cut_refusal(cut, reading.tree.source(), stop));
     }
     // A number that nothing follows may have had more digits.
     let (root, end) = (reading.tree.root(), reading.tree.source().len());
@@ -335,20 +329,20 @@ pub(crate) fn reject_partial_or_multiple(
     None
 }
 
-/// The text in bytes that should be UTF-8.
-///
-/// # Errors
-/// If they are not.
+/// Converts bytes to text, or refuses them if they are not UTF-8.
 pub(crate) fn utf8_or_refusal(bytes: &[u8]) -> Result<&str, Refusal> {
     strict::utf8(bytes).map_err(|error| {
         let valid = bytes.get(..error.offset()).unwrap_or_default();
-        refusal(&error, std::str::from_utf8(valid).unwrap_or_default())
+        refusal(
+            &error,
+            std::str::from_utf8(valid).expect("bytes that are valid UTF-8"),
+        )
     })
 }
 
-/// A parse error as a verdict.
+/// The refusal of a text that could not be parsed.
 fn refusal(error: &ParseError, text: &str) -> Refusal {
-    let (reason, code) = match error.class() {
+    let (reason, kind) = match error.class() {
         ParseClass::Empty => (Reason::Empty, IssueKind::Empty),
         ParseClass::CutOff => (Reason::Truncated, IssueKind::Truncated),
         ParseClass::Syntax | ParseClass::NotUtf8 => (Reason::Malformed, IssueKind::Malformed),
@@ -357,11 +351,11 @@ fn refusal(error: &ParseError, text: &str) -> Refusal {
     let at = error.offset().min(text.len());
     let rest = text.get(at..).unwrap_or_default();
     let width = rest.chars().next().map_or(0, char::len_utf8);
-    let mut issue = Issue::new(Pointer::root(), code, at..at + width);
-    issue.expected.syntax = Some(error.wanted());
+    let mut issue = Issue::new(Pointer::root(), kind, at..at + width);
+    issue.expected.syntax = Some(error.expected());
     issue.actual = (!rest.is_empty()).then(|| Actual::text(rest));
-    if code == IssueKind::Malformed {
-        explain_number_error::tell_strict(&mut issue, error.wanted(), text, at);
+    if kind == IssueKind::Malformed {
+        explain_number_error::explain_in_strict(&mut issue, error.expected(), text, at);
     }
     Refusal::single(reason, issue).placed_in(text)
 }

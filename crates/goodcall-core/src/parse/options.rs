@@ -1,4 +1,4 @@
-//! How to read.
+//! Options of reading.
 
 use std::borrow::Cow;
 
@@ -30,34 +30,34 @@ pub struct ReadOptions {
 }
 
 impl ReadOptions {
-    /// The default policy and limits; nothing else is known.
+    /// Returns the default policy and limits, without a schema.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Which departures from JSON are accepted.
+    /// Sets which departures from JSON are accepted.
     #[must_use]
     pub fn policy(mut self, policy: Policy) -> Self {
         self.policy = policy;
         self
     }
 
-    /// How large the text may be.
+    /// Sets how large and how deep the text may be.
     #[must_use]
     pub fn limits(mut self, limits: Limits) -> Self {
         self.limits = limits;
         self
     }
 
-    /// How the model's message ended.
+    /// Sets how the model's message ended. It decides whether missing brackets may be closed.
     #[must_use]
     pub fn stop(mut self, stop: StopReason) -> Self {
         self.stop = stop;
         self
     }
 
-    /// The property names of the schema, at any depth. They settle where a string with quotes
-    /// inside ends.
+    /// Sets the property names of the schema, at any depth. They settle where a string with quotes
+    /// inside it ends.
     #[must_use]
     pub fn keys<K: Into<String>>(mut self, keys: impl IntoIterator<Item = K>) -> Self {
         self.keys = keys.into_iter().map(Into::into).collect();
@@ -65,8 +65,8 @@ impl ReadOptions {
         self
     }
 
-    /// What the schema tells: its property names, and whether a string at the root is to be
-    /// unwrapped.
+    /// Takes the property names from a schema, and from its root type whether a string at the root
+    /// is to be unwrapped.
     #[must_use]
     pub fn schema(mut self, schema: &Schema) -> Self {
         self.unwrap = !schema.admits_root_string();
@@ -74,7 +74,7 @@ impl ReadOptions {
         self
     }
 
-    /// The keys that are known, sorted; gathered only when they are needed.
+    /// The known keys, sorted. They are collected only when they are needed.
     pub(crate) fn known_keys(&self) -> Cow<'_, [String]> {
         match &self.schema {
             Some(schema) if self.keys.is_empty() => {

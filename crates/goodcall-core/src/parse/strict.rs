@@ -1,12 +1,12 @@
 //! Strict parsing: RFC 8259, nothing else, in one pass.
 //!
-//! This is the hot path. Every valid call goes through here, and what this accepts is never seen
-//! by any code that changes something.
+//! This is the hot path: every valid call goes through here, and no text that this accepts reaches
+//! any code that changes something.
 
 use super::error::{ParseClass, ParseError};
 use crate::limits::Limits;
 use crate::report::SyntaxExpectation;
-use crate::tree::{Kind, Layout, ScalarText, TextStore, Tree};
+use crate::tree::{Kind, ScalarText, Tree, TreeBuilder};
 
 /// A strictly parsed tree, and whether any object repeats a key.
 pub(crate) struct StrictReading<'a> {
@@ -24,9 +24,9 @@ pub(crate) fn parse<'a>(text: &'a str, limits: &Limits) -> Result<StrictReading<
             limits.bytes(),
         ));
     }
-    // Half of all real arguments have 9 bytes a node or more. Less room than that would be moved
-    // more often; more than 42 nodes leave the allocator's fast path, so that a text which need
-    // not have so many begins with less.
+    // Half of all real arguments have 9 bytes per node or more. A smaller buffer would have to grow
+    // more often; a buffer for more than 42 nodes leaves the allocator's fast path, so that short
+    // texts begin with less.
     let nodes = match text.len() {
         short @ ..1024 => (short / 8 + 4).min(42),
         long => (long / 12).min(1 << 16),
@@ -36,7 +36,7 @@ pub(crate) fn parse<'a>(text: &'a str, limits: &Limits) -> Result<StrictReading<
         bytes: text.as_bytes(),
         max_depth: limits.depth(),
     };
-    let mut out = Layout::with_capacity(nodes);
+    let mut out = TreeBuilder::with_capacity(nodes);
     let repeated_keys = parser.document(&mut out)?;
     Ok(StrictReading {
         tree: out.finish(text),
@@ -44,7 +44,7 @@ pub(crate) fn parse<'a>(text: &'a str, limits: &Limits) -> Result<StrictReading<
     })
 }
 
-/// The bytes as text, or an error that says where they stop being UTF-8.
+/// Converts bytes to text. The error says where they stop being UTF-8.
 pub(crate) fn utf8(bytes: &[u8]) -> Result<&str, ParseError> {
     std::str::from_utf8(bytes).map_err(|e| {
         ParseError::new(
@@ -55,14 +55,15 @@ pub(crate) fn utf8(bytes: &[u8]) -> Result<&str, ParseError> {
     })
 }
 
-/// What is read. Where in it goes from hand to hand, so that it stays in a register.
+/// The text that is read. The position is passed from function to function, so that it stays in a
+/// register.
 struct Parser<'a> {
     text: &'a str,
     bytes: &'a [u8],
     max_depth: usize,
 }
 
-/// What the byte after a backslash stands for; 0 for `u`, and for what is no escape.
+/// The character that the byte after a backslash stands for; 0 for `u` and for invalid escapes.
 const SIMPLE_ESCAPES: [u8; 256] = {
     let mut table = [0; 256];
     table[b'"' as usize] = b'"';
@@ -77,8 +78,8 @@ const SIMPLE_ESCAPES: [u8; 256] = {
 };
 
 impl Parser<'_> {
-    /// Reads the whole text. Does any object repeat a key?
-    fn document(&self, out: &mut Layout) -> Result<bool, ParseError> {
+    /// Reads the whole text. Returns true if some object repeats a key.
+    fn document(&self, out: &mut TreeBuilder) -> Result<bool, ParseError> {
         let mut repeated_keys = false;
         let (mut at, mut byte) = self.space(0);
         if at == self.bytes.len() {
@@ -101,12 +102,12 @@ impl Parser<'_> {
                 }
                 b'{' | b'[' => {
                     let (inside, next) = self.open(out, byte, at)?;
-                    // The brackets of ASCII stand two apart.
+                    // In ASCII, the brackets of a pair are two apart.
                     if next != byte + 2 {
                         (at, byte) = (inside, next);
                         continue;
                     }
-                    out.close(inside + 1, self.text);
+                    out.close(inside + 1);
                     inside + 1
                 }
                 b't' => self.literal(out, b"true", (Kind::Boolean, true), at)?,
@@ -114,21 +115,22 @@ impl Parser<'_> {
                 b'n' => self.literal(out, b"null", (Kind::Null, false), at)?,
                 _ => return self.fail(at, SyntaxExpectation::Value),
             };
-            // What ends here, up to a comma.
+            // Close everything that ends here, up to a comma.
             loop {
                 (at, byte) = self.space(at);
                 match (byte, out.in_object()) {
                     // Nothing is open around the root.
                     _ if out.depth() == 0 => {
-                        return match at == self.bytes.len() {
-                            true => Ok(repeated_keys),
-                            false => self.fail(at, SyntaxExpectation::End),
-                        };
+                        if at < self.bytes.len() {
+                            return self.fail(at, SyntaxExpectation::End);
+                        }
+                        return Ok(repeated_keys);
                     }
                     (b',', _) => break,
                     (b'}', true) | (b']', false) => {
                         at += 1;
-                        repeated_keys |= out.close(at, self.text);
+                        let (object, may_repeat) = out.close(at);
+                        repeated_keys |= may_repeat && out.repeats_key(object, self.text);
                     }
                     (_, true) => return self.fail(at, SyntaxExpectation::CommaOrBrace),
                     (_, false) => return self.fail(at, SyntaxExpectation::CommaOrBracket),
@@ -143,17 +145,17 @@ impl Parser<'_> {
         Err(ParseError::at(self.bytes, at, wanted))
     }
 
-    /// The byte here. At the end 0, which is wanted nowhere.
+    /// The byte at `at`; 0 at the end, which no token starts with.
     #[inline(always)]
     fn byte(&self, at: usize) -> u8 {
-        self.bytes.get(at).copied().unwrap_or_default()
+        self.bytes.get(at).copied().unwrap_or(0)
     }
 
     /// The next place that is not white space, and the byte there.
     #[inline(always)]
     fn space(&self, mut at: usize) -> (usize, u8) {
         let mut byte = self.byte(at);
-        // Nothing or one blank, nearly always: that takes no loop.
+        // There is nearly always nothing or one blank, which takes no loop.
         if byte == b' ' {
             at += 1;
             byte = self.byte(at);
@@ -172,9 +174,14 @@ impl Parser<'_> {
         (at, self.byte(at))
     }
 
-    /// An opening bracket, and the white space after it.
+    /// Reads an opening bracket and the white space after it.
     #[inline(always)]
-    fn open(&self, out: &mut Layout, bracket: u8, at: usize) -> Result<(usize, u8), ParseError> {
+    fn open(
+        &self,
+        out: &mut TreeBuilder,
+        bracket: u8,
+        at: usize,
+    ) -> Result<(usize, u8), ParseError> {
         if out.depth() >= self.max_depth {
             let wanted = SyntaxExpectation::Depth(self.max_depth);
             return Err(ParseError::new(ParseClass::TooDeep, wanted, at));
@@ -187,25 +194,30 @@ impl Parser<'_> {
         Ok(self.space(at + 1))
     }
 
-    /// Key, colon and the white space around them.
+    /// Reads a key, its colon and the white space around them.
     #[inline(always)]
-    fn key(&self, out: &mut Layout, start: usize, byte: u8) -> Result<(usize, u8), ParseError> {
+    fn key(
+        &self,
+        out: &mut TreeBuilder,
+        start: usize,
+        byte: u8,
+    ) -> Result<(usize, u8), ParseError> {
         if byte != b'"' {
-            return match out.is_empty() {
-                true => self.fail(start, SyntaxExpectation::KeyOrEnd),
-                false => self.fail(start, SyntaxExpectation::Key),
-            };
+            if out.is_empty() {
+                return self.fail(start, SyntaxExpectation::KeyOrEnd);
+            }
+            return self.fail(start, SyntaxExpectation::Key);
         }
-        let end = plain_end(self.bytes, start + 1);
-        let end = match self.byte(end) {
+        let plain = plain_end(self.bytes, start + 1);
+        let end = match self.byte(plain) {
             b'"' => {
-                let (first, last) = (self.byte(start + 1), self.byte(end - 1));
-                out.key(ScalarText::between(start + 1, end), (first, last), start);
-                end + 1
+                let ends = (self.byte(start + 1), self.byte(plain - 1));
+                out.plain_key(ScalarText::between(start + 1, plain), ends, start);
+                plain + 1
             }
             _ => {
-                let (piece, end) = self.escaped_string(&mut out.buffer, start + 1, end)?;
-                out.decoded_key(piece, start, end);
+                let (piece, end) = self.escaped_string(&mut out.buffer, start + 1, plain)?;
+                out.key(piece, start, end);
                 end
             }
         };
@@ -216,9 +228,9 @@ impl Parser<'_> {
         Ok(self.space(colon + 1))
     }
 
-    /// A string as a value, from its opening quote on; its end.
+    /// Reads a string as a value, from its opening quote on. Returns its end.
     #[inline(always)]
-    fn text(&self, out: &mut Layout, start: usize) -> Result<usize, ParseError> {
+    fn text(&self, out: &mut TreeBuilder, start: usize) -> Result<usize, ParseError> {
         let end = plain_end(self.bytes, start + 1);
         if self.byte(end) == b'"' {
             let piece = ScalarText::between(start + 1, end);
@@ -233,25 +245,20 @@ impl Parser<'_> {
     #[inline(always)]
     fn literal<const N: usize>(
         &self,
-        out: &mut Layout,
+        out: &mut TreeBuilder,
         word: &[u8; N],
         (kind, truth): (Kind, bool),
         at: usize,
     ) -> Result<usize, ParseError> {
         let rest = self.bytes.get(at..).unwrap_or_default();
         if rest.first_chunk::<N>() == Some(word) {
-            let nothing = ScalarText {
-                text: TextStore::Source,
-                head: 0,
-                size: 0,
-            };
-            out.scalar(kind, truth, nothing, (at, at + N));
+            out.scalar(kind, truth, ScalarText::NONE, (at, at + N));
             return Ok(at + N);
         }
-        match word.starts_with(rest) {
-            true => self.fail(self.bytes.len(), SyntaxExpectation::Value),
-            false => self.fail(at, SyntaxExpectation::Value),
+        if word.starts_with(rest) {
+            return self.fail(self.bytes.len(), SyntaxExpectation::Value);
         }
+        self.fail(at, SyntaxExpectation::Value)
     }
 
     /// The end of a number.
@@ -299,7 +306,7 @@ impl Parser<'_> {
         Ok(at)
     }
 
-    /// The rest of a string that is not plain up to its closing quote, decoded into the buffer.
+    /// Decodes a string into the buffer that is not plain up to its closing quote.
     #[inline(never)]
     fn escaped_string(
         &self,
@@ -311,13 +318,13 @@ impl Parser<'_> {
         let head = buffer.len();
         let mut copied = start;
         loop {
-            // Plain text ends at whole characters.
             let plain = text.get(copied..at).unwrap_or_default();
             match bytes.get(at) {
                 Some(b'\\') => {
                     if buffer.capacity() == 0 {
-                        // Decoded text is shorter, and most strings with escapes stand near the
-                        // end. What is not decoded in a long call is not worth the room.
+                        // Decoded text is shorter than the rest of the source, and most strings
+                        // with escapes are near the end. The bound is for long calls, of which
+                        // most is plain.
                         buffer.reserve((bytes.len() - start).min(1 << 10));
                     }
                     buffer.push_str(plain);
@@ -340,15 +347,10 @@ impl Parser<'_> {
             }
             at = plain_end(bytes, at);
         }
-        let piece = ScalarText {
-            text: TextStore::Buffer,
-            head: head as u32,
-            size: (buffer.len() - head) as u32,
-        };
-        Ok((piece, at + 1))
+        Ok((ScalarText::buffered(head, buffer), at + 1))
     }
 
-    /// `\uXXXX`, or a pair of them, from the `u` on; the character and its end.
+    /// Reads `\uXXXX`, or a pair of them, from the `u` on. Returns the character and its end.
     fn unicode_escape(&self, at: usize) -> Result<(char, usize), ParseError> {
         let (first, mut at) = self.hex4(at)?;
         if let Some(decoded) = char::from_u32(first) {
@@ -373,7 +375,7 @@ impl Parser<'_> {
         self.fail(at, SyntaxExpectation::Escape)
     }
 
-    /// Four digits after the `u` here; their value and their end.
+    /// Reads the four digits after the `u` at `at`. Returns their value and their end.
     fn hex4(&self, mut at: usize) -> Result<(u32, usize), ParseError> {
         let mut code = 0;
         for _ in 0..4 {
@@ -398,7 +400,7 @@ pub(crate) fn plain_end(bytes: &[u8], at: usize) -> usize {
     }
 }
 
-/// Like [`plain_end`]: a few words, then sixteen bytes at once.
+/// Like [`plain_end`], for long runs: a few words, then sixteen bytes at a time.
 #[inline(never)]
 fn long_plain_end(bytes: &[u8], mut at: usize) -> usize {
     for _ in 0..4 {
@@ -423,7 +425,7 @@ fn long_plain_end(bytes: &[u8], mut at: usize) -> usize {
     }
 }
 
-/// Eight bytes from `at` on. Those after the end read as zeros, which end plain text.
+/// Eight bytes from `at` on. Bytes after the end are zeros, which end plain text.
 #[inline(always)]
 fn word_at(bytes: &[u8], at: usize) -> u64 {
     match bytes.get(at..).and_then(|rest| rest.first_chunk()) {
@@ -438,7 +440,7 @@ fn last_word(bytes: &[u8], at: usize) -> u64 {
     let last = bytes.last_chunk().map(|chunk| u64::from_le_bytes(*chunk));
     match last {
         // Fewer than eight bytes are left: the last eight without those before `at`.
-        Some(word) => word.checked_shr(64 - 8 * left).unwrap_or_default(),
+        Some(word) => word.checked_shr(64 - 8 * left).unwrap_or(0),
         None => {
             let rest = bytes.get(at..).unwrap_or_default();
             (rest.iter().rev()).fold(0, |word, byte| (word << 8) | u64::from(*byte))
@@ -451,13 +453,13 @@ fn is_stop(byte: u8) -> bool {
     (byte < 0x20) | (byte == b'"') | (byte == b'\\')
 }
 
-/// Where the first of eight bytes that ends plain text is.
+/// The index of the first of eight bytes that ends plain text.
 #[inline(always)]
 fn first_stop(word: u64) -> Option<usize> {
     const ONES: u64 = u64::MAX / 255;
     const HIGH: u64 = ONES << 7;
-    // A byte below the one that is taken away borrows into its high bit, and only that of a byte
-    // which had none counts. A borrow can spoil later bytes only, so the lowest bit is right.
+    // SWAR "has byte less than n" (Bit Twiddling Hacks). Borrows propagate upward only, so the
+    // lowest set bit is exact even though higher ones may be false positives.
     let control = word.wrapping_sub(ONES * 0x20);
     let quote = (word ^ (ONES * b'"' as u64)).wrapping_sub(ONES);
     let backslash = (word ^ (ONES * b'\\' as u64)).wrapping_sub(ONES);
@@ -470,7 +472,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn plain_runs_end_where_they_should() {
+    fn plain_run_ends_at_first_quote_backslash_or_control() {
         for stop in ["\"", "\\", "\n", "\u{1f}", ""] {
             for lead in 0..20 {
                 let text = format!(

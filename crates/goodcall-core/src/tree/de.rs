@@ -1,4 +1,4 @@
-//! From the tree to a Rust type, without a `Value` in between.
+//! Deserializing a tree into a Rust type, without a `Value` in between.
 
 use std::error::Error;
 use std::fmt;
@@ -26,7 +26,7 @@ impl DeserializeError {
         self
     }
 
-    /// Where the value does not fit.
+    /// The place of the value that does not fit.
     pub fn pointer(&self) -> Pointer {
         let mut pointer = Pointer::root();
         for segment in self.segments.iter().rev() {
@@ -35,7 +35,7 @@ impl DeserializeError {
         pointer
     }
 
-    /// What the type says is wrong, without the place.
+    /// The type's own message, without the place.
     pub fn message(&self) -> &str {
         &self.message
     }
@@ -89,7 +89,7 @@ impl de::Error for DeserializeError {
 }
 
 impl Tree<'_> {
-    /// This value as a Rust type; strings may borrow from the tree.
+    /// Deserializes the value. Strings may borrow from the tree.
     ///
     /// ```
     /// #[derive(serde::Deserialize)]
@@ -110,7 +110,7 @@ impl Tree<'_> {
 
 impl<'de> Node<'de> {
     fn visit_number<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, DeserializeError> {
-        let digits = self.digits().unwrap_or_default();
+        let digits = self.digits().expect("the node is a number");
         if let Ok(number) = digits.parse::<u64>() {
             return visitor.visit_u64(number);
         }
@@ -126,12 +126,13 @@ impl<'de> Node<'de> {
         }
     }
 
-    /// A whole number written as `5.0` or `5e3` is still that integer.
+    /// Accepts integers that are written as `5.0` or `5e3`.
     fn visit_integer<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, DeserializeError> {
         if let Some(digits) = self.digits()
             && is_integer(digits)
         {
-            let plain = super::Decimal::parse(digits).and_then(|d| d.to_plain_integer(40));
+            let decimal = super::Decimal::parse(digits);
+            let plain = decimal.and_then(|decimal| decimal.to_plain_integer(40));
             let plain = plain.as_deref().unwrap_or(digits);
             if let Ok(number) = plain.parse::<u64>() {
                 return visitor.visit_u64(number);
@@ -149,7 +150,7 @@ impl<'de> Node<'de> {
         de::Deserializer::deserialize_any(self, visitor)
     }
 
-    /// The type asked for a float: the nearest one is the right one.
+    /// Takes the nearest float, because the type asked for one.
     fn visit_float<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, DeserializeError> {
         match self.digits().map(str::parse::<f64>) {
             Some(Ok(number)) if number.is_finite() => visitor.visit_f64(number),
@@ -267,7 +268,7 @@ impl<'de> de::Deserializer<'de> for Node<'de> {
     ) -> Result<V::Value, DeserializeError> {
         match self.kind() {
             Kind::String => visitor.visit_enum(Variant {
-                name: self.as_str().unwrap_or_default(),
+                name: self.as_str().expect("the node is a string"),
                 value: None,
             }),
             Kind::Object if self.len() == 1 => match self.members().next() {
@@ -446,7 +447,7 @@ mod tests {
     }
 
     #[test]
-    fn every_shape_is_read() {
+    fn every_kind_of_rust_type_is_deserialized() {
         let tree = Tree::parse(
             r#"{"text": "x", "count": -170141183460469231731687303715884105728, "whole": 5.0,
             "maybe": null, "modes": ["fast", {"within": {"seconds": 2}}, {"both": [1, 2]},
@@ -466,7 +467,7 @@ mod tests {
     }
 
     #[test]
-    fn errors_name_the_place() {
+    fn error_names_the_nested_place() {
         let tree = Tree::parse(r#"{"a": [{"within": {"seconds": "soon"}}]}"#).unwrap();
         let error = tree
             .deserialize::<BTreeMap<String, Vec<Mode>>>()
@@ -479,7 +480,7 @@ mod tests {
     }
 
     #[test]
-    fn an_integer_is_never_rounded() {
+    fn integer_that_does_not_fit_is_refused() {
         let tree = Tree::parse("12345678901234567890123").unwrap();
         assert!(tree.deserialize::<Value>().is_err());
         assert!(tree.deserialize::<u64>().is_err());

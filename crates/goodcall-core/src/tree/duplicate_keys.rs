@@ -1,11 +1,11 @@
-//! Keys that an object has twice.
+//! Finding objects that have a key twice.
 
 use std::collections::HashSet;
 
-use super::build::NONE;
+use super::tree_builder::NONE;
 use super::{Id, Slot, TextStore};
 
-/// Does this closed object have two members with equal keys?
+/// Returns true if this closed object has two members with equal keys.
 pub(super) fn repeats_key(slots: &[Slot], buffer: &str, source: &str, object: Id) -> bool {
     let Some(slot) = slots.get(object as usize) else {
         return false;
@@ -20,7 +20,7 @@ pub(super) fn repeats_key(slots: &[Slot], buffer: &str, source: &str, object: Id
         next: slot.head,
         left: slot.size,
     };
-    // One bit a key: only keys that share a bit are compared.
+    // One bit per key: only keys that share a bit are compared.
     let mut seen = 0u64;
     for (index, name) in keys.clone().enumerate() {
         let bit = fingerprint(name);
@@ -39,12 +39,13 @@ pub(super) fn repeats_key(slots: &[Slot], buffer: &str, source: &str, object: Id
 }
 
 fn fingerprint(key: &[u8]) -> u64 {
-    let end = |byte: Option<&u8>| byte.copied().unwrap_or_default();
-    key_bit(end(key.first()), end(key.last()), key.len() as u32)
+    let first = key.first().copied().unwrap_or(0);
+    let last = key.last().copied().unwrap_or(0);
+    key_bit(first, last, key.len() as u32)
 }
 
-/// One of 64 bits, which most pairs of different keys do not share: from the first byte, the last
-/// and the length.
+/// One of 64 bits, made of a key's first byte, last byte and length. Most pairs of different keys
+/// do not share it.
 #[inline]
 pub(super) fn key_bit(first: u8, last: u8, size: u32) -> u64 {
     let mixed = u32::from(first) | u32::from(last) << 8 | size << 16;

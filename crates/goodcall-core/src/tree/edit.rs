@@ -1,9 +1,9 @@
-//! Changing a tree in place: relinking chains instead of rebuilding.
+//! Trees that were not read from a text.
 
 use super::{Kind, Slot, TextStore, Tree};
 
 impl<'a> Tree<'a> {
-    /// An empty object that stands for `source` as a whole.
+    /// An empty object in place of the whole of `source`.
     pub(crate) fn empty_object(source: &'a str) -> Tree<'a> {
         let slot = Slot {
             kind: Kind::Object,
@@ -23,7 +23,7 @@ impl<'a> Tree<'a> {
         }
     }
 
-    /// A tree that is one string.
+    /// A tree that consists of one string.
     pub(crate) fn of_string(text: &str) -> Tree<'static> {
         let slot = Slot {
             kind: Kind::String,
@@ -43,7 +43,7 @@ impl<'a> Tree<'a> {
         }
     }
 
-    /// Was this made by [`Tree::of_string`]?
+    /// Returns true if [`Tree::of_string`] made this tree.
     pub(crate) fn is_lone_string(&self) -> bool {
         self.slots.len() == 1 && self.source.is_empty()
     }

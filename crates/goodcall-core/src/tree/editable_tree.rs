@@ -1,13 +1,13 @@
-//! A tree under repair: local edits that can be taken back.
+//! A tree with local edits that can be taken back.
 //!
-//! Every slot that an edit overwrites is kept, so taking back costs what the edit cost, however
-//! large the tree is.
+//! Every slot that an edit overwrites is kept, so taking an edit back costs what the edit cost,
+//! however large the tree is.
 
 use serde_json::Value;
 
 use super::{Id, Kind, Slot, TextStore, Tree};
 
-/// A tree and what its edits overwrote.
+/// A tree, and the slots that its edits overwrote.
 #[derive(Debug)]
 pub(crate) struct EditableTree<'a> {
     pub(crate) tree: Tree<'a>,
@@ -18,7 +18,7 @@ pub(crate) struct EditableTree<'a> {
     removed: Option<(Id, u32, Id)>,
 }
 
-/// A moment to go back to.
+/// A state of an [`EditableTree`] to go back to.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct EditMark {
     saved: usize,
@@ -36,7 +36,7 @@ impl<'a> EditableTree<'a> {
         }
     }
 
-    /// This moment.
+    /// Marks the present state.
     pub(crate) fn mark(&self) -> EditMark {
         EditMark {
             saved: self.saved.len(),
@@ -48,9 +48,10 @@ impl<'a> EditableTree<'a> {
     /// Takes back every edit since `mark`.
     pub(crate) fn back_to(&mut self, mark: EditMark) {
         while self.saved.len() > mark.saved {
-            let Some((id, slot)) = self.saved.pop() else {
-                break;
-            };
+            let (id, slot) = self
+                .saved
+                .pop()
+                .expect("more slots are saved than at the mark");
             self.tree.slots[id as usize] = slot;
         }
         self.tree.slots.truncate(mark.slots);
@@ -82,7 +83,7 @@ impl<'a> EditableTree<'a> {
         (head, text.len() as u32)
     }
 
-    /// A scalar with this text, in the place of `like`: same bytes, same next.
+    /// A scalar with this text that takes the place of `like`: same bytes, same next.
     fn scalar_like(&mut self, like: Slot, kind: Kind, text: &str) -> Slot {
         let (head, size) = self.text(text);
         Slot {
@@ -95,27 +96,27 @@ impl<'a> EditableTree<'a> {
         }
     }
 
-    /// Puts a scalar where `at` is: a string's text, a number's digits, a literal's name.
+    /// Replaces `at` by a scalar. The text is a string's text, a number's digits or a literal.
     pub(crate) fn put_scalar(&mut self, at: Id, kind: Kind, text: &str) {
         let slot = self.scalar_like(*self.tree.slot(at), kind, text);
         self.set(at, slot);
     }
 
-    /// Puts the value `from`, which stands elsewhere in the tree, where `at` is.
+    /// Replaces `at` by the value `from`, which is elsewhere in the tree.
     pub(crate) fn put_node(&mut self, at: Id, from: Id) {
         let next = self.tree.slot(at).next;
         let slot = *self.tree.slot(from);
         self.set(at, Slot { next, ..slot });
     }
 
-    /// Puts an array of the value itself where `at` is.
+    /// Replaces `at` by an array of itself.
     pub(crate) fn wrap(&mut self, at: Id) {
         let slot = *self.tree.slot(at);
         let only = self.push(slot);
         self.set(at, container(slot, Kind::Array, only, 1));
     }
 
-    /// Puts an array of these values, which stand elsewhere in the tree, where `at` is.
+    /// Replaces `at` by an array of these values, which are elsewhere in the tree.
     pub(crate) fn put_elements(&mut self, at: Id, elements: &[Id]) {
         let first = self.tree.slots.len() as Id;
         for (id, next) in elements.iter().zip(first + 1..) {
@@ -127,7 +128,7 @@ impl<'a> EditableTree<'a> {
         self.set(at, container(slot, Kind::Array, first, size));
     }
 
-    /// Puts a copy of another tree's value where `at` is. All of it has the bytes of `at`.
+    /// Replaces `at` by a copy of another tree's value. All of it has the bytes of `at`.
     pub(crate) fn graft(&mut self, at: Id, other: &Tree<'_>) {
         let host = *self.tree.slot(at);
         let shift = self.tree.slots.len() as Id;
@@ -148,10 +149,10 @@ impl<'a> EditableTree<'a> {
         self.put_node(at, other.root + shift);
     }
 
-    /// Takes the member with this key node out of an object.
+    /// Removes the member with this key node from an object.
     pub(crate) fn remove_member(&mut self, object: Id, key: Id) {
         let owner = *self.tree.slot(object);
-        // Members are mostly taken in their order: the search goes on where the last one was.
+        // Members are mostly removed in their order: start where the last one was.
         let last = self.removed.filter(|(o, ..)| *o == object);
         let (mut at, mut before) = last.map_or((0, None), |(_, at, value)| (at, Some(value)));
         let mut current = match before {
@@ -183,13 +184,13 @@ impl<'a> EditableTree<'a> {
         }
     }
 
-    /// Gives a member another key, in its place.
+    /// Renames a member without moving it.
     pub(crate) fn rename_key(&mut self, key: Id, name: &str) {
         self.put_scalar(key, Kind::String, name);
     }
 
-    /// Adds the member `name` at the end of an object, with the value node `value`, which must
-    /// not be part of another chain. The key's node.
+    /// Appends the member `name` with the value node `value`, which must not be part of another
+    /// chain. Returns the key's node.
     pub(crate) fn add_member(&mut self, object: Id, name: &str, value: Id) -> Id {
         let owner = *self.tree.slot(object);
         let bytes = *self.tree.slot(value);
@@ -223,20 +224,19 @@ impl<'a> EditableTree<'a> {
         last
     }
 
-    /// A new node, not yet part of any chain, with the bytes of `like`: `null` to begin with.
+    /// Adds a `null` with the bytes of `like` that is not part of any chain yet.
     pub(crate) fn new_node(&mut self, like: Id) -> Id {
-        let slot = *self.tree.slot(like);
-        let slot = self.scalar_like(slot, Kind::Null, "");
-        self.push(slot)
+        let null = self.scalar_like(*self.tree.slot(like), Kind::Null, "");
+        self.push(null)
     }
 
-    /// A copy of this node, not yet part of any chain.
+    /// Adds a copy of this node that is not part of any chain yet.
     pub(crate) fn copy_node(&mut self, id: Id) -> Id {
         let slot = *self.tree.slot(id);
         self.push(slot)
     }
 
-    /// Puts a value from a schema where `at` is.
+    /// Replaces `at` by a value from a schema.
     pub(crate) fn put_value(&mut self, at: Id, value: &Value) {
         match value {
             Value::Null => self.put_scalar(at, Kind::Null, ""),
@@ -284,50 +284,50 @@ mod tests {
 
     use super::*;
 
-    fn draft(text: &str) -> EditableTree<'_> {
+    fn editable(text: &str) -> EditableTree<'_> {
         EditableTree::new(Tree::parse(text).unwrap())
     }
 
-    fn id(draft: &EditableTree<'_>, key: &str) -> Id {
-        draft.tree.root().get(key).unwrap().id
+    fn id(tree: &EditableTree<'_>, key: &str) -> Id {
+        tree.tree.root().get(key).unwrap().id
     }
 
     #[test]
-    fn every_edit_is_taken_back() {
+    fn going_back_undoes_every_edit() {
         let text = r#"{"a":1,"b":["x",null],"c":{"d":true}}"#;
-        let mut draft = draft(text);
-        let mark = draft.mark();
-        let (a, b, c) = (id(&draft, "a"), id(&draft, "b"), id(&draft, "c"));
-        let root = draft.tree.root;
-        draft.put_scalar(a, Kind::String, "1");
-        draft.wrap(b);
-        draft.put_value(c, &json!({"new": [1, {"k": "v"}], "z": null}));
-        let node = draft.new_node(a);
-        draft.put_value(node, &json!(2.5));
-        draft.add_member(root, "e", node);
+        let mut tree = editable(text);
+        let mark = tree.mark();
+        let (a, b, c) = (id(&tree, "a"), id(&tree, "b"), id(&tree, "c"));
+        let root = tree.tree.root;
+        tree.put_scalar(a, Kind::String, "1");
+        tree.wrap(b);
+        tree.put_value(c, &json!({"new": [1, {"k": "v"}], "z": null}));
+        let node = tree.new_node(a);
+        tree.put_value(node, &json!(2.5));
+        tree.add_member(root, "e", node);
         let inner = Tree::parse(r#"[{"q":"\n"},3]"#).unwrap();
-        draft.graft(node, &inner);
-        let key = draft.tree.slot(root).head;
-        draft.rename_key(key, "A");
+        tree.graft(node, &inner);
+        let key = tree.tree.slot(root).head;
+        tree.rename_key(key, "A");
         assert_eq!(
-            draft.tree.to_json(),
+            tree.tree.to_json(),
             r#"{"A":"1","b":[["x",null]],"c":{"new":[1,{"k":"v"}],"z":null},"e":[{"q":"\n"},3]}"#
         );
-        draft.remove_member(root, key);
-        draft.put_node(root, b);
-        assert_eq!(draft.tree.to_json(), r#"[["x",null]]"#);
-        draft.back_to(mark);
-        assert_eq!(draft.tree.to_json(), text);
+        tree.remove_member(root, key);
+        tree.put_node(root, b);
+        assert_eq!(tree.tree.to_json(), r#"[["x",null]]"#);
+        tree.back_to(mark);
+        assert_eq!(tree.tree.to_json(), text);
     }
 
     #[test]
-    fn members_are_added_at_the_end() {
-        let mut draft = draft("{}");
-        let root = draft.tree.root;
+    fn new_members_are_appended() {
+        let mut tree = editable("{}");
+        let root = tree.tree.root;
         for name in ["a", "b", "c"] {
-            let node = draft.new_node(root);
-            draft.add_member(root, name, node);
+            let node = tree.new_node(root);
+            tree.add_member(root, name, node);
         }
-        assert_eq!(draft.tree.to_json(), r#"{"a":null,"b":null,"c":null}"#);
+        assert_eq!(tree.tree.to_json(), r#"{"a":null,"b":null,"c":null}"#);
     }
 }

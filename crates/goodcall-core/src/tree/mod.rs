@@ -8,16 +8,16 @@
 //! each child names its next sibling. Parsing lays the chain out in document order; editing
 //! relinks it, so a local edit costs no rebuild.
 
-mod build;
 mod de;
 mod duplicate_keys;
 mod edit;
 mod editable_tree;
-mod layout;
+mod growing_tree;
 mod node;
 mod node_pool;
 mod number;
 mod pointer;
+mod tree_builder;
 mod value;
 mod write;
 
@@ -30,15 +30,15 @@ pub use pointer::Pointer;
 pub(crate) use pointer::step;
 pub use value::Inexact;
 
-pub(crate) use build::{ScalarText, TreeBuilder};
 pub(crate) use editable_tree::{EditMark, EditableTree};
-pub(crate) use layout::Layout;
+pub(crate) use growing_tree::{GrowingTree, OpenText};
 pub(crate) use node_pool::Slots;
 pub(crate) use number::{Decimal, is_integer, is_written_as_integer};
+pub(crate) use tree_builder::{ScalarText, TreeBuilder};
 pub(crate) use value::to_number;
 pub(crate) use write::write_string;
 
-/// What a node is.
+/// The type of a JSON value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Kind {
     /// `null`
@@ -72,16 +72,16 @@ impl Kind {
 /// Index of a node in its tree.
 pub(crate) type Id = u32;
 
-/// Where a scalar's text is.
+/// Where a scalar's text is kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum TextStore {
-    /// In the source, as it stands.
+    /// In the source, as written.
     Source,
-    /// In the tree's own buffer: it was decoded, or made by an edit.
+    /// In the tree's own buffer, because it was decoded or made by an edit.
     Buffer,
 }
 
-/// One node. 24 bytes: positions and links are 32 bits wide.
+/// One node in 24 bytes: positions and links are 32 bits wide.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Slot {
     pub(crate) kind: Kind,
@@ -131,17 +131,17 @@ pub struct Tree<'a> {
 }
 
 impl<'a> Tree<'a> {
-    /// The value itself.
+    /// Returns the value at the root.
     pub fn root(&self) -> Node<'_> {
         Node::new(self, self.root)
     }
 
-    /// The text this tree was read from.
+    /// Returns the text that this tree was read from.
     pub fn source(&self) -> &str {
         &self.source
     }
 
-    /// The node at a JSON Pointer, if there is one.
+    /// Returns the node at a JSON Pointer, if there is one.
     pub fn at(&self, pointer: &Pointer) -> Option<Node<'_>> {
         let mut node = self.root();
         if pointer.has_escapes() {
@@ -157,7 +157,7 @@ impl<'a> Tree<'a> {
         Some(node)
     }
 
-    /// The same tree, free of the text it was read from.
+    /// Copies the source, so that the tree no longer borrows it.
     pub fn into_owned(self) -> Tree<'static> {
         Tree {
             source: Cow::Owned(self.source.into_owned()),
@@ -167,8 +167,8 @@ impl<'a> Tree<'a> {
         }
     }
 
-    /// The same value as read from `raw`, of which this tree's source is a decoded form: `place`
-    /// maps positions, and all text moves to the buffer.
+    /// Turns a tree over a decoded form of `raw` into a tree over `raw`. `place` maps positions;
+    /// all text moves to the buffer.
     pub(crate) fn rebase<'r>(mut self, raw: &'r str, place: impl Fn(u32) -> u32) -> Tree<'r> {
         let shift = self.source.len() as u32;
         let mut buffer = self.source.into_owned();
@@ -216,7 +216,7 @@ impl<'a> Tree<'a> {
         }
     }
 
-    /// Is this the text of a scalar slot? Told from the length alone most of the time.
+    /// Returns true if this is the text of a scalar slot. The length alone decides most of the time.
     #[inline]
     pub(crate) fn is_text(&self, slot: &Slot, text: &str) -> bool {
         if slot.size as usize != text.len() {
@@ -231,7 +231,7 @@ impl<'a> Tree<'a> {
     }
 }
 
-/// Equal as JSON texts would be: same order, same digits, same strings.
+/// Two trees are equal if they have the same strings, the same digits and the same order.
 impl PartialEq for Tree<'_> {
     fn eq(&self, other: &Self) -> bool {
         self.root() == other.root()

@@ -22,46 +22,46 @@ impl<'t> Node<'t> {
         self.tree.slot(self.id)
     }
 
-    /// What this value is.
+    /// Returns the type of this value.
     #[inline]
     pub fn kind(self) -> Kind {
         self.slot().kind
     }
 
-    /// Bytes of this value in the raw text, quotes and brackets included. A value made by a mend
-    /// has the bytes of what it was made from.
+    /// Returns the bytes of this value in the raw text, quotes and brackets included. A value made
+    /// by a mend has the bytes of the value that it was made from.
     pub fn span(self) -> Range<usize> {
         let slot = self.slot();
         slot.start as usize..slot.end as usize
     }
 
-    /// The decoded string, if this is one.
+    /// Returns the decoded string, if this is one.
     #[inline]
     pub fn as_str(self) -> Option<&'t str> {
         let slot = self.slot();
         (slot.kind == Kind::String).then(|| self.tree.text_of(slot))
     }
 
-    /// The digits of a number as they were written.
+    /// Returns the digits of a number as they were written.
     #[inline]
     pub fn digits(self) -> Option<&'t str> {
         let slot = self.slot();
         (slot.kind == Kind::Number).then(|| self.tree.text_of(slot))
     }
 
-    /// The boolean, if this is one.
+    /// Returns the boolean, if this is one.
     #[inline]
     pub fn as_bool(self) -> Option<bool> {
         let slot = self.slot();
         (slot.kind == Kind::Boolean).then_some(slot.truth)
     }
 
-    /// Is this `null`?
+    /// Returns true if this is `null`.
     pub fn is_null(self) -> bool {
         self.kind() == Kind::Null
     }
 
-    /// Number of elements or members; 0 for scalars.
+    /// Returns the number of elements or members; 0 for scalars.
     #[inline]
     pub fn len(self) -> usize {
         let slot = self.slot();
@@ -71,12 +71,12 @@ impl<'t> Node<'t> {
         }
     }
 
-    /// Has this value no elements and no members?
+    /// Returns true if this value has no elements and no members.
     pub fn is_empty(self) -> bool {
         self.len() == 0
     }
 
-    /// The elements of an array; nothing for other values.
+    /// Iterates over the elements of an array. Other values have none.
     #[inline]
     pub fn elements(self) -> Elements<'t> {
         let slot = self.slot();
@@ -91,7 +91,7 @@ impl<'t> Node<'t> {
         }
     }
 
-    /// The members of an object in source order; nothing for other values.
+    /// Iterates over the members of an object in source order. Other values have none.
     #[inline]
     pub fn members(self) -> Members<'t> {
         let slot = self.slot();
@@ -106,7 +106,7 @@ impl<'t> Node<'t> {
         }
     }
 
-    /// Is more nested in this value than `most` levels of arrays and objects?
+    /// Returns true if this value has more than `most` levels of arrays and objects.
     pub(crate) fn is_deeper_than(self, most: usize) -> bool {
         if !matches!(self.kind(), Kind::Array | Kind::Object) {
             return false;
@@ -118,7 +118,7 @@ impl<'t> Node<'t> {
             || self.members().any(|(_, inner)| inner.is_deeper_than(most))
     }
 
-    /// The member with this key.
+    /// Returns the value of the first member with this key.
     pub fn get(self, key: &str) -> Option<Node<'t>> {
         let mut members = self.members();
         while let Some((name, value)) = members.next_ids() {
@@ -129,7 +129,7 @@ impl<'t> Node<'t> {
         None
     }
 
-    /// Bytes of this key in the raw text, if the object has it.
+    /// Returns the bytes of this key in the raw text, if the object has it.
     pub fn key_span(self, key: &str) -> Option<Range<usize>> {
         let mut members = self.members();
         while let Some((id, _)) = members.next_ids() {
@@ -141,12 +141,12 @@ impl<'t> Node<'t> {
         None
     }
 
-    /// The element at this index.
+    /// Returns the element at this index.
     pub fn element(self, index: usize) -> Option<Node<'t>> {
         self.elements().nth(index)
     }
 
-    /// One step of a JSON Pointer: a key of an object, an index of an array.
+    /// Follows one segment of a JSON Pointer: a key of an object, or an index of an array.
     pub fn child(self, segment: &str) -> Option<Node<'t>> {
         match self.kind() {
             Kind::Object => self.get(segment),
@@ -160,7 +160,7 @@ impl<'t> Node<'t> {
     }
 }
 
-/// Equal as JSON texts would be: same order, same digits, same strings.
+/// Two nodes are equal if they have the same strings, the same digits and the same order.
 impl PartialEq for Node<'_> {
     fn eq(&self, other: &Self) -> bool {
         let (a, b) = (self.slot(), other.slot());

@@ -1,16 +1,15 @@
-//! The room for a tree's nodes, which is used again.
+//! A buffer of nodes per thread, which the next tree reuses.
 //!
-//! One call after the other is read, judged and dropped on the same thread. Each would ask the
-//! allocator for the room of its nodes and give it back; the last one's room, if it is not large,
-//! waits for the next call instead.
+//! Calls are read, judged and dropped one after the other on the same thread. Unless it is large,
+//! the buffer of the last tree is kept for the next one instead of going back to the allocator.
 
 use std::cell::Cell;
 use std::ops::{Deref, DerefMut};
 
 use super::Slot;
 
-/// Nodes whose room is kept: six kilobytes a thread.
-const KEPT: usize = 256;
+/// The largest buffer that is kept, in nodes: six kilobytes per thread.
+const MAX_KEPT: usize = 256;
 
 thread_local! {
     static SPARE: Cell<Vec<Slot>> = const { Cell::new(Vec::new()) };
@@ -20,15 +19,15 @@ thread_local! {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Slots(Vec<Slot>);
 
-/// Room for this many nodes.
+/// An empty buffer for this many nodes.
 #[inline]
-pub(super) fn room(nodes: usize) -> Vec<Slot> {
-    // A thread that is about to end has no spare room.
-    let mut room = SPARE.try_with(Cell::take).unwrap_or_default();
-    if room.capacity() < nodes {
-        room.reserve_exact(nodes);
+pub(super) fn pooled(nodes: usize) -> Vec<Slot> {
+    // A thread that is about to end keeps no buffer.
+    let mut buffer = SPARE.try_with(Cell::take).unwrap_or_default();
+    if buffer.capacity() < nodes {
+        buffer.reserve_exact(nodes);
     }
-    room
+    buffer
 }
 
 impl From<Vec<Slot>> for Slots {
@@ -57,15 +56,17 @@ impl DerefMut for Slots {
 impl Drop for Slots {
     #[inline]
     fn drop(&mut self) {
-        if (1..=KEPT).contains(&self.0.capacity()) {
-            let mut room = std::mem::take(&mut self.0);
-            room.clear();
+        if (1..=MAX_KEPT).contains(&self.0.capacity()) {
+            let mut buffer = std::mem::take(&mut self.0);
+            buffer.clear();
             let _ = SPARE.try_with(|spare| {
-                // Of two trees at once, as of a reply and of a call in it, the larger room.
+                // When two trees are alive at once (a reply and a call inside it), keep whichever
+                // buffer is larger.
                 let other = spare.take();
-                spare.set(match other.capacity() > room.capacity() {
-                    true => other,
-                    false => room,
+                spare.set(if other.capacity() > buffer.capacity() {
+                    other
+                } else {
+                    buffer
                 });
             });
         }
@@ -76,9 +77,8 @@ impl Drop for Slots {
 mod tests {
     use crate::tree::Tree;
 
-    /// A tree in used room is like one in new room, whatever was there before.
     #[test]
-    fn used_room_is_empty() {
+    fn reused_buffer_holds_no_old_nodes() {
         let texts = ["[1,2,3]", "{\"a\": {\"b\": [null]}}", "7", "[[],[],{}]"];
         for text in texts {
             for other in texts {

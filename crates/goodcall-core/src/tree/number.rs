@@ -1,10 +1,10 @@
-//! Numbers as digits: integrality and equality without a trip through `f64`.
+//! Numbers as digits: exact integrality and equality, without `f64`.
 
 use std::borrow::Cow;
 
 /// A decimal number in canonical form: significant digits × 10^exponent.
 ///
-/// Leading and trailing zeros are gone, so two numbers are equal exactly when their canonical
+/// It has no leading and no trailing zeros, so two numbers are equal exactly when their canonical
 /// forms are, whatever their notation (`100`, `1e2`, `100.0`).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Decimal<'a> {
@@ -14,7 +14,7 @@ pub(crate) struct Decimal<'a> {
 }
 
 impl<'a> Decimal<'a> {
-    /// Reads a number in JSON's notation. `None` if the exponent is beyond any use.
+    /// Reads a number in JSON's notation. Returns `None` if the exponent is near the limits of `i64`.
     pub(crate) fn parse(text: &'a str) -> Option<Self> {
         let (negative, rest) = match text.strip_prefix('-') {
             Some(rest) => (true, rest),
@@ -53,7 +53,7 @@ impl<'a> Decimal<'a> {
         })
     }
 
-    /// Has the number no fractional part?
+    /// Returns true if the number has no fractional part.
     pub(crate) fn is_integer(&self) -> bool {
         self.exponent >= 0
     }
@@ -89,13 +89,13 @@ fn parse_exponent(text: &str) -> Option<i64> {
     (exponent.abs() < i64::MAX / 4).then_some(exponent)
 }
 
-/// Is the number, written in JSON's notation, a whole one?
+/// Returns true if a number in JSON's notation has no fractional part.
 pub(crate) fn is_integer(digits: &str) -> bool {
     is_written_as_integer(digits)
         || Decimal::parse(digits).is_some_and(|decimal| decimal.is_integer())
 }
 
-/// Is the number written with neither fraction nor exponent?
+/// Returns true if a number is written without a fraction and without an exponent.
 pub(crate) fn is_written_as_integer(digits: &str) -> bool {
     !digits.bytes().any(|b| matches!(b, b'.' | b'e' | b'E'))
 }
@@ -105,7 +105,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn notation_does_not_matter() {
+    fn equal_numbers_have_equal_canonical_forms() {
         let canonical = |text| Decimal::parse(text).unwrap();
         for same in [
             ["100", "1e2"],

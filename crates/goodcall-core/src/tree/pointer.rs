@@ -19,27 +19,27 @@ use crate::snippet::Snippet;
 pub struct Pointer(Snippet);
 
 impl Pointer {
-    /// The whole value.
+    /// Returns the pointer to the whole value.
     pub fn root() -> Self {
         Self::default()
     }
 
-    /// Takes a pointer in RFC 6901 form; `None` if it is not one.
+    /// Parses a pointer in RFC 6901 form. Returns `None` if it neither is empty nor starts with `/`.
     pub fn parse(text: &str) -> Option<Self> {
         (text.is_empty() || text.starts_with('/')).then(|| Self(text.into()))
     }
 
-    /// The RFC 6901 form.
+    /// Returns the RFC 6901 form.
     pub fn as_str(&self) -> &str {
         &self.0
     }
 
-    /// Is this the whole value?
+    /// Returns true if this points to the whole value.
     pub fn is_root(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// This place with one more segment (unescaped) at its end.
+    /// Returns this pointer with one more segment, which must not be escaped.
     #[must_use]
     pub fn join(&self, segment: &str) -> Self {
         let mut next = self.clone();
@@ -47,7 +47,7 @@ impl Pointer {
         next
     }
 
-    /// Goes one segment (unescaped) deeper.
+    /// Appends a segment, which must not be escaped.
     pub fn push(&mut self, segment: &str) {
         self.0.push_str("/");
         if !segment.bytes().any(|b| matches!(b, b'~' | b'/')) {
@@ -62,12 +62,12 @@ impl Pointer {
         }
     }
 
-    /// Bytes of its RFC 6901 form.
+    /// The length of the RFC 6901 form in bytes.
     pub(crate) fn size(&self) -> usize {
         self.0.len()
     }
 
-    /// Goes one index deeper.
+    /// Appends an index.
     pub(crate) fn push_index(&mut self, index: u32) {
         let mut digits = [0; 11];
         let mut at = digits.len();
@@ -83,38 +83,39 @@ impl Pointer {
         at -= 1;
         digits[at] = b'/';
         self.0
-            .push_str(std::str::from_utf8(&digits[at..]).unwrap_or_default());
+            .push_str(std::str::from_utf8(&digits[at..]).expect("digits are ASCII"));
     }
 
-    /// Goes back to a place that was this many bytes long.
+    /// Shortens the RFC 6901 form to this many bytes.
     pub(crate) fn truncate(&mut self, bytes: usize) {
         self.0.truncate(bytes);
     }
 
-    /// The place that contains this one, and the last segment (unescaped).
+    /// Splits off the last segment, unescaped. Returns `None` for the root.
     pub fn split_last(&self) -> Option<(Pointer, Cow<'_, str>)> {
         let (parent, last) = self.0.rsplit_once('/')?;
         Some((Self(parent.into()), unescape(last)))
     }
 
-    /// The segments from the root down, unescaped.
+    /// Iterates over the segments from the root down, unescaped.
     pub fn segments(&self) -> impl Iterator<Item = Cow<'_, str>> {
         // "" has no segment, "/" has one empty segment.
         self.0.split('/').skip(1).map(unescape)
     }
 
-    /// Number of segments.
+    /// Returns the number of segments.
     pub fn depth(&self) -> usize {
         self.0.bytes().iter().filter(|b| **b == b'/').count()
     }
 
-    /// Is `self` the place `other`, or inside it?
+    /// Returns true if this points to `other`, or to a value inside it.
     pub fn is_within(&self, other: &Pointer) -> bool {
         let rest = self.0.bytes().strip_prefix(other.0.bytes());
         rest.is_some_and(|rest| matches!(rest, [] | [b'/', ..]))
     }
 
-    /// Segments joined by dots (`edits.0.path`); `Root object` for the root.
+    /// Joins the segments by dots, as people and models read them: `edits.0.path`, or `Root object`
+    /// for the root.
     pub fn dotted(&self) -> String {
         if self.is_root() {
             return "Root object".to_owned();
@@ -125,12 +126,13 @@ impl Pointer {
 }
 
 impl Pointer {
-    /// Does its text begin like this one? Not every such place is inside the other.
+    /// Returns true if the text of this pointer starts with that of `other`, which does not imply
+    /// that its place is inside the other's.
     pub(crate) fn starts_with(&self, other: &Pointer) -> bool {
         self.0.bytes().starts_with(other.0.bytes())
     }
 
-    /// Does any segment need unescaping?
+    /// Returns true if a segment needs unescaping.
     pub(crate) fn has_escapes(&self) -> bool {
         self.0.bytes().contains(&b'~')
     }
@@ -173,7 +175,7 @@ mod tests {
     }
 
     #[test]
-    fn within_respects_segment_borders() {
+    fn pointer_is_within_whole_segments_only() {
         let parse = |text| Pointer::parse(text).unwrap();
         assert!(parse("/a/b").is_within(&parse("/a")));
         assert!(parse("/a").is_within(&parse("/a")));

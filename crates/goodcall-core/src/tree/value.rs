@@ -1,4 +1,4 @@
-//! From the tree to `serde_json::Value`, which cannot hold every number.
+//! Converting a tree to a `serde_json::Value`, which cannot hold every number.
 
 use std::error::Error;
 use std::fmt;
@@ -13,9 +13,9 @@ use super::{Decimal, Kind, Node, Pointer, Slot, TextStore, Tree};
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Inexact {
-    /// Where the number is.
+    /// The place of the number.
     pub pointer: Pointer,
-    /// Its digits.
+    /// Its digits, as written.
     pub digits: String,
 }
 
@@ -29,7 +29,7 @@ impl fmt::Display for Inexact {
 impl Error for Inexact {}
 
 impl Tree<'_> {
-    /// This value as a `serde_json::Value`.
+    /// Converts this value to a `serde_json::Value`.
     ///
     /// # Errors
     /// If an integer does not fit exactly. Numbers with a fraction become the nearest `f64`, as
@@ -40,7 +40,7 @@ impl Tree<'_> {
 }
 
 impl Node<'_> {
-    /// This value as a `serde_json::Value`.
+    /// Converts this value to a `serde_json::Value`.
     ///
     /// # Errors
     /// If an integer does not fit exactly; see [`Tree::to_value`].
@@ -59,7 +59,7 @@ impl Node<'_> {
     }
 }
 
-/// What a tree is made of, looked up once for all its values.
+/// The parts of a tree, looked up once for all its values.
 struct Parts<'t> {
     slots: &'t [Slot],
     source: &'t str,
@@ -78,9 +78,9 @@ impl<'t> Parts<'t> {
             .unwrap_or_default()
     }
 
-    /// The value of a slot. A number that does not fit is put into `inexact` and reads as `null`:
-    /// values alone are handed on faster than results, and that hardly ever happens.
-    // Part of every loop, so that a scalar costs no call.
+    /// The value of a slot. A number that does not fit is put into `inexact` and becomes `null`:
+    /// returning values is faster than returning results, and such numbers are rare.
+    // Inlined into every loop, so that a scalar costs no call.
     #[inline(always)]
     fn value(&self, slot: &'t Slot, inexact: &mut Option<&'t Slot>) -> Value {
         match slot.kind {
@@ -126,7 +126,7 @@ impl<'t> Parts<'t> {
     }
 }
 
-/// What and where a number is.
+/// The error for a number, with its pointer.
 #[cold]
 fn inexact_at(root: Node<'_>, number: &Slot) -> Inexact {
     let mut segments = Vec::new();
@@ -141,7 +141,7 @@ fn inexact_at(root: Node<'_>, number: &Slot) -> Inexact {
     }
 }
 
-/// Is this slot in the value? Then the segments from it up to the value are listed.
+/// Lists the segments from this slot up to the value. Returns false if it is not in the value.
 fn climb(node: Node<'_>, slot: &Slot, segments: &mut Vec<String>) -> bool {
     if std::ptr::eq(node.slot(), slot) {
         return true;
@@ -161,10 +161,10 @@ fn climb(node: Node<'_>, slot: &Slot, segments: &mut Vec<String>) -> bool {
     false
 }
 
-/// Below this every integer is an `f64`, so none is rounded.
+/// Below this, `f64` holds every integer exactly.
 const EXACT: f64 = 9_007_199_254_740_992.0;
 
-/// The number as serde_json holds it; `None` for an integer it would round, and for a number
+/// The number as serde_json holds it; `None` for an integer that it would round, and for a number
 /// beyond the range of `f64`.
 pub(crate) fn to_number(digits: &str) -> Option<Number> {
     if let Some(number) = plain_integer(digits) {
@@ -180,7 +180,7 @@ pub(crate) fn to_number(digits: &str) -> Option<Number> {
     (!rounded).then_some(number)
 }
 
-/// `-0` is left to `f64`, the only one of the two that can hold it.
+/// An integer of 64 bits. `-0` is left to `f64`, which alone can hold it.
 #[inline]
 fn plain_integer(digits: &str) -> Option<Number> {
     match digits.as_bytes() {
@@ -213,7 +213,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn integers_are_exact_or_refused() {
+    fn integers_that_would_be_rounded_are_refused() {
         for digits in [
             "0",
             "-1",
@@ -240,7 +240,7 @@ mod tests {
     }
 
     #[test]
-    fn the_place_of_an_inexact_number_is_named() {
+    fn inexact_number_is_reported_with_its_pointer() {
         let tree = Tree::parse(r#"{"ids": [1, 12345678901234567890123]}"#).unwrap();
         let error = tree.to_value().unwrap_err();
         assert_eq!(error.pointer.as_str(), "/ids/1");

@@ -1,25 +1,25 @@
-//! From the tree back to JSON text: order and digits kept.
+//! Writing a tree as JSON text, with the same order and the same digits.
 
 use std::fmt;
 
 use super::{Kind, Node, Tree};
 
 impl Tree<'_> {
-    /// Compact JSON text; members in order, numbers with the digits they were written with.
+    /// Writes the tree as compact JSON, with members in order and numbers as they were written.
     pub fn to_json(&self) -> String {
         self.root().to_json()
     }
 }
 
 impl Node<'_> {
-    /// Compact JSON text of this value; members in order, numbers with their digits.
+    /// Writes this value as compact JSON, with members in order and numbers as they were written.
     pub fn to_json(self) -> String {
         let mut out = String::with_capacity(self.span().len());
         self.write(&mut out);
         out
     }
 
-    /// Appends the compact JSON text of this value.
+    /// Appends this value as compact JSON.
     pub fn write(self, out: &mut String) {
         let slot = self.slot();
         match slot.kind {
@@ -100,7 +100,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn strings_are_written_as_serde_json_writes_them() {
+    fn strings_are_escaped_like_serde_json() {
         let all: String = (0u8..=127)
             .map(char::from)
             .chain("äöü😀\u{2028}".chars())

@@ -4,7 +4,7 @@ use super::containers::Opener;
 use super::parser::{Parser, ParserState, StepResult};
 use super::rules;
 use crate::parse::CutKind;
-use crate::tree::Kind;
+use crate::tree::{Kind, ScalarText};
 
 impl Parser<'_> {
     pub(super) fn key(&mut self) -> StepResult {
@@ -225,7 +225,8 @@ impl Parser<'_> {
     pub(super) fn missing_value(&mut self) {
         let at = self.at();
         self.note(rules::MISSING_VALUE, at..at, "null");
-        self.tree_mut().literal(Kind::Null, false, at, at);
+        self.tree_mut()
+            .scalar(Kind::Null, false, ScalarText::NONE, (at, at));
         self.forget_last_string();
         self.end_scalar();
     }

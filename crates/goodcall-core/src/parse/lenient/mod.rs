@@ -39,7 +39,6 @@ mod unquoted;
 mod unterminated_string;
 mod words;
 
-use std::borrow::Cow;
 use std::ops::Range;
 
 use super::error::{ParseClass, ParseError};
@@ -157,7 +156,7 @@ fn read_plain<'a>(
         values,
         repeated_keys,
         ambiguity,
-        tree: parsed.tree.finish_roots(Cow::Borrowed(text), &parsed.roots),
+        tree: parsed.tree.finish_roots(text, &parsed.roots),
     }))
 }
 

@@ -17,7 +17,8 @@ impl Parser<'_> {
             && !self.is_digit_group(start, end)
         {
             self.move_to(end);
-            self.tree_mut().number(in_source(start, end), start, end);
+            self.tree_mut()
+                .scalar(Kind::Number, false, in_source(start, end), (start, end));
             self.forget_last_string();
             return Ok(self.end_scalar());
         }
@@ -70,7 +71,8 @@ impl Parser<'_> {
                 .append_text(|buffer| buffer.push_str(&digits));
             text
         };
-        self.tree_mut().number(text, start, end);
+        self.tree_mut()
+            .scalar(Kind::Number, false, text, (start, end));
         self.forget_last_string();
         if at_end {
             self.note_cut_inside();

@@ -334,7 +334,7 @@ impl Parser<'_> {
     pub(super) fn reopen_root(&mut self, start: usize) {
         let root = self.roots.current;
         let count = self.tree.slot(root).map_or(0, |slot| slot.size);
-        self.tree.reopen(root);
+        self.tree.reopen_root(root);
         let container = OpenContainer::new(Opener::Brace, root, start, count);
         self.containers.push(container);
     }
@@ -494,7 +494,7 @@ impl Parser<'_> {
             return;
         };
         let is_object = self.in_object();
-        let id = self.tree.close(end);
+        let (id, _) = self.tree.close(end);
         if is_object {
             // A root may be opened again, many times; it is looked at when it is over.
             if !self.containers.is_empty() {

@@ -5,7 +5,7 @@ use super::parser::{Parser, ParserState, StepResult};
 use super::rules::{self, RuleRef};
 use super::string_end::{OpenString, Quote, StringContent, StringEnd, StringOutcome, StringRole};
 use crate::parse::CutKind;
-use crate::tree::{ScalarText, TextStore};
+use crate::tree::{Kind, ScalarText, TextStore};
 
 /// What backslashes in a string are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -30,7 +30,8 @@ impl Parser<'_> {
         let (text, end) = self.string(role, backslashes);
         let id = self.tree().next_id();
         let after = self.at();
-        self.tree_mut().string(text, start, after);
+        self.tree_mut()
+            .scalar(Kind::String, false, text, (start, after));
         if end.is_cut() {
             self.note_cut_inside();
         }

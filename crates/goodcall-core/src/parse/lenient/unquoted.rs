@@ -5,6 +5,7 @@ use super::rules;
 use super::source_text::FULL_WIDTH_LEAD;
 use super::strings::in_source;
 use crate::parse::CutKind;
+use crate::tree::Kind;
 
 /// Where a string without an opening quote ends.
 struct BareEnd {
@@ -44,7 +45,8 @@ impl Parser<'_> {
             self.bare_end(start).text.max(start + 1)
         };
         self.note_quoted(rules::UNQUOTED_STRING, start, end);
-        self.tree_mut().string(in_source(start, end), start, end);
+        self.tree_mut()
+            .scalar(Kind::String, false, in_source(start, end), (start, end));
         self.move_to(end);
         self.note_cut_at_end();
         self.forget_last_string();
@@ -67,7 +69,8 @@ impl Parser<'_> {
                 self.note(rules::OTHER_QUOTES, bare.text..after, "\"");
             }
             let decoded = self.decode_bare(start, end);
-            self.tree_mut().string(decoded, start, after);
+            self.tree_mut()
+                .scalar(Kind::String, false, decoded, (start, after));
             self.move_to(after);
         } else {
             let rule = match text {
@@ -76,7 +79,8 @@ impl Parser<'_> {
                 _ => rules::UNQUOTED_STRING,
             };
             self.note_quoted(rule, start, end);
-            self.tree_mut().string(in_source(start, end), start, end);
+            self.tree_mut()
+                .scalar(Kind::String, false, in_source(start, end), (start, end));
             self.move_to(bare.text);
         }
         self.note_cut_at_end();

@@ -4,7 +4,7 @@ use super::containers::Opener;
 use super::parser::{Parser, StepResult};
 use super::rules::{self, RuleRef};
 use super::strings::Backslashes;
-use crate::tree::Kind;
+use crate::tree::{Kind, ScalarText};
 
 /// A literal, and the rule that reads it if JSON writes it differently.
 #[derive(Clone, Copy, Debug)]
@@ -96,7 +96,7 @@ impl Parser<'_> {
         let start = self.at();
         self.move_to(end);
         self.tree_mut()
-            .literal(literal.kind, literal.truth, start, end);
+            .scalar(literal.kind, literal.truth, ScalarText::NONE, (start, end));
         self.forget_last_string();
     }
 
