@@ -48,7 +48,7 @@ pub(super) fn resolve(
     found.collect(reading.tree.root(), &mut Pointer::root());
     let repeats = found.repeats;
     let tree = &reading.tree;
-    let may_drop = policy.allows(RULE.name, RULE.level);
+    let may_drop = policy.allows(RULE.id, RULE.level);
     let conflicts = repeats
         .iter()
         .filter(|repeat| !may_drop || tree.node(repeat.first) != tree.node(repeat.again));

@@ -9,7 +9,7 @@ const MAX_BYTES: usize = 64;
 
 /// Adds to an issue about a string without quotes that it is the start of a number.
 pub(super) fn explain_unfinished(issue: &mut Issue, text: Option<&str>) {
-    let unquoted = issue.expected.rule == Some(lenient::rules::UNQUOTED_STRING.name);
+    let unquoted = issue.expected.rule == Some(lenient::rules::UNQUOTED_STRING.id);
     if unquoted && text.is_some_and(is_unfinished) {
         issue.expected.syntax = Some(SyntaxExpectation::Number);
     }

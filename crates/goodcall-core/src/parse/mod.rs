@@ -199,12 +199,12 @@ fn judge<'a>(
             ..Cut::at_root(reading.tree.source().len())
         });
     }
-    let unclosed = lenient::rules::UNCLOSED.name;
+    let unclosed = lenient::rules::UNCLOSED.id;
     if options.stop == StopReason::Finished {
         reading.changes.set_level(unclosed, Level::Safe);
     }
     // Missing brackets are judged with the cut, in `may_close`.
-    let is_refused = |rule: &str, level| rule != unclosed && !options.policy.allows(rule, level);
+    let is_refused = |rule, level| rule != unclosed && !options.policy.allows(rule, level);
     if let Some(change) = reading.changes.find(is_refused) {
         return Err(change_refusal(&change, reading, options.stop));
     }
@@ -230,7 +230,7 @@ fn change_refusal(change: &Change, reading: Reading<'_>, stop: StopReason) -> Re
     }
     // Members without braces always end as if they were cut off.
     let is_braceless =
-        change.rule == lenient::rules::MISSING_BRACE.name && stop != StopReason::CutOff;
+        change.rule == lenient::rules::MISSING_BRACE.id && stop != StopReason::CutOff;
     if let Some(cut) = reading.cut
         && !is_braceless
     {
@@ -282,7 +282,7 @@ fn may_close(cut: &Cut, policy: &Policy, stop: StopReason) -> bool {
         _ => rule.level,
     };
     let only_brackets = cut.kind == CutKind::Brackets && stop != StopReason::CutOff;
-    only_brackets && policy.allows(rule.name, level)
+    only_brackets && policy.allows(rule.id, level)
 }
 
 /// The refusal of arguments that were cut off.

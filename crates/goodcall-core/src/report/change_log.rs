@@ -7,7 +7,7 @@
 use std::ops::Range;
 
 use super::{Change, Edit};
-use crate::rule::Level;
+use crate::rule::{Level, RuleId};
 use crate::snippet::{Snippet, push_clipped};
 use crate::tree::Pointer;
 
@@ -77,7 +77,7 @@ struct ContainerPath {
 /// One change, as recorded.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct RecordedChange {
-    pub(crate) rule: &'static str,
+    pub(crate) rule: RuleId,
     pub(crate) level: Level,
     /// The bytes of the raw text.
     pub(crate) span: (u32, u32),
@@ -163,7 +163,7 @@ impl ChangeLog {
     }
 
     /// Gives all changes of a rule another level.
-    pub(super) fn set_level(&mut self, rule: &str, level: Level) {
+    pub(super) fn set_level(&mut self, rule: RuleId, level: Level) {
         let same_rule = self.changes.iter_mut().filter(|change| change.rule == rule);
         for change in same_rule {
             change.level = level;

@@ -6,7 +6,7 @@ use std::sync::OnceLock;
 
 use super::Change;
 use super::change_log::ChangeLog;
-use crate::rule::Level;
+use crate::rule::{Level, RuleId};
 
 /// The changes that reading a text took, in order. It dereferences to a slice of [`Change`]s.
 #[derive(Clone, Default)]
@@ -67,7 +67,7 @@ impl Changes {
     }
 
     /// Gives all changes of a rule another level.
-    pub(crate) fn set_level(&mut self, rule: &str, level: Level) {
+    pub(crate) fn set_level(&mut self, rule: RuleId, level: Level) {
         if let Some(list) = self.written.get_mut() {
             for change in list.iter_mut().filter(|change| change.rule == rule) {
                 change.level = level;
@@ -78,7 +78,7 @@ impl Changes {
 
     /// The first change whose rule and level pass a test. Neighbours are alike more often than
     /// not, so the test is asked once for a run of the same rule and level.
-    pub(crate) fn find(&self, test: impl Fn(&'static str, Level) -> bool) -> Option<Change> {
+    pub(crate) fn find(&self, test: impl Fn(RuleId, Level) -> bool) -> Option<Change> {
         let mut failed = None;
         let mut passes = |rule, level| {
             let passes = failed != Some((rule, level)) && test(rule, level);

@@ -197,7 +197,7 @@ impl Parser<'_> {
             .take_while(|change| change.span.1 >= start)
             .any(|change| {
                 let inside = change.span.0 >= start || change.span.1 > start;
-                inside && UNSURE_ENDS.iter().any(|rule| rule.name == change.rule)
+                inside && UNSURE_ENDS.iter().any(|rule| rule.id == change.rule)
             })
     }
 

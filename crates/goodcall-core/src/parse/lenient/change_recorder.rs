@@ -97,7 +97,7 @@ impl ChangeRecorder {
         }
         self.pointer_bytes_left -= size;
         self.log.push(RecordedChange {
-            rule: rule.name,
+            rule: rule.id,
             level: rule.level,
             span: (span.start as u32, span.end as u32),
             path,

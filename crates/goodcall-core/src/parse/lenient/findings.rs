@@ -4,13 +4,14 @@ use std::ops::Range;
 
 use super::rules::RuleRef;
 use crate::parse::{Cut, CutKind};
+use crate::rule::RuleId;
 use crate::tree::Pointer;
 
 /// A place that can be read in more than one way, whatever the policy allows.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Ambiguity {
     /// The rule that would have to choose.
-    pub(crate) rule: &'static str,
+    pub(crate) rule: RuleId,
     pub(crate) pointer: Pointer,
     pub(crate) span: Range<usize>,
 }
@@ -18,7 +19,7 @@ pub(crate) struct Ambiguity {
 impl Ambiguity {
     pub(super) fn new(rule: RuleRef, pointer: Pointer, span: Range<usize>) -> Self {
         Self {
-            rule: rule.name,
+            rule: rule.id,
             pointer,
             span,
         }

@@ -69,12 +69,10 @@ pub(crate) struct LenientReading<'a> {
 
 /// Returns true if a change of this rule decided a value's end by what follows it. If the text was
 /// cut off, that value may have gone on.
-pub(crate) fn has_unsure_end(rule: &str, level: Level) -> bool {
+pub(crate) fn has_unsure_end(rule: RuleId, level: Level) -> bool {
     let unlike = rules::UNLIKE_QUOTES;
-    brackets::UNSURE_ENDS
-        .iter()
-        .any(|unsure| unsure.name == rule)
-        || rule == unlike.name && level == unlike.level
+    brackets::UNSURE_ENDS.iter().any(|unsure| unsure.id == rule)
+        || rule == unlike.id && level == unlike.level
 }
 
 /// Reads `text`; `None` if there is no value in it. The keys must be sorted.
@@ -161,8 +159,8 @@ fn read_plain<'a>(
 }
 
 /// The name of the rule that reads a number in another notation.
-pub(super) fn number_rule(token: &str) -> Option<&'static str> {
-    numbers::normalise(token, false)?.1.map(|rule| rule.name)
+pub(super) fn number_rule(token: &str) -> Option<RuleId> {
+    numbers::normalise(token, false)?.1.map(|rule| rule.id)
 }
 
 /// Reads the decoded form of `raw`, strictly if possible, and maps all positions back.
