@@ -46,8 +46,8 @@ mod explain;
 mod pipeline;
 
 pub use explain::{
-    Budget, Explain, Structured, Style, UnknownStyle, accepted_text, expected_text, no_result_text,
-    not_run_text,
+    Budget, Explain, Structured, Style, UnknownStyle, accepted_text, expected_text,
+    missing_output_text, no_result_text, not_run_text, timed_out_text,
 };
 pub use limits::Limits;
 pub use mend::rules::catalogue;

@@ -1,4 +1,4 @@
-//! A client on pipes in front of a server: the loop that moves messages.
+//! Connects a client on pipes with a server: the loop that moves frames through the engine.
 
 use std::future::Future;
 use std::sync::Arc;
@@ -9,16 +9,15 @@ use tokio::time::{MissedTickBehavior, interval, timeout};
 
 use crate::call_log::ProxyLog;
 use crate::engine::{Engine, EngineOutput};
-use crate::frame::Frame;
-use crate::http::Upstream;
+use crate::json_rpc;
 use crate::line_io::{InputLine, LineReader, LineWriter};
 use crate::options::ProxyOptions;
-use crate::process::ServerCommand;
+use crate::process::EndMode;
 use crate::server_connection::{McpServer, ServerConnection};
 
-/// How often deadlines are looked at.
+/// How often deadlines are checked.
 const TICK: Duration = Duration::from_millis(200);
-/// How long answers may take after the client has said all it has to say.
+/// How long open requests may take after the client has closed its side.
 const LAST_ANSWERS: Duration = Duration::from_secs(10);
 /// How long the last answers may take to be written.
 const FLUSH: Duration = Duration::from_secs(5);
@@ -31,36 +30,38 @@ pub enum BridgeEnd {
     Client,
     /// The server ended.
     Server,
-    /// Somebody asked for it.
+    /// The caller's `stop` completed.
     Asked,
 }
 
-/// A server that cannot be started.
+/// The error when a server cannot be started.
 #[derive(Debug)]
 pub struct StartError {
     program: String,
-    error: std::io::Error,
+    cause: std::io::Error,
 }
 
 impl std::fmt::Display for StartError {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(
-            f,
-            "the server `{}` cannot be started: {}",
-            self.program, self.error
-        )
+        let Self { program, cause } = self;
+        write!(f, "the server `{program}` cannot be started: {cause}")
     }
 }
 
-impl std::error::Error for StartError {}
+impl std::error::Error for StartError {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        Some(&self.cause)
+    }
+}
 
-/// Stands between a client on pipes and a server that is started here, until one of them ends or
-/// `stop` comes.
+/// Runs a session between a client on pipes and a server, until one of them ends or `stop`
+/// completes.
 ///
 /// # Errors
-/// If the server cannot be started.
+/// If the server is a command that cannot be started. A URL that cannot be reached is not an error
+/// here: the client gets an error for each request.
 pub async fn bridge<R, W>(
-    command: &ServerCommand,
+    server: impl Into<McpServer>,
     options: Arc<ProxyOptions>,
     log: Arc<ProxyLog>,
     (input, output): (R, W),
@@ -70,80 +71,62 @@ where
     R: AsyncRead + Unpin,
     W: AsyncWrite + Unpin + Send + 'static,
 {
-    let place = McpServer::Command(command.clone());
-    between(&place, options, log, (input, output), stop).await
-}
-
-/// Stands between a client on pipes and a server behind a URL, until the client ends or `stop`
-/// comes.
-///
-/// # Errors
-/// None: a server that cannot be reached is told to the client, request by request.
-pub async fn bridge_url<R, W>(
-    upstream: &Upstream,
-    options: Arc<ProxyOptions>,
-    log: Arc<ProxyLog>,
-    (input, output): (R, W),
-    stop: impl Future<Output = ()>,
-) -> Result<BridgeEnd, StartError>
-where
-    R: AsyncRead + Unpin,
-    W: AsyncWrite + Unpin + Send + 'static,
-{
-    let place = McpServer::Url(upstream.clone());
-    between(&place, options, log, (input, output), stop).await
-}
-
-pub(crate) async fn between<R, W>(
-    place: &McpServer,
-    options: Arc<ProxyOptions>,
-    log: Arc<ProxyLog>,
-    (input, output): (R, W),
-    stop: impl Future<Output = ()>,
-) -> Result<BridgeEnd, StartError>
-where
-    R: AsyncRead + Unpin,
-    W: AsyncWrite + Unpin + Send + 'static,
-{
-    let server = start(place, &options)?;
-    let (queue, _) = LineWriter::start(output);
+    let server = server.into();
+    let connection = connect(&server, options.max_frame)?;
+    let (client, _) = LineWriter::start(output);
     let mut bridge = Bridge {
-        place,
+        server,
         engine: Engine::new(Arc::clone(&options)),
-        client: queue,
-        server: Some(server),
+        client,
+        connection: Some(connection),
         input_ended: None,
         options,
         log,
     };
     let input = LineReader::new(input, bridge.options.max_frame);
     let end = bridge.run(input, stop).await;
-    if let Some(server) = bridge.server.take() {
-        server.end(end == BridgeEnd::Asked).await;
+    if let Some(connection) = bridge.connection.take() {
+        let mode = if end == BridgeEnd::Asked {
+            EndMode::Now
+        } else {
+            EndMode::WhenIdle
+        };
+        connection.end(mode).await;
     }
-    let _ = timeout(FLUSH, bridge.client.empty()).await;
+    let _ = timeout(FLUSH, bridge.client.flushed()).await;
     Ok(end)
 }
 
-fn start(place: &McpServer, options: &ProxyOptions) -> Result<ServerConnection, StartError> {
-    place.start(options.max_frame).map_err(|error| StartError {
-        program: place.name(),
-        error,
+pub(crate) fn connect(
+    server: &McpServer,
+    max_frame: usize,
+) -> Result<ServerConnection, StartError> {
+    server.connect(max_frame).map_err(|cause| StartError {
+        program: server.name(),
+        cause,
     })
 }
 
-struct Bridge<'c> {
-    place: &'c McpServer,
+struct Bridge {
+    server: McpServer,
     engine: Engine,
     client: LineWriter,
-    server: Option<ServerConnection>,
-    /// When the client's last word came.
+    /// `None` after the server has ended.
+    connection: Option<ServerConnection>,
+    /// When the client closed its side.
     input_ended: Option<Instant>,
     options: Arc<ProxyOptions>,
     log: Arc<ProxyLog>,
 }
 
-impl Bridge<'_> {
+/// Whether the session is over.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Flow {
+    Continue,
+    End,
+}
+
+impl Bridge {
     async fn run<R: AsyncRead + Unpin>(
         &mut self,
         mut input: LineReader<R>,
@@ -154,113 +137,102 @@ impl Bridge<'_> {
         tokio::pin!(stop);
         loop {
             let to_client = self.client.clone();
-            let to_server = self
-                .server
-                .as_ref()
-                .and_then(ServerConnection::queue)
-                .cloned();
-            let full = to_client.is_full();
+            let connection = self.connection.as_ref();
+            let to_server = connection.and_then(ServerConnection::writer).cloned();
+            let client_full = to_client.is_full();
             let server_full = to_server.as_ref().is_some_and(LineWriter::is_full);
-            tokio::select! {
+            let reads_input = self.input_ended.is_none() && !client_full && !server_full;
+            let (flow, end) = tokio::select! {
                 () = &mut stop => return BridgeEnd::Asked,
-                line = input.next(), if self.input_ended.is_none() && !full && !server_full => {
-                    if self.client_line(line.unwrap_or(InputLine::End)).await {
-                        return BridgeEnd::Client;
-                    }
+                line = input.next(), if reads_input => {
+                    (self.client_line(line.unwrap_or(InputLine::End)), BridgeEnd::Client)
                 }
-                line = next(&mut self.server), if !full => {
-                    if self.server_line(line).await {
-                        return BridgeEnd::Server;
-                    }
+                line = next_line(&mut self.connection), if !client_full => {
+                    (self.server_line(line).await, BridgeEnd::Server)
                 }
-                _ = ticks.tick() => {
-                    if self.tick() {
-                        return BridgeEnd::Client;
-                    }
-                }
-                () = to_client.room(), if full => {}
-                () = room(to_server.as_ref()), if server_full => {}
+                _ = ticks.tick() => (self.tick(), BridgeEnd::Client),
+                () = to_client.ready(), if client_full => continue,
+                () = ready(to_server.as_ref()), if server_full => continue,
                 () = to_client.failed() => return BridgeEnd::Client,
-                () = failed(to_server.as_ref()) => {
-                    if self.server_ended(false).await {
-                        return BridgeEnd::Server;
-                    }
-                }
+                () = failed(to_server.as_ref()) => (self.server_ended().await, BridgeEnd::Server),
+            };
+            if flow == Flow::End {
+                return end;
             }
         }
     }
 
-    /// Is this the end?
-    async fn client_line(&mut self, line: InputLine) -> bool {
+    fn client_line(&mut self, line: InputLine) -> Flow {
         match line {
             InputLine::Frame(frame) => {
-                if self.server.is_none() && Engine::is_request(&frame) && !self.restart() {
-                    // Every request is answered, also where there is no server.
-                    let out = self.engine.from_client(frame, Instant::now());
-                    self.act(out);
-                    let out = self
-                        .engine
-                        .server_gone("the server cannot be started again", Instant::now());
-                    self.act(out);
-                    return false;
+                let needs_server = self.connection.is_none() && Engine::is_request(&frame);
+                let restarted = needs_server && self.restart();
+                let outputs = self.engine.client_frame(frame, Instant::now());
+                self.perform(outputs);
+                if needs_server && !restarted {
+                    // Every request is answered, even without a server.
+                    let why = "the server cannot be started again";
+                    let outputs = self.engine.server_ended(why, Instant::now());
+                    self.perform(outputs);
                 }
-                let out = self.engine.from_client(frame, Instant::now());
-                self.act(out);
+                Flow::Continue
             }
             InputLine::Oversized { length, .. } => {
-                let most = self.options.max_frame;
-                let text = format!("a message of {length} bytes passes the limit of {most} bytes");
-                self.log.warn(&format!("{}: {text}", self.options.server));
-                let code = crate::json_rpc::INVALID_REQUEST;
-                self.client
-                    .send(crate::json_rpc::error("null", code, &text));
+                let limit = self.options.max_frame;
+                let text =
+                    format!("a message of {length} bytes exceeds the limit of {limit} bytes");
+                self.warn(&text);
+                let answer = json_rpc::error("null", json_rpc::INVALID_REQUEST, &text);
+                self.client.send(answer);
+                Flow::Continue
             }
             InputLine::End => {
                 self.input_ended = Some(Instant::now());
-                return self.tick();
+                self.tick()
             }
         }
-        false
     }
 
-    async fn server_line(&mut self, line: InputLine) -> bool {
+    async fn server_line(&mut self, line: InputLine) -> Flow {
         let now = Instant::now();
-        let out = match line {
-            InputLine::Frame(frame) => self.engine.from_server(frame, now),
+        let outputs = match line {
+            InputLine::Frame(frame) => self.engine.server_frame(frame, now),
             InputLine::Oversized { head, tail, length } => {
                 self.engine.oversized(&head, &tail, length, now)
             }
-            InputLine::End => return self.server_ended(false).await,
+            InputLine::End => return self.server_ended().await,
         };
-        self.act(out);
-        // The last answer may have been given.
-        false
+        self.perform(outputs);
+        Flow::Continue
     }
 
-    /// The server has ended, or is as good as ended. Is that the end of the session?
-    async fn server_ended(&mut self, asked: bool) -> bool {
-        let Some(server) = self.server.take() else {
-            return false;
+    /// Ends the connection to a server that has ended, or that does not read any more.
+    async fn server_ended(&mut self) -> Flow {
+        let Some(connection) = self.connection.take() else {
+            return Flow::Continue;
         };
-        let why = server.end(asked).await;
+        let why = connection.end(EndMode::WhenIdle).await;
         if self.input_ended.is_none() {
-            self.log.warn(&format!("{}: {why}", self.options.server));
+            self.warn(&why);
         }
-        let out = self
-            .engine
-            .server_gone(&format!("{why} before it answered"), Instant::now());
-        self.act(out);
-        self.input_ended.is_some() || !self.options.restart
+        let why = format!("{why} before it answered");
+        let outputs = self.engine.server_ended(&why, Instant::now());
+        self.perform(outputs);
+        if self.input_ended.is_none() && self.options.restart {
+            Flow::Continue
+        } else {
+            Flow::End
+        }
     }
 
+    /// Starts the server again; returns false if that fails.
     fn restart(&mut self) -> bool {
-        match start(self.place, &self.options) {
-            Ok(server) => {
-                self.log
-                    .warn(&format!("{}: started again", self.options.server));
-                self.server = Some(server);
-                let out = self.engine.server_back(Instant::now());
-                self.act(out);
+        match connect(&self.server, self.options.max_frame) {
+            Ok(connection) => {
+                self.warn("started again");
+                self.connection = Some(connection);
+                let outputs = self.engine.server_restarted();
+                self.perform(outputs);
                 true
             }
             Err(error) => {
@@ -270,58 +242,62 @@ impl Bridge<'_> {
         }
     }
 
-    /// Deadlines, and the last word of the client. Is this the end?
-    fn tick(&mut self) -> bool {
-        let out = self.engine.tick(Instant::now());
-        self.act(out);
+    /// Checks deadlines, and whether the session is over after the client has closed its side.
+    fn tick(&mut self) -> Flow {
+        let outputs = self.engine.tick(Instant::now());
+        self.perform(outputs);
         let Some(since) = self.input_ended else {
-            return false;
+            return Flow::Continue;
         };
-        let Some(server) = &mut self.server else {
-            return true;
+        let Some(connection) = &mut self.connection else {
+            return Flow::End;
         };
         if !self.engine.is_holding() {
-            server.close_input();
+            connection.close_input();
         }
-        let late = since.elapsed() >= LAST_ANSWERS;
-        // Without open questions the server gets its grace in `ServerProcess::end`.
-        late || !self.engine.is_waiting()
+        if self.engine.is_waiting() && since.elapsed() < LAST_ANSWERS {
+            Flow::Continue
+        } else {
+            Flow::End
+        }
     }
 
-    fn act(&mut self, all: Vec<EngineOutput>) {
-        for out in all {
-            match out {
+    fn perform(&mut self, outputs: Vec<EngineOutput>) {
+        for output in outputs {
+            match output {
                 EngineOutput::Client(frame) => self.client.send(frame),
-                EngineOutput::Server(frame) => self.to_server(frame),
-                EngineOutput::Note(note) => self.log.write(&note),
+                EngineOutput::Server(frame) => {
+                    if let Some(connection) = &self.connection {
+                        connection.send(frame, &self.engine);
+                    }
+                }
+                EngineOutput::Note(entry) => self.log.write(&entry),
             }
         }
     }
 
-    fn to_server(&self, frame: Frame) {
-        if let Some(server) = &self.server {
-            server.send(frame, &self.engine);
-        }
+    fn warn(&self, text: &str) {
+        self.log.warn(&format!("{}: {text}", self.options.server));
     }
 }
 
-async fn next(server: &mut Option<ServerConnection>) -> InputLine {
-    match server {
-        Some(server) => server.next().await,
+async fn next_line(connection: &mut Option<ServerConnection>) -> InputLine {
+    match connection {
+        Some(connection) => connection.next().await,
         None => std::future::pending().await,
     }
 }
 
-async fn room(queue: Option<&LineWriter>) {
-    match queue {
-        Some(queue) => queue.room().await,
+async fn ready(writer: Option<&LineWriter>) {
+    match writer {
+        Some(writer) => writer.ready().await,
         None => std::future::pending().await,
     }
 }
 
-async fn failed(queue: Option<&LineWriter>) {
-    match queue {
-        Some(queue) => queue.failed().await,
+async fn failed(writer: Option<&LineWriter>) {
+    match writer {
+        Some(writer) => writer.failed().await,
         None => std::future::pending().await,
     }
 }

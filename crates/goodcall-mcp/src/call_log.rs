@@ -1,4 +1,4 @@
-//! What is written down: one record a call, and warnings.
+//! The log: one record per call, and warnings for the operator.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Write};
@@ -9,73 +9,99 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use serde::Serialize;
 use serde_json::value::RawValue;
 
-/// One call, as a line of the log.
+/// One call as it is logged.
 #[derive(Clone, Debug, Serialize)]
 #[non_exhaustive]
 pub struct ProxyRecord {
-    /// Milliseconds since 1970.
+    /// When the call came, in milliseconds since 1970.
     pub time_ms: u64,
     /// The server's name.
     pub server: String,
-    /// The tool that was called.
+    /// The name of the tool that was called.
     pub tool: String,
-    /// The name as sent, where it was another.
+    /// The name as sent, if it was mended.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub sent: Option<String>,
-    /// `good`, `mended`, `bad`, or `unchecked` where the tool's schema is not known.
-    pub verdict: &'static str,
+    /// The verdict on the call.
+    pub verdict: ProxyVerdict,
     /// The rules that changed the call.
     pub rules: Vec<&'static str>,
-    /// Why it is bad.
+    /// The reason for a refusal.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reason: Option<&'static str>,
-    /// What came of it.
+    /// How the call ended.
     pub outcome: ProxyOutcome,
-    /// From the request to the answer.
+    /// Milliseconds from the request to the answer.
     pub latency_ms: f64,
-    /// What looks like a loop.
+    /// The signal of a loop, if the call looks like part of one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub r#loop: Option<&'static str>,
-    /// Does the result match the tool's output schema? Left out where there is none.
+    /// Whether the result matches the tool's output schema; `None` without such a schema.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub output: Option<&'static str>,
-    /// The arguments as sent; only where asked for.
+    pub output: Option<OutputCheck>,
+    /// The arguments as sent, if the host wants them logged.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub arguments: Option<Box<RawValue>>,
 }
 
-/// What came of a call.
+/// The verdict on a call.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum ProxyVerdict {
+    /// Valid as sent.
+    Good,
+    /// Forwarded with its name or arguments mended.
+    Mended,
+    /// Not forwarded.
+    Bad,
+    /// Forwarded without a check, because the tool's schema is not known.
+    Unchecked,
+}
+
+/// How the structured content of a result compares with the tool's output schema.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum OutputCheck {
+    /// It matches.
+    Match,
+    /// It does not match, or is missing.
+    Mismatch,
+}
+
+/// How a call ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum ProxyOutcome {
     /// The tool ran.
     Ok,
-    /// The tool ran and said that it failed.
+    /// The tool ran and reported an error.
     ToolError,
     /// The server answered with a protocol error.
     Error,
-    /// It was not forwarded.
+    /// The call was not forwarded.
     Refused,
     /// The server did not answer in time.
     TimedOut,
-    /// The client called it off.
+    /// The client cancelled it.
     Cancelled,
     /// The server ended before it answered.
     ServerGone,
 }
 
-/// Something to write down.
+/// One entry of the log.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub enum LogEntry {
-    /// For the operator, on standard error.
+    /// A warning for the operator, on standard error.
     Warning(String),
-    /// For the log.
+    /// A call, for the log file.
     Call(Box<ProxyRecord>),
 }
 
-/// Where notes go.
+/// Writes warnings to standard error, and calls to a file.
 #[derive(Debug, Default)]
 pub struct ProxyLog {
     file: Option<Mutex<File>>,
@@ -83,12 +109,12 @@ pub struct ProxyLog {
 }
 
 impl ProxyLog {
-    /// Warnings to standard error, records nowhere.
+    /// A log without a file: calls are not logged.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Records are appended to a file.
+    /// A log that appends one JSON line per call to a file.
     ///
     /// # Errors
     /// If the file cannot be opened.
@@ -100,16 +126,16 @@ impl ProxyLog {
         })
     }
 
-    /// Without warnings on standard error.
+    /// Suppresses warnings.
     #[must_use]
     pub fn quiet(mut self) -> Self {
         self.quiet = true;
         self
     }
 
-    /// Writes one note down.
-    pub fn write(&self, note: &LogEntry) {
-        match note {
+    /// Writes one entry.
+    pub fn write(&self, entry: &LogEntry) {
+        match entry {
             LogEntry::Warning(text) => self.warn(text),
             LogEntry::Call(record) => {
                 let (Some(file), Ok(mut line)) = (&self.file, serde_json::to_string(record)) else {
@@ -118,22 +144,22 @@ impl ProxyLog {
                 line.push('\n');
                 let mut file = file.lock().unwrap_or_else(PoisonError::into_inner);
                 if let Err(error) = file.write_all(line.as_bytes()) {
-                    self.warn(&format!("the log cannot be written: {error}"));
+                    self.warn(&format!("cannot write the log: {error}"));
                 }
             }
         }
     }
 
-    /// A warning for the operator.
+    /// Warns the operator.
     pub fn warn(&self, text: &str) {
         if !self.quiet {
-            // Where standard error is closed nobody wants to know.
+            // Without standard error there is nobody to warn.
             let _ = writeln!(io::stderr(), "goodcall: {text}");
         }
     }
 }
 
-/// Milliseconds since 1970.
+/// The current time in milliseconds since 1970.
 pub(crate) fn now_ms() -> u64 {
     let since = SystemTime::now().duration_since(UNIX_EPOCH);
     u64::try_from(since.unwrap_or(Duration::ZERO).as_millis()).unwrap_or(u64::MAX)

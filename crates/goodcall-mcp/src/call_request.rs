@@ -1,94 +1,103 @@
-//! The parts of a call and of its result, as byte ranges.
+//! The parts of a `tools/call` request and of its result.
 
 use std::borrow::Cow;
 use std::hash::{DefaultHasher, Hash, Hasher};
-use std::ops::Range;
 
 use goodcall_core::Tree;
 
 use crate::catalogue::HeaderMirror;
-use crate::frame::{self, Frame, Outline};
+use crate::frame::{Frame, Message};
 use crate::json_rpc;
+use crate::json_span::JsonSpan;
 
-/// Characters of a tool's error that the detector of loops looks at.
+/// Characters of a tool's error that the loop detector compares.
 const ERROR_CHARS: usize = 400;
 
-/// A call's parts.
+/// A `tools/call` request, as far as it is judged.
 pub(crate) struct CallRequest<'f> {
     pub(crate) bytes: &'f [u8],
+    /// The request's id as JSON text.
     pub(crate) id: &'f str,
-    pub(crate) params: Range<usize>,
-    pub(crate) name_span: Range<usize>,
+    pub(crate) params: JsonSpan<'f>,
+    pub(crate) name_span: JsonSpan<'f>,
     pub(crate) name: Cow<'f, str>,
-    /// `None` if there are no arguments.
-    pub(crate) arguments: Option<(Range<usize>, &'f str)>,
-    pub(crate) typed: bool,
-    /// Is the result a task, and not the tool's?
-    pub(crate) task: bool,
+    /// The arguments and their text; `None` if the request has none.
+    pub(crate) arguments: Option<(JsonSpan<'f>, &'f str)>,
+    /// Whether results of the request's protocol version name their type.
+    pub(crate) has_result_type: bool,
+    /// Whether the client asks for a task instead of the tool's result.
+    is_task: bool,
+}
+
+/// A `tools/call` request that is not judged.
+#[derive(Debug)]
+pub(crate) enum UnreadableCall {
+    /// Two readers could read two different calls; this is the answer.
+    Ambiguous(Frame),
+    /// It breaks the protocol, and the server itself is to say so.
+    Malformed,
 }
 
 impl<'f> CallRequest<'f> {
-    /// The parts of a call. An error is the answer to one that can be read in two ways, or
-    /// nothing for one that is not what the protocol asks for: the server says so itself.
-    pub(crate) fn read(bytes: &'f [u8], outline: &Outline) -> Result<Self, Option<Frame>> {
-        let id = outline.id.as_ref().and_then(|span| frame::raw(bytes, span));
-        let id = id.ok_or(None)?;
-        let params = outline.params.clone().ok_or(None)?;
-        if outline.twice
-            || frame::has_twice(bytes, &params, &["name", "arguments", "_meta", "task"])
-        {
-            let text = "a key of the request stands there twice";
-            return Err(Some(json_rpc::error(id, json_rpc::INVALID_REQUEST, text)));
+    pub(crate) fn read(message: &Message<'f>) -> Result<Self, UnreadableCall> {
+        let malformed = || UnreadableCall::Malformed;
+        let id = message.raw_id().ok_or_else(malformed)?;
+        let params = message.params().ok_or_else(malformed)?;
+        if message.repeats_key() || params.repeats_key(&["name", "arguments", "_meta", "task"]) {
+            let text = "a key of the request occurs twice";
+            let answer = json_rpc::error(id, json_rpc::INVALID_REQUEST, text);
+            return Err(UnreadableCall::Ambiguous(answer));
         }
-        let get = |key: &str| frame::member(bytes, &params, key);
-        let name_span = get("name").ok_or(None)?;
-        let name = frame::text(bytes, &name_span).ok_or(None)?;
-        let arguments = match get("arguments") {
-            Some(span) => Some((span.clone(), frame::raw(bytes, &span).ok_or(None)?)),
+        let name_span = params.get("name").ok_or_else(malformed)?;
+        let name = name_span.as_str().ok_or_else(malformed)?;
+        let arguments = match params.get("arguments") {
+            Some(span) => Some((span, span.raw().ok_or_else(malformed)?)),
             None => None,
         };
-        let version = json_rpc::version(bytes, Some(&params));
         Ok(Self {
-            bytes,
+            bytes: message.bytes(),
             id,
-            task: get("task").is_some(),
-            typed: json_rpc::is_typed(version.as_deref()),
             params,
             name_span,
             name,
             arguments,
+            has_result_type: json_rpc::has_result_type(message.protocol_version().as_deref()),
+            is_task: params.get("task").is_some(),
         })
     }
 
-    pub(crate) fn unreadable(bytes: &'f [u8], outline: &Outline) -> Self {
-        let id = outline.id.as_ref().and_then(|span| frame::raw(bytes, span));
+    /// Stands for a malformed request, which is forwarded and logged without a tool's name.
+    pub(crate) fn malformed(message: &Message<'f>) -> Self {
+        let nothing = JsonSpan::new(message.bytes(), &(0..0));
         Self {
-            bytes,
-            id: id.unwrap_or("null"),
-            params: 0..0,
-            name_span: 0..0,
+            bytes: message.bytes(),
+            id: message.raw_id().unwrap_or("null"),
+            params: nothing,
+            name_span: nothing,
             name: Cow::Borrowed(""),
             arguments: None,
-            typed: false,
-            task: false,
+            has_result_type: false,
+            is_task: false,
         }
     }
 
-    /// The answer to a call that is not forwarded. Who asked for a task cannot read a tool's
-    /// result in its place.
+    /// The answer to a call that is not forwarded. It is an error where the client asked for a
+    /// task, because a tool's result could not be read as one.
     pub(crate) fn refusal(&self, text: &str, reason: &str) -> Frame {
-        match self.task {
-            true => json_rpc::error(self.id, json_rpc::INVALID_PARAMS, text),
-            false => json_rpc::refusal(self.id, text, reason, self.typed),
+        if self.is_task {
+            json_rpc::error(self.id, json_rpc::INVALID_PARAMS, text)
+        } else {
+            json_rpc::refusal(self.id, text, reason, self.has_result_type)
         }
     }
 }
 
-/// The mirrored arguments of a mended call.
-pub(crate) fn mirrored(
-    mirrors: &[HeaderMirror],
-    arguments: Option<&Tree<'_>>,
-) -> Vec<(String, Option<String>)> {
+/// Headers that mirror arguments: the name after `Mcp-Param-`, and the value, which is `None` where
+/// the argument is missing.
+pub(crate) type MirroredHeaders = Vec<(String, Option<String>)>;
+
+/// Returns the headers that mirror these arguments.
+pub(crate) fn mirrored(mirrors: &[HeaderMirror], arguments: Option<&Tree<'_>>) -> MirroredHeaders {
     let value = |mirror: &HeaderMirror| {
         let mut node = arguments?.root();
         for key in &mirror.path {
@@ -97,24 +106,28 @@ pub(crate) fn mirrored(
         let text = node.as_str().or_else(|| node.digits()).map(str::to_owned);
         text.or_else(|| node.as_bool().map(|truth| truth.to_string()))
     };
-    let all = mirrors
+    mirrors
         .iter()
-        .map(|mirror| (mirror.header.clone(), value(mirror)));
-    all.collect()
+        .map(|mirror| (mirror.header.clone(), value(mirror)))
+        .collect()
 }
 
-/// The first text of a result's content.
-pub(crate) fn first_text(bytes: &[u8], result: &Range<usize>) -> Option<String> {
-    let content = frame::member(bytes, result, "content")?;
-    let first = frame::elements(bytes, &content)?.into_iter().next()?;
-    let text = frame::member(bytes, &first, "text")?;
-    frame::text(bytes, &text).map(|text| clip(&text))
+/// The first text of a result's content, clipped for the loop detector.
+pub(crate) fn first_text(result: JsonSpan<'_>) -> Option<String> {
+    let first = result.get("content")?.elements()?.into_iter().next()?;
+    first.get("text")?.as_str().map(|text| clip(&text))
 }
 
-pub(crate) fn clip(text: &str) -> String {
+/// The message of a JSON-RPC error, clipped for the loop detector.
+pub(crate) fn error_text(error: JsonSpan<'_>) -> Option<String> {
+    error.get("message")?.as_str().map(|text| clip(&text))
+}
+
+fn clip(text: &str) -> String {
     text.chars().take(ERROR_CHARS).collect()
 }
 
+/// Returns a hash that stands for the bytes in the loop detector.
 pub(crate) fn fingerprint(bytes: &[u8]) -> String {
     let mut hasher = DefaultHasher::new();
     bytes.hash(&mut hasher);

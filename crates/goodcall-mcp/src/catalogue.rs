@@ -1,61 +1,60 @@
-//! The tools of one server, as its `tools/list` results tell.
+//! The tools of one server, as its `tools/list` results describe them.
 
 use std::collections::{HashMap, HashSet};
-use std::ops::Range;
 use std::time::{Duration, Instant};
 
-use goodcall_core::{Schema, SchemaCache};
+use goodcall_core::{Schema, SchemaCache, Tree};
 use goodcall_wire::{ToolDefinition, Tools};
 use serde_json::Value;
 
-use crate::frame;
+use crate::json_span::{JsonSpan, quoted};
 
-/// Tools of one server that are looked at.
-const MOST_TOOLS: usize = 10_000;
+/// Tools of one server that are read.
+const MAX_TOOLS: usize = 10_000;
 /// Pages of one list.
-pub(crate) const MOST_PAGES: usize = 1_000;
-/// The longest that a server's word on freshness is taken for.
-const MOST_TTL: Duration = Duration::from_secs(24 * 3600);
-/// How long a list that could not be had is not asked for again.
+pub(crate) const MAX_PAGES: usize = 1_000;
+/// The longest freshness that a server can claim for its list.
+const MAX_TTL: Duration = Duration::from_secs(24 * 3600);
+/// How long after a failure the list is not asked for again.
 const RETRY: Duration = Duration::from_secs(30);
-/// The key that asks for a mirror of an argument in a header.
-const MIRROR: &str = "x-mcp-header";
+/// The key of a property that is mirrored in a header.
+const MIRROR_KEY: &str = "x-mcp-header";
 
-/// What is known of a server's tools.
+/// The tools of one server, and how current they are.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Catalogue {
     tools: Tools,
-    extra: HashMap<String, ToolExtras>,
+    extras: HashMap<String, ToolExtras>,
     state: ListState,
-    /// Pages of a list that is being read.
-    open: Option<ListPages>,
+    /// A list of which some pages are still to come.
+    unfinished: Option<ListPages>,
     scope: CacheScope,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum ListState {
-    /// Nothing is known.
+    /// No list was read yet.
     #[default]
     Unknown,
-    /// All tools are known; after `until` they may be others.
-    Known { until: Option<Instant> },
-    /// They are known, and the server said that they have changed.
+    /// The list is complete, and fresh until then.
+    Known { fresh_until: Option<Instant> },
+    /// The list is complete, but the server has announced a change.
     Stale,
-    /// The server does not tell.
+    /// The server did not list its tools.
     Unavailable { since: Instant },
 }
 
-/// Who may see a list (`cacheScope`).
+/// Who may use a list (`cacheScope`).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) enum CacheScope {
-    /// Whoever asked for it.
+enum CacheScope {
+    /// Only the session that asked for it.
     #[default]
     Private,
-    /// Everybody.
+    /// Every session.
     Public,
 }
 
-/// What a tool's definition says besides its parameters.
+/// The part of a tool's definition that is not about its parameters.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct ToolExtras {
     /// The schema of structured results.
@@ -73,10 +72,10 @@ pub(crate) struct HeaderMirror {
     pub(crate) header: String,
 }
 
-/// Pages read so far.
+/// The pages of one list that were read so far.
 #[derive(Clone, Debug, Default)]
 struct ListPages {
-    definitions: Vec<ListedTool>,
+    tools: Vec<ListedTool>,
     names: HashSet<String>,
     next: Option<String>,
     ttl: Option<Duration>,
@@ -86,20 +85,20 @@ struct ListPages {
 #[derive(Clone, Debug)]
 struct ListedTool {
     name: String,
-    text: String,
+    definition: String,
     output: Option<String>,
 }
 
-/// How far the list is known.
+/// How current the list is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Knowledge {
-    /// Ask for the list.
+    /// There is no list; it must be asked for.
     Missing,
-    /// Good enough for a call that is good; before anything else the list is asked for again.
+    /// The list is good enough for a call that needs no mending; otherwise it is asked for again.
     Stale,
-    /// As the server told it.
+    /// The list can be relied on.
     Fresh,
-    /// It cannot be had: calls go through unchecked.
+    /// The list cannot be had: calls go through unchecked.
     Unavailable,
 }
 
@@ -107,7 +106,9 @@ impl Catalogue {
     pub(crate) fn knowledge(&self, now: Instant) -> Knowledge {
         match self.state {
             ListState::Unknown => Knowledge::Missing,
-            ListState::Known { until: Some(until) } if until <= now => Knowledge::Stale,
+            ListState::Known {
+                fresh_until: Some(until),
+            } if until <= now => Knowledge::Stale,
             ListState::Known { .. } => Knowledge::Fresh,
             ListState::Stale => Knowledge::Stale,
             ListState::Unavailable { since } if now.duration_since(since) < RETRY => {
@@ -117,19 +118,18 @@ impl Catalogue {
         }
     }
 
-    /// The server said that its tools have changed, or is another one now.
-    pub(crate) fn changed(&mut self) {
-        self.open = None;
+    /// Notes that the server has announced a change of its tools, or was replaced.
+    pub(crate) fn mark_changed(&mut self) {
+        self.unfinished = None;
         self.state = match self.state {
             ListState::Known { .. } | ListState::Stale => ListState::Stale,
             ListState::Unknown | ListState::Unavailable { .. } => ListState::Unknown,
         };
     }
 
-    /// The list could not be had.
-    pub(crate) fn unavailable(&mut self, now: Instant) {
-        self.open = None;
-        // An old list is better than none.
+    /// Notes that the server did not list its tools. An old list is kept.
+    pub(crate) fn mark_unavailable(&mut self, now: Instant) {
+        self.unfinished = None;
         if let ListState::Unknown | ListState::Unavailable { .. } = self.state {
             self.state = ListState::Unavailable { since: now };
         }
@@ -139,126 +139,121 @@ impl Catalogue {
         &self.tools
     }
 
-    pub(crate) fn extra(&self, tool: &str) -> Option<&ToolExtras> {
-        self.extra.get(tool)
+    pub(crate) fn extras(&self, tool: &str) -> Option<&ToolExtras> {
+        self.extras.get(tool)
     }
 
-    /// May other sessions use this list?
+    /// Returns true if other sessions may use this list.
     pub(crate) fn is_public(&self) -> bool {
         self.scope == CacheScope::Public
     }
 
-    /// Takes in one page: the result of a `tools/list` that was asked for with this cursor. The
-    /// cursor of the next page comes back, if there is one and the pages before it are here.
-    pub(crate) fn page(
+    /// Adds one page: the result of a `tools/list` request with this cursor. Returns the cursor of
+    /// the next page, if there is one and the pages before it are known.
+    pub(crate) fn add_page(
         &mut self,
-        bytes: &[u8],
-        result: &Range<usize>,
+        result: JsonSpan<'_>,
         cursor: Option<&str>,
         now: Instant,
     ) -> Option<String> {
         let mut pages = match cursor {
             None => ListPages::default(),
-            // A page of a list whose beginning was not seen, or not lately.
-            Some(cursor) => match self.open.take() {
-                Some(open) if open.next.as_deref() == Some(cursor) => open,
-                other => {
-                    self.open = other;
-                    return None;
-                }
-            },
+            // A page of a list whose earlier pages are not known is ignored.
+            Some(cursor) => self
+                .unfinished
+                .take_if(|pages| pages.next.as_deref() == Some(cursor))?,
         };
-        pages.read(bytes, result);
+        pages.read(result);
         if pages.next.is_some() {
             let next = pages.next.clone();
-            self.open = Some(pages);
+            self.unfinished = Some(pages);
             return next;
         }
-        self.open = None;
-        self.take(pages, now);
+        self.unfinished = None;
+        self.replace(pages, now);
         None
     }
 
-    fn take(&mut self, pages: ListPages, now: Instant) {
-        let texts: Vec<_> = pages.definitions.iter().map(|d| d.text.as_str()).collect();
-        let list = format!("[{}]", texts.join(","));
+    fn replace(&mut self, pages: ListPages, now: Instant) {
+        let definitions = pages.tools.iter().map(|tool| tool.definition.as_str());
+        let list = format!("[{}]", definitions.collect::<Vec<_>>().join(","));
         let cache = SchemaCache::shared();
-        // An empty list is no error here: then no name is known.
+        // An empty list is an error to the reader, but not here: then no tool is known.
         self.tools = Tools::read_with(&list, cache).unwrap_or_default();
-        self.extra.clear();
-        for definition in &pages.definitions {
-            let output = definition.output.as_deref();
-            let output = output.and_then(|text| cache.get_text(text).ok());
-            let offered = self.tools.get(&definition.name);
-            let mirrors = offered.map(mirrors).unwrap_or_default();
+        self.extras.clear();
+        for tool in pages.tools {
+            let output = tool.output.and_then(|text| cache.get_text(&text).ok());
+            let mirrors = self.tools.get(&tool.name).map(mirrors).unwrap_or_default();
             if output.is_some() || !mirrors.is_empty() {
-                let extra = ToolExtras { output, mirrors };
-                self.extra.insert(definition.name.clone(), extra);
+                let extras = ToolExtras { output, mirrors };
+                self.extras.insert(tool.name, extras);
             }
         }
         self.scope = pages.scope;
         self.state = ListState::Known {
-            until: pages.ttl.map(|ttl| now + ttl.min(MOST_TTL)),
+            fresh_until: pages.ttl.map(|ttl| now + ttl.min(MAX_TTL)),
         };
     }
 }
 
 impl ListPages {
-    fn read(&mut self, bytes: &[u8], result: &Range<usize>) {
-        let get = |key: &str| frame::member(bytes, result, key);
-        let tools = get("tools").and_then(|span| frame::elements(bytes, &span));
+    fn read(&mut self, result: JsonSpan<'_>) {
+        let tools = result.get("tools").and_then(JsonSpan::elements);
         for tool in tools.into_iter().flatten() {
-            self.definition(bytes, &tool);
+            self.add_tool(tool);
         }
-        let next = get("nextCursor").and_then(|span| frame::text(bytes, &span));
-        self.next = next.map(|next| next.into_owned());
-        let number = |span| frame::raw(bytes, &span)?.parse::<u64>().ok();
-        if let Some(ttl) = get("ttlMs").and_then(number).map(Duration::from_millis) {
+        self.next = next_cursor(result);
+        let ttl = result.get("ttlMs").and_then(JsonSpan::raw);
+        if let Some(ttl) = ttl.and_then(|digits| digits.parse().ok()) {
+            let ttl = Duration::from_millis(ttl);
             self.ttl = Some(self.ttl.map_or(ttl, |before| before.min(ttl)));
         }
-        let scope = get("cacheScope").and_then(|span| frame::text(bytes, &span));
+        let scope = result.get("cacheScope").and_then(JsonSpan::as_str);
         self.scope = match scope.as_deref() {
             Some("public") => CacheScope::Public,
             _ => CacheScope::Private,
         };
     }
 
-    /// Keeps what is needed of one definition. One that has no name is nobody's; of two with the
-    /// same name the first counts.
-    fn definition(&mut self, bytes: &[u8], tool: &Range<usize>) {
-        let get = |key: &str| frame::member(bytes, tool, key);
-        let text = |key: &str| get(key).and_then(|span| frame::raw(bytes, &span));
-        let name = get("name").and_then(|span| frame::text(bytes, &span));
-        let Some(name) = name.filter(|_| self.definitions.len() < MOST_TOOLS) else {
+    /// Keeps the parts of a definition that are needed. A tool without a name is ignored, and so is
+    /// the second of two with the same name.
+    fn add_tool(&mut self, tool: JsonSpan<'_>) {
+        let Some(name) = tool.get("name").and_then(JsonSpan::to_text) else {
             return;
         };
-        if !self.names.insert(name.to_string()) {
+        if self.tools.len() >= MAX_TOOLS || !self.names.insert(name.clone()) {
             return;
         }
-        let mut definition = format!("{{\"name\":{}", frame::quoted(&name));
+        let raw = |key: &str| tool.get(key).and_then(JsonSpan::raw);
+        let mut definition = format!("{{\"name\":{}", quoted(&name));
         for key in ["description", "inputSchema", "annotations"] {
-            if let Some(value) = text(key) {
+            if let Some(value) = raw(key) {
                 definition.push_str(&format!(",\"{key}\":{value}"));
             }
         }
         definition.push('}');
-        // What is no JSON would take the whole list with it: a schema that does not compile
+        // Text that is not JSON would spoil the whole list, whereas a schema that does not compile
         // concerns only its own tool.
-        if goodcall_core::Tree::parse(&definition).is_err() {
-            let name = frame::quoted(&name);
+        if Tree::parse(&definition).is_err() {
+            let name = quoted(&name);
             definition = format!("{{\"name\":{name},\"inputSchema\":\"unreadable\"}}");
         }
-        self.definitions.push(ListedTool {
-            name: name.into_owned(),
-            text: definition,
-            output: text("outputSchema").map(str::to_owned),
+        self.tools.push(ListedTool {
+            name,
+            definition,
+            output: raw("outputSchema").map(str::to_owned),
         });
     }
 }
 
-/// The arguments of this tool that are mirrored in headers.
+/// The cursor of the page that follows this result of a `tools/list` request.
+pub(crate) fn next_cursor(result: JsonSpan<'_>) -> Option<String> {
+    result.get("nextCursor")?.to_text()
+}
+
+/// Finds the arguments of a tool that are mirrored in headers.
 fn mirrors(tool: &ToolDefinition) -> Vec<HeaderMirror> {
-    if !tool.parameters.contains(MIRROR) {
+    if !tool.parameters.contains(MIRROR_KEY) {
         return Vec::new();
     }
     let mut found = Vec::new();
@@ -274,7 +269,7 @@ fn mirrors_below(schema: &Value, path: &mut Vec<String>, found: &mut Vec<HeaderM
     };
     for (name, property) in properties {
         path.push(name.clone());
-        if let Some(header) = property.get(MIRROR).and_then(Value::as_str) {
+        if let Some(header) = property.get(MIRROR_KEY).and_then(Value::as_str) {
             found.push(HeaderMirror {
                 path: path.clone(),
                 header: header.to_owned(),
@@ -290,7 +285,8 @@ mod tests {
     use super::*;
 
     fn page(catalogue: &mut Catalogue, text: &str, cursor: Option<&str>) -> Option<String> {
-        catalogue.page(text.as_bytes(), &(0..text.len()), cursor, Instant::now())
+        let result = JsonSpan::document(text.as_bytes());
+        catalogue.add_page(result, cursor, Instant::now())
     }
 
     #[test]
@@ -317,20 +313,20 @@ mod tests {
         );
         assert_eq!(catalogue.tools().names().collect::<Vec<_>>(), ["a", "b"]);
         assert_eq!(catalogue.knowledge(Instant::now()), Knowledge::Fresh);
-        catalogue.changed();
+        catalogue.mark_changed();
         assert_eq!(catalogue.knowledge(Instant::now()), Knowledge::Stale);
     }
 
     #[test]
-    fn freshness_is_what_the_server_says() {
+    fn list_is_fresh_for_the_time_that_the_server_states() {
         let now = Instant::now();
         let mut catalogue = Catalogue::default();
         let text = r#"{"tools":[],"ttlMs":5000,"cacheScope":"public"}"#;
-        catalogue.page(text.as_bytes(), &(0..text.len()), None, now);
+        catalogue.add_page(JsonSpan::document(text.as_bytes()), None, now);
         assert!(catalogue.is_public());
-        let later = |ms| catalogue.knowledge(now + Duration::from_millis(ms));
-        assert_eq!(later(4999), Knowledge::Fresh);
-        assert_eq!(later(5000), Knowledge::Stale);
+        let after = |ms| catalogue.knowledge(now + Duration::from_millis(ms));
+        assert_eq!(after(4999), Knowledge::Fresh);
+        assert_eq!(after(5000), Knowledge::Stale);
     }
 
     #[test]
@@ -340,7 +336,7 @@ mod tests {
             "region":{"type":"string","x-mcp-header":"Region"},
             "at":{"type":"object","properties":{"zone":{"type":"string","x-mcp-header":"Zone"}}}}}}]}"#;
         page(&mut catalogue, text, None);
-        let mirrors = &catalogue.extra("q").unwrap().mirrors;
+        let mirrors = &catalogue.extras("q").unwrap().mirrors;
         let mut found: Vec<_> = mirrors
             .iter()
             .map(|m| (m.path.join("."), m.header.as_str()))

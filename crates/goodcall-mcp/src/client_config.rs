@@ -1,25 +1,26 @@
-//! Client configurations: servers put behind goodcall, and back.
+//! Edits the configurations of MCP clients, so that their servers run behind goodcall.
 //!
-//! A configuration is edited in place: comments, order and white space stay. Known are the forms
-//! of Claude Desktop, Claude Code, Cursor and Windsurf (`mcpServers`), VS Code (`servers`, also
-//! below `mcp`) and Zed (`context_servers`).
+//! A configuration is edited in place: comments, order and white space stay. The forms of Claude
+//! Desktop, Claude Code, Cursor and Windsurf (`mcpServers`), VS Code (`servers`, also below `mcp`)
+//! and Zed (`context_servers`) are known.
 
 use std::fmt;
 use std::ops::Range;
 use std::path::Path;
 
+use serde::de::IgnoredAny;
 use serde_json::{Map, Value, json};
 
-use crate::frame;
+use crate::json_span::{JsonSpan, Splice, quoted, skip_string, splice};
 
-/// Keys under which servers stand.
+/// Keys of objects whose members are servers.
 const LISTS: [&str; 3] = ["mcpServers", "servers", "context_servers"];
-/// Keys below which such lists may stand: VS Code's settings, and projects of Claude Code.
-const FOLDERS: [&str; 2] = ["mcp", "projects"];
-/// Keys of a server's address.
+/// Keys of objects that may hold such an object: VS Code's settings, and projects of Claude Code.
+const PARENTS: [&str; 2] = ["mcp", "projects"];
+/// Keys of a server's URL.
 const URLS: [&str; 2] = ["url", "serverUrl"];
 
-/// A configuration with its servers changed.
+/// An edited configuration.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Wrapped {
@@ -27,11 +28,11 @@ pub struct Wrapped {
     pub text: String,
     /// The servers that were changed.
     pub changed: Vec<String>,
-    /// Servers that were left alone, and why.
+    /// The servers that were not changed, each with the reason.
     pub left: Vec<(String, &'static str)>,
 }
 
-/// A configuration that cannot be read.
+/// The error for a configuration that cannot be edited.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct WrapError(String);
 
@@ -43,154 +44,144 @@ impl fmt::Display for WrapError {
 
 impl std::error::Error for WrapError {}
 
-/// Puts every server of a configuration behind `goodcall`, which is the program to start.
+/// Puts every server of a configuration behind goodcall. `goodcall` is the program to start.
 ///
 /// # Errors
-/// If the text is no JSON (comments aside), or has no servers in a known form.
+/// If the text is not JSON (with comments), or has no servers in a known form.
 pub fn wrap_config(text: &str, goodcall: &str) -> Result<Wrapped, WrapError> {
-    let blank = without_comments(text);
-    let mut edits = Vec::new();
-    let (mut changed, mut left) = (Vec::new(), Vec::new());
-    for (name, span) in servers(&blank)? {
-        let entry = parsed(&blank, &span)?;
-        match wrapped(&name, &entry, goodcall) {
-            Ok(new) => {
-                edits.push((span.clone(), written(&new, text, span.start)));
-                changed.push(name);
-            }
-            Err(why) => left.push((name, why)),
-        }
+    let plain = without_comments(text);
+    let mut edits = ConfigEdits::default();
+    for (name, range) in servers(&plain)? {
+        let entry = parse_entry(&plain, &range)?;
+        let new = wrap_entry(&name, &entry, goodcall);
+        let new = new.map(|new| format_entry(&new, text, range.start));
+        edits.add(name, range, new);
     }
-    let text = text_of(frame::splice(text.as_bytes(), edits));
-    Ok(Wrapped {
-        text,
-        changed,
-        left,
-    })
+    Ok(edits.apply(text))
 }
 
-/// Takes servers out from behind goodcall. `before` is the text as it was: what stands there is
-/// put back as it stood.
+/// Undoes [`wrap_config`]. Entries are restored to the letter if `before` is the text as it was;
+/// otherwise they are derived from the wrapped ones.
 ///
 /// # Errors
 /// As [`wrap_config`].
 pub fn unwrap_config(text: &str, before: Option<&str>) -> Result<Wrapped, WrapError> {
-    let blank = without_comments(text);
-    let old = before.map(|before| (before, without_comments(before)));
-    let mut edits = Vec::new();
-    let (mut changed, mut left) = (Vec::new(), Vec::new());
-    for (name, span) in servers(&blank)? {
-        let entry = parsed(&blank, &span)?;
-        let Some(inner) = behind(&entry) else {
-            left.push((name, "is not behind goodcall"));
+    let plain = without_comments(text);
+    let before = before.map(|before| (before, without_comments(before)));
+    let mut edits = ConfigEdits::default();
+    for (name, range) in servers(&plain)? {
+        let entry = parse_entry(&plain, &range)?;
+        let Some(wrapped) = WrappedServer::read(&entry) else {
+            edits.add(name, range, Err("is not behind goodcall"));
             continue;
         };
-        let kept = old.as_ref().and_then(|(before, blank)| {
-            let all = servers(blank).ok()?;
-            let (_, span) = all.into_iter().find(|(known, _)| *known == name)?;
-            let entry = parsed(blank, &span).ok()?;
-            behind(&entry).is_none().then(|| before[span].to_owned())
-        });
-        let new = kept.or_else(|| Some(written(&inner.restored(&entry)?, text, span.start)));
+        let original = before
+            .as_ref()
+            .and_then(|(text, plain)| original_entry(&name, text, plain));
+        let derived = || {
+            let entry = wrapped.unwrap_entry(&entry)?;
+            Some(format_entry(&entry, text, range.start))
+        };
+        let new = original.map(str::to_owned).or_else(derived);
+        edits.add(name, range.clone(), new.ok_or("its old form is not known"));
+    }
+    Ok(edits.apply(text))
+}
+
+/// The entry of a server in the configuration as it was, unless it was behind goodcall then.
+fn original_entry<'t>(name: &str, text: &'t str, plain: &str) -> Option<&'t str> {
+    let servers = servers(plain).ok()?;
+    let (_, range) = servers.into_iter().find(|(known, _)| known == name)?;
+    let entry = parse_entry(plain, &range).ok()?;
+    WrappedServer::read(&entry).is_none().then(|| &text[range])
+}
+
+/// The changes to a configuration.
+#[derive(Default)]
+struct ConfigEdits {
+    splices: Vec<Splice>,
+    changed: Vec<String>,
+    left: Vec<(String, &'static str)>,
+}
+
+impl ConfigEdits {
+    fn add(&mut self, server: String, range: Range<usize>, new: Result<String, &'static str>) {
         match new {
-            Some(new) => {
-                edits.push((span, new));
-                changed.push(name);
+            Ok(new) => {
+                self.splices.push((range, new));
+                self.changed.push(server);
             }
-            None => left.push((name, "its old form is not known")),
+            Err(why) => self.left.push((server, why)),
         }
     }
-    let text = text_of(frame::splice(text.as_bytes(), edits));
-    Ok(Wrapped {
-        text,
-        changed,
-        left,
-    })
+
+    fn apply(self, text: &str) -> Wrapped {
+        Wrapped {
+            text: to_text(splice(text.as_bytes(), self.splices)),
+            changed: self.changed,
+            left: self.left,
+        }
+    }
 }
 
-/// Servers by name: projects of one file may have one of the same name each.
-fn servers(blank: &str) -> Result<Vec<(String, Range<usize>)>, WrapError> {
-    let bytes = blank.as_bytes();
-    let value: Result<Value, _> = serde_json::from_str(blank);
-    if let Err(error) = value {
-        return Err(WrapError(format!("this is no JSON: {error}")));
+/// Finds the servers of a configuration: their names, which several projects may share, and the
+/// ranges of their entries.
+fn servers(plain: &str) -> Result<Vec<(String, Range<usize>)>, WrapError> {
+    if let Err(error) = serde_json::from_str::<IgnoredAny>(plain) {
+        return Err(WrapError(format!("the text is not JSON: {error}")));
     }
-    let start = blank.find('{').unwrap_or_default();
     let mut found = Vec::new();
-    collect(bytes, &(start..blank.len()), "", 0, &mut found);
-    match found.is_empty() {
-        true => Err(WrapError(format!(
-            "no servers found; known are the keys {}",
-            LISTS.join(", ")
-        ))),
-        false => Ok(found),
+    let document = JsonSpan::document(plain.as_bytes());
+    collect_servers(document, "", 0, &mut found);
+    if found.is_empty() {
+        let keys = LISTS.join(", ");
+        let why = format!("no servers found: expected one of the keys {keys}");
+        return Err(WrapError(why));
     }
+    Ok(found)
 }
 
-fn collect(
-    bytes: &[u8],
-    object: &Range<usize>,
+fn collect_servers(
+    object: JsonSpan<'_>,
     prefix: &str,
     depth: usize,
     found: &mut Vec<(String, Range<usize>)>,
 ) {
-    for (key, span) in frame::members(bytes, object) {
-        if LISTS.contains(&key.as_str()) {
-            for (name, entry) in frame::members(bytes, &span) {
-                found.push((format!("{prefix}{name}"), entry));
+    for (key, value) in object.members() {
+        if LISTS.contains(&&*key) {
+            for (name, entry) in value.members() {
+                found.push((format!("{prefix}{name}"), entry.range()));
             }
-        } else if depth == 0 && FOLDERS.contains(&key.as_str()) {
-            collect(bytes, &span, prefix, 1, found);
-        } else if depth == 1 && bytes.get(span.start) == Some(&b'{') && key.contains(['/', '\\']) {
-            // A project, by its folder.
-            collect(bytes, &span, &format!("{key}: "), 2, found);
+        } else if depth == 0 && PARENTS.contains(&&*key) {
+            collect_servers(value, prefix, 1, found);
+        } else if depth == 1 && value.is_object() && key.contains(['/', '\\']) {
+            // A project, named by its folder.
+            collect_servers(value, &format!("{key}: "), 2, found);
         }
     }
 }
 
-fn parsed(blank: &str, span: &Range<usize>) -> Result<Map<String, Value>, WrapError> {
-    let entry = blank.get(span.clone()).unwrap_or_default();
+fn parse_entry(plain: &str, range: &Range<usize>) -> Result<Map<String, Value>, WrapError> {
+    let entry = plain.get(range.clone()).unwrap_or_default();
     serde_json::from_str(entry).map_err(|error| WrapError(format!("a server's entry: {error}")))
 }
 
-/// The entry of a server behind goodcall.
-fn wrapped(
+/// Returns the entry of a server behind goodcall, or why it cannot be put there.
+fn wrap_entry(
     name: &str,
     entry: &Map<String, Value>,
     goodcall: &str,
 ) -> Result<Map<String, Value>, &'static str> {
-    if behind(entry).is_some() {
+    if WrappedServer::read(entry).is_some() {
         return Err("is behind goodcall already");
     }
-    // Without the project that it may belong to.
+    // The name may have the project in front of it.
     let name = name.rsplit(": ").next().unwrap_or(name);
     let mut head = vec![json!("mcp"), json!("--name"), json!(name)];
-    let mut new = entry.clone();
     if let Some(url) = URLS.iter().find_map(|key| entry.get(*key)) {
-        let kind = entry.get("type").and_then(Value::as_str);
-        if kind == Some("sse") {
-            return Err("speaks the old SSE transport, which goodcall does not");
-        }
-        head.extend([json!("--url"), url.clone()]);
-        let mut env = Map::new();
-        let headers = entry.get("headers").and_then(Value::as_object);
-        for (index, (key, value)) in headers.into_iter().flatten().enumerate() {
-            // Secrets do not belong on a command line.
-            let variable = format!("GOODCALL_HEADER_{index}");
-            head.extend([json!("--header"), json!(format!("{key}: ${{{variable}}}"))]);
-            env.insert(variable, value.clone());
-        }
-        new.retain(|key, _| !URLS.contains(&key.as_str()) && key != "headers");
-        if new.contains_key("type") {
-            new.insert("type".to_owned(), json!("stdio"));
-        }
-        new.insert("command".to_owned(), json!(goodcall));
-        new.insert("args".to_owned(), Value::Array(head));
-        if !env.is_empty() {
-            new.insert("env".to_owned(), Value::Object(env));
-        }
-        return Ok(new);
+        return wrap_url(entry, url, head, goodcall);
     }
+    let mut new = entry.clone();
     head.push(json!("--"));
     match entry.get("command") {
         Some(Value::String(command)) => {
@@ -200,7 +191,7 @@ fn wrapped(
             new.insert("args".to_owned(), Value::Array(head));
             Ok(new)
         }
-        // Zed's older form.
+        // The older form of Zed.
         Some(Value::Object(command)) => {
             head.push(command.get("path").cloned().ok_or("has no command")?);
             head.extend(arguments(command));
@@ -214,6 +205,37 @@ fn wrapped(
     }
 }
 
+fn wrap_url(
+    entry: &Map<String, Value>,
+    url: &Value,
+    mut arguments: Vec<Value>,
+    goodcall: &str,
+) -> Result<Map<String, Value>, &'static str> {
+    if entry.get("type").and_then(Value::as_str) == Some("sse") {
+        return Err("speaks the old SSE transport, which goodcall does not");
+    }
+    arguments.extend([json!("--url"), url.clone()]);
+    let mut env = Map::new();
+    let headers = entry.get("headers").and_then(Value::as_object);
+    for (index, (key, value)) in headers.into_iter().flatten().enumerate() {
+        // A header may be a secret, which must not appear on a command line.
+        let variable = format!("GOODCALL_HEADER_{index}");
+        arguments.extend([json!("--header"), json!(format!("{key}: ${{{variable}}}"))]);
+        env.insert(variable, value.clone());
+    }
+    let mut new = entry.clone();
+    new.retain(|key, _| !URLS.contains(&key.as_str()) && key != "headers");
+    if new.contains_key("type") {
+        new.insert("type".to_owned(), json!("stdio"));
+    }
+    new.insert("command".to_owned(), json!(goodcall));
+    new.insert("args".to_owned(), Value::Array(arguments));
+    if !env.is_empty() {
+        new.insert("env".to_owned(), Value::Object(env));
+    }
+    Ok(new)
+}
+
 fn arguments(entry: &Map<String, Value>) -> Vec<Value> {
     entry
         .get("args")
@@ -222,32 +244,33 @@ fn arguments(entry: &Map<String, Value>) -> Vec<Value> {
         .unwrap_or_default()
 }
 
-/// What stands behind goodcall in an entry.
+/// A server that is behind goodcall, as its entry describes it.
 enum WrappedServer {
+    /// The command with its arguments.
     Command(Vec<Value>),
     Url,
 }
 
-fn behind(entry: &Map<String, Value>) -> Option<WrappedServer> {
-    let (program, all) = match entry.get("command")? {
-        Value::String(command) => (command.as_str(), arguments(entry)),
-        Value::Object(command) => (command.get("path")?.as_str()?, arguments(command)),
-        _ => return None,
-    };
-    let stem = Path::new(program).file_stem()?.to_str()?;
-    if stem != "goodcall" || all.first() != Some(&json!("mcp")) {
-        return None;
-    }
-    match all.iter().position(|word| word == "--") {
-        Some(at) => Some(WrappedServer::Command(all[at + 1..].to_vec())),
-        None => Some(WrappedServer::Url),
-    }
-}
-
 impl WrappedServer {
-    /// The entry without goodcall, as far as it tells.
-    fn restored(&self, entry: &Map<String, Value>) -> Option<Map<String, Value>> {
-        let WrappedServer::Command(words) = self else {
+    fn read(entry: &Map<String, Value>) -> Option<Self> {
+        let (program, words) = match entry.get("command")? {
+            Value::String(command) => (command.as_str(), arguments(entry)),
+            Value::Object(command) => (command.get("path")?.as_str()?, arguments(command)),
+            _ => return None,
+        };
+        let stem = Path::new(program).file_stem()?.to_str()?;
+        if stem != "goodcall" || words.first() != Some(&json!("mcp")) {
+            return None;
+        }
+        Some(match words.iter().position(|word| word == "--") {
+            Some(at) => Self::Command(words[at + 1..].to_vec()),
+            None => Self::Url,
+        })
+    }
+
+    /// Returns the entry without goodcall; `None` if it does not say enough.
+    fn unwrap_entry(&self, entry: &Map<String, Value>) -> Option<Map<String, Value>> {
+        let Self::Command(words) = self else {
             return None;
         };
         let (program, rest) = words.split_first()?;
@@ -266,8 +289,8 @@ impl WrappedServer {
     }
 }
 
-/// An entry as text, indented like its place in the file.
-fn written(entry: &Map<String, Value>, text: &str, at: usize) -> String {
+/// Writes an entry with the indentation of its place in the file.
+fn format_entry(entry: &Map<String, Value>, text: &str, at: usize) -> String {
     let line = text[..at].rfind('\n').map_or(0, |line| line + 1);
     let indent: String = text[line..]
         .chars()
@@ -277,46 +300,39 @@ fn written(entry: &Map<String, Value>, text: &str, at: usize) -> String {
     let mut out = String::from("{");
     for (index, (key, value)) in entry.iter().enumerate() {
         let comma = if index == 0 { "" } else { "," };
-        out.push_str(&format!(
-            "{comma}\n{indent}{unit}{}: {value}",
-            frame::quoted(key)
-        ));
+        out.push_str(&format!("{comma}\n{indent}{unit}{}: {value}", quoted(key)));
     }
     out.push_str(&format!("\n{indent}}}"));
     out
 }
 
-/// The same text with comments and commas before a bracket made blank; every place stays.
+/// Returns the text with comments, and commas before a closing bracket, replaced by spaces. Every
+/// other byte stays in its place.
 fn without_comments(text: &str) -> String {
     let mut bytes = text.as_bytes().to_vec();
     let mut at = 0;
     let mut comma = None;
     while let Some(byte) = bytes.get(at).copied() {
-        let two = (byte, bytes.get(at + 1).copied());
-        let end = match two {
-            (b'"', _) => {
-                at = string_end(&bytes, at);
-                comma = None;
-                continue;
-            }
-            (b'/', Some(b'/')) => position(&bytes, at, b"\n"),
-            (b'/', Some(b'*')) => position(&bytes, at + 2, b"*/") + 2,
+        let comment_end = match (byte, bytes.get(at + 1)) {
+            (b'/', Some(b'/')) => find(&bytes, at, b"\n"),
+            (b'/', Some(b'*')) => find(&bytes, at + 2, b"*/") + 2,
             _ => at,
         };
-        if end > at {
-            let end = end.min(bytes.len());
-            for blank in bytes
-                .iter_mut()
-                .take(end)
-                .skip(at)
+        if comment_end > at {
+            let end = comment_end.min(bytes.len());
+            let comment = bytes[at..end].iter_mut();
+            comment
                 .filter(|byte| **byte != b'\n')
-            {
-                *blank = b' ';
-            }
+                .for_each(|byte| *byte = b' ');
             at = end;
             continue;
         }
         match byte {
+            b'"' => {
+                at = skip_string(&bytes, at).unwrap_or(bytes.len());
+                comma = None;
+                continue;
+            }
             b',' => comma = Some(at),
             b'}' | b']' => {
                 if let Some(comma) = comma.take() {
@@ -328,29 +344,20 @@ fn without_comments(text: &str) -> String {
         }
         at += 1;
     }
-    text_of(bytes)
+    to_text(bytes)
 }
 
-fn string_end(bytes: &[u8], start: usize) -> usize {
-    let mut at = start + 1;
-    while let Some(byte) = bytes.get(at) {
-        match byte {
-            b'"' => return at + 1,
-            b'\\' => at += 2,
-            _ => at += 1,
-        }
-    }
-    bytes.len()
+/// The position of a pattern from `start` on, or the end of the text.
+fn find(bytes: &[u8], start: usize, pattern: &[u8]) -> usize {
+    let rest = bytes.get(start..).unwrap_or_default();
+    let found = rest
+        .windows(pattern.len())
+        .position(|window| window == pattern);
+    found.map_or(bytes.len(), |found| start + found)
 }
 
-fn position(bytes: &[u8], from: usize, what: &[u8]) -> usize {
-    let rest = bytes.get(from..).unwrap_or_default();
-    let found = rest.windows(what.len()).position(|window| window == what);
-    found.map_or(bytes.len(), |found| from + found)
-}
-
-fn text_of(bytes: Vec<u8>) -> String {
-    String::from_utf8_lossy(&bytes).into_owned()
+fn to_text(bytes: Vec<u8>) -> String {
+    String::from_utf8(bytes).expect("whole characters of a text were replaced by other text")
 }
 
 #[cfg(test)]
@@ -368,7 +375,7 @@ mod tests {
     }
 
     #[test]
-    fn claude_desktop_claude_code_and_cursor() {
+    fn wraps_claude_desktop_claude_code_and_cursor() {
         let text = r#"{
   "theme": "dark",
   "mcpServers": {
@@ -405,7 +412,7 @@ mod tests {
     }
 
     #[test]
-    fn vs_code_with_comments_and_a_url() {
+    fn wraps_vs_code_with_comments_and_a_url() {
         let text = "{\n\t// my servers\n\t\"servers\": {\n\t\t\"web\": {\"type\": \"http\", \"url\": \"https://x.example/mcp\", \"headers\": {\"Authorization\": \"Bearer s3cret\"}}, /* old */\n\t\t\"sse\": {\"type\": \"sse\", \"url\": \"https://x.example/sse\"},\n\t},\n\t\"inputs\": [], // \"}\"\n}\n";
         let value = round_trip(text);
         let web = &value["servers"]["web"];
@@ -428,7 +435,7 @@ mod tests {
     }
 
     #[test]
-    fn windsurf_and_zed() {
+    fn wraps_windsurf_and_zed() {
         let windsurf = r#"{"mcpServers": {"w": {"serverUrl": "https://x.example/mcp"}}}"#;
         assert_eq!(
             round_trip(windsurf)["mcpServers"]["w"]["command"],
@@ -450,12 +457,12 @@ mod tests {
     }
 
     #[test]
-    fn what_has_no_servers_is_told() {
+    fn text_without_servers_is_an_error() {
         assert!(
             wrap_config("{", "g")
                 .unwrap_err()
                 .to_string()
-                .contains("no JSON")
+                .contains("not JSON")
         );
         assert!(
             wrap_config("{\"a\": 1}", "g")

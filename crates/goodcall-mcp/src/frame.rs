@@ -1,207 +1,298 @@
-//! One JSON-RPC message as bytes: where its parts stand, without changing any of them.
+//! Frames, and the JSON-RPC messages in them.
 //!
-//! The outline of a message is found by a scanner that knows strings and brackets only. It works
-//! at any depth and any size, and what it finds are byte ranges: a message is never rebuilt, only
-//! spliced.
+//! A message is read as byte ranges of its frame and never rebuilt: a frame is forwarded as it
+//! came, or with a few ranges replaced.
 
 use std::borrow::Cow;
 use std::ops::Range;
 
-/// The bytes of one message, without a line end.
+use crate::json_span::{JsonSpan, is_end, quoted};
+
+/// The bytes of one message or batch, without a line end.
 pub type Frame = Vec<u8>;
 
-/// The parts of one JSON-RPC message.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Outline {
-    /// The whole object, brackets included.
-    pub(crate) span: Range<usize>,
-    pub(crate) id: Option<Range<usize>>,
-    pub(crate) method: Option<String>,
-    pub(crate) params: Option<Range<usize>>,
-    pub(crate) result: Option<Range<usize>>,
-    pub(crate) error: Option<Range<usize>>,
-    /// A key of these stands there twice: two readers may read two messages.
-    pub(crate) twice: bool,
+/// The key of a request's protocol version in its `_meta`, from 2026-07-28 on.
+const VERSION_KEY: &str = "io.modelcontextprotocol/protocolVersion";
+/// The prefix of keys in `_meta` that belong to the protocol.
+const PROTOCOL_KEYS: &str = "io.modelcontextprotocol/";
+
+/// One JSON-RPC message inside a frame.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Message<'f> {
+    /// The frame of a single message, or the message's part of a batch.
+    bytes: &'f [u8],
+    /// Where `bytes` begin in the frame.
+    offset: usize,
+    id: Option<Range<usize>>,
+    method: Option<Cow<'f, str>>,
+    params: Option<Range<usize>>,
+    result: Option<Range<usize>>,
+    error: Option<Range<usize>>,
+    repeats_key: bool,
 }
 
-/// What a line is.
+/// What a frame holds.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Kind {
-    /// White space.
+pub(crate) enum FrameContent<'f> {
+    /// Only white space.
     Blank,
     /// One message.
-    One(Outline),
+    One(Message<'f>),
     /// Several messages in an array.
-    Batch(Vec<Outline>),
-    /// No message.
+    Batch(Vec<Message<'f>>),
+    /// Anything else.
     Junk,
 }
 
-/// What this line is.
-pub(crate) fn kind(frame: &[u8]) -> Kind {
-    let start = skip_space(frame, 0);
-    match frame.get(start) {
-        None => Kind::Blank,
-        Some(b'{') => match outline(frame, start) {
-            Some(outline) if is_end(frame, outline.span.end) => Kind::One(outline),
-            _ => Kind::Junk,
-        },
-        Some(b'[') => batch(frame, start).map_or(Kind::Junk, Kind::Batch),
-        Some(_) => Kind::Junk,
+impl<'f> FrameContent<'f> {
+    pub(crate) fn read(frame: &'f [u8]) -> Self {
+        let document = JsonSpan::document(frame);
+        match frame.get(document.range().start) {
+            None => Self::Blank,
+            Some(b'{') => match Message::read(frame, document) {
+                Some((message, end)) if is_end(frame, end) => Self::One(message),
+                _ => Self::Junk,
+            },
+            Some(b'[') => batch(frame, document).map_or(Self::Junk, Self::Batch),
+            Some(_) => Self::Junk,
+        }
+    }
+
+    /// The messages of the frame, whether there is one or several.
+    pub(crate) fn messages(&self) -> &[Message<'f>] {
+        match self {
+            Self::One(message) => std::slice::from_ref(message),
+            Self::Batch(messages) => messages,
+            Self::Blank | Self::Junk => &[],
+        }
+    }
+
+    /// The message, if the frame holds exactly one that is not in a batch.
+    pub(crate) fn single(self) -> Option<Message<'f>> {
+        match self {
+            Self::One(message) => Some(message),
+            Self::Batch(_) | Self::Blank | Self::Junk => None,
+        }
     }
 }
 
-fn batch(frame: &[u8], start: usize) -> Option<Vec<Outline>> {
-    let mut all = Vec::new();
-    for span in elements(frame, &(start..frame.len()))? {
-        all.push(outline(frame, span.start)?);
-    }
-    let end = all.last().map_or(start + 1, |last| last.span.end);
-    let end = skip_space(frame, end);
-    (!all.is_empty() && frame.get(end) == Some(&b']') && is_end(frame, end + 1)).then_some(all)
+fn batch<'f>(frame: &'f [u8], document: JsonSpan<'f>) -> Option<Vec<Message<'f>>> {
+    let elements = document.elements()?;
+    let end = elements.last()?.range().end;
+    let bracket = end + frame.get(end..)?.iter().position(|byte| *byte == b']')?;
+    let messages = elements.into_iter().map(Message::element);
+    let messages = messages.collect::<Option<Vec<_>>>()?;
+    is_end(frame, bracket + 1).then_some(messages)
 }
 
-fn is_end(frame: &[u8], at: usize) -> bool {
-    skip_space(frame, at) == frame.len()
-}
-
-fn outline(frame: &[u8], start: usize) -> Option<Outline> {
-    let mut outline = Outline::default();
-    let mut members = Members::new(frame, start)?;
-    while let Some((key, value)) = members.next_member()? {
-        let method = |value: &Range<usize>| text(frame, value).map(Cow::into_owned);
-        let twice = match key.as_ref() {
-            "id" => outline.id.replace(value).is_some(),
-            "method" => {
-                let twice = outline.method.is_some();
-                outline.method = method(&value);
-                twice
-            }
-            "params" => outline.params.replace(value).is_some(),
-            "result" => outline.result.replace(value).is_some(),
-            "error" => outline.error.replace(value).is_some(),
-            _ => false,
+impl<'f> Message<'f> {
+    /// Reads the message that starts where `document` does, and where it ends.
+    fn read(bytes: &'f [u8], document: JsonSpan<'f>) -> Option<(Self, usize)> {
+        let mut message = Self {
+            bytes,
+            offset: 0,
+            id: None,
+            method: None,
+            params: None,
+            result: None,
+            error: None,
+            repeats_key: false,
         };
-        outline.twice |= twice;
+        let mut members = document.members();
+        for (key, value) in members.by_ref() {
+            let part = match key.as_ref() {
+                "id" => &mut message.id,
+                "params" => &mut message.params,
+                "result" => &mut message.result,
+                "error" => &mut message.error,
+                "method" => {
+                    message.repeats_key |= message.method.is_some();
+                    message.method = value.as_str();
+                    continue;
+                }
+                _ => continue,
+            };
+            message.repeats_key |= part.replace(value.range()).is_some();
+        }
+        let end = members.position();
+        members.is_complete().then_some((message, end))
     }
-    outline.span = start..members.at;
-    Some(outline)
+
+    /// Reads one element of a batch.
+    fn element(element: JsonSpan<'f>) -> Option<Self> {
+        let bytes = element.bytes();
+        let (mut message, _) = Self::read(bytes, JsonSpan::document(bytes))?;
+        message.offset = element.range().start;
+        Some(message)
+    }
+
+    /// The bytes that ranges of this message refer to.
+    pub(crate) fn bytes(&self) -> &'f [u8] {
+        self.bytes
+    }
+
+    /// A range of the message as a range of the whole frame.
+    pub(crate) fn in_frame(&self, part: JsonSpan<'f>) -> Range<usize> {
+        let range = part.range();
+        range.start + self.offset..range.end + self.offset
+    }
+
+    pub(crate) fn method(&self) -> Option<&str> {
+        self.method.as_deref()
+    }
+
+    /// Returns true if a key that matters here occurs twice, so that two readers may read two
+    /// different messages.
+    pub(crate) fn repeats_key(&self) -> bool {
+        self.repeats_key
+    }
+
+    /// Returns true if the sender waits for an answer.
+    pub(crate) fn is_request(&self) -> bool {
+        self.id.is_some() && self.method.is_some()
+    }
+
+    pub(crate) fn is_tool_call(&self) -> bool {
+        self.id.is_some() && self.method() == Some("tools/call")
+    }
+
+    /// Returns true if this is the result or error for the request with this canonical id.
+    pub(crate) fn is_answer_to(&self, id: &str) -> bool {
+        self.method.is_none() && self.id().as_deref() == Some(id)
+    }
+
+    /// The id in its canonical form.
+    pub(crate) fn id(&self) -> Option<String> {
+        self.raw_id().map(canonical)
+    }
+
+    /// The id as it is written.
+    pub(crate) fn raw_id(&self) -> Option<&'f str> {
+        self.id_span()?.raw()
+    }
+
+    pub(crate) fn id_span(&self) -> Option<JsonSpan<'f>> {
+        self.part(self.id.as_ref())
+    }
+
+    pub(crate) fn params(&self) -> Option<JsonSpan<'f>> {
+        self.part(self.params.as_ref())
+    }
+
+    pub(crate) fn result(&self) -> Option<JsonSpan<'f>> {
+        self.part(self.result.as_ref())
+    }
+
+    pub(crate) fn error(&self) -> Option<JsonSpan<'f>> {
+        self.part(self.error.as_ref())
+    }
+
+    /// One member of the parameters.
+    pub(crate) fn param(&self, key: &str) -> Option<JsonSpan<'f>> {
+        self.params()?.get(key)
+    }
+
+    /// One member of the parameters' `_meta`.
+    pub(crate) fn meta(&self, key: &str) -> Option<JsonSpan<'f>> {
+        self.param("_meta")?.get(key)
+    }
+
+    /// The token under which a request wants to hear of its progress.
+    pub(crate) fn progress_token(&self) -> Option<JsonSpan<'f>> {
+        self.meta("progressToken")
+    }
+
+    /// The page that a `tools/list` request asks for.
+    pub(crate) fn cursor(&self) -> Option<String> {
+        self.param("cursor")?.to_text()
+    }
+
+    /// The protocol version that a request names in its `_meta`.
+    pub(crate) fn protocol_version(&self) -> Option<String> {
+        self.meta(VERSION_KEY)?.to_text()
+    }
+
+    /// The part of a request's `_meta` that the proxy's own requests need: protocol version,
+    /// client and capabilities.
+    pub(crate) fn protocol_context(&self) -> Option<String> {
+        let meta = self.param("_meta")?;
+        let kept = meta.members().filter_map(|(key, value)| {
+            let value = value.raw().filter(|_| key.starts_with(PROTOCOL_KEYS))?;
+            Some(format!("{}:{value}", quoted(&key)))
+        });
+        let kept: Vec<_> = kept.collect();
+        (!kept.is_empty()).then(|| format!("{{{}}}", kept.join(",")))
+    }
+
+    fn part(&self, range: Option<&Range<usize>>) -> Option<JsonSpan<'f>> {
+        range.map(|range| JsonSpan::new(self.bytes, range))
+    }
 }
 
-/// The member of the object at `object` with this key; the last one, as most readers have it.
-pub(crate) fn member(frame: &[u8], object: &Range<usize>, key: &str) -> Option<Range<usize>> {
-    let mut found = None;
-    let mut members = Members::new(frame, object.start)?;
-    while let Some((name, value)) = members.next_member()? {
-        if name == key {
-            found = Some(value);
+/// Returns an id or token in the form in which it is compared: a string has one spelling.
+pub(crate) fn canonical(raw: &str) -> String {
+    if raw.contains('\\')
+        && let Ok(text) = serde_json::from_str::<String>(raw)
+    {
+        return quoted(&text);
+    }
+    raw.to_owned()
+}
+
+/// How a message is forwarded.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Forwarding {
+    /// Byte for byte.
+    AsSent,
+    /// In this form.
+    Rewritten(Frame),
+    /// Not at all.
+    Dropped,
+}
+
+impl Forwarding {
+    /// The frame to forward, made of the frame that came.
+    pub(crate) fn apply(self, frame: Frame) -> Option<Frame> {
+        match self {
+            Self::AsSent => Some(frame),
+            Self::Rewritten(rewritten) => Some(rewritten),
+            Self::Dropped => None,
         }
     }
-    found
 }
 
-/// Does the object have a key of these more than once?
-pub(crate) fn has_twice(frame: &[u8], object: &Range<usize>, keys: &[&str]) -> bool {
-    let mut seen = vec![false; keys.len()];
-    let Some(mut members) = Members::new(frame, object.start) else {
-        return false;
-    };
-    while let Some(Some((name, _))) = members.next_member() {
-        if let Some(at) = keys.iter().position(|key| *key == name)
-            && std::mem::replace(&mut seen[at], true)
-        {
-            return true;
-        }
-    }
-    false
+/// Collects how the messages of a batch are forwarded.
+#[derive(Debug, Default)]
+pub(crate) struct BatchForwarding {
+    kept: Vec<Frame>,
+    changed: bool,
 }
 
-/// The members of the object at `object`: keys and ranges.
-pub(crate) fn members(frame: &[u8], object: &Range<usize>) -> Vec<(String, Range<usize>)> {
-    let mut all = Vec::new();
-    let Some(mut members) = Members::new(frame, object.start) else {
-        return all;
-    };
-    while let Some(Some((name, value))) = members.next_member() {
-        all.push((name.into_owned(), value));
+impl BatchForwarding {
+    pub(crate) fn push(&mut self, message: &Message<'_>, forwarding: Forwarding) {
+        self.changed |= forwarding != Forwarding::AsSent;
+        self.kept.extend(forwarding.apply(message.bytes().to_vec()));
     }
-    all
-}
 
-/// The elements of the array that starts at `array`.
-pub(crate) fn elements(frame: &[u8], array: &Range<usize>) -> Option<Vec<Range<usize>>> {
-    let mut all = Vec::new();
-    if frame.get(array.start) != Some(&b'[') {
-        return None;
-    }
-    let mut at = skip_space(frame, array.start + 1);
-    if frame.get(at) == Some(&b']') {
-        return Some(all);
-    }
-    loop {
-        let end = skip_value(frame, at)?;
-        all.push(at..end);
-        at = skip_space(frame, end);
-        match frame.get(at)? {
-            b',' => at = skip_space(frame, at + 1),
-            b']' => return Some(all),
-            _ => return None,
+    /// How the batch as a whole is forwarded.
+    pub(crate) fn finish(self) -> Forwarding {
+        if !self.changed {
+            Forwarding::AsSent
+        } else if self.kept.is_empty() {
+            Forwarding::Dropped
+        } else {
+            Forwarding::Rewritten(batch_of(&self.kept))
         }
     }
 }
 
-/// The string at this range, decoded.
-pub(crate) fn text<'f>(frame: &'f [u8], span: &Range<usize>) -> Option<Cow<'f, str>> {
-    let raw = frame.get(span.clone())?;
-    let inner = raw.strip_prefix(b"\"")?.strip_suffix(b"\"")?;
-    if inner.contains(&b'\\') {
-        return serde_json::from_slice(raw).ok().map(Cow::Owned);
-    }
-    std::str::from_utf8(inner).ok().map(Cow::Borrowed)
+/// Writes messages as a batch.
+pub(crate) fn batch_of(messages: &[Frame]) -> Frame {
+    [&b"["[..], &messages.join(&b','), b"]"].concat()
 }
 
-/// The bytes at this range as text.
-pub(crate) fn raw<'f>(frame: &'f [u8], span: &Range<usize>) -> Option<&'f str> {
-    std::str::from_utf8(frame.get(span.clone())?).ok()
-}
-
-/// Does the word `true` stand at this key of the object?
-pub(crate) fn is_true(frame: &[u8], object: &Range<usize>, key: &str) -> bool {
-    member(frame, object, key).is_some_and(|span| frame.get(span) == Some(b"true"))
-}
-
-/// The frame with ranges replaced. They must not overlap.
-pub(crate) fn splice(frame: &[u8], mut edits: Vec<(Range<usize>, String)>) -> Frame {
-    edits.sort_by_key(|(span, _)| span.start);
-    let mut out = Vec::with_capacity(frame.len() + 64);
-    let mut done = 0;
-    for (span, text) in edits {
-        out.extend_from_slice(frame.get(done..span.start).unwrap_or_default());
-        out.extend_from_slice(text.as_bytes());
-        done = span.end.max(done);
-    }
-    out.extend_from_slice(frame.get(done..).unwrap_or_default());
-    out
-}
-
-/// The edit that adds a member at the end of an object.
-pub(crate) fn adding(frame: &[u8], object: &Range<usize>, member: &str) -> (Range<usize>, String) {
-    let close = object.end.saturating_sub(1);
-    let inner = frame.get(object.start + 1..close).unwrap_or_default();
-    let empty = inner.iter().all(u8::is_ascii_whitespace);
-    // What follows the last value stays before the bracket.
-    let space = inner.iter().rev().take_while(|b| b.is_ascii_whitespace());
-    let at = if empty { close } else { close - space.count() };
-    let comma = if empty { "" } else { "," };
-    (at..at, format!("{comma}{member}"))
-}
-
-/// Text as a JSON string.
-pub(crate) fn quoted(text: &str) -> String {
-    serde_json::Value::from(text).to_string()
-}
-
-/// The frame in one line: line ends between tokens become spaces. Inside strings there are none.
+/// Returns the frame in one line: line ends between tokens become spaces. Inside JSON strings
+/// there are none.
 pub(crate) fn one_line(mut frame: Frame) -> Frame {
     for byte in &mut frame {
         if matches!(byte, b'\n' | b'\r') {
@@ -211,154 +302,46 @@ pub(crate) fn one_line(mut frame: Frame) -> Frame {
     frame
 }
 
-/// The id of a message of which only the beginning and the end are here: at its top level, before
-/// a value that does not end, or as the last member.
+/// The id of a message of which only the beginning and the end are at hand. It is found at the top
+/// level of the beginning, or as the last member.
 pub(crate) fn id_in_part(head: &[u8], tail: &[u8]) -> Option<String> {
-    let mut members = Members::new(head, skip_space(head, 0))?;
-    while let Some(Some((name, value))) = members.next_member() {
-        if name == "id" {
-            return raw(head, &value).map(str::to_owned);
-        }
+    let mut members = JsonSpan::document(head).members();
+    if let Some((_, id)) = members.find(|(name, _)| name == "id") {
+        return id.raw().map(canonical);
     }
     let last = tail.windows(4).rposition(|window| window == b"\"id\"")?;
-    let rest = raw(tail, &(last + 4..tail.len()))?
-        .trim()
-        .strip_suffix('}')?;
-    let id = rest.trim_start().strip_prefix(':')?.trim();
+    let behind = std::str::from_utf8(tail.get(last + 4..)?).ok()?;
+    let value = behind.trim().strip_suffix('}')?.trim_start();
+    let id = value.strip_prefix(':')?.trim();
     let scalar = serde_json::from_str::<serde_json::Value>(id).ok()?;
-    (scalar.is_string() || scalar.is_number()).then(|| id.to_owned())
-}
-
-struct Members<'f> {
-    frame: &'f [u8],
-    at: usize,
-    first: bool,
-}
-
-impl<'f> Members<'f> {
-    fn new(frame: &'f [u8], start: usize) -> Option<Self> {
-        (frame.get(start) == Some(&b'{')).then_some(Self {
-            frame,
-            at: start + 1,
-            first: true,
-        })
-    }
-
-    /// The next member; `Some(None)` at the end of the object, `None` if it is broken.
-    fn next_member(&mut self) -> Option<Option<(Cow<'f, str>, Range<usize>)>> {
-        let frame = self.frame;
-        self.at = skip_space(frame, self.at);
-        match frame.get(self.at)? {
-            b'}' if self.first => {
-                self.at += 1;
-                return Some(None);
-            }
-            b'"' if self.first => {}
-            b',' if !self.first => self.at = skip_space(frame, self.at + 1),
-            b'}' => {
-                self.at += 1;
-                return Some(None);
-            }
-            _ => return None,
-        }
-        self.first = false;
-        let key = self.at..skip_string(frame, self.at)?;
-        let colon = skip_space(frame, key.end);
-        if frame.get(colon) != Some(&b':') {
-            return None;
-        }
-        let start = skip_space(frame, colon + 1);
-        self.at = skip_value(frame, start)?;
-        // A key that is no text is nobody's.
-        let name = text(frame, &key).unwrap_or_default();
-        Some(Some((name, start..self.at)))
-    }
-}
-
-fn skip_space(frame: &[u8], mut at: usize) -> usize {
-    while matches!(frame.get(at), Some(b' ' | b'\t' | b'\n' | b'\r')) {
-        at += 1;
-    }
-    at
-}
-
-/// The end of the string that starts here.
-fn skip_string(frame: &[u8], start: usize) -> Option<usize> {
-    if frame.get(start) != Some(&b'"') {
-        return None;
-    }
-    let mut at = start + 1;
-    loop {
-        match frame.get(at)? {
-            b'"' => return Some(at + 1),
-            b'\\' => at += 2,
-            _ => at += 1,
-        }
-    }
-}
-
-/// The end of the value that starts here.
-fn skip_value(frame: &[u8], start: usize) -> Option<usize> {
-    match frame.get(start)? {
-        b'"' => skip_string(frame, start),
-        b'{' | b'[' => {
-            let (mut depth, mut at) = (0_usize, start);
-            loop {
-                match frame.get(at)? {
-                    b'"' => {
-                        at = skip_string(frame, at)?;
-                        continue;
-                    }
-                    b'{' | b'[' => depth += 1,
-                    b'}' | b']' => depth -= 1,
-                    _ => {}
-                }
-                at += 1;
-                if depth == 0 {
-                    return Some(at);
-                }
-            }
-        }
-        b',' | b':' | b'}' | b']' => None,
-        _ => {
-            let is_end =
-                |byte: &u8| matches!(byte, b',' | b'}' | b']') || byte.is_ascii_whitespace();
-            let rest = frame.get(start..)?;
-            Some(start + rest.iter().position(is_end).unwrap_or(rest.len()))
-        }
-    }
+    (scalar.is_string() || scalar.is_number()).then(|| canonical(id))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn one(text: &str) -> Outline {
-        match kind(text.as_bytes()) {
-            Kind::One(outline) => outline,
-            other => panic!("{text}: {other:?}"),
-        }
+    fn one(text: &str) -> Message<'_> {
+        FrameContent::read(text.as_bytes()).single().expect(text)
     }
 
     #[test]
-    fn parts_are_found_wherever_they_stand() {
+    fn parts_are_found_in_any_order() {
         let text = r#" {"result" : {"a":[1,{"id":2}]}, "id" :"x\"}" ,"jsonrpc":"2.0"} "#;
-        let outline = one(text);
-        assert_eq!(&text[outline.id.unwrap()], r#""x\"}""#);
+        let message = one(text);
+        assert_eq!(message.raw_id(), Some(r#""x\"}""#));
+        let result = message.result().unwrap();
+        assert_eq!(result.raw(), Some(r#"{"a":[1,{"id":2}]}"#));
+        assert!(message.method().is_none() && !message.repeats_key());
         assert_eq!(
-            &text[outline.result.clone().unwrap()],
-            r#"{"a":[1,{"id":2}]}"#
+            one(r#"{"method":"tools\/call"}"#).method(),
+            Some("tools/call")
         );
-        assert!(outline.method.is_none() && !outline.twice);
-        assert_eq!(
-            one(r#"{"method":"tools\/call"}"#).method.unwrap(),
-            "tools/call"
-        );
-        assert!(one(r#"{"id":1,"id":2}"#).twice);
+        assert!(one(r#"{"id":1,"id":2}"#).repeats_key());
     }
 
     #[test]
-    fn what_is_no_message_is_junk() {
+    fn text_that_is_not_a_message_is_junk() {
         for junk in [
             "Server running",
             "{",
@@ -368,25 +351,41 @@ mod tests {
             "[1]",
             "5",
             "{,}",
+            r#"[{"id":1}] x"#,
         ] {
-            assert_eq!(kind(junk.as_bytes()), Kind::Junk, "{junk}");
+            let content = FrameContent::read(junk.as_bytes());
+            assert_eq!(content, FrameContent::Junk, "{junk}");
         }
-        assert_eq!(kind(b" \r"), Kind::Blank);
-        assert!(matches!(kind(br#"[{"id":1}, {"id":2}]"#), Kind::Batch(all) if all.len() == 2));
+        assert_eq!(FrameContent::read(b" \r"), FrameContent::Blank);
     }
 
     #[test]
-    fn depth_is_no_matter() {
+    fn messages_of_a_batch_know_their_place_in_the_frame() {
+        let text = r#"[{"id":1}, {"id":2} ] "#;
+        let content = FrameContent::read(text.as_bytes());
+        let [first, second] = content.messages() else {
+            panic!("{content:?}")
+        };
+        assert_eq!(
+            (first.id(), second.id()),
+            (Some("1".into()), Some("2".into()))
+        );
+        let place = second.in_frame(second.id_span().unwrap());
+        assert_eq!(&text[place], "2");
+    }
+
+    #[test]
+    fn deep_nesting_is_read_without_recursion() {
         let text = format!(
             r#"{{"id":1,"result":{}{}}}"#,
             "[".repeat(200_000),
             "]".repeat(200_000)
         );
-        assert!(matches!(kind(text.as_bytes()), Kind::One(_)));
+        assert!(one(&text).result().is_some());
     }
 
     #[test]
-    fn an_id_is_found_in_a_part() {
+    fn id_is_found_at_either_end_of_a_cut_message() {
         let found = |head: &str, tail: &str| id_in_part(head.as_bytes(), tail.as_bytes());
         assert_eq!(
             found(r#"{"jsonrpc":"2.0","id":7,"result":{"a"#, "x"),
@@ -396,22 +395,5 @@ mod tests {
         assert_eq!(found(r#"{"result":{"a"#, tail), Some("\"a\"".to_owned()));
         assert_eq!(found(r#"{"result":{"a"#, r#"{"id":7}}]}"#), None);
         assert_eq!(found("Hello", "world"), None);
-    }
-
-    #[test]
-    fn splices_keep_all_other_bytes() {
-        let text = r#"{ "a" : {} , "b": {"c":1 } }"#;
-        let whole = 0..text.len();
-        let a = member(text.as_bytes(), &whole, "a").unwrap();
-        let b = member(text.as_bytes(), &whole, "b").unwrap();
-        let edits = vec![
-            adding(text.as_bytes(), &b, r#""d":2"#),
-            adding(text.as_bytes(), &a, r#""d":2"#),
-        ];
-        let spliced = splice(text.as_bytes(), edits);
-        assert_eq!(
-            String::from_utf8(spliced).unwrap(),
-            r#"{ "a" : {"d":2} , "b": {"c":1,"d":2 } }"#
-        );
     }
 }

@@ -1,16 +1,15 @@
-//! Messages that the proxy writes itself, and what it adds to those of the server.
-
-use std::ops::Range;
+//! JSON-RPC messages that the proxy writes itself, and its additions to those of the server.
 
 use goodcall::ChangeRecord;
-use goodcall_core::{Change, Refusal};
+use goodcall_core::Change;
 use serde_json::{Value, json};
 
-use crate::frame::{self, Frame};
+use crate::frame::{Frame, Message};
+use crate::json_span::{quoted, splice};
 
-/// JSON-RPC: the message is no JSON.
+/// JSON-RPC: the message is not JSON.
 pub(crate) const PARSE_ERROR: i64 = -32700;
-/// JSON-RPC: the message is no request.
+/// JSON-RPC: the message is not a valid request.
 pub(crate) const INVALID_REQUEST: i64 = -32600;
 /// JSON-RPC: the parameters are wrong.
 pub(crate) const INVALID_PARAMS: i64 = -32602;
@@ -18,73 +17,49 @@ pub(crate) const INVALID_PARAMS: i64 = -32602;
 pub(crate) const CLOSED: i64 = -32000;
 /// MCP: the server did not answer in time.
 pub(crate) const TIMED_OUT: i64 = -32001;
-
-/// MCP: a header says something else than the message.
+/// MCP: a header contradicts the message.
 pub(crate) const HEADER_MISMATCH: i64 = -32020;
 
-/// From this revision on a result says of what type it is.
+/// The first protocol version whose results name their type.
 const RESULT_TYPES: &str = "2026-07-28";
-/// The key of a request's revision, from that one on.
-pub(crate) const VERSION_KEY: &str = "io.modelcontextprotocol/protocolVersion";
-/// Keys of a request that belong to the protocol start so.
-const PROTOCOL_KEYS: &str = "io.modelcontextprotocol/";
 
-/// What goodcall did to a call, in the result's `_meta`.
+/// The key of the changes to a call in the result's `_meta`.
 const CHANGES_KEY: &str = "goodcall/changes";
-/// Why a call was refused, in the result's `_meta`.
+/// The key of the reason for a refusal in the result's `_meta`.
 const REASON_KEY: &str = "goodcall/reason";
 
-/// An error response; `id` is JSON text.
+/// Writes an error response. `id` is JSON text.
 pub(crate) fn error(id: &str, code: i64, message: &str) -> Frame {
-    let message = frame::quoted(message);
+    let message = quoted(message);
     format!(
         "{{\"jsonrpc\":\"2.0\",\"id\":{id},\"error\":{{\"code\":{code},\"message\":{message}}}}}"
     )
     .into_bytes()
 }
 
-/// A tool execution error: the call was not forwarded, and the model reads why.
-pub(crate) fn refusal(id: &str, text: &str, reason: &str, typed: bool) -> Frame {
+/// Writes a tool execution error, whose text tells the model why the call was not forwarded.
+pub(crate) fn refusal(id: &str, text: &str, reason: &str, has_result_type: bool) -> Frame {
     let mut result = json!({
         "content": [{"type": "text", "text": text}],
         "isError": true,
         "_meta": {REASON_KEY: reason},
     });
-    if typed {
+    if has_result_type {
         result["resultType"] = Value::from("complete");
     }
     format!("{{\"jsonrpc\":\"2.0\",\"id\":{id},\"result\":{result}}}").into_bytes()
 }
 
-/// The revision that a request names in its `_meta`.
-pub(crate) fn version(bytes: &[u8], params: Option<&Range<usize>>) -> Option<String> {
-    let meta = frame::member(bytes, params?, "_meta")?;
-    let version = frame::member(bytes, &meta, VERSION_KEY)?;
-    frame::text(bytes, &version).map(|version| version.into_owned())
-}
-
-/// Does a result of this revision say of what type it is?
-pub(crate) fn is_typed(version: Option<&str>) -> bool {
+/// Returns true if results of this protocol version name their type.
+pub(crate) fn has_result_type(version: Option<&str>) -> bool {
     version.is_some_and(|version| version >= RESULT_TYPES)
 }
 
-/// What a request of ours needs of the `_meta` of the client's: revision, client, capabilities.
-pub(crate) fn context(bytes: &[u8], params: Option<&Range<usize>>) -> Option<String> {
-    let meta = frame::member(bytes, params?, "_meta")?;
-    let members = frame::members(bytes, &meta);
-    let kept = members.iter().filter_map(|(key, span)| {
-        let value = frame::raw(bytes, span).filter(|_| key.starts_with(PROTOCOL_KEYS))?;
-        Some(format!("{}:{value}", frame::quoted(key)))
-    });
-    let kept: Vec<_> = kept.collect();
-    (!kept.is_empty()).then(|| format!("{{{}}}", kept.join(",")))
-}
-
-/// A request for one page of the tools.
+/// Writes a request for one page of the tools.
 pub(crate) fn list(id: &str, cursor: Option<&str>, context: Option<&str>) -> Frame {
     let mut params = Vec::new();
     if let Some(cursor) = cursor {
-        params.push(format!("\"cursor\":{}", frame::quoted(cursor)));
+        params.push(format!("\"cursor\":{}", quoted(cursor)));
     }
     if let Some(context) = context {
         params.push(format!("\"_meta\":{context}"));
@@ -94,9 +69,9 @@ pub(crate) fn list(id: &str, cursor: Option<&str>, context: Option<&str>) -> Fra
         .into_bytes()
 }
 
-/// The client's request is called off.
+/// Writes the notice that the request with this id is cancelled.
 pub(crate) fn cancelled(id: &str, why: &str) -> Frame {
-    let why = frame::quoted(why);
+    let why = quoted(why);
     format!(
         "{{\"jsonrpc\":\"2.0\",\"method\":\"notifications/cancelled\",\
          \"params\":{{\"requestId\":{id},\"reason\":{why}}}}}"
@@ -104,40 +79,38 @@ pub(crate) fn cancelled(id: &str, why: &str) -> Frame {
     .into_bytes()
 }
 
-/// The response with the changes in its result's `_meta`; every other byte stays.
-pub(crate) fn with_changes(bytes: &[u8], result: &Range<usize>, changes: &[Change]) -> Frame {
+/// Adds the changes to the `_meta` of a response's result. Every other byte stays.
+pub(crate) fn with_changes(response: &Message<'_>, changes: &[Change]) -> Frame {
+    let bytes = response.bytes();
     let records: Vec<_> = changes.iter().map(ChangeRecord::from).collect();
-    let Ok(records) = serde_json::to_string(&records) else {
+    let (Some(result), Ok(records)) = (response.result(), serde_json::to_string(&records)) else {
         return bytes.to_vec();
     };
     let member = format!("\"{CHANGES_KEY}\":{records}");
-    let edit = match frame::member(bytes, result, "_meta") {
-        Some(meta) if bytes.get(meta.start) == Some(&b'{') => frame::adding(bytes, &meta, &member),
-        Some(meta) => (meta, format!("{{{member}}}")),
-        None => frame::adding(bytes, result, &format!("\"_meta\":{{{member}}}")),
+    let edit = match result.get("_meta") {
+        Some(meta) if meta.is_object() => meta.append_member(&member),
+        Some(meta) => (meta.range(), format!("{{{member}}}")),
+        None => result.append_member(&format!("\"_meta\":{{{member}}}")),
     };
-    frame::splice(bytes, vec![edit])
-}
-
-/// The name of the reason, for logs and `_meta`.
-pub(crate) fn reason(bad: &Refusal) -> &'static str {
-    bad.reason.name()
+    splice(bytes, vec![edit])
 }
 
 #[cfg(test)]
 mod tests {
+    use goodcall_core::{Level, RuleId};
+
     use super::*;
-    use goodcall_core::Level;
+    use crate::frame::FrameContent;
 
     fn text(frame: Frame) -> String {
         String::from_utf8(frame).unwrap()
     }
 
     #[test]
-    fn changes_are_added_beside_what_is_there() {
-        let change = Change::text(goodcall_core::RuleId::ToolName, Level::Safe, "A", "a", 0..0);
+    fn changes_are_added_beside_other_metadata() {
+        let change = Change::text(RuleId::ToolName, Level::Safe, "A", "a", 0..0);
         let added = r#""goodcall/changes":[{"rule":"tool-name","level":"safe","path":"","before":"A","after":"a"}]"#;
-        for (result, wanted) in [
+        for (result, expected) in [
             (
                 r#"{"content":[]}"#,
                 format!(r#"{{"content":[],"_meta":{{{added}}}}}"#),
@@ -148,22 +121,23 @@ mod tests {
             ),
             (r#"{"_meta":null}"#, format!(r#"{{"_meta":{{{added}}}}}"#)),
         ] {
-            let bytes = result.as_bytes();
-            let changed = with_changes(bytes, &(0..bytes.len()), std::slice::from_ref(&change));
-            assert_eq!(text(changed), wanted);
+            let response = format!(r#"{{"id":1,"result":{result}}}"#);
+            let message = FrameContent::read(response.as_bytes()).single().unwrap();
+            let changed = with_changes(&message, std::slice::from_ref(&change));
+            assert_eq!(text(changed), format!(r#"{{"id":1,"result":{expected}}}"#));
         }
     }
 
     #[test]
-    fn our_requests_carry_what_the_protocol_needs_and_no_more() {
-        let params = br#"{"_meta":{"progressToken":7,"io.modelcontextprotocol/protocolVersion":"2026-07-28"}}"#;
-        let span = 0..params.len();
-        let context = context(params, Some(&span));
+    fn own_requests_carry_only_what_the_protocol_needs() {
+        let request = br#"{"params":{"_meta":{"progressToken":7,"io.modelcontextprotocol/protocolVersion":"2026-07-28"}}}"#;
+        let message = FrameContent::read(request).single().unwrap();
+        let context = message.protocol_context();
         assert_eq!(
             text(list("\"l\"", Some("c"), context.as_deref())),
             r#"{"jsonrpc":"2.0","id":"l","method":"tools/list","params":{"cursor":"c","_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28"}}}"#
         );
-        assert!(is_typed(version(params, Some(&span)).as_deref()));
-        assert!(!is_typed(Some("2025-11-25")));
+        assert!(has_result_type(message.protocol_version().as_deref()));
+        assert!(!has_result_type(Some("2025-11-25")));
     }
 }

@@ -1,131 +1,148 @@
-//! The gate in front of one server: what becomes of a call, and of its result.
+//! Judges the calls of one session and their results, without I/O.
 //!
-//! No I/O here. Whoever moves messages asks [`Judge::call`] for each `tools/call` and hands the
-//! response to [`Judge::answer`].
+//! Whoever moves messages asks [`Judge::call`] about each `tools/call` request, and
+//! [`Judge::result`] about each response to one.
 
-use std::borrow::Cow;
 use std::collections::HashSet;
-use std::ops::Range;
 use std::sync::Arc;
 use std::time::Instant;
 
 use goodcall::{ErrorClass, LoopReport, ToolResult};
 use goodcall_core::{
-    Change, Explain, Gate, Level, Policy, Reason, Refusal, RuleId, Schema, Tree, Verdict,
+    Change, Explain, Gate, Issue, Level, Pointer, Policy, Reason, Refusal, RuleId, Schema, Tree,
+    Verdict,
 };
-use goodcall_wire::ToolDefinition;
+use goodcall_wire::{ToolDefinition, Tools};
 
-use crate::call_log::{LogEntry, ProxyOutcome, ProxyRecord, now_ms};
-use crate::call_request::{CallRequest, clip, fingerprint, first_text, mirrored};
+use crate::call_log::{LogEntry, OutputCheck, ProxyOutcome, ProxyRecord, ProxyVerdict, now_ms};
+use crate::call_request::{
+    CallRequest, MirroredHeaders, UnreadableCall, error_text, fingerprint, first_text, mirrored,
+};
 use crate::catalogue::{Catalogue, Knowledge};
-use crate::frame::{self, Frame, Outline};
+use crate::frame::{Forwarding, Frame, Message};
 use crate::json_rpc;
+use crate::json_span::{JsonSpan, Splice, quoted, splice};
 use crate::loop_guard::{self, LoopGuard};
 use crate::options::ProxyOptions;
 
-/// The rule that records a cleaned tool name.
-/// Bytes of arguments that the detector of loops keeps; of longer ones it keeps a fingerprint.
+/// Bytes of arguments that the loop detector keeps; it keeps a fingerprint of longer ones.
 const KEPT_ARGUMENTS: usize = 4096;
-/// Tools that are warned of once; beyond that nothing more is said.
-const MOST_WARNINGS: usize = 1000;
+/// Warnings that are remembered so that each is given once; further ones are not given.
+const MAX_WARNINGS: usize = 1000;
 
-/// The gate in front of one server.
+/// The judge of one session.
 #[derive(Debug)]
 pub(crate) struct Judge {
     pub(crate) options: Arc<ProxyOptions>,
     pub(crate) catalogue: Catalogue,
-    circles: LoopGuard,
+    loop_guard: LoopGuard,
     warned: HashSet<String>,
-    /// What is to be written down; taken by whoever does I/O.
-    pub(crate) notes: Vec<LogEntry>,
+    /// Log entries for whoever does I/O to take and write.
+    pub(crate) log: Vec<LogEntry>,
 }
 
-/// What becomes of a call.
+/// The judgement on a `tools/call` request.
 #[derive(Debug)]
 pub(crate) enum CallJudgement {
     /// The list of tools is needed first.
-    List,
-    /// Forward this; the ticket goes with the answer.
-    Forward(Cow<'static, [u8]>, Box<ForwardedCall>),
-    /// Forward it as it is.
+    NeedsTools,
+    /// The call is forwarded byte for byte.
     AsSent(Box<ForwardedCall>),
-    /// Do not forward it; this is the answer.
+    /// The call is forwarded in this form.
+    Rewritten(Frame, Box<ForwardedCall>),
+    /// The call is not forwarded, but answered with this.
     Answer(Frame),
 }
 
-/// A call on its way.
+/// A call that was forwarded, as it is remembered until its result comes.
 #[derive(Clone, Debug)]
 pub(crate) struct ForwardedCall {
     /// The request's id as JSON text.
     pub(crate) id: String,
-    tool: String,
-    sent: Option<String>,
-    verdict: &'static str,
+    pub(crate) tool: String,
+    /// The tool's name as sent, where it was cleaned.
+    sent_name: Option<String>,
+    verdict: ProxyVerdict,
     changes: Vec<Change>,
     started: Instant,
     time_ms: u64,
-    /// What the detector of loops knows of the arguments.
-    key: String,
-    /// For the log, where asked for.
+    /// The arguments, or their fingerprint, for the loop detector.
+    loop_key: String,
+    /// The arguments for the log, if the host wants them there.
     arguments: Option<String>,
     output: Option<Schema>,
-    typed: bool,
-    /// Mirrored arguments after mending: header and value, `None` where there is no value.
-    pub(crate) mirrors: Vec<(String, Option<String>)>,
+    has_result_type: bool,
+    /// The headers that mirror the arguments, if the call was rewritten.
+    pub(crate) mirrors: MirroredHeaders,
 }
 
-impl ForwardedCall {
-    /// The name of the tool that is called.
-    pub(crate) fn tool(&self) -> &str {
-        &self.tool
-    }
+/// A call before it is decided whether the list of tools is fresh enough to act on it.
+enum Assessment<'c> {
+    UnknownTool(Refusal),
+    Refused { tool: &'c str, refusal: Refusal },
+    Accepted(AcceptedCall<'c>),
+}
+
+struct AcceptedCall<'c> {
+    tool: &'c ToolDefinition,
+    verdict: ProxyVerdict,
+    changes: Vec<Change>,
+    splices: Vec<Splice>,
+    /// The arguments after mending; `None` if there are none or they were not read.
+    arguments: Option<Tree<'c>>,
 }
 
 impl Judge {
     pub(crate) fn new(options: Arc<ProxyOptions>) -> Self {
         Self {
-            circles: LoopGuard::new(options.loops),
+            loop_guard: LoopGuard::new(options.loops),
             options,
             catalogue: Catalogue::default(),
             warned: HashSet::new(),
-            notes: Vec::new(),
+            log: Vec::new(),
         }
     }
 
-    /// Judges one `tools/call` request. `listed`: the list was asked for because of this call, so
-    /// it is not asked for again.
+    /// Judges one `tools/call` request. `listed` says that the list of tools was asked for because
+    /// of this call, so that it is not asked for again.
     pub(crate) fn call(
         &mut self,
-        bytes: &[u8],
-        outline: &Outline,
+        message: &Message<'_>,
         listed: bool,
         now: Instant,
     ) -> CallJudgement {
-        let sent = match CallRequest::read(bytes, outline) {
-            Ok(sent) => sent,
-            Err(answer) => {
-                return answer.map_or_else(
-                    || self.unchecked(bytes, outline, now),
-                    CallJudgement::Answer,
-                );
+        let request = match CallRequest::read(message) {
+            Ok(request) => request,
+            Err(UnreadableCall::Ambiguous(answer)) => return CallJudgement::Answer(answer),
+            Err(UnreadableCall::Malformed) => {
+                return self.forward_unchecked(&CallRequest::malformed(message), now);
             }
         };
-        let knowledge = self.catalogue.knowledge(now);
-        if knowledge == Knowledge::Unavailable || (knowledge == Knowledge::Missing && listed) {
-            return self.unchecked(bytes, outline, now);
-        }
-        if knowledge == Knowledge::Missing {
-            return CallJudgement::List;
-        }
-        let fresh = listed || knowledge == Knowledge::Fresh;
+        let is_fresh = match self.catalogue.knowledge(now) {
+            Knowledge::Unavailable => return self.forward_unchecked(&request, now),
+            Knowledge::Missing if listed => return self.forward_unchecked(&request, now),
+            Knowledge::Missing => return CallJudgement::NeedsTools,
+            Knowledge::Stale => listed,
+            Knowledge::Fresh => true,
+        };
         let tools = self.catalogue.tools().clone();
-        let Some(tool) = tools.meant(&sent.name) else {
-            // The server may have a new tool and not have said so.
-            if !listed {
-                return CallJudgement::List;
+        match self.assess(&request, &tools) {
+            // The server may have a new tool without having announced it.
+            Assessment::UnknownTool(_) if !listed => CallJudgement::NeedsTools,
+            Assessment::UnknownTool(refusal) => self.refuse(&request, &request.name, &refusal, now),
+            Assessment::Refused { .. } if !is_fresh => CallJudgement::NeedsTools,
+            Assessment::Refused { tool, refusal } => self.refuse(&request, tool, &refusal, now),
+            // A stale list is good enough for a call that needs no mending.
+            Assessment::Accepted(call) if !is_fresh && !call.splices.is_empty() => {
+                CallJudgement::NeedsTools
             }
-            let bad = tools.unknown(&sent.name);
-            return self.refuse(&sent, &sent.name, &bad, now);
+            Assessment::Accepted(call) => self.forward(&request, call, now),
+        }
+    }
+
+    fn assess<'c>(&self, request: &'c CallRequest<'_>, tools: &'c Tools) -> Assessment<'c> {
+        let Some(tool) = tools.meant(&request.name) else {
+            return Assessment::UnknownTool(tools.unknown(&request.name));
         };
         let policies = &self.options.policies;
         let policy = if tool.is_destructive() {
@@ -133,356 +150,266 @@ impl Judge {
         } else {
             policies.for_tool(&tool.name)
         };
-        let renamed = tool.name != sent.name;
-        if renamed && !fresh {
-            return CallJudgement::List;
-        }
-        if renamed && !policy.allows(RuleId::ToolName, Level::Safe) {
-            let bad = tools.unknown(&sent.name);
-            return self.refuse(&sent, &sent.name, &bad, now);
-        }
-        self.check(&sent, tool, policy, fresh, now)
-    }
 
-    fn check(
-        &mut self,
-        sent: &CallRequest<'_>,
-        tool: &ToolDefinition,
-        policy: Policy,
-        fresh: bool,
-        now: Instant,
-    ) -> CallJudgement {
-        let mut changes = Vec::new();
-        let mut edits = Vec::new();
-        if tool.name != sent.name {
-            let span = sent.name_span.clone();
-            changes.push(Change::text(
-                RuleId::ToolName,
-                Level::Safe,
-                &*sent.name,
-                &*tool.name,
-                span.clone(),
-            ));
-            edits.push((span, frame::quoted(&tool.name)));
-        }
-        let schema = match &tool.schema {
-            Ok(schema) => schema,
-            Err(error) => {
-                self.warn_once(&tool.name, || format!("{error}; its calls are not checked"));
-                return self.forward(sent, tool, "unchecked", changes, edits, None, now);
+        let mut call = AcceptedCall {
+            tool,
+            verdict: ProxyVerdict::Good,
+            changes: Vec::new(),
+            splices: Vec::new(),
+            arguments: None,
+        };
+        if tool.name != request.name {
+            if !policy.allows(RuleId::ToolName, Level::Safe) {
+                let refusal = tools.unknown(&request.name);
+                let tool = &*request.name;
+                return Assessment::Refused { tool, refusal };
             }
+            call.rename(request);
+        }
+        let Ok(schema) = &tool.schema else {
+            call.verdict = ProxyVerdict::Unchecked;
+            return Assessment::Accepted(call);
         };
         let gate = Gate::new(schema)
             .policy(policy)
             .limits(self.options.limits());
-        let verdict = match &sent.arguments {
+        let verdict = match &request.arguments {
             Some((_, raw)) => gate.tool(&tool.name).check(raw),
-            None if schema.accepts_empty_object() => {
-                return self.forward(sent, tool, "good", changes, edits, None, now);
-            }
+            None if schema.accepts_empty_object() => return Assessment::Accepted(call),
             None => gate.check(""),
         };
-        if !fresh && !matches!(verdict, Verdict::Good(_)) {
-            return CallJudgement::List;
-        }
         match verdict {
-            Verdict::Good(tree) => {
-                self.forward(sent, tool, "good", changes, edits, Some(tree), now)
-            }
+            Verdict::Good(arguments) => call.arguments = Some(arguments),
             Verdict::Mended(mended) => {
-                let text = mended.arguments.to_json();
-                edits.push(match &sent.arguments {
-                    Some((span, _)) => (span.clone(), text),
-                    None => {
-                        let member = format!("\"arguments\":{text}");
-                        frame::adding(sent.bytes, &sent.params, &member)
-                    }
-                });
-                changes.extend(mended.changes);
-                self.forward(
-                    sent,
-                    tool,
-                    "mended",
-                    changes,
-                    edits,
-                    Some(mended.arguments),
-                    now,
-                )
+                call.splices
+                    .push(argument_splice(request, &mended.arguments));
+                call.changes.extend(mended.changes);
+                call.verdict = ProxyVerdict::Mended;
+                call.arguments = Some(mended.arguments);
             }
-            Verdict::Bad(bad) => self.refuse(sent, &tool.name, &bad, now),
+            Verdict::Bad(refusal) => {
+                let tool = &tool.name;
+                return Assessment::Refused { tool, refusal };
+            }
         }
+        Assessment::Accepted(call)
     }
 
-    #[allow(clippy::too_many_arguments)]
     fn forward(
         &mut self,
-        sent: &CallRequest<'_>,
-        tool: &ToolDefinition,
-        verdict: &'static str,
-        changes: Vec<Change>,
-        edits: Vec<(Range<usize>, String)>,
-        arguments: Option<Tree<'_>>,
+        request: &CallRequest<'_>,
+        accepted: AcceptedCall<'_>,
         now: Instant,
     ) -> CallJudgement {
-        let mut ticket = self.ticket(sent, &tool.name, now);
-        ticket.verdict = match verdict {
-            "good" if !changes.is_empty() => "mended",
-            other => other,
-        };
-        ticket.changes = changes;
-        if let Some(suspicion) = self.circles.begin(&tool.name, &ticket.key) {
-            return self.refuse_circle(sent, ticket, &suspicion, now);
+        let tool = accepted.tool;
+        if let Err(error) = &tool.schema {
+            self.warn_once(&tool.name, || format!("{error}; its calls are not checked"));
         }
-        if let Some(extra) = self.catalogue.extra(&tool.name) {
-            ticket.output = extra.output.clone();
-            if !edits.is_empty() {
-                ticket.mirrors = mirrored(&extra.mirrors, arguments.as_ref());
+        let mut call = self.forwarded(request, &tool.name, now);
+        call.verdict = accepted.verdict;
+        call.changes = accepted.changes;
+        if let Some(report) = self.loop_guard.begin(&tool.name, &call.loop_key) {
+            return self.refuse_loop(request, &call, &report, now);
+        }
+        if let Some(extras) = self.catalogue.extras(&tool.name) {
+            call.output = extras.output.clone();
+            if !accepted.splices.is_empty() {
+                call.mirrors = mirrored(&extras.mirrors, accepted.arguments.as_ref());
             }
         }
-        match edits.is_empty() {
-            true => CallJudgement::AsSent(Box::new(ticket)),
-            false => {
-                let frame = frame::splice(sent.bytes, edits);
-                CallJudgement::Forward(Cow::Owned(frame), Box::new(ticket))
-            }
+        if accepted.splices.is_empty() {
+            return CallJudgement::AsSent(Box::new(call));
         }
+        let rewritten = splice(request.bytes, accepted.splices);
+        CallJudgement::Rewritten(rewritten, Box::new(call))
     }
 
-    /// Forwards a call of which nothing is known.
-    fn unchecked(&mut self, bytes: &[u8], outline: &Outline, now: Instant) -> CallJudgement {
-        let sent = match CallRequest::read(bytes, outline) {
-            Ok(sent) => sent,
-            // Not what the protocol asks for: the server says so itself.
-            Err(_) => CallRequest::unreadable(bytes, outline),
-        };
-        let name = sent.name.clone().into_owned();
-        let ticket = self.ticket(&sent, &name, now);
-        // Where nothing is known of the tool, the detector still sees its results.
-        match self.circles.begin(&name, &ticket.key) {
-            Some(suspicion) => self.refuse_circle(&sent, ticket, &suspicion, now),
-            None => CallJudgement::AsSent(Box::new(ticket)),
+    /// Forwards a call whose tool is not known.
+    fn forward_unchecked(&mut self, request: &CallRequest<'_>, now: Instant) -> CallJudgement {
+        let call = self.forwarded(request, &request.name, now);
+        match self.loop_guard.begin(&request.name, &call.loop_key) {
+            Some(report) => self.refuse_loop(request, &call, &report, now),
+            None => CallJudgement::AsSent(Box::new(call)),
         }
     }
 
     fn refuse(
         &mut self,
-        sent: &CallRequest<'_>,
+        request: &CallRequest<'_>,
         tool: &str,
-        bad: &Refusal,
+        refusal: &Refusal,
         now: Instant,
     ) -> CallJudgement {
-        let explain = Explain::new(self.options.style).tool(tool);
-        let mut text = explain.text(bad);
-        let mut ticket = self.ticket(sent, tool, now);
-        ticket.verdict = "bad";
-        ticket.changes = bad.changes.clone();
-        let result = ToolResult::refused(bad, text.clone());
-        let suspicion = self.circles.refused(tool, &ticket.key, result);
-        if let Some(suspicion) = &suspicion {
-            text = format!("{}\n\n{text}", suspicion.text());
+        let mut text = Explain::new(self.options.style).tool(tool).text(refusal);
+        let mut call = self.forwarded(request, tool, now);
+        call.verdict = ProxyVerdict::Bad;
+        call.changes = refusal.changes.clone();
+        let result = ToolResult::refused(refusal, text.clone());
+        let report = self.loop_guard.observe(tool, &call.loop_key, result);
+        if let Some(report) = &report {
+            text = format!("{}\n\n{text}", report.text());
         }
-        let record = self.record(&ticket, ProxyOutcome::Refused, now);
-        let record = ProxyRecord {
-            reason: Some(json_rpc::reason(bad)),
-            r#loop: suspicion.map(|suspicion| suspicion.signal.name()),
-            ..record
-        };
-        self.notes.push(LogEntry::Call(Box::new(record)));
-        CallJudgement::Answer(sent.refusal(&text, json_rpc::reason(bad)))
+        let reason = refusal.reason.name();
+        self.log_call(ProxyRecord {
+            reason: Some(reason),
+            r#loop: report.map(|report| report.signal.name()),
+            ..self.record(&call, ProxyOutcome::Refused, now)
+        });
+        CallJudgement::Answer(request.refusal(&text, reason))
     }
 
-    fn refuse_circle(
+    fn refuse_loop(
         &mut self,
-        sent: &CallRequest<'_>,
-        ticket: ForwardedCall,
-        suspicion: &LoopReport,
+        request: &CallRequest<'_>,
+        call: &ForwardedCall,
+        report: &LoopReport,
         now: Instant,
     ) -> CallJudgement {
         let reason = Reason::Loop.name();
-        let record = ProxyRecord {
-            verdict: "bad",
+        self.log_call(ProxyRecord {
+            verdict: ProxyVerdict::Bad,
             reason: Some(reason),
-            r#loop: Some(suspicion.signal.name()),
-            ..self.record(&ticket, ProxyOutcome::Refused, now)
-        };
-        self.notes.push(LogEntry::Call(Box::new(record)));
-        CallJudgement::Answer(sent.refusal(&suspicion.text(), reason))
-    }
-
-    /// The mirrored arguments of a call, for whoever writes headers.
-    pub(crate) fn mirrors(&self, bytes: &[u8], outline: &Outline) -> Vec<(String, Option<String>)> {
-        let Ok(sent) = CallRequest::read(bytes, outline) else {
-            return Vec::new();
-        };
-        let extra = self.catalogue.extra(&sent.name);
-        let Some(extra) = extra.filter(|extra| !extra.mirrors.is_empty()) else {
-            return Vec::new();
-        };
-        let arguments = sent.arguments.and_then(|(_, raw)| Tree::parse(raw).ok());
-        mirrored(&extra.mirrors, arguments.as_ref())
-    }
-
-    /// Takes in the response to a call; what comes back goes to the client.
-    pub(crate) fn answer(
-        &mut self,
-        ticket: &ForwardedCall,
-        bytes: Frame,
-        outline: &Outline,
-        now: Instant,
-    ) -> Frame {
-        let Some(result) = outline.result.clone() else {
-            let said = outline.error.as_ref().and_then(|error| {
-                let message = frame::member(&bytes, error, "message")?;
-                frame::text(&bytes, &message).map(|text| clip(&text))
-            });
-            let failed = ToolResult::failure(ErrorClass::Runtime, said.unwrap_or_default());
-            self.ended(ticket, ProxyOutcome::Error, failed, None, now);
-            return bytes;
-        };
-        let is_error = frame::is_true(&bytes, &result, "isError");
-        let (came, outcome) = match is_error {
-            true => {
-                let said = first_text(&bytes, &result).unwrap_or_default();
-                (ToolResult::error(said), ProxyOutcome::ToolError)
-            }
-            false => (
-                ToolResult::success(fingerprint(&bytes[result.clone()])),
-                ProxyOutcome::Ok,
-            ),
-        };
-        let mismatch = match is_error {
-            true => None,
-            false => self.mismatch(ticket, &bytes, &result),
-        };
-        let output = ticket.output.as_ref().filter(|_| !is_error);
-        let output = output.map(|_| {
-            if mismatch.is_some() {
-                "mismatch"
-            } else {
-                "match"
-            }
+            r#loop: Some(report.signal.name()),
+            ..self.record(call, ProxyOutcome::Refused, now)
         });
-        self.ended(ticket, outcome, came, output, now);
-        if let Some(bad) = mismatch {
-            let explain = Explain::new(self.options.style).tool(&ticket.tool);
-            if self.options.check_output {
-                return json_rpc::refusal(
-                    &ticket.id,
-                    &explain.output(&bad),
-                    "wrong_output",
-                    ticket.typed,
-                );
-            }
-            let text = explain.output(&bad);
-            self.warn_once(&format!("{}#output", ticket.tool), || text);
-        }
-        match ticket.changes.is_empty() {
-            true => bytes,
-            false => json_rpc::with_changes(&bytes, &result, &ticket.changes),
-        }
+        CallJudgement::Answer(request.refusal(&report.text(), reason))
     }
 
-    /// What is wrong with the structured content of a result.
-    fn mismatch(
-        &self,
-        ticket: &ForwardedCall,
-        bytes: &[u8],
-        result: &Range<usize>,
-    ) -> Option<Refusal> {
-        let schema = ticket.output.as_ref()?;
-        let content = frame::member(bytes, result, "structuredContent");
-        let Some(content) = content else {
-            // A task or a question is not the result yet.
-            let plain = frame::member(bytes, result, "content").is_some();
-            let bad = Refusal::wrong_shape(vec![goodcall_core::Issue::custom(
-                goodcall_core::Pointer::root(),
-                "structuredContent is missing",
-            )]);
-            return plain.then_some(bad);
+    /// The headers that mirror the arguments of a call that is forwarded as it is.
+    pub(crate) fn mirrors(&self, message: &Message<'_>) -> MirroredHeaders {
+        let Ok(request) = CallRequest::read(message) else {
+            return Vec::new();
         };
-        let text = frame::raw(bytes, &content)?;
+        let extras = self.catalogue.extras(&request.name);
+        let Some(extras) = extras.filter(|extras| !extras.mirrors.is_empty()) else {
+            return Vec::new();
+        };
+        let arguments = request.arguments.and_then(|(_, raw)| Tree::parse(raw).ok());
+        mirrored(&extras.mirrors, arguments.as_ref())
+    }
+
+    /// Judges the response to a call, and says how it goes to the client.
+    pub(crate) fn result(
+        &mut self,
+        call: &ForwardedCall,
+        response: &Message<'_>,
+        now: Instant,
+    ) -> Forwarding {
+        let Some(result) = response.result() else {
+            let text = response.error().and_then(error_text).unwrap_or_default();
+            let failure = ToolResult::failure(ErrorClass::Runtime, text);
+            self.finish(call, ProxyOutcome::Error, failure, None, now);
+            return Forwarding::AsSent;
+        };
+        if result.get("isError").and_then(JsonSpan::raw) == Some("true") {
+            let error = ToolResult::error(first_text(result).unwrap_or_default());
+            self.finish(call, ProxyOutcome::ToolError, error, None, now);
+            return with_changes(response, call);
+        }
+        let mismatch = self.mismatch(call, result);
+        let check = call.output.is_some().then_some(match mismatch {
+            Some(_) => OutputCheck::Mismatch,
+            None => OutputCheck::Match,
+        });
+        let success = ToolResult::success(fingerprint(result.bytes()));
+        self.finish(call, ProxyOutcome::Ok, success, check, now);
+        if let Some(refusal) = mismatch {
+            let explain = Explain::new(self.options.style).tool(&call.tool);
+            let text = explain.output(&refusal);
+            if self.options.check_output {
+                let reason = "wrong_output";
+                let answer = json_rpc::refusal(&call.id, &text, reason, call.has_result_type);
+                return Forwarding::Rewritten(answer);
+            }
+            self.warn_once(&format!("{}#output", call.tool), || text);
+        }
+        with_changes(response, call)
+    }
+
+    /// Checks the structured content of a result against the tool's output schema.
+    fn mismatch(&self, call: &ForwardedCall, result: JsonSpan<'_>) -> Option<Refusal> {
+        let schema = call.output.as_ref()?;
+        let Some(content) = result.get("structuredContent") else {
+            // Without content it is a task or a question of the server, and not the result yet.
+            result.get("content")?;
+            let issue = Issue::custom(Pointer::root(), goodcall_core::missing_output_text());
+            return Some(Refusal::wrong_shape(vec![issue]));
+        };
         let gate = Gate::new(schema)
             .policy(Policy::strict())
             .limits(self.options.limits());
-        match gate.check(text) {
-            Verdict::Bad(bad) => Some(bad),
+        match gate.check(content.raw()?) {
+            Verdict::Bad(refusal) => Some(refusal),
             _ => None,
         }
     }
 
-    /// A call that will not be answered by the server any more.
-    pub(crate) fn lost(&mut self, ticket: &ForwardedCall, outcome: ProxyOutcome, now: Instant) {
-        self.circles.forget();
-        let record = self.record(ticket, outcome, now);
-        self.notes.push(LogEntry::Call(Box::new(record)));
+    /// Logs a call that the server will not answer any more.
+    pub(crate) fn abandon(&mut self, call: &ForwardedCall, outcome: ProxyOutcome, now: Instant) {
+        self.loop_guard.forget();
+        self.log_call(self.record(call, outcome, now));
     }
 
-    fn ended(
+    /// Logs a call that the server has answered, and looks for a loop.
+    fn finish(
         &mut self,
-        ticket: &ForwardedCall,
+        call: &ForwardedCall,
         outcome: ProxyOutcome,
         result: ToolResult,
-        output: Option<&'static str>,
+        output: Option<OutputCheck>,
         now: Instant,
     ) {
-        let suspicion = self.circles.end(&ticket.tool, &ticket.key, result);
-        if let Some(suspicion) = suspicion
-            .as_ref()
-            .filter(|suspicion| loop_guard::is_first(suspicion))
-        {
+        let report = self.loop_guard.end(&call.tool, &call.loop_key, result);
+        if let Some(report) = report.as_ref().filter(|report| loop_guard::is_news(report)) {
             let text = format!(
                 "{}: looks like a loop ({}, {} times): {}",
                 self.options.server,
-                suspicion.signal.name(),
-                suspicion.times,
-                suspicion.tools.join(", ")
+                report.signal.name(),
+                report.times,
+                report.tools.join(", ")
             );
-            self.notes.push(LogEntry::Warning(text));
+            self.log.push(LogEntry::Warning(text));
         }
-        let record = ProxyRecord {
-            r#loop: suspicion.map(|suspicion| suspicion.signal.name()),
+        self.log_call(ProxyRecord {
+            r#loop: report.map(|report| report.signal.name()),
             output,
-            ..self.record(ticket, outcome, now)
-        };
-        self.notes.push(LogEntry::Call(Box::new(record)));
+            ..self.record(call, outcome, now)
+        });
     }
 
-    fn ticket(&self, sent: &CallRequest<'_>, tool: &str, now: Instant) -> ForwardedCall {
-        let raw = sent.arguments.as_ref().map_or("", |(_, raw)| *raw);
-        let key = match raw.len() > KEPT_ARGUMENTS {
-            true => frame::quoted(&fingerprint(raw.as_bytes())),
-            false => raw.to_owned(),
+    fn forwarded(&self, request: &CallRequest<'_>, tool: &str, now: Instant) -> ForwardedCall {
+        let raw = request.arguments.as_ref().map_or("", |(_, raw)| *raw);
+        let loop_key = if raw.len() > KEPT_ARGUMENTS {
+            quoted(&fingerprint(raw.as_bytes()))
+        } else {
+            raw.to_owned()
         };
         ForwardedCall {
-            id: sent.id.to_owned(),
+            id: request.id.to_owned(),
             tool: tool.to_owned(),
-            sent: (tool != sent.name).then(|| sent.name.to_string()),
-            verdict: "unchecked",
+            sent_name: (tool != request.name).then(|| request.name.to_string()),
+            verdict: ProxyVerdict::Unchecked,
             changes: Vec::new(),
             started: now,
             time_ms: now_ms(),
-            key,
+            loop_key,
             arguments: self.options.log_arguments.then(|| raw.to_owned()),
             output: None,
-            typed: sent.typed,
+            has_result_type: request.has_result_type,
             mirrors: Vec::new(),
         }
     }
 
-    fn record(&self, ticket: &ForwardedCall, outcome: ProxyOutcome, now: Instant) -> ProxyRecord {
-        let latency = now.saturating_duration_since(ticket.started).as_secs_f64() * 1000.0;
-        let arguments = ticket.arguments.clone();
+    fn record(&self, call: &ForwardedCall, outcome: ProxyOutcome, now: Instant) -> ProxyRecord {
+        let latency = now.saturating_duration_since(call.started).as_secs_f64() * 1000.0;
+        let arguments = call.arguments.clone();
         ProxyRecord {
-            time_ms: ticket.time_ms,
+            time_ms: call.time_ms,
             server: self.options.server.clone(),
-            tool: ticket.tool.clone(),
-            sent: ticket.sent.clone(),
-            verdict: ticket.verdict,
-            rules: ticket
-                .changes
-                .iter()
-                .map(|change| change.rule.name())
-                .collect(),
+            tool: call.tool.clone(),
+            sent: call.sent_name.clone(),
+            verdict: call.verdict,
+            rules: call.changes.iter().map(|one| one.rule.name()).collect(),
             reason: None,
             outcome,
             latency_ms: (latency * 1000.0).round() / 1000.0,
@@ -493,10 +420,50 @@ impl Judge {
         }
     }
 
+    fn log_call(&mut self, record: ProxyRecord) {
+        self.log.push(LogEntry::Call(Box::new(record)));
+    }
+
     fn warn_once(&mut self, key: &str, text: impl FnOnce() -> String) {
-        if self.warned.len() < MOST_WARNINGS && self.warned.insert(key.to_owned()) {
+        if self.warned.len() < MAX_WARNINGS && self.warned.insert(key.to_owned()) {
             let text = format!("{}: {}", self.options.server, text());
-            self.notes.push(LogEntry::Warning(text));
+            self.log.push(LogEntry::Warning(text));
         }
     }
+}
+
+impl AcceptedCall<'_> {
+    /// Replaces the name as sent by the tool's own.
+    fn rename(&mut self, request: &CallRequest<'_>) {
+        let range = request.name_span.range();
+        self.changes.push(Change::text(
+            RuleId::ToolName,
+            Level::Safe,
+            &*request.name,
+            &*self.tool.name,
+            range.clone(),
+        ));
+        self.splices.push((range, quoted(&self.tool.name)));
+        self.verdict = ProxyVerdict::Mended;
+    }
+}
+
+/// The splice that writes mended arguments into a request.
+fn argument_splice(request: &CallRequest<'_>, arguments: &Tree<'_>) -> Splice {
+    let text = arguments.to_json();
+    match &request.arguments {
+        Some((span, _)) => (span.range(), text),
+        None => {
+            let member = format!("\"arguments\":{text}");
+            request.params.append_member(&member)
+        }
+    }
+}
+
+/// Forwards a response with the call's changes in its `_meta`.
+fn with_changes(response: &Message<'_>, call: &ForwardedCall) -> Forwarding {
+    if call.changes.is_empty() {
+        return Forwarding::AsSent;
+    }
+    Forwarding::Rewritten(json_rpc::with_changes(response, &call.changes))
 }

@@ -1,4 +1,4 @@
-//! Messages as lines: read with a limit, written without waiting.
+//! Frames as lines: read with a size limit, written without waiting.
 
 use std::io;
 use std::sync::Arc;
@@ -10,54 +10,54 @@ use tokio::task::JoinHandle;
 
 use crate::frame::Frame;
 
-/// Bytes that are kept of the beginning and of the end of a line that is too long.
+/// Bytes that are kept of each end of a line that exceeds the limit.
 const KEPT: usize = 4096;
 /// Bytes read at once.
 const CHUNK: usize = 64 << 10;
-/// Bytes that may wait to be written before no more are read on the other side.
+/// Bytes that may wait to be written before reading on the other side stops.
 const BACKLOG: usize = 8 << 20;
 
-/// One line.
+/// One line of input.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum InputLine {
-    /// A message, without its line end.
+    /// A frame, without its line end.
     Frame(Frame),
-    /// A line that passes the limit: its beginning, its end, its length.
+    /// A line that exceeds the limit: its beginning, its end and its length.
     Oversized {
         head: Vec<u8>,
         tail: Vec<u8>,
         length: usize,
     },
-    /// There are no more.
+    /// The end of the input.
     End,
 }
 
-/// Reads lines. Dropping the future of [`LineReader::next`] loses nothing.
+/// Reads lines.
 pub(crate) struct LineReader<R> {
     from: R,
-    /// What was read and not handed out.
+    /// Bytes that were read and not handed out.
     buffer: Vec<u8>,
-    /// Up to here there is no line end in the buffer.
+    /// The buffer has no line end before this position.
     seen: usize,
-    most: usize,
-    /// Beginning and length of a line that is too long, whose end is being looked for.
-    over: Option<(Vec<u8>, usize)>,
+    max_line: usize,
+    /// The beginning of a line that exceeds the limit, and the bytes of it that were dropped.
+    oversized: Option<(Vec<u8>, usize)>,
     ended: bool,
 }
 
 impl<R: AsyncRead + Unpin> LineReader<R> {
-    pub(crate) fn new(from: R, most: usize) -> Self {
+    pub(crate) fn new(from: R, max_line: usize) -> Self {
         Self {
             from,
             buffer: Vec::new(),
             seen: 0,
-            most,
-            over: None,
+            max_line,
+            oversized: None,
             ended: false,
         }
     }
 
-    /// The next line.
+    /// The next line. Dropping the future loses nothing.
     pub(crate) async fn next(&mut self) -> io::Result<InputLine> {
         loop {
             if let Some(line) = self.buffered() {
@@ -73,14 +73,14 @@ impl<R: AsyncRead + Unpin> LineReader<R> {
         }
     }
 
-    /// A line that is whole, or the last one.
+    /// The next complete line of the buffer, or the last line of the input.
     fn buffered(&mut self) -> Option<InputLine> {
         let end = self.buffer[self.seen..]
             .iter()
             .position(|byte| *byte == b'\n');
         let Some(end) = end.map(|at| at + self.seen) else {
             self.seen = self.buffer.len();
-            if self.ended && (self.over.is_some() || !self.buffer.is_empty()) {
+            if self.ended && (self.oversized.is_some() || !self.buffer.is_empty()) {
                 return Some(self.take(self.buffer.len(), self.buffer.len()));
             }
             self.shrink();
@@ -89,19 +89,19 @@ impl<R: AsyncRead + Unpin> LineReader<R> {
         Some(self.take(end, end + 1))
     }
 
-    /// Hands out the line that ends at `end`; what is left starts at `next`.
+    /// Hands out the line that ends at `end`. The next one starts at `next`.
     fn take(&mut self, end: usize, next: usize) -> InputLine {
         let rest = self.buffer.split_off(next.min(self.buffer.len()));
         let mut line = std::mem::replace(&mut self.buffer, rest);
         line.truncate(end);
         self.seen = 0;
-        match self.over.take() {
+        match self.oversized.take() {
             Some((head, length)) => InputLine::Oversized {
                 head,
                 length: length + line.len(),
                 tail: line.split_off(line.len().saturating_sub(KEPT)),
             },
-            None if line.len() > self.most => InputLine::Oversized {
+            None if line.len() > self.max_line => InputLine::Oversized {
                 length: line.len(),
                 tail: line.split_off(line.len().saturating_sub(KEPT)),
                 head: {
@@ -113,25 +113,25 @@ impl<R: AsyncRead + Unpin> LineReader<R> {
         }
     }
 
-    /// Of a line that is too long only the beginning and the end are kept.
+    /// Drops the middle of a line that exceeds the limit.
     fn shrink(&mut self) {
-        if self.over.is_none() && self.buffer.len() <= self.most {
+        if self.oversized.is_none() && self.buffer.len() <= self.max_line {
             return;
         }
         let dropped = self.buffer.len().saturating_sub(KEPT);
-        let (head, length) = self.over.take().unwrap_or_else(|| {
+        let (head, length) = self.oversized.take().unwrap_or_else(|| {
             let head = self.buffer.iter().take(KEPT).copied().collect();
             (head, 0)
         });
         self.buffer.drain(..dropped);
         self.buffer.shrink_to(CHUNK * 2);
         self.seen = self.buffer.len();
-        self.over = Some((head, length + dropped));
+        self.oversized = Some((head, length + dropped));
     }
 }
 
-/// Frames on their way out. Sending never waits; whoever reads on the other side looks at
-/// [`LineWriter::is_full`] first.
+/// Writes frames as lines in a task of its own. Sending never waits, so whoever produces frames
+/// looks at [`LineWriter::is_full`] first.
 #[derive(Clone, Debug)]
 pub(crate) struct LineWriter {
     to: mpsc::UnboundedSender<Frame>,
@@ -146,15 +146,15 @@ struct LineWriterState {
 }
 
 impl LineWriter {
-    /// A task that writes what is sent, a line each. It ends when all senders are gone, or when
-    /// nobody reads any more.
+    /// Starts the task. It ends when the last clone of the writer is dropped, or when writing
+    /// fails.
     pub(crate) fn start<W>(mut to: W) -> (Self, JoinHandle<()>)
     where
         W: AsyncWrite + Unpin + Send + 'static,
     {
         let (sender, mut frames) = mpsc::unbounded_channel::<Frame>();
         let state = Arc::new(LineWriterState::default());
-        let queue = Self {
+        let writer = Self {
             to: sender,
             state: Arc::clone(&state),
         };
@@ -162,7 +162,7 @@ impl LineWriter {
             while let Some(mut frame) = frames.recv().await {
                 frame.push(b'\n');
                 let mut length = frame.len();
-                // What is ready goes out in one piece.
+                // Frames that are ready are written together.
                 while length < CHUNK
                     && let Ok(mut next) = frames.try_recv()
                 {
@@ -184,39 +184,39 @@ impl LineWriter {
             }
             let _ = to.shutdown().await;
         });
-        (queue, task)
+        (writer, task)
     }
 
     pub(crate) fn send(&self, frame: Frame) {
         self.state
             .bytes
             .fetch_add(frame.len() + 1, Ordering::AcqRel);
-        // After a failure there is nobody to tell.
+        // After a failure nobody reads any more.
         let _ = self.to.send(frame);
     }
 
-    /// Does so much wait that nothing should be added?
+    /// Returns true if so much waits that nothing should be added.
     pub(crate) fn is_full(&self) -> bool {
         self.state.bytes.load(Ordering::Acquire) > BACKLOG && !self.has_failed()
     }
 
-    /// Is nobody reading any more?
+    /// Returns true if writing has failed, because nobody reads any more.
     pub(crate) fn has_failed(&self) -> bool {
         self.state.failed.load(Ordering::Acquire)
     }
 
-    /// Waits until there is room.
-    pub(crate) async fn room(&self) {
-        self.until(|queue| !queue.is_full()).await;
+    /// Waits until frames may be added.
+    pub(crate) async fn ready(&self) {
+        self.until(|writer| !writer.is_full()).await;
     }
 
-    /// Waits until everything is written, or cannot be.
-    pub(crate) async fn empty(&self) {
-        self.until(|queue| queue.has_failed() || queue.state.bytes.load(Ordering::Acquire) == 0)
+    /// Waits until everything is written, or writing has failed.
+    pub(crate) async fn flushed(&self) {
+        self.until(|writer| writer.has_failed() || writer.state.bytes.load(Ordering::Acquire) == 0)
             .await;
     }
 
-    /// Waits until nobody reads any more.
+    /// Waits until writing fails.
     pub(crate) async fn failed(&self) {
         self.until(Self::has_failed).await;
     }
@@ -225,7 +225,7 @@ impl LineWriter {
         loop {
             let changed = self.state.changed.notified();
             tokio::pin!(changed);
-            // Registered before looking, so that no change is missed.
+            // Registered before the check, so that no change is missed.
             changed.as_mut().enable();
             if done(self) {
                 return;
@@ -251,14 +251,14 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn lines_are_cut_at_their_ends_only() {
+    async fn lines_end_at_line_feeds_only() {
         let all = lines(b"a\r\n\nbc\nd", 10).await;
         let frames = [&b"a\r"[..], b"", b"bc", b"d"].map(|line| InputLine::Frame(line.to_vec()));
         assert_eq!(all, frames);
     }
 
     #[tokio::test]
-    async fn of_a_long_line_the_ends_are_kept() {
+    async fn oversized_line_keeps_both_ends() {
         let mut text = vec![b'x'; 300_000];
         text[..3].copy_from_slice(b"abc");
         text.extend_from_slice(b"yz\nnext\n");
@@ -273,18 +273,18 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_queue_writes_all_and_tells_of_failure() {
+    async fn writer_writes_everything_and_reports_failure() {
         let (near, mut far) = tokio::io::duplex(16);
-        let (queue, task) = LineWriter::start(near);
-        queue.send(b"hello".to_vec());
-        queue.send(b"world, this is longer than the pipe".to_vec());
+        let (writer, task) = LineWriter::start(near);
+        writer.send(b"hello".to_vec());
+        writer.send(b"world, this is longer than the pipe".to_vec());
         let mut text = vec![0; 42];
         far.read_exact(&mut text).await.unwrap();
         assert_eq!(text, b"hello\nworld, this is longer than the pipe\n");
-        queue.empty().await;
+        writer.flushed().await;
         drop(far);
-        queue.send(vec![b'x'; 100]);
-        queue.failed().await;
+        writer.send(vec![b'x'; 100]);
+        writer.failed().await;
         task.await.unwrap();
     }
 }

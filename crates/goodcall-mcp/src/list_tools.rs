@@ -1,61 +1,48 @@
-//! The tools of a server, asked for once.
+//! Asks a server for its tools, without a client.
 
-use std::ops::Range;
 use std::time::Duration;
 
 use goodcall_wire::LintedTool;
 use serde_json::Value;
 use tokio::time::timeout;
 
-use crate::catalogue::MOST_PAGES;
-use crate::engine::{Engine, canonical};
-use crate::frame::{self, Frame, Kind, Outline};
-use crate::http::Upstream;
+use crate::bridge::connect;
+use crate::catalogue::{MAX_PAGES, next_cursor};
+use crate::engine::Engine;
+use crate::frame::{Frame, FrameContent};
 use crate::json_rpc;
+use crate::json_span::JsonSpan;
 use crate::line_io::InputLine;
 use crate::options::ProxyOptions;
-use crate::process::ServerCommand;
+use crate::process::EndMode;
 use crate::server_connection::{McpServer, ServerConnection};
 
-/// How long a server may take for one answer; the first includes its start.
+/// How long a server may take for one answer. The first includes its start.
 const LIMIT: Duration = Duration::from_secs(60);
-/// The revision that is asked for with a handshake.
-const HANDSHAKE: &str = "2025-11-25";
-/// What a request of the newest revision says of its client.
+/// The protocol version that is offered in the handshake.
+const HANDSHAKE_VERSION: &str = "2025-11-25";
+/// The `_meta` of a request without a handshake.
 const CONTEXT: &str = r#"{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientInfo":{"name":"goodcall","version":"0"},"io.modelcontextprotocol/clientCapabilities":{}}"#;
 
-/// The tools of a server that is started for this.
+/// Returns the tools of a server. A command is started for this and ended again.
 ///
 /// # Errors
-/// If it cannot be started, or does not tell its tools.
-pub async fn tools_of_command(command: &ServerCommand) -> Result<Vec<LintedTool>, String> {
-    tools(&McpServer::Command(command.clone())).await
-}
-
-/// The tools of a server behind a URL.
-///
-/// # Errors
-/// If it cannot be reached, or does not tell its tools.
-pub async fn tools_of_url(upstream: &Upstream) -> Result<Vec<LintedTool>, String> {
-    tools(&McpServer::Url(upstream.clone())).await
-}
-
-async fn tools(place: &McpServer) -> Result<Vec<LintedTool>, String> {
+/// If the server cannot be started or reached, or does not list its tools.
+pub async fn list_tools(server: impl Into<McpServer>) -> Result<Vec<LintedTool>, String> {
+    let server = server.into();
     let options = ProxyOptions::default();
-    let started = place.start(options.max_frame);
-    let back = started
-        .map_err(|error| format!("the server `{}` cannot be started: {error}", place.name()))?;
-    let mut asker = ToolLister {
-        back,
+    let connection = connect(&server, options.max_frame).map_err(|error| error.to_string())?;
+    let mut lister = ToolLister {
+        connection,
         engine: Engine::new(options.into()),
     };
-    let listed = asker.list().await;
-    asker.back.end(false).await;
-    listed.map_err(|error| format!("the server `{}` {error}", place.name()))
+    let listed = lister.list().await;
+    lister.connection.end(EndMode::WhenIdle).await;
+    listed.map_err(|error| format!("the server `{}` {error}", server.name()))
 }
 
 struct ToolLister {
-    back: ServerConnection,
+    connection: ServerConnection,
     engine: Engine,
 }
 
@@ -63,78 +50,68 @@ impl ToolLister {
     async fn list(&mut self) -> Result<Vec<LintedTool>, String> {
         let initialize = format!(
             "{{\"jsonrpc\":\"2.0\",\"id\":\"init\",\"method\":\"initialize\",\"params\":{{\
-             \"protocolVersion\":\"{HANDSHAKE}\",\"capabilities\":{{}},\
+             \"protocolVersion\":\"{HANDSHAKE_VERSION}\",\"capabilities\":{{}},\
              \"clientInfo\":{{\"name\":\"goodcall\",\"version\":\"0\"}}}}}}"
         );
-        let (_, opened) = self.ask("\"init\"", initialize.into_bytes()).await?;
-        // Without a handshake it is a server of the newest revision.
-        let context = opened.result.is_none().then_some(CONTEXT);
-        if opened.result.is_some() {
-            let initialized = br#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#;
-            self.back.send(initialized.to_vec(), &self.engine);
-        }
-        let (mut all, mut cursor) = (Vec::new(), None::<String>);
-        for page in 0..MOST_PAGES {
+        let answer = self.request("\"init\"", initialize.into_bytes()).await?;
+        let message = FrameContent::read(&answer).single();
+        // A server of protocol version 2026-07-28 refuses the handshake.
+        let context = match message.and_then(|message| message.result()) {
+            Some(_) => {
+                let initialized = br#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#;
+                self.connection.send(initialized.to_vec(), &self.engine);
+                None
+            }
+            None => Some(CONTEXT),
+        };
+        let (mut tools, mut cursor) = (Vec::new(), None::<String>);
+        for page in 0..MAX_PAGES {
             let id = format!("\"list{page}\"");
-            let frame = json_rpc::list(&id, cursor.as_deref(), context);
-            let (frame, outline) = self.ask(&id, frame).await?;
-            let Some(result) = outline.result else {
-                let error = outline
-                    .error
-                    .and_then(|span| frame::raw(&frame, &span).map(str::to_owned));
-                return Err(format!(
-                    "does not list its tools: {}",
-                    error.unwrap_or_default()
-                ));
+            let request = json_rpc::list(&id, cursor.as_deref(), context);
+            let answer = self.request(&id, request).await?;
+            let message = FrameContent::read(&answer).single();
+            let Some(result) = message.as_ref().and_then(|message| message.result()) else {
+                let error = message.and_then(|message| message.error());
+                let error = error.and_then(JsonSpan::raw).unwrap_or_default();
+                return Err(format!("does not list its tools: {error}"));
             };
-            all.extend(definitions(&frame, &result));
-            let next = frame::member(&frame, &result, "nextCursor");
-            cursor = next.and_then(|span| frame::text(&frame, &span).map(|text| text.into_owned()));
+            tools.extend(definitions(result));
+            cursor = next_cursor(result);
             if cursor.is_none() {
-                return Ok(all);
+                return Ok(tools);
             }
         }
         Err("gives a list of tools that does not end".to_owned())
     }
 
-    async fn ask(&mut self, id: &str, frame: Frame) -> Result<(Frame, Outline), String> {
-        self.back.send(frame, &self.engine);
-        let answer = async {
-            loop {
-                let frame = match self.back.next().await {
-                    InputLine::Frame(frame) => frame,
-                    InputLine::Oversized { .. } => continue,
-                    InputLine::End => {
-                        return Err(
-                            "ended before it answered: start it alone to see what it says"
-                                .to_owned(),
-                        );
-                    }
-                };
-                let Kind::One(outline) = frame::kind(&frame) else {
-                    continue;
-                };
-                let found = outline.id.as_ref().filter(|_| outline.method.is_none());
-                if found
-                    .and_then(|span| frame::raw(&frame, span))
-                    .map(canonical)
-                    .as_deref()
-                    == Some(id)
-                {
-                    return Ok((frame, outline));
-                }
-            }
-        };
-        let answer = timeout(LIMIT, answer).await;
+    async fn request(&mut self, id: &str, frame: Frame) -> Result<Frame, String> {
+        self.connection.send(frame, &self.engine);
+        let answer = timeout(LIMIT, self.answer(id)).await;
         answer.unwrap_or_else(|_| Err(format!("did not answer within {LIMIT:?}")))
+    }
+
+    async fn answer(&mut self, id: &str) -> Result<Frame, String> {
+        loop {
+            let frame = match self.connection.next().await {
+                InputLine::Frame(frame) => frame,
+                InputLine::Oversized { .. } => continue,
+                InputLine::End => {
+                    let why = "ended before it answered: start it alone to see what it says";
+                    return Err(why.to_owned());
+                }
+            };
+            let message = FrameContent::read(&frame).single();
+            if message.is_some_and(|message| message.is_answer_to(id)) {
+                return Ok(frame);
+            }
+        }
     }
 }
 
-fn definitions(frame: &[u8], result: &Range<usize>) -> Vec<LintedTool> {
-    let list = frame::member(frame, result, "tools").and_then(|span| frame::elements(frame, &span));
-    let read = |span: &Range<usize>| serde_json::from_slice::<Value>(frame.get(span.clone())?).ok();
-    let all = list.into_iter().flatten().filter_map(|span| {
-        let tool = read(&span)?;
+fn definitions(result: JsonSpan<'_>) -> Vec<LintedTool> {
+    let tools = result.get("tools").and_then(JsonSpan::elements);
+    let tools = tools.into_iter().flatten().filter_map(|tool| {
+        let tool: Value = serde_json::from_slice(tool.bytes()).ok()?;
         let text = |key: &str| tool.get(key).and_then(Value::as_str).map(str::to_owned);
         let input = tool.get("inputSchema").cloned().unwrap_or_default();
         let mut linted = LintedTool::new(&text("name")?, input);
@@ -143,5 +120,5 @@ fn definitions(frame: &[u8], result: &Range<usize>) -> Vec<LintedTool> {
         linted.destructive = tool["annotations"]["destructiveHint"] == true;
         Some(linted)
     });
-    all.collect()
+    tools.collect()
 }

@@ -1,22 +1,21 @@
-//! Doom loops in one session.
+//! Finds doom loops in the calls of one session, and refuses the calls that would continue one.
 //!
-//! The detector wants turns. A session has none, but calls that are in flight at the same time
-//! cannot have learned from each other: they are one turn.
+//! The detector works on turns. A session has none, but calls that are in flight at the same time
+//! cannot have learned from each other, and so count as one turn.
 
 use std::collections::VecDeque;
 
 use goodcall::{
     Call, CallOutcome, Detector, Escalation, LoopReport, LoopRules, Signal, ToolResult,
 };
-
 use goodcall_server::McpLoopMode;
 
-/// Calls of one turn; with more in flight the turn is looked at as it is.
-const MOST_CALLS: usize = 64;
-/// Calls that are remembered to tell which ones a circle is made of.
+/// Calls of one turn; with more in flight the turn is examined as it is.
+const MAX_CALLS: usize = 64;
+/// Calls that are remembered in order to know which ones a loop consists of.
 const RECENT: usize = 16;
 
-/// The circles of one session.
+/// The loop detector of one session.
 #[derive(Debug, Default)]
 pub(crate) struct LoopGuard {
     mode: McpLoopMode,
@@ -24,19 +23,19 @@ pub(crate) struct LoopGuard {
     turn: Vec<(Call, CallOutcome)>,
     in_flight: usize,
     recent: VecDeque<(String, String)>,
-    blocked: Option<Blocked>,
+    blocked: Option<BlockedLoop>,
 }
 
-/// Calls that would only go on with a circle.
+/// A loop, and the calls that would continue it.
 #[derive(Debug)]
-struct Blocked {
-    suspicion: LoopReport,
+struct BlockedLoop {
+    report: LoopReport,
     calls: Vec<(String, String)>,
 }
 
 impl LoopGuard {
     pub(crate) fn new(mode: McpLoopMode) -> Self {
-        // Nobody can be asked here.
+        // There is nobody to ask.
         let mut rules = LoopRules::default();
         rules.asks = 0;
         Self {
@@ -46,19 +45,22 @@ impl LoopGuard {
         }
     }
 
-    /// A call that may be forwarded. What comes back is to be told instead: the call would only
-    /// go on with a circle.
+    /// Begins a call that is about to be forwarded. Returns a report if the call must be refused,
+    /// because it would continue a loop.
     pub(crate) fn begin(&mut self, tool: &str, arguments: &str) -> Option<LoopReport> {
         if self.mode == McpLoopMode::Refuse
             && let Some(blocked) = &mut self.blocked
         {
-            let any = blocked.suspicion.signal == Signal::SameError;
-            let same = |(name, sent): &(String, String)| name == tool && (any || sent == arguments);
-            if blocked.calls.iter().any(same) {
-                let told = blocked.suspicion.clone();
-                blocked.suspicion.level += 1;
-                blocked.suspicion.times += 1;
-                return Some(told);
+            let any_arguments = blocked.report.signal == Signal::SameError;
+            let continues = blocked
+                .calls
+                .iter()
+                .any(|(name, sent)| name == tool && (any_arguments || sent == arguments));
+            if continues {
+                let report = blocked.report.clone();
+                blocked.report.level += 1;
+                blocked.report.times += 1;
+                return Some(report);
             }
             self.blocked = None;
         }
@@ -66,23 +68,19 @@ impl LoopGuard {
         None
     }
 
-    /// A call that was forwarded has ended so.
+    /// Ends a call that was forwarded.
     pub(crate) fn end(
         &mut self,
         tool: &str,
         arguments: &str,
         result: ToolResult,
     ) -> Option<LoopReport> {
-        self.in_flight = self.in_flight.saturating_sub(1);
-        if self.mode == McpLoopMode::Off {
-            return None;
-        }
-        self.push(tool, arguments, result);
-        self.look()
+        self.forget();
+        self.observe(tool, arguments, result)
     }
 
-    /// A call that was refused.
-    pub(crate) fn refused(
+    /// Records the result or the refusal of a call, and looks for a loop once the turn is over.
+    pub(crate) fn observe(
         &mut self,
         tool: &str,
         arguments: &str,
@@ -92,10 +90,10 @@ impl LoopGuard {
             return None;
         }
         self.push(tool, arguments, result);
-        self.look()
+        self.examine()
     }
 
-    /// A call of which nothing is known any more.
+    /// Ends a call that was forwarded and whose result will not be known.
     pub(crate) fn forget(&mut self) {
         self.in_flight = self.in_flight.saturating_sub(1);
     }
@@ -111,71 +109,71 @@ impl LoopGuard {
         }
     }
 
-    fn look(&mut self) -> Option<LoopReport> {
-        if self.in_flight > 0 && self.turn.len() < MOST_CALLS {
+    fn examine(&mut self) -> Option<LoopReport> {
+        if self.in_flight > 0 && self.turn.len() < MAX_CALLS {
             return None;
         }
         let turn = std::mem::take(&mut self.turn);
-        let suspicion = self.detector.observe(&turn)?;
-        let part = self
-            .recent
-            .len()
-            .saturating_sub(suspicion.tools.len().max(1));
-        let part = match suspicion.signal {
-            Signal::SameCall | Signal::Cycle | Signal::SameError => part,
-            // Nothing was run: the refusal says it.
-            _ => return Some(suspicion),
-        };
-        self.blocked = Some(Blocked {
-            suspicion: suspicion.clone(),
-            calls: self.recent.range(part..).cloned().collect(),
+        let report = self.detector.observe(&turn)?;
+        if !matches!(
+            report.signal,
+            Signal::SameCall | Signal::Cycle | Signal::SameError
+        ) {
+            // The calls were refused anyway.
+            return Some(report);
+        }
+        let length = report.tools.len().max(1);
+        let start = self.recent.len().saturating_sub(length);
+        self.blocked = Some(BlockedLoop {
+            report: report.clone(),
+            calls: self.recent.range(start..).cloned().collect(),
         });
-        Some(suspicion)
+        Some(report)
     }
 }
 
-/// Is this worth a word to the operator? The first one of a row is.
-pub(crate) fn is_first(suspicion: &LoopReport) -> bool {
-    suspicion.level == 1 || suspicion.escalation == Escalation::Ask
+/// Returns true if the operator is to be warned: the report is the first of its row.
+pub(crate) fn is_news(report: &LoopReport) -> bool {
+    report.level == 1 || report.escalation == Escalation::Ask
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn call(circles: &mut LoopGuard, arguments: &str, result: &str) -> Option<Signal> {
-        assert!(circles.begin("t", arguments).is_none());
-        let suspicion = circles.end("t", arguments, ToolResult::success(result));
-        suspicion.map(|suspicion| suspicion.signal)
+    fn call(guard: &mut LoopGuard, arguments: &str, result: &str) -> Option<Signal> {
+        assert!(guard.begin("t", arguments).is_none());
+        let report = guard.end("t", arguments, ToolResult::success(result));
+        report.map(|report| report.signal)
     }
 
     #[test]
-    fn a_circle_is_refused_until_something_else_is_called() {
-        let mut circles = LoopGuard::new(McpLoopMode::Refuse);
-        assert_eq!(call(&mut circles, "{}", "x"), None);
-        assert_eq!(call(&mut circles, "{}", "x"), None);
-        assert_eq!(call(&mut circles, "{}", "x"), Some(Signal::SameCall));
-        assert!(circles.begin("t", "{}").unwrap().text().contains("3 times"));
-        assert_eq!(call(&mut circles, r#"{"a":1}"#, "y"), None);
-        assert_eq!(call(&mut circles, "{}", "x"), None);
+    fn loop_is_refused_until_something_else_is_called() {
+        let mut guard = LoopGuard::new(McpLoopMode::Refuse);
+        assert_eq!(call(&mut guard, "{}", "x"), None);
+        assert_eq!(call(&mut guard, "{}", "x"), None);
+        assert_eq!(call(&mut guard, "{}", "x"), Some(Signal::SameCall));
+        assert!(guard.begin("t", "{}").unwrap().text().contains("3 times"));
+        assert_eq!(call(&mut guard, r#"{"a":1}"#, "y"), None);
+        assert_eq!(call(&mut guard, "{}", "x"), None);
     }
 
     #[test]
-    fn calls_in_flight_together_are_one_turn() {
-        let mut circles = LoopGuard::new(McpLoopMode::Tell);
+    fn calls_in_flight_at_once_are_one_turn() {
+        let mut guard = LoopGuard::new(McpLoopMode::Tell);
         for _ in 0..5 {
-            assert!(circles.begin("t", "{}").is_none());
+            assert!(guard.begin("t", "{}").is_none());
         }
         for _ in 0..5 {
-            assert!(circles.end("t", "{}", ToolResult::success("x")).is_none());
+            assert!(guard.end("t", "{}", ToolResult::success("x")).is_none());
         }
     }
 
     #[test]
-    fn off_is_off() {
-        let mut circles = LoopGuard::new(McpLoopMode::Off);
+    fn mode_off_reports_nothing() {
+        let mut guard = LoopGuard::new(McpLoopMode::Off);
         for _ in 0..20 {
-            assert_eq!(call(&mut circles, "{}", "x"), None);
+            assert_eq!(call(&mut guard, "{}", "x"), None);
         }
     }
 }

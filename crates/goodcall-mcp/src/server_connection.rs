@@ -1,4 +1,4 @@
-//! The server's side of a session on lines: a process, or a server behind a URL.
+//! The server's side of a session: a process, or a server behind a URL.
 
 use std::io;
 
@@ -7,83 +7,101 @@ use crate::frame::Frame;
 use crate::http::Upstream;
 use crate::http::url_client::UrlClient;
 use crate::line_io::{InputLine, LineWriter};
-use crate::process::{self, ServerCommand, ServerProcess};
+use crate::process::{self, EndMode, ServerCommand, ServerProcess};
 
-/// Where a server is.
+/// Where an MCP server is found.
 #[derive(Clone, Debug)]
-pub(crate) enum McpServer {
+#[non_exhaustive]
+pub enum McpServer {
+    /// A command that starts the server, which then speaks over its pipes.
     Command(ServerCommand),
+    /// A URL that the server serves over streamable HTTP.
     Url(Upstream),
 }
 
-/// A server that is there.
+impl From<ServerCommand> for McpServer {
+    fn from(command: ServerCommand) -> Self {
+        Self::Command(command)
+    }
+}
+
+impl From<Upstream> for McpServer {
+    fn from(upstream: Upstream) -> Self {
+        Self::Url(upstream)
+    }
+}
+
+/// A connection to a running server.
 pub(crate) enum ServerConnection {
-    Child(Box<ServerProcess>),
-    Remote(UrlClient),
+    Process(Box<ServerProcess>),
+    Url(UrlClient),
 }
 
 impl McpServer {
-    pub(crate) fn start(&self, most: usize) -> io::Result<ServerConnection> {
-        match self {
-            McpServer::Command(command) => {
-                Ok(ServerConnection::Child(Box::new(command.start(most)?)))
+    /// Starts the process, or prepares requests to the URL. Frames of the server are limited to
+    /// `max_frame` bytes.
+    pub(crate) fn connect(&self, max_frame: usize) -> io::Result<ServerConnection> {
+        Ok(match self {
+            Self::Command(command) => {
+                ServerConnection::Process(Box::new(command.start(max_frame)?))
             }
-            McpServer::Url(upstream) => Ok(ServerConnection::Remote(UrlClient::start(
-                upstream.clone(),
-                most,
-            ))),
-        }
+            Self::Url(upstream) => {
+                ServerConnection::Url(UrlClient::start(upstream.clone(), max_frame))
+            }
+        })
     }
 
+    /// The program or the URL, for messages to the operator.
     pub(crate) fn name(&self) -> String {
         match self {
-            McpServer::Command(command) => command.program.to_string_lossy().into_owned(),
-            McpServer::Url(upstream) => upstream.url().to_string(),
+            Self::Command(command) => command.program.to_string_lossy().into_owned(),
+            Self::Url(upstream) => upstream.url().to_string(),
         }
     }
 }
 
 impl ServerConnection {
-    /// Frames that wait for the server, where there is such a queue.
-    pub(crate) fn queue(&self) -> Option<&LineWriter> {
+    /// The frames that wait to be written to a process.
+    pub(crate) fn writer(&self) -> Option<&LineWriter> {
         match self {
-            ServerConnection::Child(server) => server.queue(),
-            ServerConnection::Remote(_) => None,
+            Self::Process(process) => process.writer(),
+            Self::Url(_) => None,
         }
     }
 
-    /// Sends a message; the engine knows which arguments are mirrored in headers.
+    /// Sends a frame. The engine knows which arguments a URL wants mirrored in headers.
     pub(crate) fn send(&self, frame: Frame, engine: &Engine) {
         match self {
-            ServerConnection::Child(server) => server.send(frame),
-            ServerConnection::Remote(remote) => {
+            Self::Process(process) => process.send(frame),
+            Self::Url(client) => {
                 let mirrors = engine.mirrors(&frame);
-                remote.send(frame, mirrors);
+                client.send(frame, mirrors);
             }
         }
     }
 
+    /// Closes the server's input after the frames that were sent.
     pub(crate) fn close_input(&mut self) {
         match self {
-            ServerConnection::Child(server) => server.close_input(),
-            ServerConnection::Remote(remote) => remote.close_input(),
+            Self::Process(process) => process.close_input(),
+            Self::Url(client) => client.close_input(),
         }
     }
 
-    /// The next line. Dropping the future loses nothing.
+    /// The next line of the server. Dropping the future loses nothing.
     pub(crate) async fn next(&mut self) -> InputLine {
         match self {
-            ServerConnection::Child(server) => server.next().await,
-            ServerConnection::Remote(remote) => remote.next().await,
+            Self::Process(process) => process.next().await,
+            Self::Url(client) => client.next().await,
         }
     }
 
-    /// Ends it; how it ended, in words.
-    pub(crate) async fn end(self, asked: bool) -> String {
+    /// Ends the connection, and says in words how it ended.
+    pub(crate) async fn end(self, mode: EndMode) -> String {
         match self {
-            ServerConnection::Child(server) => process::words(server.end(asked).await),
-            ServerConnection::Remote(remote) => {
-                remote.end().await;
+            Self::Process(process) => process::describe_exit(process.end(mode).await),
+            Self::Url(client) => {
+                client.end().await;
                 "the connection ended".to_owned()
             }
         }

@@ -9,6 +9,7 @@ mod grammar;
 mod group;
 mod model;
 mod phrase;
+mod server_faults;
 mod several;
 mod structured;
 
@@ -17,6 +18,7 @@ use std::str::FromStr;
 
 pub use beside::{accepted_text, no_result_text, not_run_text};
 pub use phrase::expected as expected_text;
+pub use server_faults::{missing_output_text, timed_out_text};
 pub use structured::Structured;
 
 use crate::report::{Change, Edit, Issue, Reason, Refusal};

@@ -1,149 +1,127 @@
-//! What the client sends.
+//! Frames of the client.
 
 use std::time::Instant;
 
-use super::{Engine, EngineOutput, Listing, Pending, array, broken, canonical, request_ids, token};
+use goodcall_core::{ParseClass, Tree};
+
+use super::{Engine, EngineOutput, ListRequest, PendingRequest, request_ids};
 use crate::call_log::ProxyOutcome;
-use crate::frame::{self, Frame, Kind, Outline};
+use crate::frame::{
+    BatchForwarding, Forwarding, Frame, FrameContent, Message, batch_of, canonical,
+};
 use crate::json_rpc;
+use crate::json_span::JsonSpan;
 use crate::judge::{CallJudgement, ForwardedCall};
 
 impl Engine {
-    pub(super) fn client(&mut self, frame: Frame, listed: bool, now: Instant) {
-        if self.handshake.reviving.is_some() {
+    /// Takes one frame. `listed` says that it was held back for the list of tools, which was asked
+    /// for meanwhile.
+    pub(super) fn take_from_client(&mut self, frame: Frame, listed: bool, now: Instant) {
+        if self.handshake.reopening.is_some() {
             self.handshake.waiting.push(frame);
             return;
         }
-        match frame::kind(&frame) {
-            Kind::Blank => {}
-            _ if !listed && let Some(why) = broken(&frame) => {
-                self.out.push(EngineOutput::Client(json_rpc::error(
-                    "null",
-                    json_rpc::PARSE_ERROR,
-                    &why,
-                )));
+        let forwarding = match FrameContent::read(&frame) {
+            FrameContent::Blank => Forwarding::Dropped,
+            _ if !listed && let Some(error) = parse_error(&frame) => {
+                self.answer_error("null", json_rpc::PARSE_ERROR, &error);
+                Forwarding::Dropped
             }
-            // JSON, but nothing that is sent between client and server: the server says so.
-            Kind::Junk => self.out.push(EngineOutput::Server(frame)),
-            Kind::One(outline) => self.client_one(frame, &outline, listed, now),
-            Kind::Batch(all) => self.client_batch(frame, &all, listed, now),
-        }
+            // It is JSON, but not a message: the server itself is to say so.
+            FrameContent::Junk => Forwarding::AsSent,
+            FrameContent::One(message) => self.client_message(&message, listed, now),
+            FrameContent::Batch(messages) => self.client_batch(&frame, &messages, listed, now),
+        };
+        let frame = forwarding.apply(frame);
+        self.out.extend(frame.map(EngineOutput::Server));
     }
 
-    fn client_one(&mut self, frame: Frame, outline: &Outline, listed: bool, now: Instant) {
-        let id = outline
-            .id
-            .as_ref()
-            .and_then(|span| frame::raw(&frame, span))
-            .map(canonical);
-        if outline.twice {
+    fn client_message(&mut self, message: &Message<'_>, listed: bool, now: Instant) -> Forwarding {
+        let id = message.id();
+        if message.repeats_key() {
             let id = id.as_deref().unwrap_or("null");
-            let text = "a key of the message stands there twice";
-            self.out.push(EngineOutput::Client(json_rpc::error(
-                id,
-                json_rpc::INVALID_REQUEST,
-                text,
-            )));
-            return;
+            let text = "a key of the message occurs twice";
+            self.answer_error(id, json_rpc::INVALID_REQUEST, text);
+            return Forwarding::Dropped;
         }
-        match (outline.method.as_deref(), id) {
-            (Some("tools/call"), Some(id)) => match self.judge.call(&frame, outline, listed, now) {
-                CallJudgement::List => self.hold(frame, outline, now),
-                CallJudgement::AsSent(ticket) => self.send(frame, id, outline, ticket, now),
-                CallJudgement::Forward(mended, ticket) => {
-                    self.send_as(mended.into_owned(), &frame, id, outline, ticket, now);
+        match (message.method(), id) {
+            (Some("tools/call"), Some(id)) => match self.judge.call(message, listed, now) {
+                CallJudgement::NeedsTools => self.hold(message.bytes(), message, now),
+                CallJudgement::AsSent(call) => {
+                    self.await_call(id, message, call, now);
+                    Forwarding::AsSent
                 }
-                CallJudgement::Answer(answer) => self.out.push(EngineOutput::Client(answer)),
+                CallJudgement::Rewritten(frame, call) => {
+                    self.await_call(id, message, call, now);
+                    Forwarding::Rewritten(frame)
+                }
+                CallJudgement::Answer(answer) => {
+                    self.out.push(EngineOutput::Client(answer));
+                    Forwarding::Dropped
+                }
             },
             (Some(method), Some(id)) => {
-                self.await_other(method, &frame, outline, id);
-                self.out.push(EngineOutput::Server(frame));
+                self.await_other(id, method, message);
+                Forwarding::AsSent
             }
-            (Some("notifications/cancelled"), None) => self.cancel(frame, outline, now),
+            (Some("notifications/cancelled"), None) => self.cancel(message, now),
             (Some("notifications/initialized"), None) => {
-                self.handshake.initialized = Some(frame.clone());
-                self.out.push(EngineOutput::Server(frame));
+                self.handshake.initialized = Some(message.bytes().to_vec());
+                Forwarding::AsSent
             }
-            _ => self.out.push(EngineOutput::Server(frame)),
+            _ => Forwarding::AsSent,
         }
     }
 
-    /// A request that is not a call goes to the server.
-    fn await_other(&mut self, method: &str, frame: &Frame, outline: &Outline, id: String) {
-        let pending = match method {
-            "tools/list" => {
-                let cursor = outline.params.as_ref().and_then(|params| {
-                    let span = frame::member(frame, params, "cursor")?;
-                    frame::text(frame, &span).map(|cursor| cursor.into_owned())
-                });
-                Pending::List { cursor }
-            }
+    /// Remembers a request that is not a call.
+    fn await_other(&mut self, id: String, method: &str, message: &Message<'_>) {
+        let request = match method {
+            "tools/list" => PendingRequest::List {
+                cursor: message.cursor(),
+            },
             "initialize" => {
-                self.handshake.initialize = Some(frame.clone());
-                Pending::Other
+                self.handshake.initialize = Some(message.bytes().to_vec());
+                PendingRequest::Other
             }
-            _ => Pending::Other,
+            _ => PendingRequest::Other,
         };
-        self.pending.insert(id, pending);
-    }
-
-    fn send(
-        &mut self,
-        frame: Frame,
-        id: String,
-        outline: &Outline,
-        ticket: Box<ForwardedCall>,
-        now: Instant,
-    ) {
-        let token = token(&frame, outline);
-        self.await_call(id, token, ticket, now);
-        self.out.push(EngineOutput::Server(frame));
-    }
-
-    fn send_as(
-        &mut self,
-        mended: Frame,
-        frame: &Frame,
-        id: String,
-        outline: &Outline,
-        ticket: Box<ForwardedCall>,
-        now: Instant,
-    ) {
-        let token = token(frame, outline);
-        self.await_call(id, token, ticket, now);
-        self.out.push(EngineOutput::Server(mended));
+        self.pending.insert(id, request);
     }
 
     fn await_call(
         &mut self,
         id: String,
-        token: Option<String>,
-        ticket: Box<ForwardedCall>,
+        message: &Message<'_>,
+        call: Box<ForwardedCall>,
         now: Instant,
     ) {
+        let token = message
+            .progress_token()
+            .and_then(JsonSpan::raw)
+            .map(canonical);
         if let Some(token) = &token {
             self.tokens.insert(token.clone(), id.clone());
         }
         let deadline = self.judge.options.time_limit.map(|limit| now + limit);
-        let call = Pending::Call {
-            ticket,
+        let request = PendingRequest::Call {
+            call,
             deadline,
             token,
         };
-        self.pending.insert(id, call);
+        self.pending.insert(id, request);
     }
 
-    /// Keeps a message back until the tools are known.
-    fn hold(&mut self, frame: Frame, outline: &Outline, now: Instant) {
+    /// Holds a frame back until the tools are known, which are asked for in the context of `call`.
+    fn hold(&mut self, frame: &[u8], call: &Message<'_>, now: Instant) -> Forwarding {
         if self.listing.is_none() {
-            let context = json_rpc::context(&frame, outline.params.as_ref());
-            self.ask(None, context, 0, now);
+            self.request_tools(None, call.protocol_context(), 0, now);
         }
-        self.held.push(frame);
+        self.held.push(frame.to_vec());
+        Forwarding::Dropped
     }
 
     /// Asks the server for a page of its tools.
-    pub(super) fn ask(
+    pub(super) fn request_tools(
         &mut self,
         cursor: Option<String>,
         context: Option<String>,
@@ -153,7 +131,7 @@ impl Engine {
         let id = self.own_id("tools");
         let frame = json_rpc::list(&id, cursor.as_deref(), context.as_deref());
         self.out.push(EngineOutput::Server(frame));
-        self.listing = Some(Listing {
+        self.listing = Some(ListRequest {
             id,
             cursor,
             context,
@@ -162,61 +140,58 @@ impl Engine {
         });
     }
 
-    /// The client calls off a request.
-    fn cancel(&mut self, frame: Frame, outline: &Outline, now: Instant) {
-        let id = outline.params.as_ref().and_then(|params| {
-            let span = frame::member(&frame, params, "requestId")?;
-            frame::raw(&frame, &span).map(canonical)
-        });
-        if let Some(id) = id {
+    /// Takes the client's notice that it cancels a request.
+    fn cancel(&mut self, message: &Message<'_>, now: Instant) -> Forwarding {
+        let id = message.param("requestId").and_then(JsonSpan::raw);
+        if let Some(id) = id.map(canonical) {
             let before = self.held.len();
             self.held.retain(|held| !request_ids(held).contains(&id));
             if self.held.len() < before {
-                // The server has never heard of it.
-                return;
+                // The request was never sent to the server.
+                return Forwarding::Dropped;
             }
             self.forget(&id, ProxyOutcome::Cancelled, now);
         }
-        self.out.push(EngineOutput::Server(frame));
+        Forwarding::AsSent
     }
 
-    fn client_batch(&mut self, frame: Frame, all: &[Outline], listed: bool, now: Instant) {
-        let is_call =
-            |one: &&Outline| one.id.is_some() && one.method.as_deref() == Some("tools/call");
-        if let Some(call) = all.iter().find(is_call).filter(|_| !listed) {
-            // The calls of a batch are judged together.
+    fn client_batch(
+        &mut self,
+        frame: &[u8],
+        messages: &[Message<'_>],
+        listed: bool,
+        now: Instant,
+    ) -> Forwarding {
+        // The calls of a batch are judged together, so that it stays one batch.
+        if !listed && let Some(call) = messages.iter().find(|one| one.is_tool_call()) {
             return self.hold(frame, call, now);
         }
-        let before = std::mem::take(&mut self.out);
-        let mut edited = false;
-        for one in all {
-            let part = frame[one.span.clone()].to_vec();
-            let Kind::One(outline) = frame::kind(&part) else {
-                continue;
-            };
-            self.client_one(part, &outline, true, now);
+        let before = self.out.len();
+        let mut batch = BatchForwarding::default();
+        for message in messages {
+            let forwarding = self.client_message(message, true, now);
+            batch.push(message, forwarding);
         }
-        let (mut forward, mut answers) = (Vec::new(), Vec::new());
-        for (out, one) in std::mem::replace(&mut self.out, before)
-            .into_iter()
-            .zip(all)
-        {
-            match out {
-                EngineOutput::Server(part) => {
-                    edited |= part != frame[one.span.clone()];
-                    forward.push(part);
-                }
-                EngineOutput::Client(part) => answers.push(part),
-                EngineOutput::Note(note) => self.out.push(EngineOutput::Note(note)),
+        let mut answers = Vec::new();
+        for output in self.out.split_off(before) {
+            match output {
+                EngineOutput::Client(answer) => answers.push(answer),
+                other => self.out.push(other),
             }
         }
         if !answers.is_empty() {
-            self.out.push(EngineOutput::Client(array(&answers)));
+            self.out.push(EngineOutput::Client(batch_of(&answers)));
         }
-        if !forward.is_empty() {
-            let whole = !edited && answers.is_empty();
-            let frame = if whole { frame } else { array(&forward) };
-            self.out.push(EngineOutput::Server(frame));
-        }
+        batch.finish()
+    }
+}
+
+/// Returns why the frame is not JSON; `None` if it is. A frame that only exceeds a limit of the
+/// parser is left to the server.
+fn parse_error(frame: &[u8]) -> Option<String> {
+    match Tree::parse_bytes(frame) {
+        Ok(_) => None,
+        Err(error) if matches!(error.class(), ParseClass::TooDeep | ParseClass::TooLarge) => None,
+        Err(error) => Some(format!("Parse error: {error}")),
     }
 }

@@ -1,42 +1,41 @@
 //! One session between a client and a server: messages in, messages out, no I/O.
 //!
-//! Both sides share one connection each, so the engine keeps what is pending, asks the server for
-//! its tools under an id of its own, and holds calls back until it has them.
+//! Client and server share one connection each, so the engine remembers the open requests, asks the
+//! server for its tools under an id of its own, and holds calls back until it has the list.
 
 mod client;
 mod server;
 
 use std::collections::{HashMap, HashSet};
-use std::ops::Range;
 use std::sync::Arc;
 use std::time::Instant;
 
-use goodcall_core::{ParseClass, Tree};
-
 use crate::call_log::{LogEntry, ProxyOutcome};
-use crate::frame::{self, Frame, Kind, Outline};
+use crate::call_request::MirroredHeaders;
+use crate::frame::{self, Forwarding, Frame, FrameContent, Message};
 use crate::json_rpc;
+use crate::json_span::splice;
 use crate::judge::{ForwardedCall, Judge};
 use crate::options::ProxyOptions;
 
-/// Ids of requests that timed out and may still be answered.
-const MOST_EXPIRED: usize = 4096;
-/// Ids of our own requests start so.
-const OWN: &str = "goodcall:";
+/// Ids of timed-out requests that are remembered because they may still be answered.
+const MAX_EXPIRED: usize = 4096;
+/// The prefix of the ids of the proxy's own requests.
+const OWN_ID_PREFIX: &str = "goodcall:";
 
-/// What is to be done with a message.
+/// One thing that the caller of the [`Engine`] has to do.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub enum EngineOutput {
-    /// Send this to the server.
+    /// Send this frame to the server.
     Server(Frame),
-    /// Send this to the client.
+    /// Send this frame to the client.
     Client(Frame),
-    /// Write this down.
+    /// Write this entry to the log.
     Note(LogEntry),
 }
 
-/// One session.
+/// The state of one session.
 ///
 /// ```
 /// use std::sync::Arc;
@@ -45,28 +44,29 @@ pub enum EngineOutput {
 ///
 /// let mut engine = Engine::new(Arc::new(ProxyOptions::default()));
 /// let ping = br#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#.to_vec();
-/// let out = engine.from_client(ping.clone(), Instant::now());
+/// let out = engine.client_frame(ping.clone(), Instant::now());
 /// assert!(matches!(&out[..], [EngineOutput::Server(frame)] if *frame == ping));
 /// ```
 #[derive(Debug)]
 pub struct Engine {
     judge: Judge,
-    pending: HashMap<String, Pending>,
-    /// Progress tokens of pending calls, and whose they are.
+    /// Requests of the client that the server has not answered, by canonical id.
+    pending: HashMap<String, PendingRequest>,
+    /// The ids of pending calls by progress token.
     tokens: HashMap<String, String>,
+    /// Frames that wait for the list of tools.
     held: Vec<Frame>,
-    listing: Option<Listing>,
+    listing: Option<ListRequest>,
     expired: HashSet<String>,
-    counter: u64,
+    own_requests: u64,
     handshake: Handshake,
     out: Vec<EngineOutput>,
 }
 
-/// A request of the client that the server has.
 #[derive(Debug)]
-enum Pending {
+enum PendingRequest {
     Call {
-        ticket: Box<ForwardedCall>,
+        call: Box<ForwardedCall>,
         deadline: Option<Instant>,
         token: Option<String>,
     },
@@ -76,29 +76,30 @@ enum Pending {
     Other,
 }
 
-/// Our own request for the tools.
+/// The proxy's own request for one page of the tools.
 #[derive(Debug)]
-struct Listing {
+struct ListRequest {
     id: String,
     cursor: Option<String>,
     context: Option<String>,
+    /// Pages that were read before this one.
     pages: usize,
     deadline: Instant,
 }
 
-/// How the client opened the session, for a server that is started again.
+/// How the client opened the session, to be repeated for a server that is started again.
 #[derive(Debug, Default)]
 struct Handshake {
     initialize: Option<Frame>,
     initialized: Option<Frame>,
-    /// The id of our own `initialize`, while its answer is awaited.
-    reviving: Option<String>,
-    /// What the client sent meanwhile.
+    /// The id of the proxy's own `initialize` while its answer is awaited.
+    reopening: Option<String>,
+    /// Frames that the client sent meanwhile.
     waiting: Vec<Frame>,
 }
 
 impl Engine {
-    /// A session with a server that was just started.
+    /// Begins a session with a server that was just started.
     pub fn new(options: Arc<ProxyOptions>) -> Self {
         Self {
             judge: Judge::new(options),
@@ -107,125 +108,99 @@ impl Engine {
             held: Vec::new(),
             listing: None,
             expired: HashSet::new(),
-            counter: 0,
+            own_requests: 0,
             handshake: Handshake::default(),
             out: Vec::new(),
         }
     }
 
-    /// Does the client wait for answers?
+    /// Returns true if the client waits for an answer.
     pub fn is_waiting(&self) -> bool {
-        !self.pending.is_empty() || !self.held.is_empty() || !self.handshake.waiting.is_empty()
+        !self.pending.is_empty() || self.is_holding()
     }
 
-    /// Are there calls that have not reached the server yet?
+    /// Returns true if frames of the client have not been sent to the server yet.
     pub fn is_holding(&self) -> bool {
         !self.held.is_empty() || !self.handshake.waiting.is_empty()
     }
 
-    /// Is this a request, for which a server is needed?
+    /// Returns true if the frame has a request, which only a running server can answer.
     pub fn is_request(frame: &[u8]) -> bool {
-        let request = |one: &Outline| one.id.is_some() && one.method.is_some();
-        match frame::kind(frame) {
-            Kind::One(one) => request(&one),
-            Kind::Batch(all) => all.iter().any(request),
-            Kind::Blank | Kind::Junk => false,
-        }
+        let content = FrameContent::read(frame);
+        content.messages().iter().any(Message::is_request)
     }
 
-    /// The arguments of a call that are mirrored in headers: header and value.
-    pub(crate) fn mirrors(&self, frame: &[u8]) -> Vec<(String, Option<String>)> {
-        match frame::kind(frame) {
-            Kind::One(one) if one.method.as_deref() == Some("tools/call") => {
-                self.judge.mirrors(frame, &one)
+    /// The headers that mirror the arguments of a call.
+    pub(crate) fn mirrors(&self, frame: &[u8]) -> MirroredHeaders {
+        match FrameContent::read(frame) {
+            FrameContent::One(message) if message.method() == Some("tools/call") => {
+                self.judge.mirrors(&message)
             }
             _ => Vec::new(),
         }
     }
 
-    /// A message of the client.
-    #[allow(clippy::wrong_self_convention)]
-    pub fn from_client(&mut self, frame: Frame, now: Instant) -> Vec<EngineOutput> {
-        self.client(frame, false, now);
-        self.done()
+    /// Takes a frame of the client.
+    pub fn client_frame(&mut self, frame: Frame, now: Instant) -> Vec<EngineOutput> {
+        self.take_from_client(frame, false, now);
+        self.take_output()
     }
 
-    /// A message of the server.
-    #[allow(clippy::wrong_self_convention)]
-    pub fn from_server(&mut self, frame: Frame, now: Instant) -> Vec<EngineOutput> {
-        match frame::kind(&frame) {
-            Kind::Blank => {}
-            Kind::Junk => {
+    /// Takes a frame of the server.
+    pub fn server_frame(&mut self, frame: Frame, now: Instant) -> Vec<EngineOutput> {
+        let forwarding = match FrameContent::read(&frame) {
+            FrameContent::Blank => Forwarding::Dropped,
+            FrameContent::Junk => {
                 let server = &self.judge.options.server;
                 let length = frame.len();
                 self.warn(format!(
-                    "{server}: wrote a line of {length} bytes that is no message; it was dropped"
+                    "{server}: dropped a line of {length} bytes that is not a message"
                 ));
+                Forwarding::Dropped
             }
-            Kind::One(outline) => {
-                if let Some(frame) = self.server(frame, &outline, now) {
-                    self.out.push(EngineOutput::Client(frame));
-                }
-            }
-            Kind::Batch(all) => self.server_batch(&frame, &all, now),
-        }
-        self.done()
-    }
-
-    /// Time passes: calls whose time is over are answered.
-    pub fn tick(&mut self, now: Instant) -> Vec<EngineOutput> {
-        if self
-            .listing
-            .as_ref()
-            .is_some_and(|listing| listing.deadline <= now)
-        {
-            if let Some(listing) = self.listing.take() {
-                self.expire(listing.id);
-            }
-            self.unlisted("the server did not list its tools in time", now);
-        }
-        let over = |(id, pending): (&String, &Pending)| match pending {
-            Pending::Call {
-                deadline: Some(deadline),
-                ..
-            } if *deadline <= now => Some(id.clone()),
-            _ => None,
+            FrameContent::One(message) => self.server_message(&message, now),
+            FrameContent::Batch(messages) => self.server_batch(&messages, now),
         };
-        let over: Vec<_> = self.pending.iter().filter_map(over).collect();
-        for id in over {
-            let Some(Pending::Call { ticket, token, .. }) = self.pending.remove(&id) else {
-                continue;
-            };
-            if let Some(token) = token {
-                self.tokens.remove(&token);
-            }
-            let limit = self.judge.options.time_limit.unwrap_or_default();
-            let text = format!(
-                "the server did not answer the call of `{}` within {limit:?}",
-                ticket.tool()
-            );
-            self.out.push(EngineOutput::Server(json_rpc::cancelled(
-                &ticket.id,
-                "timed out",
-            )));
-            self.out.push(EngineOutput::Client(json_rpc::error(
-                &ticket.id,
-                json_rpc::TIMED_OUT,
-                &text,
-            )));
-            self.judge.lost(&ticket, ProxyOutcome::TimedOut, now);
-            self.expire(id);
-        }
-        self.done()
+        let frame = forwarding.apply(frame);
+        self.out.extend(frame.map(EngineOutput::Client));
+        self.take_output()
     }
 
-    /// The server has ended: whoever waits for it is told.
-    pub fn server_gone(&mut self, why: &str, now: Instant) -> Vec<EngineOutput> {
+    /// Answers the calls whose time limit has passed. To be called at intervals.
+    pub fn tick(&mut self, now: Instant) -> Vec<EngineOutput> {
+        let listing = self.listing.take_if(|listing| listing.deadline <= now);
+        if let Some(listing) = listing {
+            self.expire(listing.id);
+            self.give_up_listing("the server did not list its tools in time", now);
+        }
+        let is_over = |pending: &PendingRequest| matches!(pending, PendingRequest::Call { deadline: Some(deadline), .. } if *deadline <= now);
+        let over = self.pending.iter().filter(|(_, request)| is_over(request));
+        let over: Vec<_> = over.map(|(id, _)| id.clone()).collect();
+        for id in over {
+            if let Some(call) = self.take_call(&id) {
+                self.time_out(&call, now);
+                self.expire(id);
+            }
+        }
+        self.take_output()
+    }
+
+    fn time_out(&mut self, call: &ForwardedCall, now: Instant) {
+        let limit = self.judge.options.time_limit.unwrap_or_default();
+        let text = goodcall_core::timed_out_text(&call.tool, format_args!("{limit:?}"));
+        let cancelled = json_rpc::cancelled(&call.id, "timed out");
+        self.out.push(EngineOutput::Server(cancelled));
+        self.answer_error(&call.id, json_rpc::TIMED_OUT, &text);
+        self.judge.abandon(call, ProxyOutcome::TimedOut, now);
+    }
+
+    /// Answers every open request with an error, because the server has ended.
+    pub fn server_ended(&mut self, why: &str, now: Instant) -> Vec<EngineOutput> {
         let text = format!("{}: {why}", self.judge.options.server);
         let mut ids: Vec<_> = Vec::new();
-        for (id, pending) in std::mem::take(&mut self.pending) {
-            if let Pending::Call { ticket, .. } = pending {
-                self.judge.lost(&ticket, ProxyOutcome::ServerGone, now);
+        for (id, request) in std::mem::take(&mut self.pending) {
+            if let PendingRequest::Call { call, .. } = request {
+                self.judge.abandon(&call, ProxyOutcome::ServerGone, now);
             }
             ids.push(id);
         }
@@ -234,34 +209,29 @@ impl Engine {
             ids.extend(request_ids(&frame));
         }
         for id in ids {
-            self.out.push(EngineOutput::Client(json_rpc::error(
-                &id,
-                json_rpc::CLOSED,
-                &text,
-            )));
+            self.answer_error(&id, json_rpc::CLOSED, &text);
         }
         self.tokens.clear();
         self.listing = None;
-        self.handshake.reviving = None;
-        self.judge.catalogue.changed();
-        self.done()
+        self.handshake.reopening = None;
+        self.judge.catalogue.mark_changed();
+        self.take_output()
     }
 
-    /// The server was started again: it is opened as the client had opened it before.
-    pub fn server_back(&mut self, now: Instant) -> Vec<EngineOutput> {
-        if let Some(initialize) = self.handshake.initialize.clone()
-            && let Kind::One(Outline { id: Some(span), .. }) = frame::kind(&initialize)
-        {
+    /// Opens a server that was started again in the same way as the client had opened it before.
+    pub fn server_restarted(&mut self) -> Vec<EngineOutput> {
+        if let Some(initialize) = self.handshake.initialize.clone() {
             let id = self.own_id("initialize");
-            self.handshake.reviving = Some(id.clone());
-            let frame = frame::splice(&initialize, vec![(span, id)]);
-            self.out.push(EngineOutput::Server(frame));
+            if let Some(frame) = with_id(&initialize, &id) {
+                self.handshake.reopening = Some(id);
+                self.out.push(EngineOutput::Server(frame));
+            }
         }
-        let _ = now;
-        self.done()
+        self.take_output()
     }
 
-    /// A line of the server was longer than the limit; its beginning and its end are known.
+    /// Answers the request to which a line of the server belongs that exceeds the size limit. Only
+    /// the beginning and the end of the line are known.
     pub fn oversized(
         &mut self,
         head: &[u8],
@@ -269,105 +239,81 @@ impl Engine {
         length: usize,
         now: Instant,
     ) -> Vec<EngineOutput> {
-        let most = self.judge.options.max_frame;
-        let text =
-            format!("the server's answer of {length} bytes passes the limit of {most} bytes");
+        let limit = self.judge.options.max_frame;
         let server = &self.judge.options.server;
         self.warn(format!(
-            "{server}: a line of {length} bytes passes the limit of {most}; it was dropped"
+            "{server}: dropped a line of {length} bytes, which exceeds the limit of {limit}"
         ));
-        let id = frame::id_in_part(head, tail).map(|id| canonical(&id));
+        let id = frame::id_in_part(head, tail);
         if let Some(id) = id.filter(|id| self.pending.contains_key(id)) {
             self.forget(&id, ProxyOutcome::Error, now);
-            self.out.push(EngineOutput::Client(json_rpc::error(
-                &id,
-                json_rpc::CLOSED,
-                &text,
-            )));
+            let text =
+                format!("the server's answer of {length} bytes exceeds the limit of {limit} bytes");
+            self.answer_error(&id, json_rpc::CLOSED, &text);
         }
-        self.done()
+        self.take_output()
     }
 
-    /// Nobody waits for this request any more.
+    /// Removes a request for which nobody waits any more.
     fn forget(&mut self, id: &str, outcome: ProxyOutcome, now: Instant) {
-        if let Some(Pending::Call { ticket, token, .. }) = self.pending.remove(id) {
-            if let Some(token) = token {
-                self.tokens.remove(&token);
-            }
-            self.judge.lost(&ticket, outcome, now);
+        if let Some(call) = self.take_call(id) {
+            self.judge.abandon(&call, outcome, now);
+        }
+    }
+
+    /// Removes a pending request; returns it if it is a call.
+    fn take_call(&mut self, id: &str) -> Option<Box<ForwardedCall>> {
+        let PendingRequest::Call { call, token, .. } = self.pending.remove(id)? else {
+            return None;
+        };
+        self.forget_token(token);
+        Some(call)
+    }
+
+    fn forget_token(&mut self, token: Option<String>) {
+        if let Some(token) = token {
+            self.tokens.remove(&token);
         }
     }
 
     fn expire(&mut self, id: String) {
-        if self.expired.len() >= MOST_EXPIRED {
+        if self.expired.len() >= MAX_EXPIRED {
             self.expired.clear();
         }
         self.expired.insert(id);
     }
 
-    fn own_id(&mut self, what: &str) -> String {
-        self.counter += 1;
-        format!("\"{OWN}{what}:{}\"", self.counter)
+    fn own_id(&mut self, purpose: &str) -> String {
+        self.own_requests += 1;
+        format!("\"{OWN_ID_PREFIX}{purpose}:{}\"", self.own_requests)
+    }
+
+    fn answer_error(&mut self, id: &str, code: i64, text: &str) {
+        let answer = json_rpc::error(id, code, text);
+        self.out.push(EngineOutput::Client(answer));
     }
 
     fn warn(&mut self, text: String) {
         self.out.push(EngineOutput::Note(LogEntry::Warning(text)));
     }
 
-    fn done(&mut self) -> Vec<EngineOutput> {
-        let notes = self.judge.notes.drain(..).map(EngineOutput::Note);
+    fn take_output(&mut self) -> Vec<EngineOutput> {
+        let notes = self.judge.log.drain(..).map(EngineOutput::Note);
         self.out.extend(notes);
         std::mem::take(&mut self.out)
     }
 }
 
-/// Why this is no JSON; `None` if it is. What passes a limit of ours is the server's business.
-fn broken(frame: &[u8]) -> Option<String> {
-    match Tree::parse_bytes(frame) {
-        Ok(_) => None,
-        Err(error) if matches!(error.class(), ParseClass::TooDeep | ParseClass::TooLarge) => None,
-        Err(error) => Some(format!("Parse error: {error}")),
-    }
+/// Returns the request with another id.
+pub(crate) fn with_id(request: &[u8], id: &str) -> Option<Frame> {
+    let message = FrameContent::read(request).single()?;
+    let range = message.id_span()?.range();
+    Some(splice(request, vec![(range, id.to_owned())]))
 }
 
-/// An id as it is compared: two ways to write a string are one id.
-pub(crate) fn canonical(raw: &str) -> String {
-    if raw.contains('\\')
-        && let Ok(text) = serde_json::from_str::<String>(raw)
-    {
-        return frame::quoted(&text);
-    }
-    raw.to_owned()
-}
-
-/// The ids of the requests in a message.
+/// The ids of the requests in a frame.
 fn request_ids(frame: &[u8]) -> Vec<String> {
-    let id = |one: &Outline| {
-        let span: &Range<usize> = one.id.as_ref().filter(|_| one.method.is_some())?;
-        frame::raw(frame, span).map(canonical)
-    };
-    match frame::kind(frame) {
-        Kind::One(one) => id(&one).into_iter().collect(),
-        Kind::Batch(all) => all.iter().filter_map(id).collect(),
-        Kind::Blank | Kind::Junk => Vec::new(),
-    }
-}
-
-/// The progress token of a request.
-fn token(frame: &[u8], outline: &Outline) -> Option<String> {
-    let meta = frame::member(frame, outline.params.as_ref()?, "_meta")?;
-    let token = frame::member(frame, &meta, "progressToken")?;
-    frame::raw(frame, &token).map(canonical)
-}
-
-fn array(parts: &[Frame]) -> Frame {
-    let mut out = vec![b'['];
-    for (index, part) in parts.iter().enumerate() {
-        if index > 0 {
-            out.push(b',');
-        }
-        out.extend_from_slice(part);
-    }
-    out.push(b']');
-    out
+    let content = FrameContent::read(frame);
+    let requests = content.messages().iter().filter(|one| one.is_request());
+    requests.filter_map(Message::id).collect()
 }

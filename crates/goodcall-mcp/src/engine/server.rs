@@ -1,155 +1,117 @@
-//! What the server sends.
+//! Frames of the server.
 
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
-use super::{Engine, EngineOutput, Pending, array, canonical};
-use crate::catalogue::MOST_PAGES;
-use crate::frame::{self, Frame, Kind, Outline};
+use super::{Engine, EngineOutput, PendingRequest};
+use crate::catalogue::MAX_PAGES;
+use crate::frame::{BatchForwarding, Forwarding, Message, canonical};
+use crate::json_span::JsonSpan;
 
 impl Engine {
-    /// The list cannot be had: what is held goes through unchecked.
-    pub(super) fn unlisted(&mut self, why: &str, now: Instant) {
+    /// Lets the held frames go through unchecked, because the list of tools cannot be had.
+    pub(super) fn give_up_listing(&mut self, why: &str, now: Instant) {
         let server = &self.judge.options.server;
         self.warn(format!("{server}: {why}; calls are not checked"));
-        self.judge.catalogue.unavailable(now);
-        self.release(now);
+        self.judge.catalogue.mark_unavailable(now);
+        self.release_held(now);
     }
 
-    pub(super) fn release(&mut self, now: Instant) {
+    fn release_held(&mut self, now: Instant) {
         for frame in std::mem::take(&mut self.held) {
-            self.client(frame, true, now);
+            self.take_from_client(frame, true, now);
         }
     }
 
-    pub(super) fn server_batch(&mut self, frame: &Frame, all: &[Outline], now: Instant) {
-        let mut parts = Vec::new();
-        let mut edited = false;
-        for one in all {
-            let part = frame[one.span.clone()].to_vec();
-            let Kind::One(outline) = frame::kind(&part) else {
-                continue;
-            };
-            let kept = self.server(part.clone(), &outline, now);
-            edited |= kept.as_ref() != Some(&part);
-            parts.extend(kept);
+    pub(super) fn server_batch(&mut self, messages: &[Message<'_>], now: Instant) -> Forwarding {
+        let mut batch = BatchForwarding::default();
+        for message in messages {
+            let forwarding = self.server_message(message, now);
+            batch.push(message, forwarding);
         }
-        match (parts.is_empty(), edited) {
-            (true, _) => {}
-            (false, false) => self.out.push(EngineOutput::Client(frame.clone())),
-            (false, true) => self.out.push(EngineOutput::Client(array(&parts))),
-        }
+        batch.finish()
     }
 
-    /// One message of the server; what comes back goes to the client.
-    pub(super) fn server(
-        &mut self,
-        frame: Frame,
-        outline: &Outline,
-        now: Instant,
-    ) -> Option<Frame> {
-        let id = outline
-            .id
-            .as_ref()
-            .and_then(|span| frame::raw(&frame, span))
-            .map(canonical);
-        match (outline.method.as_deref(), id) {
+    pub(super) fn server_message(&mut self, message: &Message<'_>, now: Instant) -> Forwarding {
+        match (message.method(), message.id()) {
+            (None, Some(id)) => return self.response(&id, message, now),
             (Some("notifications/tools/list_changed"), None) => {
-                self.judge.catalogue.changed();
-                Some(frame)
+                self.judge.catalogue.mark_changed();
             }
-            (Some("notifications/progress"), None) => {
-                self.progress(&frame, outline, now);
-                Some(frame)
-            }
-            (Some(_), _) | (None, None) => Some(frame),
-            (None, Some(id)) => self.response(frame, outline, &id, now),
+            (Some("notifications/progress"), None) => self.progress(message, now),
+            _ => {}
         }
+        Forwarding::AsSent
     }
 
-    fn response(
-        &mut self,
-        frame: Frame,
-        outline: &Outline,
-        id: &str,
-        now: Instant,
-    ) -> Option<Frame> {
+    fn response(&mut self, id: &str, message: &Message<'_>, now: Instant) -> Forwarding {
         if self
             .listing
             .as_ref()
             .is_some_and(|listing| listing.id == id)
         {
-            self.listed(&frame, outline, now);
-            return None;
+            self.take_page(message, now);
+            return Forwarding::Dropped;
         }
-        if self.handshake.reviving.as_deref() == Some(id) {
-            self.revived(now);
-            return None;
+        if self.handshake.reopening.as_deref() == Some(id) {
+            self.finish_reopening(now);
+            return Forwarding::Dropped;
         }
         match self.pending.remove(id) {
-            Some(Pending::Call { ticket, token, .. }) => {
-                if let Some(token) = token {
-                    self.tokens.remove(&token);
-                }
-                Some(self.judge.answer(&ticket, frame, outline, now))
+            Some(PendingRequest::Call { call, token, .. }) => {
+                self.forget_token(token);
+                self.judge.result(&call, message, now)
             }
-            Some(Pending::List { cursor }) => {
-                if let Some(result) = &outline.result {
-                    self.judge
-                        .catalogue
-                        .page(&frame, result, cursor.as_deref(), now);
+            Some(PendingRequest::List { cursor }) => {
+                if let Some(result) = message.result() {
+                    let cursor = cursor.as_deref();
+                    self.judge.catalogue.add_page(result, cursor, now);
                 }
-                Some(frame)
+                Forwarding::AsSent
             }
-            Some(Pending::Other) => Some(frame),
-            None if self.expired.remove(id) => None,
-            None => Some(frame),
+            Some(PendingRequest::Other) => Forwarding::AsSent,
+            None if self.expired.remove(id) => Forwarding::Dropped,
+            None => Forwarding::AsSent,
         }
     }
 
-    /// A page of the list that was asked for here.
-    fn listed(&mut self, frame: &Frame, outline: &Outline, now: Instant) {
+    /// Takes a page of the list that the proxy itself has asked for.
+    fn take_page(&mut self, message: &Message<'_>, now: Instant) {
         let Some(listing) = self.listing.take() else {
             return;
         };
-        let Some(result) = &outline.result else {
-            return self.unlisted("the server does not list its tools", now);
+        let Some(result) = message.result() else {
+            return self.give_up_listing("the server does not list its tools", now);
         };
-        let next = self
-            .judge
-            .catalogue
-            .page(frame, result, listing.cursor.as_deref(), now);
-        match next {
-            Some(_) if listing.pages >= MOST_PAGES => {
-                self.unlisted("the server's list of tools does not end", now);
+        let cursor = listing.cursor.as_deref();
+        match self.judge.catalogue.add_page(result, cursor, now) {
+            Some(_) if listing.pages >= MAX_PAGES => {
+                self.give_up_listing("the server's list of tools does not end", now);
             }
-            Some(next) => self.ask(Some(next), listing.context, listing.pages + 1, now),
-            None => self.release(now),
+            Some(next) => {
+                self.request_tools(Some(next), listing.context, listing.pages + 1, now);
+            }
+            None => self.release_held(now),
         }
     }
 
-    /// The server that was started again is open.
-    fn revived(&mut self, now: Instant) {
-        self.handshake.reviving = None;
+    /// Completes the handshake with a server that was started again, and sends what has waited.
+    fn finish_reopening(&mut self, now: Instant) {
+        self.handshake.reopening = None;
         if let Some(initialized) = self.handshake.initialized.clone() {
             self.out.push(EngineOutput::Server(initialized));
         }
         for frame in std::mem::take(&mut self.handshake.waiting) {
-            self.client(frame, false, now);
+            self.take_from_client(frame, false, now);
         }
     }
 
-    fn progress(&mut self, frame: &Frame, outline: &Outline, now: Instant) {
-        let token = outline.params.as_ref().and_then(|params| {
-            let span = frame::member(frame, params, "progressToken")?;
-            frame::raw(frame, &span).map(canonical)
-        });
-        let id = token.and_then(|token| self.tokens.get(&token));
-        if let Some(Pending::Call { deadline, .. }) = id.and_then(|id| self.pending.get_mut(id)) {
-            *deadline = self
-                .judge
-                .options
-                .time_limit
-                .map(|limit: Duration| now + limit);
+    /// Extends the deadline of the call whose progress is reported.
+    fn progress(&mut self, message: &Message<'_>, now: Instant) {
+        let token = message.param("progressToken").and_then(JsonSpan::raw);
+        let id = token.and_then(|token| self.tokens.get(&canonical(token)));
+        let pending = id.and_then(|id| self.pending.get_mut(id));
+        if let Some(PendingRequest::Call { deadline, .. }) = pending {
+            *deadline = self.judge.options.time_limit.map(|limit| now + limit);
         }
     }
 }

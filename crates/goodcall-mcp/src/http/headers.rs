@@ -1,10 +1,12 @@
-//! Headers: which ones pass, and the mirrors of the newest revision.
+//! The headers that pass, and those of protocol version 2026-07-28 that mirror the message.
 
 use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
-use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
+use goodcall_server::is_hop_by_hop;
+use reqwest::header::{ACCEPT_ENCODING, CONTENT_LENGTH, HOST, HeaderMap, HeaderName, HeaderValue};
 
-use crate::frame::{self, Kind, Outline};
+use crate::call_request::MirroredHeaders;
+use crate::frame::{FrameContent, Message};
 use crate::json_rpc;
 
 pub(crate) const SESSION: HeaderName = HeaderName::from_static("mcp-session-id");
@@ -14,41 +16,30 @@ const METHOD: HeaderName = HeaderName::from_static("mcp-method");
 const NAME: HeaderName = HeaderName::from_static("mcp-name");
 const PARAM: &str = "mcp-param-";
 
-/// Headers of one connection, which do not pass.
-const HOP: [&str; 11] = [
-    "connection",
-    "keep-alive",
-    "proxy-authenticate",
-    "proxy-authorization",
-    "te",
-    "trailer",
-    "transfer-encoding",
-    "upgrade",
-    "host",
-    "content-length",
-    // Bodies are read here: they must come as they are.
-    "accept-encoding",
-];
+/// Headers that a proxy sets itself. Bodies are read here, and must not be compressed.
+const OWN_HEADERS: [HeaderName; 3] = [HOST, CONTENT_LENGTH, ACCEPT_ENCODING];
 
-/// The headers that pass.
+/// Returns the headers that pass.
 pub(crate) fn passing(headers: &HeaderMap) -> HeaderMap {
     let mut out = HeaderMap::new();
     for (name, value) in headers {
-        if !HOP.contains(&name.as_str()) {
+        if !is_hop_by_hop(name) && !OWN_HEADERS.contains(name) {
             out.append(name.clone(), value.clone());
         }
     }
     out
 }
 
-/// Rewrites the mirrors after a call was mended. Only what the client mirrored is mirrored.
-pub(crate) fn mend(headers: &mut HeaderMap, tool: &str, mirrors: &[(String, Option<String>)]) {
+/// Rewrites the mirrors after a call was mended, if the client has sent any.
+pub(crate) fn mend(headers: &mut HeaderMap, tool: &str, mirrors: &MirroredHeaders) {
     if headers.contains_key(&NAME) {
         set(headers, NAME, tool);
     }
     let version = headers.get(&VERSION).and_then(|value| value.to_str().ok());
-    let wanted = headers.contains_key(&METHOD) || json_rpc::is_typed(version);
-    for (header, value) in mirrors.iter().filter(|_| wanted) {
+    if !headers.contains_key(&METHOD) && !json_rpc::has_result_type(version) {
+        return;
+    }
+    for (header, value) in mirrors {
         let Ok(name) = HeaderName::try_from(format!("{PARAM}{header}")) else {
             continue;
         };
@@ -59,7 +50,7 @@ pub(crate) fn mend(headers: &mut HeaderMap, tool: &str, mirrors: &[(String, Opti
     }
 }
 
-/// The headers of our own request for the tools, after those of a call.
+/// Returns the headers of the proxy's own request for the tools, made of those of a call.
 pub(crate) fn for_list(headers: &HeaderMap) -> HeaderMap {
     let mut out = HeaderMap::new();
     for (name, value) in headers {
@@ -73,22 +64,22 @@ pub(crate) fn for_list(headers: &HeaderMap) -> HeaderMap {
     out
 }
 
-/// The headers that a request of the newest revision needs, from the request itself.
-pub(crate) fn of_frame(bytes: &[u8], mirrors: &[(String, Option<String>)]) -> HeaderMap {
+/// Returns the headers that a request of protocol version 2026-07-28 needs.
+pub(crate) fn of_frame(frame: &[u8], mirrors: &MirroredHeaders) -> HeaderMap {
     let mut out = HeaderMap::new();
-    let Kind::One(outline) = frame::kind(bytes) else {
+    let Some(message) = FrameContent::read(frame).single() else {
         return out;
     };
-    let version = json_rpc::version(bytes, outline.params.as_ref());
-    let (Some(version), Some(method)) = (version.as_deref(), outline.method.as_deref()) else {
+    let version = message.protocol_version();
+    let (Some(version), Some(method)) = (version.as_deref(), message.method()) else {
         return out;
     };
     set(&mut out, VERSION, version);
-    if !json_rpc::is_typed(Some(version)) {
+    if !json_rpc::has_result_type(Some(version)) {
         return out;
     }
     set(&mut out, METHOD, method);
-    if let Some(name) = name(bytes, &outline, method) {
+    if let Some(name) = mirrored_name(&message, method) {
         set(&mut out, NAME, &name);
     }
     for (header, value) in mirrors {
@@ -99,28 +90,25 @@ pub(crate) fn of_frame(bytes: &[u8], mirrors: &[(String, Option<String>)]) -> He
     out
 }
 
-/// What the newest revision mirrors as a request's name.
-fn name(bytes: &[u8], outline: &Outline, method: &str) -> Option<String> {
+/// The parameter that is mirrored as the request's name.
+fn mirrored_name(message: &Message<'_>, method: &str) -> Option<String> {
     let key = match method {
         "tools/call" | "prompts/get" => "name",
         "resources/read" | "resources/subscribe" | "resources/unsubscribe" => "uri",
         "tasks/get" | "tasks/update" | "tasks/cancel" => "taskId",
         _ => return None,
     };
-    let span = frame::member(bytes, outline.params.as_ref()?, key)?;
-    frame::text(bytes, &span).map(|name| name.into_owned())
+    message.param(key)?.to_text()
 }
 
-/// Where the headers say something else than the message.
-pub(crate) fn mismatch(headers: &HeaderMap, bytes: &[u8]) -> Option<String> {
-    let wanted = of_frame(bytes, &[]);
+/// Returns an error if a header contradicts the message that it mirrors.
+pub(crate) fn mismatch(headers: &HeaderMap, frame: &[u8]) -> Option<String> {
+    let expected = of_frame(frame, &Vec::new());
     let found = [METHOD, NAME, VERSION].into_iter().find(|name| {
         let sent = headers.get(name);
-        sent.is_some_and(|sent| Some(sent) != wanted.get(name))
+        sent.is_some_and(|sent| Some(sent) != expected.get(name))
     })?;
-    Some(format!(
-        "the header {found} says something else than the message"
-    ))
+    Some(format!("the header {found} contradicts the message"))
 }
 
 fn set(headers: &mut HeaderMap, name: HeaderName, value: &str) {
@@ -129,14 +117,15 @@ fn set(headers: &mut HeaderMap, name: HeaderName, value: &str) {
     }
 }
 
-/// A value as it can stand in a header: plain ASCII as it is, all else in Base64.
+/// Encodes a value for a header: plain ASCII stays as it is, all else becomes Base64.
 fn encoded(value: &str) -> String {
     let plain = value.bytes().all(|byte| (0x20..=0x7e).contains(&byte));
     let edges = value.starts_with([' ', '\t']) || value.ends_with([' ', '\t']);
     let marked = value.starts_with("=?base64?") && value.ends_with("?=");
-    match plain && !edges && !marked {
-        true => value.to_owned(),
-        false => format!("=?base64?{}?=", BASE64_STANDARD.encode(value)),
+    if plain && !edges && !marked {
+        value.to_owned()
+    } else {
+        format!("=?base64?{}?=", BASE64_STANDARD.encode(value))
     }
 }
 
@@ -150,7 +139,7 @@ mod tests {
         headers.insert(METHOD, HeaderValue::from_static("tools/call"));
         headers.insert(NAME, HeaderValue::from_static("Get_Weather"));
         headers.insert("mcp-param-zone", HeaderValue::from_static("7"));
-        let mirrors = [
+        let mirrors = vec![
             ("Region".to_owned(), Some("Zürich".to_owned())),
             ("Zone".to_owned(), None),
         ];
@@ -164,15 +153,16 @@ mod tests {
     }
 
     #[test]
-    fn a_request_of_the_newest_revision_is_mirrored() {
+    fn request_of_2026_07_28_is_mirrored() {
         let call = br#"{"id":1,"method":"tools/call","params":{"name":"a b","_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28"}}}"#;
-        let headers = of_frame(call, &[("X".to_owned(), Some(" y".to_owned()))]);
+        let mirrors = vec![("X".to_owned(), Some(" y".to_owned()))];
+        let headers = of_frame(call, &mirrors);
         assert_eq!(headers[VERSION], "2026-07-28");
         assert_eq!(
             (&headers[METHOD], &headers[NAME]),
             (&"tools/call".parse().unwrap(), &"a b".parse().unwrap())
         );
         assert_eq!(headers["mcp-param-x"], "=?base64?IHk=?=");
-        assert!(of_frame(br#"{"id":1,"method":"ping"}"#, &[]).is_empty());
+        assert!(of_frame(br#"{"id":1,"method":"ping"}"#, &Vec::new()).is_empty());
     }
 }

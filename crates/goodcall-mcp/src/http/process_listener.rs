@@ -1,102 +1,88 @@
-//! A listener in front of a server that is a process: one process a session, and one for all
-//! requests of the newest revision, which knows no sessions.
+//! A listener in front of a server that is a command. Each session has a process of its own;
+//! requests of protocol version 2026-07-28, which has no sessions, share one.
 
 use std::collections::HashMap;
 use std::io;
 use std::net::SocketAddr;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use axum::body::Body;
 use axum::extract::{Request, State};
 use axum::response::Response;
 use bytes::Bytes;
-use futures_util::stream;
-use reqwest::header::{CONTENT_TYPE, HeaderMap, HeaderValue};
+use futures_util::{StreamExt, stream};
+use goodcall_server::McpLoopMode;
+use reqwest::header::{CACHE_CONTROL, CONTENT_TYPE, HeaderMap, HeaderValue};
 use reqwest::{Method, StatusCode};
 use tokio::net::TcpListener;
 use tokio::sync::mpsc;
 use tokio::time::timeout;
 
 use super::headers::{self, SESSION};
-use super::same_site;
-use super::session::{PendingAnswers, Session};
-use super::sse;
+use super::response_reader::write_event;
+use super::responses::{json, plain, read_body, refuse_foreign_page, response};
+use super::session::{PendingAnswers, Session, SessionUsers};
 use crate::call_log::ProxyLog;
-use crate::frame::{self, Frame, Kind, Outline};
+use crate::frame::{Frame, FrameContent, Message};
 use crate::json_rpc;
+use crate::json_span::JsonSpan;
 use crate::options::ProxyOptions;
-use crate::process::ServerCommand;
 use crate::server_connection::McpServer;
-use goodcall_server::McpLoopMode;
 
-/// Sessions, and processes, at the same time.
-const MOST_SESSIONS: usize = 64;
-/// After how long an unused session may end to make room.
+/// Sessions, and so processes, at the same time.
+const MAX_SESSIONS: usize = 64;
+/// How long a session must have been unused before it may end in favour of a new one.
 const IDLE: Duration = Duration::from_secs(60);
-/// How often an open stream shows that it is there.
+/// How often an open stream shows that it is alive.
 const KEEP_ALIVE: Duration = Duration::from_secs(15);
 
-/// Serves a server that is started here, until the task is dropped.
-///
-/// # Errors
-/// If the listener fails.
-pub async fn listen_command(
+pub(super) async fn listen(
     listener: TcpListener,
-    command: &ServerCommand,
+    server: McpServer,
     options: Arc<ProxyOptions>,
     log: Arc<ProxyLog>,
 ) -> io::Result<()> {
-    let hub = Arc::new(ProcessListener {
-        at: listener.local_addr()?,
-        place: McpServer::Command(command.clone()),
+    let state = Arc::new(ProcessListener {
+        address: listener.local_addr()?,
+        server,
         options,
         log,
-        seats: Mutex::default(),
+        sessions: Mutex::default(),
     });
-    let app = axum::Router::new().fallback(handle).with_state(hub);
+    let app = axum::Router::new().fallback(handle).with_state(state);
     axum::serve(listener, app).await
 }
 
 struct ProcessListener {
-    at: SocketAddr,
-    place: McpServer,
+    address: SocketAddr,
+    server: McpServer,
     options: Arc<ProxyOptions>,
     log: Arc<ProxyLog>,
-    seats: Mutex<ProcessSessions>,
+    sessions: Mutex<ProcessSessions>,
 }
 
 #[derive(Default)]
 struct ProcessSessions {
     by_id: HashMap<String, Arc<Session>>,
+    /// The session of all requests without one.
     shared: Option<Arc<Session>>,
 }
 
-async fn handle(State(hub): State<Arc<ProcessListener>>, request: Request) -> Response {
-    if same_site::is_foreign(request.headers(), hub.at) {
-        return plain(
-            StatusCode::FORBIDDEN,
-            "requests of foreign pages are refused",
-        );
+async fn handle(State(listener): State<Arc<ProcessListener>>, request: Request) -> Response {
+    if let Some(refusal) = refuse_foreign_page(request.headers(), listener.address) {
+        return refusal;
     }
     let (parts, body) = request.into_parts();
-    let id = parts
-        .headers
-        .get(SESSION)
-        .and_then(|id| id.to_str().ok())
-        .map(str::to_owned);
+    let id = parts.headers.get(SESSION).and_then(|id| id.to_str().ok());
     match parts.method {
-        Method::POST => {
-            let Ok(body) = axum::body::to_bytes(body, hub.options.max_frame).await else {
-                let most = hub.options.max_frame;
-                let text = format!("the body passes the limit of {most} bytes, or was cut off");
-                return plain(StatusCode::PAYLOAD_TOO_LARGE, &text);
-            };
-            hub.post(body.to_vec(), id, &parts.headers).await
-        }
-        Method::GET => match id.and_then(|id| hub.seat(&id)) {
-            Some(seat) => match seat.listen() {
-                Some(frames) => events(Frames::Stream(frames), None),
+        Method::POST => match read_body(body, listener.options.max_frame).await {
+            Ok(frame) => listener.post(frame, id, &parts.headers).await,
+            Err(refusal) => refusal,
+        },
+        Method::GET => match id.and_then(|id| listener.session(id)) {
+            Some(session) => match session.listen() {
+                Some(frames) => events(FrameSource::Listener(frames), None),
                 None => plain(StatusCode::CONFLICT, "this session has a stream already"),
             },
             None => plain(
@@ -104,222 +90,214 @@ async fn handle(State(hub): State<Arc<ProcessListener>>, request: Request) -> Re
                 "there is no stream without a session",
             ),
         },
-        Method::DELETE => match id.and_then(|id| hub.remove(&id)) {
-            Some(seat) => {
-                seat.end();
+        Method::DELETE => match id.and_then(|id| listener.remove(id)) {
+            Some(session) => {
+                session.end();
                 plain(StatusCode::OK, "")
             }
-            None => plain(StatusCode::NOT_FOUND, "there is no such session"),
+            None => no_such_session(),
         },
         _ => plain(StatusCode::METHOD_NOT_ALLOWED, "use POST, GET or DELETE"),
     }
 }
 
 impl ProcessListener {
-    fn seat(&self, id: &str) -> Option<Arc<Session>> {
-        let seats = self.seats.lock().unwrap_or_else(PoisonError::into_inner);
-        seats
-            .by_id
-            .get(id)
-            .filter(|seat| !seat.has_ended())
-            .cloned()
+    fn sessions(&self) -> MutexGuard<'_, ProcessSessions> {
+        self.sessions.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn session(&self, id: &str) -> Option<Arc<Session>> {
+        let session = self.sessions().by_id.get(id).cloned();
+        session.filter(|session| !session.has_ended())
     }
 
     fn remove(&self, id: &str) -> Option<Arc<Session>> {
-        let mut seats = self.seats.lock().unwrap_or_else(PoisonError::into_inner);
-        seats.by_id.remove(id)
+        self.sessions().by_id.remove(id)
     }
 
-    /// A new session with its own process.
+    /// Opens a session with a process of its own; `None` if there are too many.
     fn open(&self) -> Option<(String, Arc<Session>)> {
-        let mut seats = self.seats.lock().unwrap_or_else(PoisonError::into_inner);
-        seats.by_id.retain(|_, seat| !seat.has_ended());
-        if seats.by_id.len() >= MOST_SESSIONS {
-            let idle = seats.by_id.iter().filter(|(_, seat)| !seat.is_busy());
-            let (id, seat) = idle.max_by_key(|(_, seat)| seat.idle())?;
-            let id = id.clone();
-            if seat.idle() < IDLE {
+        let mut sessions = self.sessions();
+        sessions.by_id.retain(|_, session| !session.has_ended());
+        if sessions.by_id.len() >= MAX_SESSIONS {
+            let unused = sessions.by_id.iter().filter(|(_, one)| !one.is_busy());
+            let (id, session) = unused.max_by_key(|(_, session)| session.idle())?;
+            if session.idle() < IDLE {
                 return None;
             }
-            if let Some(seat) = seats.by_id.remove(&id) {
-                seat.end();
+            let id = id.clone();
+            if let Some(session) = sessions.by_id.remove(&id) {
+                session.end();
             }
         }
         let id = session_id()?;
-        let seat = self.start(Arc::clone(&self.options), false);
-        seats.by_id.insert(id.clone(), Arc::clone(&seat));
-        Some((id, seat))
+        let session = self.start(Arc::clone(&self.options), SessionUsers::OneClient);
+        sessions.by_id.insert(id.clone(), Arc::clone(&session));
+        Some((id, session))
     }
 
-    /// The process that all requests without a session share.
+    /// The session that all requests without one share.
     fn shared(&self) -> Arc<Session> {
-        let mut seats = self.seats.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(seat) = seats.shared.as_ref().filter(|seat| !seat.has_ended()) {
-            return Arc::clone(seat);
+        let mut sessions = self.sessions();
+        if let Some(session) = sessions.shared.as_ref().filter(|one| !one.has_ended()) {
+            return Arc::clone(session);
         }
         let mut options = (*self.options).clone();
         options.restart = true;
-        // Calls of several clients in a row are no circle.
+        // Equal calls of several clients are not a loop.
         options.loops = McpLoopMode::Off;
-        let seat = self.start(Arc::new(options), true);
-        seats.shared = Some(Arc::clone(&seat));
-        seat
+        let session = self.start(Arc::new(options), SessionUsers::ManyClients);
+        sessions.shared = Some(Arc::clone(&session));
+        session
     }
 
-    fn start(&self, options: Arc<ProxyOptions>, shared: bool) -> Arc<Session> {
-        Session::start(self.place.clone(), options, Arc::clone(&self.log), shared)
+    fn start(&self, options: Arc<ProxyOptions>, users: SessionUsers) -> Arc<Session> {
+        Session::start(self.server.clone(), options, Arc::clone(&self.log), users)
     }
 
-    async fn post(&self, body: Frame, id: Option<String>, headers: &HeaderMap) -> Response {
-        if let Err(error) = goodcall_core::Tree::parse_bytes(&body)
-            && matches!(frame::kind(&body), Kind::Junk | Kind::Blank)
-        {
-            let text = format!("Parse error: {error}");
-            let body = json_rpc::error("null", json_rpc::PARSE_ERROR, &text);
-            return json(StatusCode::BAD_REQUEST, body);
-        }
-        let all = match frame::kind(&body) {
-            Kind::One(one) => vec![one],
-            Kind::Batch(all) => all,
-            Kind::Blank | Kind::Junk => {
-                let text = "this is no message";
-                let body = json_rpc::error("null", json_rpc::INVALID_REQUEST, text);
-                return json(StatusCode::BAD_REQUEST, body);
-            }
+    async fn post(&self, frame: Frame, id: Option<&str>, headers: &HeaderMap) -> Response {
+        let content = FrameContent::read(&frame);
+        let Some(first) = content.messages().first() else {
+            return not_a_message(&frame);
         };
-        let is_request = |one: &&Outline| one.id.is_some() && one.method.is_some();
-        let requests: Vec<_> = all.iter().filter(is_request).cloned().collect();
-        let first = all.first().cloned().unwrap_or_default();
-        let version = json_rpc::version(&body, first.params.as_ref());
-        if id.is_none() && json_rpc::is_typed(version.as_deref()) {
-            return self.stateless(body, &requests, headers).await;
+        let version = first.protocol_version();
+        if id.is_none() && json_rpc::has_result_type(version.as_deref()) {
+            return self.post_without_session(frame, headers).await;
         }
+        let mut requests = content.messages().iter().filter(|one| one.is_request());
         let opens = requests
-            .iter()
-            .any(|one| one.method.as_deref() == Some("initialize"));
-        let (id, seat) = match id {
-            Some(id) => match self.seat(&id) {
-                Some(seat) => (None, seat),
-                None => return plain(StatusCode::NOT_FOUND, "there is no such session"),
+            .clone()
+            .any(|one| one.method() == Some("initialize"));
+        let has_requests = requests.next().is_some();
+        let (new_id, session) = match id {
+            Some(id) => match self.session(id) {
+                Some(session) => (None, session),
+                None => return no_such_session(),
             },
             None if opens => match self.open() {
-                Some((id, seat)) => (Some(id), seat),
+                Some((id, session)) => (Some(id), session),
                 None => {
-                    return plain(
-                        StatusCode::SERVICE_UNAVAILABLE,
-                        "too many sessions are open",
-                    );
+                    let text = "too many sessions are open";
+                    return plain(StatusCode::SERVICE_UNAVAILABLE, text);
                 }
             },
             None => return plain(StatusCode::BAD_REQUEST, "the session's id is missing"),
         };
-        if requests.is_empty() {
-            seat.tell(body);
+        if !has_requests {
+            session.notify(frame);
             return plain(StatusCode::ACCEPTED, "");
         }
-        let waiting = seat.ask(body, &requests).await;
-        events(Frames::Request(waiting), id)
+        let answers = session.request(frame).await;
+        events(FrameSource::Answers(answers), new_id)
     }
 
-    /// A request of the newest revision. An answer without anything before it is plain JSON.
-    async fn stateless(&self, body: Frame, requests: &[Outline], headers: &HeaderMap) -> Response {
-        if let Some(why) = headers::mismatch(headers, &body) {
-            let id = requests
-                .first()
-                .and_then(|one| frame::raw(&body, one.id.as_ref()?));
-            let body = json_rpc::error(id.unwrap_or("null"), json_rpc::HEADER_MISMATCH, &why);
+    /// Handles a frame of protocol version 2026-07-28. An answer that comes first, without
+    /// notifications, is sent as plain JSON.
+    async fn post_without_session(&self, frame: Frame, headers: &HeaderMap) -> Response {
+        let content = FrameContent::read(&frame);
+        let request = content.messages().iter().find(|one| one.is_request());
+        if let Some(why) = headers::mismatch(headers, &frame) {
+            let id = request.and_then(Message::raw_id).unwrap_or("null");
+            let body = json_rpc::error(id, json_rpc::HEADER_MISMATCH, &why);
             return json(StatusCode::BAD_REQUEST, body);
         }
-        let seat = self.shared();
-        if requests.is_empty() {
-            // Among clients that share a server nobody can speak of a request of his own here:
-            // a request is called off by closing its stream.
+        let session = self.shared();
+        if request.is_none() {
+            // A notification could concern the requests of other clients. A client cancels its own
+            // request by closing the stream.
             return plain(StatusCode::ACCEPTED, "");
         }
-        let mut waiting = seat.ask(body, requests).await;
-        let first = match timeout(KEEP_ALIVE, waiting.next()).await {
+        let mut answers = session.request(frame).await;
+        let first = match timeout(KEEP_ALIVE, answers.next()).await {
             Ok(Some(frame)) => frame,
             Ok(None) => return plain(StatusCode::BAD_GATEWAY, "the server ended"),
-            Err(_) => return events(Frames::Request(waiting), None),
+            Err(_) => return events(FrameSource::Answers(answers), None),
         };
-        match frame::kind(&first) {
-            Kind::One(one) if one.method.is_none() => json(status(&first, &one), first),
-            _ => events(Frames::Begun(Some(first), waiting), None),
+        let answer = FrameContent::read(&first).single();
+        match answer.filter(|message| message.method().is_none()) {
+            Some(message) => json(status(&message), first),
+            None => events(FrameSource::Begun(Some(first), answers), None),
         }
     }
 }
 
-/// The status of an answer of the newest revision.
-fn status(frame: &[u8], outline: &Outline) -> StatusCode {
-    let code = outline.error.as_ref().and_then(|error| {
-        let span = frame::member(frame, error, "code")?;
-        frame::raw(frame, &span)?.parse::<i64>().ok()
-    });
+fn no_such_session() -> Response {
+    plain(StatusCode::NOT_FOUND, "there is no such session")
+}
+
+/// The response to a frame without messages.
+fn not_a_message(frame: &[u8]) -> Response {
+    let body = match goodcall_core::Tree::parse_bytes(frame) {
+        Err(error) => {
+            let text = format!("Parse error: {error}");
+            json_rpc::error("null", json_rpc::PARSE_ERROR, &text)
+        }
+        Ok(_) => {
+            let text = "the body is not a JSON-RPC message";
+            json_rpc::error("null", json_rpc::INVALID_REQUEST, text)
+        }
+    };
+    json(StatusCode::BAD_REQUEST, body)
+}
+
+/// The HTTP status for an answer of protocol version 2026-07-28.
+fn status(answer: &Message<'_>) -> StatusCode {
+    let code = answer.error().and_then(|error| error.get("code"));
+    let code = code
+        .and_then(JsonSpan::raw)
+        .and_then(|code| code.parse().ok());
     match code {
-        Some(-32601) => StatusCode::NOT_FOUND,
+        Some(-32601_i64) => StatusCode::NOT_FOUND,
         Some(-32700 | -32600) => StatusCode::BAD_REQUEST,
-        // The revision's own: headers, capabilities, versions.
+        // Codes of the protocol version itself: headers, capabilities, versions.
         Some(-32022..=-32020) => StatusCode::BAD_REQUEST,
         _ => StatusCode::OK,
     }
 }
 
 /// Where the frames of a stream come from.
-enum Frames {
-    Request(PendingAnswers),
+enum FrameSource {
+    Answers(PendingAnswers),
+    /// Like `Answers`, with a frame that was read already.
     Begun(Option<Frame>, PendingAnswers),
-    Stream(mpsc::UnboundedReceiver<Frame>),
+    Listener(mpsc::UnboundedReceiver<Frame>),
 }
 
-impl Frames {
+impl FrameSource {
     async fn next(&mut self) -> Option<Frame> {
         match self {
-            Frames::Request(waiting) => waiting.next().await,
-            Frames::Begun(first, waiting) => match first.take() {
+            Self::Answers(answers) => answers.next().await,
+            Self::Begun(first, answers) => match first.take() {
                 Some(frame) => Some(frame),
-                None => waiting.next().await,
+                None => answers.next().await,
             },
-            Frames::Stream(frames) => frames.recv().await,
+            Self::Listener(frames) => frames.recv().await,
         }
     }
 }
 
-/// A stream of events.
-fn events(frames: Frames, session: Option<String>) -> Response {
+/// A stream of events, with the id of the session if it is new.
+fn events(frames: FrameSource, new_id: Option<String>) -> Response {
     let body = stream::unfold(frames, |mut frames| async move {
         let bytes = match timeout(KEEP_ALIVE, frames.next()).await {
-            Ok(frame) => sse::written(&frame?, None),
+            Ok(frame) => write_event(frame?),
             Err(_) => b":\n\n".to_vec(),
         };
-        Some((Ok::<_, io::Error>(Bytes::from(bytes)), frames))
+        Some((Bytes::from(bytes), frames))
     });
-    let mut response = Response::new(Body::from_stream(body));
-    let headers = response.headers_mut();
+    let mut headers = HeaderMap::new();
     headers.insert(CONTENT_TYPE, HeaderValue::from_static("text/event-stream"));
-    headers.insert("cache-control", HeaderValue::from_static("no-cache"));
-    if let Some(id) = session.and_then(|id| HeaderValue::try_from(id).ok()) {
+    headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-cache"));
+    if let Some(id) = new_id.and_then(|id| HeaderValue::try_from(id).ok()) {
         headers.insert(SESSION, id);
     }
-    response
+    let body = Body::from_stream(body.map(Ok::<_, io::Error>));
+    response(StatusCode::OK, headers, body)
 }
 
-/// An id that nobody can guess.
+/// Returns an id that nobody can guess; `None` if the system has no randomness.
 fn session_id() -> Option<String> {
     let mut bytes = [0_u8; 16];
     getrandom::fill(&mut bytes).ok()?;
     Some(bytes.iter().map(|byte| format!("{byte:02x}")).collect())
-}
-
-fn json(status: StatusCode, body: Frame) -> Response {
-    let mut response = Response::new(Body::from(body));
-    *response.status_mut() = status;
-    let kind = HeaderValue::from_static("application/json");
-    response.headers_mut().insert(CONTENT_TYPE, kind);
-    response
-}
-
-fn plain(status: StatusCode, text: &str) -> Response {
-    let mut response = Response::new(Body::from(text.to_owned()));
-    *response.status_mut() = status;
-    response
 }

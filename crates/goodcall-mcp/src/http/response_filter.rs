@@ -1,4 +1,4 @@
-//! What a server sends back over HTTP, looked at on its way to the client.
+//! Judges the results in a server's HTTP response on their way to the client.
 
 use std::collections::HashMap;
 use std::io;
@@ -6,217 +6,242 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
-use futures_util::{Stream, stream};
+use futures_util::{Stream, StreamExt, stream};
+use goodcall_wire::sse::SseEvent;
 use reqwest::Response;
 use tokio::time::timeout;
 
-use super::response_reader::{self, NextEvent};
-use super::sse;
+use super::response_reader::{EventReader, NextEvent, read_events, write_event};
 use super::url_listener::{SharedUrlSession, lock};
 use crate::call_log::{ProxyLog, ProxyOutcome};
-use crate::engine::canonical;
-use crate::frame::{self, Frame, Kind, Outline};
+use crate::frame::{BatchForwarding, Forwarding, Frame, FrameContent, Message, batch_of, one_line};
 use crate::json_rpc;
 use crate::judge::ForwardedCall;
 
-/// Looks at the messages that come back for one request.
+/// The requests of one HTTP request that have no answer yet, by canonical id.
+#[derive(Default)]
+pub(crate) struct OpenRequests {
+    pub(crate) calls: HashMap<String, ForwardedCall>,
+    /// Requests for the list of tools, with their cursors.
+    pub(crate) lists: HashMap<String, Option<String>>,
+    pub(crate) others: Vec<String>,
+}
+
+/// Judges the messages that come back for one HTTP request.
 pub(crate) struct ResponseFilter {
     session: SharedUrlSession,
     log: Arc<ProxyLog>,
-    /// Calls without an answer.
-    pub(crate) calls: HashMap<String, ForwardedCall>,
-    /// Lists without an answer, and their cursors.
-    pub(crate) lists: HashMap<String, Option<String>>,
-    /// Other requests without an answer.
-    pub(crate) others: Vec<String>,
-    /// May the client ask for the rest of a stream in another request?
-    pub(crate) resumable: bool,
-    saw_ids: bool,
+    pub(crate) open: OpenRequests,
+    /// Whether the client has a session, in which it may ask for the rest of a stream.
+    has_session: bool,
+    saw_event_ids: bool,
 }
 
 impl ResponseFilter {
-    pub(crate) fn new(session: SharedUrlSession, log: Arc<ProxyLog>) -> Self {
+    pub(crate) fn new(
+        session: SharedUrlSession,
+        log: Arc<ProxyLog>,
+        open: OpenRequests,
+        has_session: bool,
+    ) -> Self {
         Self {
             session,
             log,
-            calls: HashMap::new(),
-            lists: HashMap::new(),
-            others: Vec::new(),
-            resumable: false,
-            saw_ids: false,
+            open,
+            has_session,
+            saw_event_ids: false,
         }
     }
 
-    /// A message of the server; what comes back goes to the client.
-    pub(crate) fn pass(&mut self, frame: Frame) -> Frame {
-        match frame::kind(&frame) {
-            Kind::One(outline) => self.one(frame, &outline),
-            Kind::Batch(all) => {
-                let mut edits = Vec::new();
-                for one in all {
-                    let part = frame[one.span.clone()].to_vec();
-                    let Kind::One(outline) = frame::kind(&part) else {
-                        continue;
-                    };
-                    let passed = self.one(part.clone(), &outline);
-                    if passed != part {
-                        edits.push((one.span, String::from_utf8_lossy(&passed).into_owned()));
-                    }
+    /// Judges a frame of the server.
+    pub(crate) fn judge(&mut self, frame: &[u8]) -> Forwarding {
+        match FrameContent::read(frame) {
+            FrameContent::One(message) => self.message(&message),
+            FrameContent::Batch(messages) => {
+                let mut batch = BatchForwarding::default();
+                for message in messages {
+                    let forwarding = self.message(&message);
+                    batch.push(&message, forwarding);
                 }
-                match edits.is_empty() {
-                    true => frame,
-                    false => frame::splice(&frame, edits),
-                }
+                batch.finish()
             }
-            Kind::Blank | Kind::Junk => frame,
+            FrameContent::Blank | FrameContent::Junk => Forwarding::AsSent,
         }
     }
 
-    fn one(&mut self, frame: Frame, outline: &Outline) -> Frame {
-        let id = outline
-            .id
-            .as_ref()
-            .and_then(|span| frame::raw(&frame, span))
-            .map(canonical);
+    fn message(&mut self, message: &Message<'_>) -> Forwarding {
         let mut session = lock(&self.session);
         let now = Instant::now();
-        match (outline.method.as_deref(), id) {
+        match (message.method(), message.id()) {
             (Some("notifications/tools/list_changed"), None) => {
-                session.judge.catalogue.changed();
-                frame
+                session.judge.catalogue.mark_changed();
             }
             (None, Some(id)) => {
-                if let (Some(cursor), Some(result)) = (self.lists.remove(&id), &outline.result) {
+                if let (Some(cursor), Some(result)) =
+                    (self.open.lists.remove(&id), message.result())
+                {
                     let catalogue = &mut session.judge.catalogue;
-                    catalogue.page(&frame, result, cursor.as_deref(), now);
-                    return frame;
+                    catalogue.add_page(result, cursor.as_deref(), now);
+                    return Forwarding::AsSent;
                 }
-                let ticket = self.calls.remove(&id).or_else(|| session.open.remove(&id));
-                match ticket {
-                    Some(ticket) => session.judge.answer(&ticket, frame, outline, now),
-                    None => frame,
+                let call = self.open.calls.remove(&id);
+                if let Some(call) = call.or_else(|| session.interrupted.remove(&id)) {
+                    return session.judge.result(&call, message, now);
                 }
             }
-            _ => frame,
+            _ => {}
         }
+        Forwarding::AsSent
     }
 
-    /// The server is gone: errors for what is open, as one body.
-    pub(crate) fn gone(&mut self, why: &str) -> Frame {
-        let mut all = self.fail(json_rpc::CLOSED, why, ProxyOutcome::ServerGone);
-        let lists = self.lists.drain().map(|(id, _)| id);
-        let others = self.others.drain(..).chain(lists);
-        all.extend(others.map(|id| json_rpc::error(&id, json_rpc::CLOSED, why)));
-        body(all)
+    /// The body with errors for all open requests, because the server cannot be reached.
+    pub(crate) fn unreachable(&mut self, why: &str) -> Frame {
+        let mut errors = self.fail_calls(json_rpc::CLOSED, why, ProxyOutcome::ServerGone);
+        let lists = self.open.lists.drain().map(|(id, _)| id);
+        let others = self.open.others.drain(..).chain(lists);
+        errors.extend(others.map(|id| json_rpc::error(&id, json_rpc::CLOSED, why)));
+        body(errors)
     }
 
-    /// The server is too slow: errors for what is open, as one body.
-    pub(crate) fn late(&mut self) -> Frame {
+    /// The body with errors for all open calls, because the server did not answer in time.
+    pub(crate) fn timed_out(&mut self) -> Frame {
+        body(self.time_out_calls())
+    }
+
+    fn time_out_calls(&mut self) -> Vec<Frame> {
         let why = "the server did not answer in time";
-        body(self.fail(json_rpc::TIMED_OUT, why, ProxyOutcome::TimedOut))
+        self.fail_calls(json_rpc::TIMED_OUT, why, ProxyOutcome::TimedOut)
     }
 
-    fn fail(&mut self, code: i64, why: &str, outcome: ProxyOutcome) -> Vec<Frame> {
+    fn fail_calls(&mut self, code: i64, why: &str, outcome: ProxyOutcome) -> Vec<Frame> {
         let mut session = lock(&self.session);
-        let open = self.calls.drain();
-        open.map(|(_, ticket)| {
-            session.judge.lost(&ticket, outcome, Instant::now());
-            json_rpc::error(&ticket.id, code, why)
-        })
-        .collect()
+        let calls = self.open.calls.drain();
+        let errors = calls.map(|(_, call)| {
+            session.judge.abandon(&call, outcome, Instant::now());
+            json_rpc::error(&call.id, code, why)
+        });
+        errors.collect()
+    }
+
+    /// Returns true if the client can ask for the rest of the stream in another request.
+    fn is_resumable(&self) -> bool {
+        self.has_session && self.saw_event_ids
     }
 }
 
-/// One answer as it is, several as a batch.
-fn body(mut all: Vec<Frame>) -> Frame {
-    match all.len() {
-        0 | 1 => all.pop().unwrap_or_default(),
-        _ => [&b"["[..], &all.join(&b','), b"]"].concat(),
+/// One message as it is, several as a batch.
+fn body(mut messages: Vec<Frame>) -> Frame {
+    match messages.len() {
+        0 | 1 => messages.pop().unwrap_or_default(),
+        _ => batch_of(&messages),
     }
 }
 
 impl Drop for ResponseFilter {
-    /// The client went away, or the stream ended early.
+    /// Settles the calls that are still open, because the client went away or the stream ended.
     fn drop(&mut self) {
+        let is_resumable = self.is_resumable();
         let mut session = lock(&self.session);
-        for (id, ticket) in self.calls.drain() {
-            match self.resumable && self.saw_ids {
-                true => drop(session.open.insert(id, ticket)),
-                false => session
-                    .judge
-                    .lost(&ticket, ProxyOutcome::Cancelled, Instant::now()),
+        for (id, call) in self.open.calls.drain() {
+            if is_resumable {
+                session.interrupted.insert(id, call);
+            } else {
+                let outcome = ProxyOutcome::Cancelled;
+                session.judge.abandon(&call, outcome, Instant::now());
             }
         }
-        let notes = std::mem::take(&mut session.judge.notes);
+        let entries = std::mem::take(&mut session.judge.log);
         drop(session);
-        notes.iter().for_each(|note| self.log.write(note));
+        entries.iter().for_each(|entry| self.log.write(entry));
     }
 }
 
-/// The events of a response, each looked at; `head` goes before them.
-pub(crate) fn filtered(
+/// Streams the events of a response through the filter, after the `head`.
+pub(crate) fn filter_events(
     response: Response,
     filter: ResponseFilter,
     head: Vec<Frame>,
     limit: Option<Duration>,
-    most: usize,
+    max_frame: usize,
 ) -> impl Stream<Item = io::Result<Bytes>> {
-    let reader = response_reader::reader(response, most);
-    let head: Vec<u8> = head
-        .iter()
-        .flat_map(|frame| sse::written(frame, None))
-        .collect();
-    let start = (Some((reader, filter)), head);
-    stream::unfold(start, move |(state, head)| async move {
-        if !head.is_empty() {
-            return Some((Ok(Bytes::from(head)), (state, Vec::new())));
+    let events = FilteredEvents {
+        reader: read_events(response, max_frame),
+        filter,
+        limit,
+    };
+    let filtered = stream::unfold(Some(events), |events| async {
+        let mut events = events?;
+        match events.next().await {
+            FilteredChunk::More(bytes) => Some((Ok(Bytes::from(bytes)), Some(events))),
+            FilteredChunk::Last(bytes) => Some((bytes.map(Bytes::from), None)),
+            FilteredChunk::End => None,
         }
-        let (mut reader, mut filter) = state?;
-        let next = match limit.filter(|_| !filter.calls.is_empty()) {
-            Some(limit) => timeout(limit, reader.next()).await,
-            None => Ok(reader.next().await),
+    });
+    let head = (!head.is_empty()).then(|| Ok(Bytes::from(as_events(head))));
+    stream::iter(head).chain(filtered)
+}
+
+struct FilteredEvents<S> {
+    reader: EventReader<S>,
+    filter: ResponseFilter,
+    /// How long the next event may take while a call is open.
+    limit: Option<Duration>,
+}
+
+enum FilteredChunk {
+    More(Vec<u8>),
+    /// The last bytes, or the error with which the stream breaks off.
+    Last(io::Result<Vec<u8>>),
+    End,
+}
+
+impl<S: Stream<Item = reqwest::Result<Bytes>> + Unpin> FilteredEvents<S> {
+    async fn next(&mut self) -> FilteredChunk {
+        let has_calls = !self.filter.open.calls.is_empty();
+        let next = match self.limit.filter(|_| has_calls) {
+            Some(limit) => timeout(limit, self.reader.next()).await,
+            None => Ok(self.reader.next().await),
         };
-        let errors = |all: Vec<Frame>| -> Vec<u8> {
-            all.iter()
-                .flat_map(|frame| sse::written(frame, None))
-                .collect()
+        let Ok(next) = next else {
+            let errors = self.filter.time_out_calls();
+            return FilteredChunk::Last(Ok(as_events(errors)));
         };
-        let why = match next {
-            Ok(NextEvent::Event(event)) => {
-                filter.saw_ids |= event.id.is_some();
-                let bytes = match &event.data {
-                    Some(data) => {
-                        let passed = filter.pass(data.clone());
-                        if passed == *data {
-                            event.raw
-                        } else {
-                            event.with_data(&passed)
-                        }
-                    }
-                    None => event.raw,
-                };
-                return Some((Ok(Bytes::from(bytes)), (Some((reader, filter)), Vec::new())));
+        match next {
+            NextEvent::Event(event) => FilteredChunk::More(self.event(event)),
+            NextEvent::End(rest) if !has_calls && rest.is_empty() => FilteredChunk::End,
+            NextEvent::End(rest) if !has_calls => FilteredChunk::Last(Ok(rest)),
+            NextEvent::End(_) if self.filter.is_resumable() => FilteredChunk::End,
+            NextEvent::End(_) => self.fail("the server ended the stream before it answered"),
+            NextEvent::Broken(why) if self.filter.is_resumable() => {
+                FilteredChunk::Last(Err(io::Error::other(why)))
             }
-            Ok(NextEvent::End(rest)) if filter.calls.is_empty() => {
-                return (!rest.is_empty()).then(|| (Ok(Bytes::from(rest)), (None, Vec::new())));
-            }
-            // The client asks for the rest.
-            Ok(NextEvent::End(_)) if filter.resumable && filter.saw_ids => return None,
-            Ok(NextEvent::Broken(why)) if filter.resumable && filter.saw_ids => {
-                return Some((Err(io::Error::other(why)), (None, Vec::new())));
-            }
-            Ok(NextEvent::End(_)) => "the server ended the stream before it answered".to_owned(),
-            Ok(NextEvent::Broken(why)) => why,
-            Err(_) => {
-                let why = "the server did not answer in time";
-                let all = errors(filter.fail(json_rpc::TIMED_OUT, why, ProxyOutcome::TimedOut));
-                return Some((Ok(Bytes::from(all)), (None, Vec::new())));
-            }
-        };
-        let all = errors(filter.fail(json_rpc::CLOSED, &why, ProxyOutcome::ServerGone));
-        match all.is_empty() {
-            true => Some((Err(io::Error::other(why)), (None, Vec::new()))),
-            false => Some((Ok(Bytes::from(all)), (None, Vec::new()))),
+            NextEvent::Broken(why) => self.fail(&why),
         }
-    })
+    }
+
+    fn event(&mut self, event: SseEvent) -> Vec<u8> {
+        self.filter.saw_event_ids |= event.id.is_some();
+        let data = event.data.as_deref().unwrap_or_default();
+        match self.filter.judge(data.as_bytes()) {
+            Forwarding::Rewritten(data) => {
+                event.with_data(&String::from_utf8_lossy(&one_line(data)))
+            }
+            _ => event.raw,
+        }
+    }
+
+    /// Answers the open calls with errors; without any the stream breaks off.
+    fn fail(&mut self, why: &str) -> FilteredChunk {
+        let (code, outcome) = (json_rpc::CLOSED, ProxyOutcome::ServerGone);
+        let errors = self.filter.fail_calls(code, why, outcome);
+        FilteredChunk::Last(if errors.is_empty() {
+            Err(io::Error::other(why.to_owned()))
+        } else {
+            Ok(as_events(errors))
+        })
+    }
+}
+
+fn as_events(frames: Vec<Frame>) -> Vec<u8> {
+    frames.into_iter().flat_map(write_event).collect()
 }

@@ -1,19 +1,19 @@
-//! One request and what comes back for it.
+//! Reads the responses of a server behind a URL: whole bodies and streams of events.
 
 use std::time::Duration;
 
 use bytes::Bytes;
 use futures_util::{Stream, StreamExt};
+use goodcall_server::has_media_type;
+use goodcall_wire::sse::{self, SseEvent, SseReader};
 use reqwest::Response;
-use reqwest::header::{CONTENT_TYPE, HeaderMap};
+use reqwest::header::HeaderMap;
 use tokio::time::timeout;
 
-use super::sse::{SseEvent, SseEvents};
-use super::upstream::words;
-use crate::engine::canonical;
-use crate::frame::{self, Frame, Kind};
+use super::upstream::describe_error;
+use crate::frame::{Frame, FrameContent, one_line};
 
-/// What a body is.
+/// The kind of a body.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum BodyKind {
     Json,
@@ -21,61 +21,56 @@ pub(crate) enum BodyKind {
     Other,
 }
 
-/// What a body is, by its headers.
-pub(crate) fn content(headers: &HeaderMap) -> BodyKind {
-    let kind = headers
-        .get(CONTENT_TYPE)
-        .and_then(|value| value.to_str().ok());
-    let kind = kind
-        .unwrap_or_default()
-        .split(';')
-        .next()
-        .unwrap_or_default()
-        .trim();
-    match kind.to_ascii_lowercase().as_str() {
-        "application/json" => BodyKind::Json,
-        "text/event-stream" => BodyKind::Events,
-        _ => BodyKind::Other,
+impl BodyKind {
+    pub(crate) fn of(headers: &HeaderMap) -> Self {
+        if has_media_type(headers, "application/json") {
+            Self::Json
+        } else if has_media_type(headers, "text/event-stream") {
+            Self::Events
+        } else {
+            Self::Other
+        }
     }
 }
 
-/// A whole body, if it is not longer than `most`.
-pub(crate) async fn whole(response: Response, most: usize) -> Result<Vec<u8>, String> {
+/// Reads a whole body of at most `max_frame` bytes.
+pub(crate) async fn read_whole(response: Response, max_frame: usize) -> Result<Vec<u8>, String> {
     let mut body = Vec::new();
     let mut parts = response.bytes_stream();
     while let Some(part) = parts.next().await {
-        body.extend_from_slice(&part.map_err(words)?);
-        if body.len() > most {
-            return Err(format!("the answer passes the limit of {most} bytes"));
+        body.extend_from_slice(&part.map_err(describe_error)?);
+        if body.len() > max_frame {
+            return Err(format!("the answer exceeds the limit of {max_frame} bytes"));
         }
     }
     Ok(body)
 }
 
-/// The events of a body.
+/// Reads the events of a body.
 pub(crate) struct EventReader<S> {
     parts: S,
-    events: SseEvents,
-    most: usize,
+    events: SseReader,
+    max_frame: usize,
 }
 
-/// What a stream of events has next.
+/// What comes next in a stream of events.
 #[derive(Debug)]
 pub(crate) enum NextEvent {
     Event(SseEvent),
-    /// The end, with bytes that are no whole event.
+    /// The end of the stream, with the bytes behind the last complete event.
     End(Vec<u8>),
+    /// The stream broke, for this reason.
     Broken(String),
 }
 
-pub(crate) fn reader(
+pub(crate) fn read_events(
     response: Response,
-    most: usize,
+    max_frame: usize,
 ) -> EventReader<impl Stream<Item = reqwest::Result<Bytes>>> {
     EventReader {
         parts: response.bytes_stream().boxed(),
-        events: SseEvents::new(most),
-        most,
+        events: SseReader::default(),
+        max_frame,
     }
 }
 
@@ -83,75 +78,76 @@ impl<S: Stream<Item = reqwest::Result<Bytes>> + Unpin> EventReader<S> {
     /// The next event. Dropping the future loses nothing.
     pub(crate) async fn next(&mut self) -> NextEvent {
         loop {
-            if let Some(event) = self.events.next() {
+            if let Some(event) = self.events.next_event() {
                 return NextEvent::Event(event);
             }
             match self.parts.next().await {
                 Some(Ok(part)) => {
-                    if !self.events.push(&part) {
-                        let most = self.most;
-                        return NextEvent::Broken(format!(
-                            "an event passes the limit of {most} bytes"
-                        ));
+                    self.events.push(&part);
+                    if self.events.pending() > self.max_frame {
+                        let limit = self.max_frame;
+                        let why = format!("an event exceeds the limit of {limit} bytes");
+                        return NextEvent::Broken(why);
                     }
                 }
-                Some(Err(error)) => return NextEvent::Broken(words(error)),
-                None => return NextEvent::End(self.events.rest()),
+                Some(Err(error)) => return NextEvent::Broken(describe_error(error)),
+                None => return NextEvent::End(self.events.take_pending()),
             }
         }
     }
 }
 
-/// The response with this id, from a body of either kind.
-pub(crate) async fn answer_to(
+/// Reads the answer to the request with this canonical id, from a body of either kind.
+pub(crate) async fn read_answer(
     id: &str,
     response: Response,
-    most: usize,
+    max_frame: usize,
     limit: Duration,
 ) -> Result<Frame, String> {
-    let read = async {
-        if !response.status().is_success() {
-            return Err(format!("the server answered with {}", response.status()));
-        }
-        match content(response.headers()) {
-            BodyKind::Events => {
-                let mut reader = reader(response, most);
-                loop {
-                    match reader.next().await {
-                        NextEvent::Event(SseEvent {
-                            data: Some(data), ..
-                        }) if is_answer(&data, id) => {
-                            return Ok(data);
-                        }
-                        NextEvent::Event(_) => {}
-                        NextEvent::End(_) => return Err("the server did not answer".to_owned()),
-                        NextEvent::Broken(why) => return Err(why),
-                    }
+    let answer = timeout(limit, read_answer_unlimited(id, response, max_frame)).await;
+    answer.unwrap_or_else(|_| Err("the server did not answer in time".to_owned()))
+}
+
+async fn read_answer_unlimited(
+    id: &str,
+    response: Response,
+    max_frame: usize,
+) -> Result<Frame, String> {
+    if !response.status().is_success() {
+        return Err(format!("the server answered with {}", response.status()));
+    }
+    if BodyKind::of(response.headers()) != BodyKind::Events {
+        let body = read_whole(response, max_frame).await?;
+        return if is_answer(&body, id) {
+            Ok(body)
+        } else {
+            Err("the server answered with something else".to_owned())
+        };
+    }
+    let mut reader = read_events(response, max_frame);
+    loop {
+        match reader.next().await {
+            NextEvent::Event(event) => {
+                let data = event.data.unwrap_or_default().into_bytes();
+                if is_answer(&data, id) {
+                    return Ok(data);
                 }
             }
-            BodyKind::Json | BodyKind::Other => {
-                let body = whole(response, most).await?;
-                match is_answer(&body, id) {
-                    true => Ok(body),
-                    false => Err("the server answered with something else".to_owned()),
-                }
-            }
+            NextEvent::End(_) => return Err("the server did not answer".to_owned()),
+            NextEvent::Broken(why) => return Err(why),
         }
-    };
-    let read = timeout(limit, read).await;
-    read.unwrap_or_else(|_| Err("the server did not answer in time".to_owned()))
+    }
+}
+
+/// Writes a frame as an event.
+pub(crate) fn write_event(frame: Frame) -> Vec<u8> {
+    let line = one_line(frame);
+    let mut event = Vec::with_capacity(line.len() + 16);
+    sse::write(None, &String::from_utf8_lossy(&line), &mut event);
+    event
 }
 
 fn is_answer(data: &[u8], id: &str) -> bool {
-    match frame::kind(data) {
-        Kind::One(one) => {
-            let found = one.id.as_ref().filter(|_| one.method.is_none());
-            found
-                .and_then(|span| frame::raw(data, span))
-                .map(canonical)
-                .as_deref()
-                == Some(id)
-        }
-        _ => false,
-    }
+    let message = FrameContent::read(data).single();
+    message.is_some_and(|message| message.is_answer_to(id))
 }

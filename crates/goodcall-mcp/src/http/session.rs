@@ -1,8 +1,7 @@
-//! One session behind the listener: messages go in as lines, and what comes out finds its way to
-//! the request that waits for it.
+//! One session of the process listener: frames go to the server as lines, and each line of the
+//! server is routed to the HTTP request that waits for it.
 
 use std::collections::{HashMap, VecDeque};
-use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
@@ -10,110 +9,126 @@ use std::time::{Duration, Instant};
 use tokio::io::{AsyncRead, split};
 use tokio::sync::{mpsc, oneshot};
 
-use crate::bridge::between;
+use crate::bridge::bridge;
 use crate::call_log::ProxyLog;
-use crate::engine::canonical;
-use crate::frame::{self, Frame, Kind, Outline};
+use crate::frame::{Frame, FrameContent, Message, canonical, one_line};
 use crate::json_rpc;
+use crate::json_span::{JsonSpan, Splice, splice};
 use crate::line_io::{InputLine, LineReader, LineWriter};
 use crate::options::ProxyOptions;
 use crate::server_connection::McpServer;
 
-/// Messages that are kept while nobody listens.
+/// Messages of the server that are kept while no client listens.
 const BACKLOG: usize = 1024;
 /// Bytes of the pipe between the listener and the session.
 const PIPE: usize = 256 << 10;
 /// The key by which a notification names its subscription.
-const SUBSCRIPTION: &str = "io.modelcontextprotocol/subscriptionId";
+const SUBSCRIPTION_KEY: &str = "io.modelcontextprotocol/subscriptionId";
+
+/// Who uses a session.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum SessionUsers {
+    /// One client, which opened it.
+    OneClient,
+    /// Several clients. Their ids may collide, so the server sees ids of the proxy instead.
+    ManyClients,
+}
 
 /// One session.
 pub(crate) struct Session {
-    to: LineWriter,
+    to_server: LineWriter,
     routes: Mutex<SessionRoutes>,
     stop: Mutex<Option<oneshot::Sender<()>>>,
-    counter: AtomicU64,
-    /// Do several clients share it? Then their ids are not their own.
-    shared: bool,
+    requests: AtomicU64,
+    users: SessionUsers,
     started: Instant,
-    used: AtomicU64,
+    /// Milliseconds from the start to the last use.
+    last_used: AtomicU64,
 }
 
 #[derive(Default)]
 struct SessionRoutes {
     /// Requests that wait for an answer, by the id that the server knows.
-    waiting: HashMap<String, Waiter>,
-    /// Progress tokens that the server knows, and whose they are.
+    waiting: HashMap<String, WaitingRequest>,
+    /// The ids of waiting requests by the progress token that the server knows.
     tokens: HashMap<String, String>,
-    /// What the server says by itself.
-    stream: Option<mpsc::UnboundedSender<Frame>>,
+    /// The client that listens for messages which belong to no request.
+    listener: Option<mpsc::UnboundedSender<Frame>>,
     backlog: VecDeque<Frame>,
     ended: bool,
 }
 
-struct Waiter {
-    to: mpsc::UnboundedSender<Frame>,
-    /// The client's own id, where several share a session.
-    id: Option<String>,
-    token: Option<(String, String)>,
+struct WaitingRequest {
+    to_client: mpsc::UnboundedSender<Frame>,
+    /// The client's own id, if the server knows another.
+    own_id: Option<String>,
+    token: Option<RequestToken>,
 }
 
-/// A request that waits: frames until its answer, which is the last.
+struct RequestToken {
+    /// The progress token that the server knows.
+    known: String,
+    /// The client's own.
+    own: String,
+}
+
+/// The frames that come back for the requests of one frame. The answers are the last.
 pub(crate) struct PendingAnswers {
-    pub(crate) frames: mpsc::UnboundedReceiver<Frame>,
+    frames: mpsc::UnboundedReceiver<Frame>,
     ids: Vec<String>,
-    seat: Arc<Session>,
+    session: Arc<Session>,
 }
 
 impl Session {
-    /// Starts a session; it ends with the last request that has it, or when it is told to.
+    /// Starts a session. It ends when it is told to, or when it is dropped.
     pub(crate) fn start(
-        place: McpServer,
+        server: McpServer,
         options: Arc<ProxyOptions>,
         log: Arc<ProxyLog>,
-        shared: bool,
+        users: SessionUsers,
     ) -> Arc<Self> {
         let (near, far) = tokio::io::duplex(PIPE);
-        let (from, to) = split(near);
+        let (from_server, to_server) = split(near);
         let (stop, stopped) = oneshot::channel();
-        let most = options.max_frame;
-        let (queue, _) = LineWriter::start(to);
-        let seat = Arc::new(Self {
-            to: queue,
+        let max_line = options.max_frame.saturating_add(PIPE);
+        let (to_server, _) = LineWriter::start(to_server);
+        let session = Arc::new(Self {
+            to_server,
             routes: Mutex::default(),
             stop: Mutex::new(Some(stop)),
-            counter: AtomicU64::new(0),
-            shared,
+            requests: AtomicU64::new(0),
+            users,
             started: Instant::now(),
-            used: AtomicU64::new(0),
+            last_used: AtomicU64::new(0),
         });
-        let reader = Arc::downgrade(&seat);
         tokio::spawn(async move {
             let stopped = async {
-                // Told to end, or forgotten.
+                // An error means that the session was dropped.
                 let _ = stopped.await;
             };
-            let ended = between(&place, options, Arc::clone(&log), split(far), stopped).await;
+            let ended = bridge(server, options, Arc::clone(&log), split(far), stopped).await;
             if let Err(error) = ended {
                 log.warn(&error.to_string());
             }
         });
+        let weak = Arc::downgrade(&session);
         tokio::spawn(async move {
-            let mut lines = LineReader::new(from, most.saturating_add(PIPE));
-            while let Some(frame) = next(&mut lines).await {
-                match reader.upgrade() {
-                    Some(seat) => seat.route(frame),
+            let mut lines = LineReader::new(from_server, max_line);
+            while let Some(frame) = next_frame(&mut lines).await {
+                match weak.upgrade() {
+                    Some(session) => session.deliver(frame),
                     None => return,
                 }
             }
-            if let Some(seat) = reader.upgrade() {
-                let mut routes = seat.routes();
+            if let Some(session) = weak.upgrade() {
+                let mut routes = session.routes();
                 routes.ended = true;
-                // Whoever waits sees that nothing comes.
+                // Whoever waits sees the end of his channel.
                 routes.waiting.clear();
-                routes.stream = None;
+                routes.listener = None;
             }
         });
-        seat
+        session
     }
 
     fn routes(&self) -> MutexGuard<'_, SessionRoutes> {
@@ -121,12 +136,8 @@ impl Session {
     }
 
     pub(crate) fn end(&self) {
-        let stop = self
-            .stop
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .take();
-        if let Some(stop) = stop {
+        let mut stop = self.stop.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(stop) = stop.take() {
             let _ = stop.send(());
         }
     }
@@ -135,230 +146,220 @@ impl Session {
         self.routes().ended
     }
 
-    /// Is a request or a stream open?
+    /// Returns true if a request or a stream is open.
     pub(crate) fn is_busy(&self) -> bool {
         let routes = self.routes();
-        !routes.waiting.is_empty() || routes.stream.as_ref().is_some_and(|to| !to.is_closed())
+        !routes.waiting.is_empty() || routes.open_listener().is_some()
     }
 
-    /// How long nobody has used it.
+    /// The time since the last use.
     pub(crate) fn idle(&self) -> Duration {
-        let used = Duration::from_millis(self.used.load(Ordering::Relaxed));
+        let used = Duration::from_millis(self.last_used.load(Ordering::Relaxed));
         self.started.elapsed().saturating_sub(used)
     }
 
     fn touch(&self) {
         let now = u64::try_from(self.started.elapsed().as_millis()).unwrap_or(u64::MAX);
-        self.used.store(now, Ordering::Relaxed);
+        self.last_used.store(now, Ordering::Relaxed);
     }
 
-    /// Sends a message that has no answer.
-    pub(crate) fn tell(&self, frame: Frame) {
+    /// Sends a frame without requests.
+    pub(crate) fn notify(&self, frame: Frame) {
         self.touch();
-        self.to.send(frame::one_line(frame));
+        self.to_server.send(one_line(frame));
     }
 
-    /// Sends requests; what comes back are the frames for them.
-    pub(crate) async fn ask(
-        self: &Arc<Self>,
-        frame: Frame,
-        requests: &[Outline],
-    ) -> PendingAnswers {
+    /// Sends a frame with requests. The frames that belong to them come back.
+    pub(crate) async fn request(self: &Arc<Self>, frame: Frame) -> PendingAnswers {
         self.touch();
-        self.to.room().await;
-        let (to, frames) = mpsc::unbounded_channel();
-        let (mut edits, mut ids) = (Vec::new(), Vec::new());
+        self.to_server.ready().await;
+        let (to_client, frames) = mpsc::unbounded_channel();
+        let (mut splices, mut ids) = (Vec::new(), Vec::new());
         let mut routes = self.routes();
-        for request in requests {
-            let Some(span) = request.id.clone() else {
+        let content = FrameContent::read(&frame);
+        for request in content.messages().iter().filter(|one| one.is_request()) {
+            let Some((id_span, own_id)) = request.id_span().zip(request.id()) else {
                 continue;
             };
-            let own = frame::raw(&frame, &span).map(canonical).unwrap_or_default();
-            let token = token(&frame, request);
-            let number = self.counter.fetch_add(1, Ordering::Relaxed);
-            let id = if self.shared {
-                format!("\"h{number}\"")
-            } else {
-                own.clone()
-            };
-            let token = token.map(|(span, token)| {
-                let known = if self.shared {
-                    format!("\"h{number}\"")
-                } else {
-                    token.clone()
-                };
-                if self.shared {
-                    edits.push((span, known.clone()));
+            let token_span = request.progress_token();
+            let own_token = token_span.and_then(JsonSpan::raw).map(canonical);
+            let (id, known_token) = match self.users {
+                SessionUsers::OneClient => (own_id.clone(), own_token.clone()),
+                SessionUsers::ManyClients => {
+                    let number = self.requests.fetch_add(1, Ordering::Relaxed);
+                    let id = format!("\"h{number}\"");
+                    let spans = [Some(id_span), token_span.filter(|_| own_token.is_some())];
+                    for span in spans.into_iter().flatten() {
+                        splices.push((request.in_frame(span), id.clone()));
+                    }
+                    (id.clone(), own_token.is_some().then_some(id))
                 }
-                routes.tokens.insert(known.clone(), id.clone());
-                (known, token)
-            });
-            if self.shared {
-                edits.push((span, id.clone()));
-            }
-            let waiter = Waiter {
-                to: to.clone(),
-                id: self.shared.then_some(own),
-                token,
             };
-            routes.waiting.insert(id.clone(), waiter);
+            if let Some(known) = &known_token {
+                routes.tokens.insert(known.clone(), id.clone());
+            }
+            let token = known_token.zip(own_token);
+            let waiting = WaitingRequest {
+                to_client: to_client.clone(),
+                own_id: (self.users == SessionUsers::ManyClients).then_some(own_id),
+                token: token.map(|(known, own)| RequestToken { known, own }),
+            };
+            routes.waiting.insert(id.clone(), waiting);
             ids.push(id);
         }
         if routes.ended {
             routes.waiting.clear();
         }
         drop(routes);
-        self.to.send(frame::one_line(frame::splice(&frame, edits)));
+        self.to_server.send(one_line(splice(&frame, splices)));
         PendingAnswers {
             frames,
             ids,
-            seat: Arc::clone(self),
+            session: Arc::clone(self),
         }
     }
 
-    /// What the server says by itself; `None` if somebody listens already.
+    /// The messages of the server that belong to no request; `None` if a client listens already.
     pub(crate) fn listen(&self) -> Option<mpsc::UnboundedReceiver<Frame>> {
         self.touch();
         let mut routes = self.routes();
-        if routes.stream.as_ref().is_some_and(|to| !to.is_closed()) {
+        if routes.open_listener().is_some() {
             return None;
         }
-        let (to, frames) = mpsc::unbounded_channel();
+        let (listener, frames) = mpsc::unbounded_channel();
         for frame in routes.backlog.drain(..) {
-            let _ = to.send(frame);
+            let _ = listener.send(frame);
         }
         if !routes.ended {
-            routes.stream = Some(to);
+            routes.listener = Some(listener);
         }
         Some(frames)
     }
 
-    fn route(&self, frame: Frame) {
+    /// Delivers a frame of the server. A batch goes where its first message belongs.
+    fn deliver(&self, frame: Frame) {
         let mut routes = self.routes();
-        let outline = match frame::kind(&frame) {
-            Kind::One(outline) => outline,
-            Kind::Batch(all) => all.into_iter().next().unwrap_or_default(),
-            Kind::Blank | Kind::Junk => return,
+        let content = FrameContent::read(&frame);
+        let Some(message) = content.messages().first() else {
+            return;
         };
-        let id = outline
-            .id
-            .as_ref()
-            .and_then(|span| frame::raw(&frame, span))
-            .map(canonical);
-        match (&outline.method, id) {
-            (None, Some(id)) => routes.answer(&id, frame, &outline),
-            (method, _) => routes.notify(method.as_deref(), frame, &outline, self.shared),
+        let route = match (message.method(), message.id()) {
+            (None, Some(id)) => routes.answer(&id, message),
+            _ => routes.notification(message, self.users),
+        };
+        match route {
+            FrameRoute::Client(to_client, None) => drop(to_client.send(frame)),
+            FrameRoute::Client(to_client, Some(own)) => {
+                drop(to_client.send(splice(&frame, vec![own])));
+            }
+            FrameRoute::Backlog => {
+                if routes.backlog.len() >= BACKLOG {
+                    routes.backlog.pop_front();
+                }
+                routes.backlog.push_back(frame);
+            }
+            FrameRoute::Nowhere => {}
         }
     }
 }
 
+/// Where a frame of the server goes.
+enum FrameRoute {
+    /// To this client, with the client's own id or token put in.
+    Client(mpsc::UnboundedSender<Frame>, Option<Splice>),
+    Backlog,
+    Nowhere,
+}
+
 impl SessionRoutes {
-    fn answer(&mut self, id: &str, frame: Frame, outline: &Outline) {
-        let Some(waiter) = self.waiting.remove(id) else {
-            return;
-        };
-        if let Some((known, _)) = &waiter.token {
-            self.tokens.remove(known);
-        }
-        let frame = match (&waiter.id, &outline.id) {
-            (Some(own), Some(span)) => frame::splice(&frame, vec![(span.clone(), own.clone())]),
-            _ => frame,
-        };
-        let _ = waiter.to.send(frame);
+    fn open_listener(&self) -> Option<&mpsc::UnboundedSender<Frame>> {
+        self.listener.as_ref().filter(|to| !to.is_closed())
     }
 
-    /// A notification or a request of the server.
-    fn notify(&mut self, method: Option<&str>, frame: Frame, outline: &Outline, shared: bool) {
-        if let Some((id, span)) = self.whose(method, &frame, outline)
-            && let Some(waiter) = self.waiting.get(&id)
+    /// Removes a request that needs no frames any more.
+    fn remove(&mut self, id: &str) -> Option<WaitingRequest> {
+        let request = self.waiting.remove(id)?;
+        if let Some(token) = &request.token {
+            self.tokens.remove(&token.known);
+        }
+        Some(request)
+    }
+
+    fn answer(&mut self, id: &str, message: &Message<'_>) -> FrameRoute {
+        let Some(request) = self.remove(id) else {
+            return FrameRoute::Nowhere;
+        };
+        let own_id = request.own_id.zip(message.id_span());
+        let own_id = own_id.map(|(own, span)| (message.in_frame(span), own));
+        FrameRoute::Client(request.to_client, own_id)
+    }
+
+    /// Routes a notification or a request of the server.
+    fn notification(&self, message: &Message<'_>, users: SessionUsers) -> FrameRoute {
+        if let Some((id, span)) = self.owner(message)
+            && let Some(request) = self.waiting.get(&id)
         {
-            let own = match method {
-                Some("notifications/progress") => waiter.token.as_ref().map(|(_, own)| own.clone()),
-                _ => waiter.id.clone(),
-            };
-            let frame = match own.filter(|_| shared) {
-                Some(own) => frame::splice(&frame, vec![(span, own)]),
-                None => frame,
-            };
-            let _ = waiter.to.send(frame);
-            return;
-        }
-        if shared {
-            // Only where it is clear whose it is.
-            if let (1, Some(waiter)) = (self.waiting.len(), self.waiting.values().next()) {
-                let _ = waiter.to.send(frame);
-            }
-            return;
-        }
-        let open = self.stream.as_ref().filter(|to| !to.is_closed());
-        let open = open.or_else(|| self.waiting.values().next().map(|waiter| &waiter.to));
-        match open {
-            Some(to) => drop(to.send(frame)),
-            None => {
-                if self.backlog.len() >= BACKLOG {
-                    self.backlog.pop_front();
+            let own = match (users, message.method()) {
+                (SessionUsers::OneClient, _) => None,
+                (_, Some("notifications/progress")) => {
+                    request.token.as_ref().map(|token| token.own.clone())
                 }
-                self.backlog.push_back(frame);
-            }
+                _ => request.own_id.clone(),
+            };
+            let own = own.map(|own| (message.in_frame(span), own));
+            return FrameRoute::Client(request.to_client.clone(), own);
         }
+        let mut waiting = self.waiting.values().map(|request| &request.to_client);
+        let (client, otherwise) = match users {
+            SessionUsers::OneClient => {
+                let client = self.open_listener().or_else(|| waiting.next());
+                (client, FrameRoute::Backlog)
+            }
+            // With several clients waiting it is not clear whose message it is.
+            SessionUsers::ManyClients => {
+                let client = waiting.next().filter(|_| waiting.len() == 0);
+                (client, FrameRoute::Nowhere)
+            }
+        };
+        client.map_or(otherwise, |to| FrameRoute::Client(to.clone(), None))
     }
 
-    /// The request that a notification belongs to, and where it names it.
-    fn whose(
-        &self,
-        method: Option<&str>,
-        frame: &[u8],
-        outline: &Outline,
-    ) -> Option<(String, Range<usize>)> {
-        let params = outline.params.as_ref()?;
-        if method == Some("notifications/progress") {
-            let span = frame::member(frame, params, "progressToken")?;
-            let token = frame::raw(frame, &span).map(canonical)?;
-            return Some((self.tokens.get(&token)?.clone(), span));
+    /// The request that a notification belongs to, and the value by which it names the request.
+    fn owner<'f>(&self, message: &Message<'f>) -> Option<(String, JsonSpan<'f>)> {
+        if message.method() == Some("notifications/progress") {
+            let token = message.param("progressToken")?;
+            let id = self.tokens.get(&canonical(token.raw()?))?;
+            return Some((id.clone(), token));
         }
-        let meta = frame::member(frame, params, "_meta")?;
-        let span = frame::member(frame, &meta, SUBSCRIPTION)?;
-        Some((frame::raw(frame, &span).map(canonical)?, span))
+        let subscription = message.meta(SUBSCRIPTION_KEY)?;
+        Some((canonical(subscription.raw()?), subscription))
     }
 }
 
 impl PendingAnswers {
-    /// The next frame for these requests; `None` after the last answer.
+    /// The next frame; `None` after the last answer.
     pub(crate) async fn next(&mut self) -> Option<Frame> {
         self.frames.recv().await
     }
 }
 
 impl Drop for PendingAnswers {
-    /// Nobody waits any more. Among clients that share a session that means: called off.
+    /// Forgets the requests that have no answer yet. Those of a shared session are cancelled,
+    /// because there is no other way for its clients to do so.
     fn drop(&mut self) {
-        let mut routes = self.seat.routes();
+        let mut routes = self.session.routes();
         for id in &self.ids {
-            let Some(waiter) = routes.waiting.remove(id) else {
-                continue;
-            };
-            if let Some((known, _)) = &waiter.token {
-                routes.tokens.remove(known);
-            }
-            if self.seat.shared {
-                self.seat
-                    .to
-                    .send(json_rpc::cancelled(id, "the client went away"));
+            let is_open = routes.remove(id).is_some();
+            if is_open && self.session.users == SessionUsers::ManyClients {
+                let cancelled = json_rpc::cancelled(id, "the client went away");
+                self.session.to_server.send(cancelled);
             }
         }
-        self.seat.touch();
+        self.session.touch();
     }
 }
 
-/// The progress token of a request, and where it stands.
-fn token(frame: &[u8], outline: &Outline) -> Option<(Range<usize>, String)> {
-    let meta = frame::member(frame, outline.params.as_ref()?, "_meta")?;
-    let span = frame::member(frame, &meta, "progressToken")?;
-    let token = frame::raw(frame, &span).map(canonical)?;
-    Some((span, token))
-}
-
-async fn next<R: AsyncRead + Unpin>(lines: &mut LineReader<R>) -> Option<Frame> {
+async fn next_frame<R: AsyncRead + Unpin>(lines: &mut LineReader<R>) -> Option<Frame> {
     loop {
         match lines.next().await {
             Ok(InputLine::Frame(frame)) => return Some(frame),

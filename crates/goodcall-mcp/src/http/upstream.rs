@@ -9,7 +9,7 @@ use reqwest::{Client, Method, Response, Url};
 /// How long a connection may take to open.
 const CONNECT: Duration = Duration::from_secs(30);
 
-/// A server behind a URL, with headers that every request to it carries.
+/// A server behind a URL, and the headers that every request to it carries.
 #[derive(Clone, Debug)]
 pub struct Upstream {
     client: Client,
@@ -17,7 +17,7 @@ pub struct Upstream {
     headers: HeaderMap,
 }
 
-/// A URL or a header that cannot be used.
+/// The error for a URL or header that cannot be used.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UpstreamError(String);
 
@@ -30,23 +30,23 @@ impl fmt::Display for UpstreamError {
 impl std::error::Error for UpstreamError {}
 
 impl Upstream {
-    /// A server behind this URL. Nothing is sent yet.
+    /// The server behind this URL. Nothing is sent yet.
     ///
     /// # Errors
-    /// If it is no URL of HTTP.
+    /// If the text is not an HTTP or HTTPS URL.
     pub fn new(url: &str) -> Result<Self, UpstreamError> {
         let wrong = |what: &dyn fmt::Display| UpstreamError(format!("{url}: {what}"));
         let parsed = Url::parse(url).map_err(|error| wrong(&error))?;
         if !matches!(parsed.scheme(), "http" | "https") || parsed.host_str().is_none() {
             return Err(wrong(
-                &"the server's URL must begin with http:// or https://",
+                &"expected a URL that begins with http:// or https://",
             ));
         }
-        // The second caller finds one installed, which is as good.
+        // This fails if a provider is installed already, which is as good.
         let _ = rustls::crypto::ring::default_provider().install_default();
         let client = Client::builder()
             .connect_timeout(CONNECT)
-            // A redirect would take headers to where they were not meant for.
+            // A redirect could carry secret headers to another server.
             .redirect(reqwest::redirect::Policy::none())
             .build()
             .map_err(|error| wrong(&error))?;
@@ -57,13 +57,14 @@ impl Upstream {
         })
     }
 
-    /// A header for every request, as `Name: value`.
+    /// Adds a header to every request, written as `Name: value`.
     ///
     /// # Errors
-    /// If it is no header.
+    /// If the text is not a valid header.
     pub fn header(mut self, header: &str) -> Result<Self, UpstreamError> {
-        // The value may be a secret: it is not shown.
-        let wrong = |name: &str| UpstreamError(format!("`{name}`: write a header as NAME: VALUE"));
+        // The value may be a secret, and is not shown.
+        let wrong =
+            |name: &str| UpstreamError(format!("invalid header `{name}`: expected NAME: VALUE"));
         let (name, value) = header.split_once(':').ok_or_else(|| wrong("…"))?;
         let key = HeaderName::try_from(name.trim()).map_err(|_| wrong(name))?;
         let mut value = HeaderValue::try_from(value.trim()).map_err(|_| wrong(name))?;
@@ -76,7 +77,7 @@ impl Upstream {
         &self.url
     }
 
-    /// The server's origin with another path.
+    /// Returns a URL of the same origin with another path.
     pub(crate) fn at(&self, path_and_query: &str) -> Url {
         let mut url = self.url.clone();
         let (path, query) = match path_and_query.split_once('?') {
@@ -88,7 +89,7 @@ impl Upstream {
         url
     }
 
-    /// Sends a request, with our own headers on top.
+    /// Sends a request; the headers of the upstream replace those of the request.
     pub(crate) async fn send(
         &self,
         method: Method,
@@ -107,7 +108,7 @@ impl Upstream {
         request.send().await
     }
 
-    /// Sends one message.
+    /// Sends one frame.
     pub(crate) async fn post(
         &self,
         mut headers: HeaderMap,
@@ -121,8 +122,8 @@ impl Upstream {
     }
 }
 
-/// Why a request failed, without the URL, which may hold a secret.
-pub(crate) fn words(error: reqwest::Error) -> String {
+/// Says why a request failed, without the URL, which may hold a secret.
+pub(crate) fn describe_error(error: reqwest::Error) -> String {
     let error = error.without_url();
     let mut text = error.to_string();
     let mut source = std::error::Error::source(&error);

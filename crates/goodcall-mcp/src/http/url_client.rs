@@ -1,6 +1,6 @@
-//! A server behind a URL, for a client on pipes: every message a request, every answer a line.
+//! A client of a server behind a URL: every frame is a request, and every answer comes as a line.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use reqwest::header::{ACCEPT, HeaderMap, HeaderValue};
@@ -10,40 +10,41 @@ use tokio::task::{JoinHandle, JoinSet};
 use tokio::time::{sleep, timeout};
 
 use super::headers::{self, LAST_EVENT, SESSION, VERSION};
-use super::response_reader::{self, BodyKind, NextEvent};
-use super::upstream::{Upstream, words};
-use crate::frame::{self, Frame, Kind, Outline};
+use super::response_reader::{BodyKind, NextEvent, read_answer, read_events, read_whole};
+use super::upstream::{Upstream, describe_error};
+use crate::call_request::MirroredHeaders;
+use crate::engine::with_id;
+use crate::frame::{Frame, FrameContent, Message, one_line};
 use crate::json_rpc;
 use crate::line_io::InputLine;
 
 /// Messages of the server that wait for the client.
 const WAITING: usize = 256;
-/// How long a notification may take to be accepted, and the end of a session.
+/// How long a notification may take to be accepted, and a session to be opened again.
 const ACCEPT_LIMIT: Duration = Duration::from_secs(30);
-/// How long the last messages may take.
-const LAST: Duration = Duration::from_secs(2);
-/// Before a stream that broke is asked for again, unless the server says otherwise.
+/// How long the last requests may take when the client has ended.
+const LAST_REQUESTS: Duration = Duration::from_secs(2);
+/// How long the server may take to confirm the end of a session.
+const END_LIMIT: Duration = Duration::from_secs(5);
+/// The pause before a stream that broke is resumed, unless the server names another.
 const RETRY: Duration = Duration::from_secs(1);
-/// The longest pause before that.
-const MOST_RETRY: Duration = Duration::from_secs(30);
-/// How often the rest of an answer is asked for.
+/// The longest such pause.
+const MAX_RETRY: Duration = Duration::from_secs(30);
+/// How often the stream of one answer is resumed.
 const RESUMES: usize = 5;
 
-/// Headers that mirror arguments.
-type Mirrors = Vec<(String, Option<String>)>;
-
-/// The near end of the connection.
+/// A connection to a server behind a URL. A task of its own makes the requests.
 pub(crate) struct UrlClient {
-    to: Option<mpsc::UnboundedSender<(Frame, Mirrors)>>,
-    from: mpsc::Receiver<Frame>,
+    to_server: Option<mpsc::UnboundedSender<(Frame, MirroredHeaders)>>,
+    from_server: mpsc::Receiver<Frame>,
     link: Arc<UrlClientLink>,
     worker: JoinHandle<()>,
 }
 
-/// What all requests share.
+/// The state that all requests share.
 struct UrlClientLink {
     upstream: Upstream,
-    most: usize,
+    max_frame: usize,
     to_client: mpsc::Sender<Frame>,
     session: Mutex<UrlClientSession>,
     /// Held while the session is opened again.
@@ -54,165 +55,172 @@ struct UrlClientLink {
 struct UrlClientSession {
     id: Option<HeaderValue>,
     version: Option<HeaderValue>,
+    /// The frames with which the client opened the session, to open it again.
     initialize: Option<Frame>,
     initialized: Option<Frame>,
 }
 
+/// One request while it is being answered.
+struct OpenRequest {
+    frame: Frame,
+    mirrors: MirroredHeaders,
+    /// The id as it is written.
+    id: String,
+    /// Whether it is the `initialize` that opens the session.
+    opens_session: bool,
+}
+
+/// Why a request has no answer.
+enum RequestFailure {
+    /// The server does not know the session any more.
+    NoSession,
+    /// Any other reason, for the client to read.
+    Other(String),
+}
+
 impl UrlClient {
-    pub(crate) fn start(upstream: Upstream, most: usize) -> Self {
-        let (to, frames) = mpsc::unbounded_channel();
-        let (to_client, from) = mpsc::channel(WAITING);
+    pub(crate) fn start(upstream: Upstream, max_frame: usize) -> Self {
+        let (to_server, frames) = mpsc::unbounded_channel();
+        let (to_client, from_server) = mpsc::channel(WAITING);
         let link = Arc::new(UrlClientLink {
             upstream,
-            most,
+            max_frame,
             to_client,
             session: Mutex::default(),
             opening: AsyncMutex::new(()),
         });
-        let worker = tokio::spawn(work(Arc::clone(&link), frames));
+        let worker = tokio::spawn(send_all(Arc::clone(&link), frames));
         Self {
-            to: Some(to),
-            from,
+            to_server: Some(to_server),
+            from_server,
             link,
             worker,
         }
     }
 
-    pub(crate) fn send(&self, frame: Frame, mirrors: Mirrors) {
-        if let Some(to) = &self.to {
-            // The worker ends after this sender only.
-            let _ = to.send((frame, mirrors));
+    pub(crate) fn send(&self, frame: Frame, mirrors: MirroredHeaders) {
+        if let Some(to_server) = &self.to_server {
+            // The worker outlives this sender.
+            let _ = to_server.send((frame, mirrors));
         }
     }
 
     pub(crate) fn close_input(&mut self) {
-        self.to = None;
+        self.to_server = None;
     }
 
     pub(crate) async fn next(&mut self) -> InputLine {
-        self.from
-            .recv()
-            .await
-            .map_or(InputLine::End, InputLine::Frame)
+        let frame = self.from_server.recv().await;
+        frame.map_or(InputLine::End, InputLine::Frame)
     }
 
     /// Ends the session.
     pub(crate) async fn end(mut self) {
-        self.to = None;
-        // Nobody listens: what is on its way must not wait for that.
-        self.from.close();
-        if timeout(LAST, &mut self.worker).await.is_err() {
+        self.to_server = None;
+        // Answers that are on their way must not wait for a reader.
+        self.from_server.close();
+        if timeout(LAST_REQUESTS, &mut self.worker).await.is_err() {
             self.worker.abort();
         }
         let headers = self.link.headers();
         if headers.contains_key(SESSION) {
             let url = self.link.upstream.url().clone();
             let ended = self.link.upstream.send(Method::DELETE, url, headers, None);
-            let _ = timeout(Duration::from_secs(5), ended).await;
+            let _ = timeout(END_LIMIT, ended).await;
         }
     }
 }
 
-/// Takes messages in order. Requests run side by side; what has no answer is waited for, so that
-/// it does not come late.
-async fn work(link: Arc<UrlClientLink>, mut frames: mpsc::UnboundedReceiver<(Frame, Mirrors)>) {
-    let mut tasks = JoinSet::new();
-    // Ends with this task.
-    let mut stream = JoinSet::new();
+/// Sends frames in order. Requests run side by side; a notification is waited for, so that the
+/// server sees it before later frames.
+async fn send_all(
+    link: Arc<UrlClientLink>,
+    mut frames: mpsc::UnboundedReceiver<(Frame, MirroredHeaders)>,
+) {
+    let mut requests = JoinSet::new();
+    // Aborted when this task ends.
+    let mut listener = JoinSet::new();
     loop {
         let (frame, mirrors) = tokio::select! {
             next = frames.recv() => match next {
                 Some(next) => next,
                 None => break,
             },
-            Some(_) = tasks.join_next() => continue,
+            Some(_) = requests.join_next() => continue,
         };
-        let outline = match frame::kind(&frame) {
-            Kind::One(outline) => outline,
-            Kind::Batch(all) => all.into_iter().next().unwrap_or_default(),
-            Kind::Blank | Kind::Junk => continue,
+        let content = FrameContent::read(&frame);
+        // A batch is treated like its first message.
+        let Some(first) = content.messages().first() else {
+            continue;
         };
-        match (outline.method.as_deref(), &outline.id) {
-            (Some("initialize"), Some(_)) => {
-                link.remember(|session| {
-                    *session = UrlClientSession {
-                        initialize: Some(frame.clone()),
-                        ..UrlClientSession::default()
-                    }
-                });
-                link.request(frame, mirrors, &outline).await;
-            }
-            (Some(_), Some(_)) => {
+        let method = first.method();
+        let opens_session = method == Some("initialize");
+        let completes_handshake = method == Some("notifications/initialized");
+        if first.is_request() {
+            let request = OpenRequest {
+                id: first.raw_id().unwrap_or("null").to_owned(),
+                opens_session,
+                mirrors,
+                frame,
+            };
+            if opens_session {
+                *link.session() = UrlClientSession {
+                    initialize: Some(request.frame.clone()),
+                    ..UrlClientSession::default()
+                };
+                link.request(request).await;
+            } else {
                 let link = Arc::clone(&link);
-                tasks.spawn(async move { link.request(frame, mirrors, &outline).await });
+                requests.spawn(async move { link.request(request).await });
             }
-            (method, _) => {
-                let opened = method == Some("notifications/initialized");
-                if opened {
-                    link.remember(|session| session.initialized = Some(frame.clone()));
-                }
-                let headers = link.headers_for(&frame, &mirrors);
-                let _ = timeout(ACCEPT_LIMIT, link.upstream.post(headers, frame)).await;
-                if opened {
-                    let link = Arc::clone(&link);
-                    stream.abort_all();
-                    stream.spawn(async move { link.listen().await });
-                }
-            }
+            continue;
+        }
+        if completes_handshake {
+            link.session().initialized = Some(frame.clone());
+        }
+        let headers = link.headers_for(&frame, &mirrors);
+        let _ = timeout(ACCEPT_LIMIT, link.upstream.post(headers, frame)).await;
+        if completes_handshake {
+            let link = Arc::clone(&link);
+            listener.abort_all();
+            listener.spawn(async move { link.listen().await });
         }
     }
-    // The last answers.
-    while tasks.join_next().await.is_some() {}
+    // The last answers are still delivered.
+    while requests.join_next().await.is_some() {}
 }
 
 impl UrlClientLink {
-    fn session(&self) -> UrlClientSession {
-        self.session
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .clone()
-    }
-
-    fn remember(&self, change: impl FnOnce(&mut UrlClientSession)) {
-        change(&mut self.session.lock().unwrap_or_else(PoisonError::into_inner));
+    fn session(&self) -> MutexGuard<'_, UrlClientSession> {
+        self.session.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn headers(&self) -> HeaderMap {
-        let session = self.session();
+        let UrlClientSession { id, version, .. } = self.session().clone();
         let mut headers = HeaderMap::new();
-        if let Some(id) = session.id {
-            headers.insert(SESSION, id);
-        }
-        if let Some(version) = session.version {
-            headers.insert(VERSION, version);
-        }
+        headers.extend(id.map(|id| (SESSION, id)));
+        headers.extend(version.map(|version| (VERSION, version)));
         headers
     }
 
-    fn headers_for(&self, frame: &[u8], mirrors: &Mirrors) -> HeaderMap {
+    fn headers_for(&self, frame: &[u8], mirrors: &MirroredHeaders) -> HeaderMap {
         let mut headers = self.headers();
         headers.extend(headers::of_frame(frame, mirrors));
         headers
     }
 
     async fn deliver(&self, frame: Frame) {
-        // Without a client there is nobody to tell.
-        let _ = self.to_client.send(frame::one_line(frame)).await;
+        // This fails only if the client has ended.
+        let _ = self.to_client.send(one_line(frame)).await;
     }
 
-    /// Sends a request and delivers all that comes back for it. There is always an answer.
-    async fn request(&self, frame: Frame, mirrors: Mirrors, outline: &Outline) {
-        let id = outline
-            .id
-            .as_ref()
-            .and_then(|span| frame::raw(&frame, span));
-        let id = id.unwrap_or("null").to_owned();
-        let opens = outline.method.as_deref() == Some("initialize");
-        let mut answered = self.exchange(&frame, &mirrors, &id, opens).await;
-        if matches!(answered, Err(RequestFailure::NoSession)) && !opens {
+    /// Sends a request and delivers everything that comes back for it. There is always an answer.
+    async fn request(&self, request: OpenRequest) {
+        let mut answered = self.exchange(&request).await;
+        if matches!(answered, Err(RequestFailure::NoSession)) && !request.opens_session {
             answered = match self.open_again().await {
-                Ok(()) => self.exchange(&frame, &mirrors, &id, opens).await,
-                Err(why) => Err(RequestFailure::Told(why)),
+                Ok(()) => self.exchange(&request).await,
+                Err(why) => Err(RequestFailure::Other(why)),
             };
         }
         let why = match answered {
@@ -220,81 +228,68 @@ impl UrlClientLink {
             Err(RequestFailure::NoSession) => {
                 "the server does not know the session any more".to_owned()
             }
-            Err(RequestFailure::Told(why)) => why,
+            Err(RequestFailure::Other(why)) => why,
         };
-        self.deliver(json_rpc::error(&id, json_rpc::CLOSED, &why))
-            .await;
+        let error = json_rpc::error(&request.id, json_rpc::CLOSED, &why);
+        self.deliver(error).await;
     }
 
-    async fn exchange(
-        &self,
-        frame: &Frame,
-        mirrors: &Mirrors,
-        id: &str,
-        opens: bool,
-    ) -> Result<(), RequestFailure> {
-        let headers = self.headers_for(frame, mirrors);
-        let known = headers.contains_key(SESSION);
-        let response = self
-            .upstream
-            .post(headers, frame.clone())
-            .await
-            .map_err(|error| {
-                RequestFailure::Told(format!("the server cannot be reached: {}", words(error)))
-            })?;
-        if response.status() == StatusCode::NOT_FOUND && known {
+    async fn exchange(&self, request: &OpenRequest) -> Result<(), RequestFailure> {
+        let headers = self.headers_for(&request.frame, &request.mirrors);
+        let has_session = headers.contains_key(SESSION);
+        let sent = self.upstream.post(headers, request.frame.clone()).await;
+        let response = sent.map_err(|error| {
+            let why = describe_error(error);
+            RequestFailure::Other(format!("the server cannot be reached: {why}"))
+        })?;
+        let status = response.status();
+        if status == StatusCode::NOT_FOUND && has_session {
             return Err(RequestFailure::NoSession);
         }
-        if opens {
-            let session = response.headers().get(SESSION).cloned();
-            self.remember(|state| state.id = session);
+        if request.opens_session {
+            self.session().id = response.headers().get(SESSION).cloned();
         }
-        let status = response.status();
-        match response_reader::content(response.headers()) {
-            BodyKind::Events if status.is_success() => self.events(response, id, opens).await,
-            _ => {
-                let body = response_reader::whole(response, self.most)
-                    .await
-                    .map_err(RequestFailure::Told)?;
-                match is_for(&body, id) {
-                    true => {
-                        self.opened(&body, opens);
-                        self.deliver(body).await;
-                        Ok(())
-                    }
-                    false => Err(RequestFailure::Told(format!(
-                        "the server answered with {status}"
-                    ))),
-                }
-            }
+        if status.is_success() && BodyKind::of(response.headers()) == BodyKind::Events {
+            return self.deliver_events(response, request).await;
         }
+        let body = read_whole(response, self.max_frame).await;
+        let body = body.map_err(RequestFailure::Other)?;
+        if !has_answer(&body, &request.id) {
+            let why = format!("the server answered with {status}");
+            return Err(RequestFailure::Other(why));
+        }
+        self.deliver_answer(body, request).await;
+        Ok(())
     }
 
-    /// Delivers the events of a stream until the answer to this request.
-    async fn events(
+    async fn deliver_answer(&self, frame: Frame, request: &OpenRequest) {
+        if request.opens_session {
+            self.take_version(&frame);
+        }
+        self.deliver(frame).await;
+    }
+
+    /// Delivers the events of a stream up to the answer to this request.
+    async fn deliver_events(
         &self,
         response: Response,
-        id: &str,
-        opens: bool,
+        request: &OpenRequest,
     ) -> Result<(), RequestFailure> {
-        let (mut last, mut pause) = (None, RETRY);
-        let mut reader = response_reader::reader(response, self.most);
+        let (mut last_id, mut pause) = (None, RETRY);
+        let mut reader = read_events(response, self.max_frame);
         for _ in 0..=RESUMES {
             let why = loop {
                 match reader.next().await {
                     NextEvent::Event(event) => {
-                        last = event.id.filter(|id| !id.is_empty()).or(last);
+                        last_id = event.id.filter(|id| !id.is_empty()).or(last_id);
                         pause = event.retry.map_or(pause, Duration::from_millis);
-                        let Some(data) = event.data.filter(|data| !data.is_empty()) else {
-                            continue;
-                        };
-                        let answered = is_for(&data, id);
-                        if answered {
-                            self.opened(&data, opens);
-                        }
-                        self.deliver(data).await;
-                        if answered {
+                        let data = event.data.unwrap_or_default().into_bytes();
+                        if has_answer(&data, &request.id) {
+                            self.deliver_answer(data, request).await;
                             return Ok(());
+                        }
+                        if !data.is_empty() {
+                            self.deliver(data).await;
                         }
                     }
                     NextEvent::End(_) => {
@@ -303,61 +298,46 @@ impl UrlClientLink {
                     NextEvent::Broken(why) => break why,
                 }
             };
-            let Some(from) = last.clone() else {
-                return Err(RequestFailure::Told(why));
+            let Some(last_id) = &last_id else {
+                return Err(RequestFailure::Other(why));
             };
-            sleep(pause.min(MOST_RETRY)).await;
-            match self.stream(Some(&from)).await {
-                Some(response) => reader = response_reader::reader(response, self.most),
-                None => return Err(RequestFailure::Told(why)),
+            sleep(pause.min(MAX_RETRY)).await;
+            match self.open_stream(Some(last_id)).await {
+                Some(response) => reader = read_events(response, self.max_frame),
+                None => return Err(RequestFailure::Other(why)),
             }
         }
-        Err(RequestFailure::Told(
-            "the server does not finish its answer".to_owned(),
-        ))
+        let why = "the server does not finish its answer".to_owned();
+        Err(RequestFailure::Other(why))
     }
 
-    /// Takes the version from the answer to `initialize`.
-    fn opened(&self, body: &[u8], opens: bool) {
-        let version = || {
-            let Kind::One(Outline {
-                result: Some(result),
-                ..
-            }) = frame::kind(body)
-            else {
-                return None;
-            };
-            let span = frame::member(body, &result, "protocolVersion")?;
-            HeaderValue::try_from(frame::text(body, &span)?.as_ref()).ok()
-        };
-        if let Some(version) = version().filter(|_| opens) {
-            self.remember(|session| session.version = Some(version));
+    /// Takes the protocol version from the answer to `initialize`.
+    fn take_version(&self, answer: &[u8]) {
+        let message = FrameContent::read(answer).single();
+        let result = message.and_then(|message| message.result());
+        let version = result.and_then(|result| result.get("protocolVersion")?.to_text());
+        if let Some(version) = version.and_then(|version| HeaderValue::try_from(version).ok()) {
+            self.session().version = Some(version);
         }
     }
 
-    /// Opens a session that the server has forgotten, as the client had opened it.
+    /// Opens a session that the server has forgotten, in the same way as the client had opened it.
     async fn open_again(&self) -> Result<(), String> {
-        let before = self.session();
-        let _held = self.opening.lock().await;
+        let before = self.session().clone();
+        let _opening = self.opening.lock().await;
         if self.session().id != before.id {
-            // Another request was quicker.
+            // Another request has opened it meanwhile.
             return Ok(());
         }
-        let initialize = before.initialize.ok_or("the session is over")?;
-        let Kind::One(Outline { id: Some(span), .. }) = frame::kind(&initialize) else {
-            return Err("the session is over".to_owned());
-        };
         let id = "\"goodcall:initialize\"";
-        let frame = frame::splice(&initialize, vec![(span, id.to_owned())]);
-        let response = self
-            .upstream
-            .post(HeaderMap::new(), frame)
-            .await
-            .map_err(words)?;
-        let session = response.headers().get(SESSION).cloned();
-        let body = response_reader::answer_to(id, response, self.most, ACCEPT_LIMIT).await?;
-        self.remember(|state| state.id = session);
-        self.opened(&body, true);
+        let initialize = before.initialize.and_then(|frame| with_id(&frame, id));
+        let initialize = initialize.ok_or("the session is over")?;
+        let sent = self.upstream.post(HeaderMap::new(), initialize).await;
+        let response = sent.map_err(describe_error)?;
+        let session_id = response.headers().get(SESSION).cloned();
+        let answer = read_answer(id, response, self.max_frame, ACCEPT_LIMIT).await?;
+        self.session().id = session_id;
+        self.take_version(&answer);
         if let Some(initialized) = before.initialized {
             let sent = self.upstream.post(self.headers(), initialized);
             let _ = timeout(ACCEPT_LIMIT, sent).await;
@@ -365,64 +345,50 @@ impl UrlClientLink {
         Ok(())
     }
 
-    /// The stream of what the server says by itself, from an event on.
-    async fn stream(&self, from: Option<&str>) -> Option<Response> {
+    /// Opens the stream of messages that belong to no request, or resumes a stream after an event.
+    async fn open_stream(&self, last_id: Option<&str>) -> Option<Response> {
         let mut headers = self.headers();
         headers.insert(ACCEPT, HeaderValue::from_static("text/event-stream"));
-        if let Some(from) = from {
-            headers.insert(LAST_EVENT, HeaderValue::try_from(from).ok()?);
+        if let Some(id) = last_id {
+            headers.insert(LAST_EVENT, HeaderValue::try_from(id).ok()?);
         }
         let url = self.upstream.url().clone();
-        let response = self
-            .upstream
-            .send(Method::GET, url, headers, None)
-            .await
-            .ok()?;
-        let events = response_reader::content(response.headers()) == BodyKind::Events;
-        (response.status().is_success() && events).then_some(response)
+        let sent = self.upstream.send(Method::GET, url, headers, None).await;
+        let is_stream = |response: &Response| {
+            response.status().is_success() && BodyKind::of(response.headers()) == BodyKind::Events
+        };
+        sent.ok().filter(is_stream)
     }
 
-    /// Delivers what the server says by itself, as long as it has such a stream.
+    /// Delivers messages that belong to no request, as long as the server offers a stream of them.
     async fn listen(&self) {
-        let (mut last, mut pause) = (None::<String>, RETRY);
-        while let Some(response) = self.stream(last.as_deref()).await {
-            let mut reader = response_reader::reader(response, self.most);
-            let mut some = false;
+        let (mut last_id, mut pause) = (None::<String>, RETRY);
+        while let Some(response) = self.open_stream(last_id.as_deref()).await {
+            let mut reader = read_events(response, self.max_frame);
+            let mut has_data = false;
             while let NextEvent::Event(event) = reader.next().await {
-                last = event.id.filter(|id| !id.is_empty()).or(last);
+                last_id = event.id.filter(|id| !id.is_empty()).or(last_id);
                 pause = event.retry.map_or(pause, Duration::from_millis);
                 if let Some(data) = event.data.filter(|data| !data.is_empty()) {
-                    some = true;
-                    self.deliver(data).await;
+                    has_data = true;
+                    self.deliver(data.into_bytes()).await;
                 }
             }
-            // A stream that ends at once again and again is asked for less and less often.
-            pause = if some {
+            // A stream that keeps ending without data is opened less and less often.
+            pause = if has_data {
                 RETRY
             } else {
-                (pause * 2).min(MOST_RETRY)
+                (pause * 2).min(MAX_RETRY)
             };
             sleep(pause).await;
         }
     }
 }
 
-enum RequestFailure {
-    /// The server does not know the session.
-    NoSession,
-    /// In these words.
-    Told(String),
-}
-
-/// Is this the answer to the request, or a batch that has it?
-fn is_for(data: &[u8], id: &str) -> bool {
-    let own = |one: &Outline| {
-        let found = one.id.as_ref().filter(|_| one.method.is_none());
-        found.and_then(|span| frame::raw(data, span)) == Some(id)
-    };
-    match frame::kind(data) {
-        Kind::One(one) => own(&one),
-        Kind::Batch(all) => all.iter().any(own),
-        Kind::Blank | Kind::Junk => false,
-    }
+/// Returns true if the frame is the answer to the request with this id, or a batch with it. The id
+/// is compared as it is written.
+fn has_answer(frame: &[u8], id: &str) -> bool {
+    let is_answer =
+        |message: &Message<'_>| message.method().is_none() && message.raw_id() == Some(id);
+    FrameContent::read(frame).messages().iter().any(is_answer)
 }

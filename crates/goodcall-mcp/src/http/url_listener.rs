@@ -1,5 +1,5 @@
-//! A listener in front of a server behind a URL: requests and responses pass as they are, headers
-//! and all, and calls are guarded on the way.
+//! A listener in front of a server behind a URL. Requests and responses pass with their headers, and
+//! calls are judged on the way.
 
 use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -10,51 +10,46 @@ use std::time::Instant;
 use axum::body::Body;
 use axum::extract::{Request, State};
 use axum::response::Response;
-use reqwest::header::{AUTHORIZATION, CONTENT_TYPE, HeaderMap};
-use reqwest::{Method, StatusCode};
+use goodcall_server::McpLoopMode;
+use reqwest::header::{AUTHORIZATION, HeaderMap};
+use reqwest::{Method, StatusCode, Url};
 use tokio::net::TcpListener;
 use tokio::time::timeout;
 
 use super::headers::{self, SESSION};
-use super::response_filter::{ResponseFilter, filtered};
-use super::response_reader::{self, BodyKind};
-use super::same_site;
-use super::upstream::{Upstream, words};
+use super::response_filter::{OpenRequests, ResponseFilter, filter_events};
+use super::response_reader::{BodyKind, read_answer, read_whole};
+use super::responses::{json, read_body, refuse_foreign_page, response};
+use super::upstream::{Upstream, describe_error};
 use crate::call_log::{LogEntry, ProxyLog};
-use crate::catalogue::{Catalogue, Knowledge, MOST_PAGES};
-use crate::engine::canonical;
-use crate::frame::{self, Frame, Kind, Outline};
+use crate::catalogue::{Catalogue, Knowledge, MAX_PAGES};
+use crate::frame::{BatchForwarding, Forwarding, Frame, FrameContent, Message, batch_of};
 use crate::json_rpc;
 use crate::judge::{CallJudgement, ForwardedCall, Judge};
 use crate::options::ProxyOptions;
-use goodcall_server::McpLoopMode;
 
-/// Sessions that are remembered; beyond that the one that was not used for longest is forgotten.
-const MOST_SESSIONS: usize = 1024;
+/// Sessions that are remembered. Beyond that the one that was unused for longest is forgotten.
+const MAX_SESSIONS: usize = 1024;
 
-/// Serves a server behind a URL until the task is dropped.
-///
-/// # Errors
-/// If the listener fails.
-pub async fn listen_url(
+pub(super) async fn listen(
     listener: TcpListener,
     upstream: Upstream,
     options: Arc<ProxyOptions>,
     log: Arc<ProxyLog>,
 ) -> std::io::Result<()> {
-    let relay = Arc::new(UrlListener {
-        at: listener.local_addr()?,
+    let state = Arc::new(UrlListener {
+        address: listener.local_addr()?,
         upstream,
         options,
         log,
         sessions: Mutex::default(),
     });
-    let app = axum::Router::new().fallback(handle).with_state(relay);
+    let app = axum::Router::new().fallback(handle).with_state(state);
     axum::serve(listener, app).await
 }
 
 struct UrlListener {
-    at: SocketAddr,
+    address: SocketAddr,
     upstream: Upstream,
     options: Arc<ProxyOptions>,
     log: Arc<ProxyLog>,
@@ -63,8 +58,9 @@ struct UrlListener {
 
 #[derive(Default)]
 struct UrlSessions {
+    /// Sessions, and when they were last used.
     by_key: HashMap<String, (SharedUrlSession, Instant)>,
-    /// A list that everybody may see.
+    /// A list of tools that every session may use.
     public: Option<Catalogue>,
 }
 
@@ -73,79 +69,148 @@ pub(crate) type SharedUrlSession = Arc<Mutex<UrlSession>>;
 
 pub(crate) struct UrlSession {
     pub(crate) judge: Judge,
-    /// Calls whose stream ended before their answer: it may come in another one.
-    pub(crate) open: HashMap<String, ForwardedCall>,
+    /// Calls whose stream ended before their answer, which may come in another stream.
+    pub(crate) interrupted: HashMap<String, ForwardedCall>,
 }
 
 pub(crate) fn lock(session: &SharedUrlSession) -> MutexGuard<'_, UrlSession> {
     session.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// What is done with the messages of one request.
-#[derive(Default)]
+/// How the messages of one HTTP request are handled.
 struct RequestPlan {
-    /// What goes to the server; `None` if nothing does.
-    body: Option<Frame>,
-    calls: HashMap<String, ForwardedCall>,
-    lists: HashMap<String, Option<String>>,
-    /// Requests that are neither.
-    others: Vec<String>,
-    /// Answers to calls that are not forwarded.
+    session: SharedUrlSession,
+    headers: HeaderMap,
+    open: OpenRequests,
+    /// Answers to messages that are not forwarded.
     answers: Vec<Frame>,
     is_batch: bool,
 }
 
-async fn handle(State(relay): State<Arc<UrlListener>>, request: Request) -> Response {
-    if same_site::is_foreign(request.headers(), relay.at) {
-        return plain(
-            StatusCode::FORBIDDEN,
-            "requests of foreign pages are refused",
-        );
+async fn handle(State(listener): State<Arc<UrlListener>>, request: Request) -> Response {
+    if let Some(refusal) = refuse_foreign_page(request.headers(), listener.address) {
+        return refusal;
     }
     let (parts, body) = request.into_parts();
-    let body = match axum::body::to_bytes(body, relay.options.max_frame).await {
-        Ok(body) => body.to_vec(),
-        Err(_) => {
-            let most = relay.options.max_frame;
-            let text = format!("the body passes the limit of {most} bytes, or was cut off");
-            return plain(StatusCode::PAYLOAD_TOO_LARGE, &text);
+    let body = match read_body(body, listener.options.max_frame).await {
+        Ok(body) => body,
+        Err(refusal) => return refusal,
+    };
+    let path = parts.uri.path();
+    let is_endpoint = path == listener.upstream.url().path() || path == "/mcp";
+    let url = match parts.uri.path_and_query() {
+        Some(path) if !is_endpoint => listener.upstream.at(path.as_str()),
+        _ => listener.upstream.url().clone(),
+    };
+    let headers = headers::passing(&parts.headers);
+    let session = listener.session(&headers);
+    if parts.method == Method::DELETE && is_endpoint {
+        listener.forget(&headers);
+    }
+    let mut plan = RequestPlan {
+        session,
+        headers,
+        open: OpenRequests::default(),
+        answers: Vec::new(),
+        is_batch: false,
+    };
+    let forwarding = if is_endpoint && parts.method == Method::POST {
+        listener.judge(&mut plan, &body).await
+    } else {
+        Forwarding::AsSent
+    };
+    listener.write_log(&plan.session);
+    match forwarding.apply(body) {
+        Some(body) => listener.forward(parts.method, url, body, plan).await,
+        None => json(StatusCode::OK, plan.answers_alone()),
+    }
+}
+
+impl RequestPlan {
+    /// The body of the response to a request of which nothing is forwarded.
+    fn answers_alone(&mut self) -> Frame {
+        if self.is_batch || self.answers.len() != 1 {
+            batch_of(&self.answers)
+        } else {
+            self.answers.remove(0)
         }
-    };
-    let endpoint = parts.uri.path() == relay.upstream.url().path() || parts.uri.path() == "/mcp";
-    let url = match (endpoint, parts.uri.path_and_query()) {
-        (false, Some(path)) => relay.upstream.at(path.as_str()),
-        _ => relay.upstream.url().clone(),
-    };
-    let mut passing = headers::passing(&parts.headers);
-    let session = relay.session(&passing);
-    if parts.method == Method::DELETE && endpoint {
-        relay.forget(&passing);
     }
-    let mut plan = RequestPlan::default();
-    match endpoint && parts.method == Method::POST {
-        true => relay.plan(&mut plan, body, &mut passing, &session).await,
-        false => plan.body = Some(body),
+
+    /// Judges one message. A message that is not forwarded gets its answer in the plan.
+    async fn message(&mut self, message: &Message<'_>, listener: &UrlListener) -> Forwarding {
+        let Some(id) = message.id() else {
+            return Forwarding::AsSent;
+        };
+        if message.repeats_key() {
+            let text = "a key of the message occurs twice";
+            let answer = json_rpc::error(&id, json_rpc::INVALID_REQUEST, text);
+            self.answers.push(answer);
+            return Forwarding::Dropped;
+        }
+        match message.method() {
+            Some("tools/call") => return self.call(id, message, listener).await,
+            Some("tools/list") => {
+                self.open.lists.insert(id, message.cursor());
+            }
+            Some(_) => self.open.others.push(id),
+            None => {}
+        }
+        Forwarding::AsSent
     }
-    relay.write(&session);
-    let Some(body) = plan.body.take() else {
-        return json(StatusCode::OK, joined(&plan));
-    };
-    relay
-        .forward((parts.method, url, passing), body, plan, session)
-        .await
+
+    async fn call(
+        &mut self,
+        id: String,
+        message: &Message<'_>,
+        listener: &UrlListener,
+    ) -> Forwarding {
+        let judge = |listed| {
+            let mut session = lock(&self.session);
+            session.judge.call(message, listed, Instant::now())
+        };
+        let mut judgement = judge(false);
+        if let CallJudgement::NeedsTools = judgement {
+            let context = message.protocol_context();
+            let headers = headers::for_list(&self.headers);
+            let listed = listener.list_tools(&self.session, headers, context.as_deref());
+            listed.await;
+            judgement = judge(true);
+        }
+        match judgement {
+            CallJudgement::AsSent(call) => {
+                self.open.calls.insert(id, *call);
+                Forwarding::AsSent
+            }
+            CallJudgement::Rewritten(rewritten, call) => {
+                headers::mend(&mut self.headers, &call.tool, &call.mirrors);
+                self.open.calls.insert(id, *call);
+                Forwarding::Rewritten(rewritten)
+            }
+            CallJudgement::Answer(answer) => {
+                self.answers.push(answer);
+                Forwarding::Dropped
+            }
+            // The judge asks for the list once per call.
+            CallJudgement::NeedsTools => Forwarding::AsSent,
+        }
+    }
 }
 
 impl UrlListener {
-    /// The session of a request: by its id, else by whose it is.
+    fn sessions(&self) -> MutexGuard<'_, UrlSessions> {
+        self.sessions.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The session of a request, by its id or else by the client's credentials.
     fn session(&self, headers: &HeaderMap) -> SharedUrlSession {
-        let mut sessions = self.sessions.lock().unwrap_or_else(PoisonError::into_inner);
-        let key = key(headers);
+        let mut sessions = self.sessions();
+        let key = session_key(headers);
         let now = Instant::now();
         if let Some((session, used)) = sessions.by_key.get_mut(&key) {
             *used = now;
             return Arc::clone(session);
         }
-        if sessions.by_key.len() >= MOST_SESSIONS {
+        if sessions.by_key.len() >= MAX_SESSIONS {
             let oldest = sessions.by_key.iter().min_by_key(|(_, (_, used))| *used);
             if let Some(oldest) = oldest.map(|(key, _)| key.clone()) {
                 sessions.by_key.remove(&oldest);
@@ -153,7 +218,7 @@ impl UrlListener {
         }
         let mut options = Arc::clone(&self.options);
         if !headers.contains_key(SESSION) {
-            // Several clients may come without a session: their calls in a row are no circle.
+            // Equal calls of several clients without a session are not a loop.
             Arc::make_mut(&mut options).loops = McpLoopMode::Off;
         }
         let mut judge = Judge::new(options);
@@ -164,328 +229,190 @@ impl UrlListener {
         }
         let session = Arc::new(Mutex::new(UrlSession {
             judge,
-            open: HashMap::new(),
+            interrupted: HashMap::new(),
         }));
         sessions.by_key.insert(key, (Arc::clone(&session), now));
         session
     }
 
+    /// Forgets the session that a client ends.
     fn forget(&self, headers: &HeaderMap) {
-        let mut sessions = self.sessions.lock().unwrap_or_else(PoisonError::into_inner);
         if headers.contains_key(SESSION) {
-            sessions.by_key.remove(&key(headers));
+            self.sessions().by_key.remove(&session_key(headers));
         }
     }
 
-    /// Keeps a list that everybody may see for everybody.
-    fn share(&self, catalogue: &Catalogue) {
-        if catalogue.is_public() {
-            let mut sessions = self.sessions.lock().unwrap_or_else(PoisonError::into_inner);
-            sessions.public = Some(catalogue.clone());
-        }
+    fn write_log(&self, session: &SharedUrlSession) {
+        let entries = std::mem::take(&mut lock(session).judge.log);
+        entries.iter().for_each(|entry| self.log.write(entry));
     }
 
-    fn write(&self, session: &SharedUrlSession) {
-        let notes = std::mem::take(&mut lock(session).judge.notes);
-        notes.iter().for_each(|note| self.log.write(note));
-    }
-
-    async fn plan(
-        &self,
-        plan: &mut RequestPlan,
-        body: Frame,
-        headers: &mut HeaderMap,
-        session: &SharedUrlSession,
-    ) {
-        match frame::kind(&body) {
-            // The server says itself that this is no message.
-            Kind::Blank | Kind::Junk => plan.body = Some(body),
-            Kind::One(outline) => {
-                plan.body = self.one(plan, body, &outline, headers, session).await;
-            }
-            Kind::Batch(all) => {
+    /// Judges the body of a request.
+    async fn judge(&self, plan: &mut RequestPlan, body: &[u8]) -> Forwarding {
+        match FrameContent::read(body) {
+            // The server itself is to say that this is not a message.
+            FrameContent::Blank | FrameContent::Junk => Forwarding::AsSent,
+            FrameContent::One(message) => plan.message(&message, self).await,
+            FrameContent::Batch(messages) => {
                 plan.is_batch = true;
-                let (mut parts, mut edited) = (Vec::new(), false);
-                for one in &all {
-                    let part = body[one.span.clone()].to_vec();
-                    let Kind::One(outline) = frame::kind(&part) else {
-                        continue;
-                    };
-                    let kept = self
-                        .one(plan, part.clone(), &outline, headers, session)
-                        .await;
-                    edited |= kept.as_ref() != Some(&part);
-                    parts.extend(kept);
+                let mut batch = BatchForwarding::default();
+                for message in &messages {
+                    let forwarding = plan.message(message, self).await;
+                    batch.push(message, forwarding);
                 }
-                plan.body = match (parts.is_empty(), edited) {
-                    (true, _) => None,
-                    (false, false) => Some(body),
-                    (false, true) => Some(array(&parts)),
-                };
+                batch.finish()
             }
         }
     }
 
-    /// One message; what comes back goes to the server.
-    async fn one(
+    /// Asks the server for its tools, with the credentials of the client.
+    async fn list_tools(
         &self,
-        plan: &mut RequestPlan,
-        frame: Frame,
-        outline: &Outline,
-        headers: &mut HeaderMap,
         session: &SharedUrlSession,
-    ) -> Option<Frame> {
-        let id = outline
-            .id
-            .as_ref()
-            .and_then(|span| frame::raw(&frame, span))
-            .map(canonical);
-        let Some(id) = id else {
-            return Some(frame);
-        };
-        if outline.twice {
-            let text = "a key of the message stands there twice";
-            plan.answers
-                .push(json_rpc::error(&id, json_rpc::INVALID_REQUEST, text));
-            return None;
-        }
-        match outline.method.as_deref() {
-            Some("tools/list") => {
-                let cursor = outline.params.as_ref().and_then(|params| {
-                    let span = frame::member(&frame, params, "cursor")?;
-                    frame::text(&frame, &span).map(|cursor| cursor.into_owned())
-                });
-                plan.lists.insert(id, cursor);
-                Some(frame)
-            }
-            Some("tools/call") => {
-                let mut listed = false;
-                loop {
-                    let judged = lock(session)
-                        .judge
-                        .call(&frame, outline, listed, Instant::now());
-                    match judged {
-                        CallJudgement::List => {
-                            let context = json_rpc::context(&frame, outline.params.as_ref());
-                            self.list(session, headers, context.as_deref()).await;
-                            listed = true;
-                        }
-                        CallJudgement::AsSent(ticket) => {
-                            plan.calls.insert(id, *ticket);
-                            return Some(frame);
-                        }
-                        CallJudgement::Forward(mended, ticket) => {
-                            headers::mend(headers, ticket.tool(), &ticket.mirrors);
-                            plan.calls.insert(id, *ticket);
-                            return Some(mended.into_owned());
-                        }
-                        CallJudgement::Answer(answer) => {
-                            plan.answers.push(answer);
-                            return None;
-                        }
-                    }
-                }
-            }
-            Some(_) => {
-                plan.others.push(id);
-                Some(frame)
-            }
-            None => Some(frame),
-        }
-    }
-
-    /// Asks the server for its tools, in the name of the client.
-    async fn list(&self, session: &SharedUrlSession, headers: &HeaderMap, context: Option<&str>) {
-        let headers = headers::for_list(headers);
-        let (mut cursor, most) = (None::<String>, self.options.max_frame);
-        for page in 0..MOST_PAGES {
-            let id = format!("\"goodcall:tools:{}\"", page + 1);
-            let frame = json_rpc::list(&id, cursor.as_deref(), context);
-            let limit = self.options.list_limit;
-            let sent = timeout(limit, self.upstream.post(headers.clone(), frame)).await;
+        headers: HeaderMap,
+        context: Option<&str>,
+    ) {
+        let (limit, max_frame) = (self.options.list_limit, self.options.max_frame);
+        let mut cursor = None::<String>;
+        for page in 1..=MAX_PAGES {
+            let id = format!("\"goodcall:tools:{page}\"");
+            let request = json_rpc::list(&id, cursor.as_deref(), context);
+            let sent = timeout(limit, self.upstream.post(headers.clone(), request)).await;
             let answer = match sent {
-                Ok(Ok(response)) => response_reader::answer_to(&id, response, most, limit).await,
-                Ok(Err(error)) => Err(words(error)),
+                Ok(Ok(response)) => read_answer(&id, response, max_frame, limit).await,
+                Ok(Err(error)) => Err(describe_error(error)),
                 Err(_) => Err("the server did not answer in time".to_owned()),
             };
-            let outline = answer.as_ref().map(|frame| frame::kind(frame));
-            let (
-                Ok(frame),
-                Ok(Kind::One(Outline {
-                    result: Some(result),
-                    ..
-                })),
-            ) = (&answer, outline)
-            else {
-                let why = answer
-                    .err()
-                    .unwrap_or_else(|| "the server refused".to_owned());
-                return self.unlisted(session, &why);
+            let answer = match answer {
+                Ok(answer) => answer,
+                Err(why) => return self.give_up_listing(session, &why),
             };
-            let mut session = lock(session);
-            let catalogue = &mut session.judge.catalogue;
-            cursor = catalogue.page(frame, &result, cursor.as_deref(), Instant::now());
+            let message = FrameContent::read(&answer).single();
+            let Some(result) = message.and_then(|message| message.result()) else {
+                return self.give_up_listing(session, "the server refused");
+            };
+            let mut locked = lock(session);
+            let catalogue = &mut locked.judge.catalogue;
+            cursor = catalogue.add_page(result, cursor.as_deref(), Instant::now());
             if cursor.is_none() {
-                let catalogue = catalogue.clone();
-                drop(session);
-                return self.share(&catalogue);
+                let public = catalogue.is_public().then(|| catalogue.clone());
+                drop(locked);
+                if public.is_some() {
+                    self.sessions().public = public;
+                }
+                return;
             }
         }
-        self.unlisted(session, "the list does not end");
+        self.give_up_listing(session, "the list does not end");
     }
 
-    fn unlisted(&self, session: &SharedUrlSession, why: &str) {
+    fn give_up_listing(&self, session: &SharedUrlSession, why: &str) {
         let server = &self.options.server;
         let text = format!("{server}: the tools cannot be listed ({why}); calls are not checked");
         let mut session = lock(session);
-        session.judge.notes.push(LogEntry::Warning(text));
-        session.judge.catalogue.unavailable(Instant::now());
+        session.judge.log.push(LogEntry::Warning(text));
+        session.judge.catalogue.mark_unavailable(Instant::now());
     }
 
-    /// Tells the server that nobody waits any more. In the newest revision the end of the request
-    /// says so itself.
-    fn call_off(self: &Arc<Self>, headers: HeaderMap, ids: impl Iterator<Item = String>) {
-        for id in ids.filter(|_| headers.contains_key(SESSION)) {
-            let (relay, headers) = (Arc::clone(self), headers.clone());
-            let frame = json_rpc::cancelled(&id, "timed out");
+    /// Notifies the server that nobody waits for these calls any more. Without a session the end of
+    /// the HTTP request says so itself.
+    fn cancel(self: &Arc<Self>, headers: &HeaderMap, filter: &ResponseFilter) {
+        if !headers.contains_key(SESSION) {
+            return;
+        }
+        for call in filter.open.calls.values() {
+            let (listener, headers) = (Arc::clone(self), headers.clone());
+            let frame = json_rpc::cancelled(&call.id, "timed out");
             tokio::spawn(async move {
-                let sent = relay.upstream.post(headers, frame);
-                // It is a courtesy: whether it arrives changes nothing here.
-                let _ = timeout(relay.options.list_limit, sent).await;
+                let sent = listener.upstream.post(headers, frame);
+                // The notice is a courtesy; nothing depends on it.
+                let _ = timeout(listener.options.list_limit, sent).await;
             });
         }
     }
 
-    /// Sends a request on, and what comes back for it.
+    /// Sends a request on, and sends back the judged response.
     async fn forward(
         self: Arc<Self>,
-        (method, url, headers): (Method, reqwest::Url, HeaderMap),
+        method: Method,
+        url: Url,
         body: Frame,
         plan: RequestPlan,
-        session: SharedUrlSession,
     ) -> Response {
-        let resumable = headers.contains_key(SESSION);
+        let has_session = plan.headers.contains_key(SESSION);
         let body = (method == Method::POST || !body.is_empty()).then_some(body);
-        let mut filter = ResponseFilter::new(Arc::clone(&session), Arc::clone(&self.log));
-        (filter.calls, filter.lists, filter.others) = (plan.calls, plan.lists, plan.others);
-        filter.resumable = resumable;
-        let cancel = headers::for_list(&headers);
-        let sending = self.upstream.send(method, url, headers, body);
-        let limit = self.options.time_limit.filter(|_| !filter.calls.is_empty());
+        let (session, log) = (Arc::clone(&plan.session), Arc::clone(&self.log));
+        let mut filter = ResponseFilter::new(session, log, plan.open, has_session);
+        let cancel_headers = headers::for_list(&plan.headers);
+        let limit = self.options.time_limit;
+        let limit = limit.filter(|_| !filter.open.calls.is_empty());
+        let sending = self.upstream.send(method, url, plan.headers, body);
         let sent = match limit {
-            Some(limit) => timeout(limit, sending).await.ok(),
-            None => Some(sending.await),
+            Some(limit) => timeout(limit, sending).await,
+            None => Ok(sending.await),
         };
-        let response = match sent {
-            Some(Ok(response)) => response,
-            Some(Err(error)) => {
+        let upstream_response = match sent {
+            Ok(Ok(response)) => response,
+            Ok(Err(error)) => {
                 let server = &self.options.server;
-                let why = format!("{server}: the server cannot be reached: {}", words(error));
+                let why = describe_error(error);
+                let why = format!("{server}: the server cannot be reached: {why}");
                 self.log.warn(&why);
-                return json(StatusCode::BAD_GATEWAY, filter.gone(&why));
+                return json(StatusCode::BAD_GATEWAY, filter.unreachable(&why));
             }
-            None => {
-                self.call_off(
-                    cancel,
-                    filter.calls.values().map(|ticket| ticket.id.clone()),
-                );
-                return json(StatusCode::OK, filter.late());
+            Err(_) => {
+                self.cancel(&cancel_headers, &filter);
+                return json(StatusCode::OK, filter.timed_out());
             }
         };
-        let passing = headers::passing(response.headers());
-        let status = response.status();
-        match response_reader::content(response.headers()) {
+        let max_frame = self.options.max_frame;
+        let headers = headers::passing(upstream_response.headers());
+        let status = upstream_response.status();
+        let body = match BodyKind::of(upstream_response.headers()) {
             BodyKind::Events => {
-                let head = plan.answers;
-                let body = filtered(response, filter, head, limit, self.options.max_frame);
-                reply(status, passing, Body::from_stream(body))
+                let events =
+                    filter_events(upstream_response, filter, plan.answers, limit, max_frame);
+                Body::from_stream(events)
             }
-            BodyKind::Json => {
-                match response_reader::whole(response, self.options.max_frame).await {
-                    Ok(body) => {
-                        let body = filter.pass(body);
-                        let body = merged(body, &plan.answers);
-                        drop(filter);
-                        self.write(&session);
-                        reply(status, passing, Body::from(body))
-                    }
-                    Err(why) => {
-                        self.log.warn(&format!("{}: {why}", self.options.server));
-                        json(StatusCode::BAD_GATEWAY, filter.gone(&why))
-                    }
+            BodyKind::Json => match read_whole(upstream_response, max_frame).await {
+                Ok(body) => {
+                    let body = filter.judge(&body).apply(body).unwrap_or_default();
+                    drop(filter);
+                    self.write_log(&plan.session);
+                    Body::from(with_answers(body, plan.answers))
                 }
-            }
-            BodyKind::Other => {
-                let body = Body::from_stream(response.bytes_stream());
-                reply(status, passing, body)
-            }
-        }
+                Err(why) => {
+                    self.log.warn(&format!("{}: {why}", self.options.server));
+                    return json(StatusCode::BAD_GATEWAY, filter.unreachable(&why));
+                }
+            },
+            BodyKind::Other => Body::from_stream(upstream_response.bytes_stream()),
+        };
+        response(status, headers, body)
     }
 }
 
-/// What a session is known by.
-fn key(headers: &HeaderMap) -> String {
+/// The key of a session: its id, or else a hash of the client's credentials.
+fn session_key(headers: &HeaderMap) -> String {
     match headers.get(SESSION) {
         Some(id) => format!("session {}", String::from_utf8_lossy(id.as_bytes())),
         None => {
             let mut hasher = DefaultHasher::new();
-            headers
-                .get(AUTHORIZATION)
-                .map(|value| value.as_bytes())
-                .hash(&mut hasher);
+            let credentials = headers.get(AUTHORIZATION);
+            credentials.map(|value| value.as_bytes()).hash(&mut hasher);
             format!("bearer {}", hasher.finish())
         }
     }
 }
 
-/// The answers to a request of which nothing is forwarded.
-fn joined(plan: &RequestPlan) -> Frame {
-    match plan.answers.as_slice() {
-        [one] if !plan.is_batch => one.clone(),
-        all => array(all),
-    }
-}
-
-/// A body with our answers beside those of the server.
-fn merged(body: Frame, answers: &[Frame]) -> Frame {
+/// Adds the proxy's answers to the body of the server's response.
+fn with_answers(body: Frame, answers: Vec<Frame>) -> Frame {
     if answers.is_empty() {
         return body;
     }
-    let mut all = match frame::kind(&body) {
-        Kind::One(_) => vec![body],
-        Kind::Batch(parts) => parts
-            .into_iter()
-            .map(|one| body[one.span].to_vec())
-            .collect(),
-        Kind::Blank | Kind::Junk => Vec::new(),
-    };
-    all.extend(answers.iter().cloned());
-    array(&all)
-}
-
-fn array(parts: &[Frame]) -> Frame {
-    let mut out = vec![b'['];
-    out.extend(parts.join(&b','));
-    out.push(b']');
-    out
-}
-
-fn reply(status: StatusCode, headers: HeaderMap, body: Body) -> Response {
-    let mut response = Response::new(body);
-    *response.status_mut() = status;
-    *response.headers_mut() = headers;
-    response
-}
-
-fn json(status: StatusCode, body: Frame) -> Response {
-    let mut headers = HeaderMap::new();
-    headers.insert(
-        CONTENT_TYPE,
-        axum::http::HeaderValue::from_static("application/json"),
-    );
-    reply(status, headers, Body::from(body))
-}
-
-fn plain(status: StatusCode, text: &str) -> Response {
-    reply(status, HeaderMap::new(), Body::from(text.to_owned()))
+    let content = FrameContent::read(&body);
+    let messages = content.messages().iter();
+    let mut all: Vec<_> = messages.map(|one| one.bytes().to_vec()).collect();
+    all.extend(answers);
+    batch_of(&all)
 }

@@ -1,68 +1,17 @@
-//! Real pipes and a real process: what the loop around the engine promises.
-#![cfg(unix)]
-#![allow(clippy::unwrap_used, clippy::panic, reason = "a test may fail loudly")]
+//! The bridge and the process listener with real pipes and a real process.
 
-use std::ffi::OsString;
-use std::io::{BufRead, Write};
 use std::sync::Arc;
 use std::time::Duration;
 
-use goodcall_mcp::{BridgeEnd, ProxyLog, ProxyOptions, ServerCommand, bridge, listen_command};
+use goodcall_mcp::{BridgeEnd, ProxyLog, ProxyOptions, ServerCommand, bridge, listen};
 use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader, DuplexStream, ReadHalf, WriteHalf};
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
 use tokio::time::timeout;
 
-/// No answer takes so long, also on a machine that is busy.
+/// No answer takes this long, even on a busy machine.
 const PATIENCE: Duration = Duration::from_secs(60);
-const MODE: &str = "GOODCALL_TEST_SERVER";
-
-/// Not a test of its own: with the variable set this process is the server.
-#[test]
-fn server() {
-    let Ok(mode) = std::env::var(MODE) else {
-        return;
-    };
-    serve(&mode);
-    // The harness must not write its own words.
-    std::process::exit(0);
-}
-
-fn serve(mode: &str) {
-    let mut out = std::io::stdout();
-    for line in std::io::stdin().lock().lines() {
-        let line = line.unwrap();
-        let message: Value = serde_json::from_str(&line).unwrap();
-        let id = &message["id"];
-        let tool = |name: &str| json!({"name": name, "inputSchema": {"type": "object", "properties": {"n": {"type": "integer"}}}});
-        let result = match message["method"].as_str() {
-            Some("initialize") => json!({"protocolVersion": "2025-11-25", "capabilities": {}}),
-            Some("tools/list") => {
-                json!({"tools": [tool("echo"), tool("die"), tool("hang"), tool("big"), tool("pid")]})
-            }
-            Some("tools/call") => match message["params"]["name"].as_str().unwrap() {
-                "die" => std::process::exit(3),
-                "hang" => continue,
-                "big" => json!({"content": [{"type": "text", "text": "x".repeat(50 << 20)}]}),
-                "pid" => json!({"content": [], "pid": std::process::id()}),
-                _ => json!({"content": [], "got": message["params"]["arguments"]}),
-            },
-            _ if id.is_null() => continue,
-            _ => json!({}),
-        };
-        if mode == "junk" {
-            writeln!(out, "debug: got {}", line.len()).unwrap();
-            out.write_all(b"\xff\xfe{\n\n").unwrap();
-        }
-        let answer = json!({"jsonrpc": "2.0", "id": id, "result": result});
-        writeln!(out, "{answer}").unwrap();
-        out.flush().unwrap();
-    }
-    if mode == "stubborn" {
-        std::thread::sleep(Duration::from_secs(600));
-    }
-}
 
 struct Client {
     to: Option<WriteHalf<DuplexStream>>,
@@ -71,12 +20,13 @@ struct Client {
     session: JoinHandle<BridgeEnd>,
 }
 
-/// This process as a server.
+/// The example `fake_server`, which cargo builds together with the tests.
 fn fake_server(mode: &str) -> ServerCommand {
-    let exe = std::env::current_exe().unwrap();
-    let words = [format!("{MODE}={mode}").into(), exe.into_os_string()];
-    let filter = ["--exact", "server", "--nocapture"].map(OsString::from);
-    ServerCommand::new("env", words.into_iter().chain(filter))
+    let tests = std::env::current_exe().unwrap();
+    let target = tests.parent().unwrap().parent().unwrap();
+    let path = target.join("examples/fake_server");
+    assert!(path.exists(), "{}: build the examples", path.display());
+    ServerCommand::new(path, [mode.into()])
 }
 
 impl Client {
@@ -94,7 +44,7 @@ impl Client {
                     std::future::pending::<()>().await;
                 }
             };
-            bridge(&command, Arc::new(options), log, pipes, stopped)
+            bridge(command, Arc::new(options), log, pipes, stopped)
                 .await
                 .unwrap()
         });
@@ -123,7 +73,7 @@ impl Client {
             .await;
     }
 
-    /// There is nothing more to say.
+    /// Closes the client's side.
     async fn close(&mut self) {
         self.to.take().unwrap().shutdown().await.unwrap();
     }
@@ -175,7 +125,7 @@ async fn many_calls_in_flight_are_all_answered() {
 }
 
 #[tokio::test]
-async fn what_was_asked_before_the_end_is_answered() {
+async fn requests_before_the_end_of_input_are_answered() {
     let mut client = Client::start("plain", |_| {}).await;
     client.call(1, "echo", json!({"n": 1})).await;
     client.close().await;
@@ -184,7 +134,7 @@ async fn what_was_asked_before_the_end_is_answered() {
 }
 
 #[tokio::test]
-async fn a_server_that_dies_is_told_of_and_the_session_ends() {
+async fn exit_of_the_server_answers_open_requests_and_ends_the_session() {
     let mut client = Client::start("plain", |_| {}).await;
     client.call(1, "hang", json!({})).await;
     client.call(2, "die", json!({})).await;
@@ -207,7 +157,7 @@ async fn a_server_that_dies_is_told_of_and_the_session_ends() {
 }
 
 #[tokio::test]
-async fn a_server_that_dies_is_started_again_for_the_next_request() {
+async fn exited_server_is_restarted_for_the_next_request() {
     let mut client = Client::start("plain", |options| options.restart = true).await;
     client
         .send(&json!({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": {}}))
@@ -227,7 +177,7 @@ async fn a_server_that_dies_is_started_again_for_the_next_request() {
 }
 
 #[tokio::test]
-async fn a_call_that_hangs_is_answered_and_others_go_on() {
+async fn call_that_hangs_times_out_and_others_are_answered() {
     let limit = Some(Duration::from_millis(300));
     let mut client = Client::start("plain", |options| options.time_limit = limit).await;
     client.call(1, "hang", json!({})).await;
@@ -240,7 +190,7 @@ async fn a_call_that_hangs_is_answered_and_others_go_on() {
 }
 
 #[tokio::test]
-async fn junk_is_dropped_and_a_line_of_50_megabytes_arrives() {
+async fn junk_is_dropped_and_line_of_50_megabytes_arrives() {
     let mut client = Client::start("junk", |_| {}).await;
     client.call(1, "big", json!({})).await;
     let answer = client.next().await.unwrap();
@@ -256,7 +206,7 @@ async fn junk_is_dropped_and_a_line_of_50_megabytes_arrives() {
 }
 
 #[tokio::test]
-async fn a_line_that_passes_the_limit_is_answered_for() {
+async fn request_with_oversized_answer_gets_an_error() {
     let mut client = Client::start("plain", |options| options.max_frame = 1 << 20).await;
     client.call(1, "big", json!({})).await;
     let answer = client.next().await.unwrap();
@@ -264,7 +214,7 @@ async fn a_line_that_passes_the_limit_is_answered_for() {
         answer["error"]["message"]
             .as_str()
             .unwrap()
-            .contains("passes the limit"),
+            .contains("exceeds the limit"),
         "{answer}"
     );
     client.call(2, "echo", json!({"n": 2})).await;
@@ -272,7 +222,7 @@ async fn a_line_that_passes_the_limit_is_answered_for() {
 }
 
 #[tokio::test]
-async fn nothing_is_left_of_a_server_that_does_not_want_to_end() {
+async fn server_that_ignores_the_end_of_input_is_killed() {
     let mut client = Client::start("stubborn", |_| {}).await;
     client.call(1, "pid", json!({})).await;
     let pid = client.next().await.unwrap()["result"]["pid"]
@@ -286,7 +236,7 @@ async fn nothing_is_left_of_a_server_that_does_not_want_to_end() {
 }
 
 #[tokio::test]
-async fn a_signal_ends_server_and_session() {
+async fn stop_ends_server_and_session() {
     let mut client = Client::start("stubborn", |_| {}).await;
     client.call(1, "pid", json!({})).await;
     let pid = client.next().await.unwrap()["result"]["pid"]
@@ -299,7 +249,7 @@ async fn a_signal_ends_server_and_session() {
 }
 
 #[tokio::test]
-async fn a_client_that_is_gone_is_noticed() {
+async fn disappearance_of_the_client_ends_the_session() {
     let mut client = Client::start("plain", |_| {}).await;
     client.call(1, "pid", json!({})).await;
     let pid = client.next().await.unwrap()["result"]["pid"]
@@ -322,12 +272,12 @@ async fn a_client_that_is_gone_is_noticed() {
 }
 
 #[tokio::test]
-async fn a_server_that_is_not_there() {
+async fn missing_program_is_a_start_error() {
     let command = ServerCommand::new("no-such-server", []);
     let pipes = (tokio::io::empty(), tokio::io::sink());
     let log = Arc::new(ProxyLog::new().quiet());
     let ended = bridge(
-        &command,
+        command,
         Arc::new(ProxyOptions::default()),
         log,
         pipes,
@@ -341,17 +291,17 @@ async fn a_server_that_is_not_there() {
     );
 }
 
-/// A listener in front of this process as a server.
-async fn hub() -> String {
-    // For the client; the second caller finds one installed.
+/// Starts a listener in front of the fake server, and returns its URL.
+async fn start_listener() -> String {
+    // For the client. It fails if a provider is installed already.
     let _ = rustls::crypto::ring::default_provider().install_default();
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
     let at = listener.local_addr().unwrap();
     tokio::spawn(async move {
         let log = Arc::new(ProxyLog::new().quiet());
-        listen_command(
+        listen(
             listener,
-            &fake_server("plain"),
+            fake_server("plain"),
             Arc::new(ProxyOptions::default()),
             log,
         )
@@ -360,7 +310,7 @@ async fn hub() -> String {
     format!("http://{at}/mcp")
 }
 
-/// Sends one message: status, session, and the last message that comes back.
+/// Sends one message, and returns the status, the session and the last message that comes back.
 async fn post(url: &str, session: Option<&str>, message: &Value) -> (u16, Option<String>, Value) {
     let mut request = reqwest::Client::new()
         .post(url)
@@ -389,8 +339,8 @@ async fn post(url: &str, session: Option<&str>, message: &Value) -> (u16, Option
 }
 
 #[tokio::test]
-async fn each_session_has_a_process_of_its_own() {
-    let url = hub().await;
+async fn each_http_session_has_its_own_process() {
+    let url = start_listener().await;
     let open = json!({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": {}});
     let pid = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "PID"}});
     let mut pids = Vec::new();
@@ -425,8 +375,8 @@ async fn each_session_has_a_process_of_its_own() {
 }
 
 #[tokio::test]
-async fn requests_without_sessions_share_a_process_and_keep_their_ids() {
-    let url = hub().await;
+async fn requests_without_session_share_a_process_and_keep_their_ids() {
+    let url = start_listener().await;
     let meta = json!({"io.modelcontextprotocol/protocolVersion": "2026-07-28"});
     let ask = |n: u64| {
         let params = json!({"name": "echo", "arguments": {"n": n}, "_meta": meta});

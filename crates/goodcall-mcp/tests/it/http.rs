@@ -1,5 +1,4 @@
-//! Streamable HTTP: what passes, what is rewritten, what is answered here.
-#![allow(clippy::unwrap_used, clippy::panic, reason = "a test may fail loudly")]
+//! The URL listener and the URL client in front of a fake server.
 
 use std::collections::HashMap;
 use std::net::SocketAddr;
@@ -9,30 +8,43 @@ use std::time::Duration;
 use axum::body::Body;
 use axum::extract::{Request, State};
 use axum::response::Response;
-use goodcall_mcp::{ProxyLog, ProxyOptions, Upstream, bridge_url, listen_url};
+use goodcall_mcp::{ProxyLog, ProxyOptions, Upstream, bridge, listen};
 use reqwest::header::HeaderMap;
 use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
 use tokio::net::TcpListener;
 use tokio::time::timeout;
 
-/// No answer takes so long, also on a machine that is busy.
+/// No answer takes this long, even on a busy machine.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// A server that keeps what it was sent.
+/// How the fake server answers calls.
+#[derive(Clone, Copy, Default, PartialEq, Eq)]
+enum AnswerStyle {
+    #[default]
+    Json,
+    Events,
+    /// Events whose lines end in `\r` alone.
+    CarriageReturns,
+    /// A stream that ends without the answer.
+    CutStream,
+}
+
+/// A server that records its requests.
 #[derive(Clone, Default)]
 struct Fake {
     seen: Arc<Mutex<Vec<(HeaderMap, Value)>>>,
-    /// How it answers calls: `json`, `events`, `cut`.
-    manner: Arc<Mutex<String>>,
-    /// Sessions that it knows; the number is the next one's.
+    style: AnswerStyle,
+    /// The number of the only session that it knows.
     session: Arc<Mutex<u32>>,
 }
 
 impl Fake {
-    async fn start(manner: &str) -> (Self, SocketAddr) {
-        let fake = Self::default();
-        *fake.manner.lock().unwrap() = manner.to_owned();
+    async fn start(style: AnswerStyle) -> (Self, SocketAddr) {
+        let fake = Self {
+            style,
+            ..Self::default()
+        };
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let at = listener.local_addr().unwrap();
         let app = axum::Router::new()
@@ -88,24 +100,24 @@ async fn answer(State(fake): State<Fake>, request: Request) -> Response {
         _ => json!({"content": [], "got": message["params"]["arguments"]}),
     };
     let text = json!({"jsonrpc": "2.0", "id": id, "result": result}).to_string();
-    let manner = fake.manner.lock().unwrap().clone();
     let call = message["method"] == "tools/call";
     let reply = Response::builder()
         .header("mcp-session-id", format!("s{number}"))
         .header("x-own", "kept");
     let events = reply.header(
         "content-type",
-        if call && manner != "json" {
+        if call && fake.style != AnswerStyle::Json {
             "text/event-stream"
         } else {
             "application/json"
         },
     );
-    let body = match (call, manner.as_str()) {
-        (true, "events") => format!(
+    let body = match (call, fake.style) {
+        (true, AnswerStyle::Events) => format!(
             ": hello\n\nid: 1\ndata: {{\"jsonrpc\":\"2.0\",\"method\":\"notifications/x\" }}\n\nevent: message\nid: 2\ndata: {text}\n\n"
         ),
-        (true, "cut") => {
+        (true, AnswerStyle::CarriageReturns) => format!("id: 1\rdata: {text}\r\r: end\r\r"),
+        (true, AnswerStyle::CutStream) => {
             "data: {\"jsonrpc\":\"2.0\",\"method\":\"notifications/x\"}\n\n".to_owned()
         }
         _ => text,
@@ -113,18 +125,18 @@ async fn answer(State(fake): State<Fake>, request: Request) -> Response {
     events.body(Body::from(body)).unwrap()
 }
 
-/// A relay in front of a fake server.
-async fn relay(manner: &str) -> (Fake, String) {
-    let (fake, at) = Fake::start(manner).await;
-    (fake, relay_to(&format!("http://{at}/mcp")).await)
+/// Starts a listener in front of a fake server, and returns its URL.
+async fn start_listener(style: AnswerStyle) -> (Fake, String) {
+    let (fake, at) = Fake::start(style).await;
+    (fake, listen_to(&format!("http://{at}/mcp")).await)
 }
 
-async fn relay_to(url: &str) -> String {
+async fn listen_to(url: &str) -> String {
     let upstream = Upstream::new(url).unwrap();
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let at = listener.local_addr().unwrap();
     let log = Arc::new(ProxyLog::new().quiet());
-    tokio::spawn(listen_url(
+    tokio::spawn(listen(
         listener,
         upstream,
         Arc::new(ProxyOptions::default()),
@@ -133,7 +145,7 @@ async fn relay_to(url: &str) -> String {
     format!("http://{at}/mcp")
 }
 
-/// Sends one message: status, headers, body.
+/// Sends one message, and returns the status, headers and body of the response.
 async fn post(url: &str, headers: &[(&str, &str)], message: &Value) -> (u16, HeaderMap, String) {
     let client = reqwest::Client::new();
     let mut request = client.post(url).body(message.to_string()).timeout(PATIENCE);
@@ -152,8 +164,8 @@ fn call(name: &str, arguments: &Value) -> Value {
 }
 
 #[tokio::test]
-async fn mirrored_headers_follow_a_mended_call() {
-    let (fake, url) = relay("json").await;
+async fn mended_call_gets_mended_headers() {
+    let (fake, url) = start_listener(AnswerStyle::Json).await;
     let headers = [
         ("mcp-protocol-version", "2026-07-28"),
         ("mcp-method", "tools/call"),
@@ -186,7 +198,7 @@ async fn mirrored_headers_follow_a_mended_call() {
         assert_eq!(seen[name], value);
     }
     assert_eq!(seen["mcp-param-name"], "=?base64?WsO8cmljaA==?=");
-    // Our own request is one of the same client.
+    // The proxy's own request carries the credentials of the client.
     let (list, asked) = fake.requests("tools/list").pop().unwrap();
     assert_eq!(
         (&list["mcp-method"], &list["authorization"]),
@@ -200,8 +212,8 @@ async fn mirrored_headers_follow_a_mended_call() {
 }
 
 #[tokio::test]
-async fn a_good_call_passes_as_it_is_and_a_bad_one_does_not() {
-    let (fake, url) = relay("json").await;
+async fn good_call_passes_unchanged_and_bad_call_does_not_pass() {
+    let (fake, url) = start_listener(AnswerStyle::Json).await;
     let good = call("region", &json!({"zone": 7}));
     let (_, _, body) = post(&url, &[], &good).await;
     assert!(!body.contains("goodcall"), "{body}");
@@ -219,8 +231,8 @@ async fn a_good_call_passes_as_it_is_and_a_bad_one_does_not() {
 }
 
 #[tokio::test]
-async fn a_list_that_everybody_may_see_is_asked_for_once() {
-    let (fake, url) = relay("json").await;
+async fn public_list_is_requested_once_for_all_clients() {
+    let (fake, url) = start_listener(AnswerStyle::Json).await;
     for bearer in ["Bearer a", "Bearer b", "Bearer a"] {
         let message = call("Region", &json!({"zone": "7"}));
         let (_, _, body) = post(&url, &[("authorization", bearer)], &message).await;
@@ -230,8 +242,8 @@ async fn a_list_that_everybody_may_see_is_asked_for_once() {
 }
 
 #[tokio::test]
-async fn events_pass_byte_for_byte_but_for_the_answer() {
-    let (_, url) = relay("events").await;
+async fn events_pass_byte_for_byte_except_the_answer() {
+    let (_, url) = start_listener(AnswerStyle::Events).await;
     let (_, headers, body) = post(&url, &[], &call("region", &json!({"zone": "7"}))).await;
     assert_eq!(headers["content-type"], "text/event-stream");
     let head = ": hello\n\nid: 1\ndata: {\"jsonrpc\":\"2.0\",\"method\":\"notifications/x\" }\n\nevent: message\nid: 2\ndata: ";
@@ -244,8 +256,18 @@ async fn events_pass_byte_for_byte_but_for_the_answer() {
 }
 
 #[tokio::test]
-async fn a_stream_that_ends_early_is_answered_for() {
-    let (_, url) = relay("cut").await;
+async fn carriage_return_alone_ends_a_line_of_an_event() {
+    let (_, url) = start_listener(AnswerStyle::CarriageReturns).await;
+    let (_, _, body) = post(&url, &[], &call("region", &json!({"zone": "7"}))).await;
+    assert!(
+        body.starts_with("id: 1\ndata: {") && body.contains("goodcall/changes"),
+        "{body}"
+    );
+}
+
+#[tokio::test]
+async fn stream_that_ends_early_answers_open_calls_with_errors() {
+    let (_, url) = start_listener(AnswerStyle::CutStream).await;
     let (_, _, body) = post(&url, &[], &call("region", &json!({"zone": 7}))).await;
     assert!(
         body.contains("notifications/x") && body.contains("\"id\":7,\"error\""),
@@ -254,11 +276,11 @@ async fn a_stream_that_ends_early_is_answered_for() {
 }
 
 #[tokio::test]
-async fn a_server_that_is_not_there_is_told_of() {
+async fn unreachable_server_is_an_error_per_request() {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let at = listener.local_addr().unwrap();
     drop(listener);
-    let url = relay_to(&format!("http://{at}/mcp")).await;
+    let url = listen_to(&format!("http://{at}/mcp")).await;
     for message in [
         call("region", &json!({})),
         json!({"jsonrpc": "2.0", "id": 7, "method": "ping"}),
@@ -273,8 +295,8 @@ async fn a_server_that_is_not_there_is_told_of() {
 }
 
 #[tokio::test]
-async fn pages_of_foreign_sites_are_refused() {
-    let (fake, url) = relay("json").await;
+async fn request_from_another_site_is_refused() {
+    let (fake, url) = start_listener(AnswerStyle::Json).await;
     let origin = [("origin", "https://evil.example")];
     let (status, _, _) = post(&url, &origin, &call("region", &json!({"zone": 7}))).await;
     assert_eq!(status, 403);
@@ -282,8 +304,8 @@ async fn pages_of_foreign_sites_are_refused() {
 }
 
 #[tokio::test]
-async fn a_batch_is_judged_message_by_message() {
-    let (fake, url) = relay("json").await;
+async fn batch_is_judged_message_by_message() {
+    let (fake, url) = start_listener(AnswerStyle::Json).await;
     let mut bad = call("region", &json!({}));
     bad["id"] = json!(8);
     let (_, _, body) = post(&url, &[], &json!([bad])).await;
@@ -296,8 +318,8 @@ async fn a_batch_is_judged_message_by_message() {
 }
 
 #[tokio::test]
-async fn a_client_on_pipes_has_a_session_and_gets_another_one_when_it_is_lost() {
-    let (fake, at) = Fake::start("events").await;
+async fn client_on_pipes_gets_a_new_session_when_the_server_forgets_it() {
+    let (fake, at) = Fake::start(AnswerStyle::Events).await;
     let upstream = Upstream::new(&format!("http://{at}/mcp"))
         .unwrap()
         .header("X-Key: k")
@@ -306,8 +328,8 @@ async fn a_client_on_pipes_has_a_session_and_gets_another_one_when_it_is_lost() 
     let session = tokio::spawn(async move {
         let log = Arc::new(ProxyLog::new().quiet());
         let pipes = tokio::io::split(far);
-        bridge_url(
-            &upstream,
+        bridge(
+            upstream,
             Arc::new(ProxyOptions::default()),
             log,
             pipes,
@@ -328,7 +350,7 @@ async fn a_client_on_pipes_has_a_session_and_gets_another_one_when_it_is_lost() 
     two["id"] = json!("two");
     for (index, message) in [initialize, ready, one, two].iter().enumerate() {
         if index == 3 {
-            // The server forgets.
+            // The server forgets the session.
             *fake.session.lock().unwrap() += 1;
         }
         to.write_all(format!("{message}\n").as_bytes())

@@ -1,10 +1,9 @@
-//! The official Rust SDK on both ends, in both eras.
-#![allow(clippy::unwrap_used, clippy::panic, reason = "a test may fail loudly")]
+//! The official Rust SDK on both ends, with and without a handshake.
 
 use std::sync::Arc;
 use std::time::Duration;
 
-use goodcall_mcp::{ProxyLog, ProxyOptions, Upstream, bridge_url, listen_url};
+use goodcall_mcp::{ProxyLog, ProxyOptions, Upstream, bridge, listen};
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, ListToolsResult,
     PaginatedRequestParams, ProtocolVersion, ServerCapabilities, ServerConfig, Tool,
@@ -20,7 +19,7 @@ use serde_json::{Value, json};
 use tokio::net::TcpListener;
 use tokio::time::timeout;
 
-/// No answer takes so long, also on a machine that is busy.
+/// No answer takes this long, even on a busy machine.
 const PATIENCE: Duration = Duration::from_secs(60);
 
 #[derive(Clone)]
@@ -66,13 +65,13 @@ impl ServerHandler for Adder {
                 let text = ContentBlock::text((a + b).to_string());
                 Ok(CallToolResult::success(vec![text]).into())
             }
-            _ => Err(ErrorData::invalid_params("two integers are wanted", None)),
+            _ => Err(ErrorData::invalid_params("expected two integers", None)),
         }
     }
 }
 
 async fn listener() -> (TcpListener, String) {
-    // For the clients; the second caller finds one installed.
+    // For the clients. It fails if a provider is installed already.
     let _ = rustls::crypto::ring::default_provider().install_default();
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let at = listener.local_addr().unwrap();
@@ -88,8 +87,14 @@ async fn server() -> String {
     url
 }
 
-/// What comes of good, mended and bad calls.
-async fn converse(client: RunningService<RoleClient, ()>, proxied: bool) {
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Path {
+    Direct,
+    Proxied,
+}
+
+/// Makes good, mended and bad calls.
+async fn converse(client: RunningService<RoleClient, ()>, path: Path) {
     let tools = timeout(PATIENCE, client.list_all_tools())
         .await
         .unwrap()
@@ -112,7 +117,7 @@ async fn converse(client: RunningService<RoleClient, ()>, proxied: bool) {
     );
     let mended = call("add", json!({"a": "1", "b": 2})).await;
     let bad = call("add", json!({"a": 1})).await;
-    if !proxied {
+    if path == Path::Direct {
         assert!(mended.is_err() && bad.is_err());
         return;
     }
@@ -145,25 +150,25 @@ async fn connect(url: &str, mode: ClientLifecycleMode) -> RunningService<RoleCli
 }
 
 #[tokio::test]
-async fn url_to_url() {
+async fn sdk_works_from_url_to_url() {
     let upstream = server().await;
     let (listener, relay) = listener().await;
     let server = Upstream::new(&upstream).unwrap();
     let log = Arc::new(ProxyLog::new().quiet());
-    tokio::spawn(listen_url(
+    tokio::spawn(listen(
         listener,
         server,
         Arc::new(ProxyOptions::default()),
         log,
     ));
     for mode in modes() {
-        converse(connect(&upstream, mode.clone()).await, false).await;
-        converse(connect(&relay, mode).await, true).await;
+        converse(connect(&upstream, mode.clone()).await, Path::Direct).await;
+        converse(connect(&relay, mode).await, Path::Proxied).await;
     }
 }
 
 #[tokio::test]
-async fn pipes_to_url() {
+async fn sdk_works_from_pipes_to_url() {
     let upstream = Upstream::new(&server().await).unwrap();
     for mode in modes() {
         let (near, far) = tokio::io::duplex(1 << 16);
@@ -172,8 +177,8 @@ async fn pipes_to_url() {
             let log = Arc::new(ProxyLog::new().quiet());
             let pipes = tokio::io::split(far);
             let never = std::future::pending();
-            bridge_url(
-                &upstream,
+            bridge(
+                upstream,
                 Arc::new(ProxyOptions::default()),
                 log,
                 pipes,
@@ -185,7 +190,7 @@ async fn pipes_to_url() {
             .await
             .unwrap()
             .unwrap();
-        converse(client, true).await;
+        converse(client, Path::Proxied).await;
         timeout(PATIENCE, session).await.unwrap().unwrap().unwrap();
     }
 }

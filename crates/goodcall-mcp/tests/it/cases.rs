@@ -1,14 +1,4 @@
-//! Sessions of `cases/mcp`: what each side sends, and what becomes of it.
-#![allow(
-    clippy::unwrap_used,
-    clippy::expect_used,
-    clippy::panic,
-    reason = "a test may fail loudly"
-)]
-
-#[path = "../../goodcall-core/tests/support/mod.rs"]
-#[allow(dead_code, reason = "shared with other crates")]
-mod support;
+//! The sessions of `cases/mcp`: the frames of each side, and the engine's outputs.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -17,7 +7,10 @@ use std::time::{Duration, Instant};
 use goodcall_mcp::{Engine, EngineOutput, LogEntry, ProxyOptions};
 use goodcall_server::ConfigFile;
 
-/// The steps of a session: `client …`, `server …`, `wait SECONDS`, `gone`, `back`, `long TEXT`.
+use crate::support;
+
+/// Runs the steps of a session: `client …`, `server …`, `wait SECONDS`, `ended` and `restarted` for
+/// the server's process, `oversized TEXT` for a line of the server that exceeds the limit.
 fn session(case: &support::Case) -> BTreeMap<String, String> {
     let file = ConfigFile::parse(case.get("config").unwrap_or_default()).unwrap();
     let (policies, settings) = file.mcp_server("s");
@@ -30,16 +23,16 @@ fn session(case: &support::Case) -> BTreeMap<String, String> {
         let (who, what) = step.split_once(' ').unwrap_or((step, ""));
         let frame = what.as_bytes().to_vec();
         let out = match who {
-            "client" => engine.from_client(frame, now),
-            "server" => engine.from_server(frame, now),
+            "client" => engine.client_frame(frame, now),
+            "server" => engine.server_frame(frame, now),
             "wait" => {
                 now += Duration::from_secs(what.parse().unwrap());
                 engine.tick(now)
             }
-            "gone" => engine.server_gone("the server ended", now),
-            "back" => engine.server_back(now),
-            "long" => engine.oversized(what.as_bytes(), what.as_bytes(), 999, now),
-            other => panic!("`{other}` is no step"),
+            "ended" => engine.server_ended("the server ended", now),
+            "restarted" => engine.server_restarted(),
+            "oversized" => engine.oversized(what.as_bytes(), what.as_bytes(), 999, now),
+            other => panic!("unknown step `{other}`"),
         };
         for out in out {
             lines.push(format!("{}: {}", index + 1, shown(&out, what)));
@@ -72,6 +65,6 @@ fn shown(out: &EngineOutput, sent: &str) -> String {
 }
 
 #[test]
-fn sessions() {
+fn sessions_match_their_cases() {
     support::run_folder("mcp", &["session", "config"], session);
 }

@@ -1,0 +1,16 @@
+//! The integration tests of `goodcall-mcp`, in one binary.
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    reason = "a test may fail loudly"
+)]
+
+#[cfg(unix)]
+mod bridge;
+mod cases;
+mod http;
+mod rust_sdk;
+#[allow(dead_code, reason = "shared with the core's tests")]
+#[path = "../../../goodcall-core/tests/support/mod.rs"]
+mod support;
