@@ -1,7 +1,7 @@
-//! What the proxy adds to a call: `cargo bench --package goodcall-cli --bench mcp`.
+//! Measures the latency that the proxy adds: `cargo bench --package goodcall-cli --bench mcp`.
 //!
-//! One server answers at once; calls go to it directly and through `goodcall mcp`, in turns, in
-//! the same run. Without `--bench` (as in `cargo test`) a few rounds show that it runs.
+//! Calls go to a server that answers at once, directly and through `goodcall mcp` by turns. Without
+//! `--bench`, as in `cargo test`, a few calls show that the benchmark runs.
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,
@@ -38,7 +38,7 @@ fn main() {
     let kinds = [("good", good), ("mended", mended)];
     for (kind, arguments) in kinds {
         let (mut without, mut with) = (Vec::new(), Vec::new());
-        // Blocks of calls, in turns, so that both see the same machine.
+        // Blocks of calls by turns, so that both see the same load of the machine.
         for _ in 0..calls / 20 {
             for _ in 0..20 {
                 without.push(direct.call(good));
@@ -70,11 +70,10 @@ fn serve() {
             .nth(1)
             .and_then(|rest| rest.split([',', '}']).next());
         let Some(id) = id else { continue };
-        let result = match line.contains("tools/list") {
-            true => {
-                r#"{"tools":[{"name":"read_file","inputSchema":{"type":"object","properties":{"path":{"type":"string"},"limit":{"type":"integer"}},"required":["path"],"additionalProperties":false}}]}"#
-            }
-            false => r#"{"content":[{"type":"text","text":"fn main() {}"}]}"#,
+        let result = if line.contains("tools/list") {
+            r#"{"tools":[{"name":"read_file","inputSchema":{"type":"object","properties":{"path":{"type":"string"},"limit":{"type":"integer"}},"required":["path"],"additionalProperties":false}}]}"#
+        } else {
+            r#"{"content":[{"type":"text","text":"fn main() {}"}]}"#
         };
         writeln!(out, r#"{{"jsonrpc":"2.0","id":{id},"result":{result}}}"#).unwrap();
         out.flush().unwrap();

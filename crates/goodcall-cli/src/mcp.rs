@@ -10,15 +10,14 @@ use std::sync::Arc;
 
 use goodcall_core::Policies;
 use goodcall_mcp::{
-    BridgeEnd, ProxyLog, ProxyOptions, ServerCommand, Upstream, bridge, bridge_url, listen_command,
-    listen_url,
+    BridgeEnd, McpServer, ProxyLog, ProxyOptions, ServerCommand, Upstream, bridge, listen,
 };
 use goodcall_server::{McpSettings, listen_address};
 
 use crate::input::{self, config_file};
 use crate::{Failure, runtime};
 
-/// Stand in front of an MCP server: its tool calls are checked, mended or refused.
+/// Run a proxy in front of an MCP server that checks, mends or refuses tool calls.
 ///
 /// The server is a command that is started here (goodcall mcp -- npx some-server …), or behind a
 /// URL (goodcall mcp --url https://…). The client is on standard input and output, or comes to
@@ -28,13 +27,8 @@ use crate::{Failure, runtime};
 pub(crate) struct McpArgs {
     #[command(subcommand)]
     task: Option<Task>,
-    /// The server's address, for streamable HTTP
-    #[arg(long, value_name = "URL", conflicts_with = "command")]
-    url: Option<String>,
-    /// A header for every request to the URL, as NAME: VALUE; ${VARIABLE} is taken from the
-    /// environment
-    #[arg(long, value_name = "HEADER", requires = "url")]
-    header: Vec<String>,
+    #[command(flatten)]
+    server: ServerArgs,
     /// Serve streamable HTTP at this address instead of standard input and output
     #[arg(long, value_name = "ADDRESS", value_parser = listen_address)]
     listen: Option<SocketAddr>,
@@ -49,12 +43,24 @@ pub(crate) struct McpArgs {
     yes: bool,
     #[command(flatten)]
     guard: GuardArgs,
+}
+
+/// Where the server is.
+#[derive(clap::Args)]
+struct ServerArgs {
+    /// The server's address, for streamable HTTP
+    #[arg(long, value_name = "URL", conflicts_with = "command")]
+    url: Option<String>,
+    /// A header for every request to the URL, as NAME: VALUE; ${VARIABLE} is taken from the
+    /// environment
+    #[arg(long, value_name = "HEADER", requires = "url")]
+    header: Vec<String>,
     /// The command that starts the server
     #[arg(last = true, value_name = "COMMAND")]
     command: Vec<OsString>,
 }
 
-/// How calls are guarded.
+/// How calls are judged and logged.
 #[derive(clap::Args)]
 struct GuardArgs {
     /// The server's name in the configuration and in the log [default: from the command]
@@ -67,7 +73,7 @@ struct GuardArgs {
     /// (eager,-enum-typo), or a .toml or .json file with a policy for each tool
     #[arg(long, value_parser = input::policies)]
     policy: Option<Policies>,
-    /// Append one JSON line a call to this file
+    /// Append one JSON line per call to this file
     #[arg(long, value_name = "FILE")]
     log: Option<PathBuf>,
     #[command(flatten)]
@@ -76,7 +82,7 @@ struct GuardArgs {
 
 #[derive(clap::Subcommand)]
 enum Task {
-    /// List a server's tools, with what is wrong with their schemas
+    /// List a server's tools and the problems of their schemas
     Inspect(inspect::InspectArgs),
 }
 
@@ -90,63 +96,54 @@ pub(crate) fn run(args: McpArgs) -> Result<bool, Failure> {
     if let Some(path) = &args.unwrap_config {
         return wrap::unwrap(path, args.yes);
     }
-    let name = || match &args.url {
-        Some(url) => url.split('/').nth(2).unwrap_or("server").to_owned(),
-        None => server_name(&args.command),
-    };
-    let options = Arc::new(args.guard.options(name)?);
+    let options = Arc::new(args.guard.options(|| args.server.name())?);
     let log = Arc::new(args.guard.log()?);
-    let server = server(
-        "goodcall mcp",
-        args.url.as_deref(),
-        &args.header,
-        &args.command,
-    )?;
+    let server = args.server.server("goodcall mcp")?;
     let runtime = runtime()?;
     let ended = runtime.block_on(async {
         match args.listen {
-            Some(address) => serve(address, &server, options, log).await,
-            None => stand_between(&server, options, log).await,
+            Some(address) => serve(address, server, options, log).await,
+            None => serve_pipes(server, options, log).await,
         }
     });
-    // A read of standard input may still be under way; nobody waits for it.
+    // A read of standard input may still be pending, and is not waited for.
     runtime.shutdown_background();
     ended
 }
 
-/// Where the server is.
-enum Server {
-    Command(ServerCommand),
-    Url(Upstream),
-}
-
-/// `asked`: the words before the server on the command line.
-fn server(
-    asked: &str,
-    url: Option<&str>,
-    headers: &[String],
-    command: &[OsString],
-) -> Result<Server, Failure> {
-    if let Some(url) = url {
-        let mut upstream = Upstream::new(url).map_err(|error| error.to_string())?;
-        for header in headers {
-            upstream = upstream
-                .header(&expanded(header)?)
-                .map_err(|error| error.to_string())?;
+impl ServerArgs {
+    /// The server that the arguments name. `command` is how the user called this program, for the
+    /// error if they name none.
+    fn server(&self, command: &str) -> Result<McpServer, Failure> {
+        if let Some(url) = &self.url {
+            let mut upstream = Upstream::new(url).map_err(|error| error.to_string())?;
+            for header in &self.header {
+                let header = expand_variables(header)?;
+                upstream = upstream
+                    .header(&header)
+                    .map_err(|error| error.to_string())?;
+            }
+            return Ok(upstream.into());
         }
-        return Ok(Server::Url(upstream));
+        let Some((program, arguments)) = self.command.split_first() else {
+            return Err(format!(
+                "the server is missing: expected {command} -- COMMAND, or {command} --url URL"
+            ));
+        };
+        Ok(ServerCommand::new(program, arguments.iter().cloned()).into())
     }
-    let Some((program, arguments)) = command.split_first() else {
-        return Err(format!(
-            "name a server: {asked} -- COMMAND, or {asked} --url URL"
-        ));
-    };
-    let command = ServerCommand::new(program, arguments.iter().cloned());
-    Ok(Server::Command(command))
+
+    /// A name for a server to which the user gave none.
+    fn name(&self) -> String {
+        match &self.url {
+            Some(url) => url.split('/').nth(2).unwrap_or("server").to_owned(),
+            None => command_name(&self.command),
+        }
+    }
 }
 
-/// A header with its variables filled in, so that no secret stands on a command line.
-fn expanded(header: &str) -> Result<String, Failure> {
+/// Replaces `${VARIABLE}` by its value, so that secrets need not be on the command line.
+fn expand_variables(header: &str) -> Result<String, Failure> {
     let mut out = String::new();
     let mut rest = header;
     while let Some((before, after)) = rest.split_once("${") {
@@ -159,46 +156,37 @@ fn expanded(header: &str) -> Result<String, Failure> {
     Ok(out + rest)
 }
 
-async fn stand_between(
-    server: &Server,
+/// Serves the client on standard input and output. Returns false if the server ended first.
+async fn serve_pipes(
+    server: McpServer,
     options: Arc<ProxyOptions>,
     log: Arc<ProxyLog>,
 ) -> Result<bool, Failure> {
     let pipes = (tokio::io::stdin(), tokio::io::stdout());
-    let ended = match server {
-        Server::Command(command) => bridge(command, options, log, pipes, stop_signal()).await,
-        Server::Url(upstream) => bridge_url(upstream, options, log, pipes, stop_signal()).await,
-    };
+    let ended = bridge(server, options, log, pipes, stop_signal()).await;
     Ok(ended.map_err(|error| error.to_string())? != BridgeEnd::Server)
 }
 
 async fn serve(
     address: SocketAddr,
-    server: &Server,
+    server: McpServer,
     options: Arc<ProxyOptions>,
     log: Arc<ProxyLog>,
 ) -> Result<bool, Failure> {
-    let wrong = |error: std::io::Error| format!("{address}: {error}");
-    let listener = tokio::net::TcpListener::bind(address)
-        .await
-        .map_err(wrong)?;
-    let at = listener.local_addr().map_err(wrong)?;
-    // Standard output is the protocol's, even where it is not used.
-    log.warn(&format!("listening at http://{at}/mcp"));
-    let serving = async {
-        match server {
-            Server::Command(command) => listen_command(listener, command, options, log).await,
-            Server::Url(upstream) => listen_url(listener, upstream.clone(), options, log).await,
-        }
-    };
+    let failure = |error: std::io::Error| format!("{address}: {error}");
+    let listener = tokio::net::TcpListener::bind(address).await;
+    let listener = listener.map_err(failure)?;
+    let bound = listener.local_addr().map_err(failure)?;
+    // Standard output is reserved for the protocol, even if it is not used.
+    log.warn(&format!("listening at http://{bound}/mcp"));
     tokio::select! {
-        ended = serving => ended.map_err(wrong).map(|()| true),
+        ended = listen(listener, server, options, log) => ended.map_err(failure).map(|()| true),
         () = stop_signal() => Ok(true),
     }
 }
 
 impl GuardArgs {
-    /// The configuration file, and the flags on top of it.
+    /// The settings of the configuration file, overridden by the flags.
     fn options(&self, name: impl FnOnce() -> String) -> Result<ProxyOptions, Failure> {
         let file = config_file(self.config.as_deref())?;
         let name = self.name.clone().unwrap_or_else(name);
@@ -218,7 +206,7 @@ impl GuardArgs {
     }
 }
 
-/// Comes when somebody asks this process to end.
+/// Completes when this process is asked to end.
 async fn stop_signal() {
     #[cfg(unix)]
     {
@@ -243,26 +231,23 @@ async fn stop_signal() {
     }
 }
 
-/// A name for a server that has none: its program, or what a runner runs.
-fn server_name(command: &[OsString]) -> String {
+/// The name of a command: its program, or the package that a runner such as `npx` runs.
+fn command_name(command: &[OsString]) -> String {
     let words = command.iter().map(|word| word.to_string_lossy());
-    let runner = |word: &str| {
-        let stem = Path::new(word)
-            .file_stem()
-            .unwrap_or_default()
-            .to_string_lossy();
-        let stem = stem.trim_end_matches(|c: char| c.is_ascii_digit() || c == '.');
-        [
-            "npx", "uvx", "node", "python", "deno", "bunx", "docker", "uv",
-        ]
-        .contains(&stem)
-    };
-    let mut words = words.filter(|word| !word.starts_with('-') && !runner(word));
+    let mut words = words.filter(|word| !word.starts_with('-') && !is_runner(word));
     let word = words.next().unwrap_or_default();
-    let last = word.rsplit(['/', '\\']).next().unwrap_or_default();
-    if last.is_empty() {
-        "server".to_owned()
-    } else {
-        last.to_owned()
+    match word.rsplit(['/', '\\']).next() {
+        Some(last) if !last.is_empty() => last.to_owned(),
+        _ => "server".to_owned(),
     }
+}
+
+fn is_runner(word: &str) -> bool {
+    let stem = Path::new(word).file_stem().unwrap_or_default();
+    let stem = stem.to_string_lossy();
+    let name = stem.trim_end_matches(|c: char| c.is_ascii_digit() || c == '.');
+    let runners = [
+        "npx", "uvx", "node", "python", "deno", "bunx", "docker", "uv",
+    ];
+    runners.contains(&name)
 }

@@ -1,4 +1,4 @@
-//! `goodcall mcp --wrap-config` and `--unwrap-config`.
+//! `goodcall mcp --wrap-config` and `--unwrap-config`: edits the configuration of an MCP client.
 
 use std::fs;
 use std::io::{IsTerminal, Write, stdin, stdout};
@@ -12,27 +12,27 @@ use crate::Failure;
 /// Puts the servers of a client's configuration behind goodcall.
 pub(crate) fn wrap(path: &Path, yes: bool) -> Result<bool, Failure> {
     let text = read(path)?;
-    let wrong = |error: goodcall_mcp::WrapError| format!("{}: {error}", path.display());
-    // The backup is the file without goodcall, also where some servers are behind it already.
+    let failure = |error: goodcall_mcp::WrapError| format!("{}: {error}", path.display());
+    // The backup is the file without goodcall, even if some servers are behind it already.
     let old = fs::read_to_string(backup_of(path)).ok();
-    let plain = unwrap_config(&text, old.as_deref()).map_err(wrong)?;
-    let wrapped = wrap_config(&text, &program()).map_err(wrong)?;
+    let plain = unwrap_config(&text, old.as_deref()).map_err(failure)?;
+    let wrapped = wrap_config(&text, &program()).map_err(failure)?;
     if show(path, &text, &wrapped) && may_write(path, yes)? {
         write(&backup_of(path), &plain.text)?;
-        // It may hold secrets: nobody may read it who may not read the file.
+        // The backup may hold secrets, and must not be easier to read than the file.
         if let Ok(about) = fs::metadata(path) {
             let _ = fs::set_permissions(backup_of(path), about.permissions());
         }
         write(path, &wrapped.text)?;
         anstream::println!(
-            "written; the file as it was is {}. Start the client again.",
+            "written; the original is kept as {}. Restart the client.",
             backup_of(path).display()
         );
     }
     Ok(true)
 }
 
-/// Takes them out again.
+/// Undoes [`wrap`].
 pub(crate) fn unwrap(path: &Path, yes: bool) -> Result<bool, Failure> {
     let text = read(path)?;
     let old = fs::read_to_string(backup_of(path)).ok();
@@ -40,12 +40,12 @@ pub(crate) fn unwrap(path: &Path, yes: bool) -> Result<bool, Failure> {
     let plain = plain.map_err(|error| format!("{}: {error}", path.display()))?;
     if show(path, &text, &plain) && may_write(path, yes)? {
         write(path, &plain.text)?;
-        anstream::println!("written. Start the client again.");
+        anstream::println!("written. Restart the client.");
     }
     Ok(true)
 }
 
-/// Shows what would change. Is there anything?
+/// Shows the difference. Returns false if there is none.
 fn show(path: &Path, before: &str, after: &Wrapped) -> bool {
     for (server, why) in &after.left {
         anstream::println!("{server}: {why}");
@@ -65,7 +65,7 @@ fn may_write(path: &Path, yes: bool) -> Result<bool, Failure> {
         return Ok(true);
     }
     if !stdin().is_terminal() {
-        anstream::println!("nothing was written: say --yes to write {}", path.display());
+        anstream::println!("nothing was written: use --yes to write {}", path.display());
         return Ok(false);
     }
     anstream::print!("write {}? [y/N] ", path.display());
@@ -91,7 +91,7 @@ fn backup_of(path: &Path) -> PathBuf {
     PathBuf::from(name)
 }
 
-/// This program, as a client can start it from anywhere.
+/// The path of this program, for clients to start it from any folder.
 fn program() -> String {
     let path = std::env::current_exe().ok();
     path.and_then(|path| path.to_str().map(str::to_owned))
