@@ -1,5 +1,5 @@
-"""Kinds of bad calls: `bad_calls.py PROGRAM PYTHON SERVER EVERYTHING FILESYSTEM FOLDER`. Each is refused by
-the server itself. Through the proxy it succeeds, or comes back with a text that names the fix."""
+"""Makes bad calls of many kinds: `bad_calls.py PROGRAM PYTHON SERVER EVERYTHING FILESYSTEM FOLDER`. The server
+itself refuses each. Through the proxy it succeeds, or is refused with a text that names the fix."""
 import sys
 
 from lines import Lines
@@ -10,8 +10,8 @@ SERVERS = {
     "ts": ["node", everything],
     "fs": ["node", filesystem, folder],
 }
-# What is wrong; the server; the tool; the arguments; words of the answer through the proxy. A
-# refusal is marked by `!`.
+# The fault, the server, the tool, the arguments, and text of the answer through the proxy, which a `!`
+# marks as a refusal.
 KINDS = [
     ("a number as a string", "ts", "get-sum", {"a": "1", "b": 2}, "is 3"),
     ("a stringified array", "fs", "read_multiple_files", {"paths": f'["{folder}/b.txt"]'}, "hello"),
@@ -55,7 +55,7 @@ for what, where, tool, arguments, wanted in KINDS:
     params = {"name": tool} if arguments is None else {"name": tool, "arguments": arguments}
     failed, words = text(direct[where].ask("tools/call", params))
     if not failed:
-        wrong.append(f"{what}: the server takes it: {words}")
+        wrong.append(f"{what}: the server accepts it: {words}")
     failed, words = text(proxied[where].ask("tools/call", params))
     if failed != wanted.startswith("!") or wanted.lstrip("!") not in words:
         wrong.append(f"{what}: {failed} {words}")
@@ -67,4 +67,4 @@ for client in [*direct.values(), *proxied.values()]:
     client.close()
 if wrong:
     sys.exit("FAILED:\n" + "\n".join(wrong))
-print(f"ok: {mended + refused} kinds: {mended} succeed, {refused} come back with the fix")
+print(f"ok: {mended + refused} kinds: {mended} succeed, {refused} are refused with the fix")

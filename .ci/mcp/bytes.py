@@ -1,10 +1,10 @@
-"""Answers byte for byte: `bytes.py PROGRAM COMMAND...`. The same lines go to a server directly and
-through the proxy; every answer must be the same bytes."""
+"""Checks that answers pass byte for byte: `bytes.py PROGRAM COMMAND...`. The same lines go to a server
+directly and through the proxy, and every answer must have the same bytes."""
 import sys
 
 from lines import Lines
 
-# Odd but allowed: order, space, unknown fields, big numbers, string ids, escapes.
+# Unusual but valid: order, white space, unknown fields, big numbers, string ids, escapes.
 LINES = [
     '{"jsonrpc":"2.0","id":"a\\u00e4","method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"x","version":"1"}}}',
     '{ "method": "ping" , "id" : 9007199254740991, "jsonrpc":"2.0", "params": {"extra": [1.50, {"z":1,"a":2}]} }',

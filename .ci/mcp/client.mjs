@@ -1,7 +1,7 @@
-// One conversation with the official TypeScript SDK: `client.mjs SERVER URL` or
-// `client.mjs SERVER -- COMMAND`. SERVER is `everything` or `filesystem`; for the second one FOLDER
-// names its folder. Prints one line for each answer; the same server must give the same lines with
-// and without a proxy.
+// Has one conversation with the official TypeScript SDK: `client.mjs SERVER URL` or
+// `client.mjs SERVER -- COMMAND`. SERVER is `everything` or `filesystem`; for the latter FOLDER
+// names its folder. Prints one line per answer; the same server must give the same lines with and
+// without a proxy.
 import { Client } from "@modelcontextprotocol/sdk/client/index.js";
 import { StdioClientTransport } from "@modelcontextprotocol/sdk/client/stdio.js";
 import { StreamableHTTPClientTransport } from "@modelcontextprotocol/sdk/client/streamableHttp.js";
@@ -48,7 +48,7 @@ if (kind === "everything") {
   await call("get-resource-links", { count: 3 });
   let steps = 0;
   await call("trigger-long-running-operation", { duration: 0.3, steps: 3 }, { onprogress: () => { steps += 1; } });
-  // The SDK drops the last one where it is read together with the answer.
+  // The SDK drops the last notification if it reads it together with the answer.
   console.log("progress", steps > 0);
   await call("trigger-sampling-request", { prompt: "hi", maxTokens: 5 });
   await call("trigger-elicitation-request", {});

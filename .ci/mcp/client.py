@@ -1,7 +1,7 @@
-"""One conversation with the official Python SDK: `client.py MODE URL` or `client.py MODE -- COMMAND`.
+"""Has one conversation with the official Python SDK: `client.py MODE URL` or `client.py MODE -- COMMAND`.
 
-MODE is `legacy` (a handshake) or `auto` (the newest revision that the server has). Prints one line
-for each answer; the same server must give the same lines with and without a proxy.
+MODE is `legacy` (with a handshake) or `auto` (the newest protocol version of the server). Prints one
+line per answer; the same server must give the same lines with and without a proxy.
 """
 import asyncio
 import json
@@ -26,7 +26,7 @@ async def main(mode, target):
         async def say(what, answer):
             try:
                 print(what, shown(await answer))
-            except Exception as error:  # an error is an answer, too
+            except Exception as error:  # an error is also an answer
                 print(what, "error:", type(error).__name__, error)
 
         print("version", client.protocol_version)

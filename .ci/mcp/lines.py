@@ -1,4 +1,4 @@
-"""A client that speaks lines and nothing else, for what no SDK would send."""
+"""A client that sends raw lines, for messages that no SDK would send."""
 import json
 import os
 import select
@@ -6,7 +6,7 @@ import subprocess
 import sys
 import threading
 
-# No answer takes so long, also on a machine that is busy.
+# No answer takes this long, even on a busy machine.
 PATIENCE = 30
 
 
@@ -24,7 +24,7 @@ class Lines:
         self.process.stdin.flush()
 
     def read(self):
-        """The next line, as bytes without its end; `None` at the end."""
+        """Returns the next line as bytes without its line end, or `None` at the end."""
         if not self.ended and b"\n" not in self.buffer:
             self.fill()
         line, end, self.buffer = self.buffer.partition(b"\n")
@@ -41,7 +41,7 @@ class Lines:
             self.buffer += part
 
     def answer(self):
-        """The next response; notifications and requests of the server are passed over."""
+        """Returns the next response, skipping notifications and requests of the server."""
         while (line := self.read()) is not None:
             message = json.loads(line)
             if "method" not in message:

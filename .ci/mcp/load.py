@@ -1,5 +1,5 @@
-"""Load: `load.py PROGRAM CALLS IN_FLIGHT COMMAND...`. Good, mended and bad calls side by side through the
-proxy: every one is answered once and rightly, and memory stays flat."""
+"""Tests the proxy under load: `load.py PROGRAM CALLS IN_FLIGHT COMMAND...`. Good, mended and bad calls run side
+by side; each must get exactly one right answer, and memory must not grow."""
 import json
 import sys
 import time
@@ -8,7 +8,7 @@ from lines import Lines
 
 
 def memory(pid):
-    """Megabytes that a process has resident."""
+    """Returns the resident memory of a process in megabytes."""
     for line in open(f"/proc/{pid}/status", encoding="utf-8"):
         if line.startswith("VmRSS:"):
             return int(line.split()[1]) / 1024

@@ -1,12 +1,12 @@
-"""Mirrored headers of the newest revision: `mirrors.py DIRECT RELAY`. The server compares headers and
-message itself. A call whose name and mirrored argument need mending is refused directly; through the proxy
-message and headers are mended together, and the server takes it."""
+"""Checks the mirrored headers of 2026-07-28: `mirrors.py DIRECT PROXY`. The server compares headers and
+message itself. It refuses a call whose name or mirrored argument needs mending. Through the proxy message
+and headers are mended together, and the server accepts the call."""
 import json
 import sys
 import urllib.error
 import urllib.request
 
-direct, relay = sys.argv[1:]
+direct, proxy = sys.argv[1:]
 META = {
     "io.modelcontextprotocol/protocolVersion": "2026-07-28",
     "io.modelcontextprotocol/clientInfo": {"name": "ci", "version": "1"},
@@ -39,13 +39,13 @@ def call(url, name, arguments, mirror):
 for what, name, arguments, mirror, wanted in [
     ("a name in another style", "Region", {"name": "eu"}, "eu", "eu 1"),
     ("wrapped arguments", "region", {"arguments": {"name": "eu", "size": 3}}, None, "eu 3"),
-    ("a key in another style, and no ASCII", "region", {"Name": "Zürich"}, None, "Zürich 1"),
+    ("a key in another style, and a value that is not ASCII", "region", {"Name": "Zürich"}, None, "Zürich 1"),
 ]:
     failed, words = call(direct, name, arguments, mirror)
-    assert failed, f"{what}: the server takes it: {words}"
-    failed, words = call(relay, name, arguments, mirror)
+    assert failed, f"{what}: the server accepts it: {words}"
+    failed, words = call(proxy, name, arguments, mirror)
     assert not failed and wanted in words, f"{what}: {words}"
     print(f"ok: {what}: message and headers are mended together")
-failed, words = call(relay, "region", {"name": "eu"}, "us")
+failed, words = call(proxy, "region", {"name": "eu"}, "us")
 assert failed and "goodcall" not in words, words
-print("ok: a client whose headers say something else is refused by the server, as without a proxy")
+print("ok: the server refuses headers that contradict the message, as without a proxy")

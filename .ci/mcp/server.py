@@ -1,4 +1,4 @@
-"""A server made with the official Python SDK: every kind of tool, a resource, a prompt."""
+"""A server made with the official Python SDK, with many kinds of tools, a resource and a prompt."""
 import sys
 from typing import Annotated, Literal, Optional
 

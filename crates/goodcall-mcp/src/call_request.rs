@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::hash::{DefaultHasher, Hash, Hasher};
 
-use goodcall_core::Tree;
+use goodcall_core::{Tree, clip};
 
 use crate::catalogue::HeaderMirror;
 use crate::frame::{Frame, Message};
@@ -115,19 +115,17 @@ pub(crate) fn mirrored(mirrors: &[HeaderMirror], arguments: Option<&Tree<'_>>) -
 /// The first text of a result's content, clipped for the loop detector.
 pub(crate) fn first_text(result: JsonSpan<'_>) -> Option<String> {
     let first = result.get("content")?.elements()?.into_iter().next()?;
-    first.get("text")?.as_str().map(|text| clip(&text))
+    let text = first.get("text")?.as_str()?;
+    Some(clip(&text, ERROR_CHARS))
 }
 
 /// The message of a JSON-RPC error, clipped for the loop detector.
 pub(crate) fn error_text(error: JsonSpan<'_>) -> Option<String> {
-    error.get("message")?.as_str().map(|text| clip(&text))
+    let text = error.get("message")?.as_str()?;
+    Some(clip(&text, ERROR_CHARS))
 }
 
-fn clip(text: &str) -> String {
-    text.chars().take(ERROR_CHARS).collect()
-}
-
-/// Returns a hash that stands for the bytes in the loop detector.
+/// Returns a hash by which the loop detector compares the bytes.
 pub(crate) fn fingerprint(bytes: &[u8]) -> String {
     let mut hasher = DefaultHasher::new();
     bytes.hash(&mut hasher);

@@ -162,7 +162,7 @@ fn collect_servers(
 }
 
 fn parse_entry(plain: &str, range: &Range<usize>) -> Result<Map<String, Value>, WrapError> {
-    let entry = plain.get(range.clone()).unwrap_or_default();
+    let entry = &plain[range.clone()];
     serde_json::from_str(entry).map_err(|error| WrapError(format!("a server's entry: {error}")))
 }
 
@@ -349,7 +349,7 @@ fn without_comments(text: &str) -> String {
 
 /// The position of a pattern from `start` on, or the end of the text.
 fn find(bytes: &[u8], start: usize, pattern: &[u8]) -> usize {
-    let rest = bytes.get(start..).unwrap_or_default();
+    let rest = &bytes[start..];
     let found = rest
         .windows(pattern.len())
         .position(|window| window == pattern);

@@ -43,7 +43,7 @@ impl<'t> JsonSpan<'t> {
 
     /// The bytes of the value.
     pub(crate) fn bytes(self) -> &'t [u8] {
-        self.text.get(self.range()).unwrap_or_default()
+        &self.text[self.range()]
     }
 
     /// The value as it is written; `None` if it is not UTF-8.
@@ -173,7 +173,7 @@ impl<'t> Members<'t> {
         self.at
     }
 
-    /// The next key and value; the state says why there is none.
+    /// Reads the next key and value, or the state in which reading ends.
     fn read(&mut self) -> Result<(Cow<'t, str>, JsonSpan<'t>), MembersState> {
         let broken = MembersState::Broken;
         let text = self.text;
@@ -220,11 +220,11 @@ pub(crate) fn splice(text: &[u8], mut splices: Vec<Splice>) -> Vec<u8> {
     let mut out = Vec::with_capacity(text.len() + 64);
     let mut done = 0;
     for (range, replacement) in splices {
-        out.extend_from_slice(text.get(done..range.start).unwrap_or_default());
+        out.extend_from_slice(&text[done..range.start]);
         out.extend_from_slice(replacement.as_bytes());
-        done = range.end.max(done);
+        done = range.end;
     }
-    out.extend_from_slice(text.get(done..).unwrap_or_default());
+    out.extend_from_slice(&text[done..]);
     out
 }
 

@@ -1,33 +1,34 @@
-//! What the host decides: policies, styles, limits.
+//! The options of a proxy: policies, style, limits.
 
 use std::time::Duration;
 
 use goodcall_core::{Limits, Policies, Style};
 use goodcall_server::{McpLoopMode, McpSettings};
 
-/// How one server is guarded. Start from [`ProxyOptions::default`] and change what you need.
+/// The options of the proxy in front of one server. Start from [`ProxyOptions::default`] and change
+/// what you need.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct ProxyOptions {
     /// The server's name in logs and warnings.
     pub server: String,
-    /// What may be mended, for each tool.
+    /// The policies, which say per tool what may be mended.
     pub policies: Policies,
-    /// How refusals read.
+    /// The style of refusals.
     pub style: Style,
-    /// What is done about doom loops.
+    /// How a loop of equal calls is handled.
     pub loops: McpLoopMode,
-    /// Refuse results that do not match the tool's output schema, instead of only logging them.
+    /// Whether results that do not match the tool's output schema are refused, and not only logged.
     pub check_output: bool,
-    /// Write arguments into the log.
+    /// Whether arguments are written to the log.
     pub log_arguments: bool,
-    /// How long a call may stay without an answer or a sign of progress.
+    /// How long a call may take without an answer or a report of its progress.
     pub time_limit: Option<Duration>,
-    /// How long the list of tools may take, one page.
+    /// How long one page of the list of tools may take.
     pub list_limit: Duration,
-    /// Bytes of one message.
+    /// The largest size of one frame, in bytes.
     pub max_frame: usize,
-    /// Start the server again for the next request after it has ended.
+    /// Whether a server that has ended is started again for the next request.
     pub restart: bool,
 }
 
@@ -69,7 +70,7 @@ impl ProxyOptions {
         }
     }
 
-    /// The limits on the arguments of one call: what fits a message is looked at.
+    /// The limits on the arguments of one call, which may fill a whole frame.
     pub(crate) fn limits(&self) -> Limits {
         let mut limits = Limits::default();
         limits.max_bytes = self.max_frame.min(Limits::MOST_BYTES);

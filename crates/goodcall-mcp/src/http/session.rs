@@ -80,7 +80,7 @@ pub(crate) struct PendingAnswers {
 }
 
 impl Session {
-    /// Starts a session. It ends when it is told to, or when it is dropped.
+    /// Starts a session. It ends with [`Session::end`], or when it is dropped.
     pub(crate) fn start(
         server: McpServer,
         options: Arc<ProxyOptions>,
