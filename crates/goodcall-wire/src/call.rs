@@ -24,14 +24,14 @@ pub struct RawCall {
     pub changes: Vec<Change>,
     /// Where `arguments` stands in the text; `None` if they were translated from another form.
     pub(crate) offset: Option<usize>,
-    pub(crate) state: State,
+    pub(crate) state: CallState,
     /// The name that was sent, where the model knows the tool by another one.
     pub(crate) alias: Option<String>,
 }
 
 /// How much of a call there is.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) enum State {
+pub(crate) enum CallState {
     /// All of it.
     #[default]
     Whole,
@@ -54,7 +54,7 @@ impl RawCall {
             span: 0..0,
             changes: Vec::new(),
             offset: None,
-            state: State::Whole,
+            state: CallState::Whole,
             alias: None,
         };
         call.rename(tools, 0..0);
@@ -88,7 +88,7 @@ impl RawCall {
     /// of a translated argument cover the call.
     pub fn check(&self, tools: &Tools, policy: &Policy, stop: StopReason) -> Verdict<'_> {
         let Some(tool) = tools.get(&self.name) else {
-            if let State::Unreadable(words) = &self.state {
+            if let CallState::Unreadable(words) = &self.state {
                 return Verdict::Bad(Refusal::unreadable(words.clone(), self.span.clone()));
             }
             return Verdict::Bad(tools.unknown(&self.name));
@@ -98,14 +98,14 @@ impl RawCall {
             return Verdict::Bad(self.unmended(tools));
         }
         match &self.state {
-            State::Open if stop != StopReason::Finished => {
+            CallState::Open if stop != StopReason::Finished => {
                 return Verdict::Bad(Refusal::cut_off(self.span.clone()));
             }
-            State::Cut => return Verdict::Bad(Refusal::cut_off(self.span.clone())),
-            State::Unreadable(words) => {
+            CallState::Cut => return Verdict::Bad(Refusal::cut_off(self.span.clone())),
+            CallState::Unreadable(words) => {
                 return Verdict::Bad(Refusal::unreadable(words.clone(), self.span.clone()));
             }
-            State::Whole | State::Open => {}
+            CallState::Whole | CallState::Open => {}
         }
         let schema = match &tool.schema {
             Ok(schema) => schema,

@@ -4,7 +4,7 @@
 
 use super::object_writer::ObjectWriter;
 use super::{FoundCall, ambiguous_end_tag};
-use crate::call::State;
+use crate::call::CallState;
 use crate::tools::Tools;
 
 /// Returns true if the first tag of a text is that of a pair. The same tags inside a value of
@@ -53,10 +53,14 @@ pub(crate) fn call(text: &str, base: usize, closed: bool, tools: &Tools) -> Opti
         return None;
     }
     let mut arguments = ObjectWriter::new(tools.meant(name));
-    let mut state = if closed { State::Whole } else { State::Open };
+    let mut state = if closed {
+        CallState::Whole
+    } else {
+        CallState::Open
+    };
     while let Some((_, behind)) = rest.split_once(&key_tag) {
         let Some(pair) = pair(behind, space) else {
-            state = State::Cut;
+            state = CallState::Cut;
             break;
         };
         rest = pair.rest;

@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use super::marked_block::first_of;
 use super::{FoundCall, json_calls, tags};
-use crate::call::State;
+use crate::call::CallState;
 use crate::tools::Tools;
 
 /// Reads `<｜tool▁call▁begin｜>f<｜tool▁sep｜>{…}<｜tool▁call▁end｜>`, in two versions.
@@ -165,7 +165,7 @@ fn json(name: &str, text: &str, base: usize, span: Range<usize>, closed: bool) -
     let offset = base + (inner.as_ptr() as usize - text.as_ptr() as usize);
     let mut found = FoundCall::verbatim(name, inner, offset, span);
     if !closed && inner.is_empty() {
-        found.state = State::Cut;
+        found.state = CallState::Cut;
     }
     found
 }

@@ -7,7 +7,7 @@ use super::object_writer::{declared_types, push_string};
 use super::python_values::identifier_size;
 use super::raw_members::string_end;
 use super::{FoundCall, untyped_values};
-use crate::call::State;
+use crate::call::CallState;
 use crate::tools::{ToolDefinition, Tools};
 
 /// The deepest nesting of values.
@@ -36,7 +36,7 @@ pub(crate) fn calls(text: &str, base: usize, tools: &Tools) -> Vec<FoundCall> {
         };
         let mut out = String::new();
         let state = match reader.object(&mut out) {
-            Ok(()) => State::Whole,
+            Ok(()) => CallState::Whole,
             Err(state) => state,
         };
         at = reader.at;
@@ -76,13 +76,13 @@ impl<'t> GemmaReader<'t, '_> {
     }
 
     /// Reads the object at the cursor. Open containers are kept in a list, not on the stack.
-    fn object(&mut self, out: &mut String) -> Result<(), State> {
+    fn object(&mut self, out: &mut String) -> Result<(), CallState> {
         let mut open: Vec<OpenContainer> = Vec::new();
         let mut key = String::new();
         loop {
             self.skip_blanks();
             let Some(c) = self.rest().chars().next() else {
-                return Err(State::Cut);
+                return Err(CallState::Cut);
             };
             match (c, open.last_mut()) {
                 ('}' | ']', Some(container)) => {
@@ -115,7 +115,7 @@ impl<'t> GemmaReader<'t, '_> {
                 _ => {}
             }
             match self.rest().chars().next() {
-                None => return Err(State::Cut),
+                None => return Err(CallState::Cut),
                 Some(c @ ('{' | '[')) => {
                     self.at += 1;
                     out.push(c);
@@ -124,7 +124,7 @@ impl<'t> GemmaReader<'t, '_> {
                         is_empty: true,
                     });
                     if open.len() > MAX_DEPTH {
-                        return Err(State::Unreadable("fewer nested values".to_owned()));
+                        return Err(CallState::Unreadable("fewer nested values".to_owned()));
                     }
                 }
                 Some(_) => self.scalar(&key, out)?,
@@ -132,7 +132,7 @@ impl<'t> GemmaReader<'t, '_> {
         }
     }
 
-    fn key(&mut self) -> Result<String, State> {
+    fn key(&mut self) -> Result<String, CallState> {
         let rest = self.rest();
         for quote in [QUOTE, ESCAPE, "\""] {
             if let Some(name) = self.between(quote)? {
@@ -145,28 +145,28 @@ impl<'t> GemmaReader<'t, '_> {
     }
 
     /// Reads the text between two of these tokens, if one is at the cursor.
-    fn between(&mut self, token: &str) -> Result<Option<&'t str>, State> {
+    fn between(&mut self, token: &str) -> Result<Option<&'t str>, CallState> {
         let Some(inner) = self.rest().strip_prefix(token) else {
             return Ok(None);
         };
-        let (text, behind) = inner.split_once(token).ok_or(State::Cut)?;
+        let (text, behind) = inner.split_once(token).ok_or(CallState::Cut)?;
         self.at = self.text.len() - behind.len();
         Ok(Some(text))
     }
 
-    fn colon(&mut self) -> Result<(), State> {
+    fn colon(&mut self) -> Result<(), CallState> {
         self.skip_blanks();
         match self.rest().chars().next() {
             Some(':') => {
                 self.at += 1;
                 Ok(())
             }
-            None => Err(State::Cut),
-            Some(_) => Err(State::Unreadable("a colon behind the key".to_owned())),
+            None => Err(CallState::Cut),
+            Some(_) => Err(CallState::Unreadable("a colon behind the key".to_owned())),
         }
     }
 
-    fn scalar(&mut self, key: &str, out: &mut String) -> Result<(), State> {
+    fn scalar(&mut self, key: &str, out: &mut String) -> Result<(), CallState> {
         if let Some(value) = self.between(QUOTE)? {
             push_string(value, out);
             return Ok(());
@@ -179,12 +179,12 @@ impl<'t> GemmaReader<'t, '_> {
         }
         let rest = self.rest();
         if rest.starts_with('"') {
-            let size = string_end(rest.as_bytes(), 0).ok_or(State::Cut)?;
+            let size = string_end(rest.as_bytes(), 0).ok_or(CallState::Cut)?;
             out.push_str(&rest[..size]);
             self.at += size;
             return Ok(());
         }
-        let size = rest.find([',', '}', ']']).ok_or(State::Cut)?;
+        let size = rest.find([',', '}', ']']).ok_or(CallState::Cut)?;
         let value = rest[..size].trim();
         match goodcall_core::Tree::parse(value) {
             Ok(_) => out.push_str(value),

@@ -6,7 +6,7 @@ use std::ops::Range;
 use super::call_end::value_size;
 use super::raw_members::{RawMember, RawObject, elements, unquote};
 use super::{FoundCall, python_calls, python_values};
-use crate::call::State;
+use crate::call::CallState;
 use crate::tools::{ToolDefinition, Tools};
 
 /// The most lists and objects around a call.
@@ -207,7 +207,7 @@ fn from_strings(
     let text = format!("{name}({})", inner.collect::<Vec<_>>().join(", "));
     let (mut found, size) = python_calls::call(&text, 0, tools)?;
     found.move_to(span);
-    let whole = size == text.len() && found.state == State::Whole;
+    let whole = size == text.len() && found.state == CallState::Whole;
     (whole && !arguments.is_empty()).then_some(found)
 }
 
@@ -336,14 +336,14 @@ fn named_call(object: &PlacedObject<'_>, name: &NameMember<'_>, tools: &Tools) -
     let name_value = &raw.members[name.index].value;
     found.name_span = base + name_value.start..base + name_value.end;
     if !raw.closed {
-        if found.state == State::Whole {
-            found.state = State::Open;
+        if found.state == CallState::Whole {
+            found.state = CallState::Open;
         }
     } else if is_ambiguous(raw, tools) {
-        found.state = State::Unreadable("one name and one set of arguments".to_owned());
+        found.state = CallState::Unreadable("one name and one set of arguments".to_owned());
     } else if let Some(key) = misplaced_argument(raw, name.index, tool) {
         let expected = format!("all arguments in one object, `{key}` among them");
-        found.state = State::Unreadable(expected);
+        found.state = CallState::Unreadable(expected);
     }
     found
 }
@@ -411,7 +411,7 @@ fn call_under_name(
     let span = base + member.span.start..base + member.span.end;
     let mut found = FoundCall::verbatim(&member.key, arguments, offset, span);
     if !raw.closed && member.value.end == text.len() {
-        found.state = State::Open;
+        found.state = CallState::Open;
     }
     found
 }

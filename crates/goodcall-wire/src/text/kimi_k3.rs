@@ -4,7 +4,7 @@
 use super::FoundCall;
 use super::object_writer::ObjectWriter;
 use super::tags::attribute;
-use crate::call::State;
+use crate::call::CallState;
 use crate::tools::Tools;
 
 const OPEN_CALL: &str = "<|open|>call";
@@ -36,26 +36,26 @@ pub(crate) fn calls(text: &str, base: usize, tools: &Tools) -> Vec<FoundCall> {
 }
 
 /// Reads the arguments from `at` on, and returns the state and the end of their call.
-fn arguments(text: &str, mut at: usize, object: &mut ObjectWriter<'_>) -> (State, usize) {
+fn arguments(text: &str, mut at: usize, object: &mut ObjectWriter<'_>) -> (CallState, usize) {
     while let Some(size) = text[at..].find("<|") {
         let next = at + size;
         let rest = &text[next..];
         if rest.starts_with(CLOSE_CALL) {
             let size = rest.find(SEPARATOR).map(|size| size + SEPARATOR.len());
-            return (State::Whole, next + size.unwrap_or(rest.len()));
+            return (CallState::Whole, next + size.unwrap_or(rest.len()));
         }
         if rest.starts_with(OPEN_CALL) {
-            return (State::Whole, next);
+            return (CallState::Whole, next);
         }
         let Some(argument) = rest.strip_prefix(OPEN_ARGUMENT) else {
             at = next + 2;
             continue;
         };
         let Some((attributes, behind)) = argument.split_once(SEPARATOR) else {
-            return (State::Cut, text.len());
+            return (CallState::Cut, text.len());
         };
         let Some(size) = behind.find(CLOSE_ARGUMENT) else {
-            return (State::Cut, text.len());
+            return (CallState::Cut, text.len());
         };
         at = text.len() - behind.len() + size + CLOSE.len();
         let Some(key) = attribute(attributes, "key") else {
@@ -64,5 +64,5 @@ fn arguments(text: &str, mut at: usize, object: &mut ObjectWriter<'_>) -> (State
         let kind = attribute(attributes, "type");
         object.untyped_member(&key, &behind[..size], kind.as_deref());
     }
-    (State::Open, text.len())
+    (CallState::Open, text.len())
 }

@@ -11,7 +11,7 @@ use super::{
     FoundCall, TextCallScope, arg_pairs, control_tokens, gemma, json_calls, kimi_k3,
     nested_elements, python_calls, tags, unreadable_calls,
 };
-use crate::call::State;
+use crate::call::CallState;
 use crate::tools::Tools;
 
 /// The text of a block, from its marker on.
@@ -114,7 +114,7 @@ impl MarkedBlock {
         }
         let after = match calls.last() {
             Some(last)
-                if !end.closed && format == BodyFormat::Any && last.state == State::Whole =>
+                if !end.closed && format == BodyFormat::Any && last.state == CallState::Whole =>
             {
                 end_of_brackets(input, last.span.end)
             }
@@ -230,8 +230,8 @@ fn any(body: &str, base: usize, closed: bool, tools: &Tools) -> Vec<FoundCall> {
         let mut found = json_calls::sequence(text, base, tools);
         if let Some(last) = found.last_mut().filter(|_| closed) {
             // The end marker follows: nothing but the last bracket is missing.
-            if last.state == State::Open && !text.trim_end().ends_with(',') {
-                last.state = State::Whole;
+            if last.state == CallState::Open && !text.trim_end().ends_with(',') {
+                last.state = CallState::Whole;
             }
         }
         if !found.is_empty() {
@@ -278,10 +278,10 @@ fn blocks_of_pairs(text: &str, base: usize, closed: bool, tools: &Tools) -> Vec<
         let found = arg_pairs::call(piece, base + at, whole, tools);
         at += piece.len() + open.len();
         let Some(mut found) = found else { continue };
-        let cut = found.state == State::Cut && !last;
+        let cut = found.state == CallState::Cut && !last;
         if cut {
             // The rest of the text belongs to the value that has not ended.
-            found.state = State::Unreadable(format!("no `{open}` inside a value"));
+            found.state = CallState::Unreadable(format!("no `{open}` inside a value"));
         }
         calls.push(found);
         if cut {

@@ -47,7 +47,7 @@ pub use markers::{dialects, openings};
 pub use rules::catalogue;
 pub use scanner::{Scanner, TextPiece};
 
-use crate::call::{RawCall, State};
+use crate::call::{CallState, RawCall};
 use crate::tools::Tools;
 
 /// Where in a text calls count that no marker announces.
@@ -145,7 +145,7 @@ pub(crate) struct FoundCall {
     pub(crate) offset: Option<usize>,
     pub(crate) span: Range<usize>,
     pub(crate) changes: Vec<Change>,
-    pub(crate) state: State,
+    pub(crate) state: CallState,
     /// A call in Python's notation without arguments: in prose, only a mention of the tool.
     bare: bool,
     /// The call is in Python's notation.
@@ -170,7 +170,7 @@ impl FoundCall {
             offset: None,
             span,
             changes: Vec::new(),
-            state: State::Whole,
+            state: CallState::Whole,
             bare: false,
             python: false,
         }
@@ -204,6 +204,6 @@ impl FoundCall {
 }
 
 /// The state of a call with a value of which no end tag is surely the last.
-fn ambiguous_end_tag(key: &str) -> State {
-    State::Unreadable(format!("one end tag, and none inside the value of `{key}`"))
+fn ambiguous_end_tag(key: &str) -> CallState {
+    CallState::Unreadable(format!("one end tag, and none inside the value of `{key}`"))
 }

@@ -7,7 +7,7 @@ use goodcall_core::{SchemaView, Types};
 use super::object_writer::ObjectWriter;
 use super::tags::attribute;
 use super::{FoundCall, untyped_values};
-use crate::call::State;
+use crate::call::CallState;
 use crate::tools::{ToolDefinition, Tools};
 
 /// The prefix of every tag.
@@ -78,9 +78,9 @@ pub(crate) fn calls(text: &str, base: usize, tools: &Tools) -> Vec<FoundCall> {
         let span = base + start..base + text.len();
         let mut found = FoundCall::translated(&invoke.name, object(&invoke.children), span);
         found.state = if open.len() > 1 {
-            State::Cut
+            CallState::Cut
         } else {
-            State::Open
+            CallState::Open
         };
         calls.push(found);
     }

@@ -5,7 +5,7 @@ use std::ops::Range;
 use goodcall_core::{Change, Types};
 
 use super::{FoundCall, untyped_values};
-use crate::call::State;
+use crate::call::CallState;
 use crate::tools::ToolDefinition;
 
 /// A JSON object that grows by members, with the changes that reading them took.
@@ -59,7 +59,7 @@ impl<'o> ObjectWriter<'o> {
     }
 
     /// The call with these arguments. Its changes cover the whole call.
-    pub(super) fn finish(mut self, name: &str, span: Range<usize>, state: State) -> FoundCall {
+    pub(super) fn finish(mut self, name: &str, span: Range<usize>, state: CallState) -> FoundCall {
         for change in &mut self.changes {
             change.span = span.clone();
         }

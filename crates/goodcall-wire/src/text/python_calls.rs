@@ -5,7 +5,7 @@ use goodcall_core::Types;
 use super::FoundCall;
 use super::object_writer::{ObjectWriter, declared_types};
 use super::python_values::{BareWords, PythonError, PythonReader, identifier_size};
-use crate::call::State;
+use crate::call::CallState;
 use crate::tools::{ToolDefinition, Tools};
 
 /// The name of a call at the start of a text, and the bracket behind it.
@@ -62,9 +62,9 @@ pub(crate) fn call(text: &str, base: usize, tools: &Tools) -> Option<(FoundCall,
         key: None,
     };
     let state = match arguments.read() {
-        Ok(()) => State::Whole,
-        Err(PythonError::Cut) => State::Cut,
-        Err(PythonError::Expected(expected)) => State::Unreadable(match &arguments.key {
+        Ok(()) => CallState::Whole,
+        Err(PythonError::Cut) => CallState::Cut,
+        Err(PythonError::Expected(expected)) => CallState::Unreadable(match &arguments.key {
             Some(key) => format!("{expected} for `{key}`"),
             None => expected.to_owned(),
         }),
@@ -88,7 +88,7 @@ pub(crate) fn sequence(text: &str, base: usize, tools: &Tools) -> Option<Vec<Fou
     let mut rest = text.trim_start_matches(is_separator);
     while !rest.is_empty() {
         let (found, size) = call(rest, base + text.len() - rest.len(), tools)?;
-        if matches!(found.state, State::Unreadable(_)) {
+        if matches!(found.state, CallState::Unreadable(_)) {
             return None;
         }
         calls.push(found);

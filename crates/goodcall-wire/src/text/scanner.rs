@@ -16,7 +16,7 @@ use super::line_state::LineState;
 use super::turn::{Confidence, Turn};
 use super::unmarked_calls::Surroundings;
 use super::{Extraction, FoundCall, TextCallScope};
-use crate::call::{RawCall, State as CallState};
+use crate::call::{CallState, RawCall};
 use crate::tools::Tools;
 
 /// A piece of a scanned text.

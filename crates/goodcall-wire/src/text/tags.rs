@@ -12,7 +12,7 @@ use super::object_writer::{ObjectWriter, push_string};
 use super::untyped_values::trim_line_ends;
 use super::value_tags::ends_tag_name;
 use super::{FoundCall, ambiguous_end_tag};
-use crate::call::State;
+use crate::call::CallState;
 use crate::tools::{ToolDefinition, Tools};
 
 /// The most bytes of a tag.
@@ -41,7 +41,7 @@ pub(crate) fn calls(text: &str, base: usize, tools: &Tools) -> Vec<FoundCall> {
             // The end of a value that seemed to have ended already.
             let last: Option<&mut FoundCall> = calls.last_mut();
             if let Some(last) = last.filter(|_| is_value(&tag)) {
-                last.state = State::Unreadable("values without end tags inside".to_owned());
+                last.state = CallState::Unreadable("values without end tags inside".to_owned());
             }
             continue;
         }
@@ -163,24 +163,24 @@ fn call(
     let text = end_tags.text;
     let mut arguments = ObjectWriter::new(tool);
     let mut at = open.span.end;
-    let mut state = State::Open;
+    let mut state = CallState::Open;
     let mut end = text.len();
     while let Some(tag) = next_tag(text, at) {
         at = tag.span.end;
         if tag.is_closing {
             if tag.name == open.name {
-                (state, end) = (State::Whole, tag.span.end);
+                (state, end) = (CallState::Whole, tag.span.end);
                 break;
             }
             if tag.name.contains("call") {
-                (state, end) = (State::Whole, tag.span.start);
+                (state, end) = (CallState::Whole, tag.span.start);
                 break;
             }
             continue;
         }
         if callee(&tag).is_some() {
             // The next call begins: this one has no end tag, but it is over.
-            (state, end) = (State::Whole, tag.span.start);
+            (state, end) = (CallState::Whole, tag.span.start);
             break;
         }
         let Some(key) = key_of(&tag).filter(|_| is_value(&tag)) else {
@@ -192,7 +192,7 @@ fn call(
         match value.end {
             ValueEnd::Found => {}
             ValueEnd::Missing => {
-                state = State::Cut;
+                state = CallState::Cut;
                 break;
             }
             ValueEnd::Ambiguous => {

@@ -14,7 +14,7 @@ use super::object_writer::ObjectWriter;
 use super::scanner::CandidateOutcome;
 use super::turn::Confidence;
 use super::untyped_values::trim_line_ends;
-use crate::call::State;
+use crate::call::CallState;
 use crate::tools::{ToolDefinition, Tools};
 
 /// The most bytes of a parameter's name.
@@ -95,7 +95,7 @@ impl ToolElement {
             ElementEnd::NotACall => return CandidateOutcome::Rejected { resume: self.body },
         };
         let state = if closed {
-            State::Whole
+            CallState::Whole
         } else {
             self.cut_off(input)
         };
@@ -221,27 +221,27 @@ impl ToolElement {
     }
 
     /// Ends the call where the text ends, and returns how much of it there is.
-    fn cut_off(&mut self, input: Window<'_>) -> State {
+    fn cut_off(&mut self, input: Window<'_>) -> CallState {
         let at = self.at.min(input.end());
         let is_last_tag = self.end_tag().starts_with(input.from(at));
         match self.place {
             ElementPlace::BehindEndTag(end) if is_last_tag => {
                 self.end_value(end);
-                return State::Open;
+                return CallState::Open;
             }
             ElementPlace::BetweenElements => {}
             ElementPlace::BehindEndTag(end) => self.set_value_end(end),
             ElementPlace::InValue(_) => self.set_value_end(at),
         }
         self.is_ambiguous = self.holds_call_end;
-        State::Cut
+        CallState::Cut
     }
 
     fn call(
         &self,
         input: Window<'_>,
         span: Range<usize>,
-        state: State,
+        state: CallState,
         tool: Option<&ToolDefinition>,
     ) -> FoundCall {
         let mut arguments = ObjectWriter::new(tool);

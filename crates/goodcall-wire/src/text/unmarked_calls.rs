@@ -6,7 +6,7 @@ use super::input::Window;
 use super::scanner::CandidateOutcome;
 use super::turn::Confidence;
 use super::{FoundCall, TextCallScope, json_calls, python_calls, unreadable_calls};
-use crate::call::State;
+use crate::call::CallState;
 use crate::tools::Tools;
 
 /// Text that may be a call without a marker.
@@ -125,9 +125,9 @@ impl UnmarkedCandidate {
         };
         calls.retain(|call| tools.meant(&call.name).is_some());
         if let Some(last) = calls.last_mut()
-            && last.state == State::Whole
+            && last.state == CallState::Whole
         {
-            last.state = State::Open;
+            last.state = CallState::Open;
         }
         calls
     }
@@ -173,7 +173,7 @@ impl Surroundings<'_> {
             return Vec::new();
         }
         let calls = unreadable_calls::list(text, base, self.tools);
-        let readable = calls.iter().any(|call| call.state == State::Whole);
+        let readable = calls.iter().any(|call| call.state == CallState::Whole);
         if readable || self.is_whole_message(text) {
             calls
         } else {
@@ -187,9 +187,9 @@ impl Surroundings<'_> {
             return false;
         };
         let readable = match call.state {
-            State::Whole => true,
-            State::Unreadable(_) => self.is_whole_message(text),
-            State::Open | State::Cut => false,
+            CallState::Whole => true,
+            CallState::Unreadable(_) => self.is_whole_message(text),
+            CallState::Open | CallState::Cut => false,
         };
         let standing = self.on_fresh_line || self.in_block || self.in_fence;
         readable && (!call.bare || (tool.has_no_required_parameters() && standing))

@@ -6,7 +6,7 @@ use super::marked_block::BlockText;
 use super::markers::{BodyFormat, Marker};
 use super::raw_members::{RawObject, elements, unquote};
 use super::{FoundCall, python_calls};
-use crate::call::State;
+use crate::call::CallState;
 use crate::names;
 use crate::tools::Tools;
 
@@ -18,7 +18,7 @@ const MAX_NAME: usize = 128;
 pub(crate) fn is_call(found: &FoundCall, block: &BlockText<'_>) -> bool {
     let closed = block.closed;
     let empty = found.offset.is_none() && found.arguments == "{}";
-    let whole = found.state == State::Whole || matches!(found.state, State::Unreadable(_));
+    let whole = found.state == CallState::Whole || matches!(found.state, CallState::Unreadable(_));
     let has_arguments = if empty {
         // A pair of tags with words in between only mentions them.
         closed && whole && is_only_tags(block.text)
@@ -94,7 +94,7 @@ pub(crate) fn malformed(
     let span = block.base..block.base + block.text.len();
     let mut found = FoundCall::translated(name, body.to_owned(), span);
     let expected = "{\"name\": …, \"arguments\": {…}} as JSON, with the name of a tool";
-    found.state = State::Unreadable(expected.to_owned());
+    found.state = CallState::Unreadable(expected.to_owned());
     Some(found)
 }
 
@@ -131,7 +131,7 @@ pub(crate) fn list(text: &str, base: usize, tools: &Tools) -> Vec<FoundCall> {
         match python_calls::call(piece, base + part.start, tools) {
             Some((found, size))
                 if found.is_offered(tools)
-                    && (size == piece.len() || matches!(found.state, State::Unreadable(_))) =>
+                    && (size == piece.len() || matches!(found.state, CallState::Unreadable(_))) =>
             {
                 calls.push(found);
             }
