@@ -1,7 +1,7 @@
-//! Instructions a call, counted by valgrind: the same on every run, however loaded the machine is.
+//! Instructions per call, counted by valgrind: the same on every run, however loaded the machine is.
 //!
-//! Each mode of the benchmark runs twice with different numbers of passes; the difference is free
-//! of start-up and compiling. With `--check` the counts of our own modes are compared with those
+//! Each mode of the benchmark runs twice with different numbers of passes; the difference excludes
+//! start-up and the compilation of schemas. With `--check` the counts of our own modes are compared with those
 //! in `benches/instructions.tsv`, which `--bless` writes.
 
 mod guard;
@@ -15,7 +15,7 @@ use crate::Failure;
 
 const FEW: usize = 5;
 const MANY: usize = 105;
-/// A mode of the benchmark, counted.
+/// The counts of a mode of the benchmark.
 struct Count {
     name: String,
     valid: bool,
@@ -24,7 +24,7 @@ struct Count {
     each: f64,
 }
 
-/// Counts every mode; the argument names a file of other calls, or what to do with the counts.
+/// Counts every mode. The argument names a file of other calls, or what to do with the counts.
 pub(crate) fn run(args: &[String]) -> Result<(), Failure> {
     let args: Vec<&str> = args.iter().map(String::as_str).collect();
     match args[..] {
@@ -56,7 +56,7 @@ fn counts(file: &[&str]) -> Result<Vec<Count>, Failure> {
     modes.lines().map(count).collect()
 }
 
-/// Each mode as a multiple of the first on the same calls.
+/// Prints each mode as a multiple of the first one on the same calls.
 fn print(counts: &[Count]) -> Result<(), Failure> {
     for count in counts {
         let base = counts.iter().find(|base| base.valid == count.valid);
@@ -73,7 +73,7 @@ fn print(counts: &[Count]) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Builds the benchmarks that are counted; the path of one of them. All at once: packages that are
+/// Builds all benchmarks that are counted, and returns the path of one of them. Packages that are
 /// built alone have other features, and would be built again.
 pub(crate) fn build(bench: &str) -> Result<PathBuf, Failure> {
     let messages = output(cargo().args([
@@ -88,7 +88,7 @@ pub(crate) fn build(bench: &str) -> Result<PathBuf, Failure> {
     executable(&messages, bench, "bench")
 }
 
-/// The program of this name and kind that cargo's messages tell of.
+/// Finds the program of this name and kind in the messages of cargo.
 pub(crate) fn executable(messages: &str, name: &str, kind: &str) -> Result<PathBuf, Failure> {
     let program = messages.lines().find_map(|line| {
         let message: Value = serde_json::from_str(line).ok()?;
@@ -100,12 +100,12 @@ pub(crate) fn executable(messages: &str, name: &str, kind: &str) -> Result<PathB
     program.ok_or_else(|| Failure::Found(format!("cargo built no {kind} {name}")))
 }
 
-/// The cargo that runs this.
+/// Returns the cargo that runs this program.
 pub(crate) fn cargo() -> Command {
     Command::new(std::env::var("CARGO").unwrap_or_else(|_| "cargo".to_owned()))
 }
 
-/// Instructions a call of `program START… PASSES END…`, which prints its calls a pass.
+/// Counts the instructions per call of `program START… PASSES END…`, which prints its calls per pass.
 pub(crate) fn instructions_a_call(
     program: &Path,
     start: &[&str],
@@ -117,7 +117,7 @@ pub(crate) fn instructions_a_call(
     a_call(run, passes)
 }
 
-/// Allocations a call, counted in the same way.
+/// Counts the allocations per call in the same way.
 pub(crate) fn allocations_a_call(
     program: &Path,
     start: &[&str],
@@ -136,7 +136,7 @@ pub(crate) fn allocations_a_call(
     a_call(run, passes)
 }
 
-/// The difference of two runs, by passes and calls a pass.
+/// Divides the difference of two runs by passes and by calls per pass.
 fn a_call(
     run: impl Fn(usize) -> Result<(f64, f64), Failure>,
     passes: [usize; 2],
@@ -146,7 +146,7 @@ fn a_call(
     Ok((many - few) / ((passes[1] - passes[0]) as f64 * calls))
 }
 
-/// What a tool of valgrind counts in a whole run, behind these words, and calls a pass.
+/// Returns the count that a tool of valgrind prints after these words, and the calls per pass.
 fn count(
     (tool, words): (&[&str], &str),
     program: &Path,
@@ -178,7 +178,7 @@ fn count(
     }
 }
 
-/// What a command prints, if it ends well.
+/// Returns the output of a command that succeeds.
 pub(crate) fn output(command: &mut Command) -> Result<String, Failure> {
     let run = command
         .output()

@@ -1,7 +1,7 @@
-//! The official JSON-Schema-Test-Suite through our own tree and representation.
+//! Runs the official JSON-Schema-Test-Suite on our own tree.
 //!
-//! Required tests must all pass. The optional tests of `format` are run with the formats asserted,
-//! as every tool's schema is, and reported apart.
+//! Required tests must all pass. The optional tests of `format` are run with formats asserted, as for
+//! the schemas of tools, and reported separately.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -11,7 +11,7 @@ use serde_json::Value;
 
 use crate::Failure;
 
-/// Folder names of the suite.
+/// The drafts, with the names of their folders in the suite.
 const DRAFTS: [(&str, Draft); 5] = [
     ("draft4", Draft::Draft4),
     ("draft6", Draft::Draft6),
@@ -20,10 +20,10 @@ const DRAFTS: [(&str, Draft); 5] = [
     ("draft2020-12", Draft::Draft202012),
 ];
 
-/// Where the suite's own server would serve its remote documents.
+/// The URL under which the suite's own server would serve its remote documents.
 const REMOTES: &str = "http://localhost:1234/";
 
-/// Tests that cannot pass: draft, file, the beginning of the description, and why.
+/// The tests that cannot pass: draft, file, the beginning of the description, and the reason.
 const EXPECTED_FAILURES: [(&str, &str, &str, &str); 0] = [];
 
 /// Runs the suite in a folder.
@@ -58,7 +58,7 @@ pub(crate) fn run(args: &[String]) -> Result<(), Failure> {
     Ok(())
 }
 
-/// The draft, and every remote document under its URL.
+/// Returns options with the draft and every remote document under its URL.
 fn options(remotes: &Path, draft: Draft) -> Result<SchemaOptions, Failure> {
     let mut options = Schema::options().draft(draft);
     for path in json_files(remotes, true)? {
@@ -69,7 +69,7 @@ fn options(remotes: &Path, draft: Draft) -> Result<SchemaOptions, Failure> {
     Ok(options)
 }
 
-/// The JSON files of a folder in order; of its folders too, if `deep`.
+/// Returns the JSON files of a folder in order, with those of its folders if `deep`.
 fn json_files(dir: &Path, deep: bool) -> Result<Vec<PathBuf>, Failure> {
     let unreadable = |error| format!("{}: {error}", dir.display());
     let mut files = Vec::new();
@@ -93,7 +93,7 @@ fn read(path: &Path) -> Result<Value, Failure> {
     Ok(serde_json::from_str(&text(path)?).map_err(|e| format!("{}: {e}", path.display()))?)
 }
 
-/// The tests of one folder, and how they went.
+/// The results of the tests of one folder.
 struct Suite {
     draft: &'static str,
     options: SchemaOptions,
@@ -116,7 +116,7 @@ impl Suite {
     fn run(mut self, dir: &Path) -> Result<Self, Failure> {
         for path in json_files(dir, false)? {
             let file = path.file_name().unwrap_or_default().to_string_lossy();
-            // Our own tree keeps the digits of every test's data.
+            // The tree keeps the digits of the test data.
             let text = text(&path)?;
             let tree = Tree::parse(&text).map_err(|e| format!("{}: {e}", path.display()))?;
             let groups = read(&path)?;

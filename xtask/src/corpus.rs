@@ -1,4 +1,4 @@
-//! `cargo xtask corpus DIR`: what the gate makes of real calls.
+//! `cargo xtask corpus DIR`: the verdicts on real calls.
 //!
 //! `DIR` holds `calls*.jsonl` files, plain or as `.gz`. A row is one call: `id`, `schema`, `raw`,
 //! and `truth`, a list of candidates `{parameter: [acceptable values]}` in which `""` says that
@@ -49,7 +49,7 @@ struct Task {
     schemas: SchemaCache,
     counts: BTreeMap<&'static str, usize>,
     shown: BTreeMap<&'static str, Vec<String>>,
-    /// Changed parameters by rule: right and wrong ones.
+    /// The numbers of parameters that each rule changed rightly and wrongly.
     rules: BTreeMap<&'static str, [usize; 2]>,
 }
 
@@ -67,9 +67,10 @@ impl Task {
         for path in files {
             let file = File::open(&path).map_err(|e| format!("{}: {e}", path.display()))?;
             let packed = path.extension().is_some_and(|end| end == "gz");
-            let text: Box<dyn Read> = match packed {
-                true => Box::new(GzDecoder::new(file)),
-                false => Box::new(file),
+            let text: Box<dyn Read> = if packed {
+                Box::new(GzDecoder::new(file))
+            } else {
+                Box::new(file)
             };
             for line in BufReader::new(text).lines() {
                 let line = line.map_err(|e| format!("{}: {e}", path.display()))?;
@@ -264,7 +265,7 @@ fn parameter_right(key: &str, value: &Value, truth: &[Value]) -> bool {
     })
 }
 
-/// Is the value acceptable where the truth names another one?
+/// Returns true if the value is acceptable where the truth names another one.
 fn same(value: &Value, truth: &Value) -> bool {
     match (value, truth) {
         (Value::String(value), Value::String(truth)) => norm(value) == norm(truth),
@@ -295,7 +296,7 @@ fn same_members(values: &Map<String, Value>, truth: &Map<String, Value>) -> bool
         })
 }
 
-/// Text without case and the signs that do not matter.
+/// Returns a text without case and without the signs that do not matter.
 fn norm(text: &str) -> String {
     let kept = text.chars().filter(|c| !" ,./-_*^".contains(*c));
     let lower: String = kept.flat_map(char::to_lowercase).collect();

@@ -10,9 +10,9 @@ mod tidy;
 
 use std::process::ExitCode;
 
-/// How a task ends, unless all is well.
+/// The reason why a task failed.
 pub(crate) enum Failure {
-    /// What was checked is not as it should be.
+    /// A check found something.
     Found(String),
     /// The task could not run.
     Unusable(String),

@@ -1,5 +1,5 @@
-//! `cargo xtask recording`: what a terminal shows of `goodcall demo`, as a moving picture for the
-//! README. The command is run for it, so the picture shows what the command prints.
+//! `cargo xtask recording`: draws the output of `goodcall demo` as a moving picture for the README.
+//! The command is run for it, so the picture shows its actual output.
 
 use std::fmt::Write as _;
 use std::fs;
@@ -14,10 +14,10 @@ const TYPED: &str = "goodcall demo";
 const CHAR: f64 = 7.8;
 const LINE: f64 = 18.0;
 const EDGE: f64 = 18.0;
-/// Room for the bar of the window.
+/// The height of the title bar.
 const TOP: f64 = 40.0;
 
-/// Seconds that a letter takes to be typed, a paragraph to be read, and the end to be seen.
+/// The seconds for typing a letter, reading a paragraph, and the pause at the end.
 const LETTER: f64 = 0.07;
 const PARAGRAPH: f64 = 1.3;
 const STAY: f64 = 9.0;
@@ -43,7 +43,7 @@ pub(crate) fn run(args: &[String]) -> Result<(), Failure> {
     Ok(())
 }
 
-/// What the demo prints, colours included.
+/// Returns the output of the demo, with colours.
 fn printed() -> Result<String, String> {
     let words = ["run", "--quiet", "--package", "goodcall-cli", "--", "demo"];
     let output = Command::new("cargo")
@@ -59,7 +59,7 @@ fn printed() -> Result<String, String> {
     String::from_utf8(output.stdout).map_err(|error| error.to_string())
 }
 
-/// Paragraphs that appear one after another, and begin anew.
+/// Draws paragraphs that appear one after another, and starts again.
 fn picture(text: &str) -> String {
     let lines: Vec<Vec<(&str, &str)>> = text.lines().map(styled).collect();
     let size = |line: &Vec<(&str, &str)>| line.iter().map(|(_, text)| text.chars().count()).sum();
@@ -72,7 +72,7 @@ fn picture(text: &str) -> String {
 
     let mut moves = String::new();
     let mut body = String::new();
-    // Each letter of the command is a step of its own.
+    // Each letter of the command is one step.
     for (at, letter) in TYPED.char_indices() {
         appears(&mut moves, &format!("t{at}"), LETTER * at as f64, whole);
         let x = EDGE + CHAR * (at + 2) as f64;
@@ -99,9 +99,10 @@ fn picture(text: &str) -> String {
             );
             for (class, text) in line {
                 let text = escape(text);
-                let _ = match class.is_empty() {
-                    true => write!(body, "{text}"),
-                    false => write!(body, "<tspan class=\"{class}\">{text}</tspan>"),
+                let _ = if class.is_empty() {
+                    write!(body, "{text}")
+                } else {
+                    write!(body, "<tspan class=\"{class}\">{text}</tspan>")
                 };
             }
             body.push_str("</text>\n");
@@ -129,7 +130,7 @@ fn picture(text: &str) -> String {
     )
 }
 
-/// A class is seen from a second on to the end; the whole goes on for ever.
+/// Writes the animation of a class, which is visible from a given second on.
 fn appears(moves: &mut String, class: &str, second: f64, whole: f64) {
     let share = second / whole * 100.0;
     let _ = writeln!(
@@ -140,7 +141,7 @@ fn appears(moves: &mut String, class: &str, second: f64, whole: f64) {
     );
 }
 
-/// The parts of a line with the class of each, out of what sets colours in a terminal.
+/// Splits a line with terminal colours into parts with a class each.
 fn styled(line: &str) -> Vec<(&'static str, &str)> {
     let (mut out, mut class) = (Vec::new(), "");
     for (index, part) in line.split("\u{1b}[").enumerate() {

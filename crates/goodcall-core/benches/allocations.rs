@@ -1,6 +1,6 @@
-//! Allocations a call, by mode: `cargo bench -p goodcall-core --bench allocations [-- FILE]`.
+//! Allocations per call, by mode: `cargo bench -p goodcall-core --bench allocations [-- FILE]`.
 //!
-//! A program of its own, because a counting allocator would disturb the clock.
+//! This is a program of its own, because a counting allocator would disturb the measured times.
 
 #[allow(dead_code, reason = "shared with the benchmark on time")]
 mod support;

@@ -1,8 +1,8 @@
-//! Bytes to verdict, as a multiple of what serde_json needs to read the same bytes.
+//! The time from bytes to verdict, as a multiple of the time of serde_json for the same bytes.
 //!
 //! `cargo bench -p goodcall-core --bench gate [-- FILE]` runs all modes in turns and prints the
-//! median of each round's ratio, and the ratio of the best rounds, which is what remains on a
-//! machine that has other work. FILE (or `GOODCALL_CALLS`) brings other calls: JSON lines with
+//! median of the ratios of all rounds, and the ratio of the best rounds, which other work on the
+//! machine changes least. FILE (or `GOODCALL_CALLS`) brings other calls: JSON lines with
 //! `schema`, `valid` and `invalid`. `--once MODE PASSES [FILE]` runs one mode alone, for
 //! `cargo xtask callgrind`; `--modes` lists them.
 
@@ -14,7 +14,7 @@ use std::time::Instant;
 use support::{Calls, MODES, Mode};
 
 const ROUNDS: usize = 150;
-/// Each mode's share of a round: short, so that a loaded machine seldom interrupts one.
+/// The time of each mode per round: short, so that a loaded machine seldom interrupts it.
 const SLICE_NANOS: u128 = 1_500_000;
 
 fn main() -> Result<(), Box<dyn Error>> {
@@ -41,13 +41,13 @@ fn main() -> Result<(), Box<dyn Error>> {
     }
 }
 
-/// The file named on the command line or in the environment.
+/// Reads the file that is named on the command line or in the environment.
 fn source(file: Option<&str>) -> Result<String, Box<dyn Error>> {
     let named = std::env::var("GOODCALL_CALLS").ok();
     support::text(file.or(named.as_deref()))
 }
 
-/// One mode, a number of times; prints calls a pass.
+/// Runs one mode a number of times, and prints the number of calls per pass.
 fn once(name: &str, passes: &str, file: Option<&str>) -> Result<(), Box<dyn Error>> {
     let mode = MODES.iter().find(|mode| mode.name == name);
     let mode = mode.ok_or_else(|| format!("no mode `{name}`"))?;
@@ -88,7 +88,7 @@ fn compare(file: Option<&str>, rounds: usize) -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// How many passes fill a slice.
+/// Returns the number of passes that fill a slice.
 fn calibrate(mode: &Mode, all: &[Calls<'_>]) -> usize {
     mode.pass(all);
     let start = Instant::now();

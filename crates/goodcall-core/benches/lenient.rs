@@ -1,4 +1,4 @@
-//! How fast broken text is read, how the time grows with its length, and what streaming costs.
+//! The speed of reading broken text, its growth with the length, and the cost of streaming.
 //!
 //! `cargo bench -p goodcall-core --bench lenient`: three tables, no judgement.
 
@@ -21,7 +21,7 @@ fn options() -> ReadOptions {
     ReadOptions::new().policy(Policy::eager())
 }
 
-/// The best of several runs, on a processor.
+/// Returns the least processor time of several runs.
 fn time(mut run: impl FnMut()) -> Duration {
     let mut best = Duration::MAX;
     let began = Instant::now();
@@ -35,7 +35,7 @@ fn time(mut run: impl FnMut()) -> Duration {
     best
 }
 
-/// Sound records, about `bytes` long.
+/// Returns valid records of about this many bytes.
 fn sound(bytes: usize) -> String {
     let mut text = String::from("[");
     let mut id = 0;

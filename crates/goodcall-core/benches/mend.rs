@@ -1,4 +1,4 @@
-//! Mending, bytes to verdict, as a multiple of what serde_json needs to read the same bytes.
+//! The time of mending, as a multiple of the time of serde_json for the same bytes.
 //!
 //! `cargo bench -p goodcall-core --bench mend` takes the valid calls of `calls.jsonl` that hold a
 //! number or a boolean, writes one of them (then up to ten) as a string, and mends that.
@@ -18,9 +18,10 @@ struct Call {
 }
 
 fn main() -> Result<(), Box<dyn Error>> {
-    let rounds = match std::env::args().any(|arg| arg == "--test") {
-        true => 1,
-        false => ROUNDS,
+    let rounds = if std::env::args().any(|arg| arg == "--test") {
+        1
+    } else {
+        ROUNDS
     };
     println!(
         "{:<34} {:>6} {:>9} {:>9} {:>7}",
@@ -39,7 +40,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// Valid calls with one number or boolean written as a string, where that is mended.
+/// Returns valid calls with one number or boolean written as a string, if that is mended.
 fn real_calls() -> Result<Vec<Call>, Box<dyn Error>> {
     let mut calls = Vec::new();
     for line in include_str!("calls.jsonl").lines() {
@@ -81,9 +82,10 @@ fn made_call(wrong: usize) -> Result<Call, Box<dyn Error>> {
     for index in 0..10 {
         let name = format!("parameter_{index}");
         properties[&name] = json!({"type": "integer", "minimum": 0});
-        arguments[&name] = match index < wrong {
-            true => json!("1234"),
-            false => json!(1234),
+        arguments[&name] = if index < wrong {
+            json!("1234")
+        } else {
+            json!(1234)
         };
     }
     let schema = Schema::compile(&json!({"type": "object", "properties": properties}))?;
@@ -118,7 +120,7 @@ fn row(name: &str, calls: &[Call], rounds: usize) {
     );
 }
 
-/// The time of one pass over all calls, from passes that together take a few milliseconds.
+/// Returns the time of one pass over all calls, from passes that together take a few milliseconds.
 fn time(calls: &[Call], mut run: impl FnMut(&Call)) -> Duration {
     let start = Instant::now();
     let mut passes = 0;

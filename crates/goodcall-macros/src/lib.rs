@@ -1,8 +1,7 @@
-//! `#[goodcall::tool]`: a tool from a function, or from the methods of an `impl`.
+//! `#[goodcall::tool]` turns a function, or the methods of an `impl`, into tools.
 //!
 //! The signature and the doc comments are the only definition: they give the name, the
-//! description, the JSON Schema and the type that the arguments are read as. What is wrong with a
-//! function is told at the place in the user's code.
+//! description, the JSON Schema and the type of the arguments. Errors point at the user's code.
 
 mod options;
 mod params;
@@ -16,19 +15,19 @@ use syn::{Attribute, ImplItem, Item, ItemFn, ItemImpl, parse_macro_input};
 use options::Options;
 use tool::{Function, Receiver};
 
-/// Makes a tool of a function, or tools of the methods of an `impl`.
+/// Turns a function, or the methods of an `impl`, into tools.
 ///
-/// On a function `read_file` it writes a type `ReadFile` that is a `goodcall::Tool`; the function
-/// stays as it is. On an `impl` block it writes `fn tools(self: Arc<Self>)`, which gives a tool
-/// for each method that is marked `#[tool]`.
+/// For a function `read_file` it generates a type `ReadFile` that implements `goodcall::Tool`; the
+/// function stays as it is. For an `impl` block it generates `fn tools(self: Arc<Self>)`, which
+/// returns a tool for each method that is marked `#[tool]`.
 ///
 /// Options: `name = "…"`, `description = "…"`, `destructive`, `repeatable`, `time_limit_ms = 500`,
 /// `blocking` (the default of a plain `fn`) and `inline` (a plain `fn` that is quick). A parameter
 /// takes `#[tool(default)]`, `#[tool(default = 5)]` and schemars' `range`, `length`, `regex`; a
 /// parameter `&Context` gets the context of the call.
 ///
-/// The function returns anything that serde can write, a `ToolResult`, or a `Result` of one of
-/// them. Its error is a `goodcall::Failure`, a `std::error::Error`, or words (`String`, `&str`).
+/// The function returns anything that serde can serialize, a `ToolResult`, or a `Result` of one of
+/// them. Its error is a `goodcall::Failure`, a `std::error::Error`, or a text (`String`, `&str`).
 #[proc_macro_attribute]
 pub fn tool(attribute: TokenStream, item: TokenStream) -> TokenStream {
     let options = parse_macro_input!(attribute as Options);
@@ -44,7 +43,7 @@ pub fn tool(attribute: TokenStream, item: TokenStream) -> TokenStream {
     .into()
 }
 
-/// The function as it was, and a type that is a tool.
+/// Returns the function as it was, and a type that is a tool.
 fn of_function(mut function: ItemFn, options: &Options) -> Tokens {
     let made = Function::new(&function.attrs, &function.sig, options, &Receiver::None);
     let made = made.map(|made| made.as_type(&function.vis));
@@ -53,7 +52,7 @@ fn of_function(mut function: ItemFn, options: &Options) -> Tokens {
     quote!(#function #made)
 }
 
-/// The block as it was, and a function that gives its tools.
+/// Returns the block as it was, and a function that returns its tools.
 fn of_impl(mut block: ItemImpl) -> Tokens {
     let mut made = Vec::new();
     let mut errors = Vec::new();
@@ -100,7 +99,7 @@ fn of_impl(mut block: ItemImpl) -> Tokens {
     }
 }
 
-/// `#[tool]` marks apart from all other attributes.
+/// Separates `#[tool]` marks from all other attributes.
 fn take_marks(attributes: Vec<Attribute>) -> (Vec<Attribute>, Vec<Attribute>) {
     attributes.into_iter().partition(options::is_tool)
 }

@@ -1,9 +1,9 @@
-//! What is said in the parentheses of `#[tool(…)]`.
+//! The options in the parentheses of `#[tool(…)]`.
 
 use syn::parse::{Parse, ParseStream};
 use syn::{Attribute, Ident, LitInt, LitStr, Token};
 
-/// Options of a tool.
+/// The options of a tool.
 #[derive(Default)]
 pub(crate) struct Options {
     pub(crate) name: Option<LitStr>,
@@ -47,13 +47,13 @@ fn value<T: Parse>(input: ParseStream<'_>) -> syn::Result<T> {
     input.parse()
 }
 
-/// Is this `#[tool]`, `#[tool(…)]` or `#[goodcall::tool]`?
+/// Returns true for `#[tool]`, `#[tool(…)]` and `#[goodcall::tool]`.
 pub(crate) fn is_tool(attribute: &Attribute) -> bool {
     let last = attribute.path().segments.last();
     last.is_some_and(|segment| segment.ident == "tool")
 }
 
-/// The text of doc comments.
+/// Returns the text of doc comments.
 pub(crate) fn documentation(attributes: &[Attribute]) -> String {
     let mut lines = Vec::new();
     for attribute in attributes {

@@ -1,4 +1,4 @@
-//! The parameters of a tool function: a field of the arguments for each, in order.
+//! The parameters of a tool function. Each becomes a field of the arguments, in order.
 
 use proc_macro2::TokenStream as Tokens;
 use quote::{format_ident, quote};
@@ -13,7 +13,7 @@ use crate::options::is_tool;
 pub(crate) enum Param {
     /// The context of the call.
     Context,
-    /// Something that the model sends.
+    /// An argument that the model sends.
     Argument(Box<Argument>),
 }
 
@@ -21,7 +21,7 @@ pub(crate) struct Argument {
     pub(crate) name: Ident,
     /// The type of the field.
     pub(crate) ty: Tokens,
-    /// Is a reference to the field handed in?
+    /// True if the function takes a reference to the field.
     borrowed: bool,
     /// Doc comments and schema attributes.
     attributes: Vec<Tokens>,
@@ -33,7 +33,7 @@ enum Default {
     Value(Box<Expr>),
 }
 
-/// One item of `#[tool(…)]` on a parameter: a default, or what schemars understands.
+/// One item of `#[tool(…)]` on a parameter: a default, or an attribute of schemars.
 enum Mark {
     Default(Default),
     Schema(Box<Meta>),
@@ -53,7 +53,7 @@ impl Parse for Mark {
     }
 }
 
-/// Takes from the parameters what a function's parameters cannot carry.
+/// Removes the attributes that the parameters of a function cannot have.
 pub(crate) fn strip(signature: &mut Signature) {
     for input in &mut signature.inputs {
         if let FnArg::Typed(param) = input {
@@ -101,15 +101,16 @@ impl Param {
         Ok(Param::Argument(Box::new(argument)))
     }
 
-    /// What is handed to the function.
+    /// Returns the expression that is passed to the function.
     pub(crate) fn handed(&self) -> Tokens {
         match self {
             Param::Context => quote!(context),
             Param::Argument(argument) => {
                 let name = &argument.name;
-                match argument.borrowed {
-                    true => quote!(&args.#name),
-                    false => quote!(args.#name),
+                if argument.borrowed {
+                    quote!(&args.#name)
+                } else {
+                    quote!(args.#name)
                 }
             }
         }
@@ -121,7 +122,7 @@ impl Argument {
         format_ident!("default_of_{}", self.name)
     }
 
-    /// The field of the arguments.
+    /// Returns the field of the arguments.
     pub(crate) fn field(&self) -> Tokens {
         let (name, ty, attributes) = (&self.name, &self.ty, &self.attributes);
         let default = match &self.default {
@@ -135,7 +136,7 @@ impl Argument {
         quote!(#(#attributes)* #default #name: #ty)
     }
 
-    /// The function that gives the default.
+    /// Returns the function that returns the default.
     pub(crate) fn default(&self) -> Option<Tokens> {
         let Some(Default::Value(value)) = &self.default else {
             return None;
@@ -153,7 +154,7 @@ fn is_context(ty: &Type) -> bool {
         if path.path.segments.last().is_some_and(|segment| segment.ident == "Context"))
 }
 
-/// The type that the arguments hold: `String` for `&str`, `Vec<T>` for `&[T]`.
+/// Returns the type of the field: `String` for `&str`, `Vec<T>` for `&[T]`.
 fn owned(ty: &Type) -> syn::Result<(Tokens, bool)> {
     match ty {
         Type::Reference(reference) => match &*reference.elem {

@@ -1,4 +1,4 @@
-//! One tool: what is known of the function, and the code that makes it a tool.
+//! Generates the implementation of `Tool` for one function.
 
 use proc_macro2::TokenStream as Tokens;
 use quote::{format_ident, quote, quote_spanned};
@@ -8,15 +8,15 @@ use syn::{Attribute, FnArg, Ident, ReturnType, Signature, Type, Visibility};
 use crate::options::{Options, documentation};
 use crate::params::{Argument, Param};
 
-/// What a tool function is called on.
+/// The receiver of a tool function.
 pub(crate) enum Receiver {
-    /// Nothing: a free function.
+    /// A free function has none.
     None,
-    /// State of this type, shared.
+    /// Shared state of this type.
     Shared(Box<Type>),
 }
 
-/// A function that is to be a tool.
+/// A function that becomes a tool.
 pub(crate) struct Function<'f> {
     signature: &'f Signature,
     params: Vec<Param>,
@@ -73,7 +73,7 @@ impl<'f> Function<'f> {
         })
     }
 
-    /// A type of its own, for a free function.
+    /// Returns the type that stands for a free function.
     pub(crate) fn as_type(&self, visibility: &Visibility) -> Tokens {
         let ident = camel(&self.signature.ident);
         let doc = format!("The tool `{}`.", self.name);
@@ -86,7 +86,7 @@ impl<'f> Function<'f> {
         }
     }
 
-    /// An expression: the tool on the state in `state`.
+    /// Returns an expression: the tool with the state in `state`.
     pub(crate) fn as_shared(&self) -> Tokens {
         let Receiver::Shared(state) = self.receiver else {
             return quote!();
@@ -100,7 +100,7 @@ impl<'f> Function<'f> {
         })
     }
 
-    /// The arguments as a type.
+    /// Returns the type of the arguments.
     fn arguments(&self) -> Tokens {
         let arguments = self.params.iter().filter_map(|param| match param {
             Param::Argument(argument) => Some(&**argument),
@@ -121,7 +121,7 @@ impl<'f> Function<'f> {
         }
     }
 
-    /// The function called with the arguments, as a result.
+    /// Returns the call of the function, converted to a result.
     fn call(&self) -> Tokens {
         let (ident, handed) = (&self.signature.ident, self.params.iter().map(Param::handed));
         let call = match self.receiver {
@@ -132,7 +132,7 @@ impl<'f> Function<'f> {
             Some(_) => quote!(#call.await),
             None => call,
         };
-        // What is returned must be data: say so where the type is written.
+        // An error about the returned type points at that type.
         let span = match &self.signature.output {
             ReturnType::Type(_, ty) => ty.span(),
             ReturnType::Default => self.signature.ident.span(),
@@ -184,7 +184,7 @@ impl<'f> Function<'f> {
     }
 }
 
-/// What the options and the kind of function say of the tool.
+/// Returns the methods that the options and the kind of function define.
 fn flags(options: &Options, plain: bool) -> Tokens {
     let flag = |on: bool, name: &str| {
         let name = format_ident!("{name}");
@@ -203,7 +203,7 @@ fn flags(options: &Options, plain: bool) -> Tokens {
     quote!(#(#flags)* #limit)
 }
 
-/// `read_file` as `ReadFile`.
+/// Returns `ReadFile` for `read_file`.
 fn camel(ident: &Ident) -> Ident {
     let text = ident.to_string();
     let text = text.strip_prefix("r#").unwrap_or(&text);

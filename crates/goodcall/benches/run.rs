@@ -1,4 +1,4 @@
-//! What the loop costs without model and tool time: `cargo bench -p goodcall --bench run`.
+//! The cost of the agent loop without model and tools: `cargo bench -p goodcall --bench run`.
 
 use std::time::{Duration, Instant};
 
@@ -6,9 +6,9 @@ use goodcall::{
     Call, CallOutcome, Driver, Reply, Run, RunLimits, Script, Step, ToolResult, Toolbox,
 };
 
-/// Steps of one run.
+/// The number of steps of one run.
 const STEPS: usize = 1000;
-/// Runs; the median is shown.
+/// The number of runs; the median is printed.
 const RUNS: usize = 21;
 
 /// Echoes a text.
@@ -29,7 +29,7 @@ fn limits() -> RunLimits {
         .feedback_tokens(u64::MAX)
 }
 
-/// The state machine alone: reply in, outcome in, next step out.
+/// Measures the state machine alone.
 fn machine() -> Duration {
     let turns: Vec<_> = (0..STEPS)
         .map(|n| {
@@ -50,7 +50,7 @@ fn machine() -> Duration {
     started.elapsed()
 }
 
-/// The driver with a toolbox and a tool that does nothing: checking and dispatch included.
+/// Measures the driver with a toolbox and a tool that does nothing.
 fn driven(toolbox: &Toolbox, runtime: &tokio::runtime::Runtime) -> Duration {
     let replies = (0..STEPS).map(|n| Reply::calls([call(n)]));
     let model = Script::new(replies.chain([Reply::text("done")]));
@@ -61,7 +61,7 @@ fn driven(toolbox: &Toolbox, runtime: &tokio::runtime::Runtime) -> Duration {
     started.elapsed()
 }
 
-/// The median over the runs, a step.
+/// Returns the median of the runs, per step.
 fn median(mut once: impl FnMut() -> Duration) -> f64 {
     let mut times: Vec<_> = (0..RUNS).map(|_| once().as_secs_f64()).collect();
     times.sort_by(f64::total_cmp);

@@ -1,4 +1,4 @@
-//! A check of the tool's own, beyond its schema: an age from 0 to 150.
+//! A tool that checks more than its schema does: an age from 0 to 150.
 //!
 //! `cargo run -p goodcall --example custom_validation`
 

@@ -1,4 +1,4 @@
-//! A model that goes in circles: it is told differently, then the user is asked, then it stops.
+//! A model that repeats itself: it gets another text, then the user is asked, then the run stops.
 //!
 //! `cargo run -p goodcall --example doom_loop`
 
@@ -15,7 +15,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let mut toolbox = Toolbox::new();
     toolbox.register(ReadFile)?;
     let call = |turn: usize| {
-        // The same call, however it is spelled.
+        // The same call in different notations.
         let arguments = match turn % 2 {
             0 => r#"{"path":"notes.txt"}"#,
             _ => r#"{ "path": "notes\u002etxt" }"#,

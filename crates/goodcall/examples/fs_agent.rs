@@ -107,7 +107,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     fs::write(root.join("poem.txt"), "Roses are blue\nViolets are red\n")?;
     let mut toolbox = Toolbox::new();
     toolbox.register_all(Arc::new(Files { root: root.clone() }).tools())?;
-    // What a model would say: a script, so that this runs without one.
+    // A script in place of a model.
     let model = Script::new([
         call("read", r#"{"path": "../secrets.txt"}"#),
         call("read", r#"{"path": "poem.txt", "limit": 5000}"#),

@@ -1,9 +1,9 @@
-//! A host that is killed and goes on where it was: no call is lost, none is made twice.
+//! A host that is killed and continues where it was: no call is lost, and none is made twice.
 //!
 //! `cargo run -p goodcall --example resume` starts itself, dies in the middle, and resumes.
-//! With a folder as argument it is the host that is killed: it says on standard output where it
-//! is (`replied`, `paid`, `executed`) and waits for a line on standard input before it goes
-//! on. The test `kill.rs` kills it there, for real.
+//! With a folder as argument it is the host that is killed: it prints its position (`replied`,
+//! `paid`, `executed`) and waits for a line on standard input before it continues. The test
+//! `kill.rs` kills it at these positions.
 
 use std::fs::{self, OpenOptions};
 use std::io::{self, BufRead, Write};
@@ -16,10 +16,10 @@ use goodcall::{
 };
 use serde_json::Value;
 
-/// How many calls the script makes.
+/// The number of calls that the script makes.
 const CALLS: usize = 100;
 
-/// Something with an effect that must happen once: a line in a ledger.
+/// A tool whose effect must happen once: it writes a line into a ledger.
 struct Pay {
     ledger: PathBuf,
 }
@@ -56,7 +56,7 @@ impl Tool for Pay {
     }
 }
 
-/// Says where we are and waits for leave to go on.
+/// Prints the position and waits for a line.
 fn pause(place: &str, id: &str) {
     println!("{place} {id}");
     let _ = io::stdout().flush();
@@ -102,7 +102,7 @@ async fn host(folder: &Path) -> Result<(), Box<dyn std::error::Error>> {
     Ok(())
 }
 
-/// Kills the host at a few places, lets it resume, and looks into the ledger.
+/// Kills the host at a few positions, lets it resume, and checks the ledger.
 fn demonstrate() -> Result<(), Box<dyn std::error::Error>> {
     let folder = std::env::temp_dir().join(format!("goodcall-resume-{}", std::process::id()));
     fs::create_dir_all(&folder)?;

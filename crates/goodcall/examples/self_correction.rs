@@ -23,7 +23,7 @@ async fn book_table(
 async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let mut toolbox = Toolbox::new();
     toolbox.register(BookTable)?;
-    // What a model would say: a script, so that this runs without one.
+    // A script in place of a model.
     let model = Script::new([
         Reply::calls([Call::new(
             "call_1",

@@ -1,4 +1,4 @@
-//! Tools from Rust types and functions: one definition is schema, value and documentation.
+//! Tools from Rust types and functions: one definition gives schema, value and documentation.
 //!
 //! `cargo run -p goodcall --example typed_tools`
 
@@ -66,7 +66,7 @@ struct SumArgs {
     numbers: Vec<i64>,
 }
 
-/// A type of its own, for full control.
+/// A type that implements `TypedTool`, for full control.
 struct Sum;
 
 #[async_trait]

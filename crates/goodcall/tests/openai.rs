@@ -1,5 +1,5 @@
-//! The driver over an OpenAI-compatible URL, against a server on the loopback that speaks the
-//! protocol: whole and streamed, cut off, failing.
+//! Tests the driver with an OpenAI-compatible server on the loopback: replies that are whole,
+//! streamed, cut off or failing.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test may fail loudly")]
 
 mod loopback;
@@ -50,7 +50,7 @@ fn last(reason: &str) -> Value {
 }
 
 #[tokio::test]
-async fn a_whole_conversation_with_a_mistake_in_it() {
+async fn conversation_with_a_wrong_call_recovers() {
     let (url, requests) = serve(vec![
         whole_call(r#"{"a": 6, "c": [7]}"#),
         whole_call_of("functions.multiply", r#"{"a": 6, "b": 7}"#),
@@ -85,7 +85,7 @@ async fn a_whole_conversation_with_a_mistake_in_it() {
             .starts_with("The tool `multiply` was not run")
     );
     assert_eq!(messages[5]["content"], "42");
-    // The name was cleaned, and that is on record.
+    // The name was cleaned, and the change is recorded.
     let Message::Tools { outcomes } = &run.messages()[5] else {
         panic!()
     };
@@ -100,7 +100,7 @@ async fn a_whole_conversation_with_a_mistake_in_it() {
 }
 
 #[tokio::test]
-async fn a_streamed_conversation() {
+async fn streamed_conversation_is_assembled() {
     let (url, requests) = serve(vec![
         Respond::Stream(
             vec![
@@ -156,7 +156,7 @@ async fn a_streamed_conversation() {
 }
 
 #[tokio::test]
-async fn a_stream_that_breaks_off_is_cut_off_and_nothing_runs() {
+async fn broken_stream_is_cut_off_and_not_run() {
     let broken = || {
         let begun = json!({"tool_calls": [{"index": 0, "id": "x",
             "function": {"name": "multiply", "arguments": "{\"a\": 6, \"b\": 7"}}]});
@@ -182,7 +182,7 @@ fn whole_stream(text: &str) -> Respond {
 }
 
 #[tokio::test]
-async fn what_the_length_limit_cut_says_so() {
+async fn reply_cut_by_the_length_limit_is_cut_off() {
     let cut = json!({"choices": [{"finish_reason": "length", "message": {"content": "It is f"}}]});
     let (url, _) = serve(vec![Respond::Whole(cut)]).await;
     let model = OpenAi::new(url, "m").unwrap();
@@ -191,7 +191,7 @@ async fn what_the_length_limit_cut_says_so() {
 }
 
 #[tokio::test]
-async fn a_server_that_is_busy_is_asked_again_and_one_that_refuses_is_not() {
+async fn busy_server_is_retried() {
     let (url, _) = serve(vec![Respond::Status(503, "busy"), whole_text("hello")]).await;
     let toolbox = toolbox();
     let model = OpenAi::new(url, "m").unwrap();
@@ -214,7 +214,7 @@ async fn a_server_that_is_busy_is_asked_again_and_one_that_refuses_is_not() {
 }
 
 #[tokio::test]
-async fn nobody_there_is_said_in_few_words() {
+async fn unreachable_server_is_reported_briefly() {
     let model = OpenAi::new("http://127.0.0.1:9/v1", "m").unwrap();
     let toolbox = toolbox();
     let driver = Driver::new(&toolbox, &model).model_retries(0);

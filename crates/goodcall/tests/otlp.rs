@@ -1,4 +1,4 @@
-//! Spans reach a collector on the loopback.
+//! Tests that spans reach a collector on the loopback.
 #![allow(clippy::unwrap_used, reason = "a test may fail loudly")]
 
 use std::io::{Read, Write};
@@ -12,7 +12,7 @@ use tracing_subscriber::layer::SubscriberExt;
 #[goodcall::tool]
 async fn nothing() {}
 
-/// Takes one request and answers that all is well; the request's bytes.
+/// Accepts one request, answers with success, and returns the bytes of the request.
 fn collect(listener: &TcpListener) -> Vec<u8> {
     let (mut socket, _) = listener.accept().unwrap();
     socket

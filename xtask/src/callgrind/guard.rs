@@ -1,7 +1,7 @@
-//! The guard against slow changes: counts of our own modes against those of the last blessing.
+//! Compares the counts of our own modes with the recorded ones, to find changes that cost speed.
 //!
-//! The counts of serde_json are in the file too. They change with compilers and with the
-//! standard library, so that what is compared is the multiple of them.
+//! The counts of serde_json are recorded, too. They change with compilers and with the standard
+//! library, so the multiples of them are compared.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -10,12 +10,12 @@ use super::Count;
 use crate::Failure;
 
 const FILE: &str = "benches/instructions.tsv";
-/// How much more than the file says is a regression: 3 %.
+/// The most by which a mode may exceed the file: 3 %.
 const MOST: f64 = 1.03;
-/// How much less is worth a new blessing.
+/// The decrease that is worth recording.
 const LEAST: f64 = 0.97;
 
-/// Our own modes, and the mode that each is a multiple of.
+/// Our own modes, and the mode that each is compared with.
 fn guarded(counts: &[Count]) -> impl Iterator<Item = (&Count, f64)> {
     let ours = (counts.iter()).filter(|count| !count.name.starts_with("pe"));
     ours.filter_map(|count| {
@@ -24,7 +24,7 @@ fn guarded(counts: &[Count]) -> impl Iterator<Item = (&Count, f64)> {
     })
 }
 
-/// Writes the file.
+/// Records the counts in the file.
 pub(super) fn bless(counts: &[Count]) -> Result<(), Failure> {
     let mut text = String::from("mode\tinstructions a call\ttimes serde_json\n");
     for (count, ratio) in guarded(counts) {
@@ -34,7 +34,7 @@ pub(super) fn bless(counts: &[Count]) -> Result<(), Failure> {
     std::fs::write(FILE, text).map_err(|error| Failure::Unusable(format!("{FILE}: {error}")))
 }
 
-/// Compares with the file.
+/// Compares the counts with the file.
 pub(super) fn check(counts: &[Count]) -> Result<(), Failure> {
     let text = std::fs::read_to_string(FILE)
         .map_err(|error| Failure::Unusable(format!("{FILE}: {error}")))?;
@@ -56,13 +56,14 @@ pub(super) fn check(counts: &[Count]) -> Result<(), Failure> {
             Change::None => println!("{line}"),
         }
     }
-    match slower.is_empty() {
-        true => Ok(()),
-        false => Err(Failure::Found(format!(
+    if slower.is_empty() {
+        Ok(())
+    } else {
+        Err(Failure::Found(format!(
             "slower by more than 3 %; find out why, or `cargo xtask callgrind --bless` and say why \
              in the commit:\n{}",
             slower.join("\n")
-        ))),
+        )))
     }
 }
 
@@ -81,7 +82,7 @@ fn judge(times: f64) -> Change {
     }
 }
 
-/// Multiples by mode.
+/// Reads the multiples by mode.
 fn parse(text: &str) -> Result<BTreeMap<&str, f64>, String> {
     let lines = text.lines().skip(1).enumerate();
     lines

@@ -1,4 +1,4 @@
-//! Looking for calls in text: shapes that look like the beginning of one, again and again.
+//! Texts that repeatedly look like the beginning of a call.
 
 use goodcall_wire::{Assembler, Provider, Scanner, TextCallScope, Tools, extract};
 
@@ -49,7 +49,7 @@ const TOKENS: [&str; 40] = [
     "\n",
 ];
 
-/// Pieces of one and two tokens behind each head, and what comes a byte at a time.
+/// Measures pieces of one and two tokens after each head, and streams of single bytes.
 pub(super) fn run(meter: &mut Meter) -> Result<(), Failure> {
     let schema = r#"{"type": "object", "properties": {"a": {"type": "string"}}}"#;
     let tools = Tools::read(&format!(r#"[{{"name": "f", "parameters": {schema}}}]"#));
@@ -91,7 +91,7 @@ pub(super) fn run(meter: &mut Meter) -> Result<(), Failure> {
     Ok(())
 }
 
-/// A stream whose arguments come a byte at a time.
+/// Measures a stream whose arguments arrive byte by byte.
 fn arguments(text: &str, tools: &Tools) {
     let mut assembler = Assembler::new(Provider::Anthropic, tools.clone());
     let start = r#"{"type":"content_block_start","index":0,"content_block":{"type":"tool_use","id":"t","name":"f","input":{}}}"#;

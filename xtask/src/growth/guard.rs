@@ -1,5 +1,5 @@
-//! The guard against texts that are not read in linear time: instructions at two lengths, which are
-//! the same on every run, however loaded the machine is.
+//! Finds texts that are not read in linear time, by counting instructions at two lengths. The counts
+//! are the same on every run, however loaded the machine is.
 
 use std::path::Path;
 use std::process::Command;
@@ -7,23 +7,23 @@ use std::process::Command;
 use crate::Failure;
 use crate::callgrind::build;
 
-/// The shorter text, and how many times as long the other one is.
+/// The length of the shorter text, and the factor of the longer one.
 const BYTES: usize = 16_000;
 const TIMES: usize = 4;
-/// How many times the instructions that may take: more than the length, because tables grow in
-/// jumps. What grows with the square of the length takes up to sixteen times as many.
+/// The most times the instructions that the longer text may take: more than its length, because
+/// tables grow in jumps. Quadratic growth takes up to sixteen times as many.
 const MOST: f64 = 4.5;
 /// The function of the benchmark that reads one text.
 const COUNTED: &str = "growth::counted";
 
-/// A shape, and the instructions for the two lengths.
+/// The instructions for the two lengths of a shape.
 struct Growth {
     shape: String,
     small: f64,
     large: f64,
 }
 
-/// Counts every shape of the benchmark, and names those that grow faster than their length.
+/// Counts every shape of the benchmark, and reports those that grow faster than their length.
 pub(super) fn check() -> Result<(), Failure> {
     let program = build("growth")?;
     let dumps = std::env::temp_dir().join(format!("goodcall-growth-{}", std::process::id()));
@@ -37,7 +37,7 @@ fn unusable(error: std::io::Error) -> Failure {
     Failure::Unusable(error.to_string())
 }
 
-/// One run of the benchmark: callgrind writes a file of counts after each text.
+/// Runs the benchmark once: callgrind writes a file of counts after each text.
 fn count(program: &Path, dumps: &Path) -> Result<Vec<Growth>, Failure> {
     let mut command = Command::new("valgrind");
     command.arg("--tool=callgrind");
@@ -72,11 +72,12 @@ fn count(program: &Path, dumps: &Path) -> Result<Vec<Growth>, Failure> {
         })
     });
     let shapes: Vec<Growth> = shapes.collect::<Result<_, Failure>>()?;
-    match run.status.success() && !shapes.is_empty() {
-        true => Ok(shapes),
-        false => Err(Failure::Found(
+    if run.status.success() && !shapes.is_empty() {
+        Ok(shapes)
+    } else {
+        Err(Failure::Found(
             String::from_utf8_lossy(&run.stderr).into_owned(),
-        )),
+        ))
     }
 }
 
@@ -90,20 +91,22 @@ fn judge(counted: &[Growth]) -> Result<(), Failure> {
     {
         let (times, each) = (large / small, large / (TIMES * BYTES) as f64);
         let line = format!(
-            "{shape:20}{each:8.0} instructions a byte, {times:5.2} x for {TIMES} x the text"
+            "{shape:20}{each:8.0} instructions per byte, {times:5.2} x for {TIMES} x the text"
         );
-        match times > MOST {
-            true => steep.push(line),
-            false => println!("{line}"),
+        if times > MOST {
+            steep.push(line)
+        } else {
+            println!("{line}")
         }
     }
-    match steep.is_empty() {
-        true => Ok(()),
-        false => Err(Failure::Found(format!(
-            "not read in linear time (more than {MOST} x the instructions); the shapes stand in \
+    if steep.is_empty() {
+        Ok(())
+    } else {
+        Err(Failure::Found(format!(
+            "not read in linear time (more than {MOST} x the instructions); the shapes are in \
              crates/goodcall-wire/benches/growth.rs:\n{}",
             steep.join("\n")
-        ))),
+        )))
     }
 }
 

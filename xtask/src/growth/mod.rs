@@ -1,9 +1,9 @@
-//! How the time of reading grows with the text, on every shape that can be put together from the
+//! Measures how the time of reading grows with the text, for all shapes that can be built from the
 //! tokens of broken JSON and of calls in text.
 //!
-//! A shape is a start, a piece that is repeated, and an end. Shapes that grow faster than their
-//! length are measured again on longer texts, twice, and named if they still do. What a small
-//! square costs shows on long texts only: in a release build, 16000 BYTES take some minutes.
+//! A shape is a start, a piece that is repeated, and an end. Shapes whose time grows faster than their
+//! length are measured again on longer texts, twice, and reported if it still does. A small quadratic
+//! term shows only on long texts: in a release build, 16000 BYTES take some minutes.
 
 mod calls;
 mod guard;
@@ -32,10 +32,10 @@ const TOKENS: [&str; 46] = [
     "+", "-", ".", ";", "~", "&", "|", "!", "a", "1", " ", "\n", "```", "\"\"\"", "“", "，", "//",
     "/*", "<!--", "<think>", "f(", "\"a\"", "\"a\":", "a:", "true", "new ", "&quot;", "\\n",
 ];
-/// Times as long.
+/// The factor between the lengths.
 const TIMES: usize = 4;
-/// How many times the time that may take before it counts as too much, on ever longer texts. What
-/// grows with the square of the length shows more of it each time; noise and limits show less.
+/// The most times the time that the longer text may take, for ever longer texts. Quadratic growth
+/// exceeds it more each time; noise and limits exceed it less.
 const MOST: [f64; 3] = [5.0, 6.0, 7.0];
 
 /// Tries pieces of one and two tokens, and some of three; arguments: BYTES of the small text, and
@@ -73,14 +73,14 @@ pub(crate) fn run(args: &[String]) -> Result<(), Failure> {
     }
 }
 
-/// Arguments that are no JSON.
+/// Measures arguments that are not JSON.
 fn json(meter: &mut Meter) {
     let options = ReadOptions::new()
         .policy(Policy::eager())
         .keys(["a", "key"]);
     for piece in pieces() {
         for start in STARTS {
-            // The end matters least: one for each piece and start, in turn.
+            // The end matters least, so each piece and start gets one, in turn.
             let end = ENDS[meter.shapes % ENDS.len()];
             meter.shape(
                 || format!("{start:?} {piece:?}… {end:?}"),
@@ -112,7 +112,7 @@ struct Meter {
 }
 
 impl Meter {
-    /// One shape: its name, its text in so many bytes, and what reads it.
+    /// Measures one shape: its name, its text for a length, and the function that reads it.
     fn shape(
         &mut self,
         name: impl Fn() -> String,
@@ -127,8 +127,8 @@ impl Meter {
             let grows = large > Duration::from_micros(300) && large.as_secs_f64() > most;
             grows.then_some((small, large))
         };
-        // Whatever grows is measured again on longer texts: other work may have come in between,
-        // or a limit of depth that only the larger text passes.
+        // Measured again on longer texts: the cause may be other work on the machine, or a limit that
+        // only the larger text exceeds.
         let [first, second, third] = MOST;
         let grows = measure(self.bytes, 2, first)
             .and_then(|_| measure(TIMES * self.bytes, 3, second))
@@ -140,7 +140,7 @@ impl Meter {
     }
 }
 
-/// The least of several runs, on a processor.
+/// Returns the least processor time of several runs.
 fn time(text: &str, runs: usize, read: impl Fn(&str)) -> Duration {
     let runs = (0..runs).map(|_| {
         let began = ThreadTime::now();

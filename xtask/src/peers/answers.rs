@@ -1,4 +1,4 @@
-//! Right answers: what every peer does with every trap.
+//! The answers of every peer to every trap.
 
 use serde_json::{Map, Value, json};
 
@@ -7,7 +7,7 @@ use crate::Failure;
 
 const TRAPS: &str = "benches/peers/traps.json";
 
-/// Each peer's answers, in the order of the traps.
+/// Returns the answers of each peer, in the order of the traps.
 pub(super) fn measure(programs: &Programs) -> Result<Value, Failure> {
     let mut answers = parse("Rust", &programs.ask(&["--traps"])?)?;
     for script in &programs.scripts {
@@ -33,12 +33,12 @@ fn parse(language: &str, text: &str) -> Result<Map<String, Value>, Failure> {
         .map_err(|error| Failure::Found(format!("{language}: {error}: {text}")))
 }
 
-/// How an answer is judged.
+/// The judgement of an answer.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Mark {
-    /// What is right.
+    /// The right answer.
     Right,
-    /// Nothing was run, though there is a right reading: a turn is lost, nothing else.
+    /// The call was refused although it has a right reading, which costs one turn.
     Refused,
     /// The tool was run with something else.
     Wrong,
@@ -54,7 +54,7 @@ impl Mark {
     }
 }
 
-/// Compares the JSON text that a peer runs with (null: it refuses) with what is right.
+/// Compares the JSON text with which a peer runs the tool (null if it refuses) with the right one.
 pub(super) fn judge(right: &Value, answer: &Value) -> Mark {
     let ran = answer.as_str().map(serde_json::from_str::<Value>);
     match (right, ran) {
@@ -65,7 +65,7 @@ pub(super) fn judge(right: &Value, answer: &Value) -> Mark {
     }
 }
 
-/// Equal as JSON values: whole numbers by their digits, others by their value.
+/// Returns true if two JSON values are equal: integers by their digits, other numbers by value.
 pub(super) fn same(a: &Value, b: &Value) -> bool {
     match (a, b) {
         (Value::Number(a), Value::Number(b)) => match (a.as_i128(), b.as_i128()) {

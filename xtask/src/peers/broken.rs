@@ -1,4 +1,4 @@
-//! Broken text to a value: instructions and times, and how the time grows with the text.
+//! Measures reading broken text: instructions, times, and growth with the length.
 
 use std::process::Command;
 use std::time::Duration;
@@ -10,11 +10,11 @@ use super::program::{Programs, SCRATCH, Timed, within};
 use crate::Failure;
 use crate::callgrind::{instructions_a_call, output};
 
-/// The most that a reader may take for one text of the growth table; then it is stopped.
+/// The time after which a reader is stopped, per text of the growth table.
 pub(super) const PATIENCE: Duration = Duration::from_secs(10);
 /// The same for the texts that are like what models write.
 pub(super) const MORE_PATIENCE: Duration = Duration::from_secs(60);
-/// Rounds of times; the best counts.
+/// The number of rounds; the best one counts.
 const ROUNDS: usize = 3;
 
 /// A text in a file.
@@ -24,7 +24,7 @@ struct Text {
     bytes: usize,
 }
 
-/// A task and a file to a command.
+/// Returns the command for a task and a file.
 type Run<'p> = dyn Fn(&str, &str) -> Command + 'p;
 
 /// A reader of broken text, and how to run it.
@@ -35,7 +35,7 @@ struct Mender<'p> {
     is_rust: bool,
 }
 
-/// The texts whose name has one of these sizes and no shape, by every mender.
+/// Measures every mender on the texts whose name has one of these sizes and no shape.
 pub(super) fn measure(programs: &Programs) -> Result<Value, Failure> {
     let menders = menders(programs)?;
     let mut rows = Vec::new();
@@ -58,7 +58,7 @@ pub(super) fn measure(programs: &Programs) -> Result<Value, Failure> {
     Ok(rows.into())
 }
 
-/// Shapes that make readers slow, at three sizes, by every mender.
+/// Measures every mender on difficult shapes at three sizes.
 pub(super) fn growth(programs: &Programs) -> Result<Value, Failure> {
     let menders = menders(programs)?;
     let texts = texts(programs)?;
@@ -138,7 +138,7 @@ fn menders(programs: &Programs) -> Result<Vec<Mender<'_>>, Failure> {
     Ok(menders)
 }
 
-/// Is what a mender reads from a text what is written there?
+/// Returns true if a mender reads a text as it is meant.
 fn is_right(mender: &Mender<'_>, text: &Text) -> Result<bool, Failure> {
     let path = format!("{}.right", text.path);
     let right = std::fs::read_to_string(&path)
@@ -150,7 +150,7 @@ fn is_right(mender: &Mender<'_>, text: &Text) -> Result<bool, Failure> {
     Ok(serde_json::from_str(&read).is_ok_and(|read| same(&right, &read)))
 }
 
-/// Nanoseconds and whether anything was read, or what happened instead.
+/// Returns the nanoseconds and whether the text was read, or what happened instead.
 fn cell(mender: &Mender<'_>, text: &Text, rounds: usize, most: Duration) -> Result<Value, Failure> {
     let mut best: Option<(f64, bool)> = None;
     for _ in 0..rounds {

@@ -10,7 +10,7 @@ const STYLE: &str = "text{font:13px system-ui,sans-serif;fill:#57606a}\
 .ours{fill:#2f81f7}.peer{fill:#9aa4af}.axis{stroke:#9aa4af;stroke-width:1;opacity:.5}\
 .line{fill:none;stroke-width:2}\
 @media(prefers-color-scheme:dark){text{fill:#b1bac4}.peer{fill:#6e7681}}";
-/// Lines of a chart; the first is ours.
+/// The colours of lines; the first is ours.
 const COLOURS: [&str; 8] = [
     "#2f81f7", "#bf8700", "#8250df", "#cf222e", "#1a7f37", "#bf3989", "#0f8a8a", "#7d8590",
 ];
@@ -23,24 +23,28 @@ pub(super) struct Bar {
     pub(super) ours: bool,
 }
 
-/// Room for the text at the end of the longest bar.
+/// The width of the text at the end of the longest bar.
 const TEXTS: f64 = 140.0;
-/// Times the smallest bar from which on bars are logarithmic: small ones would not be seen.
+/// The ratio of the largest to the smallest bar from which on bars are logarithmic.
 const APART: f64 = 60.0;
 
-/// Horizontal bars from zero, or logarithmic ones if they are far apart.
+/// Draws horizontal bars from zero, or logarithmic ones if they are far apart.
 pub(super) fn bars(title: &str, bars: &[Bar]) -> String {
     let values = || bars.iter().map(|bar| bar.value);
     let most = values().fold(f64::MIN_POSITIVE, f64::max);
     let least = values().fold(f64::INFINITY, f64::min);
     let apart = least > 0.0 && most / least > APART;
-    let share = |value: f64| match apart {
-        true => (value / least * 2.0).log10() / (most / least * 2.0).log10(),
-        false => value / most,
+    let share = |value: f64| {
+        if apart {
+            (value / least * 2.0).log10() / (most / least * 2.0).log10()
+        } else {
+            value / most
+        }
     };
-    let title = &match apart {
-        true => format!("{title} (logarithmic)"),
-        false => title.to_owned(),
+    let title = &if apart {
+        format!("{title} (logarithmic)")
+    } else {
+        title.to_owned()
     };
     let height = 44.0 + ROW * bars.len() as f64;
     let mut svg = open(height, title);
@@ -70,7 +74,7 @@ pub(super) struct Line {
     pub(super) points: Vec<(f64, f64)>,
 }
 
-/// Lines on logarithmic axes, one colour each.
+/// Draws lines on logarithmic axes, one colour each.
 pub(super) fn lines(title: &str, lines: &[Line]) -> String {
     let (height, left, bottom) = (400.0, 80.0, 350.0);
     let right = WIDTH - 290.0;
@@ -143,19 +147,19 @@ fn open(height: f64, title: &str) -> String {
     )
 }
 
-/// Text of a table's cell as it stands in SVG.
+/// Converts the text of a table's cell for SVG.
 fn plain(text: &str) -> String {
     escape(text).replace('`', "")
 }
 
-/// Text as it stands in SVG.
+/// Escapes text for SVG.
 pub(crate) fn escape(text: &str) -> String {
     text.replace('&', "&amp;")
         .replace('<', "&lt;")
         .replace('>', "&gt;")
 }
 
-/// A time in the unit that suits it.
+/// Formats a time in a suitable unit.
 pub(super) fn nanos_text(nanos: f64) -> String {
     let (number, unit) = match nanos {
         n if n < 1e3 => (n, "ns"),

@@ -1,4 +1,4 @@
-//! `docs/benchmarks.md` and its charts, from the results.
+//! Writes `docs/benchmarks.md` and its charts from the results.
 
 mod mended;
 mod rest;
@@ -24,7 +24,7 @@ they are the best of several rounds on a machine that may have had other work, a
 the others of the same table.
 ";
 
-/// Writes the document and the charts of what was measured.
+/// Writes the document and the charts.
 pub(super) fn write(results: &Value) -> Result<(), Failure> {
     let mut text = HEAD.to_owned();
     machine(&mut text, &results["machine"]);
@@ -46,7 +46,7 @@ pub(super) fn write(results: &Value) -> Result<(), Failure> {
     write_file("docs/benchmarks.md", &text)
 }
 
-/// A chart beside the document, and its place in it.
+/// Writes a chart and links to it.
 fn chart(text: &mut String, name: &str, what: &str, svg: &str) -> Result<(), Failure> {
     let _ = writeln!(text, "\n![{what}](benchmarks/{name}.svg)\n");
     write_file(&format!("docs/benchmarks/{name}.svg"), svg)
@@ -64,7 +64,7 @@ fn number(value: &Value) -> f64 {
     value.as_f64().unwrap_or(f64::NAN)
 }
 
-/// Thousands apart.
+/// Formats a number with separators of thousands.
 fn grouped(number: f64) -> String {
     let digits = format!("{number:.0}");
     let mut text = String::new();
@@ -131,7 +131,7 @@ fn valid(text: &mut String, valid: &Value) -> Result<(), Failure> {
     let title = "Instructions for a valid call, as a multiple of serde_json";
     chart(text, "valid", title, &bars(title, &list))?;
     text.push_str(
-        "| | instructions a call | × serde_json | without LTO | × serde_json | allocations a call | accepted |\n|---|---:|---:|---:|---:|---:|---:|\n",
+        "| | instructions per call | × serde_json | without LTO | × serde_json | allocations per call | accepted |\n|---|---:|---:|---:|---:|---:|---:|\n",
     );
     let plain = find("serde_json").map_or(f64::NAN, |row| number(&row["usual"]));
     for row in &rows {
@@ -164,7 +164,7 @@ fn valid(text: &mut String, valid: &Value) -> Result<(), Failure> {
     times(text, valid)
 }
 
-/// What was aimed at, and whether it is met.
+/// Writes the targets and whether they are met.
 fn targets(text: &mut String, [base, verdict, with_value, toolguard]: [f64; 4]) {
     let targets = [
         ("the verdict, × serde_json", verdict / base, "at most", 0.60),
@@ -218,7 +218,7 @@ fn times(text: &mut String, valid: &Value) -> Result<(), Failure> {
         .collect();
     let title = "Time for a valid call";
     chart(text, "valid-times", title, &bars(title, &list))?;
-    text.push_str("| | time a call | × serde_json |\n|---|---:|---:|\n");
+    text.push_str("| | time per call | × serde_json |\n|---|---:|---:|\n");
     for row in rows {
         let nanos = number(&row["nanos"]);
         let _ = writeln!(

@@ -1,4 +1,4 @@
-//! What was measured with: the machine, the tools, the versions.
+//! The machine, the tools and the versions of a measurement.
 
 use std::process::Command;
 
@@ -20,7 +20,7 @@ const CRATES: [&str; 9] = [
     "llm_json",
 ];
 
-/// The machine and the versions, as data.
+/// Returns the machine and the versions as data.
 pub(super) fn describe(programs: &Programs) -> Result<Value, Failure> {
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
     let tools = [

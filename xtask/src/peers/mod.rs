@@ -1,8 +1,8 @@
-//! `cargo xtask peers`: goodcall beside what one would pick instead of it.
+//! `cargo xtask peers`: compares goodcall with its alternatives.
 //!
-//! Peers are installed from their registries into `target/peers`. What is measured is kept in
-//! `docs/benchmarks/results.json`; `docs/benchmarks.md` and its charts are written from that, and
-//! from nothing else. Sections can be measured alone: `cargo xtask peers valid traps`.
+//! Peers are installed from their registries into `target/peers`. Results are kept in
+//! `docs/benchmarks/results.json`, and `docs/benchmarks.md` and its charts are written from that file
+//! alone. Sections can be measured alone: `cargo xtask peers valid traps`.
 
 mod answers;
 mod broken;
@@ -24,7 +24,7 @@ const RESULTS: &str = "docs/benchmarks/results.json";
 
 type Measure = fn(&Programs) -> Result<Value, Failure>;
 
-/// Sections, in the order of the document.
+/// The sections, in the order of the document.
 const SECTIONS: [(&str, Measure); 5] = [
     ("valid", valid::measure),
     ("broken", broken::measure),
@@ -51,7 +51,7 @@ pub(crate) fn run(args: &[String]) -> Result<(), Failure> {
         keep("machine", machine::describe(&programs)?)?;
         for (name, measure) in sections() {
             eprintln!("-- {name}");
-            // Kept after each section: one that fails does not lose those before it.
+            // Saved after each section, so that a failure does not lose the sections before it.
             keep(name, measure(&programs)?)?;
         }
     }

@@ -1,6 +1,6 @@
 //! The programs that run the peers: one in Rust, a script for Node, one for Python.
 //!
-//! A peer that cannot be installed is left out, and the reason is told in the document.
+//! A peer that cannot be installed is left out, and the document says why.
 
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -16,13 +16,13 @@ pub(super) const SCRATCH: &str = "target/peers";
 const NODE_PACKAGES: [&str; 4] = ["ajv@8", "ajv-formats@3", "zod@4", "jsonrepair@3"];
 const PYTHON_PACKAGES: [&str; 4] = ["pydantic>=2,<3", "msgspec", "json_repair", "baml-py"];
 
-/// What a run that was given a time came to.
+/// The end of a run with a time limit.
 pub(super) enum Timed {
-    /// It ended well and printed this.
+    /// It succeeded and printed this.
     Done(String),
-    /// It was ended after its time.
+    /// It exceeded the time limit.
     Late,
-    /// It crashed, or said that it failed.
+    /// It failed.
     Failed(String),
 }
 
@@ -30,22 +30,22 @@ pub(super) enum Timed {
 pub(super) struct Script {
     pub(super) language: &'static str,
     start: Vec<String>,
-    /// Name and version of each peer.
+    /// The name and version of each peer.
     pub(super) peers: Map<String, Value>,
-    /// What could not be installed, and why.
+    /// The peers that could not be installed, with the reasons.
     pub(super) missing: Vec<String>,
 }
 
-/// Everything that is set up.
+/// The installed programs.
 pub(super) struct Programs {
     pub(super) rust: PathBuf,
-    /// The same as cargo builds it where a project sets nothing.
+    /// The same program, built with cargo's default release profile.
     pub(super) usual: PathBuf,
     pub(super) scripts: Vec<Script>,
 }
 
 impl Programs {
-    /// Builds and installs all of it.
+    /// Builds and installs all programs.
     pub(super) fn set_up() -> Result<Self, Failure> {
         std::fs::create_dir_all(SCRATCH).map_err(|e| Failure::Unusable(e.to_string()))?;
         eprintln!("-- building the Rust peers");
@@ -65,7 +65,7 @@ impl Programs {
     }
 }
 
-/// Cargo's own settings of a release build.
+/// The settings of cargo's default release profile.
 const USUAL: [(&str, &str); 2] = [
     ("CARGO_PROFILE_RELEASE_LTO", "false"),
     ("CARGO_PROFILE_RELEASE_CODEGEN_UNITS", "16"),
@@ -152,14 +152,14 @@ fn script(language: &'static str, start: Vec<String>, missing: Vec<String>) -> S
     script
 }
 
-/// The first line of why something is not there.
+/// Returns the first line of the reason why something is missing.
 fn reason(what: &str, why: &Failure) -> String {
     let (Failure::Found(why) | Failure::Unusable(why)) = why;
     let line = why.lines().find(|line| !line.trim().is_empty());
     format!("{what}: {}", line.unwrap_or("it could not be installed"))
 }
 
-/// Versions of crates, from a lock file.
+/// Reads the versions of crates from a lock file.
 pub(super) fn locked(names: &[&str]) -> Result<Value, Failure> {
     let path = "benches/peers/Cargo.lock";
     let text = std::fs::read_to_string(path)
@@ -177,7 +177,7 @@ pub(super) fn locked(names: &[&str]) -> Result<Value, Failure> {
     Ok(Value::Object(versions.collect()))
 }
 
-/// Runs a command for at most so long.
+/// Runs a command with a time limit.
 pub(super) fn within(command: &mut Command, most: Duration) -> Result<Timed, Failure> {
     let mut child = command
         .stdout(Stdio::piped())
@@ -191,7 +191,7 @@ pub(super) fn within(command: &mut Command, most: Duration) -> Result<Timed, Fai
         }
         sleep(Duration::from_millis(5));
     }
-    // It may have ended meanwhile: then there is nothing to end.
+    // An error means that it has ended meanwhile.
     let _ = child.kill();
     let _ = child.wait();
     Ok(Timed::Late)
@@ -207,8 +207,9 @@ fn ended(child: &mut Child) -> Result<bool, Failure> {
 fn done(child: Child) -> Result<Timed, Failure> {
     let out = child.wait_with_output();
     let out = out.map_err(|error| Failure::Unusable(error.to_string()))?;
-    Ok(match out.status.success() {
-        true => Timed::Done(String::from_utf8_lossy(&out.stdout).into_owned()),
-        false => Timed::Failed(out.status.to_string()),
+    Ok(if out.status.success() {
+        Timed::Done(String::from_utf8_lossy(&out.stdout).into_owned())
+    } else {
+        Timed::Failed(out.status.to_string())
     })
 }

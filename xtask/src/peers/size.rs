@@ -1,4 +1,4 @@
-//! What the command costs before it does anything: size, start, build, dependencies.
+//! The size of the command, its start, its build and its dependencies.
 
 use std::collections::BTreeSet;
 use std::process::Command;
@@ -11,7 +11,7 @@ use crate::Failure;
 use crate::callgrind::{cargo, output};
 
 const STARTS: usize = 30;
-/// Crates whose dependencies are counted, beside our own.
+/// The crates whose dependencies are counted, besides our own.
 const CRATES: [&str; 8] = [
     "goodcall-core",
     "jsonschema",
@@ -23,7 +23,7 @@ const CRATES: [&str; 8] = [
     "serde_json",
 ];
 
-/// Builds the command from nothing, and measures it.
+/// Builds the command in an empty folder, and measures it.
 pub(super) fn measure(programs: &Programs) -> Result<Value, Failure> {
     let target = format!("{SCRATCH}/command");
     if let Err(error) = std::fs::remove_dir_all(&target)
@@ -75,8 +75,8 @@ pub(super) fn measure(programs: &Programs) -> Result<Value, Failure> {
     }))
 }
 
-/// Builds the command into an empty folder; seconds of processor time, which other work on the
-/// machine does not change much.
+/// Builds the command into an empty folder and returns the seconds of processor time, which other work
+/// on the machine hardly changes.
 fn build(target: &str) -> Result<f64, Failure> {
     let cargo = cargo().get_program().to_string_lossy().into_owned();
     let script = "TIMEFORMAT='%U %S'; { time \"$@\" 2>/dev/null; } 2>&1";
@@ -100,7 +100,7 @@ fn arguments(program: &str, args: &[&str]) -> Command {
     command
 }
 
-/// Milliseconds from start to end, the best and the median; nothing if it does not run.
+/// Returns the milliseconds from start to end, the best and the median; `None` if it does not run.
 fn start(what: &str, command: impl Fn() -> Command) -> Result<Option<Value>, Failure> {
     let mut times = Vec::new();
     for _ in 0..STARTS {
@@ -116,7 +116,7 @@ fn start(what: &str, command: impl Fn() -> Command) -> Result<Option<Value>, Fai
     Ok(Some(row))
 }
 
-/// Crates that come with a crate, itself left out.
+/// Counts the dependencies of a crate.
 fn count(manifest: Option<&str>, name: &str) -> Result<usize, Failure> {
     let mut command = cargo();
     command.args([

@@ -1,4 +1,4 @@
-//! A valid call, bytes to verdict: instructions and allocations of the Rust peers, times of all.
+//! Measures a valid call: instructions and allocations of the Rust peers, times of all peers.
 
 use serde_json::{Value, json};
 
@@ -7,10 +7,10 @@ use crate::Failure;
 use crate::callgrind::{allocations_a_call, instructions_a_call};
 
 const CALLS: &str = "crates/goodcall-core/benches/calls.jsonl";
-/// Times are taken in turns, so that a busy moment of the machine hits all alike.
+/// The number of rounds. Peers take turns, so that other work on the machine affects all of them.
 const ROUNDS: usize = 5;
 
-/// Rows of both tables.
+/// Returns the rows of both tables.
 pub(super) fn measure(programs: &Programs) -> Result<Value, Failure> {
     let modes = programs.ask(&["--modes"])?;
     let mut rows = Vec::new();
@@ -35,7 +35,7 @@ pub(super) fn measure(programs: &Programs) -> Result<Value, Failure> {
     Ok(json!({"instructions": rows, "times": times(programs)?}))
 }
 
-/// Nanoseconds a call, the best of all rounds.
+/// Returns the nanoseconds per call, the best of all rounds.
 fn times(programs: &Programs) -> Result<Value, Failure> {
     let rust = [
         "serde_json",
@@ -66,7 +66,7 @@ fn times(programs: &Programs) -> Result<Value, Failure> {
     Ok(rows.collect())
 }
 
-/// What a script says of its own peers: names and nanoseconds a call.
+/// Returns the peers of a script and their nanoseconds per call.
 fn scripted(script: &Script) -> Result<Vec<(String, f64)>, Failure> {
     if script.peers.is_empty() {
         return Ok(Vec::new());

@@ -1,4 +1,4 @@
-//! What both benchmarks share: the calls, and the ways to judge one.
+//! The calls of the benchmarks, and the modes in which they are judged.
 
 use std::error::Error;
 
@@ -38,7 +38,7 @@ pub(crate) struct Calls<'t> {
     invalid: Vec<Box<[u8]>>,
 }
 
-/// The rows of a file, or our own.
+/// Reads the rows of a file, or our own.
 pub(crate) fn text(file: Option<&str>) -> Result<String, Box<dyn Error>> {
     match file {
         Some(path) => std::fs::read_to_string(path).map_err(|e| format!("{path}: {e}").into()),
@@ -46,7 +46,7 @@ pub(crate) fn text(file: Option<&str>) -> Result<String, Box<dyn Error>> {
     }
 }
 
-/// Compiles every schema of the rows. A dirty one is compiled for the peer as we read it.
+/// Compiles every schema of the rows. The peer gets invalid forms as we read them.
 pub(crate) fn tools(text: &str) -> Result<Vec<Tool>, Box<dyn Error>> {
     let rows = text.lines().map(serde_json::from_str::<Row<'_>>);
     rows.map(|row| {
@@ -59,7 +59,7 @@ pub(crate) fn tools(text: &str) -> Result<Vec<Tool>, Box<dyn Error>> {
     .collect()
 }
 
-/// The calls of the rows. Each is checked once: a valid call that fails would be measured wrongly.
+/// Reads the calls of the rows. Each is checked once, so that no call is measured in a wrong mode.
 pub(crate) fn calls<'t>(text: &str, tools: &'t [Tool]) -> Result<Vec<Calls<'t>>, Box<dyn Error>> {
     let bytes = |list: Vec<&RawValue>| list.iter().map(|raw| raw.get().as_bytes().into()).collect();
     let mut all = Vec::new();
@@ -87,19 +87,19 @@ pub(crate) fn calls<'t>(text: &str, tools: &'t [Tool]) -> Result<Vec<Calls<'t>>,
     Ok(all)
 }
 
-/// A way to judge one call.
+/// A mode: one way to judge a call.
 pub(crate) struct Mode {
     pub(crate) name: &'static str,
     pub(crate) what: &'static str,
-    /// Over the valid calls or the invalid ones?
+    /// True for a mode that runs on the valid calls.
     pub(crate) valid: bool,
-    /// At most this many times the cost of serde_json.
+    /// The most times the cost of serde_json that it may take.
     pub(crate) target: Option<f64>,
     judge: fn(&Calls<'_>, &[u8]) -> usize,
 }
 
 impl Mode {
-    /// Calls in one pass.
+    /// The number of calls in one pass.
     pub(crate) fn count(&self, all: &[Calls<'_>]) -> usize {
         let raws = |calls: &Calls<'_>| {
             if self.valid {

@@ -1,4 +1,4 @@
-//! A type that any arguments fit, read as a derived one would be: no `Value`, strings borrowed.
+//! A type that any arguments fit, deserialized like a derived one: without a `Value`, strings borrowed.
 
 use std::borrow::Cow;
 use std::fmt;

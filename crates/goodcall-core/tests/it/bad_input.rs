@@ -1,7 +1,7 @@
-//! Bad input: a clear answer each, no panic, no hang, no stack overflow.
+//! Tests that bad input gets a clear answer, without a panic, a hang or a stack overflow.
 //!
-//! Everything runs on a thread with the stack that Rust gives a thread, and what recurses also on
-//! a quarter of that.
+//! The tests run on a thread with the default stack, and those of recursive code also on a quarter of
+//! that.
 
 use std::fmt::Write as _;
 use std::time::{Duration, Instant};
@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 const USUAL_STACK: usize = 2 << 20;
 const SMALL_STACK: usize = 512 << 10;
 
-/// Runs on a thread with such a stack. An overflow would end the whole process, a hang is told.
+/// Runs `f` on a thread with this much stack. An overflow would end the whole process; a hang fails.
 fn on_stack<T: Send + 'static>(bytes: usize, f: impl FnOnce() -> T + Send + 'static) -> T {
     let (sender, receiver) = std::sync::mpsc::channel();
     let thread = std::thread::Builder::new().stack_size(bytes);
@@ -25,7 +25,7 @@ fn on_stack<T: Send + 'static>(bytes: usize, f: impl FnOnce() -> T + Send + 'sta
         out
     });
     let thread = thread.expect("a thread");
-    // Far more than anything here needs, even unoptimised on a loaded machine.
+    // Far more time than any test needs, even unoptimised on a loaded machine.
     match receiver.recv_timeout(Duration::from_secs(120)) {
         Err(std::sync::mpsc::RecvTimeoutError::Timeout) => panic!("not done after two minutes"),
         _ => thread.join().expect("no panic"),
@@ -56,7 +56,7 @@ fn refused(schema: Value) -> SchemaError {
 }
 
 #[test]
-fn invalid_utf8() {
+fn invalid_utf8_is_malformed() {
     for bytes in [
         &b"\xff"[..],
         b"{\"a\": \"\xc3\"}",
@@ -73,7 +73,7 @@ fn invalid_utf8() {
 }
 
 #[test]
-fn ten_megabytes_of_brackets() {
+fn ten_megabytes_of_brackets_are_refused() {
     for text in ["[", "{\"a\":", "[{\"a\":[", "{"] {
         let raw = text.repeat(10_000_000 / text.len());
         let reason = on_stacks(move || reason(&raw));
@@ -84,7 +84,7 @@ fn ten_megabytes_of_brackets() {
 }
 
 #[test]
-fn the_deepest_value_that_is_allowed() {
+fn deepest_allowed_value_is_accepted() {
     on_stacks(|| {
         let raw = "{\"a\":".repeat(127) + "[1]" + &"}".repeat(127);
         let schema = json!({"properties": {"a": {"$ref": "#"}}});
@@ -102,7 +102,7 @@ fn the_deepest_value_that_is_allowed() {
 fn no_reading_is_deeper_than_allowed() {
     let limits = Limits::default();
     let list = |levels| "[".repeat(levels) + &"]".repeat(levels);
-    // Two values are a list of two: one level more.
+    // Two values are read as a list of two, one level deeper.
     let options = ReadOptions::new();
     let two = list(limits.max_depth - 1) + &list(1);
     let reading = read(&two, &options).expect("as deep as allowed");
@@ -111,7 +111,7 @@ fn no_reading_is_deeper_than_allowed() {
     let bad = read(&two, &options).expect_err("a level too deep");
     assert_eq!(bad.reason, Reason::TooLarge);
     assert_eq!(bad.issues[0].span.start, two.len() - limits.max_depth - 1);
-    // So is an object that is put into a list.
+    // An object that is put into a list is one level deeper, too.
     let schema = json!({"properties": {"a": {"type": "array", "items": {"type": "object"}}}});
     let schema = Schema::compile(&schema).expect("a schema");
     for (inner, name) in [(125, "mended"), (126, "bad")] {
@@ -122,7 +122,7 @@ fn no_reading_is_deeper_than_allowed() {
 }
 
 #[test]
-fn a_megabyte_of_string() {
+fn long_string_is_read() {
     let plain = format!("{{\"a\": \"{}\"}}", "x".repeat(1 << 20));
     let escaped = format!("{{\"a\": \"{}\"}}", "\\u00e9\\n".repeat(1 << 17));
     for raw in [plain, escaped] {
@@ -140,7 +140,7 @@ fn a_megabyte_of_string() {
 }
 
 #[test]
-fn nothing_at_all() {
+fn empty_input_is_refused() {
     let needs = json!({"required": ["a"]});
     let schema = Schema::compile(&needs).expect("a schema");
     for raw in ["", " ", "\n\t\r ", "null"] {
@@ -153,7 +153,7 @@ fn nothing_at_all() {
 }
 
 #[test]
-fn a_schema_that_is_none() {
+fn invalid_schema_is_refused() {
     for schema in [
         json!(null),
         json!(5),
@@ -182,7 +182,7 @@ fn a_schema_that_is_none() {
 }
 
 #[test]
-fn ten_thousand_properties() {
+fn schema_with_ten_thousand_properties_is_usable() {
     on_stack(USUAL_STACK, || {
         let names: Vec<_> = (0..10_000).map(|n| format!("property_{n}")).collect();
         let properties: serde_json::Map<_, _> = names
@@ -218,7 +218,7 @@ fn ten_thousand_properties() {
 }
 
 #[test]
-fn a_pattern_that_would_backtrack() {
+fn backtracking_pattern_is_linear_or_refused() {
     on_stack(USUAL_STACK, || {
         for pattern in [
             "^(a+)+$",
@@ -291,11 +291,11 @@ fn recursive_references_are_bounded() {
 }
 
 #[test]
-fn a_schema_a_thousand_levels_deep() {
+fn deep_schema_is_refused() {
     on_stacks(|| {
         let mut schema = json!({"type": "string"});
         for _ in 0..1000 {
-            // The macro `json!` would copy what is inside, level by level.
+            // The macro `json!` would copy the inner value at each level.
             let inner = serde_json::Map::from_iter([("a".to_owned(), schema)]);
             let outer = [("properties".to_owned(), Value::Object(inner))];
             schema = Value::Object(serde_json::Map::from_iter(outer));
@@ -325,14 +325,14 @@ fn long_chains_of_references_are_bounded() {
     assert_eq!(got, "good good");
 }
 
-/// Values drop recursively, and this one is deeper than a small stack allows.
+/// Drops a value that is too deep for the recursive drop on a small stack.
 fn drop_deep(mut value: Value) {
     while let Some(inner) = value.pointer_mut("/properties/a").map(Value::take) {
         value = inner;
     }
 }
 
-/// `a0: [a1, a1], a1: [a2, a2], …`: two to the power of `levels` paths.
+/// Returns `a0: [a1, a1], a1: [a2, a2], …`, which has two to the power of `levels` paths.
 fn doubling(keyword: &str, levels: usize, last: Value) -> Value {
     let mut defs = serde_json::Map::new();
     for level in 0..levels {
@@ -344,7 +344,7 @@ fn doubling(keyword: &str, levels: usize, last: Value) -> Value {
 }
 
 #[test]
-fn schemas_that_double_at_each_level() {
+fn doubling_schemas_are_bounded() {
     for keyword in ["allOf", "anyOf", "oneOf"] {
         for last in [
             json!({"type": "object"}),
@@ -366,7 +366,7 @@ fn schemas_that_double_at_each_level() {
 }
 
 #[test]
-fn huge_enums() {
+fn huge_enums_are_usable() {
     on_stack(USUAL_STACK, || {
         let values: Vec<_> = (0..50_000).map(|n| format!("value number {n}")).collect();
         let schema = json!({"properties": {"a": {"enum": values}}});
@@ -383,13 +383,13 @@ fn huge_enums() {
 }
 
 #[test]
-fn a_schema_larger_than_any() {
+fn too_large_schema_is_refused() {
     let error = refused(json!({"description": "x".repeat(5 << 20)}));
     assert!(error.reason().contains("bytes"), "{error}");
 }
 
 #[test]
-fn repeated_keys_without_end() {
+fn many_repeated_keys_are_bounded() {
     let mut raw = String::from("{\"a\":0");
     for n in 1..100_000 {
         let _ = write!(raw, ",\"a\":{n}");
@@ -402,9 +402,9 @@ fn repeated_keys_without_end() {
     assert_eq!((bad.issues.len(), bad.more), (256, 99_999 - 256));
 }
 
-/// One long key must not be copied for every place under it.
+/// A long key must not be copied for every place below it.
 #[test]
-fn a_long_key_over_many_repeats() {
+fn long_key_is_not_copied_per_place() {
     let key = "k".repeat(200_000);
     for member in [",\"a\":0", ",'a':0"] {
         let raw = format!("{{\"{key}\":{{\"a\":0{}}}}}", member.repeat(20_000));
@@ -412,9 +412,9 @@ fn a_long_key_over_many_repeats() {
     }
 }
 
-/// One fence, however long, and not a fence for every mark of it.
+/// A long fence is one fence, not one per backtick.
 #[test]
-fn a_long_fence() {
+fn long_fence_is_linear() {
     for mark in ["`", "~"] {
         let fence = mark.repeat(100_000);
         let raw = format!("{fence}json\n{{\"a\": 1}}\n{fence}");
@@ -425,7 +425,7 @@ fn a_long_fence() {
 }
 
 #[test]
-fn line_ends_without_end() {
+fn many_line_ends_are_linear() {
     let raw = format!("{{'a': '{}", "\n".repeat(200_000));
     assert_eq!(on_stacks(move || reason(&raw)), Reason::Truncated);
 }

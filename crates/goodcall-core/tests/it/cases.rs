@@ -1,4 +1,4 @@
-//! The specification in `cases/`, run.
+//! Runs the case files in `cases/`.
 
 use std::collections::BTreeMap;
 
@@ -53,7 +53,7 @@ fn stop(case: &Case) -> StopReason {
     }
 }
 
-/// A whole check: schema and raw text in; verdict, arguments, changes, issues and texts out.
+/// Checks a call: schema and raw text in; verdict, arguments, changes, issues and texts out.
 fn check(case: &Case) -> BTreeMap<String, String> {
     let schema = case
         .get("schema")
@@ -85,7 +85,7 @@ fn check(case: &Case) -> BTreeMap<String, String> {
     out
 }
 
-/// Reading alone: raw text in; value, changes or error out.
+/// Reads a text: raw text in; value, changes or error out.
 fn parse_case(case: &Case) -> BTreeMap<String, String> {
     let raw = case.raw();
     let mut out = BTreeMap::new();
@@ -124,7 +124,7 @@ fn lines<T>(items: &[T], line: impl Fn(&T) -> String) -> String {
     items.iter().map(line).collect::<Vec<_>>().join("\n")
 }
 
-/// `rule level place: before -> after`, raw text quoted.
+/// Formats a change as `rule level place: before -> after`, with raw text quoted.
 fn change(change: &Change) -> String {
     let show = |side: &Option<goodcall_core::Snippet>| match side {
         None => "nothing".to_owned(),
@@ -144,7 +144,7 @@ fn change(change: &Change) -> String {
     format!("{rule} {level} {place}: {before} -> {after}{from}")
 }
 
-/// `code place @span: got`.
+/// Formats an issue as `kind place @span: actual`.
 fn issue(issue: &Issue) -> String {
     let got = issue
         .actual

@@ -8,7 +8,7 @@ fn eager() -> ReadOptions {
     ReadOptions::new().policy(Policy::eager())
 }
 
-/// Pieces that broken JSON is made of.
+/// The pieces from which broken JSON is generated.
 const PIECES: [&str; 68] = [
     "｛",
     "｝",
@@ -105,7 +105,7 @@ fn nasty_value() -> impl Strategy<Value = Value> {
     })
 }
 
-/// What must hold of every reading.
+/// Asserts what must hold of every reading.
 fn assert_sound(text: &str, reading: &Reading<'_>) {
     let json = reading.tree.to_json();
     let again = Tree::parse(&json).expect("output is JSON");
@@ -133,7 +133,7 @@ fn assert_spans(text: &str, node: Node<'_>) {
     }
 }
 
-/// Could `part` be what was read of `whole` before the rest arrived?
+/// Returns true if `part` may be the value of a prefix of `whole`.
 fn is_part(part: Node<'_>, whole: &Value, last: bool) -> bool {
     match (part.kind(), whole) {
         (Kind::Object, Value::Object(members)) => {
@@ -218,7 +218,7 @@ proptest! {
     }
 
     #[test]
-    fn pieces_make_the_same_whole(text in soup(), cuts in prop::collection::vec(any::<prop::sample::Index>(), 0..6)) {
+    fn pieces_give_the_same_reading_as_the_whole(text in soup(), cuts in prop::collection::vec(any::<prop::sample::Index>(), 0..6)) {
         let bytes = text.as_bytes();
         let mut ends: Vec<usize> = cuts.iter().map(|cut| cut.index(bytes.len() + 1)).collect();
         ends.push(bytes.len());
@@ -254,7 +254,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 400, ..ProptestConfig::default() })]
 
     #[test]
-    fn valid_text_is_left_alone(value in nasty_value()) {
+    fn valid_text_is_unchanged(value in nasty_value()) {
         for text in [value.to_string(), serde_json::to_string_pretty(&value).expect("JSON")] {
             let reading = read(&text, &eager()).expect("valid");
             prop_assert!(reading.changes.is_empty() && reading.cut.is_none() && reading.values == 1);
@@ -262,9 +262,9 @@ proptest! {
         }
     }
 
-    /// One defect changes its own neighbourhood only.
+    /// A defect changes only its own place.
     #[test]
-    fn a_trailing_comma_changes_nothing_else(value in nasty_value()) {
+    fn trailing_comma_changes_nothing_else(value in nasty_value()) {
         let text = value.to_string();
         for close in [']', '}'] {
             let Some(bare) = text.strip_suffix(close).filter(|bare| !bare.ends_with(['[', '{'])) else {
@@ -278,9 +278,9 @@ proptest! {
         }
     }
 
-    /// Fences and prose around a value leave it alone.
+    /// Fences and prose around a value do not change it.
     #[test]
-    fn what_is_around_changes_nothing_inside(value in nasty_value()) {
+    fn surrounding_text_does_not_change_the_value(value in nasty_value()) {
         let text = serde_json::json!({"value": value}).to_string();
         for broken in [
             format!("```json\n{text}\n```"),
@@ -307,7 +307,7 @@ proptest! {
     }
 
     #[test]
-    fn the_partial_value_is_part_of_the_whole(value in nasty_value()) {
+    fn partial_value_is_part_of_the_whole(value in nasty_value()) {
         let text = value.to_string();
         let mut stream = StreamParser::new(eager());
         for piece in text.as_bytes().chunks(3) {

@@ -1,6 +1,6 @@
-//! The strict parser against serde_json: same texts accepted, same values read.
+//! Compares the strict parser with serde_json: both accept the same texts and read the same values.
 //!
-//! Known to differ, by design:
+//! They differ by design in
 //! - a number beyond the range of `f64`, such as `1e400`: we keep its digits, serde_json refuses it;
 //! - an integer that no 64-bit number holds: we refuse the `Value`, serde_json rounds it;
 //! - nesting: our limit is 128 levels, that of serde_json 127.
@@ -33,7 +33,7 @@ fn compare(bytes: &[u8]) -> Result<(), TestCaseError> {
     Ok(())
 }
 
-/// The tree's value is what serde_json read, by both ways out of the tree.
+/// Asserts that the tree has the value that serde_json read, converted in both ways.
 fn same_value(tree: &Tree<'_>, value: &Value) -> Result<(), TestCaseError> {
     match tree.to_value() {
         Ok(ours) => {
@@ -42,7 +42,7 @@ fn same_value(tree: &Tree<'_>, value: &Value) -> Result<(), TestCaseError> {
             prop_assert_eq!(typed.as_ref(), Ok(value));
         }
         Err(inexact) => {
-            // No 64-bit number, and its nearest float is another number.
+            // The integer does not fit 64 bits, and its nearest float is another number.
             let digits = &inexact.digits;
             prop_assert!(digits.parse::<u64>().is_err() && digits.parse::<i64>().is_err());
             let nearest = digits.parse::<f64>().unwrap_or_default();
@@ -53,7 +53,7 @@ fn same_value(tree: &Tree<'_>, value: &Value) -> Result<(), TestCaseError> {
     Ok(())
 }
 
-/// JSON text, white space and all.
+/// Generates JSON text with white space.
 fn json() -> impl Strategy<Value = String> {
     let scalar = prop_oneof![
         Just("null".to_owned()),
@@ -83,7 +83,7 @@ fn space() -> impl Strategy<Value = String> {
     "[ \t\r\n]{0,2}"
 }
 
-/// A string in quotes, escapes of every kind in it.
+/// Generates a quoted string with escapes of every kind.
 fn string() -> impl Strategy<Value = String> {
     let part = prop_oneof![
         "[a-z_]{0,12}",
@@ -169,7 +169,7 @@ proptest! {
 }
 
 #[test]
-fn the_known_differences() {
+fn known_differences_to_serde_json() {
     for number in ["1e400", "-1e999", "[1E+400]"] {
         assert_eq!(Tree::parse(number).unwrap().to_json(), number);
         assert!(serde_json::from_str::<Value>(number).is_err());

@@ -1,4 +1,4 @@
-//! Checking and mending come to an end, whatever is wrong and however the schema is made.
+//! Tests that checking and mending end soon, for any call and any schema.
 
 use std::fmt::Write as _;
 use std::time::Duration;
@@ -18,7 +18,7 @@ fn list(count: usize, element: impl Fn(usize) -> String) -> String {
     out + "]"
 }
 
-/// The processor time of one check of a call with so many wrong places, the least of a few runs.
+/// Returns the processor time of one check, the least of a few runs.
 fn time(schema: &Schema, raw: &str, mended: bool) -> Duration {
     let runs = (0..3).map(|_| {
         let start = ThreadTime::now();
@@ -121,7 +121,7 @@ fn thousands_of_unknown_keys() {
     });
 }
 
-/// The keys that may stay come first, so that the others are far from the start.
+/// The allowed keys come first, so that the others are far from the start.
 #[test]
 fn thousands_of_unknown_keys_after_thousands_that_are_allowed() {
     let schema = json!({"patternProperties": {"^x": true}, "additionalProperties": false});
@@ -147,7 +147,7 @@ fn thousands_of_members_for_a_thousand_missing_keys() {
 }
 
 #[test]
-fn strings_inside_strings_do_not_pass_the_depth() {
+fn nested_strings_do_not_exceed_the_depth() {
     let schema = json!({"$ref": "#/$defs/list", "$defs": {"list":
         {"type": ["object", "array"], "items": {"$ref": "#/$defs/list"},
          "additionalProperties": {"$ref": "#/$defs/list"}}}});
@@ -163,8 +163,8 @@ fn strings_inside_strings_do_not_pass_the_depth() {
     assert_eq!(verdict.name(), "bad");
 }
 
-/// What is said of a call whose schema has unions inside unions, to any depth.
-fn said(schema: &Value, raw: &str) -> String {
+/// Returns the text for the model, or the name of the verdict.
+fn text_of(schema: &Value, raw: &str) -> String {
     let schema = Schema::compile(schema).expect("a schema");
     match Gate::new(&schema).policy(Policy::eager()).check(raw) {
         Verdict::Bad(bad) => Explain::new(Style::Model).text(&bad),
@@ -173,7 +173,7 @@ fn said(schema: &Value, raw: &str) -> String {
 }
 
 #[test]
-fn unions_inside_unions_that_double_at_every_level() {
+fn doubling_unions_are_explained() {
     let form = |key: &str| {
         json!({"type": "object", "required": [key], "properties":
             {"c": {"$ref": "#/$defs/n"}, key: {"type": "integer"}}})
@@ -185,15 +185,15 @@ fn unions_inside_unions_that_double_at_every_level() {
     for depth in [5, 12, 60] {
         let open = "{\"a\": 1, \"c\": ".repeat(depth);
         let raw = format!("{{\"name\": 1, \"tree\": {open}true{}}}", "}".repeat(depth));
-        let said = said(&schema, &raw);
-        // Told at the place itself, or where there are too many forms for that, at the outermost.
-        assert!(said.contains("change tree"), "{depth}: {said}");
-        assert!(said.contains("change name"), "{depth}: {said}");
+        let text = text_of(&schema, &raw);
+        // The issue is at the place itself, or at the outermost one if there are too many branches.
+        assert!(text.contains("change tree"), "{depth}: {text}");
+        assert!(text.contains("change name"), "{depth}: {text}");
     }
 }
 
 #[test]
-fn one_of_unions_to_any_depth() {
+fn deep_one_of_unions_are_explained() {
     let schema = json!({"$ref": "#/$defs/n", "$defs": {"n": {"oneOf": [
         {"type": "object", "properties": {"c": {"$ref": "#/$defs/n"}}, "required": ["c"]},
         {"type": "object", "properties": {"c": {"$ref": "#/$defs/n"}, "d": {"type": "integer"}}},
@@ -204,15 +204,15 @@ fn one_of_unions_to_any_depth() {
         "}".repeat(60)
     );
     assert!(
-        said(&schema, &raw).contains("c.c"),
+        text_of(&schema, &raw).contains("c.c"),
         "{}",
-        said(&schema, &raw)
+        text_of(&schema, &raw)
     );
 }
 
-/// Without recursion, and so without the validator's own memory of what it has seen.
+/// There is no recursion here, so the validator does not remember what it has seen.
 #[test]
-fn references_that_double_at_every_level() {
+fn doubling_references_are_bounded() {
     let mut defs = serde_json::Map::new();
     for level in 0..60 {
         let next = json!({"$ref": format!("#/$defs/d{}", level + 1)});
@@ -222,18 +222,18 @@ fn references_that_double_at_every_level() {
     defs.insert("d60".to_owned(), json!({"type": "integer"}));
     let schema = json!({"$ref": "#/$defs/d0", "$defs": defs});
     let nested = |leaf: &str| format!("{}{leaf}{}", "{\"c\": ".repeat(60), "}".repeat(60));
-    assert_eq!(said(&schema, &nested("1")), "good");
-    assert!(said(&schema, &nested("[]")).contains("the arguments"));
+    assert_eq!(text_of(&schema, &nested("1")), "good");
+    assert!(text_of(&schema, &nested("[]")).contains("the arguments"));
 }
 
 #[test]
-fn many_values_for_many_alternatives() {
+fn many_values_and_branches_are_explained() {
     let branches: Vec<_> = (0..500)
         .map(|n| json!({"type": "object", "required": [format!("k{n}")]}))
         .collect();
     let schema = json!({"properties": {"n": {"items": {"anyOf": branches}}}});
     let raw = format!(r#"{{"n": {}}}"#, list(500, |_| "{}".to_owned()));
-    let text = said(&schema, &raw);
+    let text = text_of(&schema, &raw);
     assert!(text.contains("change n[0"), "{text}");
 
     let values: Vec<_> = (0..20_000).map(|n| format!("value number {n}")).collect();
@@ -242,6 +242,6 @@ fn many_values_for_many_alternatives() {
         r#"{{"n": {}}}"#,
         list(300, |n| format!("\"valeu number {n}x\""))
     );
-    let text = said(&schema, &raw);
+    let text = text_of(&schema, &raw);
     assert!(text.contains("change n[0"), "{text}");
 }

@@ -1,4 +1,4 @@
-//! The driver: events, spans, asking, cancelling, models that fail.
+//! Tests the driver: events, spans, questions to the user, cancellation, models that fail.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -43,7 +43,7 @@ fn read_call(id: &str, arguments: &str) -> Call {
 }
 
 #[tokio::test]
-async fn what_happens_is_told_by_callback_and_as_a_stream() {
+async fn events_reach_callbacks_and_streams() {
     let toolbox = toolbox();
     let mut first = Reply::calls([
         read_call("1", r#"{"path": "a", "path": "a"}"#),
@@ -107,14 +107,14 @@ async fn what_happens_is_told_by_callback_and_as_a_stream() {
 }
 
 #[tokio::test]
-async fn the_user_is_asked_and_the_answer_reaches_the_model() {
+async fn answer_of_the_user_reaches_the_model() {
     let toolbox = toolbox();
     let again = || Reply::calls([read_call("", r#"{"path": "a"}"#)]);
     let replies = (0..4).map(|_| again()).chain([Reply::text("thanks")]);
     let model = Script::new(replies);
     let mut run = Run::new().user("u");
     let driver = Driver::new(&toolbox, &model);
-    // Nobody is there to answer: the run waits.
+    // There is no answer, so the run waits.
     let finish = driver.drive(&mut run).await.unwrap();
     let Finish::Asking(HaltReason::Loop(_)) = &finish else {
         panic!("{finish:?}")
@@ -132,7 +132,7 @@ async fn the_user_is_asked_and_the_answer_reaches_the_model() {
 }
 
 #[tokio::test]
-async fn a_run_can_be_called_off() {
+async fn cancelled_run_stops() {
     let toolbox = toolbox();
     let model = Script::new([Reply::calls([Call::new("1", "sleep", "{}")])]);
     let cancel = CancellationToken::new();
@@ -168,7 +168,7 @@ impl Model for Flaky {
 }
 
 #[tokio::test]
-async fn a_model_that_fails_for_a_while_is_called_again_and_the_run_stays_whole() {
+async fn retryable_model_error_is_retried() {
     let toolbox = toolbox();
     let model = Flaky(AtomicU32::new(2));
     let mut run = Run::new().user("u");
@@ -196,7 +196,7 @@ impl Store for Full {
 }
 
 #[tokio::test]
-async fn what_cannot_be_saved_is_not_executed() {
+async fn unsaved_call_is_not_executed() {
     let toolbox = toolbox();
     let model = Script::new([Reply::calls([read_call("1", r#"{"path": "a"}"#)])]);
     let executed = AtomicU32::new(0);
@@ -241,7 +241,7 @@ impl<S: tracing::Subscriber + for<'l> LookupSpan<'l>> tracing_subscriber::Layer<
 }
 
 #[tokio::test(flavor = "current_thread")]
-async fn spans_follow_the_conventions_and_keep_values_out() {
+async fn spans_omit_values_by_default() {
     let keep = Keep::default();
     let subscriber = tracing_subscriber::registry().with(keep.clone());
     let _guard = tracing::subscriber::set_default(subscriber);

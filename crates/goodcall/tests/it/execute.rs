@@ -1,4 +1,4 @@
-//! Executing: whatever a tool does, one outcome comes back, in time and in order.
+//! Tests execution: every call has one outcome, in time and in order, whatever its tool does.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -64,7 +64,7 @@ fn cause(result: &ToolResult) -> Option<Cause> {
 }
 
 #[tokio::test]
-async fn a_panic_is_a_runtime_error_and_harms_nobody() {
+async fn panic_is_a_runtime_error() {
     for blocking in [false, true] {
         let mut toolbox = Toolbox::new();
         let mut tool = probe("crash", |_| panic!("index {} is out of bounds", 7));
@@ -90,7 +90,7 @@ async fn a_panic_is_a_runtime_error_and_harms_nobody() {
 }
 
 #[tokio::test]
-async fn a_time_limit_of_the_tool_comes_before_that_of_the_toolbox() {
+async fn time_limit_of_the_tool_overrides_that_of_the_toolbox() {
     let mut toolbox = Toolbox::new().time_limit(Duration::from_secs(60));
     let mut slow = probe("slow", |_| ToolResult::success("late"));
     slow.pause = Duration::from_secs(30);
@@ -137,7 +137,7 @@ impl Tool for Stubborn {
 }
 
 #[tokio::test(flavor = "current_thread")]
-async fn a_blocking_tool_blocks_no_async_thread_and_learns_that_its_time_is_over() {
+async fn blocking_tool_runs_off_the_async_threads() {
     let told = Arc::new(AtomicBool::new(false));
     let mut toolbox = Toolbox::new();
     toolbox.register(Stubborn(Arc::clone(&told))).unwrap();
@@ -152,7 +152,7 @@ async fn a_blocking_tool_blocks_no_async_thread_and_learns_that_its_time_is_over
 }
 
 #[tokio::test]
-async fn a_call_can_be_called_off() {
+async fn cancelled_call_is_not_run() {
     let mut toolbox = Toolbox::new();
     let mut slow = probe("slow", |_| ToolResult::success("late"));
     slow.pause = Duration::from_secs(30);
@@ -165,13 +165,13 @@ async fn a_call_can_be_called_off() {
     });
     assert_eq!(outcome.class(), Some(ErrorClass::Cancelled));
     assert_eq!(outcome.structured().error_type, Some("cancelled"));
-    // And one that comes after is not run at all.
+    // A call that comes later is not run at all.
     let outcome = toolbox.call(&call, &cancel).await;
     assert_eq!(outcome.class(), Some(ErrorClass::Cancelled));
 }
 
 #[tokio::test]
-async fn calls_run_side_by_side_up_to_the_limit_and_answer_in_order() {
+async fn parallel_calls_answer_in_order() {
     let (running, most) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicUsize::new(0)));
     struct Wait(Arc<AtomicUsize>, Arc<AtomicUsize>);
     #[async_trait]
@@ -211,7 +211,7 @@ async fn calls_run_side_by_side_up_to_the_limit_and_answer_in_order() {
 }
 
 #[tokio::test]
-async fn a_tools_own_error_keeps_its_note_and_recommendations() {
+async fn tool_error_keeps_its_note_and_recommendations() {
     let mut toolbox = Toolbox::new();
     let tool = probe("read", |_| {
         let failure = Failure::new("no such file: a.txt");
@@ -259,7 +259,7 @@ async fn argument_errors_and_runtime_errors_are_two_types() {
 }
 
 #[tokio::test]
-async fn arguments_that_were_cut_off_are_told_as_that_and_not_run() {
+async fn truncated_arguments_are_not_run() {
     let mut toolbox = Toolbox::new();
     toolbox
         .register(probe("rm", |_| ToolResult::success("done")))

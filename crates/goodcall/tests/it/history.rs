@@ -1,4 +1,4 @@
-//! Histories in every provider's form: legal, whatever the model sent.
+//! Tests that histories are valid in every provider's form, whatever the model sent.
 
 use std::time::Duration;
 
@@ -7,7 +7,7 @@ use goodcall::{Call, CallOutcome, ErrorClass, Reply, Run, Step, ToolResult};
 use proptest::prelude::*;
 use serde_json::Value;
 
-/// Every id that calls something and every id that answers something, in order.
+/// Collects the ids of calls and of results, in order.
 fn ids(value: &Value, calls: &mut Vec<String>, answers: &mut Vec<String>) {
     match value {
         Value::Array(items) => items.iter().for_each(|item| ids(item, calls, answers)),
@@ -33,7 +33,7 @@ fn ids(value: &Value, calls: &mut Vec<String>, answers: &mut Vec<String>) {
     }
 }
 
-/// Arguments are objects, or strings that hold objects.
+/// Asserts that arguments are objects, or strings that hold objects.
 fn arguments(value: &Value) {
     match value {
         Value::Array(items) => items.iter().for_each(arguments),
@@ -58,7 +58,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 100, ..ProptestConfig::default() })]
 
     #[test]
-    fn every_provider_accepts_what_a_run_gives(
+    fn history_is_valid_for_every_provider(
         turns in prop::collection::vec(prop::collection::vec((".{0,6}", ".{0,12}"), 1..4), 1..5),
         broken in any::<bool>(),
     ) {
@@ -95,7 +95,7 @@ proptest! {
 }
 
 #[test]
-fn digits_survive_on_the_way_to_any_provider() {
+fn digits_are_kept_for_every_provider() {
     let mut run = Run::new().user("u");
     let call = Call::new("c", "read", r#"{"id": 12345678901234567890123, "x": 1.50}"#);
     run.replied(Reply::calls([call.clone()])).unwrap();

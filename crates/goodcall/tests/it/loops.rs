@@ -1,7 +1,7 @@
-//! The cases in `cases/loop/`: turns in, signals out. A case is a block `turns`, one turn a line:
-//! `tool ARGUMENTS => ok RESULT`, calls side by side joined by ` && `; a result may also be
-//! `error TEXT` (the tool said no), `runtime TEXT`, or `invalid PATH CODE`. The block `signals`
-//! says on which turn what is suspected; `(none)` means that nothing ever is.
+//! Runs the cases in `cases/loop/`. The block `turns` of a case has one turn per line:
+//! `tool ARGUMENTS => ok RESULT`, with calls of one reply joined by ` && `. A result may also be
+//! `error TEXT` (the tool refused), `runtime TEXT`, or `invalid PATH KIND`. The block `signals` lists
+//! the loops that are found, with their turns; `(none)` means that there are none.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -18,7 +18,7 @@ fn loops() {
     run_folder("loop", &["turns", "keys"], signals);
 }
 
-/// One call and its outcome.
+/// Parses one call and its outcome.
 fn parse(text: &str, id: String, keys: &BTreeMap<&str, &str>) -> (Call, CallOutcome) {
     let (call, result) = text.split_once(" => ").expect("call => result");
     let (name, arguments) = call.split_once(' ').unwrap_or((call, ""));
@@ -36,7 +36,7 @@ fn parse(text: &str, id: String, keys: &BTreeMap<&str, &str>) -> (Call, CallOutc
         && let Some(ToolError::Argument(error)) = &mut outcome.error
     {
         let (path, code) = rest.split_once(' ').expect("path code");
-        // `/` stands for the whole, which as a pointer is empty.
+        // `/` means the root, whose pointer is empty.
         let path = if path == "/" { "" } else { path };
         error.faults.push(ArgumentFault::new(path, code));
     }
@@ -106,7 +106,7 @@ fn signals(case: &Case) -> BTreeMap<String, String> {
     out.map(|(name, text)| (name.to_owned(), text)).into()
 }
 
-/// A tool that polls, and says so.
+/// A tool that polls, and is exempt from loop detection.
 struct Poll;
 
 #[async_trait]
@@ -131,7 +131,7 @@ impl TypedTool for Poll {
 }
 
 #[tokio::test]
-async fn a_tool_names_its_own_loop_key() {
+async fn tool_sets_its_own_loop_key() {
     let mut toolbox = Toolbox::new();
     toolbox.register(Poll).expect("a tool");
     let call = |arguments: serde_json::Value| Call::new("1", "poll", arguments.to_string());

@@ -1,5 +1,5 @@
-//! Properties of the run: whatever replies and outcomes come, it ends within its limits, every
-//! call has exactly one outcome, the history is legal, and saving changes nothing.
+//! Properties of a run: for any replies and outcomes, it ends within its limits, every call has
+//! exactly one outcome, the history is valid, and saving changes nothing.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -11,12 +11,12 @@ use goodcall::{
 use proptest::prelude::*;
 use serde_json::json;
 
-/// What the world does: a reply, and outcomes for its calls.
+/// One turn: a reply, and outcomes for its calls.
 #[derive(Clone, Debug)]
 struct Turn {
     reply: Reply,
     results: Vec<ToolResult>,
-    /// Where the host dies: before, between or after the outcomes.
+    /// The position at which the host dies: before, between or after the outcomes.
     dies: Option<usize>,
 }
 
@@ -97,8 +97,8 @@ fn reload(run: &Run) -> Run {
     loaded
 }
 
-/// What every provider asks of a history: each reply with calls is followed by exactly their
-/// outcomes in order, ids are unique, nothing is empty.
+/// Asserts what every provider requires of a history: each reply with calls is followed by exactly
+/// their outcomes in order, ids are unique, nothing is empty.
 fn legal(messages: &[Message]) {
     let mut ids = BTreeSet::new();
     let mut open: Option<Vec<String>> = None;
@@ -125,7 +125,7 @@ fn legal(messages: &[Message]) {
     assert!(open.is_none(), "calls without outcomes");
 }
 
-/// Drives a run through these turns, one second a step; how many steps it took.
+/// Drives a run through these turns, one second per step, and returns the number of steps.
 fn drive(mut run: Run, turns: &[Turn], saved: bool) -> (Run, usize) {
     let mut turns = turns.iter().cycle();
     let mut current = turns.next().unwrap();
@@ -159,7 +159,7 @@ fn drive(mut run: Run, turns: &[Turn], saved: bool) -> (Run, usize) {
 fn execute(run: &mut Run, calls: &[Call], turn: &Turn, saved: bool) {
     for (at, call) in calls.iter().enumerate() {
         if saved && turn.dies == Some(at) {
-            // Dies after the start was saved: nobody knows whether it ran.
+            // The host dies after the start was saved: the call may have run.
             run.started(&call.id).unwrap();
             *run = reload(run);
             run.resume(|call| call.name == "r");
@@ -181,7 +181,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 96, max_shrink_iters: 200, ..ProptestConfig::default() })]
 
     #[test]
-    fn a_run_ends_within_its_limits(
+    fn run_ends_within_its_limits(
         limits in limits(),
         turns in prop::collection::vec(turn(), 1..12),
         saved in any::<bool>(),
@@ -196,7 +196,7 @@ proptest! {
         });
         let refused = |o: &&CallOutcome| o.class().is_some_and(ErrorClass::is_refusal);
         let failures = outcomes.flatten().filter(refused).count();
-        // A whole turn of three calls may come in at once.
+        // A turn of three calls may be counted at once.
         prop_assert!(failures < usize::try_from(limits.failures).unwrap() + 3);
     }
 
@@ -214,7 +214,7 @@ proptest! {
 }
 
 #[test]
-fn ids_that_are_missing_or_taken_are_replaced() {
+fn missing_and_taken_ids_are_replaced() {
     let mut run = Run::new().user("u");
     let calls = ["", "null", "null", "call_2"].map(|id| Call::new(id, "r", "{}"));
     run.replied(Reply::calls(calls)).unwrap();
@@ -226,7 +226,7 @@ fn ids_that_are_missing_or_taken_are_replaced() {
 }
 
 #[test]
-fn what_was_not_asked_for_is_refused_and_changes_nothing() {
+fn unexpected_reports_are_refused() {
     let mut run = Run::new().user("u");
     let call = Call::new("1", "r", "{}");
     let before = run.clone();
@@ -244,7 +244,7 @@ fn what_was_not_asked_for_is_refused_and_changes_nothing() {
 }
 
 #[test]
-fn a_run_that_is_stopped_answers_its_open_calls() {
+fn stopped_run_answers_its_open_calls() {
     let mut run = Run::new().user("u");
     let calls = ["1", "2", "3"].map(|id| Call::new(id, "r", "{}"));
     run.replied(Reply::calls(calls.clone())).unwrap();
@@ -277,7 +277,7 @@ fn a_run_that_is_stopped_answers_its_open_calls() {
 }
 
 #[test]
-fn the_time_is_the_hosts() {
+fn time_limit_uses_the_clock_of_the_host() {
     let limits = RunLimits::default().wall_time(Duration::from_secs(10));
     let mut run = Run::new().user("u").limits(limits);
     let start = Duration::from_secs(1_800_000_000);
@@ -297,7 +297,7 @@ fn the_time_is_the_hosts() {
 }
 
 #[test]
-fn a_conversation_goes_on_after_its_last_word() {
+fn finished_run_takes_a_new_task() {
     let mut run = Run::new().user("u").limits(RunLimits::default().steps(1));
     run.replied(Reply::text("a")).unwrap();
     assert_eq!(run.next(Duration::ZERO), Step::Done { text: "a" });
@@ -308,7 +308,7 @@ fn a_conversation_goes_on_after_its_last_word() {
 }
 
 #[test]
-fn nobody_to_ask_means_stop() {
+fn loop_stops_the_run_if_nobody_can_be_asked() {
     let mut rules = LoopRules::default();
     rules.asks = 0;
     let mut run = Run::new().user("u").loop_rules(rules);

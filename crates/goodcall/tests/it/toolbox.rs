@@ -1,4 +1,4 @@
-//! The toolbox from outside: what runs, what does not, and what the model is told.
+//! Tests the toolbox: which calls run, which do not, and the texts that the model reads.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -70,7 +70,7 @@ fn person() -> Value {
 }
 
 #[tokio::test]
-async fn a_valid_call_runs_once() {
+async fn valid_call_runs_once() {
     let (tool, runs) = probe("person", person());
     let mut toolbox = Toolbox::new();
     toolbox.register(tool).unwrap();
@@ -83,7 +83,7 @@ async fn a_valid_call_runs_once() {
 }
 
 #[tokio::test]
-async fn a_call_that_fails_validation_runs_nothing() {
+async fn invalid_call_is_not_run() {
     let (tool, runs) = probe("person", person());
     let mut toolbox = Toolbox::new().style(Style::Plain);
     toolbox.register(tool).unwrap();
@@ -109,7 +109,7 @@ async fn a_call_that_fails_validation_runs_nothing() {
 }
 
 #[tokio::test]
-async fn a_tools_own_check_refuses_with_its_place() {
+async fn own_check_of_a_tool_names_its_place() {
     let (tool, runs) = probe("person", person());
     let mut toolbox = Toolbox::new();
     toolbox.register(tool).unwrap();
@@ -125,7 +125,7 @@ async fn a_tools_own_check_refuses_with_its_place() {
 }
 
 #[tokio::test]
-async fn an_unknown_tool_is_named_and_never_dispatched() {
+async fn unknown_tool_is_refused() {
     let (tool, runs) = probe("read_file", json!({"type": "object"}));
     let mut toolbox = Toolbox::new();
     toolbox.register(tool).unwrap();
@@ -140,7 +140,7 @@ async fn an_unknown_tool_is_named_and_never_dispatched() {
 }
 
 #[tokio::test]
-async fn a_number_that_would_be_rounded_is_an_issue() {
+async fn number_that_would_be_rounded_is_an_issue() {
     let (tool, runs) = probe("get", json!({"properties": {"id": {"type": "integer"}}}));
     let mut toolbox = Toolbox::new();
     toolbox.register(tool).unwrap();
@@ -156,7 +156,7 @@ async fn a_number_that_would_be_rounded_is_an_issue() {
 }
 
 #[tokio::test]
-async fn without_a_schema_any_object_is_accepted() {
+async fn tool_without_a_schema_accepts_any_object() {
     let mut toolbox = Toolbox::new();
     let tool = Probe {
         name: "free",
@@ -168,7 +168,7 @@ async fn without_a_schema_any_object_is_accepted() {
 }
 
 #[tokio::test]
-async fn a_prefix_passes_through_unvalidated() {
+async fn pass_through_prefix_skips_validation() {
     let (tool, runs) = probe("mcp__files__read", person());
     let mut toolbox = Toolbox::new().pass_through("mcp__");
     toolbox.register(tool).unwrap();
@@ -182,7 +182,7 @@ async fn a_prefix_passes_through_unvalidated() {
 }
 
 #[tokio::test]
-async fn a_destructive_tool_is_strict_unless_said_otherwise() {
+async fn destructive_tool_is_strict_by_default() {
     let tool = || Probe {
         name: "delete",
         schema: Some(json!({"type": "object"})),
@@ -198,7 +198,7 @@ async fn a_destructive_tool_is_strict_unless_said_otherwise() {
 }
 
 #[tokio::test]
-async fn a_request_keeps_the_raw_text_and_says_what_was_changed() {
+async fn request_keeps_raw_text_and_changes() {
     let (tool, _) = probe("free", json!({"type": "object"}));
     let mut toolbox = Toolbox::new();
     toolbox.register(tool).unwrap();
@@ -224,7 +224,7 @@ async fn a_request_keeps_the_raw_text_and_says_what_was_changed() {
 }
 
 #[test]
-fn a_bad_schema_is_an_error_that_names_tool_place_and_reason() {
+fn schema_error_names_tool_place_and_reason() {
     let (tool, _) = probe("person", json!({"properties": {"age": {"type": "numero"}}}));
     let error = Toolbox::new().register(tool).unwrap_err();
     let RegisterError::Schema(error) = error else {
@@ -242,7 +242,7 @@ fn a_bad_schema_is_an_error_that_names_tool_place_and_reason() {
 }
 
 #[test]
-fn the_toolbox_is_shared_between_threads() {
+fn toolbox_is_shared_between_threads() {
     fn shared<T: Send + Sync>() {}
     shared::<Toolbox>();
 }

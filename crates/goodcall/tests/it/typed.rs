@@ -1,4 +1,4 @@
-//! Tools from Rust types and functions: schema, value and documentation from one definition.
+//! Tests tools from Rust types and functions: one definition gives schema, value and documentation.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -95,9 +95,9 @@ fn parsed(text: &str) -> Result<i64, Box<dyn std::error::Error + Send + Sync>> {
     Ok(text.parse::<i64>()?)
 }
 
-/// Words are an error as good as any: never data with a key `Ok` or `Err`.
+/// A text is an error like any other, never data with a key `Ok` or `Err`.
 #[tokio::test]
-async fn a_result_is_not_data() {
+async fn result_is_not_serialized_as_data() {
     let half = toolbox(Half);
     assert_eq!(half.invoke("half", r#"{"of": 4}"#).await.text(), "2");
     let odd = half.invoke("half", r#"{"of": 3}"#).await;
@@ -121,7 +121,7 @@ fn toolbox(tool: impl Tool + 'static) -> Toolbox {
 }
 
 #[test]
-fn the_signature_is_the_schema() {
+fn schema_follows_the_signature() {
     let toolbox = toolbox(WeatherOf);
     let definition = toolbox.list().next().unwrap();
     assert_eq!(definition.name, "weather_of");
@@ -163,7 +163,7 @@ fn the_signature_is_the_schema() {
 }
 
 #[tokio::test]
-async fn a_function_gets_its_parameters() {
+async fn function_gets_its_parameters() {
     let toolbox = toolbox(WeatherOf);
     let raw = r#"{"place": {"city": "Oslo"}, "unit": "celsius", "tags": ["a", "b"]}"#;
     let result = toolbox.invoke("weather_of", raw).await;
@@ -172,7 +172,7 @@ async fn a_function_gets_its_parameters() {
     let result = toolbox.invoke("weather_of", raw).await;
     assert_eq!(result.class(), Some(ErrorClass::Logical));
     assert_eq!(result.recommendations(), ["choose one above the sea"]);
-    // The function itself is still there.
+    // The function itself stays callable.
     let place = Place {
         city: "Rome".to_owned(),
         country: None,
@@ -181,7 +181,7 @@ async fn a_function_gets_its_parameters() {
 }
 
 #[tokio::test]
-async fn validation_attributes_hold() {
+async fn validation_attributes_are_enforced() {
     let result = toolbox(WeatherOf)
         .invoke("weather_of", r#"{"place": {"city": "Oslo"}, "days": 9}"#)
         .await;
@@ -199,7 +199,7 @@ async fn validation_attributes_hold() {
 }
 
 #[tokio::test]
-async fn any_return_type_will_do() {
+async fn return_types_become_results() {
     assert_eq!(
         toolbox(Add)
             .invoke("add", r#"{"numbers": [1, 2, 3]}"#)
@@ -219,10 +219,10 @@ async fn any_return_type_will_do() {
 }
 
 #[test]
-fn options_are_flags() {
+fn options_set_the_flags_of_the_tool() {
     assert!(Nothing.is_destructive() && Nothing.is_repeatable() && !Nothing.is_blocking());
     assert_eq!(Nothing.time_limit().unwrap().as_millis(), 250);
-    // A plain function may block, unless it says that it is quick.
+    // A plain function may block, unless it is marked `inline`.
     assert!(Add.is_blocking() && !CountWords.is_blocking());
 }
 
@@ -299,7 +299,7 @@ impl TypedTool for NarrowTool {
 }
 
 #[tokio::test]
-async fn what_serde_refuses_is_an_issue_with_its_place() {
+async fn serde_error_is_an_issue_with_its_place() {
     let toolbox = toolbox(NarrowTool);
     let raw = r#"{"items": [{"size": 1}, {"size": 300}]}"#;
     let result = toolbox.invoke("narrow", raw).await;
@@ -343,7 +343,7 @@ fn depth(root: Folder) -> usize {
 }
 
 #[tokio::test]
-async fn a_type_that_recurses_keeps_its_reference_and_works() {
+async fn recursive_type_keeps_its_reference() {
     let toolbox = toolbox(Depth);
     let raw = r#"{"root": {"name": "a", "folders": [{"name": "b", "folders": []}]}}"#;
     assert_eq!(toolbox.invoke("depth", raw).await.text(), "2");

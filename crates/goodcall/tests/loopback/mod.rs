@@ -1,4 +1,4 @@
-//! A server on the loopback that speaks the protocol of OpenAI's chat completions.
+//! A server on the loopback with the API of OpenAI's chat completions.
 
 use std::sync::{Arc, Mutex};
 
@@ -6,15 +6,15 @@ use serde_json::Value;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpListener;
 
-/// What the server does with one request.
+/// The response to one request.
 pub(crate) enum Respond {
     Whole(Value),
-    /// Events in pieces of a few bytes; `false`: the connection breaks after them.
+    /// Events in pieces of a few bytes. If `false`, the connection breaks after them.
     Stream(Vec<Value>, bool),
     Status(u16, &'static str),
 }
 
-/// Serves these responses, one a connection; keeps the requests.
+/// Serves these responses, one per connection, and keeps the requests.
 pub(crate) async fn serve(responses: Vec<Respond>) -> (String, Arc<Mutex<Vec<Value>>>) {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let url = format!("http://{}/v1", listener.local_addr().unwrap());
@@ -75,7 +75,7 @@ async fn answer(socket: &mut tokio::net::TcpStream, respond: Respond) {
             if whole {
                 text += "data: [DONE]\n\n";
             }
-            // Pieces that respect neither lines nor characters.
+            // The pieces end inside lines and inside characters.
             for piece in text.as_bytes().chunks(7) {
                 let size = format!("{:x}\r\n", piece.len());
                 socket.write_all(size.as_bytes()).await.unwrap();

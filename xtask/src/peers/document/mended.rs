@@ -1,4 +1,4 @@
-//! Tables of broken texts: times, and how they grow.
+//! The tables of broken texts: times, and how they grow.
 
 use std::fmt::Write as _;
 
@@ -9,7 +9,7 @@ use super::super::chart::{Bar, Line, bars, lines, nanos_text};
 use super::{chart, grouped, items, name, number};
 use crate::Failure;
 
-/// Texts by menders.
+/// Writes the table of texts by menders.
 pub(super) fn broken(text: &mut String, rows: &Value) -> Result<(), Failure> {
     text.push_str(
         "\n## A broken call\n\n\
@@ -71,7 +71,7 @@ fn instructions(text: &mut String, rows: &Value) {
     }
 }
 
-/// A time, or what happened instead.
+/// Formats a time, or what happened instead.
 fn shown(cell: &Value, base: Option<f64>) -> String {
     if let Some(seconds) = cell["late"].as_u64() {
         return format!("stopped after {seconds} s");
@@ -84,7 +84,7 @@ fn shown(cell: &Value, base: Option<f64>) -> String {
     format!("{}{ratio}{}", nanos_text(nanos), note(cell))
 }
 
-/// What is to be said of an answer beside its time.
+/// Returns the remark on an answer.
 fn note(cell: &Value) -> &'static str {
     match (&cell["read"], &cell["right"]) {
         (Value::Bool(false), _) => ", refused",
@@ -93,7 +93,7 @@ fn note(cell: &Value) -> &'static str {
     }
 }
 
-/// Shapes by menders: the largest time, and the times as lines.
+/// Writes the table of shapes by menders, and the chart of their times.
 pub(super) fn growth(text: &mut String, rows: &Value) -> Result<(), Failure> {
     let _ = write!(
         text,
@@ -148,7 +148,7 @@ fn grown(row: &Value, cell: &Value) -> String {
     text
 }
 
-/// The shape that costs a mender most, as a line.
+/// Returns the worst shape of a mender as a line.
 fn worst(rows: &Value, mender: &str) -> Option<Line> {
     let lines = items(rows).filter_map(|row| {
         let cell = items(&row["cells"]).find(|cell| cell["mender"] == mender)?;

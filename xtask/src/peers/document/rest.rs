@@ -1,4 +1,4 @@
-//! Size, start, build and dependencies.
+//! The section on size, start, build and dependencies.
 
 use std::fmt::Write as _;
 
@@ -8,7 +8,7 @@ use super::super::chart::{Bar, bars};
 use super::{chart, items, name, number};
 use crate::Failure;
 
-/// What the command costs before it does anything.
+/// Writes the section on the command.
 pub(super) fn size(text: &mut String, size: &Value) -> Result<(), Failure> {
     let _ = write!(
         text,

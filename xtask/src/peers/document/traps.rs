@@ -1,4 +1,4 @@
-//! The trap table, and what was run where something else was right.
+//! The table of traps, and the wrong answers.
 
 use std::fmt::Write as _;
 
@@ -9,7 +9,7 @@ use super::super::chart::{Bar, bars};
 use super::{chart, items, name};
 use crate::Failure;
 
-/// The table, a chart of its sums, and the wrong answers.
+/// Writes the table, a chart of its sums, and the wrong answers.
 pub(super) fn table(text: &mut String, results: &Value) -> Result<(), Failure> {
     let traps: Vec<&Value> = items(&results["traps"]).collect();
     let mut peers: Vec<(&str, Vec<(Mark, &Value)>)> = items(&results["peers"])
@@ -93,7 +93,7 @@ fn wrong(marks: &[(Mark, &Value)]) -> usize {
         .count()
 }
 
-/// Every ✗, with what the tool was run with.
+/// Lists every ✗ with the arguments of the tool.
 fn mistakes(text: &mut String, traps: &[&Value], peers: &[(&str, Vec<(Mark, &Value)>)]) {
     text.push_str("\nEach ✗, with what was run:\n\n| sent | run | by |\n|---|---|---|\n");
     for (index, trap) in traps.iter().enumerate() {
@@ -120,16 +120,17 @@ fn mistakes(text: &mut String, traps: &[&Value], peers: &[(&str, Vec<(Mark, &Val
     }
 }
 
-/// Without the spaces that one language puts in and another does not.
+/// Removes the spaces that only some languages write.
 fn compact(answer: &str) -> String {
     serde_json::from_str::<Value>(answer).map_or(answer.to_owned(), |value| value.to_string())
 }
 
-/// As code in a table.
+/// Formats a text as code in a table.
 fn code(text: &str) -> String {
     let text = text.replace('\n', "⏎").replace('|', "\\|");
-    match text.contains('`') {
-        true => format!("`` {text} ``"),
-        false => format!("`{text}`"),
+    if text.contains('`') {
+        format!("`` {text} ``")
+    } else {
+        format!("`{text}`")
     }
 }

@@ -1,9 +1,9 @@
-//! A model that does what it is told, to the letter.
+//! Follows the text for models to the letter.
 
 use serde_json::{Map, Value, json};
 
-/// The arguments after the edits of a text in the style `model`, and whether all of them were
-/// edits without a new value. `None` if a line asks for something that needs more thought.
+/// Returns the arguments after the edits of a text in the style `model`, and whether all of them
+/// were edits without a new value. `None` if a line asks for something that needs more thought.
 pub(crate) fn follow(raw: &str, text: &str) -> Option<(Value, bool)> {
     let mut value: Value = serde_json::from_str(raw).ok()?;
     let mut plain = true;
@@ -24,7 +24,7 @@ pub(crate) fn follow(raw: &str, text: &str) -> Option<(Value, bool)> {
                 put(&mut value, &to, member)?;
             }
             "move" => {
-                // A choice between places: the first one, which the value may not fit.
+                // Of several places, the first one is taken; the value may not fit there.
                 let rest = match rest.strip_suffix(", as you mean it") {
                     Some(choice) => {
                         plain = false;
@@ -88,7 +88,7 @@ fn before(rest: &str) -> &str {
     rest.split(": ").next().unwrap_or(rest)
 }
 
-/// `edits[1].path`
+/// Parses a path such as `edits[1].path`.
 fn path(text: &str) -> Vec<String> {
     let dotted = text.replace('[', ".").replace(']', "");
     let parts = dotted.split('.').filter(|part| !part.is_empty());
@@ -127,7 +127,7 @@ fn put(value: &mut Value, path: &[String], new: Value) -> Option<()> {
     Some(())
 }
 
-/// A value as it is asked for, the simplest that the words allow.
+/// Returns the simplest value that the text allows.
 fn make(words: &str) -> Option<Value> {
     let words = words.split("; or ").next()?;
     let words = words.split(", each element ").next()?;

@@ -1,8 +1,8 @@
-//! Schemas and instances out of a stream of decisions, so that shrinking the stream shrinks them.
+//! Generates schemas and instances from a stream of bytes, so that shrinking the stream shrinks them.
 
 use serde_json::{Map, Value, json};
 
-/// Decisions, one byte each; all zero when they run out, which is always the simplest choice.
+/// The decisions, one byte each. They are zero when they run out, which is the simplest choice.
 pub(crate) struct Choices<'b> {
     bytes: &'b [u8],
     at: usize,
@@ -97,7 +97,7 @@ impl<'b> Choices<'b> {
         self.next(one_in) == one_in - 1
     }
 
-    /// A schema for arguments.
+    /// Generates a schema for arguments.
     pub(crate) fn arguments_schema(&mut self) -> Value {
         let mut schema = self.object(2);
         let mut defs = Map::new();
@@ -138,7 +138,7 @@ impl<'b> Choices<'b> {
         self.pick(&["string", "integer", "number", "boolean", "array", "object"])
     }
 
-    /// A branch of a tagged union.
+    /// Generates a branch of a tagged union.
     fn variant(&mut self, depth: usize) -> Value {
         let mut object = self.object(depth);
         let tag = self.pick(&WORDS);
@@ -202,7 +202,7 @@ impl<'b> Choices<'b> {
         }
     }
 
-    /// Arguments as text: near the schema, with the usual mistakes.
+    /// Generates arguments as text: close to the schema, with the usual mistakes.
     pub(crate) fn arguments(&mut self, schema: &Value) -> String {
         let mut out = String::new();
         match self.next(12) {
@@ -326,7 +326,7 @@ impl<'b> Choices<'b> {
     }
 }
 
-/// Each key once: two values for one key are a matter of parsing.
+/// Writes an object with each key once; repeated keys are a matter of parsing.
 fn write_object(members: Vec<(String, String)>, out: &mut String) {
     let mut seen: Vec<String> = Vec::new();
     out.push('{');
@@ -343,7 +343,7 @@ fn write_object(members: Vec<(String, String)>, out: &mut String) {
     out.push('}');
 }
 
-/// The same schema with the branches of unions and the values of enums in reverse order.
+/// Returns the schema with the branches of unions and the values of enums in reverse order.
 pub(crate) fn reversed(schema: &Value) -> Value {
     match schema {
         Value::Object(map) => map

@@ -1,4 +1,4 @@
-//! The laws of mending, on generated schemas and arguments.
+//! Tests the laws of mending on generated schemas and arguments.
 
 mod follow;
 mod generate;
@@ -16,10 +16,10 @@ use proptest::prelude::*;
 use proptest::test_runner::{Config, TestCaseError, TestError, TestRunner};
 use serde_json::Value;
 
-/// Arguments that are checked with one schema, each under both policies.
+/// The number of arguments that are checked with one schema, each under both policies.
 const ARGUMENTS: usize = 8;
 
-/// Cases: `GOODCALL_CASES`, or what 100,000 checks take.
+/// The number of schemas: `GOODCALL_CASES`, or enough for 100,000 checks.
 fn schemas() -> u32 {
     let asked = std::env::var("GOODCALL_CASES").ok();
     asked
@@ -27,7 +27,7 @@ fn schemas() -> u32 {
         .unwrap_or(if cfg!(debug_assertions) { 500 } else { 7_000 })
 }
 
-/// Runs a check on the bytes that schemas and arguments are chosen by.
+/// Runs a check on the bytes from which schemas and arguments are generated.
 fn generated(
     check: impl Fn(Vec<u8>) -> Result<(), TestCaseError>,
 ) -> Result<(), TestError<Vec<u8>>> {
@@ -42,7 +42,7 @@ fn generated(
 }
 
 #[test]
-fn the_laws_hold() {
+fn laws_hold() {
     let counts = [const { Cell::new(0usize) }; 3];
     let run = generated(|bytes| {
         let mut choices = Choices::new(&bytes);
@@ -76,8 +76,8 @@ fn the_laws_hold() {
     assert!(mended * 20 > good + mended + bad, "too little is mended");
 }
 
-/// A model that does what it is told ends with a valid call: always where it only has to rename,
-/// move, unwrap or leave out members, and nearly always where it has to put in values.
+/// A model that follows the text sends a valid call: always if it only has to rename, move, unwrap or
+/// remove members, and nearly always if it has to insert values.
 #[test]
 fn advice_holds() {
     let counts = [const { Cell::new(0usize) }; 4];
@@ -103,7 +103,7 @@ fn advice_holds() {
             let out = Tree::parse(&out).expect("JSON");
             let valid = schema.is_valid(&out);
             let says = format!("schema {document}\nraw    {raw}\nout    {value}\n{text}");
-            // Of two parts of a schema one may require what the other forbids.
+            // One part of a schema may require what another forbids.
             let parts = document.to_string().contains("allOf");
             prop_assert!(valid || !plain || parts, "{says}");
             if !is_entangled(&document) {
@@ -121,7 +121,7 @@ fn advice_holds() {
     assert!(plain > 0 && wrong * 50 < right, "{wrong} of {with_values}");
 }
 
-/// May a value that is right for one keyword be wrong for another one? Generated schemas with
+/// Returns true if a value that satisfies one keyword may violate another. Generated schemas with
 /// these keywords often allow no value at all.
 fn is_entangled(document: &Value) -> bool {
     let text = document.to_string();
@@ -220,15 +220,15 @@ impl Case<'_> {
         })
     }
 
-    /// The value as it was read, before any of it was mended.
+    /// Returns the value as it was read, before it was mended.
     fn as_read(&self) -> Json {
         let options = ReadOptions::new().policy(self.policy.clone());
         let reading = read(self.raw, &options.unwrap_strings(true)).expect("readable");
         Json::of(reading.tree.root())
     }
 
-    /// Law 8: every number that comes out was sent, or stands in the schema, with these digits.
-    /// Two rules write a number anew (`5.0` as 5, `"1,234"` as 1234): the same significant digits.
+    /// Law 8: every number in the result has the digits of one in the call or in the schema. Two rules
+    /// rewrite a number (`5.0` as 5, `"1,234"` as 1234) with the same significant digits.
     fn exact(&self, out: &Json, changes: &[Change]) -> Result<(), TestCaseError> {
         let rewrites = [RuleId::WholeNumber, RuleId::NumberInText];
         let mut rewritten = Vec::new();
@@ -254,8 +254,7 @@ impl Case<'_> {
         Ok(())
     }
 
-    /// Law 4: what is meant does not depend on the order of alternatives, nor on the order of
-    /// members.
+    /// Law 4: the result does not depend on the order of branches or of members.
     fn order_does_not_matter(&self, verdict: &Verdict<'_>) -> Result<(), TestCaseError> {
         let gate = Gate::new(self.turned).policy(self.policy.clone());
         self.same(
@@ -287,7 +286,7 @@ impl Case<'_> {
     }
 }
 
-/// The digits of a number without its exponent and without zeros at either end.
+/// Returns the digits of a number without its exponent and without zeros at either end.
 fn significant(number: &str) -> String {
     let mantissa = number.split(['e', 'E']).next().unwrap_or_default();
     let digits: String = mantissa.chars().filter(char::is_ascii_digit).collect();

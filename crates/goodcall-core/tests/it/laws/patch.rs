@@ -1,4 +1,4 @@
-//! A JSON value with exact numbers, and RFC 6902 on it.
+//! A JSON value with exact numbers, and the operations of RFC 6902 on it.
 
 use goodcall_core::{Change, Edit, Kind, Node, Pointer, Tree};
 
@@ -6,7 +6,7 @@ use goodcall_core::{Change, Edit, Kind, Node, Pointer, Tree};
 pub(crate) enum Json {
     Null,
     Bool(bool),
-    /// As its digits.
+    /// A number, as its digits.
     Number(String),
     Text(String),
     Array(Vec<Json>),
@@ -34,7 +34,7 @@ impl Json {
         }
     }
 
-    /// Members in one order, whatever order they were in.
+    /// Sorts the members of all objects.
     pub(crate) fn sorted(self) -> Json {
         match self {
             Json::Array(items) => Json::Array(items.into_iter().map(Json::sorted).collect()),
@@ -59,7 +59,7 @@ impl Json {
         }
     }
 
-    /// The same value with the members of all objects in reverse order.
+    /// Writes the value with the members of all objects in reverse order.
     pub(crate) fn write_reversed(&self, out: &mut String) {
         match self {
             Json::Null => out.push_str("null"),
@@ -128,7 +128,7 @@ impl Json {
         members.push((name.into_owned(), value));
     }
 
-    /// Applies one change as the operation of RFC 6902 that it is.
+    /// Applies one change as an operation of RFC 6902.
     pub(crate) fn apply(&mut self, change: &Change) {
         let value =
             |side: &Option<goodcall_core::Snippet>| Json::parse(side.as_deref().expect("a value"));

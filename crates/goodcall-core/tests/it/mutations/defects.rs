@@ -1,9 +1,9 @@
-//! Damage: realistic calls, and the defects that models put into them.
+//! Realistic calls, and the defects that models put into them.
 //!
-//! Each defect changes the text and not its meaning, so the undamaged call is what a reader should
-//! get back. All of it is deterministic.
+//! Each defect changes the text and not its meaning, so reading the damaged text should give the
+//! undamaged call. Everything is deterministic.
 
-/// Realistic calls, as models write them when they write them well.
+/// Realistic calls without a defect.
 pub(crate) const CALLS: [&str; 24] = [
     r#"{"path": "src/main.rs", "old": "let x = 1;", "new": "let x = 2;", "all": false}"#,
     r#"{"query": "weather in Berlin, tomorrow", "limit": 5, "lang": "de"}"#,
@@ -47,7 +47,7 @@ impl Dice {
     }
 }
 
-/// What a token is.
+/// The kind of a token.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Kind {
     Key,
@@ -57,7 +57,7 @@ enum Kind {
     Mark(char),
 }
 
-/// The tokens of a text that is JSON, or nearly so.
+/// Splits a text that is JSON, or nearly so, into tokens.
 fn tokens(text: &str) -> Vec<(Kind, usize, usize)> {
     let bytes = text.as_bytes();
     let mut out = Vec::new();
@@ -104,10 +104,10 @@ fn tokens(text: &str) -> Vec<(Kind, usize, usize)> {
     out
 }
 
-/// A replacement for some bytes.
+/// A range of bytes and its replacement.
 pub(crate) type Edit = (usize, usize, String);
 
-/// One of the places that a test picks, replaced.
+/// Replaces one of the places that a test picks.
 fn replace(
     text: &str,
     dice: &mut Dice,
@@ -122,7 +122,7 @@ fn replace(
     vec![all.swap_remove(chosen)]
 }
 
-/// All of them replaced.
+/// Replaces all of them.
 fn replace_all(
     text: &str,
     wanted: impl Fn(Kind, &str) -> bool,
@@ -134,7 +134,7 @@ fn replace_all(
         .collect()
 }
 
-/// The text with all edits made; `None` if two of them touch the same bytes.
+/// Applies all edits; `None` if two of them touch the same bytes.
 pub(crate) fn apply(text: &str, mut edits: Vec<Edit>) -> Option<String> {
     edits.sort();
     let mut out = String::new();
@@ -165,7 +165,7 @@ fn no_quotes(token: &str) -> bool {
     !inner(token).contains(['\'', '"', '\\', '`'])
 }
 
-/// What a defect does.
+/// The way in which a defect changes a text.
 pub(crate) enum Damage {
     /// It replaces tokens.
     Tokens(fn(&str, &mut Dice) -> Vec<Edit>),

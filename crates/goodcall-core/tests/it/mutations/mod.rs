@@ -1,4 +1,4 @@
-//! Damaged calls must come back as they were, or be refused; hardly ever as something else.
+//! Tests that damaged calls are read as they were meant or refused, and hardly ever as something else.
 
 mod defects;
 
@@ -54,7 +54,7 @@ fn judge(damaged: &str, call: &str, policy: &Policy) -> Outcome {
     }
 }
 
-/// The call with one or two defects; `None` if one of them finds no place, or both the same.
+/// Damages a call with one or two defects; `None` if one finds no place, or both find the same.
 fn damaged(call: &str, first: &Damage, second: Option<&Damage>, dice: &mut Dice) -> Option<String> {
     let mut edits = Vec::new();
     for damage in [Some(first), second].into_iter().flatten() {
@@ -75,7 +75,7 @@ fn damaged(call: &str, first: &Damage, second: Option<&Damage>, dice: &mut Dice)
     Some(text)
 }
 
-/// Every call with every defect, at up to three places; the second time with a second defect.
+/// Scores every call with every defect at up to three places, with a second defect if `twice`.
 fn run(policy: &Policy, twice: bool) -> (Score, BTreeMap<&'static str, Score>) {
     let mut all = Score::default();
     let mut by_defect: BTreeMap<&str, Score> = BTreeMap::new();
@@ -130,9 +130,8 @@ fn report(title: &str, all: Score, by_defect: &BTreeMap<&str, Score>) {
     }
 }
 
-/// The scores of today: texts that were read right, refused, and read as something else. A change
-/// of the parser that makes fewer right or more wrong is a step back; one that improves them writes
-/// its figures here.
+/// The recorded scores are the numbers of texts that were read right, refused, and read as something
+/// else. A change that improves them records its scores here.
 #[test]
 fn scores_are_as_recorded() {
     for (policy, name, twice, recorded) in [
@@ -147,7 +146,7 @@ fn scores_are_as_recorded() {
     }
 }
 
-/// Is everything in `part` also in `whole`, each scalar as it is there?
+/// Returns true if everything in `part` is also in `whole`, with equal scalars.
 fn is_within(part: &Value, whole: &Value) -> bool {
     match (part, whole) {
         (Value::Object(part), Value::Object(whole)) => (part.iter())
@@ -160,9 +159,9 @@ fn is_within(part: &Value, whole: &Value) -> bool {
     }
 }
 
-/// What is cut off is at most a call without its last brackets, never with half of a value.
+/// A prefix of a call may lack its last brackets, but never a part of a value.
 #[test]
-fn no_prefix_is_a_call_with_half_a_value() {
+fn prefix_is_never_a_call_with_half_a_value() {
     let schema = Schema::compile(&serde_json::json!({})).expect("a schema");
     let gate = Gate::new(&schema).policy(Policy::eager());
     let value = |tree: &Tree<'_>| serde_json::from_str::<Value>(&tree.to_json()).expect("JSON");
@@ -176,7 +175,7 @@ fn no_prefix_is_a_call_with_half_a_value() {
             };
             let right = gate.check(&text).arguments().map(value) == Some(whole.clone());
             for end in (1..text.len()).filter(|end| right && text.is_char_boundary(*end)) {
-                // A string that is closed is a whole value.
+                // A closed string is a whole value.
                 if text[..end].ends_with(['"', '\'', '`', '”']) {
                     continue;
                 }
