@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use goodcall_core::DeserializeError;
+use goodcall_core::{DeserializeError, clip};
 
 use crate::ErrorClass;
 use crate::error::ToolError;
@@ -12,15 +12,8 @@ use crate::run::HaltReason;
 /// The most characters of a message from elsewhere that are passed on.
 const MOST_CHARS: usize = 400;
 
-fn clip(text: &str) -> String {
-    match text.char_indices().nth(MOST_CHARS) {
-        Some((end, _)) => format!("{}…", &text[..end]),
-        None => text.to_owned(),
-    }
-}
-
 pub(crate) fn panicked(tool: &str, message: &str) -> String {
-    format!("The tool `{tool}` crashed: {}", clip(message))
+    format!("The tool `{tool}` crashed: {}", clip(message, MOST_CHARS))
 }
 
 pub(crate) fn timed_out(tool: &str, limit: Duration) -> String {
@@ -45,7 +38,7 @@ pub(crate) fn interrupted(tool: &str) -> String {
 pub(crate) fn unwritable(error: &str) -> String {
     format!(
         "The tool's result cannot be written as JSON: {}",
-        clip(error)
+        clip(error, MOST_CHARS)
     )
 }
 
@@ -56,7 +49,7 @@ pub(crate) fn misbound(tool: &str) -> String {
 /// Says why a Rust type refused a value that the schema allows.
 pub(crate) fn refused_by_type(error: &DeserializeError) -> String {
     let (Some(actual), Some(expected)) = (error.actual(), error.expected()) else {
-        return clip(error.message());
+        return clip(error.message(), MOST_CHARS);
     };
     // serde names the width of integers beyond 64 bits.
     let actual = actual
@@ -73,7 +66,10 @@ pub(crate) fn refused_by_type(error: &DeserializeError) -> String {
         "i64" | "isize" => format!("an integer from {} to {}", i64::MIN, i64::MAX),
         other => other.to_owned(),
     };
-    clip(&format!("{actual} does not fit, use {expected}"))
+    clip(
+        &format!("{actual} does not fit, use {expected}"),
+        MOST_CHARS,
+    )
 }
 
 /// What the model should do after an error of this class.
