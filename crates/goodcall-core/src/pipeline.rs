@@ -6,10 +6,10 @@ use crate::mend::rules::empty_arguments;
 use crate::mend::{self, Mend, Task};
 use crate::parse::{self, ParseError, ReadOptions, Reading, StrictReading};
 use crate::policy::Policy;
-use crate::report::{Actual, Change, Issue, IssueKind, Mended, Reason, Refusal, Verdict};
+use crate::report::{Actual, Change, Issue, IssueKind, Mended, Reason, Refusal, Types, Verdict};
 use crate::schema::{FastAnswer, FoundFaults, Schema};
 use crate::stop::StopReason;
-use crate::tree::{Kind, Pointer, Tree};
+use crate::tree::{Kind, Node, Pointer, Tree};
 
 /// Checks one call against a schema, with the default policy and limits.
 ///
@@ -29,7 +29,7 @@ pub fn check<'a>(raw: &'a str, schema: &Schema) -> Verdict<'a> {
     Gate::new(schema).check(raw)
 }
 
-/// A check with options.
+/// Checks calls of one schema, with options.
 ///
 /// ```
 /// use goodcall_core::{Gate, Policy, Schema};
@@ -47,15 +47,16 @@ pub struct Gate<'s> {
 }
 
 /// Whether a value matches its schema.
-enum Fit {
-    Right,
-    Wrong,
-    /// Wrong in these ways.
+enum Validation {
+    Valid,
+    /// The faults are not listed yet.
+    Invalid,
+    /// All faults.
     Faults(FoundFaults),
 }
 
 impl<'s> Gate<'s> {
-    /// A gate with the default policy and limits.
+    /// Makes a gate with the default policy and limits.
     pub fn new(schema: &'s Schema) -> Self {
         Self {
             schema,
@@ -64,74 +65,79 @@ impl<'s> Gate<'s> {
         }
     }
 
-    /// What may be mended.
+    /// Sets which rules may mend the arguments.
     #[must_use]
     pub fn policy(mut self, policy: Policy) -> Self {
         self.reading.policy = policy;
         self
     }
 
-    /// How large a call may be.
+    /// Sets how large a call may be.
     #[must_use]
     pub fn limits(mut self, limits: Limits) -> Self {
         self.reading.limits = limits;
         self
     }
 
-    /// How the model's message ended.
+    /// Says how the model's message ended. Arguments of a message that was cut off are never run.
     #[must_use]
     pub fn stop(mut self, stop: StopReason) -> Self {
         self.reading.stop = stop;
         self
     }
 
-    /// The tool's name, which models like to wrap arguments in.
+    /// Names the tool, so that arguments wrapped in an object under its name can be unwrapped.
     #[must_use]
     pub fn tool(mut self, name: &'s str) -> Self {
         self.tool = Some(name);
         self
     }
 
-    /// The verdict on these arguments.
+    /// Returns the verdict on these arguments.
     pub fn check<'a>(&self, raw: &'a str) -> Verdict<'a> {
         let strict = parse::strictly(raw, &self.reading.limits);
-        // Nearly every call is an object without repeated keys, and plainly right.
-        let asked = match &strict {
-            Ok(strict) if !strict.repeated_keys => {
-                let root = strict.tree.root();
-                let object = root.kind() == Kind::Object;
-                object.then(|| self.schema.fast_accepts(root))
+        // Nearly every call is an object without repeated keys that the fast path accepts.
+        let fast = match &strict {
+            Ok(strict) if !strict.repeated_keys && strict.tree.root().kind() == Kind::Object => {
+                Some(self.schema.fast_accepts(strict.tree.root()))
             }
             _ => None,
         };
         match strict {
-            Ok(strict) if asked == Some(FastAnswer::Accepts) => Verdict::Good(strict.tree),
-            strict => self.judge(raw, strict, asked),
+            Ok(strict) if fast == Some(FastAnswer::Accepts) => Verdict::Good(strict.tree),
+            strict => self.judge(raw, strict, fast),
         }
     }
 
-    /// The verdict on what is not plainly right. `asked` is the answer of the short program, if it
-    /// was asked.
+    /// Returns the verdict on arguments in bytes, which must be UTF-8.
+    pub fn check_bytes<'a>(&self, raw: &'a [u8]) -> Verdict<'a> {
+        match parse::utf8_or_refusal(raw) {
+            Ok(text) => self.check(text),
+            Err(refusal) => Verdict::Bad(refusal),
+        }
+    }
+
+    /// Takes a call that the fast path did not accept through every stage: read, reject what is
+    /// not one whole value, validate, mend, refuse. `fast` is the answer of the fast path, if the
+    /// arguments could be shown to it before they were read leniently.
     #[inline(never)]
     fn judge<'a>(
         &self,
         raw: &'a str,
         strict: Result<StrictReading<'a>, ParseError>,
-        asked: Option<FastAnswer>,
+        fast: Option<FastAnswer>,
     ) -> Verdict<'a> {
+        let (policy, stop) = (&self.reading.policy, self.reading.stop);
         let reading = match parse::read_after_strict(raw, strict, &self.reading) {
-            Ok(reading) => reading,
-            Err(bad) => return self.unreadable(raw, bad),
+            Ok(reading) => parse::drop_repeated_values(reading, policy),
+            Err(refusal) => return self.handle_unreadable(raw, refusal),
         };
-        let reading = parse::drop_repeated_values(reading, &self.reading.policy);
-        if let Some(bad) =
-            parse::reject_partial_or_multiple(&reading, &self.reading.policy, self.reading.stop)
-        {
-            return Verdict::Bad(bad);
+        if let Some(refusal) = parse::reject_partial_or_multiple(&reading, policy, stop) {
+            return Verdict::Bad(refusal);
         }
-        let fit = self.fit(&reading.tree, asked);
-        if !matches!(fit, Fit::Right) {
-            return self.refuse(raw, reading, fit);
+        let validation = self.validate(reading.tree.root(), fast);
+        if !matches!(validation, Validation::Valid) {
+            return self.mend_or_refuse(raw, reading, validation);
         }
         if reading.changes.is_empty() {
             return Verdict::Good(reading.tree);
@@ -142,87 +148,83 @@ impl<'s> Gate<'s> {
         })
     }
 
-    /// The verdict on arguments in bytes, which must be UTF-8.
-    pub fn check_bytes<'a>(&self, raw: &'a [u8]) -> Verdict<'a> {
-        match parse::utf8_or_refusal(raw) {
-            Ok(text) => self.check(text),
-            Err(bad) => Verdict::Bad(bad),
-        }
-    }
-
-    /// Does the value match? Where nothing is mended, all that is wrong is listed at once, instead
-    /// of asking first whether there is anything.
-    fn fit(&self, tree: &Tree<'_>, asked: Option<FastAnswer>) -> Fit {
-        let root = tree.root();
+    /// Validates a value. Under a strict policy the faults are listed at once, because they are
+    /// needed for the refusal; otherwise the validator is only asked for yes or no.
+    fn validate(&self, root: Node<'_>, fast: Option<FastAnswer>) -> Validation {
         if !mend::is_of_kind(root, self.schema) {
-            return Fit::Wrong;
+            return Validation::Invalid;
         }
-        let asked = asked.unwrap_or_else(|| self.schema.fast_accepts(root));
-        let accepted = match asked {
+        let accepted = match fast.unwrap_or_else(|| self.schema.fast_accepts(root)) {
             FastAnswer::Accepts => true,
             FastAnswer::Unsure if self.reading.policy.is_strict() => {
                 let found = self.schema.faults(root, self.reading.limits.max_issues);
-                // What was not looked at to its end is left to the validator's own answer.
+                // If the budget ran out, only the validator's own answer counts.
                 if found.finished && !found.faults.is_empty() {
-                    return Fit::Faults(found);
+                    return Validation::Faults(found);
                 }
                 found.finished || self.schema.validator_accepts(root)
             }
             _ => self.schema.validator_accepts(root),
         };
-        match accepted {
-            true => Fit::Right,
-            false => Fit::Wrong,
+        if accepted {
+            Validation::Valid
+        } else {
+            Validation::Invalid
         }
     }
 
-    fn unreadable<'a>(&self, raw: &'a str, bad: Refusal) -> Verdict<'a> {
-        match bad.reason {
-            Reason::Empty => self.empty(raw, bad),
-            _ => Verdict::Bad(bad),
+    fn handle_unreadable<'a>(&self, raw: &'a str, refusal: Refusal) -> Verdict<'a> {
+        match refusal.reason {
+            Reason::Empty => self.mend_or_refuse_empty(raw, refusal),
+            _ => Verdict::Bad(refusal),
         }
     }
 
-    /// `{}` for no arguments, where that is allowed; else a refusal that says what is needed.
-    fn empty<'a>(&self, raw: &'a str, mut bad: Refusal) -> Verdict<'a> {
+    /// Takes no arguments at all for `{}` where the rule and the schema allow that; otherwise
+    /// refuses the call and names the arguments that are needed.
+    fn mend_or_refuse_empty<'a>(&self, raw: &'a str, mut refusal: Refusal) -> Verdict<'a> {
         if self.reading.stop == StopReason::CutOff {
-            // They had not begun.
             return Verdict::Bad(parse::cut_off(Pointer::root(), raw.len()));
         }
-        if let Some((arguments, change)) = self.without_arguments(raw) {
+        if let Some((arguments, change)) = self.empty_arguments(raw) {
             let changes = vec![change];
             return Verdict::Mended(Mended { arguments, changes });
         }
-        let nothing = Tree::empty_object(raw);
+        let empty = Tree::empty_object(raw);
         let most = self.reading.limits.max_issues;
-        let found = self.schema.faults(nothing.root(), most);
-        bad.issues
-            .extend(advice(found.faults, &nothing, self.schema, self.tool, most));
-        bad.more = found.more;
-        Verdict::Bad(bad)
+        let found = self.schema.faults(empty.root(), most);
+        let issues = advice(found.faults, &empty, self.schema, self.tool, most);
+        refusal.issues.extend(issues);
+        refusal.more = found.more;
+        Verdict::Bad(refusal)
     }
 
-    /// The call without arguments, if the policy and the tool allow that.
-    fn without_arguments<'a>(&self, raw: &'a str) -> Option<(Tree<'a>, Change)> {
+    /// The empty object in place of no arguments, if the policy and the schema allow it.
+    fn empty_arguments<'a>(&self, raw: &'a str) -> Option<(Tree<'a>, Change)> {
         let rule = empty_arguments::RULE;
         let allowed = self.reading.policy.allows(rule.id, rule.level);
         allowed.then(|| empty_arguments::propose(raw, self.schema))?
     }
 
-    /// Mends a value that does not match, or names all that is wrong with it.
-    fn refuse<'a>(&self, raw: &'a str, reading: Reading<'a>, fit: Fit) -> Verdict<'a> {
-        if reading.tree.root().is_null() {
-            let span = reading.tree.root().span();
-            let issue = Issue::new(Pointer::root(), IssueKind::Empty, span);
-            let bad = Refusal::single(Reason::Empty, issue);
-            return self.empty(raw, bad);
+    /// Mends a value that does not match its schema, or refuses the call.
+    fn mend_or_refuse<'a>(
+        &self,
+        raw: &'a str,
+        reading: Reading<'a>,
+        validation: Validation,
+    ) -> Verdict<'a> {
+        let root = reading.tree.root();
+        if root.is_null() {
+            let issue = Issue::new(Pointer::root(), IssueKind::Empty, root.span());
+            let refusal = Refusal::single(Reason::Empty, issue);
+            return self.mend_or_refuse_empty(raw, refusal);
         }
-        if empty_arguments::is_nothing(reading.tree.root())
+        if empty_arguments::is_nothing(root)
             && self.reading.stop != StopReason::CutOff
-            && let Some((arguments, mut change)) = self.without_arguments(raw)
+            && let Some((arguments, mut change)) = self.empty_arguments(raw)
         {
-            // What was read leniently to get there is told as well.
-            change.before = Some(reading.tree.root().to_json().into());
+            // The changes of lenient reading that led here are listed as well.
+            change.before = Some(root.to_json().into());
             let mut changes = reading.changes.into_vec();
             changes.push(change);
             return Verdict::Mended(Mended { arguments, changes });
@@ -235,36 +237,36 @@ impl<'s> Gate<'s> {
         };
         let mut changes = reading.changes.into_vec();
         match mend::mend(reading.tree, task) {
-            Mend::Valid(arguments, mut mends) => {
-                changes.append(&mut mends);
+            Mend::Valid(arguments, mends) => {
+                changes.extend(mends);
                 Verdict::Mended(Mended { arguments, changes })
             }
             Mend::Left(tree, ambiguous) => {
-                let mut bad = self.name_issues(&tree, ambiguous, fit);
-                bad.changes = changes;
-                Verdict::Bad(bad)
+                let mut refusal = self.refuse(&tree, ambiguous, validation);
+                refusal.changes = changes;
+                Verdict::Bad(refusal)
             }
         }
     }
 
-    /// All that is wrong with a value that could not be mended.
-    fn name_issues(&self, tree: &Tree<'_>, ambiguous: Vec<Issue>, fit: Fit) -> Refusal {
+    /// Names everything that is wrong with a value that could not be mended.
+    fn refuse(&self, tree: &Tree<'_>, ambiguous: Vec<Issue>, validation: Validation) -> Refusal {
         let root = tree.root();
-        if root.kind() != crate::Kind::Object && !self.schema.names_root_kind(root) {
+        if !mend::is_of_kind(root, self.schema) {
             let mut issue = Issue::new(Pointer::root(), IssueKind::NotAnObject, root.span());
-            issue.expected.types = crate::Types::named("object");
+            issue.expected.types = Types::named("object");
             issue.actual = Some(Actual::of(root));
             return Refusal::single(Reason::NotAnObject, issue);
         }
         let most = self.reading.limits.max_issues;
-        let all = match fit {
-            Fit::Faults(all) => all,
+        let found = match validation {
+            Validation::Faults(found) => found,
             _ => self.schema.faults(root, most),
         };
-        let mut found = advice(all.faults, tree, self.schema, self.tool, most);
-        if found.is_empty() && ambiguous.is_empty() {
-            // All work was spent before the first fault.
-            found.push(Issue::new(
+        let mut issues = advice(found.faults, tree, self.schema, self.tool, most);
+        if issues.is_empty() && ambiguous.is_empty() {
+            // The budget ran out before the first fault.
+            issues.push(Issue::new(
                 Pointer::root(),
                 IssueKind::TooComplex,
                 root.span(),
@@ -275,12 +277,12 @@ impl<'s> Gate<'s> {
         } else {
             Reason::Ambiguous
         };
-        found.retain(|issue| ambiguous.iter().all(|two| two.pointer != issue.pointer));
-        found.splice(0..0, ambiguous);
+        issues.retain(|issue| ambiguous.iter().all(|two| two.pointer != issue.pointer));
+        issues.splice(0..0, ambiguous);
         Refusal {
             reason,
-            issues: found,
-            more: all.more,
+            issues,
+            more: found.more,
             changes: Vec::new(),
         }
     }
