@@ -15,8 +15,8 @@ pub(crate) const RULE: Rule = Rule {
     id: RuleId::DuplicateKey,
     level: Level::Safe,
     what: "Drops a repeated member whose value equals the first one's.",
-    why: "Both copies say the same, so one of them says it too. Copies that differ are two \
-          readings: then nothing is dropped, and the model is told of both.",
+    why: "Both copies say the same, so one of them does too.",
+    not_when: &["The copies differ: they are two readings, and the model is told about both."],
     example: Example {
         tool: None,
         schema: r#"{"type": "object"}"#,

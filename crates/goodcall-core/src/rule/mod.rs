@@ -25,7 +25,7 @@ impl Level {
     }
 }
 
-/// A rule that may change a call: everything the catalogue says of it.
+/// The page of a rule that may change a call: what `goodcall rules` prints.
 #[derive(Clone, Copy, Debug)]
 pub struct Rule {
     /// Which rule this is.
@@ -34,8 +34,10 @@ pub struct Rule {
     pub level: Level,
     /// What it does.
     pub what: &'static str,
-    /// Why that cannot harm.
+    /// Why that is safe; for an eager rule, why it is likely and what else could be meant.
     pub why: &'static str,
+    /// The cases in which it is not applied, one sentence each.
+    pub not_when: &'static [&'static str],
     /// A call that it changes.
     pub example: Example,
 }
@@ -43,7 +45,7 @@ pub struct Rule {
 /// A call that a rule changes; run as a test.
 #[derive(Clone, Copy, Debug)]
 pub struct Example {
-    /// The tool, if the arguments stand in a text with a call of it.
+    /// The tool, if `raw` is a text with a call of it.
     pub tool: Option<&'static str>,
     /// The schema, as JSON.
     pub schema: &'static str,

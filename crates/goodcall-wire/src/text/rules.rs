@@ -15,13 +15,19 @@ pub fn catalogue() -> Vec<Rule> {
     rules
 }
 
-const fn rule(id: RuleId, what: &'static str, why: &'static str, example: Example) -> Rule {
-    let level = Level::Safe;
+const fn rule(
+    id: RuleId,
+    what: &'static str,
+    why: &'static str,
+    not_when: &'static [&'static str],
+    example: Example,
+) -> Rule {
     Rule {
         id,
-        level,
+        level: Level::Safe,
         what,
         why,
+        not_when,
         example,
     }
 }
@@ -44,7 +50,11 @@ const RULES: [Rule; 7] = [
         RuleId::ToolName,
         "Takes the offered tool's name for one with junk around it, other separators or another \
          case.",
-        "Exactly one offered tool fits, and a name that is offered is never changed.",
+        "Exactly one offered tool fits.",
+        &[
+            "The name is that of an offered tool as it is.",
+            "Two offered tools fit.",
+        ],
         of_f(
             TEXT,
             r#"<tool_call>{"name": "functions.f", "arguments": {"s": "a"}}</tool_call>"#,
@@ -54,8 +64,8 @@ const RULES: [Rule; 7] = [
     rule(
         RuleId::UntypedText,
         "Reads a value of a format without types as the type that the schema declares.",
-        "The format writes every value as bare text, so the schema alone can tell its type. What \
-         is declared a string stays the text that it is.",
+        "The format writes every value as bare text, so only the schema can tell its type.",
+        &["The schema declares a string: the text is kept."],
         of_f(
             NUMBER,
             "<tool_call>\n<function=f>\n<parameter=n>\n+5\n</parameter>\n</function>\n</tool_call>",
@@ -65,7 +75,8 @@ const RULES: [Rule; 7] = [
     rule(
         RuleId::PythonObject,
         "Reads arguments that are an object in Python's notation.",
-        "They are no JSON in any reading, and Python has one for them.",
+        "The text is not JSON in any reading, and Python has one for it.",
+        &[],
         of_f(
             TEXT,
             "<tool_call>{\"name\": \"f\", \"arguments\": {'s': 'a' 'b'}}</tool_call>",
@@ -75,21 +86,25 @@ const RULES: [Rule; 7] = [
     rule(
         RuleId::PythonSum,
         "Works out a sum or a product of plain numbers in a call in Python's notation.",
-        "In Python such an argument is its value; only `+`, `-`, `*`, `/` and `**` of plain \
-         numbers are worked out, and only where the result is exact.",
+        "In Python such an argument is its value.",
+        &[
+            "There is anything but `+`, `-`, `*`, `/` and `**` of plain numbers.",
+            "The result is not exact.",
+        ],
         of_f(NUMBER, "[f(n=5 * 3)]", r#"{"n":15}"#),
     ),
     rule(
         RuleId::BareWords,
         "Reads words without quotes as a string in a call in Python's notation.",
-        "Names mean nothing outside of a program, so they can only be text; brackets, quotes and \
-         placeholders are refused.",
+        "Names mean nothing outside of a program, so they can only be text.",
+        &["There are brackets, quotes or placeholders in the words."],
         of_f(TEXT, "[f(s=New York)]", r#"{"s":"New York"}"#),
     ),
     rule(
         RuleId::InnerQuotes,
         "Keeps unescaped quotes inside a string as text in a call in Python's notation.",
         "Nothing that could follow a string follows the quote.",
+        &[],
         of_f(
             TEXT,
             r#"[f(s="say "hi" now")]"#,
@@ -101,6 +116,7 @@ const RULES: [Rule; 7] = [
         "Drops the backslash of an escaped underscore or another mark of Markdown in a call in \
          Python's notation.",
         "Python has no such escape, Markdown needs it, and the tool's own name was escaped too.",
+        &[],
         Example {
             tool: Some("get_it"),
             schema: TEXT,

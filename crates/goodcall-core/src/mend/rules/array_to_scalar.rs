@@ -12,11 +12,14 @@ pub(crate) const RULE: Rule = Rule {
     id: RuleId::ArrayToScalar,
     level: Level::Safe,
     what: "Takes the only element out of an array where no array is allowed.",
-    why: "A list of one value, where one value is wanted, says that value. An empty array, one of \
-          several elements and one that holds another array are left alone, and so is an object \
-          where a map of any keys is wanted: `[{\"name\": …, \"value\": …}]` is how a map is \
-          written as a list. A scalar that does not fit as it is would be wrong in two ways, and \
-          is not sure.",
+    why: "A list of one value, where one value is wanted, says that value.",
+    not_when: &[
+        "The array is empty or has several elements.",
+        "The element is an array or null.",
+        "The element is a scalar that does not fit as it is: it would be wrong in two ways.",
+        "The element is an object and a map of any keys is wanted: `[{\"name\": …, \"value\": \
+         …}]` is how a map is written as a list.",
+    ],
     example: Example {
         tool: None,
         schema: r#"{"type": "object", "properties": {"path": {"type": "string"}}}"#,

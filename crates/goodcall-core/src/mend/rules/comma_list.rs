@@ -12,8 +12,13 @@ pub(crate) const RULE: Rule = Rule {
     id: RuleId::CommaList,
     level: Level::Eager,
     what: "Splits text at its commas into an array of strings where an array is wanted.",
-    why: "A string is not allowed there, and this is how people write lists. But a comma can also \
-          be part of a single value; `\"1,234\"` is left alone.",
+    why: "A string is not allowed there, and this is how people write lists. But a comma can \
+          also be part of a single value.",
+    not_when: &[
+        "The text may be one number (`\"1,234\"`).",
+        "The text is an array or an object in quotes: see `stringified`.",
+        "A part between two commas is empty.",
+    ],
     example: Example {
         tool: None,
         schema: r#"{"type": "object", "properties":

@@ -8,10 +8,13 @@ use crate::validate::FaultKind;
 pub(crate) const RULE: Rule = Rule {
     id: RuleId::DateNotation,
     level: Level::Safe,
-    what: "Writes a date, a time or both in the notation of RFC 3339, where `format` asks for it: \
-           `2025/03/04`, `20250304`, `March 4, 2025`, `20250304T1200Z`, `2025-03-04 12:00Z`.",
-    why: "Only notations with one meaning are read: the year first, or the month by its name. \
-          `03/04/2025` is March or April and stays as it is. A time zone is never invented.",
+    what: "Writes a date, a time or both in the notation of RFC 3339 where `format` asks for \
+           it: `2025/03/04`, `20250304`, `March 4, 2025`, `20250304T1200Z`, `2025-03-04 12:00Z`.",
+    why: "Only notations with one meaning are read: the year first, or the month by its name.",
+    not_when: &[
+        "The order of day and month is not known: `03/04/2025` is in March or in April.",
+        "A time zone is missing where one is wanted: none is invented.",
+    ],
     example: Example {
         tool: None,
         schema: r#"{"type": "object", "properties": {"day": {"type": "string", "format": "date"}}}"#,

@@ -8,10 +8,14 @@ use crate::tree::Kind;
 pub(crate) const RULE: Rule = Rule {
     id: RuleId::DoubledKey,
     level: Level::Safe,
-    what: "Takes a value out of an object that holds nothing but that value, under the key that \
-           the object itself stands under.",
-    why: "No object is allowed there, the key says twice what the value is, and the value fits as \
-          it is.",
+    what: "Takes a value out of an object that holds nothing else, under the key that the \
+           object itself has.",
+    why: "No object is allowed there, the key says twice what the value is, and the value fits \
+          as it is.",
+    not_when: &[
+        "The inner value is an object or null.",
+        "The schema allows an object there.",
+    ],
     example: Example {
         tool: None,
         schema: r#"{"type": "object", "properties":

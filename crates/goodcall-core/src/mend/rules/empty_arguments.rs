@@ -8,9 +8,13 @@ use crate::tree::{Kind, Node, Pointer, Tree};
 pub(crate) const RULE: Rule = Rule {
     id: RuleId::EmptyArguments,
     level: Level::Safe,
-    what: "Reads no arguments at all, `null` or an empty string as `{}` for a tool that requires \
-           nothing.",
+    what: "Reads no arguments at all, `null` or an empty string as `{}` for a tool that \
+           requires nothing.",
     why: "The tool accepts `{}`, and there is nothing else that no arguments could mean.",
+    not_when: &[
+        "The schema does not accept `{}`.",
+        "The message was cut off.",
+    ],
     example: Example {
         tool: None,
         schema: r#"{"type": "object", "properties": {"limit": {"type": "integer"}}}"#,

@@ -8,6 +8,7 @@ pub(crate) const RULE: Rule = Rule {
     level: Level::Eager,
     what: "Leaves out an optional member that is an empty string where no string is allowed.",
     why: "An empty string says that there is no value. But it can also stand for an empty list.",
+    not_when: &["The member is required."],
     example: Example {
         tool: None,
         schema: r#"{"type": "object", "properties": {"limit": {"type": "integer"}}}"#,

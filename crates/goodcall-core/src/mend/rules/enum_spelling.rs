@@ -14,9 +14,13 @@ pub(crate) const RULE: Rule = Rule {
     level: Level::Safe,
     what: "Replaces a value by the allowed one that differs only in case, white space and \
            separators (`In Progress` for `in_progress`), or in being quoted (`\"1\"` for `1`).",
-    why: "The value as sent is not allowed, and exactly one allowed value is spelled with the same \
-          letters. Two such values are two readings, and so is the case of a short code among \
-          codes in different cases (`1m` where there are `1d` and `1M`).",
+    why: "The value as sent is not allowed, and exactly one allowed value is spelled with the \
+          same letters.",
+    not_when: &[
+        "Two allowed values are spelled with the same letters.",
+        "The value is a short code among codes in different cases (`1m` where there are `1d` \
+         and `1M`).",
+    ],
     example: Example {
         tool: None,
         schema: r#"{"type": "object", "properties":

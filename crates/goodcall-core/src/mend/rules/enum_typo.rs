@@ -12,9 +12,9 @@ pub(crate) const RULE: Rule = Rule {
     id: RuleId::EnumTypo,
     level: Level::Eager,
     what: "Replaces a value by the allowed one that it is a typo of.",
-    why: "One allowed value is one or two letters away, and no other is near. Two words can still \
-          be neighbours and mean different things; where the difference is a prefix that turns \
-          the meaning (`external` and `internal`), it is no typo.",
+    why: "One allowed value is one or two letters away, and no other is near. But two words can \
+          be neighbours and mean different things.",
+    not_when: &["The difference is a prefix that turns the meaning (`external` and `internal`)."],
     example: Example {
         tool: None,
         schema: r#"{"type": "object", "properties":

@@ -9,6 +9,7 @@ pub(crate) const RULE: Rule = Rule {
     level: Level::Safe,
     what: "Reads an object with the keys `0`, `1`, `2`, … in this order as an array.",
     why: "An object is not allowed there, and its keys are exactly the places of an array.",
+    not_when: &["A key is missing, out of order or not a number."],
     example: Example {
         tool: None,
         schema: r#"{"type": "object", "properties":

@@ -12,13 +12,15 @@ use crate::validate::FaultKind;
 pub(crate) const RULE: Rule = Rule {
     id: RuleId::KeyStyle,
     level: Level::Safe,
-    what: "Renames a key that differs from a missing or declared one only in case and separators \
-           (`fileName`, `file-name`, `File_Name` for `file_name`).",
-    why: "The schema does not know the key as sent, exactly one declared key is spelled with the \
-          same letters and is not there, and the value must fit it. Two keys that both match are \
-          two readings. Where one key of an object is renamed, so are the others that are \
-          spelled in this way: no half of what was sent is lost. The case of an option of one \
-          letter is part of its name: `-I` is not `-i`.",
+    what: "Renames a key that differs from a missing or declared one only in case and \
+           separators (`fileName`, `file-name`, `File_Name` for `file_name`). The other keys of \
+           the object that are spelled in this way are renamed with it.",
+    why: "The schema does not know the key as sent, exactly one declared key is spelled with \
+          the same letters and is absent, and the value must fit it.",
+    not_when: &[
+        "Two keys match the same declared one, or one key matches two.",
+        "The keys are options of one letter, whose case is part of the name: `-I` is not `-i`.",
+    ],
     example: Example {
         tool: None,
         schema: r#"{"type": "object", "required": ["file_name"],

@@ -11,8 +11,11 @@ pub(crate) const RULE: Rule = Rule {
     level: Level::Eager,
     what: "Renames a key that is a typo of a missing or declared one.",
     why: "One declared key is one or two letters away, no other is near, and the value must fit \
-          it. Two keys can still be neighbours and mean different things; where the difference \
-          is a prefix that turns the meaning (`no_dry_run`), it is no typo.",
+          it. But two keys can be neighbours and mean different things.",
+    not_when: &[
+        "The difference is a prefix that turns the meaning (`no_dry_run`).",
+        "Two keys that were sent are typos of the same declared one.",
+    ],
     example: Example {
         tool: None,
         schema: r#"{"type": "object", "required": ["file_path"],

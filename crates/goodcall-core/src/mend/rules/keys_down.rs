@@ -14,8 +14,9 @@ pub(crate) const RULE: Rule = Rule {
     level: Level::Safe,
     what: "Moves members into the nested object that declares them, which is added if it is \
            missing.",
-    why: "The object that the members stand in does not declare them, exactly one nested object \
+    why: "The object that holds the members does not declare them, exactly one nested object \
           does and lacks them, and only the new placement is valid.",
+    not_when: &["Another member of the same object declares the key too."],
     example: Example {
         tool: None,
         schema: r#"{"type": "object", "required": ["range"], "properties": {"range":

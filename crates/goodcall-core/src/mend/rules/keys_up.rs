@@ -16,11 +16,14 @@ pub(crate) const RULE: Rule = Rule {
     id: RuleId::KeysUp,
     level: Level::Safe,
     what: "Moves members out of a nested object into the one around it, which declares them.",
-    why: "The outer object declares the keys and lacks them, the nested object forbids them or is \
-          itself not declared and has a name without a meaning of its own (`options`, \
-          `settings`), and only the new placement is valid. What stands under `not` or `manager` \
-          says something else; an envelope (`arguments`, `result`, another tool's name) may be \
-          for another tool.",
+    why: "The outer object declares the keys and lacks them, the nested object forbids them or \
+          is itself undeclared and has a name without a meaning of its own (`options`, \
+          `settings`), and only the new placement is valid.",
+    not_when: &[
+        "The name of the nested object says something about its members (`not`, `manager`).",
+        "The nested object is an envelope (`arguments`, `result`, the name of another tool): it \
+         may be for another tool.",
+    ],
     example: Example {
         tool: None,
         schema: r#"{"type": "object", "required": ["path", "limit"], "properties":

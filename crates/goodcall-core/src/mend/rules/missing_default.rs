@@ -16,12 +16,14 @@ use crate::validate::FaultKind;
 pub(crate) const RULE: Rule = Rule {
     id: RuleId::MissingDefault,
     level: Level::Safe,
-    what: "Adds a required member that is missing with the default that its schema names.",
-    why: "The tool itself says what it takes when nothing is sent. A default that does not match \
-          its own schema is not used, and a value without a default is never invented. Nor is a \
-          default used where a key that could be meant for the member was sent: under a similar \
-          name, in an object inside or around, in an envelope, or with a key or value that is \
-          allowed for the member.",
+    what: "Adds a required member that is missing, with the default of its schema.",
+    why: "The tool itself says which value it takes when nothing is sent.",
+    not_when: &[
+        "The default does not match its own schema.",
+        "A key that could be meant for the member was sent: under a similar name, in an object \
+         inside or around, in an envelope, or with a key or value that is allowed for the \
+         member.",
+    ],
     example: Example {
         tool: None,
         schema: r#"{"type": "object", "required": ["unit"],

@@ -7,11 +7,15 @@ use crate::validate::FaultKind;
 pub(crate) const RULE: Rule = Rule {
     id: RuleId::NullOptional,
     level: Level::Safe,
-    what: "Leaves out a member that is null where null is not allowed and the member is optional, \
-           or that is the text `null`, `NULL` or `None` where a string is not allowed either.",
-    why: "Null says that there is no value, and so does leaving the member out. A required member \
-          is never left out, and null stays where null is allowed. So does an entry of a map, whose \
-          keys are the caller's own: `{\"DEBUG\": null}` may ask to unset it.",
+    what: "Leaves out an optional member that is null where null is not allowed, or that is the \
+           text `null`, `NULL` or `None` where a string is not allowed either.",
+    why: "Null says that there is no value, and so does leaving the member out.",
+    not_when: &[
+        "The member is required.",
+        "The schema allows null.",
+        "The member is an entry of a map, whose keys are the caller's own: `{\"DEBUG\": null}` \
+         may ask to unset it.",
+    ],
     example: Example {
         tool: None,
         schema: r#"{"type": "object", "properties": {"limit": {"type": "integer"}}}"#,

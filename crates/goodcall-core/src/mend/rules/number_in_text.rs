@@ -9,11 +9,14 @@ use crate::tree::is_integer;
 pub(crate) const RULE: Rule = Rule {
     id: RuleId::NumberInText,
     level: Level::Eager,
-    what: "Reads a number that is written for people: with thousands separators, a currency sign \
-           before it or a unit after it (`\"1,234\"`, `\"$5\"`, `\"5 km\"`).",
-    why: "There is one number in the text. But a unit can be another one than the tool expects. \
-          Words and letters that multiply it (`5k`, `2 dozen`) are not read, nor is a point \
-          that may separate thousands (`€1.500`).",
+    what: "Reads a number that is written for people: with thousands separators, a currency \
+           sign before it or a unit after it (`\"1,234\"`, `\"$5\"`, `\"5 km\"`).",
+    why: "There is one number in the text. But its unit can be another one than the tool \
+          expects.",
+    not_when: &[
+        "Words or letters multiply the number (`5k`, `2 dozen`).",
+        "A point may separate thousands (`€1.500`).",
+    ],
     example: Example {
         tool: None,
         schema: r#"{"type": "object", "properties": {"distance": {"type": "number"}}}"#,

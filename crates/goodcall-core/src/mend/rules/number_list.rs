@@ -13,9 +13,12 @@ pub(crate) const RULE: Rule = Rule {
     level: Level::Safe,
     what: "Reads a number in quotes, or several with commas between them, as an array where an \
            array of numbers is wanted.",
-    why: "A string is not allowed there, no element may be a string, and every piece is exactly a \
-          number. `\"1,234\"` could be one number and is left alone, and so is `\"1,5\"` where \
-          an element may be a fraction.",
+    why: "A string is not allowed there, no element may be a string, and every piece is exactly \
+          a number.",
+    not_when: &[
+        "The text could be one number (`\"1,234\"`, or `\"1,5\"` where an element may be a \
+         fraction).",
+    ],
     example: Example {
         tool: None,
         schema: r#"{"type": "object", "properties":

@@ -10,9 +10,9 @@ pub(crate) const RULE: Rule = Rule {
     level: Level::Safe,
     what: "Writes a number or a boolean as a string where a string is wanted, with exactly the \
            characters that were sent.",
-    why: "Nothing but quotes is added. An identifier of any length keeps all its digits, and one \
-          that JSON does not know as a number (`+14155551234`, `0xff0000`) its notation. A `1` or \
-          `0` where a boolean is allowed as well reads in two ways.",
+    why: "Nothing but quotes is added. An identifier of any length keeps all its digits, and \
+          one that is not a number in JSON (`+14155551234`, `0xff0000`) keeps its notation.",
+    not_when: &["The value is `1` or `0` and a boolean is allowed as well."],
     example: Example {
         tool: None,
         schema: r#"{"type": "object", "properties": {"id": {"type": "string"}}}"#,

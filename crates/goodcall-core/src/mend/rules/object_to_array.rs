@@ -9,8 +9,12 @@ pub(crate) const RULE: Rule = Rule {
     id: RuleId::ObjectToArray,
     level: Level::Eager,
     what: "Puts a single object into an array of one element where an array is wanted.",
-    why: "One object in place of a list of objects is a list of that object. But it can also be a \
-          map whose values are the elements; an empty one is as likely an empty list.",
+    why: "One object in place of a list of objects is a list of that object. But it can also be \
+          a map whose values are the elements.",
+    not_when: &[
+        "The object is empty: it may as well stand for an empty list.",
+        "The object is the arguments themselves.",
+    ],
     example: Example {
         tool: None,
         schema: r#"{"type": "object", "properties":

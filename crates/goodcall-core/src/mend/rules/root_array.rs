@@ -10,6 +10,7 @@ pub(crate) const RULE: Rule = Rule {
     level: Level::Safe,
     what: "Takes the arguments out of an array that holds nothing else.",
     why: "Arguments are an object, and there is exactly one.",
+    not_when: &["The array holds several objects: they may be several calls."],
     example: Example {
         tool: None,
         schema: r#"{"type": "object", "properties": {"path": {"type": "string"}}}"#,

@@ -10,14 +10,19 @@ use crate::tree::Kind;
 pub(crate) const RULE: Rule = Rule {
     id: RuleId::ScalarToArray,
     level: Level::Safe,
-    what: "Puts a single string, number or boolean into an array of one element where an array is \
-           wanted and the value fits as its element.",
-    why: "One value in place of a list of values is a list of that value. A value that would have \
-          to be mended again, to fit as an element, is wrong in two ways and not sure. Text that could be a \
-          list itself (it holds a comma, a semicolon, a line break or brackets), that has blanks where the schema does not list the elements, that has quotes \
-          around it, or that stands \
-          for no value (`\"\"`, `\"none\"`, `\"<UNKNOWN>\"`) or for all of them (`\"all\"`, where \
-          the schema does not list it), is left alone, and so is a list of single values where a list of lists is wanted: it may be one list or several.",
+    what: "Puts a single string, number or boolean into an array of one element where an array \
+           is wanted and the value fits as its element.",
+    why: "One value in place of a list of values is a list of that value.",
+    not_when: &[
+        "The value does not fit as an element as it is: it would be wrong in two ways.",
+        "The text could be a list itself: it has a comma, a semicolon, a line break or brackets.",
+        "The text has blanks and the schema does not list the elements.",
+        "The text has quotes of its own around it.",
+        "The text stands for no value (`\"\"`, `\"none\"`, `\"<UNKNOWN>\"`).",
+        "The text stands for all values (`\"all\"`) and the schema does not list it.",
+        "The value is in a list of single values where a list of lists is wanted: they may be \
+         one list or several.",
+    ],
     example: Example {
         tool: None,
         schema: r#"{"type": "object", "properties":

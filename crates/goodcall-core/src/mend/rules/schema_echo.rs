@@ -9,9 +9,14 @@ pub(crate) const RULE: Rule = Rule {
     id: RuleId::SchemaEcho,
     level: Level::Safe,
     what: "Takes the values out of an echo of the schema: an object out of `{\"type\": \
-           \"object\", \"properties\": {…}}`, a single value out of `{\"type\": …, \"value\": …}`.",
-    why: "The schema declares neither `properties` nor `type` there, and what is inside is what \
-          the schema wants.",
+           \"object\", \"properties\": {…}}`, a single value out of `{\"type\": …, \"value\": \
+           …}`.",
+    why: "The schema declares neither `properties` nor `type` there, and the inner value is the \
+          one that the schema wants.",
+    not_when: &[
+        "An outer key is declared by the schema, or is not a keyword of JSON Schema.",
+        "`type` does not name a JSON type (`{\"type\": \"percent\", \"value\": 10}`).",
+    ],
     example: Example {
         tool: None,
         schema: r#"{"type": "object", "required": ["path"],

@@ -12,9 +12,13 @@ pub(crate) const RULE: Rule = Rule {
     level: Level::Safe,
     what: "Puts a single object into an array of one element where an array is wanted and the \
            object is plainly an element.",
-    why: "The schema names the members of an element and requires some; the object has these and \
-          no others, and fits as it is. So its keys are no names of the caller's, as they would \
-          be in a map of elements.",
+    why: "The schema names the members of an element and requires some. The object has these \
+          and no others, and fits as it is, so its keys are not names that the caller chose, as \
+          they would be in a map of elements.",
+    not_when: &[
+        "The object has a member that the schema of the elements does not name.",
+        "The schema requires nothing of an element: see `object-to-array`.",
+    ],
     example: Example {
         tool: None,
         schema: r#"{"type": "object", "properties": {"edits": {"type": "array", "items":

@@ -9,7 +9,9 @@ pub(crate) const RULE: Rule = Rule {
     level: Level::Safe,
     what: "Reads `\"true\"`, `\"True\"`, `\"TRUE\"` and the same of `false` as booleans where a \
            boolean is wanted.",
-    why: "A string is not allowed there, and the text names the value in JSON, in Python or in SQL.",
+    why: "A string is not allowed there, and the text names the value in JSON, in Python or in \
+          SQL.",
+    not_when: &["The text is another word (`yes`, `on`): see `word-to-boolean`."],
     example: Example {
         tool: None,
         schema: r#"{"type": "object", "properties": {"recursive": {"type": "boolean"}}}"#,

@@ -8,9 +8,10 @@ use crate::tree::Kind;
 pub(crate) const RULE: Rule = Rule {
     id: RuleId::StringToNull,
     level: Level::Safe,
-    what: "Reads `\"null\"`, `\"NULL\"` and `\"None\"` as null where null is allowed and a string is not.",
-    why: "A string is not allowed there, and the text names the value in JSON, in SQL or in \
-          Python.",
+    what: "Reads `\"null\"`, `\"NULL\"` and `\"None\"` as null where null is allowed and a \
+           string is not.",
+    why: "The text names the value in JSON, in SQL or in Python.",
+    not_when: &["A string is allowed."],
     example: Example {
         tool: None,
         schema: r#"{"type": "object", "properties": {"limit": {"type": ["integer", "null"]}}}"#,

@@ -10,9 +10,11 @@ pub(crate) const RULE: Rule = Rule {
     level: Level::Safe,
     what: "Reads a string as a number where a number is wanted, if the text is exactly a number \
            in JSON's notation. The digits are kept.",
-    why: "A string is not allowed there, and the text has no other meaning. `\"02134\"`, \
-          `\"1,000\"` and `\"5 km\"` are not numbers in JSON and stay as they are; an integer is \
-          never made by rounding.",
+    why: "A string is not allowed there, and the text has no other meaning.",
+    not_when: &[
+        "The text is not a number in JSON (`\"02134\"`, `\"1,000\"`, `\"5 km\"`).",
+        "An integer is wanted and the number has a fraction: nothing is rounded.",
+    ],
     example: Example {
         tool: None,
         schema: r#"{"type": "object", "properties": {"limit": {"type": "integer"}}}"#,

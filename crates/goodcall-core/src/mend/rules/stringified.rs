@@ -11,10 +11,13 @@ pub(crate) const RULE: Rule = Rule {
     id: RuleId::Stringified,
     level: Level::Safe,
     what: "Reads a string that holds an array or an object, in JSON or in Python's notation, as \
-           that value where one is wanted. What is inside is mended in turn.",
-    why: "A string is not allowed there, and the text reads as a whole as the kind of value that \
-          is. Text that was cut off, that reads in two ways, or that has numbers in another notation \
-          (`0x10`) stays a string.",
+           that value where one is wanted. The value inside is mended in turn.",
+    why: "A string is not allowed there, and the whole text reads as a value of the wanted kind.",
+    not_when: &[
+        "The text was cut off.",
+        "The text reads in two ways.",
+        "The text has numbers in another notation (`0x10`).",
+    ],
     example: Example {
         tool: None,
         schema: r#"{"type": "object", "properties":

@@ -15,10 +15,13 @@ pub(crate) const RULE: Rule = Rule {
     id: RuleId::UnknownKey,
     level: Level::Eager,
     what: "Drops a member that the schema forbids.",
-    why: "The tool would not read it. But what it was meant to do is not done, so this is not a \
-          sure reading. A member that the schema allows is never dropped, nor is everything that \
-          was sent, nor a key that is near a declared one or declared in a nested object, nor \
-          what holds declared members or names another tool.",
+    why: "The tool would not read it. But whatever the member was meant to do is not done.",
+    not_when: &[
+        "The schema allows the member.",
+        "Nothing would be left of what was sent.",
+        "The key is similar to a declared one, or declared in a nested object.",
+        "The value holds declared members, or the key names another tool.",
+    ],
     example: Example {
         tool: None,
         schema: r#"{"type": "object", "properties": {"path": {"type": "string"}},

@@ -10,7 +10,8 @@ pub(crate) const RULE: Rule = Rule {
     level: Level::Safe,
     what: "Writes a number without a fractional part (`5.0`, `1e3`) as an integer, where the \
            schema's draft tells the two apart.",
-    why: "It is the same number. A number with a fraction is never rounded.",
+    why: "It is the same number.",
+    not_when: &["The number has a fraction: nothing is rounded."],
     example: Example {
         tool: None,
         schema: r#"{"$schema": "http://json-schema.org/draft-04/schema#", "type": "object",

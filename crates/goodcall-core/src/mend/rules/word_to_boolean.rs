@@ -8,7 +8,8 @@ pub(crate) const RULE: Rule = Rule {
     id: RuleId::WordToBoolean,
     level: Level::Eager,
     what: "Reads `yes`, `no`, `on`, `off`, `1` and `0`, as text or as numbers, as booleans.",
-    why: "These are the usual words for true and false. A `0` may also be a count.",
+    why: "These are the usual words for true and false. But a `0` may also be a count.",
+    not_when: &[],
     example: Example {
         tool: None,
         schema: r#"{"type": "object", "properties": {"recursive": {"type": "boolean"}}}"#,

@@ -14,8 +14,12 @@ pub(crate) const RULE: Rule = Rule {
            `parameters`, `args`, `input`, `params`, `properties`, `kwargs`, `tool_input`, \
            `action_input` or the tool's own name, and beside them nothing but the tool's name \
            (as `name`, `tool`, `function`, `action` or the like), a `type` and an `id`.",
-    why: "The schema does not declare the outer keys, what is inside is what the schema wants, \
-          and an envelope that names a tool names this one.",
+    why: "The schema does not declare the outer keys, and the inner value is the one that the \
+          schema wants.",
+    not_when: &[
+        "The envelope names another tool.",
+        "There are other members beside the arguments.",
+    ],
     example: Example {
         tool: None,
         schema: r#"{"type": "object", "required": ["path"],

@@ -27,11 +27,12 @@ const fn eager(id: RuleId) -> RuleRef {
     RuleRef { id, level }
 }
 
-/// An entry of the catalogue.
+/// The page of a rule.
 const fn entry(
     rule: RuleRef,
     what: &'static str,
     why: &'static str,
+    not_when: &'static [&'static str],
     raw: &'static str,
     mended: &'static str,
 ) -> Rule {
@@ -40,6 +41,7 @@ const fn entry(
         level: rule.level,
         what,
         why,
+        not_when,
         example: Example {
             tool: None,
             schema: r#"{"type": "object"}"#,
