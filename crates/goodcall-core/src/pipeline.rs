@@ -6,7 +6,9 @@ use crate::mend::rules::empty_arguments;
 use crate::mend::{self, Mend, Task};
 use crate::parse::{self, ParseError, ReadOptions, Reading, StrictReading};
 use crate::policy::Policy;
-use crate::report::{Actual, Change, Issue, IssueKind, Mended, Reason, Refusal, Types, Verdict};
+use crate::report::{
+    Actual, Change, Issue, IssueKind, JsonType, Mended, Reason, Refusal, Types, Verdict,
+};
 use crate::schema::{FastAnswer, FoundFaults, Schema};
 use crate::stop::StopReason;
 use crate::tree::{Kind, Node, Pointer, Tree};
@@ -254,7 +256,7 @@ impl<'s> Gate<'s> {
         let root = tree.root();
         if !mend::is_of_kind(root, self.schema) {
             let mut issue = Issue::new(Pointer::root(), IssueKind::NotAnObject, root.span());
-            issue.expected.types = Types::named("object");
+            issue.expected.types = Types::of(JsonType::Object);
             issue.actual = Some(Actual::of(root));
             return Refusal::single(Reason::NotAnObject, issue);
         }

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::report::{Bound, Expected, IssueKind, Types};
+use crate::report::{Bound, Expected, IssueKind, JsonType, Types};
 use crate::validate::FaultKind;
 
 /// The kind of issue that a fault is.
@@ -77,16 +77,16 @@ pub(super) fn narrow(kind: &FaultKind, expected: &mut Expected) {
 
 /// The type that a keyword is about, if it is about one.
 fn about(kind: &FaultKind) -> Types {
-    Types::named(match kind {
+    Types::of(match kind {
         FaultKind::Minimum { .. } | FaultKind::Maximum { .. } | FaultKind::MultipleOf(_) => {
-            "number"
+            JsonType::Number
         }
         FaultKind::MinLength(_)
         | FaultKind::MaxLength(_)
         | FaultKind::Pattern(_)
-        | FaultKind::Format(_) => "string",
-        FaultKind::MinItems(_) | FaultKind::MaxItems(_) => "array",
-        FaultKind::MinKeys(_) | FaultKind::MaxKeys(_) => "object",
+        | FaultKind::Format(_) => JsonType::String,
+        FaultKind::MinItems(_) | FaultKind::MaxItems(_) => JsonType::Array,
+        FaultKind::MinKeys(_) | FaultKind::MaxKeys(_) => JsonType::Object,
         _ => return Types::default(),
     })
 }

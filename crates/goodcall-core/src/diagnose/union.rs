@@ -6,7 +6,7 @@ use super::choose_branch::{Choice, choose};
 use super::issues::Collector;
 use crate::limits::{DESCRIBED_FORMS, DESCRIBED_KEYS};
 use crate::names::nearest_name;
-use crate::report::{Actual, Expected, Issue, IssueKind, Types};
+use crate::report::{Actual, Expected, Issue, IssueKind, JsonType, Types};
 use crate::schema::{View, describe, key, member};
 use crate::tree::{Node, Pointer};
 use crate::validate::{Fault, FaultKind};
@@ -85,11 +85,13 @@ impl Collector<'_> {
 
     /// Says of a single value that null would do as well: who has none sends `""` or `0`.
     fn or_null(&mut self, from: usize, place: &Pointer) {
-        let null = Types::named("null");
+        let null = Types::of(JsonType::Null);
         let issues = self.issues.iter_mut().skip(from);
         for issue in issues.filter(|issue| issue.pointer == *place) {
             let types = issue.expected.types;
-            let single = types.has("string") || types.has("integer") || types.has("number");
+            let single = types.has(JsonType::String)
+                || types.has(JsonType::Integer)
+                || types.has(JsonType::Number);
             if single && issue.expected.allowed.is_empty() {
                 issue.expected.types = types.with(null);
             }

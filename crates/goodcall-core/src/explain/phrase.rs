@@ -1,7 +1,7 @@
 //! Phrases that the styles share: places, types, what is expected.
 
 use super::grammar;
-use crate::report::{Bound, Expected, Key, Types};
+use crate::report::{Bound, Expected, JsonType, Key, Types};
 use crate::tree::Pointer;
 
 /// Allowed values told in full.
@@ -103,8 +103,8 @@ fn anything(expected: &Expected) -> String {
 /// Type, details, null, what elements must be like.
 fn described(expected: &Expected) -> String {
     let details = details(expected);
-    let null = expected.types.has("null");
-    let sized = expected.types.has("object") && !details.is_empty();
+    let null = expected.types.has(JsonType::Null);
+    let sized = expected.types.has(JsonType::Object) && !details.is_empty();
     let mut names = types(expected, !sized);
     if null && details.is_empty() {
         names.push("null".to_owned());
@@ -126,13 +126,13 @@ fn described(expected: &Expected) -> String {
     if null && !details.is_empty() {
         out.push_str(" or null");
     }
-    if expected.types.has("array")
+    if expected.types.has(JsonType::Array)
         && let Some(element) = &expected.element
         && plain_elements(element).is_none()
     {
         out.push_str(&format!(", each element {}", self::expected(element)));
     }
-    if expected.types.has("array") && !expected.first.is_empty() {
+    if expected.types.has(JsonType::Array) && !expected.first.is_empty() {
         let each: Vec<_> = expected.first.iter().map(self::expected).collect();
         out.push_str(&format!(" (first {})", each.join(", then ")));
     }
@@ -141,9 +141,9 @@ fn described(expected: &Expected) -> String {
 
 /// The types but null, those of an object with its keys if asked for.
 fn types(expected: &Expected, with_keys: bool) -> Vec<String> {
-    let mut wanted = expected.types.without(Types::named("null"));
+    let mut wanted = expected.types.without(Types::of(JsonType::Null));
     if wanted.is_empty() && !expected.keys.is_empty() {
-        wanted = Types::named("object");
+        wanted = Types::of(JsonType::Object);
     }
     let name = |name| match name {
         "array" => match expected.element.as_deref().and_then(plain_elements) {
@@ -250,9 +250,9 @@ fn size(expected: &Expected) -> Option<String> {
 }
 
 fn sized_unit(types: Types) -> &'static str {
-    if types.has("array") {
+    if types.has(JsonType::Array) {
         "elements"
-    } else if types.has("object") {
+    } else if types.has(JsonType::Object) {
         "keys"
     } else {
         "characters"

@@ -8,7 +8,7 @@ use super::judge::{Index, Outcome, new_faults, outcome, watched};
 use super::rules::{Stage, stages};
 use super::site::Task;
 use crate::limits::{MEND_DEPTH, MEND_ROUNDS, MEND_VALIDATIONS};
-use crate::report::{Actual, Change, Edit, Issue, IssueKind, Types};
+use crate::report::{Actual, Change, Edit, Issue, IssueKind, JsonType, Types};
 use crate::schema::Schema;
 use crate::snippet::clip;
 use crate::tree::{EditMark, EditableTree, Kind, Node, Pointer, Tree};
@@ -323,7 +323,7 @@ impl<'a> Engine<'_, 'a> {
             return Some(vec![Fault {
                 pointer: Pointer::root(),
                 keyword: Pointer::root().join("type"),
-                kind: FaultKind::Type(Types::named("object")),
+                kind: FaultKind::Type(Types::of(JsonType::Object)),
             }]);
         }
         let found = schema.faults(root, self.context.limits.max_changes);

@@ -9,22 +9,83 @@ use crate::rule::RuleId;
 use crate::snippet::clip;
 use crate::tree::{Kind, Node, is_written_as_integer};
 
-/// A set of JSON types, `integer` told apart from `number`.
+/// A type of JSON Schema.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum JsonType {
+    /// `string`
+    String,
+    /// `integer`: a number without a fraction.
+    Integer,
+    /// `number`
+    Number,
+    /// `boolean`
+    Boolean,
+    /// `array`
+    Array,
+    /// `object`
+    Object,
+    /// `null`
+    Null,
+}
+
+impl JsonType {
+    /// Every type, in the order in which texts list them.
+    pub const ALL: [JsonType; 7] = [
+        JsonType::String,
+        JsonType::Integer,
+        JsonType::Number,
+        JsonType::Boolean,
+        JsonType::Array,
+        JsonType::Object,
+        JsonType::Null,
+    ];
+
+    /// The name in JSON Schema.
+    pub const fn name(self) -> &'static str {
+        match self {
+            JsonType::String => "string",
+            JsonType::Integer => "integer",
+            JsonType::Number => "number",
+            JsonType::Boolean => "boolean",
+            JsonType::Array => "array",
+            JsonType::Object => "object",
+            JsonType::Null => "null",
+        }
+    }
+
+    /// The type with this name in JSON Schema.
+    pub fn named(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|known| known.name() == name)
+    }
+}
+
+/// The type that every value of this kind has. A number may be an integer as well.
+impl From<Kind> for JsonType {
+    fn from(kind: Kind) -> Self {
+        match kind {
+            Kind::Null => JsonType::Null,
+            Kind::Boolean => JsonType::Boolean,
+            Kind::Number => JsonType::Number,
+            Kind::String => JsonType::String,
+            Kind::Array => JsonType::Array,
+            Kind::Object => JsonType::Object,
+        }
+    }
+}
+
+/// A set of JSON types, with `integer` distinct from `number`. The empty set stands for any type.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Types(u8);
 
 impl Types {
-    /// The names in the order texts list them.
-    pub const NAMES: [&'static str; 7] = [
-        "string", "integer", "number", "boolean", "array", "object", "null",
-    ];
+    /// The set of one type.
+    pub const fn of(json_type: JsonType) -> Self {
+        Self(1 << json_type as u8)
+    }
 
-    /// The set that holds one type by its JSON Schema name; empty for any other name.
+    /// The set of the one type with this name in JSON Schema; empty for any other name.
     pub fn named(name: &str) -> Self {
-        match Self::NAMES.iter().position(|known| *known == name) {
-            Some(index) => Self(1 << index),
-            None => Self(0),
-        }
+        JsonType::named(name).map_or(Self(0), Self::of)
     }
 
     /// Both sets together.
@@ -33,39 +94,38 @@ impl Types {
         Self(self.0 | other.0)
     }
 
-    /// This set without the types of the other.
+    /// This set without the types of the other one.
     #[must_use]
     pub fn without(self, other: Types) -> Self {
         Self(self.0 & !other.0)
     }
 
-    /// Is this type in the set? (`integer` is not in a set that only has `number`.)
-    pub fn has(self, name: &str) -> bool {
-        self.0 & Self::named(name).0 != 0
+    /// Returns true if the type is in the set. `integer` is not in a set that only has `number`.
+    pub fn has(self, json_type: JsonType) -> bool {
+        self.0 & Self::of(json_type).0 != 0
     }
 
-    /// No type named: anything.
+    /// Returns true if no type is named, which means any.
     pub fn is_empty(self) -> bool {
         self.0 == 0
     }
 
-    /// Number of types.
+    /// The number of types in the set.
     pub fn len(self) -> usize {
         self.0.count_ones() as usize
     }
 
-    /// The names in the set.
+    /// The names of the types in the set.
     pub fn names(self) -> impl Iterator<Item = &'static str> {
-        Self::NAMES
-            .into_iter()
-            .enumerate()
-            .filter(move |(index, _)| self.0 & (1 << index) != 0)
-            .map(|(_, name)| name)
+        let types = JsonType::ALL.into_iter();
+        types
+            .filter(move |json_type| self.has(*json_type))
+            .map(JsonType::name)
     }
 
-    /// Does a value of this kind have one of these types, integrality aside?
+    /// Returns true if some value of this kind has one of these types. A number may be an integer.
     pub fn admits(self, kind: Kind) -> bool {
-        self.has(kind.name()) || (kind == Kind::Number && self.has("integer"))
+        self.has(kind.into()) || (kind == Kind::Number && self.has(JsonType::Integer))
     }
 }
 

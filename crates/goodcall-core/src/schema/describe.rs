@@ -4,7 +4,7 @@ use serde_json::{Map, Value};
 
 use super::View;
 use crate::limits::{DESCRIBED_CHARS, DESCRIBED_FORMS, DESCRIBED_KEYS, VIEW_HOPS};
-use crate::report::{Bound, Expected, Key, Types};
+use crate::report::{Bound, Expected, JsonType, Key, Types};
 use crate::snippet::clip;
 
 /// References that are followed to tell what each of an array's first elements must be.
@@ -160,7 +160,8 @@ fn add_union<'d>(branches: impl Iterator<Item = View<'d>>, expected: &mut Expect
     }
     let types = forms.iter().map(|form| form.types);
     let types = types.fold(Types::default(), Types::with);
-    let is_null = |form: &&Expected| form.types == Types::named("null") && form.allowed.is_empty();
+    let is_null =
+        |form: &&Expected| form.types == Types::of(JsonType::Null) && form.allowed.is_empty();
     let mut others = forms.iter().filter(|form| !is_null(form));
     let (first, single) = (others.next().cloned(), others.next().is_none());
     let listed = |form: &Expected| !form.allowed.is_empty();
@@ -233,9 +234,9 @@ fn add_bounds(map: &Map<String, Value>, expected: &mut Expected) {
         expected.multiple_of = Some(multiple.to_string());
     }
     for (kind, least, most) in [
-        ("string", "minLength", "maxLength"),
-        ("array", "minItems", "maxItems"),
-        ("object", "minProperties", "maxProperties"),
+        (JsonType::String, "minLength", "maxLength"),
+        (JsonType::Array, "minItems", "maxItems"),
+        (JsonType::Object, "minProperties", "maxProperties"),
     ] {
         let size = |keyword: &str| map.get(keyword).and_then(Value::as_u64);
         if expected.types.has(kind) && (size(least).is_some() || size(most).is_some()) {

@@ -33,7 +33,7 @@ use expected_cache::ExpectedCache;
 use fast_path::FastPath;
 
 use crate::limits::{WORK_FAST_PATH, WORK_VERDICT};
-use crate::report::{Expected, SharedExpected, Types};
+use crate::report::{Expected, JsonType, SharedExpected, Types};
 use crate::tree::{Node, Tree, step};
 use crate::validate::{Fault, TreeJson, bounded, faults};
 
@@ -200,7 +200,7 @@ impl Schema {
 
     /// Returns true if the root's `type` names strings.
     pub(crate) fn admits_root_string(&self) -> bool {
-        self.0.root_types.has("string")
+        self.0.root_types.has(JsonType::String)
     }
 
     /// Returns true if `{}` matches, so that a call needs no arguments.

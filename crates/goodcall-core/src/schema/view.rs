@@ -5,7 +5,7 @@ use std::ops::ControlFlow;
 use serde_json::{Map, Value};
 
 use crate::limits::{SCHEMA_DEPTH, VIEW_HOPS, VIEW_SCHEMAS};
-use crate::report::Types;
+use crate::report::{JsonType, Types};
 use crate::tree::Pointer;
 
 /// A subschema, with the document that its references point into.
@@ -15,7 +15,7 @@ use crate::tree::Pointer;
 /// search is bounded, so that a document which refers to itself ends too.
 ///
 /// ```
-/// use goodcall_core::SchemaView;
+/// use goodcall_core::{JsonType, SchemaView};
 ///
 /// let document = serde_json::json!({
 ///     "properties": {"size": {"$ref": "#/$defs/size"}},
@@ -24,7 +24,7 @@ use crate::tree::Pointer;
 /// let size = SchemaView::root(&document).property("size").unwrap();
 /// assert!(size.get("enum").is_none());
 /// assert!(size.resolve().get("enum").is_some());
-/// assert!(size.allowed_types().has("string"));
+/// assert!(size.allowed_types().has(JsonType::String));
 /// ```
 #[derive(Clone, Copy, Debug)]
 pub struct View<'d> {
@@ -397,14 +397,14 @@ fn is_container(value: &Value) -> bool {
 }
 
 fn type_of(value: &Value) -> Types {
-    Types::named(match value {
-        Value::Null => "null",
-        Value::Bool(_) => "boolean",
-        Value::Number(number) if number.is_f64() => "number",
-        Value::Number(_) => "integer",
-        Value::String(_) => "string",
-        Value::Array(_) => "array",
-        Value::Object(_) => "object",
+    Types::of(match value {
+        Value::Null => JsonType::Null,
+        Value::Bool(_) => JsonType::Boolean,
+        Value::Number(number) if number.is_f64() => JsonType::Number,
+        Value::Number(_) => JsonType::Integer,
+        Value::String(_) => JsonType::String,
+        Value::Array(_) => JsonType::Array,
+        Value::Object(_) => JsonType::Object,
     })
 }
 

@@ -101,7 +101,7 @@ fn element_json(element: &OpenElement, open: &[OpenElement], tools: &Tools) -> S
         return out;
     }
     let items = element.children.iter().all(|(name, _)| name == "item");
-    if types.has("array") || (items && types.is_empty()) {
+    if types.has(goodcall_core::JsonType::Array) || (items && types.is_empty()) {
         let items: Vec<_> = element
             .children
             .iter()

@@ -1,6 +1,6 @@
 //! Reads calls in Python's notation: `f(a=1, b='x')`.
 
-use goodcall_core::Types;
+use goodcall_core::{JsonType, Types};
 
 use super::FoundCall;
 use super::object_writer::{ObjectWriter, declared_types};
@@ -168,15 +168,18 @@ impl ArgumentReader<'_, '_> {
             .tool
             .map(|tool| tool.element_types_of(key))
             .unwrap_or_default();
-        let words = if types.is_empty() || types.has("string") || elements.has("string") {
-            BareWords::Text
-        } else if types.has("array") {
-            BareWords::TextInLists
-        } else {
-            BareWords::Refused
+        let words =
+            if types.is_empty() || types.has(JsonType::String) || elements.has(JsonType::String) {
+                BareWords::Text
+            } else if types.has(JsonType::Array) {
+                BareWords::TextInLists
+            } else {
+                BareWords::Refused
+            };
+        let number = |types: Types| {
+            types.is_empty() || types.has(JsonType::Integer) || types.has(JsonType::Number)
         };
-        let number = |types: Types| types.is_empty() || types.has("integer") || types.has("number");
-        self.reader.evaluates = number(types) || (types.has("array") && number(elements));
+        self.reader.evaluates = number(types) || (types.has(JsonType::Array) && number(elements));
         self.reader.value(self.object.json(), words)
     }
 
@@ -215,7 +218,7 @@ impl ArgumentReader<'_, '_> {
         };
         let mut keys = tree.root().members().map(|(key, _)| key);
         let first = tool.positional(0);
-        let takes_object = first.is_some_and(|first| tool.types_of(first).has("object"));
+        let takes_object = first.is_some_and(|first| tool.types_of(first).has(JsonType::Object));
         keys.all(|key| tool.declares(key)) || !takes_object
     }
 }

@@ -1,7 +1,7 @@
 //! Types values that came as bare text by the schema: a declared string stays the same text, byte
 //! for byte; anything else is read as its declared type.
 
-use goodcall_core::{Change, Level, RuleId, Types};
+use goodcall_core::{Change, JsonType, Level, RuleId, Types};
 
 use super::object_writer::push_string;
 use super::python_values::{BareWords, PythonReader};
@@ -9,7 +9,7 @@ use super::python_values::{BareWords, PythonReader};
 /// Appends the JSON of `text` for a parameter of these types. Returns a change if the text is not
 /// JSON of the declared type as it is.
 pub(crate) fn write(text: &str, types: Types, out: &mut String) -> Option<Change> {
-    if types.has("string") {
+    if types.has(JsonType::String) {
         push_string(text, out);
         return None;
     }
@@ -50,9 +50,9 @@ pub(crate) fn trim_line_ends(value: &str) -> &str {
 fn literal(text: &str, types: Types) -> Option<String> {
     let lower = text.to_ascii_lowercase();
     let (kind, value) = match lower.as_str() {
-        "true" => ("boolean", "true"),
-        "false" => ("boolean", "false"),
-        "null" | "none" => ("null", "null"),
+        "true" => (JsonType::Boolean, "true"),
+        "false" => (JsonType::Boolean, "false"),
+        "null" | "none" => (JsonType::Null, "null"),
         _ => return None,
     };
     types.has(kind).then(|| value.to_owned())
@@ -60,7 +60,7 @@ fn literal(text: &str, types: Types) -> Option<String> {
 
 /// Reads a number with leading zeros or a plus sign.
 fn number(text: &str, types: Types) -> Option<String> {
-    if !types.has("integer") && !types.has("number") {
+    if !types.has(JsonType::Integer) && !types.has(JsonType::Number) {
         return None;
     }
     let (sign, digits) = match text.strip_prefix('-') {
@@ -76,8 +76,8 @@ fn number(text: &str, types: Types) -> Option<String> {
 
 /// Reads a list or an object in Python's notation.
 fn container(text: &str, types: Types) -> Option<String> {
-    let declared = (types.has("object") && text.starts_with('{'))
-        || (types.has("array") && text.starts_with('['));
+    let declared = (types.has(JsonType::Object) && text.starts_with('{'))
+        || (types.has(JsonType::Array) && text.starts_with('['));
     if !declared {
         return None;
     }

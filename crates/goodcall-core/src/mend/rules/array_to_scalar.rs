@@ -5,6 +5,7 @@ use serde_json::Value;
 use crate::limits::MEND_WIDTH;
 use crate::mend::edit::New;
 use crate::mend::site::{Proposals, Site};
+use crate::report::JsonType;
 use crate::rule::{Example, Level, Rule, RuleId};
 use crate::tree::{Kind, Node};
 
@@ -29,7 +30,11 @@ pub(crate) const RULE: Rule = Rule {
 };
 
 pub(crate) fn propose(site: &Site<'_>, out: &mut Proposals) {
-    if site.fault.pointer.is_root() || site.wanted().is_none_or(|wanted| wanted.has("array")) {
+    if site.fault.pointer.is_root()
+        || site
+            .wanted()
+            .is_none_or(|wanted| wanted.has(JsonType::Array))
+    {
         return;
     }
     let mut elements = site.node.elements();

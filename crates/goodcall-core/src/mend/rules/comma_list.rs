@@ -6,6 +6,7 @@ use super::number_list::may_be_one_number;
 use super::stringified::looks_stringified;
 use crate::mend::edit::New;
 use crate::mend::site::{Proposals, Site};
+use crate::report::JsonType;
 use crate::rule::{Example, Level, Rule, RuleId};
 
 pub(crate) const RULE: Rule = Rule {
@@ -32,7 +33,7 @@ pub(crate) fn propose(site: &Site<'_>, out: &mut Proposals) {
     let Some((text, wanted)) = site.mistyped_text() else {
         return;
     };
-    if !wanted.has("array") || !text.contains(',') || looks_stringified(text) {
+    if !wanted.has(JsonType::Array) || !text.contains(',') || looks_stringified(text) {
         return;
     }
     if may_be_one_number(text) {

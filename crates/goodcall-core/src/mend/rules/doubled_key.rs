@@ -2,6 +2,7 @@
 
 use crate::mend::edit::New;
 use crate::mend::site::{Proposals, Site};
+use crate::report::JsonType;
 use crate::rule::{Example, Level, Rule, RuleId};
 use crate::tree::Kind;
 
@@ -27,12 +28,16 @@ pub(crate) const RULE: Rule = Rule {
 
 pub(crate) fn propose(site: &Site<'_>, out: &mut Proposals) {
     let one = site.node.kind() == Kind::Object && site.node.len() == 1;
-    if !one || site.wanted().is_none_or(|wanted| wanted.has("object")) {
+    if !one
+        || site
+            .wanted()
+            .is_none_or(|wanted| wanted.has(JsonType::Object))
+    {
         return;
     }
     let place = &site.fault.pointer;
     let declared = site.declared_types();
-    let object = declared.is_none_or(|types| types.is_empty() || types.has("object"));
+    let object = declared.is_none_or(|types| types.is_empty() || types.has(JsonType::Object));
     if !object
         && let Some((_, name)) = place.split_last()
         && let Some(inner) = site.node.get(&name)

@@ -2,6 +2,7 @@
 
 use crate::mend::edit::New;
 use crate::mend::site::{Proposals, Site};
+use crate::report::JsonType;
 use crate::rule::{Example, Level, Rule, RuleId};
 
 pub(crate) const RULE: Rule = Rule {
@@ -20,7 +21,8 @@ pub(crate) const RULE: Rule = Rule {
 };
 
 pub(crate) fn propose(site: &Site<'_>, out: &mut Proposals) {
-    let wants_array = |wanted: crate::Types| wanted.has("array") && !wanted.has("object");
+    let wants_array =
+        |wanted: crate::Types| wanted.has(JsonType::Array) && !wanted.has(JsonType::Object);
     if site.node.is_empty() || !site.wanted().is_some_and(wants_array) {
         return;
     }

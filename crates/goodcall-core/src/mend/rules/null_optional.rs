@@ -1,6 +1,7 @@
 //! `null` for a member that may be left out.
 
 use crate::mend::site::{Proposals, Site};
+use crate::report::JsonType;
 use crate::rule::{Example, Level, Rule, RuleId};
 use crate::validate::FaultKind;
 
@@ -44,6 +45,7 @@ fn is_null_text(site: &Site<'_>) -> bool {
     if !matches!(site.mistyped_text(), Some(("null" | "NULL" | "None", _))) {
         return false;
     }
-    site.declared_types()
-        .is_some_and(|types| !types.is_empty() && !types.has("string") && !types.has("null"))
+    site.declared_types().is_some_and(|types| {
+        !types.is_empty() && !types.has(JsonType::String) && !types.has(JsonType::Null)
+    })
 }

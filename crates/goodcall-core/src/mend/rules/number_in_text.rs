@@ -3,6 +3,7 @@
 use super::string_to_number::is_number;
 use crate::mend::edit::New;
 use crate::mend::site::{Proposals, Site};
+use crate::report::JsonType;
 use crate::rule::{Example, Level, Rule, RuleId};
 use crate::tree::is_integer;
 
@@ -32,7 +33,7 @@ pub(crate) fn propose(site: &Site<'_>, out: &mut Proposals) {
     let Some(digits) = number(text).filter(|digits| digits != text) else {
         return;
     };
-    if wanted.has("number") || (wanted.has("integer") && is_integer(&digits)) {
+    if wanted.has(JsonType::Number) || (wanted.has(JsonType::Integer) && is_integer(&digits)) {
         out.replace(&RULE, site, New::number(digits));
     }
 }

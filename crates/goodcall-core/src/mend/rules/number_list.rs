@@ -3,7 +3,7 @@
 use super::string_to_number::is_number;
 use crate::mend::edit::New;
 use crate::mend::site::{Proposals, Site};
-use crate::report::Types;
+use crate::report::{JsonType, Types};
 use crate::rule::{Example, Level, Rule, RuleId};
 use crate::schema::describe;
 use crate::tree::Tree;
@@ -33,11 +33,11 @@ pub(crate) fn propose(site: &Site<'_>, out: &mut Proposals) {
         return;
     };
     let several = text.contains(',');
-    if !wanted.has("array") || (several && (may_be_one_number(text) || has_groups(text))) {
+    if !wanted.has(JsonType::Array) || (several && (may_be_one_number(text) || has_groups(text))) {
         return;
     }
     // One number is a list only where it may not be itself.
-    let is_itself = |types: Types| types.has("integer") || types.has("number");
+    let is_itself = |types: Types| types.has(JsonType::Integer) || types.has(JsonType::Number);
     if !several && site.declared_types().is_none_or(is_itself) {
         return;
     }
@@ -45,8 +45,8 @@ pub(crate) fn propose(site: &Site<'_>, out: &mut Proposals) {
     let Some(items) = elements(site).filter(|_| numbers) else {
         return;
     };
-    let one = items.has("number") && has_decimal_comma(text);
-    if !items.is_empty() && !items.has("string") && !one {
+    let one = items.has(JsonType::Number) && has_decimal_comma(text);
+    if !items.is_empty() && !items.has(JsonType::String) && !one {
         let list = format!("[{text}]");
         if let Ok(tree) = Tree::parse(&list) {
             out.whole(&RULE, [site.replace(New::Tree(tree.into_owned()))]);

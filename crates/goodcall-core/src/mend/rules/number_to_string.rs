@@ -2,6 +2,7 @@
 
 use crate::mend::edit::New;
 use crate::mend::site::{Proposals, Site};
+use crate::report::JsonType;
 use crate::rule::{Example, Level, Rule, RuleId};
 use crate::tree::Node;
 
@@ -22,7 +23,10 @@ pub(crate) const RULE: Rule = Rule {
 };
 
 pub(crate) fn propose(site: &Site<'_>, out: &mut Proposals) {
-    if !site.wanted().is_some_and(|wanted| wanted.has("string")) {
+    if !site
+        .wanted()
+        .is_some_and(|wanted| wanted.has(JsonType::String))
+    {
         return;
     }
     let text = match (site.node.digits(), site.node.as_bool()) {
@@ -34,7 +38,7 @@ pub(crate) fn propose(site: &Site<'_>, out: &mut Proposals) {
     if matches!(site.node.digits(), Some("0" | "1"))
         && site
             .declared_types()
-            .is_some_and(|types| types.has("boolean"))
+            .is_some_and(|types| types.has(JsonType::Boolean))
     {
         return;
     }

@@ -2,6 +2,7 @@
 
 use crate::mend::edit::New;
 use crate::mend::site::{Proposals, Site};
+use crate::report::JsonType;
 use crate::rule::{Example, Level, Rule, RuleId};
 use crate::tree::Kind;
 
@@ -25,7 +26,9 @@ pub(crate) const RULE: Rule = Rule {
 };
 
 pub(crate) fn propose(site: &Site<'_>, out: &mut Proposals) {
-    let wants_array = site.wanted().is_some_and(|wanted| wanted.has("array"));
+    let wants_array = site
+        .wanted()
+        .is_some_and(|wanted| wanted.has(JsonType::Array));
     let object = site.node.kind() == Kind::Object && !site.node.is_empty();
     if wants_array && object && !site.fault.pointer.is_root() {
         out.replace(&RULE, site, New::Wrapped);

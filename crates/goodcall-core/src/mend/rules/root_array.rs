@@ -2,6 +2,7 @@
 
 use crate::mend::edit::New;
 use crate::mend::site::{Proposals, Site};
+use crate::report::JsonType;
 use crate::rule::{Example, Level, Rule, RuleId};
 use crate::tree::Kind;
 
@@ -20,7 +21,11 @@ pub(crate) const RULE: Rule = Rule {
 };
 
 pub(crate) fn propose(site: &Site<'_>, out: &mut Proposals) {
-    if !site.fault.pointer.is_root() || !site.wanted().is_some_and(|wanted| wanted.has("object")) {
+    if !site.fault.pointer.is_root()
+        || !site
+            .wanted()
+            .is_some_and(|wanted| wanted.has(JsonType::Object))
+    {
         return;
     }
     let mut elements = site.node.elements();

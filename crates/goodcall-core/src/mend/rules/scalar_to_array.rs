@@ -3,6 +3,7 @@
 use super::stringified::looks_stringified;
 use crate::mend::edit::New;
 use crate::mend::site::{Proposals, Site};
+use crate::report::JsonType;
 use crate::rule::{Example, Level, Rule, RuleId};
 use crate::schema::View;
 use crate::tree::Kind;
@@ -33,7 +34,10 @@ pub(crate) const RULE: Rule = Rule {
 };
 
 pub(crate) fn propose(site: &Site<'_>, out: &mut Proposals) {
-    if !site.wanted().is_some_and(|wanted| wanted.has("array")) {
+    if !site
+        .wanted()
+        .is_some_and(|wanted| wanted.has(JsonType::Array))
+    {
         return;
     }
     let one = match site.node.kind() {

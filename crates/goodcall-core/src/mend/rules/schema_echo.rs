@@ -2,6 +2,7 @@
 
 use crate::mend::edit::New;
 use crate::mend::site::{Proposals, Site};
+use crate::report::JsonType;
 use crate::rule::{Example, Level, Rule, RuleId};
 use crate::tree::{Kind, Node};
 
@@ -48,7 +49,7 @@ pub(crate) fn propose(site: &Site<'_>, out: &mut Proposals) {
         return;
     }
     let inner = match site.wanted() {
-        Some(wanted) if !wanted.has("object") => value(site.node),
+        Some(wanted) if !wanted.has(JsonType::Object) => value(site.node),
         _ => members(site),
     };
     if let Some(inner) = inner {

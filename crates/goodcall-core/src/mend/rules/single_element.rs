@@ -3,6 +3,7 @@
 use crate::limits::MEND_WIDTH;
 use crate::mend::edit::New;
 use crate::mend::site::{Proposals, Site};
+use crate::report::JsonType;
 use crate::rule::{Example, Level, Rule, RuleId};
 use crate::schema::View;
 use crate::tree::{Kind, Node};
@@ -32,7 +33,9 @@ pub(crate) const RULE: Rule = Rule {
 pub(crate) fn propose(site: &Site<'_>, out: &mut Proposals) {
     let object = site.node.kind() == Kind::Object && site.node.len() <= MEND_WIDTH;
     if object
-        && site.wanted().is_some_and(|wanted| wanted.has("array"))
+        && site
+            .wanted()
+            .is_some_and(|wanted| wanted.has(JsonType::Array))
         && !site.fault.pointer.is_root()
         && is_element(site)
     {

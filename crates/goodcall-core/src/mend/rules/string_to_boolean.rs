@@ -2,6 +2,7 @@
 
 use crate::mend::edit::New;
 use crate::mend::site::{Proposals, Site};
+use crate::report::JsonType;
 use crate::rule::{Example, Level, Rule, RuleId};
 
 pub(crate) const RULE: Rule = Rule {
@@ -29,7 +30,7 @@ pub(crate) fn propose(site: &Site<'_>, out: &mut Proposals) {
         "false" | "False" | "FALSE" => false,
         _ => return,
     };
-    if wanted.has("boolean") {
+    if wanted.has(JsonType::Boolean) {
         out.replace(&RULE, site, New::boolean(truth));
     }
 }

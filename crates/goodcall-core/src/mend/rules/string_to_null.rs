@@ -2,6 +2,7 @@
 
 use crate::mend::edit::New;
 use crate::mend::site::{Proposals, Site};
+use crate::report::JsonType;
 use crate::rule::{Example, Level, Rule, RuleId};
 use crate::tree::Kind;
 
@@ -24,7 +25,7 @@ pub(crate) fn propose(site: &Site<'_>, out: &mut Proposals) {
     let Some((text, wanted)) = site.mistyped_text() else {
         return;
     };
-    if matches!(text, "null" | "NULL" | "None") && wanted.has("null") {
+    if matches!(text, "null" | "NULL" | "None") && wanted.has(JsonType::Null) {
         out.replace(&RULE, site, New::Scalar(Kind::Null, String::new()));
     }
 }

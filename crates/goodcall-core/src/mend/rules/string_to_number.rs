@@ -2,6 +2,7 @@
 
 use crate::mend::edit::New;
 use crate::mend::site::{Proposals, Site};
+use crate::report::JsonType;
 use crate::rule::{Example, Level, Rule, RuleId};
 use crate::tree::is_integer;
 
@@ -27,7 +28,7 @@ pub(crate) fn propose(site: &Site<'_>, out: &mut Proposals) {
     let Some((text, wanted)) = site.mistyped_text() else {
         return;
     };
-    let fits = wanted.has("number") || (wanted.has("integer") && is_integer(text));
+    let fits = wanted.has(JsonType::Number) || (wanted.has(JsonType::Integer) && is_integer(text));
     if is_number(text) && fits {
         out.replace(&RULE, site, New::number(text));
     }

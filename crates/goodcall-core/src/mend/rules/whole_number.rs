@@ -2,6 +2,7 @@
 
 use crate::mend::edit::New;
 use crate::mend::site::{Proposals, Site};
+use crate::report::JsonType;
 use crate::rule::{Example, Level, Rule, RuleId};
 use crate::tree::Decimal;
 
@@ -29,7 +30,7 @@ pub(crate) fn propose(site: &Site<'_>, out: &mut Proposals) {
         return;
     };
     let plain = || Decimal::parse(digits)?.to_plain_integer(MOST_DIGITS);
-    if wanted.has("integer")
+    if wanted.has(JsonType::Integer)
         && let Some(plain) = plain()
     {
         out.replace(&RULE, site, New::number(plain));

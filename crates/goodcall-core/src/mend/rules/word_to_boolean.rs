@@ -2,6 +2,7 @@
 
 use crate::mend::edit::New;
 use crate::mend::site::{Proposals, Site};
+use crate::report::JsonType;
 use crate::rule::{Example, Level, Rule, RuleId};
 
 pub(crate) const RULE: Rule = Rule {
@@ -19,7 +20,10 @@ pub(crate) const RULE: Rule = Rule {
 };
 
 pub(crate) fn propose(site: &Site<'_>, out: &mut Proposals) {
-    if !site.wanted().is_some_and(|wanted| wanted.has("boolean")) {
+    if !site
+        .wanted()
+        .is_some_and(|wanted| wanted.has(JsonType::Boolean))
+    {
         return;
     }
     let Some(text) = site.node.as_str().or(site.node.digits()) else {
