@@ -8,26 +8,26 @@ use goodcall_wire::{ToolDefinition, Tools};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-use crate::report::{CheckLine, write};
-use crate::{CheckArgs, Failure, input, lines, show, tools};
+use crate::jsonl_output::{CheckLine, write};
+use crate::{CheckArgs, CliError, input, jsonl, render, tools};
 
-pub(crate) fn run(args: &CheckArgs) -> Result<bool, Failure> {
+pub(crate) fn run(args: &CheckArgs) -> Result<bool, CliError> {
     let tools = match &args.tools {
         Some(path) => tools::read(path)?,
         None => Tools::default(),
     };
     if args.jsonl {
-        let machine = Machine {
+        let protocol = CheckProtocol {
             args,
             tools,
             cache: SchemaCache::default(),
             any_bad: Cell::new(false),
         };
-        let done = lines::pump(args.file.as_deref(), |line, out| machine.answer(line, out))?;
-        return Ok(done && !(args.fail && machine.any_bad.get()));
+        let done = jsonl::pump(args.file.as_deref(), |line, out| protocol.answer(line, out))?;
+        return Ok(done && !(args.fail && protocol.any_bad.get()));
     }
     if args.tools.is_none() {
-        return Err("say with --tools FILE which tools there are".to_owned());
+        return Err("name the tool definitions with --tools FILE".to_owned());
     }
     let names = || tools.names().collect::<Vec<_>>().join(", ");
     let name = match (&args.tool, tools.only()) {
@@ -35,13 +35,13 @@ pub(crate) fn run(args: &CheckArgs) -> Result<bool, Failure> {
         (None, Some(only)) => only.name.as_str(),
         (None, None) => {
             return Err(format!(
-                "say with --tool which tool was called: {}",
+                "name the tool that was called with --tool: {}",
                 names()
             ));
         }
     };
     let bytes = input::read_all(args.file.as_deref())?;
-    let mut held_back = false;
+    let mut strict_because_destructive = false;
     let verdict = match tools.get(name) {
         None => Verdict::Bad(tools.unknown(name)),
         Some(tool) => {
@@ -59,28 +59,28 @@ pub(crate) fn run(args: &CheckArgs) -> Result<bool, Failure> {
             } else {
                 ordinary.clone()
             };
-            held_back = policy.is_strict() && !ordinary.is_strict();
+            strict_because_destructive = policy.is_strict() && !ordinary.is_strict();
             let gate = Gate::new(schema).policy(policy).stop(args.stop).tool(name);
             gate.check_bytes(&bytes)
         }
     };
     let file = input::name(args.file.as_deref());
-    show::verdict(
+    render::verdict(
         name,
         file,
         &String::from_utf8_lossy(&bytes),
         &verdict,
         args.style,
     );
-    if held_back && matches!(verdict, Verdict::Bad(_)) {
-        show::destructive(name);
+    if strict_because_destructive && matches!(verdict, Verdict::Bad(_)) {
+        render::destructive(name);
     }
     Ok(!matches!(verdict, Verdict::Bad(_)))
 }
 
-/// One input line.
+/// One input line of `check --jsonl`.
 #[derive(Deserialize)]
-struct Line<'l> {
+struct CheckRequest<'l> {
     #[serde(borrow)]
     id: Option<&'l RawValue>,
     #[serde(borrow)]
@@ -95,25 +95,25 @@ struct Line<'l> {
     stop: Option<Cow<'l, str>>,
 }
 
-/// The machine protocol.
-struct Machine<'a> {
+/// The machine protocol, with what all lines share.
+struct CheckProtocol<'a> {
     args: &'a CheckArgs,
     tools: Tools,
     cache: SchemaCache,
     any_bad: Cell<bool>,
 }
 
-impl Machine<'_> {
+impl CheckProtocol<'_> {
     fn answer(&self, line: Result<&str, String>, out: &mut String) {
         let unusable = |id, error: String| CheckLine::unusable(id, "bad_line", error);
         let text = match line {
             Ok(text) => text,
             Err(error) => return self.write(&unusable(None, error), out),
         };
-        match serde_json::from_str::<Line<'_>>(text) {
+        match serde_json::from_str::<CheckRequest<'_>>(text) {
             Err(error) => {
                 let error = format!("not a request: {error}");
-                self.write(&unusable(lines::id(text), error), out);
+                self.write(&unusable(jsonl::id_of(text), error), out);
             }
             Ok(line) => self.write(&self.judge(&line), out),
         }
@@ -124,13 +124,13 @@ impl Machine<'_> {
         write(line, out);
     }
 
-    /// The tool that a line without a schema is about.
-    fn named<'l>(&'l self, line: &'l Line<'_>) -> Option<&'l str> {
+    /// Returns the tool that a line without a schema is about.
+    fn tool_of<'l>(&'l self, line: &'l CheckRequest<'_>) -> Option<&'l str> {
         let named = line.tool.as_deref().or(self.args.tool.as_deref());
         named.or_else(|| self.tools.only().map(|tool| tool.name.as_str()))
     }
 
-    fn judge<'l>(&'l self, line: &'l Line<'_>) -> CheckLine<'l> {
+    fn judge<'l>(&'l self, line: &'l CheckRequest<'_>) -> CheckLine<'l> {
         let unusable = |reason, error| CheckLine::unusable(line.id, reason, error);
         let own = match line.policy.as_deref().map(str::parse::<Policy>).transpose() {
             Ok(own) => own,
@@ -141,14 +141,14 @@ impl Machine<'_> {
             Some(Ok(stop)) => stop,
             Some(Err(error)) => return unusable("bad_line", error),
         };
-        // Arguments come as text; an object in its place is taken as its own text.
+        // Arguments come as text. An object in its place stands for its own text.
         let raw = match serde_json::from_str::<Cow<'_, str>>(line.raw.get()) {
             Ok(text) => text,
             Err(_) => Cow::Borrowed(line.raw.get()),
         };
         let tool = match line.schema {
             Some(_) => line.tool.as_deref(),
-            None => self.named(line),
+            None => self.tool_of(line),
         };
         let offered = tool.and_then(|name| self.tools.get(name));
         let schema = match (line.schema, tool) {

@@ -2,7 +2,7 @@
 
 use goodcall_wire::{Provider, convert};
 
-use crate::{Failure, input};
+use crate::{CliError, input};
 
 /// Turn tool definitions and transcripts from one provider's form into another's.
 ///
@@ -20,7 +20,7 @@ pub(crate) struct ConvertArgs {
     file: Option<String>,
 }
 
-pub(crate) fn run(args: &ConvertArgs) -> Result<bool, Failure> {
+pub(crate) fn run(args: &ConvertArgs) -> Result<bool, CliError> {
     let bytes = input::read_all(args.file.as_deref())?;
     let name = input::name(args.file.as_deref());
     let text = std::str::from_utf8(&bytes).map_err(|error| format!("{name}: {error}"))?;

@@ -1,12 +1,12 @@
 //! `goodcall demo`: the whole idea in one screen, with no set-up.
 
 use anstream::println;
-use goodcall_core::{Explain, Policy, StopReason, Style, Verdict};
+use goodcall_core::{Explain, Policy, StopReason, Style, Verdict, clip};
 use goodcall_wire::{RawCall, Tools};
 
-use crate::Failure;
+use crate::CliError;
 
-/// Characters of a call that are shown.
+/// Characters per line.
 const MOST_CHARS: usize = 88;
 
 const TOOLS: &str = r#"[
@@ -67,7 +67,7 @@ const CALLS: [(&str, &str, &str); 8] = [
     ("no such tool", "read_flie", r#"{"file_path": "a.txt"}"#),
 ];
 
-pub(crate) fn run() -> Result<bool, Failure> {
+pub(crate) fn run() -> Result<bool, CliError> {
     let tools = Tools::read(TOOLS).map_err(|error| error.to_string())?;
     println!("Eight calls as models send them, and what becomes of each.");
     for (what, name, raw) in CALLS {
@@ -86,7 +86,7 @@ pub(crate) fn run() -> Result<bool, Failure> {
             }
         };
         println!("\n\x1b[1;{colour}m{:6}\x1b[0m {what}", verdict.name());
-        println!("       \x1b[2m{name} {}\x1b[0m", clip(raw));
+        println!("       \x1b[2m{name} {}\x1b[0m", clip(raw, MOST_CHARS));
         for line in lines.iter().flat_map(|line| wrapped(line)) {
             println!("       {line}");
         }
@@ -95,14 +95,7 @@ pub(crate) fn run() -> Result<bool, Failure> {
     Ok(true)
 }
 
-fn clip(text: &str) -> String {
-    match text.char_indices().nth(MOST_CHARS) {
-        Some((end, _)) => format!("{}…", text.get(..end).unwrap_or_default()),
-        None => text.to_owned(),
-    }
-}
-
-/// The line in pieces that fit a screen, broken between words.
+/// Breaks a line between words into pieces that fit a screen.
 fn wrapped(line: &str) -> Vec<String> {
     let mut out = vec![String::new()];
     for word in line.split(' ') {

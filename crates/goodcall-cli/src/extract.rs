@@ -7,14 +7,14 @@ use goodcall_wire::{Scanner, TextCallScope, Tools, dialects, openings};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-use crate::report::{CallLine, ExtractLine, write};
-use crate::{Failure, input, lines, show, tools};
+use crate::jsonl_output::{CallLine, ExtractLine, write};
+use crate::{CliError, input, jsonl, render, tools};
 
 /// Find the calls that a model wrote into plain text, and show their verdicts.
 ///
-/// With --jsonl: {"id"?, "text", "tools"?: [...], "policy"?, "where"?, "stop"?} a line in,
-/// {"id", "calls": [{"name", "arguments", "verdict", "changes", "issues", "span"}], "text": "<the
-/// rest>"} a line out.
+/// With --jsonl, each line in is {"id"?, "text", "tools"?: [...], "policy"?, "where"?, "stop"?}, and
+/// each line out is {"id", "calls": [{"name", "arguments", "verdict", "changes", "issues", "span"}],
+/// "text": "<the rest>"}.
 #[derive(clap::Args)]
 pub(crate) struct ExtractArgs {
     /// Tool definitions, in any provider's form
@@ -26,7 +26,7 @@ pub(crate) struct ExtractArgs {
     /// List the dialects, each with how a call begins in it
     #[arg(long, conflicts_with_all = ["tools", "dialect", "place", "policy", "stop", "style", "jsonl", "file"])]
     list: bool,
-    /// Where calls count that no marker announces: explicit (fenced, or the whole message), anywhere
+    /// Where calls without a marker count: explicit (fenced, or the whole message), anywhere
     #[arg(long = "where", default_value = "explicit")]
     place: TextCallScope,
     /// What may be mended: strict (nothing), safe, eager
@@ -50,11 +50,11 @@ fn dialect(name: &str) -> Result<String, String> {
         return Ok(name.to_owned());
     }
     Err(format!(
-        "`{name}` is no dialect: use auto, or one that `goodcall extract --list` names"
+        "unknown dialect `{name}`: expected auto, or one that `goodcall extract --list` names"
     ))
 }
 
-/// All dialects and what opens a call in them, in the order of the table.
+/// Prints all dialects with what opens a call in them, in the order of the table.
 fn list() {
     let all = dialects();
     let width = all.iter().map(|name| name.len()).max().unwrap_or(0);
@@ -63,22 +63,22 @@ fn list() {
     }
 }
 
-pub(crate) fn run(args: &ExtractArgs) -> Result<bool, Failure> {
+pub(crate) fn run(args: &ExtractArgs) -> Result<bool, CliError> {
     if args.list {
         list();
         return Ok(true);
     }
     let tools = args.tools.as_deref().map(tools::read).transpose()?;
     if args.jsonl {
-        let machine = Machine {
+        let protocol = ExtractProtocol {
             args,
             tools,
             cache: SchemaCache::default(),
         };
-        return lines::pump(args.file.as_deref(), |line, out| machine.answer(line, out));
+        return jsonl::pump(args.file.as_deref(), |line, out| protocol.answer(line, out));
     }
     let Some(tools) = tools else {
-        return Err("say with --tools FILE which tools there are".to_owned());
+        return Err("name the tool definitions with --tools FILE".to_owned());
     };
     let bytes = input::read_all(args.file.as_deref())?;
     let name = input::name(args.file.as_deref());
@@ -90,7 +90,7 @@ pub(crate) fn run(args: &ExtractArgs) -> Result<bool, Failure> {
     for call in &found.calls {
         let verdict = call.check(&tools, &args.policy, args.stop);
         all_good &= !matches!(verdict, Verdict::Bad(_));
-        show::verdict(&call.name, name, text, &verdict, args.style);
+        render::verdict(&call.name, name, text, &verdict, args.style);
         if let Verdict::Good(arguments) = &verdict {
             anstream::println!("\narguments:\n  {arguments}");
         }
@@ -106,9 +106,9 @@ pub(crate) fn run(args: &ExtractArgs) -> Result<bool, Failure> {
     Ok(all_good)
 }
 
-/// One input line.
+/// One input line of `extract --jsonl`.
 #[derive(Deserialize)]
-struct Line<'l> {
+struct ExtractRequest<'l> {
     #[serde(borrow)]
     id: Option<&'l RawValue>,
     #[serde(borrow)]
@@ -123,18 +123,18 @@ struct Line<'l> {
     stop: Option<Cow<'l, str>>,
 }
 
-/// The machine protocol.
-struct Machine<'a> {
+/// The machine protocol, with what all lines share.
+struct ExtractProtocol<'a> {
     args: &'a ExtractArgs,
     tools: Option<Tools>,
     cache: SchemaCache,
 }
 
-impl Machine<'_> {
+impl ExtractProtocol<'_> {
     fn answer(&self, line: Result<&str, String>, out: &mut String) {
-        let known = line.as_ref().ok().and_then(|text| lines::id(text));
+        let known = line.as_ref().ok().and_then(|text| jsonl::id_of(text));
         let line = line.and_then(|text| {
-            serde_json::from_str::<Line<'_>>(text)
+            serde_json::from_str::<ExtractRequest<'_>>(text)
                 .map_err(|error| format!("not a request: {error}"))
         });
         let (id, answer) = match &line {
@@ -150,7 +150,7 @@ impl Machine<'_> {
         write(&answer, out);
     }
 
-    fn judge<'l>(&self, line: &Line<'l>) -> Result<ExtractLine<'l>, String> {
+    fn judge<'l>(&self, line: &ExtractRequest<'l>) -> Result<ExtractLine<'l>, String> {
         let policy = match line.policy.as_deref() {
             None => self.args.policy.clone(),
             Some(name) => name.parse::<Policy>().map_err(|error| error.to_string())?,
@@ -166,7 +166,7 @@ impl Machine<'_> {
             .as_deref()
             .map_or(Ok(self.args.stop), input::stop)?;
         let tools = match (line.tools, &self.tools) {
-            // No tools: nothing can be called.
+            // An empty list is not an error here: nothing can be called.
             (Some(tools), _) if tools.get().trim() == "[]" => Tools::default(),
             (Some(tools), _) => {
                 Tools::read_with(tools.get(), &self.cache).map_err(|error| error.to_string())?

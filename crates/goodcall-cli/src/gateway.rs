@@ -1,4 +1,4 @@
-//! `goodcall gateway`: an HTTP gateway before a model provider.
+//! `goodcall gateway`: an HTTP gateway in front of a model provider.
 
 use std::path::PathBuf;
 
@@ -10,15 +10,15 @@ use tracing_subscriber::layer::SubscriberExt;
 use tracing_subscriber::{Layer, Registry, reload};
 
 use crate::input::{self, config_file};
-use crate::{Failure, runtime};
+use crate::{CliError, runtime};
 
-/// Stand between an agent and its model provider: tool calls are checked, mended, asked for again.
+/// Guard a model provider: an agent's tool calls are checked, mended or asked for again.
 ///
-/// The agent changes its base URL, nothing else. Flags come before the environment, and both before
-/// goodcall.toml, which is read again on SIGHUP. SIGTERM and Ctrl-C let open streams end.
+/// The agent changes its base URL and nothing else. Flags come before the environment, and both before
+/// goodcall.toml, which is read again on SIGHUP. On SIGTERM and Ctrl-C, open streams may end.
 #[derive(clap::Args)]
 pub(crate) struct GatewayArgs {
-    /// Settings; goodcall.toml is read where it is there [section: gateway]
+    /// A configuration file, whose section [gateway] is read [default: goodcall.toml, if it exists]
     #[arg(long, env = "GOODCALL_CONFIG", value_name = "FILE")]
     config: Option<PathBuf>,
     /// What may be mended: strict, safe or eager, with rules switched on and off (eager,-enum-typo),
@@ -31,7 +31,7 @@ pub(crate) struct GatewayArgs {
 
 impl GatewayArgs {
     /// Reads the file, and puts flags and environment variables over it.
-    fn config(&self) -> Result<GatewayConfig, Failure> {
+    fn config(&self) -> Result<GatewayConfig, CliError> {
         let file = config_file(self.config.as_deref())?;
         let policies = match &self.policy {
             Some(policies) => policies.clone(),
@@ -61,26 +61,27 @@ impl GatewayArgs {
     }
 }
 
-pub(crate) fn run(args: &GatewayArgs) -> Result<bool, Failure> {
+pub(crate) fn run(args: &GatewayArgs) -> Result<bool, CliError> {
     let config = args.config()?;
-    let mut spans = Spans::default();
+    let mut spans = SpanSender::default();
     spans.send_to(Collector::new(config.otlp.clone())?)?;
-    // It waits for connections and signals; threads of the gateway's own serve.
+    // This runtime waits for connections and signals; threads of the gateway serve.
     runtime()?.block_on(serve(args, config, &mut spans))?;
     Ok(true)
 }
 
 type AnyLayer = Box<dyn Layer<Registry> + Send + Sync>;
 
-/// Our spans, and nobody else's, on their way to a collector; another one after a reload.
+/// Sends the spans of this program, but not of its libraries, to a collector. A reload may change
+/// the collector.
 #[derive(Default)]
-struct Spans {
+struct SpanSender {
     url: Option<String>,
     handle: Option<reload::Handle<Option<AnyLayer>, Registry>>,
     exporter: Option<goodcall::otlp::Exporter>,
 }
 
-/// Where spans are to go.
+/// A collector that was reached by its URL, or none.
 struct Collector {
     url: Option<String>,
     layer: Option<AnyLayer>,
@@ -88,7 +89,7 @@ struct Collector {
 }
 
 impl Collector {
-    fn new(url: Option<String>) -> Result<Self, Failure> {
+    fn new(url: Option<String>) -> Result<Self, CliError> {
         let (mut layer, mut exporter): (Option<AnyLayer>, _) = (None, None);
         if let Some(url) = &url {
             let made = goodcall::otlp::layer::<Registry>(url, "goodcall-gateway");
@@ -103,9 +104,9 @@ impl Collector {
     }
 }
 
-impl Spans {
-    /// Sends spans there from now on. The collector before it still gets what is left.
-    fn send_to(&mut self, to: Collector) -> Result<(), Failure> {
+impl SpanSender {
+    /// Sends spans to this collector from now on. The one before it still gets the spans that wait.
+    fn send_to(&mut self, to: Collector) -> Result<(), CliError> {
         if self.url == to.url {
             return Ok(());
         }
@@ -122,7 +123,7 @@ impl Spans {
         }
         self.url = to.url;
         let before = std::mem::replace(&mut self.exporter, to.exporter);
-        // It may wait for its collector: the traffic goes on meanwhile.
+        // Dropping it may wait for its collector, which must not stop the traffic.
         std::thread::spawn(move || drop(before));
         Ok(())
     }
@@ -131,8 +132,8 @@ impl Spans {
 async fn serve(
     args: &GatewayArgs,
     config: GatewayConfig,
-    spans: &mut Spans,
-) -> Result<(), Failure> {
+    spans: &mut SpanSender,
+) -> Result<(), CliError> {
     let (listen, upstream) = (config.listen, config.upstream());
     let gateway = Gateway::new(config).map_err(|error| error.to_string())?;
     let listener = tokio::net::TcpListener::bind(listen).await;
@@ -150,18 +151,18 @@ async fn serve(
                     "goodcall: settings read again; unchanged until a restart: {}",
                     kept.join(", ")
                 ),
-                Err(error) => anstream::eprintln!("goodcall: the old settings hold: {error}"),
+                Err(error) => anstream::eprintln!("goodcall: the old settings stay in force: {error}"),
             },
         }
     }
 }
 
-/// Takes the settings as they are now; the names of those that hold until a restart.
+/// Reads the settings again and applies them. Returns the names of those that need a restart.
 fn reload(
     args: &GatewayArgs,
     gateway: &Gateway,
-    spans: &mut Spans,
-) -> Result<Vec<&'static str>, Failure> {
+    spans: &mut SpanSender,
+) -> Result<Vec<&'static str>, CliError> {
     let config = args.config()?;
     let collector = Collector::new(config.otlp.clone())?;
     let kept = gateway.reload(config).map_err(|error| error.to_string())?;
@@ -185,7 +186,7 @@ async fn hangup() {
     std::future::pending().await
 }
 
-/// Ready when somebody wants the gateway to stop.
+/// Waits for a signal to stop.
 async fn stop() {
     let interrupt = async {
         if tokio::signal::ctrl_c().await.is_err() {

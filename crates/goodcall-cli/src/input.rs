@@ -1,4 +1,4 @@
-//! Where input comes from.
+//! Input files, and values of flags.
 
 use std::fs::File;
 use std::io::{BufReader, Read, stdin};
@@ -7,12 +7,12 @@ use std::path::Path;
 use goodcall_core::{Limits, Policies, Policy, StopReason};
 use goodcall_server::ConfigFile;
 
-use crate::Failure;
+use crate::CliError;
 
-/// The whole input as text.
-pub(crate) fn read_all(file: Option<&str>) -> Result<Vec<u8>, Failure> {
+/// Reads the whole input, up to one byte beyond the limit on arguments.
+pub(crate) fn read_all(file: Option<&str>) -> Result<Vec<u8>, CliError> {
     let mut bytes = Vec::new();
-    // One byte more than the limit is enough to see that it is passed.
+    // One byte more than the limit is enough to find that it is exceeded.
     let most = Limits::default().max_bytes as u64 + 1;
     open(file)?
         .take(most)
@@ -21,8 +21,8 @@ pub(crate) fn read_all(file: Option<&str>) -> Result<Vec<u8>, Failure> {
     Ok(bytes)
 }
 
-/// The input, for reading line by line.
-pub(crate) fn open(file: Option<&str>) -> Result<BufReader<Box<dyn Read>>, Failure> {
+/// Opens the input, for reading line by line.
+pub(crate) fn open(file: Option<&str>) -> Result<BufReader<Box<dyn Read>>, CliError> {
     let input: Box<dyn Read> = match file {
         None | Some("-") => Box::new(stdin()),
         Some(path) => Box::new(File::open(path).map_err(|error| format!("{path}: {error}"))?),
@@ -30,7 +30,7 @@ pub(crate) fn open(file: Option<&str>) -> Result<BufReader<Box<dyn Read>>, Failu
     Ok(BufReader::with_capacity(1 << 16, input))
 }
 
-/// What the input is called in messages.
+/// The name of the input in messages.
 pub(crate) fn name(file: Option<&str>) -> &str {
     match file {
         None | Some("-") => "standard input",
@@ -45,7 +45,7 @@ pub(crate) fn stop(name: &str) -> Result<StopReason, String> {
         "finished" => Ok(StopReason::Finished),
         "cut_off" => Ok(StopReason::CutOff),
         other => Err(format!(
-            "`{other}` is no stop reason: use unknown, finished or cut_off"
+            "unknown stop reason `{other}`: expected unknown, finished or cut_off"
         )),
     }
 }
@@ -65,7 +65,7 @@ pub(crate) fn policies(text: &str) -> Result<Policies, String> {
 }
 
 /// Reads `goodcall.toml`: the file that was named, or the one in this folder if there is one.
-pub(crate) fn config_file(named: Option<&Path>) -> Result<ConfigFile, Failure> {
+pub(crate) fn config_file(named: Option<&Path>) -> Result<ConfigFile, CliError> {
     let here = Path::new("goodcall.toml");
     match named.or_else(|| here.exists().then_some(here)) {
         Some(path) => ConfigFile::read(path).map_err(|error| error.to_string()),

@@ -1,24 +1,25 @@
 //! `goodcall lint`: what is wrong with tool definitions, before a model sees them.
 
+use goodcall_core::clip;
 use goodcall_wire::{LintRemark, LintedTool, Tools, lint};
 use serde_json::json;
 
-use crate::{Failure, input};
+use crate::{CliError, input};
 
-/// Say what models stumble over in tool definitions, and what providers refuse.
+/// Find what is wrong with tool definitions: what confuses models, what providers refuse.
 ///
-/// Behind each remark stands who minds: models, a provider, or goodcall. The exit code is 1 where
-/// there is one, so that a build can stop there.
+/// Each remark names whom it concerns: models, a provider, or goodcall. The exit code is 1 if there
+/// are remarks, so that a build can fail.
 #[derive(clap::Args)]
 pub(crate) struct LintArgs {
-    /// Print one JSON object a tool
+    /// Print one JSON object per tool
     #[arg(long)]
     jsonl: bool,
     /// Tool definitions, in any provider's form; - or nothing for standard input
     file: Option<String>,
 }
 
-pub(crate) fn run(args: &LintArgs) -> Result<bool, Failure> {
+pub(crate) fn run(args: &LintArgs) -> Result<bool, CliError> {
     let file = args.file.as_deref();
     let bytes = input::read_all(file)?;
     let tools = Tools::read(&String::from_utf8_lossy(&bytes))
@@ -36,7 +37,7 @@ pub(crate) fn run(args: &LintArgs) -> Result<bool, Failure> {
     Ok(print(&tools, args.jsonl) == 0)
 }
 
-/// Prints tools with the remarks on them, and counts these.
+/// Prints tools with the remarks on them. Returns the number of remarks.
 pub(crate) fn print(tools: &[LintedTool], jsonl: bool) -> usize {
     let remarks = lint(tools);
     let place = |at: &str| {
@@ -81,7 +82,7 @@ fn of<'r>(remarks: &'r [LintRemark], tool: &'r str) -> impl Iterator<Item = &'r 
     remarks.iter().filter(move |remark| remark.tool == tool)
 }
 
-/// The parameters, the optional ones with a question mark.
+/// Renders the parameters; optional ones have a question mark.
 fn parameters(tool: &LintedTool) -> String {
     let required = |name: &str| {
         let all = tool.input["required"].as_array();
@@ -106,8 +107,5 @@ fn parameters(tool: &LintedTool) -> String {
 fn summary(tool: &LintedTool) -> String {
     let text = tool.description.as_deref().unwrap_or("-");
     let line = text.lines().next().unwrap_or("-");
-    match line.char_indices().nth(100) {
-        Some((end, _)) => format!("{}…", &line[..end]),
-        None => line.to_owned(),
-    }
+    clip(line, 100)
 }

@@ -3,21 +3,21 @@
 //! Exit codes: 0 good or mended, 1 bad, 2 wrong usage or an I/O error.
 
 mod check;
-mod commands;
+mod command_tools;
 mod convert;
 mod demo;
 mod extract;
 mod gateway;
 mod input;
-mod lines;
+mod jsonl;
+mod jsonl_output;
 mod lint;
 mod mcp;
 mod parse;
 mod recording;
-mod report;
+mod render;
 mod rules;
 mod run;
-mod show;
 mod tools;
 mod usage;
 
@@ -44,15 +44,15 @@ enum Command {
     Parse(ParseArgs),
     /// Find the calls that a model wrote into plain text, and show their verdicts
     Extract(extract::ExtractArgs),
-    /// Say what is wrong with tool definitions: what models stumble over, what providers refuse
+    /// Find what is wrong with tool definitions: what confuses models, what providers refuse
     Lint(lint::LintArgs),
     /// Turn tool definitions and transcripts from one provider's form into another's
     Convert(convert::ConvertArgs),
     /// Hold a conversation with a model whose tools are commands, or replay a recorded one
     Run(run::RunArgs),
-    /// Stand in front of an MCP server: its tool calls are checked, mended or refused
+    /// Guard an MCP server: its tool calls are checked, mended or refused
     Mcp(mcp::McpArgs),
-    /// Stand between an agent and its model provider: tool calls are checked, mended, asked for again
+    /// Guard a model provider: an agent's tool calls are checked, mended or asked for again
     Gateway(Box<gateway::GatewayArgs>),
     /// List the rules by which calls are read and mended
     Rules(RulesArgs),
@@ -60,7 +60,7 @@ enum Command {
 
 /// Check arguments against a tool's schema and show the verdict.
 ///
-/// FILE holds the arguments as the model sent them. With --jsonl it holds one JSON object a line:
+/// FILE holds the arguments as the model sent them. With --jsonl it holds one JSON object per line:
 /// {"id"?, "schema"? | "tool"?, "raw": "<text>", "policy"?, "stop"?}; one line of JSON comes out
 /// for each, in the same order.
 #[derive(clap::Args)]
@@ -93,8 +93,8 @@ struct CheckArgs {
 
 /// Read JSON, or what a model wrote instead of it, and show what was changed.
 ///
-/// With --jsonl: {"input": "<text>", "policy"?} a line in, {"value", "changes", "complete"} or
-/// {"error"} a line out.
+/// With --jsonl, each line in is {"input": "<text>", "policy"?}, and each line out is {"value",
+/// "changes", "complete"} or {"error"}.
 #[derive(clap::Args)]
 struct ParseArgs {
     /// What may be read leniently: strict (nothing), safe, eager
@@ -117,15 +117,15 @@ struct RulesArgs {
     markdown: bool,
 }
 
-/// A failure that is nobody's verdict: wrong usage, or I/O.
-type Failure = String;
+/// Why a command could not do its work, as opposed to a bad verdict: wrong usage, or I/O.
+type CliError = String;
 
-/// What waits for I/O: one thread is enough for all that the command does itself.
-fn runtime() -> Result<tokio::runtime::Runtime, Failure> {
+/// Makes a runtime with one thread, which is enough for everything that the command does itself.
+fn runtime() -> Result<tokio::runtime::Runtime, CliError> {
     tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()
-        .map_err(|error| format!("no runtime: {error}"))
+        .map_err(|error| format!("cannot start the runtime: {error}"))
 }
 
 fn main() -> ExitCode {

@@ -15,7 +15,7 @@ use goodcall_mcp::{
 use goodcall_server::{McpSettings, listen_address};
 
 use crate::input::{self, config_file};
-use crate::{Failure, runtime};
+use crate::{CliError, runtime};
 
 /// Run a proxy in front of an MCP server that checks, mends or refuses tool calls.
 ///
@@ -86,7 +86,7 @@ enum Task {
     Inspect(inspect::InspectArgs),
 }
 
-pub(crate) fn run(args: McpArgs) -> Result<bool, Failure> {
+pub(crate) fn run(args: McpArgs) -> Result<bool, CliError> {
     if let Some(Task::Inspect(args)) = &args.task {
         return inspect::run(args);
     }
@@ -114,7 +114,7 @@ pub(crate) fn run(args: McpArgs) -> Result<bool, Failure> {
 impl ServerArgs {
     /// The server that the arguments name. `command` is how the user called this program, for the
     /// error if they name none.
-    fn server(&self, command: &str) -> Result<McpServer, Failure> {
+    fn server(&self, command: &str) -> Result<McpServer, CliError> {
         if let Some(url) = &self.url {
             let mut upstream = Upstream::new(url).map_err(|error| error.to_string())?;
             for header in &self.header {
@@ -143,7 +143,7 @@ impl ServerArgs {
 }
 
 /// Replaces `${VARIABLE}` by its value, so that secrets need not be on the command line.
-fn expand_variables(header: &str) -> Result<String, Failure> {
+fn expand_variables(header: &str) -> Result<String, CliError> {
     let mut out = String::new();
     let mut rest = header;
     while let Some((before, after)) = rest.split_once("${") {
@@ -161,7 +161,7 @@ async fn serve_pipes(
     server: McpServer,
     options: Arc<ProxyOptions>,
     log: Arc<ProxyLog>,
-) -> Result<bool, Failure> {
+) -> Result<bool, CliError> {
     let pipes = (tokio::io::stdin(), tokio::io::stdout());
     let ended = bridge(server, options, log, pipes, stop_signal()).await;
     Ok(ended.map_err(|error| error.to_string())? != BridgeEnd::Server)
@@ -172,7 +172,7 @@ async fn serve(
     server: McpServer,
     options: Arc<ProxyOptions>,
     log: Arc<ProxyLog>,
-) -> Result<bool, Failure> {
+) -> Result<bool, CliError> {
     let failure = |error: std::io::Error| format!("{address}: {error}");
     let listener = tokio::net::TcpListener::bind(address).await;
     let listener = listener.map_err(failure)?;
@@ -187,7 +187,7 @@ async fn serve(
 
 impl GuardArgs {
     /// The settings of the configuration file, overridden by the flags.
-    fn options(&self, name: impl FnOnce() -> String) -> Result<ProxyOptions, Failure> {
+    fn options(&self, name: impl FnOnce() -> String) -> Result<ProxyOptions, CliError> {
         let file = config_file(self.config.as_deref())?;
         let name = self.name.clone().unwrap_or_else(name);
         let (policies, settings) = file.mcp_server(&name);
@@ -196,7 +196,7 @@ impl GuardArgs {
         Ok(ProxyOptions::from_settings(&name, policies, &settings))
     }
 
-    fn log(&self) -> Result<ProxyLog, Failure> {
+    fn log(&self) -> Result<ProxyLog, CliError> {
         match &self.log {
             Some(path) => {
                 ProxyLog::to_file(path).map_err(|error| format!("{}: {error}", path.display()))

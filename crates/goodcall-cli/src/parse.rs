@@ -6,46 +6,46 @@ use goodcall_core::{Policy, ReadOptions, Reading, Reason, Refusal, read};
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
-use crate::report::{ChangeLine, IssueLine, raw, write};
-use crate::{Failure, ParseArgs, input, lines, show};
+use crate::jsonl_output::{ChangeLine, IssueLine, raw, write};
+use crate::{CliError, ParseArgs, input, jsonl, render};
 
-pub(crate) fn run(args: &ParseArgs) -> Result<bool, Failure> {
+pub(crate) fn run(args: &ParseArgs) -> Result<bool, CliError> {
     if args.jsonl {
-        return lines::pump(args.file.as_deref(), |line, out| answer(args, line, out));
+        return jsonl::pump(args.file.as_deref(), |line, out| answer(args, line, out));
     }
     let bytes = input::read_all(args.file.as_deref())?;
     let name = input::name(args.file.as_deref());
     let text = match std::str::from_utf8(&bytes) {
         Ok(text) => text,
         Err(error) => {
-            // As for every text that cannot be read: the answer is no, not that something failed.
+            // As for every text that cannot be read, the exit code is 1 and not 2.
             anstream::println!("{name}: not UTF-8 at byte {}", error.valid_up_to());
             return Ok(false);
         }
     };
     match read(text, &options(args.policy.clone())) {
         Ok(reading) => {
-            show::reading(name, text, &reading);
+            render::reading(name, text, &reading);
             if reading.is_several() {
                 anstream::eprintln!("{name}: several values in a row, shown as an array of them");
             }
             Ok(reading.is_complete())
         }
         Err(bad) => {
-            show::unreadable(name, text, &bad);
+            render::unreadable(name, text, &bad);
             Ok(false)
         }
     }
 }
 
-/// Whole documents are read: JSON inside a string at the root counts.
+/// Reads whole documents, including JSON inside a string at the root.
 fn options(policy: Policy) -> ReadOptions {
     ReadOptions::new().policy(policy).unwrap_strings(true)
 }
 
-/// One input line.
+/// One input line of `parse --jsonl`.
 #[derive(Deserialize)]
-struct Line<'l> {
+struct ParseRequest<'l> {
     #[serde(borrow)]
     id: Option<&'l RawValue>,
     #[serde(borrow)]
@@ -54,29 +54,29 @@ struct Line<'l> {
     policy: Option<Cow<'l, str>>,
 }
 
-/// One output line.
+/// One output line of `parse --jsonl`.
 #[derive(Serialize)]
 #[serde(untagged)]
-enum Answer<'l> {
+enum ParseAnswer<'l> {
     Read {
         #[serde(skip_serializing_if = "Option::is_none")]
         id: Option<&'l RawValue>,
         value: Option<Box<RawValue>>,
         changes: Vec<ChangeLine>,
         complete: bool,
-        /// Several values stood in the text; `value` is the array of them.
+        /// Whether the text has several values; `value` is the array of them then.
         #[serde(skip_serializing_if = "std::ops::Not::not")]
         several: bool,
     },
     Failed {
         #[serde(skip_serializing_if = "Option::is_none")]
         id: Option<&'l RawValue>,
-        error: Trouble,
+        error: ParseFailure,
     },
 }
 
 #[derive(Serialize)]
-struct Trouble {
+struct ParseFailure {
     reason: &'static str,
     message: String,
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -86,9 +86,10 @@ struct Trouble {
 }
 
 fn answer(args: &ParseArgs, line: Result<&str, String>, out: &mut String) {
-    let known = line.as_ref().ok().and_then(|text| lines::id(text));
+    let known = line.as_ref().ok().and_then(|text| jsonl::id_of(text));
     let line = line.and_then(|text| {
-        serde_json::from_str::<Line<'_>>(text).map_err(|error| format!("not a request: {error}"))
+        serde_json::from_str::<ParseRequest<'_>>(text)
+            .map_err(|error| format!("not a request: {error}"))
     });
     let line = match line {
         Ok(line) => line,
@@ -105,8 +106,8 @@ fn answer(args: &ParseArgs, line: Result<&str, String>, out: &mut String) {
     }
 }
 
-fn read_line<'l>(id: Option<&'l RawValue>, reading: &Reading<'_>) -> Answer<'l> {
-    Answer::Read {
+fn read_line<'l>(id: Option<&'l RawValue>, reading: &Reading<'_>) -> ParseAnswer<'l> {
+    ParseAnswer::Read {
         id,
         value: raw(reading.tree.to_json()),
         changes: reading.changes.iter().map(ChangeLine::new).collect(),
@@ -115,11 +116,11 @@ fn read_line<'l>(id: Option<&'l RawValue>, reading: &Reading<'_>) -> Answer<'l> 
     }
 }
 
-fn unreadable<'l>(id: Option<&'l RawValue>, bad: &Refusal) -> Answer<'l> {
+fn unreadable<'l>(id: Option<&'l RawValue>, bad: &Refusal) -> ParseAnswer<'l> {
     let position = bad.issues.first().map(|issue| issue.span.start);
-    Answer::Failed {
+    ParseAnswer::Failed {
         id,
-        error: Trouble {
+        error: ParseFailure {
             reason: bad.reason.name(),
             message: bad.summary(),
             issues: bad.issues.iter().map(IssueLine::new).collect(),
@@ -128,10 +129,10 @@ fn unreadable<'l>(id: Option<&'l RawValue>, bad: &Refusal) -> Answer<'l> {
     }
 }
 
-fn failed(id: Option<&RawValue>, message: String) -> Answer<'_> {
-    Answer::Failed {
+fn failed(id: Option<&RawValue>, message: String) -> ParseAnswer<'_> {
+    ParseAnswer::Failed {
         id,
-        error: Trouble {
+        error: ParseFailure {
             reason: "bad_line",
             message,
             issues: Vec::new(),

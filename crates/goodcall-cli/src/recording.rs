@@ -8,7 +8,7 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
-use crate::Failure;
+use crate::CliError;
 
 /// What was said, and what the model replied.
 #[derive(Default)]
@@ -48,7 +48,7 @@ struct Recorded<'l> {
 }
 
 /// Reads a file of messages, one a line.
-pub(crate) fn read(path: &str) -> Result<Recording, Failure> {
+pub(crate) fn read(path: &str) -> Result<Recording, CliError> {
     let text = std::fs::read_to_string(path).map_err(|error| format!("{path}: {error}"))?;
     let mut recording = Recording::default();
     for (number, line) in text.lines().enumerate() {

@@ -4,9 +4,9 @@ use anstream::println;
 use goodcall_core::{Level, Rule, RuleId, UnknownRule};
 use goodcall_wire::catalogue;
 
-use crate::{Failure, RulesArgs};
+use crate::{CliError, RulesArgs};
 
-pub(crate) fn run(args: &RulesArgs) -> Result<bool, Failure> {
+pub(crate) fn run(args: &RulesArgs) -> Result<bool, CliError> {
     let rules = catalogue();
     if args.markdown {
         println!("{}", markdown(&rules));
@@ -34,7 +34,7 @@ pub(crate) fn run(args: &RulesArgs) -> Result<bool, Failure> {
     Ok(true)
 }
 
-fn unknown(error: &UnknownRule) -> Failure {
+fn unknown(error: &UnknownRule) -> CliError {
     let name = error.name();
     let nearest = error.nearest();
     let nearest = nearest.map_or_else(String::new, |rule| format!(" Did you mean `{rule}`?"));

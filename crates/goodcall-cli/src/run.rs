@@ -9,16 +9,16 @@ use goodcall::{
 };
 use serde_json::Value;
 
-use crate::{Failure, commands, recording, runtime};
+use crate::{CliError, command_tools, recording, runtime};
 
-/// Where Ollama listens.
-const URL: &str = "http://localhost:11434/v1";
+/// The address of a local Ollama.
+const OLLAMA_URL: &str = "http://localhost:11434/v1";
 
 /// Hold a conversation with a model whose tools are commands, or replay a recorded one.
 ///
 /// The tools are a TOML file: a [[tool]] with name, description, schema and command each; the
-/// command gets the arguments as JSON on standard input. With --replay the model's words come
-/// from a file, one message a line: {"role": "user", "text": …} and {"role": "assistant",
+/// command gets the arguments as JSON on standard input. With --replay the model's replies come
+/// from a file, one message per line: {"role": "user", "text": …} and {"role": "assistant",
 /// "text"?, "calls"?: [{"name", "arguments"}]}, or OpenAI's chat messages. The tools are run.
 #[derive(clap::Args)]
 pub(crate) struct RunArgs {
@@ -29,12 +29,12 @@ pub(crate) struct RunArgs {
     #[arg(long, value_name = "NAME", required_unless_present = "replay")]
     model: Option<String>,
     /// An OpenAI-compatible server
-    #[arg(long, default_value = URL)]
+    #[arg(long, default_value = OLLAMA_URL)]
     url: String,
     /// The environment variable that holds the server's key
     #[arg(long, value_name = "NAME", default_value = "OPENAI_API_KEY")]
     key_env: String,
-    /// What the model is told about its task
+    /// The system prompt
     #[arg(long, value_name = "TEXT")]
     system: Option<String>,
     /// A recorded conversation, in place of a model
@@ -43,16 +43,16 @@ pub(crate) struct RunArgs {
     /// Keep the run in this file, and go on from there if it exists
     #[arg(long, value_name = "FILE")]
     save: Option<String>,
-    /// At most so many calls of the model for one task
+    /// The largest number of model calls for one task
     #[arg(long, default_value_t = 50)]
     steps: u32,
-    /// The task; without one, lines of standard input are said one after the other
+    /// The task; without one, each line of standard input is a message to the model
     #[arg(conflicts_with = "replay")]
     prompt: Option<String>,
 }
 
-pub(crate) fn run(args: &RunArgs) -> Result<bool, Failure> {
-    let (toolbox, unstarted) = commands::read(&args.tools)?;
+pub(crate) fn run(args: &RunArgs) -> Result<bool, CliError> {
+    let (toolbox, unstarted) = command_tools::read(&args.tools)?;
     let runtime = runtime()?;
     let done = runtime.block_on(async {
         match (&args.replay, &args.model) {
@@ -86,7 +86,7 @@ pub(crate) fn run(args: &RunArgs) -> Result<bool, Failure> {
     }
 }
 
-/// Lines that a person types.
+/// The lines that a person types.
 fn lines() -> impl Iterator<Item = String> {
     let terminal = stdin().is_terminal();
     std::iter::from_fn(move || {
@@ -99,23 +99,23 @@ fn lines() -> impl Iterator<Item = String> {
     .filter(|line| !line.trim().is_empty())
 }
 
-/// Says one thing after the other and drives the run to its end each time.
+/// Sends one message after the other, and drives the run to its end each time.
 async fn converse(
     args: &RunArgs,
     toolbox: &Toolbox,
     model: &dyn Model,
     said: impl Iterator<Item = String>,
     echo: bool,
-) -> Result<bool, Failure> {
+) -> Result<bool, CliError> {
     let store = args.save.as_ref().map(FileStore::new);
     let mut run = match &store {
         Some(store) => store.load().map_err(|error| not_a_run(store, &error))?,
         None => None,
     };
-    // A replay is told in order.
+    // A replay runs its calls in order.
     let parallel = if echo { 1 } else { 8 };
     let driver = Driver::new(toolbox, model).parallel(parallel);
-    let driver = driver.on_event(show).ask(ask);
+    let driver = driver.on_event(print_event).ask(ask);
     let driver = match &store {
         Some(store) => driver.store(store as &dyn Store),
         None => driver,
@@ -141,42 +141,42 @@ async fn converse(
         let driven = driver.drive(run).await;
         match driven.map_err(|error| not_driven(args, &error))? {
             Finish::Done(_) => {}
-            // It waits for an answer, or is over without a last word.
+            // The run waits for an answer, or ended without a final message.
             _ => return Ok(false),
         }
     }
     Ok(true)
 }
 
-/// A file that cannot be gone on from.
-fn not_a_run(store: &FileStore, error: &std::io::Error) -> Failure {
+/// Explains why a saved run cannot be continued.
+fn not_a_run(store: &FileStore, error: &std::io::Error) -> CliError {
     let path = store.path().display();
     match error.kind() {
-        // What serde_json says of the text itself.
+        // The kinds of serde_json's errors about the text itself.
         ErrorKind::InvalidData | ErrorKind::UnexpectedEof => format!(
-            "{path}: no saved run: {error}; name another file with --save, or remove this one"
+            "{path}: not a saved run: {error}; name another file with --save, or remove this one"
         ),
         _ => format!("{path}: {error}; name a file with --save"),
     }
 }
 
-/// A run that could not go on: where to look, and what to do.
-fn not_driven(args: &RunArgs, error: &DriveError) -> Failure {
+/// Explains why a run could not continue, and what to do.
+fn not_driven(args: &RunArgs, error: &DriveError) -> CliError {
     match (error, &args.replay, &args.save) {
         (DriveError::Model(_), Some(path), _) => {
-            format!("{path}: the recording ends here, and the model's next reply is due")
+            format!("{path}: the recording ends before the model's next reply")
         }
-        (DriveError::Model(_), None, _) if args.url == URL => {
-            format!("{URL}: {error}; name a server with --url")
+        (DriveError::Model(_), None, _) if args.url == OLLAMA_URL => {
+            format!("{OLLAMA_URL}: {error}; name a server with --url")
         }
-        (DriveError::Model(_), None, _) => format!("{}: {error}", shown(&args.url)),
+        (DriveError::Model(_), None, _) => format!("{}: {error}", without_secrets(&args.url)),
         (DriveError::Store(_), _, Some(path)) => format!("{path}: {error}"),
         _ => error.to_string(),
     }
 }
 
-/// A URL without what may be a secret: the user, and what is asked.
-fn shown(url: &str) -> String {
+/// Removes from a URL what may be a secret: the user and the query.
+fn without_secrets(url: &str) -> String {
     let url = url.split(['?', '#']).next().unwrap_or_default();
     let Some((scheme, rest)) = url.split_once("://") else {
         return url.to_owned();
@@ -195,8 +195,8 @@ fn begin(args: &RunArgs, text: String) -> Run {
     run.user(text)
 }
 
-/// Shows what happens.
-fn show(event: &Event) {
+/// Prints an event of the run.
+fn print_event(event: &Event) {
     match event {
         Event::ToolExecuted(record) => {
             println!("model: {}({})", record.name, record.arguments.trim());
@@ -235,7 +235,7 @@ fn show(event: &Event) {
     }
 }
 
-/// Asks the person, if there is one.
+/// Asks the user, if standard input is a terminal.
 fn ask(reason: &HaltReason) -> Option<String> {
     println!("ask:   {reason}");
     if !stdin().is_terminal() {
@@ -251,14 +251,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_url_is_shown_without_secrets() {
+    fn user_and_query_of_a_url_are_hidden() {
         for (url, words) in [
             ("http://u:p@host:1/v1?key=s#x", "http://host:1/v1"),
             ("https://host/a@b", "https://host/a@b"),
             ("https://u@host", "https://host"),
             ("no url", "no url"),
         ] {
-            assert_eq!(shown(url), words);
+            assert_eq!(without_secrets(url), words);
         }
     }
 }

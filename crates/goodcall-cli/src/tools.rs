@@ -2,10 +2,10 @@
 
 use goodcall_wire::Tools;
 
-use crate::Failure;
+use crate::CliError;
 
-/// The tools that a file defines, in whatever form.
-pub(crate) fn read(path: &str) -> Result<Tools, Failure> {
+/// Reads the tools that a file defines, in any provider's form.
+pub(crate) fn read(path: &str) -> Result<Tools, CliError> {
     let bytes = std::fs::read(path).map_err(|error| format!("{path}: {error}"))?;
     let text = String::from_utf8(bytes);
     let text = text.map_err(|_| format!("{path}: tool definitions must be JSON: not UTF-8"))?;

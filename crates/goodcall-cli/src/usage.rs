@@ -1,11 +1,11 @@
-//! Wrong usage, told of what is wrong: a flag, or a variable of the environment.
+//! Errors about wrong usage, which name the flag or the environment variable at fault.
 
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{CommandFactory, Error, Parser};
 
 use crate::Cli;
 
-/// The arguments of this process; if they are wrong, this says so and ends it.
+/// Parses the arguments of this process. If they are wrong, prints why and exits.
 pub(crate) fn parse() -> Cli {
     Cli::try_parse().unwrap_or_else(|mut error| {
         if let Some(variable) = variable(&error) {
@@ -20,7 +20,7 @@ pub(crate) fn parse() -> Cli {
     })
 }
 
-/// `goodcall mcp npx …` lacks the `--` before the server's command.
+/// Returns a tip for `goodcall mcp npx …`, which lacks the `--` before the server's command.
 fn command_tip(error: &Error) -> Option<String> {
     let ContextValue::String(word) = error.get(ContextKind::InvalidArg)? else {
         return None;
@@ -37,11 +37,11 @@ fn command_tip(error: &Error) -> Option<String> {
         format!("{before} ")
     };
     (mcp && bare)
-        .then(|| format!("a server's command stands behind `--`: goodcall mcp {before}-- {word} …"))
+        .then(|| format!("a server's command comes after `--`: goodcall mcp {before}-- {word} …"))
 }
 
-/// The variable that a wrong value came from. A flag comes before its variable, so the flag is
-/// to blame wherever it was given.
+/// Returns the environment variable that a wrong value came from. A flag comes before its variable,
+/// so `None` if the flag was given.
 fn variable(error: &Error) -> Option<String> {
     let ContextValue::String(blamed) = error.get(ContextKind::InvalidArg)? else {
         return None;

@@ -1,7 +1,7 @@
-//! Every command that the documents show is run, and must print what they say, to the letter.
+//! Every command that the documents show is run, and must print exactly what they show.
 //!
 //! A block of kind `console` holds commands behind `$ ` and what they print, standard output
-//! first; a line `? 1` names an exit code that is not 0. Variables may stand before the command
+//! first; a line `? 1` names an exit code that is not 0. Variables may come before the command
 //! (`$ NAME=value goodcall …`). `GOODCALL_BLESS=1 cargo test` writes
 //! what was printed into the documents: read the difference before you commit it.
 #![allow(clippy::unwrap_used, reason = "a test may fail loudly")]
@@ -13,7 +13,7 @@ use std::process::Command;
 const CALLS: [&str; 2] = ["$ goodcall ", "$ cargo run -p goodcall-cli -- "];
 
 #[test]
-fn commands_in_the_documents() {
+fn documented_commands_print_what_is_shown() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let mut files = vec![root.join("README.md")];
     for folder in ["cases/cli", "docs"] {
@@ -43,7 +43,7 @@ fn commands_in_the_documents() {
 
 /// The catalogue of rules is printed by the command itself.
 #[test]
-fn the_rule_catalogue_is_up_to_date() {
+fn rule_catalogue_is_up_to_date() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let (file, printed) = (
         root.join("docs/rules.md"),
@@ -55,11 +55,11 @@ fn the_rule_catalogue_is_up_to_date() {
     let written = std::fs::read_to_string(&file).unwrap_or_default();
     assert!(
         written == printed,
-        "docs/rules.md: GOODCALL_BLESS=1 cargo test writes it anew"
+        "docs/rules.md differs: GOODCALL_BLESS=1 cargo test rewrites it"
     );
 }
 
-/// The document with what its commands print now.
+/// Returns the document with what its commands print now.
 fn replay(source: &str, root: &Path, count: &mut usize) -> String {
     let mut out = String::new();
     let mut lines = source.lines().peekable();
@@ -88,7 +88,7 @@ fn replay(source: &str, root: &Path, count: &mut usize) -> String {
     out
 }
 
-/// The variable before a command, and the line without it.
+/// Splits off the variable before a command.
 fn variable(line: &str) -> (Option<(&str, &str)>, String) {
     let split = line
         .strip_prefix("$ ")

@@ -4,7 +4,7 @@ use goodcall_mcp::list_tools;
 
 use super::ServerArgs;
 use crate::lint::print;
-use crate::{Failure, runtime};
+use crate::{CliError, runtime};
 
 /// List a server's tools, with what models stumble over and what providers refuse.
 #[derive(clap::Args)]
@@ -16,7 +16,7 @@ pub(crate) struct InspectArgs {
     jsonl: bool,
 }
 
-pub(crate) fn run(args: &InspectArgs) -> Result<bool, Failure> {
+pub(crate) fn run(args: &InspectArgs) -> Result<bool, CliError> {
     let server = args.server.server("goodcall mcp inspect")?;
     let tools = runtime()?.block_on(list_tools(server))?;
     print(&tools, args.jsonl);

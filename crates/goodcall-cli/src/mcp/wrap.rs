@@ -7,10 +7,10 @@ use std::path::{Path, PathBuf};
 use goodcall_mcp::{Wrapped, unwrap_config, wrap_config};
 use similar::TextDiff;
 
-use crate::Failure;
+use crate::CliError;
 
 /// Puts the servers of a client's configuration behind goodcall.
-pub(crate) fn wrap(path: &Path, yes: bool) -> Result<bool, Failure> {
+pub(crate) fn wrap(path: &Path, yes: bool) -> Result<bool, CliError> {
     let text = read(path)?;
     let failure = |error: goodcall_mcp::WrapError| format!("{}: {error}", path.display());
     // The backup is the file without goodcall, even if some servers are behind it already.
@@ -33,7 +33,7 @@ pub(crate) fn wrap(path: &Path, yes: bool) -> Result<bool, Failure> {
 }
 
 /// Undoes [`wrap`].
-pub(crate) fn unwrap(path: &Path, yes: bool) -> Result<bool, Failure> {
+pub(crate) fn unwrap(path: &Path, yes: bool) -> Result<bool, CliError> {
     let text = read(path)?;
     let old = fs::read_to_string(backup_of(path)).ok();
     let plain = unwrap_config(&text, old.as_deref());
@@ -60,7 +60,7 @@ fn show(path: &Path, before: &str, after: &Wrapped) -> bool {
     true
 }
 
-fn may_write(path: &Path, yes: bool) -> Result<bool, Failure> {
+fn may_write(path: &Path, yes: bool) -> Result<bool, CliError> {
     if yes {
         return Ok(true);
     }
@@ -77,11 +77,11 @@ fn may_write(path: &Path, yes: bool) -> Result<bool, Failure> {
     Ok(matches!(answer.trim(), "y" | "Y" | "yes"))
 }
 
-fn read(path: &Path) -> Result<String, Failure> {
+fn read(path: &Path) -> Result<String, CliError> {
     fs::read_to_string(path).map_err(|error| format!("{}: {error}", path.display()))
 }
 
-fn write(path: &Path, text: &str) -> Result<(), Failure> {
+fn write(path: &Path, text: &str) -> Result<(), CliError> {
     fs::write(path, text).map_err(|error| format!("{}: {error}", path.display()))
 }
 

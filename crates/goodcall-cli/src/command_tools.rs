@@ -15,28 +15,28 @@ use serde::Deserialize;
 use serde_json::Value;
 use tokio::io::AsyncWriteExt;
 
-use crate::Failure;
+use crate::CliError;
 
-/// Bytes of output that the model gets.
+/// Bytes of a command's output that the model reads.
 const MOST_BYTES: usize = 64 << 10;
-/// How long a command may take, unless it says otherwise.
+/// How long a command may take, unless the file sets `time_limit_ms`.
 const TIME_LIMIT_MS: u64 = 30_000;
 
-/// The file: a list of `[[tool]]`.
+/// The file of tools: a list of `[[tool]]`.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct File {
-    tool: Vec<Command>,
+struct ToolsFile {
+    tool: Vec<CommandTool>,
 }
 
-/// One tool.
+/// A tool that is a command.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Command {
+struct CommandTool {
     name: String,
     #[serde(default)]
     description: String,
-    /// Program and arguments; no shell is in between.
+    /// The program and its arguments. No shell is involved.
     #[serde(deserialize_with = "words")]
     command: Vec<String>,
     /// The JSON Schema of the parameters: a table, or JSON as text.
@@ -50,7 +50,7 @@ struct Command {
     unstarted: Unstarted,
 }
 
-/// The words of a command; a line for a shell is none.
+/// Reads the words of a command. A line for a shell is an error.
 fn words<'de, D: serde::Deserializer<'de>>(from: D) -> Result<Vec<String>, D::Error> {
     match Value::deserialize(from)? {
         Value::Array(words) if words.iter().all(Value::is_string) => {
@@ -58,7 +58,7 @@ fn words<'de, D: serde::Deserializer<'de>>(from: D) -> Result<Vec<String>, D::Er
             Ok(words.map(str::to_owned).collect())
         }
         other => Err(serde::de::Error::custom(format_args!(
-            "{other} is no command: write a list of words, the program first, \
+            "{other} is not a command: expected a list of words, the program first, \
              such as [\"ls\", \"-l\"]"
         ))),
     }
@@ -75,9 +75,9 @@ impl Unstarted {
 }
 
 /// Reads the tools of a file into a toolbox.
-pub(crate) fn read(path: &str) -> Result<(Toolbox, Unstarted), Failure> {
+pub(crate) fn read(path: &str) -> Result<(Toolbox, Unstarted), CliError> {
     let text = std::fs::read_to_string(path).map_err(|error| format!("{path}: {error}"))?;
-    let file: File = toml::from_str(&text).map_err(|error| not_tools(path, &text, &error))?;
+    let file: ToolsFile = toml::from_str(&text).map_err(|error| not_tools(path, &text, &error))?;
     let (mut toolbox, unstarted) = (Toolbox::new(), Unstarted::default());
     for mut command in file.tool {
         let name = &command.name;
@@ -104,45 +104,43 @@ pub(crate) fn read(path: &str) -> Result<(Toolbox, Unstarted), Failure> {
     Ok((toolbox, unstarted))
 }
 
-/// A file that holds no tools for `goodcall run`.
-fn not_tools(path: &str, text: &str, error: &toml::de::Error) -> Failure {
-    let error = error.to_string();
-    let error = error.trim_end();
-    match text.trim_start().starts_with(['{', '[']) && serde_json::from_str::<Value>(text).is_ok() {
-        true => format!(
+/// Explains why a file has no tools for `goodcall run`.
+fn not_tools(path: &str, text: &str, error: &toml::de::Error) -> CliError {
+    if text.trim_start().starts_with(['{', '[']) && serde_json::from_str::<Value>(text).is_ok() {
+        format!(
             "{path}: this is JSON; here tools are commands, written in TOML: a [[tool]] with name, \
              description, command and schema for each"
-        ),
-        false => format!("{path}: {error}"),
+        )
+    } else {
+        format!("{path}: {}", error.to_string().trim_end())
     }
 }
 
-/// Is there such a program? If it can be started is seen when it is called.
+/// Checks that there is such a program. Whether it can be started shows only when it is called.
 fn find(program: &str) -> Result<(), String> {
-    let here =
+    let exists =
         |path: &Path| path.is_file() || cfg!(windows) && path.with_extension("exe").is_file();
-    if Path::new(program).components().count() > 1 {
-        return match here(Path::new(program)) {
-            true => Ok(()),
-            false => Err(format!(
-                "the command `{program}` cannot be started: there is no such file"
-            )),
-        };
-    }
-    // Without PATH the system has places of its own.
-    let Some(places) = std::env::var_os("PATH") else {
-        return Ok(());
+    let (found, reason) = if Path::new(program).components().count() > 1 {
+        (exists(Path::new(program)), "there is no such file")
+    } else if let Some(folders) = std::env::var_os("PATH") {
+        let mut folders = std::env::split_paths(&folders);
+        let found = folders.any(|folder| exists(&folder.join(program)));
+        (found, "no such program is in PATH")
+    } else {
+        // Without PATH, the system looks in folders of its own.
+        (true, "")
     };
-    match std::env::split_paths(&places).any(|place| here(&place.join(program))) {
-        true => Ok(()),
-        false => Err(format!(
-            "the command `{program}` cannot be started: no such program is in PATH"
-        )),
+    if found {
+        Ok(())
+    } else {
+        Err(format!(
+            "the command `{program}` cannot be started: {reason}"
+        ))
     }
 }
 
 #[async_trait]
-impl Tool for Command {
+impl Tool for CommandTool {
     fn name(&self) -> &str {
         &self.name
     }
@@ -180,8 +178,8 @@ impl Tool for Command {
     }
 }
 
-impl Command {
-    /// Runs the command; it dies with this future.
+impl CommandTool {
+    /// Runs the command. Dropping the future kills it.
     async fn call(&self, input: &str) -> Result<ToolResult, ToolFailure> {
         let (program, arguments) = match self.command.split_first() {
             Some(split) => split,
@@ -198,24 +196,24 @@ impl Command {
         let stdin = child.stdin.take();
         let write = async {
             if let Some(mut stdin) = stdin {
-                // A command that does not read its input is none the worse for it.
+                // A command need not read its input.
                 let _ = stdin.write_all(input.as_bytes()).await;
             }
         };
         let ((), output) = tokio::join!(write, child.wait_with_output());
         let output = output?;
         if !output.status.success() {
-            let said = text(&output.stderr);
-            return Err(match said.is_empty() {
-                true => ToolFailure::new(format!("the command ended with {}", output.status)),
-                false => ToolFailure::new(said),
-            });
+            let mut message = text(&output.stderr);
+            if message.is_empty() {
+                message = format!("the command ended with {}", output.status);
+            }
+            return Err(ToolFailure::new(message));
         }
-        // The model reads the very words: JSON, too, with its digits and its order.
+        // The model reads the output as it is: JSON keeps its digits and its order.
         Ok(ToolResult::success(text(&output.stdout)))
     }
 
-    /// Nothing was run: the model is told, and so is the user, who alone can help.
+    /// Reports a command that could not be started to the model and to the user, who alone can help.
     fn not_started(&self, program: &str, error: &std::io::Error) -> ToolFailure {
         self.unstarted.0.fetch_add(1, Ordering::Relaxed);
         let what = format!("the command `{program}` cannot be started: {error}");

@@ -1,4 +1,4 @@
-//! Verdicts as JSON: the machine protocol of `check --jsonl` and `parse --jsonl`.
+//! The output lines of the machine protocols: verdicts, changes and issues as JSON.
 
 use goodcall_core::{Change, Edit, Explain, Issue, Style, Verdict, expected_text};
 use goodcall_wire::RawCall;
@@ -52,12 +52,12 @@ impl<'l> CheckLine<'l> {
         line
     }
 
-    /// Is this call not to be run?
+    /// Returns true if the call must not be run.
     pub(crate) fn is_bad(&self) -> bool {
         self.verdict == "bad"
     }
 
-    /// A line that could not be judged: its schema or the line itself is unusable.
+    /// Answers a line that could not be judged, because of its schema or of the line itself.
     pub(crate) fn unusable(id: Option<&'l RawValue>, reason: &'static str, error: String) -> Self {
         Self {
             id,
@@ -78,7 +78,7 @@ impl<'l> CheckLine<'l> {
 pub(crate) struct ExtractLine<'l> {
     pub(crate) id: Option<&'l RawValue>,
     pub(crate) calls: Vec<CallLine>,
-    /// What was no call.
+    /// The text around the calls.
     pub(crate) text: String,
     /// Why the line itself could not be judged.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -183,13 +183,13 @@ impl IssueLine {
     }
 }
 
-/// JSON text as it is; `None` if it is none.
+/// Returns JSON text as a raw value, or `None` if it is not JSON.
 pub(crate) fn raw(json: String) -> Option<Box<RawValue>> {
     RawValue::from_string(json).ok()
 }
 
 /// Appends a line.
 pub(crate) fn write(line: &impl Serialize, out: &mut String) {
-    // Only maps with keys that are no strings, or a failing writer, could fail here.
-    out.push_str(&serde_json::to_string(line).unwrap_or_default());
+    let text = serde_json::to_string(line).expect("lines have string keys and no failing value");
+    out.push_str(&text);
 }

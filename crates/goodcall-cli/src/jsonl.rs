@@ -1,17 +1,18 @@
-//! JSON lines: one line out for each line in, in order, whatever a line holds.
+//! JSON lines: one line out for each line in, in order, even for lines that are broken.
 
 use std::io::{BufRead, BufWriter, Write, stdout};
 
-use crate::{Failure, input};
+use crate::{CliError, input};
 
 /// Bytes of one input line.
 const MOST_BYTES: usize = 64 << 20;
 
-/// Maps each line. Empty lines are passed over. Output is flushed when no input is waiting.
+/// Answers each line of the input. Empty lines are skipped. Output is flushed when no input is
+/// waiting.
 pub(crate) fn pump(
     file: Option<&str>,
     mut answer: impl FnMut(Result<&str, String>, &mut String),
-) -> Result<bool, Failure> {
+) -> Result<bool, CliError> {
     let mut reader = input::open(file)?;
     let mut writer = BufWriter::new(stdout().lock());
     let mut line = Vec::new();
@@ -20,46 +21,44 @@ pub(crate) fn pump(
         line.clear();
         let read = read_line(&mut reader, &mut line);
         match read.map_err(|error| format!("{}: {error}", input::name(file)))? {
-            Read::End => break,
-            Read::TooLong => answer(Err(format!("longer than {MOST_BYTES} bytes")), &mut out),
-            Read::Line if line.trim_ascii().is_empty() => continue,
-            Read::Line => match std::str::from_utf8(&line) {
+            LineRead::End => break,
+            LineRead::TooLong => answer(Err(format!("longer than {MOST_BYTES} bytes")), &mut out),
+            LineRead::Line if line.trim_ascii().is_empty() => continue,
+            LineRead::Line => match std::str::from_utf8(&line) {
                 Ok(text) => answer(Ok(text), &mut out),
                 Err(error) => answer(Err(format!("not UTF-8: {error}")), &mut out),
             },
         }
         out.push('\n');
         let waiting = reader.buffer().contains(&b'\n');
-        let written = writer
-            .write_all(out.as_bytes())
-            .and_then(|()| match waiting {
-                true => Ok(()),
-                false => writer.flush(),
-            });
+        let mut written = writer.write_all(out.as_bytes());
+        if !waiting {
+            written = written.and_then(|()| writer.flush());
+        }
         if let Err(error) = written {
-            return closed(error);
+            return output_closed(error);
         }
         out.clear();
     }
-    writer.flush().map(|()| true).or_else(closed)
+    writer.flush().map(|()| true).or_else(output_closed)
 }
 
-/// A reader that went away is no failure of ours.
-fn closed(error: std::io::Error) -> Result<bool, Failure> {
+/// Ends well if the reader of our output went away.
+fn output_closed(error: std::io::Error) -> Result<bool, CliError> {
     match error.kind() {
         std::io::ErrorKind::BrokenPipe => Ok(true),
         _ => Err(format!("standard output: {error}")),
     }
 }
 
-enum Read {
+enum LineRead {
     Line,
     TooLong,
     End,
 }
 
-/// Reads up to the next line feed; of a line that is too long, nothing is kept.
-fn read_line(reader: &mut impl BufRead, line: &mut Vec<u8>) -> std::io::Result<Read> {
+/// Reads up to the next line feed. Nothing is kept of a line that is too long.
+fn read_line(reader: &mut impl BufRead, line: &mut Vec<u8>) -> std::io::Result<LineRead> {
     let mut too_long = false;
     let mut any = false;
     loop {
@@ -83,18 +82,18 @@ fn read_line(reader: &mut impl BufRead, line: &mut Vec<u8>) -> std::io::Result<R
         }
     }
     Ok(match (any, too_long) {
-        (false, _) => Read::End,
-        (true, true) => Read::TooLong,
-        (true, false) => Read::Line,
+        (false, _) => LineRead::End,
+        (true, true) => LineRead::TooLong,
+        (true, false) => LineRead::Line,
     })
 }
 
-/// The id of a line that is no request otherwise, so that its answer can be told from others.
-pub(crate) fn id(line: &str) -> Option<&serde_json::value::RawValue> {
+/// Returns the id of a line that is not a valid request otherwise, for its answer.
+pub(crate) fn id_of(line: &str) -> Option<&serde_json::value::RawValue> {
     #[derive(serde::Deserialize)]
-    struct Named<'l> {
+    struct WithId<'l> {
         #[serde(borrow)]
         id: Option<&'l serde_json::value::RawValue>,
     }
-    serde_json::from_str::<Named<'_>>(line).ok()?.id
+    serde_json::from_str::<WithId<'_>>(line).ok()?.id
 }

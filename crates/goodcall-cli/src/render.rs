@@ -12,13 +12,13 @@ use goodcall_core::{
 /// Marks shown in one text; the rest are counted.
 const MOST_MARKS: usize = 10;
 
-/// A place in the raw text, and what is said of it.
+/// A place in the raw text, with a label.
 struct Mark {
     span: Range<usize>,
     label: String,
 }
 
-/// Shows a verdict.
+/// Prints a verdict.
 pub(crate) fn verdict(tool: &str, file: &str, raw: &str, verdict: &Verdict<'_>, style: Style) {
     match verdict {
         Verdict::Good(_) => println!("{tool}: good"),
@@ -43,7 +43,7 @@ pub(crate) fn verdict(tool: &str, file: &str, raw: &str, verdict: &Verdict<'_>, 
     }
 }
 
-/// Shows why nothing was mended in a call of a tool that is strict by itself.
+/// Prints why nothing was mended in a call of a destructive tool.
 pub(crate) fn destructive(tool: &str) {
     println!(
         "\nthe tool is destructive, so nothing is mended unless a policy names it \
@@ -51,7 +51,7 @@ pub(crate) fn destructive(tool: &str) {
     );
 }
 
-/// Shows what was read.
+/// Prints what was read from a text.
 pub(crate) fn reading(file: &str, raw: &str, reading: &Reading<'_>) {
     if !reading.changes.is_empty() {
         let marks = change_marks(raw, &reading.changes);
@@ -64,30 +64,34 @@ pub(crate) fn reading(file: &str, raw: &str, reading: &Reading<'_>) {
     println!("{}", reading.tree);
 }
 
-/// Shows why nothing was read.
+/// Prints why a text could not be read.
 pub(crate) fn unreadable(file: &str, raw: &str, bad: &Refusal) {
     let title = format!("not readable ({})", bad.reason);
     let marks = issue_marks(raw, bad, "the text");
     snippet(Level::ERROR, &title, file, raw, marks);
 }
 
-/// A place as people name it; the whole has a name of its own.
+/// Renders a pointer with dots; the root is called `whole`.
 fn place(pointer: &Pointer, whole: &str) -> String {
-    match pointer.is_root() {
-        true => whole.to_owned(),
-        false => pointer.dotted(),
+    if pointer.is_root() {
+        whole.to_owned()
+    } else {
+        pointer.dotted()
     }
 }
 
 fn issue_marks(raw: &str, bad: &Refusal, whole: &str) -> Vec<Mark> {
-    // Arguments that are not there have no place to point at.
+    // An unknown tool is not a place in the arguments.
     let placed = bad
         .issues
         .iter()
         .filter(|issue| issue.kind != IssueKind::UnknownTool);
     placed
         .map(|issue| Mark {
-            span: fit(raw, &issue.span, issue.kind == IssueKind::Missing),
+            span: match issue.kind {
+                IssueKind::Missing => first_char(raw, &issue.span),
+                _ => char_span(raw, &issue.span),
+            },
             label: issue_label(issue, whole),
         })
         .collect()
@@ -106,7 +110,7 @@ fn issue_label(issue: &Issue, whole: &str) -> String {
         (IssueKind::Malformed, _) if issue.expected.syntax == Some(SyntaxExpectation::Utf8) => {
             format!("{place}: not UTF-8")
         }
-        // What stands there is no fault: there is too much of it.
+        // The value itself is not wrong, only its size.
         (IssueKind::Limit, _) => format!("{place}: expected {expected}"),
         (IssueKind::DuplicateKey, _) => format!("{place}: given twice, as {expected}"),
         (_, Some(got)) => format!("{place}: expected {expected}, got {got}"),
@@ -118,35 +122,35 @@ fn change_marks(raw: &str, changes: &[Change]) -> Vec<Mark> {
     changes
         .iter()
         .map(|change| Mark {
-            span: fit(raw, &change.span, false),
+            span: char_span(raw, &change.span),
             label: change.sentence(),
         })
         .collect()
 }
 
-/// A span inside the text, on character borders; only its first character if it is `short`.
-fn fit(raw: &str, span: &Range<usize>, short: bool) -> Range<usize> {
-    let border = |mut at: usize| {
+/// Cuts a span to the text and to character boundaries.
+fn char_span(raw: &str, span: &Range<usize>) -> Range<usize> {
+    let boundary = |mut at: usize| {
         at = at.min(raw.len());
         while !raw.is_char_boundary(at) {
             at -= 1;
         }
         at
     };
-    let start = border(span.start);
-    let first = raw[start..].chars().next().map_or(0, char::len_utf8);
-    let end = if short {
-        start + first
-    } else {
-        border(span.end)
-    };
-    start..end.max(start)
+    let start = boundary(span.start);
+    start..boundary(span.end).max(start)
+}
+
+/// The first character of a span.
+fn first_char(raw: &str, span: &Range<usize>) -> Range<usize> {
+    let start = char_span(raw, span).start;
+    start..start + raw[start..].chars().next().map_or(0, char::len_utf8)
 }
 
 fn snippet(level: Level<'_>, title: &str, file: &str, raw: &str, mut marks: Vec<Mark>) {
     let all = marks.len();
     marks.truncate(MOST_MARKS);
-    let (start, shown) = window(raw, &mut marks);
+    let (start, shown) = part_around_marks(raw, &mut marks);
     let first_line = raw[..start].bytes().filter(|byte| *byte == b'\n').count() + 1;
     let file = match start {
         0 => file.to_owned(),
@@ -171,16 +175,15 @@ fn snippet(level: Level<'_>, title: &str, file: &str, raw: &str, mut marks: Vec<
     }
 }
 
-/// The part of a large text around its first mark, and where it starts; marks outside it are
-/// dropped, the others are moved.
-fn window<'r>(raw: &'r str, marks: &mut Vec<Mark>) -> (usize, &'r str) {
+/// Returns the part of a large text around its first mark, and where it starts. Marks outside of it
+/// are dropped, the others are moved.
+fn part_around_marks<'r>(raw: &'r str, marks: &mut Vec<Mark>) -> (usize, &'r str) {
     const AROUND: usize = 8 << 10;
     let first = marks.iter().map(|mark| mark.span.start).min();
     let Some(first) = first.filter(|_| raw.len() > 4 * AROUND) else {
         return (0, raw);
     };
-    let start = fit(raw, &(first.saturating_sub(AROUND)..first), true).start;
-    let end = fit(raw, &(first..first + 2 * AROUND), false).end;
+    let Range { start, end } = char_span(raw, &(first.saturating_sub(AROUND)..first + 2 * AROUND));
     marks.retain(|mark| mark.span.start >= start && mark.span.start <= end);
     for mark in marks {
         mark.span = mark.span.start - start..mark.span.end.min(end) - start;
