@@ -1,4 +1,4 @@
-//! The direction of dependencies.
+//! Checks the direction of dependencies between crates.
 
 use std::path::Path;
 use std::process::Command;
@@ -8,13 +8,13 @@ use serde_json::Value;
 use super::Finding;
 use crate::Failure;
 
-/// A crate of the workspace and what it depends on, tests aside.
+/// A crate of the workspace and its dependencies, without those of tests.
 pub(super) struct Package {
     name: String,
     dependencies: Vec<String>,
 }
 
-/// What the core must never have: sockets, runtimes, clocks.
+/// Crates that the core must not depend on: sockets, runtimes, clocks.
 const NOT_IN_CORE: [&str; 9] = [
     "tokio",
     "async-std",
@@ -27,10 +27,10 @@ const NOT_IN_CORE: [&str; 9] = [
     "chrono",
 ];
 
-/// Ways to put the verdict where a user needs it; each on its own.
+/// The surfaces, which do not depend on each other.
 const SURFACES: [&str; 3] = ["goodcall-mcp", "goodcall-gateway", "goodcall-cli"];
 
-/// The workspace as cargo sees it.
+/// Reads the crates of the workspace from cargo.
 pub(super) fn read(root: &Path) -> Result<Vec<Package>, Failure> {
     let cargo = std::env::var("CARGO").unwrap_or_else(|_| "cargo".to_owned());
     let run = Command::new(cargo)
@@ -56,7 +56,7 @@ fn package(package: &Value) -> Package {
     }
 }
 
-/// Every dependency that points the wrong way.
+/// Finds dependencies that point the wrong way.
 pub(super) fn check(packages: &[Package]) -> Vec<Finding> {
     let mut findings = Vec::new();
     for Package { name, dependencies } in packages {
@@ -76,7 +76,7 @@ fn forbidden(name: &str, dependency: &str) -> Option<&'static str> {
         return Some("the core has no I/O and no clock");
     }
     if name == "goodcall-core" && ours {
-        return Some("the core stands on its own");
+        return Some("the core depends on no other crate of ours");
     }
     if dependency == "goodcall-cli" {
         return Some("nothing depends on the command");
@@ -86,7 +86,7 @@ fn forbidden(name: &str, dependency: &str) -> Option<&'static str> {
         return Some("surfaces do not depend on each other");
     }
     if name == "goodcall-wire" && ours && dependency != "goodcall-core" {
-        return Some("the wire knows the core only");
+        return Some("goodcall-wire depends on the core only");
     }
     if name == "goodcall-server"
         && ours
@@ -105,7 +105,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_wrong_direction_is_found() {
+    fn wrong_directions_are_found() {
         for (name, dependency) in [
             ("goodcall-core", "tokio"),
             ("goodcall-core", "goodcall"),
@@ -122,7 +122,7 @@ mod tests {
     }
 
     #[test]
-    fn the_right_directions_are_not() {
+    fn right_directions_are_allowed() {
         for (name, dependency) in [
             ("goodcall", "goodcall-core"),
             ("goodcall-core", "serde_json"),

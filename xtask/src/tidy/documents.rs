@@ -1,4 +1,4 @@
-//! Checks of documents: links lead somewhere, the changelog is open.
+//! Checks documents: links lead to files, and the changelog has an open section.
 
 use super::{File, Finding};
 
@@ -26,7 +26,7 @@ pub(super) fn check(file: &File, all: &[File]) -> Vec<Finding> {
     findings
 }
 
-/// Documents that are not there.
+/// Finds required documents that are missing.
 pub(super) fn missing(all: &[File]) -> Vec<Finding> {
     let absent = REQUIRED
         .iter()
@@ -36,7 +36,7 @@ pub(super) fn missing(all: &[File]) -> Vec<Finding> {
         .collect()
 }
 
-/// Links to files of the repository that are not there.
+/// Finds links to files that do not exist.
 fn links(file: &File, exists: impl Fn(&str) -> bool) -> Vec<Finding> {
     let mut findings = Vec::new();
     let mut fenced = false;
@@ -48,7 +48,7 @@ fn links(file: &File, exists: impl Fn(&str) -> bool) -> Vec<Finding> {
         for target in targets(line) {
             let path = resolve(&file.path, target);
             if !path.is_some_and(|path| exists(&path)) {
-                let what = format!("links to {target}, which is not there");
+                let what = format!("links to {target}, which does not exist");
                 findings.push(Finding::new(&file.path, index + 1, what));
             }
         }
@@ -56,7 +56,7 @@ fn links(file: &File, exists: impl Fn(&str) -> bool) -> Vec<Finding> {
     findings
 }
 
-/// What `[…](…)` names in this line, other than a URL or a place of the same document.
+/// Returns the targets of `[…](…)` in this line, except URLs and places in the same document.
 fn targets(line: &str) -> impl Iterator<Item = &str> {
     line.split("](").skip(1).filter_map(|rest| {
         let target = rest.split(')').next()?;
@@ -65,7 +65,7 @@ fn targets(line: &str) -> impl Iterator<Item = &str> {
     })
 }
 
-/// The path of a link from the root; `None` if it leaves the repository.
+/// Returns the path of a link from the root; `None` if it leaves the repository.
 fn resolve(from: &str, target: &str) -> Option<String> {
     let mut parts: Vec<&str> = from.split('/').collect();
     parts.pop();
@@ -91,7 +91,7 @@ mod tests {
     }
 
     #[test]
-    fn links_must_lead_somewhere() {
+    fn links_to_missing_files_are_found() {
         let all = [file("docs/a.md", ""), file("crates/b/src/lib.rs", "")];
         let good = "[a](a.md#x) [b](../crates/b) [c](https://example.org) [d](#here)\n";
         assert_eq!(check(&file("docs/c.md", good), &all), []);
@@ -106,13 +106,13 @@ mod tests {
     }
 
     #[test]
-    fn the_changelog_is_open() {
+    fn changelog_needs_an_unreleased_section() {
         assert_eq!(check(&file("CHANGELOG.md", "# Changes\n"), &[]).len(), 1);
         assert_eq!(check(&file("CHANGELOG.md", "## [Unreleased]\n"), &[]), []);
     }
 
     #[test]
-    fn documents_must_be_there() {
+    fn missing_documents_are_found() {
         assert_eq!(missing(&[]).len(), REQUIRED.len());
         assert_eq!(missing(&REQUIRED.map(|path| file(path, ""))), []);
     }

@@ -1,9 +1,14 @@
-//! The layout rules of this repository, checked: `cargo xtask tidy`.
+//! Checks the rules of this repository: `cargo xtask tidy`.
 //!
 //! Each check is a small function from text to findings, with a test that it can fail.
 
+mod boundaries;
 mod dependencies;
 mod documents;
+mod idiom;
+mod modules;
+mod prose;
+mod rust;
 mod size;
 mod source;
 
@@ -13,11 +18,11 @@ use std::process::Command;
 
 use crate::Failure;
 
-/// Something that is not as it should be, and where.
+/// A departure from a rule, and its place.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Finding {
     pub(crate) path: String,
-    /// Counted from 1; 0 for the whole file.
+    /// The line, counted from 1; 0 for the whole file.
     pub(crate) line: usize,
     pub(crate) what: String,
 }
@@ -31,7 +36,7 @@ impl Finding {
 
 /// A file of the repository.
 pub(crate) struct File {
-    /// From the root of the repository, with slashes.
+    /// The path from the root of the repository, with slashes.
     pub(crate) path: String,
     pub(crate) text: String,
 }
@@ -47,8 +52,15 @@ pub(crate) fn run(args: &[String]) -> Result<(), Failure> {
     for file in &files {
         findings.extend(size::check(file));
         findings.append(&mut source::check(file));
+        findings.append(&mut prose::check(file));
+        if file.path.ends_with(".rs") {
+            findings.append(&mut boundaries::check(file));
+            findings.append(&mut idiom::check(file));
+            findings.append(&mut modules::check(file));
+        }
         findings.append(&mut documents::check(file, &files));
     }
+    findings.append(&mut boundaries::same_names(&files));
     findings.append(&mut documents::missing(&files));
     findings.append(&mut dependencies::check(&dependencies::read(&root)?));
     for Finding { path, line, what } in &findings {
@@ -64,14 +76,14 @@ pub(crate) fn run(args: &[String]) -> Result<(), Failure> {
     Err(Failure::Found(format!("{} findings", findings.len())))
 }
 
-/// The root of the repository: the folder around this crate.
+/// Returns the root of the repository: the folder around this crate.
 fn root() -> Result<PathBuf, Failure> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent();
     let root = root.ok_or_else(|| Failure::Unusable("xtask has no folder around it".into()))?;
     Ok(root.to_owned())
 }
 
-/// Every text file that git has or would take.
+/// Returns every text file that git tracks or would add.
 fn files(root: &Path) -> Result<Vec<File>, Failure> {
     let listed = Command::new("git")
         .args([
@@ -87,7 +99,7 @@ fn files(root: &Path) -> Result<Vec<File>, Failure> {
     let names = String::from_utf8_lossy(&listed.stdout).into_owned();
     let mut files = Vec::new();
     for path in names.split('\0').filter(|path| !path.is_empty()) {
-        // Deleted files are still listed, and a file that is not text has no lines.
+        // Deleted files are still listed, and files that are not text are skipped.
         if let Ok(text) = fs::read_to_string(root.join(path)) {
             let path = path.to_owned();
             files.push(File { path, text });

@@ -1,13 +1,13 @@
-//! Checks of sizes: data that was only measured with does not belong here.
+//! Checks the size of files: measured data does not belong into the repository.
 
 use super::{File, Finding};
 
-/// Bytes of the largest file; nothing that is written by hand comes near it.
+/// The most bytes of a file; nothing that is written by hand comes near it.
 const MOST_BYTES: usize = 128 << 10;
 
 pub(super) fn check(file: &File) -> Option<Finding> {
     let size = file.text.len();
-    let what = format!("has {size} bytes, more than {MOST_BYTES}: is it data of somebody else?");
+    let what = format!("has {size} bytes, {MOST_BYTES} are the most: keep data elsewhere");
     (size > MOST_BYTES).then(|| Finding::new(&file.path, 0, what))
 }
 

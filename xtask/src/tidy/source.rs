@@ -1,11 +1,12 @@
 //! Checks of single source files.
 
+use super::rust::tests_start;
 use super::{File, Finding};
 
-/// Lines of a file, its tests left out.
+/// The most lines of a file before its unit tests.
 const MOST_LINES: usize = 600;
 
-/// What the core must not touch: it has no I/O, no clock, no environment.
+/// Names that the core must not use: it has no I/O, no clock, no environment.
 const NOT_IN_CORE: [&str; 8] = [
     "std::fs",
     "std::net",
@@ -32,15 +33,14 @@ const PROVIDER_KEYS: [&str; 11] = [
     "\"parametersJsonSchema\"",
 ];
 
-/// Where provider keys may be named: what reads and writes envelopes, and this list. Beside them
-/// the crate of users has its request and its result block, which hosts hand around under these
-/// names, the seam to the wire, and a finish reason that traces are to carry; the command reads
-/// recorded replies.
+/// The files that may name provider keys: the readers and writers of envelopes, the request and the
+/// result block of `goodcall`, its conversion of conversations, the finish reason in its spans, the
+/// recorded replies of the command, and this list.
 const PROVIDER_PATHS: [&str; 8] = [
     "crates/goodcall-wire/",
     "crates/goodcall-mcp/",
-    "crates/goodcall/src/request.rs",
-    "crates/goodcall/src/result.rs",
+    "crates/goodcall/src/tool_call_request.rs",
+    "crates/goodcall/src/tool_result.rs",
     "crates/goodcall/src/wire.rs",
     "crates/goodcall/src/trace.rs",
     "crates/goodcall-cli/src/run.rs",
@@ -60,29 +60,27 @@ pub(super) fn check(file: &File) -> Vec<Finding> {
     findings
 }
 
-/// Not shipped to users: tests, examples, benchmarks, fuzz targets, this tool.
-fn is_test(path: &str) -> bool {
-    ["/tests/", "/examples/", "/benches/", "fuzz/", "xtask/"]
-        .iter()
-        .any(|folder| path.contains(folder))
+/// Returns true for what is not shipped: tests, examples, benchmarks, fuzz targets, this tool.
+pub(super) fn is_test(path: &str) -> bool {
+    [
+        "/tests/",
+        "/examples/",
+        "/benches/",
+        "benches/",
+        "fuzz/",
+        "xtask/",
+    ]
+    .iter()
+    .any(|folder| path.contains(folder))
 }
 
-/// The lines before a `#[cfg(test)] mod tests`, numbered from 1, comments left out.
+/// Returns the lines of code before the unit tests, numbered from 1.
 fn code(file: &File) -> impl Iterator<Item = (usize, &str)> {
     let end = tests_start(&file.text);
     let lines = file.text.lines().enumerate().take(end);
     lines
         .map(|(index, line)| (index + 1, line.split("//").next().unwrap_or_default()))
         .filter(|(_, line)| !line.trim().is_empty())
-}
-
-/// The number of lines before the tests.
-fn tests_start(text: &str) -> usize {
-    let lines: Vec<&str> = text.lines().collect();
-    let tail = lines
-        .windows(2)
-        .position(|pair| pair[0].trim() == "#[cfg(test)]" && pair[1].starts_with("mod tests"));
-    tail.unwrap_or(lines.len())
 }
 
 fn matching(file: &File, words: &[&str], what: impl Fn(&str) -> String) -> Vec<Finding> {
@@ -96,7 +94,7 @@ fn matching(file: &File, words: &[&str], what: impl Fn(&str) -> String) -> Vec<F
 }
 
 fn head(file: &File) -> Vec<Finding> {
-    // What must not compile is told by its name and by the error beside it.
+    // The tests of compile errors begin with the code that has the error.
     if file.text.starts_with("//!") || file.path.contains("/tests/ui/") {
         return Vec::new();
     }
@@ -120,8 +118,8 @@ fn unwrap(file: &File) -> Vec<Finding> {
     if is_test(&file.path) {
         return Vec::new();
     }
-    matching(file, &[".unwrap()", ".expect("], |word| {
-        format!("`{word}` outside tests")
+    matching(file, &[".unwrap()"], |word| {
+        format!("`{word}` outside tests: write `expect` with a reason")
     })
 }
 
@@ -134,7 +132,7 @@ fn pure_core(file: &File) -> Vec<Finding> {
     })
 }
 
-/// The validator stays behind two folders, and out of what they show.
+/// Keeps the validator inside two folders, and out of their public signatures.
 fn validator(file: &File) -> Vec<Finding> {
     if !file.path.starts_with("crates/") || is_test(&file.path) {
         return Vec::new();
@@ -166,7 +164,7 @@ fn providers(file: &File) -> Vec<Finding> {
     })
 }
 
-/// Notes to self in comments. Written apart here, so that this file has none.
+/// Finds notes to self in comments. The words are split here, so that this file has none.
 fn leftovers(file: &File) -> Vec<Finding> {
     let words = [
         concat!("TO", "DO"),
@@ -187,7 +185,7 @@ fn leftovers(file: &File) -> Vec<Finding> {
     findings
 }
 
-/// Does the line have this word, and not as a part of a longer one?
+/// Returns true if the line has this word, other than as a part of a longer one.
 fn has_word(line: &str, word: &str) -> bool {
     let borders = |at: usize| {
         let before = line[..at].chars().next_back();
@@ -197,7 +195,7 @@ fn has_word(line: &str, word: &str) -> bool {
     line.match_indices(word).any(|(at, _)| borders(at))
 }
 
-/// Paths of one machine. Tests and documents may make some up, but not these.
+/// Finds paths of one machine. Tests and documents may invent paths, but not these.
 fn absolute_paths(file: &File) -> Vec<Finding> {
     let roots = [
         concat!("/", "work/"),
@@ -255,12 +253,6 @@ mod tests {
             "601 lines",
         );
         one(CORE, "//! a\nlet a = b.unwrap();\n", 2, "outside tests");
-        one(
-            CORE,
-            "//! a\nlet a = b.expect(\"c\");\n",
-            2,
-            "outside tests",
-        );
         one(CORE, "//! a\nuse std::fs;\n", 2, "no I/O");
         one(CORE, "//! a\nprintln!();\n", 2, "no I/O");
         one(
@@ -299,7 +291,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_allowed_is_not_found() {
+    fn allowed_text_is_not_found() {
         let tests = format!(
             "//! a\n#[cfg(test)]\nmod tests {{\n{}}}\n",
             "a.unwrap();\n".repeat(700)
