@@ -35,7 +35,7 @@ const SHARED_CRATES: [&str; 10] = [
 ];
 
 /// Foreign types that are shown all the same: the crate, the type, and why.
-const SHOWN: [(&str, &str, &str); 6] = [
+const SHOWN: [(&str, &str, &str); 12] = [
     (
         "goodcall",
         "CancellationToken",
@@ -58,6 +58,12 @@ const SHOWN: [(&str, &str, &str); 6] = [
         "`otlp` returns a layer for a subscriber",
     ),
     ("goodcall-gateway", "Uri", "the address of an upstream"),
+    ("goodcall-gateway", "TcpListener", "hosts bind the socket"),
+    ("goodcall-mcp", "TcpListener", "hosts bind the socket"),
+    ("goodcall-mcp", "AsyncRead", "the client's end of a pipe"),
+    ("goodcall-mcp", "AsyncWrite", "the client's end of a pipe"),
+    ("goodcall-server", "HeaderMap", "shared by the two servers"),
+    ("goodcall-server", "HeaderName", "shared by the two servers"),
 ];
 
 /// Finds departures in one Rust file.

@@ -7,8 +7,8 @@ const ROOT: &str = "crates/goodcall-core/src/";
 
 /// The top-level modules in order. A module uses itself and those before it.
 const ORDER: [&str; 15] = [
-    "limits", "snippet", "tree", "rule", "names", "policy", "stop", "report", "schema", "parse",
-    "validate", "mend", "diagnose", "explain", "pipeline",
+    "limits", "snippet", "stop", "tree", "names", "rule", "policy", "report", "validate", "schema",
+    "parse", "mend", "diagnose", "explain", "pipeline",
 ];
 
 /// Finds uses of a module that comes later.
