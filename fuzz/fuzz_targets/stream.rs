@@ -1,6 +1,6 @@
-//! The push parser: any pieces make the same whole.
+//! Pushes a text in pieces: the result equals that of reading the whole text.
 //!
-//! Input: one byte that says how long the pieces are, then the text.
+//! The first byte of the input is the length of the pieces; the text follows.
 
 #![no_main]
 

@@ -1,4 +1,5 @@
-//! The strict parser against serde_json: same texts accepted, same values read, same text written.
+//! Compares the strict parser with serde_json: it accepts the same texts, reads the same values and
+//! writes the same text.
 
 #![no_main]
 
@@ -14,7 +15,7 @@ fuzz_target!(|bytes: &[u8]| {
         (Err(error), Ok(_)) => panic!("only serde_json accepts: {error}"),
     };
     match &theirs {
-        // An integer that no 64-bit number holds is refused, never rounded.
+        // An integer that does not fit 64 bits is refused, never rounded.
         Ok(value) => match tree.to_value() {
             Ok(ours) => {
                 assert_eq!(ours, *value);
@@ -22,7 +23,7 @@ fuzz_target!(|bytes: &[u8]| {
             }
             Err(_) => assert!(tree.deserialize::<Value>().is_err()),
         },
-        // Digits are kept that serde_json refuses, and one level more of nesting.
+        // Numbers beyond `f64` and one more level of nesting are accepted.
         Err(error) => {
             let text = error.to_string();
             let known = ["number out of range", "recursion limit exceeded"];

@@ -40,7 +40,7 @@ pub(crate) fn run(args: &ParseArgs) -> Result<bool, CliError> {
 
 /// Reads whole documents, including JSON inside a string at the root.
 fn options(policy: Policy) -> ReadOptions {
-    ReadOptions::new().policy(policy).unwrap_strings(true)
+    ReadOptions::new().policy(policy).unwrap_strings()
 }
 
 /// One input line of `parse --jsonl`.

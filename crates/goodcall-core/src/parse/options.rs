@@ -86,11 +86,11 @@ impl ReadOptions {
         }
     }
 
-    /// Read a string at the root that holds an object or an array as that, also where the text is
-    /// valid JSON. Off by default: what is valid is left alone.
+    /// Reads a string at the root that holds an object or an array as that object or array, even
+    /// if the text is valid JSON. By default valid JSON is left alone.
     #[must_use]
-    pub fn unwrap_strings(mut self, unwrap: bool) -> Self {
-        self.unwrap = unwrap;
+    pub fn unwrap_strings(mut self) -> Self {
+        self.unwrap = true;
         self
     }
 }

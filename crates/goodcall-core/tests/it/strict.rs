@@ -144,22 +144,22 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(2_000))]
 
     #[test]
-    fn arbitrary_bytes(bytes in prop::collection::vec(any::<u8>(), 0..64)) {
+    fn arbitrary_bytes_read_like_serde_json(bytes in prop::collection::vec(any::<u8>(), 0..64)) {
         compare(&bytes)?;
     }
 
     #[test]
-    fn arbitrary_characters_of_json(text in "[\\[\\]{}:,\"\\\\ \n0-9.eE+\\-truefalsnu]{0,40}") {
+    fn arbitrary_json_characters_read_like_serde_json(text in "[\\[\\]{}:,\"\\\\ \n0-9.eE+\\-truefalsnu]{0,40}") {
         compare(text.as_bytes())?;
     }
 
     #[test]
-    fn valid_json(text in json()) {
+    fn valid_json_reads_like_serde_json(text in json()) {
         compare(text.as_bytes())?;
     }
 
     #[test]
-    fn mutated_json(text in json(), mutations in prop::collection::vec(mutation(), 1..4)) {
+    fn mutated_json_reads_like_serde_json(text in json(), mutations in prop::collection::vec(mutation(), 1..4)) {
         let mut bytes = text.into_bytes();
         for mutation in &mutations {
             apply(&mut bytes, mutation);

@@ -1,16 +1,16 @@
-//! Text that was encoded once too often: every quote escaped, every quote an HTML entity, or all
-//! of it inside a JSON string. It is decoded as a whole and read again; positions are mapped back.
+//! Text that was encoded twice: every quote escaped, every quote an HTML entity, or all of it
+//! inside a JSON string. It is decoded as a whole and read again; positions are mapped back.
 
 use std::borrow::Cow;
 
-/// A decoded text, and where its pieces were.
-pub(super) struct Decoded {
+/// A decoded text, and where its pieces were in the raw one.
+pub(super) struct DecodedText {
     pub(super) text: String,
     /// Ascending pairs: from this position of the decoded text, that position of the raw one.
     places: Vec<(u32, u32)>,
 }
 
-impl Decoded {
+impl DecodedText {
     fn new(capacity: usize) -> Self {
         Self {
             text: String::with_capacity(capacity),
@@ -33,7 +33,7 @@ impl Decoded {
         self
     }
 
-    /// The raw position of a decoded one.
+    /// Maps a position of the decoded text to the raw one.
     pub(super) fn place(&self, at: u32) -> u32 {
         let index = self.places.partition_point(|(decoded, _)| *decoded <= at);
         let Some((decoded, raw)) = index.checked_sub(1).and_then(|i| self.places.get(i)) else {
@@ -44,7 +44,7 @@ impl Decoded {
     }
 }
 
-/// Are all quotes escaped, from the first bracket on?
+/// Returns true if all quotes are escaped, from the first bracket on.
 pub(super) fn is_escaped(text: &str) -> bool {
     let bytes = text.trim_ascii_start().as_bytes();
     let bytes = bytes.strip_prefix(b"\"").unwrap_or(bytes);
@@ -73,14 +73,14 @@ pub(super) fn is_escaped(text: &str) -> bool {
     true
 }
 
-/// Does the text open a JSON string that it does not close?
+/// Returns true if the text opens a JSON string that it does not close.
 pub(super) fn lacks_quote(text: &str) -> bool {
     let inner = text.trim_ascii().strip_prefix('"');
     inner.is_some_and(|inner| closing_quote(inner) == inner.len())
 }
 
-/// Where the closing quote of a JSON string stands, which is the last character; the end of the
-/// text if it is missing.
+/// The position of the last character if it is the closing quote of a JSON string; else the end of
+/// the text.
 fn closing_quote(inner: &str) -> usize {
     let Some(bare) = inner.strip_suffix('"') else {
         return inner.len();
@@ -89,7 +89,7 @@ fn closing_quote(inner: &str) -> usize {
     bare.len() + slashes % 2
 }
 
-/// Are the quotes HTML entities?
+/// Returns true if the quotes are HTML entities.
 pub(super) fn has_entities(text: &str) -> bool {
     let Some(rest) = text.trim_ascii_start().strip_prefix(['{', '[']) else {
         return false;
@@ -106,9 +106,9 @@ pub(super) fn has_entities(text: &str) -> bool {
         && !text.contains('"')
 }
 
-/// Takes one level of escapes away.
-pub(super) fn unescape(raw: &str) -> Decoded {
-    let mut out = Decoded::new(raw.len());
+/// Removes one level of escapes.
+pub(super) fn unescape(raw: &str) -> DecodedText {
+    let mut out = DecodedText::new(raw.len());
     let trimmed = raw.trim_ascii();
     let lead = raw.len() - raw.trim_ascii_start().len();
     let (from, to) = match trimmed.strip_prefix('"') {
@@ -145,9 +145,9 @@ pub(super) fn unescape(raw: &str) -> Decoded {
     out.finish(to)
 }
 
-/// Replaces HTML's entities by what they stand for.
-pub(super) fn unentity(raw: &str) -> Decoded {
-    let mut out = Decoded::new(raw.len());
+/// Replaces HTML entities by the characters that they stand for.
+pub(super) fn decode_entities(raw: &str) -> DecodedText {
+    let mut out = DecodedText::new(raw.len());
     let mut copied = 0;
     let mut at = 0;
     while let Some(n) = raw[at..].find('&') {
@@ -190,10 +190,9 @@ fn entity(name: &str) -> Option<Cow<'static, str>> {
     })
 }
 
-/// The text of a JSON string that stands at `start` of the raw text, escapes decoded; used for
-/// JSON inside a string. Both are equal where there is no escape.
-pub(super) fn of_string(raw: &str, start: usize, end: usize) -> Decoded {
-    let mut out = Decoded::new(end - start);
+/// Decodes the text of a JSON string, which is between `start` and `end` of the raw text.
+pub(super) fn decode_string(raw: &str, start: usize, end: usize) -> DecodedText {
+    let mut out = DecodedText::new(end - start);
     let bytes = raw.as_bytes();
     let mut at = start;
     let mut copied = start;
@@ -211,7 +210,7 @@ pub(super) fn of_string(raw: &str, start: usize, end: usize) -> Decoded {
     out.finish(end)
 }
 
-/// One escape, a surrogate pair taken together.
+/// The escape that a text starts with. Both halves of a surrogate pair are one escape.
 fn escape_at(rest: &str) -> &str {
     let bytes = rest.as_bytes();
     let width = match bytes.get(1) {

@@ -2,47 +2,47 @@
 
 use std::ops::Range;
 
-/// What decoding met that JSON does not have: the first to the last of each.
+/// Departures from JSON that decoding met. Each range runs from the first to the last of its kind.
 #[derive(Debug, Default)]
-pub(super) struct Decoded {
+pub(super) struct EscapeFindings {
     /// Escapes that JSON does not have.
     pub(super) bad: Option<Range<usize>>,
     /// Backslashes kept as text although JSON has such an escape, or another language has.
     pub(super) mixed: Option<Range<usize>>,
-    /// A line end or a tab, or a word with a backslash before it: there is no telling.
+    /// Escapes that may as well be a backslash before a word, as `\n` in `\name`.
     pub(super) unclear: Option<Range<usize>>,
     /// Half of a surrogate pair.
     pub(super) surrogate: Option<Range<usize>>,
 }
 
-/// Appends the decoded `text`. A backslash before something that is no escape is kept. If the
-/// text was `cut` off, an unfinished escape at its end is left out.
-pub(super) fn decode(text: &str, cut: bool, out: &mut String) -> Decoded {
-    let mut decoded = Decoded::default();
+/// Appends the decoded `text`. A backslash that starts no valid escape is kept. If the text was
+/// `cut` off, an unfinished escape at its end is left out.
+pub(super) fn decode(text: &str, cut: bool, out: &mut String) -> EscapeFindings {
+    let mut found = EscapeFindings::default();
     let bytes = text.as_bytes();
-    let style = Style::of(text);
+    let style = BackslashStyle::of(text);
     let mut copied = 0;
     let mut at = 0;
     while let Some(n) = bytes[at..].iter().position(|b| *b == b'\\') {
         let slash = at + n;
         out.push_str(&text[copied..slash]);
-        let width = one(text, slash, cut, style, out, &mut decoded);
+        let width = decode_one(text, slash, cut, style, out, &mut found);
         at = slash + width;
         copied = at;
     }
     out.push_str(&text[copied..]);
-    decoded
+    found
 }
 
-/// Appends what one whole escape means in JSON; `None` if JSON has no such escape.
+/// Appends the meaning of one complete escape; `None` if JSON has no such escape.
 pub(in crate::parse) fn decode_escape<'o>(escape: &str, out: &'o mut String) -> Option<&'o str> {
     let start = out.len();
-    let decoded = decode(escape, false, out);
-    let sound = decoded.bad.is_none() && decoded.mixed.is_none() && decoded.surrogate.is_none();
-    sound.then(|| out.get(start..)).flatten()
+    let found = decode(escape, false, out);
+    let is_json = found.bad.is_none() && found.mixed.is_none() && found.surrogate.is_none();
+    is_json.then(|| &out[start..])
 }
 
-/// `C:\Users`, `\\server`: every backslash is text as soon as one of them must be.
+/// Returns true for `C:\Users`, where every backslash is text as soon as one of them must be.
 fn is_path(bytes: &[u8]) -> bool {
     matches!(bytes, [drive, b':', b'\\', next, ..] if drive.is_ascii_alphabetic() && *next != b'\\')
 }
@@ -62,27 +62,27 @@ fn has_bad_escape(bytes: &[u8]) -> bool {
     false
 }
 
-/// What the backslashes of a text are, taken together.
+/// What the backslashes of a text are, judged by all of them together.
 #[derive(Clone, Copy, Debug)]
-struct Style {
-    /// It is a path, and one of them must be text: all of them are.
-    path: bool,
+struct BackslashStyle {
+    /// The text is a path and one of them must be text, so all of them are.
+    is_path: bool,
     /// One of them must be text, as in `\d`.
-    kept: bool,
-    /// One of those stands before a word, as in `\alpha`.
-    words: bool,
-    /// Several lines end in it unescaped.
-    lines: bool,
+    has_text: bool,
+    /// One that must be text stands before a word, as in `\alpha`.
+    has_words: bool,
+    /// The text has several unescaped line ends.
+    has_lines: bool,
 }
 
-impl Style {
+impl BackslashStyle {
     fn of(text: &str) -> Self {
         let bytes = text.as_bytes();
         let mut style = Self {
-            path: is_path(bytes) && has_bad_escape(bytes),
-            kept: false,
-            words: false,
-            lines: bytes.iter().filter(|b| **b == b'\n').count() > 1,
+            is_path: is_path(bytes) && has_bad_escape(bytes),
+            has_text: false,
+            has_words: false,
+            has_lines: bytes.iter().filter(|b| **b == b'\n').count() > 1,
         };
         let mut at = 0;
         while let Some(n) = bytes
@@ -97,8 +97,8 @@ impl Style {
                 None => false,
             };
             if !known {
-                style.kept = true;
-                style.words |= bytes.get(next + 1).is_some_and(u8::is_ascii_alphabetic);
+                style.has_text = true;
+                style.has_words |= bytes.get(next + 1).is_some_and(u8::is_ascii_alphabetic);
             }
             at = next + 1;
         }
@@ -106,44 +106,44 @@ impl Style {
     }
 }
 
-/// Decodes one escape at `slash`; its bytes.
-fn one(
+/// Decodes one escape at `slash`. Returns its width.
+fn decode_one(
     text: &str,
     slash: usize,
     cut: bool,
-    style: Style,
+    style: BackslashStyle,
     out: &mut String,
-    decoded: &mut Decoded,
+    found: &mut EscapeFindings,
 ) -> usize {
     let rest = &text[slash + 1..];
     let Some(next) = rest.chars().next() else {
         if !cut {
             out.push('\\');
-            extend(&mut decoded.bad, slash..slash + 1);
+            extend(&mut found.bad, slash..slash + 1);
         }
         return 1;
     };
     let escape = matches!(next, 'b' | 'f' | 'n' | 'r' | 't');
-    if style.path && next != '"' && next != '\\' {
+    if style.is_path && next != '"' && next != '\\' {
         out.push('\\');
         let kind = if escape {
-            &mut decoded.mixed
+            &mut found.mixed
         } else {
-            &mut decoded.bad
+            &mut found.bad
         };
         extend(kind, slash..slash + 1);
         return 1;
     }
     let foreign = matches!(next, 'v') || next == 'x' && hex(rest, 1, 2).is_some();
-    if style.kept && (matches!(next, 'b' | 'f') || foreign) {
+    if style.has_text && (matches!(next, 'b' | 'f') || foreign) {
         out.push('\\');
-        extend(&mut decoded.mixed, slash..slash + 1);
+        extend(&mut found.mixed, slash..slash + 1);
         return 1;
     }
     let letter = rest.as_bytes().get(1).is_some_and(u8::is_ascii_alphabetic);
-    let share = next == '\\' && slash == 0 && letter;
-    if style.words && (escape && letter || share) {
-        extend(&mut decoded.unclear, slash..slash + 2);
+    let network_path = next == '\\' && slash == 0 && letter;
+    if style.has_words && (escape && letter || network_path) {
+        extend(&mut found.unclear, slash..slash + 2);
     }
     let plain = match next {
         '"' | '\\' | '/' => Some(next),
@@ -159,10 +159,10 @@ fn one(
         return 2;
     }
     match next {
-        'u' => unicode(text, slash, cut, out, decoded),
+        'u' => unicode(text, slash, cut, out, found),
         '\'' => {
             out.push(next);
-            extend(&mut decoded.bad, slash..slash + 2);
+            extend(&mut found.bad, slash..slash + 2);
             2
         }
         'x' if hex(rest, 1, 2).is_some() => {
@@ -170,31 +170,37 @@ fn one(
                 .and_then(char::from_u32)
                 .unwrap_or('\u{fffd}');
             out.push(code);
-            extend(&mut decoded.bad, slash..slash + 4);
+            extend(&mut found.bad, slash..slash + 4);
             4
         }
-        '\n' if !style.lines => {
-            // A line that is continued.
-            extend(&mut decoded.bad, slash..slash + 2);
+        '\n' if !style.has_lines => {
+            // The line is continued.
+            extend(&mut found.bad, slash..slash + 2);
             2
         }
         _ => {
             out.push('\\');
-            extend(&mut decoded.bad, slash..slash + 1);
+            extend(&mut found.bad, slash..slash + 1);
             1
         }
     }
 }
 
-/// `\uXXXX`, a pair of them, or half of a pair.
-fn unicode(text: &str, slash: usize, cut: bool, out: &mut String, decoded: &mut Decoded) -> usize {
+/// Decodes `\uXXXX`, a pair of them, or half of a pair. Returns its width.
+fn unicode(
+    text: &str,
+    slash: usize,
+    cut: bool,
+    out: &mut String,
+    found: &mut EscapeFindings,
+) -> usize {
     let rest = &text[slash..];
     let Some(first) = hex(rest, 2, 4) else {
         if cut && rest.len() < 6 && rest[2..].bytes().all(|b| b.is_ascii_hexdigit()) {
             return rest.len();
         }
         out.push('\\');
-        extend(&mut decoded.bad, slash..slash + 1);
+        extend(&mut found.bad, slash..slash + 1);
         return 1;
     };
     if let Some(c) = char::from_u32(first) {
@@ -216,7 +222,7 @@ fn unicode(text: &str, slash: usize, cut: bool, out: &mut String, decoded: &mut 
         return rest.len();
     }
     out.push('\u{fffd}');
-    extend(&mut decoded.surrogate, slash..slash + 6);
+    extend(&mut found.surrogate, slash..slash + 6);
     6
 }
 

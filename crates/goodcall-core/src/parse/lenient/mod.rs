@@ -105,7 +105,7 @@ fn read_level<'a>(
             return Ok(read);
         }
         if double_encoded::has_entities(text) {
-            let decoded = double_encoded::unentity(text);
+            let decoded = double_encoded::decode_entities(text);
             return read_decoded(text, &decoded, rules::HTML_ENTITIES, limits, keys, level);
         }
     }
@@ -166,7 +166,7 @@ pub(super) fn number_rule(token: &str) -> Option<RuleId> {
 /// Reads the decoded form of `raw`, strictly if possible, and maps all positions back.
 fn read_decoded<'a>(
     raw: &'a str,
-    decoded: &double_encoded::Decoded,
+    decoded: &double_encoded::DecodedText,
     rule: RuleRef,
     limits: &Limits,
     keys: &[String],
@@ -186,7 +186,7 @@ fn read_decoded<'a>(
             None => return Ok(None),
         },
     };
-    Ok(Some(outward(raw, decoded, rule, inner)))
+    Ok(Some(map_to_raw(raw, decoded, rule, inner)))
 }
 
 /// Reads the object or array that a string at the root holds; `None` if it holds neither.
@@ -206,7 +206,7 @@ pub(crate) fn unwrap<'a>(
     let quoted = text.get(span.clone())?;
     let inner = quoted.strip_prefix('"')?.strip_suffix('"')?;
     let start = span.start + 1;
-    let decoded = double_encoded::of_string(text, start, start + inner.len());
+    let decoded = double_encoded::decode_string(text, start, start + inner.len());
     let strict = super::strict::parse(&decoded.text, limits).ok();
     let Some(strict) = strict.filter(|strict| strict.tree.root().kind() == Kind::String) else {
         let read = read_decoded(text, &decoded, rules::JSON_STRING, limits, keys, level).ok()??;
@@ -214,13 +214,13 @@ pub(crate) fn unwrap<'a>(
         return matches!(kind, Kind::Object | Kind::Array).then_some(read);
     };
     let deeper = unwrap(&decoded.text, &strict.tree, limits, keys, level + 1)?;
-    Some(outward(text, &decoded, rules::JSON_STRING, deeper))
+    Some(map_to_raw(text, &decoded, rules::JSON_STRING, deeper))
 }
 
 /// Maps a reading of a decoded text to the raw one.
-fn outward<'a>(
+fn map_to_raw<'a>(
     raw: &'a str,
-    decoded: &double_encoded::Decoded,
+    decoded: &double_encoded::DecodedText,
     rule: RuleRef,
     inner: LenientReading<'_>,
 ) -> LenientReading<'a> {

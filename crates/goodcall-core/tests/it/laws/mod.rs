@@ -223,7 +223,7 @@ impl Case<'_> {
     /// Returns the value as it was read, before it was mended.
     fn as_read(&self) -> Json {
         let options = ReadOptions::new().policy(self.policy.clone());
-        let reading = read(self.raw, &options.unwrap_strings(true)).expect("readable");
+        let reading = read(self.raw, &options.unwrap_strings()).expect("readable");
         Json::of(reading.tree.root())
     }
 

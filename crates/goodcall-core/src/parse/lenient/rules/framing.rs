@@ -1,4 +1,4 @@
-//! What stands around the value.
+//! Rules about text around the value.
 
 use super::{RuleRef, eager, entry, safe};
 use crate::rule::{Rule, RuleId};

@@ -1,4 +1,4 @@
-//! What the lenient parser reads that JSON would write differently: names, levels, reasons.
+//! The rules of the lenient parser: their levels and catalogue pages.
 
 mod framing;
 mod punctuation;

@@ -1,4 +1,4 @@
-//! Commas, colons and brackets.
+//! Rules about commas, colons and brackets.
 
 use super::{RuleRef, eager, entry, safe};
 use crate::rule::{Rule, RuleId};

@@ -1,10 +1,10 @@
-//! Strings, words and numbers.
+//! Rules about strings, words and numbers.
 
 use super::{RuleRef, eager, entry, safe};
 use crate::rule::{Rule, RuleId};
 
 pub(in crate::parse) const OTHER_QUOTES: RuleRef = safe(RuleId::OtherQuotes);
-/// The quotes of one string are not of one kind.
+/// [`OTHER_QUOTES`] for a string whose two quotes differ.
 pub(in crate::parse) const UNLIKE_QUOTES: RuleRef = eager(RuleId::OtherQuotes);
 pub(in crate::parse) const SMART_QUOTES: RuleRef = safe(RuleId::SmartQuotes);
 pub(in crate::parse) const TRIPLE_QUOTES: RuleRef = safe(RuleId::TripleQuotes);
