@@ -1,11 +1,11 @@
-//! Strings whose quotes or brackets do not come out even: what was meant is not known.
+//! Strings whose quotes or brackets do not come out even: they have more than one reading.
 
 use super::parser::Parser;
 use super::source_text::SourceText;
 use super::string_end::{OpenString, Quote, StringEnd, StringOutcome, StringRole};
 
 impl Parser<'_> {
-    /// Returns true if it is certain that the text of this string is not what was meant.
+    /// Returns true if this string has another reading that is as good.
     pub(super) fn is_ambiguous_string(&self, string: OpenString, end: &StringEnd) -> bool {
         if string.role == StringRole::Key {
             return end.ambiguity.is_some();

@@ -59,7 +59,7 @@ impl Parser<'_> {
             self.drop_extra_closer(span);
         } else {
             if self.last_end_is_unsure() {
-                // The bracket may as well be part of a value that goes on.
+                // The bracket may as well be text of a longer value.
                 self.note_cut_inside();
             }
             let right = char::from(wanted).to_string();

@@ -7,7 +7,7 @@ use crate::parse::error::ParseError;
 use crate::parse::{Cut, CutKind};
 use crate::tree::Kind;
 
-/// What stands before a place outside of all values.
+/// The text before a place outside of all values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Before {
     /// The start of the text, a fence or prose: any value may start here.
@@ -290,7 +290,7 @@ impl Parser<'_> {
     }
 }
 
-/// What stands around a bracket outside of all values.
+/// The text around a bracket outside of all values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Surroundings {
     /// The start of the text, or other values.

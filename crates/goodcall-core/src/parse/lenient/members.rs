@@ -1,4 +1,4 @@
-//! Keys, colons and what stands between two members.
+//! Keys, colons and the separators of members.
 
 use super::containers::Opener;
 use super::parser::{Parser, ParserState, StepResult};
@@ -69,7 +69,7 @@ impl Parser<'_> {
         }
     }
 
-    /// Reads what stands between key and value.
+    /// Reads the colon between key and value, or another sign in its place.
     pub(super) fn colon(&mut self) -> StepResult {
         self.skip_trivia();
         let start = self.at();

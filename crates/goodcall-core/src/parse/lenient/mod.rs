@@ -1,4 +1,4 @@
-//! Lenient parsing: what a model wrote, read as it was evidently meant.
+//! Lenient parsing: text that is not JSON, read by rules.
 //!
 //! Only text that strict parsing refused comes here. Parsing does not fail: it yields a tree and a
 //! list of departures from JSON, each with its rule, its level and its bytes. Whether the policy
@@ -68,7 +68,7 @@ pub(crate) struct LenientReading<'a> {
 }
 
 /// Returns true if a change of this rule decided a value's end by what follows it. If the text was
-/// cut off, that value may have gone on.
+/// cut off, that value may have been longer.
 pub(crate) fn has_unsure_end(rule: RuleId, level: Level) -> bool {
     let unlike = rules::UNLIKE_QUOTES;
     brackets::UNSURE_ENDS.iter().any(|unsure| unsure.id == rule)

@@ -127,7 +127,7 @@ impl<'a> SourceText<'a> {
         start + rest.take_while(|b| is_part(b)).count()
     }
 
-    /// The width of the comma (or of what stands for one) here; 0 if there is none.
+    /// The width of the comma (or of another sign in its place) here; 0 if there is none.
     pub(super) fn comma_width(&self, at: usize) -> usize {
         match self.byte(at) {
             b',' | b';' => 1,
