@@ -1,4 +1,4 @@
-//! One call as it came over the wire.
+//! One call as it arrived over the wire.
 
 use std::ops::Range;
 
@@ -8,44 +8,44 @@ use goodcall_core::{
 
 use crate::tools::Tools;
 
-/// A call as it came: who is called, and with what.
+/// A call as it arrived: the name of the tool and the arguments.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct RawCall {
-    /// The provider's id, or one that was made up.
+    /// The provider's id, or an invented one.
     pub id: Option<String>,
-    /// The offered tool that is meant; the name as sent if none is.
+    /// The name of the offered tool that the call is for, or the name as sent if there is none.
     pub name: String,
-    /// The arguments as JSON text: as sent where they were sent as JSON.
+    /// The arguments as JSON text, as sent if they were sent as JSON.
     pub arguments: String,
-    /// The bytes of the text that this call was read from; empty for an envelope's call.
+    /// The byte range of the text that the call was read from; empty for a call of an envelope.
     pub span: Range<usize>,
-    /// What was read as something else outside the arguments: the name, bare words.
+    /// The changes outside the arguments, such as a cleaned name.
     pub changes: Vec<Change>,
-    /// Where `arguments` stands in the text; `None` if they were translated from another form.
+    /// The offset of `arguments` in the text; `None` if they were translated from another form.
     pub(crate) offset: Option<usize>,
     pub(crate) state: CallState,
-    /// The name that was sent, where the model knows the tool by another one.
+    /// The alias that the model used, if the tool was renamed for the provider.
     pub(crate) alias: Option<String>,
 }
 
-/// How much of a call there is.
+/// How much of a call arrived.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) enum CallState {
-    /// All of it.
+    /// The whole call.
     #[default]
     Whole,
-    /// It was ended by the end of the text, after a whole argument: the host's stop reason tells
-    /// if more was to come.
+    /// The text ended after a complete argument; the stop reason decides if the call was cut off.
     Open,
-    /// It was cut inside an argument.
+    /// The text ended inside an argument.
     Cut,
-    /// An argument cannot be read; what is wanted instead.
+    /// An argument cannot be read; this is expected instead.
     Unreadable(String),
 }
 
 impl RawCall {
-    /// A call by its name and arguments, names cleaned where exactly one offered tool is meant.
+    /// Returns a call with this name and these arguments. A name that can stand for only one offered
+    /// tool becomes that tool's.
     pub fn new(tools: &Tools, name: &str, arguments: impl Into<String>) -> Self {
         let mut call = Self {
             id: None,
@@ -61,7 +61,7 @@ impl RawCall {
         call
     }
 
-    /// Takes the offered tool's name, as a recorded change where it was written differently.
+    /// Sets the name to that of the offered tool, and records the change.
     fn rename(&mut self, tools: &Tools, span: Range<usize>) {
         if let Some(own) = tools.canonical_name(&self.name) {
             self.alias = Some(std::mem::replace(&mut self.name, own.to_owned()));
@@ -77,15 +77,15 @@ impl RawCall {
         }
     }
 
-    /// With the id that the provider gave it.
+    /// Sets the id.
     #[must_use]
     pub fn with_id(mut self, id: impl Into<String>) -> Self {
         self.id = Some(id.into());
         self
     }
 
-    /// The verdict on this call. The changes count from the text that the call was found in; those
-    /// of a translated argument cover the call.
+    /// Judges the call. The positions of changes and issues are those in the text that the call was
+    /// found in; in translated arguments they cover the whole call.
     pub fn check(&self, tools: &Tools, policy: &Policy, stop: StopReason) -> Verdict<'_> {
         let Some(tool) = tools.get(&self.name) else {
             if let CallState::Unreadable(words) = &self.state {
@@ -118,7 +118,7 @@ impl RawCall {
         let verdict = gate.check(&self.arguments);
         let malformed = matches!(&verdict, Verdict::Bad(bad) if bad.reason == Reason::Malformed);
         if malformed && self.offset.is_some() && policy.allows(RuleId::PythonObject, Level::Safe) {
-            // Inside text, what is no JSON may still be Python.
+            // Arguments in text that are not JSON may be Python.
             if let Some(read) = self.as_python(&gate, policy) {
                 return read;
             }
@@ -126,8 +126,7 @@ impl RawCall {
         self.place(verdict)
     }
 
-    /// The verdict on arguments that are an object in Python's form; `None` if they are none, or
-    /// not valid either.
+    /// Judges the arguments as a Python object. Returns `None` if they are not one, or not valid.
     fn as_python(&self, gate: &Gate<'_>, policy: &Policy) -> Option<Verdict<'static>> {
         let (json, notes) = crate::text::python_object(&self.arguments, &self.span)?;
         if !notes.iter().all(|n| policy.allows(n.rule, n.level)) {
@@ -143,7 +142,7 @@ impl RawCall {
         (!matches!(read, Verdict::Bad(_))).then(|| translated.place(read))
     }
 
-    /// The refusal of a policy that does not allow what the reading needed.
+    /// The refusal if the policy does not allow a change that the call needs.
     fn unmended(&self, tools: &Tools) -> Refusal {
         let renamed = self
             .changes
@@ -158,7 +157,7 @@ impl RawCall {
         }
     }
 
-    /// Moves positions from the arguments to the text, and puts this call's own changes first.
+    /// Moves positions from the arguments to the text, and inserts the call's own changes.
     fn place<'a>(&self, mut verdict: Verdict<'a>) -> Verdict<'a> {
         let place = |span: &mut Range<usize>| match self.offset {
             Some(offset) => *span = span.start + offset..span.end + offset,
@@ -189,14 +188,14 @@ impl RawCall {
         verdict
     }
 
-    /// Is this a call of a tool that is not offered?
+    /// Returns true if the tool is not offered.
     pub fn is_unknown(&self, tools: &Tools) -> bool {
         tools.get(&self.name).is_none()
     }
 }
 
 impl RawCall {
-    /// A call that was found in a text.
+    /// Returns the call that was found in a text.
     pub(crate) fn found(found: crate::text::FoundCall, tools: &Tools) -> Self {
         let mut call = Self {
             id: found.id,
@@ -215,7 +214,7 @@ impl RawCall {
 }
 
 impl RawCall {
-    /// Back to what was found, for a block that counts it as its own.
+    /// Returns the call as it was found, for a block that holds it.
     pub(crate) fn into_found(self) -> crate::text::FoundCall {
         crate::text::FoundCall::from_inner(self)
     }

@@ -1,11 +1,13 @@
-//! Tool calls on the wire: every provider's calls in, every provider's results out.
+//! Tool calls on the wire: reads every provider's calls, and writes every provider's results.
 //!
-//! - [`Tools`]: the offered tools, their definitions in any provider's form; names are cleaned
-//!   here. [`definitions`] writes them in any other.
-//! - [`Envelope`]: a response or a message of a [`Provider`], its [`RawCall`]s, and the same message as
-//!   it must be replayed. [`result`] writes what a call gave.
+//! - [`Tools`]: the offered tools, read from definitions in any provider's form. [`definitions`]
+//!   writes them in any other, [`lint()`] finds what confuses models and what providers refuse.
+//! - [`Envelope`]: a response or a message of a [`Provider`], its [`RawCall`]s, and the message for a
+//!   replay. [`result()`] writes the result of a call.
 //! - [`extract`] and [`Scanner`]: calls that models write into plain text, in any dialect.
 //! - [`Assembler`]: calls that arrive in fragments, with an early verdict on hopeless ones.
+//! - [`relay`] and [`request`]: replies and requests on their way through a gateway.
+//! - [`sse`]: server-sent events.
 //! - [`convert`]: definitions and transcripts from one form into another.
 //!
 //! There are no sockets here: JSON and text in, JSON and text out.

@@ -1,6 +1,6 @@
-//! Tool names as models write them.
+//! Cleans tool names as models write them.
 
-/// Namespaces that models put before a name; never part of it unless a tool is called so.
+/// Namespaces that models put before a name, and that belong to it only if a tool is named so.
 const NAMESPACES: [&str; 8] = [
     "functions",
     "function",
@@ -12,10 +12,10 @@ const NAMESPACES: [&str; 8] = [
     "assistant",
 ];
 
-/// The name without control tokens, quotes, known namespaces and call counters.
+/// Removes control tokens, quotes, known namespaces and call counters.
 pub(crate) fn cleaned(sent: &str) -> String {
     let mut name = sent.trim();
-    // `read<|channel|>commentary`: what stands before the first control token.
+    // `read<|channel|>commentary`: keep the text before the first control token.
     while let Some(at) = name.find("<|") {
         let before = name[..at].trim_end();
         if !before.is_empty() {
@@ -49,7 +49,7 @@ fn without_namespace(name: &str) -> Option<&str> {
     (NAMESPACES.contains(&space) && !rest.is_empty()).then_some(rest)
 }
 
-/// The name without case and punctuation.
+/// Removes case and punctuation.
 pub(crate) fn bare(name: &str) -> String {
     let kept = name.chars().filter(|c| c.is_alphanumeric());
     kept.flat_map(char::to_lowercase).collect()
@@ -60,7 +60,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn junk_is_taken_off() {
+    fn cleaned_removes_everything_around_the_name() {
         for (sent, name) in [
             ("read<|channel|>commentary", "read"),
             ("<|constrain|>read", "read"),

@@ -1,7 +1,8 @@
-//! A provider's replies on their way through a gateway: judged, mended, asked for again.
+//! Judges a provider's replies inside a gateway, mends them, and asks the model again.
 //!
-//! There are no sockets here: an [`Exchange`] takes the request and whole replies, a [`StreamRelay`] the
-//! bytes of streamed ones, and both say what goes on to the client and what is asked of the model.
+//! There are no sockets here: an [`Exchange`] takes the request and complete replies, a
+//! [`StreamRelay`] the bytes of streamed ones. Both return what to send to the client and what to ask
+//! the model.
 //!
 //! ```
 //! use std::sync::Arc;
@@ -21,7 +22,7 @@
 //! assert!(matches!(exchange.reply(&reply("{}")), NextStep::Reask));
 //! assert!(exchange.body().contains("add lines: an integer"));
 //!
-//! // One that can be mended goes on mended.
+//! // One that can be mended is forwarded mended.
 //! let NextStep::Reply(Some(text)) = exchange.reply(&reply(r#"{"lines": "50"}"#)) else { panic!() };
 //! assert!(text.contains(r#"{\"lines\":50}"#));
 //! assert_eq!(exchange.summary(), "good=0 mended=1 bad=1 reasked=1");

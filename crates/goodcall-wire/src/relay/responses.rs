@@ -1,4 +1,5 @@
-//! Streams of OpenAI Responses: items with a beginning and an end, and all of it once more last.
+//! Streams of OpenAI Responses, whose items have a first and a last event, and whose last event
+//! repeats all items.
 
 mod encode;
 
@@ -20,52 +21,65 @@ use crate::sse::SseEvent;
 /// The stream of one response.
 #[derive(Clone, Debug)]
 pub(super) struct Responses {
-    /// Finds calls in the text that is open.
-    finder: Option<TextCallFinder>,
-    /// The text of the part that is open or was last, and what of it went on.
-    scanned: String,
-    released: String,
-    /// The part of a message that is open, and those whose text is another one now.
-    part: String,
-    parts: Vec<(String, String)>,
+    text: PartText,
     calls: Vec<CallItem>,
     pending: PendingCalls<ItemEventRole>,
     /// The items of this reply, for the history.
-    said: Vec<HistoryItem>,
-    /// The items that the client has, of all replies, each with its place.
+    history: Vec<HistoryItem>,
+    client: ClientItems,
+}
+
+/// The text of the message part that is open, or was last.
+#[derive(Clone, Debug, Default)]
+struct PartText {
+    /// Finds calls in the text, while it is open.
+    finder: Option<TextCallFinder>,
+    scanned: String,
+    /// The text outside calls, which was forwarded.
+    released: String,
+    /// The index of the part.
+    part: String,
+    /// The parts of the message whose text changed, with their new text.
+    rewritten: Vec<(String, String)>,
+}
+
+/// What the client has of all replies.
+#[derive(Clone, Debug, Default)]
+struct ClientItems {
+    /// The items, each with its place.
     items: Vec<(usize, String)>,
-    /// Where the client finds the items of this reply.
+    /// The client's place of each item of this reply.
     places: HashMap<String, usize>,
-    next: usize,
-    /// The number of the client's next event.
+    next_place: usize,
+    /// The sequence number of the next event.
     sequence: u64,
-    /// Ids of items that the client has of earlier replies, and what this reply's equal ones are
-    /// called instead.
-    old_ids: HashSet<String>,
-    new_ids: HashMap<String, String>,
-    /// The client's items are not those of the upstream's last event.
+    /// The ids of items of earlier replies.
+    earlier_ids: HashSet<String>,
+    /// The new ids of this reply's items whose ids are taken.
+    renamed_ids: HashMap<String, String>,
+    /// True if the items differ from those of the upstream's last event.
     changed: bool,
 }
 
-/// One call as it comes.
+/// An item that is a call.
 #[derive(Clone, Debug)]
 struct CallItem {
     index: String,
     id: Option<String>,
     call: RawCall,
     arguments: String,
-    /// The item when it was done.
+    /// The item in its last event.
     whole: Option<String>,
     open: bool,
-    /// It was text; this is what it looked like.
+    /// The text that the call was, if it was found in text.
     text: Option<String>,
-    /// Its events go on as they come, as this item of the client's.
+    /// The client's place of the item, if its events are forwarded as they arrive.
     streamed: Option<usize>,
-    /// It stands only in the last event.
+    /// True if the call is only in the stream's last event.
     late: bool,
 }
 
-/// What a held event is to the calls.
+/// What a held event is to the calls, which are given by their number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum ItemEventRole {
     Added(usize),
@@ -75,11 +89,11 @@ pub(super) enum ItemEventRole {
     Other,
 }
 
-/// An item of the reply.
+/// An item of the reply, as the history needs it.
 #[derive(Clone, Debug)]
 enum HistoryItem {
     Item(String),
-    /// It stands only in the last event.
+    /// An item that is only in the stream's last event.
     Late(String),
     Call(usize),
 }
@@ -87,36 +101,28 @@ enum HistoryItem {
 impl Responses {
     pub(super) fn new(exchange: &Exchange) -> Self {
         Self {
-            finder: None,
-            scanned: String::new(),
-            released: String::new(),
-            part: String::new(),
-            parts: Vec::new(),
+            text: PartText::default(),
             calls: Vec::new(),
             pending: PendingCalls::new(Provider::Responses, exchange),
-            said: Vec::new(),
-            items: Vec::new(),
-            places: HashMap::new(),
-            next: 0,
-            sequence: 0,
-            old_ids: HashSet::new(),
-            new_ids: HashMap::new(),
-            changed: false,
+            history: Vec::new(),
+            client: ClientItems::default(),
         }
     }
 
     pub(super) fn begin_next(&mut self, exchange: &mut Exchange) {
         let pending = self.pending.for_next_reply(Provider::Responses, exchange);
-        let items = std::mem::take(&mut self.items);
-        let mut old_ids = std::mem::take(&mut self.old_ids);
-        old_ids.extend(items.iter().filter_map(|(_, item)| encode::id_of(item)));
+        let mut client = std::mem::take(&mut self.client);
+        let ids = client
+            .items
+            .iter()
+            .filter_map(|(_, item)| encode::id_of(item));
+        client.earlier_ids.extend(ids.collect::<Vec<_>>());
+        client.places.clear();
+        client.renamed_ids.clear();
+        client.changed = true;
         *self = Self {
             pending,
-            items,
-            old_ids,
-            next: self.next,
-            sequence: self.sequence,
-            changed: true,
+            client,
             ..Self::new(exchange)
         };
     }
@@ -158,7 +164,7 @@ impl Responses {
             "response.output_item.done" => self.item_done(exchange, event, root, data, out),
             "response.output_text.delta" => self.text(event, root, out),
             "response.content_part.added" if is_text(root) => {
-                if self.finder.is_none() {
+                if self.text.finder.is_none() {
                     self.part_added(exchange, &part_of(root));
                 }
                 self.other(event, out);
@@ -198,7 +204,7 @@ impl Responses {
         let text = |key| item.and_then(|item| item.get(key)).and_then(Node::as_str);
         if text("type") != Some("function_call") || self.pending.state != MessageState::Receiving {
             if text("type") == Some("message") {
-                self.parts.clear();
+                self.text.rewritten.clear();
                 self.part_added(exchange, "0");
             }
             return self.other(event, out);
@@ -218,31 +224,31 @@ impl Responses {
             streamed: None,
             late: false,
         });
-        self.said.push(HistoryItem::Call(number));
+        self.history.push(HistoryItem::Call(number));
         if exchange.judge.settings.stream_arguments && self.stream_start(number, &event, out) {
             return;
         }
         self.pending.hold(event, ItemEventRole::Added(number));
     }
 
-    /// A part of a message begins: calls are looked for in its text.
+    /// Begins a part of a message, whose text is searched for calls.
     fn part_added(&mut self, exchange: &Exchange, part: &str) {
         let place = exchange.text_call_scope();
-        self.finder = place.map(|place| TextCallFinder::new(&exchange.judge.tools, place));
-        self.scanned.clear();
-        self.released.clear();
-        part.clone_into(&mut self.part);
+        self.text.finder = place.map(|place| TextCallFinder::new(&exchange.judge.tools, place));
+        self.text.scanned.clear();
+        self.text.released.clear();
+        part.clone_into(&mut self.text.part);
     }
 
-    /// The text of a part is over.
+    /// Ends the text of a part.
     fn part_done(&mut self) {
-        if self.released != self.scanned {
-            let part = (self.part.clone(), self.released.clone());
-            self.parts.push(part);
+        if self.text.released != self.text.scanned {
+            let part = (self.text.part.clone(), self.text.released.clone());
+            self.text.rewritten.push(part);
         }
     }
 
-    /// The call that an event is about.
+    /// Returns the open call that an event is about.
     fn call_of(&self, root: Node<'_>, id: Option<&str>) -> Option<usize> {
         let index = index_of(root);
         let mut open = self.calls.iter().enumerate().rev();
@@ -278,7 +284,7 @@ impl Responses {
                 _ => return self.pending.hold(event, ItemEventRole::Delta(number)),
             }
         }
-        // The whole text comes once more; it counts only if fragments got lost.
+        // The event repeats all arguments, which matters only if fragments were lost.
         let whole = text("arguments").unwrap_or_default();
         if whole.len() > call.arguments.len() {
             whole.clone_into(&mut call.arguments);
@@ -303,10 +309,10 @@ impl Responses {
             if self.call_of(root, text("id")).is_none()
                 && self.pending.state == MessageState::Receiving
             {
-                // It was never announced.
+                // The call has no first event.
                 self.added(exchange, SseEvent::default(), root, out);
                 self.pending.held.pop();
-                self.changed |= true;
+                self.client.changed = true;
             }
             if let Some(number) = self.call_of(root, text("id")) {
                 let call = &mut self.calls[number];
@@ -323,59 +329,60 @@ impl Responses {
         let found = self.finish_text();
         let mut event = event;
         let content = item.and_then(|item| item.get("content"));
-        if let Some(content) = content.filter(|_| !self.parts.is_empty()) {
+        if let Some(content) = content.filter(|_| !self.text.rewritten.is_empty()) {
             let mut splice = Splice::new(data);
-            for (index, said) in self.parts.drain(..) {
+            for (index, said) in self.text.rewritten.drain(..) {
                 let part = index.parse().ok().and_then(|index| content.element(index));
                 if let Some(text) = part.and_then(|part| part.get("text")) {
                     splice.replace_string(text.span(), &said);
                 }
             }
             event = event.of_same_type(splice.apply());
-            self.changed = true;
+            self.client.changed = true;
         }
         let data = event.data.as_deref().unwrap_or_default();
         let said = Tree::parse(data).ok();
         let said = said.as_ref().and_then(|tree| tree.root().get("item"));
         let said = said.and_then(|item| data.get(item.span()));
-        self.said
+        self.history
             .push(HistoryItem::Item(said.unwrap_or_default().to_owned()));
         self.other(event, out);
         for number in found {
             self.calls[number].open = false;
-            self.said.push(HistoryItem::Call(number));
+            self.history.push(HistoryItem::Call(number));
             self.pending
                 .hold(SseEvent::default(), ItemEventRole::Done(number));
         }
         self.settle(exchange, out);
     }
 
-    /// Items of the last event that no event told of before. Some servers send only that one.
+    /// Reads the items of the last event that had no events of their own. Some servers send nothing
+    /// else.
     fn late(&mut self, exchange: &Exchange, output: Node<'_>, data: &str) {
-        let alias = |said: &HistoryItem| matches!(said, HistoryItem::Item(_));
-        let silent = !self.said.iter().any(alias);
+        let is_item = |item: &HistoryItem| matches!(item, HistoryItem::Item(_));
+        let only_last = !self.history.iter().any(is_item);
         for item in output.elements() {
             let text = |key| item.get(key).and_then(Node::as_str).unwrap_or_default();
             let written = data.get(item.span()).unwrap_or_default().to_owned();
             if text("type") != "function_call" {
-                if silent {
-                    self.said.push(HistoryItem::Late(written));
+                if only_last {
+                    self.history.push(HistoryItem::Late(written));
                 }
                 continue;
             }
             // Some servers give their items other ids in the last event.
-            let alias = self.calls.iter().filter(|call| !call.late).any(|call| {
+            let is_known = self.calls.iter().filter(|call| !call.late).any(|call| {
                 let same = |own: Option<&str>, key| own.is_some_and(|own| own == text(key));
                 same(call.id.as_deref(), "id")
                     || same(call.call.id.as_deref(), "call_id")
                     || (call.call.name == text("name") && call.arguments == text("arguments"))
             });
-            if alias {
+            if is_known {
                 continue;
             }
             let call = RawCall::new(&exchange.judge.tools, text("name"), text("arguments"));
             let id = Some(text("call_id")).filter(|id| !id.is_empty());
-            self.said.push(HistoryItem::Call(self.calls.len()));
+            self.history.push(HistoryItem::Call(self.calls.len()));
             self.calls.push(CallItem {
                 index: String::new(),
                 id: None,
@@ -392,18 +399,18 @@ impl Responses {
 
     fn text(&mut self, event: SseEvent, root: Node<'_>, out: &mut Vec<u8>) {
         let said = root.get("delta");
-        if let (Some(finder), Some(said)) = (&mut self.finder, said)
+        if let (Some(finder), Some(said)) = (&mut self.text.finder, said)
             && self.pending.held.is_empty()
             && let Some(part) = said.as_str()
         {
             let found = finder.push(part);
-            self.scanned.push_str(part);
+            self.text.scanned.push_str(part);
             let released = self.found(found);
             if released != part {
                 let data = event.data.as_deref().unwrap_or_default();
                 let mut splice = Splice::new(data);
                 splice.replace_string(said.span(), &released);
-                self.changed = true;
+                self.client.changed = true;
                 if !released.is_empty() {
                     self.forward(&event.of_same_type(splice.apply()), out);
                 }
@@ -427,13 +434,13 @@ impl Responses {
                 late: false,
             });
         }
-        self.released.push_str(&found.text);
+        self.text.released.push_str(&found.text);
         found.text
     }
 
-    /// The text is over: what was kept back of it goes on first.
+    /// Ends a text: what was held of it is forwarded first.
     fn text_done(&mut self, event: SseEvent, root: Node<'_>, out: &mut Vec<u8>) {
-        let Some(mut finder) = self.finder.take() else {
+        let Some(mut finder) = self.text.finder.take() else {
             return self.rewrite_text(event, root, out);
         };
         let found = finder.finish();
@@ -455,7 +462,7 @@ impl Responses {
     fn rewrite_text(&mut self, event: SseEvent, root: Node<'_>, out: &mut Vec<u8>) {
         let text = root.get("text").or_else(|| root.get("part")?.get("text"));
         let part = part_of(root);
-        let said = self.parts.iter().find(|(own, _)| *own == part);
+        let said = self.text.rewritten.iter().find(|(own, _)| *own == part);
         if let Some(((_, said), text)) = said.zip(text) {
             let mut splice = Splice::new(event.data.as_deref().unwrap_or_default());
             splice.replace_string(text.span(), said);
@@ -465,9 +472,9 @@ impl Responses {
         self.other(event, out);
     }
 
-    /// The calls that the text held.
+    /// Ends the text of an item, and returns the calls in it.
     fn finish_text(&mut self) -> Vec<usize> {
-        if let Some(mut finder) = self.finder.take() {
+        if let Some(mut finder) = self.text.finder.take() {
             let found = finder.finish();
             self.found(found);
             self.part_done();
@@ -478,9 +485,10 @@ impl Responses {
     }
 
     fn other(&mut self, event: SseEvent, out: &mut Vec<u8>) {
-        match self.pending.must_wait() {
-            true => self.pending.hold(event, ItemEventRole::Other),
-            false => self.forward(&event, out),
+        if self.pending.must_wait() {
+            self.pending.hold(event, ItemEventRole::Other);
+        } else {
+            self.forward(&event, out);
         }
     }
 
@@ -488,7 +496,7 @@ impl Responses {
         if self.pending.state != MessageState::HeldForReask {
             return None;
         }
-        let items = self.said.iter().filter_map(|said| match said {
+        let items = self.history.iter().filter_map(|said| match said {
             HistoryItem::Item(item) | HistoryItem::Late(item) => Some(item.clone()),
             HistoryItem::Call(number) => {
                 let (item, decision) = (
@@ -540,13 +548,13 @@ fn index_of(root: Node<'_>) -> String {
     index.unwrap_or_default().to_owned()
 }
 
-/// The number of the part that an event is about.
+/// The index of the part that an event is about.
 fn part_of(root: Node<'_>) -> String {
     let index = root.get("content_index").and_then(Node::digits);
     index.unwrap_or("0").to_owned()
 }
 
-/// Is an event about words of the model, and not about its reasoning or a refusal?
+/// Returns true if an event is about text of the model, and not about reasoning or a refusal.
 fn is_text(root: Node<'_>) -> bool {
     let part = root.get("part").and_then(|part| part.get("type"));
     let kind = part.and_then(Node::as_str);

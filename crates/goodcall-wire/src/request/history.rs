@@ -1,5 +1,4 @@
-//! The history in a request: what was called and what came of it, and how it must be written so
-//! that no provider refuses it.
+//! Reads the history in a request, and repairs it so that no provider refuses it.
 
 mod legal;
 mod unique_ids;
@@ -18,31 +17,32 @@ pub use legal::legal_history;
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum HistoryStep {
-    /// Somebody said something.
+    /// A message of the user.
     User,
-    /// The model called tools; what came of each.
+    /// The calls of one reply of the model, with their results.
     Turn(Vec<HistoryCall>),
 }
 
-/// A call of the past.
+/// A call in the history, with its result.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct HistoryCall {
-    /// Its id.
+    /// The id of the call.
     pub id: String,
-    /// The tool.
+    /// The name of the tool.
     pub name: String,
     /// The arguments as JSON text, as they were sent.
     pub arguments: String,
-    /// What the model read of it; `None` if there is no result.
+    /// The result that the model read; `None` if there is none.
     pub result: Option<String>,
-    /// Was it flagged as an error?
+    /// True if the result was flagged as an error.
     pub is_error: bool,
 }
 
-/// Can there be a loop at all? Without two results there is none, and most requests have none.
+/// Returns true if the request may hold at least two results. Without them there cannot be a loop, and
+/// most requests have none.
 pub fn has_results(request: &str) -> bool {
-    // This is done for every request, so nothing is read: what names a result is looked for.
+    // This runs for every request, so it searches for words instead of parsing.
     static TOOL: LazyLock<Finder<'_>> = LazyLock::new(|| Finder::new("\"tool"));
     static FUNCTION: LazyLock<Finder<'_>> = LazyLock::new(|| Finder::new("\"function"));
     let bytes = request.as_bytes();
@@ -64,7 +64,7 @@ pub fn has_results(request: &str) -> bool {
     tools.chain(functions).nth(1).is_some()
 }
 
-/// The steps of a request's history, oldest first.
+/// Reads the steps of a request's history, the oldest first.
 pub fn history(provider: Provider, request: &str) -> Vec<HistoryStep> {
     let Ok(tree) = Tree::parse(request) else {
         return Vec::new();
@@ -72,19 +72,19 @@ pub fn history(provider: Provider, request: &str) -> Vec<HistoryStep> {
     let mut past = Vec::new();
     for message in messages(provider, tree.root()).elements_or_none() {
         match role(message) {
-            Role::Assistant => {
+            MessageRole::Assistant => {
                 let calls = calls_in(provider, message, request);
                 if !calls.is_empty() {
                     add_turn(provider, calls, &mut past);
                 }
             }
-            Role::Results => {
+            MessageRole::Results => {
                 for (id, text, is_error) in results_in(provider, message) {
                     let turn = past.iter_mut().rev().find_map(|step| match step {
                         HistoryStep::Turn(calls) => Some(calls),
                         HistoryStep::User => None,
                     });
-                    // Where calls share an id, the first that waits is meant.
+                    // If calls share an id, the result belongs to the first without one.
                     let waits = |call: &&mut HistoryCall| call.id == id && call.result.is_none();
                     let call = turn.and_then(|calls| calls.iter_mut().find(waits));
                     if let Some(call) = call {
@@ -95,14 +95,15 @@ pub fn history(provider: Provider, request: &str) -> Vec<HistoryStep> {
                     past.push(HistoryStep::User);
                 }
             }
-            Role::User => past.push(HistoryStep::User),
-            Role::Other => {}
+            MessageRole::User => past.push(HistoryStep::User),
+            MessageRole::Other => {}
         }
     }
     past
 }
 
-/// Calls of Responses come as items of their own; those in a row are one turn.
+/// Adds calls to the history. Calls of Responses are items of their own, and those in a row are one
+/// turn.
 fn add_turn(provider: Provider, calls: Vec<HistoryCall>, past: &mut Vec<HistoryStep>) {
     if provider == Provider::Responses
         && let Some(HistoryStep::Turn(open)) = past.last_mut()
@@ -113,12 +114,13 @@ fn add_turn(provider: Provider, calls: Vec<HistoryCall>, past: &mut Vec<HistoryS
     past.push(HistoryStep::Turn(calls));
 }
 
-/// The request with a text added to its last result; `None` if it does not end with one.
+/// Appends a text to the last result of a request. Returns `None` if the request does not end with a
+/// result.
 pub fn with_remark(provider: Provider, request: &str, text: &str) -> Option<String> {
     let tree = Tree::parse(request).ok()?;
     let list = messages(provider, tree.root())?;
     let last = list.elements().last()?;
-    if role(last) != Role::Results {
+    if role(last) != MessageRole::Results {
         return None;
     }
     let (owner, key) = match provider {
@@ -149,9 +151,9 @@ pub fn with_remark(provider: Provider, request: &str, text: &str) -> Option<Stri
     Some(splice.apply())
 }
 
-/// Who a message is from.
+/// The author of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Role {
+enum MessageRole {
     Assistant,
     Results,
     User,
@@ -159,11 +161,8 @@ enum Role {
 }
 
 fn messages(provider: Provider, root: Node<'_>) -> Option<Node<'_>> {
-    let key = match provider {
-        Provider::Responses => "input",
-        _ => "messages",
-    };
-    root.get(key).filter(|list| list.kind() == Kind::Array)
+    let list = root.get(provider.history_key());
+    list.filter(|list| list.kind() == Kind::Array)
 }
 
 trait Elements<'t> {
@@ -185,32 +184,33 @@ fn text_of(node: Node<'_>, key: &str) -> String {
     text.unwrap_or_default().to_owned()
 }
 
-fn role(message: Node<'_>) -> Role {
+fn role(message: Node<'_>) -> MessageRole {
     match (kind(message), message.get("role").and_then(Node::as_str)) {
-        ("function_call", _) => Role::Assistant,
-        ("function_call_output", _) => Role::Results,
-        (_, Some("assistant")) => Role::Assistant,
-        (_, Some("tool" | "function")) => Role::Results,
+        ("function_call", _) => MessageRole::Assistant,
+        ("function_call_output", _) => MessageRole::Results,
+        (_, Some("assistant")) => MessageRole::Assistant,
+        (_, Some("tool" | "function")) => MessageRole::Results,
         (_, Some("user")) => {
             let blocks = message.get("content").elements_or_none();
-            match blocks.iter().any(|block| kind(*block) == "tool_result") {
-                true => Role::Results,
-                false => Role::User,
+            if blocks.iter().any(|block| kind(*block) == "tool_result") {
+                MessageRole::Results
+            } else {
+                MessageRole::User
             }
         }
-        _ => Role::Other,
+        _ => MessageRole::Other,
     }
 }
 
-/// Are there words beside the results?
+/// Returns true if a message has text beside its results.
 fn has_words(message: Node<'_>) -> bool {
     let blocks = message.get("content").elements_or_none();
     let user = message.get("role").and_then(Node::as_str) == Some("user");
     user && blocks.iter().any(|block| kind(*block) == "text")
 }
 
-/// Is this message a call or a result of the older form?
-fn is_old(message: Node<'_>) -> bool {
+/// Returns true for a call or a result in the legacy form.
+fn is_legacy(message: Node<'_>) -> bool {
     let call = message.get("function_call");
     call.is_some_and(|call| call.kind() == Kind::Object)
         || message.get("role").and_then(Node::as_str) == Some("function")
@@ -247,10 +247,10 @@ fn calls_in(provider: Provider, message: Node<'_>, request: &str) -> Vec<History
             _ => Vec::new(),
         },
         _ => {
-            // The older form: one call, known by its name.
-            let old = message.get("function_call");
-            if let Some(old) = old.filter(|old| old.kind() == Kind::Object) {
-                vec![call(old, "name", old, "arguments")]
+            // The legacy form has one call, whose name is its id.
+            let legacy = message.get("function_call");
+            if let Some(legacy) = legacy.filter(|legacy| legacy.kind() == Kind::Object) {
+                vec![call(legacy, "name", legacy, "arguments")]
             } else {
                 let calls = message.get("tool_calls").elements_or_none();
                 let calls = calls
@@ -262,12 +262,12 @@ fn calls_in(provider: Provider, message: Node<'_>, request: &str) -> Vec<History
             }
         }
     };
-    // What has no name is no call: nobody could have run it.
+    // Nobody can have run a call without a name.
     calls.retain(|call| !call.name.is_empty());
     calls
 }
 
-/// Ids, texts and error flags of the results in a message.
+/// Returns ids, texts and error flags of the results in a message.
 fn results_in(provider: Provider, message: Node<'_>) -> Vec<(String, String, bool)> {
     match provider {
         Provider::Anthropic => {
@@ -297,7 +297,7 @@ fn results_in(provider: Provider, message: Node<'_>) -> Vec<(String, String, boo
         _ => vec![(
             text_of(
                 message,
-                if is_old(message) {
+                if is_legacy(message) {
                     "name"
                 } else {
                     "tool_call_id"
@@ -309,7 +309,7 @@ fn results_in(provider: Provider, message: Node<'_>) -> Vec<(String, String, boo
     }
 }
 
-/// The words of a result.
+/// Returns the text of a result.
 fn plain(node: Option<Node<'_>>) -> String {
     let Some(node) = node.filter(|node| !node.is_null()) else {
         return String::new();

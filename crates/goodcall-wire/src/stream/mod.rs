@@ -1,8 +1,8 @@
-//! Calls that arrive in fragments.
+//! Assembles calls that arrive in fragments.
 
-mod early;
+mod early_verdict;
 mod events;
-mod partial;
+mod partial_arguments;
 
 use goodcall_core::{Policy, Refusal, StopReason};
 
@@ -10,31 +10,31 @@ use crate::call::RawCall;
 use crate::envelope::{EnvelopeError, Provider, made_up_id};
 use crate::text::{Scanner, TextCallScope, TextPiece};
 use crate::tools::Tools;
-use early::Early;
-use events::{Op, Slot};
-use partial::PartialArguments;
+use early_verdict::EarlyVerdict;
+use events::{CallEvent, CallSlot};
+use partial_arguments::PartialArguments;
 
-/// What a fragment brought.
+/// What a fragment changed.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub enum CallUpdate {
-    /// Text for the reader.
+    /// Text outside calls.
     Text(String),
-    /// A call began; its arguments are still to come.
+    /// A call began; its arguments follow.
     Started {
-        /// Its id, made up if the provider gave none.
+        /// The id, invented if the provider sent none.
         id: String,
         /// The tool as named by the model.
         name: String,
     },
-    /// A call that has not ended yet can no longer become valid: stop paying for it.
+    /// A call that has not ended can no longer become valid, so that the stream may be stopped.
     Hopeless {
-        /// Its id.
+        /// The id of the call.
         id: String,
-        /// Why, as it will be told to the model.
+        /// The refusal, as the model will read it.
         bad: Refusal,
     },
-    /// A call is whole.
+    /// A call is complete.
     Call(RawCall),
 }
 
@@ -60,30 +60,31 @@ pub struct Assembler {
     provider: Provider,
     tools: Tools,
     policy: Policy,
-    /// On the heap: thousands of streams wait at once, and few look for calls in text.
+    /// Boxed because thousands of streams wait at once, and few look for calls in text.
     scanner: Option<Box<Scanner>>,
-    calls: Vec<Building>,
+    calls: Vec<AssembledCall>,
     started: usize,
     stop: StopReason,
 }
 
-/// A call on its way.
+/// A call that is being assembled.
 #[derive(Clone, Debug)]
-struct Building {
-    slot: Slot,
-    /// The provider's own id.
+struct AssembledCall {
+    slot: CallSlot,
+    /// The id that the provider sent.
     sent_id: Option<String>,
     id: String,
     name: String,
     arguments: String,
     partial: PartialArguments,
-    early: Early,
-    told: bool,
+    early: EarlyVerdict,
+    /// True once the call was reported as hopeless.
+    reported: bool,
     done: bool,
 }
 
 impl Assembler {
-    /// An assembler for the events of one message.
+    /// Returns an assembler for the events of one message.
     pub fn new(provider: Provider, tools: Tools) -> Self {
         Self {
             provider,
@@ -98,45 +99,44 @@ impl Assembler {
 
     /// Looks for calls in the message's text, too.
     #[must_use]
-    pub fn text_calls(mut self, place: TextCallScope) -> Self {
-        self.scanner = Some(Box::new(Scanner::new(self.tools.clone(), place)));
+    pub fn text_calls(mut self, scope: TextCallScope) -> Self {
+        self.scanner = Some(Box::new(Scanner::new(self.tools.clone(), scope)));
         self
     }
 
-    /// What may be mended, for early verdicts.
+    /// Sets the policy for early verdicts: a call that the policy can mend is not hopeless.
     #[must_use]
     pub fn policy(mut self, policy: Policy) -> Self {
         self.policy = policy;
         self
     }
 
-    /// How the message ended, as far as the events told.
+    /// The reason why the message ended, if an event named one.
     pub fn stop(&self) -> StopReason {
         self.stop
     }
 
-    /// Takes one event: the JSON of an SSE `data` field, of a chunk, or of a line. `[DONE]` and
-    /// empty ones are passed over.
+    /// Takes one event: the JSON of an SSE `data` field, of a chunk, or of a line. `[DONE]` and empty
+    /// events are ignored.
     ///
     /// # Errors
     /// If the event is not JSON. The assembler stays usable.
     pub fn push(&mut self, event: &str) -> Result<Vec<CallUpdate>, EnvelopeError> {
-        let ops = events::ops(self.provider, event)?;
         let mut out = Vec::new();
-        for op in ops {
-            self.take(op, &mut out);
+        for event in events::read(self.provider, event)? {
+            self.handle(event, &mut out);
         }
         Ok(out)
     }
 
-    /// Takes text of the message that did not come as an event.
+    /// Takes text of the message that is not an event.
     pub fn push_text(&mut self, text: &str) -> Vec<CallUpdate> {
         let mut out = Vec::new();
-        self.take(Op::Text(text.to_owned()), &mut out);
+        self.handle(CallEvent::Text(text.to_owned()), &mut out);
         out
     }
 
-    /// The message is over: all that was not certain yet.
+    /// Ends the message, and returns everything that was undecided.
     pub fn finish(&mut self) -> Vec<CallUpdate> {
         let mut out = Vec::new();
         for index in 0..self.calls.len() {
@@ -150,8 +150,8 @@ impl Assembler {
         out
     }
 
-    /// Takes a fragment of a call; the number of the call that it belongs to, and whether the call
-    /// can still become valid as it comes: JSON, of an offered tool, every member as it should be.
+    /// Takes a fragment of a call. Returns the index of the call, and whether the call is valid so
+    /// far: strict JSON for an offered tool, with no wrong member.
     pub(crate) fn fragment(
         &mut self,
         index: Option<&str>,
@@ -159,7 +159,7 @@ impl Assembler {
         name: Option<String>,
         arguments: Option<String>,
     ) -> (usize, bool) {
-        let slot = index.map_or(Slot::Last, |digits| Slot::Index(digits.to_owned()));
+        let slot = index.map_or(CallSlot::Last, |digits| CallSlot::Index(digits.to_owned()));
         let found = self.find(&slot, id.as_deref(), name.as_deref(), &arguments);
         let at = found.unwrap_or_else(|| self.start(slot, id.clone()));
         let mut out = Vec::new();
@@ -169,15 +169,15 @@ impl Assembler {
         }
         let call = &self.calls[at];
         let offered = self.tools.get(&call.name).is_some();
-        (at, offered && !call.told && call.early.is_strict())
+        (at, offered && !call.reported && call.early.is_strict())
     }
 
-    /// Calls that began.
+    /// The number of calls that began.
     pub(crate) fn len(&self) -> usize {
         self.calls.len()
     }
 
-    /// The message is over: its calls with their numbers. Those without an id have none.
+    /// Ends the message, and returns its calls with their indexes. No ids are invented.
     pub(crate) fn take_calls(&mut self) -> Vec<(usize, RawCall)> {
         let mut all = Vec::new();
         for at in 0..self.calls.len() {
@@ -194,16 +194,16 @@ impl Assembler {
         all
     }
 
-    fn take(&mut self, op: Op, out: &mut Vec<CallUpdate>) {
-        match op {
-            Op::Text(text) => match &mut self.scanner {
+    fn handle(&mut self, event: CallEvent, out: &mut Vec<CallUpdate>) {
+        match event {
+            CallEvent::Text(text) => match &mut self.scanner {
                 None => out.push(CallUpdate::Text(text)),
                 Some(scanner) => {
                     let pieces = scanner.push(&text);
                     self.pieces(pieces, out);
                 }
             },
-            Op::Call {
+            CallEvent::Call {
                 slot,
                 id,
                 name,
@@ -216,7 +216,7 @@ impl Assembler {
                     self.arguments(index, &text, out);
                 }
             }
-            Op::Partial {
+            CallEvent::Partial {
                 slot,
                 name,
                 parts,
@@ -233,20 +233,20 @@ impl Assembler {
                     self.end(index, out);
                 }
             }
-            Op::Whole { slot, arguments } => {
-                // The whole text comes once more; it counts only if fragments got lost.
+            CallEvent::Whole { slot, arguments } => {
+                // The event repeats all arguments, which matters only if fragments were lost.
                 if let Some(index) = self.find(&slot, None, None, &None)
                     && self.calls[index].arguments.len() < arguments.len()
                 {
                     self.calls[index].arguments = arguments;
                 }
             }
-            Op::End(slot) => {
+            CallEvent::End(slot) => {
                 if let Some(index) = self.find(&slot, None, None, &None) {
                     self.end(index, out);
                 }
             }
-            Op::Stop(stop) => self.stop = stop,
+            CallEvent::Stop(stop) => self.stop = stop,
         }
     }
 
@@ -264,24 +264,24 @@ impl Assembler {
         }
     }
 
-    /// The call that a fragment belongs to. Some servers give every call the index 0: another id,
-    /// or a name after whole arguments, tells that another call began.
+    /// Finds the call of a fragment. Some servers give every call the index 0; then another id, or a
+    /// name after complete arguments, begins another call.
     fn find(
         &self,
-        slot: &Slot,
+        slot: &CallSlot,
         id: Option<&str>,
         name: Option<&str>,
         arguments: &Option<String>,
     ) -> Option<usize> {
         let index = match slot {
-            Slot::New => return None,
-            Slot::Last => self.calls.len().checked_sub(1)?,
+            CallSlot::New => return None,
+            CallSlot::Last => self.calls.len().checked_sub(1)?,
             slot => self.calls.iter().rposition(|call| call.slot == *slot)?,
         };
         let call = &self.calls[index];
         let other_id = id.is_some_and(|id| call.sent_id.as_deref().is_some_and(|own| own != id));
         if other_id {
-            // An earlier call may go on under its id.
+            // The fragment may continue an earlier call.
             return self
                 .calls
                 .iter()
@@ -290,22 +290,22 @@ impl Assembler {
         let same_id = id.is_some() && call.sent_id.as_deref() == id;
         let named = name.is_some_and(|name| !name.is_empty()) && !call.name.is_empty();
         let other_name = named && name != Some(call.name.as_str());
-        let again = named && !same_id && call.early.is_whole() && arguments.is_some();
+        let again = named && !same_id && call.early.is_complete() && arguments.is_some();
         (!(other_name && !same_id || again || call.done)).then_some(index)
     }
 
-    fn start(&mut self, slot: Slot, id: Option<String>) -> usize {
+    fn start(&mut self, slot: CallSlot, id: Option<String>) -> usize {
         let made_up = made_up_id(self.started);
         self.started += 1;
-        self.calls.push(Building {
+        self.calls.push(AssembledCall {
             slot,
             id: id.clone().unwrap_or(made_up),
             sent_id: id,
             name: String::new(),
             arguments: String::new(),
             partial: PartialArguments::default(),
-            early: Early::default(),
-            told: false,
+            early: EarlyVerdict::default(),
+            reported: false,
             done: false,
         });
         self.calls.len() - 1
@@ -330,7 +330,7 @@ impl Assembler {
             let (id, name) = (call.id.clone(), call.name.clone());
             out.push(CallUpdate::Started { id, name });
             if self.tools.meant(&call.name).is_none() {
-                call.told = true;
+                call.reported = true;
                 let (id, bad) = (call.id.clone(), self.tools.unknown(&call.name));
                 out.push(CallUpdate::Hopeless { id, bad });
             }
@@ -342,8 +342,8 @@ impl Assembler {
         call.arguments.push_str(text);
         let tool = self.tools.meant(&call.name);
         let hopeless = call.early.push(text, tool, &self.policy);
-        if let Some(bad) = hopeless.filter(|_| !call.told) {
-            call.told = true;
+        if let Some(bad) = hopeless.filter(|_| !call.reported) {
+            call.reported = true;
             out.push(CallUpdate::Hopeless {
                 id: call.id.clone(),
                 bad,
@@ -351,7 +351,7 @@ impl Assembler {
         }
     }
 
-    /// Gives out a call that is over: several, if several objects were sent as its arguments.
+    /// Ends a call, which becomes several if several objects were sent as its arguments.
     fn end(&mut self, index: usize, out: &mut Vec<CallUpdate>) {
         let call = &mut self.calls[index];
         if std::mem::replace(&mut call.done, true) || call.name.is_empty() {
@@ -359,8 +359,8 @@ impl Assembler {
         }
         let arguments = std::mem::take(&mut call.arguments);
         let mut parts = split(&arguments);
-        // Some servers send an empty object before the arguments. Where the tool cannot be called
-        // without any, it is no call.
+        // Some servers send an empty object before the arguments. It is not a call of its own if the
+        // tool has required parameters.
         let needs = |tool: &crate::tools::ToolDefinition| !tool.has_no_required_parameters();
         if parts.len() == 2 && parts[0] == "{}" && self.tools.meant(&call.name).is_some_and(needs) {
             parts.remove(0);
@@ -376,7 +376,7 @@ impl Assembler {
     }
 }
 
-/// `{}{}` is the arguments of two calls; anything else is the arguments of one.
+/// Splits `{}{}` into the arguments of two calls. Anything else is the arguments of one.
 fn split(arguments: &str) -> Vec<&str> {
     let mut parts = Vec::new();
     let mut rest = arguments.trim();

@@ -1,4 +1,4 @@
-//! Items on their way out.
+//! Writes the events that the client gets.
 
 use super::*;
 use crate::relay::judge::{CallVerdict, GiveUp};
@@ -7,7 +7,7 @@ use crate::relay::reply::text_block;
 use crate::sse;
 
 impl Responses {
-    /// An event as it came, but for its number and its place in the client's response.
+    /// Forwards an event as it arrived, but for its sequence number and its item's place and id.
     pub(super) fn forward(&mut self, event: &SseEvent, out: &mut Vec<u8>) {
         let data = event.data.as_deref().unwrap_or_default();
         let Ok(tree) = Tree::parse(data) else {
@@ -22,12 +22,14 @@ impl Responses {
             .filter(|node| node.digits().is_some())
         {
             let sent = index_of(root);
-            let place = match self.places.get(&sent) {
+            let place = match self.client.places.get(&sent) {
                 Some(place) => *place,
                 None => {
-                    self.places.insert(sent.clone(), self.next);
-                    self.next += 1;
-                    self.next - 1
+                    self.client
+                        .places
+                        .insert(sent.clone(), self.client.next_place);
+                    self.client.next_place += 1;
+                    self.client.next_place - 1
                 }
             };
             at = place;
@@ -39,51 +41,60 @@ impl Responses {
         if splice.is_empty() && !event.raw.is_empty() {
             if let Some(item) = root.get("item").filter(|_| done) {
                 let item = data.get(item.span()).map(str::to_owned);
-                self.items.extend(item.map(|item| (at, item)));
+                self.client.items.extend(item.map(|item| (at, item)));
             }
             return out.extend_from_slice(&event.raw);
         }
         let written = splice.apply();
         if done {
-            self.items.extend(item_of(&written).map(|item| (at, item)));
+            self.client
+                .items
+                .extend(item_of(&written).map(|item| (at, item)));
         }
         event.write_with(&written, out);
     }
 
-    /// An id that an earlier reply's item has already is another one.
+    /// Replaces an id that an item of an earlier reply has.
     fn rename(&mut self, root: Node<'_>, splice: &mut Splice<'_>) {
-        if self.old_ids.is_empty() {
+        if self.client.earlier_ids.is_empty() {
             return;
         }
         let own = root.get("item").and_then(|item| item.get("id"));
         for node in [own, root.get("item_id")].into_iter().flatten() {
-            let Some(id) = node.as_str().filter(|id| self.old_ids.contains(*id)) else {
+            let Some(id) = node
+                .as_str()
+                .filter(|id| self.client.earlier_ids.contains(*id))
+            else {
                 continue;
             };
-            let count = self.old_ids.len();
+            let count = self.client.earlier_ids.len();
             let fresh = || format!("{id}_{count}");
-            let id = self.new_ids.entry(id.to_owned()).or_insert_with(fresh);
+            let id = self
+                .client
+                .renamed_ids
+                .entry(id.to_owned())
+                .or_insert_with(fresh);
             splice.replace_string(node.span(), id);
         }
     }
 
-    /// Events are numbered without gaps.
+    /// Sets the sequence number, so that there are no gaps.
     fn count(&mut self, root: Node<'_>, splice: &mut Splice<'_>) {
         self.rename(root, splice);
         let Some(number) = root.get("sequence_number") else {
             return;
         };
         let sent: Option<u64> = number.digits().and_then(|digits| digits.parse().ok());
-        if self.sequence == 0 && !self.changed {
-            self.sequence = sent.unwrap_or(0);
+        if self.client.sequence == 0 && !self.client.changed {
+            self.client.sequence = sent.unwrap_or(0);
         }
-        if sent != Some(self.sequence) {
-            splice.replace(number.span(), self.sequence.to_string());
+        if sent != Some(self.client.sequence) {
+            splice.replace(number.span(), self.client.sequence.to_string());
         }
-        self.sequence += 1;
+        self.client.sequence += 1;
     }
 
-    /// The same at a place that is known.
+    /// Forwards an event of an item whose place is known.
     pub(super) fn forward_at(&mut self, event: &SseEvent, place: usize, out: &mut Vec<u8>) {
         let data = event.data.as_deref().unwrap_or_default();
         let Ok(tree) = Tree::parse(data) else {
@@ -95,13 +106,15 @@ impl Responses {
         if root.get("output_index").is_some() && index_of(root) != place.to_string() {
             splice.set(root, "output_index", &place.to_string());
         }
-        match splice.is_empty() {
-            true => out.extend_from_slice(&event.raw),
-            false => event.write_with(&splice.apply(), out),
+        if splice.is_empty() {
+            out.extend_from_slice(&event.raw);
+        } else {
+            event.write_with(&splice.apply(), out);
         }
     }
 
-    /// Lets a call begin before it is whole, if it is as it should be so far.
+    /// Forwards the first event of a call before the call is complete. Returns false if the call is
+    /// not regular, so that it has to be held.
     pub(super) fn stream_start(
         &mut self,
         number: usize,
@@ -123,19 +136,19 @@ impl Responses {
         if !(fresh && as_sent && strict && self.pending.held.is_empty()) {
             return false;
         }
-        let place = self.next;
-        self.next += 1;
+        let place = self.client.next_place;
+        self.client.next_place += 1;
         self.calls[number].streamed = Some(place);
         self.forward_at(event, place, out);
         true
     }
 
-    /// Everything that is held goes on, each call as it was ruled.
+    /// Writes everything that is held, each call as it was decided.
     pub(super) fn encode_held(&mut self, exchange: &mut Exchange, out: &mut Vec<u8>) {
         let give_up = exchange.judge.settings.give_up;
         self.pending.held_bytes = 0;
         let mut places = HashMap::new();
-        let mut alias = HashSet::new();
+        let mut begun = HashSet::new();
         for (event, role) in std::mem::take(&mut self.pending.held) {
             let (ItemEventRole::Added(number)
             | ItemEventRole::Delta(number)
@@ -154,29 +167,29 @@ impl Responses {
                 (true, GiveUp::AsSent, text) => text.clone(),
             };
             if let Some(text) = as_text {
-                self.changed = true;
-                if alias.insert(number) {
+                self.client.changed = true;
+                if begun.insert(number) {
                     self.write_text(&decision, &text, out);
                 }
                 continue;
             }
             if let Some(place) = self.calls[number].streamed
-                && alias.insert(number)
+                && begun.insert(number)
             {
                 self.pending.accept(exchange, &decision);
                 places.insert(number, place);
             }
-            if alias.insert(number) {
+            if begun.insert(number) {
                 if !self.pending.accept(exchange, &decision) {
-                    self.changed = true;
+                    self.client.changed = true;
                     continue;
                 }
-                self.changed |= decision.arguments.is_some();
-                places.insert(number, self.next);
-                self.next += 1;
+                self.client.changed |= decision.arguments.is_some();
+                places.insert(number, self.client.next_place);
+                self.client.next_place += 1;
                 if !matches!(role, ItemEventRole::Added(_)) {
                     self.write_whole(number, &decision, places[&number], out);
-                    self.changed = true;
+                    self.client.changed = true;
                 }
             }
             if let Some(place) = places.get(&number).copied() {
@@ -185,7 +198,7 @@ impl Responses {
         }
     }
 
-    /// The events that a call should have begun with.
+    /// Writes the events that a call should have begun with.
     fn write_whole(
         &mut self,
         number: usize,
@@ -201,20 +214,20 @@ impl Responses {
         let added = format!(
             r#"{{"type":"response.output_item.added","output_index":{place},"item":{{"type":"function_call","id":{item},"call_id":{id},"name":{name},"arguments":"","status":"in_progress"}}"#
         );
-        self.say("response.output_item.added", &added, out);
+        self.write_event("response.output_item.added", &added, out);
         for (kind, key) in [("delta", "delta"), ("done", "arguments")] {
             let kind = format!("response.function_call_arguments.{kind}");
             let data = format!(
                 r#"{{"type":"{kind}","item_id":{item},"output_index":{place},"{key}":{arguments}"#
             );
-            self.say(&kind, &data, out);
+            self.write_event(&kind, &data, out);
         }
     }
 
-    /// Writes an event of ours; `open` lacks its number and the last bracket.
-    fn say(&mut self, kind: &str, open: &str, out: &mut Vec<u8>) {
-        let data = format!(r#"{open},"sequence_number":{}}}"#, self.sequence);
-        self.sequence += 1;
+    /// Writes a new event; `open` lacks the sequence number and the last bracket.
+    fn write_event(&mut self, kind: &str, open: &str, out: &mut Vec<u8>) {
+        let data = format!(r#"{open},"sequence_number":{}}}"#, self.client.sequence);
+        self.client.sequence += 1;
         sse::write(Some(kind), &data, out);
     }
 
@@ -227,7 +240,7 @@ impl Responses {
         out: &mut Vec<u8>,
     ) {
         let Some(data) = event.data.as_deref() else {
-            // A call that was text: its last event is ours, too.
+            // A call that was text has no event of its own.
             let id = decision.call.id.as_deref().unwrap_or_default();
             let item = written_call(
                 Provider::Responses,
@@ -238,8 +251,8 @@ impl Responses {
             let done = format!(
                 r#"{{"type":"response.output_item.done","output_index":{place},"item":{item}"#
             );
-            self.items.push((place, item));
-            return self.say("response.output_item.done", &done, out);
+            self.client.items.push((place, item));
+            return self.write_event("response.output_item.done", &done, out);
         };
         let Ok(tree) = Tree::parse(data) else {
             return out.extend_from_slice(&event.raw);
@@ -258,7 +271,7 @@ impl Responses {
                 r#"{{"type":"response.function_call_arguments.delta","item_id":{item},"output_index":{place},"delta":{}"#,
                 quoted(arguments)
             );
-            self.say("response.function_call_arguments.delta", &delta, out);
+            self.write_event("response.function_call_arguments.delta", &delta, out);
             splice.set(root, "arguments", &quoted(arguments));
         }
         self.count(root, &mut splice);
@@ -268,23 +281,22 @@ impl Responses {
         if let Some(item) = root.get("item") {
             self.edit_item(item, decision, role, &mut splice);
         }
-        let written = match splice.is_empty() && !event.raw.is_empty() {
-            true => {
-                out.extend_from_slice(&event.raw);
-                data.to_owned()
-            }
-            false => {
-                let written = splice.apply();
-                event.write_with(&written, out);
-                written
-            }
+        let written = if splice.is_empty() && !event.raw.is_empty() {
+            out.extend_from_slice(&event.raw);
+            data.to_owned()
+        } else {
+            let written = splice.apply();
+            event.write_with(&written, out);
+            written
         };
         if let (ItemEventRole::Done(_), Ok(tree)) = (role, Tree::parse(&written)) {
             let item = tree
                 .root()
                 .get("item")
                 .and_then(|item| written.get(item.span()));
-            self.items.extend(item.map(|item| (place, item.to_owned())));
+            self.client
+                .items
+                .extend(item.map(|item| (place, item.to_owned())));
         }
     }
 
@@ -299,12 +311,12 @@ impl Responses {
         let id = decision.call.id.as_deref();
         if text("call_id") != id {
             splice.set(item, "call_id", &quoted(id.unwrap_or_default()));
-            self.changed = true;
+            self.client.changed = true;
         }
         let known = !decision.is_bad() || decision.call.alias.is_some();
         if text("name") != Some(&decision.call.name) && known {
             splice.set(item, "name", &quoted(&decision.call.name));
-            self.changed = true;
+            self.client.changed = true;
         }
         if let (ItemEventRole::Done(_), Some(arguments)) = (role, decision.arguments.as_deref()) {
             splice.set(item, "arguments", &quoted(arguments));
@@ -312,8 +324,8 @@ impl Responses {
     }
 
     fn write_text(&mut self, decision: &CallDecision, text: &str, out: &mut Vec<u8>) {
-        let place = self.next;
-        self.next += 1;
+        let place = self.client.next_place;
+        self.client.next_place += 1;
         let id = quoted(&item_id(
             "msg",
             decision.call.id.as_deref().unwrap_or_default(),
@@ -352,9 +364,9 @@ impl Responses {
             ),
         ] {
             let kind = format!("response.{kind}");
-            self.say(&kind, &format!(r#"{{"type":"{kind}",{rest}"#), out);
+            self.write_event(&kind, &format!(r#"{{"type":"{kind}",{rest}"#), out);
         }
-        self.items.push((place, whole));
+        self.client.items.push((place, whole));
     }
 
     fn forward_held(&mut self, exchange: &mut Exchange, event: &SseEvent, out: &mut Vec<u8>) {
@@ -371,7 +383,7 @@ impl Responses {
         }
     }
 
-    /// The last event repeats all items: those that the client has.
+    /// Writes the last event, which repeats all items that the client has.
     pub(super) fn write_last(
         &mut self,
         exchange: &mut Exchange,
@@ -387,9 +399,9 @@ impl Responses {
         self.count(root, &mut splice);
         if let Some(response) = root.get("response") {
             self.write_late(exchange);
-            if self.changed {
-                self.items.sort_by_key(|(place, _)| *place);
-                let items = self.items.iter().map(|(_, item)| item.as_str());
+            if self.client.changed {
+                self.client.items.sort_by_key(|(place, _)| *place);
+                let items = self.client.items.iter().map(|(_, item)| item.as_str());
                 let items = items.collect::<Vec<_>>().join(",");
                 splice.set(response, "output", &format!("[{items}]"));
             }
@@ -402,18 +414,19 @@ impl Responses {
                 splice.append(response, &format!("\"goodcall\":{}", exchange.report()));
             }
         }
-        match splice.is_empty() {
-            true => out.extend_from_slice(&event.raw),
-            false => event.write_with(&splice.apply(), out),
+        if splice.is_empty() {
+            out.extend_from_slice(&event.raw);
+        } else {
+            event.write_with(&splice.apply(), out);
         }
     }
 
-    /// Items that stand only in the last event, as they were ruled.
+    /// Adds the items that are only in the last event, each call as it was decided.
     fn write_late(&mut self, exchange: &mut Exchange) {
-        for said in std::mem::take(&mut self.said) {
+        for said in std::mem::take(&mut self.history) {
             let number = match said {
                 HistoryItem::Late(item) => {
-                    self.items.push((usize::MAX, item));
+                    self.client.items.push((usize::MAX, item));
                     continue;
                 }
                 HistoryItem::Call(number) if self.calls[number].late => number,
@@ -430,10 +443,11 @@ impl Responses {
                 }
                 _ => late_item(&sent, &decision),
             };
-            self.changed |= item != sent;
-            match decision.is_bad() || self.pending.accept(exchange, &decision) {
-                true => self.items.push((usize::MAX, item)),
-                false => self.changed = true,
+            self.client.changed |= item != sent;
+            if decision.is_bad() || self.pending.accept(exchange, &decision) {
+                self.client.items.push((usize::MAX, item));
+            } else {
+                self.client.changed = true;
             }
         }
     }
@@ -447,7 +461,7 @@ impl Responses {
     }
 }
 
-/// A call's item as it may stand in a history.
+/// A call's item in a form that a history may hold.
 pub(super) fn legal_item(item: &CallItem, decision: &CallDecision) -> String {
     let id = decision.call.id.as_deref().unwrap_or_default();
     let (name, arguments) = legal_parts(Provider::Responses, decision);
@@ -462,26 +476,28 @@ pub(super) fn legal_item(item: &CallItem, decision: &CallDecision) -> String {
     splice.apply()
 }
 
-/// A call's item as it goes on: as it was sent, but for what is not as it should be.
+/// A call's item for the client: as it was sent, but for corrected members.
 fn late_item(sent: &str, decision: &CallDecision) -> String {
     let Ok(tree) = Tree::parse(sent) else {
         return sent.to_owned();
     };
     let root = tree.root();
     let mut splice = Splice::new(sent);
-    for (key, due) in [
+    for (key, wanted) in [
         ("call_id", decision.call.id.as_deref()),
         ("name", Some(decision.call.name.as_str())),
         ("arguments", decision.arguments.as_deref()),
     ] {
-        if let Some(due) = due.filter(|due| root.get(key).and_then(Node::as_str) != Some(due)) {
-            splice.set(root, key, &quoted(due));
+        if let Some(wanted) =
+            wanted.filter(|wanted| root.get(key).and_then(Node::as_str) != Some(wanted))
+        {
+            splice.set(root, key, &quoted(wanted));
         }
     }
     splice.apply()
 }
 
-/// The item of an event.
+/// The item of an event, as JSON.
 fn item_of(data: &str) -> Option<String> {
     let tree = Tree::parse(data).ok()?;
     let item = tree.root().get("item")?;

@@ -1,4 +1,4 @@
-//! A history that no provider refuses: calls that are JSON objects, each with its result.
+//! Repairs a history that a provider would refuse.
 
 use std::collections::HashSet;
 
@@ -6,19 +6,21 @@ use goodcall_core::{Node, Tree, no_result_text};
 
 use super::unique_ids::{call_ids, result_ids, unique_ids};
 use super::{
-    Elements, HistoryCall, Role, calls_in, is_old, kind, messages, plain, results_in, role, text_of,
+    Elements, HistoryCall, MessageRole, calls_in, is_legacy, kind, messages, plain, results_in,
+    role, text_of,
 };
 use crate::call::RawCall;
 use crate::envelope::{Answer, CallRewrite, Located, Provider, is_client_side_call, result};
 use crate::splice::{Comma, Splice, quoted};
 use crate::tools::Tools;
 
-/// The request with a legal history; `None` if it is legal as it is.
+/// Repairs the history of a request. Returns `None` if nothing needs repair.
 ///
-/// Arguments that are no JSON object become an empty one. A call without a result gets one that
-/// says so, calls that share an id get one each. A result without a call becomes words of the user, so that nothing is lost.
+/// Arguments that are not a JSON object become an empty one. A call without a result gets one that
+/// says so, and calls that share an id get one each. A result without a call becomes a message of the
+/// user, so that nothing is lost.
 pub fn legal_history(provider: Provider, request: &str) -> Option<String> {
-    // Results name calls by their ids: calls get theirs first.
+    // Results refer to calls by id, so calls get their ids first.
     let mut legal = None;
     for step in [legal_calls, unique_ids, paired] {
         let done = step(provider, legal.as_deref().unwrap_or(request));
@@ -27,18 +29,18 @@ pub fn legal_history(provider: Provider, request: &str) -> Option<String> {
     legal
 }
 
-/// Each call of an assistant in a form that is accepted; `None` if it is so already.
+/// Writes each call of the assistant in a form that providers accept.
 fn legal_calls(provider: Provider, request: &str) -> Option<String> {
     let tree = Tree::parse(request).ok()?;
     let list = messages(provider, tree.root())?;
     let mut splice = Splice::new(request);
     let envelope = Located::new(provider, request, list, &Tools::default());
-    let due = vec![CallRewrite::MakeHistorySafe; envelope.calls().len()];
-    envelope.write(&due, &mut splice);
+    let rewrites = vec![CallRewrite::MakeHistorySafe; envelope.calls().len()];
+    envelope.write(&rewrites, &mut splice);
     (!splice.is_empty()).then(|| splice.apply())
 }
 
-/// Each call with a result, each result with a call; `None` if it is so already.
+/// Pairs each call with a result, and each result with a call.
 fn paired(provider: Provider, request: &str) -> Option<String> {
     let tree = Tree::parse(request).ok()?;
     let list = messages(provider, tree.root())?;
@@ -72,33 +74,34 @@ fn paired(provider: Provider, request: &str) -> Option<String> {
     (!splice.is_empty()).then(|| splice.apply())
 }
 
+/// The state of pairing calls with results.
 struct Pairing<'r> {
     provider: Provider,
     request: &'r str,
-    /// Calls may stand in a conversation that the provider keeps.
+    /// True if the provider stores a part of the conversation, which may hold calls.
     elsewhere: bool,
-    /// Ids of calls that are no functions: their results are theirs.
+    /// Ids of calls that are not function calls, whose results are left alone.
     others: HashSet<String>,
-    /// Calls, by their message and id, whose result comes, be it behind other messages.
+    /// Calls, by their message and id, whose result follows after other messages.
     later: HashSet<(usize, String)>,
     /// Calls that wait for their result.
-    open: Vec<Open>,
-    /// Where the results of open calls belong.
+    open: Vec<UnansweredCall>,
+    /// The offset at which the results of open calls belong.
     after: usize,
-    /// Results without a call that stand between calls and their results: they follow those.
+    /// Results without a call between calls and their results, which are moved after those.
     late: Vec<String>,
 }
 
 /// A call that waits for its result.
-struct Open {
+struct UnansweredCall {
     id: String,
     name: String,
-    /// The result comes: nothing has to be said in its place.
-    comes: bool,
+    /// True if the result follows later.
+    answered_later: bool,
 }
 
-/// Calls whose result does not follow them at once, and is theirs all the same. Responses pairs by
-/// ids alone; Anthropic takes what the user says in a row as one message.
+/// Returns the calls whose result follows after other messages. Responses pairs by ids alone;
+/// Anthropic joins consecutive messages of the user.
 fn answered_later(provider: Provider, list: Node<'_>) -> HashSet<(usize, String)> {
     let (mut answered, mut ids) = (HashSet::new(), HashSet::new());
     if !matches!(provider, Provider::Anthropic | Provider::Responses) {
@@ -107,7 +110,7 @@ fn answered_later(provider: Provider, list: Node<'_>) -> HashSet<(usize, String)
     let messages: Vec<_> = list.elements().collect();
     for message in messages.into_iter().rev() {
         let role = role(message);
-        if role == Role::Assistant {
+        if role == MessageRole::Assistant {
             for call in call_ids(provider, message) {
                 let id = call.as_str().unwrap_or_default();
                 let found = match provider {
@@ -122,7 +125,7 @@ fn answered_later(provider: Provider, list: Node<'_>) -> HashSet<(usize, String)
                 ids.clear();
             }
         }
-        if role == Role::Results {
+        if role == MessageRole::Results {
             let results = result_ids(provider, message).into_iter();
             ids.extend(results.filter_map(|id| id.as_str().map(str::to_owned)));
         }
@@ -134,10 +137,12 @@ impl Pairing<'_> {
     fn walk(mut self, list: Node<'_>, splice: &mut Splice<'_>) {
         for message in list.elements() {
             match role(message) {
-                // The older form knows no pairs.
-                Role::Results | Role::Assistant if is_old(message) => self.close(splice),
-                Role::Results => self.results(message, splice),
-                Role::Assistant => {
+                // The legacy form has no pairs.
+                MessageRole::Results | MessageRole::Assistant if is_legacy(message) => {
+                    self.close(splice)
+                }
+                MessageRole::Results => self.results(message, splice),
+                MessageRole::Assistant => {
                     // Items of one turn follow each other.
                     let calls = calls_in(self.provider, message, self.request);
                     if self.provider != Provider::Responses || kind(message) != "function_call" {
@@ -145,20 +150,23 @@ impl Pairing<'_> {
                     }
                     let at = message.span().start;
                     for HistoryCall { id, name, .. } in calls {
-                        let comes = self.later.contains(&(at, id.clone()));
-                        self.open.push(Open { id, name, comes });
+                        let answered_later = self.later.contains(&(at, id.clone()));
+                        self.open.push(UnansweredCall {
+                            id,
+                            name,
+                            answered_later,
+                        });
                     }
                     self.after = message.span().end;
                 }
-                Role::User | Role::Other => {
+                MessageRole::User | MessageRole::Other => {
                     if kind(message) != "reasoning" {
                         self.close(splice);
                     }
                 }
             }
         }
-        // The last turn may be on its way: a request that ends with calls is for the provider to
-        // judge, except that all of them refuse it.
+        // All providers refuse a request that ends with calls.
         self.close(splice);
     }
 
@@ -168,9 +176,9 @@ impl Pairing<'_> {
         let answered: HashSet<_> = found.iter().map(|(id, ..)| id.clone()).collect();
         if self.provider == Provider::Anthropic {
             self.open.retain(|call| !answered.contains(&call.id));
-            let missing = self.open.iter().filter(|call| !call.comes);
+            let missing = self.open.iter().filter(|call| !call.answered_later);
             let missing: Vec<_> = missing.map(|call| self.missing(call)).collect();
-            self.open.retain(|call| call.comes);
+            self.open.retain(|call| call.answered_later);
             return self.blocks(message, missing, &known, splice);
         }
         for (id, text, _) in found {
@@ -182,7 +190,7 @@ impl Pairing<'_> {
                 if self.open.is_empty() {
                     splice.replace(message.span(), words);
                 } else {
-                    // The calls stand before it, so there is a comma before it.
+                    // The calls come before it, so there is a comma before it.
                     splice.remove_element(message.span(), Comma::Before);
                     self.late.push(words);
                 }
@@ -190,7 +198,7 @@ impl Pairing<'_> {
         }
     }
 
-    /// One message with all results of a turn: they stand before everything else in it.
+    /// Rewrites a message with all results of a turn, which come before everything else in it.
     fn blocks(
         &self,
         message: Node<'_>,
@@ -221,17 +229,18 @@ impl Pairing<'_> {
         }
     }
 
-    fn missing(&self, open: &Open) -> String {
+    fn missing(&self, open: &UnansweredCall) -> String {
         let call = RawCall::new(&Tools::default(), &open.name, "{}").with_id(&open.id);
         let text = no_result_text(&open.name);
         result(self.provider, &call, &Answer::error(text))
     }
 
-    /// Calls that got no result get one.
+    /// Adds results for calls that have none.
     fn close(&mut self, splice: &mut Splice<'_>) {
         let open = std::mem::take(&mut self.open);
-        let (comes, open): (Vec<_>, Vec<_>) = open.into_iter().partition(|call| call.comes);
-        self.open = comes;
+        let (later, open): (Vec<_>, Vec<_>) =
+            open.into_iter().partition(|call| call.answered_later);
+        self.open = later;
         let results = open.iter().map(|call| self.missing(call));
         let mut results: Vec<_> = results.collect();
         results.append(&mut self.late);

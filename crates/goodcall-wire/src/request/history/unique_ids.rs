@@ -1,16 +1,17 @@
-//! Ids that stand for one call each: some servers give every call of a turn the same.
+//! Gives every call of a history an id of its own. Some servers give all calls of a turn the same.
 
 use std::collections::{HashMap, HashSet, VecDeque};
 
 use goodcall_core::{Kind, Node, Tree};
 
-use super::{Elements, Role, kind, messages, role, text_of};
+use super::{Elements, MessageRole, kind, messages, role, text_of};
 use crate::envelope::Provider;
 use crate::splice::Splice;
 
-/// The request with an id for each call, and results that name it; `None` if it is so already.
+/// Gives calls that share an id one each, and their results the same. Returns `None` if nothing needs
+/// rewriting.
 ///
-/// The results of calls with the same id are taken in the order of the calls.
+/// The results of calls that share an id are paired with them in order.
 pub(super) fn unique_ids(provider: Provider, request: &str) -> Option<String> {
     let tree = Tree::parse(request).ok()?;
     let list = messages(provider, tree.root())?;
@@ -22,16 +23,16 @@ pub(super) fn unique_ids(provider: Provider, request: &str) -> Option<String> {
     let mut splice = Splice::new(request);
     let mut made: HashSet<String> = HashSet::new();
     let mut seen = HashSet::new();
-    // What an id means in the results that follow, one after the other.
+    // The new ids of the calls that wait for a result, by the id that was sent.
     let mut open: HashMap<&str, VecDeque<Option<String>>> = HashMap::new();
-    // Calls of earlier turns that have no result; each keeps its id, and gets a result that says so.
+    // Calls of earlier turns without a result, which keep their ids.
     let mut waiting = HashSet::new();
     let mut answered = true;
     for message in list.elements() {
         match role(message) {
-            Role::Assistant => {
+            MessageRole::Assistant => {
                 match provider {
-                    // Here an id must be another one in a later turn, too.
+                    // Anthropic wants ids that differ from turn to turn.
                     Provider::Anthropic => open.clear(),
                     Provider::Responses if answered => {
                         let calls = open.drain().filter(|(_, calls)| calls.contains(&None));
@@ -57,28 +58,28 @@ pub(super) fn unique_ids(provider: Provider, request: &str) -> Option<String> {
                     open.entry(id).or_default().push_back(other);
                 }
             }
-            Role::Results => {
+            MessageRole::Results => {
                 for node in result_ids(provider, message) {
                     let id = node.as_str().unwrap_or_default();
-                    // That of another call, or of none, does not end the turn.
-                    match open.contains_key(id) {
-                        true => answered = true,
-                        false if waiting.remove(id) => drop(seen.remove(id)),
-                        false => {}
+                    // Only the result of a call of this turn ends the turn.
+                    if open.contains_key(id) {
+                        answered = true;
+                    } else if waiting.remove(id) {
+                        seen.remove(id);
                     }
-                    let meant = open.get_mut(id).and_then(VecDeque::pop_front).flatten();
-                    if let Some(meant) = meant {
-                        splice.replace_string(node.span(), &meant);
+                    let renamed = open.get_mut(id).and_then(VecDeque::pop_front).flatten();
+                    if let Some(renamed) = renamed {
+                        splice.replace_string(node.span(), &renamed);
                     }
                 }
             }
-            Role::User | Role::Other => {}
+            MessageRole::User | MessageRole::Other => {}
         }
     }
     (!splice.is_empty()).then(|| splice.apply())
 }
 
-/// An id that no call has.
+/// Returns an id that no call has.
 fn fresh(id: &str, taken: &HashSet<&str>, made: &HashSet<String>) -> String {
     let mut number = made.len() + 2;
     loop {
@@ -91,7 +92,7 @@ fn fresh(id: &str, taken: &HashSet<&str>, made: &HashSet<String>) -> String {
 }
 
 pub(super) fn call_ids<'t>(provider: Provider, message: Node<'t>) -> Vec<Node<'t>> {
-    if role(message) != Role::Assistant {
+    if role(message) != MessageRole::Assistant {
         return Vec::new();
     }
     let (calls, key) = match provider {
@@ -100,15 +101,15 @@ pub(super) fn call_ids<'t>(provider: Provider, message: Node<'t>) -> Vec<Node<'t
         Provider::Responses => (Vec::new(), ""),
         _ => (message.get("tool_calls").elements_or_none(), "id"),
     };
-    // What has no name is no call, and its result none of one.
-    let names = |call: &Node<'t>| {
+    // A call without a name is not a call.
+    let has_name = |call: &Node<'t>| {
         let owner = match provider {
             Provider::Anthropic | Provider::Responses => Some(*call),
             _ => call.get("function"),
         };
         owner.is_some_and(|owner| !text_of(owner, "name").is_empty())
     };
-    ids(calls.into_iter().filter(names).collect(), key)
+    ids(calls.into_iter().filter(has_name).collect(), key)
 }
 
 pub(super) fn result_ids<'t>(provider: Provider, message: Node<'t>) -> Vec<Node<'t>> {
@@ -125,7 +126,7 @@ fn blocks<'t>(message: Node<'t>, wanted: &str) -> Vec<Node<'t>> {
     blocks.collect()
 }
 
-/// The ids of these, where they are texts.
+/// The ids of these nodes, if they are strings.
 fn ids<'t>(owners: Vec<Node<'t>>, key: &str) -> Vec<Node<'t>> {
     let nodes = owners.into_iter().filter_map(|owner| owner.get(key));
     nodes.filter(|node| node.kind() == Kind::String).collect()

@@ -1,8 +1,8 @@
-//! A verdict before the call ends: is there still a way for it to become valid?
+//! Finds out before a call ends that it can no longer become valid.
 //!
-//! Each member of the arguments is judged alone when it is whole, by the same gate that judges the
-//! call in the end. Only what no other member can change counts: a wrong type, a value that is not
-//! allowed, a key that is forbidden.
+//! Each member of the arguments is judged alone once it is complete, by the same gate that judges the
+//! call in the end. Only issues that no other member can change count: a wrong type, a value that is
+//! not allowed, a forbidden key.
 
 use goodcall_core::{
     Gate, Issue, IssueKind, ParseEvent, Policy, ReadOptions, Refusal, Schema, StreamParser, Verdict,
@@ -10,31 +10,31 @@ use goodcall_core::{
 
 use crate::tools::ToolDefinition;
 
-/// Members judged early; a call with more is judged when it ends.
+/// The most members that are judged early; a call with more is judged when it ends.
 const MOST_MEMBERS: usize = 256;
 
 /// The arguments of one call as they arrive.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Early {
+pub(super) struct EarlyVerdict {
     stream: Option<StreamParser>,
     depth: usize,
     key: String,
     members: usize,
-    whole: bool,
+    complete: bool,
 }
 
-impl Early {
-    /// Are the arguments a whole object?
-    pub(super) fn is_whole(&self) -> bool {
-        self.whole
+impl EarlyVerdict {
+    /// Returns true if the arguments are a complete object.
+    pub(super) fn is_complete(&self) -> bool {
+        self.complete
     }
 
-    /// Are the arguments the beginning of JSON?
+    /// Returns true if the arguments are strict JSON so far.
     pub(super) fn is_strict(&self) -> bool {
         self.stream.as_ref().is_none_or(StreamParser::is_strict)
     }
 
-    /// Takes a fragment; the refusal, if it made the call hopeless.
+    /// Takes a fragment. Returns the refusal if it made the call hopeless.
     pub(super) fn push(
         &mut self,
         text: &str,
@@ -67,7 +67,7 @@ impl Early {
             ParseEvent::Start(_) => self.depth += 1,
             ParseEvent::End(_) => {
                 self.depth = self.depth.saturating_sub(1);
-                self.whole = self.depth == 0;
+                self.complete = self.depth == 0;
             }
             ParseEvent::Key(key) if self.depth == 1 => key.clone_into(&mut self.key),
             _ => {}
@@ -79,7 +79,7 @@ impl Early {
     }
 }
 
-/// The refusal of one member, if no other member can change it.
+/// Returns the refusal of one member, if no other member can change it.
 fn judge(key: &str, value: &str, tool: &ToolDefinition, policy: &Policy) -> Option<Refusal> {
     let schema = tool
         .schema
@@ -108,7 +108,7 @@ fn judge(key: &str, value: &str, tool: &ToolDefinition, policy: &Policy) -> Opti
     (!bad.issues.is_empty()).then_some(bad)
 }
 
-/// Does the schema judge each member by itself?
+/// Returns true if the schema judges each member by itself.
 fn is_plain(schema: &Schema) -> bool {
     const JOINT: [&str; 9] = [
         "anyOf",
@@ -121,6 +121,6 @@ fn is_plain(schema: &Schema) -> bool {
         "dependencies",
         "patternProperties",
     ];
-    let document = schema.document().as_object();
-    document.is_some_and(|map| JOINT.iter().all(|keyword| !map.contains_key(*keyword)))
+    let root = schema.root();
+    root.value().is_object() && JOINT.iter().all(|keyword| root.get(keyword).is_none())
 }
