@@ -1,6 +1,6 @@
 //! Short pieces of text that need no allocation.
 //!
-//! A broken text may take a change for every few bytes; nearly all of their texts are short.
+//! Reading a broken text may take a change for every few bytes; nearly all of them are short.
 
 use std::cmp::Ordering;
 use std::fmt;
@@ -25,7 +25,7 @@ impl Snippet {
     #[inline]
     pub fn as_str(&self) -> &str {
         match &self.0 {
-            // Only whole texts are put there.
+            // Only whole characters are kept.
             Kept::Here(..) => std::str::from_utf8(self.bytes()).unwrap_or_default(),
             Kept::Apart(text) => text,
         }
@@ -49,7 +49,7 @@ impl Snippet {
         }
     }
 
-    /// Is there no text?
+    /// Returns true if the text is empty.
     pub(crate) fn is_empty(&self) -> bool {
         self.len() == 0
     }

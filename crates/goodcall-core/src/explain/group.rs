@@ -1,4 +1,4 @@
-//! The same fault in many elements of one array is one line.
+//! Groups issues, so that the same fault in many elements of one array takes one line.
 
 use std::collections::HashMap;
 
@@ -30,7 +30,7 @@ impl Grouped<'_> {
     }
 }
 
-/// From this many issues on they are told in one line.
+/// The number of like issues from which on they share one line.
 const LEAST: usize = 3;
 
 /// Groups issues, in the order of their first.
@@ -62,7 +62,7 @@ pub(super) fn grouped<'i>(issues: impl Iterator<Item = &'i Issue>) -> Vec<Groupe
     by_object(out)
 }
 
-/// Puts unknown keys of one object together, which are told nothing but that they are unknown.
+/// Puts the unknown keys of one object together, if there is nothing else to say about them.
 fn by_object(all: Vec<Grouped<'_>>) -> Vec<Grouped<'_>> {
     let mut out: Vec<Grouped<'_>> = Vec::with_capacity(all.len());
     let mut known: HashMap<Pointer, usize> = HashMap::new();
@@ -112,31 +112,28 @@ fn index(segment: &str) -> Option<usize> {
     segment.parse().ok()
 }
 
-/// `edits[0..3].path` where one run of indices says it all, else `edits[*].path`.
+/// Renders the places of a group: `edits[0..3].path` for one run of indices, else
+/// `edits[*].path`.
 fn places(group: &[&Issue]) -> String {
     let columns: Vec<Vec<String>> = group
         .iter()
         .map(|issue| issue.pointer.segments().map(|s| s.into_owned()).collect())
         .collect();
-    let mut place = Pointer::root();
-    let mut marks = Vec::new();
+    let mut text = String::new();
     for (at, segment) in columns[0].iter().enumerate() {
         if columns.iter().all(|column| column[at] == *segment) {
-            place.push(segment);
+            phrase::push_segment(segment, &mut text);
         } else {
             let all: Vec<_> = columns
                 .iter()
                 .filter_map(|column| index(&column[at]))
                 .collect();
             let run = all.windows(2).all(|pair| pair[1] == pair[0] + 1);
-            marks.push(match (run, all.first(), all.last()) {
-                (true, Some(first), Some(last)) => format!("[{first}..{last}]"),
-                _ => "[*]".to_owned(),
-            });
-            place.push("9999999999");
+            match (run, all.first(), all.last()) {
+                (true, Some(first), Some(last)) => text += &format!("[{first}..{last}]"),
+                _ => text.push_str("[*]"),
+            }
         }
     }
-    marks.iter().fold(phrase::path(&place), |text, mark| {
-        text.replacen("[9999999999]", mark, 1)
-    })
+    text
 }

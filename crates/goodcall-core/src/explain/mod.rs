@@ -1,41 +1,45 @@
 //! Text for models: the last step, and the only place where it is written.
 //!
-//! Issues are data; a [`Style`] decides how they read, a [`Budget`] how much of them is told. The
+//! Issues are data; a [`Style`] decides how they read, a [`Budget`] how many of them are listed. The
 //! raw arguments and the schema are never echoed whole.
 
-mod beside;
-mod fields;
-mod grammar;
+mod ambiguous_union;
+mod field_words;
 mod group;
+mod instruction;
 mod model;
+mod numbered;
 mod phrase;
+mod plain;
+mod record;
 mod server_faults;
-mod several;
+mod skipped_calls;
 mod structured;
+mod syntax_hints;
 
 use std::fmt;
 use std::str::FromStr;
 
-pub use beside::{accepted_text, no_result_text, not_run_text};
 pub use phrase::expected as expected_text;
 pub use server_faults::{missing_output_text, timed_out_text};
+pub use skipped_calls::{accepted_text, no_result_text, not_run_text};
 pub use structured::Structured;
 
 use crate::report::{Change, Edit, Issue, Reason, Refusal};
 use crate::snippet::clip;
 
-/// How a refusal reads.
+/// The form of the text for a refusal.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Style {
-    /// Our own: what happened, then one line a needed edit, verb first.
+    /// goodcall's own: what happened, then one line per needed edit, verb first.
     #[default]
     Model,
     /// One line to act on, starting with `Please rewrite the input`.
     Instruction,
     /// `Parameter validation failed:` and a numbered list.
     Numbered,
-    /// One sentence a parameter.
+    /// One sentence per parameter.
     Plain,
     /// A JSON object: `ok`, `data`, `error`, `errorType`, `retryable`, `note`, `recommendations`.
     Structured,
@@ -67,14 +71,14 @@ impl Style {
     }
 }
 
-/// A style name that does not exist.
+/// The error of parsing a [`Style`] from an unknown name.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UnknownStyle(String);
 
 impl fmt::Display for UnknownStyle {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let names = Style::ALL.map(Style::name).join(", ");
-        write!(f, "`{}` is no style: use one of {names}", self.0)
+        write!(f, "unknown style `{}`: expected one of {names}", self.0)
     }
 }
 
@@ -89,21 +93,21 @@ impl FromStr for Style {
     }
 }
 
-/// How much is told.
+/// How long a text may be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Budget {
-    /// Issues told; the rest are counted (`and 3 more`).
+    /// The issues listed; the rest are counted (`and 3 more`).
     pub issues: usize,
-    /// Characters an issue.
+    /// The characters per issue.
     pub issue_chars: usize,
-    /// Characters in all.
+    /// The characters in all.
     pub chars: usize,
 }
 
 impl Budget {
-    /// The default of a style: 5 issues of 100 characters; `numbered` lists all issues, and
-    /// `model` has room for the allowed values.
+    /// The default of a style: 5 issues of 100 characters. `numbered` lists all issues, and
+    /// `model` has space for the allowed values.
     pub fn of(style: Style) -> Self {
         let usual = Self {
             issues: 5,
@@ -157,7 +161,7 @@ pub struct Explain<'t> {
 }
 
 impl<'t> Explain<'t> {
-    /// This style with its default budget.
+    /// Uses a style with its default budget.
     pub fn new(style: Style) -> Self {
         Self {
             style,
@@ -166,21 +170,21 @@ impl<'t> Explain<'t> {
         }
     }
 
-    /// How much is told.
+    /// Sets how long the text may be.
     #[must_use]
     pub fn budget(mut self, budget: Budget) -> Self {
         self.budget = budget;
         self
     }
 
-    /// The tool that was called.
+    /// Names the tool that was called.
     #[must_use]
     pub fn tool(mut self, name: &'t str) -> Self {
         self.tool = Some(name);
         self
     }
 
-    /// The text for a refusal.
+    /// Renders the text for a refusal.
     pub fn text(&self, bad: &Refusal) -> String {
         let text = match self.style {
             Style::Instruction | Style::Numbered | Style::Plain
@@ -190,12 +194,12 @@ impl<'t> Explain<'t> {
                 model::head(bad, self.tool)
             }
             Style::Model => model::text(bad, self.tool, &self.budget),
-            Style::Instruction => fields::instruction(bad, &self.budget),
-            Style::Numbered => fields::numbered(bad, &self.budget),
-            Style::Plain => fields::plain(bad, &self.budget),
+            Style::Instruction => instruction::text(bad, &self.budget),
+            Style::Numbered => numbered::text(bad, &self.budget),
+            Style::Plain => plain::text(bad, &self.budget),
             // JSON stays whole: its parts keep to the budget.
             Style::Structured => return self.structured(bad).to_json(),
-            Style::Record => return fields::record(bad, &self.budget),
+            Style::Record => return record::text(bad, &self.budget),
         };
         clip(&text, self.budget.chars)
     }
@@ -204,12 +208,12 @@ impl<'t> Explain<'t> {
     /// was run, so the model is warned and not asked to edit its call.
     pub fn output(&self, bad: &Refusal) -> String {
         clip(
-            &fields::output(bad, self.tool, &self.budget),
+            &server_faults::output_mismatch(bad, self.tool, &self.budget),
             self.budget.chars,
         )
     }
 
-    /// The refusal as a structured result.
+    /// Returns the refusal as a structured result.
     pub fn structured(&self, bad: &Refusal) -> Structured {
         structured::of(bad, self.tool, &self.budget)
     }
@@ -218,7 +222,7 @@ impl<'t> Explain<'t> {
 impl Refusal {
     /// The reason and the issues in one line, for records and logs.
     pub fn summary(&self) -> String {
-        fields::parse_error(self, &Budget::of(Style::Record))
+        record::parse_error(self, &Budget::of(Style::Record))
     }
 }
 
@@ -249,15 +253,15 @@ impl Change {
 }
 
 /// At most `budget.issues` lines of at most `budget.issue_chars` characters, and how many issues
-/// are left untold. One issue that stands for several counts as all of them.
+/// are left out. One issue that stands for several counts as all of them.
 fn lines(
     issues: &[Issue],
     more: usize,
     budget: &Budget,
     line: impl Fn(&Issue) -> String,
 ) -> (Vec<String>, usize) {
-    let told = issues.iter().take(budget.issues.max(1));
-    let lines: Vec<_> = told
+    let listed = issues.iter().take(budget.issues.max(1));
+    let lines: Vec<_> = listed
         .map(|issue| clip(&line(issue), budget.issue_chars))
         .collect();
     let untold = issues.len() - lines.len() + more;

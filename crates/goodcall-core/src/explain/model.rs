@@ -1,7 +1,7 @@
 //! Our own style: what happened, then one line a needed edit, verb first.
 
 use super::group::{Grouped, grouped};
-use super::{Budget, phrase, several};
+use super::{Budget, ambiguous_union, phrase};
 use crate::report::{Expected, Issue, IssueKind, Reason, Refusal};
 use crate::snippet::clip;
 use crate::tree::Pointer;
@@ -263,7 +263,7 @@ fn complaint(code: IssueKind, issue: &Issue, short: &str, expected: &str) -> Str
             None => "it lacks an element that it must contain".to_owned(),
         },
         IssueKind::KeyName => format!("this key is not allowed ({expected}), use another"),
-        IssueKind::SeveralAlternatives => several::complaint(&issue.expected, short),
+        IssueKind::SeveralAlternatives => ambiguous_union::complaint(&issue.expected, short),
         IssueKind::NotAllowed => match &issue.expected.forbidden[..] {
             [] => format!("{short} is not allowed here, use another value"),
             values => {
@@ -285,7 +285,7 @@ fn complaint(code: IssueKind, issue: &Issue, short: &str, expected: &str) -> Str
     }
 }
 
-/// Are these readings all the same one?
+/// Returns true if these readings are all the same.
 fn is_repeated(readings: &[String]) -> bool {
     let mut pairs = readings.windows(2);
     readings.len() > 1 && pairs.all(|pair| pair[0] == pair[1])
@@ -299,9 +299,10 @@ fn moved(issue: &Issue) -> String {
     let target = moved.to.split_last().map(|(target, _)| target);
     let target = target.unwrap_or_default();
     let from = phrase::path(&moved.from);
-    match target.is_root() {
-        true => format!("move {from} to the top"),
-        false => format!("move {from} into {}", phrase::path(&target)),
+    if target.is_root() {
+        format!("move {from} to the top")
+    } else {
+        format!("move {from} into {}", phrase::path(&target))
     }
 }
 
@@ -313,9 +314,10 @@ fn undecided(issue: &Issue) -> String {
     });
     let (top, inside): (Vec<_>, Vec<_>) = targets.partition(Pointer::is_root);
     let inside: Vec<_> = inside.iter().map(phrase::path).collect();
-    let wherein = match top.is_empty() {
-        true => format!("into {}", phrase::either(&inside)),
-        false => format!("to the top or into {}", phrase::either(&inside)),
+    let wherein = if top.is_empty() {
+        format!("into {}", phrase::either(&inside))
+    } else {
+        format!("to the top or into {}", phrase::either(&inside))
     };
     let from = phrase::path(&issue.pointer);
     format!("move {from} {wherein}, as you mean it")
@@ -326,9 +328,10 @@ fn unwrap(issue: &Issue) -> String {
     let around = issue.pointer.split_last().map(|(around, _)| around);
     let moved = issue.moved.as_ref().map(|moved| moved.to.clone());
     let target = moved.or(around).unwrap_or_default();
-    let wherein = match target.is_root() {
-        true => "at the top".to_owned(),
-        false => format!("in {}", phrase::path(&target)),
+    let wherein = if target.is_root() {
+        "at the top".to_owned()
+    } else {
+        format!("in {}", phrase::path(&target))
     };
     let mut inside = issue.pointer.segments().skip(target.depth());
     let outermost = inside.next().unwrap_or_default();

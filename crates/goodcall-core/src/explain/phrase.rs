@@ -1,6 +1,6 @@
 //! Phrases that the styles share: places, types, what is expected.
 
-use super::grammar;
+use super::syntax_hints;
 use crate::report::{Bound, Expected, JsonType, Key, Types};
 use crate::tree::Pointer;
 
@@ -11,24 +11,26 @@ pub(super) const MOST_VALUES: usize = 12;
 pub(super) fn path(pointer: &Pointer) -> String {
     let mut out = String::new();
     for segment in pointer.segments() {
-        if !segment.is_empty() && segment.bytes().all(|b| b.is_ascii_digit()) {
-            out.push('[');
-            out.push_str(&segment);
-            out.push(']');
-        } else {
-            if !out.is_empty() {
-                out.push('.');
-            }
-            out.push_str(match &*segment {
-                "" => "\"\"",
-                name => name,
-            });
-        }
+        push_segment(&segment, &mut out);
     }
     if pointer.is_root() {
         out.push_str("the arguments");
     }
     out
+}
+
+/// Appends one step of a path: `.name`, or `[3]` for an index.
+pub(super) fn push_segment(segment: &str, out: &mut String) {
+    if !segment.is_empty() && segment.bytes().all(|b| b.is_ascii_digit()) {
+        out.push('[');
+        out.push_str(segment);
+        out.push(']');
+        return;
+    }
+    if !out.is_empty() {
+        out.push('.');
+    }
+    out.push_str(if segment.is_empty() { "\"\"" } else { segment });
 }
 
 /// `a`, `a or b`, `a, b or c`.
@@ -75,7 +77,7 @@ pub fn expected(expected: &Expected) -> String {
         return wanted.to_string();
     }
     if let Some(rule) = expected.rule {
-        return grammar::instead_of(rule).to_owned();
+        return syntax_hints::instead_of(rule).to_owned();
     }
     if !expected.alternatives.is_empty() {
         let parts: Vec<_> = expected.alternatives.iter().map(self::expected).collect();
@@ -219,13 +221,19 @@ fn range(minimum: Option<&Bound>, maximum: Option<&Bound>) -> Option<String> {
         }
         (None, None) => None,
         (least, most) => {
-            let least = least.map(|bound| match bound.exclusive {
-                true => format!("greater than {}", bound.limit),
-                false => format!("of at least {}", bound.limit),
+            let least = least.map(|bound| {
+                if bound.exclusive {
+                    format!("greater than {}", bound.limit)
+                } else {
+                    format!("of at least {}", bound.limit)
+                }
             });
-            let most = most.map(|bound| match bound.exclusive {
-                true => format!("less than {}", bound.limit),
-                false => format!("of at most {}", bound.limit),
+            let most = most.map(|bound| {
+                if bound.exclusive {
+                    format!("less than {}", bound.limit)
+                } else {
+                    format!("of at most {}", bound.limit)
+                }
             });
             let parts: Vec<_> = least.into_iter().chain(most).collect();
             Some(parts.join(" and "))

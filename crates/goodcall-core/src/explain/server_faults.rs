@@ -1,5 +1,7 @@
 //! Texts about servers that ran a tool, or were to run it, and did not keep to their contract.
 
+use super::{Budget, instruction};
+use crate::report::Refusal;
 use std::fmt;
 
 /// The text for a call that the server has not answered within its time limit.
@@ -22,4 +24,17 @@ pub fn timed_out_text(tool: &str, limit: impl fmt::Display) -> String {
 /// ```
 pub fn missing_output_text() -> &'static str {
     "structuredContent is missing"
+}
+
+/// Warns that a tool was run and its result does not match its own output schema.
+pub(super) fn output_mismatch(bad: &Refusal, tool: Option<&str>, budget: &Budget) -> String {
+    let name = tool.map_or_else(
+        || "The tool".to_owned(),
+        |name| format!("The tool `{name}`"),
+    );
+    let found = instruction::joined(bad, budget, instruction::line);
+    format!(
+        "{name} was run, but its result does not match its own output schema ({found}). It may \
+         have taken effect: check before you call it again."
+    )
 }

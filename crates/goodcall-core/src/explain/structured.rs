@@ -3,7 +3,7 @@
 use serde::Serialize;
 use serde_json::Value;
 
-use super::{Budget, fields, model};
+use super::{Budget, model, record};
 use crate::report::{Reason, Refusal};
 
 /// The structured result of a call: of a refused one here, of any one in the crate `goodcall`.
@@ -11,7 +11,7 @@ use crate::report::{Reason, Refusal};
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct Structured {
-    /// Did the tool run and succeed?
+    /// True if the tool ran and succeeded.
     pub ok: bool,
     /// What it returned.
     pub data: Value,
@@ -19,7 +19,7 @@ pub struct Structured {
     pub error: Option<String>,
     /// The class of the error.
     pub error_type: Option<&'static str>,
-    /// May the same call succeed when it is made again unchanged?
+    /// True if the same call may succeed when it is made again unchanged.
     pub retryable: bool,
     /// A remark for the model.
     pub note: Option<String>,
@@ -30,14 +30,13 @@ pub struct Structured {
 impl Structured {
     /// JSON text.
     pub fn to_json(&self) -> String {
-        // Strings, booleans and a `Value`: nothing here can fail to be written.
-        serde_json::to_string(self).unwrap_or_default()
+        serde_json::to_string(self).expect("strings, booleans and a `Value` are valid JSON")
     }
 }
 
 pub(super) fn of(bad: &Refusal, tool: Option<&str>, budget: &Budget) -> Structured {
     let error = match bad.reason {
-        Reason::WrongShape | Reason::Ambiguous => fields::parse_error(bad, budget),
+        Reason::WrongShape | Reason::Ambiguous => record::parse_error(bad, budget),
         _ => model::head(bad, tool),
     };
     let recommendations = match bad.reason {

@@ -3,8 +3,8 @@
 use std::borrow::Cow;
 use std::collections::HashMap;
 
-use super::edit::{Op, Step};
-use super::rules::Stage;
+use super::edit::{Op, PlannedEdit};
+use super::rules::RuleSet;
 use super::site::{Finder, Proposals, Site, Task};
 use crate::limits::MEND_READINGS;
 use crate::rule::Level;
@@ -41,9 +41,9 @@ impl Defect<'_> {
 /// One way to take a defect away.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Plan {
-    pub(crate) steps: Vec<Step>,
+    pub(crate) steps: Vec<PlannedEdit>,
     pub(crate) cost: u32,
-    /// Must the place be right at once, with no further mend?
+    /// True if the place must be right at once, with no further mend.
     pub(crate) whole: bool,
     /// The branches of unions that this mends: which fault of the defect, which branch of it.
     pub(crate) branches: Vec<(usize, usize)>,
@@ -91,11 +91,11 @@ const FEW: usize = 16;
 pub(crate) struct Planner<'t> {
     context: Task<'t>,
     finder: Finder<'t>,
-    rules: Stage,
+    rules: RuleSet,
 }
 
 impl<'t> Planner<'t> {
-    pub(crate) fn new(context: Task<'t>, tree: &'t Tree<'t>, rules: Stage) -> Self {
+    pub(crate) fn new(context: Task<'t>, tree: &'t Tree<'t>, rules: RuleSet) -> Self {
         Self {
             context,
             finder: Finder::new(tree),

@@ -113,13 +113,17 @@ impl Op {
 
 /// An edit, and the rule that asks for it.
 #[derive(Clone, Debug)]
-pub(crate) struct Step {
+pub(crate) struct PlannedEdit {
     pub(crate) rule: &'static Rule,
     pub(crate) op: Op,
 }
 
 /// Applies one step; the change it made.
-pub(crate) fn apply(step: &Step, added: &mut Option<Id>, draft: &mut EditableTree<'_>) -> Change {
+pub(crate) fn apply(
+    step: &PlannedEdit,
+    added: &mut Option<Id>,
+    draft: &mut EditableTree<'_>,
+) -> Change {
     let (edit, before, after, span);
     match &step.op {
         Op::Replace { at, with, .. } => {

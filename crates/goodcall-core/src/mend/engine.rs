@@ -4,8 +4,8 @@ use std::collections::HashSet;
 
 use super::defect::{Claim, Claims, Defect, Plan, Planner, cost};
 use super::edit::apply;
-use super::judge::{Index, Outcome, new_faults, outcome, watched};
-use super::rules::{Stage, stages};
+use super::judge::{Index, TrialOutcome, new_faults, outcome, watched};
+use super::rules::{RuleSet, stages};
 use super::site::Task;
 use crate::limits::{MEND_DEPTH, MEND_ROUNDS, MEND_VALIDATIONS};
 use crate::report::{Actual, Change, Edit, Issue, IssueKind, JsonType, Types};
@@ -47,13 +47,14 @@ pub(crate) fn mend<'a>(tree: Tree<'a>, task: Task<'_>) -> Mend<'a> {
     Mend::Left(engine.draft.tree, engine.ambiguous)
 }
 
-/// Does the schema take this value as arguments? An object, unless it names another type.
+/// Returns true if the schema accepts this value as arguments: an object, unless its root names
+/// another type.
 pub(crate) fn accepts(tree: &Tree<'_>, schema: &Schema) -> bool {
     let root = tree.root();
     is_of_kind(root, schema) && schema.accepts(root)
 }
 
-/// May arguments be of this kind?
+/// Returns true if arguments may be of this kind.
 pub(crate) fn is_of_kind(root: Node<'_>, schema: &Schema) -> bool {
     root.kind() == Kind::Object || schema.names_root_kind(root)
 }
@@ -64,7 +65,7 @@ struct Engine<'c, 'a> {
     changes: Vec<Change>,
     ambiguous: Vec<Issue>,
     /// The rules to try first, and those to try when these lead no further.
-    stages: [Option<Stage>; 2],
+    stages: [Option<RuleSet>; 2],
     validations: usize,
     rounds: usize,
 }
@@ -76,7 +77,7 @@ struct Scope<'s> {
 }
 
 /// What a round came to.
-enum Turn {
+enum RoundResult {
     Valid,
     /// Something was mended; these faults are left.
     On(Vec<Fault>),
@@ -85,7 +86,7 @@ enum Turn {
 }
 
 /// The defects that were given up at this stage.
-type Dead = HashSet<(String, String)>;
+type GivenUp = HashSet<(String, String)>;
 
 impl<'a> Engine<'_, 'a> {
     /// Mends until everything in scope is right; the cost. `None` if that was not possible.
@@ -93,7 +94,7 @@ impl<'a> Engine<'_, 'a> {
         let from = self.changes.len();
         let mut faults = self.faults()?;
         let mut stage = 0;
-        let mut dead = Dead::new();
+        let mut dead = GivenUp::new();
         loop {
             let open = match scope {
                 Some(scope) => in_scope(&faults, scope),
@@ -104,14 +105,14 @@ impl<'a> Engine<'_, 'a> {
             }
             self.rounds = self.rounds.checked_sub(1)?;
             match self.round(open, stage, &mut dead, scope.is_some(), depth)? {
-                Turn::Valid => break,
-                Turn::On(left) => {
+                RoundResult::Valid => break,
+                RoundResult::On(left) => {
                     faults = left;
                     if stage > 0 {
-                        (stage, dead) = (0, Dead::new());
+                        (stage, dead) = (0, GivenUp::new());
                     }
                 }
-                Turn::Stuck(left) => {
+                RoundResult::Stuck(left) => {
                     faults = left;
                     stage += 1;
                     dead.clear();
@@ -133,10 +134,10 @@ impl<'a> Engine<'_, 'a> {
         &mut self,
         faults: Vec<Fault>,
         stage: usize,
-        dead: &mut Dead,
+        dead: &mut GivenUp,
         scoped: bool,
         depth: usize,
-    ) -> Option<Turn> {
+    ) -> Option<RoundResult> {
         let rules = self.stages.get(stage).copied().flatten()?;
         let mut planner = Planner::new(self.context, &self.draft.tree, rules);
         let mut defects = planner.defects(&faults);
@@ -147,16 +148,16 @@ impl<'a> Engine<'_, 'a> {
         let ranks = defects.iter().map(|d| d.plans.len()).max().unwrap_or(0);
         if ranks == 0 {
             drop(defects);
-            return Some(Turn::Stuck(faults));
+            return Some(RoundResult::Stuck(faults));
         }
         let mut before = None;
-        let mut tried: Vec<Vec<Tried>> = Vec::new();
+        let mut tried: Vec<Vec<TriedPlan>> = Vec::new();
         for rank in 0..ranks {
             let start = self.mark();
             let picks: Vec<_> = defects.iter().map(|d| d.plans.get(rank)).collect();
             let applied = self.apply(&picks)?;
             if ranks == 1 && !scoped && self.accepts()? {
-                return Some(Turn::Valid);
+                return Some(RoundResult::Valid);
             }
             tried.resize_with(defects.len(), Vec::new);
             let before = before.get_or_insert_with(|| Index::new(&faults));
@@ -169,9 +170,9 @@ impl<'a> Engine<'_, 'a> {
                     continue;
                 };
                 let outcome = outcome(defect, plan, before, &index);
-                failed |= outcome == Outcome::Fail;
+                failed |= outcome == TrialOutcome::Fail;
                 let reading = self.reading(from, defect.plans.len() > 1);
-                tried[at].push(Tried {
+                tried[at].push(TriedPlan {
                     rank,
                     outcome,
                     cost: plan.cost,
@@ -179,7 +180,7 @@ impl<'a> Engine<'_, 'a> {
                 });
             }
             if ranks == 1 && !failed {
-                return Some(Turn::On(after));
+                return Some(RoundResult::On(after));
             }
             self.back_to(start);
         }
@@ -198,14 +199,14 @@ impl<'a> Engine<'_, 'a> {
         if any {
             self.apply(&picks)?;
             if !scoped && self.accepts()? {
-                return Some(Turn::Valid);
+                return Some(RoundResult::Valid);
             }
         } else if !waiting {
             drop(picks);
             drop(defects);
-            return Some(Turn::Stuck(faults));
+            return Some(RoundResult::Stuck(faults));
         }
-        self.faults().map(Turn::On)
+        self.faults().map(RoundResult::On)
     }
 
     /// The plan to keep for a defect: the only one, or the one that leads to a clean place at the
@@ -213,18 +214,18 @@ impl<'a> Engine<'_, 'a> {
     fn choose(
         &mut self,
         defect: &Defect<'_>,
-        tried: &[Tried],
+        tried: &[TriedPlan],
         before: &Index<'_>,
         depth: usize,
         scoped: bool,
     ) -> Option<usize> {
-        let mut clean: Vec<(u32, &Tried)> = Vec::new();
-        let mut open: Vec<&Tried> = Vec::new();
+        let mut clean: Vec<(u32, &TriedPlan)> = Vec::new();
+        let mut open: Vec<&TriedPlan> = Vec::new();
         for one in tried {
             match one.outcome {
-                Outcome::Clean => clean.push((one.cost, one)),
-                Outcome::Progress => open.push(one),
-                Outcome::Fail => {}
+                TrialOutcome::Clean => clean.push((one.cost, one)),
+                TrialOutcome::Progress => open.push(one),
+                TrialOutcome::Fail => {}
             }
         }
         if let ([], [only]) = (clean.as_slice(), open.as_slice()) {
@@ -348,7 +349,7 @@ impl<'a> Engine<'_, 'a> {
         }
     }
 
-    fn two_readings(&mut self, defect: &Defect<'_>, readings: &[(u32, &Tried)]) {
+    fn two_readings(&mut self, defect: &Defect<'_>, readings: &[(u32, &TriedPlan)]) {
         if self.ambiguous.len() >= self.context.limits.max_issues {
             return;
         }
@@ -368,9 +369,9 @@ impl<'a> Engine<'_, 'a> {
 }
 
 /// One plan that was tried.
-struct Tried {
+struct TriedPlan {
     rank: usize,
-    outcome: Outcome,
+    outcome: TrialOutcome,
     cost: u32,
     reading: String,
 }

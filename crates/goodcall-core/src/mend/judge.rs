@@ -7,7 +7,7 @@ use crate::validate::{Fault, FaultKind};
 
 /// What a plan led to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Outcome {
+pub(crate) enum TrialOutcome {
     /// The defect is gone, and the place has no new fault.
     Clean,
     /// The defect is gone, but what came instead has faults of its own.
@@ -82,13 +82,13 @@ pub(crate) fn outcome(
     plan: &Plan,
     before: &Index<'_>,
     after: &Index<'_>,
-) -> Outcome {
+) -> TrialOutcome {
     let mut union_left = false;
     for (index, fault) in defect.faults.iter().enumerate() {
         let mut branches = plan.branches.iter().filter(|(union, _)| *union == index);
         let Some((_, first)) = branches.next() else {
             if remains(fault, after) {
-                return Outcome::Fail;
+                return TrialOutcome::Fail;
             }
             continue;
         };
@@ -97,14 +97,14 @@ pub(crate) fn outcome(
         match left.map(|branch| branch_left(fault, branch, after)).min() {
             Some(Left::Gone) => {}
             Some(Left::Other) => union_left = true,
-            Some(Left::Same) | None => return Outcome::Fail,
+            Some(Left::Same) | None => return TrialOutcome::Fail,
         }
     }
     let clean = !union_left && new_faults(&watched(plan), before, after).is_empty();
     match (clean, plan.whole) {
-        (true, _) => Outcome::Clean,
-        (false, false) => Outcome::Progress,
-        (false, true) => Outcome::Fail,
+        (true, _) => TrialOutcome::Clean,
+        (false, false) => TrialOutcome::Progress,
+        (false, true) => TrialOutcome::Fail,
     }
 }
 

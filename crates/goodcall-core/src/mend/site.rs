@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use serde_json::{Map, Value};
 
-use super::edit::{New, Op, Step};
+use super::edit::{New, Op, PlannedEdit};
 use crate::limits::{Limits, MEND_WIDTH};
 use crate::policy::Policy;
 use crate::report::Types;
@@ -36,8 +36,8 @@ pub(crate) struct Site<'s> {
 /// What a rule would do about a fault.
 #[derive(Clone, Debug)]
 pub(crate) struct Proposal {
-    pub(crate) steps: Vec<Step>,
-    /// Must the place be right at once, with no further mend?
+    pub(crate) steps: Vec<PlannedEdit>,
+    /// True if the place must be right at once, with no further mend.
     pub(crate) whole: bool,
 }
 
@@ -62,7 +62,7 @@ impl Proposals {
     }
 
     fn add(&mut self, rule: &'static Rule, ops: impl IntoIterator<Item = Op>, whole: bool) {
-        let steps = ops.into_iter().map(|op| Step { rule, op }).collect();
+        let steps = ops.into_iter().map(|op| PlannedEdit { rule, op }).collect();
         self.0.push(Proposal { steps, whole });
     }
 }
@@ -96,8 +96,8 @@ impl<'s> Site<'s> {
         Some(Op::Remove { object, key, place })
     }
 
-    /// Is the faulty member a required one? The schema that has the fault says so, if it declares
-    /// the member itself; else any that does.
+    /// Returns true if the faulty member is required. The schema that has the fault decides, if it
+    /// declares the member itself; else any schema that does.
     fn is_required(&self) -> bool {
         let document = self.context.schema.document();
         let Some((_, name)) = self.fault.pointer.split_last() else {
@@ -109,7 +109,7 @@ impl<'s> Site<'s> {
         }
     }
 
-    /// Does a schema declare the faulty member by its name, and not only as one of a map of any?
+    /// Returns true if a schema declares the faulty member by its name, not only as one of a map.
     pub(crate) fn is_declared(&self) -> bool {
         let place = &self.fault.pointer;
         let named = (place.split_last()).is_some_and(|(_, name)| self.declaring(&name).is_some());
@@ -135,9 +135,10 @@ impl<'s> Site<'s> {
             .map(|property| describe(property).types);
         let first = types.next()?;
         Some(types.fold(first, |all, types| {
-            match all.is_empty() || types.is_empty() {
-                true => Types::default(),
-                false => all.with(types),
+            if all.is_empty() || types.is_empty() {
+                Types::default()
+            } else {
+                all.with(types)
             }
         }))
     }
@@ -165,12 +166,12 @@ impl<'s> Site<'s> {
         found.map(View::resolve)
     }
 
-    /// Does the schema declare this member of the faulty object?
+    /// Returns true if the schema declares this member of the faulty object.
     pub(crate) fn declares(&self, name: &str) -> bool {
         self.property(name).is_some()
     }
 
-    /// Is there more to compare between the faulty object and the schema than is worth it?
+    /// Returns true if the faulty object or its schema is too wide to be compared member by member.
     pub(crate) fn is_wide(&self) -> bool {
         self.node.len() > MEND_WIDTH || self.properties().is_some_and(|p| p.len() > MEND_WIDTH)
     }

@@ -135,7 +135,7 @@ impl Types {
 pub struct Bound {
     /// The limit's digits.
     pub limit: String,
-    /// Is the limit itself not allowed?
+    /// True if the limit itself is not allowed.
     pub exclusive: bool,
 }
 
@@ -294,9 +294,10 @@ impl Actual {
 /// The type and the value: `string "x"`; `null` alone for null.
 impl fmt::Display for Actual {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.short == self.kind {
-            true => f.write_str(self.kind),
-            false => write!(f, "{} {}", self.kind, self.short),
+        if self.short == self.kind {
+            f.write_str(self.kind)
+        } else {
+            write!(f, "{} {}", self.kind, self.short)
         }
     }
 }

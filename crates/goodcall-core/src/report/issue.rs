@@ -24,7 +24,7 @@ pub struct Issue {
     pub moved: Option<Moved>,
     /// Where a member may belong, if it has to be moved and several places declare it.
     pub places: Vec<Pointer>,
-    /// May the value simply be left out?
+    /// True if the value may simply be left out.
     pub optional: bool,
     /// The bytes of the raw text that this is about.
     pub span: Range<usize>,

@@ -50,8 +50,8 @@ pub(crate) fn propose(site: &Site<'_>, out: &mut Proposals) {
     }
 }
 
-/// Could the list of this one object be a map in another form? Where the schema names none of its
-/// members and takes any, or where it is a name with a value.
+/// Returns true if the list of this one object could be a map in another form: the schema names
+/// none of its members and takes any, or it is a name with a value.
 fn may_be_entry(site: &Site<'_>, object: Node<'_>) -> bool {
     let declared = |key| site.properties().is_some_and(|p| p.contains_key(key));
     if object

@@ -23,7 +23,7 @@ pub(crate) const RULE: Rule = Rule {
     },
 };
 
-/// Is this nothing, in the place of arguments?
+/// Returns true if the value stands for no arguments.
 pub(crate) fn is_nothing(root: Node<'_>) -> bool {
     match root.kind() {
         Kind::Null => true,

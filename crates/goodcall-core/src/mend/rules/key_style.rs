@@ -93,7 +93,8 @@ pub(super) fn rename(site: &Site<'_>, key: Id, sent: &str, name: &str) -> Op {
     }
 }
 
-/// The same letters and numbers, case and separators aside? A name without letters is what it is.
+/// Returns true if two names have the same letters and numbers, case and separators aside. A name
+/// without letters is only like itself.
 pub(super) fn same_name(a: &str, b: &str) -> bool {
     let letters = |name| {
         str::chars(name)

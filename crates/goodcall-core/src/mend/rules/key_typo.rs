@@ -49,7 +49,7 @@ pub(crate) fn propose(site: &Site<'_>, out: &mut Proposals) {
     }
 }
 
-/// The key that this one is a typo of; one in another style is no typo.
+/// The key that this one is a typo of; one in another style is not a typo.
 fn meant<'s>(site: &Site<'s>, sent: &str) -> Option<&'s str> {
     typo_of(sent, site.absent()).filter(|name| !same_name(sent, name))
 }

@@ -111,7 +111,7 @@ fn all(site: &Site<'_>, key: Id, outer: &str, inner: Node<'_>) -> Found {
     proposal(ops)
 }
 
-/// May what stands under this key be meant for something else than this tool?
+/// Returns true if the value of this key may be meant for something else than this tool.
 fn is_foreign(site: &Site<'_>, outer: &str) -> bool {
     let root = site.fault.pointer.is_root();
     // Where all that was sent stands in one object, its key may be the name of another tool.

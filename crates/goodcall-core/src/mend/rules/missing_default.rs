@@ -57,7 +57,7 @@ pub(crate) fn propose(site: &Site<'_>, out: &mut Proposals) {
     }
 }
 
-/// Could any key that was sent, and that nothing declares where it stands, be meant for this one?
+/// Returns true if an undeclared key that was sent could be meant for this member.
 fn was_sent(site: &Site<'_>, name: &str, property: View<'_>) -> bool {
     if site.node.is_empty() && site.member.is_none() {
         return false;
@@ -109,7 +109,7 @@ impl<'m> Meant<'m> {
         fits || is_near(key, self.name) || self.is_allowed(key)
     }
 
-    /// Does this list or object hold such a member?
+    /// Returns true if this list or object holds such a member.
     fn holds(&self, value: Node<'_>, depth: usize) -> bool {
         let Some(depth) = depth.checked_sub(1) else {
             return false;
@@ -135,7 +135,7 @@ fn listed_texts(schema: View<'_>) -> Vec<String> {
     texts
 }
 
-/// Does the object around have such a key that it does not declare?
+/// Returns true if the object around has such a key and does not declare it.
 fn stands_around(site: &Site<'_>, name: &str) -> bool {
     let (Some((object, _)), Some((parent, _))) = (site.member, site.fault.pointer.split_last())
     else {

@@ -43,19 +43,19 @@ use crate::policy::Policy;
 use crate::rule::{Level, Rule};
 
 /// A rule, and how it proposes.
-struct Entry {
+struct RuleEntry {
     rule: &'static Rule,
     propose: fn(&Site<'_>, &mut Proposals),
 }
 
 macro_rules! entries {
     ($($module:ident),* $(,)?) => {
-        &[$(Entry { rule: &$module::RULE, propose: $module::propose }),*]
+        &[$(RuleEntry { rule: &$module::RULE, propose: $module::propose }),*]
     };
 }
 
 /// The rules that answer faults.
-const ENTRIES: &[Entry] = entries![
+const RULE_ENTRIES: &[RuleEntry] = entries![
     string_to_number,
     string_to_boolean,
     string_to_null,
@@ -90,14 +90,14 @@ const ENTRIES: &[Entry] = entries![
 
 /// Some of the rules that answer faults, one bit each.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Stage(u64);
+pub(crate) struct RuleSet(u64);
 
-const _: () = assert!(ENTRIES.len() <= 64);
+const _: () = assert!(RULE_ENTRIES.len() <= 64);
 
-impl Stage {
+impl RuleSet {
     /// What these rules propose for a fault.
     pub(crate) fn propose(self, site: &Site<'_>, out: &mut Proposals) {
-        for (index, entry) in ENTRIES.iter().enumerate() {
+        for (index, entry) in RULE_ENTRIES.iter().enumerate() {
             if self.0 & (1 << index) != 0 {
                 (entry.propose)(site, out);
             }
@@ -107,12 +107,12 @@ impl Stage {
 
 /// The rules that a policy allows: the sure ones, then all of them if there are others. `None` if
 /// it allows nothing.
-pub(crate) fn stages(policy: &Policy) -> Option<[Option<Stage>; 2]> {
+pub(crate) fn stages(policy: &Policy) -> Option<[Option<RuleSet>; 2]> {
     if policy.is_strict() {
         return None;
     }
     let (mut safe, mut all) = (0, 0);
-    for (index, entry) in ENTRIES.iter().enumerate() {
+    for (index, entry) in RULE_ENTRIES.iter().enumerate() {
         if policy.allows(entry.rule.id, entry.rule.level) {
             all |= 1 << index;
             if entry.rule.level == Level::Safe {
@@ -120,15 +120,15 @@ pub(crate) fn stages(policy: &Policy) -> Option<[Option<Stage>; 2]> {
             }
         }
     }
-    let further = (all != safe).then_some(Stage(all));
-    (all != 0).then_some([Some(Stage(safe)), further])
+    let further = (all != safe).then_some(RuleSet(all));
+    (all != 0).then_some([Some(RuleSet(safe)), further])
 }
 
 /// Every rule that mends arguments or reads them leniently, by name. `goodcall_wire::catalogue`
 /// adds the rules that read calls in text.
 pub fn catalogue() -> Vec<Rule> {
     let mut rules = vec![empty_arguments::RULE, parse::DUPLICATE_KEY];
-    rules.extend(ENTRIES.iter().map(|entry| *entry.rule));
+    rules.extend(RULE_ENTRIES.iter().map(|entry| *entry.rule));
     rules.extend(parse::lenient_rules());
     rules.sort_by_key(|rule| rule.id);
     rules

@@ -59,7 +59,7 @@ fn elements(site: &Site<'_>) -> Option<Types> {
     Some(describe(site.subschema()?).items)
 }
 
-/// Could this be one number with a comma before its fraction?
+/// Returns true if the text could be one number with a comma before its fraction.
 fn has_decimal_comma(text: &str) -> bool {
     let digits = |part: &str| !part.is_empty() && part.bytes().all(|b| b.is_ascii_digit());
     match text.trim().split_once(',') {
@@ -82,7 +82,7 @@ fn has_groups(text: &str) -> bool {
     mixed || grouped || european
 }
 
-/// Are all commas where thousands are separated?
+/// Returns true if all commas separate thousands.
 pub(super) fn may_be_one_number(text: &str) -> bool {
     let mut groups = text.trim().split(',');
     let first = groups.next().unwrap_or_default();

@@ -53,7 +53,7 @@ pub(crate) fn propose(site: &Site<'_>, out: &mut Proposals) {
     }
 }
 
-/// Does the value stand in a list of such values, where a list of lists is wanted? `["git",
+/// Returns true if the value is in a list of such values where a list of lists is wanted: `["git",
 /// "status"]` may be one list as well as two.
 ///
 /// In a union it stays a reading, so that no other one is the only one.
@@ -84,21 +84,21 @@ fn is_one_word(text: &str) -> bool {
     !text.trim().contains(char::is_whitespace) && !is_all(text)
 }
 
-/// Does the text stand for every value? `["all"]` would be a value of that name.
+/// Returns true if the text stands for every value; `["all"]` would be a value of that name.
 fn is_all(text: &str) -> bool {
     const ALL: [&str; 4] = ["all", "any", "every", "everything"];
     ALL.iter()
         .any(|word| text.trim().eq_ignore_ascii_case(word))
 }
 
-/// Does the schema list what an element may be? Then the validator can tell that a text with
-/// blanks (`Tennis Court`) is one of them, and not several (`red green`, `ls -la`).
+/// Returns true if the schema lists the allowed elements. Then the validator can tell that a text
+/// with blanks (`Tennis Court`) is one of them, and not several (`red green`, `ls -la`).
 fn lists_elements(site: &Site<'_>) -> bool {
     let items = site.subschema().and_then(View::items).map(View::resolve);
     items.is_some_and(|items| items.get("enum").or(items.get("const")).is_some())
 }
 
-/// Does the text bring quotes of its own? Then it was read once too little.
+/// Returns true if the text has quotes of its own, because it was encoded once too often.
 fn is_quoted(text: &str) -> bool {
     let text = text.trim();
     ['"', '\'', '`']
@@ -106,7 +106,7 @@ fn is_quoted(text: &str) -> bool {
         .any(|quote| text.starts_with(*quote) || text.ends_with(*quote))
 }
 
-/// Does the text stand for no value at all?
+/// Returns true if the text stands for no value at all.
 pub(super) fn is_nothing(text: &str) -> bool {
     const NOTHING: [&str; 12] = [
         "",

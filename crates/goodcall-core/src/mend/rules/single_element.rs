@@ -43,8 +43,8 @@ pub(crate) fn propose(site: &Site<'_>, out: &mut Proposals) {
     }
 }
 
-/// Does the schema of the elements, or a form of it, declare all that the object has, and require
-/// some of it?
+/// Returns true if the schema of the elements, or a branch of it, declares every member of the
+/// object and requires some of them.
 fn is_element(site: &Site<'_>) -> bool {
     let Some(items) = site.subschema().and_then(View::items).map(View::resolve) else {
         return false;

@@ -34,7 +34,7 @@ pub(crate) fn propose(site: &Site<'_>, out: &mut Proposals) {
     }
 }
 
-/// Is this a number as RFC 8259 writes it?
+/// Returns true if the text is a number of RFC 8259.
 pub(super) fn is_number(text: &str) -> bool {
     let unsigned = text.strip_prefix('-').unwrap_or(text);
     let (mantissa, exponent) = match unsigned.split_once(['e', 'E']) {

@@ -46,7 +46,7 @@ pub(crate) fn propose(site: &Site<'_>, out: &mut Proposals) {
     }
 }
 
-/// Does the text begin and end as an array or an object does?
+/// Returns true if the text begins and ends as an array or an object does.
 pub(super) fn looks_stringified(text: &str) -> bool {
     let text = text.trim();
     matches!(

@@ -50,7 +50,7 @@ pub(crate) fn propose(site: &Site<'_>, out: &mut Proposals) {
     }
 }
 
-/// Does the value hold a member that belongs to the object around it?
+/// Returns true if the value holds a member that belongs to the object around it.
 fn holds_declared(site: &Site<'_>, value: Node<'_>) -> bool {
     let properties = site.properties();
     let declared = |key| properties.is_some_and(|p| p.contains_key(key));
@@ -61,7 +61,7 @@ fn holds_declared(site: &Site<'_>, value: Node<'_>) -> bool {
             .any(|(key, _)| declared(key))
 }
 
-/// Does the member name the tool that is meant, and not this one?
+/// Returns true if the member names another tool.
 fn names_tool(site: &Site<'_>, name: &str, value: Node<'_>) -> bool {
     let text = value.as_str();
     site.fault.pointer.is_root()

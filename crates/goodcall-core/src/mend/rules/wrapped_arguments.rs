@@ -48,7 +48,7 @@ fn holds_arguments(value: Node<'_>) -> bool {
     value.kind() == Kind::Object || value.as_str().is_some_and(looks_stringified)
 }
 
-/// Does the object say in an undeclared member that it is for another tool?
+/// Returns true if an undeclared member of the object names another tool.
 pub(super) fn names_another(site: &Site<'_>) -> bool {
     let mut names = ENVELOPE_NAMES.iter().filter(|key| !site.declares(key));
     names.any(|key| {

@@ -1,8 +1,8 @@
-//! What JSON wants where a reader's rule would have helped, but is not allowed to.
+//! What JSON expects in place of a text that only a rule could read, where the policy forbids it.
 
 use crate::rule::RuleId;
 
-/// What should stand there, said after `expected`.
+/// Returns the correct form, to be read after `expected`.
 pub(super) fn instead_of(rule: RuleId) -> &'static str {
     match rule {
         RuleId::Arithmetic => "a number that is worked out",

@@ -1,4 +1,4 @@
-//! What a model reads of calls that stood beside a refused one, or have no result.
+//! Results for calls that were not run because another one was refused, or that have no result.
 
 /// The result of a good call that was not run, because another call of the same reply was refused.
 ///

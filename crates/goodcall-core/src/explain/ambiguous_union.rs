@@ -1,4 +1,4 @@
-//! A value that fits several forms of which it should fit one.
+//! Explains a value that fits several branches of a union of which it should fit one.
 
 use super::phrase;
 use crate::limits::DESCRIBED_KEYS;
@@ -26,7 +26,7 @@ fn name(form: &Expected) -> String {
     }
 }
 
-/// Are no two of these the same? They are few.
+/// Returns true if no two of these few words are the same.
 fn differ(words: &[String]) -> bool {
     let mut all = words.iter().enumerate();
     all.all(|(at, word)| !words[..at].contains(word))

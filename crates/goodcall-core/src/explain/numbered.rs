@@ -1,0 +1,34 @@
+//! The style `numbered`: a numbered list.
+
+use super::field_words::{demand, got_type, listed, type_names};
+use super::{Budget, lines};
+use crate::report::{IssueKind, Refusal};
+
+/// Renders `Parameter validation failed:` and a numbered list.
+pub(super) fn text(bad: &Refusal, budget: &Budget) -> String {
+    let (lines, untold) = lines(&bad.issues, bad.more, budget, |issue| {
+        let name = issue.pointer.dotted();
+        match issue.kind {
+            IssueKind::Missing => format!("Field '{name}' is required but missing"),
+            IssueKind::Type => {
+                format!(
+                    "Field '{name}' expected {}, got {}",
+                    type_names(issue),
+                    got_type(issue)
+                )
+            }
+            IssueKind::UnknownKey => format!("Field '{name}' is not allowed"),
+            IssueKind::Enum => format!("Field '{name}' must be one of: {}", listed(issue)),
+            _ => format!("Field '{name}' {}", demand(issue)),
+        }
+    });
+    let mut out = String::from("Parameter validation failed:");
+    for (index, line) in lines.iter().enumerate() {
+        out.push_str(&format!("\n{}. {line}", index + 1));
+    }
+    if untold > 0 {
+        out.push_str(&format!("\nand {untold} more"));
+    }
+    out.push_str("\nPlease fix the parameters and try again.");
+    out
+}
