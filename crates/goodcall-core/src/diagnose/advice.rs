@@ -1,9 +1,8 @@
-//! Advice that holds: what keys have to be renamed, moved, unwrapped or left out, and what is
-//! wrong after that.
+//! Advice that holds: issues whose edits, done to the letter, lead to a valid call.
 //!
-//! A model that does what it is told must end with a valid call. So the edits that need no new
-//! value are made on a copy, and the validator looks again: what it finds then is told as well,
-//! and what it no longer finds is not.
+//! The edits that need no new value (rename, move, unwrap, leave out) are made on a copy, and the
+//! validator looks again. Faults that appear are added to the issues, and faults that are gone are
+//! dropped. A member that turns out to be needed where it was sent stays there.
 
 use std::collections::{HashMap, HashSet};
 
@@ -16,7 +15,7 @@ use crate::schema::{Schema, owner};
 use crate::tree::{EditableTree, Id, Kind, Node, Pointer, Tree};
 use crate::validate::Fault;
 
-/// What the model is told about these faults.
+/// Turns faults into the issues that the model reads.
 pub(crate) fn advice(
     faults: Vec<Fault>,
     tree: &Tree<'_>,
@@ -24,68 +23,61 @@ pub(crate) fn advice(
     tool: Option<&str>,
     most: usize,
 ) -> Vec<Issue> {
-    let mut told = issues(faults, tree, schema);
-    if let Some(wrapped) = wrapped(tree, schema, tool) {
-        let outermost = wrapped
-            .pointer
-            .segments()
-            .next()
-            .map(|key| Pointer::root().join(&key));
-        told.retain(|issue| Some(&issue.pointer) != outermost.as_ref());
-        told.insert(0, wrapped);
+    let mut issues = issues(faults, tree, schema);
+    if let Some(envelope) = envelope_issue(tree, schema, tool) {
+        let outermost = envelope.pointer.segments().next();
+        let outermost = outermost.map(|key| Pointer::root().join(&key));
+        issues.retain(|issue| Some(&issue.pointer) != outermost.as_ref());
+        issues.insert(0, envelope);
     }
-    unwrap_all(&mut told, tree, schema);
-    let mut rounds = Rounds {
+    report_wrappers(&mut issues, tree, schema);
+    let mut rounds = AdviceRounds {
         schema,
         most,
-        staying: HashSet::new(),
+        needed_in_place: HashSet::new(),
     };
     for _ in 0..ADVICE_ROUNDS {
-        let known = rounds.staying.len();
-        let after = rounds.run(told.clone(), tree);
-        if rounds.staying.len() == known {
+        let known = rounds.needed_in_place.len();
+        let after = rounds.run(issues.clone(), tree);
+        if rounds.needed_in_place.len() == known {
             return after;
         }
     }
-    // What does not come to rest is told as it was found.
-    let moved = told
-        .iter_mut()
-        .filter(|issue| issue.kind != IssueKind::UnknownKey);
-    moved.for_each(stay);
-    told
+    // The edits did not reach a fixed point: fall back to the issues without their edits.
+    let edits = issues.iter_mut();
+    let edits = edits.filter(|issue| issue.kind != IssueKind::UnknownKey);
+    edits.for_each(withdraw_edit);
+    issues
 }
 
-/// Where all members of an object that is not declared are declared around it, and several are
-/// missing there, it is unwrapped: that is said in one line.
-fn unwrap_all(told: &mut Vec<Issue>, tree: &Tree<'_>, schema: &Schema) {
+/// Adds an issue for each undeclared object whose members are all declared around it, if several
+/// of them are missing there: one line says to unwrap it.
+fn report_wrappers(issues: &mut Vec<Issue>, tree: &Tree<'_>, schema: &Schema) {
     let mut wrappers: Vec<Pointer> = Vec::new();
-    let mut once: Vec<Pointer> = Vec::new();
-    for moved in told
+    let mut seen_once: Vec<Pointer> = Vec::new();
+    let missing = issues
         .iter()
-        .filter(|i| i.kind == IssueKind::Missing)
-        .filter_map(|i| i.moved.as_ref())
-    {
-        let from = moved
-            .from
-            .split_last()
-            .map(|(from, _)| from)
-            .unwrap_or_default();
+        .filter(|issue| issue.kind == IssueKind::Missing);
+    for moved in missing.filter_map(|issue| issue.moved.as_ref()) {
+        let Some((from, _)) = moved.from.split_last() else {
+            continue;
+        };
         if from.depth() != moved.to.depth() || wrappers.contains(&from) {
             continue;
         }
-        match once.contains(&from) {
-            true => wrappers.push(from),
-            false => once.push(from),
+        if seen_once.contains(&from) {
+            wrappers.push(from);
+        } else {
+            seen_once.push(from);
         }
     }
     for place in wrappers {
-        let known = told
+        let known = issues
             .iter()
             .any(|issue| issue.kind == IssueKind::Wrapped && issue.pointer == place);
-        let around = place
-            .split_last()
-            .map(|(around, _)| around)
-            .unwrap_or_default();
+        let Some((around, _)) = place.split_last() else {
+            continue;
+        };
         let (Some(node), Some(object)) = (tree.at(&place), tree.at(&around)) else {
             continue;
         };
@@ -94,25 +86,43 @@ fn unwrap_all(told: &mut Vec<Issue>, tree: &Tree<'_>, schema: &Schema) {
         if !known && !declared(&place) && node.members().all(|(name, _)| fits(name)) {
             let mut issue = Issue::new(place, IssueKind::Wrapped, node.span());
             issue.actual = Some(Actual::of(node));
-            told.retain(|other| other.pointer != issue.pointer);
-            told.insert(0, issue);
+            issues.retain(|other| other.pointer != issue.pointer);
+            issues.insert(0, issue);
         }
     }
 }
 
-/// Edits, a look at what they lead to, the edits that it asks for.
-struct Rounds<'r> {
+/// Makes edits on a copy, validates it, and makes the edits that follow from that.
+struct AdviceRounds<'r> {
     schema: &'r Schema,
     most: usize,
-    /// Members that are needed where they are.
-    staying: HashSet<Pointer>,
+    /// Members that turned out to be needed where they were sent. This set only grows.
+    needed_in_place: HashSet<Pointer>,
 }
 
-impl Rounds<'_> {
-    fn run(&mut self, mut told: Vec<Issue>, tree: &Tree<'_>) -> Vec<Issue> {
-        let mut acts = self.acts(&mut told);
+/// The edits of one round. No member is moved twice, and no two to one place.
+#[derive(Default)]
+struct EditPlan {
+    acts: Vec<Act>,
+    moved: HashSet<Pointer>,
+    filled: HashSet<Pointer>,
+    unwrapped: Vec<Pointer>,
+}
+
+/// What becomes of the edit that an issue asks for.
+enum EditDecision {
+    Make(Act),
+    /// Another issue asks for it already.
+    AlreadyPlanned,
+    /// It is in conflict with other edits, or its member is needed in its place.
+    Withdraw,
+}
+
+impl AdviceRounds<'_> {
+    fn run(&mut self, mut issues: Vec<Issue>, tree: &Tree<'_>) -> Vec<Issue> {
+        let mut acts = self.plan(&mut issues);
         if !acts.iter().any(|act| act.may_tell_more) {
-            return told;
+            return issues;
         }
         let mut draft = EditableTree::new(tree.clone());
         for _ in 0..ADVICE_ROUNDS {
@@ -123,91 +133,100 @@ impl Rounds<'_> {
             if !found.finished {
                 break;
             }
-            let mut left = issues(found.faults, &draft.tree, self.schema);
-            let needed = acts.iter().filter(|act| act.may_tell_more);
-            let needed = needed.filter(|act| left.iter().any(|issue| misses(issue, &act.from)));
+            let mut left = super::issues::issues(found.faults, &draft.tree, self.schema);
+            let needed = acts.iter().filter(|act| {
+                act.may_tell_more && left.iter().any(|issue| misses(issue, &act.from))
+            });
             let needed: Vec<_> = needed.map(|act| act.from.clone()).collect();
             if !needed.is_empty() {
-                self.staying.extend(needed);
+                self.needed_in_place.extend(needed);
                 break;
             }
-            acts = self.acts(&mut left);
-            merge(&mut told, left);
+            acts = self.plan(&mut left);
+            merge(&mut issues, left);
             if !acts.iter().any(|act| act.may_tell_more) {
                 break;
             }
         }
-        told
+        issues
     }
 
-    /// The edits that these issues ask for. No member is moved twice, and no two to one place.
-    fn acts(&self, told: &mut [Issue]) -> Vec<Act> {
-        let mut acts = Vec::new();
-        let (mut taken, mut filled, mut opened) = (HashSet::new(), HashSet::new(), Vec::new());
-        let order = |issue: &Issue| match issue.kind {
+    /// Plans the edits that these issues ask for: wrappers first, then missing members, then the
+    /// others. Edits that are not made are withdrawn from their issues.
+    fn plan(&self, issues: &mut [Issue]) -> Vec<Act> {
+        let rank = |issue: &Issue| match issue.kind {
             IssueKind::Wrapped => 0,
             IssueKind::Missing => 1,
             _ => 2,
         };
-        for rank in 0..3 {
-            let edits = told.iter_mut().filter(|issue| order(issue) == rank);
+        let mut plan = EditPlan::default();
+        for current in 0..3 {
+            let edits = issues.iter_mut().filter(|issue| rank(issue) == current);
             for issue in edits.filter(|issue| is_edit(issue)) {
-                let (from, what) = act(issue);
-                if taken.contains(&from) {
-                    continue;
+                match self.decide(issue, &plan) {
+                    EditDecision::Make(act) => plan.add(act),
+                    EditDecision::AlreadyPlanned => {}
+                    EditDecision::Withdraw => withdraw_edit(issue),
                 }
-                if opened
-                    .iter()
-                    .any(|wrapper: &Pointer| from.is_within(wrapper))
-                {
-                    stay(issue);
-                    continue;
-                }
-                let full = |to: &Pointer| filled.contains(to);
-                let full = matches!(&what, What::Move(to) if full(to));
-                if full || self.staying.contains(&from) {
-                    stay(issue);
-                    continue;
-                }
-                match &what {
-                    What::Move(to) => drop(filled.insert(to.clone())),
-                    What::Unwrap(_) => opened.push(from.clone()),
-                    What::Remove => {}
-                }
-                let may_tell_more = match what {
-                    What::Remove => issue.kind == IssueKind::Type && self.schema.has_conditions(),
-                    _ => true,
-                };
-                taken.insert(from.clone());
-                acts.push(Act {
-                    from,
-                    what,
-                    may_tell_more,
-                });
             }
         }
-        acts
+        plan.acts
+    }
+
+    fn decide(&self, issue: &Issue, plan: &EditPlan) -> EditDecision {
+        let (from, what) = act(issue);
+        if plan.moved.contains(&from) {
+            return EditDecision::AlreadyPlanned;
+        }
+        let in_wrapper = plan.unwrapped.iter().any(|wrapper| from.is_within(wrapper));
+        let filled = matches!(&what, What::Move(to) if plan.filled.contains(to));
+        if in_wrapper || filled || self.needed_in_place.contains(&from) {
+            return EditDecision::Withdraw;
+        }
+        let may_tell_more = match what {
+            What::Remove => issue.kind == IssueKind::Type && self.schema.has_conditions(),
+            What::Move(_) | What::Unwrap(_) => true,
+        };
+        EditDecision::Make(Act {
+            from,
+            what,
+            may_tell_more,
+        })
     }
 }
 
-/// Takes back the advice to move a member or to leave it out.
-fn stay(issue: &mut Issue) {
+impl EditPlan {
+    fn add(&mut self, act: Act) {
+        self.moved.insert(act.from.clone());
+        match &act.what {
+            What::Move(to) => drop(self.filled.insert(to.clone())),
+            What::Unwrap(_) => self.unwrapped.push(act.from.clone()),
+            What::Remove => {}
+        }
+        self.acts.push(act);
+    }
+}
+
+/// Takes the edit out of an issue. An unknown key, which a wrapper then is again, is still to be
+/// left out.
+fn withdraw_edit(issue: &mut Issue) {
     if issue.kind == IssueKind::Wrapped {
         issue.kind = IssueKind::UnknownKey;
     }
-    (issue.nearest, issue.moved, issue.optional) =
-        (None, None, issue.kind == IssueKind::UnknownKey);
+    issue.nearest = None;
+    issue.moved = None;
     issue.places.clear();
+    issue.optional = issue.kind == IssueKind::UnknownKey;
 }
 
-/// Takes over what is left after the edits that are told: new issues come last, those that are
-/// gone go.
-fn merge(told: &mut Vec<Issue>, mut left: Vec<Issue>) {
+/// Takes over what is left after the edits: new issues are added, those that are gone are dropped
+/// unless they ask for one of the edits.
+fn merge(issues: &mut Vec<Issue>, mut left: Vec<Issue>) {
     let place = |issue: &Issue| (issue.kind, issue.pointer.clone());
     let mut still: HashMap<_, _> = left.iter().map(place).zip(left.iter().cloned()).collect();
-    told.retain_mut(|issue| {
+    issues.retain_mut(|issue| {
         match still.remove(&place(issue)) {
-            // Said in the light of the edits.
+            // The issue as it is after the edits.
             Some(now) if !is_edit(issue) => *issue = now,
             Some(_) => {}
             None => return is_edit(issue),
@@ -215,10 +234,10 @@ fn merge(told: &mut Vec<Issue>, mut left: Vec<Issue>) {
         true
     });
     left.retain(|issue| still.contains_key(&place(issue)));
-    told.append(&mut left);
+    issues.append(&mut left);
 }
 
-/// Does the issue ask for the member at this place, perhaps among others?
+/// Returns true if the issue asks for the member at this place, perhaps among others.
 fn misses(issue: &Issue, place: &Pointer) -> bool {
     match issue.kind {
         IssueKind::Missing => issue.pointer == *place,
@@ -235,8 +254,8 @@ fn misses(issue: &Issue, place: &Pointer) -> bool {
     }
 }
 
-/// Arguments in an envelope, if what is inside has to do with the schema.
-fn wrapped(tree: &Tree<'_>, schema: &Schema, tool: Option<&str>) -> Option<Issue> {
+/// The issue of arguments in an envelope, if the content has to do with the schema.
+fn envelope_issue(tree: &Tree<'_>, schema: &Schema, tool: Option<&str>) -> Option<Issue> {
     let root = tree.root();
     let declares = |name: &str| schema.root().property(name).is_some();
     let inner = envelope(root, &declares, tool, |value| {
@@ -267,7 +286,7 @@ fn wrapped(tree: &Tree<'_>, schema: &Schema, tool: Option<&str>) -> Option<Issue
     Some(issue)
 }
 
-/// The place of a node that stands in an envelope.
+/// The place of a node in an envelope, at most two levels down.
 fn place_of(root: Node<'_>, id: Id) -> Option<Pointer> {
     root.members().find_map(|(outer, value)| {
         let place = Pointer::root().join(outer);

@@ -1,4 +1,4 @@
-//! Which branch of a union was meant.
+//! Chooses the branch of a union that a failing value was meant for.
 
 use std::cmp::Reverse;
 
@@ -10,20 +10,20 @@ use crate::schema::{Schema, View};
 use crate::tree::{Kind, Node, Pointer, Tree};
 use crate::validate::{Fault, FaultKind, equals};
 
-/// The branch that a failing value came closest to.
+/// The outcome of the choice.
 pub(crate) enum Choice {
-    /// This one.
+    /// The value came closest to this branch.
     Branch(usize),
-    /// None, because the member that should name one names no branch.
-    Named { tag: String, allowed: Vec<String> },
-    /// None fits better than the others.
+    /// The member that names the branch has a value that no branch lists.
+    UnknownTag { tag: String, allowed: Vec<String> },
+    /// No branch is closer than the others.
     Unclear,
 }
 
 /// How close a value came to a branch; greater is closer.
 #[derive(PartialEq, Eq, PartialOrd, Ord)]
 struct Closeness {
-    fit: Fit,
+    tag_match: TagMatch,
     /// Keys of the value that the branch declares, less those that it forbids.
     keys: isize,
     faults: Reverse<usize>,
@@ -32,22 +32,22 @@ struct Closeness {
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Fit {
+enum TagMatch {
     /// The value is of another kind altogether.
     OtherKind,
-    /// A member that names the branch names another one.
-    OtherName,
-    /// The right kind.
-    Kind,
-    /// A member that names the branch names this one.
-    Name,
+    /// The tag names another branch.
+    OtherBranch,
+    /// The value has no tag, but the right kind.
+    KindOnly,
+    /// The tag names this branch.
+    ThisBranch,
 }
 
-/// A member of the value for which every branch lists values: it names the branch.
-struct Tag<'t> {
+/// A member for which every branch lists values, so that it names the branch.
+struct BranchTag<'t> {
     name: &'t str,
     value: Node<'t>,
-    /// What was meant, where the value is a typo of what one branch lists.
+    /// The listed value that the sent one is probably a typo of.
     meant: Option<String>,
 }
 
@@ -60,7 +60,7 @@ pub(crate) fn choose(
     tree: &Tree<'_>,
     schema: &Schema,
 ) -> Choice {
-    let union = Union {
+    let union = FailedUnion {
         value: tree.at(place),
         place,
         schemas: (0..branches.len())
@@ -83,11 +83,11 @@ pub(crate) fn choose(
     }
     match (best, &tags[..]) {
         (Some((index, known)), _)
-            if !tied && (known.fit > Fit::OtherKind || branches.len() == 1) =>
+            if !tied && (known.tag_match > TagMatch::OtherKind || branches.len() == 1) =>
         {
             Choice::Branch(index)
         }
-        (Some((_, known)), [tag]) if known.fit == Fit::OtherName => {
+        (Some((_, known)), [tag]) if known.tag_match == TagMatch::OtherBranch => {
             let mut allowed: Vec<String> = Vec::new();
             for value in union.listed(tag.name).map(Value::to_string) {
                 if !allowed.contains(&value) {
@@ -95,20 +95,20 @@ pub(crate) fn choose(
                 }
             }
             let tag = tag.name.to_owned();
-            Choice::Named { tag, allowed }
+            Choice::UnknownTag { tag, allowed }
         }
         _ => Choice::Unclear,
     }
 }
 
-struct Union<'u> {
+struct FailedUnion<'u> {
     value: Option<Node<'u>>,
     place: &'u Pointer,
     schemas: Vec<Option<View<'u>>>,
 }
 
-impl<'u> Union<'u> {
-    /// What a branch says of a member.
+impl<'u> FailedUnion<'u> {
+    /// The schema of a member in a branch.
     fn member(&self, index: usize, name: &str) -> Option<View<'u>> {
         let branch = self.schemas.get(index).copied().flatten()?;
         Some(branch.property(name)?.resolve())
@@ -127,7 +127,7 @@ impl<'u> Union<'u> {
     }
 
     /// The members that name the branch.
-    fn tags(&self) -> Vec<Tag<'u>> {
+    fn tags(&self) -> Vec<BranchTag<'u>> {
         let object = |index: &usize| {
             let branch = self.schemas.get(*index).copied().flatten();
             branch.is_some_and(is_object)
@@ -145,12 +145,12 @@ impl<'u> Union<'u> {
             let sent = value.as_str().filter(|_| !known);
             let texts = || self.listed(name).filter_map(Value::as_str);
             let meant = sent.and_then(|sent| nearest_name(sent, texts()));
-            Tag { name, value, meant }
+            BranchTag { name, value, meant }
         })
         .collect()
     }
 
-    fn closeness(&self, index: usize, faults: &[Fault], tags: &[Tag<'_>]) -> Closeness {
+    fn closeness(&self, index: usize, faults: &[Fault], tags: &[BranchTag<'_>]) -> Closeness {
         let place = self.place.depth();
         let depth = |fault: &Fault| fault.pointer.depth() - place.min(fault.pointer.depth());
         let other_kind = faults.iter().any(|fault| {
@@ -163,29 +163,32 @@ impl<'u> Union<'u> {
                         | FaultKind::NotAllowed
                 )
         });
-        let names = |tag: &Tag<'_>| {
+        let names = |tag: &BranchTag<'_>| {
             let mut listed = self.member(index, tag.name).into_iter().flat_map(values);
             listed.any(|value| match &tag.meant {
                 Some(meant) => value.as_str() == Some(meant),
                 None => equals(tag.value, value),
             })
         };
-        let fit = match () {
-            () if other_kind => Fit::OtherKind,
-            () if tags.is_empty() => Fit::Kind,
-            () if tags.iter().all(names) => Fit::Name,
-            () => Fit::OtherName,
+        let tag_match = if other_kind {
+            TagMatch::OtherKind
+        } else if tags.is_empty() {
+            TagMatch::KindOnly
+        } else if tags.iter().all(names) {
+            TagMatch::ThisBranch
+        } else {
+            TagMatch::OtherBranch
         };
         Closeness {
-            fit,
+            tag_match,
             keys: self.declared(index) - self.forbidden(faults),
-            // A branch without faults is one that was not looked at to its end.
+            // A branch without faults was not validated to its end, so it counts as the farthest.
             faults: Reverse(faults.len().wrapping_sub(1)),
             depth: faults.iter().map(depth).min().unwrap_or_default(),
         }
     }
 
-    /// The members that a branch declares, less those for which it wants one other value.
+    /// The number of members that a branch declares, less those for which it demands another value.
     fn declared(&self, index: usize) -> isize {
         let worth = |(name, value): (&str, Node<'_>)| match self.member(index, name) {
             None => 0,

@@ -1,12 +1,12 @@
-//! What a fault itself says is wanted.
+//! The kind of issue that a fault becomes, and what the fault itself says is expected.
 
 use serde_json::Value;
 
 use crate::report::{Bound, Expected, IssueKind, JsonType, Types};
 use crate::validate::FaultKind;
 
-/// The kind of issue that a fault is.
-pub(super) fn code(kind: &FaultKind) -> IssueKind {
+/// The kind of issue that a fault becomes.
+pub(super) fn kind_of(kind: &FaultKind) -> IssueKind {
     match kind {
         FaultKind::Type(_) => IssueKind::Type,
         FaultKind::Required(_) => IssueKind::Missing,
@@ -29,17 +29,17 @@ pub(super) fn code(kind: &FaultKind) -> IssueKind {
         FaultKind::Pattern(_) => IssueKind::Pattern,
         FaultKind::Format(_) => IssueKind::Format,
         FaultKind::NoBranch(_) => IssueKind::NoAlternative,
-        FaultKind::ManyBranches(_) => IssueKind::SeveralAlternatives,
+        FaultKind::ManyBranches => IssueKind::SeveralAlternatives,
         FaultKind::KeyName { .. } => IssueKind::KeyName,
         FaultKind::NotAllowed => IssueKind::NotAllowed,
         FaultKind::Other(_) => IssueKind::Other,
     }
 }
 
-/// What the fault itself says outranks what the subschema beside it says.
+/// Puts what the fault itself says over what the subschema around its keyword says.
 pub(super) fn narrow(kind: &FaultKind, expected: &mut Expected) {
     if expected.types.is_empty() {
-        // A keyword that found a fault speaks of values of this one.
+        // A keyword that found a fault is about values of this type.
         expected.types = about(kind);
     }
     match kind {
@@ -66,7 +66,7 @@ pub(super) fn narrow(kind: &FaultKind, expected: &mut Expected) {
         }
         FaultKind::MaxLength(n) | FaultKind::MaxItems(n) | FaultKind::MaxKeys(n) => {
             expected.size.1 = Some(*n);
-            // There are enough of them.
+            // What is there already is enough, so nothing is said of what could be added.
             (expected.element, expected.keys, expected.may_have) = (None, Vec::new(), Vec::new());
         }
         FaultKind::Pattern(pattern) => expected.pattern = Some(pattern.clone()),

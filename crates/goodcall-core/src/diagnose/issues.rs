@@ -1,45 +1,45 @@
-//! From the validator's faults to what the model is told: one issue a needed edit.
+//! Turns the validator's faults into issues: one for each edit that is needed.
 
 use std::collections::{HashMap, HashSet};
 
 use serde_json::{Map, Value};
 
-use super::expectation::{code, narrow};
-use super::misplaced_keys::Places;
+use super::expectation::{kind_of, narrow};
+use super::misplaced_keys::KeyPlaces;
 use crate::names::{bare, nearest_name};
 use crate::report::{Actual, Expected, Issue, IssueKind, Moved, SharedExpected};
 use crate::schema::{Schema, View, allowed_names, describe, member, owner};
 use crate::tree::{Node, Pointer, Tree};
 use crate::validate::{Fault, FaultKind};
 
-/// Issues for which another place in the value is looked for; no more are ever told.
+/// The number of issues for which another place in the value is looked for; no text names more.
 const PLACED: usize = 32;
-/// Places that are named for one member; among more of them there is nothing to choose.
+/// The number of places that are named for one member; more would not help to choose.
 const MOST_PLACES: usize = 4;
 
-/// The issues behind these faults, in the order the faults came: unions reduced to their best
-/// branch, each fault told once, unknown and missing keys matched.
+/// Turns faults into issues, in the order of the faults. Unions are reduced to their best branch,
+/// each fault is reported once, and unknown keys are matched with missing ones.
 pub(super) fn issues(faults: Vec<Fault>, tree: &Tree<'_>, schema: &Schema) -> Vec<Issue> {
-    let mut collector = Collector {
+    let mut collector = IssueCollector {
         tree,
         schema,
         issues: Vec::with_capacity(faults.len()),
     };
-    let mut undecided = match schema.has_conditions() {
-        true => undecided(&faults, schema).into_iter(),
-        false => Vec::new().into_iter(),
-    };
-    for fault in faults {
-        if undecided.next() != Some(true) {
+    let mut undecided = Vec::new();
+    if schema.has_conditions() {
+        undecided = undecided_faults(&faults, schema);
+    }
+    for (index, fault) in faults.into_iter().enumerate() {
+        if undecided.get(index) != Some(&true) {
             collector.fault(fault);
         }
     }
-    tidy(collector.issues)
+    without_repetitions(collector.issues)
 }
 
-/// Which faults are due to a condition on a member that is missing? With it, the condition may
-/// not hold.
-fn undecided(faults: &[Fault], schema: &Schema) -> Vec<bool> {
+/// Marks the faults that depend on a condition on a missing member: once the member is there, the
+/// condition may not hold.
+fn undecided_faults(faults: &[Fault], schema: &Schema) -> Vec<bool> {
     let condition = |fault: &Fault| {
         let keyword = fault.keyword.as_str();
         let (around, _) = keyword
@@ -64,8 +64,8 @@ fn undecided(faults: &[Fault], schema: &Schema) -> Vec<bool> {
     faults.iter().zip(&conditions).map(undecided).collect()
 }
 
-/// One issue a place where two keywords say the same; the more telling one stays.
-fn tidy(mut issues: Vec<Issue>) -> Vec<Issue> {
+/// Keeps one issue per place where two keywords say the same: the more specific one.
+fn without_repetitions(mut issues: Vec<Issue>) -> Vec<Issue> {
     if issues.len() < 2 {
         return issues;
     }
@@ -73,7 +73,7 @@ fn tidy(mut issues: Vec<Issue>) -> Vec<Issue> {
         .iter()
         .any(|issue| issue.kind == IssueKind::TooFewKeys)
     {
-        // Keys that are missing by name tell more than how many there must be.
+        // The names of missing keys say more than their number.
         let mut missing: HashMap<Pointer, u64> = HashMap::new();
         for issue in issues
             .iter()
@@ -102,11 +102,11 @@ fn tidy(mut issues: Vec<Issue>) -> Vec<Issue> {
     issues
 }
 
-/// Does this one of a few issues say something that no other does?
+/// Returns true if this one of a few issues says something that no other does.
 fn is_news(issues: &[Issue], at: usize) -> bool {
     let this = &issues[at];
     let same = |other: &&Issue| other.pointer == this.pointer;
-    let told = issues[..at]
+    let known = issues[..at]
         .iter()
         .filter(same)
         .any(|other| other.kind == this.kind);
@@ -116,23 +116,25 @@ fn is_news(issues: &[Issue], at: usize) -> bool {
             .filter(same)
             .any(|other| other.kind == IssueKind::Enum)
     };
-    !told && (this.kind != IssueKind::Type || !listed())
+    !known && (this.kind != IssueKind::Type || !listed())
 }
 
-pub(super) struct Collector<'c> {
+/// Collects issues fault by fault.
+pub(super) struct IssueCollector<'c> {
     pub(super) tree: &'c Tree<'c>,
     pub(super) schema: &'c Schema,
     pub(super) issues: Vec<Issue>,
 }
 
-impl Collector<'_> {
+impl IssueCollector<'_> {
     pub(super) fn fault(&mut self, fault: Fault) {
         let Fault {
             pointer,
             keyword,
             kind,
+            fitting_branches,
         } = fault;
-        // Read once: what a place's text is has to be looked at each time.
+        // Read once, since a pointer finds its text anew each time.
         let keyword = keyword.as_str();
         match kind {
             FaultKind::NoBranch(branches) => self.union(pointer, keyword, branches),
@@ -147,16 +149,17 @@ impl Collector<'_> {
                 self.issues.push(issue);
             }
             FaultKind::NotAllowed => self.not_allowed(pointer, keyword),
-            kind => self.value(pointer, keyword, &kind),
+            kind => self.value(pointer, keyword, &kind, &fitting_branches),
         }
     }
 
-    /// What is told of a value that matches what it must not match, or that must not be at all.
+    /// Reports a value that matches `not`, or that `false` forbids.
     fn not_allowed(&mut self, pointer: Pointer, keyword: &str) {
-        let forbidden = match keyword.ends_with("/not") {
-            true => self.schema.at(keyword).and_then(Value::as_object),
-            false => None,
-        };
+        let not = self
+            .schema
+            .at(keyword)
+            .filter(|_| keyword.ends_with("/not"));
+        let forbidden = not.and_then(Value::as_object);
         let alone = forbidden.filter(|forbidden| forbidden.len() == 1);
         let names = alone.and_then(|forbidden| forbidden.get("required")?.as_array());
         if let Some([Value::String(name)]) = names.map(Vec::as_slice) {
@@ -173,7 +176,7 @@ impl Collector<'_> {
             return;
         }
         let place = pointer.clone();
-        self.value(pointer, keyword, &FaultKind::NotAllowed);
+        self.value(pointer, keyword, &FaultKind::NotAllowed, &[]);
         let Some(issue) = self
             .issues
             .last_mut()
@@ -195,15 +198,15 @@ impl Collector<'_> {
         self.schema.view(parent)
     }
 
-    fn places(&self) -> Places<'_> {
-        Places {
+    fn places(&self) -> KeyPlaces<'_> {
+        KeyPlaces {
             tree: self.tree,
             schema: self.schema,
         }
     }
 
-    /// What the schema says of a member of an object that a keyword speaks of.
-    fn of_member(&self, pointer: &Pointer, keyword: &str, name: &str) -> SharedExpected {
+    /// What the schema expects of a member of the object that a keyword speaks of.
+    fn expected_member(&self, pointer: &Pointer, keyword: &str, name: &str) -> SharedExpected {
         let document = self.schema.document();
         if let Some(declared) = member(self.schema, keyword, name) {
             let make = || describe(declared);
@@ -218,7 +221,7 @@ impl Collector<'_> {
         let span = object.map(Node::span).unwrap_or_default();
         pointer.push(name);
         let mut issue = Issue::new(pointer, IssueKind::Missing, span);
-        issue.expected = self.of_member(&issue.pointer, keyword, name);
+        issue.expected = self.expected_member(&issue.pointer, keyword, name);
         if let Some(object) = object {
             let undeclared = object
                 .members()
@@ -229,7 +232,7 @@ impl Collector<'_> {
                 && self.issues.len() < PLACED
                 && let Some((object, _)) = issue.pointer.split_last()
             {
-                issue.moved = self.places().stray(&object, keyword, name);
+                issue.moved = self.places().find_stray(&object, keyword, name);
             }
         }
         self.issues.push(issue);
@@ -239,7 +242,6 @@ impl Collector<'_> {
         let Some(object) = self.tree.at(pointer) else {
             return;
         };
-        // Too many names to list, let alone to compare each key with, are none.
         let allowed = allowed_names(self.schema, keyword);
         let names = allowed.names;
         let expected = self.schema.expected(keyword, "", || {
@@ -257,20 +259,19 @@ impl Collector<'_> {
             issue.optional = true;
             issue.actual = object.get(key).map(Actual::of);
             issue.expected = expected.clone();
-            // `Cmd` beside `cmd` is no typo of `cwd`.
+            // `Cmd` beside `cmd` is not a typo of `cwd`.
             let twin = names.iter().find(|name| bare(name) == bare(key));
-            issue.nearest = match twin.is_some_and(|name| object.get(name).is_some()) {
-                true => None,
-                false => nearest_name(key, absent.iter().copied()),
-            };
+            if twin.is_none_or(|name| object.get(name).is_none()) {
+                issue.nearest = nearest_name(key, absent.iter().copied());
+            }
             if issue.nearest.is_none() && self.issues.len() + found.len() < PLACED {
-                let mut homes = self.places().homes(pointer, keyword, key);
-                match homes.len() {
+                let mut places = self.places().places_for(pointer, keyword, key);
+                match places.len() {
                     1 => {
                         let from = pointer.join(key);
-                        issue.moved = homes.pop().map(|to| Moved { from, to });
+                        issue.moved = places.pop().map(|to| Moved { from, to });
                     }
-                    count if count <= MOST_PLACES => issue.places = homes,
+                    count if count <= MOST_PLACES => issue.places = places,
                     _ => {}
                 }
                 let placed = issue.moved.is_some() || !issue.places.is_empty();
@@ -280,15 +281,21 @@ impl Collector<'_> {
             }
             found.push(issue);
         }
-        one_key_a_name(&mut found);
+        one_key_per_name(&mut found);
         self.issues.append(&mut found);
     }
 
-    fn value(&mut self, pointer: Pointer, keyword: &str, kind: &FaultKind) {
+    fn value(
+        &mut self,
+        pointer: Pointer,
+        keyword: &str,
+        kind: &FaultKind,
+        fitting_branches: &[usize],
+    ) {
         let node = self.tree.at(&pointer);
         let span = node.map(Node::span).unwrap_or_default();
-        let mut issue = Issue::new(pointer, code(kind), span);
-        // All but the validator's own words follows from the keyword's place.
+        let mut issue = Issue::new(pointer, kind_of(kind), span);
+        // Everything but the validator's own words follows from the keyword's place.
         issue.expected = self.schema.expected(keyword, "", || {
             let mut expected = self.subschema(keyword).map(describe).unwrap_or_default();
             narrow(kind, &mut expected);
@@ -300,16 +307,15 @@ impl Collector<'_> {
         if let FaultKind::Other(words) = kind {
             issue.expected.words = Some(words.clone());
         }
-        if let FaultKind::ManyBranches(fitting) = kind {
-            issue.expected.alternatives = self.fitting(keyword, &fitting.0, node);
+        if let FaultKind::ManyBranches = kind {
+            issue.expected.alternatives = self.fitting(keyword, fitting_branches, node);
         }
         issue.actual = node.map(Actual::of);
         if let Some(sent) = node.and_then(Node::as_str) {
             issue.nearest = nearest_value(sent, kind);
         }
-        // A list of no values allows none.
-        let nothing = matches!(kind, FaultKind::Enum(_)) && issue.kind == IssueKind::NotAllowed;
-        issue.optional = nothing && !issue.pointer.is_root();
+        let empty_enum = matches!(kind, FaultKind::Enum(_)) && issue.kind == IssueKind::NotAllowed;
+        issue.optional = empty_enum && !issue.pointer.is_root();
         issue.optional |= node.is_some_and(Node::is_null)
             && issue.pointer.split_last().is_some_and(|(_, name)| {
                 let owner = owner(self.schema.document(), &issue.pointer);
@@ -319,8 +325,8 @@ impl Collector<'_> {
     }
 }
 
-/// Of several unknown keys near one name, at most one can be renamed to it: the nearest.
-fn one_key_a_name(issues: &mut [Issue]) {
+/// Keeps one of several unknown keys that are near one name, the nearest: only one can be renamed.
+fn one_key_per_name(issues: &mut [Issue]) {
     let mut keys: HashMap<String, Vec<usize>> = HashMap::new();
     for (at, issue) in issues.iter().enumerate() {
         if let Some(name) = &issue.nearest {

@@ -1,9 +1,9 @@
-//! Unions of which no branch fits: the one that was meant is explained, or all in few words.
+//! Issues of unions that no branch of fits: of the intended branch, or of all in few words.
 
 use serde_json::Value;
 
 use super::choose_branch::{Choice, choose};
-use super::issues::Collector;
+use super::issues::IssueCollector;
 use crate::limits::{DESCRIBED_FORMS, DESCRIBED_KEYS};
 use crate::names::nearest_name;
 use crate::report::{Actual, Expected, Issue, IssueKind, JsonType, Types};
@@ -11,7 +11,8 @@ use crate::schema::{View, describe, key, member};
 use crate::tree::{Node, Pointer};
 use crate::validate::{Fault, FaultKind};
 
-impl Collector<'_> {
+impl IssueCollector<'_> {
+    /// Reports a value that fits no branch of a union.
     pub(super) fn union(&mut self, place: Pointer, keyword: &str, mut branches: Vec<Vec<Fault>>) {
         match choose(&branches, &place, keyword, self.tree, self.schema) {
             Choice::Branch(index) => {
@@ -24,12 +25,12 @@ impl Collector<'_> {
                 }
                 return;
             }
-            Choice::Named { tag, allowed } => {
+            Choice::UnknownTag { tag, allowed } => {
                 let tag = place.join(&tag);
-                self.misnamed(&tag, allowed);
+                self.unknown_tag(&tag, allowed);
                 let (first, others) = branches.split_at_mut(1);
                 let first = first.iter_mut().flat_map(std::mem::take);
-                // What is wrong in every branch.
+                // Faults of every branch do not depend on the tag.
                 let common = |fault: &Fault| {
                     fault.pointer != tag
                         && others.iter().all(|other| {
@@ -45,27 +46,30 @@ impl Collector<'_> {
         }
         let node = self.tree.at(&place);
         let span = node.map(Node::span).unwrap_or_default();
-        let lacking = lacking(&branches, &place);
+        let missing = missing_keys(&branches, &place);
         let mut issue = Issue::new(place, IssueKind::NoAlternative, span);
         issue.actual = node.map(Actual::of);
-        if let Some(lacking) = lacking {
-            let key = |(name, keyword): &(&str, &Pointer)| {
-                key(name, member(self.schema, keyword.as_str(), name))
+        if let Some(missing) = missing {
+            let described = |missing: &MissingKey<'_>| {
+                key(
+                    missing.name,
+                    member(self.schema, missing.keyword, missing.name),
+                )
             };
             let form = |keys: &Vec<_>| Expected {
-                keys: keys.iter().map(key).collect(),
+                keys: keys.iter().map(described).collect(),
                 ..Expected::default()
             };
-            issue.expected.alternatives = lacking.iter().map(form).collect();
+            issue.expected.alternatives = missing.iter().map(form).collect();
             self.issues.push(issue);
             return;
         }
         let make = || self.alternatives(keyword);
-        // The keyword alone is for a value that fits several branches.
+        // The name tells this description from that of a value that fits several branches.
         issue.expected = self.schema.expected(keyword, "*", make);
         let expected = &issue.expected;
         let admitted = |node: Node<'_>| expected.types.admits(node.kind());
-        // A choice of types or values alone is one like any other.
+        // A choice of types or values alone is reported like a plain `type` or `enum`.
         if !expected.allowed.is_empty() {
             issue.kind = IssueKind::Enum;
             let sent = node.and_then(Node::as_str);
@@ -76,14 +80,15 @@ impl Collector<'_> {
         self.issues.push(issue);
     }
 
-    /// Is null one of the branches of a union?
+    /// Returns true if null is a branch of the union.
     fn takes_null(&self, keyword: &str) -> bool {
         let branches = self.schema.at(keyword).and_then(Value::as_array);
         let mut branches = branches.into_iter().flatten();
         branches.any(|branch| branch.get("type").and_then(Value::as_str) == Some("null"))
     }
 
-    /// Says of a single value that null would do as well: who has none sends `""` or `0`.
+    /// Adds `null` to the expected types of scalar issues, since models send `""` or `0` when they
+    /// have no value.
     fn or_null(&mut self, from: usize, place: &Pointer) {
         let null = Types::of(JsonType::Null);
         let issues = self.issues.iter_mut().skip(from);
@@ -98,8 +103,8 @@ impl Collector<'_> {
         }
     }
 
-    /// A member that should name a branch of a union and names none.
-    fn misnamed(&mut self, place: &Pointer, allowed: Vec<String>) {
+    /// Reports a member whose value should name a branch of the union, and does not.
+    fn unknown_tag(&mut self, place: &Pointer, allowed: Vec<String>) {
         let node = self.tree.at(place);
         let span = node.map(Node::span).unwrap_or_default();
         let mut issue = Issue::new(place.clone(), IssueKind::Enum, span);
@@ -108,8 +113,8 @@ impl Collector<'_> {
         self.issues.push(issue);
     }
 
-    /// The branches that a value fits of which it should fit one; none if there are many. A member
-    /// that the value lacks, and that would name the branch, is told as if it had to be there.
+    /// Describes the branches that a value fits where it must fit one; empty if there are many. A
+    /// tag that the value lacks, and that would tell the branches apart, is described as required.
     pub(super) fn fitting(
         &self,
         keyword: &str,
@@ -146,7 +151,7 @@ impl Collector<'_> {
         branches.into_iter().map(form).collect()
     }
 
-    /// What the branches of a union want: put together where that can be said in few words.
+    /// Describes the branches of a union, put together where that takes few words.
     fn alternatives(&self, keyword: &str) -> Expected {
         let document = self.schema.document();
         let branches = self.schema.at(keyword).and_then(Value::as_array);
@@ -175,12 +180,16 @@ fn nearest_allowed(sent: &str, allowed: &[String]) -> Option<String> {
     Some(Value::from(nearest).to_string())
 }
 
-/// The keys that each branch misses, and the keywords that say so, if nothing else is wrong.
-fn lacking<'f>(branches: &'f [Vec<Fault>], place: &Pointer) -> Option<Vec<Lacking<'f>>> {
+/// The keys that each branch misses, if nothing else is wrong.
+fn missing_keys<'f>(
+    branches: &'f [Vec<Fault>],
+    place: &Pointer,
+) -> Option<Vec<Vec<MissingKey<'f>>>> {
     let key = |fault: &'f Fault| match &fault.kind {
-        FaultKind::Required(name) if fault.pointer == *place => {
-            Some((name.as_str(), &fault.keyword))
-        }
+        FaultKind::Required(name) if fault.pointer == *place => Some(MissingKey {
+            name,
+            keyword: fault.keyword.as_str(),
+        }),
         _ => None,
     };
     if branches.is_empty() || branches.len() > DESCRIBED_KEYS {
@@ -190,4 +199,8 @@ fn lacking<'f>(branches: &'f [Vec<Fault>], place: &Pointer) -> Option<Vec<Lackin
     branches.iter().map(keys).collect()
 }
 
-type Lacking<'f> = Vec<(&'f str, &'f Pointer)>;
+/// A key that a branch requires, and the keyword that says so.
+struct MissingKey<'f> {
+    name: &'f str,
+    keyword: &'f str,
+}

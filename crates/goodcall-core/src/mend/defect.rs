@@ -134,11 +134,11 @@ impl<'t> Planner<'t> {
             match &fault.kind {
                 FaultKind::UnknownKeys(keys) if keys.len() > 1 => {
                     for key in keys {
-                        defects.push(single(Cow::Owned(Fault {
-                            pointer: fault.pointer.clone(),
-                            keyword: fault.keyword.clone(),
-                            kind: FaultKind::UnknownKeys(vec![key.clone()]),
-                        })));
+                        defects.push(single(Cow::Owned(Fault::new(
+                            fault.pointer.clone(),
+                            fault.keyword.clone(),
+                            FaultKind::UnknownKeys(vec![key.clone()]),
+                        ))));
                     }
                 }
                 _ => defects.push(single(Cow::Borrowed(fault))),

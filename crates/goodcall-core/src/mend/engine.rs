@@ -321,11 +321,11 @@ impl<'a> Engine<'_, 'a> {
         self.validations = self.validations.checked_sub(1)?;
         let (schema, root) = (self.context.schema, self.draft.tree.root());
         if root.kind() != Kind::Object && !schema.names_root_kind(root) {
-            return Some(vec![Fault {
-                pointer: Pointer::root(),
-                keyword: Pointer::root().join("type"),
-                kind: FaultKind::Type(Types::of(JsonType::Object)),
-            }]);
+            return Some(vec![Fault::new(
+                Pointer::root(),
+                Pointer::root().join("type"),
+                FaultKind::Type(Types::of(JsonType::Object)),
+            )]);
         }
         let found = schema.faults(root, self.context.limits.max_changes);
         (found.finished && found.more == 0).then_some(found.faults)

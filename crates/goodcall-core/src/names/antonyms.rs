@@ -1,23 +1,23 @@
-//! Names that are near each other and mean the contrary, or another thing of the same kind.
+//! Names that look alike and mean opposite things, or different things of one kind.
 
-use super::similarity::{bare, words};
+use super::letters::{bare, words};
 
-/// What turns a word into its contrary, or into its counterpart.
+/// Prefixes that turn a word into its opposite, or into its counterpart.
 const PREFIXES: [&str; 31] = [
     "no", "not", "non", "un", "in", "im", "il", "ir", "ex", "en", "em", "dis", "de", "anti", "a",
     "b", "mis", "mal", "re", "pre", "post", "over", "under", "up", "down", "on", "off", "out",
     "sub", "inter", "intra",
 ];
 
-/// Words that make a name mean another thing when they stand before it: `skip_tests`.
-const TURNING: [&str; 14] = [
+/// Words that change what a name means when they are added to it: `skip_tests`.
+const MODIFIERS: [&str; 14] = [
     "without", "never", "skip", "ignore", "exclude", "except", "disable", "hide", "deny", "min",
     "max", "minimum", "maximum", "old",
 ];
 
-/// Words that mean different things, though no prefix says so: each one and all others in its
-/// line. Two words for the same thing stand in no line together.
-const GROUPS: [&[&str]; 37] = [
+/// Words that mean different things, though no prefix says so. Each word is opposed to all others of
+/// its group; synonyms are never in one group.
+const OPPOSED: [&[&str]; 37] = [
     &["min", "max"],
     &["minimum", "maximum"],
     &["before", "after"],
@@ -57,7 +57,7 @@ const GROUPS: [&[&str]; 37] = [
     &["year", "month", "week", "day", "hour", "minute", "second"],
 ];
 
-/// Units, those that are the same in one line.
+/// Units of measurement; the names of one unit form a group.
 const UNITS: [&[&str]; 7] = [
     &["ms", "msec", "millis", "millisecond", "milliseconds"],
     &["s", "sec", "secs", "second", "seconds"],
@@ -68,8 +68,8 @@ const UNITS: [&[&str]; 7] = [
     &["mb", "mib", "megabyte", "megabytes"],
 ];
 
-/// Is the difference of two names one of meaning, and hence no typo?
-pub(crate) fn is_contrary(a: &str, b: &str) -> bool {
+/// Returns true if two names differ in meaning, so that neither is a typo of the other.
+pub(crate) fn are_antonyms(a: &str, b: &str) -> bool {
     if are_options(a, b) {
         return true;
     }
@@ -80,16 +80,17 @@ pub(crate) fn is_contrary(a: &str, b: &str) -> bool {
             return true;
         }
     } else {
-        let (more, less) = match ours.len() > theirs.len() {
-            true => (&ours, &theirs),
-            false => (&theirs, &ours),
+        let (more, less) = if ours.len() > theirs.len() {
+            (&ours, &theirs)
+        } else {
+            (&theirs, &ours)
         };
-        // The value of `timeout` need not be one of `timeout_ms`.
-        let turns = |word: &str| {
-            PREFIXES.contains(&word) || TURNING.contains(&word) || unit(word).is_some()
+        // Units count, too: a value for `timeout` need not be in the unit of `timeout_ms`.
+        let changes_meaning = |word: &str| {
+            PREFIXES.contains(&word) || MODIFIERS.contains(&word) || unit(word).is_some()
         };
-        let added = |word: &&String| !less.contains(word) && turns(word.as_str());
-        if more.iter().any(|word| added(&word)) {
+        let mut added = more.iter().filter(|word| !less.contains(word));
+        if added.any(|word| changes_meaning(word)) {
             return true;
         }
     }
@@ -97,14 +98,14 @@ pub(crate) fn is_contrary(a: &str, b: &str) -> bool {
     a != b && are_opposed(&a, &b)
 }
 
-/// Do two different words mean different things?
+/// Returns true if two different words mean different things.
 fn are_opposed(a: &str, b: &str) -> bool {
     let both = |group: &&[&str]| group.contains(&a) && group.contains(&b);
     let units = unit(a).zip(unit(b));
-    if GROUPS.iter().any(both) || units.is_some_and(|(ours, theirs)| ours != theirs) {
+    if OPPOSED.iter().any(both) || units.is_some_and(|(ours, theirs)| ours != theirs) {
         return true;
     }
-    // `file1` and `file2`, `x` and `y`: counterparts, told apart by what is short.
+    // `file1` and `file2`, `x` and `y` are counterparts.
     let digits = |word: &str| -> String { word.chars().filter(char::is_ascii_digit).collect() };
     let plural = a.strip_suffix('s') == Some(b) || b.strip_suffix('s') == Some(a);
     let short = a.chars().count() <= 2 && b.chars().count() <= 2;
@@ -118,13 +119,13 @@ fn unit(word: &str) -> Option<usize> {
     UNITS.iter().position(|unit| unit.contains(&word))
 }
 
-/// The word, and what is left of it without a prefix.
+/// The word, and the word without each prefix that it has.
 fn stems(word: &str) -> impl Iterator<Item = &str> {
     let bare = PREFIXES.iter().filter_map(move |p| word.strip_prefix(p));
     std::iter::once(word).chain(bare)
 }
 
-/// Are these two options of a command, of one letter each? `-I` is not `-i`.
+/// Returns true if these are different one-letter options of a command: `-I` is not `-i`.
 pub(crate) fn are_options(a: &str, b: &str) -> bool {
     let letter = |name: &str| {
         let mut letters = name.chars().filter(|c| c.is_alphanumeric());
@@ -139,7 +140,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn contraries_are_no_typos() {
+    fn antonyms_are_not_typos() {
         for (a, b) in [
             ("no_dry_run", "dry_run"),
             ("noDryRun", "dryRun"),
@@ -162,7 +163,7 @@ mod tests {
             ("timeout", "timeout_ms"),
             ("non_verbose", "verbose"),
         ] {
-            assert!(is_contrary(a, b) && is_contrary(b, a), "{a} {b}");
+            assert!(are_antonyms(a, b) && are_antonyms(b, a), "{a} {b}");
         }
         for (a, b) in [
             ("file_pth", "file_path"),
@@ -175,7 +176,7 @@ mod tests {
             ("start_dat", "start_date"),
             ("blue", "glue"),
         ] {
-            assert!(!is_contrary(a, b), "{a} {b}");
+            assert!(!are_antonyms(a, b), "{a} {b}");
         }
     }
 }

@@ -1,8 +1,8 @@
-//! Envelopes: objects that hold the arguments of a call, and beside them which call it is.
+//! Keys of envelopes: objects that hold the arguments of a call, with the tool's name and an id.
 
 use crate::tree::{Kind, Node};
 
-/// What holds the arguments.
+/// Keys that hold the arguments.
 const WRAPPERS: [&str; 9] = [
     "arguments",
     "parameters",
@@ -15,12 +15,12 @@ const WRAPPERS: [&str; 9] = [
     "action_input",
 ];
 
-/// What holds something that was not meant as arguments, or cannot be told from that.
+/// Keys that hold something else than arguments, or cannot be told from such keys.
 const OTHERS: [&str; 7] = [
     "payload", "error", "errors", "result", "results", "output", "response",
 ];
 
-/// What names the tool.
+/// Keys that hold the tool's name.
 pub(crate) const ENVELOPE_NAMES: [&str; 7] = [
     "name",
     "tool",
@@ -31,11 +31,11 @@ pub(crate) const ENVELOPE_NAMES: [&str; 7] = [
     "recipient_name",
 ];
 
-/// Keys that say which call it is.
+/// Keys that hold the id of the call.
 const IDS: [&str; 2] = ["id", "call_id"];
 
 /// The arguments, if this object is an envelope of a call of `tool`: nothing in it is declared,
-/// and without the tool's name nothing stands beside the arguments.
+/// and without the tool's name there is nothing in it but the arguments.
 pub(crate) fn envelope<'t>(
     node: Node<'t>,
     declares: &dyn Fn(&str) -> bool,
@@ -64,7 +64,7 @@ impl Envelope<'_> {
         let (mut inner, mut named) = (None, false);
         for (key, value) in node.members() {
             let is_name = !named && self.names_tool(key, value);
-            // The tool's own name is no value for a member of the same name.
+            // The tool's own name was not meant as the value of a declared member.
             if outer && (self.declares)(key) && !is_name {
                 return None;
             }
@@ -80,7 +80,6 @@ impl Envelope<'_> {
                 return None;
             }
         }
-        // Without the tool's name nothing may stand beside the arguments.
         (named || outer && node.len() == 1).then_some(inner)?
     }
 
@@ -89,7 +88,7 @@ impl Envelope<'_> {
     }
 }
 
-/// Does the member only say that this is a call, or which?
+/// Returns true if the member only says that this is a call, or which one.
 fn is_label(key: &str, value: Node<'_>) -> bool {
     let text = value.as_str();
     match key {
@@ -98,14 +97,14 @@ fn is_label(key: &str, value: Node<'_>) -> bool {
     }
 }
 
-/// Is this a key that envelopes have for what is inside? `properties` is a schema's word: no
-/// envelope of a call has it.
+/// Returns true for keys that envelopes have for their content. `properties` is not one of them: it
+/// comes from schemas.
 pub(crate) fn is_envelope_key(key: &str, tool: Option<&str>) -> bool {
     let wraps = WRAPPERS.contains(&key) && key != "properties";
     wraps || OTHERS.contains(&key) || tool == Some(key)
 }
 
-/// Is this a key of what was not meant as arguments?
+/// Returns true for keys of something that was not meant as arguments.
 pub(crate) fn holds_other(key: &str) -> bool {
     OTHERS.contains(&key)
 }

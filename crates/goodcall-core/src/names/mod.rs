@@ -2,12 +2,10 @@
 
 mod antonyms;
 mod envelope_keys;
-mod related;
+mod letters;
 mod similarity;
-mod typo;
 
 pub(crate) use antonyms::are_options;
 pub(crate) use envelope_keys::{ENVELOPE_NAMES, envelope, holds_other, is_envelope_key};
-pub(crate) use related::is_near;
-pub(crate) use similarity::{Letters, bare, nearest_name};
-pub(crate) use typo::typo_of;
+pub(crate) use letters::{Letters, bare};
+pub(crate) use similarity::{could_mean, nearest_name, typo_of};

@@ -1,33 +1,79 @@
-//! Which name was meant.
+//! Decides whether one name was meant by another, for three purposes of different strictness.
+//!
+//! * [`typo_of`] renames without asking, so it wants a small distance and no rival.
+//! * [`nearest_name`] suggests a name to the model, which may think better of it.
+//! * [`could_mean`] holds back an edit that would be wrong if one name was meant by the other, so
+//!   it says yes in doubt.
 
-use super::antonyms::is_contrary;
+use super::antonyms::are_antonyms;
+use super::letters::{Letters, bare, words};
 use crate::limits::LISTED_NAMES;
 
-/// Longer names are no typos of anything, and comparing them would be quadratic.
-const MOST_CHARS: usize = 64;
+/// The longest name, in bytes, that is compared letter by letter: the cost is quadratic.
+const COMPARED_BYTES: usize = 64;
 
-/// The most edits between a name and its typo.
-const MOST_EDITS: usize = 3;
+/// The fewest letters of a name that can be renamed as a typo.
+const TYPO_LETTERS: usize = 4;
 
-/// The one name that is clearly nearest: equal but for case and separators, a small typo away,
-/// or with the same words and more (`filePath` for `path`). A name that means something else
-/// (`bcc` for `cc`) is not near, however few letters differ.
+/// The most edits between a name of this many letters and its typo.
+fn typo_edits(letters: usize) -> usize {
+    if letters < 8 { 1 } else { 2 }
+}
+
+/// The most edits between a name of this many letters and the name that is suggested for it.
+fn suggestion_edits(letters: usize) -> usize {
+    (letters / 3).clamp(1, 3)
+}
+
+/// The one name that `sent` is a typo of: near it, with no other name near, and not an antonym.
+pub(crate) fn typo_of<'n>(sent: &str, names: impl Iterator<Item = &'n str>) -> Option<&'n str> {
+    let word = bare(sent);
+    let letters = word.chars().count();
+    if letters < TYPO_LETTERS || sent.len() > COMPARED_BYTES {
+        return None;
+    }
+    let edits = typo_edits(letters);
+    let ours = Letters::of(sent);
+    let mut found = None;
+    for (index, name) in names.enumerate() {
+        if index == LISTED_NAMES {
+            return None;
+        }
+        if name.len() > COMPARED_BYTES || !ours.may_be_typo(Letters::of(name), edits + 1) {
+            continue;
+        }
+        let distance = strsim::osa_distance(&word, &bare(name));
+        if distance <= edits && are_antonyms(sent, name) {
+            return None;
+        }
+        if distance <= edits && found.is_none() {
+            found = Some(name);
+        } else if distance <= edits + 1 {
+            return None;
+        }
+    }
+    found
+}
+
+/// The one name that is clearly nearest: equal but for case and separators, a few edits away, or
+/// with the same words and more (`filePath` for `path`). An antonym (`bcc` for `cc`) is not near,
+/// however few letters differ.
 pub(crate) fn nearest_name<'n>(
     wanted: &str,
     names: impl Iterator<Item = &'n str>,
 ) -> Option<String> {
-    if wanted.len() > MOST_CHARS {
+    if wanted.len() > COMPARED_BYTES {
         return None;
     }
     let ours = Letters::of(wanted);
-    let edits = (ours.count / 3).clamp(1, MOST_EDITS);
-    // Most names have so little in common with the wanted one that a look at their letters tells.
+    let edits = suggestion_edits(ours.count);
+    // Most names have so few letters in common with the wanted one that they are ruled out here.
     let (mut typos, mut longer) = (Vec::new(), Vec::new());
     for (index, name) in names.enumerate() {
         if index == LISTED_NAMES {
             return None;
         }
-        if name.len() > MOST_CHARS {
+        if name.len() > COMPARED_BYTES {
             continue;
         }
         let theirs = Letters::of(name);
@@ -38,77 +84,18 @@ pub(crate) fn nearest_name<'n>(
             longer.push(name);
         }
     }
-    let typo = match typos.is_empty() {
-        true => None,
-        false => by_letters(wanted, edits, &typos),
-    };
-    typo.or_else(|| by_words(wanted, longer.into_iter()))
+    nearest_by_letters(wanted, edits, &typos).or_else(|| nearest_by_words(wanted, &longer))
 }
 
-/// The letters and digits of a name, whatever their case.
-#[derive(Clone, Copy)]
-pub(crate) struct Letters {
-    /// A bit for each that occurs.
-    which: u64,
-    /// How many there are.
-    count: usize,
-    /// Others than those of ASCII occur, so that nothing can be told.
-    foreign: bool,
-}
-
-impl Letters {
-    pub(crate) fn of(name: &str) -> Self {
-        let mut letters = Self {
-            which: 0,
-            count: 0,
-            foreign: false,
-        };
-        for byte in name.bytes() {
-            let bit = match byte {
-                b'a'..=b'z' => byte - b'a',
-                b'A'..=b'Z' => byte - b'A',
-                b'0'..=b'9' => byte - b'0' + 26,
-                _ => {
-                    letters.foreign |= !byte.is_ascii();
-                    continue;
-                }
-            };
-            letters.which |= 1 << bit;
-            letters.count += 1;
-        }
-        if letters.foreign {
-            letters.count = name.chars().filter(|c| c.is_alphanumeric()).count();
-        }
-        letters
+fn nearest_by_letters(wanted: &str, edits: usize, names: &[&str]) -> Option<String> {
+    if names.is_empty() {
+        return None;
     }
-
-    /// An edit brings one letter at most, and takes one at most.
-    pub(crate) fn may_be_typo(self, other: Self, edits: usize) -> bool {
-        let (more, less) = (other.which & !self.which, self.which & !other.which);
-        let apart = more.count_ones().max(less.count_ones()) as usize;
-        self.foreign
-            || other.foreign
-            || (apart <= edits && self.count.abs_diff(other.count) <= edits)
-    }
-
-    /// The same word, whatever its case and separators, has the same letters.
-    pub(crate) fn may_be_same(self, other: Self) -> bool {
-        self.may_be_typo(other, 0)
-    }
-
-    /// A name with the same words and more has all letters of the other.
-    fn may_share_words(self, other: Self) -> bool {
-        let both = self.which & other.which;
-        self.foreign || other.foreign || both == self.which || both == other.which
-    }
-}
-
-fn by_letters(wanted: &str, edits: usize, names: &[&str]) -> Option<String> {
-    let bare = bare(wanted);
+    let word = bare(wanted);
     let mut best: Option<(usize, &str)> = None;
     let mut tied = false;
     for name in names {
-        let distance = strsim::osa_distance(&bare, &self::bare(name));
+        let distance = strsim::osa_distance(&word, &bare(name));
         match best {
             Some((known, _)) if distance > known => {}
             Some((known, other)) if distance == known && other != *name => tied = true,
@@ -119,48 +106,48 @@ fn by_letters(wanted: &str, edits: usize, names: &[&str]) -> Option<String> {
         }
     }
     let (distance, name) = best?;
-    let close = distance == 0 || (distance <= edits && bare.chars().count() > 2);
-    (close && !tied && !is_contrary(wanted, name)).then(|| name.to_owned())
+    let close = distance == 0 || (distance <= edits && word.chars().count() > 2);
+    (close && !tied && !are_antonyms(wanted, name)).then(|| name.to_owned())
 }
 
-fn by_words<'n>(wanted: &str, names: impl Iterator<Item = &'n str>) -> Option<String> {
-    let mut names = names.peekable();
-    names.peek()?;
+fn nearest_by_words(wanted: &str, names: &[&str]) -> Option<String> {
+    if names.is_empty() {
+        return None;
+    }
     let ours = words(wanted);
     let within = |a: &[String], b: &[String]| !a.is_empty() && a.iter().all(|w| b.contains(w));
-    let mut fitting = names.filter(|name| {
+    let mut fitting = names.iter().filter(|name| {
         let theirs = words(name);
-        (within(&ours, &theirs) || within(&theirs, &ours)) && !is_contrary(wanted, name)
+        (within(&ours, &theirs) || within(&theirs, &ours)) && !are_antonyms(wanted, name)
     });
     let found = fitting.next()?;
-    fitting.next().is_none().then(|| found.to_owned())
+    fitting.next().is_none().then(|| (*found).to_owned())
 }
 
-/// A name without case and separators.
-pub(crate) fn bare(name: &str) -> String {
-    let kept = name.chars().filter(|c| c.is_alphanumeric());
-    kept.flat_map(char::to_lowercase).collect()
-}
-
-/// The words of a name in lower case: `fileName`, `file-name` and `File_Name` have the same two.
-pub(super) fn words(name: &str) -> Vec<String> {
-    let mut out: Vec<String> = Vec::new();
-    let mut fresh = true;
-    let mut lower = false;
-    for c in name.chars() {
-        if !c.is_alphanumeric() {
-            fresh = true;
-            continue;
-        }
-        fresh |= lower && c.is_uppercase();
-        lower = c.is_lowercase();
-        match out.last_mut() {
-            Some(word) if !fresh => word.extend(c.to_lowercase()),
-            _ => out.push(c.to_lowercase().collect()),
-        }
-        fresh = false;
+/// Returns true if `sent` could be meant for `name`: equal but for case and separators, a few edits
+/// away, or one begins or ends with the other (`write_mode` for `mode`).
+pub(crate) fn could_mean(sent: &str, name: &str) -> bool {
+    if sent.len() > COMPARED_BYTES || name.len() > COMPARED_BYTES {
+        return sent == name;
     }
-    out
+    let (ours, theirs) = (bare(sent), bare(name));
+    if ours == theirs {
+        return !ours.is_empty();
+    }
+    let (short, long) = if ours.len() < theirs.len() {
+        (&ours, &theirs)
+    } else {
+        (&theirs, &ours)
+    };
+    let (least, most) = (short.chars().count(), long.chars().count());
+    if least < 2 || (least == 2 && most > 4) {
+        return false;
+    }
+    let edits = usize::from(least > 2) + usize::from(most > 5);
+    long.starts_with(short.as_str())
+        || long.ends_with(short.as_str())
+        || Letters::of(&ours).may_be_typo(Letters::of(&theirs), edits)
+            && strsim::osa_distance(&ours, &theirs) <= edits
 }
 
 #[cfg(test)]
@@ -168,7 +155,23 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_nearest_name_is_found_or_none() {
+    fn typo_requires_unique_candidate() {
+        let of = |sent, names: &[&'static str]| typo_of(sent, names.iter().copied());
+        assert_eq!(of("celcius", &["celsius", "kelvin"]), Some("celsius"));
+        assert_eq!(
+            of("recieve_all", &["receive_all", "send"]),
+            Some("receive_all")
+        );
+        assert_eq!(of("left", &["lift", "lent"]), None);
+        assert_eq!(of("asc", &["desc"]), None);
+        assert_eq!(of("blue", &["glue", "green"]), Some("glue"));
+        assert_eq!(of("yellow", &["red"]), None);
+        assert_eq!(of("external", &["internal", "other"]), None);
+        assert_eq!(of("no_dry_run", &["dry_run"]), None);
+    }
+
+    #[test]
+    fn nearest_name_requires_unique_candidate() {
         let near = |wanted, names: &[&str]| nearest_name(wanted, names.iter().copied());
         assert_eq!(
             near("fileName", &["file_name", "limit"]).as_deref(),
@@ -197,6 +200,31 @@ mod tests {
             ("longitude", ["latitude", "zoom"]),
         ] {
             assert_eq!(near(wanted, &names), None, "{wanted}");
+        }
+    }
+
+    #[test]
+    fn could_mean_errs_on_the_side_of_yes() {
+        for (sent, name) in [
+            ("mod", "mode"),
+            ("Mode", "mode"),
+            ("limt", "limit"),
+            ("write_mode", "mode"),
+            ("maxLines", "max_lines"),
+            ("file", "file_path"),
+            ("bcc", "cc"),
+            ("id", "ids"),
+        ] {
+            assert!(could_mean(sent, name), "{sent} {name}");
+        }
+        for (sent, name) in [
+            ("path", "mode"),
+            ("id", "to"),
+            ("", ""),
+            ("to", "total"),
+            ("hourly", "url"),
+        ] {
+            assert!(!could_mean(sent, name), "{sent} {name}");
         }
     }
 }

@@ -1,10 +1,10 @@
-//! The lean tree as a representation that the `jsonschema` crate validates directly.
+//! Adapts the tree to the `jsonschema` crate, which validates it without a copy.
 
 use std::borrow::Cow;
 use std::cell::{Cell, OnceCell};
 use std::collections::{HashMap, HashSet};
 
-use jsonschema::JsonType;
+use jsonschema::{JsonType, ValidationError};
 use jsonschema_value::{
     Array, Json, JsonNumber, LazyInstance, Node as JsonNode, NodeIdentity, Object,
 };
@@ -15,7 +15,7 @@ use crate::tree::{
     Decimal, Elements, Kind, Members, Node, Tree, is_integer, is_written_as_integer, to_number,
 };
 
-/// Marks the lean tree towards the validator.
+/// Names the tree as a JSON representation towards the validator.
 pub(crate) struct TreeJson;
 
 impl Json for TreeJson {
@@ -99,18 +99,17 @@ impl<'a> JsonNode<'a, TreeJson> for Node<'a> {
         equals(*self, expected)
     }
 
-    /// Only annotations ask for this, and they are not used. A number that does not fit shows as
-    /// its digits.
+    /// Converts the value for annotations, which nothing reads. A number that does not fit becomes a
+    /// string of its digits.
     fn to_value(&self) -> Cow<'a, Value> {
         Cow::Owned(lossless(*self))
     }
 
-    /// Errors carry no copy of the value: whoever reads one finds the value in the tree. Only a
-    /// key, which is checked as a string of its own, is nowhere else to be found. An error that
-    /// was made after all work was spent is marked by `true`.
+    /// Errors carry no copy of the value, since it is found in the tree by its pointer. Only a key,
+    /// which is checked as a string of its own, has no place in the tree.
     fn lazy_value(&self) -> LazyInstance<'a> {
         LazyInstance::Ready(match self.as_str() {
-            _ if !spend() => Cow::Borrowed(&Value::Bool(true)),
+            _ if !spend() => Cow::Borrowed(&AFTER_EXHAUSTION),
             Some(key) if self.tree.is_lone_string() => Cow::Owned(Value::from(key)),
             _ => Cow::Borrowed(&Value::Null),
         })
@@ -122,13 +121,23 @@ impl<'a> JsonNode<'a, TreeJson> for Node<'a> {
     }
 }
 
+/// The instance of errors that were made after the budget ran out. The instance is all that an
+/// adapter can attach to an error, and otherwise it is `null` or a key, so that `true` is free to
+/// mean this.
+static AFTER_EXHAUSTION: Value = Value::Bool(true);
+
+/// Returns true if the validator made this error after the budget ran out.
+pub(super) fn is_after_exhaustion(error: &ValidationError<'_>) -> bool {
+    **error.instance() == AFTER_EXHAUSTION
+}
+
 fn lossless(node: Node<'_>) -> Value {
     match node.kind() {
         Kind::Null => Value::Null,
-        Kind::Boolean => Value::Bool(node.as_bool().unwrap_or_default()),
-        Kind::String => Value::from(node.as_str().unwrap_or_default()),
+        Kind::Boolean => Value::Bool(node.as_bool() == Some(true)),
+        Kind::String => Value::from(node.as_str().expect("a string has a text")),
         Kind::Number => {
-            let digits = node.digits().unwrap_or_default();
+            let digits = node.digits().expect("a number has digits");
             to_number(digits).map_or_else(|| Value::from(digits), Value::Number)
         }
         Kind::Array => node.elements().map(lossless).collect(),
@@ -139,7 +148,7 @@ fn lossless(node: Node<'_>) -> Value {
     }
 }
 
-/// Equality as JSON Schema means it: numbers by value, members in any order.
+/// Compares as JSON Schema does: numbers by value, members in any order.
 pub(crate) fn equals(node: Node<'_>, expected: &Value) -> bool {
     match expected {
         Value::Null => node.is_null(),
@@ -174,17 +183,17 @@ fn same_number(digits: &str, number: &Number) -> bool {
     Decimal::parse(digits).is_some_and(|ours| Some(ours) == Decimal::parse(&theirs))
 }
 
-/// Members that are walked for each lookup; more get an index.
+/// The number of members up to which each lookup walks them; an object with more gets an index.
 const WALKED: usize = 32;
-/// Lookups in a wide object before an index pays.
+/// The number of lookups in a wide object after which an index pays.
 const LOOKUPS: u32 = 8;
 
 pub(crate) struct TreeObject<'a> {
     node: Node<'a>,
     /// Lookups so far in a wide object.
     asked: Cell<u32>,
-    /// The members by key, once they are looked up often: thousands of required names in an
-    /// object with thousands of members would take their product otherwise.
+    /// The members by key, once they are looked up often. Without it, thousands of required names in
+    /// an object with thousands of members would cost their product.
     index: OnceCell<HashMap<&'a str, Node<'a>>>,
 }
 
@@ -254,8 +263,8 @@ impl<'a> Array<'a, TreeJson> for TreeArray<'a> {
 }
 
 impl TreeArray<'_> {
-    /// Elements are told apart by their canonical text, so that big integers differ too. A few
-    /// are compared with each other, which takes no texts where their kinds or lengths differ.
+    /// Returns true if no two elements are equal. Few elements are compared with each other, which
+    /// needs no text where kinds or lengths differ; many by their canonical texts.
     pub(crate) fn has_no_repeats(&self) -> bool {
         if self.0.len() <= 8 {
             let mut rest = self.0.elements();
@@ -273,7 +282,7 @@ impl TreeArray<'_> {
     }
 }
 
-/// Equal in JSON Schema's sense.
+/// Returns true if two values are equal in JSON Schema's sense.
 fn is_same(one: Node<'_>, other: Node<'_>) -> bool {
     if one.kind() != other.kind() || one.len() != other.len() {
         return false;
@@ -288,7 +297,7 @@ fn is_same(one: Node<'_>, other: Node<'_>) -> bool {
     }
 }
 
-/// A text that two values share exactly when they are equal in JSON Schema's sense.
+/// Writes a text that two values share exactly if they are equal in JSON Schema's sense.
 pub(crate) fn canonical(node: Node<'_>) -> String {
     let mut out = String::new();
     write_canonical(node, &mut out);
@@ -298,7 +307,7 @@ pub(crate) fn canonical(node: Node<'_>) -> String {
 fn write_canonical(node: Node<'_>, out: &mut String) {
     match node.kind() {
         Kind::Number => {
-            let digits = node.digits().unwrap_or_default();
+            let digits = node.digits().expect("a number has digits");
             match Decimal::parse(digits) {
                 Some(decimal) => decimal.write_canonical(out),
                 None => out.push_str(digits),
@@ -328,7 +337,7 @@ fn write_canonical(node: Node<'_>, out: &mut String) {
     }
 }
 
-/// A number as its digits.
+/// A number, by its digits.
 pub(crate) struct TreeNumber<'a>(&'a str);
 
 impl JsonNumber for TreeNumber<'_> {
@@ -376,9 +385,9 @@ mod tests {
 
     use super::*;
 
-    /// The validator's own contract for representations.
+    /// Runs the validator's own checks of a representation.
     #[test]
-    fn the_lean_tree_conforms() {
+    fn tree_conforms_to_the_validators_contract() {
         let text = conformance::document().to_string();
         let tree = Tree::parse(&text).unwrap();
         conformance::assert_conformance::<TreeJson>(&tree.root());

@@ -1,7 +1,7 @@
-//! Validation: the `jsonschema` crate on the lean tree, its errors as our own data.
+//! Validation: runs the `jsonschema` crate on the tree and takes its errors over as our own data.
 //!
-//! Nothing of that crate leaves this folder and `schema/`. What it reports becomes a [`Fault`]:
-//! mending reads faults, and `diagnose` turns the faults that remain into issues.
+//! Nothing of that crate leaves this folder and `schema/`. Its errors become [`Fault`]s: mending
+//! reads faults, and `diagnose` turns the faults that remain into issues.
 
 mod adapter;
 mod budget;
@@ -11,6 +11,7 @@ use jsonschema::{JsonType, ValidationError};
 use serde_json::Value;
 use std::sync::Arc;
 
+use adapter::is_after_exhaustion;
 pub(crate) use adapter::{TreeArray, TreeJson, equals};
 pub(crate) use budget::{bounded, spend};
 
@@ -18,21 +19,23 @@ use crate::report::Types;
 use crate::tree::Pointer;
 
 /// One error of the validator.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug)]
 pub(crate) struct Fault {
-    /// The value that is wrong (for a missing member: the object that should have it).
+    /// The place of the value that is wrong; for a missing member, of the object that lacks it.
     pub(crate) pointer: Pointer,
-    /// The keyword that says so, in the schema document.
+    /// The place of the failing keyword in the schema document.
     pub(crate) keyword: Pointer,
     pub(crate) kind: FaultKind,
+    /// The indices of the branches that fit, if these are too many.
+    pub(crate) fitting_branches: Vec<usize>,
 }
 
-/// What is wrong, with what the keyword wants.
+/// What is wrong, and what the keyword demands.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum FaultKind {
     Type(Types),
     Required(String),
-    /// Members, or elements, that no keyword allows; for elements their texts, not their places.
+    /// Members that no keyword allows.
     UnknownKeys(Vec<String>),
     UnknownItems,
     Enum(Arc<Value>),
@@ -60,7 +63,7 @@ pub(crate) enum FaultKind {
     /// listing them was too much work.
     NoBranch(Vec<Vec<Fault>>),
     /// `oneOf` with more than one branch that fits.
-    ManyBranches(Fitting),
+    ManyBranches,
     /// A key whose name is not allowed.
     KeyName {
         key: String,
@@ -72,13 +75,22 @@ pub(crate) enum FaultKind {
     Other(String),
 }
 
-/// The branches that fit, by their numbers; which ones is no part of what is wrong.
-#[derive(Clone, Debug)]
-pub(crate) struct Fitting(pub(crate) Vec<usize>);
+impl Fault {
+    pub(crate) fn new(pointer: Pointer, keyword: Pointer, kind: FaultKind) -> Self {
+        Self {
+            pointer,
+            keyword,
+            kind,
+            fitting_branches: Vec::new(),
+        }
+    }
+}
 
-impl PartialEq for Fitting {
-    fn eq(&self, _: &Self) -> bool {
-        true
+/// Two faults are the same if they have the same place, keyword and kind. An edit can change which
+/// branches fit without mending the fault.
+impl PartialEq for Fault {
+    fn eq(&self, other: &Self) -> bool {
+        self.pointer == other.pointer && self.keyword == other.keyword && self.kind == other.kind
     }
 }
 
@@ -88,51 +100,48 @@ pub(crate) fn faults<'e>(
     most: usize,
 ) -> (Vec<Fault>, usize) {
     let mut kept = Vec::new();
-    let mut room = most;
+    let mut left = most;
     let mut more = 0;
     for error in errors {
-        if doubtful(&error) {
+        if is_doubtful(&error) {
             continue;
         }
-        if room == 0 {
+        if left == 0 {
             more += 1;
             continue;
         }
         let mut fault = fault(error, most);
-        // One error, but an issue for each key.
+        // One error, but one issue per key.
         if let FaultKind::UnknownKeys(keys) = &mut fault.kind {
-            more += keys.len().saturating_sub(room);
-            keys.truncate(room);
-            room -= keys.len().saturating_sub(1);
+            more += keys.len().saturating_sub(left);
+            keys.truncate(left);
+            left -= keys.len().saturating_sub(1);
         }
-        room -= 1;
+        left -= 1;
         kept.push(fault);
     }
     (kept, more)
 }
 
-/// Was this error made when all work was spent, and so may not be one at all? A union is looked
-/// at before its branches are: where one of their errors is sound, so is that of the union.
-fn doubtful(error: &ValidationError<'_>) -> bool {
-    is_marked(error)
+/// Returns true if the validator produced this error after its budget ran out, so that it may be
+/// spurious. A union error is still trustworthy if any branch error predates exhaustion, because
+/// the union is visited first.
+fn is_doubtful(error: &ValidationError<'_>) -> bool {
+    is_after_exhaustion(error)
         && match error.kind() {
             Kind::AnyOf { context } | Kind::OneOfNotValid { context } => {
-                context.iter().flatten().next().is_none_or(doubtful)
+                context.iter().flatten().next().is_none_or(is_doubtful)
             }
             _ => true,
         }
 }
 
-fn is_marked(error: &ValidationError<'_>) -> bool {
-    error.instance().as_bool() == Some(true)
-}
-
 fn fault(error: ValidationError<'_>, most: usize) -> Fault {
-    let place = |location: &str| Pointer::parse(location).unwrap_or_default();
+    let place = |location: &str| Pointer::parse(location).expect("the validator writes pointers");
     let pointer = place(error.instance_path().as_str());
     let keyword = place(error.schema_path().as_str());
-    let whole = !is_marked(&error);
-    // The instance is not in the error, so its own text would show a placeholder.
+    let complete = !is_after_exhaustion(&error);
+    // Errors do not hold the instance, so their own text would show a placeholder for it.
     let words = match error.kind() {
         Kind::ContentEncoding { .. }
         | Kind::ContentMediaType { .. }
@@ -143,15 +152,24 @@ fn fault(error: ValidationError<'_>, most: usize) -> Fault {
         | Kind::Referencing(_) => error.masked_with("the value").to_string(),
         _ => String::new(),
     };
+    let mut fitting_branches = Vec::new();
+    if let Kind::OneOfMultipleValid { context } = error.kind() {
+        let fitting = context
+            .iter()
+            .enumerate()
+            .filter(|(_, faults)| faults.is_empty());
+        fitting_branches.extend(fitting.map(|(index, _)| index));
+    }
     Fault {
         pointer,
         keyword,
         kind: match error.into_parts().kind {
-            Kind::AnyOf { .. } | Kind::OneOfNotValid { .. } if !whole => {
+            Kind::AnyOf { .. } | Kind::OneOfNotValid { .. } if !complete => {
                 FaultKind::NoBranch(Vec::new())
             }
             known => kind(known, words, most),
         },
+        fitting_branches,
     }
 }
 
@@ -191,11 +209,7 @@ fn kind(kind: Kind, words: String, most: usize) -> FaultKind {
                 .map(|branch| faults(branch.into_iter(), most).0)
                 .collect(),
         ),
-        Kind::OneOfMultipleValid { context } => {
-            let branches = context.iter().enumerate();
-            let fitting = branches.filter(|(_, faults)| faults.is_empty());
-            FaultKind::ManyBranches(Fitting(fitting.map(|(index, _)| index).collect()))
-        }
+        Kind::OneOfMultipleValid { .. } => FaultKind::ManyBranches,
         Kind::PropertyNames { error } => FaultKind::KeyName {
             key: error.instance().as_str().unwrap_or_default().to_owned(),
             words: error.masked_with("the key").to_string(),

@@ -6,7 +6,7 @@ use super::enum_spelling::folded;
 use crate::limits::MEND_WIDTH;
 use crate::mend::edit::{New, Op};
 use crate::mend::site::{Proposals, Site};
-use crate::names::{is_envelope_key, is_near};
+use crate::names::{could_mean, is_envelope_key};
 use crate::report::Types;
 use crate::rule::{Example, Level, Rule, RuleId};
 use crate::schema::{View, describe, owner};
@@ -106,7 +106,7 @@ impl<'m> Meant<'m> {
                 .is_some_and(|text| self.is_allowed(text) || text.contains(self.name)),
             None => self.types.is_empty() || self.types.admits(value.kind()),
         };
-        fits || is_near(key, self.name) || self.is_allowed(key)
+        fits || could_mean(key, self.name) || self.is_allowed(key)
     }
 
     /// Returns true if this list or object holds such a member.
@@ -146,5 +146,5 @@ fn stands_around(site: &Site<'_>, name: &str) -> bool {
     around.len() > MEND_WIDTH
         || around
             .members()
-            .any(|(key, _)| is_near(key, name) && owner(document, &parent.join(key)).is_none())
+            .any(|(key, _)| could_mean(key, name) && owner(document, &parent.join(key)).is_none())
 }

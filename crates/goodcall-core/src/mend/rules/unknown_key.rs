@@ -6,7 +6,7 @@ use super::key_style::same_name;
 use crate::limits::MEND_WIDTH;
 use crate::mend::edit::Op;
 use crate::mend::site::{Proposals, Site};
-use crate::names::is_near;
+use crate::names::could_mean;
 use crate::rule::{Example, Level, Rule, RuleId};
 use crate::schema::View;
 use crate::tree::{Kind, Node};
@@ -83,6 +83,6 @@ fn has_place(site: &Site<'_>, name: &str) -> bool {
         let nested = |inner: &Map<String, Value>| {
             inner.len() > MEND_WIDTH || inner.keys().any(|key| same_name(key, name))
         };
-        is_near(name, declared) || inner.is_some_and(nested)
+        could_mean(name, declared) || inner.is_some_and(nested)
     })
 }

@@ -1,0 +1,88 @@
+//! Normal forms of names: their letters, their words, their text without case and separators.
+
+/// The letters and digits of a name, whatever their case: enough to tell that two names are too
+/// different, before their edit distance is counted.
+#[derive(Clone, Copy)]
+pub(crate) struct Letters {
+    /// The letters that occur, one bit each.
+    which: u64,
+    /// The number of letters.
+    pub(super) count: usize,
+    /// True if letters outside of ASCII occur, so that the bits prove nothing.
+    foreign: bool,
+}
+
+impl Letters {
+    pub(crate) fn of(name: &str) -> Self {
+        let mut letters = Self {
+            which: 0,
+            count: 0,
+            foreign: false,
+        };
+        for byte in name.bytes() {
+            let bit = match byte {
+                b'a'..=b'z' => byte - b'a',
+                b'A'..=b'Z' => byte - b'A',
+                b'0'..=b'9' => byte - b'0' + 26,
+                _ => {
+                    letters.foreign |= !byte.is_ascii();
+                    continue;
+                }
+            };
+            letters.which |= 1 << bit;
+            letters.count += 1;
+        }
+        if letters.foreign {
+            letters.count = name.chars().filter(|c| c.is_alphanumeric()).count();
+        }
+        letters
+    }
+
+    /// Returns false if the names are more than this many edits apart: an edit adds at most one
+    /// letter and removes at most one.
+    pub(crate) fn may_be_typo(self, other: Self, edits: usize) -> bool {
+        let (more, less) = (other.which & !self.which, self.which & !other.which);
+        let apart = more.count_ones().max(less.count_ones()) as usize;
+        self.foreign
+            || other.foreign
+            || (apart <= edits && self.count.abs_diff(other.count) <= edits)
+    }
+
+    /// Returns false if the names differ in more than case and separators.
+    pub(crate) fn may_be_same(self, other: Self) -> bool {
+        self.may_be_typo(other, 0)
+    }
+
+    /// Returns false if neither name has all words of the other.
+    pub(super) fn may_share_words(self, other: Self) -> bool {
+        let both = self.which & other.which;
+        self.foreign || other.foreign || both == self.which || both == other.which
+    }
+}
+
+/// A name without case and separators.
+pub(crate) fn bare(name: &str) -> String {
+    let kept = name.chars().filter(|c| c.is_alphanumeric());
+    kept.flat_map(char::to_lowercase).collect()
+}
+
+/// The words of a name in lower case: `fileName`, `file-name` and `File_Name` have the same two.
+pub(super) fn words(name: &str) -> Vec<String> {
+    let mut out: Vec<String> = Vec::new();
+    let mut fresh = true;
+    let mut lower = false;
+    for c in name.chars() {
+        if !c.is_alphanumeric() {
+            fresh = true;
+            continue;
+        }
+        fresh |= lower && c.is_uppercase();
+        lower = c.is_lowercase();
+        match out.last_mut() {
+            Some(word) if !fresh => word.extend(c.to_lowercase()),
+            _ => out.push(c.to_lowercase().collect()),
+        }
+        fresh = false;
+    }
+    out
+}
