@@ -58,17 +58,17 @@ pub(crate) const WORK_LEAST: i64 = 1 << 16;
 pub(crate) const WORK_EACH: i64 = 1 << 8;
 /// A validation that lists no errors may take this many times as many steps, which are cheap.
 pub(crate) const WORK_VERDICT: i64 = 1 << 6;
-/// The same for the short program, which gives up sooner.
+/// The same for the fast path, which gives up sooner.
 pub(crate) const WORK_FAST_PATH: i64 = 1;
-/// Checks of a schema's short program, and validators that it may have for keywords it does not
-/// know; a schema with more has none.
+/// Checks of a schema's fast path, and validators that it may have for keywords it does not know; a
+/// schema with more has no fast path.
 pub(crate) const FAST_CHECKS: usize = 1 << 12;
 pub(crate) const FAST_VALIDATORS: usize = 1 << 6;
-/// How many of these may hold references, for which they take a copy of all definitions.
+/// How many of these validators may hold references, for which they copy all definitions.
 pub(crate) const FAST_REFERRING_VALIDATORS: usize = 4;
-/// Schemas inside schemas that a short program is made of, references followed.
+/// Schemas inside schemas that a fast path is compiled from, references followed.
 pub(crate) const FAST_DEPTH: usize = 24;
-/// Checks of one value that may lead from one to the next in a short program.
+/// Checks of one value that may lead from one to the next in a fast path.
 pub(crate) const FAST_CHAIN: usize = 8;
 /// Memory of one compiled `pattern`.
 pub(crate) const PATTERN_BYTES: usize = 1 << 20;

@@ -1,4 +1,4 @@
-//! Compiled schemas, kept by content.
+//! Keeps compiled schemas by their content.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -9,8 +9,8 @@ use serde_json::Value;
 use super::{Schema, SchemaError};
 use crate::limits::CACHED_SCHEMAS;
 
-/// A bounded cache of compiled schemas: one entry for each content, shared between threads. When
-/// it is full, the entry that was not used for longest makes room.
+/// A bounded cache of compiled schemas, one entry per content, shared between threads. When it is
+/// full, the least recently used schema is dropped.
 ///
 /// ```
 /// use goodcall_core::SchemaCache;
@@ -45,13 +45,13 @@ impl SchemaCache {
         }
     }
 
-    /// The cache that a process shares, with room for 1,024 schemas.
+    /// The cache that a process shares; it keeps up to 1,024 schemas.
     pub fn shared() -> &'static Self {
         static SHARED: LazyLock<SchemaCache> = LazyLock::new(SchemaCache::default);
         &SHARED
     }
 
-    /// The compiled form of this schema.
+    /// Returns the compiled schema, compiling it if it is not in the cache.
     ///
     /// # Errors
     /// If it does not compile; see [`Schema::compile`]. Errors are not kept.
@@ -59,7 +59,7 @@ impl SchemaCache {
         self.get_text(&schema.to_string())
     }
 
-    /// The compiled form of a schema given as JSON text; the text is the key.
+    /// Returns the compiled form of a schema given as JSON text; the text is the key.
     ///
     /// # Errors
     /// If it is not JSON, or does not compile; see [`Schema::compile`].
@@ -92,13 +92,13 @@ impl SchemaCache {
         Ok(schema)
     }
 
-    /// Number of schemas kept.
+    /// The number of schemas in the cache.
     pub fn len(&self) -> usize {
         let entries = self.entries.read().unwrap_or_else(PoisonError::into_inner);
         entries.len()
     }
 
-    /// Is nothing kept?
+    /// Returns true if the cache holds no schema.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
@@ -117,7 +117,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_cache_is_bounded_and_drops_the_longest_unused() {
+    fn full_cache_drops_the_least_recently_used_schema() {
         let cache = SchemaCache::new(2);
         let schemas = [1, 2, 3].map(|n| json!({"maxProperties": n}));
         cache.get(&schemas[0]).unwrap();

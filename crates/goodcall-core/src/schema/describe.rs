@@ -1,4 +1,4 @@
-//! What a subschema wants, as data for texts.
+//! Describes what a subschema demands, as data for texts.
 
 use serde_json::{Map, Value};
 
@@ -7,10 +7,10 @@ use crate::limits::{DESCRIBED_CHARS, DESCRIBED_FORMS, DESCRIBED_KEYS, VIEW_HOPS}
 use crate::report::{Bound, Expected, JsonType, Key, Types};
 use crate::snippet::clip;
 
-/// References that are followed to tell what each of an array's first elements must be.
+/// The number of references that are followed to describe each of an array's first elements.
 const FIRST_HOPS: usize = 3;
 
-/// Puts together what a schema wants. References are followed, `allOf` is merged, the types of a
+/// Describes what a schema demands. References are followed, `allOf` is merged, and the types of a
 /// union are put together.
 pub(crate) fn describe(schema: View<'_>) -> Expected {
     let mut expected = Expected::default();
@@ -59,7 +59,7 @@ fn add(schema: View<'_>, expected: &mut Expected, hops: usize) {
         add(items, &mut element, hops);
         expected.items = element.types;
         element.element = None;
-        // The first elements may be different ones.
+        // With `prefixItems` this is not what the first elements must be.
         let all = map.get("prefixItems").is_none() && element != Expected::default();
         expected.element = all.then(|| Box::new(element));
     }
@@ -69,7 +69,8 @@ fn add(schema: View<'_>, expected: &mut Expected, hops: usize) {
     add_bounds(map, expected);
 }
 
-/// What the first elements of an array must be: `prefixItems`, or a list of `items` as it was before.
+/// Adds what the first elements of an array must be: `prefixItems`, or a list under `items` as in
+/// older drafts.
 fn add_first(schema: View<'_>, expected: &mut Expected, hops: usize) {
     let keyword = match schema.get("prefixItems") {
         Some(_) => "prefixItems",
@@ -77,7 +78,7 @@ fn add_first(schema: View<'_>, expected: &mut Expected, hops: usize) {
     };
     let count = schema.get(keyword).and_then(Value::as_array).map(Vec::len);
     if count.is_some_and(|count| count <= DESCRIBED_FORMS) {
-        // What is in them is left out, for they may be such arrays again.
+        // Their own elements are left out, since these may be such arrays again.
         let hops = hops.min(FIRST_HOPS);
         let each = schema.list(keyword).map(|first| {
             let mut one = Expected::default();
@@ -89,7 +90,7 @@ fn add_first(schema: View<'_>, expected: &mut Expected, hops: usize) {
     }
 }
 
-/// The keys that must be there, with their types or values.
+/// Adds the required keys, with their types or values.
 fn add_keys(schema: View<'_>, expected: &mut Expected) {
     let required = schema.get("required").and_then(Value::as_array);
     if required.is_none_or(Vec::is_empty) {
@@ -114,7 +115,7 @@ fn add_keys(schema: View<'_>, expected: &mut Expected) {
     }
 }
 
-/// A key, and what its schema says at first sight.
+/// A key, with what its schema says without looking deeper.
 pub(crate) fn key(name: &str, property: Option<View<'_>>) -> Key {
     let name = name.to_owned();
     let Some(property) = property.map(View::resolve) else {
@@ -143,7 +144,7 @@ pub(crate) fn key(name: &str, property: Option<View<'_>>) -> Key {
     }
 }
 
-/// A union wants any of its branches, unless one branch takes anything.
+/// Adds the branches of a union, unless one of them allows anything.
 fn add_union<'d>(branches: impl Iterator<Item = View<'d>>, expected: &mut Expected, hops: usize) {
     let mut forms = Vec::new();
     for branch in branches {
@@ -181,13 +182,13 @@ fn add_union<'d>(branches: impl Iterator<Item = View<'d>>, expected: &mut Expect
     } else if forms.len() <= DESCRIBED_FORMS {
         expected.alternatives = forms;
     } else if forms.iter().any(|form| form.types.is_empty()) {
-        // A form that lists its values has no type to tell.
+        // A branch that lists its values has no type, so the types of the others are not all.
         return;
     }
     expected.types = types;
 }
 
-/// Is nothing wanted but a type, of the value or of its elements?
+/// Returns true if nothing is demanded but a type, of the value or of its elements.
 fn is_plain(form: &Expected) -> bool {
     let plain = Expected {
         types: form.types,

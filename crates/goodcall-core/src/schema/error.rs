@@ -1,11 +1,11 @@
-//! What can be wrong with a schema.
+//! Errors and warnings of compiling a schema.
 
 use std::error::Error;
 use std::fmt;
 
 use crate::tree::Pointer;
 
-/// A schema that cannot be used, told when it is registered and not when a call comes.
+/// A schema that cannot be used. Found when a tool is registered, not when it is called.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SchemaError {
     tool: Option<String>,
@@ -22,24 +22,24 @@ impl SchemaError {
         }
     }
 
-    /// The same error, naming the tool whose schema it is.
+    /// Adds the name of the tool whose schema it is.
     #[must_use]
     pub fn of_tool(mut self, name: &str) -> Self {
         self.tool = Some(name.to_owned());
         self
     }
 
-    /// The tool, where it is known.
+    /// The tool whose schema it is, if [`SchemaError::of_tool`] named it.
     pub fn tool(&self) -> Option<&str> {
         self.tool.as_deref()
     }
 
-    /// Where in the schema.
+    /// The place in the schema.
     pub fn pointer(&self) -> &Pointer {
         &self.pointer
     }
 
-    /// What is wrong there.
+    /// What is wrong at that place.
     pub fn reason(&self) -> &str {
         &self.reason
     }
@@ -60,13 +60,13 @@ impl fmt::Display for SchemaError {
 
 impl Error for SchemaError {}
 
-/// Something in a schema that was read as what it evidently means.
+/// A form in a schema that JSON Schema does not know, and how it was read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct SchemaWarning {
-    /// Where in the schema.
+    /// The place in the schema.
     pub pointer: Pointer,
-    /// What was found, and how it is read.
+    /// The form that was found, and how it is read.
     pub message: String,
 }
 

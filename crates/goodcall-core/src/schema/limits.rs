@@ -1,7 +1,7 @@
-//! How large a schema is, and how much larger it becomes when its references are followed.
+//! Refuses schemas that are too large, or become too large when their references are followed.
 //!
-//! Two references to the same place in each of thirty definitions are a thousand million paths.
-//! The validator walks them all, so such a schema is refused before it gets there.
+//! Two references to the same place in each of thirty definitions make 2^30 paths. The validator
+//! would walk them all, so such a schema is refused before it gets there.
 
 use std::collections::HashMap;
 use std::ops::ControlFlow;
@@ -16,12 +16,12 @@ use crate::tree::Pointer;
 pub(super) fn check(document: &Value) -> Result<(), SchemaError> {
     let mut bytes = 0;
     measure(document, 0, &mut bytes)?;
-    let mut growth = Growth {
+    let mut counter = PathCounter {
         named: HashMap::new(),
         paths: HashMap::new(),
     };
-    View::root(document).visit_all(|schema, _| growth.name(schema));
-    let grown = View::root(document).visit(|schema, place| match growth.paths(schema, 0) {
+    View::root(document).visit_all(|schema, _| counter.name(schema));
+    let grown = View::root(document).visit(|schema, place| match counter.paths(schema, 0) {
         Ok(_) => ControlFlow::Continue(()),
         Err(reason) => ControlFlow::Break(SchemaError::new(place.clone(), reason)),
     });
@@ -60,23 +60,23 @@ fn measure(value: &Value, depth: usize, bytes: &mut usize) -> Result<(), SchemaE
     Ok(())
 }
 
-/// What one value meets in one place.
+/// The schemas that one value meets at one place.
 #[derive(Clone, Copy)]
-struct Paths {
-    /// Schemas that judge it, references followed.
+struct PathCount {
+    /// The number of schemas that judge it, references followed.
     count: u64,
-    /// Schemas that lead from one to the next.
+    /// The length of the longest chain of schemas that lead from one to the next.
     longest: usize,
 }
 
-struct Growth<'d> {
+struct PathCounter<'d> {
     /// Schemas by `$id` and by `#anchor`.
     named: HashMap<String, View<'d>>,
-    /// By address; `None` while counting.
-    paths: HashMap<usize, Option<Paths>>,
+    /// Counts by the address of the schema; `None` while counting.
+    paths: HashMap<usize, Option<PathCount>>,
 }
 
-impl<'d> Growth<'d> {
+impl<'d> PathCounter<'d> {
     fn name(&mut self, schema: View<'d>) {
         for (key, prefix) in [
             ("$id", ""),
@@ -90,9 +90,9 @@ impl<'d> Growth<'d> {
         }
     }
 
-    /// The paths of one value through this schema, or why there are too many.
-    fn paths(&mut self, schema: View<'d>, steps: usize) -> Result<Paths, String> {
-        let mut paths = Paths {
+    /// Counts the paths of one value through this schema, or says why there are too many.
+    fn paths(&mut self, schema: View<'d>, steps: usize) -> Result<PathCount, String> {
+        let mut paths = PathCount {
             count: 1,
             longest: 1,
         };
@@ -102,17 +102,17 @@ impl<'d> Growth<'d> {
         let address = std::ptr::from_ref(schema.value()) as usize;
         match self.paths.get(&address) {
             Some(Some(known)) => return Ok(*known),
-            // It leads back to itself, which the validator notices too.
+            // The schema leads back to itself, where the validator stops, too.
             Some(None) => return Ok(paths),
             None => {}
         }
         self.paths.insert(address, None);
         for next in self.next_schemas(schema) {
-            // The count below comes too late for this function's own stack.
+            // Checked before the recursion, which the limit below would not stop in time.
             let inner = if steps < SCHEMA_STEPS {
                 self.paths(next, steps + 1)?
             } else {
-                Paths {
+                PathCount {
                     count: 1,
                     longest: SCHEMA_STEPS,
                 }
@@ -163,14 +163,14 @@ mod tests {
     }
 
     #[test]
-    fn growth_is_bounded() {
+    fn exponential_references_are_refused() {
         assert!(check(&doubling(10)).is_ok());
         let error = check(&doubling(30)).unwrap_err();
         assert!(error.reason().contains("references"), "{error}");
     }
 
     #[test]
-    fn going_round_is_no_growth() {
+    fn recursive_schema_is_bounded() {
         let tree = json!({
             "properties": {"children": {"items": {"$ref": "#"}}},
             "anyOf": [{"$ref": "#/$defs/a"}, {"$ref": "#"}],

@@ -1,7 +1,7 @@
-//! Dirty schemas: forms that real tool definitions use and JSON Schema does not know.
+//! Rewrites forms that real tool definitions use and JSON Schema does not know.
 //!
-//! Each known form is read as what it evidently means, with a warning. Everything else is left
-//! alone for the compiler to judge.
+//! Each known form is read as what it evidently means, with a warning. Everything else is left to
+//! the compiler.
 
 use serde_json::{Map, Value, json};
 
@@ -9,35 +9,35 @@ use super::view::{LISTS, MAPS, SINGLE};
 use super::{Draft, SchemaWarning};
 use crate::tree::Pointer;
 
-/// Rewrites the known dirty forms; one warning each. `draft` is that of a schema which names none,
-/// `own_dialect` knows those that the host brought.
+/// Rewrites the known forms, with one warning each. `draft` is the draft of a schema that names
+/// none, and `own_dialect` finds the draft behind a dialect of the host's own.
 ///
-/// What is valid in its draft keeps its meaning: only a form that the draft forbids or does not
-/// know is rewritten.
+/// Only forms that the schema's draft forbids or does not know are rewritten, so that everything
+/// valid keeps its meaning.
 pub(crate) fn normalise(
     schema: &mut Value,
     draft: Draft,
     own_dialect: &dyn Fn(&str) -> Option<Draft>,
 ) -> Vec<SchemaWarning> {
-    let mut pass = Pass {
+    let mut normaliser = Normaliser {
         warnings: Vec::new(),
         draft,
         own_dialect,
     };
     if let Value::Object(root) = schema {
-        pass.dialect(root);
+        normaliser.dialect(root);
     }
-    pass.schema(schema, &mut Pointer::root());
-    pass.warnings
+    normaliser.schema(schema, &mut Pointer::root());
+    normaliser.warnings
 }
 
-struct Pass<'d> {
+struct Normaliser<'d> {
     warnings: Vec<SchemaWarning>,
     draft: Draft,
     own_dialect: &'d dyn Fn(&str) -> Option<Draft>,
 }
 
-impl Pass<'_> {
+impl Normaliser<'_> {
     fn warn(&mut self, place: &Pointer, message: String) {
         self.warnings.push(SchemaWarning {
             pointer: place.clone(),
@@ -45,7 +45,7 @@ impl Pass<'_> {
         });
     }
 
-    /// `$schema`: a known dialect stays, any other is read as 2020-12.
+    /// Keeps a known `$schema`, and reads any other as 2020-12.
     fn dialect(&mut self, root: &mut Map<String, Value>) {
         let Some(named) = root.get("$schema") else {
             return;
@@ -99,7 +99,7 @@ impl Pass<'_> {
         }
     }
 
-    /// `dict`, `float`, `any`, `STRING` and their kind.
+    /// Rewrites `dict`, `float`, `any`, `STRING` and similar type names.
     fn types(&mut self, map: &mut Map<String, Value>, place: &Pointer) {
         let Some(written) = map.get("type").cloned() else {
             return;
@@ -130,7 +130,7 @@ impl Pass<'_> {
         }
     }
 
-    /// `required: true` inside a property, `required: "name"`.
+    /// Rewrites `required: true` inside a property, and `required: "name"`.
     fn required(&mut self, map: &mut Map<String, Value>, place: &Pointer) {
         let mut lifted = Vec::new();
         if let Some(Value::Object(properties)) = map.get_mut("properties") {
@@ -179,7 +179,7 @@ impl Pass<'_> {
         }
     }
 
-    /// `exclusiveMinimum: true`, as draft 4 has it, elsewhere.
+    /// Rewrites draft 4's `exclusiveMinimum: true` in later drafts.
     fn bounds(&mut self, map: &mut Map<String, Value>, place: &Pointer) {
         if self.draft == Draft::Draft4 {
             return;
@@ -202,7 +202,7 @@ impl Pass<'_> {
         }
     }
 
-    /// List `items` under 2020-12; `properties: []`.
+    /// Rewrites a list under `items` in 2020-12, and `properties: []`.
     fn containers(&mut self, map: &mut Map<String, Value>, place: &Pointer) {
         if let Some(Value::Array(empty)) = map.get("properties")
             && empty.is_empty()
@@ -229,7 +229,7 @@ impl Pass<'_> {
         }
     }
 
-    /// `nullable: true`, as OpenAPI 3.0 has it.
+    /// Rewrites OpenAPI 3.0's `nullable: true`.
     fn nullable(&mut self, schema: &mut Value, place: &Pointer) {
         let Value::Object(map) = schema else { return };
         let Some(Value::Bool(flag)) = map.get("nullable") else {
@@ -262,7 +262,7 @@ impl Pass<'_> {
         if restricted.iter().any(|keyword| map.contains_key(*keyword)) {
             let mut inner = std::mem::take(map);
             let mut outer = Map::new();
-            // What other places refer to stays where it was.
+            // Targets of references stay where they were.
             for keyword in ["$schema", "$id", "id", "$anchor", "$defs", "definitions"] {
                 if let Some(kept) = inner.remove(keyword) {
                     outer.insert(keyword.to_owned(), kept);
@@ -274,12 +274,12 @@ impl Pass<'_> {
     }
 }
 
-/// The draft of a schema resource inside another, where it names its own.
+/// The draft that an embedded schema resource names.
 fn embedded_draft(map: &Map<String, Value>) -> Option<Draft> {
     Draft::named(map.get("$schema")?.as_str()?)
 }
 
-/// The JSON Schema name of a dirty type name; `Null` for "any"; `None` where it is not known.
+/// The JSON Schema name for a type name: `Null` for "any", `None` for an unknown name.
 fn type_name(written: &Value) -> Option<Value> {
     if written.is_null() {
         return Some(Value::from("null"));
@@ -308,7 +308,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_draft_allows_is_left_alone() {
+    fn forms_that_the_draft_allows_are_kept() {
         let exclusive = json!({"minimum": 3, "exclusiveMinimum": true});
         let tuple = json!({"items": [{"type": "string"}], "additionalItems": false});
         for (draft, schema) in [
@@ -326,7 +326,7 @@ mod tests {
     }
 
     #[test]
-    fn values_and_names_are_not_schemas() {
+    fn values_and_property_names_are_not_rewritten() {
         let dirty = json!({"type": "dict", "required": true, "nullable": true, "items": [1]});
         let schema = json!({
             "const": dirty,
@@ -345,7 +345,7 @@ mod tests {
     }
 
     #[test]
-    fn a_resource_inside_keeps_its_own_draft() {
+    fn embedded_resource_keeps_its_own_draft() {
         let schema = json!({"$defs": {"old": {
             "$id": "https://example.org/old",
             "$schema": "http://json-schema.org/draft-04/schema#",
@@ -355,7 +355,7 @@ mod tests {
     }
 
     #[test]
-    fn nullable_leaves_what_others_refer_to_in_its_place() {
+    fn nullable_keeps_targets_of_references_in_place() {
         let schema = json!({
             "nullable": true,
             "$ref": "#/$defs/name",
