@@ -259,10 +259,7 @@ mod tests {
             found("use http::Uri;\npub fn a(\n    b: u8,\n    c: Uri,\n) -> u8 {\n"),
             1
         );
-        assert_eq!(
-            found("pub use tokio_util::sync::CancellationToken;\n") > 0,
-            true
-        );
+        assert_eq!(found("pub use tokio_util::sync::CancellationToken;\n"), 1);
     }
 
     #[test]

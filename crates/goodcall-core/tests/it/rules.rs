@@ -4,8 +4,8 @@ use goodcall_core::{Gate, Level, Policy, Rule, Schema, StopReason, Verdict, cata
 
 /// Compiles the schema of a rule's example.
 fn schema(rule: &Rule) -> Schema {
-    let schema = serde_json::from_str(rule.example.schema).expect(rule.id.name());
-    Schema::compile(&schema).expect(rule.id.name())
+    let schema = serde_json::from_str(rule.example.schema).expect("the example has a JSON schema");
+    Schema::compile(&schema).expect("the schema of the example compiles")
 }
 
 /// The weakest policy under which a rule acts.
