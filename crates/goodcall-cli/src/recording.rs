@@ -47,7 +47,7 @@ struct Recorded<'l> {
     changes: Option<Value>,
 }
 
-/// Reads a file of messages, one a line.
+/// Reads a file of messages, one per line.
 pub(crate) fn read(path: &str) -> Result<Recording, CliError> {
     let text = std::fs::read_to_string(path).map_err(|error| format!("{path}: {error}"))?;
     let mut recording = Recording::default();

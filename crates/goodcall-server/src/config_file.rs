@@ -84,9 +84,9 @@ impl ConfigFile {
     /// # Errors
     /// If the text is not TOML, has an unknown key, or a value that its key does not take.
     pub fn parse(text: &str) -> Result<Self, ConfigFileError> {
-        let table: Table = text
-            .parse()
-            .map_err(|error| ConfigFileError::new(Vec::new(), ErrorCause::Syntax(error)))?;
+        let table: Table = text.parse().map_err(|error| {
+            ConfigFileError::new(Vec::new(), ErrorCause::Syntax(Box::new(error)))
+        })?;
         reject_unknown_keys(&mut Vec::new(), &table)?;
         Self::from_table(table.clone()).map_err(|message| {
             let (keys, message) = narrow(&table, &|table| table).unwrap_or((Vec::new(), message));
@@ -242,7 +242,7 @@ pub struct ConfigFileError {
 #[derive(Debug)]
 enum ErrorCause {
     Io(std::io::Error),
-    Syntax(toml::de::Error),
+    Syntax(Box<toml::de::Error>),
     Value(String),
 }
 
@@ -276,7 +276,7 @@ impl std::error::Error for ConfigFileError {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
         match &self.cause {
             ErrorCause::Io(error) => Some(error),
-            ErrorCause::Syntax(error) => Some(error),
+            ErrorCause::Syntax(error) => Some(error.as_ref()),
             ErrorCause::Value(_) => None,
         }
     }
