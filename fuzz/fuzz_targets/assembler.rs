@@ -1,4 +1,5 @@
-//! Any events through every provider's assembler; and arguments in any split give the same call.
+//! Any events through every provider's assembler: nothing panics, and any split of arguments gives
+//! the same call.
 #![no_main]
 
 use goodcall_wire::{Assembler, Provider, Tools, CallUpdate, TextCallScope};

@@ -1,5 +1,5 @@
-//! Any request and any whole reply to it: what is sent on is JSON, a history that was made legal is
-//! legal, and a reply that was let through is good when it is judged again.
+//! Any request and any complete reply to it: every rewritten text is JSON, a repaired history needs no
+//! repair, and a forwarded reply is good when it is judged again.
 //!
 //! Input: one byte that picks the protocol and the settings, a request, a zero byte, a reply.
 
@@ -27,8 +27,8 @@ fuzz_target!(|bytes: &[u8]| {
         _ => Provider::Responses,
     };
     let _ = history(provider, request);
-    if let Some(told) = with_remark(provider, request, "a \"remark\"\n") {
-        Tree::parse(&told).expect("a request with a remark is JSON");
+    if let Some(remarked) = with_remark(provider, request, "a \"remark\"\n") {
+        Tree::parse(&remarked).expect("a request with a remark is JSON");
     }
     if let Some(legal) = legal_history(provider, request) {
         Tree::parse(&legal).expect("a mended request is JSON");

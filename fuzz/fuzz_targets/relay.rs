@@ -1,4 +1,5 @@
-//! Any bytes as the stream of a reply: no panic, no split that matters, good calls as sent.
+//! Any bytes as the stream of a reply: nothing panics, splits do not matter, and good calls are
+//! forwarded as sent.
 //!
 //! Input: one byte that picks the protocol and the settings, one that says how long the pieces
 //! are, then the stream.
@@ -31,7 +32,7 @@ fuzz_target!(|bytes: &[u8]| {
     );
     assert_eq!(whole.1, split.1, "the verdicts");
     if whole.1.starts_with("good=0 mended=0 bad=0 reasked=0") && flags & 0b1100 == 0 {
-        assert!(whole.2, "no call: every event goes on");
+        assert!(whole.2, "without calls every event is forwarded");
     }
 });
 

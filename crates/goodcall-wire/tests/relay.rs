@@ -1,4 +1,4 @@
-//! The case files of the gateway: what upstreams send, what clients get, what models are asked.
+//! Runs the case files of the gateway: upstream replies, client replies, and re-asks.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test may fail loudly")]
 
 #[path = "../../goodcall-core/tests/support/mod.rs"]
@@ -119,15 +119,15 @@ fn exchange(case: &Case) -> Exchange {
         format!(r#"{{"model":"m","{key}":[{{"role":"user","content":"Go."}}],"tools":{tools}}}"#)
     });
     let settings = Arc::new(settings(case));
-    let known = ToolsCache::default();
-    let mut exchange = Exchange::new(provider(case), &request, &known, settings).unwrap();
+    let cache = ToolsCache::default();
+    let mut exchange = Exchange::new(provider(case), &request, &cache, settings).unwrap();
     if let Some(to) = case.get("adapt") {
         exchange.adapt(to.parse().unwrap());
     }
     exchange
 }
 
-/// One event a line: its data, or a comment.
+/// Reads one event per line: its data, or a comment.
 fn events(provider: Provider, lines: &str) -> Vec<u8> {
     let mut out = String::new();
     for line in lines.lines() {
@@ -156,7 +156,7 @@ fn shown(bytes: &[u8]) -> String {
     for line in lines.iter().filter(|line| line.starts_with('{')) {
         assert!(
             serde_json::from_str::<serde_json::Value>(line).is_ok(),
-            "no JSON: {line}"
+            "not JSON: {line}"
         );
     }
     lines.join("\n")
@@ -210,7 +210,7 @@ fn whole(case: &Case) -> BTreeMap<String, String> {
     blocks
 }
 
-/// What is done to a request before it goes on.
+/// Runs everything that rewrites a request.
 fn request(case: &Case) -> BTreeMap<String, String> {
     let (provider, text) = (provider(case), case.get("request").unwrap());
     let same = |changed: Option<String>| {
@@ -225,7 +225,7 @@ fn request(case: &Case) -> BTreeMap<String, String> {
         assert_eq!(
             legal_history(provider, legal),
             None,
-            "{}: legal is legal",
+            "{}: a repaired history needs no repair",
             case.name
         );
     }

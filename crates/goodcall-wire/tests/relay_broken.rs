@@ -1,5 +1,5 @@
-//! Streams that are broken anywhere: no panic, no split that matters, nothing that hangs. And
-//! histories in any order: what was made legal is legal.
+//! Properties: a broken stream never panics or hangs, and its splits do not matter; a repaired history
+//! needs no further repair.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test may fail loudly")]
 
 #[path = "../../goodcall-core/tests/support/mod.rs"]
@@ -67,11 +67,11 @@ fn relayed(case: &(Provider, String, Vec<u8>), bytes: &[u8], size: usize, flags:
 
 /// One message of a history, or item, and the ids of what it holds.
 #[derive(Clone, Copy, Debug)]
-struct Said(u8, usize, usize);
+struct HistoryMessage(u8, usize, usize);
 
 const IDS: [&str; 4] = [r#""a""#, r#""a_2""#, r#""b""#, "null"];
 
-fn message(provider: Provider, Said(kind, first, second): Said) -> String {
+fn message(provider: Provider, HistoryMessage(kind, first, second): HistoryMessage) -> String {
     let (a, b) = (IDS[first], IDS[second]);
     let user = r#"{"role":"user","content":"Go."}"#.to_owned();
     match (provider, kind) {
@@ -115,12 +115,12 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(2000))]
 
     #[test]
-    fn a_history_is_legal_in_one_go(
+    fn repaired_history_needs_no_repair(
         said in prop::collection::vec((0u8..7, 0usize..4, 0usize..4), 0..9),
     ) {
         for provider in [Provider::OpenAi, Provider::Anthropic, Provider::Responses] {
             let key = if provider == Provider::Responses { "input" } else { "messages" };
-            let each = said.iter().map(|(kind, a, b)| message(provider, Said(*kind, *a, *b)));
+            let each = said.iter().map(|(kind, a, b)| message(provider, HistoryMessage(*kind, *a, *b)));
             let request = format!(r#"{{"{key}":[{}]}}"#, each.collect::<Vec<_>>().join(","));
             if let Some(legal) = legal_history(provider, &request) {
                 prop_assert_eq!(legal_history(provider, &legal), None, "{}", request);
@@ -133,7 +133,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(150))]
 
     #[test]
-    fn broken_streams(
+    fn splits_of_broken_streams_do_not_matter(
         which in any::<prop::sample::Index>(),
         cuts in prop::collection::vec((any::<prop::sample::Index>(), 0usize..40, any::<u8>()), 0..4),
         size in 1usize..200,
