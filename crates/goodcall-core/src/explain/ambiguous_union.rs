@@ -4,7 +4,7 @@ use super::phrase;
 use crate::limits::DESCRIBED_KEYS;
 use crate::report::Expected;
 
-/// Which forms it fits, and what would tell them apart.
+/// Names the branches that the value fits, and what would tell them apart.
 pub(super) fn complaint(expected: &Expected, short: &str) -> String {
     let forms = &expected.alternatives[..];
     let names: Vec<String> = forms.iter().map(name).collect();
@@ -18,7 +18,7 @@ pub(super) fn complaint(expected: &Expected, short: &str) -> String {
     format!("{short} fits more than one form ({names}); make it fit exactly one{apart}")
 }
 
-/// The form's title, or what it wants.
+/// Returns the title of a branch, or a description where it has none.
 fn name(form: &Expected) -> String {
     match &form.about {
         Some(title) => title.clone(),
@@ -32,7 +32,7 @@ fn differ(words: &[String]) -> bool {
     all.all(|(at, word)| !words[..at].contains(word))
 }
 
-/// A member that each form wants with a value of its own: no form has it yet.
+/// Finds a member that every branch requires with a different constant, such as `kind`.
 fn by_name(forms: &[Expected]) -> Option<String> {
     let first = forms.first()?;
     let tag = first.keys.iter().find_map(|tag| {
@@ -50,11 +50,12 @@ fn by_name(forms: &[Expected]) -> Option<String> {
     Some(format!(" by adding {name}: {}", phrase::either(&values)))
 }
 
-/// The first member of each form that only this form must have, unless it has to be there anyway.
+/// Finds for each branch the first member that no other branch requires. Returns `None` if the
+/// object needs one of these members anyway.
 fn by_keys(expected: &Expected) -> Option<String> {
     let forms = &expected.alternatives[..];
     if forms.iter().any(|form| form.keys.len() >= DESCRIBED_KEYS) {
-        // There may be more of them.
+        // The list of keys is cut at this length, so a key may be missing from it.
         return None;
     }
     let own = |form: &Expected| {

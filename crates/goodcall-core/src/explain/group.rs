@@ -96,7 +96,7 @@ fn same(a: &Issue, b: &Issue) -> bool {
     a.expected == b.expected && plain(a) && plain(b)
 }
 
-/// The place with every index as `*`.
+/// Writes a place with every index as `*`.
 fn pattern(pointer: &Pointer) -> String {
     let segments = pointer.segments().map(|segment| {
         if index(&segment).is_some() {

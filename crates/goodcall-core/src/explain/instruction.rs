@@ -19,9 +19,9 @@ pub(super) fn line(issue: &Issue) -> String {
 
 /// Renders the issues with semicolons between them, and counts those over the budget.
 pub(super) fn joined(bad: &Refusal, budget: &Budget, line: impl Fn(&Issue) -> String) -> String {
-    let (mut parts, untold) = lines(&bad.issues, bad.more, budget, line);
-    if untold > 0 {
-        parts.push(format!("and {untold} more"));
+    let (mut parts, omitted) = lines(&bad.issues, bad.more, budget, line);
+    if omitted > 0 {
+        parts.push(format!("and {omitted} more"));
     }
     parts.join("; ")
 }

@@ -264,6 +264,6 @@ fn lines(
     let lines: Vec<_> = listed
         .map(|issue| clip(&line(issue), budget.issue_chars))
         .collect();
-    let untold = issues.len() - lines.len() + more;
-    (lines, untold)
+    let omitted = issues.len() - lines.len() + more;
+    (lines, omitted)
 }

@@ -6,7 +6,7 @@ use crate::report::{Expected, Issue, IssueKind, Reason, Refusal};
 use crate::snippet::clip;
 use crate::tree::Pointer;
 
-/// The whole text.
+/// Writes the whole text.
 pub(super) fn text(bad: &Refusal, tool: Option<&str>, budget: &Budget) -> String {
     let mut out = head(bad, tool);
     for line in recommendations(bad, budget) {
@@ -16,7 +16,8 @@ pub(super) fn text(bad: &Refusal, tool: Option<&str>, budget: &Budget) -> String
     out
 }
 
-/// The issues that ask for an edit: a rename or a move stands for the missing and the unknown key both.
+/// Returns the issues that ask for an edit. A rename or a move covers both the missing and the
+/// unknown key.
 fn edits(bad: &Refusal) -> Vec<Grouped<'_>> {
     let moved: Vec<_> = bad
         .issues
@@ -27,7 +28,7 @@ fn edits(bad: &Refusal) -> Vec<Grouped<'_>> {
             (None, nearest) => Some(issue.pointer.split_last()?.0.join(nearest.as_deref()?)),
         })
         .collect();
-    let told_by_head = |issue: &&Issue| {
+    let not_in_head = |issue: &&Issue| {
         !matches!(
             issue.kind,
             IssueKind::Empty
@@ -41,12 +42,12 @@ fn edits(bad: &Refusal) -> Vec<Grouped<'_>> {
     let needed = bad
         .issues
         .iter()
-        .filter(told_by_head)
+        .filter(not_in_head)
         .filter(|issue| issue.kind != IssueKind::UnknownKey || !moved.contains(&issue.pointer));
     grouped(needed)
 }
 
-/// What happened, and what to do.
+/// Says what happened, and what to do.
 pub(super) fn head(bad: &Refusal, tool: Option<&str>) -> String {
     let name = match tool {
         Some(name) => format!("The tool `{name}`"),
@@ -160,7 +161,7 @@ fn grouped_line(edit: &Grouped<'_>) -> String {
     }
 }
 
-/// Several keys of one object that are not known.
+/// Asks to remove several unknown keys of one object.
 fn unknown_keys(issues: &[&Issue]) -> String {
     let shown = issues.iter().take(phrase::MOST_VALUES);
     let mut keys: Vec<_> = shown.map(|issue| phrase::path(&issue.pointer)).collect();
@@ -176,7 +177,7 @@ fn unknown_keys(issues: &[&Issue]) -> String {
 
 const NO_SUCH: &str = "there is no such parameter";
 
-/// One issue as the edit it asks for.
+/// Writes the edit that one issue asks for.
 pub(super) fn line(issue: &Issue) -> String {
     let place = phrase::path(&issue.pointer);
     let expected = phrase::expected(&issue.expected);
@@ -291,7 +292,7 @@ fn is_repeated(readings: &[String]) -> bool {
     readings.len() > 1 && pairs.all(|pair| pair[0] == pair[1])
 }
 
-/// A member that belongs elsewhere.
+/// Asks to move a member to the object that declares it.
 fn moved(issue: &Issue) -> String {
     let Some(moved) = &issue.moved else {
         return String::new();
@@ -306,7 +307,7 @@ fn moved(issue: &Issue) -> String {
     }
 }
 
-/// A member that belongs elsewhere, in one of several places.
+/// Asks to move a member to one of several objects that declare it.
 fn undecided(issue: &Issue) -> String {
     let targets = issue.places.iter().map(|place| {
         let target = place.split_last().map(|(target, _)| target);
@@ -323,7 +324,7 @@ fn undecided(issue: &Issue) -> String {
     format!("move {from} {wherein}, as you mean it")
 }
 
-/// An object whose members belong into one around it.
+/// Asks to remove an object around members that belong one level up.
 fn unwrap(issue: &Issue) -> String {
     let around = issue.pointer.split_last().map(|(around, _)| around);
     let moved = issue.moved.as_ref().map(|moved| moved.to.clone());
@@ -339,7 +340,7 @@ fn unwrap(issue: &Issue) -> String {
     format!("unwrap {place}: send its keys {wherein}, without {outermost}")
 }
 
-/// The keys of which some must be added, where that is all that the forms of a union ask for.
+/// Lists the keys of which some must be added, if that is all that the branches of a union ask for.
 fn lacking(issue: &Issue) -> Option<String> {
     let forms = &issue.expected.alternatives;
     let keys = |form: &Expected| {
@@ -354,7 +355,7 @@ fn lacking(issue: &Issue) -> Option<String> {
     (!forms.is_empty()).then(|| forms.join("; or "))
 }
 
-/// A key beside the one that is missing.
+/// Writes the place of a key beside the missing one.
 fn sibling(issue: &Issue, key: &str) -> String {
     match issue.pointer.split_last() {
         Some((parent, _)) => phrase::path(&parent.join(key)),
@@ -362,21 +363,21 @@ fn sibling(issue: &Issue, key: &str) -> String {
     }
 }
 
-/// The declared keys, where they are few.
+/// Lists the declared keys if they are few.
 fn known(issue: &Issue) -> Option<String> {
     let keys = &issue.expected.allowed;
     (!keys.is_empty() && keys.len() <= phrase::MOST_VALUES).then(|| keys.join(", "))
 }
 
-/// One line an edit, as many as the budget allows, and how many issues are left untold.
+/// Writes one line per edit, as many as the budget allows, and counts the issues left out.
 pub(super) fn recommendations(bad: &Refusal, budget: &Budget) -> Vec<String> {
     let edits = edits(bad);
-    let (told, untold) = edits.split_at(edits.len().min(budget.issues.max(1)));
-    let lines = told.iter().map(grouped_line);
+    let (shown, omitted) = edits.split_at(edits.len().min(budget.issues.max(1)));
+    let lines = shown.iter().map(grouped_line);
     let mut out: Vec<_> = lines.map(|line| clip(&line, budget.issue_chars)).collect();
-    let untold = untold.iter().map(Grouped::count).sum::<usize>() + bad.more;
-    if untold > 0 {
-        out.push(format!("and {untold} more"));
+    let omitted = omitted.iter().map(Grouped::count).sum::<usize>() + bad.more;
+    if omitted > 0 {
+        out.push(format!("and {omitted} more"));
     }
     out
 }

@@ -6,7 +6,7 @@ use crate::report::{IssueKind, Refusal};
 
 /// Renders `Parameter validation failed:` and a numbered list.
 pub(super) fn text(bad: &Refusal, budget: &Budget) -> String {
-    let (lines, untold) = lines(&bad.issues, bad.more, budget, |issue| {
+    let (lines, omitted) = lines(&bad.issues, bad.more, budget, |issue| {
         let name = issue.pointer.dotted();
         match issue.kind {
             IssueKind::Missing => format!("Field '{name}' is required but missing"),
@@ -26,8 +26,8 @@ pub(super) fn text(bad: &Refusal, budget: &Budget) -> String {
     for (index, line) in lines.iter().enumerate() {
         out.push_str(&format!("\n{}. {line}", index + 1));
     }
-    if untold > 0 {
-        out.push_str(&format!("\nand {untold} more"));
+    if omitted > 0 {
+        out.push_str(&format!("\nand {omitted} more"));
     }
     out.push_str("\nPlease fix the parameters and try again.");
     out

@@ -4,7 +4,7 @@ use super::syntax_hints;
 use crate::report::{Bound, Expected, JsonType, Key, Types};
 use crate::tree::Pointer;
 
-/// Allowed values told in full.
+/// How many allowed values a text lists.
 pub(super) const MOST_VALUES: usize = 12;
 
 /// A place as models write it: `edits[1].path`; `the arguments` for the root.
@@ -33,7 +33,7 @@ pub(super) fn push_segment(segment: &str, out: &mut String) {
     out.push_str(if segment.is_empty() { "\"\"" } else { segment });
 }
 
-/// `a`, `a or b`, `a, b or c`.
+/// Joins parts with `or`: `a`, `a or b`, `a, b or c`.
 pub(super) fn either<S: AsRef<str>>(parts: &[S]) -> String {
     match parts {
         [] => String::new(),
@@ -45,7 +45,7 @@ pub(super) fn either<S: AsRef<str>>(parts: &[S]) -> String {
     }
 }
 
-/// `a`, `a and b`, `a, b and c`.
+/// Joins parts with `and`: `a`, `a and b`, `a, b and c`.
 pub(super) fn all(parts: &[String]) -> String {
     match parts {
         [init @ .., last] if !init.is_empty() => format!("{} and {last}", init.join(", ")),
@@ -53,7 +53,7 @@ pub(super) fn all(parts: &[String]) -> String {
     }
 }
 
-/// A type with its article.
+/// Puts the article before the name of a type.
 pub(super) fn with_article(name: &str) -> String {
     match name {
         "null" => name.to_owned(),
@@ -62,7 +62,7 @@ pub(super) fn with_article(name: &str) -> String {
     }
 }
 
-/// The allowed values, at most twelve of them.
+/// Lists allowed values, at most [`MOST_VALUES`] of them.
 pub(super) fn values(allowed: &[String]) -> String {
     if allowed.len() <= MOST_VALUES {
         return either(allowed);
@@ -71,7 +71,7 @@ pub(super) fn values(allowed: &[String]) -> String {
     format!("{shown} or {} more", allowed.len() - MOST_VALUES)
 }
 
-/// What the schema wants, in words: `an integer from 1 to 100`.
+/// Describes what the schema expects: `an integer from 1 to 100`.
 pub fn expected(expected: &Expected) -> String {
     if let Some(wanted) = expected.syntax {
         return wanted.to_string();
@@ -93,7 +93,7 @@ pub fn expected(expected: &Expected) -> String {
     }
 }
 
-/// Any value, with what the schema says of it.
+/// Describes a place that takes any value, with the examples or the description of the schema.
 fn anything(expected: &Expected) -> String {
     match (&expected.examples[..], &expected.about) {
         ([], None) => "any value".to_owned(),
@@ -102,7 +102,7 @@ fn anything(expected: &Expected) -> String {
     }
 }
 
-/// Type, details, null, what elements must be like.
+/// Describes the type, its details, whether null is allowed, and the elements of an array.
 fn described(expected: &Expected) -> String {
     let details = details(expected);
     let null = expected.types.has(JsonType::Null);
@@ -141,7 +141,7 @@ fn described(expected: &Expected) -> String {
     out
 }
 
-/// The types but null, those of an object with its keys if asked for.
+/// Names the types without null, and lists the keys of an object if `with_keys` is set.
 fn types(expected: &Expected, with_keys: bool) -> Vec<String> {
     let mut wanted = expected.types.without(Types::of(JsonType::Null));
     if wanted.is_empty() && !expected.keys.is_empty() {
@@ -158,7 +158,7 @@ fn types(expected: &Expected, with_keys: bool) -> Vec<String> {
     wanted.names().map(name).collect()
 }
 
-/// ` with path (string) and mode`: said after `an object`.
+/// Lists the keys of an object, to stand after `an object`: ` with path (string) and mode`.
 fn keys(expected: &Expected) -> Option<String> {
     let named = |keys: &[Key]| keys.iter().map(key).collect::<Vec<_>>();
     match (&expected.keys[..], &expected.may_have[..]) {
@@ -168,7 +168,7 @@ fn keys(expected: &Expected) -> Option<String> {
     }
 }
 
-/// The type of elements of which nothing else is wanted.
+/// Returns the type of elements that have no other requirement.
 fn plain_elements(element: &Expected) -> Option<&'static str> {
     let plain = Expected {
         types: element.types,
@@ -179,7 +179,7 @@ fn plain_elements(element: &Expected) -> Option<&'static str> {
     (*element == plain && element.types.len() == 1).then_some(name)
 }
 
-/// A key as it is named among those of an object: `path (string)`, `kind "circle"`.
+/// Writes one key in a list of keys: `path (string)`, `kind "circle"`.
 pub(super) fn key(key: &Key) -> String {
     let types: Vec<_> = key.types.names().collect();
     match (&key.allowed[..], &types[..]) {
@@ -210,7 +210,7 @@ fn details(expected: &Expected) -> Vec<String> {
     out
 }
 
-/// `from 1 to 100`, `of at least 1`, `greater than 0`.
+/// Writes a range of numbers: `from 1 to 100`, `of at least 1`, `greater than 0`.
 fn range(minimum: Option<&Bound>, maximum: Option<&Bound>) -> Option<String> {
     match (minimum, maximum) {
         (Some(least), Some(most)) if least == most && !least.exclusive => {
@@ -241,7 +241,7 @@ fn range(minimum: Option<&Bound>, maximum: Option<&Bound>) -> Option<String> {
     }
 }
 
-/// `of 1 to 5 elements`, `of at most 10 characters`.
+/// Writes a range of lengths: `of 1 to 5 elements`, `of at most 10 characters`.
 fn size(expected: &Expected) -> Option<String> {
     let unit = sized_unit(expected.types);
     let one = |n: u64| match n {

@@ -6,7 +6,7 @@ use crate::report::{IssueKind, Refusal};
 
 /// Renders one sentence per parameter.
 pub(super) fn text(bad: &Refusal, budget: &Budget) -> String {
-    let (mut lines, untold) = lines(&bad.issues, bad.more, budget, |issue| {
+    let (mut lines, omitted) = lines(&bad.issues, bad.more, budget, |issue| {
         let name = issue.pointer.dotted();
         match issue.kind {
             IssueKind::Missing => format!("Missing required parameter: {name}"),
@@ -20,8 +20,8 @@ pub(super) fn text(bad: &Refusal, budget: &Budget) -> String {
             _ => format!("Parameter '{name}' {}", demand(issue)),
         }
     });
-    if untold > 0 {
-        lines.push(format!("and {untold} more"));
+    if omitted > 0 {
+        lines.push(format!("and {omitted} more"));
     }
     lines.join("\n")
 }

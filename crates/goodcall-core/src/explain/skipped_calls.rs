@@ -16,7 +16,7 @@ pub fn not_run_text(tool: &str) -> String {
     )
 }
 
-/// The result of a good call that is on its way already, while another one was refused.
+/// The result of a good call that was forwarded already when another one was refused.
 ///
 /// ```
 /// assert!(goodcall_core::accepted_text("read").contains("Do not send it again"));
@@ -28,7 +28,7 @@ pub fn accepted_text(tool: &str) -> String {
     )
 }
 
-/// The result of a call in a history that has none.
+/// The result for a call of a history that lacks one.
 ///
 /// ```
 /// assert!(goodcall_core::no_result_text("read").starts_with("There is no result of `read`"));

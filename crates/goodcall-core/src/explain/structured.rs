@@ -28,7 +28,7 @@ pub struct Structured {
 }
 
 impl Structured {
-    /// JSON text.
+    /// Writes the object as JSON text.
     pub fn to_json(&self) -> String {
         serde_json::to_string(self).expect("strings, booleans and a `Value` are valid JSON")
     }

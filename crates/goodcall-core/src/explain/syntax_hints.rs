@@ -59,7 +59,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_rule_of_the_reader_has_its_words() {
+    fn every_lenient_rule_has_a_hint() {
         for rule in crate::parse::lenient_rules() {
             assert_ne!(instead_of(rule.id), "plain JSON", "{}", rule.id);
         }
