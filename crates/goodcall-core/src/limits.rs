@@ -1,7 +1,8 @@
-//! Every limit of the core, in one place.
+//! Every limit that a host sets, and every bound that keeps the core's work linear (law 7).
 //!
-//! Arguments and schemas are untrusted, so nothing here grows without a bound. A call that passes
-//! a limit gets a verdict that names it; it is never cut silently.
+//! Arguments and schemas are untrusted, so nothing grows without a bound. A call that exceeds a
+//! limit gets a verdict that names it; it is never cut silently. Constants that only choose the
+//! faster of two ways, or the length of a text, are beside their use.
 
 /// Limits on one call. Start from [`Limits::default`] and change what you need.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -105,3 +106,18 @@ pub(crate) const MEND_DEPTH: usize = 3;
 pub(crate) const PLACE_LEVELS: usize = 4;
 /// Members of an object, or properties of a schema, that are compared with each other.
 pub(crate) const MEND_WIDTH: usize = 256;
+
+/// Bytes of a name that is compared letter by letter with others, which is quadratic.
+pub(crate) const COMPARED_BYTES: usize = 64;
+/// Levels of a value that are searched for a member before its default is used.
+pub(crate) const SEARCHED_LEVELS: usize = 4;
+/// Digits that a number with an exponent is written out to: `1e999999999` is a short text.
+pub(crate) const WRITTEN_DIGITS: usize = 64;
+/// Issues for which another place is searched: each search walks the value.
+pub(crate) const PLACED_ISSUES: usize = 32;
+/// Places that are named for one member: among more there is nothing to choose.
+pub(crate) const NAMED_PLACES: usize = 4;
+/// Bytes of a number that are scanned in order to explain it.
+pub(crate) const NUMBER_BYTES: usize = 64;
+/// Bytes of a key that a look ahead accepts: it may be repeated at every quote.
+pub(crate) const KEY_BYTES: usize = 200;

@@ -6,16 +6,12 @@ use serde_json::{Map, Value};
 
 use super::expectation::{kind_of, narrow};
 use super::misplaced_keys::KeyPlaces;
+use crate::limits::{NAMED_PLACES, PLACED_ISSUES};
 use crate::names::{bare, nearest_name};
 use crate::report::{Actual, Expected, Issue, IssueKind, Moved, SharedExpected};
 use crate::schema::{Schema, View, allowed_names, describe, member, owner};
 use crate::tree::{Node, Pointer, Tree};
 use crate::validate::{Fault, FaultKind};
-
-/// The number of issues for which another place in the value is looked for; no text names more.
-const PLACED: usize = 32;
-/// The number of places that are named for one member; more would not help to choose.
-const MOST_PLACES: usize = 4;
 
 /// Turns faults into issues, in the order of the faults. Unions are reduced to their best branch,
 /// each fault is reported once, and unknown keys are matched with missing ones.
@@ -229,7 +225,7 @@ impl IssueCollector<'_> {
                 .filter(|key| member(self.schema, keyword, key).is_none());
             issue.nearest = nearest_name(name, undeclared);
             if issue.nearest.is_none()
-                && self.issues.len() < PLACED
+                && self.issues.len() < PLACED_ISSUES
                 && let Some((object, _)) = issue.pointer.split_last()
             {
                 issue.moved = self.places().find_stray(&object, keyword, name);
@@ -264,14 +260,14 @@ impl IssueCollector<'_> {
             if twin.is_none_or(|name| object.get(name).is_none()) {
                 issue.nearest = nearest_name(key, absent.iter().copied());
             }
-            if issue.nearest.is_none() && self.issues.len() + found.len() < PLACED {
+            if issue.nearest.is_none() && self.issues.len() + found.len() < PLACED_ISSUES {
                 let mut places = self.places().places_for(pointer, keyword, key);
                 match places.len() {
                     1 => {
                         let from = pointer.join(key);
                         issue.moved = places.pop().map(|to| Moved { from, to });
                     }
-                    count if count <= MOST_PLACES => issue.places = places,
+                    count if count <= NAMED_PLACES => issue.places = places,
                     _ => {}
                 }
                 let placed = issue.moved.is_some() || !issue.places.is_empty();

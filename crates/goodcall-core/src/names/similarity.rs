@@ -7,10 +7,7 @@
 
 use super::antonyms::are_antonyms;
 use super::letters::{Letters, bare, words};
-use crate::limits::LISTED_NAMES;
-
-/// The longest name, in bytes, that is compared letter by letter: the cost is quadratic.
-const COMPARED_BYTES: usize = 64;
+use crate::limits::{COMPARED_BYTES, LISTED_NAMES};
 
 /// The fewest letters of a name that can be renamed as a typo.
 const TYPO_LETTERS: usize = 4;

@@ -1,11 +1,9 @@
 //! Naming a malformed number in a refusal, where only an unexpected byte was found.
 
 use super::lenient;
+use crate::limits::NUMBER_BYTES;
 use crate::report::SyntaxExpectation;
 use crate::report::{Actual, Issue};
-
-/// The longest number that is looked at, in bytes.
-const MAX_BYTES: usize = 64;
 
 /// Adds to an issue about a string without quotes that it is the start of a number.
 pub(super) fn explain_unfinished(issue: &mut Issue, text: Option<&str>) {
@@ -28,10 +26,10 @@ pub(super) fn explain_in_strict(
         let byte = bytes.get(at).copied();
         byte.is_some_and(lenient::is_number_part)
     };
-    while start > 0 && at - start < MAX_BYTES && part(start - 1) {
+    while start > 0 && at - start < NUMBER_BYTES && part(start - 1) {
         start -= 1;
     }
-    while end - at < MAX_BYTES && part(end) {
+    while end - at < NUMBER_BYTES && part(end) {
         end += 1;
     }
     let stopped_in_number = match expected {
@@ -60,7 +58,7 @@ pub(super) fn explain_in_strict(
 /// Returns true if this is the start of a number that lacks digits.
 fn is_unfinished(token: &str) -> bool {
     let body = token.strip_prefix(['+', '-']).unwrap_or(token);
-    if token.is_empty() || token.len() > MAX_BYTES || body.starts_with(['+', '-']) {
+    if token.is_empty() || token.len() > NUMBER_BYTES || body.starts_with(['+', '-']) {
         return false;
     }
     let body = if body.starts_with('.') {

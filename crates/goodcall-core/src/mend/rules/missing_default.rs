@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::enum_spelling::folded;
-use crate::limits::MEND_WIDTH;
+use crate::limits::{MEND_WIDTH, SEARCHED_LEVELS};
 use crate::mend::edit::{New, Op};
 use crate::mend::site::{Proposals, Site};
 use crate::names::{could_mean, is_envelope_key};
@@ -70,7 +70,7 @@ fn was_sent(site: &Site<'_>, name: &str, property: View<'_>) -> bool {
     let beside = site.undeclared().into_iter().any(|(_, key, value)| {
         is_envelope_key(key, site.context.tool)
             || meant.is_member(key, value)
-            || meant.holds(value, MOST_DEPTH)
+            || meant.holds(value, SEARCHED_LEVELS)
     });
     beside || stands_around(site, name)
 }
@@ -120,9 +120,6 @@ impl<'m> Meant<'m> {
             || value.elements().any(|value| inside("", value))
     }
 }
-
-/// Levels of a value that are looked at.
-const MOST_DEPTH: usize = 4;
 
 /// The texts that a schema lists as allowed, in its branches too.
 fn listed_texts(schema: View<'_>) -> Vec<String> {

@@ -1,5 +1,6 @@
 //! `5.0` where an integer is wanted.
 
+use crate::limits::WRITTEN_DIGITS;
 use crate::mend::edit::New;
 use crate::mend::site::{Proposals, Site};
 use crate::report::JsonType;
@@ -22,14 +23,11 @@ pub(crate) const RULE: Rule = Rule {
     },
 };
 
-/// Digits beyond which an exponent is no honest integer.
-const MOST_DIGITS: usize = 64;
-
 pub(crate) fn propose(site: &Site<'_>, out: &mut Proposals) {
     let (Some(digits), Some(wanted)) = (site.node.digits(), site.wanted()) else {
         return;
     };
-    let plain = || Decimal::parse(digits)?.to_plain_integer(MOST_DIGITS);
+    let plain = || Decimal::parse(digits)?.to_plain_integer(WRITTEN_DIGITS);
     if wanted.has(JsonType::Integer)
         && let Some(plain) = plain()
     {

@@ -5,9 +5,7 @@
 //! of times.
 
 use super::string_end::Quote;
-
-/// The longest key, in bytes, that a look ahead accepts.
-pub(super) const MAX_KEY_BYTES: usize = 200;
+use crate::limits::KEY_BYTES;
 
 /// The first UTF-8 byte of U+F000 to U+FFFF, where the full-width forms of ASCII are.
 pub(super) const FULL_WIDTH_LEAD: u8 = 0xEF;
@@ -287,7 +285,7 @@ impl SourceText<'_> {
     }
 
     fn quoted_key_end(&self, start: usize, quote: u8) -> Option<KeyEnd> {
-        let limit = (start + MAX_KEY_BYTES).min(self.len());
+        let limit = (start + KEY_BYTES).min(self.len());
         let mut at = start + 1;
         loop {
             match self.bytes().get(at) {
@@ -302,7 +300,7 @@ impl SourceText<'_> {
     }
 
     fn typographic_key_end(&self, start: usize) -> usize {
-        let limit = (start + MAX_KEY_BYTES).min(self.len());
+        let limit = (start + KEY_BYTES).min(self.len());
         let mut at = start + 3;
         while at < limit && self.typographic_quote(at).is_none() && self.bytes()[at] != b'"' {
             at += 1;
@@ -311,7 +309,7 @@ impl SourceText<'_> {
     }
 
     fn bare_key_end(&self, start: usize) -> Option<usize> {
-        let limit = (start + MAX_KEY_BYTES).min(self.len());
+        let limit = (start + KEY_BYTES).min(self.len());
         let end = self.word_end(start).min(limit);
         let quoted = matches!(self.byte(end), b'"' | b'\'');
         (end != start).then_some(end + usize::from(quoted))
@@ -321,7 +319,7 @@ impl SourceText<'_> {
     pub(super) fn damaged_key_follows(&self, start: usize) -> bool {
         let quote = self.byte(start);
         let end = self.word_end(start + 1);
-        if end == start + 1 || end > start + MAX_KEY_BYTES {
+        if end == start + 1 || end > start + KEY_BYTES {
             return false;
         }
         if self.from(end).starts_with('：') || self.byte(self.skip_space(end)) == b'=' {

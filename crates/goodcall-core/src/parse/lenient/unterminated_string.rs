@@ -3,10 +3,11 @@
 use super::known_keys::KeyAhead;
 use super::parser::Parser;
 use super::rules;
-use super::source_text::{MAX_KEY_BYTES, SourceText};
+use super::source_text::SourceText;
 use super::string_end::{
     OpenString, Quote, StringAmbiguity, StringEnd, StringOutcome, StringRole, StringSearch,
 };
+use crate::limits::KEY_BYTES;
 
 impl Parser<'_> {
     /// Ends a string that lacks its closing quote at `limit`, behind the search.
@@ -57,7 +58,7 @@ impl Parser<'_> {
     ) -> Option<StringEnd> {
         let source = self.source();
         let key = source.as_str().get(s.quotes.last + 1..quote)?;
-        if key.len() > MAX_KEY_BYTES || key.contains('\n') {
+        if key.len() > KEY_BYTES || key.contains('\n') {
             return None;
         }
         let comma = self.comma_before(s.quotes.last, s.string.start)?;
