@@ -21,7 +21,7 @@ pub struct Limits {
 impl Limits {
     /// Positions are 32 bits wide.
     pub const MOST_BYTES: usize = 1 << 30;
-    /// Conversions recurse once a level; this many levels fit the smallest usual thread stack.
+    /// Conversions recurse once per level; this many levels fit the smallest usual thread stack.
     pub const MOST_DEPTH: usize = 256;
 
     /// The byte limit in force.

@@ -262,9 +262,10 @@ async fn send(client: &Sender, url: &str, body: String) -> Result<String, String
         .await
         .map_err(|error| error.to_string())?;
     let text = String::from_utf8_lossy(&body.to_bytes()).into_owned();
-    match status.is_success() {
-        true => Ok(text),
-        false => Err(format!("{status}: {text}")),
+    if status.is_success() {
+        Ok(text)
+    } else {
+        Err(format!("{status}: {text}"))
     }
 }
 

@@ -196,8 +196,8 @@ impl<'t> Members<'t> {
         }
         let start = skip_space(text, colon + 1);
         self.at = skip_value(text, start).ok_or(broken)?;
-        // A key that cannot be decoded matches none that is asked for.
-        let name = key.as_str().unwrap_or_default();
+        // A key that cannot be decoded equals no name that is looked for.
+        let name = key.as_str().unwrap_or(Cow::Borrowed(""));
         Ok((name, JsonSpan::new(text, &(start..self.at))))
     }
 }

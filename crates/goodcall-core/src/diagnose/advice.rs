@@ -6,7 +6,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use super::edits::{Act, What, act, is_edit, perform};
+use super::edits::{TrialEdit, TrialEditKind, apply_all, edit_for, needs_no_value};
 use super::issues::issues;
 use crate::limits::{ADVICE_ROUNDS, MEND_WIDTH};
 use crate::names::{envelope, nearest_name};
@@ -103,7 +103,7 @@ struct AdviceRounds<'r> {
 /// The edits of one round. No member is moved twice, and no two to one place.
 #[derive(Default)]
 struct EditPlan {
-    acts: Vec<Act>,
+    acts: Vec<TrialEdit>,
     moved: HashSet<Pointer>,
     filled: HashSet<Pointer>,
     unwrapped: Vec<Pointer>,
@@ -111,7 +111,7 @@ struct EditPlan {
 
 /// What becomes of the edit that an issue asks for.
 enum EditDecision {
-    Make(Act),
+    Make(TrialEdit),
     /// Another issue asks for it already.
     AlreadyPlanned,
     /// It is in conflict with other edits, or its member is needed in its place.
@@ -121,12 +121,12 @@ enum EditDecision {
 impl AdviceRounds<'_> {
     fn run(&mut self, mut issues: Vec<Issue>, tree: &Tree<'_>) -> Vec<Issue> {
         let mut acts = self.plan(&mut issues);
-        if !acts.iter().any(|act| act.may_tell_more) {
+        if !acts.iter().any(|act| act.may_uncover_issues) {
             return issues;
         }
         let mut draft = EditableTree::new(tree.clone());
         for _ in 0..ADVICE_ROUNDS {
-            if !perform(&acts, &mut draft) {
+            if !apply_all(&acts, &mut draft) {
                 break;
             }
             let found = self.schema.faults(draft.tree.root(), self.most);
@@ -135,7 +135,7 @@ impl AdviceRounds<'_> {
             }
             let mut left = super::issues::issues(found.faults, &draft.tree, self.schema);
             let needed = acts.iter().filter(|act| {
-                act.may_tell_more && left.iter().any(|issue| misses(issue, &act.from))
+                act.may_uncover_issues && left.iter().any(|issue| misses(issue, &act.from))
             });
             let needed: Vec<_> = needed.map(|act| act.from.clone()).collect();
             if !needed.is_empty() {
@@ -144,7 +144,7 @@ impl AdviceRounds<'_> {
             }
             acts = self.plan(&mut left);
             merge(&mut issues, left);
-            if !acts.iter().any(|act| act.may_tell_more) {
+            if !acts.iter().any(|act| act.may_uncover_issues) {
                 break;
             }
         }
@@ -153,7 +153,7 @@ impl AdviceRounds<'_> {
 
     /// Plans the edits that these issues ask for: wrappers first, then missing members, then the
     /// others. Edits that are not made are withdrawn from their issues.
-    fn plan(&self, issues: &mut [Issue]) -> Vec<Act> {
+    fn plan(&self, issues: &mut [Issue]) -> Vec<TrialEdit> {
         let rank = |issue: &Issue| match issue.kind {
             IssueKind::Wrapped => 0,
             IssueKind::Missing => 1,
@@ -162,7 +162,7 @@ impl AdviceRounds<'_> {
         let mut plan = EditPlan::default();
         for current in 0..3 {
             let edits = issues.iter_mut().filter(|issue| rank(issue) == current);
-            for issue in edits.filter(|issue| is_edit(issue)) {
+            for issue in edits.filter(|issue| needs_no_value(issue)) {
                 match self.decide(issue, &plan) {
                     EditDecision::Make(act) => plan.add(act),
                     EditDecision::AlreadyPlanned => {}
@@ -174,34 +174,34 @@ impl AdviceRounds<'_> {
     }
 
     fn decide(&self, issue: &Issue, plan: &EditPlan) -> EditDecision {
-        let (from, what) = act(issue);
+        let (from, kind) = edit_for(issue);
         if plan.moved.contains(&from) {
             return EditDecision::AlreadyPlanned;
         }
         let in_wrapper = plan.unwrapped.iter().any(|wrapper| from.is_within(wrapper));
-        let filled = matches!(&what, What::Move(to) if plan.filled.contains(to));
+        let filled = matches!(&kind, TrialEditKind::Move(to) if plan.filled.contains(to));
         if in_wrapper || filled || self.needed_in_place.contains(&from) {
             return EditDecision::Withdraw;
         }
-        let may_tell_more = match what {
-            What::Remove => issue.kind == IssueKind::Type && self.schema.has_conditions(),
-            What::Move(_) | What::Unwrap(_) => true,
+        let may_uncover_issues = match kind {
+            TrialEditKind::Remove => issue.kind == IssueKind::Type && self.schema.has_conditions(),
+            TrialEditKind::Move(_) | TrialEditKind::Unwrap(_) => true,
         };
-        EditDecision::Make(Act {
+        EditDecision::Make(TrialEdit {
             from,
-            what,
-            may_tell_more,
+            kind,
+            may_uncover_issues,
         })
     }
 }
 
 impl EditPlan {
-    fn add(&mut self, act: Act) {
+    fn add(&mut self, act: TrialEdit) {
         self.moved.insert(act.from.clone());
-        match &act.what {
-            What::Move(to) => drop(self.filled.insert(to.clone())),
-            What::Unwrap(_) => self.unwrapped.push(act.from.clone()),
-            What::Remove => {}
+        match &act.kind {
+            TrialEditKind::Move(to) => drop(self.filled.insert(to.clone())),
+            TrialEditKind::Unwrap(_) => self.unwrapped.push(act.from.clone()),
+            TrialEditKind::Remove => {}
         }
         self.acts.push(act);
     }
@@ -227,9 +227,9 @@ fn merge(issues: &mut Vec<Issue>, mut left: Vec<Issue>) {
     issues.retain_mut(|issue| {
         match still.remove(&place(issue)) {
             // The issue as it is after the edits.
-            Some(now) if !is_edit(issue) => *issue = now,
+            Some(now) if !needs_no_value(issue) => *issue = now,
             Some(_) => {}
-            None => return is_edit(issue),
+            None => return needs_no_value(issue),
         }
         true
     });

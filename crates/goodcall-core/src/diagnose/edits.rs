@@ -1,11 +1,11 @@
-//! Edits that need no new value, and how they are made on a copy.
+//! Edits that need no new value, which are tried on a copy before they are advised.
 
 use crate::limits::MEND_WIDTH;
 use crate::report::{Issue, IssueKind};
 use crate::tree::{EditableTree, Id, Kind, Node, Pointer, Tree};
 
-/// Does the issue ask for an edit that needs no new value?
-pub(super) fn is_edit(issue: &Issue) -> bool {
+/// Returns true if the issue asks for an edit that needs no new value.
+pub(super) fn needs_no_value(issue: &Issue) -> bool {
     match issue.kind {
         IssueKind::Wrapped | IssueKind::UnknownKey => true,
         IssueKind::Missing => issue.nearest.is_some() || issue.moved.is_some(),
@@ -14,22 +14,23 @@ pub(super) fn is_edit(issue: &Issue) -> bool {
     }
 }
 
-/// An edit that needs no new value.
-pub(super) struct Act {
+/// An edit that needs no new value: rename, move, unwrap or leave out.
+pub(super) struct TrialEdit {
     pub(super) from: Pointer,
-    pub(super) what: What,
-    /// May there be something else wrong once this is done?
-    pub(super) may_tell_more: bool,
+    pub(super) kind: TrialEditKind,
+    /// True if validating after this edit may find issues that it hid.
+    pub(super) may_uncover_issues: bool,
 }
 
-pub(super) enum What {
+pub(super) enum TrialEditKind {
     Remove,
     Move(Pointer),
-    /// All members go into this object.
+    /// Moves all members into this object.
     Unwrap(Pointer),
 }
 
-pub(super) fn act(issue: &Issue) -> (Pointer, What) {
+/// Returns the place of the edit that an issue asks for, and the edit.
+pub(super) fn edit_for(issue: &Issue) -> (Pointer, TrialEditKind) {
     let here = issue.pointer.clone();
     let around = || {
         here.split_last()
@@ -37,56 +38,61 @@ pub(super) fn act(issue: &Issue) -> (Pointer, What) {
             .unwrap_or_default()
     };
     match (issue.kind, &issue.moved, &issue.nearest) {
-        (IssueKind::Wrapped, Some(moved), _) => (here, What::Unwrap(moved.to.clone())),
+        (IssueKind::Wrapped, Some(moved), _) => (here, TrialEditKind::Unwrap(moved.to.clone())),
         (IssueKind::Wrapped, ..) => {
             let around = around();
-            (here, What::Unwrap(around))
+            (here, TrialEditKind::Unwrap(around))
         }
-        (_, Some(moved), _) => (moved.from.clone(), What::Move(moved.to.clone())),
-        (IssueKind::Missing, _, Some(sent)) => (around().join(sent), What::Move(here)),
+        (_, Some(moved), _) => (moved.from.clone(), TrialEditKind::Move(moved.to.clone())),
+        (IssueKind::Missing, _, Some(sent)) => (around().join(sent), TrialEditKind::Move(here)),
         (IssueKind::UnknownKey, _, Some(name)) => {
             let to = around().join(name);
-            (here, What::Move(to))
+            (here, TrialEditKind::Move(to))
         }
-        // Also what may belong into several places: gone from here, wherever it goes.
-        _ => (here, What::Remove),
+        // A member that several places declare is removed here; the model chooses where it goes.
+        _ => (here, TrialEditKind::Remove),
     }
 }
 
-/// Makes the edits; says if that was possible.
-pub(super) fn perform(acts: &[Act], draft: &mut EditableTree<'_>) -> bool {
-    // Looked up first: an edit moves what others name.
-    let found: Option<Vec<_>> = acts.iter().map(|act| find(&draft.tree, act)).collect();
-    let Some(found) = found else { return false };
-    for (act, (object, key, target)) in acts.iter().zip(found) {
+/// Applies the edits, and returns false if one of them cannot be applied.
+pub(super) fn apply_all(edits: &[TrialEdit], draft: &mut EditableTree<'_>) -> bool {
+    // All places are located before the first edit, because an edit moves the places of others.
+    let located: Option<Vec<_>> = edits.iter().map(|edit| locate(&draft.tree, edit)).collect();
+    let Some(located) = located else { return false };
+    for (edit, (object, key, target)) in edits.iter().zip(located) {
         let value = draft.tree.slot(key).next;
-        match &act.what {
-            What::Remove => draft.remove_member(object, key),
-            What::Move(to) => {
-                let name = to.split_last().map(|(_, name)| name.into_owned());
-                let name = name.unwrap_or_default();
+        match &edit.kind {
+            TrialEditKind::Remove => draft.remove_member(object, key),
+            TrialEditKind::Move(to) => {
+                let Some((_, name)) = to.split_last() else {
+                    return false;
+                };
                 if target == Some(object) {
                     draft.rename_key(key, &name);
                     continue;
                 }
                 let copy = draft.copy_node(value);
                 draft.remove_member(object, key);
-                let Some(target) = target.or_else(|| added(draft, to)) else {
+                let Some(target) = target.or_else(|| ensure_object(draft, to)) else {
                     return false;
                 };
                 draft.add_member(target, &name, copy);
             }
-            What::Unwrap(_) => {
+            TrialEditKind::Unwrap(_) => {
                 let Some(target) = target else { return false };
-                open(draft, value);
+                parse_string_in_place(draft, value);
                 let mut members = draft.tree.node(value).members();
                 let mut all = Vec::new();
                 while let Some((key, value)) = members.next_ids() {
-                    let name = draft.tree.node(key).as_str().unwrap_or_default();
+                    let name = draft.tree.node(key).as_str().expect("keys are strings");
                     all.push((name.to_owned(), value));
                 }
-                // Around a wrapper may be another one: what stands in the target goes.
-                let outermost = act.from.segments().next().filter(|_| act.from.depth() > 1);
+                // A wrapper may be inside another one, and then the outermost is removed.
+                let outermost = edit
+                    .from
+                    .segments()
+                    .next()
+                    .filter(|_| edit.from.depth() > 1);
                 let outer = outermost.and_then(|name| key_of(draft.tree.node(target), &name));
                 match outer {
                     Some(outer) if target == draft.tree.root => draft.remove_member(target, outer),
@@ -102,8 +108,8 @@ pub(super) fn perform(acts: &[Act], draft: &mut EditableTree<'_>) -> bool {
     true
 }
 
-/// A string that holds an object is read as that object.
-fn open(draft: &mut EditableTree<'_>, value: Id) {
+/// Replaces a string that holds JSON by the value in it.
+fn parse_string_in_place(draft: &mut EditableTree<'_>, value: Id) {
     let inner = draft.tree.node(value).as_str().map(Tree::parse);
     if let Some(Ok(inner)) = inner {
         let inner = inner.into_owned();
@@ -111,15 +117,15 @@ fn open(draft: &mut EditableTree<'_>, value: Id) {
     }
 }
 
-/// The object of a member, the key, and the object that the member goes to, if it is there.
-fn find(tree: &Tree<'_>, act: &Act) -> Option<(Id, Id, Option<Id>)> {
-    let (around, name) = act.from.split_last()?;
+/// Locates the object of a member, its key, and the object that the member goes to, if it exists.
+fn locate(tree: &Tree<'_>, edit: &TrialEdit) -> Option<(Id, Id, Option<Id>)> {
+    let (around, name) = edit.from.split_last()?;
     let object = tree.at(&around)?;
     let key = key_of(object, &name)?;
-    let target = match &act.what {
-        What::Remove => None,
-        What::Unwrap(to) => tree.at(to),
-        What::Move(to) => tree.at(&to.split_last()?.0),
+    let target = match &edit.kind {
+        TrialEditKind::Remove => None,
+        TrialEditKind::Unwrap(to) => tree.at(to),
+        TrialEditKind::Move(to) => tree.at(&to.split_last()?.0),
     };
     Some((object.id, key, target.map(|node| node.id)))
 }
@@ -137,14 +143,15 @@ fn key_of(object: Node<'_>, name: &str) -> Option<Id> {
     None
 }
 
-/// The object for a member that goes into one which is not there yet, nor perhaps the one around
-/// that.
-fn added(draft: &mut EditableTree<'_>, to: &Pointer) -> Option<Id> {
+/// Returns the object that a member is moved into, and adds it, with the objects around it, if it
+/// does not exist.
+fn ensure_object(draft: &mut EditableTree<'_>, to: &Pointer) -> Option<Id> {
     let (place, _) = to.split_last()?;
     if let Some(known) = draft.tree.at(&place) {
         return Some(known.id);
     }
-    let around = added(draft, &place).filter(|id| draft.tree.node(*id).kind() == Kind::Object)?;
+    let around =
+        ensure_object(draft, &place).filter(|id| draft.tree.node(*id).kind() == Kind::Object)?;
     let (_, name) = place.split_last()?;
     let object = draft.new_node(around);
     draft.put_value(object, &serde_json::Value::Object(serde_json::Map::new()));

@@ -1,4 +1,4 @@
-//! Our own style: what happened, then one line a needed edit, verb first.
+//! The style `model`: what happened, then one line per needed edit, verb first.
 
 use super::group::{Grouped, grouped};
 use super::{Budget, ambiguous_union, phrase};

@@ -50,7 +50,8 @@ impl Normaliser<'_> {
         let Some(named) = root.get("$schema") else {
             return;
         };
-        let uri = named.as_str().unwrap_or_default();
+        // A `$schema` that is not a string names no draft.
+        let uri = named.as_str().unwrap_or("");
         if let Some(draft) = (self.own_dialect)(uri) {
             self.draft = draft;
         } else if let Some(draft) = Draft::named(uri) {

@@ -261,7 +261,9 @@ fn compile_error(error: &ValidationError<'_>) -> SchemaError {
 
 /// Says why the linear-time engine does not take a pattern.
 fn bad_pattern(pattern: &Value) -> String {
-    let text = pattern.as_str().unwrap_or_default();
+    let Some(text) = pattern.as_str() else {
+        return format!("{pattern} is not a string");
+    };
     let looks = ["(?=", "(?!", "(?<=", "(?<!"]
         .iter()
         .any(|l| text.contains(l));

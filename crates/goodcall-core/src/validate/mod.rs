@@ -211,7 +211,7 @@ fn kind(kind: Kind, words: String, most: usize) -> FaultKind {
         ),
         Kind::OneOfMultipleValid { .. } => FaultKind::ManyBranches,
         Kind::PropertyNames { error } => FaultKind::KeyName {
-            key: error.instance().as_str().unwrap_or_default().to_owned(),
+            key: error.instance().as_str().unwrap_or("").to_owned(),
             words: error.masked_with("the key").to_string(),
         },
         Kind::FalseSchema | Kind::Not { .. } => FaultKind::NotAllowed,

@@ -82,7 +82,7 @@ pub(super) struct Message {
 /// ```
 ///
 /// # Errors
-/// If the text is none of these, or holds content that the target has no form for.
+/// Fails if the text has none of these forms, or holds content that the target cannot express.
 pub fn convert(from: Provider, to: Provider, text: &str) -> Result<Converted, ConvertError> {
     let tree = Tree::parse(text).map_err(|error| ConvertError(format!("not JSON: {error}")))?;
     let root = tree.root();

@@ -190,7 +190,9 @@ fn texts(node: Node<'_>, key: &str, depth: usize, out: &mut String) {
         return;
     }
     match node.kind() {
-        Kind::String if key == "content" => out.push_str(node.as_str().unwrap_or_default()),
+        Kind::String if key == "content" => {
+            out.push_str(node.as_str().expect("a string has a text"))
+        }
         Kind::Array => node
             .elements()
             .for_each(|item| texts(item, key, depth + 1, out)),

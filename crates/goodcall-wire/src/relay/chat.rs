@@ -3,12 +3,16 @@
 //! Nothing marks the end of a call, so calls are held until the message ends.
 
 mod encode;
+mod parts;
 
-use std::collections::{HashMap, HashSet};
-use std::ops::Range;
+use std::collections::HashSet;
 
 use goodcall_core::{Kind, Node, Policy, StopReason, Tree};
 
+pub(super) use self::parts::Chunk;
+use self::parts::{
+    CallFragments, CallSource, ChunkShell, ClientView, HeldChunk, MessageText, Piece,
+};
 use super::exchange::Exchange;
 use super::extra_fields::ExtraFields;
 use super::judge::CallDecision;
@@ -42,93 +46,6 @@ pub(super) struct Chat {
     state: MessageState,
     /// Set when the message has ended.
     stop: Option<StopReason>,
-}
-
-/// The text of a message, and what else it has beside its calls.
-#[derive(Clone, Debug)]
-struct MessageText {
-    finder: Option<TextCallFinder>,
-    /// The calls in the text, each with the text that it was.
-    calls: Vec<(RawCall, String)>,
-    /// The text outside calls.
-    forwarded: String,
-    /// Other fields, such as the reasoning.
-    extra: ExtraFields,
-}
-
-/// The fragments of the calls of a message.
-#[derive(Clone, Debug)]
-struct CallFragments {
-    assembler: Assembler,
-    /// The bytes of arguments that arrived for each call.
-    sizes: Vec<usize>,
-    /// The members of each call beside what is judged, such as a signature.
-    extras: Vec<Vec<(String, String)>>,
-    /// True if a fragment is not of the usual form, so that all calls are written anew.
-    irregular: bool,
-    /// True while every fragment is part of a call that is valid so far.
-    strict: bool,
-    /// The calls of which fragments were forwarded already.
-    streamed: HashSet<usize>,
-}
-
-/// A chunk without its choices.
-#[derive(Clone, Debug)]
-struct ChunkShell {
-    before: String,
-    after: String,
-    /// The message id that the client knows, as JSON.
-    message_id: Option<String>,
-}
-
-/// What the client has, or will have, of this choice.
-#[derive(Clone, Debug, Default)]
-struct ClientView {
-    /// The number of calls of earlier replies.
-    calls_before: usize,
-    /// The client's index of each call that is not judged because it has no name.
-    unnamed: HashMap<usize, usize>,
-    /// True if the chunk with the role is held, or was.
-    owes_role: bool,
-    /// True if calls were forwarded in chunks that the relay made.
-    wrote_calls: bool,
-}
-
-/// Where a call was found.
-#[derive(Clone, Debug, PartialEq, Eq)]
-enum CallSource {
-    /// Among the calls of the stream, at this index.
-    Stream(usize),
-    /// In the text, as this.
-    Text(String),
-}
-
-impl CallSource {
-    fn stream_index(&self) -> Option<usize> {
-        match self {
-            CallSource::Stream(number) => Some(*number),
-            CallSource::Text(_) => None,
-        }
-    }
-}
-
-/// A fragment of a call in a chunk: the index of the call, and the span of the fragment.
-type Piece = (usize, Range<usize>);
-
-/// A chunk that waits for the verdicts.
-#[derive(Clone, Debug)]
-struct HeldChunk {
-    event: SseEvent,
-    pieces: Vec<Piece>,
-}
-
-/// The content of a chunk.
-#[derive(Default)]
-pub(super) struct Chunk {
-    pieces: Vec<Piece>,
-    text: String,
-    reason: Option<String>,
-    has_role: bool,
 }
 
 impl Chat {

@@ -90,7 +90,7 @@ pub(crate) fn adapt_with_aliases(
             continue;
         };
         let owner = Definition::read(entry).owner;
-        let sent = name.as_str().unwrap_or_default();
+        let sent = name.as_str().unwrap_or("");
         if legal_name(provider, sent) != sent {
             let alias = free_alias(provider, sent, root, &aliases);
             splice.replace_string(name.span(), &alias);

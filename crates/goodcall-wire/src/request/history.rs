@@ -142,8 +142,8 @@ pub fn with_remark(provider: Provider, request: &str, text: &str) -> Option<Stri
             let part = format!(r#"{{"type":"{part}","text":{}}}"#, quoted(text));
             splice.append(node, &part);
         }
-        Some(node) if node.as_str().is_some() => {
-            let before = node.as_str().unwrap_or_default();
+        Some(node) if node.kind() == Kind::String => {
+            let before = node.as_str().expect("a string has a text");
             splice.replace_string(node.span(), &format!("{before}\n\n{text}"));
         }
         _ => splice.set(owner, key, &quoted(text)),

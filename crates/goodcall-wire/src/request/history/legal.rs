@@ -112,7 +112,7 @@ fn answered_later(provider: Provider, list: Node<'_>) -> HashSet<(usize, String)
         let role = role(message);
         if role == MessageRole::Assistant {
             for call in call_ids(provider, message) {
-                let id = call.as_str().unwrap_or_default();
+                let id = call.as_str().expect("ids are strings");
                 let found = match provider {
                     Provider::Anthropic => ids.contains(id),
                     _ => ids.remove(id),

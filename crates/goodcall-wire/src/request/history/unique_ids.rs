@@ -47,7 +47,7 @@ pub(super) fn unique_ids(provider: Provider, request: &str) -> Option<String> {
                     }
                 }
                 for node in call_ids(provider, message) {
-                    let id = node.as_str().unwrap_or_default();
+                    let id = node.as_str().expect("ids are strings");
                     let mut other = None;
                     if !seen.insert(id) {
                         let fresh = fresh(id, &taken, &made);
@@ -60,7 +60,7 @@ pub(super) fn unique_ids(provider: Provider, request: &str) -> Option<String> {
             }
             MessageRole::Results => {
                 for node in result_ids(provider, message) {
-                    let id = node.as_str().unwrap_or_default();
+                    let id = node.as_str().expect("ids are strings");
                     // Only the result of a call of this turn ends the turn.
                     if open.contains_key(id) {
                         answered = true;
