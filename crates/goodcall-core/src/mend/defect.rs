@@ -1,4 +1,4 @@
-//! Defects: faults that are mended together, and every plan that the rules have for them.
+//! Groups faults into defects and collects the plans that the rules have for each.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -11,10 +11,10 @@ use crate::rule::Level;
 use crate::tree::{Kind, Node, Pointer, Tree};
 use crate::validate::{Fault, FaultKind, equals};
 
-/// Faults that one mend takes away: all of one scalar, or one of a container.
+/// Faults that are mended together: all faults of a scalar, or one fault of a container.
 pub(crate) struct Defect<'f> {
     pub(crate) faults: Vec<Cow<'f, Fault>>,
-    /// Every reading that the rules propose.
+    /// The alternatives that the rules propose.
     pub(crate) plans: Vec<Plan>,
 }
 
@@ -27,7 +27,7 @@ impl Defect<'_> {
         }
     }
 
-    /// What tells this defect from others of the same value.
+    /// Returns a key that is unique among the defects of a value.
     pub(crate) fn key(&self) -> (String, String) {
         let detail = self
             .faults
@@ -38,14 +38,14 @@ impl Defect<'_> {
     }
 }
 
-/// One way to take a defect away.
+/// One alternative for mending a defect.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Plan {
     pub(crate) steps: Vec<PlannedEdit>,
     pub(crate) cost: u32,
-    /// True if the place must be right at once, with no further mend.
+    /// True if this plan alone must make the place valid.
     pub(crate) whole: bool,
-    /// The branches of unions that this mends: which fault of the defect, which branch of it.
+    /// The union branches that this plan mends: the index of the fault and of its branch.
     pub(crate) branches: Vec<(usize, usize)>,
 }
 
@@ -68,7 +68,7 @@ impl Plan {
     }
 }
 
-/// What one application of a rule costs: any number of sure ones before a likely one.
+/// Returns the cost of applying a rule. Many safe edits are still preferred to one eager edit.
 pub(crate) fn cost(level: Level) -> u32 {
     match level {
         Level::Safe => 1,
@@ -84,10 +84,10 @@ fn detail(fault: &Fault) -> String {
     }
 }
 
-/// As many faults as are compared one by one.
+/// The number of faults from which on scalars are looked up in a map.
 const FEW: usize = 16;
 
-/// Gathers defects and the plans for them.
+/// Collects defects and the plans for them.
 pub(crate) struct Planner<'t> {
     context: Task<'t>,
     finder: Finder<'t>,
@@ -103,7 +103,7 @@ impl<'t> Planner<'t> {
         }
     }
 
-    /// The defects behind these faults, outer places first.
+    /// Returns the defects that cause these faults, outer places first.
     pub(crate) fn defects<'f>(&mut self, faults: &'f [Fault]) -> Vec<Defect<'f>> {
         let mut defects: Vec<Defect<'f>> = Vec::new();
         let mut scalars: HashMap<&'f str, usize> = HashMap::new();
@@ -112,7 +112,7 @@ impl<'t> Planner<'t> {
                 continue;
             };
             if !matches!(node.kind(), Kind::Array | Kind::Object) {
-                // The faults of one value mostly stand together.
+                // The faults of one value are mostly adjacent.
                 let last = defects.len().wrapping_sub(1);
                 let known = match defects.last() {
                     Some(defect) if defect.faults[0].pointer == fault.pointer => Some(last),
@@ -160,7 +160,7 @@ impl<'t> Planner<'t> {
                 match plans.iter_mut().find(|known| known.same_edits(&plan)) {
                     Some(known) => {
                         known.cost = known.cost.min(plan.cost);
-                        // Independent of which branch of a union comes first.
+                        // The order of the branches of a union must not matter.
                         known.whole |= plan.whole;
                         known.branches.append(&mut plan.branches);
                     }
@@ -217,7 +217,7 @@ impl<'t> Planner<'t> {
         plans
     }
 
-    /// The plans that take away every fault of a branch.
+    /// Returns the plans that mend every fault of a branch.
     fn branch(&mut self, faults: &[Fault]) -> Vec<Plan> {
         let mut plans = vec![Plan::default()];
         for defect in self.defects(faults) {
@@ -243,8 +243,8 @@ impl<'t> Planner<'t> {
         plans
     }
 
-    /// The branches that come into question: those that the value names by a member with a
-    /// constant value, if there are such branches, else all.
+    /// Returns the branches worth mending: those that the value selects by a member with a constant
+    /// value, or all if it selects none.
     fn eligible(&self, fault: &Fault, node: Node<'t>, branches: usize) -> Vec<usize> {
         let named: Vec<usize> = (0..branches)
             .filter(|branch| self.names(fault, node, *branch))
@@ -285,10 +285,10 @@ fn single(fault: Cow<'_, Fault>) -> Defect<'_> {
     }
 }
 
-/// What has been changed in one round, so that no edit works on a place that another one moved.
+/// The places changed in one round, so that no edit works on a place that another one moved.
 pub(crate) struct Claims<'p> {
     taken: HashMap<&'p str, &'p Op>,
-    /// The least depth of a place that was taken.
+    /// The smallest depth of a taken place.
     least: usize,
 }
 
@@ -301,11 +301,11 @@ impl Default for Claims<'_> {
     }
 }
 
-/// Whether an edit may be made.
+/// The answer to whether an edit may be made.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Claim {
     Free,
-    /// The same edit was made.
+    /// The same edit was made already.
     Made,
     /// Another edit changed this place, or one around it.
     Taken,

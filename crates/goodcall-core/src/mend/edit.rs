@@ -1,4 +1,4 @@
-//! The edits that rules propose, and how they change a draft.
+//! Defines the edits that rules propose and applies them to a draft.
 //!
 //! Each edit is one operation of RFC 6902 and becomes one [`Change`].
 
@@ -8,25 +8,25 @@ use crate::report::{Change, Edit};
 use crate::rule::Rule;
 use crate::tree::{EditableTree, Id, Kind, Pointer, Tree};
 
-/// A value that an edit puts somewhere.
+/// A value that an edit inserts.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum New {
     /// A scalar: a string's text, a number's digits, a literal's name.
     Scalar(Kind, String),
-    /// A value that stands in the schema.
+    /// A value from the schema.
     Value(Value),
-    /// A value that stands elsewhere in the arguments.
+    /// A value from elsewhere in the arguments.
     Node(Id),
-    /// An array of the value itself.
+    /// An array with the value itself as its only element.
     Wrapped,
-    /// An array of values that stand elsewhere in the arguments.
+    /// An array of values from elsewhere in the arguments.
     Elements(Vec<Id>),
     /// A value that was read from a string.
     Tree(Tree<'static>),
 }
 
 impl New {
-    /// A value of the schema, written as other rules write the same one.
+    /// Converts a value of the schema, so that equal values of different rules compare equal.
     pub(crate) fn of(value: &Value) -> Self {
         match value {
             Value::String(text) => Self::text(text.as_str()),
@@ -51,12 +51,12 @@ impl New {
     }
 }
 
-/// Where a moved member goes.
+/// The object that a moved member is added to.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Target {
-    /// Into this object.
+    /// An object of the arguments.
     Object(Id),
-    /// Into the object that the edit before added.
+    /// The object that the preceding edit added.
     Added,
 }
 
@@ -78,7 +78,7 @@ pub(crate) enum Op {
         place: Pointer,
         value: New,
     },
-    /// Another key for a member, in its place.
+    /// Changes the key of a member and keeps its position.
     Rename {
         key: Id,
         from: Pointer,
@@ -94,7 +94,7 @@ pub(crate) enum Op {
 }
 
 impl Op {
-    /// The place that is different afterwards.
+    /// Returns the place that the edit changes.
     pub(crate) fn place(&self) -> &Pointer {
         match self {
             Op::Replace { place, .. } | Op::Remove { place, .. } | Op::Add { place, .. } => place,
@@ -102,7 +102,7 @@ impl Op {
         }
     }
 
-    /// The place that a value was taken from.
+    /// Returns the place that the edit takes a value from.
     pub(crate) fn source(&self) -> Option<&Pointer> {
         match self {
             Op::Rename { from, .. } | Op::Move { from, .. } => Some(from),

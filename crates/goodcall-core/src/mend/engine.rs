@@ -1,4 +1,5 @@
-//! The rounds of mending: plan for every fault, try, let the validator judge, keep what helped.
+//! Runs rounds of mending: plans an edit for every fault, tries it, and keeps it if the validator
+//! finds fewer faults.
 
 use std::collections::HashSet;
 
@@ -14,11 +15,11 @@ use crate::snippet::clip;
 use crate::tree::{EditMark, EditableTree, Kind, Node, Pointer, Tree};
 use crate::validate::{Fault, FaultKind};
 
-/// What a mend came to.
+/// The result of a mend.
 pub(crate) enum Mend<'a> {
-    /// The value is valid now.
+    /// The mended value, which is valid, and the changes that led to it.
     Valid(Tree<'a>, Vec<Change>),
-    /// Not mended: the value as it was, and the places with more than one reading.
+    /// The value as it was sent, and the places with more than one reading.
     Left(Tree<'a>, Vec<Issue>),
 }
 
@@ -38,7 +39,7 @@ pub(crate) fn mend<'a>(tree: Tree<'a>, task: Task<'_>) -> Mend<'a> {
         validations: MEND_VALIDATIONS,
         rounds: MEND_ROUNDS,
     };
-    // A value that was put into a list, or a key moved down, is a level deeper than it was.
+    // Wrapping a value in a list or moving a key down makes the tree one level deeper.
     let most = task.limits.depth();
     if engine.run(None, 0).is_some() && !engine.draft.tree.root().is_deeper_than(most) {
         return Mend::Valid(engine.draft.tree, engine.changes);
@@ -64,13 +65,13 @@ struct Engine<'c, 'a> {
     draft: EditableTree<'a>,
     changes: Vec<Change>,
     ambiguous: Vec<Issue>,
-    /// The rules to try first, and those to try when these lead no further.
+    /// The rules to try first, and those to try when the first ones achieve nothing more.
     stages: [Option<RuleSet>; 2],
     validations: usize,
     rounds: usize,
 }
 
-/// The places that a trial inside a trial has to make right.
+/// The places that a trial inside another trial has to make valid.
 struct Scope<'s> {
     places: Vec<(Pointer, bool)>,
     before: &'s Index<'s>,
@@ -89,7 +90,8 @@ enum RoundResult {
 type GivenUp = HashSet<(String, String)>;
 
 impl<'a> Engine<'_, 'a> {
-    /// Mends until everything in scope is right; the cost. `None` if that was not possible.
+    /// Mends until nothing in scope is faulty and returns the cost. Returns `None` if that is not
+    /// possible within the budget.
     fn run(&mut self, scope: Option<&Scope<'_>>, depth: usize) -> Option<u32> {
         let from = self.changes.len();
         let mut faults = self.faults()?;
@@ -116,7 +118,7 @@ impl<'a> Engine<'_, 'a> {
                     faults = left;
                     stage += 1;
                     dead.clear();
-                    // What reads in two ways is not decided by a rule that is less sure.
+                    // A less certain rule must not decide between two readings.
                     if stage == self.stages.len() || !self.ambiguous.is_empty() {
                         return None;
                     }
@@ -209,8 +211,8 @@ impl<'a> Engine<'_, 'a> {
         self.faults().map(RoundResult::On)
     }
 
-    /// The plan to keep for a defect: the only one, or the one that leads to a clean place at the
-    /// lowest cost. Two of those are two readings.
+    /// Returns the rank of the plan to keep for a defect: the only one, or the one that leads to a
+    /// valid place at the lowest cost. Several plans of that cost make the defect ambiguous.
     fn choose(
         &mut self,
         defect: &Defect<'_>,
@@ -255,7 +257,7 @@ impl<'a> Engine<'_, 'a> {
         }
     }
 
-    /// Follows a plan to its end and takes it back; what it cost in all.
+    /// Mends on after this plan, undoes everything and returns the total cost.
     fn follow(&mut self, plan: &Plan, before: &Index<'_>, depth: usize) -> Option<u32> {
         if depth >= MEND_DEPTH {
             return None;
@@ -268,8 +270,9 @@ impl<'a> Engine<'_, 'a> {
         cost.map(|further| plan.cost.saturating_add(further))
     }
 
-    /// Applies one plan of each defect, as far as they do not get into each other's way. Which
-    /// were applied, and the number of changes before each.
+    /// Applies one plan per defect and skips those that conflict with an earlier one. Returns the
+    /// index of each applied plan with the number of changes before it, or `None` if there are too
+    /// many changes.
     fn apply(&mut self, picks: &[Option<&Plan>]) -> Option<Vec<(usize, usize)>> {
         let mut applied = Vec::with_capacity(picks.len());
         let mut claims = Claims::default();
@@ -316,7 +319,7 @@ impl<'a> Engine<'_, 'a> {
         Some(accepts(&self.draft.tree, self.context.schema))
     }
 
-    /// All faults; `None` if there are more than may be mended, or than could be found.
+    /// Returns all faults, or `None` if the budget is used up or there are too many faults to list.
     fn faults(&mut self) -> Option<Vec<Fault>> {
         self.validations = self.validations.checked_sub(1)?;
         let (schema, root) = (self.context.schema, self.draft.tree.root());
@@ -331,7 +334,7 @@ impl<'a> Engine<'_, 'a> {
         (found.finished && found.more == 0).then_some(found.faults)
     }
 
-    /// What the changes since `from` make of the place, in a few words.
+    /// Describes the first change since `from` in a few words, if that is `wanted`.
     fn reading(&self, from: usize, wanted: bool) -> String {
         let Some(change) = self.changes.get(from).filter(|_| wanted) else {
             return String::new();
@@ -339,7 +342,7 @@ impl<'a> Engine<'_, 'a> {
         match (&change.edit, &change.after) {
             (Edit::Move { from }, _) => clip(&from.dotted(), Actual::MOST_CHARS),
             (_, Some(after)) => clip(after, Actual::MOST_CHARS),
-            // What was left out cannot be shown; what is left around it can.
+            // A removed value cannot be shown, so show the object that it was removed from.
             (_, None) => {
                 let around = change.pointer.split_last().map(|(parent, _)| parent);
                 let node = around.and_then(|around| self.draft.tree.at(&around));
@@ -368,7 +371,7 @@ impl<'a> Engine<'_, 'a> {
     }
 }
 
-/// One plan that was tried.
+/// The outcome of one plan of a defect.
 struct TriedPlan {
     rank: usize,
     outcome: TrialOutcome,

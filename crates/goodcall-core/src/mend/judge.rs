@@ -1,22 +1,22 @@
-//! Judging a trial: the validator's faults before and after.
+//! Judges a trial by the validator's faults before and after it.
 
 use super::defect::{Defect, Plan};
 use super::edit::Op;
 use crate::tree::Pointer;
 use crate::validate::{Fault, FaultKind};
 
-/// What a plan led to.
+/// The outcome of trying a plan.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum TrialOutcome {
-    /// The defect is gone, and the place has no new fault.
+    /// The defect was removed, and the place has no new fault.
     Clean,
-    /// The defect is gone, but what came instead has faults of its own.
+    /// The defect was removed, but the new value has faults of its own.
     Progress,
-    /// The defect is still there.
+    /// The defect remains.
     Fail,
 }
 
-/// Faults by place.
+/// Faults sorted by place, for lookup.
 pub(crate) struct Index<'f>(Vec<&'f Fault>);
 
 impl<'f> Index<'f> {
@@ -26,7 +26,7 @@ impl<'f> Index<'f> {
         Self(sorted)
     }
 
-    /// The faults at a place, and with `deep` those inside it.
+    /// Returns the faults at a place and, with `deep`, those inside it.
     fn at<'i>(&'i self, place: &'i Pointer, deep: bool) -> impl Iterator<Item = &'f Fault> + 'i {
         let start = self.0.partition_point(|fault| fault.pointer < *place);
         let all = self.0.iter().skip(start).copied();
@@ -41,7 +41,8 @@ impl<'f> Index<'f> {
     }
 }
 
-/// The places where a plan may have made new faults, and whether what is inside counts.
+/// Returns the places where a plan may have caused new faults, each with whether faults inside it
+/// count too.
 pub(crate) fn watched(plan: &Plan) -> Vec<(Pointer, bool)> {
     let mut places = Vec::new();
     for step in &plan.steps {
@@ -59,7 +60,7 @@ pub(crate) fn watched(plan: &Plan) -> Vec<(Pointer, bool)> {
     places
 }
 
-/// The faults in these places that were not there before.
+/// Returns the faults in these places that did not exist before.
 pub(crate) fn new_faults<'f>(
     places: &[(Pointer, bool)],
     before: &Index<'_>,
@@ -76,7 +77,7 @@ pub(crate) fn new_faults<'f>(
     found
 }
 
-/// What a plan for a defect led to.
+/// Returns the outcome of a plan for a defect, by the faults before and after it.
 pub(crate) fn outcome(
     defect: &Defect<'_>,
     plan: &Plan,
@@ -120,7 +121,7 @@ fn remains(fault: &Fault, after: &Index<'_>) -> bool {
     }
 }
 
-/// What is left of a branch's faults; less is better.
+/// The faults of a branch that remain after a trial, best result first.
 #[derive(PartialEq, Eq, PartialOrd, Ord)]
 enum Left {
     /// The union fits.

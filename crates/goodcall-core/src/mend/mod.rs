@@ -1,8 +1,9 @@
-//! Mending: the validator points, a rule proposes a local edit, the validator judges.
+//! Mends arguments: the validator finds a fault, a rule proposes a local edit, and the validator
+//! judges the result.
 //!
-//! [`rules`] hold what may be done about one fault, one file each. [`defect`] gathers what the
-//! rules propose for each fault, [`judge`] compares the validator's faults before and after a
-//! trial, and [`engine`] goes round until the value is valid or nothing more can be done.
+//! [`rules`] has one file per rule. [`defect`] collects the proposals for each fault, [`judge`]
+//! compares the faults before and after a trial, and [`engine`] repeats this until the value is
+//! valid or no rule helps.
 
 mod defect;
 mod edit;

@@ -1,4 +1,4 @@
-//! What a rule sees: one fault, the value it names, and the schema that names it.
+//! The view that a rule gets: one fault, the faulty value, and the schema that it violates.
 
 use std::collections::HashMap;
 
@@ -13,7 +13,7 @@ use crate::schema::{Schema, View, declarations, describe, is_required, owner};
 use crate::tree::{Id, Kind, Node, Pointer, Tree};
 use crate::validate::{Fault, FaultKind};
 
-/// What a mend works with.
+/// The inputs of a mend besides the value.
 #[derive(Clone, Copy)]
 pub(crate) struct Task<'c> {
     pub(crate) schema: &'c Schema,
@@ -22,7 +22,7 @@ pub(crate) struct Task<'c> {
     pub(crate) tool: Option<&'c str>,
 }
 
-/// One fault, and the value at its place.
+/// One fault with the value at its place.
 pub(crate) struct Site<'s> {
     pub(crate) context: Task<'s>,
     pub(crate) fault: &'s Fault,
@@ -33,11 +33,11 @@ pub(crate) struct Site<'s> {
     pub(crate) unknown: Option<Id>,
 }
 
-/// What a rule would do about a fault.
+/// The edits that a rule proposes for a fault.
 #[derive(Clone, Debug)]
 pub(crate) struct Proposal {
     pub(crate) steps: Vec<PlannedEdit>,
-    /// True if the place must be right at once, with no further mend.
+    /// True if these edits alone must make the place valid.
     pub(crate) whole: bool,
 }
 
@@ -46,17 +46,17 @@ pub(crate) struct Proposal {
 pub(crate) struct Proposals(pub(crate) Vec<Proposal>);
 
 impl Proposals {
-    /// These edits together.
+    /// Proposes these edits together.
     pub(crate) fn edits(&mut self, rule: &'static Rule, ops: impl IntoIterator<Item = Op>) {
         self.add(rule, ops, false);
     }
 
-    /// These edits together; they must make the place right at once.
+    /// Proposes these edits together, provided that they alone make the place valid.
     pub(crate) fn whole(&mut self, rule: &'static Rule, ops: impl IntoIterator<Item = Op>) {
         self.add(rule, ops, true);
     }
 
-    /// Another value in the place of the faulty one.
+    /// Proposes another value in place of the faulty one.
     pub(crate) fn replace(&mut self, rule: &'static Rule, site: &Site<'_>, with: New) {
         self.edits(rule, [site.replace(with)]);
     }
@@ -68,7 +68,7 @@ impl Proposals {
 }
 
 impl<'s> Site<'s> {
-    /// The types that are wanted here, if the fault is that the value has another one.
+    /// Returns the expected types if the fault is a wrong type.
     pub(crate) fn wanted(&self) -> Option<Types> {
         match self.fault.kind {
             FaultKind::Type(types) => Some(types),
@@ -76,7 +76,7 @@ impl<'s> Site<'s> {
         }
     }
 
-    /// The text of a string that has the wrong type, and the wanted types.
+    /// Returns the text of a string where another type is expected, and the expected types.
     pub(crate) fn mistyped_text(&self) -> Option<(&'s str, Types)> {
         Some((self.node.as_str()?, self.wanted()?))
     }
@@ -86,7 +86,7 @@ impl<'s> Site<'s> {
         Op::Replace { at, place, with }
     }
 
-    /// Takes the faulty member away, if it is one and may be missing.
+    /// Returns the edit that removes the faulty value, if it is an optional member.
     pub(crate) fn leave_out(&self) -> Option<Op> {
         let (object, key) = self.member?;
         if self.is_required() {
@@ -97,7 +97,7 @@ impl<'s> Site<'s> {
     }
 
     /// Returns true if the faulty member is required. The schema that has the fault decides, if it
-    /// declares the member itself; else any schema that does.
+    /// declares the member itself, otherwise any schema that does.
     fn is_required(&self) -> bool {
         let document = self.context.schema.document();
         let Some((_, name)) = self.fault.pointer.split_last() else {
@@ -109,14 +109,14 @@ impl<'s> Site<'s> {
         }
     }
 
-    /// Returns true if a schema declares the faulty member by its name, not only as one of a map.
+    /// Returns true if a schema declares the faulty member by name, not only as an entry of a map.
     pub(crate) fn is_declared(&self) -> bool {
         let place = &self.fault.pointer;
         let named = (place.split_last()).is_some_and(|(_, name)| self.declaring(&name).is_some());
         named || !declarations(self.context.schema.document(), place).is_empty()
     }
 
-    /// The object's schema, if the keyword of the fault stands right below its member `name`.
+    /// Returns the object's schema if the violated keyword is directly below its property `name`.
     fn declaring(&self, name: &str) -> Option<View<'s>> {
         let (property, _) = self.fault.keyword.split_last()?;
         let (properties, own) = property.split_last()?;
@@ -125,8 +125,9 @@ impl<'s> Site<'s> {
         self.context.schema.view(object.as_str())
     }
 
-    /// The types that all that is declared for the faulty member allows, not only the branch of a
-    /// union that has the fault; none if any type is allowed. `None` if nothing is declared.
+    /// Returns the types that any declaration of the faulty member allows, not only the branch of a
+    /// union that has the fault. The set is empty if any type is allowed. Returns `None` if nothing
+    /// is declared.
     pub(crate) fn declared_types(&self) -> Option<Types> {
         let document = self.context.schema.document();
         let declared = declarations(document, &self.fault.pointer);
@@ -143,18 +144,18 @@ impl<'s> Site<'s> {
         }))
     }
 
-    /// The subschema that holds the keyword of the fault.
+    /// Returns the subschema that contains the violated keyword.
     pub(crate) fn subschema(&self) -> Option<View<'s>> {
         let (parent, _) = self.fault.keyword.as_str().rsplit_once('/')?;
         self.context.schema.view(parent)
     }
 
-    /// The members that the subschema of the fault declares.
+    /// Returns the members that the subschema of the fault declares.
     pub(crate) fn properties(&self) -> Option<&'s Map<String, Value>> {
         self.subschema()?.own_properties()
     }
 
-    /// The schema of the member `name` of the faulty object.
+    /// Returns the schema of the member `name` of the faulty object.
     pub(crate) fn property(&self, name: &str) -> Option<View<'s>> {
         let own = self
             .subschema()
@@ -176,7 +177,7 @@ impl<'s> Site<'s> {
         self.node.len() > MEND_WIDTH || self.properties().is_some_and(|p| p.len() > MEND_WIDTH)
     }
 
-    /// The declared members that the faulty object lacks. Nothing if there are too many.
+    /// Returns the declared members that the faulty object lacks, or none if the object is too wide.
     pub(crate) fn absent(&self) -> impl Iterator<Item = &'s str> {
         let node = self.node;
         let properties = self.properties().filter(|_| !self.is_wide());
@@ -186,8 +187,8 @@ impl<'s> Site<'s> {
             .filter(move |name| node.get(name).is_none())
     }
 
-    /// The members of the faulty object that no property declares: key node, key, value. Nothing
-    /// if the object is too wide to be compared with the schema.
+    /// Returns the members of the faulty object that no property declares (key node, key, value), or
+    /// none if the object is too wide.
     pub(crate) fn undeclared(&self) -> Vec<(Id, &'s str, Node<'s>)> {
         let mut found = Vec::new();
         if self.is_wide() {
@@ -203,7 +204,7 @@ impl<'s> Site<'s> {
         found
     }
 
-    /// The member that the fault says is not allowed: its key, key node and value.
+    /// Returns the member that the fault reports as unknown: its key, key node and value.
     pub(crate) fn unknown(&self) -> Option<(&'s str, Id, Node<'s>)> {
         let key = self.unknown?;
         let tree = self.node.tree;
@@ -212,10 +213,10 @@ impl<'s> Site<'s> {
     }
 }
 
-/// Finds places of a tree; a run of neighbours costs one walk, not one walk each.
+/// Finds places of a tree. Looking up neighbours in order takes one walk in all.
 pub(crate) struct Finder<'t> {
     tree: &'t Tree<'t>,
-    /// For a wide container: the child that was found last, and its index.
+    /// The child found last in each wide container, with its index.
     last: HashMap<Id, (usize, Id)>,
 }
 
@@ -230,7 +231,7 @@ impl<'t> Finder<'t> {
         }
     }
 
-    /// The value at a place; object and key node, if it is a member.
+    /// Returns the value at a place, with its object and key node if it is a member.
     pub(crate) fn find(&mut self, place: &Pointer) -> Option<(Node<'t>, Option<(Id, Id)>)> {
         let mut node = self.tree.root();
         let mut member = None;
@@ -269,7 +270,7 @@ impl<'t> Finder<'t> {
         Some(self.tree.node(id))
     }
 
-    /// Looks from the key that was found last on, then from the start.
+    /// Returns the key node of a member. The search starts at the key found last and wraps around.
     pub(crate) fn key(&mut self, object: Node<'t>, name: &str) -> Option<Id> {
         let width = object.len();
         let head = self.tree.slot(object.id).head;

@@ -1,4 +1,4 @@
-//! `["a"]` where a single value is wanted.
+//! Unwraps `["a"]` where a single value is expected.
 
 use serde_json::Value;
 
@@ -42,7 +42,7 @@ pub(crate) fn propose(site: &Site<'_>, out: &mut Proposals) {
         && !matches!(only.kind(), Kind::Array | Kind::Null)
         && (only.kind() != Kind::Object || !may_be_entry(site, only))
     {
-        // An object may be mended inside; a scalar that does not fit is wrong in two ways.
+        // An object may need mending inside; a scalar that does not fit has two faults at once.
         match only.kind() {
             Kind::Object => out.replace(&RULE, site, New::Node(only.id)),
             _ => out.whole(&RULE, [site.replace(New::Node(only.id))]),
@@ -50,8 +50,8 @@ pub(crate) fn propose(site: &Site<'_>, out: &mut Proposals) {
     }
 }
 
-/// Returns true if the list of this one object could be a map in another form: the schema names
-/// none of its members and takes any, or it is a name with a value.
+/// Returns true if a list of this one object could be another notation of a map: the schema
+/// declares none of its members and allows any, or the object is a name with a value.
 fn may_be_entry(site: &Site<'_>, object: Node<'_>) -> bool {
     let declared = |key| site.properties().is_some_and(|p| p.contains_key(key));
     if object

@@ -1,4 +1,4 @@
-//! `"a, b"` where an array is wanted.
+//! Splits `"a, b"` where an array is expected.
 
 use serde_json::Value;
 

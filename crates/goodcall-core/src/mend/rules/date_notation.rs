@@ -1,4 +1,4 @@
-//! `2025/03/04` where an RFC 3339 date is wanted.
+//! Rewrites `2025/03/04` where an RFC 3339 date is expected.
 
 use crate::mend::edit::New;
 use crate::mend::site::{Proposals, Site};
@@ -43,7 +43,7 @@ pub(crate) fn propose(site: &Site<'_>, out: &mut Proposals) {
 }
 
 fn date_time(text: &str) -> Option<String> {
-    // The first place that splits the text into a date and a time.
+    // Split at the first place that leaves a date before it and a time after it.
     text.match_indices(['T', 't', ' ']).find_map(|(at, _)| {
         let (day, clock) = (date(&text[..at])?, time(&text[at + 1..])?);
         Some(format!("{day}T{clock}"))
@@ -65,7 +65,7 @@ fn date(text: &str) -> Option<String> {
         .then(|| format!("{year:04}-{month:02}-{day:02}"))
 }
 
-/// `2025-3-4`, `2025/03/04`, `2025.03.04`, `20250304`.
+/// Reads a date such as `2025-3-4`, `2025/03/04`, `2025.03.04` or `20250304`.
 fn year_first(text: &str) -> Option<(u32, u32, u32)> {
     if text.len() == 8 && text.bytes().all(|b| b.is_ascii_digit()) {
         return Some((
@@ -84,7 +84,7 @@ fn year_first(text: &str) -> Option<(u32, u32, u32)> {
         .then(|| Some((number(year)?, number(month)?, number(day)?)))?
 }
 
-/// `March 4, 2025`, `Mar 4th 2025`, `4 March 2025`.
+/// Reads a date such as `March 4, 2025`, `Mar 4th 2025` or `4 March 2025`.
 fn month_by_name(text: &str) -> Option<(u32, u32, u32)> {
     let words: Vec<_> = text
         .split([' ', ',', '-', '.'])
@@ -131,7 +131,7 @@ fn ordinal(word: &str) -> Option<u32> {
     number(digits).filter(|_| digits.len() <= 2)
 }
 
-/// `12:00Z`, `1200Z`, `120000+0200`, `12:00:00.5 UTC`, each with its time zone.
+/// Reads a time with its zone, such as `12:00Z`, `1200Z`, `120000+0200` or `12:00:00.5 UTC`.
 fn time(text: &str) -> Option<String> {
     let (clock, zone) = zone(text.trim())?;
     let (clock, fraction) = match clock.split_once('.') {
@@ -141,7 +141,7 @@ fn time(text: &str) -> Option<String> {
     let plain: String = clock.chars().filter(|c| *c != ':').collect();
     let colons: Vec<_> = clock.match_indices(':').map(|(at, _)| at).collect();
     let (hour, minute, second) = match (plain.len(), colons.as_slice()) {
-        // A fraction is one of seconds.
+        // Only seconds may have a fraction.
         (4, [] | [2]) if fraction.is_none() => (number(&plain[..2])?, number(&plain[2..])?, 0),
         (6, [] | [2, 5]) => {
             let second = number(&plain[4..])?;
@@ -152,7 +152,7 @@ fn time(text: &str) -> Option<String> {
     if hour > 23 || minute > 59 || second > 59 {
         return None;
     }
-    // `09:00-10:30` is rather a span of time than a time far in the west.
+    // `09:00-10:30` is more likely a time span than a time with a zone far in the west.
     if zone.starts_with('-') && zone.get(1..3).and_then(number)? >= hour {
         return None;
     }
@@ -166,7 +166,7 @@ fn time(text: &str) -> Option<String> {
     Some(format!("{hour:02}:{minute:02}:{second:02}{fraction}{zone}"))
 }
 
-/// The time before its zone, and the zone as RFC 3339 writes it.
+/// Splits off the zone and returns it in the notation of RFC 3339, after the time.
 fn zone(text: &str) -> Option<(&str, String)> {
     for end in ["Z", "z", "UTC", "GMT"] {
         if let Some(clock) = text.strip_suffix(end) {
@@ -197,7 +197,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn dates_with_one_meaning() {
+    fn only_unambiguous_dates_are_read() {
         for text in [
             "2025/03/04",
             "2025-3-4",
@@ -224,7 +224,7 @@ mod tests {
     }
 
     #[test]
-    fn times_need_their_zone() {
+    fn time_without_zone_is_not_read() {
         for (text, wanted) in [
             ("20250304T1200Z", "2025-03-04T12:00:00Z"),
             (

@@ -1,4 +1,4 @@
-//! `{"paths": {"paths": [...]}}` for `{"paths": [...]}`.
+//! Unwraps `{"paths": {"paths": [...]}}` to `{"paths": [...]}`.
 
 use crate::mend::edit::New;
 use crate::mend::site::{Proposals, Site};

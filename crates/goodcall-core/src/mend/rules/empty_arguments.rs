@@ -1,4 +1,4 @@
-//! No arguments for a tool that needs none.
+//! Reads empty text and null as `{}` for a tool without required parameters.
 
 use crate::report::{Change, Edit};
 use crate::rule::{Example, Level, Rule, RuleId};
@@ -23,7 +23,7 @@ pub(crate) const RULE: Rule = Rule {
     },
 };
 
-/// Returns true if the value stands for no arguments.
+/// Returns true if the value is null or a blank string.
 pub(crate) fn is_nothing(root: Node<'_>) -> bool {
     match root.kind() {
         Kind::Null => true,
@@ -32,7 +32,7 @@ pub(crate) fn is_nothing(root: Node<'_>) -> bool {
     }
 }
 
-/// `{}` in place of nothing, if the tool accepts that.
+/// Returns `{}` in place of empty arguments, if the schema accepts it.
 pub(crate) fn propose<'a>(raw: &'a str, schema: &Schema) -> Option<(Tree<'a>, Change)> {
     if !schema.accepts_empty_object() {
         return None;

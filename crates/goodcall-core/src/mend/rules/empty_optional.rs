@@ -1,4 +1,4 @@
-//! `""` for an optional member that is no string.
+//! Removes `""` for an optional member that is not a string.
 
 use crate::mend::site::{Proposals, Site};
 use crate::rule::{Example, Level, Rule, RuleId};

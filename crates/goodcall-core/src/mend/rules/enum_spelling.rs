@@ -1,4 +1,4 @@
-//! `Celsius` for the allowed value `celsius`.
+//! Replaces `Celsius` by the allowed value `celsius`.
 
 use serde_json::Value;
 
@@ -33,7 +33,7 @@ pub(crate) const RULE: Rule = Rule {
 pub(crate) fn propose(site: &Site<'_>, out: &mut Proposals) {
     let letters = site.node.as_str().map(Letters::of);
     for value in allowed(site) {
-        // Most values of a long list are told apart by their letters alone.
+        // Comparing letter sets first rules out most values of a long list.
         if let (Some(ours), Some(theirs)) = (letters, value.as_str().map(Letters::of))
             && !ours.may_be_same(theirs)
         {
@@ -45,7 +45,7 @@ pub(crate) fn propose(site: &Site<'_>, out: &mut Proposals) {
     }
 }
 
-/// The allowed values, if the fault is that the value is none of them.
+/// Returns the allowed values if the fault is that the value is not among them.
 pub(super) fn allowed<'s>(site: &'s Site<'_>) -> &'s [Value] {
     match &site.fault.kind {
         FaultKind::Enum(values) => values.as_array().map_or(&[], Vec::as_slice),
@@ -54,11 +54,12 @@ pub(super) fn allowed<'s>(site: &'s Site<'_>) -> &'s [Value] {
     }
 }
 
-/// Letters up to which a word may be a code in which case means something: `mW` and `MW`.
+/// The most letters of a short code, in which case may be significant: `mW` and `MW`.
 const MOST_CODE: usize = 3;
 
-/// Is this allowed value a short code in another case, in a list whose short codes are not all
-/// written in one way? Then case tells them from others: `1m` is not `1M` where there is `1d`.
+/// Returns true if this allowed value is a short code that was sent in another case, and the list
+/// writes its short codes in different cases. Then case is significant: `1m` is not `1M` where
+/// there is `1d`.
 fn is_code(site: &Site<'_>, value: &Value) -> bool {
     let letters = |word: &str| word.chars().filter(|c| c.is_alphabetic()).count();
     let is_short = |word: &&str| (1..=MOST_CODE).contains(&letters(word));
@@ -78,8 +79,8 @@ fn cased(word: &str) -> impl Iterator<Item = char> {
     word.chars().filter(|c| c.is_alphabetic())
 }
 
-/// How a word is written: all its letters, and those behind the first, in upper case? `None` for a
-/// word in a mixture.
+/// Returns whether the first letter and the other letters of a word are in upper case, or `None`
+/// for a word in mixed case.
 fn style(word: &str) -> Option<(bool, bool)> {
     let mut letters = cased(word);
     let first = letters.next()?.is_uppercase();
@@ -105,7 +106,7 @@ fn same_word(sent: Node<'_>, allowed: &Value) -> bool {
     }
 }
 
-/// A word without case and separators. A separator between two digits, or at an end, is part of
+/// Removes case and separators from a word. A separator between two digits or at an end is part of
 /// the word: `1-2` is not `12`, `-5` is not `5`.
 pub(super) fn folded(word: &str) -> Option<String> {
     let letters: Vec<char> = word.trim().chars().flat_map(char::to_lowercase).collect();
@@ -138,7 +139,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn separators_that_mean_something_are_kept() {
+    fn significant_separators_are_kept() {
         assert_eq!(folded("In Progress"), folded("in_progress"));
         assert_eq!(folded("inProgress "), folded("IN-PROGRESS"));
         assert_eq!(folded("1 - 2"), folded("1_2"));

@@ -1,4 +1,4 @@
-//! `celcius` for the allowed value `celsius`.
+//! Replaces `celcius` by the allowed value `celsius`.
 
 use serde_json::Value;
 

@@ -1,4 +1,4 @@
-//! `{"0": …, "1": …}` where an array is wanted.
+//! Reads `{"0": …, "1": …}` as an array where one is expected.
 
 use crate::mend::edit::New;
 use crate::mend::site::{Proposals, Site};

@@ -1,4 +1,4 @@
-//! `fileName` for `file_name`.
+//! Renames `fileName` to `file_name`.
 
 use std::collections::HashMap;
 
@@ -62,8 +62,8 @@ pub(crate) fn propose(site: &Site<'_>, out: &mut Proposals) {
     }
 }
 
-/// The renames of all other keys that are optional ones in another style; `None` if one of them
-/// reads in two ways. A required key that is missing is a fault of its own.
+/// Returns the renames of all optional keys in another style, or `None` if one of them is
+/// ambiguous. A missing required key is a fault of its own.
 fn others(site: &Site<'_>) -> Option<Vec<Op>> {
     let object = site.subschema()?;
     let mut free: HashMap<String, Vec<&str>> = HashMap::new();
@@ -75,7 +75,7 @@ fn others(site: &Site<'_>) -> Option<Vec<Op>> {
         let Some(names) = free.get_mut(&bare(sent)) else {
             continue;
         };
-        // What was renamed to is gone, so that a second key for it finds none.
+        // Take the name, so that a second key in another style finds nothing and is ambiguous.
         match std::mem::take(names).as_slice() {
             [name] if same_name(sent, name) => ops.push(rename(site, key, sent, name)),
             _ => return None,
@@ -93,8 +93,8 @@ pub(super) fn rename(site: &Site<'_>, key: Id, sent: &str, name: &str) -> Op {
     }
 }
 
-/// Returns true if two names have the same letters and numbers, case and separators aside. A name
-/// without letters is only like itself.
+/// Returns true if two names differ only in case and separators. Names without letters never
+/// match.
 pub(super) fn same_name(a: &str, b: &str) -> bool {
     let letters = |name| {
         str::chars(name)
@@ -112,7 +112,7 @@ pub(super) fn same_name(a: &str, b: &str) -> bool {
         && !are_options(a, b)
 }
 
-/// The numbers in a name: `line_1_1` has other ones than `line_11`.
+/// Returns the numbers in a name, which differ between `line_1_1` and `line_11`.
 fn numbers(name: &str) -> impl Iterator<Item = &str> {
     let pieces = name.split(|c: char| !c.is_numeric());
     pieces.filter(|piece| !piece.is_empty())

@@ -1,4 +1,4 @@
-//! `file_pth` for `file_path`.
+//! Renames `file_pth` to `file_path`.
 
 use super::key_style::{rename, same_name};
 use crate::mend::site::{Proposals, Site};
@@ -49,7 +49,7 @@ pub(crate) fn propose(site: &Site<'_>, out: &mut Proposals) {
     }
 }
 
-/// The key that this one is a typo of; one in another style is not a typo.
+/// Returns the key that this one is a typo of. A key in another style is not a typo.
 fn meant<'s>(site: &Site<'s>, sent: &str) -> Option<&'s str> {
     typo_of(sent, site.absent()).filter(|name| !same_name(sent, name))
 }

@@ -1,4 +1,4 @@
-//! Members that stand beside a nested object and belong into it.
+//! Moves members into a nested object that they were sent beside.
 
 use serde_json::{Map, Value};
 
@@ -35,7 +35,7 @@ pub(crate) fn propose(site: &Site<'_>, out: &mut Proposals) {
     into_present(site, name, out);
 }
 
-/// The object `name` is missing, and its members stand where it should be.
+/// Adds the missing object `name` and moves its members into it from the object around.
 fn into_missing(site: &Site<'_>, name: &str, out: &mut Proposals) {
     let Some(inner) = site.property(name).and_then(View::own_properties) else {
         return;
@@ -78,7 +78,7 @@ fn declared_elsewhere(site: &Site<'_>, name: &str, key: &str) -> bool {
         })
 }
 
-/// The member `name` is missing in a nested object, and stands in the object around that.
+/// Moves the missing member `name` into a nested object from the object around.
 fn into_present(site: &Site<'_>, name: &str, out: &mut Proposals) {
     let Some((parent, _)) = site.fault.pointer.split_last() else {
         return;

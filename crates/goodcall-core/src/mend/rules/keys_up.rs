@@ -1,4 +1,4 @@
-//! Members that stand in a nested object and belong to the one around it.
+//! Moves members out of a nested object into the object around it.
 
 use serde_json::Value;
 
@@ -33,7 +33,7 @@ pub(crate) const RULE: Rule = Rule {
     },
 };
 
-/// Names of objects that say nothing about what stands in them.
+/// Names of objects that add no meaning to their members.
 const PLAIN: [&str; 16] = [
     "options",
     "option",
@@ -87,7 +87,7 @@ pub(crate) fn propose(site: &Site<'_>, out: &mut Proposals) {
 
 type Found = Option<crate::mend::site::Proposal>;
 
-/// All members of an object that is not declared, and the object itself away.
+/// Proposes to move up all members of an undeclared object and to remove the object.
 fn all(site: &Site<'_>, key: Id, outer: &str, inner: Node<'_>) -> Found {
     if is_foreign(site, outer) || !PLAIN.contains(&bare(outer).as_str()) {
         return None;
@@ -111,16 +111,16 @@ fn all(site: &Site<'_>, key: Id, outer: &str, inner: Node<'_>) -> Found {
     proposal(ops)
 }
 
-/// Returns true if the value of this key may be meant for something else than this tool.
+/// Returns true if the value of this key may be for something other than this tool.
 fn is_foreign(site: &Site<'_>, outer: &str) -> bool {
     let root = site.fault.pointer.is_root();
-    // Where all that was sent stands in one object, its key may be the name of another tool.
+    // If no declared key was sent, this key may be the name of another tool.
     let alone = || !site.node.members().any(|(key, _)| site.declares(key));
     let is_envelope = is_envelope_key(outer, site.context.tool);
     is_envelope || root && (wrapped_arguments::names_another(site) || alone())
 }
 
-/// One member of an object that forbids it.
+/// Proposes to move up one member of a nested object whose schema forbids it.
 fn one(site: &Site<'_>, outer: &str, inner: Node<'_>, name: &str, schema: View<'_>) -> Found {
     let declared = schema.own_property(name);
     let closed = ["additionalProperties", "unevaluatedProperties"]

@@ -1,4 +1,4 @@
-//! A required member that is missing, with a default in the schema.
+//! Adds a missing required member with the default of its schema.
 
 use serde_json::Value;
 
@@ -57,12 +57,12 @@ pub(crate) fn propose(site: &Site<'_>, out: &mut Proposals) {
     }
 }
 
-/// Returns true if an undeclared key that was sent could be meant for this member.
+/// Returns true if an undeclared key could have been sent for this member.
 fn was_sent(site: &Site<'_>, name: &str, property: View<'_>) -> bool {
     if site.node.is_empty() && site.member.is_none() {
         return false;
     }
-    // Too much to look through: then nothing can be told.
+    // A wide object is not searched, so the member may be anywhere in it.
     if site.is_wide() {
         return true;
     }
@@ -75,10 +75,10 @@ fn was_sent(site: &Site<'_>, name: &str, property: View<'_>) -> bool {
     beside || stands_around(site, name)
 }
 
-/// What may be meant for a member.
+/// The features by which another key or value is recognised as this member.
 struct Meant<'m> {
     name: &'m str,
-    /// The values that are allowed, if the schema lists them.
+    /// The allowed values, if the schema lists them.
     allowed: Option<Vec<String>>,
     types: Types,
 }
@@ -98,8 +98,8 @@ impl<'m> Meant<'m> {
         folded(word).is_some_and(|word| allowed.contains(&word))
     }
 
-    /// `"append": true` and `"type": "append"` may be for a `mode` that may be `append`; `"ccy":
-    /// "EUR"` for any text.
+    /// Returns true if this key with its value may have been sent for the member: `"append": true`
+    /// and `"type": "append"` for a `mode` that allows `append`, `"ccy": "EUR"` for any string.
     fn is_member(&self, key: &str, value: Node<'_>) -> bool {
         let fits = match &self.allowed {
             Some(_) => (value.as_str())
@@ -121,7 +121,7 @@ impl<'m> Meant<'m> {
     }
 }
 
-/// The texts that a schema lists as allowed, in its branches too.
+/// Returns the strings that a schema or one of its branches lists as allowed.
 fn listed_texts(schema: View<'_>) -> Vec<String> {
     let mut texts = Vec::new();
     for variant in schema.resolve().variants() {
@@ -132,7 +132,7 @@ fn listed_texts(schema: View<'_>) -> Vec<String> {
     texts
 }
 
-/// Returns true if the object around has such a key and does not declare it.
+/// Returns true if the object around has an undeclared key that could mean this member.
 fn stands_around(site: &Site<'_>, name: &str) -> bool {
     let (Some((object, _)), Some((parent, _))) = (site.member, site.fault.pointer.split_last())
     else {

@@ -1,8 +1,8 @@
-//! One rule, one file.
+//! The rules that mend arguments, one file per rule.
 //!
-//! A rule is a [`Rule`] constant, which is all the catalogue says of it, and a function that looks
-//! at one fault and proposes edits for it. Proposing is cheap and may be wrong: the validator
-//! judges. A rule must only be sure that nothing else could have been meant.
+//! A rule is a [`Rule`] constant, which is its entry in the catalogue, and a function that looks at
+//! one fault and proposes edits for it. A proposal is cheap and may be wrong, since the validator
+//! judges it. A rule must only make sure that no other reading is plausible.
 
 pub(crate) mod empty_arguments;
 
@@ -42,7 +42,7 @@ use crate::parse;
 use crate::policy::Policy;
 use crate::rule::{Level, Rule};
 
-/// A rule, and how it proposes.
+/// A rule with the function that proposes its edits.
 struct RuleEntry {
     rule: &'static Rule,
     propose: fn(&Site<'_>, &mut Proposals),
@@ -54,7 +54,7 @@ macro_rules! entries {
     };
 }
 
-/// The rules that answer faults.
+/// The rules that mend faults, in the order in which they propose.
 const RULE_ENTRIES: &[RuleEntry] = entries![
     string_to_number,
     string_to_boolean,
@@ -88,14 +88,14 @@ const RULE_ENTRIES: &[RuleEntry] = entries![
     object_to_array,
 ];
 
-/// Some of the rules that answer faults, one bit each.
+/// A subset of [`RULE_ENTRIES`], one bit per rule.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct RuleSet(u64);
 
 const _: () = assert!(RULE_ENTRIES.len() <= 64);
 
 impl RuleSet {
-    /// What these rules propose for a fault.
+    /// Collects the proposals of these rules for a fault.
     pub(crate) fn propose(self, site: &Site<'_>, out: &mut Proposals) {
         for (index, entry) in RULE_ENTRIES.iter().enumerate() {
             if self.0 & (1 << index) != 0 {
@@ -105,8 +105,8 @@ impl RuleSet {
     }
 }
 
-/// The rules that a policy allows: the sure ones, then all of them if there are others. `None` if
-/// it allows nothing.
+/// Returns the rules that a policy allows: first the safe ones, then all of them if there are
+/// others. Returns `None` if it allows no rule.
 pub(crate) fn stages(policy: &Policy) -> Option<[Option<RuleSet>; 2]> {
     if policy.is_strict() {
         return None;
@@ -124,7 +124,7 @@ pub(crate) fn stages(policy: &Policy) -> Option<[Option<RuleSet>; 2]> {
     (all != 0).then_some([Some(RuleSet(safe)), further])
 }
 
-/// Every rule that mends arguments or reads them leniently, by name. `goodcall_wire::catalogue`
+/// Returns every rule that mends arguments or reads them leniently, by name. `goodcall_wire::catalogue`
 /// adds the rules that read calls in text.
 pub fn catalogue() -> Vec<Rule> {
     let mut rules = vec![empty_arguments::RULE, parse::DUPLICATE_KEY];

@@ -1,4 +1,4 @@
-//! `null` for a member that may be left out.
+//! Removes an optional member that is `null`.
 
 use crate::mend::site::{Proposals, Site};
 use crate::report::JsonType;
@@ -39,8 +39,8 @@ pub(crate) fn propose(site: &Site<'_>, out: &mut Proposals) {
     }
 }
 
-/// Is this null's name, in JSON or in Python, where neither a string nor null is allowed? All that
-/// is declared for the place counts, not only the branch that has the fault.
+/// Returns true if this is the text `null` or `None` where neither a string nor null is allowed.
+/// All declarations of the place count, not only the branch that has the fault.
 fn is_null_text(site: &Site<'_>) -> bool {
     if !matches!(site.mistyped_text(), Some(("null" | "NULL" | "None", _))) {
         return false;

@@ -1,4 +1,4 @@
-//! `"1,234"` or `"5 km"` where a number is wanted.
+//! Reads the number in `"1,234"` or `"5 km"` where a number is expected.
 
 use super::string_to_number::is_number;
 use crate::mend::edit::New;
@@ -38,7 +38,7 @@ pub(crate) fn propose(site: &Site<'_>, out: &mut Proposals) {
     }
 }
 
-/// The digits of the only number in the text.
+/// Returns the digits of the only number in the text.
 fn number(text: &str) -> Option<String> {
     let text = text.trim();
     let (sign, rest) = match text.strip_prefix('-') {
@@ -60,7 +60,7 @@ fn number(text: &str) -> Option<String> {
         Some((whole, fraction)) => (whole, Some(fraction)),
         None => (number, None),
     };
-    // `1.500` is one and a half, or the thousands of those who write a comma before a fraction.
+    // `1.500` is one and a half, or fifteen hundred where a comma separates the fraction.
     let thousands = fraction.is_some_and(|f| f.len() == 3) && !whole.contains(',');
     if thousands && whole != "0" && number != text {
         return None;
@@ -79,7 +79,8 @@ fn number(text: &str) -> Option<String> {
     is_number(&digits).then_some(digits)
 }
 
-/// Does the word multiply the number? A single letter may: `m` is a metre or a million.
+/// Returns true if the word may multiply the number. A single letter may: `m` is a metre or a
+/// million.
 fn is_magnitude(word: &str) -> bool {
     const WORDS: [&str; 22] = [
         "k", "m", "g", "t", "b", "mm", "bn", "mn", "tn", "mio", "mrd", "tsd", "hundred",
@@ -96,7 +97,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn one_number_in_the_text() {
+    fn only_number_in_the_text_is_read() {
         for (text, digits) in [
             ("1,234", "1234"),
             ("5 km", "5"),

@@ -1,4 +1,4 @@
-//! `"1, 2, 3"` where an array of numbers is wanted.
+//! Reads `"1, 2, 3"` as an array where an array of numbers is expected.
 
 use super::string_to_number::is_number;
 use crate::mend::edit::New;
@@ -36,7 +36,7 @@ pub(crate) fn propose(site: &Site<'_>, out: &mut Proposals) {
     if !wanted.has(JsonType::Array) || (several && (may_be_one_number(text) || has_groups(text))) {
         return;
     }
-    // One number is a list only where it may not be itself.
+    // A single number becomes a list only where a plain number is not allowed.
     let is_itself = |types: Types| types.has(JsonType::Integer) || types.has(JsonType::Number);
     if !several && site.declared_types().is_none_or(is_itself) {
         return;
@@ -54,7 +54,7 @@ pub(crate) fn propose(site: &Site<'_>, out: &mut Proposals) {
     }
 }
 
-/// The types that the elements may have; none if they may have any.
+/// Returns the types that the elements may have, an empty set if they may have any.
 fn elements(site: &Site<'_>) -> Option<Types> {
     Some(describe(site.subschema()?).items)
 }
@@ -68,7 +68,8 @@ fn has_decimal_comma(text: &str) -> bool {
     }
 }
 
-/// Could some of the commas be inside numbers? Where all of them have a blank behind them, none is.
+/// Returns true if some of the commas could be part of a number. A comma before a blank is a
+/// separator if all of them are followed by one.
 fn has_groups(text: &str) -> bool {
     let text = text.trim();
     let spaced = text.matches(", ").count();
@@ -98,7 +99,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn thousands_are_two_readings() {
+    fn commas_inside_numbers_are_recognised() {
         for text in ["1,234", "-12,345,678.5", "100,200"] {
             assert!(may_be_one_number(text), "{text}");
         }

@@ -1,4 +1,4 @@
-//! `5` where a string is wanted.
+//! Puts `5` into quotes where a string is expected.
 
 use crate::mend::edit::New;
 use crate::mend::site::{Proposals, Site};
@@ -46,7 +46,8 @@ pub(crate) fn propose(site: &Site<'_>, out: &mut Proposals) {
     out.replace(&RULE, site, New::text(sent));
 }
 
-/// The characters in the raw text, where they are not JSON's own: `0xff`, `+1`, `007`, `True`.
+/// Returns the value as it was sent if it is a number or literal in a notation other than JSON's,
+/// such as `0xff`, `+1`, `007` or `True`.
 fn as_sent<'s>(node: Node<'s>, text: &str) -> Option<&'s str> {
     let sent = node.tree.source().get(node.span())?;
     let plain = |c: char| c.is_ascii_alphanumeric() || "+-._,".contains(c);

@@ -1,4 +1,4 @@
-//! `{…}` where an array of objects is wanted.
+//! Wraps `{…}` where an array of objects is expected.
 
 use crate::mend::edit::New;
 use crate::mend::site::{Proposals, Site};

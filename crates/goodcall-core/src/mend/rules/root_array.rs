@@ -1,4 +1,4 @@
-//! `[{…}]` as arguments.
+//! Unwraps arguments that were sent as `[{…}]`.
 
 use crate::mend::edit::New;
 use crate::mend::site::{Proposals, Site};

@@ -1,4 +1,4 @@
-//! `"a"` where an array is wanted.
+//! Wraps `"a"` where an array is expected.
 
 use super::stringified::looks_stringified;
 use crate::mend::edit::New;
@@ -53,10 +53,10 @@ pub(crate) fn propose(site: &Site<'_>, out: &mut Proposals) {
     }
 }
 
-/// Returns true if the value is in a list of such values where a list of lists is wanted: `["git",
+/// Returns true if the value is one of several scalars where a list of lists is expected: `["git",
 /// "status"]` may be one list as well as two.
 ///
-/// In a union it stays a reading, so that no other one is the only one.
+/// In a union it remains a reading, so that another one is not taken for the only one.
 fn is_row(site: &Site<'_>) -> bool {
     let keyword = site.fault.keyword.as_str();
     if keyword.contains("/anyOf/") || keyword.contains("/oneOf/") {
@@ -71,7 +71,7 @@ fn is_row(site: &Site<'_>) -> bool {
     })
 }
 
-/// Marks that stand between the elements of a list in a text.
+/// Characters that separate the elements of a list in a text.
 const SEPARATORS: [char; 12] = [
     ',', ';', '\n', '|', '[', '{', '，', '、', '；', '､', '،', '؛',
 ];
@@ -91,7 +91,7 @@ fn is_all(text: &str) -> bool {
         .any(|word| text.trim().eq_ignore_ascii_case(word))
 }
 
-/// Returns true if the schema lists the allowed elements. Then the validator can tell that a text
+/// Returns true if the schema lists the allowed elements. Then the validator decides whether a text
 /// with blanks (`Tennis Court`) is one of them, and not several (`red green`, `ls -la`).
 fn lists_elements(site: &Site<'_>) -> bool {
     let items = site.subschema().and_then(View::items).map(View::resolve);
@@ -123,7 +123,7 @@ pub(super) fn is_nothing(text: &str) -> bool {
         "...",
     ];
     let text = text.trim();
-    // `<UNKNOWN>`, `<none>`: how some models fill in what they do not know.
+    // Some models write `<UNKNOWN>` or `<none>` for a value that they do not know.
     let inside = text.strip_prefix('<').and_then(|t| t.strip_suffix('>'));
     let text = inside.unwrap_or(text);
     NOTHING.iter().any(|word| text.eq_ignore_ascii_case(word))

@@ -1,4 +1,4 @@
-//! `{"type": "object", "properties": {…values…}}` as arguments.
+//! Unwraps arguments that were sent as `{"type": "object", "properties": {…values…}}`.
 
 use crate::mend::edit::New;
 use crate::mend::site::{Proposals, Site};
@@ -27,7 +27,7 @@ pub(crate) const RULE: Rule = Rule {
     },
 };
 
-/// What may stand beside `properties` in an echo.
+/// The keys that may accompany `properties` in an echo.
 const KEYWORDS: [&str; 7] = [
     "$schema",
     "type",
@@ -38,7 +38,7 @@ const KEYWORDS: [&str; 7] = [
     "additionalProperties",
 ];
 
-/// The types of JSON Schema, and what Python calls them.
+/// The types of JSON Schema and their names in Python.
 const TYPES: [&str; 13] = [
     "string", "number", "integer", "boolean", "array", "object", "null", "str", "float", "int",
     "bool", "list", "dict",
@@ -57,7 +57,7 @@ pub(crate) fn propose(site: &Site<'_>, out: &mut Proposals) {
     }
 }
 
-/// The object that stands in an echo of the schema.
+/// Returns the object inside an echo of the schema.
 pub(super) fn members<'s>(site: &Site<'s>) -> Option<Node<'s>> {
     if site.node.len() > KEYWORDS.len() {
         return None;
@@ -71,7 +71,7 @@ pub(super) fn members<'s>(site: &Site<'s>) -> Option<Node<'s>> {
 
 fn value(node: Node<'_>) -> Option<Node<'_>> {
     let inner = (node.len() == 2).then(|| node.get("value"))??;
-    // `{"type": "percent", "value": 10}` is no echo.
+    // `{"type": "percent", "value": 10}` is not an echo.
     let is_echo = TYPES.contains(&node.get("type")?.as_str()?);
     is_echo.then_some(inner)
 }

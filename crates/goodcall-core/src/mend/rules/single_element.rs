@@ -1,4 +1,4 @@
-//! `{…}` where an array of such objects is wanted, and the schema names what they have.
+//! Wraps `{…}` where an array is expected and the object plainly matches its element schema.
 
 use crate::limits::MEND_WIDTH;
 use crate::mend::edit::New;

@@ -1,4 +1,4 @@
-//! `"true"` where a boolean is wanted.
+//! Reads `"true"` as a boolean where one is expected.
 
 use crate::mend::edit::New;
 use crate::mend::site::{Proposals, Site};

@@ -1,4 +1,4 @@
-//! `"null"` where null is wanted.
+//! Reads `"null"` as null where null is expected.
 
 use crate::mend::edit::New;
 use crate::mend::site::{Proposals, Site};

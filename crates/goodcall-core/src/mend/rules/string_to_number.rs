@@ -1,4 +1,4 @@
-//! `"5"` where a number is wanted.
+//! Reads `"5"` as a number where one is expected.
 
 use crate::mend::edit::New;
 use crate::mend::site::{Proposals, Site};
@@ -34,7 +34,7 @@ pub(crate) fn propose(site: &Site<'_>, out: &mut Proposals) {
     }
 }
 
-/// Returns true if the text is a number of RFC 8259.
+/// Returns true if the text is a number by RFC 8259.
 pub(super) fn is_number(text: &str) -> bool {
     let unsigned = text.strip_prefix('-').unwrap_or(text);
     let (mantissa, exponent) = match unsigned.split_once(['e', 'E']) {
@@ -57,7 +57,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_json_numbers_are_numbers() {
+    fn only_json_numbers_are_accepted() {
         for number in [
             "0",
             "-0",

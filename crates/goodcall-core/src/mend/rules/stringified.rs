@@ -1,4 +1,4 @@
-//! `"[1, 2]"` where an array or an object is wanted.
+//! Parses `"[1, 2]"` where an array or an object is expected.
 
 use crate::mend::edit::New;
 use crate::mend::site::{Proposals, Site};
@@ -27,7 +27,7 @@ pub(crate) const RULE: Rule = Rule {
     },
 };
 
-/// The rules that write a number in other characters than were sent.
+/// The rules that change the notation of a number.
 const NOTATIONS: [RuleId; 4] = [
     RuleId::NumberForm,
     RuleId::Radix,
@@ -46,7 +46,7 @@ pub(crate) fn propose(site: &Site<'_>, out: &mut Proposals) {
     }
 }
 
-/// Returns true if the text begins and ends as an array or an object does.
+/// Returns true if the text begins and ends with matching brackets.
 pub(super) fn looks_stringified(text: &str) -> bool {
     let text = text.trim();
     matches!(
@@ -55,9 +55,9 @@ pub(super) fn looks_stringified(text: &str) -> bool {
     )
 }
 
-/// The value in the text, if it is of a wanted kind. The one place where mending parses.
+/// Parses the text and returns the value if it is of an expected kind. No other rule parses.
 fn read(text: &str, wanted: Types, site: &Site<'_>) -> Option<Tree<'static>> {
-    // What is inside stands as deep as the string does.
+    // The parsed value starts at the depth of the string.
     let mut limits = *site.context.limits;
     let around = site.fault.pointer.depth();
     limits.max_depth = limits.depth().checked_sub(around)?;
@@ -68,7 +68,7 @@ fn read(text: &str, wanted: Types, site: &Site<'_>) -> Option<Tree<'static>> {
     let kind = reading.tree.root().kind();
     let whole = reading.is_complete() && !reading.is_several();
     let container = matches!(kind, Kind::Array | Kind::Object);
-    // The notation of a number is lost here, and a string may be wanted in its place.
+    // A string may be expected in place of a number, whose original notation would be lost here.
     let rewritten = |change: &Change| NOTATIONS.contains(&change.rule);
     let exact = !reading.changes.iter().any(rewritten);
     (whole && container && exact && wanted.admits(kind)).then(|| reading.tree.into_owned())

@@ -1,4 +1,4 @@
-//! A key that the schema forbids.
+//! Removes a key that the schema forbids.
 
 use serde_json::{Map, Value};
 
@@ -35,15 +35,14 @@ pub(crate) fn propose(site: &Site<'_>, out: &mut Proposals) {
     let Some((name, key, value)) = site.unknown() else {
         return;
     };
-    // Where the tool has parameters and none of them was sent, something else was meant. This is
-    // asked for every key, so it looks no further than at the object's own properties.
+    // If no declared parameter was sent, the call may be for something else. This check runs for
+    // every key, so it looks only at the object's own properties.
     let mut sent = site.node.members().take(MEND_WIDTH);
     let declared = site.properties().filter(|p| !p.is_empty());
     if declared.is_some_and(|p| !sent.any(|(key, _)| p.contains_key(key))) {
         return;
     }
-    // A key that has a place is not to be dropped: it is near a declared one, or a nested object
-    // declares it.
+    // Keep a key that is similar to a declared one or that a nested object declares.
     if !has_place(site, name) && !holds_declared(site, value) && !names_tool(site, name, value) {
         let (object, place) = (site.node.id, site.fault.pointer.join(name));
         out.whole(&RULE, [Op::Remove { object, key, place }]);

@@ -1,4 +1,4 @@
-//! `5.0` where an integer is wanted.
+//! Rewrites `5.0` where an integer is expected.
 
 use crate::limits::WRITTEN_DIGITS;
 use crate::mend::edit::New;

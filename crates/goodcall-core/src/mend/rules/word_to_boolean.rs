@@ -1,4 +1,4 @@
-//! `"yes"` where a boolean is wanted.
+//! Reads `"yes"` as a boolean where one is expected.
 
 use crate::mend::edit::New;
 use crate::mend::site::{Proposals, Site};

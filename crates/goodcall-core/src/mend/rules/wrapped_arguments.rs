@@ -1,4 +1,4 @@
-//! `{"arguments": {…}}` as arguments.
+//! Unwraps arguments that were sent as `{"arguments": {…}}`.
 
 use super::stringified::looks_stringified;
 use crate::mend::edit::New;
@@ -35,7 +35,7 @@ pub(crate) fn propose(site: &Site<'_>, out: &mut Proposals) {
     }
 }
 
-/// The arguments, if they are wrapped.
+/// Returns the arguments if they are wrapped.
 pub(super) fn inner<'s>(site: &Site<'s>) -> Option<Node<'s>> {
     if !site.fault.pointer.is_root() {
         return None;
