@@ -157,7 +157,12 @@ impl Bridge {
                 () = failed(to_server.as_ref()) => (self.server_ended().await, BridgeEnd::Server),
             };
             if flow == Flow::End {
-                return end;
+                // A server that exits after its input was closed did as it was asked.
+                return if self.input_ended.is_some() {
+                    BridgeEnd::Client
+                } else {
+                    end
+                };
             }
         }
     }
