@@ -57,8 +57,9 @@ pub use parse::{
 pub use pipeline::{Gate, check};
 pub use policy::{Policies, Policy, UnknownPolicy};
 pub use report::{
-    Actual, Bound, Change, Changes, Edit, Expected, Issue, IssueKind, JsonType, Key, Mended, Moved,
-    Reason, Refusal, SharedExpected, SyntaxExpectation, Types, Verdict,
+    Actual, Bound, Change, Changes, Edit, Expected, ExpectedArray, ExpectedNumber, ExpectedObject,
+    ExpectedProse, ExpectedString, Issue, IssueKind, JsonType, Key, Mended, Moved, Reason, Refusal,
+    SharedExpected, SyntaxExpectation, Types, Verdict,
 };
 pub use rule::{Example, Level, Rule, RuleId, UnknownRule};
 #[doc(hidden)]

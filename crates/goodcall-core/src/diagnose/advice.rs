@@ -246,7 +246,7 @@ fn misses(issue: &Issue, place: &Pointer) -> bool {
                 .expected
                 .alternatives
                 .iter()
-                .flat_map(|form| &form.keys);
+                .flat_map(|form| &form.object.keys);
             let mut places = keys.map(|key| issue.pointer.join(&key.name));
             places.any(|wanted| wanted == *place)
         }

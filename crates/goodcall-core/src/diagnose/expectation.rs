@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::report::{Bound, Expected, IssueKind, JsonType, Types};
+use crate::report::{Bound, Expected, ExpectedObject, IssueKind, JsonType, Types};
 use crate::validate::FaultKind;
 
 /// The kind of issue that a fault becomes.
@@ -51,15 +51,18 @@ pub(super) fn narrow(kind: &FaultKind, expected: &mut Expected) {
         FaultKind::Const(value) => expected.allowed = vec![value.to_string()],
         FaultKind::Minimum { limit, exclusive } => {
             let (limit, exclusive) = (limit.clone(), *exclusive);
-            expected.minimum = Some(Bound { limit, exclusive });
+            expected.number.minimum = Some(Bound { limit, exclusive });
         }
         FaultKind::Maximum { limit, exclusive } => {
             let (limit, exclusive) = (limit.clone(), *exclusive);
-            expected.maximum = Some(Bound { limit, exclusive });
+            expected.number.maximum = Some(Bound { limit, exclusive });
         }
         FaultKind::MultipleOf(multiple) => {
             // The validator's own copy went through a float; the document's did not.
-            expected.multiple_of.get_or_insert_with(|| multiple.clone());
+            expected
+                .number
+                .multiple_of
+                .get_or_insert_with(|| multiple.clone());
         }
         FaultKind::MinLength(n) | FaultKind::MinItems(n) | FaultKind::MinKeys(n) => {
             expected.size.0 = Some(*n);
@@ -67,10 +70,11 @@ pub(super) fn narrow(kind: &FaultKind, expected: &mut Expected) {
         FaultKind::MaxLength(n) | FaultKind::MaxItems(n) | FaultKind::MaxKeys(n) => {
             expected.size.1 = Some(*n);
             // What is there already is enough, so nothing is said of what could be added.
-            (expected.element, expected.keys, expected.may_have) = (None, Vec::new(), Vec::new());
+            expected.array.element = None;
+            expected.object = ExpectedObject::default();
         }
-        FaultKind::Pattern(pattern) => expected.pattern = Some(pattern.clone()),
-        FaultKind::Format(format) => expected.format = Some(format.clone()),
+        FaultKind::Pattern(pattern) => expected.string.pattern = Some(pattern.clone()),
+        FaultKind::Format(format) => expected.string.format = Some(format.clone()),
         _ => {}
     }
 }

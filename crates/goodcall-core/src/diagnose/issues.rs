@@ -140,7 +140,7 @@ impl IssueCollector<'_> {
                 let object = self.tree.at(&pointer);
                 let span = object.and_then(|o| o.key_span(&key)).unwrap_or_default();
                 let mut issue = Issue::new(pointer.join(&key), IssueKind::KeyName, span);
-                issue.expected.words = Some(words);
+                issue.expected.prose.words = Some(words);
                 issue.actual = Some(Actual::text(&key));
                 self.issues.push(issue);
             }
@@ -296,12 +296,12 @@ impl IssueCollector<'_> {
             let mut expected = self.subschema(keyword).map(describe).unwrap_or_default();
             narrow(kind, &mut expected);
             if let (FaultKind::Contains, Some(wanted)) = (kind, self.schema.view(keyword)) {
-                expected.element = Some(Box::new(describe(wanted)));
+                expected.array.element = Some(Box::new(describe(wanted)));
             }
             expected
         });
         if let FaultKind::Other(words) = kind {
-            issue.expected.words = Some(words.clone());
+            issue.expected.prose.words = Some(words.clone());
         }
         if let FaultKind::ManyBranches = kind {
             issue.expected.alternatives = self.fitting(keyword, fitting_branches, node);

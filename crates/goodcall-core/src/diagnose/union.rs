@@ -6,7 +6,7 @@ use super::choose_branch::{Choice, choose};
 use super::issues::IssueCollector;
 use crate::limits::{DESCRIBED_FORMS, DESCRIBED_KEYS};
 use crate::names::nearest_name;
-use crate::report::{Actual, Expected, Issue, IssueKind, JsonType, Types};
+use crate::report::{Actual, Expected, ExpectedObject, Issue, IssueKind, JsonType, Types};
 use crate::schema::{View, describe, key, member};
 use crate::tree::{Node, Pointer};
 use crate::validate::{Fault, FaultKind};
@@ -57,7 +57,10 @@ impl IssueCollector<'_> {
                 )
             };
             let form = |keys: &Vec<_>| Expected {
-                keys: keys.iter().map(described).collect(),
+                object: ExpectedObject {
+                    keys: keys.iter().map(described).collect(),
+                    ..ExpectedObject::default()
+                },
                 ..Expected::default()
             };
             issue.expected.alternatives = missing.iter().map(form).collect();
@@ -139,13 +142,13 @@ impl IssueCollector<'_> {
         let form = |branch: View<'_>| {
             let mut form = describe(branch);
             if let Some(name) = tag {
-                form.may_have.clear();
-                form.keys.insert(0, key(name, branch.property(name)));
+                form.object.may_have.clear();
+                form.object.keys.insert(0, key(name, branch.property(name)));
             }
             let title = branch
                 .get("title")
                 .or_else(|| branch.resolve().get("title"));
-            form.about = title.and_then(Value::as_str).map(str::to_owned);
+            form.prose.about = title.and_then(Value::as_str).map(str::to_owned);
             form
         };
         branches.into_iter().map(form).collect()

@@ -20,7 +20,7 @@ pub(super) fn complaint(expected: &Expected, short: &str) -> String {
 
 /// Returns the title of a branch, or a description where it has none.
 fn name(form: &Expected) -> String {
-    match &form.about {
+    match &form.prose.about {
         Some(title) => title.clone(),
         None => phrase::expected(form),
     }
@@ -35,9 +35,9 @@ fn differ(words: &[String]) -> bool {
 /// Finds a member that every branch requires with a different constant, such as `kind`.
 fn by_name(forms: &[Expected]) -> Option<String> {
     let first = forms.first()?;
-    let tag = first.keys.iter().find_map(|tag| {
+    let tag = first.object.keys.iter().find_map(|tag| {
         let value = |form: &Expected| {
-            let key = form.keys.iter().find(|key| key.name == tag.name)?;
+            let key = form.object.keys.iter().find(|key| key.name == tag.name)?;
             match key.allowed.as_slice() {
                 [only] => Some(only.clone()),
                 _ => None,
@@ -54,18 +54,26 @@ fn by_name(forms: &[Expected]) -> Option<String> {
 /// object needs one of these members anyway.
 fn by_keys(expected: &Expected) -> Option<String> {
     let forms = &expected.alternatives[..];
-    if forms.iter().any(|form| form.keys.len() >= DESCRIBED_KEYS) {
+    if forms
+        .iter()
+        .any(|form| form.object.keys.len() >= DESCRIBED_KEYS)
+    {
         // The list of keys is cut at this length, so a key may be missing from it.
         return None;
     }
     let own = |form: &Expected| {
         let others = || forms.iter().filter(|other| !std::ptr::eq(*other, form));
-        let alone = |name: &str| others().all(|o| o.keys.iter().all(|key| key.name != name));
-        let key = form.keys.iter().find(|key| alone(&key.name))?;
+        let alone = |name: &str| others().all(|o| o.object.keys.iter().all(|key| key.name != name));
+        let key = form.object.keys.iter().find(|key| alone(&key.name))?;
         Some(key.name.clone())
     };
     let keys = forms.iter().map(own).collect::<Option<Vec<String>>>()?;
-    if expected.keys.iter().any(|key| keys.contains(&key.name)) {
+    if expected
+        .object
+        .keys
+        .iter()
+        .any(|key| keys.contains(&key.name))
+    {
         return None;
     }
     Some(match keys.len() {

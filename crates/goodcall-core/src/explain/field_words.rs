@@ -8,15 +8,15 @@ pub(super) fn demand(issue: &Issue) -> String {
     let expected = &issue.expected;
     match issue.kind {
         IssueKind::TooSmall => {
-            let least = bound(expected.minimum.as_ref(), "greater than", "at least");
+            let least = bound(expected.number.minimum.as_ref(), "greater than", "at least");
             format!("must be {least}, got {}", got_short(issue))
         }
         IssueKind::TooLarge => {
-            let most = bound(expected.maximum.as_ref(), "less than", "at most");
+            let most = bound(expected.number.maximum.as_ref(), "less than", "at most");
             format!("must be {most}, got {}", got_short(issue))
         }
         IssueKind::NotMultiple => {
-            let multiple = expected.multiple_of.as_deref().unwrap_or_default();
+            let multiple = expected.number.multiple_of.as_deref().unwrap_or_default();
             format!("must be a multiple of {multiple}, got {}", got_short(issue))
         }
         IssueKind::TooShort => sized("at least", expected.size.0, "character"),
@@ -26,11 +26,11 @@ pub(super) fn demand(issue: &Issue) -> String {
         IssueKind::TooFewKeys => sized("at least", expected.size.0, "key"),
         IssueKind::TooManyKeys => sized("at most", expected.size.1, "key"),
         IssueKind::Pattern => {
-            let pattern = expected.pattern.as_deref().unwrap_or_default();
+            let pattern = expected.string.pattern.as_deref().unwrap_or_default();
             format!("must match the pattern {pattern}, got {}", got_short(issue))
         }
         IssueKind::Format => {
-            let format = expected.format.as_deref().unwrap_or_default();
+            let format = expected.string.format.as_deref().unwrap_or_default();
             format!("must be a valid {format}, got {}", got_short(issue))
         }
         IssueKind::Wrapped => "is not allowed around the keys that it holds".to_owned(),
@@ -47,7 +47,7 @@ pub(super) fn demand(issue: &Issue) -> String {
         }
         IssueKind::InexactNumber => format!("has too many digits: {}", got_short(issue)),
         IssueKind::KeyName => {
-            let words = expected.words.as_deref().unwrap_or_default();
+            let words = expected.prose.words.as_deref().unwrap_or_default();
             format!("is not allowed as a key: {words}")
         }
         IssueKind::Empty => "is empty".to_owned(),
@@ -59,7 +59,7 @@ pub(super) fn demand(issue: &Issue) -> String {
             issue.column(),
             phrase::expected(expected)
         ),
-        IssueKind::Custom | IssueKind::Other => expected.words.clone().unwrap_or_default(),
+        IssueKind::Custom | IssueKind::Other => expected.prose.words.clone().unwrap_or_default(),
         _ => format!(
             "expected {}, got {}",
             phrase::expected(expected),

@@ -2,7 +2,7 @@
 
 use super::group::{Grouped, grouped};
 use super::{Budget, ambiguous_union, phrase};
-use crate::report::{Expected, Issue, IssueKind, Reason, Refusal};
+use crate::report::{Expected, ExpectedObject, Issue, IssueKind, Reason, Refusal};
 use crate::snippet::clip;
 use crate::tree::Pointer;
 
@@ -259,7 +259,7 @@ fn complaint(code: IssueKind, issue: &Issue, short: &str, expected: &str) -> Str
         IssueKind::TooManyKeys => format!("it has too many keys, use {expected}"),
         IssueKind::NotUnique => "it repeats an element, use different ones".to_owned(),
         IssueKind::TooComplex => "it has too many forms inside forms, use fewer".to_owned(),
-        IssueKind::NotContained => match &issue.expected.element {
+        IssueKind::NotContained => match &issue.expected.array.element {
             Some(element) => format!("add an element: {}", phrase::expected(element)),
             None => "it lacks an element that it must contain".to_owned(),
         },
@@ -345,10 +345,13 @@ fn lacking(issue: &Issue) -> Option<String> {
     let forms = &issue.expected.alternatives;
     let keys = |form: &Expected| {
         let only = Expected {
-            keys: form.keys.clone(),
+            object: ExpectedObject {
+                keys: form.object.keys.clone(),
+                ..ExpectedObject::default()
+            },
             ..Expected::default()
         };
-        let keys: Vec<_> = form.keys.iter().map(phrase::key).collect();
+        let keys: Vec<_> = form.object.keys.iter().map(phrase::key).collect();
         (*form == only).then(|| phrase::all(&keys))
     };
     let forms = forms.iter().map(keys).collect::<Option<Vec<_>>>()?;

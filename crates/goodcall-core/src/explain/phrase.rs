@@ -1,7 +1,7 @@
 //! Phrases that the styles share: places, types, what is expected.
 
 use super::syntax_hints;
-use crate::report::{Bound, Expected, JsonType, Key, Types};
+use crate::report::{Bound, Expected, ExpectedArray, JsonType, Key, Types};
 use crate::tree::Pointer;
 
 /// How many allowed values a text lists.
@@ -86,7 +86,7 @@ pub fn expected(expected: &Expected) -> String {
     if !expected.allowed.is_empty() {
         return values(&expected.allowed);
     }
-    match (described(expected), &expected.words) {
+    match (described(expected), &expected.prose.words) {
         (some, _) if !some.is_empty() => some,
         (_, Some(words)) => words.clone(),
         _ => anything(expected),
@@ -95,7 +95,7 @@ pub fn expected(expected: &Expected) -> String {
 
 /// Describes a place that takes any value, with the examples or the description of the schema.
 fn anything(expected: &Expected) -> String {
-    match (&expected.examples[..], &expected.about) {
+    match (&expected.prose.examples[..], &expected.prose.about) {
         ([], None) => "any value".to_owned(),
         ([], Some(about)) => format!("any value ({about})"),
         (examples, _) => format!("a value such as {}", either(examples)),
@@ -113,8 +113,8 @@ fn described(expected: &Expected) -> String {
     }
     let mut out = either(&names);
     if names.is_empty() && !details.is_empty() {
-        let bounded = expected.minimum.is_some() || expected.maximum.is_some();
-        let number = bounded || expected.multiple_of.is_some();
+        let bounded = expected.number.minimum.is_some() || expected.number.maximum.is_some();
+        let number = bounded || expected.number.multiple_of.is_some();
         out.push_str(if number { "a number" } else { "a value" });
     }
     for detail in &details {
@@ -129,13 +129,13 @@ fn described(expected: &Expected) -> String {
         out.push_str(" or null");
     }
     if expected.types.has(JsonType::Array)
-        && let Some(element) = &expected.element
+        && let Some(element) = &expected.array.element
         && plain_elements(element).is_none()
     {
         out.push_str(&format!(", each element {}", self::expected(element)));
     }
-    if expected.types.has(JsonType::Array) && !expected.first.is_empty() {
-        let each: Vec<_> = expected.first.iter().map(self::expected).collect();
+    if expected.types.has(JsonType::Array) && !expected.array.first.is_empty() {
+        let each: Vec<_> = expected.array.first.iter().map(self::expected).collect();
         out.push_str(&format!(" (first {})", each.join(", then ")));
     }
     out
@@ -144,11 +144,11 @@ fn described(expected: &Expected) -> String {
 /// Names the types without null, and lists the keys of an object if `with_keys` is set.
 fn types(expected: &Expected, with_keys: bool) -> Vec<String> {
     let mut wanted = expected.types.without(Types::of(JsonType::Null));
-    if wanted.is_empty() && !expected.keys.is_empty() {
+    if wanted.is_empty() && !expected.object.keys.is_empty() {
         wanted = Types::of(JsonType::Object);
     }
     let name = |name| match name {
-        "array" => match expected.element.as_deref().and_then(plain_elements) {
+        "array" => match expected.array.element.as_deref().and_then(plain_elements) {
             Some(item) => format!("an array of {item}s"),
             None => with_article(name),
         },
@@ -161,7 +161,7 @@ fn types(expected: &Expected, with_keys: bool) -> Vec<String> {
 /// Lists the keys of an object, to stand after `an object`: ` with path (string) and mode`.
 fn keys(expected: &Expected) -> Option<String> {
     let named = |keys: &[Key]| keys.iter().map(key).collect::<Vec<_>>();
-    match (&expected.keys[..], &expected.may_have[..]) {
+    match (&expected.object.keys[..], &expected.object.may_have[..]) {
         ([], []) => None,
         ([], some) => Some(format!(" with any of {}", named(some).join(", "))),
         (all, _) => Some(format!(" with {}", self::all(&named(all)))),
@@ -172,7 +172,10 @@ fn keys(expected: &Expected) -> Option<String> {
 fn plain_elements(element: &Expected) -> Option<&'static str> {
     let plain = Expected {
         types: element.types,
-        items: element.items,
+        array: ExpectedArray {
+            items: element.array.items,
+            ..ExpectedArray::default()
+        },
         ..Expected::default()
     };
     let name = element.types.names().next()?;
@@ -193,18 +196,21 @@ pub(super) fn key(key: &Key) -> String {
 
 fn details(expected: &Expected) -> Vec<String> {
     let mut out = Vec::new();
-    out.extend(range(expected.minimum.as_ref(), expected.maximum.as_ref()));
-    if let Some(multiple) = &expected.multiple_of {
+    out.extend(range(
+        expected.number.minimum.as_ref(),
+        expected.number.maximum.as_ref(),
+    ));
+    if let Some(multiple) = &expected.number.multiple_of {
         out.push(format!("that is a multiple of {multiple}"));
     }
     out.extend(size(expected));
-    if let Some(format) = &expected.format {
+    if let Some(format) = &expected.string.format {
         out.push(match example_of(format) {
             Some(example) => format!("in the format {format} (such as {example})"),
             None => format!("in the format {format}"),
         });
     }
-    if let Some(pattern) = &expected.pattern {
+    if let Some(pattern) = &expected.string.pattern {
         out.push(format!("that matches {pattern}"));
     }
     out

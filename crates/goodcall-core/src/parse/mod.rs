@@ -318,7 +318,7 @@ pub(crate) fn reject_partial_or_multiple(
     if reading.values > 1 {
         let root = reading.tree.root();
         let mut issue = Issue::new(Pointer::root(), IssueKind::Ambiguous, root.span());
-        issue.expected.words = Some(format!("one value, not {}", reading.values));
+        issue.expected.prose.words = Some(format!("one value, not {}", reading.values));
         issue.expected.allowed = root
             .elements()
             .take(8)

@@ -2,7 +2,7 @@
 
 use std::fmt;
 use std::ops::{Deref, DerefMut};
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
 use super::SyntaxExpectation;
 use crate::rule::RuleId;
@@ -139,50 +139,92 @@ pub struct Bound {
     pub exclusive: bool,
 }
 
-/// What the schema wants at one place. Everything left out is not restricted.
+/// The value that the schema or the JSON grammar wants at one place.
+///
+/// Every field that is empty or `None` leaves the value unrestricted.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Expected {
     /// The allowed types; empty for any.
     pub types: Types,
-    /// The allowed types of an array's elements; empty for any.
-    pub items: Types,
-    /// What an array's elements must be like, beyond their type.
-    pub element: Option<Box<Expected>>,
-    /// What each of an array's first elements must be, in their order.
-    pub first: Vec<Expected>,
-    /// The members that an object must have.
-    pub keys: Vec<Key>,
-    /// The members that an object may have, where it must have none.
-    pub may_have: Vec<Key>,
     /// The allowed values as JSON text; empty for any.
     pub allowed: Vec<String>,
     /// Values that are not allowed, as JSON text.
     pub forbidden: Vec<String>,
+    /// The limits of a number.
+    pub number: ExpectedNumber,
+    /// The form of a string.
+    pub string: ExpectedString,
+    /// The elements of an array.
+    pub array: ExpectedArray,
+    /// The members of an object.
+    pub object: ExpectedObject,
+    /// The least and greatest number of characters, elements or members, whichever the issue or
+    /// the type is about.
+    pub size: (Option<u64>, Option<u64>),
+    /// The branches of a union, where no single one of them is clearly the right one.
+    pub alternatives: Vec<Expected>,
+    /// The token or text that the JSON grammar wants.
+    pub syntax: Option<SyntaxExpectation>,
+    /// The rule that would have read the text, had the policy allowed it.
+    pub rule: Option<RuleId>,
+    /// The expectation in words, where the other fields do not express it.
+    pub prose: ExpectedProse,
+}
+
+/// The limits that an [`Expected`] number must keep.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct ExpectedNumber {
     /// The least number.
     pub minimum: Option<Bound>,
     /// The greatest number.
     pub maximum: Option<Bound>,
-    /// The number must be a multiple of this.
+    /// The divisor of which the number must be a multiple, in digits.
     pub multiple_of: Option<String>,
-    /// The least and greatest number of characters, elements or members, whichever the issue or
-    /// the type is about.
-    pub size: (Option<u64>, Option<u64>),
-    /// A regular expression for a string.
+}
+
+/// The form that an [`Expected`] string must have.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct ExpectedString {
+    /// The regular expression that the string must match.
     pub pattern: Option<String>,
-    /// A named format for a string.
+    /// The named format of the string, such as `date-time`.
     pub format: Option<String>,
-    /// Alternatives of which none is clearly meant.
-    pub alternatives: Vec<Expected>,
-    /// What the schema says in words, where it says nothing else.
+}
+
+/// The elements that an [`Expected`] array must have.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct ExpectedArray {
+    /// The allowed types of the elements; empty for any.
+    pub items: Types,
+    /// The requirements for each element, beyond its type.
+    pub element: Option<Box<Expected>>,
+    /// The requirements for each of the first elements, in their order.
+    pub first: Vec<Expected>,
+}
+
+/// The members that an [`Expected`] object must or may have.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct ExpectedObject {
+    /// The members that the object must have.
+    pub keys: Vec<Key>,
+    /// The members that the object may have, where none is required.
+    pub may_have: Vec<Key>,
+}
+
+/// The part of an [`Expected`] that is given in words.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct ExpectedProse {
+    /// The schema's title or description, where the schema restricts nothing.
     pub about: Option<String>,
-    /// Values that the schema gives as examples, as JSON text, where it says nothing else.
+    /// The schema's examples as JSON text, where the schema restricts nothing.
     pub examples: Vec<String>,
-    /// What the JSON grammar wants.
-    pub syntax: Option<SyntaxExpectation>,
-    /// What JSON wants instead of what this rule would have read, had the policy allowed it.
-    pub rule: Option<RuleId>,
-    /// Words of the validator, of a tool's own check, or of a Rust type.
+    /// The message of the validator, of a tool's own check, or of a Rust type.
     pub words: Option<String>,
 }
 
@@ -208,7 +250,7 @@ impl Deref for SharedExpected {
     type Target = Expected;
 
     fn deref(&self) -> &Expected {
-        self.0.as_deref().unwrap_or(&ANYTHING)
+        self.0.as_deref().unwrap_or_else(|| &ANYTHING)
     }
 }
 
@@ -238,29 +280,8 @@ impl From<Expected> for SharedExpected {
     }
 }
 
-/// No restriction at all.
-static ANYTHING: Expected = Expected {
-    types: Types(0),
-    items: Types(0),
-    element: None,
-    first: Vec::new(),
-    keys: Vec::new(),
-    may_have: Vec::new(),
-    allowed: Vec::new(),
-    forbidden: Vec::new(),
-    minimum: None,
-    maximum: None,
-    multiple_of: None,
-    size: (None, None),
-    pattern: None,
-    format: None,
-    alternatives: Vec::new(),
-    about: None,
-    examples: Vec::new(),
-    syntax: None,
-    rule: None,
-    words: None,
-};
+/// The value of an empty [`SharedExpected`], which restricts nothing.
+static ANYTHING: LazyLock<Expected> = LazyLock::new(Expected::default);
 
 /// What was there instead.
 #[derive(Clone, Debug, PartialEq, Eq)]

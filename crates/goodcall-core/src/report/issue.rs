@@ -36,7 +36,7 @@ impl Issue {
     /// An issue of a host's or a tool's own check: where, and what is wanted there in words.
     pub fn custom(pointer: Pointer, words: impl Into<String>) -> Self {
         let mut issue = Self::new(pointer, IssueKind::Custom, 0..0);
-        issue.expected.words = Some(words.into());
+        issue.expected.prose.words = Some(words.into());
         issue
     }
 

@@ -11,7 +11,10 @@ mod verdict;
 
 pub use change::{Change, Edit};
 pub use changes::Changes;
-pub use expected::{Actual, Bound, Expected, JsonType, Key, SharedExpected, Types};
+pub use expected::{
+    Actual, Bound, Expected, ExpectedArray, ExpectedNumber, ExpectedObject, ExpectedProse,
+    ExpectedString, JsonType, Key, SharedExpected, Types,
+};
 pub use issue::{Issue, IssueKind, Moved};
 pub use syntax_expectation::SyntaxExpectation;
 pub use verdict::{Mended, Reason, Refusal, Verdict};

@@ -142,7 +142,7 @@ impl Refusal {
     /// A refusal because the arguments cannot be read; `words` say what is wanted at `span`.
     pub fn unreadable(words: impl Into<String>, span: Range<usize>) -> Self {
         let mut issue = Issue::new(Pointer::root(), IssueKind::Malformed, span);
-        issue.expected.words = Some(words.into());
+        issue.expected.prose.words = Some(words.into());
         Self::single(Reason::Malformed, issue)
     }
 

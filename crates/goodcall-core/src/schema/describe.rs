@@ -4,7 +4,7 @@ use serde_json::{Map, Value};
 
 use super::View;
 use crate::limits::{DESCRIBED_CHARS, DESCRIBED_FORMS, DESCRIBED_KEYS, VIEW_HOPS};
-use crate::report::{Bound, Expected, JsonType, Key, Types};
+use crate::report::{Bound, Expected, ExpectedArray, JsonType, Key, Types};
 use crate::snippet::clip;
 
 /// The number of references that are followed to describe each of an array's first elements.
@@ -24,17 +24,17 @@ pub(crate) fn describe(schema: View<'_>) -> Expected {
 
 /// Adds what a schema that demands nothing says of the value.
 fn add_words(schema: View<'_>, expected: &mut Expected) {
-    if expected.examples.is_empty() {
+    if expected.prose.examples.is_empty() {
         let examples = schema.get("examples").and_then(Value::as_array);
         let examples = examples.into_iter().flatten().chain(schema.get("default"));
         let short = |value: &Value| clip(&value.to_string(), DESCRIBED_CHARS);
-        expected.examples = examples.take(2).map(short).collect();
+        expected.prose.examples = examples.take(2).map(short).collect();
     }
-    if expected.about.is_none() {
+    if expected.prose.about.is_none() {
         let words = |keyword: &str| schema.get(keyword)?.as_str()?.trim().lines().next();
         let about = words("description").or_else(|| words("title"));
         let about = about.filter(|about| !about.is_empty());
-        expected.about = about.map(|about| clip(about, DESCRIBED_CHARS));
+        expected.prose.about = about.map(|about| clip(about, DESCRIBED_CHARS));
     }
 }
 
@@ -57,11 +57,11 @@ fn add(schema: View<'_>, expected: &mut Expected, hops: usize) {
     if let Some(items) = schema.items() {
         let mut element = Expected::default();
         add(items, &mut element, hops);
-        expected.items = element.types;
-        element.element = None;
+        expected.array.items = element.types;
+        element.array.element = None;
         // With `prefixItems` this is not what the first elements must be.
         let all = map.get("prefixItems").is_none() && element != Expected::default();
-        expected.element = all.then(|| Box::new(element));
+        expected.array.element = all.then(|| Box::new(element));
     }
     add_first(schema, expected, hops);
     add_keys(schema, expected);
@@ -83,10 +83,10 @@ fn add_first(schema: View<'_>, expected: &mut Expected, hops: usize) {
         let each = schema.list(keyword).map(|first| {
             let mut one = Expected::default();
             add(first, &mut one, hops);
-            (one.element, one.first) = (None, Vec::new());
+            (one.array.element, one.array.first) = (None, Vec::new());
             one
         });
-        expected.first = each.collect();
+        expected.array.first = each.collect();
     }
 }
 
@@ -94,22 +94,22 @@ fn add_first(schema: View<'_>, expected: &mut Expected, hops: usize) {
 fn add_keys(schema: View<'_>, expected: &mut Expected) {
     let required = schema.get("required").and_then(Value::as_array);
     if required.is_none_or(Vec::is_empty) {
-        if schema.own_properties().is_some() && expected.keys.is_empty() {
+        if schema.own_properties().is_some() && expected.object.keys.is_empty() {
             let all = schema.properties().take(DESCRIBED_KEYS);
-            expected.may_have = all.map(|(name, member)| key(name, Some(member))).collect();
+            expected.object.may_have = all.map(|(name, member)| key(name, Some(member))).collect();
         }
         return;
     }
-    expected.may_have.clear();
+    expected.object.may_have.clear();
     for name in schema.required() {
         let property = schema.own_property(name);
-        let room = expected.keys.len() < DESCRIBED_KEYS;
-        let mut known = expected.keys.iter_mut();
+        let room = expected.object.keys.len() < DESCRIBED_KEYS;
+        let mut known = expected.object.keys.iter_mut();
         match known.find(|key| key.name == name) {
             Some(known) if known.types.is_empty() && known.allowed.is_empty() => {
                 *known = key(name, property);
             }
-            None if room => expected.keys.push(key(name, property)),
+            None if room => expected.object.keys.push(key(name, property)),
             _ => {}
         }
     }
@@ -174,10 +174,14 @@ fn add_union<'d>(branches: impl Iterator<Item = View<'d>>, expected: &mut Expect
         }
     } else if let (Some(only), true) = (first, single && *expected == Expected::default()) {
         *expected = only;
-    } else if forms.iter().all(is_plain) && forms.iter().filter(|f| f.element.is_some()).count() < 2
+    } else if forms.iter().all(is_plain)
+        && forms.iter().filter(|f| f.array.element.is_some()).count() < 2
     {
-        for form in forms.into_iter().filter(|form| form.element.is_some()) {
-            (expected.items, expected.element) = (form.items, form.element);
+        for form in forms
+            .into_iter()
+            .filter(|form| form.array.element.is_some())
+        {
+            (expected.array.items, expected.array.element) = (form.array.items, form.array.element);
         }
     } else if forms.len() <= DESCRIBED_FORMS {
         expected.alternatives = forms;
@@ -192,8 +196,11 @@ fn add_union<'d>(branches: impl Iterator<Item = View<'d>>, expected: &mut Expect
 fn is_plain(form: &Expected) -> bool {
     let plain = Expected {
         types: form.types,
-        items: form.items,
-        element: form.element.clone(),
+        array: ExpectedArray {
+            items: form.array.items,
+            element: form.array.element.clone(),
+            ..ExpectedArray::default()
+        },
         ..Expected::default()
     };
     *form == plain && !form.types.is_empty()
@@ -207,10 +214,10 @@ fn add_values(map: &Map<String, Value>, expected: &mut Expected) {
     }
     let text = |keyword: &str| map.get(keyword).and_then(Value::as_str).map(str::to_owned);
     if let Some(pattern) = text("pattern") {
-        expected.pattern = Some(pattern);
+        expected.string.pattern = Some(pattern);
     }
     if let Some(format) = text("format") {
-        expected.format = Some(format);
+        expected.string.format = Some(format);
     }
 }
 
@@ -226,13 +233,13 @@ fn add_bounds(map: &Map<String, Value>, expected: &mut Expected) {
         Some(Bound { limit, exclusive })
     };
     if let Some(minimum) = bound("minimum", "exclusiveMinimum") {
-        expected.minimum = Some(minimum);
+        expected.number.minimum = Some(minimum);
     }
     if let Some(maximum) = bound("maximum", "exclusiveMaximum") {
-        expected.maximum = Some(maximum);
+        expected.number.maximum = Some(maximum);
     }
     if let Some(multiple) = map.get("multipleOf") {
-        expected.multiple_of = Some(multiple.to_string());
+        expected.number.multiple_of = Some(multiple.to_string());
     }
     for (kind, least, most) in [
         (JsonType::String, "minLength", "maxLength"),

@@ -56,7 +56,7 @@ pub(crate) fn propose(site: &Site<'_>, out: &mut Proposals) {
 
 /// Returns the types that the elements may have, an empty set if they may have any.
 fn elements(site: &Site<'_>) -> Option<Types> {
-    Some(describe(site.subschema()?).items)
+    Some(describe(site.subschema()?).array.items)
 }
 
 /// Returns true if the text could be one number with a comma before its fraction.
