@@ -14,7 +14,7 @@ fn every_example_needs_its_rule() {
         count += 1;
         let schema = rule.example.schema;
         let tools = format!(r#"[{{"name": "{tool}", "input_schema": {schema}}}]"#);
-        let tools = Tools::read(&tools).expect(rule.id.name());
+        let tools = Tools::read(&tools).unwrap();
         let found = extract(rule.example.raw, &tools, TextCallScope::Explicit);
         let [call] = found.calls.as_slice() else {
             panic!("{}: {found:?}", rule.id);

@@ -196,7 +196,7 @@ impl<'s> Site<'s> {
         }
         let mut members = self.node.members();
         while let Some((key, value)) = members.next_ids() {
-            let name = self.node.tree.node(key).as_str().unwrap_or_default();
+            let name = self.node.tree.node(key).as_str().expect("keys are strings");
             if !self.declares(name) {
                 found.push((key, name, self.node.tree.node(value)));
             }

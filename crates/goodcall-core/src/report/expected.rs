@@ -338,7 +338,7 @@ fn shorten(node: Node<'_>) -> String {
         Kind::Array if long => format!("[… {} elements]", node.len()),
         Kind::Object if long => format!("{{… {} keys}}", node.len()),
         Kind::String if long => {
-            let text = node.as_str().unwrap_or_default();
+            let text = node.as_str().expect("a string has a text");
             let start: String = text.chars().take(Actual::MOST_CHARS).collect();
             clip(&format!("\"{start}…"), Actual::MOST_CHARS)
         }

@@ -22,7 +22,7 @@ pub(crate) const RULE: Rule = Rule {
 
 pub(crate) fn propose(site: &Site<'_>, out: &mut Proposals) {
     let wants_array =
-        |wanted: crate::Types| wanted.has(JsonType::Array) && !wanted.has(JsonType::Object);
+        |wanted: crate::report::Types| wanted.has(JsonType::Array) && !wanted.has(JsonType::Object);
     if site.node.is_empty() || !site.wanted().is_some_and(wants_array) {
         return;
     }

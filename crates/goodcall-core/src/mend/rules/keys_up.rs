@@ -66,7 +66,7 @@ pub(crate) fn propose(site: &Site<'_>, out: &mut Proposals) {
             let mut members = site.node.members();
             while let Some((key, value)) = members.next_ids() {
                 let (outer, inner) = (site.node.tree.node(key), site.node.tree.node(value));
-                let outer = outer.as_str().unwrap_or_default();
+                let outer = outer.as_str().expect("keys are strings");
                 if inner.len() > MEND_WIDTH || inner.get(name).is_none() {
                     continue;
                 }
@@ -100,7 +100,11 @@ fn all(site: &Site<'_>, key: Id, outer: &str, inner: Node<'_>) -> Found {
     let mut ops = Vec::with_capacity(inner.len() + 1);
     let mut members = inner.members();
     while let Some((inner_key, _)) = members.next_ids() {
-        let name = inner.tree.node(inner_key).as_str().unwrap_or_default();
+        let name = inner
+            .tree
+            .node(inner_key)
+            .as_str()
+            .expect("keys are strings");
         ops.push(up(site, outer, inner.id, inner_key, name));
     }
     ops.push(Op::Remove {
