@@ -1,6 +1,6 @@
 //! Reads the history in a request, and repairs it so that no provider refuses it.
 
-mod legal;
+mod repair;
 mod unique_ids;
 
 use std::sync::LazyLock;
@@ -11,7 +11,7 @@ use memchr::memmem::Finder;
 use crate::envelope::Provider;
 use crate::splice::{Splice, quoted};
 
-pub use legal::legal_history;
+pub use repair::legal_history;
 
 /// One step of a conversation.
 #[derive(Clone, Debug, PartialEq, Eq)]

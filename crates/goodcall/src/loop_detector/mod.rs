@@ -6,7 +6,7 @@
 
 mod canonical_json;
 mod memory;
-mod rules;
+mod thresholds;
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize};
 use crate::message::{Call, CallOutcome};
 use memory::{CallFingerprint, ToolMemory, is_empty};
 
-pub use rules::LoopRules;
+pub use thresholds::LoopRules;
 
 /// The pattern by which a loop was found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
