@@ -125,15 +125,21 @@ impl<'p> KeyPlaces<'p> {
         let objects = node
             .members()
             .filter(|(name, value)| value.kind() == Kind::Object && !is_envelope_key(name, None));
-        let members = objects.map(|(name, value)| SentMember {
-            name,
-            value,
-            declared: member(self.schema, keyword, name),
-        });
-        let mut level = vec![SentObject {
-            place: object.clone(),
-            members: members.collect(),
-        }];
+        let members: Vec<_> = objects
+            .map(|(name, value)| SentMember {
+                name,
+                value,
+                declared: member(self.schema, keyword, name),
+            })
+            .collect();
+        // Most calls are flat: nothing is allocated for them.
+        let mut level = Vec::new();
+        if !members.is_empty() {
+            level.push(SentObject {
+                place: object.clone(),
+                members,
+            });
+        }
         let mut above = Some(object.clone());
         for _ in 0..PLACE_LEVELS {
             let mut found: Vec<Pointer> = Vec::new();

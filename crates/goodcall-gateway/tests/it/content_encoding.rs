@@ -21,7 +21,7 @@ fn zlib(text: &str) -> Vec<u8> {
 
 fn encoded(encoding: &str, kind: &str, body: &[u8]) -> Act {
     let size = body.len();
-    let mut bytes = format!("HTTP/1.1 200 OK\r\ncontent-type: {kind}\r\ncontent-encoding: {encoding}\r\ncontent-length: {size}\r\nx-own: 1\r\n\r\n").into_bytes();
+    let mut bytes = format!("HTTP/1.1 200 OK\r\ncontent-type: {kind}\r\ncontent-encoding: {encoding}\r\ncontent-length: {size}\r\nx-own: 1\r\nconnection: close\r\n\r\n").into_bytes();
     bytes.extend_from_slice(body);
     Act::Write(bytes)
 }
