@@ -5,6 +5,11 @@
 //!   with the feature `clap`, as a flag or an environment variable.
 //! - [`is_cross_site`], [`is_hop_by_hop`] and [`has_media_type`]: what both servers ask of headers.
 
+#![allow(
+    rustdoc::bare_urls,
+    reason = "doc comments of settings are the help texts of flags, too"
+)]
+
 mod config_file;
 #[cfg(feature = "clap")]
 mod flag_values;
