@@ -1,5 +1,5 @@
-//! Runs rounds of mending: plans an edit for every fault, tries it, and keeps it if the validator
-//! finds fewer faults.
+//! Runs rounds of mending: plans an edit for every fault, tries it, and keeps it if the validator no
+//! longer finds that fault.
 
 use std::collections::HashSet;
 
