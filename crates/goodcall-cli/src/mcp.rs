@@ -86,12 +86,14 @@ enum Task {
     Inspect(inspect::InspectArgs),
 }
 
-pub(crate) fn run(args: McpArgs) -> Result<bool, CliError> {
+/// Runs `goodcall mcp`. `program` is what starts this command from any folder.
+pub(crate) fn run(args: McpArgs, program: Option<&OsString>) -> Result<bool, CliError> {
     if let Some(Task::Inspect(args)) = &args.task {
         return inspect::run(args);
     }
     if let Some(path) = &args.wrap_config {
-        return wrap::wrap(path, args.yes);
+        let program = program.and_then(|path| path.to_str());
+        return wrap::wrap(path, args.yes, program.unwrap_or("goodcall"));
     }
     if let Some(path) = &args.unwrap_config {
         return wrap::unwrap(path, args.yes);

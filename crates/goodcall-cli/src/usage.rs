@@ -1,18 +1,21 @@
 //! Errors about wrong usage, which name the flag or the environment variable at fault.
 
+use std::ffi::OsString;
+
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{CommandFactory, Error, Parser};
 
 use crate::Cli;
 
-/// Parses the arguments of this process. If they are wrong, prints why and exits.
-pub(crate) fn parse() -> Cli {
-    Cli::try_parse().unwrap_or_else(|mut error| {
-        if let Some(variable) = variable(&error) {
+/// Parses the words of the command line. If they are wrong, prints why and exits.
+pub(crate) fn parse(words: &[OsString]) -> Cli {
+    Cli::try_parse_from(words).unwrap_or_else(|mut error| {
+        let arguments = words.get(1..).unwrap_or_default();
+        if let Some(variable) = variable(&error, arguments) {
             let name = format!("{variable} (in the environment)");
             error.insert(ContextKind::InvalidArg, ContextValue::String(name));
         }
-        if let Some(tip) = command_tip(&error) {
+        if let Some(tip) = command_tip(&error, arguments) {
             let tip = ContextValue::StyledStrs(vec![tip.into()]);
             error.insert(ContextKind::Suggested, tip);
         }
@@ -21,12 +24,13 @@ pub(crate) fn parse() -> Cli {
 }
 
 /// Returns a tip for `goodcall mcp npx …`, which lacks the `--` before the server's command.
-fn command_tip(error: &Error) -> Option<String> {
+fn command_tip(error: &Error, arguments: &[OsString]) -> Option<String> {
     let ContextValue::String(word) = error.get(ContextKind::InvalidArg)? else {
         return None;
     };
-    let words = std::env::args_os().skip(1);
-    let mut words = words.map(|word| word.to_string_lossy().into_owned());
+    let mut words = arguments
+        .iter()
+        .map(|word| word.to_string_lossy().into_owned());
     let mcp = words.next().is_some_and(|word| word == "mcp");
     let bare = error.kind() == ErrorKind::UnknownArgument && !word.starts_with('-');
     let before: Vec<_> = words.take_while(|other| other != word).collect();
@@ -42,16 +46,16 @@ fn command_tip(error: &Error) -> Option<String> {
 
 /// Returns the environment variable that a wrong value came from. A flag comes before its variable,
 /// so `None` if the flag was given.
-fn variable(error: &Error) -> Option<String> {
+fn variable(error: &Error, arguments: &[OsString]) -> Option<String> {
     let ContextValue::String(blamed) = error.get(ContextKind::InvalidArg)? else {
         return None;
     };
     let flag = blamed.split([' ', '=', '[']).next()?;
-    let given = |word: std::ffi::OsString| {
+    let given = |word: &OsString| {
         let word = word.to_string_lossy().into_owned();
         word == flag || word.starts_with(&format!("{flag}="))
     };
-    if std::env::args_os().skip(1).any(given) {
+    if arguments.iter().any(given) {
         return None;
     }
     let command = Cli::command();

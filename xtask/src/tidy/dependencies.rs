@@ -30,6 +30,9 @@ const NOT_IN_CORE: [&str; 9] = [
 /// The surfaces, which do not depend on each other.
 const SURFACES: [&str; 3] = ["goodcall-mcp", "goodcall-gateway", "goodcall-cli"];
 
+/// The packages for other languages, which carry the command.
+const PACKAGES: [&str; 2] = ["goodcall-python", "goodcall-node"];
+
 /// Reads the crates of the workspace from cargo.
 pub(super) fn read(root: &Path) -> Result<Vec<Package>, Failure> {
     let cargo = std::env::var("CARGO").unwrap_or_else(|_| "cargo".to_owned());
@@ -78,8 +81,8 @@ fn forbidden(name: &str, dependency: &str) -> Option<&'static str> {
     if name == "goodcall-core" && ours {
         return Some("the core depends on no other crate of ours");
     }
-    if dependency == "goodcall-cli" {
-        return Some("nothing depends on the command");
+    if dependency == "goodcall-cli" && !PACKAGES.contains(&name) {
+        return Some("only the packages for other languages carry the command");
     }
     // The command is thin: it starts the other surfaces.
     if name != "goodcall-cli" && SURFACES.contains(&name) && SURFACES.contains(&dependency) {
@@ -128,6 +131,7 @@ mod tests {
             ("goodcall-core", "serde_json"),
             ("goodcall-mcp", "tokio"),
             ("goodcall-cli", "goodcall-mcp"),
+            ("goodcall-python", "goodcall-cli"),
             ("goodcall-wire", "goodcall-core"),
             ("goodcall-server", "goodcall-wire"),
             ("goodcall-mcp", "goodcall-server"),

@@ -9,14 +9,15 @@ use similar::TextDiff;
 
 use crate::CliError;
 
-/// Puts the servers of a client's configuration behind goodcall.
-pub(crate) fn wrap(path: &Path, yes: bool) -> Result<bool, CliError> {
+/// Puts the servers of a client's configuration behind goodcall, which `program` starts from any
+/// folder.
+pub(crate) fn wrap(path: &Path, yes: bool, program: &str) -> Result<bool, CliError> {
     let text = read(path)?;
     let failure = |error: goodcall_mcp::WrapError| format!("{}: {error}", path.display());
     // The backup is the file without goodcall, even if some servers are behind it already.
     let old = fs::read_to_string(backup_of(path)).ok();
     let plain = unwrap_config(&text, old.as_deref()).map_err(failure)?;
-    let wrapped = wrap_config(&text, &program()).map_err(failure)?;
+    let wrapped = wrap_config(&text, program).map_err(failure)?;
     if show(path, &text, &wrapped) && may_write(path, yes)? {
         write(&backup_of(path), &plain.text)?;
         // The backup may hold secrets, and must not be easier to read than the file.
@@ -89,11 +90,4 @@ fn backup_of(path: &Path) -> PathBuf {
     let mut name = path.as_os_str().to_owned();
     name.push(".before-goodcall");
     PathBuf::from(name)
-}
-
-/// The path of this program, for clients to start it from any folder.
-fn program() -> String {
-    let path = std::env::current_exe().ok();
-    path.and_then(|path| path.to_str().map(str::to_owned))
-        .unwrap_or_else(|| "goodcall".to_owned())
 }
