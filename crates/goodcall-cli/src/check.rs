@@ -160,7 +160,7 @@ impl CheckProtocol<'_> {
                 Some(offered) => offered.schema.clone(),
                 None => {
                     let verdict = Verdict::Bad(self.tools.unknown(name));
-                    return CheckLine::new(line.id, tool, &verdict, self.args.style);
+                    return CheckLine::new(line.id, tool, verdict, self.args.style);
                 }
             },
         };
@@ -179,7 +179,12 @@ impl CheckProtocol<'_> {
                 });
                 let gate = Gate::new(&schema).policy(policy).stop(stop);
                 let gate = tool.map_or(gate.clone(), |name| gate.tool(name));
-                CheckLine::new(line.id, tool, &gate.check(&raw), self.args.style)
+                CheckLine::new(
+                    line.id,
+                    tool,
+                    gate.check(&raw).into_owned(),
+                    self.args.style,
+                )
             }
         }
     }

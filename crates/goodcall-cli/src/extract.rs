@@ -178,7 +178,7 @@ impl ExtractProtocol<'_> {
         let found = scanner.whole(&line.text);
         let calls = found.calls.iter().map(|call| {
             let verdict = call.check(&tools, &policy, stop);
-            CallLine::new(call, &verdict, self.args.style)
+            CallLine::new(call, verdict.into_owned(), self.args.style)
         });
         Ok(ExtractLine {
             id: line.id,

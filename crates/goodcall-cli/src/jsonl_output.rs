@@ -1,6 +1,6 @@
 //! The output lines of the machine protocols: verdicts, changes and issues as JSON.
 
-use goodcall_core::{Change, Edit, Explain, Issue, Style, Verdict, expected_text};
+use goodcall_core::{Change, Explain, Issue, Style, Tree, Verdict};
 use goodcall_wire::RawCall;
 use serde::Serialize;
 use serde_json::value::RawValue;
@@ -15,9 +15,9 @@ pub(crate) struct CheckLine<'l> {
     #[serde(skip_serializing_if = "Option::is_none")]
     tool: Option<&'l str>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    arguments: Option<Box<RawValue>>,
-    changes: Vec<ChangeLine>,
-    issues: Vec<IssueLine>,
+    arguments: Option<Tree<'l>>,
+    changes: Vec<Change>,
+    issues: Vec<Issue>,
     #[serde(skip_serializing_if = "Option::is_none")]
     feedback: Option<String>,
     /// Why the line itself could not be judged.
@@ -29,27 +29,21 @@ impl<'l> CheckLine<'l> {
     pub(crate) fn new(
         id: Option<&'l RawValue>,
         tool: Option<&'l str>,
-        verdict: &Verdict<'_>,
+        verdict: Verdict<'l>,
         style: Style,
     ) -> Self {
-        let mut line = Self {
+        let judged = Judged::new(verdict, tool, style);
+        Self {
             id,
-            verdict: verdict.name(),
-            reason: None,
+            verdict: judged.verdict,
+            reason: judged.reason,
             tool,
-            arguments: verdict.arguments().and_then(|tree| raw(tree.to_json())),
-            changes: verdict.changes().iter().map(ChangeLine::new).collect(),
-            issues: verdict.issues().iter().map(IssueLine::new).collect(),
-            feedback: None,
+            arguments: judged.arguments,
+            changes: judged.changes,
+            issues: judged.issues,
+            feedback: judged.feedback,
             error: None,
-        };
-        if let Verdict::Bad(bad) = verdict {
-            let explain = Explain::new(style);
-            let explain = tool.map_or(explain, |name| explain.tool(name));
-            line.reason = Some(bad.reason.name());
-            line.feedback = Some(explain.text(bad));
         }
-        line
     }
 
     /// Returns true if the call must not be run.
@@ -77,7 +71,7 @@ impl<'l> CheckLine<'l> {
 #[derive(Serialize)]
 pub(crate) struct ExtractLine<'l> {
     pub(crate) id: Option<&'l RawValue>,
-    pub(crate) calls: Vec<CallLine>,
+    pub(crate) calls: Vec<CallLine<'l>>,
     /// The text around the calls.
     pub(crate) text: String,
     /// Why the line itself could not be judged.
@@ -87,105 +81,72 @@ pub(crate) struct ExtractLine<'l> {
 
 /// One call that was found in a text.
 #[derive(Serialize)]
-pub(crate) struct CallLine {
+pub(crate) struct CallLine<'l> {
     name: String,
-    arguments: Option<Box<RawValue>>,
+    arguments: Option<Tree<'l>>,
     verdict: &'static str,
     #[serde(skip_serializing_if = "Option::is_none")]
     reason: Option<&'static str>,
-    changes: Vec<ChangeLine>,
-    issues: Vec<IssueLine>,
+    changes: Vec<Change>,
+    issues: Vec<Issue>,
     span: [usize; 2],
     #[serde(skip_serializing_if = "Option::is_none")]
     feedback: Option<String>,
 }
 
-impl CallLine {
-    pub(crate) fn new(call: &RawCall, verdict: &Verdict<'_>, style: Style) -> Self {
-        let bad = match verdict {
-            Verdict::Bad(bad) => Some(bad),
-            _ => None,
-        };
+impl<'l> CallLine<'l> {
+    pub(crate) fn new(call: &RawCall, verdict: Verdict<'l>, style: Style) -> Self {
+        let judged = Judged::new(verdict, Some(&call.name), style);
         Self {
             name: call.name.clone(),
-            arguments: verdict.arguments().and_then(|tree| raw(tree.to_json())),
-            verdict: verdict.name(),
-            reason: bad.map(|bad| bad.reason.name()),
-            changes: verdict.changes().iter().map(ChangeLine::new).collect(),
-            issues: verdict.issues().iter().map(IssueLine::new).collect(),
+            arguments: judged.arguments,
+            verdict: judged.verdict,
+            reason: judged.reason,
+            changes: judged.changes,
+            issues: judged.issues,
             span: [call.span.start, call.span.end],
-            feedback: bad.map(|bad| Explain::new(style).tool(&call.name).text(bad)),
+            feedback: judged.feedback,
         }
     }
 }
 
-/// One change.
-#[derive(Serialize)]
-pub(crate) struct ChangeLine {
-    rule: &'static str,
-    level: &'static str,
-    path: String,
-    before: Option<Box<RawValue>>,
-    after: Option<Box<RawValue>>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    from: Option<String>,
-    span: [usize; 2],
+/// The parts of a verdict, with the text for the model.
+struct Judged<'l> {
+    verdict: &'static str,
+    reason: Option<&'static str>,
+    arguments: Option<Tree<'l>>,
+    changes: Vec<Change>,
+    issues: Vec<Issue>,
+    feedback: Option<String>,
 }
 
-impl ChangeLine {
-    pub(crate) fn new(change: &Change) -> Self {
-        // Pieces of raw text are strings here; values are themselves.
-        let side = |text: &str| match change.edit {
-            Edit::Text => raw(serde_json::Value::from(text).to_string()),
-            _ => raw(text.to_owned()),
+impl<'l> Judged<'l> {
+    fn new(verdict: Verdict<'l>, tool: Option<&str>, style: Style) -> Self {
+        let mut judged = Self {
+            verdict: verdict.name(),
+            reason: None,
+            arguments: None,
+            changes: Vec::new(),
+            issues: Vec::new(),
+            feedback: None,
         };
-        Self {
-            rule: change.rule.name(),
-            level: change.level.name(),
-            path: change.pointer.as_str().to_owned(),
-            before: change.before.as_deref().and_then(side),
-            after: change.after.as_deref().and_then(side),
-            from: match &change.edit {
-                Edit::Move { from } => Some(from.as_str().to_owned()),
-                _ => None,
-            },
-            span: [change.span.start, change.span.end],
+        match verdict {
+            Verdict::Good(tree) => judged.arguments = Some(tree),
+            Verdict::Mended(mended) => {
+                judged.arguments = Some(mended.arguments);
+                judged.changes = mended.changes;
+            }
+            Verdict::Bad(bad) => {
+                let explain = Explain::new(style);
+                let explain = tool.map_or(explain, |name| explain.tool(name));
+                judged.reason = Some(bad.reason.name());
+                judged.feedback = Some(explain.text(&bad));
+                judged.changes = bad.changes;
+                judged.issues = bad.issues;
+            }
         }
+        judged
     }
-}
-
-/// One issue.
-#[derive(Serialize)]
-pub(crate) struct IssueLine {
-    path: String,
-    code: &'static str,
-    expected: String,
-    got: Option<String>,
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    allowed: Vec<Box<RawValue>>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    nearest: Option<String>,
-}
-
-impl IssueLine {
-    pub(crate) fn new(issue: &Issue) -> Self {
-        let json = |text: &String| {
-            raw(text.clone()).or_else(|| raw(serde_json::Value::from(text.as_str()).to_string()))
-        };
-        Self {
-            path: issue.pointer.as_str().to_owned(),
-            code: issue.kind.name(),
-            expected: expected_text(&issue.expected),
-            got: issue.actual.as_ref().map(ToString::to_string),
-            allowed: issue.expected.allowed.iter().filter_map(json).collect(),
-            nearest: issue.nearest.clone(),
-        }
-    }
-}
-
-/// Returns JSON text as a raw value, or `None` if it is not JSON.
-pub(crate) fn raw(json: String) -> Option<Box<RawValue>> {
-    RawValue::from_string(json).ok()
 }
 
 /// Appends a line.

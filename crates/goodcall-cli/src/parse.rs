@@ -2,11 +2,11 @@
 
 use std::borrow::Cow;
 
-use goodcall_core::{Policy, ReadOptions, Reading, Reason, Refusal, read};
+use goodcall_core::{Change, Issue, Policy, ReadOptions, Reading, Reason, Refusal, Tree, read};
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
-use crate::jsonl_output::{ChangeLine, IssueLine, raw, write};
+use crate::jsonl_output::write;
 use crate::{CliError, ParseArgs, input, jsonl, render};
 
 pub(crate) fn run(args: &ParseArgs) -> Result<bool, CliError> {
@@ -61,8 +61,8 @@ enum ParseAnswer<'l> {
     Read {
         #[serde(skip_serializing_if = "Option::is_none")]
         id: Option<&'l RawValue>,
-        value: Option<Box<RawValue>>,
-        changes: Vec<ChangeLine>,
+        value: &'l Tree<'l>,
+        changes: &'l [Change],
         complete: bool,
         /// Whether the text has several values; `value` is the array of them then.
         #[serde(skip_serializing_if = "std::ops::Not::not")]
@@ -71,16 +71,16 @@ enum ParseAnswer<'l> {
     Failed {
         #[serde(skip_serializing_if = "Option::is_none")]
         id: Option<&'l RawValue>,
-        error: ParseFailure,
+        error: ParseFailure<'l>,
     },
 }
 
 #[derive(Serialize)]
-struct ParseFailure {
+struct ParseFailure<'l> {
     reason: &'static str,
     message: String,
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    issues: Vec<IssueLine>,
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    issues: &'l [Issue],
     #[serde(skip_serializing_if = "Option::is_none")]
     position: Option<usize>,
 }
@@ -106,24 +106,24 @@ fn answer(args: &ParseArgs, line: Result<&str, String>, out: &mut String) {
     }
 }
 
-fn read_line<'l>(id: Option<&'l RawValue>, reading: &Reading<'_>) -> ParseAnswer<'l> {
+fn read_line<'l>(id: Option<&'l RawValue>, reading: &'l Reading<'_>) -> ParseAnswer<'l> {
     ParseAnswer::Read {
         id,
-        value: raw(reading.tree.to_json()),
-        changes: reading.changes.iter().map(ChangeLine::new).collect(),
+        value: &reading.tree,
+        changes: &reading.changes,
         complete: reading.is_complete(),
         several: reading.is_several(),
     }
 }
 
-fn unreadable<'l>(id: Option<&'l RawValue>, bad: &Refusal) -> ParseAnswer<'l> {
+fn unreadable<'l>(id: Option<&'l RawValue>, bad: &'l Refusal) -> ParseAnswer<'l> {
     let position = bad.issues.first().map(|issue| issue.span.start);
     ParseAnswer::Failed {
         id,
         error: ParseFailure {
             reason: bad.reason.name(),
             message: bad.summary(),
-            issues: bad.issues.iter().map(IssueLine::new).collect(),
+            issues: &bad.issues,
             position: position.filter(|_| bad.reason != Reason::Empty),
         },
     }
@@ -135,7 +135,7 @@ fn failed(id: Option<&RawValue>, message: String) -> ParseAnswer<'_> {
         error: ParseFailure {
             reason: "bad_line",
             message,
-            issues: Vec::new(),
+            issues: &[],
             position: None,
         },
     }

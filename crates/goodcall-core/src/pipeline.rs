@@ -1,5 +1,7 @@
 //! The path of one call, from raw text to verdict.
 
+use serde_json::Value;
+
 use crate::diagnose::advice;
 use crate::limits::Limits;
 use crate::mend::rules::empty_arguments;
@@ -117,6 +119,12 @@ impl<'s> Gate<'s> {
             Ok(text) => self.check(text),
             Err(refusal) => Verdict::Bad(refusal),
         }
+    }
+
+    /// Returns the verdict on arguments that a host holds as a value. Spans are positions in the
+    /// value's compact JSON.
+    pub fn check_value(&self, value: &Value) -> Verdict<'static> {
+        self.check(&value.to_string()).into_owned()
     }
 
     /// Takes a call that the fast path did not accept through every stage: read, reject what is

@@ -12,6 +12,7 @@ mod numbered;
 mod phrase;
 mod plain;
 mod record;
+mod serialize;
 mod server_faults;
 mod skipped_calls;
 mod structured;
@@ -225,6 +226,15 @@ impl Refusal {
         record::parse_error(self, &Budget::of(Style::Record))
     }
 }
+
+/// The summary, so that a refusal can be an error of the host.
+impl fmt::Display for Refusal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.summary())
+    }
+}
+
+impl std::error::Error for Refusal {}
 
 impl Issue {
     /// The edit that this issue asks for, in the words of [`Style::Model`].

@@ -69,6 +69,32 @@ impl<'a> Verdict<'a> {
         }
     }
 
+    /// Returns the valid arguments, or the refusal as an error: the way out by `?`.
+    ///
+    /// ```
+    /// use goodcall_core::{Schema, Tree, check};
+    ///
+    /// fn arguments<'a>(raw: &'a str, schema: &Schema) -> Result<Tree<'a>, goodcall_core::Refusal> {
+    ///     Ok(check(raw, schema).into_result()?)
+    /// }
+    ///
+    /// let schema = Schema::compile(&serde_json::json!({"required": ["path"]})).unwrap();
+    /// assert_eq!(
+    ///     arguments("{}", &schema).unwrap_err().to_string(),
+    ///     "arguments do not match the schema: path: Required"
+    /// );
+    /// ```
+    ///
+    /// # Errors
+    /// If the call is bad.
+    pub fn into_result(self) -> Result<Tree<'a>, Refusal> {
+        match self {
+            Verdict::Good(tree) => Ok(tree),
+            Verdict::Mended(mended) => Ok(mended.arguments),
+            Verdict::Bad(bad) => Err(bad),
+        }
+    }
+
     /// Every change that was made.
     pub fn changes(&self) -> &[Change] {
         match self {

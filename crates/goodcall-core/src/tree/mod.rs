@@ -17,6 +17,7 @@ mod node;
 mod node_pool;
 mod number;
 mod pointer;
+mod ser;
 mod tree_builder;
 mod value;
 mod write;
