@@ -18,8 +18,9 @@ fuzz_target!(|bytes: &[u8]| {
         // An integer that does not fit 64 bits is refused, never rounded.
         Ok(value) => match tree.to_value() {
             Ok(ours) => {
-                assert_eq!(ours, *value);
-                assert_eq!(tree.deserialize::<Value>().as_ref(), Ok(value));
+                // An integer is one in our value, however it is written.
+                assert_eq!(with_floats(&ours), with_floats(value));
+                assert_eq!(tree.deserialize::<Value>(), Ok(ours));
             }
             Err(_) => assert!(tree.deserialize::<Value>().is_err()),
         },
@@ -35,3 +36,16 @@ fuzz_target!(|bytes: &[u8]| {
     assert_eq!(again, tree);
     assert_eq!(again.to_json(), json);
 });
+
+/// The value with all numbers as floats.
+fn with_floats(value: &Value) -> Value {
+    match value {
+        Value::Number(number) => Value::from(number.as_f64()),
+        Value::Array(items) => items.iter().map(with_floats).collect(),
+        Value::Object(map) => map
+            .iter()
+            .map(|(key, value)| (key.clone(), with_floats(value)))
+            .collect(),
+        other => other.clone(),
+    }
+}

@@ -114,7 +114,7 @@ impl Serialize for Issue {
 enum Side<'t> {
     /// A piece of raw text.
     Text(&'t str),
-    /// JSON, or a text that is none.
+    /// JSON; a text that is not valid JSON is shown as a string.
     Json(&'t str),
 }
 

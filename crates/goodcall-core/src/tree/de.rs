@@ -8,6 +8,7 @@ use serde::de::{
     VariantAccess, Visitor,
 };
 
+use super::map_key::MapKey;
 use super::{Elements, Kind, Members, Node, Pointer, Tree, is_integer, to_number};
 
 /// Why a tree does not fit a Rust type, and where.
@@ -111,18 +112,15 @@ impl Tree<'_> {
 impl<'de> Node<'de> {
     fn visit_number<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, DeserializeError> {
         let digits = self.digits().expect("the node is a number");
-        if let Ok(number) = digits.parse::<u64>() {
-            return visitor.visit_u64(number);
-        }
-        match digits.parse::<i64>() {
-            Ok(0) | Err(_) => {}
-            Ok(number) => return visitor.visit_i64(number),
-        }
-        match to_number(digits).and_then(|number| number.as_f64()) {
-            Some(number) => visitor.visit_f64(number),
-            None => Err(de::Error::custom(format_args!(
+        let Some(number) = to_number(digits) else {
+            return Err(de::Error::custom(format_args!(
                 "{digits} does not fit a 64-bit number exactly"
-            ))),
+            )));
+        };
+        match (number.as_u64(), number.as_i64(), number.as_f64()) {
+            (Some(number), _, _) => visitor.visit_u64(number),
+            (_, Some(number), _) => visitor.visit_i64(number),
+            (_, _, number) => visitor.visit_f64(number.unwrap_or_default()),
         }
     }
 
@@ -177,10 +175,19 @@ impl<'de> de::Deserializer<'de> for Node<'de> {
             Kind::Boolean => visitor.visit_bool(slot.truth),
             Kind::Number => self.visit_number(visitor),
             Kind::String => visitor.visit_borrowed_str(self.tree.text_of(slot)),
-            Kind::Array => visitor.visit_seq(Seq {
-                elements: self.elements(),
-                index: 0,
-            }),
+            Kind::Array => {
+                let mut seq = Seq {
+                    elements: self.elements(),
+                    index: 0,
+                };
+                let read = visitor.visit_seq(&mut seq)?;
+                if seq.elements.len() > 0 {
+                    let (most, all) = (seq.index, self.len());
+                    let words = format_args!("expected at most {most} elements, got {all}");
+                    return Err(de::Error::custom(words));
+                }
+                Ok(read)
+            }
             Kind::Object => visitor.visit_map(Map {
                 members: self.members(),
                 value: None,
@@ -191,7 +198,18 @@ impl<'de> de::Deserializer<'de> for Node<'de> {
     forward!(visit_integer: deserialize_i8 deserialize_i16 deserialize_i32 deserialize_i64
         deserialize_i128 deserialize_u8 deserialize_u16 deserialize_u32 deserialize_u64
         deserialize_u128);
-    forward!(visit_float: deserialize_f32 deserialize_f64);
+    forward!(visit_float: deserialize_f64);
+
+    fn deserialize_f32<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, DeserializeError> {
+        match self.digits().map(str::parse::<f32>) {
+            Some(Ok(number)) if number.is_infinite() => Err(de::Error::custom(format_args!(
+                "{} is out of the range of f32",
+                self.digits().unwrap_or_default()
+            ))),
+            _ => self.visit_float(visitor),
+        }
+    }
+
     forward!(deserialize_any: deserialize_bool deserialize_char deserialize_str deserialize_string
         deserialize_unit deserialize_seq deserialize_map deserialize_identifier
         deserialize_ignored_any);
@@ -297,7 +315,7 @@ struct Seq<'de> {
     index: usize,
 }
 
-impl<'de> SeqAccess<'de> for Seq<'de> {
+impl<'de> SeqAccess<'de> for &mut Seq<'de> {
     type Error = DeserializeError;
 
     fn next_element_seed<T: DeserializeSeed<'de>>(
@@ -333,9 +351,7 @@ impl<'de> MapAccess<'de> for Map<'de> {
     ) -> Result<Option<K::Value>, DeserializeError> {
         self.value = self.members.next();
         match self.value {
-            Some((key, _)) => seed
-                .deserialize(de::value::BorrowedStrDeserializer::new(key))
-                .map(Some),
+            Some((key, _)) => seed.deserialize(MapKey(key)).map(Some),
             None => Ok(None),
         }
     }
@@ -464,6 +480,75 @@ mod tests {
         assert_eq!((read.text, read.count, read.whole), ("x", i128::MIN, 5));
         assert_eq!((read.maybe, read.modes), (None, modes));
         assert_eq!(read.rest, serde_json::json!([1.5, {"a": -3}]));
+    }
+
+    /// Reads `text` as `T` with the tree and with serde_json, and returns the value if they agree.
+    fn same<T: serde::de::DeserializeOwned + PartialEq + std::fmt::Debug>(text: &str) -> Option<T> {
+        let ours = Tree::parse(text).unwrap().deserialize::<T>().ok();
+        assert_eq!(ours, serde_json::from_str(text).ok(), "{text}");
+        ours
+    }
+
+    #[test]
+    fn keys_of_maps_are_read_as_serde_json_reads_them() {
+        #[derive(Debug, Deserialize, PartialEq, Eq, PartialOrd, Ord)]
+        struct UserId(String);
+        #[derive(Debug, Deserialize, PartialEq, Eq, PartialOrd, Ord)]
+        enum Side {
+            Left,
+        }
+        assert!(same::<BTreeMap<UserId, u8>>(r#"{"ada": 5}"#).is_some());
+        assert!(same::<BTreeMap<Option<String>, u8>>(r#"{"ada": 5}"#).is_some());
+        assert!(same::<BTreeMap<Side, u8>>(r#"{"Left": 5}"#).is_some());
+        assert!(same::<BTreeMap<bool, u8>>(r#"{"true": 5}"#).is_some());
+        assert!(same::<BTreeMap<char, u8>>(r#"{"a": 5}"#).is_some());
+        assert!(
+            same::<BTreeMap<u128, u8>>(r#"{"340282366920938463463374607431768211455": 1}"#)
+                .is_some()
+        );
+        assert!(same::<BTreeMap<i64, u8>>(r#"{"-7": 5}"#).is_some());
+        for key in [
+            "7",
+            "007",
+            "+7",
+            "7.0",
+            " 7",
+            "-1",
+            "",
+            "seven",
+            "4294967296",
+        ] {
+            same::<BTreeMap<u32, u8>>(&format!(r#"{{"{key}": 5}}"#));
+            same::<BTreeMap<bool, u8>>(&format!(r#"{{"{key}": 5}}"#));
+        }
+    }
+
+    #[test]
+    fn floats_and_tuples_are_read_as_serde_json_reads_them() {
+        for text in ["1e39", "-1e39", "3.4e38", "1e-50", "1e400", "5", "0.1"] {
+            same::<f64>(text);
+        }
+        assert!(Tree::parse("1e39").unwrap().deserialize::<f32>().is_err());
+        assert_eq!(same::<f32>("0.1"), Some(0.1));
+        #[derive(Debug, Deserialize, PartialEq)]
+        struct Point {
+            x: u8,
+        }
+        for text in ["[1]", "[1, 2]", "[1, 2, 3]", "[]"] {
+            same::<(u8, u8)>(text);
+            same::<[u8; 2]>(text);
+            same::<Point>(text);
+            same::<Vec<u8>>(text);
+        }
+    }
+
+    #[test]
+    fn integer_in_a_value_is_an_integer_however_it_is_written() {
+        let tree = Tree::parse(r#"[5.0, 1e1, -0, 0.5]"#).unwrap();
+        assert_eq!(
+            tree.deserialize::<Value>().unwrap(),
+            serde_json::json!([5, 10, 0, 0.5])
+        );
     }
 
     #[test]

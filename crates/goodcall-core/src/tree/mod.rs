@@ -13,6 +13,7 @@ mod duplicate_keys;
 mod edit;
 mod editable_tree;
 mod growing_tree;
+mod map_key;
 mod node;
 mod node_pool;
 mod number;

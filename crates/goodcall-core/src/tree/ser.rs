@@ -18,8 +18,8 @@ impl Serialize for Node<'_> {
         match self.kind() {
             Kind::Null => to.serialize_unit(),
             Kind::Boolean => to.serialize_bool(self.as_bool() == Some(true)),
-            Kind::Number => serialize_number(self.digits().unwrap_or("0"), to),
-            Kind::String => to.serialize_str(self.as_str().unwrap_or_default()),
+            Kind::Number => serialize_number(self.digits().expect("the node is a number"), to),
+            Kind::String => to.serialize_str(self.as_str().expect("the node is a string")),
             Kind::Array => to.collect_seq(self.elements()),
             Kind::Object => to.collect_map(self.members()),
         }

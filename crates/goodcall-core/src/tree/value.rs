@@ -31,9 +31,12 @@ impl Error for Inexact {}
 impl Tree<'_> {
     /// Converts this value to a `serde_json::Value`.
     ///
+    /// An integer is one in the value, however it is written: `5.0`, `1e1` and `-0` become 5, 10 and
+    /// 0, so that `as_i64` finds what `"type": "integer"` has accepted. Numbers with a fraction become
+    /// the nearest `f64`, as everywhere in serde_json. The tree itself keeps the digits as written.
+    ///
     /// # Errors
-    /// If an integer does not fit exactly. Numbers with a fraction become the nearest `f64`, as
-    /// everywhere in serde_json; the tree itself keeps their digits.
+    /// If an integer does not fit exactly.
     pub fn to_value(&self) -> Result<Value, Inexact> {
         self.root().to_value()
     }
@@ -172,19 +175,28 @@ pub(crate) fn to_number(digits: &str) -> Option<Number> {
     }
     let nearest: f64 = digits.parse().ok()?;
     let number = Number::from_f64(nearest)?;
-    if nearest.abs() < EXACT {
+    if nearest.fract() != 0.0 {
         return Some(number);
     }
     let exact = Decimal::parse(digits)?;
-    let rounded = exact.is_integer() && Decimal::parse(&number.to_string())? != exact;
+    if !exact.is_integer() {
+        return Some(number);
+    }
+    if let Some(integer) = exact.to_plain_integer(FITTING) {
+        let plain = plain_integer(&integer);
+        if plain.is_some() {
+            return plain;
+        }
+    }
+    let rounded = nearest.abs() >= EXACT && Decimal::parse(&number.to_string())? != exact;
     (!rounded).then_some(number)
 }
 
-/// An integer of 64 bits. `-0` is left to `f64`, which alone can hold it.
+/// An integer of 64 bits that is written without a fraction or an exponent.
 #[inline]
 fn plain_integer(digits: &str) -> Option<Number> {
     match digits.as_bytes() {
-        [] | [b'-', b'0'] => None,
+        [] => None,
         [b'-', ..] => digits.parse::<i64>().ok().map(Number::from),
         short if short.len() < FITTING => short_integer(short).map(Number::from),
         _ => digits.parse::<u64>().ok().map(Number::from),
@@ -237,6 +249,26 @@ mod tests {
         ] {
             assert_eq!(to_number(digits), None, "{digits}");
         }
+    }
+
+    #[test]
+    fn integers_are_integers_however_they_are_written() {
+        for (digits, integer) in [
+            ("5.0", 5),
+            ("1e1", 10),
+            ("-0", 0),
+            ("-0.0", 0),
+            ("-2.50e1", -25),
+            ("9007199254740993.0", 9_007_199_254_740_993),
+        ] {
+            assert_eq!(
+                to_number(digits).unwrap().as_i64(),
+                Some(integer),
+                "{digits}"
+            );
+        }
+        let nearly = to_number("5.00000000000000000001").unwrap();
+        assert_eq!((nearly.as_i64(), nearly.as_f64()), (None, Some(5.0)));
     }
 
     #[test]
