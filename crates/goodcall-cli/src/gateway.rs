@@ -1,15 +1,16 @@
 //! `goodcall gateway`: an HTTP gateway in front of a model provider.
 
+use std::net::SocketAddr;
 use std::path::PathBuf;
 
 use goodcall_core::Policies;
-use goodcall_gateway::{Gateway, GatewayConfig};
+use goodcall_gateway::{Gateway, GatewayConfig, raise_file_limit};
 use goodcall_server::{GatewaySettings, LogTarget};
 use tracing_subscriber::filter::filter_fn;
 use tracing_subscriber::layer::SubscriberExt;
 use tracing_subscriber::{Layer, Registry, reload};
 
-use crate::input::{self, config_file};
+use crate::input::{self, config_file, config_path};
 use crate::{CliError, runtime};
 
 /// Guard a model provider: an agent's tool calls are checked, mended or asked for again.
@@ -135,11 +136,21 @@ async fn serve(
     spans: &mut SpanSender,
 ) -> Result<(), CliError> {
     let (listen, upstream) = (config.listen, config.upstream());
+    let requests = config.limits.concurrent;
     let gateway = Gateway::new(config).map_err(|error| error.to_string())?;
-    let listener = tokio::net::TcpListener::bind(listen).await;
-    let listener = listener.map_err(|error| format!("{listen}: {error}"))?;
+    let listener = listen_on(listen).map_err(|error| format!("{listen}: {error}"))?;
     let address = listener.local_addr().map_err(|error| error.to_string())?;
-    anstream::eprintln!("goodcall: listening on http://{address}, upstream {upstream}");
+    let file = match config_path(args.config.as_deref()) {
+        Some(path) => format!(", settings from {}", path.display()),
+        None => String::new(),
+    };
+    anstream::eprintln!("goodcall: listening on http://{address}, upstream {upstream}{file}");
+    if let Some(fit) = raise_file_limit().filter(|fit| *fit < requests as u64) {
+        anstream::eprintln!(
+            "goodcall: the limit on open files allows about {fit} requests at the same time, \
+             fewer than the {requests} of max_requests: raise it (ulimit -n, LimitNOFILE)"
+        );
+    }
     let serving = gateway.serve(listener, stop());
     let mut serving = std::pin::pin!(serving);
     loop {
@@ -151,10 +162,24 @@ async fn serve(
                     "goodcall: settings read again; unchanged until a restart: {}",
                     kept.join(", ")
                 ),
-                Err(error) => anstream::eprintln!("goodcall: the old settings stay in force: {error}"),
+                Err(error) => anstream::eprintln!(
+                    "goodcall: the old settings stay in force: {}",
+                    error.split_whitespace().collect::<Vec<_>>().join(" ")
+                ),
             },
         }
     }
+}
+
+/// Listens, with a queue that a burst of connections does not overflow.
+fn listen_on(address: SocketAddr) -> std::io::Result<tokio::net::TcpListener> {
+    let socket = match address {
+        SocketAddr::V4(_) => tokio::net::TcpSocket::new_v4()?,
+        SocketAddr::V6(_) => tokio::net::TcpSocket::new_v6()?,
+    };
+    socket.set_reuseaddr(cfg!(unix))?;
+    socket.bind(address)?;
+    socket.listen(4096)
 }
 
 /// Reads the settings again and applies them. Returns the names of those that need a restart.

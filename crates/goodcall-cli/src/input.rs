@@ -64,10 +64,16 @@ pub(crate) fn policies(text: &str) -> Result<Policies, String> {
     }
 }
 
-/// Reads `goodcall.toml`: the file that was named, or the one in this folder if there is one.
-pub(crate) fn config_file(named: Option<&Path>) -> Result<ConfigFile, CliError> {
+/// Returns the path of the configuration file: the one that was named, or `goodcall.toml` in this
+/// folder if there is one.
+pub(crate) fn config_path(named: Option<&Path>) -> Option<&Path> {
     let here = Path::new("goodcall.toml");
-    match named.or_else(|| here.exists().then_some(here)) {
+    named.or_else(|| here.exists().then_some(here))
+}
+
+/// Reads the configuration file, if there is one.
+pub(crate) fn config_file(named: Option<&Path>) -> Result<ConfigFile, CliError> {
+    match config_path(named) {
         Some(path) => ConfigFile::read(path).map_err(|error| error.to_string()),
         None => Ok(ConfigFile::default()),
     }

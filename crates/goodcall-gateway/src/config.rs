@@ -14,6 +14,9 @@ use goodcall_wire::relay::{GiveUp, RelaySettings};
 use goodcall_wire::request::Adapt;
 use http::Uri;
 
+/// The most re-asks of one request; each is paid for.
+const MOST_REASKS: u32 = 10;
+
 /// All settings of a gateway. Start from [`GatewayConfig::new`], or from what a user has written
 /// with [`GatewayConfig::from_settings`].
 #[derive(Clone, Debug)]
@@ -82,6 +85,10 @@ pub struct GatewayLimits {
     pub connect_time: Duration,
     /// How long the upstream may take to begin its reply.
     pub first_byte_time: Duration,
+    /// How long the upstream may take to begin its reply to a re-ask, while another reply waits.
+    pub reask_time: Duration,
+    /// How long a stream may be silent while something is held; `None` sends no sign of life.
+    pub heartbeat_time: Option<Duration>,
     /// How long the upstream may pause within its reply.
     pub idle_time: Duration,
     /// How long open streams have to end when the gateway stops.
@@ -95,10 +102,13 @@ impl Default for GatewayLimits {
             request_bytes: 64 << 20,
             reply_bytes: 32 << 20,
             concurrent: 10_000,
-            header_time: seconds(30),
+            // Load balancers keep idle connections for 60 seconds, and must be the ones to close them.
+            header_time: seconds(75),
             request_time: seconds(60),
             connect_time: seconds(10),
             first_byte_time: seconds(600),
+            reask_time: seconds(120),
+            heartbeat_time: Some(seconds(10)),
             idle_time: seconds(300),
             drain_time: seconds(30),
         }
@@ -205,6 +215,11 @@ impl GatewayConfig {
         relay.policies = policies;
         relay.stream_arguments = replies.stream_arguments.is_on();
         relay.report = replies.report.is_on();
+        if let Some(reasks) = replies.reasks.filter(|reasks| *reasks > MOST_REASKS) {
+            return Err(GatewayConfigError::new(format!(
+                "reasks = {reasks}: expected at most {MOST_REASKS}"
+            )));
+        }
         set(&mut relay.reasks, replies.reasks);
         set(&mut relay.style, replies.style);
         set(&mut relay.max_held, replies.max_held_bytes);
@@ -225,10 +240,15 @@ impl GatewayConfig {
             (&mut limits.header_time, listener.header_seconds),
             (&mut limits.connect_time, upstream.connect_seconds),
             (&mut limits.first_byte_time, upstream.first_byte_seconds),
+            (&mut limits.reask_time, upstream.reask_seconds),
             (&mut limits.idle_time, upstream.idle_seconds),
             (&mut limits.drain_time, listener.drain_seconds),
         ] {
             set(limit, seconds.map(Duration::from_secs));
+        }
+        if let Some(seconds) = replies.heartbeat_seconds {
+            let pause = Duration::from_secs(seconds);
+            limits.heartbeat_time = Some(pause).filter(|pause| !pause.is_zero());
         }
         Ok(config)
     }
@@ -313,12 +333,15 @@ mod tests {
         assert_eq!(config.relay.reasks, 0);
         assert_eq!(config.limits.idle_time, Duration::from_secs(7));
         assert_eq!(config.limits.drain_time, Duration::from_secs(30));
+        let error = |settings: &GatewaySettings| {
+            let config = GatewayConfig::from_settings(settings.clone(), Policies::default());
+            config.unwrap_err().to_string()
+        };
+        settings.replies.reasks = Some(100_000);
+        assert_eq!(error(&settings), "reasks = 100000: expected at most 10");
         settings.listener.threads = Some(0);
-        let error = GatewayConfig::from_settings(settings, Policies::default()).unwrap_err();
-        assert_eq!(
-            error.to_string(),
-            "threads = 0: at least one thread must serve"
-        );
+        let text = "threads = 0: at least one thread must serve";
+        assert_eq!(error(&settings), text);
     }
 
     #[test]

@@ -1,6 +1,6 @@
-//! Replies that come compressed, although they were asked for uncompressed.
+//! Requests that come compressed, and replies that do although they were asked for uncompressed.
 
-use std::io::{self, Write};
+use std::io::{self, Read, Write};
 
 use bytes::Bytes;
 use flate2::write::MultiGzDecoder;
@@ -16,6 +16,8 @@ pub(crate) enum ContentEncoding {
     Plain,
     Gzip,
     Deflate,
+    /// Decoded only as a whole.
+    Zstd,
     /// An encoding that is not supported here, or several of them.
     Unknown,
 }
@@ -34,8 +36,14 @@ impl ContentEncoding {
             "" | "identity" => ContentEncoding::Plain,
             "gzip" | "x-gzip" => ContentEncoding::Gzip,
             "deflate" => ContentEncoding::Deflate,
+            "zstd" => ContentEncoding::Zstd,
             _ => ContentEncoding::Unknown,
         }
+    }
+
+    /// Returns true if a stream in this encoding can be read as it arrives.
+    pub(crate) fn can_stream(self) -> bool {
+        !matches!(self, ContentEncoding::Zstd | ContentEncoding::Unknown)
     }
 }
 
@@ -53,7 +61,7 @@ impl Decoder {
         match encoding {
             ContentEncoding::Gzip => Some(Decoder::Gzip(MultiGzDecoder::new(Vec::new()))),
             ContentEncoding::Deflate => Some(Decoder::UndecidedDeflate),
-            ContentEncoding::Plain | ContentEncoding::Unknown => None,
+            ContentEncoding::Plain | ContentEncoding::Zstd | ContentEncoding::Unknown => None,
         }
     }
 
@@ -119,6 +127,9 @@ impl Inflate {
 
 /// Decodes a whole body. Returns `None` if it is damaged, or longer than `most` bytes.
 pub(crate) fn decode(encoding: ContentEncoding, mut bytes: Bytes, most: usize) -> Option<Bytes> {
+    if encoding == ContentEncoding::Zstd {
+        return decode_zstd(&bytes, most);
+    }
     let mut decoder = Decoder::new(encoding)?;
     let mut out = Vec::new();
     while !bytes.is_empty() {
@@ -128,6 +139,21 @@ pub(crate) fn decode(encoding: ContentEncoding, mut bytes: Bytes, most: usize) -
         }
     }
     decoder.end().ok()?;
+    Some(Bytes::from(out))
+}
+
+fn decode_zstd(bytes: &[u8], most: usize) -> Option<Bytes> {
+    let mut out = Vec::new();
+    let mut rest = bytes;
+    // A body may be several frames.
+    while !rest.is_empty() {
+        let frame = ruzstd::decoding::StreamingDecoder::new(&mut rest).ok()?;
+        let free = (most - out.len()) as u64;
+        frame.take(free + 1).read_to_end(&mut out).ok()?;
+        if out.len() > most {
+            return None;
+        }
+    }
     Some(Bytes::from(out))
 }
 
@@ -150,6 +176,9 @@ mod tests {
                 out.write_all(text).unwrap();
                 out.finish().unwrap()
             }
+            "zstd" => {
+                ruzstd::encoding::compress_to_vec(text, ruzstd::encoding::CompressionLevel::Fastest)
+            }
             _ => {
                 let mut out = DeflateEncoder::new(Vec::new(), level);
                 out.write_all(text).unwrap();
@@ -159,12 +188,13 @@ mod tests {
     }
 
     #[test]
-    fn gzip_zlib_and_raw_deflate_are_decoded() {
+    fn gzip_zlib_raw_deflate_and_zstd_are_decoded() {
         let text = b"a text, a text, a text".repeat(500);
         for (form, encoding) in [
             ("gzip", ContentEncoding::Gzip),
             ("zlib", ContentEncoding::Deflate),
             ("raw", ContentEncoding::Deflate),
+            ("zstd", ContentEncoding::Zstd),
         ] {
             let bytes = encoded(form, &text);
             let whole = decode(encoding, Bytes::from(bytes.clone()), text.len());
@@ -186,6 +216,7 @@ mod tests {
             (vec!["GZIP"], ContentEncoding::Gzip),
             (vec!["x-gzip"], ContentEncoding::Gzip),
             (vec!["deflate"], ContentEncoding::Deflate),
+            (vec!["zstd"], ContentEncoding::Zstd),
             (vec!["br"], ContentEncoding::Unknown),
             (vec!["gzip, br"], ContentEncoding::Unknown),
             (vec!["gzip", "gzip"], ContentEncoding::Unknown),

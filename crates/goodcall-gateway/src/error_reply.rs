@@ -4,12 +4,17 @@ use bytes::Bytes;
 use http::{Response, StatusCode, header};
 
 use crate::proxy::{Body, full};
+use crate::upstream::with_sources;
+use crate::upstream_body::CollectError;
 
 /// Why the client gets no reply of the upstream. Each cause has a status, a code and a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ErrorReply {
     RequestTooLarge,
     RequestBroken,
+    /// The path has `..` segments, which could leave the path of the upstream's URL.
+    PathRefused,
+    MethodRefused,
     Busy,
     UpstreamUnreachable,
     UpstreamTimeout,
@@ -22,11 +27,29 @@ pub(crate) enum ErrorReply {
 pub(crate) struct UpstreamError {
     pub(crate) reply: ErrorReply,
     pub(crate) cause: Option<String>,
+    /// True if the request met a pooled connection that the upstream had closed.
+    pub(crate) was_idle: bool,
+}
+
+impl From<CollectError> for UpstreamError {
+    fn from(error: CollectError) -> Self {
+        match error {
+            CollectError::Idle => ErrorReply::UpstreamTimeout.into(),
+            CollectError::Broken(error) => Self {
+                cause: Some(with_sources(&error)),
+                ..ErrorReply::UpstreamBroken.into()
+            },
+        }
+    }
 }
 
 impl From<ErrorReply> for UpstreamError {
     fn from(reply: ErrorReply) -> Self {
-        Self { reply, cause: None }
+        Self {
+            reply,
+            cause: None,
+            was_idle: false,
+        }
     }
 }
 
@@ -34,7 +57,8 @@ impl ErrorReply {
     pub(crate) fn status(self) -> StatusCode {
         match self {
             ErrorReply::RequestTooLarge => StatusCode::PAYLOAD_TOO_LARGE,
-            ErrorReply::RequestBroken => StatusCode::BAD_REQUEST,
+            ErrorReply::RequestBroken | ErrorReply::PathRefused => StatusCode::BAD_REQUEST,
+            ErrorReply::MethodRefused => StatusCode::METHOD_NOT_ALLOWED,
             ErrorReply::Busy => StatusCode::SERVICE_UNAVAILABLE,
             ErrorReply::UpstreamUnreachable | ErrorReply::UpstreamBroken => StatusCode::BAD_GATEWAY,
             ErrorReply::UpstreamTimeout => StatusCode::GATEWAY_TIMEOUT,
@@ -45,6 +69,8 @@ impl ErrorReply {
         match self {
             ErrorReply::RequestTooLarge => "request_too_large",
             ErrorReply::RequestBroken => "request_broken",
+            ErrorReply::PathRefused => "path_refused",
+            ErrorReply::MethodRefused => "method_refused",
             ErrorReply::Busy => "busy",
             ErrorReply::UpstreamUnreachable => "upstream_unreachable",
             ErrorReply::UpstreamTimeout => "upstream_timeout",
@@ -56,10 +82,12 @@ impl ErrorReply {
         match self {
             ErrorReply::RequestTooLarge => "The request is larger than this gateway takes.",
             ErrorReply::RequestBroken => "The request ended before it was whole.",
+            ErrorReply::PathRefused => "The path has `..` segments: send one without.",
+            ErrorReply::MethodRefused => "This gateway is not a proxy for CONNECT.",
             ErrorReply::Busy => "This gateway has as many requests as it takes. Try again.",
             ErrorReply::UpstreamUnreachable => "This gateway cannot reach its upstream.",
             ErrorReply::UpstreamTimeout => "The upstream of this gateway did not reply in time.",
-            ErrorReply::UpstreamBroken => "The upstream's reply broke off.",
+            ErrorReply::UpstreamBroken => "The upstream's reply could not be read to its end.",
         }
     }
 

@@ -3,7 +3,6 @@
 use std::time::Instant;
 
 use bytes::Bytes;
-use goodcall_server::has_media_type;
 use goodcall_wire::relay::NextStep;
 use http::Response;
 use http::header::{CONTENT_ENCODING, CONTENT_LENGTH};
@@ -12,14 +11,13 @@ use http_body_util::BodyExt;
 use hyper::body::Incoming;
 
 use crate::content_encoding::{ContentEncoding, decode};
-use crate::error_reply::ErrorReply;
 use crate::headers;
 use crate::passed_body::PassedBody;
 use crate::proxy::{
-    Body, HandlerResult, PendingExchange, body_of, full, set_unjudged, set_verdict,
+    Body, HandlerResult, PendingExchange, body_of, full, is_json, set_unjudged, set_verdict,
 };
-use crate::request_record::Unjudged;
-use crate::upstream_body::{CollectError, CollectedBody, collect};
+use crate::request_record::{ReaskFailure, Unjudged};
+use crate::upstream_body::{CollectedBody, collect};
 
 /// Reads a reply, judges it, re-asks where that is needed, and answers the client.
 pub(crate) async fn respond(
@@ -30,9 +28,7 @@ pub(crate) async fn respond(
     let (mut head, body) = reply.into_parts();
     headers::take_over(&mut head);
     let encoding = ContentEncoding::of(&head.headers);
-    let started = Instant::now();
     let collected = collect(body, limits.reply_bytes, limits.idle_time).await;
-    pending.record.add_upstream_time(started.elapsed());
     let mut bytes = match collected {
         Ok(CollectedBody::Whole(bytes)) => bytes,
         Ok(CollectedBody::TooLong(start, rest)) => {
@@ -42,8 +38,10 @@ pub(crate) async fn respond(
             let body = PassedBody::new(Some(start), rest, limits.idle_time, record);
             return Ok(Response::from_parts(head, body.boxed_unsync()));
         }
-        Err(CollectError::Idle) => return Err((ErrorReply::UpstreamTimeout, pending.record)),
-        Err(CollectError::Broken) => return Err((ErrorReply::UpstreamBroken, pending.record)),
+        Err(error) => {
+            let reply = pending.record.set_upstream_error(error.into());
+            return Err((reply, pending.record));
+        }
     };
     if encoding != ContentEncoding::Plain {
         let Some(plain) = decode(encoding, bytes.clone(), limits.reply_bytes) else {
@@ -57,34 +55,41 @@ pub(crate) async fn respond(
         head.headers.remove(CONTENT_ENCODING);
     }
     loop {
+        let started = Instant::now();
         let text = std::str::from_utf8(&bytes);
-        if let NextStep::Reply(text) = pending.exchange.reply(text.unwrap_or_default()) {
+        let next = pending.exchange.reply(text.unwrap_or_default());
+        pending.record.add_own_time(started.elapsed());
+        if let NextStep::Reply(text) = next {
             let bytes = text.map_or(bytes, Bytes::from);
             return Ok(answer(head, bytes, *pending));
         }
-        let sent = Instant::now();
-        pending.request.forget_idempotency();
-        let next = Box::pin(reask(&pending)).await;
-        pending.record.add_upstream_time(sent.elapsed());
-        let Some(next) = next else {
-            pending.record.judgement.reask_failed = true;
-            let bytes = pending.exchange.give_up().map_or(bytes, Bytes::from);
-            return Ok(answer(head, bytes, *pending));
-        };
-        (head, bytes) = next;
+        pending.request.prepare_reask(limits.reask_time);
+        // A client that leaves now has caused these calls, too.
+        let calls = pending.exchange.records().to_vec();
+        let reasked = pending.exchange.reasked();
+        pending.record.set_calls(reasked, calls);
+        match Box::pin(reask(&pending)).await {
+            Ok(next) => (head, bytes) = next,
+            Err(failure) => {
+                pending.record.judgement.reask_failed = Some(failure);
+                let bytes = pending.exchange.give_up().map_or(bytes, Bytes::from);
+                return Ok(answer(head, bytes, *pending));
+            }
+        }
     }
 }
 
-/// Sends the request again. Returns `None` if there is no usable reply.
-async fn reask(pending: &PendingExchange) -> Option<(Parts, Bytes)> {
+/// Sends the request again.
+async fn reask(pending: &PendingExchange) -> Result<(Parts, Bytes), ReaskFailure> {
     let body = body_of(&pending.exchange);
-    let reply = pending
-        .request
-        .send(&pending.live.upstream, body)
-        .await
-        .ok()?;
-    if !reply.status().is_success() || !has_media_type(reply.headers(), "application/json") {
-        return None;
+    let upstream = &pending.live.upstream;
+    let reply = pending.request.send(upstream, body).await;
+    let reply = reply.map_err(|error| ReaskFailure::NoReply(error.reply))?;
+    if !reply.status().is_success() {
+        return Err(ReaskFailure::Status(reply.status()));
+    }
+    if !is_json(reply.headers()) {
+        return Err(ReaskFailure::Unreadable);
     }
     let (mut head, body) = reply.into_parts();
     headers::take_over(&mut head);
@@ -92,13 +97,14 @@ async fn reask(pending: &PendingExchange) -> Option<(Parts, Bytes)> {
     let encoding = ContentEncoding::of(&head.headers);
     let collected = collect(body, limits.reply_bytes, limits.idle_time).await;
     let Ok(CollectedBody::Whole(mut bytes)) = collected else {
-        return None;
+        return Err(ReaskFailure::Unreadable);
     };
     if encoding != ContentEncoding::Plain {
         head.headers.remove(CONTENT_ENCODING);
-        bytes = decode(encoding, bytes, limits.reply_bytes)?;
+        let plain = decode(encoding, bytes, limits.reply_bytes);
+        bytes = plain.ok_or(ReaskFailure::Unreadable)?;
     }
-    Some((head, bytes))
+    Ok((head, bytes))
 }
 
 fn answer(mut head: Parts, bytes: Bytes, pending: PendingExchange) -> Response<Body> {

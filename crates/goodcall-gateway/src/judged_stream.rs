@@ -17,12 +17,13 @@ use http::header::{CONTENT_ENCODING, CONTENT_LENGTH};
 use http_body::{Body as HttpBody, Frame};
 use http_body_util::BodyExt;
 use hyper::body::Incoming;
+use tokio::time::Sleep;
 
 use crate::content_encoding::ContentEncoding;
 use crate::headers;
 use crate::proxy::{Body, BoxError, LiveState, PendingExchange, body_of, set_verdict};
-use crate::request_record::{RequestError, RequestRecord};
-use crate::upstream::RepeatableRequest;
+use crate::request_record::{ReaskFailure, RequestError, RequestRecord};
+use crate::upstream::{RepeatableRequest, with_sources};
 use crate::upstream_body::{PlainBody, TimedBody};
 
 /// A buffer of this many bytes is sent to the client at once.
@@ -63,11 +64,12 @@ pub(crate) fn respond(pending: PendingExchange, reply: Response<Incoming>) -> Re
         state: StreamState::Reading(body),
         out: Vec::new(),
         wake_ups: 0,
+        hold: Hold::default(),
     };
     Response::from_parts(head, body.boxed_unsync())
 }
 
-type NextReply = Pin<Box<dyn Future<Output = Option<PlainBody>> + Send>>;
+type NextReply = Pin<Box<dyn Future<Output = Result<PlainBody, ReaskFailure>> + Send>>;
 
 enum StreamState {
     Reading(PlainBody),
@@ -88,23 +90,36 @@ struct JudgedStream {
     out: Vec<u8>,
     /// Wake-ups since something was sent.
     wake_ups: u8,
+    hold: Hold,
+}
+
+/// How long something has been held back, and when the client gets the next sign of life.
+#[derive(Default)]
+struct Hold {
+    since: Option<Instant>,
+    timer: Option<Pin<Box<Sleep>>>,
 }
 
 impl JudgedStream {
-    /// Sends the request again. The future is `None` if there is no usable reply.
+    /// Sends the request again.
     fn reask(&self) -> NextReply {
         let (live, request) = (Arc::clone(&self.live), self.request.clone());
         let body = body_of(self.relay.exchange());
         Box::pin(async move {
-            let mut request = request?;
-            request.forget_idempotency();
-            let reply = request.send(&live.upstream, body).await.ok()?;
+            let mut request = request.ok_or(ReaskFailure::Unreadable)?;
+            let limits = &live.config.limits;
+            request.prepare_reask(limits.reask_time);
+            let reply = request.send(&live.upstream, body).await;
+            let reply = reply.map_err(|error| ReaskFailure::NoReply(error.reply))?;
+            if !reply.status().is_success() {
+                return Err(ReaskFailure::Status(reply.status()));
+            }
             let encoding = ContentEncoding::of(reply.headers());
-            let is_usable = reply.status().is_success()
-                && encoding != ContentEncoding::Unknown
-                && has_media_type(reply.headers(), "text/event-stream");
-            let idle = live.config.limits.idle_time;
-            is_usable.then(|| PlainBody::new(encoding, TimedBody::new(reply.into_body(), idle)))
+            if !encoding.can_stream() || !has_media_type(reply.headers(), "text/event-stream") {
+                return Err(ReaskFailure::Unreadable);
+            }
+            let body = TimedBody::new(reply.into_body(), limits.idle_time);
+            Ok(PlainBody::new(encoding, body))
         })
     }
 
@@ -115,6 +130,42 @@ impl JudgedStream {
         Poll::Ready(Some(Ok(Frame::data(bytes))))
     }
 
+    /// Waits for the next sign of life, and returns true once it is due and written. Clients and
+    /// the proxies in between close a stream that is silent for long, and one is while a call is
+    /// held.
+    fn poll_heartbeat(&mut self, cx: &mut Context<'_>) -> bool {
+        let Some(beat) = self.relay.heartbeat() else {
+            self.hold.timer = None;
+            return false;
+        };
+        let Some(pause) = self.live.config.limits.heartbeat_time else {
+            return false;
+        };
+        let timer = &mut self.hold.timer;
+        let timer = timer.get_or_insert_with(|| Box::pin(tokio::time::sleep(pause)));
+        if timer.as_mut().poll(cx).is_pending() {
+            return false;
+        }
+        self.hold.timer = None;
+        self.out.extend_from_slice(beat.as_bytes());
+        true
+    }
+
+    /// Adds to the record how long the client has waited for what is held.
+    fn note_hold(&mut self) {
+        let holds = self.relay.is_holding() && !matches!(self.state, StreamState::Done);
+        match (holds, self.hold.since) {
+            (true, None) => self.hold.since = Some(Instant::now()),
+            (false, Some(since)) => {
+                self.hold.since = None;
+                if let Some(record) = &mut self.record {
+                    record.timing.held += since.elapsed();
+                }
+            }
+            _ => {}
+        }
+    }
+
     /// Has the server poll again after other tasks had their turn.
     fn wake_later<T>(&mut self, cx: &mut Context<'_>) -> Poll<T> {
         self.wake_ups += 1;
@@ -123,17 +174,23 @@ impl JudgedStream {
     }
 
     fn break_off(&mut self, error: BoxError) {
+        let cause = with_sources(error.as_ref());
         self.relay.abort(&mut self.out);
         self.state = StreamState::Broken(error);
         if let Some(record) = &mut self.record {
             record.error = Some(RequestError::UpstreamBroken);
+            record.cause = Some(cause);
         }
     }
 
     /// Writes the record, with the calls that were judged so far.
     fn finish(&mut self, error: Option<RequestError>) {
         self.state = StreamState::Done;
+        self.note_hold();
         if let Some(mut record) = self.record.take() {
+            if self.relay.fell_back() {
+                record.judgement.reask_failed = Some(ReaskFailure::Empty);
+            }
             record.set_calls(self.relay.exchange().reasked(), self.relay.take_records());
             record.error = record.error.or(error);
             record.finish();
@@ -157,22 +214,25 @@ impl JudgedStream {
                     },
                 }
                 if let Some(record) = &mut self.record {
-                    record.add_judging_time(started.elapsed());
+                    record.add_own_time(started.elapsed());
                 }
             }
             StreamState::Reasking(next) => {
                 let Poll::Ready(next) = next.as_mut().poll(cx) else {
                     return Poll::Pending;
                 };
-                if let Some(body) = next {
-                    self.relay.begin_next();
-                    self.state = StreamState::Reading(body);
-                } else {
-                    self.relay.give_up(&mut self.out);
-                    if let Some(record) = &mut self.record {
-                        record.judgement.reask_failed = true;
+                match next {
+                    Ok(body) => {
+                        self.relay.begin_next();
+                        self.state = StreamState::Reading(body);
                     }
-                    self.finish(None);
+                    Err(failure) => {
+                        self.relay.give_up(&mut self.out);
+                        if let Some(record) = &mut self.record {
+                            record.judgement.reask_failed = Some(failure);
+                        }
+                        self.finish(None);
+                    }
                 }
             }
             StreamState::Broken(_) | StreamState::Done => {}
@@ -208,9 +268,14 @@ impl HttpBody for JudgedStream {
                 }
                 state => this.state = state,
             }
-            if this.advance(cx).is_ready() {
+            let advanced = this.advance(cx).is_ready();
+            this.note_hold();
+            if advanced {
                 this.wake_ups = 0;
             } else if this.out.is_empty() {
+                if this.poll_heartbeat(cx) {
+                    return this.flush();
+                }
                 return Poll::Pending;
             } else if this.wake_ups < WAKE_UPS {
                 // The upstream's events come one by one, though many of them may be there already:
@@ -229,6 +294,7 @@ impl HttpBody for JudgedStream {
 
 impl Drop for JudgedStream {
     fn drop(&mut self) {
-        self.finish(Some(RequestError::ClientLeft));
+        let error = self.record.as_ref().map(|record| record.left_error());
+        self.finish(error);
     }
 }

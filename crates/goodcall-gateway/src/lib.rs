@@ -22,6 +22,7 @@ mod config;
 mod connection;
 mod content_encoding;
 mod error_reply;
+mod file_limit;
 mod headers;
 mod history_loops;
 mod json_reply;
@@ -33,6 +34,7 @@ mod passed_body;
 mod proxy;
 mod recent_calls;
 mod request_record;
+mod reused_connection;
 mod server;
 #[cfg(feature = "store")]
 mod store;
@@ -42,5 +44,6 @@ mod upstream_body;
 mod workers;
 
 pub use config::{GatewayConfig, GatewayConfigError, GatewayLimits, LogConfig, StoreConfig};
+pub use file_limit::raise_file_limit;
 pub use goodcall_server::{GatewayLoopMode, GatewaySettings, LogTarget};
 pub use server::Gateway;

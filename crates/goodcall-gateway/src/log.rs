@@ -12,7 +12,7 @@ use serde::ser::{Serialize, SerializeMap, Serializer};
 use tokio::sync::oneshot;
 
 use crate::config::LogConfig;
-use crate::request_record::{RequestError, RequestRecord, Unjudged};
+use crate::request_record::{ReaskFailure, RequestError, RequestRecord, Unjudged};
 
 /// Lines that wait to be written; more are left out, and their number is written.
 const MOST_WAITING: usize = 4096;
@@ -152,11 +152,14 @@ impl Serialize for LogLine<'_> {
         line.serialize_entry("path", &record.path)?;
         line.serialize_entry("status", &record.status)?;
         line.serialize_entry("ms", &milliseconds(record.timing.total))?;
-        line.serialize_entry("upstream_ms", &milliseconds(record.timing.upstream))?;
+        line.serialize_entry("upstream_ms", &milliseconds(record.timing.upstream()))?;
         if let Some(protocol) = exchange.protocol {
             line.serialize_entry("protocol", protocol.name())?;
             line.serialize_entry("stream", &exchange.streams)?;
-            line.serialize_entry("own_ms", &milliseconds(record.timing.own()))?;
+            line.serialize_entry("own_ms", &milliseconds(record.timing.own))?;
+            if record.timing.held > Duration::ZERO {
+                line.serialize_entry("held_ms", &milliseconds(record.timing.held))?;
+            }
             line.serialize_entry("reasked", &judgement.reasked)?;
         }
         if let Some(model) = &exchange.model {
@@ -165,22 +168,21 @@ impl Serialize for LogLine<'_> {
         if let Some(cause) = &record.cause {
             line.serialize_entry("cause", cause)?;
         }
+        let reask_failed = judgement.reask_failed.map(ReaskFailure::code);
         let words = [
             ("passed", judgement.unjudged.as_ref().map(Unjudged::name)),
+            ("outcome", judgement.outcome()),
             ("error", record.error.map(RequestError::code)),
             ("loop", record.history.loop_signal),
+            ("reask_failed", reask_failed.as_deref()),
         ];
         for (key, word) in words {
             if let Some(word) = word {
                 line.serialize_entry(key, word)?;
             }
         }
-        let marks = [
-            ("history_fixed", record.history.fixed),
-            ("reask_failed", judgement.reask_failed),
-        ];
-        for (key, _) in marks.iter().filter(|(_, set)| *set) {
-            line.serialize_entry(key, &true)?;
+        if record.history.fixed {
+            line.serialize_entry("history_fixed", &true)?;
         }
         if !judgement.calls.is_empty() {
             let calls = judgement.calls.iter();

@@ -51,8 +51,33 @@ struct ErrorLabels {
 }
 
 #[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
+struct FailureLabels {
+    code: String,
+}
+
+#[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
+struct OutcomeLabels {
+    outcome: &'static str,
+}
+
+#[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
 struct LoopLabels {
     signal: &'static str,
+}
+
+/// What became of re-asks.
+#[derive(Debug, Default)]
+struct ReaskCounters {
+    sent: Counter,
+    failed: Family<FailureLabels, Counter>,
+}
+
+/// How long requests took, and where.
+#[derive(Debug)]
+struct Times {
+    added: Histogram,
+    held: Histogram,
+    upstream: Histogram,
 }
 
 /// All counters of one gateway.
@@ -65,10 +90,10 @@ pub(crate) struct Metrics {
     refusals: Family<ReasonLabels, Counter>,
     errors: Family<ErrorLabels, Counter>,
     loops: Family<LoopLabels, Counter>,
-    reasks: Counter,
+    outcomes: Family<OutcomeLabels, Counter>,
+    reasks: ReaskCounters,
     active: Gauge,
-    added: Histogram,
-    upstream: Histogram,
+    times: Times,
     tools: Mutex<HashSet<ToolName>>,
 }
 
@@ -87,10 +112,14 @@ impl Metrics {
             refusals: Family::default(),
             errors: Family::default(),
             loops: Family::default(),
-            reasks: Counter::default(),
+            outcomes: Family::default(),
+            reasks: ReaskCounters::default(),
             active: Gauge::default(),
-            added: Histogram::new(quick),
-            upstream: Histogram::new(slow),
+            times: Times {
+                added: Histogram::new(quick),
+                held: Histogram::new(slow),
+                upstream: Histogram::new(slow),
+            },
             tools: Mutex::default(),
         };
         metrics.register();
@@ -123,7 +152,17 @@ impl Metrics {
         all.register(
             "reasks",
             "Requests that were sent again for a bad call",
-            self.reasks.clone(),
+            self.reasks.sent.clone(),
+        );
+        all.register(
+            "reask_failures",
+            "Re-asks without a usable reply, by cause",
+            self.reasks.failed.clone(),
+        );
+        all.register(
+            "outcomes",
+            "Requests with calls, by what the client got after all re-asks",
+            self.outcomes.clone(),
         );
         all.register(
             "loops",
@@ -134,15 +173,21 @@ impl Metrics {
         let seconds = || Unit::Seconds;
         all.register_with_unit(
             "added",
-            "Time that the gateway took",
+            "Time that the gateway took for itself",
             seconds(),
-            self.added.clone(),
+            self.times.added.clone(),
+        );
+        all.register_with_unit(
+            "held",
+            "Time for which a stream held back what had arrived, re-asks included",
+            seconds(),
+            self.times.held.clone(),
         );
         all.register_with_unit(
             "upstream",
-            "Time that the upstream took to reply",
+            "Time from the request to the end of the upstream's reply",
             seconds(),
-            self.upstream.clone(),
+            self.times.upstream.clone(),
         );
     }
 
@@ -176,10 +221,23 @@ impl Metrics {
         if let Some(signal) = record.history.loop_signal {
             self.loops.get_or_create(&LoopLabels { signal }).inc();
         }
-        self.reasks.inc_by(u64::from(record.judgement.reasked));
-        self.upstream.observe(record.timing.upstream.as_secs_f64());
+        let (judgement, timing) = (&record.judgement, &record.timing);
+        self.reasks.sent.inc_by(u64::from(judgement.reasked));
+        if let Some(failure) = judgement.reask_failed {
+            let code = failure.code().into_owned();
+            let labels = FailureLabels { code };
+            self.reasks.failed.get_or_create(&labels).inc();
+        }
+        if let Some(outcome) = judgement.outcome() {
+            let labels = OutcomeLabels { outcome };
+            self.outcomes.get_or_create(&labels).inc();
+        }
+        self.times.upstream.observe(timing.upstream().as_secs_f64());
         if protocol.is_some() {
-            self.added.observe(record.timing.own().as_secs_f64());
+            self.times.added.observe(timing.own.as_secs_f64());
+        }
+        if record.exchange.streams && judgement.unjudged.is_none() && protocol.is_some() {
+            self.times.held.observe(timing.held.as_secs_f64());
         }
         for call in &record.judgement.calls {
             let tool = self.tool(&call.tool);

@@ -10,6 +10,7 @@ use hyper::body::Incoming;
 
 use crate::proxy::BoxError;
 use crate::request_record::{RequestError, RequestRecord};
+use crate::upstream::with_sources;
 use crate::upstream_body::TimedBody;
 
 /// A body that is passed through, within a limit on pauses.
@@ -56,7 +57,12 @@ impl HttpBody for PassedBody {
         }
         let frame = this.rest.poll_frame(cx);
         match &frame {
-            Poll::Ready(Some(Err(_))) => this.finish(Some(RequestError::UpstreamBroken)),
+            Poll::Ready(Some(Err(error))) => {
+                if let Some(record) = &mut this.record {
+                    record.cause = Some(with_sources(error.as_ref()));
+                }
+                this.finish(Some(RequestError::UpstreamBroken));
+            }
             Poll::Ready(Some(Ok(_))) if this.rest.body.is_end_stream() => this.finish(None),
             Poll::Ready(None) => this.finish(None),
             _ => {}
@@ -82,6 +88,9 @@ impl HttpBody for PassedBody {
 
 impl Drop for PassedBody {
     fn drop(&mut self) {
-        self.finish(None);
+        let is_whole = self.is_end_stream();
+        let record = self.record.as_ref().filter(|_| !is_whole);
+        let error = record.map(|record| record.left_error());
+        self.finish(error);
     }
 }

@@ -10,6 +10,7 @@ use goodcall_server::{GatewayLoopMode, has_media_type};
 use goodcall_wire::Provider;
 use goodcall_wire::relay::{Exchange, RelaySettings, ToolsCache};
 use goodcall_wire::request::{has_results, legal_history, with_remark};
+use http::header::{CONTENT_ENCODING, CONTENT_LENGTH};
 use http::request::Parts;
 use http::uri::PathAndQuery;
 use http::{HeaderName, HeaderValue, Method, Request, Response};
@@ -19,7 +20,7 @@ use http_body_util::{BodyExt, Full};
 use hyper::body::Incoming;
 
 use crate::config::GatewayConfig;
-use crate::content_encoding::ContentEncoding;
+use crate::content_encoding::{ContentEncoding, decode};
 use crate::error_reply::ErrorReply;
 use crate::headers;
 use crate::history_loops;
@@ -62,6 +63,8 @@ pub(crate) struct SharedState {
     pub(crate) open: AtomicUsize,
     /// Whether the listener is on a loopback address.
     pub(crate) is_local: AtomicBool,
+    /// Whether the gateway is about to end.
+    pub(crate) is_stopping: AtomicBool,
 }
 
 /// The settings, and what was made from them. A reload replaces all of it.
@@ -126,10 +129,16 @@ pub(crate) async fn handle(
     tunnels: Tunnels,
     request: Request<Incoming>,
 ) -> Response<Body> {
-    if request.method() == Method::GET
+    if [Method::GET, Method::HEAD].contains(request.method())
         && let Some(response) = page::respond(&shared, request.uri(), request.headers())
     {
         return response;
+    }
+    if request.method() == Method::CONNECT {
+        return ErrorReply::MethodRefused.response();
+    }
+    if has_dot_segments(request.uri().path()) {
+        return ErrorReply::PathRefused.response();
     }
     let live = shared.live();
     let Some(permit) = Permit::take(&shared, live.config.limits.concurrent) else {
@@ -152,6 +161,26 @@ pub(crate) async fn handle(
     })
 }
 
+/// Returns true for a path with a segment `..`, which could leave the path of the upstream's URL.
+fn has_dot_segments(path: &str) -> bool {
+    (path.contains("..") || path.contains('%')) && {
+        let plain = path.replace("%2e", ".").replace("%2E", ".");
+        let plain = plain.replace("%2f", "/").replace("%2F", "/");
+        plain.split(['/', '\\']).any(|segment| segment == "..")
+    }
+}
+
+/// Returns true for a reply in JSON, such as `application/json` or `application/problem+json`.
+pub(crate) fn is_json(headers: &http::HeaderMap) -> bool {
+    let value = headers.get(http::header::CONTENT_TYPE);
+    let value = value
+        .and_then(|value| value.to_str().ok())
+        .unwrap_or_default();
+    let media_type = value.split(';').next().unwrap_or_default().trim();
+    let media_type = media_type.to_ascii_lowercase();
+    media_type == "application/json" || media_type.ends_with("+json")
+}
+
 /// The response to a request, or why there is none; the record is still to be written then.
 pub(crate) type HandlerResult = Result<Response<Body>, (ErrorReply, Box<RequestRecord>)>;
 
@@ -171,12 +200,11 @@ async fn pass(
     let limit = live.config.limits.first_byte_time;
     let path = path_of(&parts);
     let body = body.map_err(BoxError::from).boxed_unsync();
-    let sent = Instant::now();
+    record.note_sent();
     let reply = match live.upstream.request(parts, &path, body) {
         Ok(request) => live.upstream.send(request, limit).await,
         Err(error) => Err(error),
     };
-    record.add_upstream_time(sent.elapsed());
     match reply {
         Ok(reply) => Ok(pass_reply(live, reply, record)),
         Err(error) => Err((record.set_upstream_error(error), record)),
@@ -235,9 +263,12 @@ async fn judge(
     mut record: Box<RequestRecord>,
 ) -> HandlerResult {
     let limits = &live.config.limits;
-    if ContentEncoding::of(&parts.headers) != ContentEncoding::Plain {
+    let encoding = ContentEncoding::of(&parts.headers);
+    if encoding == ContentEncoding::Unknown {
         record.set_unjudged_request(provider, Unjudged::RequestEncoding);
-        return Box::pin(pass(&live, parts, body, record)).await;
+        let mut reply = Box::pin(pass(&live, parts, body, record)).await?;
+        mark_unjudged(reply.headers_mut(), &Unjudged::RequestEncoding);
+        return Ok(reply);
     }
     if body.size_hint().lower() > limits.request_bytes as u64 {
         return Err((ErrorReply::RequestTooLarge, record));
@@ -247,14 +278,31 @@ async fn judge(
         Ok(CollectedBody::TooLong(..)) => return Err((ErrorReply::RequestTooLarge, record)),
         Err(_) => return Err((ErrorReply::RequestBroken, record)),
     };
-    match prepare(shared, &live, provider, parts, body, record) {
-        Ok(PreparedRequest::Judged(pending)) => send(pending).await,
+    let started = Instant::now();
+    let incoming = IncomingRequest {
+        provider,
+        plain: decode(encoding, body.clone(), limits.request_bytes),
+        encoding,
+        body,
+    };
+    match prepare(shared, &live, parts, incoming, record) {
+        Ok(PreparedRequest::Judged(mut pending)) => {
+            pending.record.add_own_time(started.elapsed());
+            send(pending).await
+        }
         Ok(PreparedRequest::Passed(request, body, mut record)) => {
-            let sent = Instant::now();
+            record.add_own_time(started.elapsed());
+            record.note_sent();
             let reply = request.send(&live.upstream, body).await;
-            record.add_upstream_time(sent.elapsed());
             match reply {
-                Ok(reply) => Ok(pass_reply(&live, reply, record)),
+                Ok(mut reply) => {
+                    if let Some(reason) = &record.judgement.unjudged
+                        && matches!(reason, Unjudged::RequestEncoding)
+                    {
+                        mark_unjudged(reply.headers_mut(), reason);
+                    }
+                    Ok(pass_reply(&live, reply, record))
+                }
                 Err(error) => Err((record.set_upstream_error(error), record)),
             }
         }
@@ -262,17 +310,36 @@ async fn judge(
     }
 }
 
+/// A request whose reply may hold calls, as it came.
+struct IncomingRequest {
+    provider: Provider,
+    encoding: ContentEncoding,
+    /// The decoded body of a compressed request.
+    plain: Option<Bytes>,
+    body: Bytes,
+}
+
 /// Reads a request and makes it ready to be sent. A request that is judged keeps nothing that came
-/// over the client's connection, so that the connection's buffer is free.
+/// over the client's connection, so that the connection's buffer is free. One that came compressed
+/// is sent uncompressed if it is judged.
 fn prepare(
     shared: &SharedState,
     live: &Arc<LiveState>,
-    provider: Provider,
     mut parts: Parts,
-    body: Bytes,
+    incoming: IncomingRequest,
     mut record: Box<RequestRecord>,
 ) -> Result<PreparedRequest, (ErrorReply, Box<RequestRecord>)> {
-    let text = std::str::from_utf8(&body).ok();
+    let (provider, body) = (incoming.provider, incoming.body);
+    let is_compressed = incoming.encoding != ContentEncoding::Plain;
+    if is_compressed && incoming.plain.is_none() {
+        record.set_unjudged_request(provider, Unjudged::RequestEncoding);
+    }
+    let readable = match &incoming.plain {
+        None if is_compressed => None,
+        None => Some(&body),
+        plain => plain.as_ref(),
+    };
+    let text = readable.and_then(|bytes| std::str::from_utf8(bytes).ok());
     let text = text.map(|text| rewrite_history(&live.config, provider, text, &mut record));
     let exchange = match &text {
         None => None,
@@ -282,12 +349,19 @@ fn prepare(
                 Ok(exchange) => Some(exchange),
                 Err(not_judged) => {
                     record.set_unjudged_request(provider, Unjudged::Request(not_judged));
+                    record.set_request_facts(text);
                     None
                 }
             }
         }
     };
     headers::for_upstream(&mut parts.headers);
+    let is_rewritten = matches!(text, Some(Cow::Owned(_)));
+    if exchange.is_some() || is_rewritten {
+        // The body that is sent is neither as long as the one that came, nor compressed.
+        parts.headers.remove(CONTENT_LENGTH);
+        parts.headers.remove(CONTENT_ENCODING);
+    }
     if exchange.is_some() {
         headers::for_judging(&mut parts.headers);
     }
@@ -348,10 +422,9 @@ fn rewrite_history<'t>(
 
 /// Sends a request and answers the client with its reply, judged.
 async fn send(mut pending: Box<PendingExchange>) -> HandlerResult {
-    let sent = Instant::now();
+    pending.record.note_sent();
     let body = body_of(&pending.exchange);
     let reply = pending.request.send(&pending.live.upstream, body).await;
-    pending.record.add_upstream_time(sent.elapsed());
     let reply = match reply {
         Ok(reply) => reply,
         Err(error) => return Err((pending.record.set_upstream_error(error), pending.record)),
@@ -360,10 +433,11 @@ async fn send(mut pending: Box<PendingExchange>) -> HandlerResult {
         return Ok(pass_reply(&pending.live, reply, pending.record));
     }
     let is_stream = has_media_type(reply.headers(), "text/event-stream");
-    if !is_stream && !has_media_type(reply.headers(), "application/json") {
+    if !is_stream && !is_json(reply.headers()) {
         return Ok(pass_unjudged(reply, Unjudged::ReplyType, *pending));
     }
-    if ContentEncoding::of(reply.headers()) == ContentEncoding::Unknown {
+    let encoding = ContentEncoding::of(reply.headers());
+    if encoding == ContentEncoding::Unknown || is_stream && !encoding.can_stream() {
         return Ok(pass_unjudged(reply, Unjudged::ReplyEncoding, *pending));
     }
     if is_stream {
@@ -392,6 +466,12 @@ pub(crate) fn set_verdict(headers: &mut http::HeaderMap, summary: &str, record: 
     if let Some(signal) = record.history.loop_signal {
         headers.insert(LOOP, HeaderValue::from_static(signal));
     }
+}
+
+/// Marks a reply as unjudged in its headers.
+fn mark_unjudged(headers: &mut http::HeaderMap, reason: &Unjudged) {
+    let value = HeaderValue::from_str(&format!("unjudged reason={}", reason.name()));
+    headers.insert(VERDICT, value.expect("reasons are plain words"));
 }
 
 /// Marks a reply as unjudged, in its headers and in the record.

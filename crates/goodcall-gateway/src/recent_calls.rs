@@ -14,8 +14,6 @@ use crate::request_record::{ExchangeInfo, RequestRecord};
 
 /// Calls that are kept in memory.
 pub(crate) const MOST_CALLS: usize = 10_000;
-/// Calls in one answer to the page.
-const MOST_ANSWERED: usize = 2_000;
 /// Notes that are kept per call.
 const MOST_NOTES: usize = 16;
 /// Characters that are kept of a name or a value.
@@ -102,7 +100,7 @@ impl RecentCalls {
             .take_while(|call| call.seq > after)
             .collect();
         let last = newer.first().map_or(after, |call| call.seq);
-        let shown: Vec<&RecentCall> = newer.into_iter().take(MOST_ANSWERED).rev().collect();
+        let shown: Vec<&RecentCall> = newer.into_iter().rev().collect();
         let value = serde_json::json!({"next": last, "active": active, "calls": shown});
         value.to_string()
     }

@@ -1,10 +1,12 @@
 //! What is remembered of one request until it is written to the log, the metrics and the page.
 
+use std::borrow::Cow;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use goodcall_wire::Provider;
-use goodcall_wire::relay::{CallRecord, Exchange, NotJudged};
+use goodcall_wire::relay::{CallRecord, CallVerdict, Exchange, NotJudged, RequestFacts};
 use http::{Method, Request, StatusCode};
 use tracing::Span;
 use tracing::field::Empty;
@@ -42,19 +44,24 @@ pub(crate) struct ExchangeInfo {
 
 pub(crate) struct RequestTiming {
     started: Instant,
-    /// Time spent waiting for the upstream.
-    pub(crate) upstream: Duration,
-    /// Time that the judging of a stream took.
-    judging: Option<Duration>,
+    /// When the request was first sent, and how much time the gateway had taken for itself then.
+    sent: Option<(Instant, Duration)>,
+    /// Time that the gateway took for itself: reading the request, judging, writing.
+    pub(crate) own: Duration,
+    /// Time for which a stream held something back that had arrived, re-asks included.
+    pub(crate) held: Duration,
     /// From the request to the end of its reply.
     pub(crate) total: Duration,
 }
 
 impl RequestTiming {
-    /// The time that the gateway took for itself.
-    pub(crate) fn own(&self) -> Duration {
-        self.judging
-            .unwrap_or_else(|| self.total.saturating_sub(self.upstream))
+    /// The time from the first request to the end of the last reply, without the gateway's own.
+    pub(crate) fn upstream(&self) -> Duration {
+        let Some((sent, own_before)) = self.sent else {
+            return Duration::ZERO;
+        };
+        let before = sent.duration_since(self.started) + self.own.saturating_sub(own_before);
+        self.total.saturating_sub(before)
     }
 }
 
@@ -63,8 +70,47 @@ impl RequestTiming {
 pub(crate) struct Judgement {
     pub(crate) unjudged: Option<Unjudged>,
     pub(crate) reasked: u32,
-    pub(crate) reask_failed: bool,
+    /// Why the last re-ask brought no reply.
+    pub(crate) reask_failed: Option<ReaskFailure>,
     pub(crate) calls: Vec<CallRecord>,
+}
+
+impl Judgement {
+    /// What the client got in the end; `None` if there were no calls.
+    pub(crate) fn outcome(&self) -> Option<&'static str> {
+        let last = self.calls.iter().map(|call| call.attempt).max()?;
+        let worst = self.calls.iter().filter(|call| call.attempt == last);
+        let worst = worst.map(|call| call.verdict).max()?;
+        Some(match worst {
+            CallVerdict::Bad if self.reask_failed.is_none() && last < self.reasked => "cured",
+            CallVerdict::Bad => "bad",
+            _ if self.reasked > 0 => "cured",
+            other => other.name(),
+        })
+    }
+}
+
+/// Why a re-ask brought no reply that could be judged, so that the client got the one before it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum ReaskFailure {
+    NoReply(ErrorReply),
+    Status(StatusCode),
+    /// Of another type or encoding, too long, or broken off.
+    Unreadable,
+    /// An error or nothing at the head of a stream.
+    Empty,
+}
+
+impl ReaskFailure {
+    /// The code in the log and the metrics, such as `status_429`.
+    pub(crate) fn code(self) -> Cow<'static, str> {
+        match self {
+            ReaskFailure::NoReply(reply) => reply.code().into(),
+            ReaskFailure::Status(status) => format!("status_{}", status.as_u16()).into(),
+            ReaskFailure::Unreadable => "unreadable".into(),
+            ReaskFailure::Empty => "empty".into(),
+        }
+    }
 }
 
 /// What was found in the history of the request.
@@ -108,7 +154,7 @@ pub(crate) enum RequestError {
     Replied(ErrorReply),
     UpstreamBroken,
     ClientLeft,
-    /// The gateway stopped while a tunnel was open.
+    /// The gateway stopped before the reply or the tunnel had ended.
     Stopped,
     TunnelBroken,
     TunnelIdle,
@@ -145,8 +191,9 @@ impl RequestRecord {
             exchange: ExchangeInfo::default(),
             timing: RequestTiming {
                 started: Instant::now(),
-                upstream: Duration::ZERO,
-                judging: None,
+                sent: None,
+                own: Duration::ZERO,
+                held: Duration::ZERO,
                 total: Duration::ZERO,
             },
             judgement: Judgement::default(),
@@ -190,12 +237,33 @@ impl RequestRecord {
         self.status = status.as_u16();
     }
 
-    pub(crate) fn add_upstream_time(&mut self, took: Duration) {
-        self.timing.upstream += took;
+    /// Notes what a request asks for whose replies are not judged.
+    pub(crate) fn set_request_facts(&mut self, body: &str) {
+        if let Some(facts) = RequestFacts::of(body) {
+            self.exchange.model = facts.model;
+            self.exchange.streams = facts.streams;
+        }
     }
 
-    pub(crate) fn add_judging_time(&mut self, took: Duration) {
-        *self.timing.judging.get_or_insert(Duration::ZERO) += took;
+    /// Notes that the request is sent to the upstream.
+    pub(crate) fn note_sent(&mut self) {
+        let own = self.timing.own;
+        self.timing
+            .sent
+            .get_or_insert_with(|| (Instant::now(), own));
+    }
+
+    pub(crate) fn add_own_time(&mut self, took: Duration) {
+        self.timing.own += took;
+    }
+
+    /// The error of a reply that was not read to its end.
+    pub(crate) fn left_error(&self) -> RequestError {
+        if self.shared.is_stopping.load(Ordering::Relaxed) {
+            RequestError::Stopped
+        } else {
+            RequestError::ClientLeft
+        }
     }
 
     pub(crate) fn set_calls(&mut self, reasked: u32, calls: Vec<CallRecord>) {
@@ -240,11 +308,12 @@ impl RequestRecord {
         if span.is_disabled() {
             return;
         }
-        span.record("http.response.status_code", self.status);
-        span.record("goodcall.reasked", self.judgement.reasked);
+        // OpenTelemetry has signed integers only.
+        span.record("http.response.status_code", i64::from(self.status));
+        span.record("goodcall.reasked", i64::from(self.judgement.reasked));
         let calls = &self.judgement.calls;
-        if let Some(worst) = calls.iter().map(|call| call.verdict).max() {
-            span.record("goodcall.verdict", worst.name());
+        if let Some(outcome) = self.judgement.outcome() {
+            span.record("goodcall.verdict", outcome);
         }
         let rules: Vec<_> = calls
             .iter()
@@ -267,7 +336,8 @@ impl Drop for RequestRecord {
     fn drop(&mut self) {
         // The client went away before there was a reply.
         if self.permit.is_some() {
-            self.error.get_or_insert(RequestError::ClientLeft);
+            let error = self.left_error();
+            self.error.get_or_insert(error);
             self.finish();
         }
     }

@@ -39,6 +39,7 @@ impl Gateway {
             recent_calls: RecentCalls::new(earlier),
             open: AtomicUsize::new(0),
             is_local: AtomicBool::new(false),
+            is_stopping: AtomicBool::new(false),
         })))
     }
 
@@ -95,6 +96,8 @@ impl Gateway {
         let _ = stopping.send(());
         let streams = tokio::time::timeout(limit, stopping.closed());
         let _ = tokio::join!(streams, tunnels.drain(limit));
+        // What is still open is cut off now, by the gateway and not by its client.
+        self.0.is_stopping.store(true, Ordering::Relaxed);
         workers.end().await;
         self.0.live().log.flush().await;
     }

@@ -42,6 +42,10 @@ impl Store {
             let subject = format!("{}: the store cannot be used", path.display());
             GatewayConfigError::caused(subject, error)
         };
+        create_private(path).map_err(|error| {
+            let subject = format!("{}: the store cannot be created", path.display());
+            GatewayConfigError::caused(subject, error)
+        })?;
         let connection = Connection::open(path).map_err(at)?;
         connection.execute_batch(SCHEMA).map_err(at)?;
         let last = last(&connection).map_err(at)?;
@@ -56,6 +60,16 @@ impl Store {
             let _ = self.sender.try_send(calls);
         }
     }
+}
+
+/// Creates the file so that only its owner can read it, since calls may be private. SQLite gives its
+/// other files the same mode. A file that is there already keeps its mode.
+fn create_private(path: &Path) -> std::io::Result<()> {
+    let mut options = std::fs::OpenOptions::new();
+    options.create(true).append(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    options.open(path).map(drop)
 }
 
 fn last(connection: &Connection) -> rusqlite::Result<Vec<RecentCall>> {

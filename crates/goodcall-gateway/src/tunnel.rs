@@ -4,7 +4,7 @@
 use std::pin::Pin;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::task::{Context, Poll};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use bytes::Bytes;
 use http::header::{CONNECTION, HeaderValue, UPGRADE};
@@ -60,12 +60,11 @@ pub(crate) async fn open(
     let path = path_of(&parts);
     let body = body.map_err(BoxError::from).boxed_unsync();
     let limit = live.config.limits.first_byte_time;
-    let sent = Instant::now();
+    record.note_sent();
     let reply = match live.upstream.request(parts, &path, body) {
         Ok(request) => live.upstream.upgrade(request, limit).await,
         Err(error) => Err(error),
     };
-    record.add_upstream_time(sent.elapsed());
     let mut reply = match reply {
         Ok(reply) if reply.status() == StatusCode::SWITCHING_PROTOCOLS => reply,
         Ok(reply) => return Ok(pass_reply(live, reply, record)),

@@ -11,7 +11,7 @@ use http::{Method, Request, Response, Uri};
 use hyper::body::Incoming;
 use hyper_rustls::HttpsConnector;
 use hyper_util::client::legacy::connect::HttpConnector;
-use hyper_util::client::legacy::{Client, ResponseFuture};
+use hyper_util::client::legacy::{self, Client, ResponseFuture};
 use hyper_util::rt::{TokioExecutor, TokioTimer};
 use rustls::pki_types::CertificateDer;
 use rustls::pki_types::pem::PemObject;
@@ -19,26 +19,49 @@ use rustls::pki_types::pem::PemObject;
 use crate::config::{GatewayConfig, GatewayConfigError};
 use crate::error_reply::{ErrorReply, UpstreamError};
 use crate::proxy::{Body, full};
+use crate::reused_connection::{RememberingConnector, note_answer, was_closed_while_idle};
 use crate::workers;
 
 /// Idle connections to the upstream that are kept open, per worker.
 const IDLE_CONNECTIONS: usize = 1024;
 
-/// The size of the read buffer of an HTTP/1.1 connection. Streams come in small pieces, and each of
-/// thousands of waiting connections has such a buffer.
-const READ_BUFFER: usize = 2 << 10;
+/// The most bytes of the head of an HTTP/1.1 reply. Proxies add cookies, policies and headers of
+/// their own, so heads of several kilobytes are common.
+const MOST_HEAD_BYTES: usize = 256 << 10;
 
 /// Sends requests to the upstream over pooled connections.
 #[derive(Debug)]
 pub(crate) struct Upstream {
     /// One for each worker, so that no connection is shared between threads.
-    clients: Vec<Client<HttpsConnector<HttpConnector>, Body>>,
+    clients: Vec<Client<RememberingConnector, Body>>,
     /// For requests that switch protocols, which only HTTP/1.1 can.
     upgrades: Client<HttpsConnector<HttpConnector>, Body>,
     scheme: Scheme,
     authority: Authority,
-    /// The path of the upstream's URL, without a slash at its end.
-    prefix: String,
+    prefix: PathPrefix,
+}
+
+/// The path of the upstream's URL, without a slash at its end.
+#[derive(Debug)]
+struct PathPrefix(String);
+
+impl PathPrefix {
+    /// Returns the prefix for a path. A version such as `v1` that both name is named once, so an
+    /// upstream may be written with it or without.
+    fn before(&self, path: &str) -> &str {
+        let Some((rest, last)) = self.0.rsplit_once('/') else {
+            return &self.0;
+        };
+        let is_version = last
+            .strip_prefix('v')
+            .is_some_and(|number| number.starts_with(|first: char| first.is_ascii_digit()));
+        let first = path.split(['/', '?']).nth(1);
+        if is_version && first == Some(last) {
+            rest
+        } else {
+            &self.0
+        }
+    }
 }
 
 impl Upstream {
@@ -48,7 +71,7 @@ impl Upstream {
             return Err(GatewayConfigError::new("the upstream has no host"));
         };
         let path = parts.path_and_query.map(|path| path.path().to_owned());
-        let prefix = path.unwrap_or_default().trim_end_matches('/').to_owned();
+        let prefix = PathPrefix(path.unwrap_or_default().trim_end_matches('/').to_owned());
         let mut http = HttpConnector::new();
         http.enforce_http(false);
         http.set_nodelay(true);
@@ -68,12 +91,13 @@ impl Upstream {
             .https_or_http()
             .enable_all_versions()
             .wrap_connector(http);
+        let connector = RememberingConnector(connector);
         let client = || {
             Client::builder(TokioExecutor::new())
                 .pool_timer(TokioTimer::new())
                 .pool_idle_timeout(Duration::from_secs(30))
                 .pool_max_idle_per_host(IDLE_CONNECTIONS)
-                .http1_read_buf_exact_size(READ_BUFFER)
+                .http1_max_buf_size(MOST_HEAD_BYTES)
                 .build(connector.clone())
         };
         Ok(Self {
@@ -85,21 +109,22 @@ impl Upstream {
         })
     }
 
-    fn client(&self) -> &Client<HttpsConnector<HttpConnector>, Body> {
+    fn client(&self) -> &Client<RememberingConnector, Body> {
         // There is at least one client.
         &self.clients[workers::current_worker() % self.clients.len()]
     }
 
     /// Returns the URL of a path, in memory of its own.
     fn owned_uri(&self, path: &str) -> Option<Uri> {
-        let (scheme, authority, prefix) = (&self.scheme, &self.authority, &self.prefix);
+        let (scheme, authority) = (&self.scheme, &self.authority);
+        let prefix = self.prefix.before(path);
         let uri = format!("{scheme}://{authority}{prefix}{path}");
         Uri::from_maybe_shared(Bytes::from(uri)).ok()
     }
 
     /// Returns the URL of a path, which shares the path's memory.
     fn uri(&self, path: &PathAndQuery) -> Option<Uri> {
-        let path = match self.prefix.as_str() {
+        let path = match self.prefix.before(path.as_str()) {
             "" => path.clone(),
             prefix => format!("{prefix}{path}").parse().ok()?,
         };
@@ -146,19 +171,31 @@ impl Upstream {
         reply: ResponseFuture,
     ) -> Result<Response<Incoming>, UpstreamError> {
         match tokio::time::timeout(limit, reply).await {
-            Ok(Ok(response)) => Ok(response),
-            Ok(Err(error)) if error.is_connect() => Err(UpstreamError {
-                reply: ErrorReply::UpstreamUnreachable,
-                cause: Some(format!("{}: {}", self.authority, with_sources(&error))),
-            }),
-            Ok(Err(_)) => Err(ErrorReply::UpstreamBroken.into()),
+            Ok(Ok(response)) => {
+                note_answer(response.extensions());
+                Ok(response)
+            }
+            Ok(Err(error)) => Err(self.failure(&error)),
             Err(_) => Err(ErrorReply::UpstreamTimeout.into()),
+        }
+    }
+
+    fn failure(&self, error: &legacy::Error) -> UpstreamError {
+        let reply = if error.is_connect() {
+            ErrorReply::UpstreamUnreachable
+        } else {
+            ErrorReply::UpstreamBroken
+        };
+        UpstreamError {
+            reply,
+            cause: Some(format!("{}: {}", self.authority, with_sources(error))),
+            was_idle: was_closed_while_idle(error),
         }
     }
 }
 
 /// Renders an error with its chain of sources.
-fn with_sources(error: &dyn std::error::Error) -> String {
+pub(crate) fn with_sources(error: &dyn std::error::Error) -> String {
     let mut text = error.to_string();
     let mut next = error.source();
     while let Some(cause) = next {
@@ -238,13 +275,27 @@ impl RepeatableRequest {
         })
     }
 
-    /// Removes the idempotency key: a re-ask is another request, not a repetition of the first.
-    pub(crate) fn forget_idempotency(&mut self) {
+    /// Makes this the head of a re-ask, which is another request and no repetition of the first:
+    /// it has no idempotency key, and a limit of its own.
+    pub(crate) fn prepare_reask(&mut self, limit: Duration) {
         self.headers.retain(|(name, _)| name != "idempotency-key");
+        self.limit = self.limit.min(limit);
     }
 
-    /// Sends the request with this body, and waits for the head of its reply.
+    /// Sends the request with this body, and waits for the head of its reply. A pooled connection
+    /// that the upstream has just closed is replaced, once.
     pub(crate) async fn send(
+        &self,
+        upstream: &Upstream,
+        body: Bytes,
+    ) -> Result<Response<Incoming>, UpstreamError> {
+        match self.send_once(upstream, body.clone()).await {
+            Err(error) if error.was_idle => self.send_once(upstream, body).await,
+            reply => reply,
+        }
+    }
+
+    async fn send_once(
         &self,
         upstream: &Upstream,
         body: Bytes,

@@ -117,10 +117,10 @@ pub(crate) enum CollectedBody {
     TooLong(Bytes, Incoming),
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Debug)]
 pub(crate) enum CollectError {
     Idle,
-    Broken,
+    Broken(hyper::Error),
 }
 
 /// Reads a body of at most `most` bytes that pauses for at most `idle`.
@@ -135,7 +135,7 @@ pub(crate) async fn collect(
     loop {
         let data = match tokio::time::timeout(idle, body.frame()).await {
             Err(_) => return Err(CollectError::Idle),
-            Ok(Some(Err(_))) => return Err(CollectError::Broken),
+            Ok(Some(Err(error))) => return Err(CollectError::Broken(error)),
             Ok(Some(Ok(frame))) => Some(frame.into_data().unwrap_or_default()),
             Ok(None) => None,
         };

@@ -44,6 +44,9 @@ settings! {
         /// Seconds until the upstream must have begun its reply
         #[arg(skip)]
         pub first_byte_seconds: Option<u64>,
+        /// Seconds until the upstream must have begun its reply to a re-ask
+        #[arg(skip)]
+        pub reask_seconds: Option<u64>,
         /// Seconds that the upstream may pause within a reply [default: 300]
         #[arg(long, env = "GOODCALL_IDLE_SECONDS", value_name = "N", value_parser = whole_number::<u64>)]
         pub idle_seconds: Option<u64>,
@@ -115,6 +118,10 @@ settings! {
         /// Report what was done in the body, too: a field `goodcall`
         #[arg(long, env = "GOODCALL_REPORT", action = clap::ArgAction::SetTrue, value_parser = switch)]
         pub report: Switch,
+        /// Seconds that a stream is silent at most while a call is held; 0 sends no sign of life
+        /// [default: 10]
+        #[arg(long, env = "GOODCALL_HEARTBEAT_SECONDS", value_name = "N", value_parser = whole_number::<u64>)]
+        pub heartbeat_seconds: Option<u64>,
         /// Bytes of a whole reply that is judged
         #[arg(skip)]
         pub max_reply_bytes: Option<usize>,

@@ -148,3 +148,37 @@ async fn compressed_request_passes_unread() {
     assert_eq!(reply.body, chat_reply(r#"{"a": "1"}"#));
     assert!(upstream.requests()[0].ends_with("abc"));
 }
+
+/// Codex compresses its requests with zstd. A request that is judged is sent uncompressed; one in
+/// an encoding that cannot be read passes as it came, and its reply says so.
+#[tokio::test]
+async fn compressed_requests_are_judged() {
+    use ruzstd::encoding::{CompressionLevel, compress_to_vec};
+
+    let upstream = Upstream::default();
+    let running = gateway(upstream.start().await, |_| {}).await;
+    let text = chat(false);
+    let zstd = compress_to_vec(text.as_bytes(), CompressionLevel::Fastest);
+    let unread = "unjudged reason=request_encoding";
+    let mended = "good=0 mended=1 bad=0 reasked=0";
+    for (encoding, body, verdict) in [
+        ("gzip", gzip(&text), mended),
+        ("deflate", zlib(&text), mended),
+        ("zstd", zstd, mended),
+        ("gzip", b"not gzip".to_vec(), unread),
+        ("br", b"anything".to_vec(), unread),
+    ] {
+        upstream.reply_json(&chat_reply(r#"{"a": "1"}"#));
+        let headers = format!("content-encoding: {encoding}\r\n");
+        let reply = Client::send(running.address, "POST", CHAT, &headers, &body).await;
+        let reply = reply.end().await;
+        assert_eq!(
+            reply.header("goodcall-verdict"),
+            Some(verdict),
+            "{encoding}"
+        );
+        let request = upstream.requests().pop().unwrap();
+        let is_plain = request.ends_with(&text) && !request.contains("content-encoding");
+        assert_eq!(is_plain, verdict == mended, "{request}");
+    }
+}

@@ -197,6 +197,7 @@ async fn metrics_count_verdicts_and_reasks() {
         r#"goodcall_mends_total{tool="f",rule="string-to-number"} 1"#,
         r#"goodcall_refusals_total{tool="f",reason="wrong_shape"} 1"#,
         "goodcall_reasks_total 1",
+        r#"goodcall_outcomes_total{outcome="cured"} 1"#,
         "goodcall_added_seconds_count 1",
     ] {
         assert!(page.body.contains(line), "{line}: {}", page.body);
@@ -215,4 +216,84 @@ async fn http_1_0_upstream_is_answered_in_http_1_1() {
         let reply = post(running.address, path, &chat(false)).await;
         assert!(reply.head.starts_with("HTTP/1.1 200"), "{}", reply.head);
     }
+}
+
+/// A re-ask that fails is counted with its cause, and the outcome is what the client got.
+#[tokio::test]
+async fn failed_reasks_are_counted_by_cause() {
+    let upstream = Upstream::default();
+    for stream in [false, true] {
+        if stream {
+            upstream.stream(&[&chat_call("{}"), CHAT_END, "[DONE]"]);
+        } else {
+            upstream.reply_json(&chat_reply("{}"));
+        }
+        upstream.reply_with(429, "application/json", "{}");
+    }
+    let running = gateway(upstream.start().await, |_| {}).await;
+    for stream in [false, true] {
+        let reply = post(running.address, CHAT, &chat(stream)).await;
+        assert_eq!(reply.status, 200);
+    }
+    let line = r#"goodcall_outcomes_total{outcome="bad"} 2"#;
+    let page = wait_for_metric(running.address, line).await;
+    let line = r#"goodcall_reask_failures_total{code="status_429"} 2"#;
+    assert!(page.contains(line), "{page}");
+}
+
+/// The client of a JSON reply that leaves during a re-ask has caused the calls before it.
+#[tokio::test]
+async fn client_that_leaves_during_a_reask_has_its_calls_counted() {
+    let upstream = Upstream::default();
+    upstream.reply_json(&chat_reply("{}"));
+    upstream.then(vec![Act::Hang]);
+    let running = gateway(upstream.start().await, |_| {}).await;
+    let client = Client::send(running.address, "POST", CHAT, "", chat(false)).await;
+    while upstream.requests().len() < 2 {
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+    drop(client);
+    let line = r#"goodcall_errors_total{code="client_left"} 1"#;
+    let page = wait_for_metric(running.address, line).await;
+    let line = r#"goodcall_calls_total{tool="f",verdict="bad"} 1"#;
+    assert!(page.contains(line) && page.contains("goodcall_reasks_total 1"));
+}
+
+/// The time of a passing stream is the upstream's, not the gateway's.
+#[tokio::test]
+async fn own_time_of_a_passing_stream_is_small() {
+    let upstream = Upstream::default();
+    let go = upstream.paused_stream(&["[DONE]"]);
+    let running = gateway(upstream.start().await, |_| {}).await;
+    let body = r#"{"model":"m","stream":true,"messages":[]}"#;
+    let mut client = Client::send(running.address, "POST", CHAT, "", body).await;
+    client.until("Hm.").await;
+    tokio::time::sleep(Duration::from_millis(300)).await;
+    go.send(()).unwrap();
+    client.end().await;
+    let page = wait_for_metric(running.address, "goodcall_added_seconds_count 1").await;
+    assert!(page.contains(r#"goodcall_added_seconds_bucket{le="0.1"} 1"#));
+    assert!(page.contains(r#"goodcall_upstream_seconds_bucket{le="0.25"} 0"#));
+}
+
+/// A stream that is cut when the gateway stops is not one that its client left.
+#[tokio::test]
+async fn streams_that_a_stop_cuts_are_not_the_clients_fault() {
+    let upstream = Upstream::default();
+    upstream.stalled_stream();
+    let running = gateway(upstream.start().await, |config| {
+        config.limits.drain_time = Duration::from_millis(50);
+    })
+    .await;
+    let client = open_stream(running.address).await;
+    running.stop.send(()).unwrap();
+    running.served.await.unwrap();
+    drop(client);
+    // The counters outlive the listener: a second one shows them.
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = listener.local_addr().unwrap();
+    let gateway = running.gateway.clone();
+    tokio::spawn(async move { gateway.serve(listener, std::future::pending()).await });
+    let line = r#"goodcall_errors_total{code="stopped"} 1"#;
+    wait_for_metric(address, line).await;
 }

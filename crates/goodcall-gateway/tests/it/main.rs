@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test may fail loudly")]
 
+mod connections;
 mod content_encoding;
 mod faults;
 mod limits;

@@ -82,5 +82,11 @@ async fn stored_calls_survive_a_restart() {
         (&"\"17\"".into(), &"17".into())
     );
     assert_eq!(data["calls"][0]["arguments"], r#"{"a": "17"}"#);
+    #[cfg(unix)]
+    for name in ["calls.sqlite", "calls.sqlite-wal", "calls.sqlite-shm"] {
+        use std::os::unix::fs::PermissionsExt;
+        let mode = std::fs::metadata(folder.join(name)).unwrap().permissions();
+        assert_eq!(mode.mode() & 0o777, 0o600, "{name} is for its owner only");
+    }
     std::fs::remove_dir_all(&folder).unwrap();
 }

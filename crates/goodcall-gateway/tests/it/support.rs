@@ -246,14 +246,16 @@ impl Client {
         method: &str,
         path: &str,
         headers: &str,
-        body: &str,
+        body: impl AsRef<[u8]>,
     ) -> Self {
         let mut socket = TcpStream::connect(address).await.unwrap();
+        let body = body.as_ref();
         let size = body.len();
         let request = format!(
-            "{method} {path} HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\ncontent-length: {size}\r\n{headers}connection: close\r\n\r\n{body}"
+            "{method} {path} HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\ncontent-length: {size}\r\n{headers}connection: close\r\n\r\n"
         );
-        socket.write_all(request.as_bytes()).await.unwrap();
+        let request = [request.as_bytes(), body].concat();
+        socket.write_all(&request).await.unwrap();
         let raw = Vec::new();
         Self { socket, raw }
     }
@@ -348,7 +350,7 @@ pub(crate) async fn get(address: SocketAddr, path: &str) -> Reply {
 
 /// Asks for a stream, and reads its start (see [`Upstream::paused_stream`]).
 pub(crate) async fn open_stream(address: SocketAddr) -> Client {
-    let mut client = Client::send(address, "POST", CHAT, "", &chat(true)).await;
+    let mut client = Client::send(address, "POST", CHAT, "", chat(true)).await;
     client.until("Hm.").await;
     client
 }

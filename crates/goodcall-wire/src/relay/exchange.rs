@@ -85,18 +85,28 @@ pub struct Exchange {
 
 /// What the client's request says, apart from its tools.
 #[derive(Clone, Debug)]
-pub(super) struct RequestFacts {
+#[non_exhaustive]
+pub struct RequestFacts {
+    /// The model that the request names.
+    pub model: Option<String>,
+    /// True if the request asks for a streamed reply.
+    pub streams: bool,
     /// Several choices were asked for, so that none can be asked for again.
     pub(super) several_choices: bool,
     /// The tools are offered in the legacy form, as `functions`.
     legacy_functions: bool,
     /// The tool choice forbids calls, so that text stays text.
     forbids_calls: bool,
-    model: Option<String>,
-    streams: bool,
 }
 
 impl RequestFacts {
+    /// Reads a request; `None` if it is not a JSON object.
+    pub fn of(body: &str) -> Option<Self> {
+        let tree = Tree::parse(body).ok()?;
+        let is_object = tree.root().kind() == Kind::Object;
+        is_object.then(|| Self::read(tree.root()))
+    }
+
     fn read(root: Node<'_>) -> Self {
         let count = root.get("n").and_then(Node::digits);
         Self {

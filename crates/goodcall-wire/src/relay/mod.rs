@@ -44,7 +44,7 @@ mod text_call_finder;
 mod tools_cache;
 mod usage;
 
-pub use exchange::{Exchange, NextStep, NotJudged};
+pub use exchange::{Exchange, NextStep, NotJudged, RequestFacts};
 pub use stream::{StreamEnd, StreamRelay};
 
 pub use judge::{CallNote, CallRecord, CallVerdict, GiveUp, RelaySettings};

@@ -134,6 +134,30 @@ impl StreamRelay {
         self.exchange.take_records()
     }
 
+    /// Returns true while something is held back that has arrived.
+    pub fn is_holding(&self) -> bool {
+        let held = match &self.protocol {
+            ProtocolStream::Chat(stream) => stream.held_bytes(),
+            ProtocolStream::Messages(stream) => stream.held_bytes(),
+            ProtocolStream::Responses(stream) => stream.held_bytes(),
+        };
+        !self.unjudged && !self.closed && (held > 0 || self.refused.is_some())
+    }
+
+    /// What to send to the client as a sign of life while something is held: an event or a comment
+    /// that clients skip. `None` if nothing is held.
+    pub fn heartbeat(&self) -> Option<&'static str> {
+        self.is_holding().then_some(match self.exchange.provider {
+            Provider::Anthropic => "event: ping\ndata: {\"type\": \"ping\"}\n\n",
+            _ => ": goodcall\n\n",
+        })
+    }
+
+    /// Returns true if the client got the refused reply because the next one had no content.
+    pub fn fell_back(&self) -> bool {
+        self.closed
+    }
+
     /// Takes bytes of the upstream's stream, and appends bytes for the client to `out`.
     pub fn push(&mut self, bytes: &[u8], out: &mut Vec<u8>) {
         if self.closed {
