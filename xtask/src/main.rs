@@ -1,6 +1,7 @@
 //! Tasks of this repository: `cargo xtask NAME`.
 
 mod callgrind;
+mod canitoolcall;
 mod conformance;
 mod corpus;
 mod growth;
@@ -26,7 +27,7 @@ impl From<String> for Failure {
 
 type Task = fn(&[String]) -> Result<(), Failure>;
 
-const TASKS: [(&str, &str, Task); 7] = [
+const TASKS: [(&str, &str, Task); 8] = [
     (
         "conformance",
         "DIR: the official JSON-Schema-Test-Suite, through our own tree",
@@ -36,6 +37,11 @@ const TASKS: [(&str, &str, Task); 7] = [
         "callgrind",
         "[FILE | --check | --bless]: instructions a call, of every mode of the benchmark",
         callgrind::run,
+    ),
+    (
+        "canitoolcall",
+        "[DIR] [--show] [--only TEXT]: a public suite of calls in the texts of open models",
+        canitoolcall::run,
     ),
     (
         "corpus",

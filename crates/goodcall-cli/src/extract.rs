@@ -12,9 +12,9 @@ use crate::{CliError, input, jsonl, render, tools};
 
 /// Find the calls that a model wrote into plain text, and show their verdicts.
 ///
-/// With --jsonl, each line in is {"id"?, "text", "tools"?: [...], "policy"?, "where"?, "stop"?}, and
-/// each line out is {"id", "calls": [{"name", "arguments", "verdict", "changes", "issues", "span"}],
-/// "text": "<the rest>"}.
+/// With --jsonl, each line in is {"id"?, "text", "tools"?: [...], "policy"?, "where"?, "stop"?,
+/// "prompt"?}, and each line out is {"id", "calls": [{"name", "arguments", "verdict", "changes",
+/// "issues", "span"}], "text": "<the rest>", "reasoning": "<the thoughts>"}.
 #[derive(clap::Args)]
 pub(crate) struct ExtractArgs {
     /// Tool definitions, in any provider's form
@@ -24,7 +24,7 @@ pub(crate) struct ExtractArgs {
     #[arg(long, default_value = "auto", value_parser = dialect)]
     dialect: String,
     /// List the dialects, each with how a call begins in it
-    #[arg(long, conflicts_with_all = ["tools", "dialect", "place", "policy", "stop", "style", "jsonl", "file"])]
+    #[arg(long, conflicts_with_all = ["tools", "dialect", "place", "policy", "stop", "prompt", "style", "jsonl", "file"])]
     list: bool,
     /// Where calls without a marker count: explicit (fenced, or the whole message), anywhere
     #[arg(long = "where", default_value = "explicit")]
@@ -35,6 +35,14 @@ pub(crate) struct ExtractArgs {
     /// How the model's message ended: unknown, finished, cut_off
     #[arg(long, default_value = "unknown", value_parser = input::stop)]
     stop: StopReason,
+    /// The end of the prompt, if the template opens a thought there (<think>)
+    #[arg(
+        long,
+        default_value = "",
+        hide_default_value = true,
+        value_name = "TEXT"
+    )]
+    prompt: String,
     /// How the text for the model reads: model, instruction, numbered, plain, structured, record
     #[arg(long, default_value = "model")]
     style: Style,
@@ -85,6 +93,7 @@ pub(crate) fn run(args: &ExtractArgs) -> Result<bool, CliError> {
     let text = std::str::from_utf8(&bytes).map_err(|error| format!("{name}: {error}"))?;
     let found = Scanner::new(tools.clone(), args.place)
         .dialect(&args.dialect)
+        .after_prompt(&args.prompt)
         .whole(text);
     let mut all_good = true;
     for call in &found.calls {
@@ -99,9 +108,10 @@ pub(crate) fn run(args: &ExtractArgs) -> Result<bool, CliError> {
     if found.calls.is_empty() {
         anstream::println!("no call");
     }
-    let rest = found.text.trim();
-    if !rest.is_empty() {
-        anstream::println!("the rest:\n{rest}");
+    for (title, text) in [("the rest", &found.text), ("reasoning", &found.reasoning)] {
+        if !text.trim().is_empty() {
+            anstream::println!("{title}:\n{}", text.trim());
+        }
     }
     Ok(all_good)
 }
@@ -121,6 +131,8 @@ struct ExtractRequest<'l> {
     place: Option<Cow<'l, str>>,
     #[serde(borrow)]
     stop: Option<Cow<'l, str>>,
+    #[serde(borrow)]
+    prompt: Option<Cow<'l, str>>,
 }
 
 /// The machine protocol, with what all lines share.
@@ -145,6 +157,7 @@ impl ExtractProtocol<'_> {
             id,
             calls: Vec::new(),
             text: String::new(),
+            reasoning: String::new(),
             error: Some(error),
         });
         write(&answer, out);
@@ -174,8 +187,9 @@ impl ExtractProtocol<'_> {
             (None, Some(tools)) => tools.clone(),
             (None, None) => return Err("no tools are given".to_owned()),
         };
+        let prompt = line.prompt.as_deref().unwrap_or(&self.args.prompt);
         let scanner = Scanner::new(tools.clone(), place).dialect(&self.args.dialect);
-        let found = scanner.whole(&line.text);
+        let found = scanner.after_prompt(prompt).whole(&line.text);
         let calls = found.calls.iter().map(|call| {
             let verdict = call.check(&tools, &policy, stop);
             CallLine::new(call, verdict.into_owned(), self.args.style)
@@ -184,6 +198,7 @@ impl ExtractProtocol<'_> {
             id: line.id,
             calls: calls.collect(),
             text: found.text.clone(),
+            reasoning: found.reasoning.clone(),
             error: None,
         })
     }

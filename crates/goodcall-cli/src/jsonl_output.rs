@@ -74,6 +74,8 @@ pub(crate) struct ExtractLine<'l> {
     pub(crate) calls: Vec<CallLine<'l>>,
     /// The text around the calls.
     pub(crate) text: String,
+    /// The model's thoughts.
+    pub(crate) reasoning: String,
     /// Why the line itself could not be judged.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) error: Option<String>,

@@ -11,16 +11,17 @@ use std::fmt::Write as _;
 use goodcall_core::{Explain, Policy, StopReason, Style, Verdict};
 use goodcall_wire::{
     Answer, Assembler, CallUpdate, Envelope, Extraction, Provider, RawCall, Scanner, TextCallScope,
-    TextPiece, Tools, extract, result,
+    Tools, result,
 };
 use support::{Case, run_folder};
 
-const INPUTS: [&str; 7] = [
+const INPUTS: [&str; 8] = [
     "tools",
     "raw",
     "raw-escaped",
     "where",
     "stop",
+    "prompt",
     "provider",
     "message",
 ];
@@ -68,7 +69,9 @@ fn provider(case: &Case) -> Provider {
 
 fn line(update: &CallUpdate, tools: &Tools, stop: StopReason) -> String {
     match update {
-        CallUpdate::Text(text) => format!("text {}", serde_json::Value::from(text.as_str())),
+        CallUpdate::Text(text) => format!("text {}", quoted(text)),
+        CallUpdate::Reasoning(text) => format!("reasoning {}", quoted(text)),
+        CallUpdate::TextWasReasoning => "text was reasoning".to_owned(),
         CallUpdate::Started { id, name } => format!("started {id} {name}"),
         CallUpdate::Hopeless { id, bad } => format!("hopeless {id}: {}", bad.summary()),
         CallUpdate::Call(call) => {
@@ -116,11 +119,13 @@ fn text(case: &Case) -> BTreeMap<String, String> {
         Some("cut_off") => StopReason::CutOff,
         _ => StopReason::Unknown,
     };
-    let found = extract(&raw, &tools, place);
+    let prompt = case.get("prompt").unwrap_or_default();
+    let scanner = Scanner::new(tools.clone(), place).after_prompt(prompt);
+    let found = scanner.clone().whole(&raw);
     for size in [1, 2, 3, 7] {
         assert_eq!(
             found,
-            streamed(&raw, &tools, place, size),
+            streamed(&raw, scanner.clone(), size),
             "{} by {size}",
             case.name
         );
@@ -132,16 +137,17 @@ fn text(case: &Case) -> BTreeMap<String, String> {
         .collect();
     BTreeMap::from([
         ("calls".to_owned(), calls.join("\n")),
-        (
-            "rest".to_owned(),
-            serde_json::Value::from(found.text).to_string(),
-        ),
+        ("rest".to_owned(), quoted(&found.text)),
+        ("reasoning".to_owned(), quoted(&found.reasoning)),
     ])
 }
 
+fn quoted(text: &str) -> String {
+    serde_json::Value::from(text).to_string()
+}
+
 /// Extracts the calls of a text that arrives in pieces of `size` characters.
-fn streamed(text: &str, tools: &Tools, place: TextCallScope, size: usize) -> Extraction {
-    let mut scanner = Scanner::new(tools.clone(), place);
+fn streamed(text: &str, mut scanner: Scanner, size: usize) -> Extraction {
     let mut pieces = Vec::new();
     let chars: Vec<char> = text.chars().collect();
     for chunk in chars.chunks(size) {
@@ -150,11 +156,7 @@ fn streamed(text: &str, tools: &Tools, place: TextCallScope, size: usize) -> Ext
     pieces.extend(scanner.finish());
     let mut found = Extraction::default();
     for piece in pieces {
-        match piece {
-            TextPiece::Text(text) => found.text.push_str(&text),
-            TextPiece::Call(call) => found.calls.push(call),
-            other => panic!("{other:?}"),
-        }
+        found.push(piece);
     }
     found
 }

@@ -103,11 +103,7 @@ fn split(text: &str, cuts: &[usize], tools: &Tools, place: TextCallScope) -> Ext
     let mut found = Extraction::default();
     let mut take = |pieces: Vec<TextPiece>| {
         for piece in pieces {
-            match piece {
-                TextPiece::Text(text) => found.text.push_str(&text),
-                TextPiece::Call(call) => found.calls.push(call),
-                other => panic!("{other:?}"),
-            }
+            found.push(piece);
         }
     };
     let mut at = 0;
@@ -134,7 +130,7 @@ proptest! {
             let whole = extract(&text, &tools, place);
             let pieces = split(&text, &cuts, &tools, place);
             prop_assert_eq!(&whole, &pieces, "{:?} {:?}", text, place);
-            if whole.calls.is_empty() {
+            if whole.calls.is_empty() && whole.reasoning.is_empty() && !text.contains(['<', '[']) {
                 prop_assert_eq!(&whole.text, &text);
             }
         }

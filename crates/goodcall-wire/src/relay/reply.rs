@@ -13,7 +13,7 @@ use crate::envelope::{
     CallRewrite, Located, Provider, is_client_side_call, is_safety_stop, legal_arguments,
 };
 use crate::splice::{Comma, Splice, quoted};
-use crate::text::{Extraction, extract};
+use crate::text::{Extraction, Scanner};
 
 impl Exchange {
     /// Judges a complete reply, and returns what to do with it.
@@ -197,7 +197,8 @@ impl Exchange {
     fn text_calls(&self, root: Node<'_>, text: &str) -> Option<(String, Vec<RawCall>)> {
         let scope = self.text_call_scope()?;
         let find = |text: &str| {
-            let found = extract(text, &self.judge.tools, scope);
+            let scanner = Scanner::new(self.judge.tools.clone(), scope);
+            let found = scanner.keep_thoughts().whole(text);
             (!found.calls.is_empty()).then_some(found)
         };
         let mut splice = Splice::new(text);

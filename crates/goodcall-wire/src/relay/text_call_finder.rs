@@ -24,7 +24,7 @@ pub(super) struct ScannedText {
 impl TextCallFinder {
     pub(super) fn new(tools: &Tools, scope: TextCallScope) -> Self {
         Self {
-            scanner: Box::new(Scanner::new(tools.clone(), scope)),
+            scanner: Box::new(Scanner::new(tools.clone(), scope).keep_thoughts()),
             scanned: String::new(),
         }
     }
@@ -46,7 +46,7 @@ impl TextCallFinder {
     fn with_sources(&self, before: usize, pieces: Vec<TextPiece>) -> ScannedText {
         let size = |piece: &TextPiece| match piece {
             TextPiece::Text(text) => text.len(),
-            TextPiece::Call(_) => 0,
+            _ => 0,
         };
         let mut scanned = ScannedText::default();
         let mut at = before;
@@ -58,6 +58,7 @@ impl TextCallFinder {
                     continue;
                 }
                 TextPiece::Call(call) => call,
+                _ => continue,
             };
             let after = &pieces[index + 1..];
             let is_last_call = !after

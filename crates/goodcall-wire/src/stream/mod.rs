@@ -20,6 +20,10 @@ use partial_arguments::PartialArguments;
 pub enum CallUpdate {
     /// Text outside calls.
     Text(String),
+    /// A thought that was written into the text.
+    Reasoning(String),
+    /// All text so far was a thought, whose beginning was part of the prompt.
+    TextWasReasoning,
     /// A call began; its arguments follow.
     Started {
         /// The id, invented if the provider sent none.
@@ -254,6 +258,8 @@ impl Assembler {
         for piece in pieces {
             match piece {
                 TextPiece::Text(text) => out.push(CallUpdate::Text(text)),
+                TextPiece::Reasoning(text) => out.push(CallUpdate::Reasoning(text)),
+                TextPiece::TextWasReasoning => out.push(CallUpdate::TextWasReasoning),
                 TextPiece::Call(mut call) => {
                     let id = made_up_id(self.started);
                     self.started += 1;

@@ -6,7 +6,7 @@
 use memchr::memchr;
 
 use super::input::{Match, Window};
-use super::value_tags::{ValueTag, ends_tag_name, value_tag};
+use super::value_tags::{RAW_VALUES, RawEnd, RawValue, ValueTag, ends_tag_name, value_tag};
 
 /// The deepest nesting of a call.
 const MAX_DEPTH: usize = 128;
@@ -58,11 +58,12 @@ enum EnclosingValue {
     Nothing,
     Quotes(u8),
     /// A value that ends with this text, whatever it holds.
-    RawValue(String),
+    Raw(RawValue),
     /// The value of a tag of this name, which may hold whole tags of the same name.
     TagValue {
         name: String,
         depth: usize,
+        start: usize,
     },
 }
 
@@ -77,6 +78,23 @@ pub(crate) struct EndFinder {
     depth: usize,
     /// The end of the last whole value, where another may follow.
     closed: Option<usize>,
+}
+
+/// Returns true if a tag inside a value that begins at `start` may be one of the format. A value that
+/// begins on a line of its own has its tags at the starts of lines; others are part of its text.
+pub(super) fn tag_counts(input: Window<'_>, start: usize, at: usize) -> bool {
+    let by_lines = matches!(input.byte(start), Some(b'\n' | b'\r'));
+    !by_lines || at == start || input.byte(at - 1) == Some(b'\n')
+}
+
+/// Returns `Yes` if an end tag that ends at `at` may be the end of a value: a tag follows, or nothing.
+fn behind_end_tag(input: Window<'_>, at: usize) -> Match {
+    let mut behind = input.bytes_from(at).iter();
+    match behind.find(|byte| !byte.is_ascii_whitespace()) {
+        Some(byte) => Match::of(matches!(byte, b'<' | b']')),
+        None if input.has_ended() => Match::Yes,
+        None => Match::NeedMore,
+    }
 }
 
 /// The size of the value in brackets at the start of `text`; `None` if it has no end.
@@ -115,8 +133,10 @@ impl EndFinder {
             let found = match self.inside.clone() {
                 EnclosingValue::Nothing => self.outside(input, byte, rule),
                 EnclosingValue::Quotes(quote) => self.quoted(input, quote),
-                EnclosingValue::RawValue(close) => self.raw_value(input, &close),
-                EnclosingValue::TagValue { name, depth } => self.tag_value(input, name, depth),
+                EnclosingValue::Raw(value) => self.raw_value(input, value),
+                EnclosingValue::TagValue { name, depth, start } => {
+                    self.tag_value(input, name, depth, start)
+                }
             };
             if let Some(found) = found {
                 return found;
@@ -146,14 +166,13 @@ impl EndFinder {
         Some(EndSearch::NeedMore)
     }
 
-    fn raw_value(&mut self, input: Window<'_>, close: &str) -> Option<EndSearch> {
-        let from = input.next_char(self.at);
-        let Some(size) = input.from(from).find(close) else {
-            self.at = from.max((input.end() + 1).saturating_sub(close.len()));
-            return Some(EndSearch::NeedMore);
-        };
-        self.leave_value(from + size + close.len(), b'>');
-        None
+    fn raw_value(&mut self, input: Window<'_>, mut value: RawValue) -> Option<EndSearch> {
+        if value.find_end(input, &mut self.at).is_some() {
+            self.leave_value(self.at, b'>');
+            return None;
+        }
+        self.inside = EnclosingValue::Raw(value);
+        Some(EndSearch::NeedMore)
     }
 
     fn tag_value(
@@ -161,39 +180,48 @@ impl EndFinder {
         input: Window<'_>,
         name: String,
         mut depth: usize,
+        start: usize,
     ) -> Option<EndSearch> {
         let (open, close) = (format!("<{name}"), format!("</{name}>"));
         while let Some(next) = memchr(b'<', input.bytes_from(self.at)) {
             self.at += next;
             let behind_open = input.bytes_from(self.at).get(open.len()..);
+            let counts = tag_counts(input, start, self.at);
             match (
                 input.match_at(self.at, &close),
                 input.match_at(self.at, &open),
             ) {
-                (Match::Yes, _) if depth == 0 => {
-                    self.leave_value(self.at + close.len(), b'>');
-                    return None;
+                (Match::Yes, _) if depth == 0 || !counts => {
+                    let after = self.at + close.len();
+                    match behind_end_tag(input, after) {
+                        Match::NeedMore => return self.wait_in_tag(name, depth, start),
+                        Match::Yes if depth == 0 => {
+                            self.leave_value(after, b'>');
+                            return None;
+                        }
+                        _ => {}
+                    }
                 }
                 (Match::Yes, _) => depth -= 1,
                 (Match::NeedMore, _) | (_, Match::NeedMore) => {
-                    return self.wait_in_tag(name, depth);
+                    return self.wait_in_tag(name, depth, start);
                 }
                 (Match::No, Match::Yes) if behind_open == Some(&[]) && !input.has_ended() => {
-                    return self.wait_in_tag(name, depth);
+                    return self.wait_in_tag(name, depth, start);
                 }
-                (Match::No, Match::Yes) => {
+                (Match::No, Match::Yes) if counts => {
                     depth += usize::from(ends_tag_name(behind_open.unwrap_or_default()));
                 }
-                (Match::No, Match::No) => {}
+                (Match::No, _) => {}
             }
             self.at += 1;
         }
         self.at = input.end();
-        self.wait_in_tag(name, depth)
+        self.wait_in_tag(name, depth, start)
     }
 
-    fn wait_in_tag(&mut self, name: String, depth: usize) -> Option<EndSearch> {
-        self.inside = EnclosingValue::TagValue { name, depth };
+    fn wait_in_tag(&mut self, name: String, depth: usize, start: usize) -> Option<EndSearch> {
+        self.inside = EnclosingValue::TagValue { name, depth, start };
         Some(EndSearch::NeedMore)
     }
 
@@ -276,7 +304,7 @@ impl EndFinder {
             Match::NeedMore => return Some(EndSearch::NeedMore),
             Match::Yes => {
                 self.at += 3;
-                self.inside = EnclosingValue::RawValue(triple.to_owned());
+                self.enter_raw(triple);
             }
             Match::No => {
                 self.at += 1;
@@ -286,13 +314,22 @@ impl EndFinder {
         None
     }
 
+    /// Enters a value that ends with the next of this text.
+    fn enter_raw(&mut self, close: &'static str) {
+        let ends = RawEnd {
+            open: None,
+            close,
+            followers: &[],
+        };
+        self.inside = EnclosingValue::Raw(RawValue::new(ends));
+    }
+
     /// Passes over an escape. `\"` opens a string where the call itself is written inside one.
     fn backslash(&mut self, input: Window<'_>) -> Option<EndSearch> {
         match input.byte(self.at + 1) {
             None if !input.has_ended() => return Some(EndSearch::NeedMore),
-            Some(quote @ (b'"' | b'\'')) if self.may_quote() => {
-                self.inside = EnclosingValue::RawValue(format!("\\{}", char::from(quote)));
-            }
+            Some(b'"') if self.may_quote() => self.enter_raw("\\\""),
+            Some(b'\'') if self.may_quote() => self.enter_raw("\\'"),
             _ => {}
         }
         self.at += 2;
@@ -365,20 +402,13 @@ impl EndFinder {
 
     /// Passes over a tag that opens a raw value, or over the `<` of any other text.
     fn open_tag(&mut self, input: Window<'_>) -> Option<EndSearch> {
-        const QUOTES: [(&str, &str); 5] = [
-            ("<![CDATA[", "]]>"),
-            ("<|\"|>", "<|\"|>"),
-            ("<escape>", "<escape>"),
-            ("<arg_value>", "</arg_value>"),
-            ("<ifm|arg_value>", "</ifm|arg_value>"),
-        ];
         let mut need_more = false;
-        for (marker, close) in QUOTES {
-            match input.match_at(self.at, marker) {
+        for (open, ends) in &RAW_VALUES {
+            match input.match_at(self.at, open) {
                 Match::NeedMore => need_more = true,
                 Match::Yes => {
-                    self.at += marker.len();
-                    self.inside = EnclosingValue::RawValue(close.to_owned());
+                    self.at += open.len();
+                    self.inside = EnclosingValue::Raw(RawValue::new(*ends));
                     return None;
                 }
                 Match::No => {}
@@ -391,11 +421,12 @@ impl EndFinder {
             ValueTag::NeedMore => return Some(EndSearch::NeedMore),
             ValueTag::Named { size, name } => {
                 self.at += size;
-                self.inside = EnclosingValue::TagValue { name, depth: 0 };
+                let (depth, start) = (0, self.at);
+                self.inside = EnclosingValue::TagValue { name, depth, start };
             }
-            ValueTag::ClosedBy { size, close } => {
+            ValueTag::Raw { size, ends } => {
                 self.at += size;
-                self.inside = EnclosingValue::RawValue(close);
+                self.inside = EnclosingValue::Raw(RawValue::new(ends));
             }
             ValueTag::NotOne => {
                 self.at += 1;

@@ -1,8 +1,9 @@
 //! Decides what begins at the cursor: text, a marker, or something that may be a call without one.
 
 use super::TextCallScope;
+use super::call_end::EndRule;
 use super::code_fence::{FenceMark, fence_mark};
-use super::ignored_blocks::{IgnoredMark, ignored_mark};
+use super::ignored_blocks::{ANALYSIS, IgnoredBlock, IgnoredMark, MarkPlace, ignored_mark};
 use super::input::{Match, Window};
 use super::marked_block::MarkedBlock;
 use super::markers::{BodyFormat, ELEMENTS, MARKERS, Marker};
@@ -13,8 +14,6 @@ use super::scanner::Scanner;
 use super::tool_elements::ToolElement;
 use super::unmarked_calls::UnmarkedCandidate;
 
-/// The end marker that some models write without the opening one.
-pub(super) const TOOL_CALL_END: &str = "</tool_call>";
 /// What a model writes in the dialect `react` in place of a call's result.
 const OBSERVATION: &str = "Observation:";
 /// The end of a turn in Gemma's format.
@@ -26,6 +25,8 @@ const TURN_ENDS: [&str; 4] = [
     "<|endoftext|>",
     "<|observation|>",
 ];
+/// The most bytes of the header of a message.
+const MAX_HEADER: usize = 256;
 /// The most bytes of a control token.
 const MAX_TOKEN: usize = 64;
 /// The bytes of a word that are enough to know that it is not the name of a tool.
@@ -44,7 +45,18 @@ pub(super) enum AtCursor {
     Observation(usize),
     Fence(FenceMark),
     Ignored(IgnoredMark),
+    /// The header of a message without a recipient.
+    Message(MessageHeader),
     Candidate(Candidate),
+}
+
+/// The header of a message without a recipient.
+pub(super) struct MessageHeader {
+    /// A thought is ignored.
+    pub(super) thought: Option<&'static IgnoredBlock>,
+    /// The message is the answer to the user, so that it holds no calls.
+    pub(super) is_answer: bool,
+    pub(super) end: usize,
 }
 
 /// Text that may be a call, read up to some point.
@@ -77,10 +89,15 @@ pub(super) fn at_cursor(scanner: &Scanner) -> AtCursor {
         return AtCursor::Fence(mark);
     }
     let in_fence = scanner.fence().is_some();
-    if matches!(byte, b'<' | b'[')
+    let place = MarkPlace {
+        in_fence,
+        at_start: scanner.only_calls_so_far(),
+    };
+    // The first byte of `◁` and of the words that open a thought.
+    if matches!(byte, b'<' | b'[' | b'H' | 0xe2)
         && !line.is_code()
         && (!in_fence || line.is_blank())
-        && let Some(mark) = ignored_mark(input, at, in_fence)
+        && let Some(mark) = ignored_mark(input, at, place)
     {
         return AtCursor::Ignored(mark);
     }
@@ -90,8 +107,13 @@ pub(super) fn at_cursor(scanner: &Scanner) -> AtCursor {
     {
         return found;
     }
+    if scanner.is_behind_call()
+        && let Some(end) = stray_end(input, at)
+    {
+        return end;
+    }
     if byte == b'<' {
-        return tool_tag(scanner).unwrap_or_else(|| control_token(input, at));
+        return tool_tag(scanner).unwrap_or_else(|| control_token(scanner));
     }
     if byte == b'O' && scanner.is_awaiting_observation() && line.is_blank() {
         match input.match_at(at, OBSERVATION) {
@@ -115,6 +137,27 @@ pub(super) fn at_cursor(scanner: &Scanner) -> AtCursor {
     word(scanner)
 }
 
+/// An end marker behind a call whose own marker was missing.
+fn stray_end(input: Window<'_>, at: usize) -> Option<AtCursor> {
+    let mut need_more = false;
+    for marker in &MARKERS {
+        let EndRule::Marker { close, .. } = marker.end else {
+            continue;
+        };
+        for close in close.iter().filter(|close| close.contains(['/', '_', '▁'])) {
+            match input.match_at(at, close) {
+                Match::Yes => {
+                    let end = at + close.len();
+                    return Some(AtCursor::Ignored(IgnoredMark::Part(end)));
+                }
+                Match::NeedMore => need_more = true,
+                Match::No => {}
+            }
+        }
+    }
+    need_more.then_some(AtCursor::NeedMore)
+}
+
 /// A dialect's marker, unless it is a word of prose or only named in inline code.
 fn marked(scanner: &Scanner) -> Option<AtCursor> {
     let (input, at) = (scanner.window(), scanner.at());
@@ -133,6 +176,12 @@ fn marked(scanner: &Scanner) -> Option<AtCursor> {
     if misplaced || (is_word && is_inside_word(input, at)) {
         return None;
     }
+    if marker.body == BodyFormat::Harmony
+        && !is_word
+        && let Some(header) = header(scanner)
+    {
+        return Some(header);
+    }
     let quoted = scanner.is_quoted();
     let body = at + marker.open.len();
     if quoted {
@@ -142,8 +191,32 @@ fn marked(scanner: &Scanner) -> Option<AtCursor> {
             _ => {}
         }
     }
-    let block = MarkedBlock::new(marker, at, quoted);
+    let block = MarkedBlock::new(marker, at, scanner.line(), quoted);
     Some(AtCursor::Candidate(Candidate::Marked(block)))
+}
+
+/// The header of a message of harmony that has no recipient.
+fn header(scanner: &Scanner) -> Option<AtCursor> {
+    const END: &str = "<|message|>";
+    let (input, at) = (scanner.window(), scanner.at());
+    let bytes = input.bytes_from(at);
+    let head = &bytes[..bytes.len().min(MAX_HEADER)];
+    let Some(size) = head
+        .windows(END.len())
+        .position(|part| part == END.as_bytes())
+    else {
+        let open = !input.has_ended() && bytes.len() < MAX_HEADER;
+        return open.then_some(AtCursor::NeedMore);
+    };
+    let header = input.slice(at..at + size);
+    if header.contains("to=") {
+        return None;
+    }
+    Some(AtCursor::Message(MessageHeader {
+        thought: header.contains("analysis").then_some(&ANALYSIS),
+        is_answer: header.contains("final"),
+        end: at + size + END.len(),
+    }))
 }
 
 enum MarkerMatch {
@@ -202,8 +275,9 @@ fn tool_tag(scanner: &Scanner) -> Option<AtCursor> {
 }
 
 /// Passes over a control token, which may end the model's turn, or over a `<`.
-fn control_token(input: Window<'_>, at: usize) -> AtCursor {
-    for token in ["<s>", "</s>", END_OF_TURN, TOOL_CALL_END] {
+fn control_token(scanner: &Scanner) -> AtCursor {
+    let (input, at) = (scanner.window(), scanner.at());
+    for token in ["<s>", "</s>", END_OF_TURN, "</tool_call>"] {
         match input.match_at(at, token) {
             Match::NeedMore => return AtCursor::NeedMore,
             Match::Yes if token == END_OF_TURN => return AtCursor::TurnEnds(at + token.len()),
@@ -231,6 +305,9 @@ fn control_token(input: Window<'_>, at: usize) -> AtCursor {
     let roles = ["assistant", "user", "system", "tool\n"];
     let begins_turn = is_header && roles.iter().any(|role| behind.starts_with(role));
     let end = at + token.len();
+    if scanner.has_headers() && matches!(token, "<|end|>" | "<|return|>" | "<|call|>") {
+        return AtCursor::Ignored(IgnoredMark::Part(end));
+    }
     if begins_turn || TURN_ENDS.contains(&token) {
         AtCursor::TurnEnds(end)
     } else {

@@ -91,9 +91,7 @@ pub(crate) fn mistral(text: &str, base: usize, tools: &Tools) -> Vec<FoundCall> 
 
 /// Reads `<|channel|>commentary to=functions.f <|constrain|>json<|message|>{…}`.
 pub(crate) fn harmony(text: &str, base: usize, tools: &Tools) -> Vec<FoundCall> {
-    let Some((head, body)) = text.split_once("<|message|>") else {
-        return Vec::new();
-    };
+    let (head, body) = text.split_once("<|message|>").unwrap_or((text, ""));
     let Some((_, to)) = head.split_once("to=") else {
         return Vec::new();
     };
@@ -105,7 +103,8 @@ pub(crate) fn harmony(text: &str, base: usize, tools: &Tools) -> Vec<FoundCall> 
     }
     let span = base..base + text.len();
     let name = own_name(name, tools);
-    vec![json(name, body, place, span, true)]
+    // A header without a message was cut off.
+    vec![json(name, body, place, span, head.len() < text.len())]
 }
 
 /// Removes what the dialect itself writes around a name: `functions.f:0`.
@@ -136,12 +135,6 @@ pub(crate) fn react(text: &str, base: usize) -> Vec<FoundCall> {
     let span = base..base + text.len();
     let place = base + text.len() - input.len();
     vec![json(name.trim(), input, place, span, true)]
-}
-
-/// Returns true for a message of harmony that the model wrote to itself.
-pub(crate) fn is_thought(text: &str) -> bool {
-    let head = text.split_once("<|message|>").map(|(head, _)| head);
-    head.is_some_and(|head| head.contains("analysis") && !head.contains("to="))
 }
 
 /// Reads `<|content_invoke_tool_json|>f…{json}`.

@@ -1,5 +1,6 @@
 //! Gives out calls and text in order, and holds back calls that are not certain yet.
 
+use std::collections::VecDeque;
 use std::ops::Range;
 
 use super::TextPiece;
@@ -26,11 +27,24 @@ impl HeldCalls {
     }
 }
 
+/// What a part of the text outside of calls is, if it is not the model's answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum TextClass {
+    /// The model's thinking.
+    Reasoning,
+    /// A marker around a thought, or around a part of the message.
+    Markup,
+}
+
 /// What a scanner gives out. Everything before `released` has been given out as text or as calls.
 #[derive(Clone, Debug)]
 pub(super) struct ScanOutput {
     released: usize,
     held: Vec<HeldCalls>,
+    /// The parts of the text that is still to be given out that are not the answer, in order.
+    classes: VecDeque<(Range<usize>, TextClass)>,
+    /// Everything outside of calls is given out as text.
+    all_is_text: bool,
     pieces: Vec<TextPiece>,
 }
 
@@ -39,8 +53,14 @@ impl ScanOutput {
         Self {
             released: base,
             held: Vec::new(),
+            classes: VecDeque::new(),
+            all_is_text: false,
             pieces: Vec::new(),
         }
+    }
+
+    pub(super) fn keep_thoughts(&mut self) {
+        self.all_is_text = true;
     }
 
     pub(super) fn take_pieces(&mut self) -> Vec<TextPiece> {
@@ -77,11 +97,6 @@ impl ScanOutput {
         }
     }
 
-    /// Makes text of all held calls.
-    pub(super) fn drop_held(&mut self) {
-        self.held.clear();
-    }
-
     /// Gives out the held calls up to the first one that waits for the end of the message.
     pub(super) fn settle(&mut self, input: Window<'_>) {
         let certain = self
@@ -116,16 +131,54 @@ impl ScanOutput {
         self.pieces.extend(calls.into_iter().map(TextPiece::Call));
     }
 
-    /// Gives out the text up to `end`.
-    pub(super) fn release_text(&mut self, input: Window<'_>, end: usize) {
-        if end <= self.released {
+    /// Says what the text in `range` is, which follows all ranges so far.
+    pub(super) fn classify(&mut self, range: Range<usize>, class: TextClass) {
+        if range.is_empty() || self.all_is_text {
             return;
         }
-        let text = input.slice(self.released..end);
-        match self.pieces.last_mut() {
-            Some(TextPiece::Text(last)) => last.push_str(text),
-            _ => self.pieces.push(TextPiece::Text(text.to_owned())),
+        match self.classes.back_mut() {
+            Some((last, known)) if *known == class && last.end == range.start => {
+                last.end = range.end;
+            }
+            _ => self.classes.push_back((range, class)),
         }
-        self.released = end;
+    }
+
+    /// Makes reasoning of all text so far: its beginning was part of the prompt.
+    pub(super) fn was_reasoning(&mut self, input: Window<'_>, end: usize) {
+        self.held.clear();
+        self.release_text(input, end);
+        if !self.all_is_text {
+            self.pieces.push(TextPiece::TextWasReasoning);
+        }
+    }
+
+    /// Gives out the text up to `end`.
+    pub(super) fn release_text(&mut self, input: Window<'_>, end: usize) {
+        while self.released < end {
+            let (class, until) = match self.classes.front() {
+                Some((range, _)) if range.end <= self.released => {
+                    self.classes.pop_front();
+                    continue;
+                }
+                Some((range, class)) if range.start <= self.released => (Some(*class), range.end),
+                Some((range, _)) => (None, range.start),
+                None => (None, end),
+            };
+            let until = until.min(end);
+            let text = input.slice(self.released..until);
+            self.released = until;
+            match (class, self.pieces.last_mut()) {
+                (None, Some(TextPiece::Text(last)))
+                | (Some(TextClass::Reasoning), Some(TextPiece::Reasoning(last))) => {
+                    last.push_str(text);
+                }
+                (None, _) => self.pieces.push(TextPiece::Text(text.to_owned())),
+                (Some(TextClass::Reasoning), _) => {
+                    self.pieces.push(TextPiece::Reasoning(text.to_owned()));
+                }
+                (Some(TextClass::Markup), _) => {}
+            }
+        }
     }
 }

@@ -82,14 +82,6 @@ impl<'t> Window<'t> {
         &self.text[..at - self.base]
     }
 
-    /// The start of the first character at or behind `at`.
-    pub(super) fn next_char(self, mut at: usize) -> usize {
-        while !self.text.is_char_boundary(at - self.base) {
-            at += 1;
-        }
-        at
-    }
-
     /// The start of the character that holds the byte at `at`.
     pub(super) fn char_start(self, mut at: usize) -> usize {
         while !self.text.is_char_boundary(at - self.base) {

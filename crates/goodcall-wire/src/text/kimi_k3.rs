@@ -1,17 +1,16 @@
 //! Reads the calls of Kimi K3: `<|open|>call tool="f" index="1"<|sep|>…<|close|>call<|sep|>`, tags
 //! made of control tokens, with typed arguments.
 
-use super::FoundCall;
 use super::object_writer::ObjectWriter;
 use super::tags::attribute;
+use super::value_tags::{ARGUMENT_END, RawEnding};
+use super::{FoundCall, ambiguous_end_tag};
 use crate::call::CallState;
 use crate::tools::Tools;
 
 const OPEN_CALL: &str = "<|open|>call";
 const CLOSE_CALL: &str = "<|close|>call";
 const OPEN_ARGUMENT: &str = "<|open|>argument";
-const CLOSE_ARGUMENT: &str = "<|close|>argument";
-const CLOSE: &str = "<|close|>";
 const SEPARATOR: &str = "<|sep|>";
 
 /// Reads the calls of one block.
@@ -54,13 +53,13 @@ fn arguments(text: &str, mut at: usize, object: &mut ObjectWriter<'_>) -> (CallS
         let Some((attributes, behind)) = argument.split_once(SEPARATOR) else {
             return (CallState::Cut, text.len());
         };
-        let Some(size) = behind.find(CLOSE_ARGUMENT) else {
-            return (CallState::Cut, text.len());
+        let key = attribute(attributes, "key").unwrap_or_default();
+        let (size, after) = match ARGUMENT_END.find(behind) {
+            RawEnding::At(size, after) => (size, after),
+            RawEnding::Ambiguous => return (ambiguous_end_tag(&key), text.len()),
+            RawEnding::Missing => return (CallState::Cut, text.len()),
         };
-        at = text.len() - behind.len() + size + CLOSE.len();
-        let Some(key) = attribute(attributes, "key") else {
-            continue;
-        };
+        at = text.len() - behind.len() + after;
         let kind = attribute(attributes, "type");
         object.untyped_member(&key, &behind[..size], kind.as_deref());
     }

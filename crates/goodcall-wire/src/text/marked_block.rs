@@ -4,6 +4,7 @@ use super::budget::ScanBudget;
 use super::call_end::{EndFinder, EndRule, EndSearch};
 use super::ignored_blocks::ends_thought;
 use super::input::Window;
+use super::line_state::LineState;
 use super::markers::{BodyFormat, Marker};
 use super::scanner::{CandidateOutcome, Scanner};
 use super::turn::Confidence;
@@ -35,6 +36,8 @@ pub(super) struct MarkedBlock {
     finder: EndFinder,
     /// The block is in a quotation or in inline code, so that it is not a call.
     quoted: bool,
+    /// There is nothing before the marker in its line.
+    on_own_line: bool,
 }
 
 /// Where a block ends.
@@ -46,7 +49,12 @@ struct BlockEnd {
 
 impl MarkedBlock {
     /// A block whose marker begins at `start`.
-    pub(super) fn new(marker: &'static Marker, start: usize, quoted: bool) -> Self {
+    pub(super) fn new(
+        marker: &'static Marker,
+        start: usize,
+        line: LineState,
+        quoted: bool,
+    ) -> Self {
         let body = start + marker.open.len();
         Self {
             marker,
@@ -54,6 +62,7 @@ impl MarkedBlock {
             body,
             finder: EndFinder::new(body),
             quoted,
+            on_own_line: line.is_blank(),
         }
     }
 
@@ -97,11 +106,6 @@ impl MarkedBlock {
             BodyFormat::Tags => end.after,
             _ => end.body,
         };
-        let is_thought = format == BodyFormat::Harmony
-            && control_tokens::is_thought(input.slice(self.body..text_end));
-        if is_thought {
-            return CandidateOutcome::Rejected { resume: end.body };
-        }
         let block = BlockText {
             text: input.slice(self.start..text_end),
             body: self.body - self.start,
@@ -109,6 +113,9 @@ impl MarkedBlock {
             closed: end.closed,
         };
         let calls = calls_or_failures(&block, self.marker, tools);
+        if calls.is_empty() && self.is_empty_section(&block) {
+            return CandidateOutcome::Markup(end.after);
+        }
         if calls.is_empty() {
             return self.reject(end.after, self.body, budget);
         }
@@ -125,6 +132,16 @@ impl MarkedBlock {
             calls,
             confidence: Confidence::Marked,
         }
+    }
+
+    /// Returns true if a block holds nothing: a section without calls, or a marker behind which the
+    /// text ends. A tag that stands in a line of words is a word, too.
+    fn is_empty_section(&self, block: &BlockText<'_>) -> bool {
+        let open = self.marker.open;
+        let blank = block.text[block.body..].trim().is_empty();
+        let is_word = open.starts_with(|c: char| c.is_ascii_alphabetic());
+        let is_token = open.contains(['|', '｜', '[']);
+        blank && !is_word && (is_token || (self.on_own_line && !block.closed))
     }
 
     fn reject(
@@ -182,7 +199,7 @@ fn calls_or_failures(block: &BlockText<'_>, marker: &Marker, tools: &Tools) -> V
     if found.iter().any(|call| call.is_offered(tools)) {
         return found;
     }
-    found.retain(|call| unreadable_calls::is_call(call, block));
+    found.retain(|call| unreadable_calls::is_call(call, block, marker));
     if found.is_empty() {
         let named = unreadable_calls::named_only(block, marker);
         found.extend(named.or_else(|| unreadable_calls::malformed(block, marker, tools)));
@@ -238,8 +255,8 @@ fn any(body: &str, base: usize, closed: bool, tools: &Tools) -> Vec<FoundCall> {
             return found;
         }
     }
-    if arg_pairs::is_pairs(text) {
-        return blocks_of_pairs(text, base, closed, tools);
+    if let Some(found) = arg_pairs::calls(text, base, closed, tools) {
+        return found;
     }
     if text.starts_with('<') {
         let found = tags::calls(text, base, tools);
@@ -261,32 +278,4 @@ fn any(body: &str, base: usize, closed: bool, tools: &Tools) -> Vec<FoundCall> {
         )];
     }
     Scanner::inner(tools.clone(), TextCallScope::Anywhere, base).found(text)
-}
-
-/// Reads pairs of keys and values, which may come in blocks of their own inside the block.
-fn blocks_of_pairs(text: &str, base: usize, closed: bool, tools: &Tools) -> Vec<FoundCall> {
-    let (open, close) = if text.contains("<ifm|") {
-        ("<ifm|tool_call>", "</ifm|tool_call>")
-    } else {
-        ("<tool_call>", "</tool_call>")
-    };
-    let mut calls = Vec::new();
-    let mut at = 0;
-    for piece in text.split(open) {
-        let last = at + piece.len() == text.len();
-        let whole = closed || !last || piece.trim_end().ends_with(close);
-        let found = arg_pairs::call(piece, base + at, whole, tools);
-        at += piece.len() + open.len();
-        let Some(mut found) = found else { continue };
-        let cut = found.state == CallState::Cut && !last;
-        if cut {
-            // The rest of the text belongs to the value that has not ended.
-            found.state = CallState::Unreadable(format!("no `{open}` inside a value"));
-        }
-        calls.push(found);
-        if cut {
-            break;
-        }
-    }
-    calls
 }

@@ -89,14 +89,32 @@ impl FromStr for TextCallScope {
     }
 }
 
-/// The calls of a text, and the text around them.
+/// The calls of a text, the model's thoughts, and the text around them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Extraction {
     /// The calls, in the order of the text.
     pub calls: Vec<RawCall>,
-    /// The text outside of calls, byte for byte.
+    /// The text outside of calls and thoughts, byte for byte, without the markers around thoughts
+    /// and around the parts of the message.
     pub text: String,
+    /// The model's thoughts.
+    pub reasoning: String,
+}
+
+impl Extraction {
+    /// Adds the next piece of a text that a [`Scanner`] reads.
+    pub fn push(&mut self, piece: TextPiece) {
+        match piece {
+            TextPiece::Text(text) => self.text.push_str(&text),
+            TextPiece::Reasoning(text) => self.reasoning.push_str(&text),
+            TextPiece::TextWasReasoning => {
+                let text = std::mem::take(&mut self.text);
+                self.reasoning.push_str(&text);
+            }
+            TextPiece::Call(call) => self.calls.push(call),
+        }
+    }
 }
 
 /// Finds the calls in a text, in every dialect.

@@ -2,7 +2,9 @@
 //! elements for nested members. Each tag has the prefix `]<]minimax[>[`, so that values may hold any
 //! other tag.
 
-use goodcall_core::{SchemaView, Types};
+use std::ops::Range;
+
+use goodcall_core::{Change, SchemaView, Types};
 
 use super::object_writer::ObjectWriter;
 use super::tags::attribute;
@@ -21,6 +23,42 @@ struct OpenElement {
     name: String,
     text: String,
     children: Vec<(String, String)>,
+    /// The changes that reading its values took.
+    changes: Vec<Change>,
+    /// There is text between its children, so that some value ended too early.
+    is_mixed: bool,
+}
+
+impl OpenElement {
+    fn named(name: String) -> Self {
+        Self {
+            name,
+            ..Self::default()
+        }
+    }
+
+    /// Takes a child that has ended.
+    fn take(&mut self, mut child: Self, json: String) {
+        self.changes.append(&mut child.changes);
+        self.is_mixed |= child.is_mixed || !self.text.trim().is_empty();
+        self.children.push((child.name, json));
+    }
+
+    /// The call of an element `invoke`.
+    fn call(mut self, span: Range<usize>, state: CallState) -> FoundCall {
+        let mut found = FoundCall::translated(&self.name, object(&self.children), span.clone());
+        for change in &mut self.changes {
+            change.span = span.clone();
+        }
+        found.changes = self.changes;
+        let mixed = self.is_mixed || !self.text.trim().is_empty();
+        found.state = if mixed && state == CallState::Whole {
+            CallState::Unreadable("no text between the values".to_owned())
+        } else {
+            state
+        };
+        found
+    }
 }
 
 /// Reads the calls of one block.
@@ -30,65 +68,72 @@ pub(crate) fn calls(text: &str, base: usize, tools: &Tools) -> Vec<FoundCall> {
     let mut at = 0;
     let mut start = 0;
     while let Some(next) = text[at..].find(PREFIX).map(|from| at + from) {
+        let inner = tag_at(&text[next + PREFIX.len()..]);
+        let closes = |element: &OpenElement| {
+            let own = if open.len() == 1 {
+                "invoke"
+            } else {
+                element.name.as_str()
+            };
+            inner.is_some_and(|inner| inner.strip_prefix('/') == Some(own))
+        };
+        let opens = |inner: &&str| !inner.starts_with('/') && open.len() < MAX_DEPTH;
+        let closes = open.last().is_some_and(closes);
+        let Some(inner) = inner.filter(|inner| closes || opens(inner)) else {
+            // Part of the value.
+            if let Some(element) = open.last_mut() {
+                element.text.push_str(&text[at..next + PREFIX.len()]);
+            }
+            at = next + PREFIX.len();
+            continue;
+        };
         if let Some(element) = open.last_mut() {
             element.text.push_str(&text[at..next]);
         }
-        at = next + PREFIX.len();
-        let Some(tag) = text[at..].strip_prefix('<') else {
-            continue;
-        };
-        let Some(size) = tag.find('>') else { break };
-        let inner = &tag[..size];
-        at += size + 2;
-        if let Some(name) = inner.strip_prefix('/') {
-            let Some(element) = open.pop() else { continue };
-            if name == "invoke" && open.is_empty() {
-                let span = base + start..base + at;
-                calls.push(FoundCall::translated(
-                    &element.name,
-                    object(&element.children),
-                    span,
-                ));
-            } else {
-                let json = element_json(&element, &open, tools);
-                if let Some(parent) = open.last_mut() {
-                    parent.children.push((element.name, json));
+        at = next + PREFIX.len() + inner.len() + 2;
+        if closes {
+            let element = open.pop().expect("an element is open");
+            match element_json(&element, &open, tools) {
+                _ if open.is_empty() => {
+                    calls.push(element.call(base + start..base + at, CallState::Whole));
+                }
+                (json, change) => {
+                    let parent = open.last_mut().expect("an element is open");
+                    parent.changes.extend(change);
+                    parent.take(element, json);
                 }
             }
-        } else if open.is_empty() {
-            if let Some(name) = inner
-                .strip_prefix("invoke")
-                .and_then(|rest| attribute(rest, "name"))
-            {
-                start = next;
-                open.push(OpenElement {
-                    name,
-                    ..OpenElement::default()
-                });
-            }
-        } else if open.len() < MAX_DEPTH {
-            let name = inner.split([' ', '=']).next().unwrap_or(inner).to_owned();
-            open.push(OpenElement {
-                name,
-                ..OpenElement::default()
-            });
+        } else if !open.is_empty() {
+            let name = inner.split([' ', '=']).next().unwrap_or(inner);
+            open.push(OpenElement::named(name.to_owned()));
+        } else if let Some(name) = inner
+            .strip_prefix("invoke")
+            .and_then(|rest| attribute(rest, "name"))
+        {
+            start = next;
+            open.push(OpenElement::named(name));
         }
     }
-    if let Some(invoke) = open.first() {
-        let span = base + start..base + text.len();
-        let mut found = FoundCall::translated(&invoke.name, object(&invoke.children), span);
-        found.state = if open.len() > 1 {
-            CallState::Cut
-        } else {
-            CallState::Open
-        };
-        calls.push(found);
+    let cut = open.len() > 1;
+    if let Some(invoke) = open.into_iter().next() {
+        let state = if cut { CallState::Cut } else { CallState::Open };
+        calls.push(invoke.call(base + start..base + text.len(), state));
     }
     calls
 }
 
-/// The JSON of a closed element, typed by its subschema.
-fn element_json(element: &OpenElement, open: &[OpenElement], tools: &Tools) -> String {
+/// The text inside the tag at the start of `text`.
+fn tag_at(text: &str) -> Option<&str> {
+    let inner = text.strip_prefix('<')?;
+    inner.split_once('>').map(|(inner, _)| inner)
+}
+
+/// The JSON of a closed element, typed by its subschema, and the change that reading it took.
+fn element_json(
+    element: &OpenElement,
+    open: &[OpenElement],
+    tools: &Tools,
+) -> (String, Option<Change>) {
     let mut out = String::new();
     let tool = open.first().and_then(|call| tools.meant(&call.name));
     let schema = tool.and_then(ToolDefinition::root).and_then(|root| {
@@ -97,8 +142,8 @@ fn element_json(element: &OpenElement, open: &[OpenElement], tools: &Tools) -> S
     });
     let types = schema.map_or(Types::default(), SchemaView::allowed_types);
     if element.children.is_empty() {
-        untyped_values::write(&element.text, types, &mut out);
-        return out;
+        let change = untyped_values::write(&element.text, types, &mut out);
+        return (out, change);
     }
     let items = element.children.iter().all(|(name, _)| name == "item");
     if types.has(goodcall_core::JsonType::Array) || (items && types.is_empty()) {
@@ -107,9 +152,9 @@ fn element_json(element: &OpenElement, open: &[OpenElement], tools: &Tools) -> S
             .iter()
             .map(|(_, json)| json.as_str())
             .collect();
-        return format!("[{}]", items.join(","));
+        return (format!("[{}]", items.join(",")), None);
     }
-    object(&element.children)
+    (object(&element.children), None)
 }
 
 /// Writes an object; members with the same name become a list.

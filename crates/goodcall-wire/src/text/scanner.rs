@@ -7,10 +7,12 @@
 use std::ops::Range;
 
 use super::budget::ScanBudget;
-use super::candidates::{AtCursor, Candidate, TOOL_CALL_END, at_cursor};
+use super::candidates::{AtCursor, Candidate, at_cursor};
 use super::code_fence::{CodeFence, FenceMark};
-use super::emit::{HeldCalls, ScanOutput};
-use super::ignored_blocks::{IgnoredBlock, IgnoredContents, IgnoredMark};
+use super::emit::{HeldCalls, ScanOutput, TextClass};
+use super::ignored_blocks::{
+    IgnoredBlock, IgnoredContents, IgnoredMark, MarkPlace, PROMPTED, ignored_mark, opens_thought,
+};
 use super::input::{InputBuffer, Window};
 use super::line_state::LineState;
 use super::turn::{Confidence, Turn};
@@ -23,8 +25,12 @@ use crate::tools::Tools;
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum TextPiece {
-    /// Text outside of calls.
+    /// Text outside of calls and thoughts.
     Text(String),
+    /// Text of a thought.
+    Reasoning(String),
+    /// All text so far was a thought, whose beginning was part of the prompt.
+    TextWasReasoning,
     /// A call.
     Call(RawCall),
 }
@@ -69,6 +75,8 @@ struct ScannerSettings {
     dialect: Option<&'static str>,
     /// The text is the body of a marked block: only unmarked calls count, as if marked.
     in_block: bool,
+    /// The prompt has opened a thought.
+    thinking: bool,
 }
 
 /// Where a scanner is.
@@ -86,6 +94,8 @@ pub(super) enum CandidateOutcome {
     Rejected {
         resume: usize,
     },
+    /// It is a section without a call, up to this offset.
+    Markup(usize),
     Calls {
         span: Range<usize>,
         calls: Vec<FoundCall>,
@@ -118,6 +128,7 @@ impl Scanner {
             scope,
             dialect: None,
             in_block: false,
+            thinking: false,
         };
         Self {
             tools,
@@ -140,6 +151,21 @@ impl Scanner {
     #[must_use]
     pub fn dialect(mut self, name: &str) -> Self {
         self.settings.dialect = super::dialects().into_iter().find(|known| *known == name);
+        self
+    }
+
+    /// Takes the end of the prompt that the text follows. If it opens a thought (`<think>`), the text
+    /// begins inside that thought. Without this, the text before an end marker alone turns out to be
+    /// a thought only when the marker arrives.
+    #[must_use]
+    pub fn after_prompt(mut self, prompt: &str) -> Self {
+        self.settings.thinking = opens_thought(prompt);
+        self
+    }
+
+    /// Leaves thoughts and the markers around them in the text.
+    pub(crate) fn keep_thoughts(mut self) -> Self {
+        self.output.keep_thoughts();
         self
     }
 
@@ -175,10 +201,7 @@ impl Scanner {
     pub fn whole(self, text: &str) -> Extraction {
         let mut extraction = Extraction::default();
         for piece in self.pieces(text) {
-            match piece {
-                TextPiece::Text(text) => extraction.text.push_str(&text),
-                TextPiece::Call(call) => extraction.calls.push(call),
-            }
+            extraction.push(piece);
         }
         extraction
     }
@@ -190,7 +213,7 @@ impl Scanner {
             .into_iter()
             .filter_map(|piece| match piece {
                 TextPiece::Call(call) => Some(call.into_found()),
-                TextPiece::Text(_) => None,
+                _ => None,
             });
         calls.collect()
     }
@@ -215,6 +238,9 @@ impl Scanner {
     }
 
     fn read_text(&mut self) -> ScanProgress {
+        if self.settings.thinking {
+            return self.begin_thinking();
+        }
         match at_cursor(self) {
             AtCursor::NeedMore
             | AtCursor::Fence(FenceMark::NeedMore)
@@ -234,18 +260,24 @@ impl Scanner {
             }
             AtCursor::Fence(FenceMark::Closes(end)) => self.close_fence(end),
             AtCursor::Ignored(IgnoredMark::Opens(block)) => {
-                self.output.settle(self.input.window());
-                self.note_prose();
-                self.at += block.open.len();
-                self.state = ScannerState::Ignored(block);
+                self.open_ignored(block, self.at + block.open.len());
             }
             AtCursor::Ignored(IgnoredMark::ThoughtEnds(end)) => {
                 if !self.settings.in_block && !self.turn.has_closed_thinking() {
                     // Its beginning was part of the prompt: everything so far was the thought.
-                    self.output.drop_held();
+                    self.output.was_reasoning(self.input.window(), self.at);
+                    self.output.classify(self.at..end, TextClass::Markup);
                     self.turn.restart();
                 }
                 self.end_thought(end);
+            }
+            AtCursor::Ignored(IgnoredMark::Part(end)) => self.pass_markup(end),
+            AtCursor::Message(header) => {
+                self.turn.begin_message(header.is_answer);
+                match header.thought {
+                    Some(thought) => self.open_ignored(thought, header.end),
+                    None => self.pass_markup(header.end),
+                }
             }
             AtCursor::Candidate(candidate) => {
                 self.state = ScannerState::Candidate(Box::new(candidate));
@@ -254,21 +286,58 @@ impl Scanner {
         ScanProgress::Continue
     }
 
+    /// Begins inside the thought that the prompt opened, unless the text opens it once more.
+    fn begin_thinking(&mut self) -> ScanProgress {
+        let place = MarkPlace {
+            in_fence: false,
+            at_start: true,
+        };
+        match ignored_mark(self.window(), self.at, place) {
+            Some(IgnoredMark::NeedMore) => return ScanProgress::NeedMore,
+            Some(_) => {}
+            None => self.open_ignored(&PROMPTED, self.at),
+        }
+        self.settings.thinking = false;
+        ScanProgress::Continue
+    }
+
+    /// Opens a block in which nothing is a call, and whose contents begin at `end`.
+    fn open_ignored(&mut self, block: &'static IgnoredBlock, end: usize) {
+        self.output.settle(self.input.window());
+        self.note_prose();
+        if block.contents == IgnoredContents::Thought {
+            self.output.classify(self.at..end, TextClass::Markup);
+        }
+        self.at = end;
+        self.state = ScannerState::Ignored(block);
+    }
+
     fn pass_text(&mut self, end: usize) {
         let text = self.input.window().slice(self.at..end);
-        let uncertain = self.output.last_uncertain();
-        let lacks_opening_marker = text == TOOL_CALL_END && uncertain.is_some();
-        if let Some(held) = uncertain.filter(|_| text == TOOL_CALL_END) {
-            held.span.end = end;
+        if !text.chars().all(char::is_whitespace) {
+            self.turn.leave_call();
         }
         self.line.take_text(text);
         if let Some(fence) = &mut self.fence {
             fence.take_text(text);
         }
-        if !lacks_opening_marker && !is_separator(text) {
+        if !is_separator(text) {
             self.note_prose();
         }
         self.at = end;
+    }
+
+    /// Passes over a marker that is no text of the model's.
+    fn pass_markup(&mut self, end: usize) {
+        if let Some(held) = self
+            .output
+            .last_uncertain()
+            .filter(|_| self.turn.is_behind_call())
+        {
+            held.span.end = end;
+        }
+        self.output.classify(self.at..end, TextClass::Markup);
+        self.pass_block(end);
     }
 
     /// Passes over something that is neither prose nor a call.
@@ -316,25 +385,33 @@ impl Scanner {
     /// Passes over an ignored block. Without an end it is all that follows.
     fn read_ignored(&mut self, block: &'static IgnoredBlock) -> ScanProgress {
         let input = self.input.window();
-        let Some(size) = input.from(self.at).find(block.close) else {
-            if input.has_ended() {
-                self.at = input.end();
-                return ScanProgress::Continue;
+        let is_thought = block.contents == IgnoredContents::Thought;
+        let found = block.find_end(input.from(self.at));
+        let end = match found {
+            Some((size, _)) => self.at + size,
+            None if input.has_ended() => input.end(),
+            None => {
+                let tail = input.end().saturating_sub(block.longest_end() - 1);
+                input.char_start(tail.max(self.at))
             }
-            let tail = input.end().saturating_sub(block.close.len() - 1);
-            if tail > self.at {
-                self.at = input.char_start(tail);
+        };
+        if is_thought {
+            self.output.classify(self.at..end, TextClass::Reasoning);
+        }
+        self.at = end;
+        let Some((_, size)) = found else {
+            if input.has_ended() {
+                return ScanProgress::Continue;
             }
             self.state = ScannerState::Ignored(block);
             return ScanProgress::NeedMore;
         };
-        let end = self.at + size + block.close.len();
-        match block.contents {
-            IgnoredContents::Thought => self.end_thought(end),
-            IgnoredContents::Result => {
-                self.turn.end();
-                self.pass_block(end);
-            }
+        if is_thought {
+            self.output.classify(end..end + size, TextClass::Markup);
+            self.end_thought(end + size);
+        } else {
+            self.turn.end();
+            self.pass_block(end + size);
         }
         ScanProgress::Continue
     }
@@ -365,6 +442,7 @@ impl Scanner {
                 self.at = resume;
                 self.note_prose();
             }
+            CandidateOutcome::Markup(end) => self.pass_markup(end),
             CandidateOutcome::Calls {
                 span,
                 calls,
@@ -408,6 +486,7 @@ impl Scanner {
             return;
         }
         self.turn.count(&calls, confidence);
+        self.turn.enter_call();
         let is_unreadable = |call: &RawCall| matches!(call.state, CallState::Unreadable(_));
         let only_alone = scope == TextCallScope::Explicit || calls.iter().all(is_unreadable);
         let if_message_is_calls =
@@ -465,6 +544,16 @@ impl Scanner {
         self.only_calls_so_far
     }
 
+    /// Returns true if the message has headers of its own, and tokens that end its parts.
+    pub(super) fn has_headers(&self) -> bool {
+        self.turn.has_headers()
+    }
+
+    /// Returns true if there are only blanks between a call and the cursor.
+    pub(super) fn is_behind_call(&self) -> bool {
+        self.turn.is_behind_call() && self.fence.is_none() && !self.settings.in_block
+    }
+
     pub(super) fn is_awaiting_observation(&self) -> bool {
         self.turn.is_awaiting_observation()
     }
@@ -482,7 +571,7 @@ impl Scanner {
             || self.only_calls_so_far
             || self.fence.is_some();
         let quoted = self.line.is_quotation() && self.fence.is_none();
-        in_scope && !quoted && self.budget.has_retries() && !self.turn.has_ended()
+        in_scope && !quoted && self.budget.has_retries() && self.turn.takes_unmarked()
     }
 
     pub(super) fn takes_bracket_at(&self, at: usize) -> bool {

@@ -7,7 +7,8 @@ use std::ops::Range;
 
 use goodcall_core::Tree;
 
-use super::call_end::value_size;
+use super::call_end::{tag_counts, value_size};
+use super::input::Window;
 use super::object_writer::{ObjectWriter, push_string};
 use super::untyped_values::trim_line_ends;
 use super::value_tags::ends_tag_name;
@@ -278,13 +279,18 @@ fn value<'t>(
     while let Some(next) = rest[at..].find('<').map(|size| at + size) {
         let here = &rest[next..];
         at = next + 1;
+        let counts = tag_counts(Window::whole(rest), 0, next);
         if here.starts_with(&close) {
             let after = next + close.len();
+            let continues = continues_value(&rest[after..], call_name);
             match depth {
-                0 if continues_value(&rest[after..], call_name) => has_stray_end = true,
+                _ if !counts && (continues || depth > 0) => {}
+                0 if continues => has_stray_end = true,
                 0 => return value(next, after, ValueEnd::Found),
                 _ => depth -= 1,
             }
+        } else if !counts && closed {
+            // Part of the text.
         } else if here
             .strip_prefix(sibling.as_str())
             .is_some_and(|behind| ends_tag_name(behind.as_bytes()))

@@ -24,6 +24,12 @@ pub(super) struct Turn {
     ended: bool,
     awaiting_observation: bool,
     thinking_closed: bool,
+    /// The message is made of parts with headers.
+    has_headers: bool,
+    /// The part at the cursor is the answer to the user.
+    is_answering: bool,
+    /// There are only blanks behind the last call.
+    behind_call: bool,
     /// The highest confidence of any call so far.
     confidence: Confidence,
     /// Names and arguments of the calls so far.
@@ -58,6 +64,32 @@ impl Turn {
 
     pub(super) fn await_observation(&mut self) {
         self.awaiting_observation = true;
+    }
+
+    /// Begins a part of the message that has a header.
+    pub(super) fn begin_message(&mut self, is_answer: bool) {
+        (self.has_headers, self.is_answering) = (true, is_answer);
+    }
+
+    /// Returns true if calls without a marker count.
+    pub(super) fn takes_unmarked(&self) -> bool {
+        !self.ended && !self.is_answering
+    }
+
+    pub(super) fn enter_call(&mut self) {
+        self.behind_call = true;
+    }
+
+    pub(super) fn leave_call(&mut self) {
+        self.behind_call = false;
+    }
+
+    pub(super) fn is_behind_call(&self) -> bool {
+        self.behind_call
+    }
+
+    pub(super) fn has_headers(&self) -> bool {
+        self.has_headers
     }
 
     pub(super) fn close_thinking(&mut self) {

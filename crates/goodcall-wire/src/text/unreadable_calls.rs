@@ -15,7 +15,11 @@ const MAX_NAME: usize = 128;
 
 /// Returns true if a block is a call of a tool that is not offered, and not a mention of its marker
 /// or a program.
-pub(crate) fn is_call(found: &FoundCall, block: &BlockText<'_>) -> bool {
+pub(crate) fn is_call(found: &FoundCall, block: &BlockText<'_>, marker: &Marker) -> bool {
+    if marker.body == BodyFormat::Harmony {
+        // A message with a recipient is a call, whatever it holds.
+        return is_name(&found.name);
+    }
     let closed = block.closed;
     let empty = found.offset.is_none() && found.arguments == "{}";
     let whole = found.state == CallState::Whole || matches!(found.state, CallState::Unreadable(_));

@@ -9,11 +9,16 @@ use super::python_values::{BareWords, PythonReader};
 /// Appends the JSON of `text` for a parameter of these types. Returns a change if the text is not
 /// JSON of the declared type as it is.
 pub(crate) fn write(text: &str, types: Types, out: &mut String) -> Option<Change> {
+    let trimmed = text.trim();
     if types.has(JsonType::String) {
+        // The templates of the models write null so; a string of this text is less likely by far.
+        if types.has(JsonType::Null) && trimmed == "null" {
+            out.push_str(trimmed);
+            return Some(change(text, trimmed));
+        }
         push_string(text, out);
         return None;
     }
-    let trimmed = text.trim();
     if goodcall_core::Tree::parse(trimmed).is_ok() {
         out.push_str(trimmed);
         return None;
@@ -31,13 +36,11 @@ pub(crate) fn write(text: &str, types: Types, out: &mut String) -> Option<Change
         return None;
     };
     out.push_str(&read);
-    Some(Change::text(
-        RuleId::UntypedText,
-        Level::Safe,
-        text,
-        read,
-        0..0,
-    ))
+    Some(change(text, &read))
+}
+
+fn change(sent: &str, read: &str) -> Change {
+    Change::text(RuleId::UntypedText, Level::Safe, sent, read, 0..0)
 }
 
 /// The text of a value between tags: a pair of line ends around it belongs to the tags.
@@ -112,6 +115,8 @@ mod tests {
         assert_eq!(typed(" 5 \n", &["integer"]), same("5"));
         assert_eq!(typed("True", &["boolean"]), read("true"));
         assert_eq!(typed("None", &["integer", "null"]), read("null"));
+        assert_eq!(typed("null", &["string", "null"]), read("null"));
+        assert_eq!(typed("null", &["string"]), same("\"null\""));
         assert_eq!(typed("5", &["integer", "string"]), same("\"5\""));
         assert_eq!(typed("5", &[]), same("5"));
         assert_eq!(typed("018956", &[]), same("\"018956\""));
