@@ -263,14 +263,10 @@ fn value<'t>(
     let close = format!("</{}>", &written[..size]);
     let sibling = format!("<{}", &written[..size]);
     let closed = end_tags.has_after(&close, start);
-    if let Some(inner) = rest.trim_start().strip_prefix("<![CDATA[")
-        && let Some(size) = inner.find("]]>").filter(|_| closed)
-    {
-        let behind = rest.len() - inner.len() + size + 3;
-        let end_tag = rest[behind..].find(&close);
+    if let Some((inner, after)) = character_data(rest, &close).filter(|_| closed) {
         return TagValue {
-            text: &inner[..size],
-            after: start + behind + end_tag.map_or(0, |at| at + close.len()),
+            text: inner,
+            after: start + after,
             end: ValueEnd::Found,
         };
     }
@@ -323,6 +319,18 @@ fn value<'t>(
         None if closed => value(rest.len(), rest.len(), ValueEnd::Ambiguous),
         None => value(rest.len(), rest.len(), ValueEnd::Missing),
     }
+}
+
+/// The text in `<![CDATA[…]]>`, and where the end tag behind it ends.
+fn character_data<'t>(rest: &'t str, close: &str) -> Option<(&'t str, usize)> {
+    let inner = rest.trim_start().strip_prefix("<![CDATA[")?;
+    let size = inner.find("]]>")?;
+    let behind = rest.len() - inner.len() + size + 3;
+    let end_tag = rest[behind..].find(close);
+    Some((
+        &inner[..size],
+        behind + end_tag.map_or(0, |at| at + close.len()),
+    ))
 }
 
 /// Returns true if a value continues behind an end tag: not if only blanks separate the tag from
