@@ -83,7 +83,7 @@ pub(super) static PROMPTED: IgnoredBlock = block(
     ],
 );
 
-/// The markers around the parts of a message, which are no text of the model's.
+/// The markers around the parts of a message, which are not text of the model.
 const PARTS: [&str; 5] = [
     "<|open|>response<|sep|>",
     "<|close|>response<|sep|>",

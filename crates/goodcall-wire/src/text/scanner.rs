@@ -327,7 +327,7 @@ impl Scanner {
         self.at = end;
     }
 
-    /// Passes over a marker that is no text of the model's.
+    /// Passes over a marker, which is not text of the model.
     fn pass_markup(&mut self, end: usize) {
         if let Some(held) = self
             .output
