@@ -1,0 +1,127 @@
+//! Checks that a value with the text of any dialect's markers comes out whole, or that its call is
+//! bad: never shorter, and never as another call.
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test may fail loudly")]
+
+use goodcall_core::{Policy, StopReason};
+use goodcall_wire::{TextCallScope, Tools, dialects, extract, openings};
+use proptest::prelude::*;
+use serde_json::{Value, json};
+
+const TOOLS: &str = r#"[
+  {"name": "write", "parameters": {"type": "object", "properties": {"path": {"type": "string"}, "text": {"type": "string"}}, "required": ["path", "text"]}},
+  {"name": "delete", "parameters": {"type": "object", "properties": {"path": {"type": "string"}}, "required": ["path"]}}
+]"#;
+
+/// Markers inside of calls and at their ends, and other text that means something in a dialect.
+#[rustfmt::skip]
+const INNER: [&str; 58] = [
+    "</tool_call>", "</tool_calls>", "</function>", "</parameter>", "<parameter=path>",
+    "<parameter name=\"path\">", "</invoke>", "<invoke name=\"delete\">", "<arg_key>", "</arg_key>",
+    "<arg_value>", "</arg_value>", "<tool_sep>", "<|tool_call_end|>", "<|tool_calls_section_end|>",
+    "<|tool_call_argument_begin|>", "<|close|>argument<|sep|>", "<|close|>call<|sep|>", "<|sep|>",
+    "<|open|>argument key=\"path\" type=\"string\"<|sep|>", "<|close|>tools<|sep|>", "<|\"|>",
+    "<escape>", "<tool_call|>", "<end_function_call>", "]<]minimax[>[", "]<]minimax[>[</text>",
+    "]<]minimax[>[</invoke>", "<｜tool▁call▁end｜>", "<｜tool▁calls▁end｜>", "<｜tool▁sep｜>",
+    "</｜DSML｜parameter>", "</｜DSML｜invoke>", "<｜DSML｜parameter name=\"path\" string=\"true\">",
+    "[ARGS]", "[CALL_ID]", "<|call|>", "<|end|>", "<|message|>", "<|start|>", "<|im_end|>", "</s>",
+    "<|python_end|>", "<|END_ACTION|>", "<|action_end|>", "<|tools_suffix|>", "]]>", "<![CDATA[",
+    "```", "</ifm|arg_value>", "<ifm|arg_key>", "</text>", "<text>", "</write>", "<write>",
+    "Action Input:", "Observation:", "</minimax:tool_call>",
+];
+
+/// How a dialect writes a call of `write`, with `P` for the path and `T` for the text. Values that are
+/// JSON strings are in quotes here.
+#[rustfmt::skip]
+const FORMS: [(&str, &str); 25] = [
+    ("hermes", "<tool_call>\n{\"name\": \"write\", \"arguments\": {\"path\": \"P\", \"text\": \"T\"}}\n</tool_call>"),
+    ("qwen3-coder", "<tool_call>\n<function=write>\n<parameter=path>\nP\n</parameter>\n<parameter=text>\nT\n</parameter>\n</function>\n</tool_call>"),
+    ("qwen3-coder, alone", "<function=write>\n<parameter=path>\nP\n</parameter>\n<parameter=text>\nT\n</parameter>\n</function>"),
+    ("seed-oss", "<seed:tool_call>\n<function=write>\n<parameter=path>P</parameter>\n<parameter=text>T</parameter>\n</function>\n</seed:tool_call>"),
+    ("minimax-m2", "<minimax:tool_call>\n<invoke name=\"write\">\n<parameter name=\"path\">P</parameter>\n<parameter name=\"text\">T</parameter>\n</invoke>\n</minimax:tool_call>"),
+    ("minimax-m3", "]<]minimax[>[<tool_call>]<]minimax[>[<invoke name=\"write\">]<]minimax[>[<path>P]<]minimax[>[</path>]<]minimax[>[<text>T]<]minimax[>[</text>]<]minimax[>[</invoke>]<]minimax[>[</tool_call>"),
+    ("deepseek-v32", "<｜DSML｜function_calls>\n<｜DSML｜invoke name=\"write\">\n<｜DSML｜parameter name=\"path\" string=\"true\">P</｜DSML｜parameter>\n<｜DSML｜parameter name=\"text\" string=\"true\">T</｜DSML｜parameter>\n</｜DSML｜invoke>\n</｜DSML｜function_calls>"),
+    ("deepseek-v41", "<｜DSML｜ calls>\n<｜DSML｜ invoke name=\"write\">\n<｜DSML｜ parameter name=\"path\" string=\"true\">P</｜DSML｜ parameter>\n<｜DSML｜ parameter name=\"text\" string=\"true\">T</｜DSML｜ parameter>\n</｜DSML｜ invoke>\n</｜DSML｜ calls>"),
+    ("glm", "<tool_call>write\n<arg_key>path</arg_key>\n<arg_value>P</arg_value>\n<arg_key>text</arg_key>\n<arg_value>T</arg_value>\n</tool_call>"),
+    ("hunyuan", "<tool_calls><tool_call>write<tool_sep><arg_key>path</arg_key><arg_value>P</arg_value><arg_key>text</arg_key><arg_value>T</arg_value></tool_call></tool_calls>"),
+    ("k2-horizon", "<ifm|tool_calls><ifm|tool_call>write<ifm|arg_key>path</ifm|arg_key><ifm|arg_value>P</ifm|arg_value><ifm|arg_key>text</ifm|arg_key><ifm|arg_value>T</ifm|arg_value></ifm|tool_call></ifm|tool_calls>"),
+    ("kimi-k2", "<|tool_calls_section_begin|><|tool_call_begin|>functions.write:0<|tool_call_argument_begin|>{\"path\": \"P\", \"text\": \"T\"}<|tool_call_end|><|tool_calls_section_end|>"),
+    ("kimi-k3", "<|open|>tools<|sep|><|open|>call tool=\"write\" index=\"1\"<|sep|><|open|>argument key=\"path\" type=\"string\"<|sep|>P<|close|>argument<|sep|><|open|>argument key=\"text\" type=\"string\"<|sep|>T<|close|>argument<|sep|><|close|>call<|sep|><|close|>tools<|sep|>"),
+    ("gemma4", "<|tool_call>call:write{path:<|\"|>P<|\"|>,text:<|\"|>T<|\"|>}<tool_call|>"),
+    ("functiongemma", "<start_function_call>call:write{path:<escape>P<escape>,text:<escape>T<escape>}<end_function_call>"),
+    ("deepseek", "<｜tool▁calls▁begin｜><｜tool▁call▁begin｜>write<｜tool▁sep｜>{\"path\": \"P\", \"text\": \"T\"}<｜tool▁call▁end｜><｜tool▁calls▁end｜>"),
+    ("deepseek, fenced", "<｜tool▁calls▁begin｜><｜tool▁call▁begin｜>function<｜tool▁sep｜>write\n```json\n{\"path\": \"P\", \"text\": \"T\"}\n```<｜tool▁call▁end｜><｜tool▁calls▁end｜>"),
+    ("mistral", "[TOOL_CALLS]write[ARGS]{\"path\": \"P\", \"text\": \"T\"}"),
+    ("mistral, list", "[TOOL_CALLS] [{\"name\": \"write\", \"arguments\": {\"path\": \"P\", \"text\": \"T\"}}]"),
+    ("harmony", "<|channel|>commentary to=functions.write <|constrain|>json<|message|>{\"path\": \"P\", \"text\": \"T\"}<|call|>"),
+    ("cohere", "<|START_ACTION|>[{\"tool_call_id\": \"0\", \"tool_name\": \"write\", \"parameters\": {\"path\": \"P\", \"text\": \"T\"}}]<|END_ACTION|>"),
+    ("minicpm", "<function name=\"write\"><param name=\"path\">P</param><param name=\"text\">T</param></function>"),
+    ("cline", "<write>\n<path>P</path>\n<text>T</text>\n</write>"),
+    ("pythonic", "[write(path=\"P\", text=\"T\")]"),
+    ("json", "{\"name\": \"write\", \"arguments\": {\"path\": \"P\", \"text\": \"T\"}}"),
+];
+
+fn markers() -> Vec<String> {
+    let own = dialects().into_iter().flat_map(openings);
+    let own = own.filter(|marker| !marker.starts_with('('));
+    own.chain(INNER).map(str::to_owned).collect()
+}
+
+/// Words with markers between, before and behind them; no two markers touch, because two of them may
+/// make a part of a call that no reader could tell from the call's own.
+fn texts() -> impl Strategy<Value = String> {
+    let markers = markers();
+    let marker = (0..markers.len()).prop_map(move |at| markers[at].clone());
+    let word = prop::sample::select(vec!["a", "see b", "line\n", "\nnext ", "é, ", "it's ", "x: "]);
+    let pair = (marker.clone(), word).prop_map(|(marker, word)| format!("{marker}{word}"));
+    let pairs = prop::collection::vec(pair, 0..3);
+    let lead = prop::sample::select(vec!["", "a ", "write "]);
+    (lead, pairs, prop::option::of(marker)).prop_map(|(lead, pairs, last)| {
+        format!("{lead}{}{}", pairs.concat(), last.unwrap_or_default())
+    })
+}
+
+fn written(form: &str, text: &str) -> String {
+    let quoted = Value::from(text).to_string();
+    let form = form.replace('P', "p.txt");
+    if form.contains("\"T\"") {
+        form.replace("\"T\"", &quoted)
+    } else {
+        form.replace('T', text)
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(4000))]
+
+    #[test]
+    fn markers_inside_a_value_are_kept_or_the_call_is_bad(at in 0..FORMS.len(), text in texts()) {
+        let tools = Tools::read(TOOLS).unwrap();
+        let (name, form) = FORMS[at];
+        let raw = written(form, &text);
+        for scope in [TextCallScope::Explicit, TextCallScope::Anywhere] {
+            for call in extract(&raw, &tools, scope).calls {
+                let verdict = call.check(&tools, &Policy::safe(), StopReason::Finished);
+                let Some(arguments) = verdict.arguments() else { continue };
+                prop_assert_eq!(&call.name, "write", "{} {:?}", name, raw);
+                let sent = json!({"path": "p.txt", "text": text});
+                prop_assert_eq!(arguments.to_value().unwrap(), sent, "{} {:?}", name, raw);
+            }
+        }
+    }
+}
+
+#[test]
+fn values_without_markers_are_read_in_every_form() {
+    let tools = Tools::read(TOOLS).unwrap();
+    for (name, form) in FORMS {
+        let raw = written(form, "a b");
+        let found = extract(&raw, &tools, TextCallScope::Explicit);
+        let [call] = &found.calls[..] else {
+            panic!("{name}: {found:?}")
+        };
+        let verdict = call.check(&tools, &Policy::safe(), StopReason::Unknown);
+        let arguments = verdict.arguments().unwrap().to_value().unwrap();
+        assert_eq!(arguments, json!({"path": "p.txt", "text": "a b"}), "{name}");
+        assert_eq!(found.text.trim(), "", "{name}");
+    }
+}
