@@ -71,7 +71,9 @@ fn markers() -> Vec<String> {
 fn texts() -> impl Strategy<Value = String> {
     let markers = markers();
     let marker = (0..markers.len()).prop_map(move |at| markers[at].clone());
-    let word = prop::sample::select(vec!["a", "see b", "line\n", "\nnext ", "é, ", "it's ", "x: "]);
+    let word = prop::sample::select(vec![
+        "a", "see b", "line\n", "\nnext ", "é, ", "it's ", "x: ",
+    ]);
     let pair = (marker.clone(), word).prop_map(|(marker, word)| format!("{marker}{word}"));
     let pairs = prop::collection::vec(pair, 0..3);
     let lead = prop::sample::select(vec!["", "a ", "write "]);
