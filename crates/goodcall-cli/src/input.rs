@@ -2,7 +2,7 @@
 
 use std::fs::File;
 use std::io::{BufReader, Read, stdin};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use goodcall_core::{Limits, Policies, Policy, StopReason};
 use goodcall_server::ConfigFile;
@@ -64,16 +64,34 @@ pub(crate) fn policies(text: &str) -> Result<Policies, String> {
     }
 }
 
+/// The name of the configuration file.
+pub(crate) const CONFIG_FILE: &str = "goodcall.toml";
+
 /// Returns the path of the configuration file: the one that was named, or `goodcall.toml` in this
 /// folder if there is one.
 pub(crate) fn config_path(named: Option<&Path>) -> Option<&Path> {
-    let here = Path::new("goodcall.toml");
+    let here = Path::new(CONFIG_FILE);
     named.or_else(|| here.exists().then_some(here))
 }
 
 /// Reads the configuration file, if there is one.
 pub(crate) fn config_file(named: Option<&Path>) -> Result<ConfigFile, CliError> {
-    match config_path(named) {
+    read_config(config_path(named))
+}
+
+/// Reads `goodcall.toml` in the user's own configuration folder, if there is one.
+pub(crate) fn user_config() -> Result<ConfigFile, CliError> {
+    let folder = |name: &str| std::env::var_os(name).filter(|path| !path.is_empty());
+    let folder = folder("XDG_CONFIG_HOME")
+        .or_else(|| folder("APPDATA"))
+        .map(PathBuf::from)
+        .or_else(|| folder("HOME").map(|home| Path::new(&home).join(".config")));
+    let path = folder.map(|folder| folder.join("goodcall").join(CONFIG_FILE));
+    read_config(path.as_deref().filter(|path| path.exists()))
+}
+
+fn read_config(path: Option<&Path>) -> Result<ConfigFile, CliError> {
+    match path {
         Some(path) => ConfigFile::read(path).map_err(|error| error.to_string()),
         None => Ok(ConfigFile::default()),
     }

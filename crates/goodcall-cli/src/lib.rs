@@ -59,7 +59,7 @@ enum Command {
     /// Hold a conversation with a model whose tools are commands, or replay a recorded one
     Run(run::RunArgs),
     /// Guard an MCP server: its tool calls are checked, mended or refused
-    Mcp(mcp::McpArgs),
+    Mcp(Box<mcp::McpArgs>),
     /// Guard a model provider: an agent's tool calls are checked, mended or asked for again
     Gateway(Box<gateway::GatewayArgs>),
     /// List the rules by which calls are read and mended
@@ -149,7 +149,7 @@ pub fn main(words: &[OsString]) -> u8 {
         Command::Lint(args) => lint::run(&args),
         Command::Convert(args) => convert::run(&args),
         Command::Run(args) => run::run(&args),
-        Command::Mcp(args) => mcp::run(args, words.first()),
+        Command::Mcp(args) => mcp::run(&args, words.first()),
         Command::Gateway(args) => gateway::run(&args),
         Command::Rules(args) => rules::run(&args),
     };

@@ -12,9 +12,9 @@ use goodcall_core::Policies;
 use goodcall_mcp::{
     BridgeEnd, McpServer, ProxyLog, ProxyOptions, ServerCommand, Upstream, bridge, listen,
 };
-use goodcall_server::{McpSettings, listen_address};
+use goodcall_server::{ConfigFile, McpSettings, listen_address};
 
-use crate::input::{self, config_file};
+use crate::input::{self, CONFIG_FILE, config_file, user_config};
 use crate::{CliError, runtime};
 
 /// Run a proxy in front of an MCP server that checks, mends or refuses tool calls.
@@ -49,12 +49,18 @@ pub(crate) struct McpArgs {
 #[derive(clap::Args)]
 struct ServerArgs {
     /// The server's address, for streamable HTTP
-    #[arg(long, value_name = "URL", conflicts_with = "command")]
+    #[arg(long, value_name = "URL", conflicts_with_all = ["command", "url_env"])]
     url: Option<String>,
+    /// The environment variable with the server's address, for an address that is secret
+    #[arg(long, value_name = "VARIABLE", conflicts_with = "command")]
+    url_env: Option<String>,
     /// A header for every request to the URL, as NAME: VALUE; ${VARIABLE} is taken from the
     /// environment
-    #[arg(long, value_name = "HEADER", requires = "url")]
+    #[arg(long, value_name = "HEADER", conflicts_with = "command")]
     header: Vec<String>,
+    /// A header for every request to the URL, as NAME=VARIABLE of the environment
+    #[arg(long, value_name = "NAME=VARIABLE", conflicts_with = "command")]
+    header_env: Vec<String>,
     /// The command that starts the server
     #[arg(last = true, value_name = "COMMAND")]
     command: Vec<OsString>,
@@ -66,7 +72,7 @@ struct GuardArgs {
     /// The server's name in the configuration and in the log [default: from the command]
     #[arg(long, value_name = "NAME")]
     name: Option<String>,
-    /// A configuration file [default: goodcall.toml in this folder, if there is one]
+    /// A configuration file [default: goodcall/goodcall.toml of your configuration folder]
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
     /// What may be mended: strict (nothing), safe or eager, with rules switched on and off
@@ -84,12 +90,21 @@ struct GuardArgs {
 enum Task {
     /// List a server's tools and the problems of their schemas
     Inspect(inspect::InspectArgs),
+    /// Become a server that ends with the process that started it
+    #[command(hide = true)]
+    Start {
+        /// The command that starts the server
+        #[arg(last = true)]
+        command: Vec<OsString>,
+    },
 }
 
 /// Runs `goodcall mcp`. `program` is what starts this command from any folder.
-pub(crate) fn run(args: McpArgs, program: Option<&OsString>) -> Result<bool, CliError> {
-    if let Some(Task::Inspect(args)) = &args.task {
-        return inspect::run(args);
+pub(crate) fn run(args: &McpArgs, program: Option<&OsString>) -> Result<bool, CliError> {
+    match &args.task {
+        Some(Task::Inspect(args)) => return inspect::run(args),
+        Some(Task::Start { command }) => return start(command),
+        None => {}
     }
     if let Some(path) = &args.wrap_config {
         let program = program.and_then(|path| path.to_str());
@@ -98,9 +113,19 @@ pub(crate) fn run(args: McpArgs, program: Option<&OsString>) -> Result<bool, Cli
     if let Some(path) = &args.unwrap_config {
         return wrap::unwrap(path, args.yes);
     }
-    let options = Arc::new(args.guard.options(|| args.server.name())?);
-    let log = Arc::new(args.guard.log()?);
     let server = args.server.server("goodcall mcp")?;
+    let log = Arc::new(args.guard.log()?);
+    let settings = args.guard.settings(|| args.server.name(&server), &log)?;
+    if let Some(address) = args.listen {
+        check_exposure(address, &settings, &log)?;
+        if let McpServer::Command(command) = &server {
+            let program = command.program.to_string_lossy().into_owned();
+            command
+                .find()
+                .map_err(|error| format!("{program}: {error}"))?;
+        }
+    }
+    let options = Arc::new(settings.options);
     let runtime = runtime()?;
     let ended = runtime.block_on(async {
         match args.listen {
@@ -117,10 +142,13 @@ impl ServerArgs {
     /// The server that the arguments name. `command` is how the user called this program, for the
     /// error if they name none.
     fn server(&self, command: &str) -> Result<McpServer, CliError> {
-        if let Some(url) = &self.url {
-            let mut upstream = Upstream::new(url).map_err(|error| error.to_string())?;
-            for header in &self.header {
-                let header = expand_variables(header)?;
+        let url = match &self.url_env {
+            Some(name) => Some(variable("--url-env", name)?),
+            None => self.url.clone(),
+        };
+        if let Some(url) = url {
+            let mut upstream = Upstream::new(&url).map_err(|error| error.to_string())?;
+            for header in self.headers()? {
                 upstream = upstream
                     .header(&header)
                     .map_err(|error| error.to_string())?;
@@ -132,15 +160,69 @@ impl ServerArgs {
                 "the server is missing: expected {command} -- COMMAND, or {command} --url URL"
             ));
         };
-        Ok(ServerCommand::new(program, arguments.iter().cloned()).into())
+        let mut server = ServerCommand::new(program, arguments.iter().cloned());
+        server.launcher = launcher();
+        Ok(server.into())
+    }
+
+    /// The headers for every request to the URL, with their values.
+    fn headers(&self) -> Result<Vec<String>, CliError> {
+        let mut headers = Vec::new();
+        for header in &self.header {
+            headers.push(expand_variables(header)?);
+        }
+        for header in &self.header_env {
+            let (name, value) = header
+                .split_once('=')
+                .ok_or("--header-env: expected NAME=VARIABLE")?;
+            headers.push(format!("{name}: {}", variable("--header-env", value)?));
+        }
+        Ok(headers)
     }
 
     /// A name for a server to which the user gave none.
-    fn name(&self) -> String {
-        match &self.url {
-            Some(url) => url.split('/').nth(2).unwrap_or("server").to_owned(),
-            None => command_name(&self.command),
+    fn name(&self, server: &McpServer) -> String {
+        match server {
+            McpServer::Url(upstream) => upstream.host(),
+            _ => command_name(&self.command),
         }
+    }
+}
+
+/// The value of an environment variable that a flag names.
+fn variable(flag: &str, name: &str) -> Result<String, CliError> {
+    std::env::var(name).map_err(|_| format!("{flag}: the variable {name} is not set"))
+}
+
+/// The words that start a server so that it ends with this process, even if this one is killed:
+/// this program again, if it is known where it is.
+fn launcher() -> Vec<OsString> {
+    let this = std::env::current_exe().ok();
+    let this = this.filter(|path| path.file_stem().is_some_and(|stem| stem == "goodcall"));
+    match this {
+        Some(path) if cfg!(target_os = "linux") => {
+            vec![path.into(), "mcp".into(), "start".into(), "--".into()]
+        }
+        _ => Vec::new(),
+    }
+}
+
+/// Replaces this process by a server that ends when the process that has started it ends.
+fn start(words: &[OsString]) -> Result<bool, CliError> {
+    let (program, arguments) = words.split_first().ok_or("expected a command")?;
+    #[cfg(unix)]
+    {
+        use std::os::unix::process::CommandExt;
+        goodcall_mcp::end_with_parent();
+        let error = std::process::Command::new(program).args(arguments).exec();
+        Err(format!("{}: {error}", program.to_string_lossy()))
+    }
+    #[cfg(not(unix))]
+    {
+        let ended = std::process::Command::new(program).args(arguments).status();
+        ended
+            .map(|status| status.success())
+            .map_err(|error| error.to_string())
     }
 }
 
@@ -150,9 +232,8 @@ fn expand_variables(header: &str) -> Result<String, CliError> {
     let mut rest = header;
     while let Some((before, after)) = rest.split_once("${") {
         let (name, after) = after.split_once('}').ok_or("--header: `${` without `}`")?;
-        let value = std::env::var(name);
         out.push_str(before);
-        out.push_str(&value.map_err(|_| format!("--header: the variable {name} is not set"))?);
+        out.push_str(&variable("--header", name)?);
         rest = after;
     }
     Ok(out + rest)
@@ -187,15 +268,81 @@ async fn serve(
     }
 }
 
+/// The settings of a proxy.
+struct ProxySettings {
+    options: ProxyOptions,
+    /// Whether other machines may be served without a token.
+    allow_unauthenticated: bool,
+}
+
+/// Warns if other machines can reach the listener, and refuses to serve them without a token.
+fn check_exposure(
+    address: SocketAddr,
+    settings: &ProxySettings,
+    log: &ProxyLog,
+) -> Result<(), CliError> {
+    if address.ip().is_loopback() {
+        return Ok(());
+    }
+    if settings.options.listen.token.is_some() {
+        log.warn(&format!("{address} can be reached from other machines"));
+        return Ok(());
+    }
+    if !settings.allow_unauthenticated {
+        return Err(format!(
+            "{address} can be reached from other machines: name the variable of a token with \
+             --token-env, or serve everybody with --allow-unauthenticated"
+        ));
+    }
+    log.warn(&format!("{address} serves everybody who can reach it"));
+    Ok(())
+}
+
 impl GuardArgs {
     /// The settings of the configuration file, overridden by the flags.
-    fn options(&self, name: impl FnOnce() -> String) -> Result<ProxyOptions, CliError> {
-        let file = config_file(self.config.as_deref())?;
+    fn settings(
+        &self,
+        name: impl FnOnce() -> String,
+        log: &ProxyLog,
+    ) -> Result<ProxySettings, CliError> {
+        let file = match &self.config {
+            Some(_) => config_file(self.config.as_deref())?,
+            None => user_config()?,
+        };
         let name = self.name.clone().unwrap_or_else(name);
         let (policies, settings) = file.mcp_server(&name);
         let policies = self.policy.clone().unwrap_or(policies);
         let settings = self.settings.clone().over(settings);
-        Ok(ProxyOptions::from_settings(&name, policies, &settings))
+        let mut options = ProxyOptions::from_settings(&name, policies, &settings);
+        if self.config.is_none() {
+            self.tighten(&mut options, log);
+        }
+        if let Some(name) = &settings.listener.token_env {
+            options.listen.token = Some(variable("--token-env", name)?);
+        }
+        Ok(ProxySettings {
+            options,
+            allow_unauthenticated: settings.listener.allow_unauthenticated.is_on(),
+        })
+    }
+
+    /// Takes from the file of this folder what makes the proxy stricter. Clients start servers in
+    /// the folder of a project, and whoever wrote the project is not trusted with more.
+    fn tighten(&self, options: &mut ProxyOptions, log: &ProxyLog) {
+        let here = Path::new(CONFIG_FILE);
+        if !here.exists() {
+            return;
+        }
+        match ConfigFile::read(here) {
+            Ok(file) => {
+                let (_, settings) = file.mcp_server(&options.server);
+                let bounds = file.mcp_bounds(&options.server);
+                options.tighten(bounds, &settings);
+                let text = "goodcall.toml in this folder can only make the proxy stricter: name it with --config to use all of it";
+                log.warn(text);
+            }
+            Err(error) => log.warn(&format!("{error}; the file is ignored")),
+        }
     }
 
     fn log(&self) -> Result<ProxyLog, CliError> {
@@ -233,12 +380,27 @@ async fn stop_signal() {
     }
 }
 
-/// The name of a command: its program, or the package that a runner such as `npx` runs.
+/// The name of a command: its program, or the package that a runner such as `npx` runs. Words
+/// behind other flags may be secret, and are not looked at.
 fn command_name(command: &[OsString]) -> String {
-    let words = command.iter().map(|word| word.to_string_lossy());
-    let mut words = words.filter(|word| !word.starts_with('-') && !is_runner(word));
-    let word = words.next().unwrap_or_default();
-    match word.rsplit(['/', '\\']).next() {
+    let words: Vec<_> = command.iter().map(|word| word.to_string_lossy()).collect();
+    let Some((program, rest)) = words.split_first() else {
+        return "server".to_owned();
+    };
+    let mut word = program;
+    if is_runner(program) {
+        let mut rest = rest.iter().skip_while(|word| is_harmless(word));
+        word = rest
+            .next()
+            .filter(|word| !word.starts_with('-'))
+            .unwrap_or(program);
+    }
+    let word = word.split(['?', '#']).next().unwrap_or_default();
+    match word
+        .trim_end_matches(['/', '\\'])
+        .rsplit(['/', '\\'])
+        .next()
+    {
         Some(last) if !last.is_empty() => last.to_owned(),
         _ => "server".to_owned(),
     }
@@ -249,7 +411,43 @@ fn is_runner(word: &str) -> bool {
     let stem = stem.to_string_lossy();
     let name = stem.trim_end_matches(|c: char| c.is_ascii_digit() || c == '.');
     let runners = [
-        "npx", "uvx", "node", "python", "deno", "bunx", "docker", "uv",
+        "npx", "npm", "pnpm", "yarn", "uvx", "pipx", "node", "python", "deno", "bun", "bunx",
+        "docker", "podman", "uv",
     ];
     runners.contains(&name)
+}
+
+/// Returns true for the words of runners that take no value.
+fn is_harmless(word: &str) -> bool {
+    let words = [
+        "-y", "--yes", "-q", "--quiet", "-u", "-m", "-i", "-it", "--rm", "run", "exec", "x", "dlx",
+        "tool", "-A",
+    ];
+    words.contains(&word)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn name_of_a_command_has_no_secrets() {
+        for (command, name) in [
+            (
+                "npx -y @modelcontextprotocol/server-filesystem /home",
+                "server-filesystem",
+            ),
+            ("uvx mcp-server-git --repository .", "mcp-server-git"),
+            ("/usr/bin/python3.12 -m notes", "notes"),
+            ("node --api-key sk-SECRET server.js", "node"),
+            ("npx https://x.example/pkg.tgz?key=SECRET", "pkg.tgz"),
+            ("docker run -i --rm mcp/time", "time"),
+            ("docker run -e TOKEN=SECRET mcp/time", "docker"),
+            ("server --token SECRET", "server"),
+            ("", "server"),
+        ] {
+            let words: Vec<_> = command.split_whitespace().map(OsString::from).collect();
+            assert_eq!(command_name(&words), name, "{command}");
+        }
+    }
 }

@@ -13,6 +13,7 @@ use crate::json_rpc;
 use crate::line_io::{InputLine, LineReader, LineWriter};
 use crate::options::ProxyOptions;
 use crate::process::EndMode;
+use crate::queue::Backlog;
 use crate::server_connection::{McpServer, ServerConnection};
 
 /// How often deadlines are checked.
@@ -73,6 +74,22 @@ where
 {
     let server = server.into();
     let connection = connect(&server, options.max_frame)?;
+    let bridged = bridge_connected((server, connection), options, log, (input, output), stop);
+    Ok(bridged.await)
+}
+
+/// Like [`bridge`], with a connection that is open already.
+pub(crate) async fn bridge_connected<R, W>(
+    (server, connection): (McpServer, ServerConnection),
+    options: Arc<ProxyOptions>,
+    log: Arc<ProxyLog>,
+    (input, output): (R, W),
+    stop: impl Future<Output = ()>,
+) -> BridgeEnd
+where
+    R: AsyncRead + Unpin,
+    W: AsyncWrite + Unpin + Send + 'static,
+{
     let (client, _) = LineWriter::start(output);
     let mut bridge = Bridge {
         server,
@@ -93,8 +110,8 @@ where
         };
         connection.end(mode).await;
     }
-    let _ = timeout(FLUSH, bridge.client.flushed()).await;
-    Ok(end)
+    let _ = timeout(FLUSH, bridge.client.backlog().empty()).await;
+    end
 }
 
 pub(crate) fn connect(
@@ -136,11 +153,11 @@ impl Bridge {
         ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
         tokio::pin!(stop);
         loop {
-            let to_client = self.client.clone();
+            let to_client = self.client.backlog().clone();
             let connection = self.connection.as_ref();
-            let to_server = connection.and_then(ServerConnection::writer).cloned();
+            let to_server = connection.and_then(ServerConnection::backlog).cloned();
             let client_full = to_client.is_full();
-            let server_full = to_server.as_ref().is_some_and(LineWriter::is_full);
+            let server_full = to_server.as_ref().is_some_and(Backlog::is_full);
             let reads_input = self.input_ended.is_none() && !client_full && !server_full;
             let (flow, end) = tokio::select! {
                 () = &mut stop => return BridgeEnd::Asked,
@@ -153,8 +170,8 @@ impl Bridge {
                 _ = ticks.tick() => (self.tick(), BridgeEnd::Client),
                 () = to_client.ready(), if client_full => continue,
                 () = ready(to_server.as_ref()), if server_full => continue,
-                () = to_client.failed() => return BridgeEnd::Client,
-                () = failed(to_server.as_ref()) => (self.server_ended().await, BridgeEnd::Server),
+                () = to_client.closed() => return BridgeEnd::Client,
+                () = closed(to_server.as_ref()) => (self.server_ended().await, BridgeEnd::Server),
             };
             if flow == Flow::End {
                 // A server that exits after its input was closed did as it was asked.
@@ -293,16 +310,16 @@ async fn next_line(connection: &mut Option<ServerConnection>) -> InputLine {
     }
 }
 
-async fn ready(writer: Option<&LineWriter>) {
-    match writer {
-        Some(writer) => writer.ready().await,
+async fn ready(backlog: Option<&Backlog>) {
+    match backlog {
+        Some(backlog) => backlog.ready().await,
         None => std::future::pending().await,
     }
 }
 
-async fn failed(writer: Option<&LineWriter>) {
-    match writer {
-        Some(writer) => writer.failed().await,
+async fn closed(backlog: Option<&Backlog>) {
+    match backlog {
+        Some(backlog) => backlog.closed().await,
         None => std::future::pending().await,
     }
 }

@@ -114,12 +114,16 @@ impl ProxyLog {
         Self::default()
     }
 
-    /// A log that appends one JSON line per call to a file.
+    /// A log that appends one JSON line per call to a file. A new file can be read by its owner only.
     ///
     /// # Errors
     /// If the file cannot be opened.
     pub fn to_file(path: &Path) -> io::Result<Self> {
-        let file = OpenOptions::new().create(true).append(true).open(path)?;
+        let mut options = OpenOptions::new();
+        options.create(true).append(true);
+        #[cfg(unix)]
+        std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+        let file = options.open(path)?;
         Ok(Self {
             file: Some(Mutex::new(file)),
             quiet: false,

@@ -144,13 +144,7 @@ impl Judge {
         let Some(tool) = tools.meant(&request.name) else {
             return Assessment::UnknownTool(tools.unknown(&request.name));
         };
-        let policies = &self.options.policies;
-        let policy = if tool.is_destructive() {
-            policies.for_destructive_tool(&tool.name)
-        } else {
-            policies.for_tool(&tool.name)
-        };
-
+        let policy = self.options.policy(tool);
         let mut call = AcceptedCall {
             tool,
             verdict: ProxyVerdict::Good,

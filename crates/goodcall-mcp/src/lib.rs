@@ -29,6 +29,7 @@ mod engine;
 mod bridge;
 mod line_io;
 mod process;
+mod queue;
 mod server_connection;
 
 mod http;
@@ -44,6 +45,6 @@ pub use frame::Frame;
 pub use goodcall_server::McpLoopMode;
 pub use http::{Upstream, UpstreamError, listen};
 pub use list_tools::list_tools;
-pub use options::ProxyOptions;
-pub use process::ServerCommand;
+pub use options::{ListenOptions, ProxyOptions};
+pub use process::{ServerCommand, end_with_parent};
 pub use server_connection::McpServer;

@@ -1,21 +1,17 @@
 //! Frames as lines: read with a size limit, written without waiting.
 
 use std::io;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
-use tokio::sync::{Notify, mpsc};
 use tokio::task::JoinHandle;
 
 use crate::frame::Frame;
+use crate::queue::{Backlog, QueueReceiver, QueueSender, queue};
 
 /// Bytes that are kept of each end of a line that exceeds the limit.
 const KEPT: usize = 4096;
 /// Bytes read at once.
 const CHUNK: usize = 64 << 10;
-/// Bytes that may wait to be written before reading on the other side stops.
-const BACKLOG: usize = 8 << 20;
 
 /// One line of input.
 #[derive(Debug, PartialEq, Eq)]
@@ -35,9 +31,11 @@ pub(crate) enum InputLine {
 /// Reads lines.
 pub(crate) struct LineReader<R> {
     from: R,
-    /// Bytes that were read and not handed out.
+    /// Bytes that were read.
     buffer: Vec<u8>,
-    /// The buffer has no line end before this position.
+    /// The bytes of the buffer before this position were handed out.
+    start: usize,
+    /// The buffer has no line end between `start` and this position.
     seen: usize,
     max_line: usize,
     /// The beginning of a line that exceeds the limit, and the bytes of it that were dropped.
@@ -50,6 +48,7 @@ impl<R: AsyncRead + Unpin> LineReader<R> {
         Self {
             from,
             buffer: Vec::new(),
+            start: 0,
             seen: 0,
             max_line,
             oversized: None,
@@ -66,6 +65,9 @@ impl<R: AsyncRead + Unpin> LineReader<R> {
             if self.ended {
                 return Ok(InputLine::End);
             }
+            self.buffer.drain(..self.start);
+            self.seen -= self.start;
+            self.start = 0;
             self.buffer.reserve(CHUNK);
             if self.from.read_buf(&mut self.buffer).await? == 0 {
                 self.ended = true;
@@ -80,7 +82,7 @@ impl<R: AsyncRead + Unpin> LineReader<R> {
             .position(|byte| *byte == b'\n');
         let Some(end) = end.map(|at| at + self.seen) else {
             self.seen = self.buffer.len();
-            if self.ended && (self.oversized.is_some() || !self.buffer.is_empty()) {
+            if self.ended && (self.oversized.is_some() || self.start < self.buffer.len()) {
                 return Some(self.take(self.buffer.len(), self.buffer.len()));
             }
             self.shrink();
@@ -91,10 +93,7 @@ impl<R: AsyncRead + Unpin> LineReader<R> {
 
     /// Hands out the line that ends at `end`. The next one starts at `next`.
     fn take(&mut self, end: usize, next: usize) -> InputLine {
-        let rest = self.buffer.split_off(next.min(self.buffer.len()));
-        let mut line = std::mem::replace(&mut self.buffer, rest);
-        line.truncate(end);
-        self.seen = 0;
+        let mut line = self.cut(end, next);
         match self.oversized.take() {
             Some((head, length)) => InputLine::Oversized {
                 head,
@@ -113,11 +112,32 @@ impl<R: AsyncRead + Unpin> LineReader<R> {
         }
     }
 
+    /// Takes the bytes up to `end` out of the buffer. A line may wait for long, so it must not keep
+    /// the memory of all that was read with it: only a line that fills the buffer takes it along.
+    fn cut(&mut self, end: usize, next: usize) -> Vec<u8> {
+        let length = end - self.start;
+        if self.start == 0 && length > CHUNK && length > self.buffer.capacity() / 2 {
+            let rest = self.buffer.split_off(next);
+            let mut line = std::mem::replace(&mut self.buffer, rest);
+            line.truncate(end);
+            self.seen = 0;
+            return line;
+        }
+        // One byte more, for the line end with which it will be written.
+        let mut line = Vec::with_capacity(length + 1);
+        line.extend_from_slice(&self.buffer[self.start..end]);
+        self.start = next;
+        self.seen = next;
+        line
+    }
+
     /// Drops the middle of a line that exceeds the limit.
     fn shrink(&mut self) {
-        if self.oversized.is_none() && self.buffer.len() <= self.max_line {
+        if self.oversized.is_none() && self.buffer.len() - self.start <= self.max_line {
             return;
         }
+        self.buffer.drain(..self.start);
+        self.start = 0;
         let dropped = self.buffer.len().saturating_sub(KEPT);
         let (head, length) = self.oversized.take().unwrap_or_else(|| {
             let head = self.buffer.iter().take(KEPT).copied().collect();
@@ -131,108 +151,55 @@ impl<R: AsyncRead + Unpin> LineReader<R> {
 }
 
 /// Writes frames as lines in a task of its own. Sending never waits, so whoever produces frames
-/// looks at [`LineWriter::is_full`] first.
+/// looks at the backlog first.
 #[derive(Clone, Debug)]
 pub(crate) struct LineWriter {
-    to: mpsc::UnboundedSender<Frame>,
-    state: Arc<LineWriterState>,
-}
-
-#[derive(Debug, Default)]
-struct LineWriterState {
-    bytes: AtomicUsize,
-    failed: AtomicBool,
-    changed: Notify,
+    frames: QueueSender<Frame>,
 }
 
 impl LineWriter {
     /// Starts the task. It ends when the last clone of the writer is dropped, or when writing
     /// fails.
-    pub(crate) fn start<W>(mut to: W) -> (Self, JoinHandle<()>)
+    pub(crate) fn start<W>(to: W) -> (Self, JoinHandle<()>)
     where
         W: AsyncWrite + Unpin + Send + 'static,
     {
-        let (sender, mut frames) = mpsc::unbounded_channel::<Frame>();
-        let state = Arc::new(LineWriterState::default());
-        let writer = Self {
-            to: sender,
-            state: Arc::clone(&state),
-        };
-        let task = tokio::spawn(async move {
-            while let Some(mut frame) = frames.recv().await {
-                frame.push(b'\n');
-                let mut length = frame.len();
-                // Frames that are ready are written together.
-                while length < CHUNK
-                    && let Ok(mut next) = frames.try_recv()
-                {
-                    next.push(b'\n');
-                    length += next.len();
-                    frame.append(&mut next);
-                }
-                let written = async {
-                    to.write_all(&frame).await?;
-                    to.flush().await
-                };
-                if written.await.is_err() {
-                    state.failed.store(true, Ordering::Release);
-                    state.changed.notify_waiters();
-                    return;
-                }
-                state.bytes.fetch_sub(length, Ordering::AcqRel);
-                state.changed.notify_waiters();
-            }
-            let _ = to.shutdown().await;
-        });
-        (writer, task)
+        let (frames, waiting) = queue();
+        (Self { frames }, tokio::spawn(write_lines(to, waiting)))
     }
 
     pub(crate) fn send(&self, frame: Frame) {
-        self.state
-            .bytes
-            .fetch_add(frame.len() + 1, Ordering::AcqRel);
-        // After a failure nobody reads any more.
-        let _ = self.to.send(frame);
+        let bytes = frame.len();
+        self.frames.send(frame, bytes);
     }
 
-    /// Returns true if so much waits that nothing should be added.
-    pub(crate) fn is_full(&self) -> bool {
-        self.state.bytes.load(Ordering::Acquire) > BACKLOG && !self.has_failed()
+    /// What waits to be written. It is closed once writing has failed.
+    pub(crate) fn backlog(&self) -> &Backlog {
+        self.frames.backlog()
     }
+}
 
-    /// Returns true if writing has failed, because nobody reads any more.
-    pub(crate) fn has_failed(&self) -> bool {
-        self.state.failed.load(Ordering::Acquire)
-    }
-
-    /// Waits until frames may be added.
-    pub(crate) async fn ready(&self) {
-        self.until(|writer| !writer.is_full()).await;
-    }
-
-    /// Waits until everything is written, or writing has failed.
-    pub(crate) async fn flushed(&self) {
-        self.until(|writer| writer.has_failed() || writer.state.bytes.load(Ordering::Acquire) == 0)
-            .await;
-    }
-
-    /// Waits until writing fails.
-    pub(crate) async fn failed(&self) {
-        self.until(Self::has_failed).await;
-    }
-
-    async fn until(&self, done: impl Fn(&Self) -> bool) {
-        loop {
-            let changed = self.state.changed.notified();
-            tokio::pin!(changed);
-            // Registered before the check, so that no change is missed.
-            changed.as_mut().enable();
-            if done(self) {
-                return;
-            }
-            changed.await;
+async fn write_lines<W: AsyncWrite + Unpin>(mut to: W, mut frames: QueueReceiver<Frame>) {
+    while let Some((mut frame, mut cost)) = frames.take().await {
+        frame.push(b'\n');
+        // Frames that are ready are written together.
+        while frame.len() < CHUNK
+            && let Some((next, next_cost)) = frames.try_take()
+        {
+            cost += next_cost;
+            frame.extend_from_slice(&next);
+            frame.push(b'\n');
         }
+        let written = async {
+            to.write_all(&frame).await?;
+            to.flush().await
+        };
+        if written.await.is_err() {
+            return;
+        }
+        frames.done(cost);
     }
+    let _ = to.shutdown().await;
 }
 
 #[cfg(test)]
@@ -255,6 +222,21 @@ mod tests {
         let all = lines(b"a\r\n\nbc\nd", 10).await;
         let frames = [&b"a\r"[..], b"", b"bc", b"d"].map(|line| InputLine::Frame(line.to_vec()));
         assert_eq!(all, frames);
+    }
+
+    #[tokio::test]
+    async fn lines_do_not_keep_the_memory_of_what_was_read_with_them() {
+        let mut text = b"{\"method\":\"n\"}\n".repeat(10_000);
+        text.extend(vec![b'x'; 300_000]);
+        text.extend_from_slice(b"\nlast\n");
+        let all = lines(&text, 1 << 20).await;
+        assert_eq!(all.len(), 10_002);
+        for line in &all {
+            let InputLine::Frame(frame) = line else {
+                panic!("{line:?}")
+            };
+            assert!(frame.capacity() <= 2 * frame.len() + 1, "{}", frame.len());
+        }
     }
 
     #[tokio::test]
@@ -281,10 +263,10 @@ mod tests {
         let mut text = vec![0; 42];
         far.read_exact(&mut text).await.unwrap();
         assert_eq!(text, b"hello\nworld, this is longer than the pipe\n");
-        writer.flushed().await;
+        writer.backlog().empty().await;
         drop(far);
         writer.send(vec![b'x'; 100]);
-        writer.failed().await;
+        writer.backlog().closed().await;
         task.await.unwrap();
     }
 }

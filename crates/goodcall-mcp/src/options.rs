@@ -2,8 +2,9 @@
 
 use std::time::Duration;
 
-use goodcall_core::{Limits, Policies, Style};
-use goodcall_server::{McpLoopMode, McpSettings};
+use goodcall_core::{Limits, Policies, Policy, Style};
+use goodcall_server::{McpListenerSettings, McpLoopMode, McpSettings};
+use goodcall_wire::ToolDefinition;
 
 /// The options of the proxy in front of one server. Start from [`ProxyOptions::default`] and change
 /// what you need.
@@ -30,6 +31,40 @@ pub struct ProxyOptions {
     pub max_frame: usize,
     /// Whether a server that has ended is started again for the next request.
     pub restart: bool,
+    /// Policies of an untrusted source: what they do not allow is not mended, whatever `policies`
+    /// say.
+    pub bounds: Option<Policies>,
+    /// Whom a listener serves.
+    pub listen: ListenOptions,
+}
+
+/// Whom a listener serves.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct ListenOptions {
+    /// The token that every request must carry, as `Authorization: Bearer …`.
+    pub token: Option<String>,
+    /// Names of this machine that requests may use, besides those of the loopback address. Without
+    /// any, a listener that can be reached from elsewhere takes every name.
+    pub hosts: Vec<String>,
+    /// Origins whose pages may use the server, such as `https://app.example`, or `*` for all.
+    pub origins: Vec<String>,
+    /// Sessions, and so processes, at the same time.
+    pub max_sessions: usize,
+    /// How long a session may be unused before it is ended.
+    pub session_idle: Duration,
+}
+
+impl Default for ListenOptions {
+    fn default() -> Self {
+        Self {
+            token: None,
+            hosts: Vec::new(),
+            origins: Vec::new(),
+            max_sessions: 64,
+            session_idle: Duration::from_secs(1800),
+        }
+    }
 }
 
 impl Default for ProxyOptions {
@@ -45,6 +80,24 @@ impl Default for ProxyOptions {
             list_limit: Duration::from_secs(30),
             max_frame: 128 << 20,
             restart: false,
+            bounds: None,
+            listen: ListenOptions::default(),
+        }
+    }
+}
+
+impl ListenOptions {
+    fn from_settings(settings: &McpListenerSettings) -> Self {
+        let default = Self::default();
+        Self {
+            // Only its place is a setting.
+            token: None,
+            hosts: settings.allow_host.clone(),
+            origins: settings.allow_origin.clone(),
+            max_sessions: settings.max_sessions.unwrap_or(default.max_sessions),
+            session_idle: settings
+                .session_idle
+                .map_or(default.session_idle, Duration::from_secs),
         }
     }
 }
@@ -66,7 +119,33 @@ impl ProxyOptions {
                 None => default.time_limit,
             },
             restart: settings.restart.is_on(),
+            listen: ListenOptions::from_settings(&settings.listener),
             ..default
+        }
+    }
+
+    /// Takes over what makes the proxy stricter from settings of an untrusted source.
+    pub fn tighten(&mut self, policies: Policies, settings: &McpSettings) {
+        self.bounds = Some(policies);
+        self.check_output |= settings.check_output.is_on();
+        if settings.loops == Some(McpLoopMode::Refuse) {
+            self.loops = McpLoopMode::Refuse;
+        }
+    }
+
+    /// What may be mended in the arguments of a tool.
+    pub(crate) fn policy(&self, tool: &ToolDefinition) -> Policy {
+        let of = |policies: &Policies| {
+            if tool.is_destructive() {
+                policies.for_destructive_tool(&tool.name)
+            } else {
+                policies.for_tool(&tool.name)
+            }
+        };
+        let policy = of(&self.policies);
+        match &self.bounds {
+            Some(bounds) => policy.within(&of(bounds)),
+            None => policy,
         }
     }
 

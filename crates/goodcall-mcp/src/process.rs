@@ -3,6 +3,7 @@
 
 use std::ffi::OsString;
 use std::io;
+use std::path::Path;
 use std::process::{ExitStatus, Stdio};
 use std::time::Duration;
 
@@ -12,8 +13,10 @@ use tokio::time::{Instant, timeout, timeout_at};
 use crate::frame::Frame;
 use crate::line_io::{InputLine, LineReader, LineWriter};
 
-/// How long a server may take to exit after its input was closed.
-const GRACE: Duration = Duration::from_secs(2);
+/// How long a server may take to exit after its input was closed, and again after it was asked to.
+/// The SDKs of clients wait for 2 s each time before they kill the proxy, and the server must have
+/// ended by then.
+const GRACE: Duration = Duration::from_millis(900);
 /// How long output is read after the process has exited.
 const DRAIN: Duration = Duration::from_millis(500);
 
@@ -25,6 +28,9 @@ pub struct ServerCommand {
     pub program: OsString,
     /// Its arguments.
     pub arguments: Vec<OsString>,
+    /// The words of a command that replaces itself by the program whose words follow. It may
+    /// prepare the process, as [`end_with_parent`] does.
+    pub launcher: Vec<OsString>,
 }
 
 impl ServerCommand {
@@ -36,7 +42,41 @@ impl ServerCommand {
         Self {
             program: program.into(),
             arguments: arguments.into_iter().collect(),
+            launcher: Vec::new(),
         }
+    }
+
+    /// Returns an error if the program cannot be found, without starting it.
+    ///
+    /// # Errors
+    /// If there is no such file, or none in the folders of `PATH`.
+    pub fn find(&self) -> io::Result<()> {
+        let program = Path::new(&self.program);
+        let is_path = program.components().count() > 1;
+        let folders = std::env::var_os("PATH").filter(|_| !is_path && cfg!(unix));
+        let found = match folders {
+            Some(folders) => std::env::split_paths(&folders).any(|one| one.join(program).is_file()),
+            // Elsewhere a name has other ways to become a program.
+            None => !cfg!(unix) || program.exists(),
+        };
+        if found {
+            Ok(())
+        } else {
+            let why = "No such file or directory";
+            Err(io::Error::new(io::ErrorKind::NotFound, why))
+        }
+    }
+}
+
+/// Lets this process end together with the one that has started it, even if that one is killed.
+/// The program that replaces this one keeps the promise. Without such a service of the system
+/// nothing happens.
+pub fn end_with_parent() {
+    #[cfg(any(target_os = "linux", target_os = "android"))]
+    {
+        use rustix::process::{Signal, set_parent_process_death_signal};
+        // Without it the server is still told by the end of its input.
+        let _ = set_parent_process_death_signal(Some(Signal::KILL));
     }
 }
 
@@ -55,8 +95,14 @@ pub(crate) struct ServerProcess {
 impl ServerCommand {
     /// Starts the server. It inherits standard error.
     pub(crate) fn start(&self, max_frame: usize) -> io::Result<ServerProcess> {
-        let mut command = Command::new(&self.program);
+        let mut words = self.launcher.iter().chain([&self.program]);
+        let mut command = Command::new(words.next().unwrap_or(&self.program));
+        if !self.launcher.is_empty() {
+            // The launcher itself starts in any case.
+            self.find()?;
+        }
         command
+            .args(words)
             .args(&self.arguments)
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())

@@ -8,6 +8,7 @@ use crate::http::Upstream;
 use crate::http::url_client::UrlClient;
 use crate::line_io::{InputLine, LineWriter};
 use crate::process::{self, EndMode, ServerCommand, ServerProcess};
+use crate::queue::Backlog;
 
 /// Where an MCP server is found.
 #[derive(Clone, Debug)]
@@ -51,21 +52,21 @@ impl McpServer {
         })
     }
 
-    /// The program or the URL, for messages to the operator.
+    /// The program or the host, for messages. Arguments and the rest of a URL may be secret.
     pub(crate) fn name(&self) -> String {
         match self {
             Self::Command(command) => command.program.to_string_lossy().into_owned(),
-            Self::Url(upstream) => upstream.url().to_string(),
+            Self::Url(upstream) => upstream.host(),
         }
     }
 }
 
 impl ServerConnection {
-    /// The frames that wait to be written to a process.
-    pub(crate) fn writer(&self) -> Option<&LineWriter> {
+    /// What waits to be sent; `None` once the input is closed.
+    pub(crate) fn backlog(&self) -> Option<&Backlog> {
         match self {
-            Self::Process(process) => process.writer(),
-            Self::Url(_) => None,
+            Self::Process(process) => process.writer().map(LineWriter::backlog),
+            Self::Url(client) => client.backlog(),
         }
     }
 

@@ -48,6 +48,7 @@ use crate::mcp_settings::McpSettings;
 #[non_exhaustive]
 pub struct ConfigFile {
     policy: Option<Policy>,
+    destructive: Option<Policy>,
     tools: ToolPolicies,
     /// The section `[gateway]`.
     pub gateway: GatewaySettings,
@@ -62,6 +63,7 @@ type ToolPolicies = BTreeMap<String, Value>;
 #[serde(default)]
 struct McpSection {
     policy: Option<Policy>,
+    destructive: Option<Policy>,
     tools: ToolPolicies,
     #[serde(flatten)]
     settings: McpSettings,
@@ -73,6 +75,7 @@ struct McpSection {
 #[serde(default)]
 struct McpServerSection {
     policy: Option<Policy>,
+    destructive: Option<Policy>,
     tools: ToolPolicies,
     #[serde(flatten)]
     settings: McpSettings,
@@ -110,7 +113,18 @@ impl ConfigFile {
 
     /// The policies outside of the servers' sections.
     pub fn policies(&self) -> Policies {
-        self.all_policies(&[])
+        self.all_policies(&[], &Unsaid::default())
+            .expect("policies were checked when the file was read")
+    }
+
+    /// The policies that limit those of another file, for a file that is not trusted: they allow
+    /// everything that the file does not say.
+    pub fn mcp_bounds(&self, name: &str) -> Policies {
+        let unsaid = Unsaid {
+            policy: Policy::eager(),
+            destructive: None,
+        };
+        self.mcp_policies(name, &unsaid)
             .expect("policies were checked when the file was read")
     }
 
@@ -118,7 +132,7 @@ impl ConfigFile {
     /// and over what is common to the whole file.
     pub fn mcp_server(&self, name: &str) -> (Policies, McpSettings) {
         let policies = self
-            .mcp_policies(name)
+            .mcp_policies(name, &Unsaid::default())
             .expect("policies were checked when the file was read");
         let common = self.mcp.settings.clone();
         let settings = match self.mcp.servers.get(name) {
@@ -132,36 +146,63 @@ impl ConfigFile {
         let file: Self = table
             .try_into()
             .map_err(|error: toml::de::Error| error.message().to_owned())?;
-        file.all_policies(&[])?;
-        file.mcp_policies("")?;
+        let unsaid = Unsaid::default();
+        file.all_policies(&[], &unsaid)?;
+        file.mcp_policies("", &unsaid)?;
         for name in file.mcp.servers.keys() {
-            file.mcp_policies(name)?;
+            file.mcp_policies(name, &unsaid)?;
         }
         Ok(file)
     }
 
-    fn mcp_policies(&self, server: &str) -> Result<Policies, String> {
-        let mut layers = vec![(&self.mcp.policy, &self.mcp.tools)];
-        if let Some(server) = self.mcp.servers.get(server) {
-            layers.push((&server.policy, &server.tools));
+    fn mcp_policies(&self, server: &str, unsaid: &Unsaid) -> Result<Policies, String> {
+        let mcp = &self.mcp;
+        let mut layers = vec![(&mcp.policy, &mcp.destructive, &mcp.tools)];
+        if let Some(server) = mcp.servers.get(server) {
+            layers.push((&server.policy, &server.destructive, &server.tools));
         }
-        self.all_policies(&layers)
+        self.all_policies(&layers, unsaid)
     }
 
     /// Lays policies over those of the whole file. The last policy for all tools replaces those
     /// before it, and so does the last one of each tool.
-    fn all_policies(&self, over: &[(&Option<Policy>, &ToolPolicies)]) -> Result<Policies, String> {
-        let mut policy = &self.policy;
+    fn all_policies(&self, over: &[PolicyLayer<'_>], unsaid: &Unsaid) -> Result<Policies, String> {
+        let (mut policy, mut destructive) = (&self.policy, &self.destructive);
         let mut tools = self.tools.clone();
-        for (own, own_tools) in over {
+        for (own, own_destructive, own_tools) in over {
             policy = if own.is_some() { own } else { policy };
+            if own_destructive.is_some() {
+                destructive = own_destructive;
+            }
             tools.extend((*own_tools).clone());
         }
-        let default = policy.clone().unwrap_or_default();
-        let mut policies = serde_json::to_value(default).map_err(|error| error.to_string())?;
+        let all = policy.as_ref().unwrap_or(&unsaid.policy);
+        let mut policies = serde_json::to_value(all).map_err(|error| error.to_string())?;
         let tools: BTreeMap<_, _> = tools.into_iter().map(expand_switches).collect();
+        let destructive = destructive.as_ref().or(unsaid.destructive.as_ref());
+        let destructive = destructive.unwrap_or(all);
+        policies["destructive"] = serde_json::json!(destructive);
         policies["tools"] = serde_json::json!(tools);
         serde_json::from_value(policies).map_err(|error| error.to_string())
+    }
+}
+
+/// What one section says about all tools, about destructive ones, and about single ones.
+type PolicyLayer<'f> = (&'f Option<Policy>, &'f Option<Policy>, &'f ToolPolicies);
+
+/// The policies where a file says nothing.
+struct Unsaid {
+    policy: Policy,
+    /// `None` if destructive tools are like the others.
+    destructive: Option<Policy>,
+}
+
+impl Default for Unsaid {
+    fn default() -> Self {
+        Self {
+            policy: Policy::default(),
+            destructive: Some(Policy::strict()),
+        }
     }
 }
 
@@ -220,11 +261,11 @@ fn reject_unknown_keys(place: &mut Vec<String>, table: &Table) -> Result<(), Con
 fn known_keys(place: &[String]) -> Option<Vec<&'static str>> {
     let place: Vec<_> = place.iter().map(String::as_str).collect();
     let mut keys = match place[..] {
-        [] => return Some(vec!["policy", "tools", "gateway", "mcp"]),
+        [] => return Some(vec!["policy", "destructive", "tools", "gateway", "mcp"]),
         ["gateway"] => return Some(GatewaySettings::keys()),
         ["mcp", "servers"] => return Some(Vec::new()),
-        ["mcp"] => vec!["policy", "tools", "servers"],
-        ["mcp", "servers", _] => vec!["policy", "tools"],
+        ["mcp"] => vec!["policy", "destructive", "tools", "servers"],
+        ["mcp", "servers", _] => vec!["policy", "destructive", "tools"],
         _ => return None,
     };
     keys.extend(McpSettings::keys());
@@ -319,6 +360,16 @@ mod tests {
     }
 
     #[test]
+    fn bounds_allow_what_the_file_does_not_say() {
+        let parse = |text: &str| ConfigFile::parse(text).unwrap().mcp_bounds("s");
+        assert_eq!(parse("").for_destructive_tool("a"), Policy::eager());
+        let bounds = parse("policy = \"safe\"\n[tools.a]\nlevel = \"strict\"");
+        assert!(bounds.for_tool("a").is_strict());
+        assert_eq!(bounds.for_tool("b"), Policy::safe());
+        assert_eq!(bounds.for_destructive_tool("b"), Policy::safe());
+    }
+
+    #[test]
     fn higher_layer_wins_where_it_is_set() {
         let parse = |text: &str| ConfigFile::parse(text).unwrap().gateway;
         let flags = parse("[gateway]\nreasks = 0\nreport = true");
@@ -335,7 +386,7 @@ mod tests {
         for (text, expected) in [
             (
                 "polciy = 1",
-                "polciy: unknown key, expected one of policy, tools, gateway, mcp",
+                "polciy: unknown key, expected one of policy, destructive, tools, gateway, mcp",
             ),
             ("level = \"strict\"", "; a policy is written `policy = "),
             (
@@ -367,7 +418,7 @@ mod tests {
             ("gateway = 1", "gateway: invalid type"),
             (
                 "[mcp]\nlops = 1",
-                "mcp.lops: unknown key, expected one of policy, tools, servers, style, ",
+                "mcp.lops: unknown key, expected one of policy, destructive, tools, servers, style, ",
             ),
             ("[mcp]\nloops = \"x\"", "mcp.loops: unknown variant `x`"),
             (

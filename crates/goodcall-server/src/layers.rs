@@ -14,6 +14,12 @@ impl<T> Layer for Option<T> {
     }
 }
 
+impl<T> Layer for Vec<T> {
+    fn over(self, lower: Self) -> Self {
+        if self.is_empty() { lower } else { self }
+    }
+}
+
 /// A setting that is on or off, or that nobody has set.
 ///
 /// In a file it is `true` or `false`. As a flag it has no value and can only switch on.

@@ -3,7 +3,7 @@
 //! - [`ConfigFile`]: `goodcall.toml`, read once for both servers.
 //! - [`GatewaySettings`] and [`McpSettings`]: every setting that a user may write, in the file and,
 //!   with the feature `clap`, as a flag or an environment variable.
-//! - [`is_cross_site`], [`is_hop_by_hop`] and [`has_media_type`]: what both servers ask of headers.
+//! - [`is_cross_site`], [`is_loopback_authority`], [`is_hop_by_hop`] and [`has_media_type`]: what both servers ask of headers.
 
 #![allow(
     rustdoc::bare_urls,
@@ -28,5 +28,5 @@ pub use gateway_settings::{
 };
 pub use headers::{has_media_type, is_hop_by_hop};
 pub use layers::Switch;
-pub use mcp_settings::{McpLoopMode, McpSettings};
-pub use same_site::is_cross_site;
+pub use mcp_settings::{McpListenerSettings, McpLoopMode, McpSettings};
+pub use same_site::{is_cross_site, is_from_foreign_page, is_loopback_authority};

@@ -27,6 +27,33 @@ settings! {
         /// Write arguments into the log, too
         #[arg(long, requires = "log", action = clap::ArgAction::SetTrue, value_parser = crate::flag_values::switch)]
         pub log_arguments: Switch,
+        groups:
+        /// Whom `--listen` serves.
+        pub listener: McpListenerSettings,
+    }
+}
+
+settings! {
+    /// Whom `goodcall mcp --listen` serves.
+    pub struct McpListenerSettings {
+        /// The environment variable with the token that clients must send as a bearer token
+        #[arg(long, value_name = "VARIABLE")]
+        pub token_env: Option<String>,
+        /// Serve other machines without a token
+        #[arg(long, action = clap::ArgAction::SetTrue, value_parser = crate::flag_values::switch)]
+        pub allow_unauthenticated: Switch,
+        /// A name under which clients may reach this machine
+        #[arg(long, value_name = "HOST")]
+        pub allow_host: Vec<String>,
+        /// An origin whose pages may use the server, such as https://app.example; * for all
+        #[arg(long, value_name = "ORIGIN")]
+        pub allow_origin: Vec<String>,
+        /// Sessions, and so processes, at the same time [default: 64]
+        #[arg(long, value_name = "N")]
+        pub max_sessions: Option<usize>,
+        /// Seconds that a session may be unused before its process is ended [default: 1800]
+        #[arg(long, value_name = "SECONDS")]
+        pub session_idle: Option<u64>,
     }
 }
 

@@ -78,6 +78,39 @@ impl Policy {
         }
     }
 
+    /// Returns what both policies allow, and nothing else. A rule that one of them allows only by
+    /// its level is allowed at that level, and a rule that is switched on in only one of them is
+    /// allowed if the other is eager.
+    ///
+    /// ```
+    /// use goodcall_core::Policy;
+    ///
+    /// let policy: Policy = "eager,-enum-typo".parse()?;
+    /// let bounded = policy.within(&"safe,-key-style".parse()?);
+    /// assert_eq!(bounded, "safe,-enum-typo,-key-style".parse()?);
+    /// assert!(Policy::eager().within(&Policy::strict()).is_strict());
+    /// # Ok::<(), goodcall_core::UnknownPolicy>(())
+    /// ```
+    #[must_use]
+    pub fn within(&self, bounds: &Self) -> Self {
+        let mut switches = BTreeMap::new();
+        for rule in self.switches.keys().chain(bounds.switches.keys()) {
+            let both = [self, bounds].map(|policy| (policy.switches.get(rule), policy.level));
+            let is_off = both.iter().any(|(switch, _)| *switch == Some(&false));
+            let is_on = both.iter().all(|(switch, level)| match switch {
+                Some(on) => **on,
+                None => *level == Some(Level::Eager),
+            });
+            if is_off || is_on {
+                switches.insert(*rule, is_on);
+            }
+        }
+        Self {
+            level: self.level.min(bounds.level),
+            switches,
+        }
+    }
+
     /// Returns true if no rule at all may change a call.
     pub fn is_strict(&self) -> bool {
         self.level.is_none() && !self.switches.values().any(|on| *on)

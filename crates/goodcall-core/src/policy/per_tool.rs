@@ -15,9 +15,14 @@ use crate::rule::RuleId;
 ///
 /// [tools.delete_file]
 /// level = "strict"
+///
+/// [tools."browser_*"]
+/// level = "eager"
 /// ```
 ///
-/// A destructive tool is strict, unless it has a level of its own.
+/// A destructive tool is strict, unless it has a level of its own, or `destructive` says otherwise:
+/// for all tools, or for one. In a tool's name `*` stands for any text; of several names that match
+/// the one with the most other characters counts.
 ///
 /// ```
 /// use goodcall_core::{Policies, Policy};
@@ -36,9 +41,11 @@ use crate::rule::RuleId;
 /// );
 /// # Ok::<(), serde_json::Error>(())
 /// ```
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Policies {
     pub(super) default: Policy,
+    /// The policy of destructive tools.
+    pub(super) destructive: Policy,
     pub(super) tools: BTreeMap<String, PolicyOverride>,
 }
 
@@ -47,6 +54,7 @@ impl Policies {
     pub fn new(default: Policy) -> Self {
         Self {
             default,
+            destructive: Policy::strict(),
             tools: BTreeMap::new(),
         }
     }
@@ -64,16 +72,29 @@ impl Policies {
         self.overridden(name, self.default.clone())
     }
 
-    /// The policy of a destructive tool: strict, unless the tool was given a level of its own.
+    /// The policy of a destructive tool: strict, unless `destructive` says otherwise or the tool was
+    /// given a level of its own.
     pub fn for_destructive_tool(&self, name: &str) -> Policy {
-        self.overridden(name, Policy::strict())
+        let own = self.own(name).and_then(|own| own.destructive.clone());
+        own.unwrap_or_else(|| self.overridden(name, self.destructive.clone()))
     }
 
     fn overridden(&self, tool: &str, base: Policy) -> Policy {
-        match self.tools.get(tool) {
+        match self.own(tool) {
             Some(own) => own.apply_over(base, &self.default),
             None => base,
         }
+    }
+
+    /// The entry of a tool: the one of its name, or of the pattern that says most.
+    fn own(&self, tool: &str) -> Option<&PolicyOverride> {
+        let patterns = || {
+            let matching = self.tools.iter().filter(|(name, _)| fits(name, tool));
+            matching
+                .max_by_key(|(name, _)| name.len())
+                .map(|(_, own)| own)
+        };
+        self.tools.get(tool).or_else(patterns)
     }
 
     /// The policy of tools that have none of their own.
@@ -82,11 +103,38 @@ impl Policies {
     }
 }
 
+impl Default for Policies {
+    fn default() -> Self {
+        Self::new(Policy::default())
+    }
+}
+
+/// Returns true if the name fits the pattern, in which `*` stands for any text.
+fn fits(pattern: &str, name: &str) -> bool {
+    let Some((first, rest)) = pattern.split_once('*') else {
+        return pattern == name;
+    };
+    let Some(mut name) = name.strip_prefix(first) else {
+        return false;
+    };
+    let mut parts: Vec<_> = rest.split('*').collect();
+    let last = parts.pop().unwrap_or_default();
+    for part in parts {
+        let Some((_, behind)) = name.split_once(part) else {
+            return false;
+        };
+        name = behind;
+    }
+    name.ends_with(last)
+}
+
 /// A policy as written for one tool: the parts it leaves out come from the default.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct PolicyOverride {
     pub(super) level: Option<Policy>,
     pub(super) rules: BTreeMap<RuleId, bool>,
+    /// The policy if the tool is destructive.
+    pub(super) destructive: Option<Policy>,
 }
 
 impl PolicyOverride {
@@ -113,6 +161,7 @@ impl From<&Policy> for PolicyOverride {
                 ..Policy::strict()
             }),
             rules: policy.switches.clone(),
+            destructive: None,
         }
     }
 }
@@ -139,5 +188,41 @@ mod tests {
         // Switching single rules does not lift the strictness of a destructive tool.
         let a = policies.for_destructive_tool("a");
         assert!(!a.allows(RuleId::KeyStyle, Level::Safe));
+    }
+
+    #[test]
+    fn entry_that_says_most_about_a_name_counts() {
+        let policies: Policies = serde_json::from_str(
+            r#"{"tools": {"browser_*": "eager", "*_file_*": "strict", "browser_close": "safe"}}"#,
+        )
+        .unwrap();
+        for (tool, level) in [
+            ("browser_click", "eager"),
+            ("browser_", "eager"),
+            ("browser_close", "safe"),
+            ("browser_file_upload", "eager"),
+            ("read_file_x", "strict"),
+            ("read_file", "safe"),
+        ] {
+            assert_eq!(policies.for_tool(tool).level_name(), level, "{tool}");
+        }
+        assert_eq!(
+            policies.for_destructive_tool("browser_click"),
+            Policy::eager()
+        );
+    }
+
+    #[test]
+    fn destructive_tools_are_as_strict_as_the_host_says() {
+        let policies: Policies = serde_json::from_str(
+            r#"{"destructive": "safe", "tools": {"a*": {"destructive": "eager"}, "b": "strict"}}"#,
+        )
+        .unwrap();
+        let level = |tool| policies.for_destructive_tool(tool).level_name();
+        assert_eq!(
+            [level("x"), level("ab"), level("b")],
+            ["safe", "eager", "strict"]
+        );
+        assert_eq!(policies.for_tool("ab"), Policy::safe());
     }
 }

@@ -24,7 +24,7 @@ impl PolicyOverride {
             }),
             Value::Object(mut table) => {
                 let policy = Self::take(&mut table)?;
-                refuse_others(&table, "level or rules")?;
+                refuse_others(&table, "level, rules or destructive")?;
                 Ok(policy)
             }
             other => Err(format!(
@@ -33,7 +33,7 @@ impl PolicyOverride {
         }
     }
 
-    /// Takes `level` and `rules` out of a table.
+    /// Takes `level`, `rules` and `destructive` out of a table.
     fn take(table: &mut Map<String, Value>) -> Result<Self, String> {
         let mut policy = Self::default();
         if let Some(value) = table.remove("level") {
@@ -41,6 +41,10 @@ impl PolicyOverride {
         }
         if let Some(value) = table.remove("rules") {
             policy.rules = rules(value).map_err(under("rules"))?;
+        }
+        if let Some(value) = table.remove("destructive") {
+            let all = Self::read(value).map_err(under("destructive"))?;
+            policy.destructive = Some(all.apply_over(Policy::strict(), &Policy::strict()));
         }
         Ok(policy)
     }
@@ -96,6 +100,9 @@ impl Policies {
         };
         let all = PolicyOverride::take(&mut table)?;
         let mut policies = Self::new(all.apply_over(Policy::default(), &Policy::default()));
+        if let Some(destructive) = all.destructive {
+            policies.destructive = destructive;
+        }
         match table.remove("tools") {
             Some(Value::Object(tools)) => {
                 for (name, value) in tools {
@@ -111,7 +118,7 @@ impl Policies {
             }
             None => {}
         }
-        refuse_others(&table, "level, rules or tools")?;
+        refuse_others(&table, "level, rules, destructive or tools")?;
         Ok(policies)
     }
 }
@@ -166,16 +173,16 @@ mod tests {
             ),
             (
                 r#"{"lvl": "safe"}"#,
-                "unknown key `lvl`: expected level, rules or tools",
+                "unknown key `lvl`: expected level, rules, destructive or tools",
             ),
             (
                 r#"{"policy": "safe"}"#,
-                "unknown key `policy`: expected level, rules or tools; \
+                "unknown key `policy`: expected level, rules, destructive or tools; \
                  in a file of policies, write the level as `level`",
             ),
             (
                 r#"{"key-style": true}"#,
-                "unknown key `key-style`: expected level, rules or tools; \
+                "unknown key `key-style`: expected level, rules, destructive or tools; \
                  a rule is switched under `rules`",
             ),
             (
@@ -193,7 +200,7 @@ mod tests {
             ),
             (
                 r#"{"tools": {"a": {"lvl": "safe"}}}"#,
-                "tools.a: unknown key `lvl`: expected level or rules",
+                "tools.a: unknown key `lvl`: expected level, rules or destructive",
             ),
             (
                 r#"{"tools": {"a": {"level": true}}}"#,

@@ -1,5 +1,6 @@
 //! Streamable HTTP, as a client of servers behind URLs and as a listener for clients.
 
+mod guard;
 mod headers;
 mod response_filter;
 mod response_reader;
@@ -12,10 +13,13 @@ pub(crate) mod url_client;
 mod url_listener;
 
 use std::io;
+use std::net::SocketAddr;
 use std::sync::Arc;
 
-use tokio::net::TcpListener;
+use axum::serve::{Listener, ListenerExt};
+use tokio::net::{TcpListener, TcpStream};
 
+use guard::ListenGuard;
 pub use upstream::{Upstream, UpstreamError};
 
 use crate::call_log::ProxyLog;
@@ -35,8 +39,36 @@ pub async fn listen(
     options: Arc<ProxyOptions>,
     log: Arc<ProxyLog>,
 ) -> io::Result<()> {
-    match server.into() {
-        McpServer::Url(upstream) => url_listener::listen(listener, upstream, options, log).await,
-        command => process_listener::listen(listener, command, options, log).await,
+    let guard = ListenGuard::new(listener.local_addr()?, options.listen.clone());
+    let app = match server.into() {
+        McpServer::Url(upstream) => url_listener::router(upstream, options, log),
+        command => process_listener::router(command, options, log),
+    };
+    let guard = axum::middleware::from_fn_with_state(guard, guard::guard);
+    axum::serve(without_delay(listener), app.layer(guard)).await
+}
+
+/// Small messages are sent at once: the system would keep them back until the client has confirmed
+/// those before, which takes 40 ms.
+fn without_delay(listener: TcpListener) -> impl Listener<Io = TcpStream, Addr = SocketAddr> {
+    listener.tap_io(|connection| {
+        // A connection that is closed already has no options any more.
+        let _ = connection.set_nodelay(true);
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn accepted_connections_send_small_messages_at_once() {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = listener.local_addr().unwrap();
+        let (client, accepted) = tokio::join!(TcpStream::connect(address), async {
+            without_delay(listener).accept().await.0
+        });
+        assert!(client.is_ok());
+        assert!(accepted.nodelay().unwrap());
     }
 }

@@ -3,8 +3,7 @@
 
 use std::collections::HashMap;
 use std::io;
-use std::net::SocketAddr;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Duration;
 
 use axum::body::Body;
@@ -15,47 +14,69 @@ use futures_util::{StreamExt, stream};
 use goodcall_server::McpLoopMode;
 use reqwest::header::{CACHE_CONTROL, CONTENT_TYPE, HeaderMap, HeaderValue};
 use reqwest::{Method, StatusCode};
-use tokio::net::TcpListener;
-use tokio::sync::mpsc;
-use tokio::time::timeout;
+use tokio::time::{sleep, timeout};
 
+use super::guard::wants_events;
 use super::headers::{self, SESSION};
 use super::response_reader::write_event;
-use super::responses::{json, plain, read_body, refuse_foreign_page, response};
+use super::responses::{json, plain, read_body, response};
 use super::session::{PendingAnswers, Session, SessionUsers};
+use crate::bridge::StartError;
 use crate::call_log::ProxyLog;
 use crate::frame::{Frame, FrameContent, Message};
 use crate::json_rpc;
 use crate::json_span::JsonSpan;
 use crate::options::ProxyOptions;
+use crate::queue::QueueReceiver;
 use crate::server_connection::McpServer;
 
-/// Sessions, and so processes, at the same time.
-const MAX_SESSIONS: usize = 64;
 /// How long a session must have been unused before it may end in favour of a new one.
 const IDLE: Duration = Duration::from_secs(60);
+/// How often unused sessions are looked for: a part of the time that they may be unused.
+const MIN_SWEEP: Duration = Duration::from_millis(100);
+const MAX_SWEEP: Duration = Duration::from_secs(60);
 /// How often an open stream shows that it is alive.
 const KEEP_ALIVE: Duration = Duration::from_secs(15);
 
-pub(super) async fn listen(
-    listener: TcpListener,
+pub(super) fn router(
     server: McpServer,
     options: Arc<ProxyOptions>,
     log: Arc<ProxyLog>,
-) -> io::Result<()> {
+) -> axum::Router {
     let state = Arc::new(ProcessListener {
-        address: listener.local_addr()?,
         server,
         options,
         log,
         sessions: Mutex::default(),
     });
-    let app = axum::Router::new().fallback(handle).with_state(state);
-    axum::serve(listener, app).await
+    tokio::spawn(end_unused(Arc::downgrade(&state)));
+    axum::Router::new().fallback(handle).with_state(state)
+}
+
+/// Ends the sessions that were not used for long, as long as the listener is there.
+async fn end_unused(listener: Weak<ProcessListener>) {
+    loop {
+        let Some(idle) = listener
+            .upgrade()
+            .map(|listener| listener.options.listen.session_idle)
+        else {
+            return;
+        };
+        sleep((idle / 4).clamp(MIN_SWEEP, MAX_SWEEP)).await;
+        let Some(listener) = listener.upgrade() else {
+            return;
+        };
+        listener.sessions().by_id.retain(|_, session| {
+            let is_over = !session.is_busy() && session.idle() >= idle;
+            if is_over {
+                session.end();
+            }
+            !is_over && !session.has_ended()
+        });
+    }
 }
 
 struct ProcessListener {
-    address: SocketAddr,
     server: McpServer,
     options: Arc<ProxyOptions>,
     log: Arc<ProxyLog>,
@@ -70,26 +91,17 @@ struct ProcessSessions {
 }
 
 async fn handle(State(listener): State<Arc<ProcessListener>>, request: Request) -> Response {
-    if let Some(refusal) = refuse_foreign_page(request.headers(), listener.address) {
-        return refusal;
-    }
     let (parts, body) = request.into_parts();
+    if parts.uri.path().starts_with("/.well-known/") {
+        return plain(StatusCode::NOT_FOUND, "expected the path /mcp");
+    }
     let id = parts.headers.get(SESSION).and_then(|id| id.to_str().ok());
     match parts.method {
         Method::POST => match read_body(body, listener.options.max_frame).await {
             Ok(frame) => listener.post(frame, id, &parts.headers).await,
             Err(refusal) => refusal,
         },
-        Method::GET => match id.and_then(|id| listener.session(id)) {
-            Some(session) => match session.listen() {
-                Some(frames) => events(FrameSource::Listener(frames), None),
-                None => plain(StatusCode::CONFLICT, "this session has a stream already"),
-            },
-            None => plain(
-                StatusCode::METHOD_NOT_ALLOWED,
-                "there is no stream without a session",
-            ),
-        },
+        Method::GET => listener.stream(id, &parts.headers),
         Method::DELETE => match id.and_then(|id| listener.remove(id)) {
             Some(session) => {
                 session.end();
@@ -99,6 +111,12 @@ async fn handle(State(listener): State<Arc<ProcessListener>>, request: Request) 
         },
         _ => plain(StatusCode::METHOD_NOT_ALLOWED, "use POST, GET or DELETE"),
     }
+}
+
+/// Why a session cannot be opened.
+enum OpenError {
+    TooMany,
+    Start(StartError),
 }
 
 impl ProcessListener {
@@ -115,44 +133,66 @@ impl ProcessListener {
         self.sessions().by_id.remove(id)
     }
 
-    /// Opens a session with a process of its own; `None` if there are too many.
-    fn open(&self) -> Option<(String, Arc<Session>)> {
+    /// Answers a request for the messages of the server that belong to no request.
+    fn stream(&self, id: Option<&str>, headers: &HeaderMap) -> Response {
+        let Some(id) = id else {
+            let text = "there is no stream without a session";
+            return plain(StatusCode::METHOD_NOT_ALLOWED, text);
+        };
+        if !wants_events(headers) {
+            let text = "there is only a stream of events: accept text/event-stream";
+            return plain(StatusCode::NOT_ACCEPTABLE, text);
+        }
+        let Some(session) = self.session(id) else {
+            return no_such_session();
+        };
+        match session.listen() {
+            Some(frames) => events(FrameSource::Listener(frames), None),
+            None => plain(StatusCode::CONFLICT, "this session has a stream already"),
+        }
+    }
+
+    /// Opens a session with a process of its own.
+    fn open(&self) -> Result<(String, Arc<Session>), OpenError> {
         let mut sessions = self.sessions();
         sessions.by_id.retain(|_, session| !session.has_ended());
-        if sessions.by_id.len() >= MAX_SESSIONS {
+        if sessions.by_id.len() >= self.options.listen.max_sessions {
             let unused = sessions.by_id.iter().filter(|(_, one)| !one.is_busy());
-            let (id, session) = unused.max_by_key(|(_, session)| session.idle())?;
-            if session.idle() < IDLE {
-                return None;
-            }
-            let id = id.clone();
-            if let Some(session) = sessions.by_id.remove(&id) {
-                session.end();
-            }
+            let longest = unused.max_by_key(|(_, session)| session.idle());
+            let longest = longest.filter(|(_, session)| session.idle() >= IDLE);
+            let id = longest.map(|(id, _)| id.clone());
+            let session = id.and_then(|id| sessions.by_id.remove(&id));
+            session.ok_or(OpenError::TooMany)?.end();
         }
-        let id = session_id()?;
+        let id = session_id().ok_or(OpenError::TooMany)?;
         let session = self.start(Arc::clone(&self.options), SessionUsers::OneClient);
+        let session = session.map_err(OpenError::Start)?;
         sessions.by_id.insert(id.clone(), Arc::clone(&session));
-        Some((id, session))
+        Ok((id, session))
     }
 
     /// The session that all requests without one share.
-    fn shared(&self) -> Arc<Session> {
+    fn shared(&self) -> Result<Arc<Session>, StartError> {
         let mut sessions = self.sessions();
         if let Some(session) = sessions.shared.as_ref().filter(|one| !one.has_ended()) {
-            return Arc::clone(session);
+            return Ok(Arc::clone(session));
         }
         let mut options = (*self.options).clone();
         options.restart = true;
         // Equal calls of several clients are not a loop.
         options.loops = McpLoopMode::Off;
-        let session = self.start(Arc::new(options), SessionUsers::ManyClients);
+        let session = self.start(Arc::new(options), SessionUsers::ManyClients)?;
         sessions.shared = Some(Arc::clone(&session));
-        session
+        Ok(session)
     }
 
-    fn start(&self, options: Arc<ProxyOptions>, users: SessionUsers) -> Arc<Session> {
-        Session::start(self.server.clone(), options, Arc::clone(&self.log), users)
+    fn start(
+        &self,
+        options: Arc<ProxyOptions>,
+        users: SessionUsers,
+    ) -> Result<Arc<Session>, StartError> {
+        let started = Session::start(self.server.clone(), options, Arc::clone(&self.log), users);
+        started.inspect_err(|error| self.log.warn(&error.to_string()))
     }
 
     async fn post(&self, frame: Frame, id: Option<&str>, headers: &HeaderMap) -> Response {
@@ -175,10 +215,14 @@ impl ProcessListener {
                 None => return no_such_session(),
             },
             None if opens => match self.open() {
-                Some((id, session)) => (Some(id), session),
-                None => {
+                Ok((id, session)) => (Some(id), session),
+                Err(OpenError::TooMany) => {
                     let text = "too many sessions are open";
                     return plain(StatusCode::SERVICE_UNAVAILABLE, text);
+                }
+                Err(OpenError::Start(error)) => {
+                    let id = first.raw_id().unwrap_or("null");
+                    return no_server(id, &error.to_string());
                 }
             },
             None => return plain(StatusCode::BAD_REQUEST, "the session's id is missing"),
@@ -187,12 +231,12 @@ impl ProcessListener {
             session.notify(frame);
             return plain(StatusCode::ACCEPTED, "");
         }
+        let request_id = first.raw_id().unwrap_or("null").to_owned();
         let answers = session.request(frame).await;
-        events(FrameSource::Answers(answers), new_id)
+        answer(&request_id, answers, new_id, |_| StatusCode::OK).await
     }
 
-    /// Handles a frame of protocol version 2026-07-28. An answer that comes first, without
-    /// notifications, is sent as plain JSON.
+    /// Handles a frame of protocol version 2026-07-28.
     async fn post_without_session(&self, frame: Frame, headers: &HeaderMap) -> Response {
         let content = FrameContent::read(&frame);
         let request = content.messages().iter().find(|one| one.is_request());
@@ -201,24 +245,55 @@ impl ProcessListener {
             let body = json_rpc::error(id, json_rpc::HEADER_MISMATCH, &why);
             return json(StatusCode::BAD_REQUEST, body);
         }
-        let session = self.shared();
-        if request.is_none() {
+        let Some(request) = request else {
             // A notification could concern the requests of other clients. A client cancels its own
             // request by closing the stream.
             return plain(StatusCode::ACCEPTED, "");
-        }
-        let mut answers = session.request(frame).await;
-        let first = match timeout(KEEP_ALIVE, answers.next()).await {
-            Ok(Some(frame)) => frame,
-            Ok(None) => return plain(StatusCode::BAD_GATEWAY, "the server ended"),
-            Err(_) => return events(FrameSource::Answers(answers), None),
         };
-        let answer = FrameContent::read(&first).single();
-        match answer.filter(|message| message.method().is_none()) {
-            Some(message) => json(status(&message), first),
-            None => events(FrameSource::Begun(Some(first), answers), None),
+        let request_id = request.raw_id().unwrap_or("null").to_owned();
+        match self.shared() {
+            Ok(session) => {
+                let answers = session.request(frame).await;
+                answer(&request_id, answers, None, status).await
+            }
+            Err(error) => no_server(&request_id, &error.to_string()),
         }
     }
+}
+
+/// Answers an HTTP request with what comes back. An answer that comes first, without notifications,
+/// is sent as plain JSON: clients limit the size of an event, and not all of them can read large
+/// ones.
+async fn answer(
+    request_id: &str,
+    mut answers: PendingAnswers,
+    new_id: Option<String>,
+    status: impl Fn(&Message<'_>) -> StatusCode,
+) -> Response {
+    if answers.expected() != 1 {
+        return events(FrameSource::Answers(answers), new_id);
+    }
+    let first = match timeout(KEEP_ALIVE, answers.next()).await {
+        Ok(Some(frame)) => frame,
+        Ok(None) => return no_server(request_id, "the server ended before it answered"),
+        Err(_) => return events(FrameSource::Answers(answers), new_id),
+    };
+    let message = FrameContent::read(&first).single();
+    let Some(message) = message.filter(|message| message.method().is_none()) else {
+        return events(FrameSource::Begun(Some(first), answers), new_id);
+    };
+    let status = status(&message);
+    let mut response = json(status, first);
+    if let Some(id) = new_id.and_then(|id| HeaderValue::try_from(id).ok()) {
+        response.headers_mut().insert(SESSION, id);
+    }
+    response
+}
+
+/// The response to a request for which there is no server.
+fn no_server(request_id: &str, why: &str) -> Response {
+    let body = json_rpc::error(request_id, json_rpc::CLOSED, why);
+    json(StatusCode::BAD_GATEWAY, body)
 }
 
 fn no_such_session() -> Response {
@@ -260,7 +335,7 @@ enum FrameSource {
     Answers(PendingAnswers),
     /// Like `Answers`, with a frame that was read already.
     Begun(Option<Frame>, PendingAnswers),
-    Listener(mpsc::UnboundedReceiver<Frame>),
+    Listener(QueueReceiver<Frame>),
 }
 
 impl FrameSource {
@@ -271,7 +346,7 @@ impl FrameSource {
                 Some(frame) => Some(frame),
                 None => answers.next().await,
             },
-            Self::Listener(frames) => frames.recv().await,
+            Self::Listener(frames) => frames.next().await,
         }
     }
 }

@@ -1,10 +1,7 @@
 //! Requests and responses of both listeners, as far as they are handled alike.
 
-use std::net::SocketAddr;
-
 use axum::body::Body;
 use axum::response::Response;
-use goodcall_server::is_cross_site;
 use reqwest::StatusCode;
 use reqwest::header::{CONTENT_TYPE, HeaderMap, HeaderValue};
 
@@ -17,14 +14,6 @@ pub(crate) async fn read_body(body: Body, max_frame: usize) -> Result<Frame, Res
         let text = format!("the body exceeds the limit of {max_frame} bytes, or was cut off");
         plain(StatusCode::PAYLOAD_TOO_LARGE, &text)
     })
-}
-
-/// Refuses a request that a browser makes for the page of another site. Only a listener on a
-/// loopback address is protected, because the names of others are not known.
-pub(crate) fn refuse_foreign_page(headers: &HeaderMap, listener: SocketAddr) -> Option<Response> {
-    let is_foreign = listener.ip().is_loopback() && is_cross_site(headers);
-    let text = "requests from pages of other sites are refused";
-    is_foreign.then(|| plain(StatusCode::FORBIDDEN, text))
 }
 
 pub(crate) fn response(status: StatusCode, headers: HeaderMap, body: Body) -> Response {

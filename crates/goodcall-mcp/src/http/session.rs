@@ -7,19 +7,21 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use tokio::io::{AsyncRead, split};
-use tokio::sync::{mpsc, oneshot};
+use tokio::sync::oneshot;
 
-use crate::bridge::bridge;
+use crate::bridge::{StartError, bridge_connected, connect};
 use crate::call_log::ProxyLog;
 use crate::frame::{Frame, FrameContent, Message, canonical, one_line};
 use crate::json_rpc;
 use crate::json_span::{JsonSpan, Splice, splice};
 use crate::line_io::{InputLine, LineReader, LineWriter};
 use crate::options::ProxyOptions;
+use crate::queue::{QueueReceiver, QueueSender, queue};
 use crate::server_connection::McpServer;
 
-/// Messages of the server that are kept while no client listens.
+/// Messages of the server that are kept while no client listens, and their bytes.
 const BACKLOG: usize = 1024;
+const BACKLOG_BYTES: usize = 8 << 20;
 /// Bytes of the pipe between the listener and the session.
 const PIPE: usize = 256 << 10;
 /// The key by which a notification names its subscription.
@@ -53,13 +55,14 @@ struct SessionRoutes {
     /// The ids of waiting requests by the progress token that the server knows.
     tokens: HashMap<String, String>,
     /// The client that listens for messages which belong to no request.
-    listener: Option<mpsc::UnboundedSender<Frame>>,
+    listener: Option<QueueSender<Frame>>,
     backlog: VecDeque<Frame>,
+    backlog_bytes: usize,
     ended: bool,
 }
 
 struct WaitingRequest {
-    to_client: mpsc::UnboundedSender<Frame>,
+    to_client: QueueSender<Frame>,
     /// The client's own id, if the server knows another.
     own_id: Option<String>,
     token: Option<RequestToken>,
@@ -74,19 +77,23 @@ struct RequestToken {
 
 /// The frames that come back for the requests of one frame. The answers are the last.
 pub(crate) struct PendingAnswers {
-    frames: mpsc::UnboundedReceiver<Frame>,
+    frames: QueueReceiver<Frame>,
     ids: Vec<String>,
     session: Arc<Session>,
 }
 
 impl Session {
     /// Starts a session. It ends with [`Session::end`], or when it is dropped.
+    ///
+    /// # Errors
+    /// If the server cannot be started.
     pub(crate) fn start(
         server: McpServer,
         options: Arc<ProxyOptions>,
         log: Arc<ProxyLog>,
         users: SessionUsers,
-    ) -> Arc<Self> {
+    ) -> Result<Arc<Self>, StartError> {
+        let connection = connect(&server, options.max_frame)?;
         let (near, far) = tokio::io::duplex(PIPE);
         let (from_server, to_server) = split(near);
         let (stop, stopped) = oneshot::channel();
@@ -106,17 +113,14 @@ impl Session {
                 // An error means that the session was dropped.
                 let _ = stopped.await;
             };
-            let ended = bridge(server, options, Arc::clone(&log), split(far), stopped).await;
-            if let Err(error) = ended {
-                log.warn(&error.to_string());
-            }
+            bridge_connected((server, connection), options, log, split(far), stopped).await;
         });
         let weak = Arc::downgrade(&session);
         tokio::spawn(async move {
             let mut lines = LineReader::new(from_server, max_line);
             while let Some(frame) = next_frame(&mut lines).await {
                 match weak.upgrade() {
-                    Some(session) => session.deliver(frame),
+                    Some(session) => session.deliver(frame).await,
                     None => return,
                 }
             }
@@ -128,7 +132,7 @@ impl Session {
                 routes.listener = None;
             }
         });
-        session
+        Ok(session)
     }
 
     fn routes(&self) -> MutexGuard<'_, SessionRoutes> {
@@ -172,8 +176,8 @@ impl Session {
     /// Sends a frame with requests. The frames that belong to them come back.
     pub(crate) async fn request(self: &Arc<Self>, frame: Frame) -> PendingAnswers {
         self.touch();
-        self.to_server.ready().await;
-        let (to_client, frames) = mpsc::unbounded_channel();
+        self.to_server.backlog().ready().await;
+        let (to_client, frames) = queue();
         let (mut splices, mut ids) = (Vec::new(), Vec::new());
         let mut routes = self.routes();
         let content = FrameContent::read(&frame);
@@ -220,16 +224,14 @@ impl Session {
     }
 
     /// The messages of the server that belong to no request; `None` if a client listens already.
-    pub(crate) fn listen(&self) -> Option<mpsc::UnboundedReceiver<Frame>> {
+    pub(crate) fn listen(&self) -> Option<QueueReceiver<Frame>> {
         self.touch();
         let mut routes = self.routes();
         if routes.open_listener().is_some() {
             return None;
         }
-        let (listener, frames) = mpsc::unbounded_channel();
-        for frame in routes.backlog.drain(..) {
-            let _ = listener.send(frame);
-        }
+        let (listener, frames) = queue();
+        routes.send_kept(&listener);
         if !routes.ended {
             routes.listener = Some(listener);
         }
@@ -237,43 +239,85 @@ impl Session {
     }
 
     /// Delivers a frame of the server. A batch goes where its first message belongs.
-    fn deliver(&self, frame: Frame) {
-        let mut routes = self.routes();
-        let content = FrameContent::read(&frame);
-        let Some(message) = content.messages().first() else {
-            return;
-        };
-        let route = match (message.method(), message.id()) {
-            (None, Some(id)) => routes.answer(&id, message),
-            _ => routes.notification(message, self.users),
-        };
-        match route {
-            FrameRoute::Client(to_client, None) => drop(to_client.send(frame)),
-            FrameRoute::Client(to_client, Some(own)) => {
-                drop(to_client.send(splice(&frame, vec![own])));
-            }
-            FrameRoute::Backlog => {
-                if routes.backlog.len() >= BACKLOG {
-                    routes.backlog.pop_front();
+    ///
+    /// Where the session has one client, a server waits for it to read. Of several clients none may
+    /// hold up the others: one that does not read gets its answers only.
+    async fn deliver(&self, frame: Frame) {
+        let (to_client, frame, awaits_reader) = {
+            let mut routes = self.routes();
+            let content = FrameContent::read(&frame);
+            let Some(message) = content.messages().first() else {
+                return;
+            };
+            let is_answer = message.method().is_none();
+            let route = match message.id() {
+                Some(id) if is_answer => routes.answer(&id, message),
+                _ => routes.notification(message, self.users),
+            };
+            match route {
+                FrameRoute::Request(to_client, own) => {
+                    let is_shared = self.users == SessionUsers::ManyClients;
+                    if is_shared && !is_answer && to_client.backlog().is_full() {
+                        return;
+                    }
+                    let frame = match own {
+                        Some(own) => splice(&frame, vec![own]),
+                        None => frame,
+                    };
+                    (to_client, frame, !is_shared)
                 }
-                routes.backlog.push_back(frame);
+                FrameRoute::Listener(to_client) => {
+                    routes.send_kept(&to_client);
+                    (to_client, frame, false)
+                }
+                FrameRoute::Backlog => return routes.keep(frame),
+                FrameRoute::Nowhere => return,
             }
-            FrameRoute::Nowhere => {}
+        };
+        let bytes = frame.len();
+        to_client.send(frame, bytes);
+        if awaits_reader {
+            to_client.backlog().ready().await;
         }
     }
 }
 
 /// Where a frame of the server goes.
 enum FrameRoute {
-    /// To this client, with the client's own id or token put in.
-    Client(mpsc::UnboundedSender<Frame>, Option<Splice>),
+    /// To the client of a request, with the client's own id or token put in.
+    Request(QueueSender<Frame>, Option<Splice>),
+    /// To the client that listens for what belongs to no request.
+    Listener(QueueSender<Frame>),
     Backlog,
     Nowhere,
 }
 
 impl SessionRoutes {
-    fn open_listener(&self) -> Option<&mpsc::UnboundedSender<Frame>> {
-        self.listener.as_ref().filter(|to| !to.is_closed())
+    fn open_listener(&self) -> Option<&QueueSender<Frame>> {
+        self.listener
+            .as_ref()
+            .filter(|to| !to.backlog().is_closed())
+    }
+
+    /// Sends the frames that were kept.
+    fn send_kept(&mut self, listener: &QueueSender<Frame>) {
+        self.backlog_bytes = 0;
+        for frame in self.backlog.drain(..) {
+            let bytes = frame.len();
+            listener.send(frame, bytes);
+        }
+    }
+
+    /// Keeps a frame for which no client listens, instead of the oldest ones if there are many.
+    fn keep(&mut self, frame: Frame) {
+        self.backlog_bytes += frame.len();
+        self.backlog.push_back(frame);
+        while self.backlog.len() > BACKLOG || self.backlog_bytes > BACKLOG_BYTES {
+            let Some(oldest) = self.backlog.pop_front() else {
+                return;
+            };
+            self.backlog_bytes -= oldest.len();
+        }
     }
 
     /// Removes a request that needs no frames any more.
@@ -291,7 +335,7 @@ impl SessionRoutes {
         };
         let own_id = request.own_id.zip(message.id_span());
         let own_id = own_id.map(|(own, span)| (message.in_frame(span), own));
-        FrameRoute::Client(request.to_client, own_id)
+        FrameRoute::Request(request.to_client, own_id)
     }
 
     /// Routes a notification or a request of the server.
@@ -307,21 +351,30 @@ impl SessionRoutes {
                 _ => request.own_id.clone(),
             };
             let own = own.map(|own| (message.in_frame(span), own));
-            return FrameRoute::Client(request.to_client.clone(), own);
+            return FrameRoute::Request(request.to_client.clone(), own);
         }
-        let mut waiting = self.waiting.values().map(|request| &request.to_client);
-        let (client, otherwise) = match users {
+        let mut waiting = self
+            .waiting
+            .values()
+            .map(|request| request.to_client.clone());
+        match users {
             SessionUsers::OneClient => {
-                let client = self.open_listener().or_else(|| waiting.next());
-                (client, FrameRoute::Backlog)
+                let listener = self.open_listener();
+                // A client that does not read its stream is as good as none.
+                match listener.filter(|to| !to.backlog().is_full()) {
+                    Some(listener) => FrameRoute::Listener(listener.clone()),
+                    None if listener.is_some() => FrameRoute::Backlog,
+                    None => waiting
+                        .next()
+                        .map_or(FrameRoute::Backlog, |to| FrameRoute::Request(to, None)),
+                }
             }
             // With several clients waiting it is not clear whose message it is.
             SessionUsers::ManyClients => {
                 let client = waiting.next().filter(|_| waiting.len() == 0);
-                (client, FrameRoute::Nowhere)
+                client.map_or(FrameRoute::Nowhere, |to| FrameRoute::Request(to, None))
             }
-        };
-        client.map_or(otherwise, |to| FrameRoute::Client(to.clone(), None))
+        }
     }
 
     /// The request that a notification belongs to, and the value by which it names the request.
@@ -339,7 +392,12 @@ impl SessionRoutes {
 impl PendingAnswers {
     /// The next frame; `None` after the last answer.
     pub(crate) async fn next(&mut self) -> Option<Frame> {
-        self.frames.recv().await
+        self.frames.next().await
+    }
+
+    /// The number of requests that are to be answered.
+    pub(crate) fn expected(&self) -> usize {
+        self.ids.len()
     }
 }
 

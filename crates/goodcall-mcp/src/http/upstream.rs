@@ -35,7 +35,8 @@ impl Upstream {
     /// # Errors
     /// If the text is not an HTTP or HTTPS URL.
     pub fn new(url: &str) -> Result<Self, UpstreamError> {
-        let wrong = |what: &dyn fmt::Display| UpstreamError(format!("{url}: {what}"));
+        // The URL may hold a secret, and is not shown.
+        let wrong = |what: &dyn fmt::Display| UpstreamError(format!("the server's URL: {what}"));
         let parsed = Url::parse(url).map_err(|error| wrong(&error))?;
         if !matches!(parsed.scheme(), "http" | "https") || parsed.host_str().is_none() {
             return Err(wrong(
@@ -73,6 +74,15 @@ impl Upstream {
         Ok(self)
     }
 
+    /// The host and the port, without anything of the URL that may be secret.
+    pub fn host(&self) -> String {
+        let host = self.url.host_str().unwrap_or("server");
+        match self.url.port() {
+            Some(port) => format!("{host}:{port}"),
+            None => host.to_owned(),
+        }
+    }
+
     pub(crate) fn url(&self) -> &Url {
         &self.url
     }
@@ -106,6 +116,20 @@ impl Upstream {
             request = request.body(body);
         }
         request.send().await
+    }
+
+    /// Requests a public document of the same origin. It is asked for without the headers and the
+    /// user of the upstream, which may be secret.
+    pub(crate) async fn get_public(
+        &self,
+        path_and_query: &str,
+        headers: HeaderMap,
+    ) -> reqwest::Result<Response> {
+        let mut url = self.at(path_and_query);
+        // These fail only for URLs without a host.
+        let _ = url.set_username("");
+        let _ = url.set_password(None);
+        self.client.get(url).headers(headers).send().await
     }
 
     /// Sends one frame.

@@ -17,6 +17,7 @@ use crate::engine::with_id;
 use crate::frame::{Frame, FrameContent, Message, one_line};
 use crate::json_rpc;
 use crate::line_io::InputLine;
+use crate::queue::{Backlog, QueueReceiver, QueueSender, queue};
 
 /// Messages of the server that wait for the client.
 const WAITING: usize = 256;
@@ -35,7 +36,7 @@ const RESUMES: usize = 5;
 
 /// A connection to a server behind a URL. A task of its own makes the requests.
 pub(crate) struct UrlClient {
-    to_server: Option<mpsc::UnboundedSender<(Frame, MirroredHeaders)>>,
+    to_server: Option<QueueSender<(Frame, MirroredHeaders)>>,
     from_server: mpsc::Receiver<Frame>,
     link: Arc<UrlClientLink>,
     worker: JoinHandle<()>,
@@ -80,7 +81,7 @@ enum RequestFailure {
 
 impl UrlClient {
     pub(crate) fn start(upstream: Upstream, max_frame: usize) -> Self {
-        let (to_server, frames) = mpsc::unbounded_channel();
+        let (to_server, frames) = queue();
         let (to_client, from_server) = mpsc::channel(WAITING);
         let link = Arc::new(UrlClientLink {
             upstream,
@@ -100,9 +101,14 @@ impl UrlClient {
 
     pub(crate) fn send(&self, frame: Frame, mirrors: MirroredHeaders) {
         if let Some(to_server) = &self.to_server {
-            // The worker outlives this sender.
-            let _ = to_server.send((frame, mirrors));
+            let bytes = frame.len();
+            to_server.send((frame, mirrors), bytes);
         }
+    }
+
+    /// What waits to be sent; `None` once the input is closed.
+    pub(crate) fn backlog(&self) -> Option<&Backlog> {
+        self.to_server.as_ref().map(QueueSender::backlog)
     }
 
     pub(crate) fn close_input(&mut self) {
@@ -133,16 +139,13 @@ impl UrlClient {
 
 /// Sends frames in order. Requests run side by side; a notification is waited for, so that the
 /// server sees it before later frames.
-async fn send_all(
-    link: Arc<UrlClientLink>,
-    mut frames: mpsc::UnboundedReceiver<(Frame, MirroredHeaders)>,
-) {
+async fn send_all(link: Arc<UrlClientLink>, mut frames: QueueReceiver<(Frame, MirroredHeaders)>) {
     let mut requests = JoinSet::new();
     // Aborted when this task ends.
     let mut listener = JoinSet::new();
     loop {
         let (frame, mirrors) = tokio::select! {
-            next = frames.recv() => match next {
+            next = frames.next() => match next {
                 Some(next) => next,
                 None => break,
             },

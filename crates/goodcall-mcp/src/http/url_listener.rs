@@ -3,23 +3,23 @@
 
 use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
-use std::net::SocketAddr;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use axum::body::Body;
 use axum::extract::{Request, State};
+use axum::http::request::Parts;
 use axum::response::Response;
 use goodcall_server::McpLoopMode;
 use reqwest::header::{AUTHORIZATION, HeaderMap};
-use reqwest::{Method, StatusCode, Url};
-use tokio::net::TcpListener;
+use reqwest::{Method, StatusCode};
 use tokio::time::timeout;
 
+use super::guard::wants_events;
 use super::headers::{self, SESSION};
 use super::response_filter::{OpenRequests, ResponseFilter, filter_events};
 use super::response_reader::{BodyKind, read_answer, read_whole};
-use super::responses::{json, read_body, refuse_foreign_page, response};
+use super::responses::{json, plain, read_body, response};
 use super::upstream::{Upstream, describe_error};
 use crate::call_log::{LogEntry, ProxyLog};
 use crate::catalogue::{Catalogue, Knowledge, MAX_PAGES};
@@ -30,26 +30,26 @@ use crate::options::ProxyOptions;
 
 /// Sessions that are remembered. Beyond that the one that was unused for longest is forgotten.
 const MAX_SESSIONS: usize = 1024;
+/// Bytes of a public document.
+const MAX_DOCUMENT: usize = 1 << 20;
+/// How long a public document may take.
+const DOCUMENT_LIMIT: Duration = Duration::from_secs(30);
 
-pub(super) async fn listen(
-    listener: TcpListener,
+pub(super) fn router(
     upstream: Upstream,
     options: Arc<ProxyOptions>,
     log: Arc<ProxyLog>,
-) -> std::io::Result<()> {
+) -> axum::Router {
     let state = Arc::new(UrlListener {
-        address: listener.local_addr()?,
         upstream,
         options,
         log,
         sessions: Mutex::default(),
     });
-    let app = axum::Router::new().fallback(handle).with_state(state);
-    axum::serve(listener, app).await
+    axum::Router::new().fallback(handle).with_state(state)
 }
 
 struct UrlListener {
-    address: SocketAddr,
     upstream: Upstream,
     options: Arc<ProxyOptions>,
     log: Arc<ProxyLog>,
@@ -88,23 +88,21 @@ struct RequestPlan {
 }
 
 async fn handle(State(listener): State<Arc<UrlListener>>, request: Request) -> Response {
-    if let Some(refusal) = refuse_foreign_page(request.headers(), listener.address) {
-        return refusal;
-    }
     let (parts, body) = request.into_parts();
+    if !listener.is_endpoint(parts.uri.path()) {
+        return listener.document(&parts).await;
+    }
+    if parts.method == Method::GET && !wants_events(&parts.headers) {
+        let text = "there is nothing to see here: a client asks for text/event-stream";
+        return plain(StatusCode::NOT_ACCEPTABLE, text);
+    }
     let body = match read_body(body, listener.options.max_frame).await {
         Ok(body) => body,
         Err(refusal) => return refusal,
     };
-    let path = parts.uri.path();
-    let is_endpoint = path == listener.upstream.url().path() || path == "/mcp";
-    let url = match parts.uri.path_and_query() {
-        Some(path) if !is_endpoint => listener.upstream.at(path.as_str()),
-        _ => listener.upstream.url().clone(),
-    };
     let headers = headers::passing(&parts.headers);
     let session = listener.session(&headers);
-    if parts.method == Method::DELETE && is_endpoint {
+    if parts.method == Method::DELETE {
         listener.forget(&headers);
     }
     let mut plan = RequestPlan {
@@ -114,14 +112,14 @@ async fn handle(State(listener): State<Arc<UrlListener>>, request: Request) -> R
         answers: Vec::new(),
         is_batch: false,
     };
-    let forwarding = if is_endpoint && parts.method == Method::POST {
+    let forwarding = if parts.method == Method::POST {
         listener.judge(&mut plan, &body).await
     } else {
         Forwarding::AsSent
     };
     listener.write_log(&plan.session);
     match forwarding.apply(body) {
-        Some(body) => listener.forward(parts.method, url, body, plan).await,
+        Some(body) => listener.forward(parts.method, body, plan).await,
         None => json(StatusCode::OK, plan.answers_alone()),
     }
 }
@@ -197,6 +195,31 @@ impl RequestPlan {
 }
 
 impl UrlListener {
+    /// Returns true if this is the path of the server, or `/mcp`, which stands for it.
+    fn is_endpoint(&self, path: &str) -> bool {
+        let path = path.trim_end_matches('/');
+        path == self.upstream.url().path().trim_end_matches('/') || path == "/mcp"
+    }
+
+    /// Forwards a request for a public document, by which clients find out how to log in. Nothing
+    /// else of the server's origin can be reached from here: requests carry the operator's headers.
+    async fn document(&self, parts: &Parts) -> Response {
+        let path = parts.uri.path_and_query().map_or("/", |path| path.as_str());
+        if parts.method != Method::GET || !path.starts_with("/.well-known/") {
+            return plain(StatusCode::NOT_FOUND, "expected the path /mcp");
+        }
+        let headers = headers::passing(&parts.headers);
+        let sent = timeout(DOCUMENT_LIMIT, self.upstream.get_public(path, headers)).await;
+        let Ok(Ok(document)) = sent else {
+            return plain(StatusCode::BAD_GATEWAY, "the server cannot be reached");
+        };
+        let (status, headers) = (document.status(), headers::passing(document.headers()));
+        match timeout(DOCUMENT_LIMIT, read_whole(document, MAX_DOCUMENT)).await {
+            Ok(Ok(body)) => response(status, headers, Body::from(body)),
+            _ => plain(StatusCode::BAD_GATEWAY, "the server did not answer"),
+        }
+    }
+
     fn sessions(&self) -> MutexGuard<'_, UrlSessions> {
         self.sessions.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -332,13 +355,7 @@ impl UrlListener {
     }
 
     /// Sends a request on, and sends back the judged response.
-    async fn forward(
-        self: Arc<Self>,
-        method: Method,
-        url: Url,
-        body: Frame,
-        plan: RequestPlan,
-    ) -> Response {
+    async fn forward(self: Arc<Self>, method: Method, body: Frame, plan: RequestPlan) -> Response {
         let has_session = plan.headers.contains_key(SESSION);
         let body = (method == Method::POST || !body.is_empty()).then_some(body);
         let (session, log) = (Arc::clone(&plan.session), Arc::clone(&self.log));
@@ -346,6 +363,7 @@ impl UrlListener {
         let cancel_headers = headers::for_list(&plan.headers);
         let limit = self.options.time_limit;
         let limit = limit.filter(|_| !filter.open.calls.is_empty());
+        let url = self.upstream.url().clone();
         let sending = self.upstream.send(method, url, plan.headers, body);
         let sent = match limit {
             Some(limit) => timeout(limit, sending).await,

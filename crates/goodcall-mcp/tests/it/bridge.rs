@@ -293,19 +293,19 @@ async fn missing_program_is_a_start_error() {
 
 /// Starts a listener in front of the fake server, and returns its URL.
 async fn start_listener() -> String {
+    listen_to(fake_server("plain"), |_| {}).await
+}
+
+async fn listen_to(server: ServerCommand, change: impl FnOnce(&mut ProxyOptions)) -> String {
     // For the client. It fails if a provider is installed already.
     let _ = rustls::crypto::ring::default_provider().install_default();
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
     let at = listener.local_addr().unwrap();
+    let mut options = ProxyOptions::default();
+    change(&mut options);
     tokio::spawn(async move {
         let log = Arc::new(ProxyLog::new().quiet());
-        listen(
-            listener,
-            fake_server("plain"),
-            Arc::new(ProxyOptions::default()),
-            log,
-        )
-        .await
+        listen(listener, server, Arc::new(options), log).await
     });
     format!("http://{at}/mcp")
 }
@@ -393,4 +393,65 @@ async fn requests_without_session_share_a_process_and_keep_their_ids() {
             (200, &json!("same"), &json!(n))
         );
     }
+}
+
+#[tokio::test]
+async fn program_that_cannot_start_is_an_error_for_the_request() {
+    let url = listen_to(ServerCommand::new("no-such-server", []), |_| {}).await;
+    let open = json!({"jsonrpc": "2.0", "id": 5, "method": "initialize", "params": {}});
+    let meta = json!({"io.modelcontextprotocol/protocolVersion": "2026-07-28"});
+    let ping = json!({"jsonrpc": "2.0", "id": 5, "method": "ping", "params": {"_meta": meta}});
+    for message in [open, ping] {
+        let (status, session, answer) = post(&url, None, &message).await;
+        assert_eq!((status, session), (502, None));
+        assert_eq!(
+            (&answer["id"], &answer["error"]["code"]),
+            (&json!(5), &json!(-32000))
+        );
+        let text = answer["error"]["message"].as_str().unwrap();
+        assert!(text.contains("no-such-server"), "{text}");
+    }
+}
+
+#[tokio::test]
+async fn session_that_nobody_uses_is_ended() {
+    let idle = Duration::from_millis(400);
+    let url = listen_to(fake_server("plain"), |options| {
+        options.listen.session_idle = idle;
+        options.listen.max_sessions = 2;
+    })
+    .await;
+    let open = json!({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": {}});
+    let pid = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "pid"}});
+    let (_, session, _) = post(&url, None, &open).await;
+    let (_, _, answer) = post(&url, session.as_deref(), &pid).await;
+    let first = answer["result"]["pid"].as_u64().unwrap();
+    assert_eq!(post(&url, None, &open).await.0, 200);
+    assert_eq!(post(&url, None, &open).await.0, 503);
+    let gone = async {
+        while is_running(first) {
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+    };
+    timeout(PATIENCE, gone).await.unwrap();
+    assert_eq!(post(&url, session.as_deref(), &pid).await.0, 404);
+    assert_eq!(post(&url, None, &open).await.0, 200);
+}
+
+#[tokio::test]
+async fn answer_without_notifications_is_plain_json() {
+    let url = start_listener().await;
+    let open = json!({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": {}});
+    let (_, session, _) = post(&url, None, &open).await;
+    let big = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "big"}});
+    let response = reqwest::Client::new()
+        .post(&url)
+        .header("mcp-session-id", session.unwrap())
+        .body(big.to_string())
+        .timeout(PATIENCE)
+        .send()
+        .await
+        .unwrap();
+    assert_eq!(response.headers()["content-type"], "application/json");
+    assert!(response.bytes().await.unwrap().len() > 50 << 20);
 }

@@ -1,0 +1,213 @@
+//! `goodcall mcp` as a process: what it leaves in memory, in files and behind it.
+#![cfg(target_os = "linux")]
+#![allow(clippy::unwrap_used, reason = "a test may fail loudly")]
+
+use std::fs;
+use std::io::{BufRead, BufReader, Read, Write};
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+/// No step takes this long, even on a busy machine.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// The command, in a folder of its own, without a configuration of the user.
+fn goodcall(folder: &Path, words: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_goodcall"));
+    command.args(words).current_dir(folder);
+    command.env("XDG_CONFIG_HOME", folder.join("config"));
+    command
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped());
+    command
+}
+
+fn folder(name: &str) -> PathBuf {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
+    let _ = fs::remove_dir_all(&folder);
+    fs::create_dir_all(&folder).unwrap();
+    folder
+}
+
+/// Ends the process when the test does.
+struct Running(Child);
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+/// The memory of a process in kilobytes, and its largest so far.
+fn memory(pid: u32) -> u64 {
+    let status = fs::read_to_string(format!("/proc/{pid}/status")).unwrap();
+    let line = status
+        .lines()
+        .find(|line| line.starts_with("VmHWM:"))
+        .unwrap();
+    line.split_whitespace().nth(1).unwrap().parse().unwrap()
+}
+
+#[test]
+fn reader_that_stalls_does_not_fill_the_memory() {
+    let folder = folder("stalled");
+    let server = r#"yes '{"jsonrpc":"2.0","method":"n"}' | head -n 4000000; sleep 60"#;
+    let child = goodcall(&folder, &["mcp", "--", "sh", "-c", server])
+        .spawn()
+        .unwrap();
+    let child = Running(child);
+    sleep(Duration::from_secs(4));
+    let used = memory(child.0.id());
+    assert!(used < 64 * 1024, "{used} kB");
+}
+
+#[test]
+fn server_ends_even_if_the_proxy_is_killed() {
+    let folder = folder("killed");
+    let server = "echo $$ > pid; trap '' TERM; while :; do sleep 1; done";
+    let mut child = Running(
+        goodcall(&folder, &["mcp", "--", "sh", "-c", server])
+            .spawn()
+            .unwrap(),
+    );
+    let started = Instant::now();
+    let pid = loop {
+        let text = fs::read_to_string(folder.join("pid")).unwrap_or_default();
+        if let Ok(pid) = text.trim().parse::<u32>() {
+            break pid;
+        }
+        assert!(started.elapsed() < PATIENCE);
+        sleep(Duration::from_millis(20));
+    };
+    let is_running = || {
+        let status = fs::read_to_string(format!("/proc/{pid}/status"));
+        status.is_ok_and(|status| !status.contains("State:\tZ"))
+    };
+    assert!(is_running());
+    child.0.kill().unwrap();
+    while is_running() {
+        assert!(started.elapsed() < PATIENCE);
+        sleep(Duration::from_millis(20));
+    }
+}
+
+#[test]
+fn log_can_be_read_by_its_owner_only_and_names_no_secret() {
+    let folder = folder("secrets");
+    let server = r#"read line; echo '{"jsonrpc":"2.0","id":1,"result":{}}'"#;
+    let words = [
+        "mcp",
+        "--log",
+        "calls.jsonl",
+        "--",
+        "sh",
+        "-c",
+        server,
+        "--api-key",
+        "sk-SECRET",
+    ];
+    let ended = goodcall(&folder, &words).output().unwrap();
+    let mode = fs::metadata(folder.join("calls.jsonl"))
+        .unwrap()
+        .permissions()
+        .mode();
+    assert_eq!(mode & 0o777, 0o600);
+    assert!(!String::from_utf8_lossy(&ended.stderr).contains("SECRET"));
+
+    let words = [
+        "mcp",
+        "--url",
+        "http://user:hunter2@127.0.0.1:9/mcp?key=sk-SECRET",
+    ];
+    let mut child = goodcall(&folder, &words).spawn().unwrap();
+    let call = r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"x"}}"#;
+    writeln!(child.stdin.take().unwrap(), "{call}").unwrap();
+    let mut answer = String::new();
+    BufReader::new(child.stdout.take().unwrap())
+        .read_line(&mut answer)
+        .unwrap();
+    let mut warnings = String::new();
+    child
+        .stderr
+        .take()
+        .unwrap()
+        .read_to_string(&mut warnings)
+        .unwrap();
+    child.wait().unwrap();
+    assert!(answer.contains("cannot be reached"), "{answer}");
+    for text in [answer, warnings] {
+        assert!(
+            !text.contains("hunter2") && !text.contains("SECRET"),
+            "{text}"
+        );
+    }
+}
+
+#[test]
+fn other_machines_are_not_served_without_a_token() {
+    let folder = folder("exposed");
+    let listen = ["mcp", "--listen", "0.0.0.0:0"];
+    let run = |more: &[&str]| {
+        let words = [&listen, more, &["--", "cat"]].concat();
+        let mut child = Running(goodcall(&folder, &words).env("TOKEN", "t").spawn().unwrap());
+        let mut line = String::new();
+        let stderr = child.0.stderr.take().unwrap();
+        BufReader::new(stderr).read_line(&mut line).unwrap();
+        line
+    };
+    assert!(run(&[]).contains("--token-env"));
+    assert!(run(&["--token-env", "MISSING"]).contains("MISSING is not set"));
+    assert!(run(&["--token-env", "TOKEN"]).contains("can be reached from other machines"));
+    assert!(run(&["--allow-unauthenticated"]).contains("serves everybody"));
+    let words = ["mcp", "--listen", "127.0.0.1:0", "--", "no-such-server"];
+    let ended = goodcall(&folder, &words).output().unwrap();
+    assert_eq!(ended.status.code(), Some(2));
+}
+
+/// Sends one call to a server with the destructive tool `drop`, and returns the last answer.
+fn drop_table(folder: &Path, flags: &[&str]) -> String {
+    let server = r#"read list
+        echo '{"jsonrpc":"2.0","id":"goodcall:tools:1","result":{"tools":[{"name":"drop","annotations":{"destructiveHint":true},"inputSchema":{"type":"object","properties":{"n":{"type":"integer"}},"required":["n"]}}]}}'
+        read call && echo '{"jsonrpc":"2.0","id":1,"result":{"content":[]}}'"#;
+    let words = [&["mcp"], flags, &["--", "sh", "-c", server]].concat();
+    let mut child = goodcall(folder, &words).spawn().unwrap();
+    let call = r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"drop","arguments":{"n":"5"}}}"#;
+    let mut stdin = child.stdin.take().unwrap();
+    writeln!(stdin, "{call}").unwrap();
+    let mut answer = String::new();
+    BufReader::new(child.stdout.take().unwrap())
+        .read_line(&mut answer)
+        .unwrap();
+    drop(stdin);
+    child.wait().unwrap();
+    answer
+}
+
+#[test]
+fn configuration_of_a_folder_can_only_make_the_proxy_stricter() {
+    let folder = folder("folder");
+    let lax = "[tools.drop]\nlevel = \"eager\"\n";
+    fs::write(folder.join("goodcall.toml"), lax).unwrap();
+    assert!(drop_table(&folder, &[]).contains("was not run"));
+    let named = ["--config", "goodcall.toml"];
+    assert!(drop_table(&folder, &named).contains("goodcall/changes"));
+
+    fs::create_dir_all(folder.join("config/goodcall")).unwrap();
+    fs::write(folder.join("config/goodcall/goodcall.toml"), lax).unwrap();
+    assert!(drop_table(&folder, &[]).contains("goodcall/changes"));
+    fs::write(folder.join("goodcall.toml"), "policy = \"strict\"").unwrap();
+    assert!(drop_table(&folder, &[]).contains("was not run"));
+    fs::write(
+        folder.join("goodcall.toml"),
+        "[tools.drop]\nlevel = \"strict\"",
+    )
+    .unwrap();
+    assert!(drop_table(&folder, &[]).contains("was not run"));
+    // A mistake in a file that is not trusted stops nothing.
+    fs::write(folder.join("goodcall.toml"), "polciy = 1").unwrap();
+    assert!(drop_table(&folder, &[]).contains("goodcall/changes"));
+}
