@@ -1,0 +1,16 @@
+// One copy of the package serves `import` and `require`.
+import goodcall from './index.js'
+
+export const {
+  GoodcallError,
+  Tools,
+  Stream,
+  good,
+  goodFetch,
+  repairToolCall,
+  goodTools,
+  goodMiddleware,
+  goodTool,
+  goodClient,
+  goodValidator,
+} = goodcall

@@ -1,0 +1,145 @@
+'use strict'
+
+const native = require('./native.js')
+const { GoodcallError, native: call } = require('./error.js')
+const numbers = require('./numbers.js')
+const { isSchema, jsonSchema } = require('./schema.js')
+
+const NONE = Object.freeze([])
+const STOPS = ['unknown', 'finished', 'cut_off']
+
+/** Keys under which a member of a record of tools has its schema. */
+const SCHEMA_KEYS = ['inputSchema', 'parameters', 'input_schema', 'schema']
+
+/** Writes definitions as JSON, with the schemas of libraries as JSON Schema. */
+function written(definitions) {
+  const listed = isRecord(definitions) ? Object.entries(definitions).map(definition) : definitions
+  return JSON.stringify(listed, function (key, value) {
+    // Some schemas have a `toJSON` of their own, which was applied to `value`.
+    return isSchema(this[key]) ? jsonSchema(this[key]) : value
+  })
+}
+
+/** Whether these are tools by name, `{read_file: schema}` or `{read_file: {inputSchema}}`. */
+function isRecord(definitions) {
+  if (definitions === null || typeof definitions !== 'object' || Array.isArray(definitions)) return false
+  const entries = Object.entries(definitions)
+  return (
+    entries.length > 0 &&
+    entries.every(([key, value]) => key !== 'function' && (isSchema(value) || schemaKey(value) !== undefined))
+  )
+}
+
+function schemaKey(value) {
+  return value !== null && typeof value === 'object' ? SCHEMA_KEYS.find((key) => key in value) : undefined
+}
+
+function definition([name, value]) {
+  if (isSchema(value)) return { name, parameters: value }
+  const { description, annotations } = value
+  return { name, description, parameters: value[schemaKey(value)], annotations }
+}
+
+/** The offered tools, compiled once. */
+class Tools {
+  #native
+  #numbers
+
+  constructor(definitions, options = {}) {
+    const { numbers: mode, ...rest } = options
+    this.#numbers = numbers.mode(mode)
+    const text = typeof definitions === 'string' ? definitions : written(definitions)
+    this.#native = call(() => new native.Tools(text ?? 'null', JSON.stringify(rest)))
+  }
+
+  get names() {
+    return this.#native.names()
+  }
+
+  check(name, raw, options) {
+    const text = textOf(raw)
+    let answer
+    try {
+      answer = this.#native.check(name, text, options?.stop)
+    } catch (error) {
+      throw new GoodcallError(error.code, error.message)
+    }
+    return this.#verdict(name, raw, text, answer)
+  }
+
+  async checkAsync(name, raw, options) {
+    const stop = options?.stop
+    if (stop !== undefined && !STOPS.includes(stop)) return this.check(name, raw, options)
+    const text = textOf(raw)
+    return this.#verdict(name, raw, text, await this.#native.checkAsync(name, text, stop))
+  }
+
+  extract(text, options) {
+    const answer = call(() => this.#native.extract(text, options?.where, options?.stop))
+    const found = numbers.parse(answer, this.#numbers)
+    for (const one of found.calls) one.arguments = this.#argumentsOf(one)
+    placed(text, found.calls, found.calls.flatMap((one) => one.changes))
+    return found
+  }
+
+  /** For `Stream`. */
+  get native() {
+    return this.#native
+  }
+
+  /** Reads the updates of a stream. */
+  updates(answer) {
+    if (answer === null || answer === undefined) return []
+    const updates = numbers.parse(answer, this.#numbers)
+    for (const update of updates) {
+      if (update.type !== 'call') continue
+      update.arguments = this.#argumentsOf(update)
+      // There is no text that these would be places of.
+      delete update.span
+    }
+    return updates
+  }
+
+  #argumentsOf(found) {
+    return found.json === undefined ? undefined : numbers.parse(found.json, this.#numbers)
+  }
+
+  #verdict(name, raw, text, answer) {
+    if (!answer) {
+      let value = raw
+      // Valid as sent: what was sent is what comes out.
+      if (typeof raw === 'string') value = answer === '' ? numbers.parse(raw, this.#numbers) : JSON.parse(raw)
+      return { kind: 'good', tool: name, arguments: value, json: text, changes: NONE, issues: NONE }
+    }
+    const { kind, tool, json, reason, changes, issues, text: told } = numbers.parse(answer, this.#numbers)
+    placed(text, changes)
+    if (kind === 'bad') return { kind, tool, reason, changes, issues, text: told }
+    return { kind, tool, arguments: numbers.parse(json, this.#numbers), json, changes, issues }
+  }
+}
+
+/** Arguments as text; a value is taken as its JSON. */
+function textOf(raw) {
+  if (typeof raw === 'string') return raw
+  return raw === undefined ? '' : numbers.stringify(raw)
+}
+
+/** Turns byte ranges into ranges of the string, which counts in UTF-16. */
+function placed(text, ...lists) {
+  const spans = lists.flat().map((one) => one.span)
+  // eslint-disable-next-line no-control-regex
+  if (spans.length === 0 || /^[\x00-\x7f]*$/.test(text)) return
+  const at = new Map(spans.flat().map((offset) => [offset, 0]))
+  let byte = 0
+  let index = 0
+  for (const character of text) {
+    if (at.has(byte)) at.set(byte, index)
+    const code = character.codePointAt(0)
+    byte += code < 0x80 ? 1 : code < 0x800 ? 2 : code < 0x10000 ? 3 : 4
+    index += character.length
+  }
+  if (at.has(byte)) at.set(byte, index)
+  for (const span of spans) span.forEach((offset, side) => (span[side] = at.get(offset)))
+}
+
+module.exports = { Tools }

@@ -1,0 +1,124 @@
+//! `Stream`: calls that arrive in fragments.
+
+use goodcall_core::{Explain, StopReason};
+use goodcall_wire::{Assembler, CallUpdate, Provider};
+use napi_derive::napi;
+use serde::Serialize;
+
+use crate::error::{ErrorCode, Result, coded};
+use crate::options::{self, Judging};
+use crate::tools::{CallLine, Tools};
+use crate::verdict::{judge, to_json};
+
+/// Assembles the calls of one streamed message.
+#[napi]
+pub struct Stream {
+    tools: Tools,
+    assembler: Assembler,
+}
+
+/// One update as JavaScript reads it.
+#[derive(Serialize)]
+#[serde(tag = "type", rename_all = "lowercase")]
+enum UpdateLine<'u> {
+    Text { text: &'u str },
+    Started { id: &'u str, name: &'u str },
+    Hopeless(HopelessLine<'u>),
+    Call(CallLine<'u>),
+}
+
+#[derive(Serialize)]
+struct HopelessLine<'u> {
+    id: &'u str,
+    reason: &'static str,
+    issues: &'u [goodcall_core::Issue],
+    text: String,
+}
+
+#[napi]
+impl Stream {
+    /// Begins a message in the form of this provider. `text_calls` says where calls in text count.
+    #[napi(constructor)]
+    pub fn new(tools: &Tools, provider: String, text_calls: Option<String>) -> Result<Self> {
+        let provider: Provider = provider.parse().map_err(coded(ErrorCode::BadOption))?;
+        let policy = tools.judging.policies.default_policy().clone();
+        let mut assembler = Assembler::new(provider, tools.offered.clone()).policy(policy);
+        if text_calls.is_some() {
+            assembler = assembler.text_calls(options::scope(text_calls.as_deref())?);
+        }
+        let tools = tools.clone();
+        Ok(Self { tools, assembler })
+    }
+
+    /// Takes one event, and returns the updates as JSON.
+    #[napi]
+    pub fn push(&mut self, event: String) -> Result<Option<String>> {
+        let updates = self.assembler.push(&event);
+        let updates = updates.map_err(coded(ErrorCode::BadEvent))?;
+        Ok(self.lines(&updates))
+    }
+
+    /// Takes text of the message that is not in an event.
+    #[napi]
+    pub fn push_text(&mut self, text: String) -> Option<String> {
+        let updates = self.assembler.push_text(&text);
+        self.lines(&updates)
+    }
+
+    /// Ends the message.
+    #[napi]
+    pub fn finish(&mut self) -> Option<String> {
+        let updates = self.assembler.finish();
+        self.lines(&updates)
+    }
+
+    /// How the message ended: `unknown`, `finished` or `cut_off`.
+    #[napi]
+    pub fn stop(&self) -> &'static str {
+        match self.assembler.stop() {
+            StopReason::Finished => "finished",
+            StopReason::CutOff => "cut_off",
+            _ => "unknown",
+        }
+    }
+}
+
+impl Stream {
+    fn lines(&self, updates: &[CallUpdate]) -> Option<String> {
+        if updates.is_empty() {
+            return None;
+        }
+        let judging = &self.tools.judging;
+        let verdicts: Vec<_> = updates.iter().map(|update| self.verdict(update)).collect();
+        let lines = updates.iter().zip(&verdicts);
+        let lines = lines.filter_map(|(update, verdict)| line(update, verdict.as_ref(), judging));
+        Some(to_json(&lines.collect::<Vec<_>>()))
+    }
+
+    fn verdict<'u>(&self, update: &'u CallUpdate) -> Option<goodcall_core::Verdict<'u>> {
+        let CallUpdate::Call(call) = update else {
+            return None;
+        };
+        let Tools { offered, judging } = &self.tools;
+        Some(judge(call, offered, judging, self.assembler.stop()))
+    }
+}
+
+fn line<'u>(
+    update: &'u CallUpdate,
+    verdict: Option<&'u goodcall_core::Verdict<'_>>,
+    judging: &Judging,
+) -> Option<UpdateLine<'u>> {
+    Some(match update {
+        CallUpdate::Text(text) => UpdateLine::Text { text },
+        CallUpdate::Started { id, name } => UpdateLine::Started { id, name },
+        CallUpdate::Hopeless { id, bad } => UpdateLine::Hopeless(HopelessLine {
+            id,
+            reason: bad.reason.name(),
+            issues: &bad.issues,
+            text: Explain::new(judging.style).text(bad),
+        }),
+        CallUpdate::Call(call) => UpdateLine::Call(CallLine::new(call, verdict?, judging)),
+        _ => return None,
+    })
+}

@@ -1,0 +1,91 @@
+//! Verdicts as JSON text for JavaScript.
+
+use goodcall_core::{Change, Issue, StopReason, Tree, Verdict};
+use goodcall_wire::{RawCall, Tools};
+use serde::Serialize;
+
+use crate::options::Judging;
+
+/// A verdict as JavaScript reads it. The arguments are text, so that every digit is kept.
+#[derive(Serialize)]
+pub(crate) struct VerdictLine<'v> {
+    kind: &'static str,
+    tool: &'v str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    reason: Option<&'static str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    json: Option<String>,
+    changes: &'v [Change],
+    issues: &'v [Issue],
+    #[serde(skip_serializing_if = "Option::is_none")]
+    text: Option<String>,
+}
+
+impl<'v> VerdictLine<'v> {
+    /// Describes a verdict on a call of this tool.
+    pub(crate) fn new(tool: &'v str, verdict: &'v Verdict<'_>, judging: &Judging) -> Self {
+        let bad = match verdict {
+            Verdict::Bad(bad) => Some(bad),
+            _ => None,
+        };
+        Self {
+            kind: verdict.name(),
+            tool,
+            reason: bad.map(|bad| bad.reason.name()),
+            json: verdict.arguments().map(Tree::to_json),
+            changes: verdict.changes(),
+            issues: verdict.issues(),
+            text: bad.map(|bad| judging.text(tool, bad)),
+        }
+    }
+}
+
+/// Judges a call by the policy of its tool.
+pub(crate) fn judge<'c>(
+    call: &'c RawCall,
+    tools: &Tools,
+    judging: &Judging,
+    stop: StopReason,
+) -> Verdict<'c> {
+    let tool = tools.get(&call.name);
+    let policy = if tool.is_some_and(|tool| tool.is_destructive()) {
+        judging.policies.for_destructive_tool(&call.name)
+    } else {
+        judging.policies.for_tool(&call.name)
+    };
+    call.check(tools, &policy, stop)
+}
+
+/// The answer to JavaScript: `None` for arguments that are valid as sent and that `JSON.parse` reads
+/// without loss, an empty text if it would round or lose a number, otherwise the verdict as JSON.
+pub(crate) fn answer(call: &RawCall, verdict: &Verdict<'_>, judging: &Judging) -> Option<String> {
+    if matches!(verdict, Verdict::Good(_)) {
+        return may_lose_digits(call.arguments.as_bytes()).then(String::new);
+    }
+    Some(to_json(&VerdictLine::new(&call.name, verdict, judging)))
+}
+
+/// Writes JSON.
+pub(crate) fn to_json(value: &impl Serialize) -> String {
+    serde_json::to_string(value).expect("verdicts have string keys and no failing value")
+}
+
+/// Returns true if a number in this JSON may not fit a double: 16 digits in a row, or an exponent.
+/// Digits inside strings count, too; they only cost a second look.
+fn may_lose_digits(json: &[u8]) -> bool {
+    const RUN: usize = 16;
+    // Every run of 16 digits covers one of these positions.
+    for at in (RUN - 1..json.len()).step_by(RUN) {
+        if !json[at].is_ascii_digit() {
+            continue;
+        }
+        let before = json[..at].iter().rev();
+        let before = before.take_while(|byte| byte.is_ascii_digit()).count();
+        let after = json[at..].iter();
+        let after = after.take_while(|byte| byte.is_ascii_digit()).count();
+        if before + after >= RUN {
+            return true;
+        }
+    }
+    memchr::memchr2_iter(b'e', b'E', json).any(|at| at > 0 && json[at - 1].is_ascii_digit())
+}

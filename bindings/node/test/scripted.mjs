@@ -1,0 +1,89 @@
+// A model provider that answers by a script, as a `fetch`.
+
+/** Replies of OpenAI Chat Completions. A step is `{name, arguments}` for a call, or text. */
+function chatMessage(step, index) {
+  if (typeof step === 'string') return [{ role: 'assistant', content: step }, 'stop']
+  const { stop = 'tool_calls', ...call } = step
+  const calls = [{ id: `call_${index}`, type: 'function', function: call }]
+  return [{ role: 'assistant', content: null, tool_calls: calls }, stop]
+}
+
+function chat(step, index) {
+  const [message, finish_reason] = chatMessage(step, index)
+  const usage = { prompt_tokens: 1, completion_tokens: 1, total_tokens: 2 }
+  return { id: `r${index}`, object: 'chat.completion', created: 1, model: 'm', choices: [{ index: 0, message, finish_reason }], usage }
+}
+
+function chatEvents(step, index) {
+  const [message, finish_reason] = chatMessage(step, index)
+  const base = { id: `r${index}`, object: 'chat.completion.chunk', created: 1, model: 'm' }
+  const event = (delta, reason = null) => ({ ...base, choices: [{ index: 0, delta, finish_reason: reason }] })
+  const events = [event({ role: 'assistant' })]
+  if (message.content) events.push(...[...message.content].map((content) => event({ content })))
+  for (const [at, { id, function: { name, arguments: text } }] of (message.tool_calls ?? []).entries()) {
+    events.push(event({ tool_calls: [{ index: at, id, type: 'function', function: { name, arguments: '' } }] }))
+    for (const piece of text.match(/[^]{1,7}/g) ?? []) {
+      events.push(event({ tool_calls: [{ index: at, function: { arguments: piece } }] }))
+    }
+  }
+  events.push(event({}, finish_reason))
+  return [...events.map((one) => `data: ${JSON.stringify(one)}\n\n`), 'data: [DONE]\n\n']
+}
+
+/** Replies of Anthropic Messages. Arguments that are not JSON cannot be in a whole reply. */
+function messages(step, index) {
+  const content =
+    typeof step === 'string'
+      ? [{ type: 'text', text: step }]
+      : [{ type: 'tool_use', id: `toolu_${index}`, name: step.name, input: JSON.parse(step.arguments) }]
+  const stop_reason = typeof step === 'string' ? 'end_turn' : 'tool_use'
+  const usage = { input_tokens: 1, output_tokens: 1 }
+  return { id: `m${index}`, type: 'message', role: 'assistant', model: 'm', content, stop_reason, stop_sequence: null, usage }
+}
+
+function messageEvents(step, index) {
+  const usage = { input_tokens: 1, output_tokens: 1 }
+  const start = { id: `m${index}`, type: 'message', role: 'assistant', model: 'm', content: [], stop_reason: null, usage }
+  const isText = typeof step === 'string'
+  const block = isText ? { type: 'text', text: '' } : { type: 'tool_use', id: `toolu_${index}`, name: step.name, input: {} }
+  const delta = (piece) => (isText ? { type: 'text_delta', text: piece } : { type: 'input_json_delta', partial_json: piece })
+  const pieces = (isText ? step : step.arguments).match(/[^]{1,7}/g) ?? []
+  const events = [
+    { type: 'message_start', message: start },
+    { type: 'content_block_start', index: 0, content_block: block },
+    ...pieces.map((piece) => ({ type: 'content_block_delta', index: 0, delta: delta(piece) })),
+    { type: 'content_block_stop', index: 0 },
+    { type: 'message_delta', delta: { stop_reason: isText ? 'end_turn' : 'tool_use', stop_sequence: null }, usage },
+    { type: 'message_stop' },
+  ]
+  return events.map((event) => `event: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`)
+}
+
+/** Returns a `fetch` that answers the requests with the steps in turn, and keeps the requests. */
+export function scriptedFetch(...steps) {
+  const requests = []
+  const fetch = async (input, init) => {
+    const url = String(input instanceof Request ? input.url : input)
+    const body = JSON.parse(init?.body ?? (await input.clone().text()))
+    requests.push({ url, body, headers: new Headers(init?.headers) })
+    const step = steps[Math.min(requests.length, steps.length) - 1]
+    if (step instanceof Response) return step
+    const isAnthropic = url.endsWith('/messages')
+    if (!body.stream) {
+      const reply = isAnthropic ? messages(step, requests.length) : chat(step, requests.length)
+      return Response.json(reply)
+    }
+    const events = isAnthropic ? messageEvents(step, requests.length) : chatEvents(step, requests.length)
+    const bytes = new TextEncoder().encode(events.join(''))
+    const stream = new ReadableStream({
+      start(controller) {
+        // Pieces that end anywhere, as they do on a network.
+        for (let at = 0; at < bytes.length; at += 50) controller.enqueue(bytes.slice(at, at + 50))
+        if (step.breaks) controller.error(new Error('the connection was reset'))
+        else controller.close()
+      },
+    })
+    return new Response(stream, { headers: { 'content-type': 'text/event-stream; charset=utf-8' } })
+  }
+  return Object.assign(fetch, { requests })
+}
