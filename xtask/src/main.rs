@@ -8,6 +8,7 @@ mod growth;
 mod peers;
 mod recording;
 mod tidy;
+mod wheel;
 
 use std::process::ExitCode;
 
@@ -67,6 +68,11 @@ const TASKS: [(&str, &str, Task); 8] = [
         "tidy",
         "the layout rules and the direction of dependencies",
         tidy::run,
+    ),
+    (
+        "wheel",
+        "[--quick]: the wheel for Python, into target/wheels",
+        wheel::run,
     ),
 ];
 

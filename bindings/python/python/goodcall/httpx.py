@@ -1,0 +1,306 @@
+"""The gateway without a gateway: a transport that judges tool calls on their way to the client.
+
+>>> client = OpenAI(http_client=httpx.Client(transport=goodcall.httpx.Transport()))  # doctest: +SKIP
+
+Calls of replies are checked against the tools of the request: good ones pass untouched, one that has
+exactly one valid reading is mended, and for a bad one the model is asked again. It works for ``httpx``
+and ``httpx2``, whole and streamed, for OpenAI's Chat Completions and Responses and for Anthropic's
+Messages. Everything else passes through.
+"""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+import sys
+from typing import Any, AsyncIterator, Callable, Iterator
+
+from ._errors import SettingError
+from ._goodcall import Exchange, Relay, StreamRelay
+from ._tools import Policy
+
+#: What ``on_calls`` gets: one dict per call, with ``tool``, ``verdict``, ``reason``, ``rules`` and
+#: ``attempt``.
+Records = list[dict[str, Any]]
+
+
+def _library(inner: Any, named: Any) -> Any:
+    """Returns the module ``httpx`` or ``httpx2``: the one named, that of the inner transport, or the
+    newer one of those that are there."""
+    if named is not None:
+        return importlib.import_module(named) if isinstance(named, str) else named
+    if inner is not None:
+        for kind in type(inner).__mro__:
+            root = kind.__module__.split(".")[0]
+            if root in ("httpx", "httpx2"):
+                return importlib.import_module(root)
+    for name in ("httpx2", "httpx"):
+        if name in sys.modules or importlib.util.find_spec(name) is not None:
+            return importlib.import_module(name)
+    raise SettingError("neither httpx2 nor httpx is installed")
+
+
+class _Judge:
+    """What both transports share."""
+
+    def __init__(
+        self,
+        inner: Any = None,
+        *,
+        policy: Policy | None = None,
+        reasks: int = 2,
+        give_up: str = "as_sent",
+        style: str | None = None,
+        scope: str | None = None,
+        fix_history: bool = True,
+        on_calls: Callable[[Records], None] | None = None,
+        library: Any = None,
+    ) -> None:
+        self._httpx = _library(inner, library)
+        self._inner = inner if inner is not None else self._default()
+        self._on_calls = on_calls
+        self._relay = Relay(policy=policy, style=style, reasks=reasks, give_up=give_up,
+                            scope=scope, fix_history=fix_history)
+
+    def _default(self) -> Any:
+        raise NotImplementedError
+
+    def _exchange(self, request: Any, body: bytes) -> Exchange | None:
+        if request.headers.get("content-encoding"):
+            return None
+        anthropic = "anthropic-version" in request.headers
+        return self._relay.exchange(request.method, request.url.path, body, anthropic=anthropic)
+
+    def _again(self, request: Any, body: bytes) -> Any:
+        """Returns the request with another body."""
+        skipped = ("content-length", "transfer-encoding", "idempotency-key", "accept-encoding")
+        headers = [(k, v) for k, v in request.headers.raw if k.decode().lower() not in skipped]
+        # What cannot be decoded cannot be judged.
+        headers.append((b"accept-encoding", b"identity"))
+        return self._httpx.Request(request.method, request.url, headers=headers, content=body,
+                                   extensions=request.extensions)
+
+    def _response(self, reply: Any, content: bytes, exchange: Exchange) -> Any:
+        skipped = ("content-length", "transfer-encoding", "content-encoding")
+        headers = [(k, v) for k, v in reply.headers.raw if k.decode().lower() not in skipped]
+        headers.append((b"goodcall-verdict", exchange.summary().encode()))
+        self._report(exchange)
+        return self._httpx.Response(reply.status_code, headers=headers, content=content,
+                                    extensions=_kept(reply.extensions))
+
+    def _report(self, exchange: Exchange | StreamRelay) -> None:
+        if self._on_calls is not None and (records := exchange.records()):
+            self._on_calls(records)
+
+
+def _kept(extensions: Any) -> dict[str, Any]:
+    """The extensions of a response that stay true when its body is another."""
+    return {key: value for key, value in extensions.items() if key != "network_stream"}
+
+
+def _kind(reply: Any) -> str | None:
+    """``stream`` or ``json`` for a reply that can be judged."""
+    if not 200 <= reply.status_code < 300:
+        return None
+    kind = reply.headers.get("content-type", "").split(";")[0].strip().lower()
+    return {"text/event-stream": "stream", "application/json": "json"}.get(kind)
+
+
+class Transport(_Judge):
+    """A transport for ``httpx.Client`` and ``httpx2.Client``.
+
+    ``inner`` is the transport that reaches the network; by default the library's own. ``reasks`` is how
+    many times a model may be asked again per request; ``give_up`` is what the client gets for a call
+    that stays bad: ``"as_sent"``, or ``"text"`` for the explanation in its place. ``scope``
+    (``"explicit"`` or ``"anywhere"``) turns calls that a model wrote into its text into real ones.
+    ``on_calls`` is told of the verdicts of each exchange.
+    """
+
+    def _default(self) -> Any:
+        return self._httpx.HTTPTransport()
+
+    def handle_request(self, request: Any) -> Any:
+        body = request.read()
+        exchange = self._exchange(request, body)
+        if exchange is None:
+            return self._inner.handle_request(request)
+        reply = self._inner.handle_request(self._again(request, exchange.body()))
+        kind = _kind(reply)
+        if kind == "stream":
+            return self._streamed(request, reply, exchange)
+        if kind is None:
+            return reply
+        content: bytes = reply.read()
+        while True:
+            again, other = exchange.reply(content)
+            if not again:
+                return self._response(reply, content if other is None else other, exchange)
+            try:
+                following = self._inner.handle_request(self._again(request, exchange.body()))
+                following.read()
+            except self._httpx.TransportError:
+                following = None
+            if following is None or _kind(following) != "json":
+                given = exchange.give_up()
+                return self._response(reply, content if given is None else given, exchange)
+            reply, content = following, following.read()
+
+    def _streamed(self, request: Any, reply: Any, exchange: Exchange) -> Any:
+        relay = exchange.stream()
+        stream = _stream_class(self._httpx, "SyncByteStream")(self._events(request, reply, relay), reply)
+        return self._httpx.Response(reply.status_code, headers=_stream_headers(reply),
+                                    stream=stream, extensions=_kept(reply.extensions))
+
+    def _events(self, request: Any, reply: Any, relay: StreamRelay) -> Iterator[bytes]:
+        try:
+            while True:
+                try:
+                    for piece in reply.iter_bytes():
+                        if out := relay.push(piece):
+                            yield out
+                except self._httpx.TransportError:
+                    if out := relay.abort():
+                        yield out
+                    raise
+                again, out = relay.end()
+                if out:
+                    yield out
+                if not again:
+                    return
+                reply.close()
+                try:
+                    reply = self._inner.handle_request(self._again(request, relay.body()))
+                    usable = _kind(reply) == "stream"
+                except self._httpx.TransportError:
+                    usable = False
+                if not usable:
+                    if out := relay.give_up():
+                        yield out
+                    return
+                relay.begin_next()
+        finally:
+            reply.close()
+            self._report(relay)
+
+    def close(self) -> None:
+        self._inner.close()
+
+    def __enter__(self) -> Transport:
+        self._inner.__enter__()
+        return self
+
+    def __exit__(self, *error: Any) -> None:
+        self._inner.__exit__(*error)
+
+
+class AsyncTransport(_Judge):
+    """The same for ``httpx.AsyncClient`` and ``httpx2.AsyncClient``."""
+
+    def _default(self) -> Any:
+        return self._httpx.AsyncHTTPTransport()
+
+    async def handle_async_request(self, request: Any) -> Any:
+        body = await request.aread()
+        exchange = self._exchange(request, body)
+        if exchange is None:
+            return await self._inner.handle_async_request(request)
+        reply = await self._inner.handle_async_request(self._again(request, exchange.body()))
+        kind = _kind(reply)
+        if kind == "stream":
+            return self._streamed(request, reply, exchange)
+        if kind is None:
+            return reply
+        content: bytes = await reply.aread()
+        while True:
+            again, other = exchange.reply(content)
+            if not again:
+                return self._response(reply, content if other is None else other, exchange)
+            try:
+                following = await self._inner.handle_async_request(self._again(request, exchange.body()))
+                await following.aread()
+            except self._httpx.TransportError:
+                following = None
+            if following is None or _kind(following) != "json":
+                given = exchange.give_up()
+                return self._response(reply, content if given is None else given, exchange)
+            reply, content = following, await following.aread()
+
+    def _streamed(self, request: Any, reply: Any, exchange: Exchange) -> Any:
+        relay = exchange.stream()
+        stream = _stream_class(self._httpx, "AsyncByteStream")(self._events(request, reply, relay), reply)
+        return self._httpx.Response(reply.status_code, headers=_stream_headers(reply),
+                                    stream=stream, extensions=_kept(reply.extensions))
+
+    async def _events(self, request: Any, reply: Any, relay: StreamRelay) -> AsyncIterator[bytes]:
+        try:
+            while True:
+                try:
+                    async for piece in reply.aiter_bytes():
+                        if out := relay.push(piece):
+                            yield out
+                except self._httpx.TransportError:
+                    if out := relay.abort():
+                        yield out
+                    raise
+                again, out = relay.end()
+                if out:
+                    yield out
+                if not again:
+                    return
+                await reply.aclose()
+                try:
+                    reply = await self._inner.handle_async_request(self._again(request, relay.body()))
+                    usable = _kind(reply) == "stream"
+                except self._httpx.TransportError:
+                    usable = False
+                if not usable:
+                    if out := relay.give_up():
+                        yield out
+                    return
+                relay.begin_next()
+        finally:
+            await reply.aclose()
+            self._report(relay)
+
+    async def aclose(self) -> None:
+        await self._inner.aclose()
+
+    async def __aenter__(self) -> AsyncTransport:
+        await self._inner.__aenter__()
+        return self
+
+    async def __aexit__(self, *error: Any) -> None:
+        await self._inner.__aexit__(*error)
+
+
+def _stream_headers(reply: Any) -> list[tuple[bytes, bytes]]:
+    skipped = ("content-length", "content-encoding")
+    headers = [(k, v) for k, v in reply.headers.raw if k.decode().lower() not in skipped]
+    # The verdicts are known only when the stream is over.
+    return [*headers, (b"goodcall-verdict", b"stream")]
+
+
+def _stream_class(library: Any, base: str) -> Any:
+    """Returns a stream of the library over an iterator of bytes; closing it closes the reply."""
+
+    class Judged(getattr(library, base)):  # type: ignore[misc]
+        def __init__(self, events: Any, reply: Any) -> None:
+            self._events = events
+            self._reply = reply
+
+        def __iter__(self) -> Iterator[bytes]:
+            yield from self._events
+
+        async def __aiter__(self) -> AsyncIterator[bytes]:
+            async for piece in self._events:
+                yield piece
+
+        def close(self) -> None:
+            self._events.close()
+            self._reply.close()
+
+        async def aclose(self) -> None:
+            await self._events.aclose()
+            await self._reply.aclose()
+
+    return Judged

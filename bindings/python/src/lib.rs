@@ -1,0 +1,46 @@
+//! goodcall for Python: the border between the engine and the interpreter.
+//!
+//! What Python users read is in `python/goodcall`; this crate turns values into each other, releases
+//! the interpreter while the engine works, and turns every failure into a `goodcall.Error`.
+
+mod errors;
+mod loops;
+mod relay;
+mod settings;
+mod stream;
+mod tools;
+mod values;
+mod verdict;
+
+use pyo3::prelude::*;
+
+/// The command, with the words of its command line. Returns the exit code.
+#[cfg(feature = "command")]
+#[pyfunction]
+fn command(py: Python<'_>, words: Vec<std::ffi::OsString>) -> u8 {
+    py.detach(|| goodcall_cli::main(&words))
+}
+
+#[pymodule(gil_used = false)]
+mod _goodcall {
+    #[cfg(feature = "command")]
+    #[pymodule_export]
+    use super::command;
+    #[pymodule_export]
+    use super::loops::{LoopDetector, LoopReport};
+    #[pymodule_export]
+    use super::relay::{Exchange, Relay, StreamRelay};
+    #[pymodule_export]
+    use super::stream::{Stream, Update};
+    #[pymodule_export]
+    use super::tools::{Call, Extraction, Tools};
+    #[pymodule_export]
+    use super::verdict::{Change, Issue, Verdict, recommendations};
+
+    use pyo3::prelude::*;
+
+    #[pymodule_init]
+    fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
+        module.add("__version__", env!("CARGO_PKG_VERSION"))
+    }
+}

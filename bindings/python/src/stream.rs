@@ -1,0 +1,157 @@
+//! Calls that arrive in fragments.
+
+use std::sync::{Mutex, PoisonError};
+
+use goodcall_core::{Explain, Policy};
+use goodcall_wire::{Assembler, CallUpdate};
+use pyo3::prelude::*;
+
+use crate::errors::{INPUT, contained};
+use crate::settings;
+use crate::tools::{Call, Tools};
+use crate::values;
+
+/// Reads the events of one streamed message.
+#[pyclass(frozen, module = "goodcall")]
+pub(crate) struct Stream {
+    tools: Py<Tools>,
+    policy: Option<Policy>,
+    assembler: Mutex<Assembler>,
+}
+
+/// What a fragment changed.
+#[pyclass(frozen, get_all, module = "goodcall")]
+pub(crate) struct Update {
+    /// `text`, `started`, `hopeless` or `call`.
+    kind: &'static str,
+    text: Option<String>,
+    id: Option<String>,
+    name: Option<String>,
+    call: Option<Py<Call>>,
+}
+
+#[pymethods]
+impl Update {
+    fn __repr__(&self) -> String {
+        let name = self.name.as_deref().unwrap_or_default();
+        let text = self.text.as_deref().unwrap_or_default();
+        format!("<Update {} {name}{text}>", self.kind)
+    }
+}
+
+impl Update {
+    fn of(kind: &'static str) -> Self {
+        Self {
+            kind,
+            text: None,
+            id: None,
+            name: None,
+            call: None,
+        }
+    }
+}
+
+impl Stream {
+    /// Runs the assembler without the interpreter's lock, and turns its updates into Python's.
+    fn run<E: std::fmt::Display + Send>(
+        &self,
+        py: Python<'_>,
+        work: impl FnOnce(&mut Assembler) -> Result<Vec<CallUpdate>, E> + Send,
+    ) -> PyResult<Vec<Update>> {
+        let outcome = contained(py, || {
+            py.detach(|| {
+                let mut assembler = self.assembler.lock();
+                let assembler = assembler.as_mut().map_err(PoisonError::get_mut);
+                let assembler = match assembler {
+                    Ok(assembler) | Err(assembler) => assembler,
+                };
+                (work(assembler), assembler.stop())
+            })
+        })?;
+        let (updates, stop) = outcome;
+        let updates = updates.map_err(|error| INPUT.new_err(py, error))?;
+        let tools = self.tools.get();
+        let mut out = Vec::with_capacity(updates.len());
+        for update in updates {
+            out.push(match update {
+                CallUpdate::Text(text) => Update {
+                    text: Some(text),
+                    ..Update::of("text")
+                },
+                CallUpdate::Started { id, name } => Update {
+                    id: Some(id),
+                    name: Some(name),
+                    ..Update::of("started")
+                },
+                CallUpdate::Hopeless { id, bad } => Update {
+                    id: Some(id),
+                    text: Some(Explain::new(tools.style).text(&bad)),
+                    ..Update::of("hopeless")
+                },
+                CallUpdate::Call(call) => {
+                    let verdict = tools.judge(py, &call, stop, self.policy.clone())?;
+                    let (id, name) = (call.id.clone(), call.name.clone());
+                    Update {
+                        id,
+                        name: Some(name),
+                        call: Some(Py::new(py, Call::new(py, call, verdict)?)?),
+                        ..Update::of("call")
+                    }
+                }
+                _ => continue,
+            });
+        }
+        Ok(out)
+    }
+}
+
+#[pymethods]
+impl Stream {
+    #[new]
+    #[pyo3(signature = (tools, provider = "openai", *, scope = None, policy = None))]
+    fn new(
+        py: Python<'_>,
+        tools: Py<Tools>,
+        provider: &str,
+        scope: Option<&str>,
+        policy: Option<&str>,
+    ) -> PyResult<Self> {
+        let provider = settings::provider(py, provider)?;
+        let policy = policy.map(|text| settings::policy(py, text)).transpose()?;
+        let mut assembler = Assembler::new(provider, tools.get().tools.clone());
+        if let Some(policy) = &policy {
+            assembler = assembler.policy(policy.clone());
+        }
+        if let Some(scope) = scope {
+            assembler = assembler.text_calls(settings::scope(py, scope)?);
+        }
+        Ok(Self {
+            tools,
+            policy,
+            assembler: Mutex::new(assembler),
+        })
+    }
+
+    /// Takes one event: its JSON text, or the values that it holds.
+    fn push(&self, py: Python<'_>, event: &Bound<'_, PyAny>) -> PyResult<Vec<Update>> {
+        let text = match event.extract::<String>() {
+            Ok(text) => text,
+            Err(_) => values::to_json(event)?,
+        };
+        self.run(py, |assembler| assembler.push(&text))
+    }
+
+    /// Takes text of the message that is not an event.
+    fn push_text(&self, py: Python<'_>, text: &str) -> PyResult<Vec<Update>> {
+        self.run(py, |assembler| {
+            Ok::<_, std::convert::Infallible>(assembler.push_text(text))
+        })
+    }
+
+    /// Ends the message, and returns everything that was undecided.
+    fn finish(&self, py: Python<'_>) -> PyResult<Vec<Update>> {
+        self.run(py, |assembler| {
+            Ok::<_, std::convert::Infallible>(assembler.finish())
+        })
+    }
+}

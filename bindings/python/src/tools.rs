@@ -1,0 +1,316 @@
+//! The offered tools: checking calls, and finding them in text.
+
+use std::collections::HashMap;
+use std::ops::Range;
+
+use goodcall_core::{Gate, Policies, Policy, Schema, StopReason, Style, Tree};
+use goodcall_wire::{RawCall, Tools as WireTools, definitions, extract};
+use pyo3::prelude::*;
+use pyo3::types::{PyBytes, PyString};
+
+use crate::errors::{INPUT, TOOLS, contained, schema_error};
+use crate::settings;
+use crate::values::{self, Keys};
+use crate::verdict::Verdict;
+
+/// Arguments of at least this many bytes are judged without the interpreter's lock. Releasing it and
+/// taking it again costs as much as judging a few hundred bytes.
+const DETACH_FROM: usize = 2048;
+
+/// The tools that are offered to a model, compiled once.
+#[pyclass(frozen, subclass, module = "goodcall")]
+pub(crate) struct Tools {
+    pub(crate) tools: WireTools,
+    entries: HashMap<Box<str>, Entry>,
+    policies: Policies,
+    pub(crate) style: Style,
+}
+
+/// What a check needs of one tool.
+struct Entry {
+    schema: Schema,
+    policy: Policy,
+    name: Py<PyString>,
+    keys: Keys,
+}
+
+/// The arguments of a call as Python hands them in.
+enum Raw<'a> {
+    Text(&'a str),
+    Bytes(&'a [u8]),
+}
+
+impl Raw<'_> {
+    fn len(&self) -> usize {
+        match self {
+            Raw::Text(text) => text.len(),
+            Raw::Bytes(bytes) => bytes.len(),
+        }
+    }
+}
+
+impl Entry {
+    fn judge<'a>(
+        &self,
+        py: Python<'_>,
+        name: &str,
+        raw: &Raw<'a>,
+        stop: StopReason,
+        policy: Option<Policy>,
+    ) -> PyResult<goodcall_core::Verdict<'a>> {
+        let policy = policy.unwrap_or_else(|| self.policy.clone());
+        let gate = Gate::new(&self.schema).policy(policy).stop(stop).tool(name);
+        let judge = || match raw {
+            Raw::Text(text) => gate.check(text),
+            Raw::Bytes(bytes) => gate.check_bytes(bytes),
+        };
+        contained(py, || {
+            if raw.len() < DETACH_FROM {
+                judge()
+            } else {
+                py.detach(judge)
+            }
+        })
+    }
+}
+
+impl Tools {
+    /// Which rules may mend calls of this tool.
+    pub(crate) fn policy_of(&self, name: &str) -> Policy {
+        let entry = self.entries.get(name);
+        entry.map_or_else(
+            || self.policies.for_tool(name),
+            |entry| entry.policy.clone(),
+        )
+    }
+
+    /// Judges a call that was read from a message or from text.
+    pub(crate) fn judge(
+        &self,
+        py: Python<'_>,
+        call: &RawCall,
+        stop: StopReason,
+        policy: Option<Policy>,
+    ) -> PyResult<Verdict> {
+        let policy = policy.unwrap_or_else(|| self.policy_of(&call.name));
+        let none = Keys::default();
+        let keys = self.entries.get(call.name.as_str());
+        let keys = keys.map_or(&none, |entry| &entry.keys);
+        let judged = contained(py, || py.detach(|| call.check(&self.tools, &policy, stop)))?;
+        let name = PyString::new(py, &call.name).unbind();
+        Verdict::new(py, judged, name, None, keys, self.style)
+    }
+}
+
+#[pymethods]
+impl Tools {
+    #[new]
+    #[pyo3(signature = (definitions, *, policy = None, style = None))]
+    fn new(
+        py: Python<'_>,
+        definitions: &str,
+        policy: Option<&Bound<'_, PyAny>>,
+        style: Option<&str>,
+    ) -> PyResult<Self> {
+        let (policies, style) = (settings::policies(policy)?, settings::style(py, style)?);
+        let tools = contained(py, || py.detach(|| WireTools::read(definitions)))?;
+        let tools = tools.map_err(|error| TOOLS.new_err(py, error))?;
+        let mut entries = HashMap::new();
+        for tool in tools.iter() {
+            let schema = tool.schema.as_ref();
+            let schema = schema.map_err(|error| schema_error(py, error))?.clone();
+            let name = tool.name.as_str();
+            let tree = Tree::parse(&tool.parameters).ok();
+            let properties = tree.as_ref().and_then(|tree| tree.root().get("properties"));
+            let names = properties.into_iter().flat_map(|node| node.members());
+            let entry = Entry {
+                schema,
+                policy: if tool.is_destructive() {
+                    policies.for_destructive_tool(name)
+                } else {
+                    policies.for_tool(name)
+                },
+                name: PyString::intern(py, name).unbind(),
+                keys: Keys::new(py, names.map(|(key, _)| key)),
+            };
+            entries.insert(name.into(), entry);
+        }
+        Ok(Self {
+            tools,
+            entries,
+            policies,
+            style,
+        })
+    }
+
+    /// Judges the arguments of a call.
+    #[pyo3(signature = (name, arguments, *, stop = None, policy = None))]
+    fn check(
+        &self,
+        py: Python<'_>,
+        name: &Bound<'_, PyString>,
+        arguments: &Bound<'_, PyAny>,
+        stop: Option<&str>,
+        policy: Option<&str>,
+    ) -> PyResult<Verdict> {
+        let stop = settings::stop(py, stop)?;
+        let policy = policy.map(|text| settings::policy(py, text)).transpose()?;
+        let written;
+        let bytes;
+        let mut kept = Some(arguments);
+        let raw = if let Ok(text) = arguments.cast::<PyString>() {
+            match values::text_or_bytes(text)? {
+                Ok(text) => Raw::Text(text),
+                Err(encoded) => {
+                    kept = None;
+                    bytes = encoded;
+                    Raw::Bytes(&bytes)
+                }
+            }
+        } else if let Ok(bytes) = arguments.cast::<PyBytes>() {
+            Raw::Bytes(bytes.as_bytes())
+        } else {
+            kept = None;
+            written = if arguments.is_none() {
+                String::new()
+            } else {
+                values::to_json(arguments)?
+            };
+            Raw::Text(&written)
+        };
+        let called = name.to_str().unwrap_or_default();
+        let Some(entry) = self.entries.get(called) else {
+            let text = match raw {
+                Raw::Text(text) => text.to_owned(),
+                Raw::Bytes(bytes) => String::from_utf8_lossy(bytes).into_owned(),
+            };
+            let call = RawCall::new(&self.tools, called, text);
+            return self.judge(py, &call, stop, policy);
+        };
+        let verdict = entry.judge(py, called, &raw, stop, policy)?;
+        let (tool, kept) = (
+            entry.name.clone_ref(py),
+            kept.map(|raw| raw.clone().unbind()),
+        );
+        Verdict::new(py, verdict, tool, kept, &entry.keys, self.style)
+    }
+
+    /// Finds the calls that a model wrote into plain text.
+    #[pyo3(signature = (text, *, scope = "explicit", stop = None, policy = None))]
+    fn extract(
+        &self,
+        py: Python<'_>,
+        text: &str,
+        scope: &str,
+        stop: Option<&str>,
+        policy: Option<&str>,
+    ) -> PyResult<Extraction> {
+        let (scope, stop) = (settings::scope(py, scope)?, settings::stop(py, stop)?);
+        let policy = policy.map(|text| settings::policy(py, text)).transpose()?;
+        let found = contained(py, || py.detach(|| extract(text, &self.tools, scope)))?;
+        let mut calls = Vec::with_capacity(found.calls.len());
+        for call in found.calls {
+            let verdict = self.judge(py, &call, stop, policy.clone())?;
+            calls.push(Py::new(py, Call::new(py, call, verdict)?)?);
+        }
+        Ok(Extraction {
+            calls,
+            content: found.text,
+            reasoning: String::new(),
+        })
+    }
+
+    #[getter]
+    fn names(&self) -> Vec<&str> {
+        self.tools.names().collect()
+    }
+
+    /// The definitions in a provider's form, as JSON text.
+    fn definitions_json(&self, py: Python<'_>, provider: &str) -> PyResult<String> {
+        let provider = settings::provider(py, provider)?;
+        contained(py, || definitions(provider, &self.tools))
+    }
+
+    /// The schema of a tool's parameters, as JSON text.
+    fn schema_json(&self, py: Python<'_>, name: &str) -> PyResult<&str> {
+        let tool = self.tools.get(name);
+        let tool = tool.ok_or_else(|| INPUT.new_err(py, format!("there is no tool `{name}`")))?;
+        Ok(&tool.parameters)
+    }
+
+    fn __len__(&self) -> usize {
+        self.entries.len()
+    }
+
+    fn __contains__(&self, name: &str) -> bool {
+        self.entries.contains_key(name)
+    }
+
+    fn __repr__(&self) -> String {
+        let names: Vec<_> = self.tools.names().collect();
+        format!("<Tools {}>", names.join(", "))
+    }
+}
+
+/// A call that was found in a text or in a stream.
+#[pyclass(frozen, get_all, module = "goodcall")]
+pub(crate) struct Call {
+    id: Option<String>,
+    name: String,
+    /// The arguments as JSON text, as sent if they were sent as JSON.
+    raw: String,
+    span: (usize, usize),
+    verdict: Py<Verdict>,
+}
+
+impl Call {
+    pub(crate) fn new(py: Python<'_>, call: RawCall, verdict: Verdict) -> PyResult<Self> {
+        let Range { start, end } = call.span;
+        Ok(Self {
+            id: call.id,
+            name: call.name,
+            raw: call.arguments,
+            span: (start, end),
+            verdict: Py::new(py, verdict)?,
+        })
+    }
+}
+
+#[pymethods]
+impl Call {
+    #[getter]
+    fn arguments(&self, py: Python<'_>) -> PyResult<Py<PyAny>> {
+        self.verdict.getattr(py, "arguments")
+    }
+
+    fn __repr__(&self, py: Python<'_>) -> PyResult<String> {
+        let verdict = self.verdict.bind(py).repr()?;
+        Ok(format!("<Call {}: {verdict}>", self.name))
+    }
+}
+
+/// The calls of a text, and what is around them.
+#[pyclass(frozen, get_all, module = "goodcall")]
+pub(crate) struct Extraction {
+    calls: Vec<Py<Call>>,
+    /// The text outside of calls and thoughts.
+    content: String,
+    /// The model's thoughts.
+    reasoning: String,
+}
+
+#[pymethods]
+impl Extraction {
+    fn __repr__(&self, py: Python<'_>) -> PyResult<String> {
+        let calls: PyResult<Vec<_>> = self
+            .calls
+            .iter()
+            .map(|call| call.bind(py).repr().map(|text| text.to_string()))
+            .collect();
+        let content = PyString::new(py, &self.content).repr()?;
+        Ok(format!(
+            "<Extraction calls=[{}] content={content}>",
+            calls?.join(", ")
+        ))
+    }
+}

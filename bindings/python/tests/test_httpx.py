@@ -1,0 +1,199 @@
+"""The transport, against a scripted upstream, with the providers' own clients."""
+
+import asyncio
+import json
+import sys
+import pathlib
+
+import goodcall
+import pytest
+
+sys.path.insert(0, str(pathlib.Path(__file__).parent / "frameworks"))
+from scripted import Upstream, call, text  # noqa: E402
+
+httpx = pytest.importorskip("httpx")
+from goodcall import httpx as goodcall_httpx  # noqa: E402
+
+TOOL = {"type": "function", "function": {"name": "save", "parameters": {
+    "type": "object",
+    "properties": {"path": {"type": "string"}, "tags": {"type": "array", "items": {"type": "string"}}},
+    "required": ["path", "tags"],
+}}}
+MENDED = '{"path":"a","tags":["x"]}'
+BROKEN = '{"path": "a", "tags": "[\\"x\\"]",}'
+MESSAGES = [{"role": "user", "content": "Save it."}]
+
+
+def libraries():
+    found = [httpx]
+    try:
+        import httpx2
+        found.append(httpx2)
+    except ImportError:
+        pass
+    return found
+
+
+@pytest.mark.parametrize("library", libraries(), ids=lambda library: library.__name__)
+@pytest.mark.parametrize("streamed", [False, True], ids=["whole", "streamed"])
+def test_calls_are_mended_on_their_way(library, streamed):
+    seen = []
+    transport = goodcall_httpx.Transport(library=library, on_calls=seen.extend)
+    body = {"model": "m", "messages": MESSAGES, "tools": [TOOL], "stream": streamed}
+    with Upstream(call(BROKEN)) as upstream, library.Client(transport=transport) as client:
+        reply = client.post(upstream.url + "/chat/completions", json=body)
+        assert arguments(reply, streamed) == MENDED
+        assert len(upstream.requests) == 1
+        if not streamed:
+            assert reply.headers["goodcall-verdict"] == "good=0 mended=1 bad=0 reasked=0"
+    assert [(record["tool"], record["verdict"]) for record in seen] == [("save", "mended")]
+
+
+@pytest.mark.parametrize("library", libraries(), ids=lambda library: library.__name__)
+@pytest.mark.parametrize("streamed", [False, True], ids=["whole", "streamed"])
+def test_the_model_is_asked_again(library, streamed):
+    transport = goodcall_httpx.AsyncTransport(library=library)
+    body = {"model": "m", "messages": MESSAGES, "tools": [TOOL], "stream": streamed}
+
+    async def main():
+        with Upstream(call('{"path": "a"}'), call(BROKEN)) as upstream:
+            async with library.AsyncClient(transport=transport) as client:
+                reply = await client.post(upstream.url + "/chat/completions", json=body)
+                await reply.aread()
+                assert arguments(reply, streamed) == MENDED
+                first, second = upstream.requests
+                assert first["messages"] == MESSAGES
+                assert second["messages"][-1]["role"] == "tool" and "tags" in second["messages"][-1]["content"]
+
+    asyncio.run(main())
+
+
+def arguments(reply, streamed):
+    if not streamed:
+        return reply.json()["choices"][0]["message"]["tool_calls"][0]["function"]["arguments"]
+    events = [line[6:] for line in reply.text.splitlines() if line.startswith("data: {")]
+    deltas = [choice["delta"] for event in events for choice in json.loads(event)["choices"]]
+    calls = [one for delta in deltas for one in delta.get("tool_calls", [])]
+    return "".join(one["function"].get("arguments", "") for one in calls)
+
+
+def test_a_call_that_stays_bad_is_handed_on():
+    body = {"model": "m", "messages": MESSAGES, "tools": [TOOL]}
+    for give_up, shown in (("as_sent", "{}"), ("text", None)):
+        transport = goodcall_httpx.Transport(library=httpx, reasks=1, give_up=give_up)
+        with Upstream(call("{}"), call("{}"), text("not asked for")) as upstream:
+            with httpx.Client(transport=transport) as client:
+                message = client.post(upstream.url + "/chat/completions", json=body).json()["choices"][0]["message"]
+        assert len(upstream.requests) == 2
+        if shown:
+            assert message["tool_calls"][0]["function"]["arguments"] == shown
+        else:
+            assert not message.get("tool_calls") and "save" in message["content"]
+
+
+def test_everything_else_passes_untouched():
+    def answer(request):
+        if request.url.path == "/v1/models":
+            return httpx.Response(200, json={"path": request.url.path})
+        return httpx.Response(429, headers={"retry-after": "3"}, json={"error": {"message": "slow down"}})
+
+    transport = goodcall_httpx.Transport(httpx.MockTransport(answer))
+    with httpx.Client(transport=transport) as client:
+        assert client.get("http://up/v1/models").json() == {"path": "/v1/models"}
+        body = {"model": "m", "messages": MESSAGES, "tools": [TOOL]}
+        refused = client.post("http://up/v1/chat/completions", json=body)
+        assert refused.status_code == 429 and refused.headers["retry-after"] == "3"
+
+
+def test_a_failed_re_ask_leaves_the_first_reply():
+    replies = iter([httpx.Response(200, json=json.loads(scripted_reply("{}"))), httpx.ConnectError("gone")])
+
+    def answer(request):
+        reply = next(replies)
+        if isinstance(reply, Exception):
+            raise reply
+        return reply
+
+    transport = goodcall_httpx.Transport(httpx.MockTransport(answer))
+    with httpx.Client(transport=transport) as client:
+        body = {"model": "m", "messages": MESSAGES, "tools": [TOOL]}
+        reply = client.post("http://up/v1/chat/completions", json=body)
+    assert arguments(reply, False) == "{}"
+
+
+def scripted_reply(raw):
+    from scripted import whole
+    return whole(call(raw))
+
+
+def test_settings_are_checked():
+    for wrong in ({"give_up": "x"}, {"policy": "lax"}, {"style": "loud"}, {"scope": "x"}):
+        with pytest.raises(goodcall.SettingError, match="expected"):
+            goodcall_httpx.Transport(httpx.MockTransport(lambda request: None), **wrong)
+
+
+@pytest.mark.parametrize("streamed", [False, True], ids=["whole", "streamed"])
+def test_the_openai_client_gets_mended_calls(streamed):
+    openai = pytest.importorskip("openai")
+    library = client_library(openai)
+    http = library.Client(transport=goodcall_httpx.Transport(library=library))
+    with Upstream(call('{"path": "a"}'), call(BROKEN)) as upstream:
+        client = openai.OpenAI(api_key="k", base_url=upstream.url, http_client=http)
+        reply = client.chat.completions.create(model="m", messages=MESSAGES, tools=[TOOL], stream=streamed)
+        if streamed:
+            deltas = [one for chunk in reply for one in chunk.choices[0].delta.tool_calls or []]
+            assert "".join(one.function.arguments or "" for one in deltas) == MENDED
+        else:
+            assert reply.choices[0].message.tool_calls[0].function.arguments == MENDED
+
+
+def client_library(package):
+    """The library whose clients this package takes."""
+    import inspect
+    source = inspect.getsource(sys.modules[package.__name__ + "._base_client"])
+    return __import__("httpx2" if "import httpx2" in source else "httpx")
+
+
+@pytest.mark.parametrize("streamed", [False, True], ids=["whole", "streamed"])
+def test_the_anthropic_client_gets_mended_calls(streamed):
+    anthropic = pytest.importorskip("anthropic")
+    library = client_library(anthropic)
+    requests = []
+
+    def answer(request):
+        body = json.loads(request.content)
+        requests.append(body)
+        given = {"path": "a"} if len(requests) == 1 else {"path": "a", "tags": '["x"]'}
+        if body.get("stream"):
+            return library.Response(200, headers={"content-type": "text/event-stream"}, content=events(given))
+        content = [{"type": "tool_use", "id": f"toolu_{len(requests)}", "name": "save", "input": given}]
+        return library.Response(200, json=message(content, "tool_use"))
+
+    def message(content, stop):
+        return {"id": "m", "type": "message", "role": "assistant", "model": "m", "content": content,
+                "stop_reason": stop, "stop_sequence": None, "usage": {"input_tokens": 1, "output_tokens": 1}}
+
+    def events(given):
+        block = {"type": "tool_use", "id": f"toolu_{len(requests)}", "name": "save", "input": {}}
+        delta = {"type": "input_json_delta", "partial_json": json.dumps(given)}
+        stop = {"stop_reason": "tool_use", "stop_sequence": None}
+        parts = [{"type": "message_start", "message": message([], None)},
+                 {"type": "content_block_start", "index": 0, "content_block": block},
+                 {"type": "content_block_delta", "index": 0, "delta": delta},
+                 {"type": "content_block_stop", "index": 0},
+                 {"type": "message_delta", "delta": stop, "usage": {"output_tokens": 1}},
+                 {"type": "message_stop"}]
+        return "".join(f"event: {part['type']}\ndata: {json.dumps(part)}\n\n" for part in parts).encode()
+
+    inner = library.MockTransport(answer)
+    http = library.Client(transport=goodcall_httpx.Transport(inner))
+    client = anthropic.Anthropic(api_key="k", base_url="http://up", http_client=http)
+    tool = {"name": "save", "input_schema": TOOL["function"]["parameters"]}
+    asked = {"model": "m", "max_tokens": 9, "messages": MESSAGES, "tools": [tool]}
+    if streamed:
+        with client.messages.stream(**asked) as stream:
+            reply = stream.get_final_message()
+    else:
+        reply = client.messages.create(**asked)
+    used, = [block for block in reply.content if block.type == "tool_use"]
+    assert used.input == {"path": "a", "tags": ["x"]} and len(requests) == 2
