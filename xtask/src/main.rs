@@ -28,7 +28,7 @@ impl From<String> for Failure {
 
 type Task = fn(&[String]) -> Result<(), Failure>;
 
-const TASKS: [(&str, &str, Task); 8] = [
+const TASKS: &[(&str, &str, Task)] = &[
     (
         "conformance",
         "DIR: the official JSON-Schema-Test-Suite, through our own tree",

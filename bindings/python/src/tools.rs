@@ -216,7 +216,7 @@ impl Tools {
         Ok(Extraction {
             calls,
             content: found.text,
-            reasoning: String::new(),
+            reasoning: found.reasoning,
         })
     }
 

@@ -152,6 +152,8 @@ def test_calls_in_text_are_found(tools):
     call, = found.calls
     assert (call.name, call.arguments, call.verdict.kind) == ("read_file", {"path": "a", "limit": 5}, "mended")
     assert found.content.strip() == "I look." and text.encode()[call.span[0]:call.span[1]]
+    thought = tools.extract("<think>Which file?</think>It is a.")
+    assert "Which file?" in thought.reasoning and thought.content == "It is a." and thought.calls == []
     assert tools.extract("read_file(path='a') is how").calls == []
     assert tools.extract("so read_file(path='a') is it", scope="anywhere").calls[0].arguments == {"path": "a"}
 
