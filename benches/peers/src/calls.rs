@@ -46,7 +46,7 @@ fn tool(line: &str) -> Result<Tool, Box<dyn Error>> {
     let row: Row<'_> = serde_json::from_str(line)?;
     let validator = jsonschema::options().should_validate_formats(true);
     Ok(Tool {
-        schema: Schema::compile(&row.schema)?,
+        schema: Schema::options().formats(true).compile(&row.schema)?,
         jsonschema: validator.build(&row.schema)?,
         boon: boon_schema(&row.schema)?,
         toolguard: toolguard(&row.name, &row.schema)?,

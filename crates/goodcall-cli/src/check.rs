@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::cell::Cell;
 
-use goodcall_core::{Gate, Policy, SchemaCache, Verdict};
+use goodcall_core::{Gate, Policies, Policy, SchemaCache, Verdict};
 use goodcall_wire::{ToolDefinition, Tools};
 use serde::Deserialize;
 use serde_json::value::RawValue;
@@ -16,9 +16,11 @@ pub(crate) fn run(args: &CheckArgs) -> Result<bool, CliError> {
         Some(path) => tools::read(path)?,
         None => Tools::default(),
     };
+    let policies = input::with_formats(args.policy.clone(), args.formats);
     if args.jsonl {
         let protocol = CheckProtocol {
             args,
+            policies,
             tools,
             cache: SchemaCache::default(),
             any_bad: Cell::new(false),
@@ -53,9 +55,9 @@ pub(crate) fn run(args: &CheckArgs) -> Result<bool, CliError> {
             for warning in schema.warnings() {
                 anstream::eprintln!("goodcall: schema of `{name}`: {warning}");
             }
-            let ordinary = args.policy.for_tool(name);
+            let ordinary = policies.for_tool(name);
             let policy = if tool.is_destructive() {
-                args.policy.for_destructive_tool(name)
+                policies.for_destructive_tool(name)
             } else {
                 ordinary.clone()
             };
@@ -98,6 +100,7 @@ struct CheckRequest<'l> {
 /// The machine protocol, with what all lines share.
 struct CheckProtocol<'a> {
     args: &'a CheckArgs,
+    policies: Policies,
     tools: Tools,
     cache: SchemaCache,
     any_bad: Cell<bool>,
@@ -168,7 +171,7 @@ impl CheckProtocol<'_> {
             Err(error) => unusable("bad_schema", error.to_string()),
             Ok(schema) => {
                 let destructive = offered.is_some_and(ToolDefinition::is_destructive);
-                let policies = &self.args.policy;
+                let policies = &self.policies;
                 let policy = own.unwrap_or_else(|| {
                     let name = tool.unwrap_or_default();
                     if destructive {

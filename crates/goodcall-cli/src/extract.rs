@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use goodcall_core::{Policy, SchemaCache, StopReason, Style, Verdict};
+use goodcall_core::{Formats, Policy, SchemaCache, StopReason, Style, Verdict};
 use goodcall_wire::{Scanner, TextCallScope, Tools, dialects, openings};
 use serde::Deserialize;
 use serde_json::value::RawValue;
@@ -24,7 +24,7 @@ pub(crate) struct ExtractArgs {
     #[arg(long, default_value = "auto", value_parser = dialect)]
     dialect: String,
     /// List the dialects, each with how a call begins in it
-    #[arg(long, conflicts_with_all = ["tools", "dialect", "place", "policy", "stop", "prompt", "style", "jsonl", "file"])]
+    #[arg(long, conflicts_with_all = ["tools", "dialect", "place", "policy", "formats", "stop", "prompt", "style", "jsonl", "file"])]
     list: bool,
     /// Where calls without a marker count: explicit (fenced, or the whole message), anywhere
     #[arg(long = "where", default_value = "explicit")]
@@ -32,6 +32,9 @@ pub(crate) struct ExtractArgs {
     /// What may be mended: strict (nothing), safe, eager
     #[arg(long, default_value = "safe")]
     policy: Policy,
+    /// What `format` means: annotate (a remark) or assert (the call is bad without it)
+    #[arg(long)]
+    formats: Option<Formats>,
     /// How the model's message ended: unknown, finished, cut_off
     #[arg(long, default_value = "unknown", value_parser = input::stop)]
     stop: StopReason,
@@ -51,6 +54,16 @@ pub(crate) struct ExtractArgs {
     jsonl: bool,
     /// The input; - or nothing for standard input
     file: Option<String>,
+}
+
+impl ExtractArgs {
+    /// The policy, with the flag `--formats` laid over it.
+    fn policy(&self) -> Policy {
+        match self.formats {
+            Some(formats) => self.policy.clone().with_formats(formats),
+            None => self.policy.clone(),
+        }
+    }
 }
 
 fn dialect(name: &str) -> Result<String, String> {
@@ -97,7 +110,7 @@ pub(crate) fn run(args: &ExtractArgs) -> Result<bool, CliError> {
         .whole(text);
     let mut all_good = true;
     for call in &found.calls {
-        let verdict = call.check(&tools, &args.policy, args.stop);
+        let verdict = call.check(&tools, &args.policy(), args.stop);
         all_good &= !matches!(verdict, Verdict::Bad(_));
         render::verdict(&call.name, name, text, &verdict, args.style);
         if let Verdict::Good(arguments) = &verdict {
@@ -165,7 +178,7 @@ impl ExtractProtocol<'_> {
 
     fn judge<'l>(&self, line: &ExtractRequest<'l>) -> Result<ExtractLine<'l>, String> {
         let policy = match line.policy.as_deref() {
-            None => self.args.policy.clone(),
+            None => self.args.policy(),
             Some(name) => name.parse::<Policy>().map_err(|error| error.to_string())?,
         };
         let place = match line.place.as_deref() {

@@ -3,7 +3,7 @@
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
-use goodcall_core::Policies;
+use goodcall_core::{Formats, Policies};
 use goodcall_gateway::{Gateway, GatewayConfig, raise_file_limit};
 use goodcall_server::{GatewaySettings, LogTarget};
 use tracing_subscriber::filter::filter_fn;
@@ -26,6 +26,9 @@ pub(crate) struct GatewayArgs {
     /// or a .toml or .json file with a policy for each tool [default: safe]
     #[arg(long, env = "GOODCALL_POLICY", value_parser = input::policies)]
     policy: Option<Policies>,
+    /// What `format` means: annotate (a remark) or assert (the call is bad without it)
+    #[arg(long, env = "GOODCALL_FORMATS")]
+    formats: Option<Formats>,
     #[command(flatten)]
     settings: GatewaySettings,
 }
@@ -38,6 +41,7 @@ impl GatewayArgs {
             Some(policies) => policies.clone(),
             None => file.policies(),
         };
+        let policies = input::with_formats(policies, self.formats);
         let flags = self.settings.clone();
         let log_arguments = flags.observability.log_arguments.is_on();
         let mut settings = flags.over(file.gateway);

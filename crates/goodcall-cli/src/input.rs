@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io::{BufReader, Read, stdin};
 use std::path::{Path, PathBuf};
 
-use goodcall_core::{Limits, Policies, Policy, StopReason};
+use goodcall_core::{Formats, Limits, Policies, Policy, StopReason};
 use goodcall_server::ConfigFile;
 
 use crate::CliError;
@@ -61,6 +61,14 @@ pub(crate) fn policies(text: &str) -> Result<Policies, String> {
     } else {
         let policy = text.parse::<Policy>();
         policy.map(Policies::new).map_err(|error| error.to_string())
+    }
+}
+
+/// Lays the flag `--formats` over policies.
+pub(crate) fn with_formats(policies: Policies, formats: Option<Formats>) -> Policies {
+    match formats {
+        Some(formats) => policies.with_formats(formats),
+        None => policies,
     }
 }
 

@@ -86,6 +86,9 @@ struct CheckArgs {
     /// (eager,-enum-typo), or a .toml or .json file with a policy for each tool
     #[arg(long, default_value = "safe", value_parser = input::policies)]
     policy: Policies,
+    /// What `format` means: annotate (a remark) or assert (the call is bad without it)
+    #[arg(long)]
+    formats: Option<goodcall_core::Formats>,
     /// How the model's message ended: unknown, finished, cut_off
     #[arg(long, default_value = "unknown", value_parser = input::stop)]
     stop: goodcall_core::StopReason,

@@ -8,7 +8,7 @@ use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use goodcall_core::Policies;
+use goodcall_core::{Formats, Policies};
 use goodcall_mcp::{
     BridgeEnd, McpServer, ProxyLog, ProxyOptions, ServerCommand, Upstream, bridge, listen,
 };
@@ -79,6 +79,9 @@ struct GuardArgs {
     /// (eager,-enum-typo), or a .toml or .json file with a policy for each tool
     #[arg(long, value_parser = input::policies)]
     policy: Option<Policies>,
+    /// What `format` means: annotate (a remark) or assert (the call is bad without it)
+    #[arg(long)]
+    formats: Option<Formats>,
     /// Append one JSON line per call to this file
     #[arg(long, value_name = "FILE")]
     log: Option<PathBuf>,
@@ -312,6 +315,7 @@ impl GuardArgs {
         let name = self.name.clone().unwrap_or_else(name);
         let (policies, settings) = file.mcp_server(&name);
         let policies = self.policy.clone().unwrap_or(policies);
+        let policies = input::with_formats(policies, self.formats);
         let settings = self.settings.clone().over(settings);
         let mut options = ProxyOptions::from_settings(&name, policies, &settings);
         if self.config.is_none() {

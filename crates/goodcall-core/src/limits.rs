@@ -73,6 +73,9 @@ pub(crate) const FAST_DEPTH: usize = 24;
 pub(crate) const FAST_CHAIN: usize = 8;
 /// Memory of one compiled `pattern`.
 pub(crate) const PATTERN_BYTES: usize = 1 << 20;
+/// Steps back of one match of a `pattern` with look-around, and bytes of text that it is tried on.
+pub(crate) const PATTERN_STEPS: usize = 2_000;
+pub(crate) const PATTERN_TEXT: usize = 1 << 12;
 /// References and branches that a search in a schema follows one after another.
 pub(crate) const VIEW_HOPS: usize = 16;
 /// Schemas that one search in a schema looks at.

@@ -7,11 +7,11 @@ use crate::limits::Limits;
 use crate::mend::rules::empty_arguments;
 use crate::mend::{self, Mend, Task};
 use crate::parse::{self, ParseError, ReadOptions, Reading, StrictReading};
-use crate::policy::Policy;
+use crate::policy::{Formats, Policy};
 use crate::report::{
     Actual, Change, Issue, IssueKind, JsonType, Mended, Reason, Refusal, Types, Verdict,
 };
-use crate::schema::{FastAnswer, FoundFaults, Schema};
+use crate::schema::{CallSchema, FastAnswer, FoundFaults, KeySpelling, Schema};
 use crate::stop::StopReason;
 use crate::tree::{Kind, Node, Pointer, Tree};
 
@@ -46,6 +46,9 @@ pub fn check<'a>(raw: &'a str, schema: &Schema) -> Verdict<'a> {
 #[derive(Clone, Debug)]
 pub struct Gate<'s> {
     schema: &'s Schema,
+    /// The schema as it was given, whatever the policy says of formats.
+    given: &'s Schema,
+    keys: KeySpelling,
     reading: ReadOptions,
     tool: Option<&'s str>,
 }
@@ -64,14 +67,20 @@ impl<'s> Gate<'s> {
     pub fn new(schema: &'s Schema) -> Self {
         Self {
             schema,
+            given: schema,
+            keys: KeySpelling::Judged,
             reading: ReadOptions::new().schema(schema),
             tool: None,
         }
     }
 
-    /// Sets which rules may mend the arguments.
+    /// Sets which rules may mend the arguments, and what `format` means.
     #[must_use]
     pub fn policy(mut self, policy: Policy) -> Self {
+        self.schema = match policy.formats() {
+            Formats::Assert => self.given.asserting_formats(),
+            Formats::Annotate => self.given,
+        };
         self.reading.policy = policy;
         self
     }
@@ -95,6 +104,22 @@ impl<'s> Gate<'s> {
     pub fn tool(mut self, name: &'s str) -> Self {
         self.tool = Some(name);
         self
+    }
+
+    /// Takes every key as it was sent: none counts as a declared one that was misspelt. For the
+    /// results of tools, and for parts of a call.
+    #[must_use]
+    pub fn keys_as_sent(mut self) -> Self {
+        self.keys = KeySpelling::AsSent;
+        self
+    }
+
+    fn call_schema(&self) -> CallSchema<'s> {
+        CallSchema {
+            schema: self.schema,
+            tool: self.tool,
+            keys: self.keys,
+        }
     }
 
     /// Returns the verdict on these arguments.
@@ -167,14 +192,15 @@ impl<'s> Gate<'s> {
         let accepted = match fast.unwrap_or_else(|| self.schema.fast_accepts(root)) {
             FastAnswer::Accepts => true,
             FastAnswer::Unsure if self.reading.policy.is_strict() => {
-                let found = self.schema.faults(root, self.reading.limits.max_issues);
+                let most = self.reading.limits.max_issues;
+                let found = self.call_schema().faults(root, most);
                 // If the budget ran out, only the validator's own answer counts.
                 if found.finished && !found.faults.is_empty() {
                     return Validation::Faults(found);
                 }
-                found.finished || self.schema.validator_accepts(root)
+                found.finished || self.call_schema().validator_accepts(root)
             }
-            _ => self.schema.validator_accepts(root),
+            _ => self.call_schema().validator_accepts(root),
         };
         if accepted {
             Validation::Valid
@@ -203,7 +229,7 @@ impl<'s> Gate<'s> {
         let empty = Tree::empty_object(raw);
         let most = self.reading.limits.max_issues;
         let found = self.schema.faults(empty.root(), most);
-        let issues = advice(found.faults, &empty, self.schema, self.tool, most);
+        let issues = advice(found.faults, &empty, self.call_schema(), most);
         refusal.issues.extend(issues);
         refusal.more = found.more;
         Verdict::Bad(refusal)
@@ -244,6 +270,7 @@ impl<'s> Gate<'s> {
             policy: &self.reading.policy,
             limits: &self.reading.limits,
             tool: self.tool,
+            keys: self.keys,
         };
         let mut changes = reading.changes.into_vec();
         match mend::mend(reading.tree, task) {
@@ -271,9 +298,9 @@ impl<'s> Gate<'s> {
         let most = self.reading.limits.max_issues;
         let found = match validation {
             Validation::Faults(found) => found,
-            _ => self.schema.faults(root, most),
+            _ => self.call_schema().faults(root, most),
         };
-        let mut issues = advice(found.faults, tree, self.schema, self.tool, most);
+        let mut issues = advice(found.faults, tree, self.call_schema(), most);
         if issues.is_empty() && ambiguous.is_empty() {
             // The budget ran out before the first fault.
             issues.push(Issue::new(

@@ -329,9 +329,11 @@ impl Judge {
             let issue = Issue::custom(Pointer::root(), goodcall_core::missing_output_text());
             return Some(Refusal::wrong_shape(vec![issue]));
         };
+        let formats = self.options.policies.for_tool(&call.tool).formats();
         let gate = Gate::new(schema)
-            .policy(Policy::strict())
-            .limits(self.options.limits());
+            .policy(Policy::strict().with_formats(formats))
+            .limits(self.options.limits())
+            .keys_as_sent();
         match gate.check(content.raw()?) {
             Verdict::Bad(refusal) => Some(refusal),
             _ => None,

@@ -127,8 +127,8 @@ pub mod __private;
 pub use async_trait::async_trait;
 pub use goodcall_core;
 pub use goodcall_core::{
-    Change, Explain, Gate, Issue, Limits, Pointer, Policy, Reason, Refusal, RuleId, Schema,
-    SchemaError, SchemaWarning, StopReason, Style, Verdict, check,
+    Change, Explain, Formats, Gate, Issue, Limits, Pointer, Policy, Reason, Refusal, RuleId,
+    Schema, SchemaError, SchemaWarning, StopReason, Style, Verdict, check,
 };
 pub use goodcall_macros::tool;
 pub use schemars::{self, JsonSchema};

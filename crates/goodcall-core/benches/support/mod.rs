@@ -50,7 +50,7 @@ pub(crate) fn text(file: Option<&str>) -> Result<String, Box<dyn Error>> {
 pub(crate) fn tools(text: &str) -> Result<Vec<Tool>, Box<dyn Error>> {
     let rows = text.lines().map(serde_json::from_str::<Row<'_>>);
     rows.map(|row| {
-        let schema = Schema::compile(&row?.schema)?;
+        let schema = Schema::options().formats(true).compile(&row?.schema)?;
         let peer = jsonschema::options()
             .should_validate_formats(true)
             .build(schema.document())?;

@@ -11,7 +11,7 @@ use super::issues::issues;
 use crate::limits::{ADVICE_ROUNDS, MEND_WIDTH};
 use crate::names::{envelope, nearest_name};
 use crate::report::{Actual, Issue, IssueKind};
-use crate::schema::{Schema, owner};
+use crate::schema::{CallSchema, Schema, owner};
 use crate::tree::{EditableTree, Id, Kind, Node, Pointer, Tree};
 use crate::validate::Fault;
 
@@ -19,10 +19,10 @@ use crate::validate::Fault;
 pub(crate) fn advice(
     faults: Vec<Fault>,
     tree: &Tree<'_>,
-    schema: &Schema,
-    tool: Option<&str>,
+    call_schema: CallSchema<'_>,
     most: usize,
 ) -> Vec<Issue> {
+    let CallSchema { schema, tool, .. } = call_schema;
     let mut issues = issues(faults, tree, schema);
     if let Some(envelope) = envelope_issue(tree, schema, tool) {
         let outermost = envelope.pointer.segments().next();
@@ -32,7 +32,7 @@ pub(crate) fn advice(
     }
     report_wrappers(&mut issues, tree, schema);
     let mut rounds = AdviceRounds {
-        schema,
+        call_schema,
         most,
         needed_in_place: HashSet::new(),
     };
@@ -94,7 +94,7 @@ fn report_wrappers(issues: &mut Vec<Issue>, tree: &Tree<'_>, schema: &Schema) {
 
 /// Makes edits on a copy, validates it, and makes the edits that follow from that.
 struct AdviceRounds<'r> {
-    schema: &'r Schema,
+    call_schema: CallSchema<'r>,
     most: usize,
     /// Members that turned out to be needed where they were sent. This set only grows.
     needed_in_place: HashSet<Pointer>,
@@ -129,11 +129,12 @@ impl AdviceRounds<'_> {
             if !apply_all(&acts, &mut draft) {
                 break;
             }
-            let found = self.schema.faults(draft.tree.root(), self.most);
+            let found = self.call_schema.faults(draft.tree.root(), self.most);
             if !found.finished {
                 break;
             }
-            let mut left = super::issues::issues(found.faults, &draft.tree, self.schema);
+            let mut left =
+                super::issues::issues(found.faults, &draft.tree, self.call_schema.schema);
             let needed = acts.iter().filter(|act| {
                 act.may_uncover_issues && left.iter().any(|issue| misses(issue, &act.from))
             });
@@ -184,7 +185,9 @@ impl AdviceRounds<'_> {
             return EditDecision::Withdraw;
         }
         let may_uncover_issues = match kind {
-            TrialEditKind::Remove => issue.kind == IssueKind::Type && self.schema.has_conditions(),
+            TrialEditKind::Remove => {
+                issue.kind == IssueKind::Type && self.call_schema.schema.has_conditions()
+            }
             TrialEditKind::Move(_) | TrialEditKind::Unwrap(_) => true,
         };
         EditDecision::Make(TrialEdit {

@@ -10,7 +10,8 @@ pub(super) fn kind_of(kind: &FaultKind) -> IssueKind {
     match kind {
         FaultKind::Type(_) => IssueKind::Type,
         FaultKind::Required(_) => IssueKind::Missing,
-        FaultKind::UnknownKeys(_) => IssueKind::UnknownKey,
+        FaultKind::UnknownKeys(_) | FaultKind::Misspelt { .. } => IssueKind::UnknownKey,
+        FaultKind::Wrapped => IssueKind::Wrapped,
         FaultKind::UnknownItems | FaultKind::MaxItems(_) => IssueKind::TooManyItems,
         FaultKind::Enum(values) if values.as_array().is_some_and(Vec::is_empty) => {
             IssueKind::NotAllowed

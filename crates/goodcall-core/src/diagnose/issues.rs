@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 use super::expectation::{kind_of, narrow};
 use super::misplaced_keys::KeyPlaces;
 use crate::limits::{NAMED_PLACES, PLACED_ISSUES};
-use crate::names::{bare, nearest_name};
+use crate::names::{bare, nearest_name, same_name};
 use crate::report::{Actual, Expected, Issue, IssueKind, Moved, SharedExpected};
 use crate::schema::{Schema, View, allowed_names, describe, member, owner};
 use crate::tree::{Node, Pointer, Tree};
@@ -136,6 +136,9 @@ impl IssueCollector<'_> {
             FaultKind::NoBranch(branches) => self.union(pointer, keyword, branches),
             FaultKind::Required(name) => self.missing(pointer, keyword, &name),
             FaultKind::UnknownKeys(keys) => self.unknown_keys(&pointer, keyword, &keys),
+            FaultKind::Misspelt { key, names } => self.misspelt(&pointer, &key, names),
+            // The envelope is reported with the rest of the advice.
+            FaultKind::Wrapped => {}
             FaultKind::KeyName { key, words } => {
                 let object = self.tree.at(&pointer);
                 let span = object.and_then(|o| o.key_span(&key)).unwrap_or_default();
@@ -279,6 +282,42 @@ impl IssueCollector<'_> {
         }
         one_key_per_name(&mut found);
         self.issues.append(&mut found);
+    }
+
+    /// Reports a key that is a declared one misspelt, or one of several.
+    fn misspelt(&mut self, object: &Pointer, key: &str, names: Vec<String>) {
+        let node = self.tree.at(object);
+        let span = node.and_then(|object| object.key_span(key));
+        if let (Some(node), [name]) = (node, names.as_slice()) {
+            let twins = node.members().filter(|(key, _)| same_name(key, name));
+            let values: Vec<Node<'_>> = twins.map(|(_, value)| value).take(NAMED_PLACES).collect();
+            if values.len() > 1 {
+                self.several_keys(object.join(name), &values);
+                return;
+            }
+        }
+        let place = object.join(key);
+        let mut issue = Issue::new(place, IssueKind::UnknownKey, span.unwrap_or_default());
+        issue.actual = node.and_then(|object| object.get(key)).map(Actual::of);
+        match <[String; 1]>::try_from(names) {
+            Ok([name]) => issue.nearest = Some(name),
+            Err(names) => issue.candidates = names,
+        }
+        self.issues.push(issue);
+    }
+
+    /// Reports keys that all stand for one property, once.
+    fn several_keys(&mut self, place: Pointer, values: &[Node<'_>]) {
+        let kind = IssueKind::Ambiguous;
+        let known = |issue: &Issue| issue.kind == kind && issue.pointer == place;
+        if self.issues.iter().any(known) {
+            return;
+        }
+        let span = values.first().map(|value| value.span());
+        let mut issue = Issue::new(place, kind, span.unwrap_or_default());
+        let readings = values.iter().map(|value| Actual::of(*value).short);
+        issue.expected.allowed = readings.collect();
+        self.issues.push(issue);
     }
 
     fn value(

@@ -199,6 +199,10 @@ pub(super) fn line(issue: &Issue) -> String {
             ),
             None => format!("add {place}: {expected}"),
         },
+        IssueKind::UnknownKey if !issue.candidates.is_empty() => {
+            let names = phrase::either(&issue.candidates);
+            format!("rename {place} to {names}, whichever you mean")
+        }
         IssueKind::UnknownKey => match &issue.nearest {
             Some(nearest) => format!("rename {place} to {nearest}"),
             None => match known(issue) {

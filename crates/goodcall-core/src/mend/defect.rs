@@ -80,6 +80,7 @@ fn detail(fault: &Fault) -> String {
     match &fault.kind {
         FaultKind::Required(name) => format!("{} {name}", fault.keyword),
         FaultKind::UnknownKeys(keys) => format!("{} {}", fault.keyword, keys.join(" ")),
+        FaultKind::Misspelt { key, .. } => format!("{} {key}", fault.keyword),
         _ => fault.keyword.to_string(),
     }
 }
@@ -182,6 +183,7 @@ impl<'t> Planner<'t> {
             FaultKind::UnknownKeys(keys) if node.kind() == Kind::Object => {
                 keys.first().and_then(|key| self.finder.key(node, key))
             }
+            FaultKind::Misspelt { key, .. } => self.finder.key(node, key),
             _ => None,
         };
         let site = Site {

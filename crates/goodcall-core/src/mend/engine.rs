@@ -48,13 +48,6 @@ pub(crate) fn mend<'a>(tree: Tree<'a>, task: Task<'_>) -> Mend<'a> {
     Mend::Left(engine.draft.tree, engine.ambiguous)
 }
 
-/// Returns true if the schema accepts this value as arguments: an object, unless its root names
-/// another type.
-pub(crate) fn accepts(tree: &Tree<'_>, schema: &Schema) -> bool {
-    let root = tree.root();
-    is_of_kind(root, schema) && schema.accepts(root)
-}
-
 /// Returns true if arguments may be of this kind.
 pub(crate) fn is_of_kind(root: Node<'_>, schema: &Schema) -> bool {
     root.kind() == Kind::Object || schema.names_root_kind(root)
@@ -316,7 +309,9 @@ impl<'a> Engine<'_, 'a> {
 
     fn accepts(&mut self) -> Option<bool> {
         self.validations = self.validations.checked_sub(1)?;
-        Some(accepts(&self.draft.tree, self.context.schema))
+        let root = self.draft.tree.root();
+        let schema = self.context.call_schema();
+        Some(is_of_kind(root, schema.schema) && schema.accepts(root))
     }
 
     /// Returns all faults, or `None` if the budget is used up or there are too many faults to list.
@@ -330,7 +325,8 @@ impl<'a> Engine<'_, 'a> {
                 FaultKind::Type(Types::of(JsonType::Object)),
             )]);
         }
-        let found = schema.faults(root, self.context.limits.max_changes);
+        let most = self.context.limits.max_changes;
+        let found = self.context.call_schema().faults(root, most);
         (found.finished && found.more == 0).then_some(found.faults)
     }
 

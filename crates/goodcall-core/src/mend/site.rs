@@ -9,7 +9,9 @@ use crate::limits::{Limits, MEND_WIDTH};
 use crate::policy::Policy;
 use crate::report::Types;
 use crate::rule::Rule;
-use crate::schema::{Schema, View, declarations, describe, is_required, owner};
+use crate::schema::{
+    CallSchema, KeySpelling, Schema, View, declarations, describe, is_required, owner,
+};
 use crate::tree::{Id, Kind, Node, Pointer, Tree};
 use crate::validate::{Fault, FaultKind};
 
@@ -20,6 +22,18 @@ pub(crate) struct Task<'c> {
     pub(crate) policy: &'c Policy,
     pub(crate) limits: &'c Limits,
     pub(crate) tool: Option<&'c str>,
+    pub(crate) keys: KeySpelling,
+}
+
+impl<'c> Task<'c> {
+    /// The schema as the arguments are held to it.
+    pub(crate) fn call_schema(&self) -> CallSchema<'c> {
+        CallSchema {
+            schema: self.schema,
+            tool: self.tool,
+            keys: self.keys,
+        }
+    }
 }
 
 /// One fault with the value at its place.

@@ -126,7 +126,7 @@ fn stems(word: &str) -> impl Iterator<Item = &str> {
 }
 
 /// Returns true if these are different one-letter options of a command: `-I` is not `-i`.
-pub(crate) fn are_options(a: &str, b: &str) -> bool {
+pub(super) fn are_options(a: &str, b: &str) -> bool {
     let letter = |name: &str| {
         let mut letters = name.chars().filter(|c| c.is_alphanumeric());
         letters.next().filter(|_| letters.next().is_none())

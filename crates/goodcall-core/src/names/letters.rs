@@ -1,5 +1,7 @@
 //! Normal forms of names: their letters, their words, their text without case and separators.
 
+use super::antonyms::are_options;
+
 /// The letters and digits of a name, whatever their case: enough to tell that two names are too
 /// different, before their edit distance is counted.
 #[derive(Clone, Copy)]
@@ -64,6 +66,31 @@ impl Letters {
 pub(crate) fn bare(name: &str) -> String {
     let kept = name.chars().filter(|c| c.is_alphanumeric());
     kept.flat_map(char::to_lowercase).collect()
+}
+
+/// Returns true if two names differ only in case and separators. Names without letters never
+/// match.
+pub(crate) fn same_name(a: &str, b: &str) -> bool {
+    let letters = |name| {
+        str::chars(name)
+            .filter(|c| c.is_alphanumeric())
+            .flat_map(char::to_lowercase)
+    };
+    let only_separators = |name: &str| {
+        name.chars()
+            .all(|c| c.is_alphanumeric() || "_- .".contains(c))
+    };
+    letters(a).eq(letters(b))
+        && letters(a).any(char::is_alphabetic)
+        && only_separators(a)
+        && numbers(a).eq(numbers(b))
+        && !are_options(a, b)
+}
+
+/// Returns the numbers in a name, which differ between `line_1_1` and `line_11`.
+fn numbers(name: &str) -> impl Iterator<Item = &str> {
+    let pieces = name.split(|c: char| !c.is_numeric());
+    pieces.filter(|piece| !piece.is_empty())
 }
 
 /// The words of a name in lower case: `fileName`, `file-name` and `File_Name` have the same two.

@@ -5,7 +5,6 @@ mod envelope_keys;
 mod letters;
 mod similarity;
 
-pub(crate) use antonyms::are_options;
 pub(crate) use envelope_keys::{ENVELOPE_NAMES, envelope, holds_other, is_envelope_key};
-pub(crate) use letters::{Letters, bare};
+pub(crate) use letters::{Letters, bare, same_name};
 pub(crate) use similarity::{could_mean, nearest_name, typo_of};

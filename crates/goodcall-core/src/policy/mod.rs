@@ -11,7 +11,47 @@ pub use per_tool::Policies;
 
 use crate::rule::{Level, RuleId};
 
-/// Which rules may change a call: a level, and single rules switched on or off.
+/// What `format` means: a remark, or a demand.
+///
+/// The drafts leave this to the host. Most servers take `format` as a remark, so that calls which
+/// work are not refused for it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Formats {
+    /// A remark: it is told to the model, and never makes a call bad. The default.
+    #[default]
+    Annotate,
+    /// A demand: a string that does not have the format makes the call bad, and dates in another
+    /// notation are mended.
+    Assert,
+}
+
+impl Formats {
+    /// The name in files and on the command line.
+    pub fn name(self) -> &'static str {
+        match self {
+            Formats::Annotate => "annotate",
+            Formats::Assert => "assert",
+        }
+    }
+}
+
+impl FromStr for Formats {
+    type Err = UnknownPolicy;
+
+    fn from_str(name: &str) -> Result<Self, UnknownPolicy> {
+        match name {
+            "annotate" => Ok(Formats::Annotate),
+            "assert" => Ok(Formats::Assert),
+            _ => Err(UnknownPolicy(format!(
+                "unknown meaning of formats `{name}`: expected annotate or assert"
+            ))),
+        }
+    }
+}
+
+/// Which rules may change a call: a level, and single rules switched on or off. It also says what
+/// `format` means, see [`Formats`].
 ///
 /// ```
 /// use goodcall_core::{Level, Policy, RuleId};
@@ -25,6 +65,7 @@ use crate::rule::{Level, RuleId};
 pub struct Policy {
     level: Option<Level>,
     switches: BTreeMap<RuleId, bool>,
+    formats: Formats,
 }
 
 impl Policy {
@@ -33,6 +74,7 @@ impl Policy {
         Self {
             level: None,
             switches: BTreeMap::new(),
+            formats: Formats::Annotate,
         }
     }
 
@@ -62,6 +104,18 @@ impl Policy {
     #[must_use]
     pub fn without(self, rule: RuleId) -> Self {
         self.switched(rule, false)
+    }
+
+    /// Says what `format` means.
+    #[must_use]
+    pub fn with_formats(mut self, formats: Formats) -> Self {
+        self.formats = formats;
+        self
+    }
+
+    /// What `format` means.
+    pub fn formats(&self) -> Formats {
+        self.formats
     }
 
     fn switched(mut self, rule: RuleId, on: bool) -> Self {
@@ -105,9 +159,16 @@ impl Policy {
                 switches.insert(*rule, is_on);
             }
         }
+        let asserts = [self, bounds].map(|policy| policy.formats == Formats::Assert);
+        let formats = if asserts.contains(&true) {
+            Formats::Assert
+        } else {
+            Formats::Annotate
+        };
         Self {
             level: self.level.min(bounds.level),
             switches,
+            formats,
         }
     }
 
@@ -150,7 +211,8 @@ impl fmt::Display for UnknownPolicy {
 
 impl std::error::Error for UnknownPolicy {}
 
-/// A level, and rules switched on and off: `safe`, `eager,-enum-typo`, `strict,+key-style`.
+/// A level, and rules switched on and off: `safe`, `eager,-enum-typo`, `strict,+key-style`. The part
+/// `formats=assert` says what `format` means.
 impl FromStr for Policy {
     type Err = UnknownPolicy;
 
@@ -167,6 +229,10 @@ impl FromStr for Policy {
             }
         };
         for switch in parts {
+            if let Some(formats) = switch.strip_prefix("formats=") {
+                policy.formats = formats.parse()?;
+                continue;
+            }
             let (name, on) = match (switch.strip_prefix('+'), switch.strip_prefix('-')) {
                 (Some(name), _) => (name, true),
                 (None, Some(name)) => (name, false),
@@ -205,6 +271,10 @@ mod tests {
             (
                 "safe,key-style",
                 "expected +key-style or -key-style, got `key-style`",
+            ),
+            (
+                "safe,formats=check",
+                "unknown meaning of formats `check`: expected annotate or assert",
             ),
         ] {
             assert_eq!(text.parse::<Policy>().unwrap_err().to_string(), message);

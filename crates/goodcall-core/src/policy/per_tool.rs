@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::Policy;
+use super::{Formats, Policy};
 use crate::rule::RuleId;
 
 /// The policy of every tool: one for all, and those of single tools.
@@ -12,9 +12,11 @@ use crate::rule::RuleId;
 /// ```toml
 /// level = "safe"
 /// rules = { "unknown-key" = true, "scalar-to-array" = false }
+/// formats = "annotate"
 ///
 /// [tools.delete_file]
 /// level = "strict"
+/// formats = "assert"
 ///
 /// [tools."browser_*"]
 /// level = "eager"
@@ -67,6 +69,13 @@ impl Policies {
         self
     }
 
+    /// Says what `format` means for all tools that do not say it themselves.
+    #[must_use]
+    pub fn with_formats(mut self, formats: Formats) -> Self {
+        self.default.formats = formats;
+        self
+    }
+
     /// The policy of a tool that is not destructive.
     pub fn for_tool(&self, name: &str) -> Policy {
         self.overridden(name, self.default.clone())
@@ -76,7 +85,9 @@ impl Policies {
     /// given a level of its own.
     pub fn for_destructive_tool(&self, name: &str) -> Policy {
         let own = self.own(name).and_then(|own| own.destructive.clone());
-        own.unwrap_or_else(|| self.overridden(name, self.destructive.clone()))
+        let policy = own.unwrap_or_else(|| self.overridden(name, self.destructive.clone()));
+        let formats = self.own(name).and_then(|own| own.formats);
+        policy.with_formats(formats.unwrap_or(self.default.formats))
     }
 
     fn overridden(&self, tool: &str, base: Policy) -> Policy {
@@ -135,6 +146,7 @@ pub(super) struct PolicyOverride {
     pub(super) rules: BTreeMap<RuleId, bool>,
     /// The policy if the tool is destructive.
     pub(super) destructive: Option<Policy>,
+    pub(super) formats: Option<Formats>,
 }
 
 impl PolicyOverride {
@@ -149,6 +161,7 @@ impl PolicyOverride {
             }
         }
         policy.switches.extend(&self.rules);
+        policy.formats = self.formats.unwrap_or(default.formats);
         policy
     }
 }
@@ -162,6 +175,7 @@ impl From<&Policy> for PolicyOverride {
             }),
             rules: policy.switches.clone(),
             destructive: None,
+            formats: Some(policy.formats),
         }
     }
 }
@@ -175,7 +189,8 @@ mod tests {
     fn a_tool_inherits_what_it_leaves_out() {
         let policies: Policies = serde_json::from_str(
             r#"{"level": "safe", "rules": {"unknown-key": true},
-                "tools": {"a": {"rules": {"stringified": false}}, "b": "eager", "c": "strict"}}"#,
+                "tools": {"a": {"rules": {"stringified": false}}, "b": "eager", "c": "strict",
+                    "f": {"formats": "assert"}}}"#,
         )
         .unwrap();
         let a = policies.for_tool("a");
@@ -184,6 +199,17 @@ mod tests {
         let b = policies.for_destructive_tool("b");
         assert!(b.allows(RuleId::EnumTypo, Level::Eager));
         assert!(policies.for_tool("c").is_strict());
+        assert_eq!(
+            policies.for_destructive_tool("f").formats(),
+            Formats::Assert
+        );
+        assert_eq!(policies.for_tool("a").formats(), Formats::Annotate);
+        let asserting = policies.clone().with_formats(Formats::Assert);
+        assert_eq!(asserting.for_tool("b").formats(), Formats::Assert);
+        assert_eq!(
+            asserting.for_destructive_tool("d").formats(),
+            Formats::Assert
+        );
         assert!(policies.for_destructive_tool("d").is_strict());
         // Switching single rules does not lift the strictness of a destructive tool.
         let a = policies.for_destructive_tool("a");

@@ -9,7 +9,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::{Map, Value};
 
 use super::per_tool::PolicyOverride;
-use super::{Policies, Policy};
+use super::{Formats, Policies, Policy};
 use crate::rule::RuleId;
 
 const LEVELS: &str = "\"strict\", \"safe\" or \"eager\"";
@@ -24,7 +24,7 @@ impl PolicyOverride {
             }),
             Value::Object(mut table) => {
                 let policy = Self::take(&mut table)?;
-                refuse_others(&table, "level, rules or destructive")?;
+                refuse_others(&table, "level, rules, formats or destructive")?;
                 Ok(policy)
             }
             other => Err(format!(
@@ -33,7 +33,7 @@ impl PolicyOverride {
         }
     }
 
-    /// Takes `level`, `rules` and `destructive` out of a table.
+    /// Takes `level`, `rules`, `formats` and `destructive` out of a table.
     fn take(table: &mut Map<String, Value>) -> Result<Self, String> {
         let mut policy = Self::default();
         if let Some(value) = table.remove("level") {
@@ -46,6 +46,9 @@ impl PolicyOverride {
             let all = Self::read(value).map_err(under("destructive"))?;
             policy.destructive = Some(all.apply_over(Policy::strict(), &Policy::strict()));
         }
+        if let Some(value) = table.remove("formats") {
+            policy.formats = Some(formats(&value).map_err(under("formats"))?);
+        }
         Ok(policy)
     }
 }
@@ -54,6 +57,13 @@ fn level(value: &Value) -> Result<Policy, String> {
     match value.as_str() {
         Some(name) => name.parse::<Policy>().map_err(|error| error.to_string()),
         None => Err(format!("expected {LEVELS}, got {value}")),
+    }
+}
+
+fn formats(value: &Value) -> Result<Formats, String> {
+    match value.as_str() {
+        Some(name) => name.parse::<Formats>().map_err(|error| error.to_string()),
+        None => Err(format!("expected \"annotate\" or \"assert\", got {value}")),
     }
 }
 
@@ -118,7 +128,7 @@ impl Policies {
             }
             None => {}
         }
-        refuse_others(&table, "level, rules, destructive or tools")?;
+        refuse_others(&table, "level, rules, formats, destructive or tools")?;
         Ok(policies)
     }
 }
@@ -143,6 +153,9 @@ impl Serialize for Policy {
         map.serialize_entry("level", self.level_name())?;
         if !self.switches.is_empty() {
             map.serialize_entry("rules", &self.switches)?;
+        }
+        if self.formats != Formats::default() {
+            map.serialize_entry("formats", self.formats.name())?;
         }
         map.end()
     }
@@ -173,16 +186,16 @@ mod tests {
             ),
             (
                 r#"{"lvl": "safe"}"#,
-                "unknown key `lvl`: expected level, rules, destructive or tools",
+                "unknown key `lvl`: expected level, rules, formats, destructive or tools",
             ),
             (
                 r#"{"policy": "safe"}"#,
-                "unknown key `policy`: expected level, rules, destructive or tools; \
+                "unknown key `policy`: expected level, rules, formats, destructive or tools; \
                  in a file of policies, write the level as `level`",
             ),
             (
                 r#"{"key-style": true}"#,
-                "unknown key `key-style`: expected level, rules, destructive or tools; \
+                "unknown key `key-style`: expected level, rules, formats, destructive or tools; \
                  a rule is switched under `rules`",
             ),
             (
@@ -200,7 +213,7 @@ mod tests {
             ),
             (
                 r#"{"tools": {"a": {"lvl": "safe"}}}"#,
-                "tools.a: unknown key `lvl`: expected level, rules or destructive",
+                "tools.a: unknown key `lvl`: expected level, rules, formats or destructive",
             ),
             (
                 r#"{"tools": {"a": {"level": true}}}"#,
@@ -228,8 +241,13 @@ mod tests {
     #[test]
     fn a_policy_reads_back_as_it_was_written() {
         let policy = Policy::eager().without(RuleId::CommaList);
+        let policy = policy.with_formats(Formats::Assert);
         let text = serde_json::to_string(&policy).unwrap();
-        assert_eq!(text, r#"{"level":"eager","rules":{"comma-list":false}}"#);
+        let written = r#"{"level":"eager","rules":{"comma-list":false},"formats":"assert"}"#;
+        assert_eq!(text, written);
+        let error = serde_json::from_str::<Policy>(r#"{"formats": "no"}"#).unwrap_err();
+        let message = "formats: unknown meaning of formats `no`: expected annotate or assert";
+        assert_eq!(error.to_string(), message);
         assert_eq!(serde_json::from_str::<Policy>(&text).unwrap(), policy);
         assert_eq!(
             serde_json::from_str::<Policy>(r#""safe""#).unwrap(),

@@ -24,6 +24,8 @@ pub struct Issue {
     pub moved: Option<Moved>,
     /// Where a member may belong, if it has to be moved and several places declare it.
     pub places: Vec<Pointer>,
+    /// The names that a key may stand for, if several are as near.
+    pub candidates: Vec<String>,
     /// True if the value may simply be left out.
     pub optional: bool,
     /// The bytes of the raw text that this is about.
@@ -53,6 +55,7 @@ impl Issue {
             nearest: None,
             moved: None,
             places: Vec::new(),
+            candidates: Vec::new(),
             optional: false,
             span,
             characters: None,

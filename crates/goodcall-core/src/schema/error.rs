@@ -60,7 +60,8 @@ impl fmt::Display for SchemaError {
 
 impl Error for SchemaError {}
 
-/// A form in a schema that JSON Schema does not know, and how it was read.
+/// A form in a schema that JSON Schema does not know, or a pattern that cannot be matched in linear
+/// time, and how it was read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct SchemaWarning {

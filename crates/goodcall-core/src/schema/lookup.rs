@@ -51,7 +51,7 @@ pub(crate) fn declarations<'d>(document: &'d Value, pointer: &Pointer) -> Vec<Vi
 }
 
 /// All schemas for the value at `pointer`, those in the branches of unions among them.
-fn all_schemas<'d>(document: &'d Value, pointer: &Pointer) -> Vec<View<'d>> {
+pub(super) fn all_schemas<'d>(document: &'d Value, pointer: &Pointer) -> Vec<View<'d>> {
     let root = View::root(document).resolve();
     let mut schemas: Vec<View<'_>> = root.variants().collect();
     for segment in pointer.segments() {

@@ -10,8 +10,10 @@ mod expected_cache;
 mod fast_path;
 mod limits;
 mod lookup;
+mod misspelt;
 mod normalise;
 mod options;
+mod patterns;
 mod view;
 
 use std::ops::ControlFlow;
@@ -28,14 +30,17 @@ pub use view::{Child, ChildKey, View};
 
 pub(crate) use describe::{describe, key};
 pub(crate) use lookup::{allowed_names, declarations, is_required, member, owner};
+pub(crate) use misspelt::{CallSchema, KeySpelling};
 
 use expected_cache::ExpectedCache;
 use fast_path::FastPath;
+use misspelt::NameIndex;
+use options::BuiltValidator;
 
 use crate::limits::{WORK_FAST_PATH, WORK_VERDICT};
 use crate::report::{Expected, JsonType, SharedExpected, Types};
 use crate::tree::{Node, Tree, step};
-use crate::validate::{Fault, TreeJson, bounded, faults};
+use crate::validate::{Fault, TreeJson, bounded, faults, with_assumptions};
 
 /// A compiled schema; cheap to clone, shared between threads.
 ///
@@ -65,16 +70,28 @@ struct CompiledSchema {
     document: Value,
     warnings: Vec<SchemaWarning>,
     root_types: Types,
+    /// True if a match of a pattern may be given up, so that nobody can tell.
+    backtracks: bool,
     accepts_empty_object: bool,
-    has_conditions: OnceLock<bool>,
+    facts: LazyFacts,
+    /// The same schema with formats asserted, compiled when a host first asks for that.
+    asserting: OnceLock<Option<Schema>>,
     expected: ExpectedCache,
+}
+
+/// What is found out about a document when it is first asked for.
+#[derive(Debug, Default)]
+struct LazyFacts {
+    has_conditions: OnceLock<bool>,
+    names: OnceLock<NameIndex>,
 }
 
 impl Schema {
     /// Compiles a schema: draft 4, 6, 7, 2019-09 or 2020-12 by its `$schema`, 2020-12 without.
     ///
-    /// `format` is asserted, `pattern` runs on a linear-time engine, and a `$ref` that leaves the
-    /// document is refused.
+    /// `format` is an annotation unless the options or a call's policy assert it. `pattern` runs on
+    /// a linear-time engine, or on one with a step limit if it needs look-around. A `$ref` that
+    /// leaves the document is refused.
     ///
     /// # Errors
     /// If it is not a schema, uses something that is refused, or is too large.
@@ -89,10 +106,13 @@ impl Schema {
 
     fn new(
         options: SchemaOptions,
-        validator: Validator<TreeJson>,
+        built: BuiltValidator,
         document: Value,
-        warnings: Vec<SchemaWarning>,
+        mut warnings: Vec<SchemaWarning>,
     ) -> Self {
+        let validator = built.validator;
+        let backtracks = !built.warnings.is_empty();
+        warnings.extend(built.warnings);
         let root_types = View::root(&document).types();
         let nothing = Tree::empty_object("");
         let accepts_empty_object = validator.is_valid(nothing.root());
@@ -104,13 +124,16 @@ impl Schema {
             document,
             warnings,
             root_types,
+            backtracks,
             accepts_empty_object,
-            has_conditions: OnceLock::new(),
+            facts: LazyFacts::default(),
+            asserting: OnceLock::new(),
             expected: ExpectedCache::default(),
         }))
     }
 
-    /// Forms that JSON Schema does not know and that were read as what they evidently mean.
+    /// Forms that JSON Schema does not know and that were read as what they evidently mean, and
+    /// patterns that cannot be matched in linear time.
     pub fn warnings(&self) -> &[SchemaWarning] {
         &self.0.warnings
     }
@@ -125,7 +148,24 @@ impl Schema {
         self.accepts(tree.root())
     }
 
-    pub(crate) fn accepts(&self, node: Node<'_>) -> bool {
+    /// The same schema with `format` asserted.
+    pub(crate) fn asserting_formats(&self) -> &Self {
+        let inner = &self.0;
+        if inner.options.asserts_formats() {
+            return self;
+        }
+        let compile = || {
+            let options = inner.options.clone().formats(true);
+            options.compile(&inner.document).ok()
+        };
+        inner
+            .asserting
+            .get_or_init(compile)
+            .as_ref()
+            .unwrap_or(self)
+    }
+
+    fn accepts(&self, node: Node<'_>) -> bool {
         self.fast_accepts(node) == FastAnswer::Accepts || self.validator_accepts(node)
     }
 
@@ -139,6 +179,9 @@ impl Schema {
         if !(accepted && finished) {
             return FastAnswer::Unsure;
         }
+        if !fast_path.sees_every_key && self.name_index().has_suspicious_key(node) {
+            return FastAnswer::Unsure;
+        }
         debug_assert!(self.validator_accepts(node), "{}", node.tree.to_json());
         FastAnswer::Accepts
     }
@@ -147,7 +190,17 @@ impl Schema {
     pub(crate) fn validator_accepts(&self, node: Node<'_>) -> bool {
         let run = || self.0.validator.is_valid(node);
         let (valid, finished) = bounded(node.tree.slots.len(), WORK_VERDICT, run);
+        if !valid && finished && self.0.backtracks {
+            return self.nothing_is_surely_wrong(node);
+        }
         valid && finished
+    }
+
+    /// Returns true if nothing is wrong whatever the matches that were given up would have been.
+    #[cold]
+    fn nothing_is_surely_wrong(&self, node: Node<'_>) -> bool {
+        let found = self.faults(node, 1);
+        found.finished && found.faults.is_empty()
     }
 
     /// The fast path, if the schema has one and was used before.
@@ -161,15 +214,30 @@ impl Schema {
             return None;
         }
         let compile = || {
-            let build = |part: &Value| inner.options.build(part).ok();
+            let build = |part: &Value| inner.options.build(part).ok().map(|built| built.validator);
             let known_dialect = inner.options.is_known_dialect(&inner.document);
-            FastPath::new(&inner.document, &build).filter(|_| known_dialect)
+            let formats = inner.options.asserts_formats();
+            FastPath::new(&inner.document, formats, &build).filter(|_| known_dialect)
         };
         inner.fast_path.get_or_init(compile).as_ref()
     }
 
     /// Lists what the validator finds wrong, at most `most` faults.
     pub(crate) fn faults(&self, node: Node<'_>, most: usize) -> FoundFaults {
+        if !self.0.backtracks {
+            return self.faults_of_run(node, most);
+        }
+        let (mut found, other) = with_assumptions(|| self.faults_of_run(node, usize::MAX));
+        if let Some(other) = other {
+            found.faults.retain(|fault| other.faults.contains(fault));
+            found.finished &= other.finished;
+        }
+        found.more += found.faults.len().saturating_sub(most);
+        found.faults.truncate(most);
+        found
+    }
+
+    fn faults_of_run(&self, node: Node<'_>, most: usize) -> FoundFaults {
         let run = || self.0.validator.iter_errors(node);
         let (errors, finished) = bounded(node.tree.slots.len(), 1, run);
         let (faults, more) = faults(errors, most);
@@ -182,7 +250,7 @@ impl Schema {
 
     /// Returns true if what is allowed in one place may depend on what is in others.
     pub(crate) fn has_conditions(&self) -> bool {
-        *self.0.has_conditions.get_or_init(|| {
+        *self.0.facts.has_conditions.get_or_init(|| {
             let found = self.root().visit(|view, _| {
                 if CONDITIONS.iter().any(|keyword| view.get(keyword).is_some()) {
                     return ControlFlow::Break(());
@@ -206,6 +274,11 @@ impl Schema {
     /// Returns true if `{}` matches, so that a call needs no arguments.
     pub fn accepts_empty_object(&self) -> bool {
         self.0.accepts_empty_object
+    }
+
+    fn name_index(&self) -> &NameIndex {
+        let make = || NameIndex::new(self.property_names());
+        self.0.facts.names.get_or_init(make)
     }
 
     /// Every property name in the document, at any depth.
@@ -285,7 +358,7 @@ pub(crate) struct FoundFaults {
 /// What the fast path says of a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum FastAnswer {
-    /// The value matches.
+    /// The value matches, and no key in it can be a declared one misspelt.
     Accepts,
     /// The validator has to decide.
     Unsure,

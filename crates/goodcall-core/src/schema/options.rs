@@ -4,13 +4,13 @@ use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use jsonschema::{PatternOptions, Retrieve, Uri, ValidationError, Validator};
-use serde_json::Value;
+use jsonschema::{Keyword, PatternOptions, Retrieve, Uri, ValidationError, Validator};
+use serde_json::{Map, Value};
 
-use super::{Schema, SchemaError, View, limits, normalise};
+use super::{Schema, SchemaError, SchemaWarning, View, limits, normalise, patterns};
 use crate::limits::PATTERN_BYTES;
 use crate::tree::Pointer;
-use crate::validate::TreeJson;
+use crate::validate::{BACKTRACKING_PATTERN, BacktrackingPattern, TreeJson};
 
 /// A draft of JSON Schema, which decides what keywords mean.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -86,21 +86,11 @@ impl Draft {
 /// assert!(!schema.is_valid(&goodcall_core::Tree::parse(r#"{"unit": "kelvin"}"#).unwrap()));
 /// # Ok::<(), goodcall_core::SchemaError>(())
 /// ```
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct SchemaOptions {
     draft: Draft,
     formats: bool,
     resources: Arc<BTreeMap<String, Value>>,
-}
-
-impl Default for SchemaOptions {
-    fn default() -> Self {
-        Self {
-            draft: Draft::default(),
-            formats: true,
-            resources: Arc::default(),
-        }
-    }
 }
 
 impl SchemaOptions {
@@ -111,11 +101,16 @@ impl SchemaOptions {
         self
     }
 
-    /// Asserts `format` (the default), or takes it as an annotation.
+    /// Asserts `format`, or takes it as an annotation (the default). A policy can ask for it
+    /// per tool, see [`Formats`](crate::policy::Formats).
     #[must_use]
     pub fn formats(mut self, asserted: bool) -> Self {
         self.formats = asserted;
         self
+    }
+
+    pub(super) fn asserts_formats(&self) -> bool {
+        self.formats
     }
 
     /// Adds a document that `$ref` and `$schema` may name by this URI. Nothing is ever fetched, so a
@@ -144,8 +139,8 @@ impl SchemaOptions {
         let mut document = schema.clone();
         let own_dialect = |uri: &str| self.dialect(uri);
         let warnings = normalise::normalise(&mut document, self.draft, &own_dialect);
-        let validator = self.build(&document)?;
-        Ok(Schema::new(self.clone(), validator, document, warnings))
+        let built = self.build(&document)?;
+        Ok(Schema::new(self.clone(), built, document, warnings))
     }
 
     /// The draft that a `$schema` of the host's own leads to.
@@ -167,7 +162,31 @@ impl SchemaOptions {
         named.is_none_or(|uri| Draft::named(uri).is_some() && !self.resources.contains_key(uri))
     }
 
-    pub(super) fn build(&self, document: &Value) -> Result<Validator<TreeJson>, SchemaError> {
+    /// Builds a validator. Patterns that the linear-time engine does not take are rewritten, with a
+    /// warning each.
+    pub(super) fn build(&self, document: &Value) -> Result<BuiltValidator, SchemaError> {
+        let error = match self.build_as_written(document) {
+            Ok(validator) => {
+                let warnings = Vec::new();
+                return Ok(BuiltValidator {
+                    validator,
+                    warnings,
+                });
+            }
+            Err(error) => error,
+        };
+        let is_linear = |part: &Value| self.build_as_written(part).is_ok();
+        let rewritten = patterns::rewrite(document, &is_linear);
+        if rewritten.warnings.is_empty() {
+            return Err(error);
+        }
+        Ok(BuiltValidator {
+            validator: self.build_as_written(&rewritten.document)?,
+            warnings: rewritten.warnings,
+        })
+    }
+
+    fn build_as_written(&self, document: &Value) -> Result<Validator<TreeJson>, SchemaError> {
         let resources = HostResources {
             resources: Arc::clone(&self.resources),
             refused: Arc::default(),
@@ -175,6 +194,7 @@ impl SchemaOptions {
         let mut options = jsonschema::options_for::<TreeJson>()
             .with_retriever(resources.clone())
             .with_pattern_options(PatternOptions::regex().size_limit(PATTERN_BYTES))
+            .with_keyword(BACKTRACKING_PATTERN, backtracking_pattern)
             .should_validate_formats(self.formats);
         if document.get("$schema").is_none() {
             options = options.with_draft(self.draft.foreign());
@@ -195,6 +215,25 @@ impl SchemaOptions {
             }
             None => compile_error(&error),
         })
+    }
+}
+
+/// A validator, and what had to be rewritten for it.
+pub(super) struct BuiltValidator {
+    pub(super) validator: Validator<TreeJson>,
+    pub(super) warnings: Vec<SchemaWarning>,
+}
+
+/// Makes the keyword for a pattern that is matched by backtracking.
+fn backtracking_pattern<'a>(
+    _: &'a Map<String, Value>,
+    pattern: &'a Value,
+    _: jsonschema::paths::Location,
+) -> Result<Box<dyn for<'i> Keyword<'i, TreeJson>>, ValidationError<'a>> {
+    let pattern = pattern.as_str().and_then(BacktrackingPattern::new);
+    match pattern {
+        Some(pattern) => Ok(Box::new(pattern)),
+        None => Err(ValidationError::schema("not a regular expression")),
     }
 }
 
@@ -252,30 +291,8 @@ fn compile_error(error: &ValidationError<'_>) -> SchemaError {
         Some((_, keyword)) if keyword == "type" => {
             format!("{} is not a JSON Schema type", error.instance())
         }
-        Some((_, keyword)) if keyword == "pattern" => bad_pattern(error.instance()),
         _ => error.to_string(),
     };
     let reason = crate::snippet::clip(&reason, 200);
     SchemaError::new(place, reason)
-}
-
-/// Says why the linear-time engine does not take a pattern.
-fn bad_pattern(pattern: &Value) -> String {
-    let Some(text) = pattern.as_str() else {
-        return format!("{pattern} is not a string");
-    };
-    let looks = ["(?=", "(?!", "(?<=", "(?<!"]
-        .iter()
-        .any(|l| text.contains(l));
-    let refers = text
-        .as_bytes()
-        .windows(2)
-        .any(|pair| matches!(pair, [b'\\', b'1'..=b'9' | b'k']));
-    if looks || refers {
-        return format!(
-            "the pattern {pattern} cannot be used: patterns must match in linear time, so look-around \
-             and back-references are not allowed"
-        );
-    }
-    format!("the pattern {pattern} is not a valid regular expression, or is too large")
 }

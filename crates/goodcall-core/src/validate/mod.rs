@@ -5,6 +5,7 @@
 
 mod adapter;
 mod budget;
+mod pattern;
 
 use jsonschema::error::{TypeKind, ValidationErrorKind as Kind};
 use jsonschema::{JsonType, ValidationError};
@@ -14,6 +15,7 @@ use std::sync::Arc;
 use adapter::is_after_exhaustion;
 pub(crate) use adapter::{TreeArray, TreeJson, equals};
 pub(crate) use budget::{bounded, spend};
+pub(crate) use pattern::{BACKTRACKING_PATTERN, BacktrackingPattern, with_assumptions};
 
 use crate::report::Types;
 use crate::tree::Pointer;
@@ -37,6 +39,13 @@ pub(crate) enum FaultKind {
     Required(String),
     /// Members that no keyword allows.
     UnknownKeys(Vec<String>),
+    /// A key that is allowed, but is a declared one misspelt: one of these.
+    Misspelt {
+        key: String,
+        names: Vec<String>,
+    },
+    /// Arguments in an envelope that is allowed, but was not meant.
+    Wrapped,
     UnknownItems,
     Enum(Arc<Value>),
     Const(Arc<Value>),
@@ -139,7 +148,13 @@ fn is_doubtful(error: &ValidationError<'_>) -> bool {
 fn fault(error: ValidationError<'_>, most: usize) -> Fault {
     let place = |location: &str| Pointer::parse(location).expect("the validator writes pointers");
     let pointer = place(error.instance_path().as_str());
-    let keyword = place(error.schema_path().as_str());
+    let mut keyword = place(error.schema_path().as_str());
+    if matches!(error.kind(), Kind::Custom { .. })
+        && let Some((schema, own)) = keyword.split_last()
+        && own == BACKTRACKING_PATTERN
+    {
+        keyword = schema.join("pattern");
+    }
     let complete = !is_after_exhaustion(&error);
     // Errors do not hold the instance, so their own text would show a placeholder for it.
     let words = match error.kind() {
@@ -202,6 +217,9 @@ fn kind(kind: Kind, words: String, most: usize) -> FaultKind {
         Kind::UniqueItems => FaultKind::UniqueItems,
         Kind::Contains => FaultKind::Contains,
         Kind::Pattern { pattern } => FaultKind::Pattern(pattern),
+        Kind::Custom { keyword, message } if keyword == BACKTRACKING_PATTERN => {
+            FaultKind::Pattern(message)
+        }
         Kind::Format { format } => FaultKind::Format(format),
         Kind::AnyOf { context } | Kind::OneOfNotValid { context } => FaultKind::NoBranch(
             context

@@ -34,6 +34,11 @@ fn explain() {
 }
 
 #[test]
+fn schemas() {
+    run_folder("schemas", &INPUTS, check);
+}
+
+#[test]
 fn parse() {
     run_folder("parse", &INPUTS, parse_case);
 }
@@ -68,6 +73,8 @@ fn check(case: &Case) -> BTreeMap<String, String> {
         .tool(&tool);
     let verdict = gate.check(&raw);
     let mut out = BTreeMap::new();
+    let warnings = lines(schema.warnings(), ToString::to_string);
+    out.insert("warnings".to_owned(), warnings);
     let mut name = verdict.name().to_owned();
     if let Verdict::Bad(bad) = &verdict {
         name = format!("{name} {}", bad.reason);

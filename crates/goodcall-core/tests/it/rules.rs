@@ -1,6 +1,6 @@
 //! Runs the example of every rule in the catalogue.
 
-use goodcall_core::{Gate, Level, Policy, Rule, Schema, StopReason, Verdict, catalogue};
+use goodcall_core::{Formats, Gate, Level, Policy, Rule, Schema, StopReason, Verdict, catalogue};
 
 /// Compiles the schema of a rule's example.
 fn schema(rule: &Rule) -> Schema {
@@ -8,12 +8,13 @@ fn schema(rule: &Rule) -> Schema {
     Schema::compile(&schema).expect("the schema of the example compiles")
 }
 
-/// The weakest policy under which a rule acts.
+/// The weakest policy under which a rule acts. One rule acts on formats.
 fn policy(rule: &Rule) -> Policy {
-    match rule.level {
+    let policy = match rule.level {
         Level::Safe => Policy::safe(),
         Level::Eager => Policy::eager(),
-    }
+    };
+    policy.with_formats(Formats::Assert)
 }
 
 /// Checks the example of a rule under a policy.

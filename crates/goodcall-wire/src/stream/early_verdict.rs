@@ -90,6 +90,7 @@ fn judge(key: &str, value: &str, tool: &ToolDefinition, policy: &Policy) -> Opti
     let Verdict::Bad(mut bad) = Gate::new(schema)
         .policy(policy.clone())
         .tool(&tool.name)
+        .keys_as_sent()
         .check(&probe)
     else {
         return None;

@@ -13,6 +13,7 @@ pub(crate) const RULE: Rule = Rule {
     why: "Only notations with one meaning are read: the year first, or the month by its name.",
     not_when: &[
         "The order of day and month is not known: `03/04/2025` is in March or in April.",
+        "The host does not assert formats (`formats = \"assert\"`): then any text is good.",
         "A time zone is missing where one is wanted: none is invented.",
     ],
     example: Example {

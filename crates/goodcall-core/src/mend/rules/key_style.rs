@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use crate::mend::edit::Op;
 use crate::mend::site::{Proposals, Site};
-use crate::names::{are_options, bare};
+use crate::names::{bare, same_name};
 use crate::rule::{Example, Level, Rule, RuleId};
 use crate::tree::Id;
 use crate::validate::FaultKind;
@@ -14,10 +14,12 @@ pub(crate) const RULE: Rule = Rule {
     level: Level::Safe,
     what: "Renames a key that differs from a missing or declared one only in case and \
            separators (`fileName`, `file-name`, `File_Name` for `file_name`). The other keys of \
-           the object that are spelled in this way are renamed with it.",
+           the object that are spelled in this way are renamed with it, also where the schema \
+           allows extra keys.",
     why: "The schema does not know the key as sent, exactly one declared key is spelled with \
           the same letters and is absent, and the value must fit it.",
     not_when: &[
+        "The object is a map: its extra keys have a schema or a pattern.",
         "Two keys match the same declared one, or one key matches two.",
         "The keys are options of one letter, whose case is part of the name: `-I` is not `-i`.",
     ],
@@ -44,6 +46,17 @@ pub(crate) fn propose(site: &Site<'_>, out: &mut Proposals) {
                     let first = rename(site, key, sent, name);
                     out.edits(&RULE, std::iter::once(first).chain(others));
                 }
+            }
+        }
+        FaultKind::Misspelt { names, .. } => {
+            let Some((sent, key, _)) = site.unknown() else {
+                return;
+            };
+            let mut keys = site.node.members();
+            if let [name] = names.as_slice()
+                && !keys.any(|(key, _)| key != sent && same_name(key, name))
+            {
+                out.whole(&RULE, [rename(site, key, sent, name)]);
             }
         }
         FaultKind::UnknownKeys(_) => {
@@ -91,29 +104,4 @@ pub(super) fn rename(site: &Site<'_>, key: Id, sent: &str, name: &str) -> Op {
         from: object.join(sent),
         to: object.join(name),
     }
-}
-
-/// Returns true if two names differ only in case and separators. Names without letters never
-/// match.
-pub(super) fn same_name(a: &str, b: &str) -> bool {
-    let letters = |name| {
-        str::chars(name)
-            .filter(|c| c.is_alphanumeric())
-            .flat_map(char::to_lowercase)
-    };
-    let only_separators = |name: &str| {
-        name.chars()
-            .all(|c| c.is_alphanumeric() || "_- .".contains(c))
-    };
-    letters(a).eq(letters(b))
-        && letters(a).any(char::is_alphabetic)
-        && only_separators(a)
-        && numbers(a).eq(numbers(b))
-        && !are_options(a, b)
-}
-
-/// Returns the numbers in a name, which differ between `line_1_1` and `line_11`.
-fn numbers(name: &str) -> impl Iterator<Item = &str> {
-    let pieces = name.split(|c: char| !c.is_numeric());
-    pieces.filter(|piece| !piece.is_empty())
 }

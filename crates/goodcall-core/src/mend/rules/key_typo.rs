@@ -1,8 +1,8 @@
 //! Renames `file_pth` to `file_path`.
 
-use super::key_style::{rename, same_name};
+use super::key_style::rename;
 use crate::mend::site::{Proposals, Site};
-use crate::names::typo_of;
+use crate::names::{same_name, typo_of};
 use crate::rule::{Example, Level, Rule, RuleId};
 use crate::validate::FaultKind;
 

@@ -40,7 +40,8 @@ mod wrapped_arguments;
 use super::site::{Proposals, Site};
 use crate::parse;
 use crate::policy::Policy;
-use crate::rule::{Level, Rule};
+use crate::rule::{Level, Rule, RuleId};
+use crate::validate::FaultKind;
 
 /// A rule with the function that proposes its edits.
 struct RuleEntry {
@@ -97,8 +98,14 @@ const _: () = assert!(RULE_ENTRIES.len() <= 64);
 impl RuleSet {
     /// Collects the proposals of these rules for a fault.
     pub(crate) fn propose(self, site: &Site<'_>, out: &mut Proposals) {
+        // Two faults are not the validator's, and one rule answers each.
+        let only = match site.fault.kind {
+            FaultKind::Misspelt { .. } => Some(RuleId::KeyStyle),
+            FaultKind::Wrapped => Some(RuleId::WrappedArguments),
+            _ => None,
+        };
         for (index, entry) in RULE_ENTRIES.iter().enumerate() {
-            if self.0 & (1 << index) != 0 {
+            if self.0 & (1 << index) != 0 && only.is_none_or(|only| only == entry.rule.id) {
                 (entry.propose)(site, out);
             }
         }

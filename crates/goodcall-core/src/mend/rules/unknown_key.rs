@@ -2,11 +2,10 @@
 
 use serde_json::{Map, Value};
 
-use super::key_style::same_name;
 use crate::limits::MEND_WIDTH;
 use crate::mend::edit::Op;
 use crate::mend::site::{Proposals, Site};
-use crate::names::could_mean;
+use crate::names::{could_mean, same_name};
 use crate::rule::{Example, Level, Rule, RuleId};
 use crate::schema::View;
 use crate::tree::{Kind, Node};

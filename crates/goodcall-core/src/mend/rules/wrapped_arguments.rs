@@ -15,7 +15,7 @@ pub(crate) const RULE: Rule = Rule {
            `action_input` or the tool's own name, and beside them nothing but the tool's name \
            (as `name`, `tool`, `function`, `action` or the like), a `type` and an `id`.",
     why: "The schema does not declare the outer keys, and the inner value is the one that the \
-          schema wants.",
+          schema wants. If the schema allows extra keys, all inner keys are declared.",
     not_when: &[
         "The envelope names another tool.",
         "There are other members beside the arguments.",

@@ -96,7 +96,7 @@ impl FastPathRun<'_> {
                     refused = refused || self.rejects(name.check, key.next, value);
                 }
                 (None, ExtraMembers::Refused) => refused = true,
-                (None, ExtraMembers::Allowed | ExtraMembers::Checked(_)) => {}
+                (None, _) => {}
             }
             next = value.next;
         }

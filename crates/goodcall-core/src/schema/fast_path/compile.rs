@@ -20,11 +20,13 @@ use crate::limits::{
     FAST_CHAIN, FAST_CHECKS, FAST_DEPTH, FAST_REFERRING_VALIDATORS, FAST_VALIDATORS,
 };
 use crate::schema::View;
+use crate::tree::Kind;
 use crate::validate::TreeJson;
 
 /// Compiles a document, if it has a fast path; `build` makes a validator like the document's own.
 pub(crate) fn compile(
     document: &Value,
+    asserts_formats: bool,
     build: &dyn Fn(&Value) -> Option<Validator<TreeJson>>,
 ) -> Option<FastPath> {
     if !refers_by_place(document) {
@@ -39,18 +41,44 @@ pub(crate) fn compile(
         referring: 0,
         depth: 0,
         can_reject: has_recent_keywords(document),
+        asserts_formats,
+        sees_every_key: true,
     };
     // The root's check is the first, or that of its target if the root is nothing but a reference.
     if compiler.schema(document).ok()? != 0 {
         return None;
     }
+    let mut sees_every_key = compiler.sees_every_key;
     let checks: Option<Vec<ValueCheck>> = compiler.checks.into_iter().collect();
     let checks = checks?;
     let mut chains = vec![None; checks.len()];
     for id in 0..checks.len() {
         chain(&checks, id as CheckId, &mut chains, 0)?;
     }
-    Some(FastPath(checks.into()))
+    sees_every_key &= !checks.iter().any(|check| has_open_union(check, &checks));
+    Some(FastPath {
+        checks: checks.into(),
+        sees_every_key,
+    })
+}
+
+/// Returns true if two branches of a union take objects and one of them allows undeclared keys. If
+/// one branch accepts, the names that the other declares are not looked at.
+fn has_open_union(check: &ValueCheck, checks: &[ValueCheck]) -> bool {
+    let Some(combined) = check.combined.as_deref() else {
+        return false;
+    };
+    let takes_objects = |branch: &&ValueCheck| branch.kinds & super::bit(Kind::Object) != 0;
+    let is_closed = |branch: &ValueCheck| {
+        let object = branch.object.as_deref();
+        object.is_some_and(|object| matches!(object.extra, ExtraMembers::Refused))
+    };
+    let is_open = |branches: &[CheckId]| {
+        let branches = branches.iter().filter_map(|id| checks.get(*id as usize));
+        let objects: Vec<_> = branches.filter(takes_objects).collect();
+        objects.len() > 1 && !objects.into_iter().all(is_closed)
+    };
+    combined.any.as_deref().is_some_and(is_open) || combined.one.as_deref().is_some_and(is_open)
 }
 
 /// The schema has no fast path: it is too large, or uses what the fast path cannot express.
@@ -147,6 +175,9 @@ struct Compiler<'c> {
     /// True if keywords mean what they mean in recent drafts, so that a check can tell that a value
     /// is surely refused.
     can_reject: bool,
+    asserts_formats: bool,
+    /// See [`FastPath::sees_every_key`].
+    sees_every_key: bool,
 }
 
 impl<'c> Compiler<'c> {
@@ -196,6 +227,7 @@ impl<'c> Compiler<'c> {
         let mut combined = CombinedChecks::default();
         if map.keys().any(|key| key.starts_with("unevaluated")) {
             // These depend on what every other keyword has evaluated.
+            self.sees_every_key = false;
             combined.other_keywords = Some(self.validator(map.clone())?);
             check.kinds_only = false;
             check.combined = Some(Box::new(combined));
@@ -206,6 +238,8 @@ impl<'c> Compiler<'c> {
         check.number = range(map).or_leave(&BOUNDS, &mut left).map(Box::new);
         check.array = self.array(map)?.or_leave(&ARRAY, &mut left).map(Box::new);
         check.object = self.object(map)?.or_leave(&OBJECT, &mut left).map(Box::new);
+        // Members and elements that are left to a validator are not walked.
+        self.sees_every_key &= left.is_empty();
         check.cannot_reject = !self.can_reject || (map.contains_key("$ref") && map.len() > 1);
         self.combined(map, &mut check, &mut combined, &mut left)?;
         let left = left
@@ -245,6 +279,7 @@ impl<'c> Compiler<'c> {
                 ("enum", Value::Array(list)) if !map.contains_key("const") => {
                     combined.values = Some(allowed_values(list));
                 }
+                ("format", _) if !self.asserts_formats => {}
                 ("format" | "pattern", Value::String(text)) => {
                     match StringRecognizer::of_keyword(keyword, text) {
                         Some(recognizer) => {
@@ -360,8 +395,10 @@ impl<'c> Compiler<'c> {
         let (Some(required), Some(size)) = (required, size) else {
             return Ok(KeywordGroup::LeftToValidator);
         };
-        let extra = match map.get("additionalProperties") {
-            None | Some(Value::Bool(true)) => ExtraMembers::Allowed,
+        let extra = map.get("additionalProperties");
+        let extra = match extra.filter(|extra| !allows_anything(extra)) {
+            None if properties.is_some_and(|declared| !declared.is_empty()) => ExtraMembers::Open,
+            None => ExtraMembers::Allowed,
             Some(Value::Bool(false)) => ExtraMembers::Refused,
             Some(schema) => ExtraMembers::Checked(self.schema(schema)?),
         };
@@ -372,7 +409,7 @@ impl<'c> Compiler<'c> {
         for name in &required {
             // A name that is required and not declared.
             let check = match extra {
-                ExtraMembers::Allowed => self.schema(&ANYTHING)?,
+                ExtraMembers::Allowed | ExtraMembers::Open => self.schema(&ANYTHING)?,
                 ExtraMembers::Refused => self.schema(&NOTHING)?,
                 ExtraMembers::Checked(id) => id,
             };
@@ -451,6 +488,14 @@ impl CombinedChecks {
         let branches = !self.all.is_empty() || self.any.is_some() || self.one.is_some();
         let values = self.values.is_some() || !self.strings.is_empty();
         !branches && !values && self.condition.is_none() && self.other_keywords.is_none()
+    }
+}
+
+/// Returns true for a schema that demands nothing.
+fn allows_anything(schema: &Value) -> bool {
+    match schema {
+        Value::Object(map) => map.is_empty(),
+        schema => *schema == Value::Bool(true),
     }
 }
 

@@ -61,6 +61,11 @@ impl KeyTable {
         self.0.iter().find(|name| *name.text == *text)
     }
 
+    /// All names.
+    pub(super) fn texts(&self) -> impl Iterator<Item = &str> {
+        self.0.iter().map(|name| &*name.text)
+    }
+
     /// The entry of this key.
     // Inlined for short keys in the source of a tree and few names, which is nearly always the case.
     #[inline(always)]

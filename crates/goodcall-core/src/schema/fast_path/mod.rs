@@ -22,12 +22,18 @@ use serde_json::Value;
 use key_table::KeyTable;
 use string_formats::StringRecognizer;
 
+use crate::names::same_name;
 use crate::tree::{Kind, Node, Slot, Tree, is_written_as_integer};
 use crate::validate::{TreeArray, TreeJson, equals, spend};
 
-/// The compiled checks of a schema; the first is that of the root.
+/// The compiled checks of a schema.
 #[derive(Debug)]
-pub(crate) struct FastPath(Box<[ValueCheck]>);
+pub(crate) struct FastPath {
+    /// The first check is that of the root.
+    checks: Box<[ValueCheck]>,
+    /// True if a key that may be a declared one misspelt is never overlooked.
+    pub(crate) sees_every_key: bool,
+}
 
 /// The index of a check.
 type CheckId = u32;
@@ -122,7 +128,10 @@ struct ObjectCheck {
 /// What becomes of members that are not declared.
 #[derive(Clone, Copy, Debug)]
 enum ExtraMembers {
+    /// Allowed, in an object that declares no names.
     Allowed,
+    /// Allowed, unless they may be declared ones misspelt.
+    Open,
     Refused,
     Checked(CheckId),
 }
@@ -139,15 +148,16 @@ impl FastPath {
     /// Compiles a document, if it has a fast path; `build` makes a validator like the document's own.
     pub(crate) fn new(
         document: &Value,
+        asserts_formats: bool,
         build: &dyn Fn(&Value) -> Option<Validator<TreeJson>>,
     ) -> Option<Self> {
-        compile::compile(document, build)
+        compile::compile(document, asserts_formats, build)
     }
 
     /// Returns true if this value surely matches; false proves nothing.
     pub(crate) fn accepts(&self, node: Node<'_>) -> bool {
         let walk = FastPathRun {
-            checks: &self.0,
+            checks: &self.checks,
             tree: node.tree,
             source: node.tree.source.as_bytes(),
         };
@@ -277,12 +287,46 @@ impl FastPathRun<'_> {
                 (None, ExtraMembers::Checked(at)) => at,
                 (None, ExtraMembers::Refused) => return false,
                 (None, ExtraMembers::Allowed) => continue,
+                (None, ExtraMembers::Open) => {
+                    if self.may_be_meant_otherwise(object, slot, key) {
+                        return false;
+                    }
+                    continue;
+                }
             };
             if !self.check(at, id, value) {
                 return false;
             }
         }
         found & object.required == object.required
+    }
+
+    /// Returns true if a key that is not declared may be a declared one misspelt, or if the object
+    /// may be an envelope around the arguments.
+    #[cold]
+    #[inline(never)]
+    fn may_be_meant_otherwise(&self, object: &ObjectCheck, slot: &Slot, key: &Slot) -> bool {
+        let text = self.tree.text_of(key);
+        if object.names.texts().any(|name| same_name(text, name)) {
+            return true;
+        }
+        if slot.size > 4 {
+            return false;
+        }
+        let (mut declared, mut holds) = (false, false);
+        let mut next = slot.head;
+        for _ in 0..slot.size {
+            let key = self.tree.slot(next);
+            let value = self.tree.slot(key.next);
+            declared |= object.names.find(self.tree, self.source, key).is_some();
+            holds |= match value.kind {
+                Kind::Object => true,
+                Kind::String => self.tree.text_of(value).starts_with('{'),
+                _ => false,
+            };
+            next = value.next;
+        }
+        holds && !declared
     }
 }
 
@@ -344,7 +388,8 @@ mod tests {
         let rows = include_str!("../../../benches/calls.jsonl");
         for row in rows.lines() {
             let row: Value = serde_json::from_str(row).expect("a row");
-            let schema = Schema::compile(&row["schema"]).expect("a schema");
+            let asserting = Schema::options().formats(true);
+            let schema = asserting.compile(&row["schema"]).expect("a schema");
             for (list, expected) in [
                 ("valid", FastAnswer::Accepts),
                 ("invalid", FastAnswer::Unsure),
