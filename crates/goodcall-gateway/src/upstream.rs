@@ -27,7 +27,7 @@ const IDLE_CONNECTIONS: usize = 1024;
 
 /// The most bytes of the head of an HTTP/1.1 reply. Proxies add cookies, policies and headers of
 /// their own, so heads of several kilobytes are common.
-const MOST_HEAD_BYTES: usize = 256 << 10;
+const MOST_HEAD_BYTES: usize = 64 << 10;
 
 /// Sends requests to the upstream over pooled connections.
 #[derive(Debug)]

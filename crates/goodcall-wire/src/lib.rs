@@ -39,6 +39,7 @@ mod definitions;
 mod envelope;
 mod lint;
 mod names;
+mod protocol;
 pub mod relay;
 pub mod request;
 mod splice;

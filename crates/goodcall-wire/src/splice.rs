@@ -5,7 +5,7 @@ use std::ops::Range;
 use goodcall_core::Node;
 
 /// Edits of one text that are applied together.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Splice<'t> {
     text: &'t str,
     edits: Vec<(Range<usize>, String)>,

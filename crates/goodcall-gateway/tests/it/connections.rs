@@ -9,7 +9,7 @@ use tokio::net::TcpListener;
 /// Proxies such as LiteLLM add kilobytes of headers, and HTTP/1.1 has no limit of its own.
 #[tokio::test]
 async fn reply_heads_of_many_kilobytes_pass() {
-    for size in [500, 2_500, 16_000, 100_000] {
+    for size in [500, 2_500, 16_000, 60_000] {
         let upstream = Upstream::default();
         for _ in 0..2 {
             let cookie = format!("x-own: 1\r\nx-large: {}", "x".repeat(size));

@@ -1,13 +1,12 @@
 //! One client request, and the replies to it until one is good.
 
-use std::collections::HashSet;
+use std::collections::{BTreeSet, HashSet};
 use std::fmt::{self, Write as _};
 use std::sync::{Arc, OnceLock};
 
-use goodcall_core::{Kind, Node, StopReason, Tree};
+use goodcall_core::{Kind, Node, Tree};
 
 use super::judge::{CallDecision, CallRecord, CallVerdict, Judge, RelaySettings};
-use super::pending_calls::PendingCall;
 use super::reask::{self, RefusedReply};
 use super::tools_cache::ToolsCache;
 use super::usage::Usage;
@@ -61,26 +60,36 @@ pub enum NextStep {
 /// One client request with all the upstream replies to it.
 #[derive(Clone, Debug)]
 pub struct Exchange {
-    pub(super) provider: Provider,
-    pub(super) judge: Judge,
-    pub(super) body: Arc<str>,
-    pub(super) request: RequestFacts,
+    pub(crate) provider: Provider,
+    pub(crate) judge: Judge,
+    pub(crate) body: Arc<str>,
+    pub(crate) request: RequestFacts,
     /// The number of times that the model was asked again.
-    pub(super) attempt: u32,
+    pub(crate) attempt: u32,
     /// True if the reply must not be asked for again: it was stopped for safety, or it calls
     /// something that only the client can answer.
-    pub(super) settled: bool,
+    pub(crate) settled: bool,
     /// The usage of earlier replies.
-    pub(super) usage: Usage,
+    pub(crate) usage: Usage,
     /// Makes the ids that this exchange invents differ from those of others.
     seed: OnceLock<u64>,
     /// The reply that led to the last re-ask, in case that brings none.
-    pub(super) last_reply: Option<String>,
+    pub(crate) last_reply: Option<String>,
+    /// The thinking blocks before the refused calls, for Anthropic.
+    pub(crate) thinking: Option<String>,
+    findings: Findings,
+    /// True if the last complete reply was not JSON.
+    pub(crate) unreadable: bool,
+}
+
+/// What was found in the replies.
+#[derive(Clone, Debug, Default)]
+struct Findings {
     records: Vec<CallRecord>,
     /// The number of repeated calls that were left out.
     dropped: u32,
-    /// True if the last complete reply was not JSON.
-    pub(super) unreadable: bool,
+    /// What was repaired around the calls, such as a missing finish reason.
+    repairs: BTreeSet<&'static str>,
 }
 
 /// What the client's request says, apart from its tools.
@@ -92,7 +101,7 @@ pub struct RequestFacts {
     /// True if the request asks for a streamed reply.
     pub streams: bool,
     /// Several choices were asked for, so that none can be asked for again.
-    pub(super) several_choices: bool,
+    pub(crate) several_choices: bool,
     /// The tools are offered in the legacy form, as `functions`.
     legacy_functions: bool,
     /// The tool choice forbids calls, so that text stays text.
@@ -153,8 +162,8 @@ impl Exchange {
             usage: Usage::default(),
             seed: OnceLock::new(),
             last_reply: None,
-            records: Vec::new(),
-            dropped: 0,
+            thinking: None,
+            findings: Findings::default(),
             unreadable: false,
         })
     }
@@ -202,12 +211,12 @@ impl Exchange {
 
     /// The calls of all replies.
     pub fn records(&self) -> &[CallRecord] {
-        &self.records
+        &self.findings.records
     }
 
     /// Takes out the calls of all replies, for when the exchange is over.
     pub fn take_records(&mut self) -> Vec<CallRecord> {
-        std::mem::take(&mut self.records)
+        std::mem::take(&mut self.findings.records)
     }
 
     /// Returns true if the last complete reply was not JSON, so that nothing could be judged.
@@ -226,7 +235,7 @@ impl Exchange {
     }
 
     /// The verdicts as a JSON object, for the `goodcall` member of a body.
-    pub(super) fn report(&self) -> String {
+    pub(crate) fn report(&self) -> String {
         let members = self.counts().map(|(name, n)| format!("\"{name}\":{n}"));
         format!("{{{}}}", members.collect::<Vec<_>>().join(","))
     }
@@ -234,7 +243,7 @@ impl Exchange {
     /// The figures of a summary; the last two only if they are not zero.
     fn counts(&self) -> impl Iterator<Item = (&'static str, usize)> {
         let count = |verdict: CallVerdict| {
-            let records = self.records.iter();
+            let records = self.findings.records.iter();
             let count = records.filter(|record| record.verdict == verdict).count();
             (verdict.name(), count)
         };
@@ -246,28 +255,39 @@ impl Exchange {
         ];
         let sometimes = [
             count(CallVerdict::Unjudged),
-            ("dropped", self.dropped as usize),
+            ("dropped", self.findings.dropped as usize),
         ];
         let sometimes = sometimes.into_iter().filter(|(_, count)| *count > 0);
         always.into_iter().chain(sometimes)
     }
 
     /// Moves the records of these decisions into the exchange's own.
-    pub(super) fn record(&mut self, decisions: &mut [CallDecision]) {
-        let free = MOST_RECORDS.saturating_sub(self.records.len());
+    pub(crate) fn record(&mut self, decisions: &mut [CallDecision]) {
+        let free = MOST_RECORDS.saturating_sub(self.findings.records.len());
         let new = decisions.iter_mut().take(free);
-        self.records
+        self.findings
+            .records
             .extend(new.map(|decision| std::mem::take(&mut decision.record)));
     }
 
+    /// Notes a repair of the reply around its calls.
+    pub(crate) fn note_repair(&mut self, name: &'static str) {
+        self.findings.repairs.insert(name);
+    }
+
+    /// What was repaired around the calls, such as `finish_reason`.
+    pub fn repairs(&self) -> impl Iterator<Item = &'static str> {
+        self.findings.repairs.iter().copied()
+    }
+
     /// Counts a call that was left out because the client has it already.
-    pub(super) fn count_dropped(&mut self) {
-        self.dropped += 1;
+    pub(crate) fn count_dropped(&mut self) {
+        self.findings.dropped += 1;
     }
 
     /// Where calls written into text are looked for. A legacy reply holds one call at most, so its
     /// text stays text.
-    pub(super) fn text_call_scope(&self) -> Option<TextCallScope> {
+    pub(crate) fn text_call_scope(&self) -> Option<TextCallScope> {
         let allowed = !self.request.legacy_functions && !self.request.forbids_calls;
         self.judge.settings.text_calls.filter(|_| allowed)
     }
@@ -283,7 +303,7 @@ impl Exchange {
     }
 
     /// Invents an id for a call that has none.
-    pub(super) fn made_up_id(&self, index: usize) -> String {
+    pub(crate) fn made_up_id(&self, index: usize) -> String {
         let prefix = match self.provider {
             Provider::Anthropic => "toolu",
             _ => "call",
@@ -292,28 +312,8 @@ impl Exchange {
         format!("{prefix}_{number:016x}")
     }
 
-    /// Judges a call of a stream. A call whose id is taken gets another one, unless the client has
-    /// seen the id because the call was streamed.
-    pub(super) fn judge_streamed(
-        &self,
-        pending: PendingCall,
-        number: usize,
-        taken: &mut HashSet<String>,
-        stop: StopReason,
-    ) -> CallDecision {
-        let PendingCall { call, streamed, .. } = pending;
-        let own = call.id.clone();
-        let own = own.filter(|id| taken.insert(id.clone()) || streamed);
-        let id = own.unwrap_or_else(|| self.made_up_id(number));
-        let mut decision = self.judge.judge(call.with_id(id), self.attempt, stop);
-        if streamed {
-            decision.mark_streamed();
-        }
-        decision
-    }
-
     /// Gives every call of a message an id of its own. Each choice is a message.
-    pub(super) fn assign_ids(&self, envelope: &mut Located, root: Node<'_>) {
+    pub(crate) fn assign_ids(&self, envelope: &mut Located, root: Node<'_>) {
         let mut taken = HashSet::new();
         let is_only_call = envelope.calls().len() == 1;
         let choices = root.get("choices").into_iter().flat_map(Node::elements);
@@ -331,7 +331,7 @@ impl Exchange {
 
     /// Makes the next request out of a reply whose calls were refused. Returns false if the request
     /// has no history that the reply could be added to.
-    pub(super) fn ask_again(&mut self, refused: &RefusedReply<'_>) -> bool {
+    pub(crate) fn ask_again(&mut self, refused: &RefusedReply<'_>) -> bool {
         let tools = &self.judge.tools;
         let Some(body) = reask::body(self.provider, &self.body, refused, tools) else {
             return false;

@@ -13,7 +13,7 @@ const FRAGMENTED: [&str; 3] = ["text", "summary", "data"];
 
 /// The extra fields of one message.
 #[derive(Clone, Debug, Default)]
-pub(super) struct ExtraFields {
+pub(crate) struct ExtraFields {
     texts: Vec<(String, String)>,
     /// The members of each reasoning part.
     parts: Vec<Vec<(String, PartMember)>>,
@@ -27,7 +27,7 @@ enum PartMember {
 
 impl ExtraFields {
     /// Adds a member of a delta.
-    pub(super) fn add(&mut self, key: &str, value: Node<'_>) {
+    pub(crate) fn add(&mut self, key: &str, value: Node<'_>) {
         match value.as_str() {
             Some(text) => match self.texts.iter_mut().find(|(known, _)| known == key) {
                 Some((_, known)) => known.push_str(text),
@@ -76,7 +76,7 @@ impl ExtraFields {
     }
 
     /// Returns the fields as members of a message, each followed by a comma.
-    pub(super) fn to_members(&self) -> String {
+    pub(crate) fn to_members(&self) -> String {
         let texts = self.texts.iter();
         let texts = texts.map(|(key, text)| format!("{}:{},", quoted(key), quoted(text)));
         let mut members: String = texts.collect();

@@ -29,16 +29,12 @@
 //! # Ok::<(), goodcall_wire::relay::NotJudged>(())
 //! ```
 
-mod chat;
-mod choices;
 mod exchange;
 mod extra_fields;
 mod judge;
-mod messages;
 mod pending_calls;
 mod reask;
 mod reply;
-mod responses;
 mod stream;
 mod text_call_finder;
 mod tools_cache;
@@ -49,3 +45,13 @@ pub use stream::{StreamEnd, StreamRelay};
 
 pub use judge::{CallNote, CallRecord, CallVerdict, GiveUp, RelaySettings};
 pub use tools_cache::ToolsCache;
+
+pub(crate) use extra_fields::ExtraFields;
+pub(crate) use judge::CallDecision;
+pub(crate) use reask::{
+    item_id, legal_call, legal_function_call, legal_message, legal_parts, written_call,
+};
+pub(crate) use reply::{
+    CHAT_STOP, LEGACY_CHAT_STOP, MESSAGES_STOP, StopReasons, calls_key, text_block,
+};
+pub(crate) use usage::Usage;

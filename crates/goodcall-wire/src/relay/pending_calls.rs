@@ -1,204 +1,588 @@
-//! Calls that wait for a decision, in streams that mark where a call begins and ends: Anthropic
-//! Messages and OpenAI Responses.
+//! The calls of one streamed message on their way to the client: received, held, judged, let go, or
+//! kept for a re-ask. The same for every provider; how a provider writes is its
+//! [`Protocol`](crate::protocol::Protocol).
 
-use std::collections::HashSet;
+mod judge;
+mod text;
+mod write;
 
-use goodcall_core::{StopReason, Tree};
+use std::cell::RefCell;
+use std::collections::{HashMap, HashSet};
+
+use goodcall_core::{Node, Policy, StopReason, Tree};
 
 use super::exchange::Exchange;
-use super::judge::CallDecision;
+use super::judge::{CallDecision, CallVerdict, GiveUp};
+use super::reask::RefusedReply;
+use super::text_call_finder::{ScannedText, TextCallFinder};
 use super::usage::Usage;
 use crate::call::RawCall;
-use crate::envelope::Provider;
+use crate::protocol::{
+    CallKey, EventKind, FoundFragment, HeldContext, LateCall, Piece, PieceKind, PlacedCall,
+    PlacedPiece, Protocol,
+};
 use crate::sse::SseEvent;
-use crate::stream::Assembler;
+use crate::stream::{CallEvent, ReceivedCalls};
 
 /// What happens to the events of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum MessageState {
+enum MessageState {
     /// Calls may still arrive; each is held until it is judged.
     Receiving,
+    /// A call was refused; everything is held until the model has been asked again.
+    Refused,
     /// The calls were forwarded, or there are none; everything else is forwarded at once.
     Forwarded,
-    /// A call was refused; everything is held until the model has been asked again.
-    HeldForReask,
 }
 
-/// The calls of one reply, and the events that wait for them. `Role` says what an event is to a
-/// call.
+/// An event, or a call of the text, that waits for the verdicts.
 #[derive(Clone, Debug)]
-pub(super) struct PendingCalls<Role> {
-    /// The decisions on the first calls of the reply.
-    pub(super) decisions: Vec<CallDecision>,
-    /// Checks arguments as they arrive, for calls that are streamed through.
-    pub(super) early: Assembler,
-    pub(super) held: Vec<(SseEvent, Role)>,
-    pub(super) held_bytes: usize,
-    /// The number of calls of this reply that the client has.
-    pub(super) forwarded: usize,
-    /// Name and arguments of each call that the client has, of all replies.
-    pub(super) accepted: Vec<(String, String)>,
-    /// The ids of calls that the client has seen.
-    pub(super) taken_ids: HashSet<String>,
-    pub(super) state: MessageState,
-    /// The usage that this reply reports.
-    pub(super) usage: Usage,
-    pub(super) stop: StopReason,
-    /// True once the stream's last event has arrived.
-    pub(super) done: bool,
+enum Held {
+    Event {
+        event: SseEvent,
+        pieces: Vec<Piece>,
+        is_last: bool,
+    },
+    TextCall(usize),
 }
 
-impl<Role> PendingCalls<Role> {
-    pub(super) fn new(provider: Provider, exchange: &Exchange) -> Self {
-        let early = Assembler::new(provider, exchange.judge.tools.clone());
-        Self {
-            decisions: Vec::new(),
-            early: early.policy(goodcall_core::Policy::strict()),
-            held: Vec::new(),
-            held_bytes: 0,
-            forwarded: 0,
-            accepted: Vec::new(),
-            taken_ids: HashSet::new(),
-            state: MessageState::Receiving,
-            usage: Usage::default(),
-            stop: StopReason::Unknown,
-            done: false,
-        }
-    }
+/// A call that was judged, and where it was found.
+#[derive(Clone, Debug)]
+struct DecidedCall {
+    key: CallKey,
+    outcome: Outcome,
+}
 
-    /// Returns the state for the next reply, which keeps what the client has already.
-    pub(super) fn for_next_reply(&mut self, provider: Provider, exchange: &mut Exchange) -> Self {
-        exchange.usage.add(&self.usage);
-        Self {
-            accepted: std::mem::take(&mut self.accepted),
-            taken_ids: std::mem::take(&mut self.taken_ids),
-            ..Self::new(provider, exchange)
-        }
-    }
+/// What becomes of a call that was judged.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Outcome {
+    Undecided,
+    /// The client gets it, at this place once it is known.
+    Call(Option<usize>),
+    /// The client gets this text.
+    Text(String),
+    /// The client has it from an earlier reply.
+    LeftOut,
+}
 
-    pub(super) fn hold(&mut self, event: SseEvent, role: Role) {
-        self.held_bytes += event.size();
-        self.held.push((event, role));
-    }
+/// What an event says, and what its fragments are part of.
+#[derive(Default)]
+pub(super) struct Content {
+    text: String,
+    ends_text: bool,
+    ends_item: bool,
+    pieces: Vec<Piece>,
+}
 
-    /// Returns true if an event that is not about calls has to wait behind those that are.
-    pub(super) fn must_wait(&self) -> bool {
-        !self.held.is_empty() || self.state == MessageState::HeldForReask
-    }
+/// What the client has of all replies to one request.
+#[derive(Clone, Debug, Default)]
+struct ClientCalls {
+    /// Name and arguments of each call of this reply.
+    accepted: Vec<(String, String)>,
+    /// Those of earlier replies that were not repeated yet.
+    earlier: Vec<(String, String)>,
+    /// The ids of all calls.
+    ids: HashSet<String>,
+    /// The calls of this reply, those that were left out included.
+    forwarded: usize,
+}
 
+impl ClientCalls {
     /// Notes a call that goes to the client. Returns false for a repetition of a call that the
-    /// client has from an earlier reply.
-    pub(super) fn accept(&mut self, exchange: &mut Exchange, decision: &CallDecision) -> bool {
+    /// client has from an earlier reply; each of those is repeated once.
+    fn accept(&mut self, decision: &CallDecision) -> bool {
         self.forwarded += 1;
         let plain = Tree::parse(decision.final_arguments()).map(|tree| tree.root().to_json());
         let call = (decision.call.name.clone(), plain.unwrap_or_default());
-        if exchange.attempt > 0 && !decision.is_bad() && self.accepted.contains(&call) {
-            exchange.count_dropped();
+        let repeated = self.earlier.iter().position(|earlier| *earlier == call);
+        if let Some(at) = repeated.filter(|_| !decision.is_bad()) {
+            self.earlier.swap_remove(at);
             return false;
         }
         self.accepted.push(call);
-        self.taken_ids.extend(decision.call.id.clone());
+        self.ids.extend(decision.call.id.clone());
         true
     }
-
-    /// Stores decisions. Returns true if one of them is a refusal.
-    fn store(&mut self, exchange: &mut Exchange, mut decisions: Vec<CallDecision>) -> bool {
-        exchange.record(&mut decisions);
-        let bad = decisions.iter().any(CallDecision::is_bad);
-        self.decisions.extend(decisions);
-        bad
-    }
 }
 
-/// A call that is not decided yet.
-pub(super) struct PendingCall {
-    pub(super) call: RawCall,
-    /// True while more of the call may arrive.
-    pub(super) open: bool,
-    /// True if events of the call were forwarded already.
-    pub(super) streamed: bool,
+/// The calls of one message, and the events that wait for them.
+#[derive(Clone, Debug)]
+pub(super) struct PendingCalls {
+    protocol: Box<dyn Protocol>,
+    received: ReceivedCalls,
+    state: MessageState,
+    held: Vec<Held>,
+    held_bytes: usize,
+    /// The calls in the order in which they are judged, and how many of them are.
+    order: Vec<CallKey>,
+    judged: usize,
+    decisions: Vec<CallDecision>,
+    decided: Vec<DecidedCall>,
+    text: TextState,
+    client: ClientState,
+    /// The usage that this reply reports.
+    usage: Usage,
 }
 
-/// A stream whose calls wait in a [`PendingCalls`].
-pub(super) trait PendingCallStream {
-    /// What an event may be to a call.
-    type Role;
+/// The text of the message.
+#[derive(Clone, Debug, Default)]
+struct TextState {
+    /// Finds calls in the text that is open.
+    finder: Option<TextCallFinder>,
+    /// The calls that were found, each with the text that it was.
+    calls: Vec<(RawCall, String)>,
+    /// The number of them that are held.
+    held: usize,
+    /// Calls that are only in the last event.
+    late: Vec<RawCall>,
+}
 
-    fn pending(&mut self) -> &mut PendingCalls<Self::Role>;
+/// What the client has of this message.
+#[derive(Clone, Debug, Default)]
+struct ClientState {
+    calls: ClientCalls,
+    /// The places of calls of which fragments were forwarded before they were whole.
+    streamed: HashMap<usize, usize>,
+    stop: Option<StopReason>,
+    /// True once the event that ends the stream has arrived.
+    closed: bool,
+}
 
-    /// The calls after those that are decided, as they are now.
-    fn pending_calls(&self) -> Vec<PendingCall>;
-
-    /// Writes everything that is held, each call as it was decided.
-    fn write_held(&mut self, exchange: &mut Exchange, out: &mut Vec<u8>);
-
-    fn judge_pending(&mut self, exchange: &Exchange, stop: StopReason) -> Vec<CallDecision> {
-        let calls = self.pending_calls();
-        let pending = self.pending();
-        let (mut taken, first) = (pending.taken_ids.clone(), pending.decisions.len());
-        let new = calls.into_iter().enumerate();
-        new.map(|(at, call)| exchange.judge_streamed(call, first + at, &mut taken, stop))
-            .collect()
+impl PendingCalls {
+    pub(super) fn new(exchange: &Exchange) -> Self {
+        let tools = exchange.judge.tools.clone();
+        Self {
+            protocol: crate::protocol::of(exchange.provider),
+            received: ReceivedCalls::new(tools, Policy::strict()),
+            state: MessageState::Receiving,
+            held: Vec::new(),
+            held_bytes: 0,
+            order: Vec::new(),
+            judged: 0,
+            decisions: Vec::new(),
+            decided: Vec::new(),
+            text: TextState::default(),
+            client: ClientState::default(),
+            usage: Usage::default(),
+        }
     }
 
-    fn has_open_call(&self) -> bool {
-        self.pending_calls().iter().any(|call| call.open)
+    /// Begins the next reply, which keeps what the client has already.
+    pub(super) fn begin_next(&mut self, exchange: &mut Exchange) {
+        exchange.usage.add(&self.usage);
+        let mut next = Self::new(exchange);
+        std::mem::swap(&mut next.protocol, &mut self.protocol);
+        next.protocol.begin_next();
+        let mut calls = std::mem::take(&mut self.client.calls);
+        let accepted = std::mem::take(&mut calls.accepted);
+        calls.earlier.extend(accepted);
+        calls.forwarded = 0;
+        next.client.calls = calls;
+        *self = next;
     }
 
-    /// Forwards what is held if every call in it is complete and none is bad. A bad call waits for
-    /// the end of the message.
-    fn settle(&mut self, exchange: &mut Exchange, out: &mut Vec<u8>) {
-        if self.pending().held.is_empty() || self.has_open_call() {
-            return;
+    pub(super) fn held_bytes(&self) -> usize {
+        self.held_bytes
+    }
+
+    pub(super) fn is_refused(&self) -> bool {
+        self.state == MessageState::Refused
+    }
+
+    pub(super) fn is_closed(&self) -> bool {
+        self.client.closed
+    }
+
+    /// The number of calls that the client has of this message.
+    pub(super) fn call_count(&self) -> usize {
+        self.client.calls.accepted.len()
+    }
+
+    /// Handles an event that [`PendingCalls::read`] has read, or one that is not JSON.
+    pub(super) fn handle(
+        &mut self,
+        exchange: &mut Exchange,
+        event: SseEvent,
+        read: Option<(EventKind, Content)>,
+        out: &mut Vec<u8>,
+    ) {
+        let Some((kind, content)) = read else {
+            if event.data.as_deref().map(str::trim) == Some("[DONE]") {
+                self.end_message(exchange, out);
+                self.client.closed = true;
+            }
+            return self.other(exchange, event, out);
+        };
+        match kind {
+            EventKind::Heartbeat => out.extend_from_slice(&event.raw),
+            EventKind::Failure => {
+                self.abort(exchange, out);
+                self.client.closed = true;
+                self.protocol.forward(exchange, &event, out);
+            }
+            EventKind::Head => {
+                if exchange.attempt == 0 {
+                    self.protocol.forward(exchange, &event, out);
+                }
+            }
+            EventKind::Close => {
+                self.end_message(exchange, out);
+                self.client.closed = true;
+                self.other(exchange, event, out);
+            }
+            _ if self.state != MessageState::Receiving => {
+                let is_last = kind == EventKind::Last;
+                if is_last && self.state == MessageState::Forwarded {
+                    self.hold(event, Vec::new(), true);
+                    self.write_held(exchange, out);
+                } else if is_last {
+                    self.hold(event, Vec::new(), true);
+                } else {
+                    self.other(exchange, event, out);
+                }
+            }
+            EventKind::Companion if exchange.may_ask() => self.hold(event, Vec::new(), false),
+            EventKind::Companion | EventKind::Content => {
+                self.content(exchange, event, content, out);
+            }
+            EventKind::Last => self.last(exchange, event, content, out),
         }
-        let decisions = self.judge_pending(exchange, StopReason::Unknown);
-        if decisions.iter().any(CallDecision::is_bad) {
-            return;
+    }
+
+    /// Reads an event, and adds its fragments to the calls.
+    pub(super) fn read(
+        &mut self,
+        exchange: &mut Exchange,
+        root: Node<'_>,
+        data: &str,
+    ) -> (EventKind, Content) {
+        let kind = self.protocol.kind(root);
+        let mut content = Content::default();
+        if let Some(usage) = self.protocol.usage(root) {
+            self.usage.note(usage);
         }
-        self.pending().store(exchange, decisions);
-        self.write_held(exchange, out);
+        exchange.settled |= self.protocol.is_settled(root);
+        let is_content = matches!(
+            kind,
+            EventKind::Content | EventKind::Companion | EventKind::Last
+        );
+        if self.state != MessageState::Receiving || !is_content {
+            return (kind, content);
+        }
+        self.protocol.note(root, data);
+        for event in self.protocol.decode(root, data) {
+            match event {
+                CallEvent::Text(text) => content.text.push_str(&text),
+                CallEvent::TextEnd => content.ends_text = true,
+                CallEvent::Stop(stop) => self.client.stop = Some(stop),
+                event => self.receive(event, root, data, &mut content),
+            }
+        }
+        if kind == EventKind::Last {
+            let tools = &exchange.judge.tools;
+            for (name, arguments, id) in self.protocol.late_calls(root, data) {
+                let call = RawCall::new(tools, &name, &arguments);
+                self.order.push(CallKey::Late(self.text.late.len()));
+                self.text.late.push(match id {
+                    Some(id) => call.with_id(id),
+                    None => call,
+                });
+            }
+        }
+        (kind, content)
+    }
+
+    /// Adds a fragment to its call.
+    fn receive(&mut self, event: CallEvent, root: Node<'_>, data: &str, content: &mut Content) {
+        let (number, kind, span) = match event {
+            CallEvent::Call(slot, fragment) => {
+                let found = self.received.find(&slot, &fragment);
+                let is_part = fragment.name.is_none() && fragment.id.is_none();
+                if found.is_none() && is_part && self.protocol.marks_begin() {
+                    return;
+                }
+                let span = fragment.span.clone();
+                let number = self.received.add(slot, fragment).number;
+                let is_new = found.is_none();
+                self.begin(number, is_new);
+                self.protocol.note_fragment(FoundFragment {
+                    number,
+                    is_new,
+                    root,
+                    data,
+                    start: span.start,
+                });
+                let kind = match found {
+                    None => PieceKind::Begin,
+                    Some(_) => PieceKind::Part,
+                };
+                (number, kind, span)
+            }
+            CallEvent::Partial {
+                slot,
+                name,
+                parts,
+                more,
+            } => {
+                let before = self.received.len();
+                let number = self.received.add_parts(slot, name, parts).number;
+                self.begin(number, number >= before);
+                if !more {
+                    self.received.end(number);
+                    content.ends_item = true;
+                }
+                (number, PieceKind::Part, root.span())
+            }
+            CallEvent::Whole { slot, arguments } => {
+                let Some(number) = self.received.find_open(&slot) else {
+                    return;
+                };
+                self.received.set_whole(number, arguments);
+                (number, PieceKind::Whole, root.span())
+            }
+            CallEvent::End(slot) => {
+                content.ends_item = true;
+                let Some(number) = self.received.find_open(&slot) else {
+                    return;
+                };
+                self.received.end(number);
+                (number, PieceKind::End, root.span())
+            }
+            CallEvent::Text(_) | CallEvent::TextEnd | CallEvent::Stop(_) => return,
+        };
+        match content.pieces.last_mut() {
+            // The same event says more about the same call.
+            Some(last) if last.number == number && kind != PieceKind::Part => last.kind = kind,
+            _ => content.pieces.push(Piece { number, kind, span }),
+        }
+    }
+
+    fn begin(&mut self, number: usize, is_new: bool) {
+        if is_new {
+            self.order.push(CallKey::Stream(number));
+            self.protocol.note_call(CallKey::Stream(number));
+        }
+    }
+
+    /// Handles an event of the message that does not end it.
+    fn content(
+        &mut self,
+        exchange: &mut Exchange,
+        event: SseEvent,
+        mut content: Content,
+        out: &mut Vec<u8>,
+    ) {
+        let is_alone = content.pieces.is_empty() && !content.ends_text;
+        let Some(event) = self.text(exchange, event, &mut content, is_alone, out) else {
+            return;
+        };
+        let event = if content.ends_text {
+            self.end_text(out);
+            self.with_repeated_text(event)
+        } else {
+            event
+        };
+        if content.pieces.is_empty() {
+            self.other(exchange, event, out);
+        } else if self.may_stream(exchange, &content.pieces) {
+            self.stream(exchange, &event, &content.pieces, out);
+        } else {
+            self.hold(event, content.pieces, false);
+        }
+        if content.ends_item {
+            self.hold_text_calls();
+            self.settle(exchange, out);
+        }
+    }
+
+    /// Handles the event that ends the message.
+    fn last(
+        &mut self,
+        exchange: &mut Exchange,
+        event: SseEvent,
+        mut content: Content,
+        out: &mut Vec<u8>,
+    ) {
+        let may_have_calls = self.received.len() > 0 || exchange.text_call_scope().is_some();
+        let mut event = event;
+        if may_have_calls || !self.held.is_empty() {
+            match self.text(exchange, event, &mut content, false, out) {
+                Some(rest) => event = rest,
+                None => return,
+            }
+        }
+        self.end_text(out);
+        self.hold_text_calls();
+        self.client.stop.get_or_insert(StopReason::Unknown);
+        self.hold(event, content.pieces, true);
+        self.end_message(exchange, out);
+    }
+
+    fn hold(&mut self, event: SseEvent, pieces: Vec<Piece>, is_last: bool) {
+        self.held_bytes += event.size();
+        self.held.push(Held::Event {
+            event,
+            pieces,
+            is_last,
+        });
+    }
+
+    /// Returns true if everything that is held only waits for an item behind it.
+    fn must_not_wait(&self) -> bool {
+        let is_companion =
+            |held: &Held| matches!(held, Held::Event { pieces, .. } if pieces.is_empty());
+        self.state != MessageState::Refused && self.held.iter().all(is_companion)
+    }
+
+    /// Forwards what waited for the item that comes now.
+    fn write_companions(&mut self, exchange: &Exchange, out: &mut Vec<u8>) {
+        for held in std::mem::take(&mut self.held) {
+            if let Held::Event { event, .. } = held {
+                self.held_bytes = self.held_bytes.saturating_sub(event.size());
+                self.protocol.forward(exchange, &event, out);
+            }
+        }
+    }
+
+    /// Forwards an event that is not about calls, after those that are.
+    fn other(&mut self, exchange: &Exchange, event: SseEvent, out: &mut Vec<u8>) {
+        if self.must_not_wait() {
+            self.write_companions(exchange, out);
+            self.protocol.forward(exchange, &event, out);
+        } else {
+            self.hold(event, Vec::new(), false);
+        }
+    }
+
+    /// Returns true if these fragments may be forwarded before their calls are whole.
+    fn may_stream(&self, exchange: &Exchange, pieces: &[Piece]) -> bool {
+        let fits = |piece: &Piece| {
+            let (id, _) = self.received.head(piece.number);
+            let is_known = self.client.streamed.contains_key(&piece.number);
+            let is_fresh = id.is_none_or(|id| !self.client.calls.ids.contains(id));
+            let may = match piece.kind {
+                PieceKind::Begin => is_fresh && self.protocol.may_stream(piece.number),
+                PieceKind::Part => is_known,
+                PieceKind::Whole | PieceKind::End => false,
+            };
+            may && self.received.is_strict(piece.number)
+        };
+        let settings = &exchange.judge.settings;
+        let is_free = !self.protocol.is_irregular() && self.must_not_wait();
+        settings.stream_arguments && is_free && pieces.iter().all(fits)
+    }
+
+    fn stream(
+        &mut self,
+        exchange: &Exchange,
+        event: &SseEvent,
+        pieces: &[Piece],
+        out: &mut Vec<u8>,
+    ) {
+        self.write_companions(exchange, out);
+        let mut place = 0;
+        for piece in pieces {
+            let protocol = &mut self.protocol;
+            let entry = self.client.streamed.entry(piece.number);
+            place = *entry.or_insert_with(|| protocol.take_place());
+        }
+        self.protocol.forward_at(exchange, event, place, out);
     }
 
     /// Decides on the remaining calls at the end of the message.
-    fn end_message(&mut self, exchange: &mut Exchange, out: &mut Vec<u8>) {
-        if self.pending().state != MessageState::Receiving {
+    pub(super) fn end_message(&mut self, exchange: &mut Exchange, out: &mut Vec<u8>) {
+        if self.state != MessageState::Receiving {
             return;
         }
-        let stop = self.pending().stop;
-        let decisions = self.judge_pending(exchange, stop);
-        if self.pending().store(exchange, decisions) && exchange.may_ask() {
-            self.pending().state = MessageState::HeldForReask;
+        self.end_text(out);
+        self.hold_text_calls();
+        let stop = self.client.stop.unwrap_or(StopReason::Unknown);
+        let judged = self.judge(exchange, stop);
+        if self.store(exchange, judged) && exchange.may_ask() {
+            self.state = MessageState::Refused;
         } else {
             self.forward_all(exchange, out);
+            self.finish(exchange, out);
         }
     }
 
+    pub(super) fn forward_all(&mut self, exchange: &mut Exchange, out: &mut Vec<u8>) {
+        self.state = MessageState::Forwarded;
+        self.write_held(exchange, out);
+    }
+
     /// Ends a stream that broke off: complete good calls are forwarded, an incomplete one is not.
-    fn abort(&mut self, exchange: &mut Exchange, out: &mut Vec<u8>) {
-        if self.pending().state == MessageState::Receiving {
-            let open = self.has_open_call();
-            let decisions = self.judge_pending(exchange, StopReason::Unknown);
-            if self.pending().store(exchange, decisions) || open {
-                self.pending().held.clear();
+    pub(super) fn abort(&mut self, exchange: &mut Exchange, out: &mut Vec<u8>) {
+        if self.state == MessageState::Receiving {
+            self.end_text(out);
+            self.hold_text_calls();
+            let is_open = self.protocol.marks_begin() && self.received.has_open();
+            let judged = self.judge(exchange, StopReason::Unknown);
+            if self.store(exchange, judged) || is_open {
+                self.held.clear();
             }
         }
+        // No end is made up for a message that broke off.
+        self.client.stop.get_or_insert(StopReason::Unknown);
         self.forward_all(exchange, out);
     }
 
     /// Forwards what is held without judging it, because it is too much.
-    fn release_unjudged(&mut self, exchange: &mut Exchange, out: &mut Vec<u8>) {
-        if self.pending().state == MessageState::Receiving {
-            let (attempt, judge) = (exchange.attempt, &exchange.judge);
-            let calls = self.pending_calls().into_iter();
-            let unjudged = calls.map(|call| judge.unjudged(call.call, attempt));
-            let unjudged = unjudged.collect();
-            self.pending().store(exchange, unjudged);
+    pub(super) fn release_unjudged(&mut self, exchange: &mut Exchange, out: &mut Vec<u8>) {
+        if self.state == MessageState::Receiving {
+            if let Some(mut finder) = self.text.finder.take() {
+                let ScannedText { text, calls } = finder.finish();
+                let calls = calls.into_iter().map(|(_, source)| source);
+                let rest = calls.chain([text]).collect::<String>();
+                self.protocol.write_text_rest(&rest, out);
+            }
+            let keys = self.order[self.judged..].to_vec();
+            let calls = keys.into_iter().flat_map(|key| {
+                let calls = self.calls_of(key).into_iter();
+                calls.map(move |call| (key, call))
+            });
+            let (judge, attempt) = (&exchange.judge, exchange.attempt);
+            let judged = calls.map(|(key, call)| (key, judge.unjudged(call, attempt)));
+            let judged = judged.collect();
+            self.store(exchange, judged);
+            self.protocol.pass_rest();
         }
         self.forward_all(exchange, out);
     }
 
-    fn forward_all(&mut self, exchange: &mut Exchange, out: &mut Vec<u8>) {
-        self.pending().state = MessageState::Forwarded;
-        self.write_held(exchange, out);
+    /// Ends the stream. Writes the end that a server left out, but never one behind a call that
+    /// was cut off.
+    pub(super) fn finish(&mut self, exchange: &mut Exchange, out: &mut Vec<u8>) {
+        let has_bad = self.decisions.iter().any(CallDecision::is_bad);
+        let has_calls = !self.client.calls.accepted.is_empty();
+        if self.client.stop.is_none() && has_calls && !has_bad {
+            exchange.note_repair("finish_reason");
+            self.client.stop = Some(StopReason::Finished);
+            self.protocol.write_last(out);
+        }
+    }
+
+    /// Writes the end of the stream that a server left out.
+    pub(super) fn close(&mut self, exchange: &mut Exchange, out: &mut Vec<u8>) {
+        if self.client.stop.is_some() {
+            exchange.note_repair("end_of_stream");
+            self.protocol.write_close(out);
+        }
+    }
+
+    pub(super) fn refused(&self) -> Option<RefusedReply<'_>> {
+        if !self.is_refused() {
+            return None;
+        }
+        let decisions = |key: CallKey| {
+            let decided = self.decided.iter().zip(&self.decisions);
+            let own = decided.filter(|(decided, _)| decided.key == key);
+            own.map(|(_, decision)| decision).collect()
+        };
+        Some(RefusedReply {
+            legal: self.protocol.history(&decisions),
+            decisions: &self.decisions,
+            forwarded: self.client.calls.forwarded,
+        })
     }
 }

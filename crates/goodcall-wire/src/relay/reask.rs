@@ -11,16 +11,16 @@ use crate::splice::{Splice, quoted};
 use crate::tools::Tools;
 
 /// A reply that the model is asked to correct.
-pub(super) struct RefusedReply<'d> {
+pub(crate) struct RefusedReply<'d> {
     /// The complete reply as JSON, every call in a form that a history may hold.
-    pub(super) legal: String,
-    pub(super) decisions: &'d [CallDecision],
+    pub(crate) legal: String,
+    pub(crate) decisions: &'d [CallDecision],
     /// The number of calls that the client has already; they come first.
-    pub(super) forwarded: usize,
+    pub(crate) forwarded: usize,
 }
 
 /// Returns the next request; `None` if this one has no history that could be extended.
-pub(super) fn body(
+pub(crate) fn body(
     provider: Provider,
     request: &str,
     refused: &RefusedReply<'_>,
@@ -144,7 +144,7 @@ fn as_input(item: Node<'_>, text: &str, stored: bool) -> Option<String> {
 }
 
 /// A call as it appears in a complete reply.
-pub(super) fn written_call(provider: Provider, id: &str, name: &str, arguments: &str) -> String {
+pub(crate) fn written_call(provider: Provider, id: &str, name: &str, arguments: &str) -> String {
     let item = quoted(&item_id("fc", id));
     let (id, name) = (quoted(id), quoted(name));
     match provider {
@@ -167,26 +167,26 @@ pub(super) fn written_call(provider: Provider, id: &str, name: &str, arguments: 
 }
 
 /// The id of an item, made out of a call's id.
-pub(super) fn item_id(prefix: &str, call: &str) -> String {
+pub(crate) fn item_id(prefix: &str, call: &str) -> String {
     format!("{prefix}_{}", call.trim_start_matches("call_"))
 }
 
 /// A call in a form that a history may hold, whatever its verdict.
-pub(super) fn legal_call(provider: Provider, decision: &CallDecision) -> String {
+pub(crate) fn legal_call(provider: Provider, decision: &CallDecision) -> String {
     let id = decision.call.id.as_deref().unwrap_or_default();
     let (name, arguments) = legal_parts(provider, decision);
     written_call(provider, id, &name, &arguments)
 }
 
 /// A call in the legacy form that a history may hold.
-pub(super) fn legal_function_call(decision: &CallDecision) -> String {
+pub(crate) fn legal_function_call(decision: &CallDecision) -> String {
     let (name, arguments) = legal_parts(Provider::OpenAi, decision);
     let (name, arguments) = (quoted(&name), quoted(&arguments));
     format!(r#"{{"name":{name},"arguments":{arguments}}}"#)
 }
 
 /// Name and arguments that a history may hold.
-pub(super) fn legal_parts(provider: Provider, decision: &CallDecision) -> (String, String) {
+pub(crate) fn legal_parts(provider: Provider, decision: &CallDecision) -> (String, String) {
     match decision.verdict {
         CallVerdict::Bad => (
             legal_name(
@@ -203,7 +203,7 @@ pub(super) fn legal_parts(provider: Provider, decision: &CallDecision) -> (Strin
 }
 
 /// A complete chat reply, with its calls under this key.
-pub(super) fn legal_message(
+pub(crate) fn legal_message(
     text: Option<&str>,
     extra: &ExtraFields,
     key: &str,

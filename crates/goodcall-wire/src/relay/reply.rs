@@ -12,6 +12,7 @@ use crate::call::RawCall;
 use crate::envelope::{
     CallRewrite, Located, Provider, is_client_side_call, is_safety_stop, legal_arguments,
 };
+use crate::protocol::thinking_before;
 use crate::splice::{Comma, Splice, quoted};
 use crate::text::{Extraction, Scanner};
 
@@ -81,7 +82,10 @@ impl Exchange {
                 decisions: &decisions,
                 forwarded: 0,
             };
+            // The client's history must begin with the thinking that led to the call.
+            let thinking = thinking_before(&refused.legal);
             if self.ask_again(&refused) {
+                self.thinking = thinking.or(self.thinking.take());
                 self.usage.add(&own);
                 self.last_reply = Some(given_up.unwrap_or_else(|| sent.to_owned()));
                 return NextStep::Reask;
@@ -122,8 +126,22 @@ impl Exchange {
             .zip(decisions.iter().map(is_left))
             .collect();
         correct_stop_reasons(self.provider, root, &placed, &mut splice);
+        self.add_thinking(root, text, &mut splice);
         self.add_figures(root, &mut splice);
         (!splice.is_empty() || text != sent).then(|| splice.apply())
+    }
+
+    /// Puts the thinking of the refused reply before a reply of Anthropic that has none: with
+    /// thinking switched on, a history is refused in which a call has no thinking before it.
+    fn add_thinking(&self, root: Node<'_>, text: &str, splice: &mut Splice<'_>) {
+        let content = root.get("content");
+        if let (Some(thinking), Some(content)) = (&self.thinking, content)
+            && self.provider == Provider::Anthropic
+            && thinking_before(text).is_none()
+        {
+            let start = content.span().start + 1;
+            splice.replace(start..start, format!("{thinking},"));
+        }
     }
 
     /// Adds the usage of earlier replies, and the report.
@@ -307,7 +325,7 @@ fn own_texts(provider: Provider, item: Node<'_>) -> Vec<Node<'_>> {
 }
 
 /// Writes a refusal's text as an item that replaces the call.
-pub(super) fn text_block(provider: Provider, decision: &CallDecision) -> String {
+pub(crate) fn text_block(provider: Provider, decision: &CallDecision) -> String {
     let text = quoted(&decision.text);
     match provider {
         Provider::Anthropic => format!(r#"{{"type":"text","text":{text}}}"#),
@@ -333,20 +351,20 @@ fn legal_reply(envelope: &Located, text: &str, decisions: &[CallDecision]) -> St
 }
 
 /// The stop reasons that a protocol gives to a reply with calls, and to one without.
-pub(super) struct StopReasons {
-    pub(super) with_calls: &'static str,
-    pub(super) without_calls: &'static str,
+pub(crate) struct StopReasons {
+    pub(crate) with_calls: &'static str,
+    pub(crate) without_calls: &'static str,
 }
 
-pub(super) const CHAT_STOP: StopReasons = StopReasons {
+pub(crate) const CHAT_STOP: StopReasons = StopReasons {
     with_calls: "tool_calls",
     without_calls: "stop",
 };
-pub(super) const LEGACY_CHAT_STOP: StopReasons = StopReasons {
+pub(crate) const LEGACY_CHAT_STOP: StopReasons = StopReasons {
     with_calls: "function_call",
     without_calls: "stop",
 };
-pub(super) const MESSAGES_STOP: StopReasons = StopReasons {
+pub(crate) const MESSAGES_STOP: StopReasons = StopReasons {
     with_calls: "tool_use",
     without_calls: "end_turn",
 };
@@ -354,7 +372,7 @@ pub(super) const MESSAGES_STOP: StopReasons = StopReasons {
 impl StopReasons {
     /// Returns the reason that a reply with so many calls must give, if it gives another one.
     /// Reasons that are not about calls are left alone.
-    pub(super) fn corrected(&self, reason: Option<&str>, calls: usize) -> Option<&'static str> {
+    pub(crate) fn corrected(&self, reason: Option<&str>, calls: usize) -> Option<&'static str> {
         match (reason, calls) {
             (None | Some("" | "stop" | "eos" | "end_turn"), 1..) => Some(self.with_calls),
             (Some(reason), 0) if reason == self.with_calls => Some(self.without_calls),
@@ -364,7 +382,7 @@ impl StopReasons {
 }
 
 /// The key of a chat message's calls.
-pub(super) fn calls_key(legacy: bool) -> &'static str {
+pub(crate) fn calls_key(legacy: bool) -> &'static str {
     if legacy {
         "function_call"
     } else {

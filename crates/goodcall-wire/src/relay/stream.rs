@@ -2,15 +2,16 @@
 
 use goodcall_core::{Node, Tree};
 
-use super::choices::Choices;
 use super::exchange::Exchange;
 use super::judge::CallRecord;
-use super::messages::Messages;
-use super::pending_calls::PendingCallStream;
-use super::responses::Responses;
+use super::pending_calls::PendingCalls;
 use super::usage::Usage;
 use crate::envelope::Provider;
+use crate::protocol::{EventKind, choice_of, split_choices};
 use crate::sse::{SseEvent, SseReader};
+
+/// The most choices of one reply that are judged; OpenAI sends no more.
+const MOST_CHOICES: usize = 128;
 
 /// What a gateway has to do after the end of a stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -29,31 +30,11 @@ pub enum StreamEnd {
 pub struct StreamRelay {
     exchange: Exchange,
     reader: SseReader,
-    protocol: ProtocolStream,
-    /// True if too much was held: the rest is forwarded unjudged.
-    unjudged: bool,
-    /// The reply that was refused, until the next one has content.
-    refused: Option<Box<(ProtocolStream, Usage)>>,
-    /// True if the refused reply was forwarded after all: further events are ignored.
-    closed: bool,
-}
-
-/// The stream of one protocol.
-#[derive(Clone, Debug)]
-enum ProtocolStream {
-    Chat(Box<Choices>),
-    Messages(Box<Messages>),
-    Responses(Box<Responses>),
-}
-
-macro_rules! each {
-    ($self:expr, $stream:ident => $what:expr) => {
-        match &mut $self {
-            ProtocolStream::Chat($stream) => $what,
-            ProtocolStream::Messages($stream) => $what,
-            ProtocolStream::Responses($stream) => $what,
-        }
-    };
+    /// Never empty; several if a reply has several choices.
+    messages: Vec<Message>,
+    state: RelayState,
+    /// The refused reply and the usage before it, until the next reply has content.
+    refused: Option<Box<(Vec<Message>, Usage)>>,
 }
 
 /// What an event at the head of a reply says about it.
@@ -109,18 +90,12 @@ fn has_content(choice: Node<'_>) -> bool {
 impl StreamRelay {
     /// Returns a relay for the stream that answers the request.
     pub fn new(exchange: Exchange) -> Self {
-        let protocol = match exchange.provider {
-            Provider::Anthropic => ProtocolStream::Messages(Box::new(Messages::new(&exchange))),
-            Provider::Responses => ProtocolStream::Responses(Box::new(Responses::new(&exchange))),
-            _ => ProtocolStream::Chat(Box::new(Choices::new(&exchange))),
-        };
         Self {
+            messages: vec![Message::new(&exchange)],
             exchange,
             reader: SseReader::default(),
-            protocol,
-            unjudged: false,
+            state: RelayState::Judging,
             refused: None,
-            closed: false,
         }
     }
 
@@ -136,12 +111,8 @@ impl StreamRelay {
 
     /// Returns true while something is held back that has arrived.
     pub fn is_holding(&self) -> bool {
-        let held = match &self.protocol {
-            ProtocolStream::Chat(stream) => stream.held_bytes(),
-            ProtocolStream::Messages(stream) => stream.held_bytes(),
-            ProtocolStream::Responses(stream) => stream.held_bytes(),
-        };
-        !self.unjudged && !self.closed && (held > 0 || self.refused.is_some())
+        let holds = self.held_bytes() > 0 || self.refused.is_some();
+        holds && self.state == RelayState::Judging
     }
 
     /// What to send to the client as a sign of life while something is held: an event or a comment
@@ -155,58 +126,67 @@ impl StreamRelay {
 
     /// Returns true if the client got the refused reply because the next one had no content.
     pub fn fell_back(&self) -> bool {
-        self.closed
+        self.state == RelayState::FellBack
+    }
+
+    fn held_bytes(&self) -> usize {
+        let messages = self.messages.iter();
+        messages.map(|message| message.calls.held_bytes()).sum()
     }
 
     /// Takes bytes of the upstream's stream, and appends bytes for the client to `out`.
     pub fn push(&mut self, bytes: &[u8], out: &mut Vec<u8>) {
-        if self.closed {
-            return;
-        }
-        if self.unjudged {
-            return out.extend_from_slice(bytes);
+        match self.state {
+            RelayState::FellBack => return,
+            RelayState::Passing => return out.extend_from_slice(bytes),
+            RelayState::Judging => {}
         }
         self.reader.push(bytes);
         let most = self.exchange.judge.settings.max_held;
         let mut held = 0;
         while let Some(event) = self.reader.next_event() {
             self.event(event, out);
-            if self.closed {
+            if self.state != RelayState::Judging {
                 return;
             }
-            held = each!(self.protocol, stream => stream.held_bytes());
+            held = self.held_bytes();
             if held > most {
                 break;
             }
         }
         if held > most || self.reader.pending() > most {
-            self.unjudged = true;
-            each!(self.protocol, stream => stream.release_unjudged(&mut self.exchange, out));
+            self.state = RelayState::Passing;
+            for message in &mut self.messages {
+                message.calls.release_unjudged(&mut self.exchange, out);
+            }
             out.append(&mut self.reader.take_pending());
         }
     }
 
     /// Ends the upstream's stream.
     pub fn end(&mut self, out: &mut Vec<u8>) -> StreamEnd {
-        if self.unjudged || self.closed {
+        if self.state != RelayState::Judging {
             return StreamEnd::Done;
         }
         if let Some(event) = self.reader.last_event() {
             self.event(event, out);
         }
-        if self.closed || self.fall_back(out) {
+        if self.state != RelayState::Judging || self.fall_back(out) {
             return StreamEnd::Done;
         }
-        each!(self.protocol, stream => stream.end(&mut self.exchange, out));
-        let refused = match &self.protocol {
-            ProtocolStream::Chat(stream) => stream.refused(),
-            ProtocolStream::Messages(stream) => stream.refused(),
-            ProtocolStream::Responses(stream) => stream.refused(),
-        };
-        let Some(refused) = refused else {
+        let exchange = &mut self.exchange;
+        for message in &mut self.messages {
+            message.calls.end_message(exchange, out);
+            // A second choice arrived after this one was refused, so that it cannot be asked for.
+            if message.calls.is_refused() && exchange.request.several_choices {
+                message.calls.forward_all(exchange, out);
+            }
+        }
+        let Some(refused) = self.messages[0].calls.refused() else {
+            self.close(out);
             return StreamEnd::Done;
         };
-        if self.exchange.ask_again(&refused) {
+        if exchange.ask_again(&refused) {
             return StreamEnd::Reask;
         }
         self.give_up(out);
@@ -216,20 +196,41 @@ impl StreamRelay {
     /// Begins the stream that answers a re-ask.
     pub fn begin_next(&mut self) {
         self.reader = SseReader::default();
-        let refused = (self.protocol.clone(), self.exchange.usage.clone());
+        let refused = (self.messages.clone(), self.exchange.usage.clone());
         self.refused = Some(Box::new(refused));
-        each!(self.protocol, stream => stream.begin_next(&mut self.exchange));
+        self.messages.truncate(1);
+        self.messages[0].calls.begin_next(&mut self.exchange);
     }
 
     /// Forwards what is held as the settings say, because there is no further stream.
     pub fn give_up(&mut self, out: &mut Vec<u8>) {
-        each!(self.protocol, stream => stream.give_up(&mut self.exchange, out));
+        self.messages[0].calls.forward_all(&mut self.exchange, out);
+        self.close(out);
+    }
+
+    /// Writes the ends that a server left out.
+    fn close(&mut self, out: &mut Vec<u8>) {
+        let exchange = &mut self.exchange;
+        for message in &mut self.messages {
+            message.calls.finish(exchange, out);
+        }
+        let is_closed = self
+            .messages
+            .iter()
+            .any(|message| message.calls.is_closed());
+        let mut with_calls = self.messages.iter_mut();
+        let with_calls = with_calls.find(|message| message.calls.call_count() > 0);
+        if let Some(message) = with_calls.filter(|_| !is_closed) {
+            message.calls.close(exchange, out);
+        }
     }
 
     /// Ends a stream that broke off. Complete good calls are forwarded, an incomplete one is not.
     pub fn abort(&mut self, out: &mut Vec<u8>) {
-        if !self.unjudged && !self.closed && !self.fall_back(out) {
-            each!(self.protocol, stream => stream.abort(&mut self.exchange, out));
+        if self.state == RelayState::Judging && !self.fall_back(out) {
+            for message in &mut self.messages {
+                message.calls.abort(&mut self.exchange, out);
+            }
         }
     }
 
@@ -239,9 +240,9 @@ impl StreamRelay {
         let Some(refused) = self.refused.take() else {
             return false;
         };
-        (self.protocol, self.exchange.usage) = *refused;
+        (self.messages, self.exchange.usage) = *refused;
         self.give_up(out);
-        self.closed = true;
+        self.state = RelayState::FellBack;
         true
     }
 
@@ -256,6 +257,95 @@ impl StreamRelay {
                 }
             }
         }
-        each!(self.protocol, stream => stream.event(&mut self.exchange, event, out));
+        self.read(event, out);
     }
+
+    /// Reads an event, and gives it to the message that it is about.
+    fn read(&mut self, mut event: SseEvent, out: &mut Vec<u8>) {
+        let Some(data) = event.data.take() else {
+            return out.extend_from_slice(&event.raw);
+        };
+        let tree = Tree::parse(&data).ok();
+        let Some(root) = tree.as_ref().map(Tree::root) else {
+            drop(tree);
+            let is_end = data.trim() == "[DONE]";
+            for message in self.messages.iter_mut().skip(1).filter(|_| is_end) {
+                message.calls.end_message(&mut self.exchange, out);
+            }
+            event.data = Some(data);
+            let first = &mut self.messages[0].calls;
+            return first.handle(&mut self.exchange, event, None, out);
+        };
+        if let Some(parts) = split_choices(root, &data) {
+            for part in parts {
+                self.read(event.of_same_type(part), out);
+            }
+            return;
+        }
+        let Some(at) = self.message_of(root) else {
+            return out.extend_from_slice(&event.raw);
+        };
+        let calls = &mut self.messages[at].calls;
+        let read = calls.read(&mut self.exchange, root, &data);
+        drop(tree);
+        event.data = Some(data);
+        if read.0 == EventKind::Failure {
+            for message in self.messages.iter_mut().skip(1) {
+                message.calls.abort(&mut self.exchange, out);
+            }
+        }
+        let calls = &mut self.messages[at].calls;
+        calls.handle(&mut self.exchange, event, Some(read), out);
+    }
+
+    /// Returns the position of the message that an event is about, which is the first if it is
+    /// about none; `None` if there are too many.
+    fn message_of(&mut self, root: Node<'_>) -> Option<usize> {
+        let Some(index) = choice_of(root) else {
+            return Some(0);
+        };
+        let known = self.messages.iter().position(|message| {
+            let own = message.index.as_deref();
+            own.is_none_or(|own| own == index)
+        });
+        let at = match known {
+            Some(at) => at,
+            None if self.messages.len() >= MOST_CHOICES => return None,
+            None => {
+                self.exchange.request.several_choices = true;
+                self.messages.push(Message::new(&self.exchange));
+                self.messages.len() - 1
+            }
+        };
+        let own = &mut self.messages[at].index;
+        own.get_or_insert_with(|| index.to_owned());
+        Some(at)
+    }
+}
+
+/// One message of a reply: its only one, or a choice.
+#[derive(Clone, Debug)]
+struct Message {
+    /// The index of the choice, once it is known.
+    index: Option<String>,
+    calls: PendingCalls,
+}
+
+impl Message {
+    fn new(exchange: &Exchange) -> Self {
+        Self {
+            index: None,
+            calls: PendingCalls::new(exchange),
+        }
+    }
+}
+
+/// What happens to the bytes of the stream.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum RelayState {
+    Judging,
+    /// There was too much to hold, so that the rest passes as it comes.
+    Passing,
+    /// The client got the refused reply, because the next one had no content.
+    FellBack,
 }

@@ -9,7 +9,7 @@ const MOST_GAP: usize = 16;
 
 /// One value with its path.
 #[derive(Clone, Debug)]
-pub(super) struct PartialArgument {
+pub(crate) struct PartialArgument {
     path: Vec<PathSegment>,
     value: PartialValue,
 }
@@ -31,7 +31,7 @@ enum PartialValue {
 
 impl PartialArgument {
     /// Reads one value; `None` if it has no path or no value.
-    pub(super) fn read(node: Node<'_>) -> Option<Self> {
+    pub(crate) fn read(node: Node<'_>) -> Option<Self> {
         let path = path(node.get("jsonPath")?.as_str()?)?;
         let scalar = |key| {
             node.get(key)
@@ -74,11 +74,11 @@ fn path(text: &str) -> Option<Vec<PathSegment>> {
 
 /// The arguments so far.
 #[derive(Clone, Debug, Default)]
-pub(super) struct PartialArguments(Vec<(String, PartialValue)>);
+pub(crate) struct PartialArguments(Vec<(String, PartialValue)>);
 
 impl PartialArguments {
     /// Sets a value; text is appended to earlier text of the same path.
-    pub(super) fn set(&mut self, part: PartialArgument) {
+    pub(crate) fn set(&mut self, part: PartialArgument) {
         let mut path = part.path.into_iter();
         let Some(PathSegment::Key(first)) = path.next() else {
             return;
@@ -96,7 +96,7 @@ impl PartialArguments {
         }
     }
 
-    pub(super) fn to_json(&self) -> String {
+    pub(crate) fn to_json(&self) -> String {
         let mut out = String::new();
         write_members(&self.0, &mut out);
         out

@@ -1,0 +1,462 @@
+//! Writes the chunks that the client gets.
+
+use super::*;
+use crate::envelope::Provider;
+use crate::protocol::{
+    Decoder, HeldContext, PlacedCall, PlacedPiece, Protocol, edited, write_spliced,
+};
+use crate::relay::{
+    CHAT_STOP, CallDecision, Exchange, LEGACY_CHAT_STOP, StopReasons, Usage, legal_call,
+    legal_function_call, legal_message,
+};
+use crate::splice::{Splice, quoted};
+use crate::sse::{self, SseEvent};
+
+impl Decoder for Chat {
+    fn clone_decoder(&self) -> Box<dyn Decoder> {
+        Box::new(self.clone())
+    }
+
+    fn decode(&mut self, root: Node<'_>, data: &str) -> Vec<CallEvent> {
+        let mut out = Vec::new();
+        if let Some(choice) = root.get("choices").and_then(|all| all.element(0)) {
+            self.read(choice, data, &mut out);
+        }
+        out
+    }
+}
+
+impl Protocol for Chat {
+    fn clone_box(&self) -> Box<dyn Protocol> {
+        Box::new(self.clone())
+    }
+
+    fn kind(&self, root: Node<'_>) -> EventKind {
+        let choice = root.get("choices").and_then(|all| all.element(0));
+        if root.get("error").is_some_and(|error| !error.is_null()) {
+            EventKind::Failure
+        } else if choice.is_some_and(|choice| finish_reason(choice).is_some()) {
+            EventKind::Last
+        } else {
+            EventKind::Content
+        }
+    }
+
+    fn marks_begin(&self) -> bool {
+        false
+    }
+
+    fn joins_calls(&self) -> bool {
+        self.is_legacy()
+    }
+
+    fn first_number(&self) -> usize {
+        let index = self.index.as_deref().unwrap_or_default();
+        index
+            .parse()
+            .map_or(0, |index: u16| usize::from(index) << 32)
+    }
+
+    fn is_settled(&self, root: Node<'_>) -> bool {
+        let choice = root.get("choices").and_then(|all| all.element(0));
+        choice.is_some_and(|choice| {
+            let calls = choice
+                .get("delta")
+                .and_then(|delta| delta.get("tool_calls"));
+            is_safety_stop(choice.get("finish_reason"))
+                || calls.is_some_and(|calls| calls.elements().any(is_client_side_call))
+        })
+    }
+
+    fn note(&mut self, root: Node<'_>, data: &str) {
+        let Some(choices) = root.get("choices") else {
+            return;
+        };
+        if self.shell.is_none() && choices.kind() == Kind::Array {
+            let span = choices.span();
+            let own = |text: Option<&str>| text.unwrap_or_default().to_owned();
+            let id = root.get("id").and_then(|id| data.get(id.span()));
+            self.shell = Some(ChunkShell {
+                before: own(data.get(..span.start)),
+                after: own(data.get(span.end..)),
+                message_id: id.map(str::to_owned),
+            });
+        }
+        let Some(choice) = choices.element(0) else {
+            return;
+        };
+        if self.index.is_none() {
+            self.index = Some(index_of(choice).to_owned());
+        }
+        if let Some((choice, delta)) = delta_of(root) {
+            self.note_members(choice, delta);
+        }
+    }
+
+    fn note_fragment(&mut self, found: FoundFragment<'_>) {
+        let key = calls_key(self.is_legacy());
+        let delta = delta_of(found.root).map(|(_, delta)| fragments(delta, key));
+        let mut all = delta.into_iter().flatten();
+        if let Some(call) = all.find(|call| call.span().start == found.start) {
+            let function = if self.is_legacy() {
+                Some(call)
+            } else {
+                call.get("function")
+            };
+            self.note_form(found, call, function);
+            self.note_extras(found.number, call, found.data);
+        }
+    }
+
+    fn note_call(&mut self, key: CallKey) {
+        self.keys.push(key);
+    }
+
+    fn note_text(&mut self, _: &str, released: &str) {
+        self.said.push_str(released);
+    }
+
+    fn note_made_up_id(&mut self) {
+        self.irregular |= !self.is_legacy();
+    }
+
+    fn is_irregular(&self) -> bool {
+        self.irregular
+    }
+
+    fn pass_rest(&mut self) {
+        self.irregular = false;
+    }
+
+    fn may_stream(&self, _: usize) -> bool {
+        true
+    }
+
+    fn only_text(&self, data: &str, text: &str) -> Option<String> {
+        edited(data, |root, splice| {
+            let Some((choice, delta)) = delta_of(root) else {
+                return;
+            };
+            if let Some(content) = delta.get("content") {
+                splice.replace_string(content.span(), text);
+            }
+            splice.remove(delta, calls_key(self.is_legacy()));
+            if let Some(reason) = choice.get("finish_reason") {
+                splice.replace(reason.span(), "null");
+            }
+            // The rest of the chunk reports the usage.
+            if root.get("usage").is_some_and(|usage| !usage.is_null()) {
+                splice.remove(root, "usage");
+            }
+        })
+    }
+
+    fn without_text(&self, data: &str) -> (String, Vec<Range<usize>>) {
+        let rest = edited(data, |root, splice| {
+            if let Some((_, delta)) = delta_of(root) {
+                splice.remove(delta, "content");
+            }
+        });
+        let rest = rest.unwrap_or_default();
+        let tree = Tree::parse(&rest).ok();
+        let delta = tree.as_ref().and_then(|tree| delta_of(tree.root()));
+        let calls = delta.map(|(_, delta)| fragments(delta, calls_key(self.is_legacy())));
+        let spans = calls.into_iter().flatten().map(Node::span).collect();
+        (rest, spans)
+    }
+
+    fn take_place(&mut self) -> usize {
+        self.next_place += 1;
+        self.next_place - 1
+    }
+
+    fn forward(&mut self, exchange: &Exchange, event: &SseEvent, out: &mut Vec<u8>) {
+        let plain = exchange.attempt == 0 && !exchange.judge.settings.report;
+        if plain && !event.raw.is_empty() {
+            return out.extend_from_slice(&event.raw);
+        }
+        let data = event.data.as_deref().unwrap_or_default();
+        let tree = Tree::parse(data);
+        let Ok(root) = tree.as_ref().map(Tree::root) else {
+            return out.extend_from_slice(&event.raw);
+        };
+        let mut splice = Splice::new(data);
+        if self.continue_message(exchange, root, &mut splice) {
+            write_spliced(event, splice, out);
+        }
+    }
+
+    fn write_held(
+        &mut self,
+        event: &SseEvent,
+        pieces: &[PlacedPiece<'_>],
+        context: &HeldContext<'_>,
+        out: &mut Vec<u8>,
+    ) {
+        if !context.is_last && !context.changed {
+            return self.forward(context.exchange, event, out);
+        }
+        let data = event.data.as_deref().unwrap_or_default();
+        let Ok(tree) = Tree::parse(data) else {
+            return out.extend_from_slice(&event.raw);
+        };
+        let Some((choice, delta)) = delta_of(tree.root()) else {
+            return self.forward(context.exchange, event, out);
+        };
+        let mut splice = Splice::new(data);
+        if !self.continue_message(context.exchange, tree.root(), &mut splice) {
+            return;
+        }
+        let reason = finish_reason(choice);
+        if reason.is_some()
+            && context.has_decisions
+            && let Some(reason) = self.stop_reasons().corrected(reason, self.next_place)
+        {
+            context.note_repair("finish_reason");
+            splice.set(choice, "finish_reason", &quoted(reason));
+        }
+        if context.changed && !pieces.is_empty() {
+            let list: Vec<_> = pieces
+                .iter()
+                .flat_map(|placed| self.written_piece(data, placed))
+                .collect();
+            let key = calls_key(self.is_legacy());
+            match delta.get(key) {
+                Some(sent) if !list.is_empty() => {
+                    let calls = if self.is_legacy() {
+                        list.concat()
+                    } else {
+                        format!("[{}]", list.join(","))
+                    };
+                    splice.replace(sent.span(), calls);
+                }
+                _ if list.is_empty() && reason.is_none() => return,
+                _ => splice.remove(delta, key),
+            }
+        }
+        write_spliced(event, splice, out);
+    }
+
+    fn write_call(&mut self, decision: &CallDecision, place: usize, out: &mut Vec<u8>) {
+        let call = whole_call(decision, place);
+        self.write_delta(&format!(r#"{{"tool_calls":[{call}]}}"#), "null", out);
+    }
+
+    fn write_text(&mut self, _: &CallDecision, text: &str, out: &mut Vec<u8>) {
+        self.write_text_rest(text, out);
+    }
+
+    fn write_text_rest(&mut self, text: &str, out: &mut Vec<u8>) {
+        if text.is_empty() {
+            return;
+        }
+        let role = if std::mem::take(&mut self.owes_role) {
+            r#""role":"assistant","#
+        } else {
+            ""
+        };
+        let delta = format!(r#"{{{role}"content":{}}}"#, quoted(text));
+        self.write_delta(&delta, "null", out);
+    }
+
+    fn write_last(&mut self, out: &mut Vec<u8>) {
+        self.write_delta("{}", &quoted(self.stop_reasons().with_calls), out);
+    }
+
+    fn write_close(&mut self, out: &mut Vec<u8>) {
+        sse::write(None, "[DONE]", out);
+    }
+
+    fn history(&self, decisions: &Decisions<'_>) -> String {
+        let calls = self.keys.iter().flat_map(|key| {
+            let decisions = decisions(*key).into_iter();
+            decisions.map(move |decision| self.history_call(*key, decision))
+        });
+        let calls: Vec<_> = calls.collect();
+        let calls = if self.is_legacy() {
+            calls.concat()
+        } else {
+            format!("[{}]", calls.join(","))
+        };
+        let text = Some(self.said.as_str()).filter(|text| !text.is_empty());
+        legal_message(text, &self.extra, calls_key(self.is_legacy()), &calls)
+    }
+
+    fn begin_next(&mut self) {
+        *self = Self {
+            shell: self.shell.take(),
+            index: self.index.take(),
+            next_place: self.next_place,
+            owes_role: self.owes_role,
+            irregular: self.next_place > 0,
+            ..Self::default()
+        };
+    }
+}
+
+impl Chat {
+    /// Edits a chunk of a later reply so that it continues the client's message. Returns false if
+    /// nothing of the chunk is left.
+    fn continue_message(
+        &self,
+        exchange: &Exchange,
+        root: Node<'_>,
+        splice: &mut Splice<'_>,
+    ) -> bool {
+        let found = delta_of(root);
+        let reason = found.and_then(|(choice, _)| choice.get("finish_reason")?.as_str());
+        if exchange.judge.settings.report && reason.is_some() {
+            splice.append(root, &format!("\"goodcall\":{}", exchange.report()));
+        }
+        if exchange.attempt == 0 {
+            return true;
+        }
+        let shell = self.shell.as_ref();
+        let id = shell.and_then(|shell| shell.message_id.as_deref());
+        if let Some((sent, id)) = root.get("id").zip(id) {
+            splice.replace(sent.span(), id);
+        }
+        if let Some(usage) = root.get("usage").filter(|node| node.kind() == Kind::Object) {
+            exchange.usage.write(usage, &Usage::default(), splice);
+        }
+        let Some((_, delta)) = found else {
+            return true;
+        };
+        if self.owes_role && delta.get("role").is_some() {
+            return true;
+        }
+        splice.remove(delta, "role");
+        let has_content = delta.members().any(|(key, value)| {
+            let empty = value.is_null() || value.as_str() == Some("");
+            key != "role" && !empty
+        });
+        let has_usage = root.get("usage").is_some_and(|usage| !usage.is_null());
+        has_content || reason.is_some() || has_usage
+    }
+
+    fn write_delta(&self, delta: &str, reason: &str, out: &mut Vec<u8>) {
+        let (before, after) = match &self.shell {
+            Some(shell) => (shell.before.as_str(), shell.after.as_str()),
+            None => (r#"{"object":"chat.completion.chunk","choices":"#, "}"),
+        };
+        let index = self.index.as_deref().unwrap_or("0");
+        let choice = format!(r#"[{{"index":{index},"delta":{delta},"finish_reason":{reason}}}]"#);
+        sse::write(None, &format!("{before}{choice}{after}"), out);
+    }
+
+    fn stop_reasons(&self) -> &'static StopReasons {
+        if self.is_legacy() {
+            &LEGACY_CHAT_STOP
+        } else {
+            &CHAT_STOP
+        }
+    }
+
+    /// A call in a form that a history may hold, with the members that are not judged.
+    fn history_call(&self, key: CallKey, decision: &CallDecision) -> String {
+        if self.is_legacy() {
+            return legal_function_call(decision);
+        }
+        let call = legal_call(Provider::OpenAi, decision);
+        let extras = match key {
+            CallKey::Stream(number) => self.extras.get(number),
+            CallKey::Text(_) | CallKey::Late(_) => None,
+        };
+        let written = edited(&call, |root, splice| {
+            for (key, value) in extras.into_iter().flatten() {
+                splice.set(root, key, value);
+            }
+        });
+        written.unwrap_or(call)
+    }
+
+    /// Rewrites one fragment. The first fragment of a call has all but the arguments, later ones
+    /// have only arguments. Returns several calls if the fragments held several.
+    fn written_piece(&self, data: &str, placed: &PlacedPiece<'_>) -> Vec<String> {
+        let piece = data.get(placed.piece.span.clone()).unwrap_or_default();
+        let Ok(tree) = Tree::parse(piece) else {
+            return vec![piece.to_owned()];
+        };
+        let (call, first) = (tree.root(), placed.first);
+        let mut splice = Splice::new(piece);
+        let Some(PlacedCall { decision, place }) = placed.calls.first().copied() else {
+            // A call without a name has nothing to correct but its index.
+            if let Some(index) = placed.unjudged_place.filter(|_| !self.is_legacy()) {
+                splice.set(call, "index", &index.to_string());
+            }
+            return vec![splice.apply()];
+        };
+        let mut list = Vec::new();
+        let function = if self.is_legacy() {
+            Some(call)
+        } else {
+            call.get("function")
+        };
+        let sent = function.and_then(|function| function.get("arguments"));
+        let is_object = sent.is_some_and(|sent| sent.as_str().is_none() && !sent.is_null());
+        let whole = decision.arguments.is_some() || placed.calls.len() > 1 || is_object;
+        if let Some(index) = place.filter(|_| first || !whole) {
+            let head = first.then_some(decision);
+            self.write_head(call, function, head, index, &mut splice);
+            if whole && let Some(function) = function {
+                let arguments = quoted(decision.final_arguments());
+                splice.set(function, "arguments", &arguments);
+                // Later fragments are left out, so that their other members are added here.
+                let extras = self.extras.get(placed.piece.number).into_iter().flatten();
+                for (key, value) in extras.filter(|(key, _)| call.get(key).is_none()) {
+                    splice.set(call, key, value);
+                }
+            }
+            list.push(splice.apply());
+        }
+        if first {
+            let more = placed.calls.iter().skip(1);
+            list.extend(more.filter_map(|more| Some(whole_call(more.decision, more.place?))));
+        }
+        list
+    }
+
+    /// Sets the index of a fragment, and its id and name: `first` is the decision on the call if the
+    /// fragment is its first, which alone has them.
+    fn write_head(
+        &self,
+        call: Node<'_>,
+        function: Option<Node<'_>>,
+        first: Option<&CallDecision>,
+        index: usize,
+        splice: &mut Splice<'_>,
+    ) {
+        if !self.is_legacy() {
+            splice.set(call, "index", &index.to_string());
+        }
+        if let Some(decision) = first {
+            if !self.is_legacy() {
+                splice.set(call, "id", &quoted_id(decision));
+            }
+            if let Some(function) = function {
+                splice.set(function, "name", &quoted(&decision.call.name));
+            }
+            return;
+        }
+        if !self.is_legacy() {
+            splice.remove(call, "id");
+        }
+        if let Some(function) = function {
+            splice.remove(function, "name");
+        }
+    }
+}
+
+fn quoted_id(decision: &CallDecision) -> String {
+    quoted(decision.call.id.as_deref().unwrap_or_default())
+}
+
+/// A call in one fragment.
+fn whole_call(decision: &CallDecision, index: usize) -> String {
+    let id = quoted_id(decision);
+    let name = quoted(&decision.call.name);
+    let arguments = quoted(decision.final_arguments());
+    format!(
+        r#"{{"index":{index},"id":{id},"type":"function","function":{{"name":{name},"arguments":{arguments}}}}}"#
+    )
+}

@@ -1,0 +1,213 @@
+//! One choice in a stream of OpenAI Chat Completions, which many other servers speak, too.
+//!
+//! Nothing marks the end of a call, so calls are held until the message ends.
+
+mod encode;
+
+use std::ops::Range;
+
+use goodcall_core::{Kind, Node, Tree};
+
+use super::{CallKey, Decisions, EventKind, FoundFragment};
+use crate::envelope::{is_client_side_call, is_safety_stop};
+use crate::relay::{ExtraFields, calls_key};
+use crate::splice::Splice;
+use crate::stream::{
+    CallEvent, CallSlot, Fragment, id_of, index_slot, push_stop, push_text, raw, text,
+};
+
+/// One choice of a stream, which is one message.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Chat {
+    /// The choice's index, once it is known.
+    index: Option<String>,
+    form: CallForm,
+    /// The members of each call beside what is judged, such as a signature.
+    extras: Vec<Vec<(String, String)>>,
+    /// True if a fragment is not of the usual form, so that all calls are written anew.
+    irregular: bool,
+    /// The text outside calls.
+    said: String,
+    /// Other fields of the message, such as the reasoning.
+    extra: ExtraFields,
+    /// The calls, for the history.
+    keys: Vec<CallKey>,
+    /// A chunk of the first reply without its choices, for chunks that the relay makes.
+    shell: Option<ChunkShell>,
+    /// The client's index of the next call.
+    next_place: usize,
+    /// True if the chunk with the role is held, or was.
+    owes_role: bool,
+}
+
+/// The form of a message's calls.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum CallForm {
+    #[default]
+    Unknown,
+    ToolCalls,
+    /// `function_call`: only one, without an index and an id.
+    Legacy,
+}
+
+/// A chunk without its choices.
+#[derive(Clone, Debug)]
+struct ChunkShell {
+    before: String,
+    after: String,
+    /// The message id that the client knows, as JSON.
+    message_id: Option<String>,
+}
+
+impl Chat {
+    fn is_legacy(&self) -> bool {
+        self.form == CallForm::Legacy
+    }
+
+    /// Reads the choice of a chunk into its events.
+    fn read(&mut self, choice: Node<'_>, data: &str, out: &mut Vec<CallEvent>) {
+        let delta = choice.get("delta").or_else(|| choice.get("message"));
+        for (key, value) in delta.into_iter().flat_map(Node::members) {
+            match key {
+                "content" => push_text(Some(value), out),
+                "tool_calls" if self.form != CallForm::Legacy => {
+                    for call in value.elements() {
+                        self.form = CallForm::ToolCalls;
+                        let slot = index_slot(call.get("index"));
+                        let function = call.get("function");
+                        out.push(CallEvent::Call(slot, fragment(call, function, data)));
+                    }
+                }
+                "function_call"
+                    if value.kind() == Kind::Object && self.form != CallForm::ToolCalls =>
+                {
+                    let mut part = fragment(value, Some(value), data);
+                    part.id = None;
+                    if self.form == CallForm::Legacy {
+                        // One call at most, whatever later fragments call it.
+                        part.name = None;
+                    }
+                    self.form = CallForm::Legacy;
+                    out.push(CallEvent::Call(CallSlot::Last, part));
+                }
+                _ => {}
+            }
+        }
+        push_stop(choice.get("finish_reason"), out);
+    }
+
+    /// Keeps the members of a message beside its text and its calls. A role that comes with calls
+    /// or with the end, and not with text, is held together with them.
+    fn note_members(&mut self, choice: Node<'_>, delta: Node<'_>) {
+        let text = delta.get("content").and_then(Node::as_str);
+        let is_held = finish_reason(choice).is_some()
+            || delta.get("tool_calls").is_some()
+            || delta.get("function_call").is_some();
+        for (key, value) in delta.members() {
+            match key {
+                "content" | "tool_calls" | "function_call" => {}
+                "role" => self.owes_role |= is_held && text.unwrap_or_default().is_empty(),
+                _ => self.extra.add(key, value),
+            }
+        }
+    }
+
+    /// Notes whether a fragment is of the usual form: the first one of a call has its name and id,
+    /// later ones have neither.
+    fn note_form(&mut self, found: FoundFragment<'_>, call: Node<'_>, function: Option<Node<'_>>) {
+        let legacy = self.is_legacy();
+        let arguments = function.and_then(|function| function.get("arguments"));
+        let is_text = arguments.is_none_or(|node| node.is_null() || node.as_str().is_some());
+        let index = call.get("index").and_then(Node::digits);
+        let in_order = legacy || index == Some(found.number.to_string().as_str());
+        let name = function.and_then(|function| function.get("name"));
+        let has_name = text(name).is_some_and(|name| !name.is_empty());
+        let has_id = id_of(call.get("id")).is_some() && !legacy;
+        let is_regular = if found.is_new {
+            (has_name || is_client_side_call(call)) && (has_id || legacy)
+        } else {
+            !has_name && !has_id
+        };
+        self.irregular |= !(in_order && is_text && is_regular);
+    }
+
+    /// Keeps the members of a call that are not judged, because they belong into the history.
+    fn note_extras(&mut self, number: usize, call: Node<'_>, data: &str) {
+        const JUDGED: [&str; 4] = ["index", "id", "type", "function"];
+        let size = self.extras.len().max(number + 1);
+        self.extras.resize(size, Vec::new());
+        if self.is_legacy() || is_client_side_call(call) {
+            return;
+        }
+        let own = &mut self.extras[number];
+        for (key, value) in call.members() {
+            if JUDGED.contains(&key) || value.is_null() {
+                continue;
+            }
+            let text = data.get(value.span()).unwrap_or_default().to_owned();
+            match own.iter_mut().find(|(known, _)| known == key) {
+                Some((_, known)) => *known = text,
+                None => own.push((key.to_owned(), text)),
+            }
+        }
+    }
+}
+
+fn fragment(call: Node<'_>, function: Option<Node<'_>>, data: &str) -> Fragment {
+    let get = |key| function.and_then(|function| function.get(key));
+    Fragment {
+        id: id_of(call.get("id")),
+        name: text(get("name")).filter(|name| !name.is_empty()),
+        arguments: raw(get("arguments"), data),
+        span: call.span(),
+    }
+}
+
+/// The index of a choice, which servers with only one choice may omit.
+pub(super) fn index_of(choice: Node<'_>) -> &str {
+    let index = choice.get("index").and_then(Node::digits);
+    index.unwrap_or("0")
+}
+
+/// The first choice and its delta.
+fn delta_of(root: Node<'_>) -> Option<(Node<'_>, Node<'_>)> {
+    let choice = root.get("choices")?.element(0)?;
+    let delta = choice.get("delta").or_else(|| choice.get("message"))?;
+    Some((choice, delta))
+}
+
+/// The finish reason of a choice, if it has ended.
+fn finish_reason(choice: Node<'_>) -> Option<&str> {
+    let reason = choice.get("finish_reason").and_then(Node::as_str);
+    reason.filter(|reason| !reason.is_empty())
+}
+
+/// The fragments of calls in a delta.
+fn fragments<'t>(delta: Node<'t>, key: &str) -> Vec<Node<'t>> {
+    match delta.get(key) {
+        Some(call) if call.kind() == Kind::Object => vec![call],
+        calls => calls.into_iter().flat_map(Node::elements).collect(),
+    }
+}
+
+/// The index of the choice that a chunk is about; `None` if it is about none.
+pub(crate) fn choice_of(root: Node<'_>) -> Option<&str> {
+    root.get("choices")?.element(0).map(index_of)
+}
+
+/// Splits a chunk with several choices into chunks with one each; the last one reports the usage.
+/// Returns `None` for any other chunk.
+pub(crate) fn split_choices(root: Node<'_>, data: &str) -> Option<Vec<String>> {
+    let list = root.get("choices").filter(|list| list.len() > 1)?;
+    let count = list.len();
+    let parts = list.elements().enumerate().map(|(at, choice)| {
+        let mut splice = Splice::new(data);
+        let own = data.get(choice.span()).unwrap_or_default();
+        splice.replace(list.span(), format!("[{own}]"));
+        if at + 1 < count {
+            splice.remove(root, "usage");
+        }
+        splice.apply()
+    });
+    Some(parts.collect())
+}

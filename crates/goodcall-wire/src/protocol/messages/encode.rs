@@ -1,0 +1,363 @@
+//! Writes the events that the client gets.
+
+use super::*;
+use crate::envelope::Provider;
+use crate::protocol::{
+    Decoder, HeldContext, PieceKind, PlacedPiece, Protocol, edited, set_text, write_spliced,
+};
+use crate::relay::{CallDecision, CallVerdict, Exchange, MESSAGES_STOP, legal_call};
+use crate::sse::{self, SseEvent};
+
+impl Decoder for Messages {
+    fn clone_decoder(&self) -> Box<dyn Decoder> {
+        Box::new(self.clone())
+    }
+
+    fn decode(&mut self, root: Node<'_>, data: &str) -> Vec<CallEvent> {
+        decode(self, root, data)
+    }
+}
+
+impl Protocol for Messages {
+    fn clone_box(&self) -> Box<dyn Protocol> {
+        Box::new(self.clone())
+    }
+
+    fn kind(&self, root: Node<'_>) -> EventKind {
+        match type_of(root) {
+            "ping" => EventKind::Heartbeat,
+            "error" => EventKind::Failure,
+            "message_start" => EventKind::Head,
+            "message_delta" => EventKind::Last,
+            "message_stop" => EventKind::Close,
+            _ => EventKind::Content,
+        }
+    }
+
+    fn usage<'t>(&self, root: Node<'t>) -> Option<Node<'t>> {
+        let message = root.get("message");
+        root.get("usage").or_else(|| message?.get("usage"))
+    }
+
+    fn is_settled(&self, root: Node<'_>) -> bool {
+        is_safety_stop(root.get("delta").and_then(|delta| delta.get("stop_reason")))
+    }
+
+    fn note(&mut self, root: Node<'_>, data: &str) {
+        let index = root.get("index").and_then(Node::digits);
+        index.unwrap_or_default().clone_into(&mut self.index);
+        let block = root.get("content_block");
+        if let Some(block) = block.filter(|_| !Messages::is_call(root)) {
+            let start = data.get(block.span()).unwrap_or_default();
+            self.history.push(HistoryBlock::Other {
+                index: self.index.clone(),
+                start: start.to_owned(),
+                added: Vec::new(),
+            });
+        }
+        if let Some(delta) = root.get("delta") {
+            self.note_delta(delta);
+        }
+    }
+
+    fn note_fragment(&mut self, found: FoundFragment<'_>) {
+        if found.is_new
+            && let Some(block) = found.root.get("content_block")
+        {
+            let input = block.get("input");
+            self.starts.resize(found.number, CallStart::default());
+            self.starts.push(CallStart {
+                block: found.data.get(block.span()).unwrap_or_default().to_owned(),
+                is_regular: id_of(block.get("id")).is_some()
+                    && input.is_none_or(|input| input.is_empty()),
+            });
+        }
+    }
+
+    fn note_call(&mut self, key: CallKey) {
+        self.history.push(HistoryBlock::Call(key));
+    }
+
+    fn note_text(&mut self, _: &str, released: &str) {
+        self.add("text", released);
+    }
+
+    fn may_stream(&self, number: usize) -> bool {
+        self.starts
+            .get(number)
+            .is_some_and(|start| start.is_regular)
+    }
+
+    fn only_text(&self, data: &str, text: &str) -> Option<String> {
+        edited(data, |root, splice| {
+            let owner = root.get("delta").or_else(|| root.get("content_block"));
+            if let Some(sent) = owner.and_then(|owner| owner.get("text")) {
+                splice.replace_string(sent.span(), text);
+            }
+        })
+    }
+
+    fn take_place(&mut self) -> usize {
+        self.places.take()
+    }
+
+    fn forward(&mut self, exchange: &Exchange, event: &SseEvent, out: &mut Vec<u8>) {
+        let data = event.data.as_deref().unwrap_or_default();
+        let tree = Tree::parse(data).ok();
+        let root = tree.as_ref().map(Tree::root);
+        let kind = root.map(type_of).unwrap_or_default();
+        let index = root.and_then(|root| root.get("index")?.digits());
+        if let Some(start) = self.waiting.take() {
+            // A text block that stays empty is left out.
+            if kind == "content_block_stop" {
+                return;
+            }
+            self.forward_block(&start, true, out);
+        }
+        let is_start = kind == "content_block_start";
+        let block = root.and_then(|root| root.get("content_block"));
+        let is_empty_text = block.is_some_and(|block| {
+            let text = block.get("text").and_then(Node::as_str);
+            type_of(block) == "text" && text.unwrap_or_default().is_empty()
+        });
+        if is_start && is_empty_text && exchange.text_call_scope().is_some() {
+            self.waiting = Some(event.clone());
+        } else if index.is_some() {
+            self.forward_block(event, is_start, out);
+        } else if event.raw.is_empty() {
+            event.write_with(data, out);
+        } else {
+            out.extend_from_slice(&event.raw);
+        }
+    }
+
+    fn forward_at(&mut self, _: &Exchange, event: &SseEvent, place: usize, out: &mut Vec<u8>) {
+        let data = event.data.as_deref().unwrap_or_default();
+        write_moved(event, data, place, out);
+    }
+
+    fn write_held(
+        &mut self,
+        event: &SseEvent,
+        pieces: &[PlacedPiece<'_>],
+        context: &HeldContext<'_>,
+        out: &mut Vec<u8>,
+    ) {
+        let [placed] = pieces else {
+            return self.write_message_delta(event, context, out);
+        };
+        let Some(call) = placed.calls.first() else {
+            return;
+        };
+        let Some(place) = call.place else {
+            return;
+        };
+        let data = event.data.as_deref().unwrap_or_default();
+        let Ok(tree) = Tree::parse(data) else {
+            return out.extend_from_slice(&event.raw);
+        };
+        let (root, kind, decision) = (tree.root(), placed.piece.kind, call.decision);
+        let whole = decision.arguments.is_some();
+        let mut splice = Splice::new(data);
+        if root.get("index").and_then(Node::digits) != Some(place.to_string().as_str()) {
+            splice.set(root, "index", &place.to_string());
+        }
+        if let Some(block) = root.get("content_block") {
+            set_text(
+                &mut splice,
+                block,
+                "id",
+                decision.call.id.as_deref().unwrap_or_default(),
+            );
+            if decision.verdict != CallVerdict::Unjudged || decision.call.alias.is_some() {
+                set_text(&mut splice, block, "name", &decision.call.name);
+            }
+            if whole {
+                splice.set(block, "input", "{}");
+            }
+        }
+        if whole && kind == PieceKind::Part {
+            return;
+        }
+        if whole && kind == PieceKind::End {
+            write_arguments(decision, place, out);
+        }
+        write_spliced(event, splice, out);
+        if kind == PieceKind::End {
+            for more in placed.calls.iter().skip(1) {
+                if let Some(place) = more.place {
+                    self.write_call(more.decision, place, out);
+                }
+            }
+        }
+    }
+
+    fn write_call(&mut self, decision: &CallDecision, place: usize, out: &mut Vec<u8>) {
+        let id = quoted(decision.call.id.as_deref().unwrap_or_default());
+        let name = quoted(&decision.call.name);
+        let block = format!(r#"{{"type":"tool_use","id":{id},"name":{name},"input":{{}}}}"#);
+        write_start(&block, place, out);
+        write_arguments(decision, place, out);
+        write_stop(place, out);
+    }
+
+    fn write_text(&mut self, _: &CallDecision, text: &str, out: &mut Vec<u8>) {
+        let place = self.places.take();
+        write_start(r#"{"type":"text","text":""}"#, place, out);
+        write_text_delta(text, place, out);
+        write_stop(place, out);
+    }
+
+    fn write_text_rest(&mut self, text: &str, out: &mut Vec<u8>) {
+        if let Some(start) = self.waiting.take() {
+            self.forward_block(&start, true, out);
+        }
+        let place = self.places.known.get(&self.index).copied();
+        write_text_delta(text, place.unwrap_or_default(), out);
+    }
+
+    fn write_last(&mut self, out: &mut Vec<u8>) {
+        let delta = r#"{"type":"message_delta","delta":{"stop_reason":"tool_use","stop_sequence":null},"usage":{"output_tokens":0}}"#;
+        sse::write(Some("message_delta"), delta, out);
+    }
+
+    fn write_close(&mut self, out: &mut Vec<u8>) {
+        sse::write(Some("message_stop"), r#"{"type":"message_stop"}"#, out);
+    }
+
+    fn history(&self, decisions: &Decisions<'_>) -> String {
+        let mut blocks = Vec::new();
+        for block in &self.history {
+            match block {
+                HistoryBlock::Other { start, added, .. } => {
+                    blocks.extend(history_block(start, added));
+                }
+                HistoryBlock::Call(key) => {
+                    let start = match key {
+                        CallKey::Stream(number) => self.starts.get(*number),
+                        CallKey::Text(_) | CallKey::Late(_) => None,
+                    };
+                    let start = start.map_or("", |start| &start.block);
+                    let calls = decisions(*key).into_iter();
+                    blocks.extend(calls.map(|decision| history_call(start, decision)));
+                }
+            }
+        }
+        format!(r#"{{"content":[{}]}}"#, blocks.join(","))
+    }
+
+    fn begin_next(&mut self) {
+        let next = self.places.next;
+        *self = Self::default();
+        self.places.next = next;
+    }
+}
+
+impl Messages {
+    /// Forwards an event of a block as it arrived, but for the index of its block.
+    fn forward_block(&mut self, event: &SseEvent, is_start: bool, out: &mut Vec<u8>) {
+        let data = event.data.as_deref().unwrap_or_default();
+        let tree = Tree::parse(data).ok();
+        let index = tree
+            .as_ref()
+            .and_then(|tree| tree.root().get("index")?.digits());
+        let index = index.unwrap_or_default();
+        let place = if is_start {
+            let place = self.places.take();
+            self.places.known.insert(index.to_owned(), place);
+            Some(place)
+        } else {
+            self.places.known.get(index).copied()
+        };
+        match place {
+            Some(place) => write_moved(event, data, place, out),
+            None if event.raw.is_empty() => event.write_with(data, out),
+            None => out.extend_from_slice(&event.raw),
+        }
+    }
+
+    fn write_message_delta(&self, event: &SseEvent, context: &HeldContext<'_>, out: &mut Vec<u8>) {
+        let data = event.data.as_deref().unwrap_or_default();
+        let Ok(tree) = Tree::parse(data) else {
+            return out.extend_from_slice(&event.raw);
+        };
+        let (root, exchange) = (tree.root(), context.exchange);
+        let mut splice = Splice::new(data);
+        if let Some(delta) = root.get("delta") {
+            let reason = delta.get("stop_reason").and_then(Node::as_str);
+            let any = context.calls > 0 || context.has_decisions;
+            let corrected = MESSAGES_STOP.corrected(reason, context.calls);
+            if let Some(reason) = corrected.filter(|_| any) {
+                context.note_repair("finish_reason");
+                splice.set(delta, "stop_reason", &quoted(reason));
+            }
+        }
+        if let Some(usage) = root.get("usage").filter(|_| !exchange.usage.is_empty()) {
+            exchange.usage.write(usage, context.usage, &mut splice);
+        }
+        if exchange.judge.settings.report {
+            splice.append(root, &format!("\"goodcall\":{}", exchange.report()));
+        }
+        write_spliced(event, splice, out);
+    }
+}
+
+/// Writes an event with this index.
+fn write_moved(event: &SseEvent, data: &str, place: usize, out: &mut Vec<u8>) {
+    let place = place.to_string();
+    let moved = edited(data, |root, splice| {
+        if root.get("index").and_then(Node::digits) != Some(place.as_str()) {
+            splice.set(root, "index", &place);
+        }
+    });
+    match moved {
+        Some(moved) if moved != data || event.raw.is_empty() => event.write_with(&moved, out),
+        _ => out.extend_from_slice(&event.raw),
+    }
+}
+
+fn write_start(block: &str, place: usize, out: &mut Vec<u8>) {
+    let data =
+        format!(r#"{{"type":"content_block_start","index":{place},"content_block":{block}}}"#);
+    sse::write(Some("content_block_start"), &data, out);
+}
+
+fn write_stop(place: usize, out: &mut Vec<u8>) {
+    let data = format!(r#"{{"type":"content_block_stop","index":{place}}}"#);
+    sse::write(Some("content_block_stop"), &data, out);
+}
+
+fn write_delta(delta: &str, place: usize, out: &mut Vec<u8>) {
+    let data = format!(r#"{{"type":"content_block_delta","index":{place},"delta":{delta}}}"#);
+    sse::write(Some("content_block_delta"), &data, out);
+}
+
+fn write_text_delta(text: &str, place: usize, out: &mut Vec<u8>) {
+    let text = quoted(text);
+    write_delta(
+        &format!(r#"{{"type":"text_delta","text":{text}}}"#),
+        place,
+        out,
+    );
+}
+
+fn write_arguments(decision: &CallDecision, place: usize, out: &mut Vec<u8>) {
+    let part = quoted(decision.final_arguments());
+    let delta = format!(r#"{{"type":"input_json_delta","partial_json":{part}}}"#);
+    write_delta(&delta, place, out);
+}
+
+/// A call in a form that a history may hold, with the other members of its block.
+fn history_call(start: &str, decision: &CallDecision) -> String {
+    const JUDGED: [&str; 4] = ["type", "id", "name", "input"];
+    let legal = legal_call(Provider::Anthropic, decision);
+    let (Ok(start_tree), Ok(tree)) = (Tree::parse(start), Tree::parse(&legal)) else {
+        return legal;
+    };
+    let mut splice = Splice::new(&legal);
+    let members = start_tree.root().members();
+    for (key, value) in members.filter(|(key, _)| !JUDGED.contains(key)) {
+        splice.set(tree.root(), key, start.get(value.span()).unwrap_or("null"));
+    }
+    splice.apply()
+}

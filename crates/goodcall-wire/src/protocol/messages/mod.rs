@@ -1,0 +1,198 @@
+//! Streams of Anthropic Messages, whose blocks have a first and a last event.
+
+mod encode;
+
+use std::collections::HashMap;
+
+use goodcall_core::{Node, Tree};
+
+use super::{CallKey, Decisions, EventKind, FoundFragment, type_of};
+use crate::envelope::is_safety_stop;
+use crate::splice::{Splice, quoted};
+use crate::stream::{CallEvent, Fragment, id_of, index_slot, push_stop, push_text, raw, text};
+
+/// The key of a text block's citations, which arrive one by one.
+const CITATIONS: &str = "citations";
+
+/// The stream of one message.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Messages {
+    /// The index of the block that the last event was about.
+    index: String,
+    /// The input in the first event of each block that is a call, by the block's index. Fragments
+    /// replace it.
+    inputs: HashMap<String, String>,
+    /// The first event's block of each call, for its other members.
+    starts: Vec<CallStart>,
+    /// The blocks of this reply, for the history.
+    history: Vec<HistoryBlock>,
+    /// A text block's first event, until some of its text is forwarded: providers refuse an empty
+    /// text in a history.
+    waiting: Option<crate::sse::SseEvent>,
+    places: BlockPlaces,
+}
+
+/// The first event of a call.
+#[derive(Clone, Debug, Default)]
+struct CallStart {
+    block: String,
+    /// True if it may be forwarded at once: with an id, and without input.
+    is_regular: bool,
+}
+
+/// The client's indexes of blocks.
+#[derive(Clone, Debug, Default)]
+struct BlockPlaces {
+    /// Of the blocks of this reply, by the upstream's index.
+    known: HashMap<String, usize>,
+    next: usize,
+}
+
+impl BlockPlaces {
+    fn take(&mut self) -> usize {
+        self.next += 1;
+        self.next - 1
+    }
+}
+
+/// A block of the reply, as the history needs it.
+#[derive(Clone, Debug)]
+enum HistoryBlock {
+    /// A block that is not a call: its first event, and the text that was added per key.
+    Other {
+        index: String,
+        start: String,
+        added: Vec<(&'static str, String)>,
+    },
+    Call(CallKey),
+}
+
+impl Messages {
+    fn is_call(root: Node<'_>) -> bool {
+        root.get("content_block").map(type_of) == Some("tool_use")
+    }
+
+    /// Keeps what a delta adds to a block that is not a call.
+    fn note_delta(&mut self, delta: Node<'_>) {
+        for (key, of) in [
+            ("thinking", "thinking"),
+            ("signature", "signature"),
+            ("content", "content"),
+            ("partial_json", "input"),
+        ] {
+            if let Some(part) = delta.get(key).and_then(Node::as_str) {
+                self.add(of, part);
+            }
+        }
+        if let Some(citation) = delta.get("citation") {
+            self.add(CITATIONS, &format!(",{}", citation.to_json()));
+        }
+    }
+
+    /// Adds text to the block that the last event was about.
+    fn add(&mut self, key: &'static str, part: &str) {
+        let current = &self.index;
+        let mut blocks = self.history.iter_mut().rev();
+        let added = blocks.find_map(|block| match block {
+            HistoryBlock::Other { index, added, .. } if index == current => Some(added),
+            _ => None,
+        });
+        let Some(added) = added else {
+            return;
+        };
+        match added.iter_mut().find(|(known, _)| *known == key) {
+            Some((_, text)) => text.push_str(part),
+            None => added.push((key, part.to_owned())),
+        }
+    }
+}
+
+/// A block as the history holds it; `None` for an empty text, which providers refuse.
+fn history_block(start: &str, added: &[(&'static str, String)]) -> Option<String> {
+    let tree = Tree::parse(start).ok()?;
+    let root = tree.root();
+    let mut splice = Splice::new(start);
+    for (key, text) in added {
+        let before = root.get(key).and_then(Node::as_str).unwrap_or_default();
+        match *key {
+            "input" => splice.set(root, key, &crate::envelope::legal_arguments(text)),
+            CITATIONS => {
+                let list = text.trim_start_matches(',');
+                splice.set(root, key, &format!("[{list}]"));
+            }
+            key => splice.set(root, key, &quoted(&format!("{before}{text}"))),
+        }
+    }
+    let blank = |text: &str| text.trim().is_empty();
+    let is_empty = root.get("text").and_then(Node::as_str).is_none_or(blank)
+        && added
+            .iter()
+            .all(|(key, text)| *key != "text" || blank(text));
+    (!(type_of(root) == "text" && is_empty)).then(|| splice.apply())
+}
+
+/// The thinking blocks at the head of a reply, as a list without brackets. A reply whose first call
+/// was refused began with them, and so must the one that the client gets.
+pub(crate) fn thinking_before(reply: &str) -> Option<String> {
+    let tree = Tree::parse(reply).ok()?;
+    let content = tree.root().get("content")?;
+    let is_thinking = |block: &Node<'_>| {
+        let kind = type_of(*block);
+        kind == "thinking" || kind == "redacted_thinking"
+    };
+    let blocks = content.elements().take_while(is_thinking);
+    let blocks: Vec<_> = blocks.filter_map(|block| reply.get(block.span())).collect();
+    (!blocks.is_empty()).then(|| blocks.join(","))
+}
+
+/// Reads the events of one message into calls and text.
+fn decode(messages: &mut Messages, root: Node<'_>, data: &str) -> Vec<CallEvent> {
+    let mut out = Vec::new();
+    let slot = index_slot(root.get("index"));
+    let index = root.get("index").and_then(Node::digits).unwrap_or_default();
+    match type_of(root) {
+        "content_block_start" => {
+            let block = root.get("content_block");
+            push_text(block.and_then(|block| block.get("text")), &mut out);
+            if let Some(block) = block.filter(|_| Messages::is_call(root)) {
+                if let Some(input) = raw(block.get("input"), data) {
+                    messages.inputs.insert(index.to_owned(), input);
+                }
+                let fragment = Fragment {
+                    id: id_of(block.get("id")),
+                    name: Some(text(block.get("name")).unwrap_or_default()),
+                    arguments: None,
+                    span: root.span(),
+                };
+                out.push(CallEvent::Call(slot, fragment));
+            }
+        }
+        "content_block_delta" => {
+            let delta = root.get("delta");
+            push_text(delta.and_then(|delta| delta.get("text")), &mut out);
+            let part = text(delta.and_then(|delta| delta.get("partial_json")));
+            if part.is_some() {
+                let fragment = Fragment {
+                    arguments: part,
+                    span: root.span(),
+                    ..Fragment::default()
+                };
+                out.push(CallEvent::Call(slot, fragment));
+            }
+        }
+        "content_block_stop" => {
+            if let Some(arguments) = messages.inputs.remove(index) {
+                let slot = slot.clone();
+                out.push(CallEvent::Whole { slot, arguments });
+            }
+            out.push(CallEvent::TextEnd);
+            out.push(CallEvent::End(slot));
+        }
+        "message_delta" => {
+            let delta = root.get("delta");
+            push_stop(delta.and_then(|delta| delta.get("stop_reason")), &mut out);
+        }
+        _ => {}
+    }
+    out
+}
