@@ -175,7 +175,13 @@ export class Tools {
   extract(
     text: string,
     options?: { where?: TextCalls; stop?: Stop },
-  ): { calls: (FoundCall & { span: [start: number, end: number] })[]; text: string }
+  ): {
+    calls: (FoundCall & { span: [start: number, end: number] })[]
+    /** The text outside of calls and thoughts. */
+    text: string
+    /** The model's thoughts, if it wrote any into the text. */
+    reasoning?: string
+  }
 }
 
 export type Provider =
@@ -184,6 +190,10 @@ export type Provider =
 /** What a fragment of a stream changed. */
 export type StreamUpdate =
   | { type: 'text'; text: string }
+  /** A thought that was written into the text. */
+  | { type: 'reasoning'; text: string }
+  /** All text so far was a thought, whose beginning was part of the prompt. */
+  | { type: 'text_was_reasoning' }
   /** A call began; its arguments follow. */
   | { type: 'started'; id: string; name: string }
   /** A call that has not ended can no longer become valid, so that the stream may be stopped. */
@@ -296,8 +306,8 @@ export function goodTools<T extends Record<string, any>>(
 ): T
 
 /**
- * For `wrapLanguageModel` of the AI SDK: mends calls, finds those that a model wrote into text, and
- * splits off its reasoning.
+ * For `wrapLanguageModel` of the AI SDK: mends calls, and in requests with tools finds those that a
+ * model wrote into text and splits off its reasoning, unless `textCalls` is false.
  */
 export function goodMiddleware(
   options?: JudgeOptions & { textCalls?: boolean | TextCalls; onVerdict?: (verdict: Verdict) => void },
@@ -305,6 +315,9 @@ export function goodMiddleware(
 
 /** For OpenAI Agents: the same function tool, whose calls are checked before they run. */
 export function goodTool<T extends { name: string }>(tool: T, options?: GoodOptions): T
+
+/** For `createAgent` of LangChain: checks calls before tools run, also those that it could not parse. */
+export function langChainMiddleware(options?: JudgeOptions & { onVerdict?: (verdict: Verdict) => void }): any
 
 /** For a client of MCP: `callTool` checks arguments by the server's schemas before they are sent. */
 export function goodClient<T extends { listTools: any; callTool: any }>(client: T, options?: JudgeOptions): T

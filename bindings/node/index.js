@@ -7,6 +7,7 @@ const { good } = require('./lib/good.js')
 const { goodFetch } = require('./lib/fetch.js')
 const { repairToolCall, goodTools, goodMiddleware } = require('./lib/ai-sdk.js')
 const { goodTool } = require('./lib/openai-agents.js')
+const { langChainMiddleware } = require('./lib/langchain.js')
 const { goodClient, goodValidator } = require('./lib/mcp.js')
 
 module.exports = {
@@ -19,6 +20,7 @@ module.exports = {
   goodTools,
   goodMiddleware,
   goodTool,
+  langChainMiddleware,
   goodClient,
   goodValidator,
 }

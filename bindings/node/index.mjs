@@ -11,6 +11,7 @@ export const {
   goodTools,
   goodMiddleware,
   goodTool,
+  langChainMiddleware,
   goodClient,
   goodValidator,
 } = goodcall

@@ -3,7 +3,6 @@
 
 const { GoodcallError } = require('./error.js')
 const { good } = require('./good.js')
-const { ReasoningSplitter, splitReasoning } = require('./reasoning.js')
 const { Stream } = require('./stream.js')
 const { Tools } = require('./tools.js')
 
@@ -112,12 +111,12 @@ function judgeResult(result, tools, { where, onVerdict }) {
   const content = result.content.flatMap((part) => {
     if (part.type === 'tool-call') return [mendedCall(part, tools, onVerdict)]
     if (part.type !== 'text') return [part]
-    const { reasoning, text } = splitReasoning(part.text)
+    if (!where || tools === undefined) return [part]
+    const { reasoning, calls, text } = tools.extract(part.text, { where, stop: 'finished' })
     const thoughts = reasoning === undefined ? [] : [{ type: 'reasoning', text: reasoning }]
-    const { calls, text: left } = where && tools ? tools.extract(text, { where, stop: 'finished' }) : { calls: [], text }
     calls.forEach((call) => onVerdict?.(call))
     found ||= calls.length > 0
-    const said = left.trim() === '' ? [] : [{ ...part, text: left }]
+    const said = text.trim() === '' ? [] : [{ ...part, text }]
     return [...thoughts, ...said, ...calls.map((call) => foundPart(call, call.id ?? inventedId()))]
   })
   return { ...result, content, ...(found && { finishReason: withCalls(result.finishReason) }) }
@@ -166,7 +165,7 @@ class StreamJudge {
 
   #block(start) {
     const scanner = this.#where && this.#tools ? new Stream(this.#tools, { textCalls: this.#where }) : undefined
-    return { start, scanner, splitter: new ReasoningSplitter(), open: undefined }
+    return { start, scanner, open: undefined, parts: 0 }
   }
 
   #scan(id, text) {
@@ -177,7 +176,7 @@ class StreamJudge {
   #text(id, updates) {
     const block = this.#blocks.get(id)
     return updates.flatMap((update) => {
-      if (update.type === 'text') return this.#pieces(block, block.splitter.push(update.text))
+      if (update.type === 'text' || update.type === 'reasoning') return this.#piece(block, update)
       if (update.type !== 'call') return []
       this.#found = true
       this.#onVerdict?.(update)
@@ -185,20 +184,18 @@ class StreamJudge {
     })
   }
 
-  /** Writes pieces of text and of reasoning, each in a block of its own. */
-  #pieces(block, pieces) {
-    return pieces.flatMap(({ type, text }) => {
-      const parts = []
-      if (block.open?.type !== type) {
-        parts.push(...this.#close(block))
-        block.parts = (block.parts ?? 0) + 1
-        const id = block.parts === 1 ? block.start.id : `${block.start.id}-${block.parts}`
-        block.open = { type, id }
-        parts.push({ ...block.start, type: `${type}-start`, id })
-      }
-      parts.push({ type: `${type}-delta`, id: block.open.id, delta: text })
-      return parts
-    })
+  /** Writes a piece of text or of reasoning, each kind in a block of its own. */
+  #piece(block, { type, text }) {
+    const parts = []
+    if (block.open?.type !== type) {
+      parts.push(...this.#close(block))
+      block.parts++
+      const id = block.parts === 1 ? block.start.id : `${block.start.id}-${block.parts}`
+      block.open = { type, id }
+      parts.push({ ...block.start, type: `${type}-start`, id })
+    }
+    parts.push({ type: `${type}-delta`, id: block.open.id, delta: text })
+    return parts
   }
 
   #close(block) {
@@ -212,7 +209,7 @@ class StreamJudge {
     const block = this.#blocks.get(part.id)
     const updates = block.scanner ? block.scanner.finish() : []
     const parts = this.#text(part.id, updates)
-    parts.push(...this.#pieces(block, block.splitter.finish()), ...this.#close(block))
+    parts.push(...this.#close(block))
     this.#blocks.delete(part.id)
     return parts
   }

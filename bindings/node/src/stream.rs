@@ -19,9 +19,11 @@ pub struct Stream {
 
 /// One update as JavaScript reads it.
 #[derive(Serialize)]
-#[serde(tag = "type", rename_all = "lowercase")]
+#[serde(tag = "type", rename_all = "snake_case")]
 enum UpdateLine<'u> {
     Text { text: &'u str },
+    Reasoning { text: &'u str },
+    TextWasReasoning,
     Started { id: &'u str, name: &'u str },
     Hopeless(HopelessLine<'u>),
     Call(CallLine<'u>),
@@ -111,6 +113,8 @@ fn line<'u>(
 ) -> Option<UpdateLine<'u>> {
     Some(match update {
         CallUpdate::Text(text) => UpdateLine::Text { text },
+        CallUpdate::Reasoning(text) => UpdateLine::Reasoning { text },
+        CallUpdate::TextWasReasoning => UpdateLine::TextWasReasoning,
         CallUpdate::Started { id, name } => UpdateLine::Started { id, name },
         CallUpdate::Hopeless { id, bad } => UpdateLine::Hopeless(HopelessLine {
             id,

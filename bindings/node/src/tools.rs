@@ -92,6 +92,7 @@ impl Tools {
         Ok(to_json(&ExtractLine {
             calls: calls.collect(),
             text: &found.text,
+            reasoning: &found.reasoning,
         }))
     }
 }
@@ -154,4 +155,6 @@ impl<'v> CallLine<'v> {
 struct ExtractLine<'v> {
     calls: Vec<CallLine<'v>>,
     text: &'v str,
+    #[serde(skip_serializing_if = "str::is_empty")]
+    reasoning: &'v str,
 }

@@ -215,6 +215,10 @@ describe('extract', () => {
     expect(text.slice(...found.calls[0].changes[0].span)).toBe('"5"')
   })
 
+  it('keeps thoughts apart', () => {
+    expect(tools.extract('<think>Where is it?</think>Here.')).toEqual({ calls: [], text: 'Here.', reasoning: 'Where is it?' })
+  })
+
   it('finds calls in prose only on request', () => {
     const text = "I call read_file(file_path='a') now."
     expect(tools.extract(text).calls).toEqual([])

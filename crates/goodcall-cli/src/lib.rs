@@ -16,6 +16,7 @@ mod convert;
 mod demo;
 mod extract;
 mod gateway;
+mod hook;
 mod input;
 mod jsonl;
 mod jsonl_output;
@@ -62,6 +63,8 @@ enum Command {
     Mcp(Box<mcp::McpArgs>),
     /// Guard a model provider: an agent's tool calls are checked, mended or asked for again
     Gateway(Box<gateway::GatewayArgs>),
+    /// Check the calls of a coding agent, as the command of its hook
+    Hook(hook::HookArgs),
     /// List the rules by which calls are read and mended
     Rules(RulesArgs),
 }
@@ -154,6 +157,7 @@ pub fn main(words: &[OsString]) -> u8 {
         Command::Run(args) => run::run(&args),
         Command::Mcp(args) => mcp::run(&args, words.first()),
         Command::Gateway(args) => gateway::run(&args),
+        Command::Hook(args) => hook::run(&args),
         Command::Rules(args) => rules::run(&args),
     };
     match outcome {
