@@ -1,5 +1,6 @@
 // What the table of six bad calls does not show.
 
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
 import { tool as agentsTool } from '@openai/agents'
 import { AIMessage, ToolMessage, createAgent, tool as langChainTool } from 'langchain'
@@ -157,4 +158,22 @@ it('goodValidator gives the text for the model', () => {
   const validate = goodValidator().getValidator(schema)
   expect(validate({ filePath: 'a' })).toEqual({ valid: true, data: { file_path: 'a' }, errorMessage: undefined })
   expect(validate({}).errorMessage).toContain('file_path')
+})
+
+it('the plugin for opencode in docs/hook.md mends and refuses calls of its server', async () => {
+  const folder = new URL('../target/plugin/', import.meta.url)
+  mkdirSync(folder, { recursive: true })
+  const document = readFileSync(new URL('../../../docs/hook.md', import.meta.url), 'utf8')
+  writeFileSync(new URL('goodcall.mjs', folder), /^```js\n([^]*?)^```$/m.exec(document)[1])
+  writeFileSync(new URL('tools.json', folder), JSON.stringify({ tools: [read] }))
+  const { Goodcall } = await import(new URL('goodcall.mjs', folder))
+  const before = (await Goodcall())['tool.execute.before']
+
+  const mended = { args: { filePath: 'a' } }
+  await before({ tool: 'files_read_file' }, mended)
+  expect(mended.args).toEqual({ file_path: 'a' })
+  await expect(before({ tool: 'files_read_file' }, { args: { limit: 5000 } })).rejects.toThrow('2000')
+  const other = { args: { filePath: 'a' } }
+  await before({ tool: 'other_read_file' }, other)
+  expect(other.args).toEqual({ filePath: 'a' })
 })

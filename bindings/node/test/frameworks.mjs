@@ -15,6 +15,7 @@ import { good, goodClient, goodFetch, goodTool, goodTools, langChainMiddleware, 
 import { ScriptedChatModel } from './langchain-model.mjs'
 import { scriptedModel, told } from './model.mjs'
 import { scriptedFetch } from './scripted.mjs'
+import { schema } from './tools.mjs'
 
 setTracingDisabled(true)
 
@@ -24,15 +25,7 @@ const zod = z.object({
   limit: z.int().min(1).max(2000).optional(),
   tags: z.array(z.string()).optional(),
 })
-const json = {
-  type: 'object',
-  properties: {
-    file_path: { type: 'string' },
-    limit: { type: 'integer', minimum: 1, maximum: 2000 },
-    tags: { type: 'array', items: { type: 'string' } },
-  },
-  required: ['file_path'],
-}
+const { additionalProperties, ...json } = schema
 
 /** The six bad calls. `ran` is what the tool has to get; without it, `words` have to be in the text. */
 export const calls = [
