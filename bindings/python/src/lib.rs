@@ -3,6 +3,7 @@
 //! What Python users read is in `python/goodcall`; this crate turns values into each other, releases
 //! the interpreter while the engine works, and turns every failure into a `goodcall.Error`.
 
+mod arrow;
 mod errors;
 mod loops;
 mod relay;
@@ -23,6 +24,8 @@ fn command(py: Python<'_>, words: Vec<std::ffi::OsString>) -> u8 {
 
 #[pymodule(gil_used = false)]
 mod _goodcall {
+    #[pymodule_export]
+    use super::arrow::{VerdictBatch, check_batch};
     #[cfg(feature = "command")]
     #[pymodule_export]
     use super::command;

@@ -84,6 +84,13 @@ impl Tools {
         )
     }
 
+    /// Returns what judges calls of the tool with exactly this name.
+    pub(crate) fn gate<'t>(&'t self, name: &'t str, stop: StopReason) -> Option<Gate<'t>> {
+        let entry = self.entries.get(name)?;
+        let gate = Gate::new(&entry.schema).policy(entry.policy.clone());
+        Some(gate.stop(stop).tool(name))
+    }
+
     /// Judges a call that was read from a message or from text.
     pub(crate) fn judge(
         &self,
