@@ -121,6 +121,19 @@ def test_a_failed_re_ask_leaves_the_first_reply():
     assert arguments(reply, False) == "{}"
 
 
+def test_a_re_ask_is_another_request():
+    seen = []
+
+    def answer(request):
+        seen.append(request.headers.get("idempotency-key"))
+        return httpx.Response(200, json=json.loads(scripted_reply("{}")))
+
+    with httpx.Client(transport=goodcall_httpx.Transport(httpx.MockTransport(answer), reasks=1)) as client:
+        body = {"model": "m", "messages": MESSAGES, "tools": [TOOL]}
+        client.post("http://up/v1/chat/completions", json=body, headers={"idempotency-key": "k"})
+    assert seen == ["k", None]
+
+
 def scripted_reply(raw):
     from scripted import whole
     return whole(call(raw))

@@ -71,9 +71,10 @@ class _Judge:
         anthropic = "anthropic-version" in request.headers
         return self._relay.exchange(request.method, request.url.path, body, anthropic=anthropic)
 
-    def _again(self, request: Any, body: bytes) -> Any:
-        """Returns the request with another body."""
-        skipped = ("content-length", "transfer-encoding", "idempotency-key", "accept-encoding")
+    def _again(self, request: Any, body: bytes, *, first: bool = False) -> Any:
+        """Returns the request with another body. One that asks again is not the same request."""
+        skipped = ["content-length", "transfer-encoding", "accept-encoding"]
+        skipped += [] if first else ["idempotency-key"]
         headers = [(k, v) for k, v in request.headers.raw if k.decode().lower() not in skipped]
         # What cannot be decoded cannot be judged.
         headers.append((b"accept-encoding", b"identity"))
@@ -124,7 +125,7 @@ class Transport(_Judge):
         exchange = self._exchange(request, body)
         if exchange is None:
             return self._inner.handle_request(request)
-        reply = self._inner.handle_request(self._again(request, exchange.body()))
+        reply = self._inner.handle_request(self._again(request, exchange.body(), first=True))
         kind = _kind(reply)
         if kind == "stream":
             return self._streamed(request, reply, exchange)
@@ -204,7 +205,7 @@ class AsyncTransport(_Judge):
         exchange = self._exchange(request, body)
         if exchange is None:
             return await self._inner.handle_async_request(request)
-        reply = await self._inner.handle_async_request(self._again(request, exchange.body()))
+        reply = await self._inner.handle_async_request(self._again(request, exchange.body(), first=True))
         kind = _kind(reply)
         if kind == "stream":
             return self._streamed(request, reply, exchange)
