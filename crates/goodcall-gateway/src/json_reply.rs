@@ -66,8 +66,7 @@ pub(crate) async fn respond(
         pending.request.prepare_reask(limits.reask_time);
         // A client that leaves now has caused these calls, too.
         let calls = pending.exchange.records().to_vec();
-        let reasked = pending.exchange.reasked();
-        pending.record.set_calls(reasked, calls);
+        pending.record.set_findings(&pending.exchange, calls);
         match Box::pin(reask(&pending)).await {
             Ok(next) => (head, bytes) = next,
             Err(failure) => {
@@ -120,7 +119,8 @@ fn answer(mut head: Parts, bytes: Bytes, pending: PendingExchange) -> Response<B
         set_verdict(&mut head.headers, &exchange.summary(), &record);
     }
     record.set_status(head.status);
-    record.set_calls(exchange.reasked(), exchange.take_records());
+    let calls = exchange.take_records();
+    record.set_findings(&exchange, calls);
     record.finish();
     Response::from_parts(head, full(bytes))
 }

@@ -10,7 +10,6 @@ use std::task::{Context, Poll};
 use std::time::Instant;
 
 use bytes::Bytes;
-use goodcall_server::has_media_type;
 use goodcall_wire::relay::{StreamEnd, StreamRelay};
 use http::Response;
 use http::header::{CONTENT_ENCODING, CONTENT_LENGTH};
@@ -21,7 +20,7 @@ use tokio::time::Sleep;
 
 use crate::content_encoding::ContentEncoding;
 use crate::headers;
-use crate::proxy::{Body, BoxError, LiveState, PendingExchange, body_of, set_verdict};
+use crate::proxy::{Body, BoxError, LiveState, PendingExchange, body_of, is_stream, set_verdict};
 use crate::request_record::{ReaskFailure, RequestError, RequestRecord};
 use crate::upstream::{RepeatableRequest, with_sources};
 use crate::upstream_body::{PlainBody, TimedBody};
@@ -115,7 +114,7 @@ impl JudgedStream {
                 return Err(ReaskFailure::Status(reply.status()));
             }
             let encoding = ContentEncoding::of(reply.headers());
-            if !encoding.can_stream() || !has_media_type(reply.headers(), "text/event-stream") {
+            if !encoding.can_stream() || !is_stream(reply.headers()) {
                 return Err(ReaskFailure::Unreadable);
             }
             let body = TimedBody::new(reply.into_body(), limits.idle_time);
@@ -191,7 +190,8 @@ impl JudgedStream {
             if self.relay.fell_back() {
                 record.judgement.reask_failed = Some(ReaskFailure::Empty);
             }
-            record.set_calls(self.relay.exchange().reasked(), self.relay.take_records());
+            let calls = self.relay.take_records();
+            record.set_findings(self.relay.exchange(), calls);
             record.error = record.error.or(error);
             record.finish();
         }

@@ -181,6 +181,12 @@ impl Serialize for LogLine<'_> {
                 line.serialize_entry(key, word)?;
             }
         }
+        if !judgement.repairs.is_empty() {
+            line.serialize_entry("repairs", &judgement.repairs)?;
+        }
+        if judgement.dropped > 0 {
+            line.serialize_entry("dropped", &judgement.dropped)?;
+        }
         if record.history.fixed {
             line.serialize_entry("history_fixed", &true)?;
         }

@@ -61,14 +61,20 @@ struct OutcomeLabels {
 }
 
 #[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
+struct RepairLabels {
+    repair: &'static str,
+}
+
+#[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
 struct LoopLabels {
     signal: &'static str,
 }
 
-/// What became of re-asks.
+/// Re-asks, what became of them, and repairs around calls.
 #[derive(Debug, Default)]
 struct ReaskCounters {
     sent: Counter,
+    repairs: Family<RepairLabels, Counter>,
     failed: Family<FailureLabels, Counter>,
 }
 
@@ -160,6 +166,11 @@ impl Metrics {
             self.reasks.failed.clone(),
         );
         all.register(
+            "repairs",
+            "Replies that were repaired around their calls, by what was repaired",
+            self.reasks.repairs.clone(),
+        );
+        all.register(
             "outcomes",
             "Requests with calls, by what the client got after all re-asks",
             self.outcomes.clone(),
@@ -227,6 +238,10 @@ impl Metrics {
             let code = failure.code().into_owned();
             let labels = FailureLabels { code };
             self.reasks.failed.get_or_create(&labels).inc();
+        }
+        for repair in &judgement.repairs {
+            let labels = RepairLabels { repair };
+            self.reasks.repairs.get_or_create(&labels).inc();
         }
         if let Some(outcome) = judgement.outcome() {
             let labels = OutcomeLabels { outcome };

@@ -114,6 +114,8 @@ fn protocol_of(parts: &Parts) -> Option<Provider> {
         Some(Provider::OpenAi)
     } else if ends("/responses") {
         Some(Provider::Responses)
+    } else if ends("/api/chat") {
+        Some(Provider::Ollama)
     } else if ends("/v1/messages")
         || (ends("/messages") && parts.headers.contains_key("anthropic-version"))
     {
@@ -168,6 +170,12 @@ fn has_dot_segments(path: &str) -> bool {
         let plain = plain.replace("%2f", "/").replace("%2F", "/");
         plain.split(['/', '\\']).any(|segment| segment == "..")
     }
+}
+
+/// Returns true for a reply in events or in lines of JSON.
+pub(crate) fn is_stream(headers: &http::HeaderMap) -> bool {
+    let kinds = ["text/event-stream", "application/x-ndjson"];
+    kinds.iter().any(|kind| has_media_type(headers, kind))
 }
 
 /// Returns true for a reply in JSON, such as `application/json` or `application/problem+json`.
@@ -432,7 +440,7 @@ async fn send(mut pending: Box<PendingExchange>) -> HandlerResult {
     if !reply.status().is_success() {
         return Ok(pass_reply(&pending.live, reply, pending.record));
     }
-    let is_stream = has_media_type(reply.headers(), "text/event-stream");
+    let is_stream = is_stream(reply.headers());
     if !is_stream && !is_json(reply.headers()) {
         return Ok(pass_unjudged(reply, Unjudged::ReplyType, *pending));
     }

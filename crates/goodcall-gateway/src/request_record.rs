@@ -72,6 +72,10 @@ pub(crate) struct Judgement {
     pub(crate) reasked: u32,
     /// Why the last re-ask brought no reply.
     pub(crate) reask_failed: Option<ReaskFailure>,
+    /// What was repaired around the calls.
+    pub(crate) repairs: Vec<&'static str>,
+    /// The number of repeated calls that were left out.
+    pub(crate) dropped: u32,
     pub(crate) calls: Vec<CallRecord>,
 }
 
@@ -266,8 +270,11 @@ impl RequestRecord {
         }
     }
 
-    pub(crate) fn set_calls(&mut self, reasked: u32, calls: Vec<CallRecord>) {
-        self.judgement.reasked = reasked;
+    /// Notes what was found in the replies so far.
+    pub(crate) fn set_findings(&mut self, exchange: &Exchange, calls: Vec<CallRecord>) {
+        self.judgement.reasked = exchange.reasked();
+        self.judgement.repairs = exchange.repairs().collect();
+        self.judgement.dropped = exchange.dropped();
         self.judgement.calls = calls;
     }
 
@@ -347,6 +354,7 @@ impl Drop for RequestRecord {
 fn vendor(provider: Provider) -> &'static str {
     match provider {
         Provider::Anthropic => "anthropic",
+        Provider::Ollama => "ollama",
         _ => "openai",
     }
 }

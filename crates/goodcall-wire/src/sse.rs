@@ -26,6 +26,8 @@ pub struct SseEvent {
     pub id: Option<String>,
     /// The `retry` field: milliseconds to wait before a reconnect.
     pub retry: Option<u64>,
+    /// True if the stream is one of lines, each of which is the data of an event.
+    pub(crate) is_line: bool,
 }
 
 impl SseEvent {
@@ -43,6 +45,7 @@ impl SseEvent {
         Self {
             event: self.event.clone(),
             data: Some(data),
+            is_line: self.is_line,
             ..Self::default()
         }
     }
@@ -54,7 +57,11 @@ impl SseEvent {
 
     /// Writes an event of the same type with other data.
     pub(crate) fn write_with(&self, data: &str, out: &mut Vec<u8>) {
-        write(self.event.as_deref(), data, out);
+        if self.is_line {
+            write_line(data, out);
+        } else {
+            write(self.event.as_deref(), data, out);
+        }
     }
 
     /// Returns the bytes of this event with other data; every other line stays as it arrived.
@@ -86,6 +93,12 @@ pub fn write(event: Option<&str>, data: &str, out: &mut Vec<u8>) {
     out.push(b'\n');
 }
 
+/// Appends one line of a stream of lines to `out`.
+pub(crate) fn write_line(data: &str, out: &mut Vec<u8>) {
+    out.extend_from_slice(data.as_bytes());
+    out.push(b'\n');
+}
+
 /// Splits a stream of bytes into events. Lines may end in `\n`, `\r\n` or `\r`.
 #[derive(Clone, Debug, Default)]
 pub struct SseReader {
@@ -96,9 +109,19 @@ pub struct SseReader {
     line_start: usize,
     /// Offset up to which line ends have been looked for.
     searched: usize,
+    /// True if every line is an event.
+    reads_lines: bool,
 }
 
 impl SseReader {
+    /// Returns a reader for a stream of lines (NDJSON): each is the data of an event.
+    pub(crate) fn of_lines() -> Self {
+        Self {
+            reads_lines: true,
+            ..Self::default()
+        }
+    }
+
     /// Appends bytes of the stream.
     pub fn push(&mut self, bytes: &[u8]) {
         if self.event_start > 0 {
@@ -118,7 +141,10 @@ impl SseReader {
     /// Takes out the bytes that wait for the end of their event.
     pub fn take_pending(&mut self) -> Vec<u8> {
         let pending = self.buffer.split_off(self.event_start);
-        *self = Self::default();
+        *self = Self {
+            reads_lines: self.reads_lines,
+            ..Self::default()
+        };
         pending
     }
 
@@ -144,10 +170,10 @@ impl SseReader {
             let is_blank = at == self.line_start;
             self.line_start = end;
             self.searched = end;
-            if is_blank {
+            if is_blank || self.reads_lines {
                 let raw = self.buffer[self.event_start..end].to_vec();
                 self.event_start = end;
-                return Some(read(raw));
+                return Some(self.read(raw));
             }
         }
     }
@@ -161,8 +187,23 @@ impl SseReader {
         if !matches!(raw.last(), Some(b'\n' | b'\r')) {
             raw.push(b'\n');
         }
-        raw.push(b'\n');
-        Some(read(raw))
+        if !self.reads_lines {
+            raw.push(b'\n');
+        }
+        Some(self.read(raw))
+    }
+
+    fn read(&self, raw: Vec<u8>) -> SseEvent {
+        if !self.reads_lines {
+            return read(raw);
+        }
+        let line = String::from_utf8_lossy(&raw).trim().to_owned();
+        SseEvent {
+            data: Some(line).filter(|line| !line.is_empty()),
+            raw,
+            is_line: true,
+            ..SseEvent::default()
+        }
     }
 }
 

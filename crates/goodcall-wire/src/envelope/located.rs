@@ -66,10 +66,24 @@ impl Located {
         self.sites.get(index)?.id.as_deref()
     }
 
+    /// Returns true if the form of a call has an id; that of the older `function_call` has none.
+    pub(crate) fn takes_id(&self, index: usize) -> bool {
+        let site = self.sites.get(index);
+        site.is_some_and(|site| !site.id_key.is_empty())
+    }
+
     pub(crate) fn set_id(&mut self, index: usize, id: String) {
         if let Some(call) = self.calls.get_mut(index) {
             call.id = Some(id);
         }
+    }
+
+    /// Returns true if arguments are an object where the provider writes a string, or a string
+    /// where it writes an object.
+    pub(crate) fn has_other_form(&self) -> bool {
+        let writes_text = self.provider.writes_text();
+        let mut sent = self.sites.iter().filter_map(|site| site.arguments.as_ref());
+        sent.any(|sent| sent.text.is_some() != writes_text)
     }
 
     /// The span of each call.

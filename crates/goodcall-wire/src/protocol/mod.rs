@@ -320,11 +320,16 @@ pub(crate) trait Protocol: Decoder {
     /// Writes the rest of the text that is open.
     fn write_text_rest(&mut self, text: &str, out: &mut Vec<u8>);
 
-    /// Writes the event that ends a message with calls, which a server left out.
-    fn write_last(&mut self, out: &mut Vec<u8>);
+    /// Writes the event that ends a message with calls, which a server left out. Returns false if
+    /// there is none that could be written.
+    fn write_last(&mut self, out: &mut Vec<u8>) -> bool;
 
-    /// Writes the event that ends a stream, which a server left out.
-    fn write_close(&mut self, out: &mut Vec<u8>);
+    /// Writes the event that ends a stream, which a server left out. Returns false if the protocol
+    /// has none.
+    fn write_close(&mut self, out: &mut Vec<u8>) -> bool {
+        let _ = out;
+        false
+    }
 
     /// The reply as JSON, every call in a form that a history may hold.
     fn history(&self, decisions: &Decisions<'_>) -> String;

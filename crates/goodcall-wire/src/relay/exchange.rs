@@ -4,7 +4,7 @@ use std::collections::{BTreeSet, HashSet};
 use std::fmt::{self, Write as _};
 use std::sync::{Arc, OnceLock};
 
-use goodcall_core::{Kind, Node, Tree};
+use goodcall_core::{Kind, Node, StopReason, Tree};
 
 use super::judge::{CallDecision, CallRecord, CallVerdict, Judge, RelaySettings};
 use super::reask::{self, RefusedReply};
@@ -106,6 +106,8 @@ pub struct RequestFacts {
     legacy_functions: bool,
     /// The tool choice forbids calls, so that text stays text.
     forbids_calls: bool,
+    /// The request limits the tokens of a reply.
+    limits_tokens: bool,
 }
 
 impl RequestFacts {
@@ -122,6 +124,7 @@ impl RequestFacts {
             several_choices: count.is_some_and(|digits| digits != "1"),
             legacy_functions: root.get("tools").is_none(),
             forbids_calls: forbids_calls(root),
+            limits_tokens: limits_tokens(root),
             model: root.get("model").and_then(Node::as_str).map(str::to_owned),
             streams: root.get("stream").and_then(Node::as_bool) == Some(true),
         }
@@ -237,10 +240,15 @@ impl Exchange {
     /// The verdicts as a JSON object, for the `goodcall` member of a body.
     pub(crate) fn report(&self) -> String {
         let members = self.counts().map(|(name, n)| format!("\"{name}\":{n}"));
-        format!("{{{}}}", members.collect::<Vec<_>>().join(","))
+        let mut members = members.collect::<Vec<_>>();
+        if !self.findings.repairs.is_empty() {
+            let names: Vec<_> = self.repairs().map(crate::splice::quoted).collect();
+            members.push(format!("\"repairs\":[{}]", names.join(",")));
+        }
+        format!("{{{}}}", members.join(","))
     }
 
-    /// The figures of a summary; the last two only if they are not zero.
+    /// The figures of a summary; the last three only if they are not zero.
     fn counts(&self) -> impl Iterator<Item = (&'static str, usize)> {
         let count = |verdict: CallVerdict| {
             let records = self.findings.records.iter();
@@ -256,6 +264,7 @@ impl Exchange {
         let sometimes = [
             count(CallVerdict::Unjudged),
             ("dropped", self.findings.dropped as usize),
+            ("repaired", self.findings.repairs.len()),
         ];
         let sometimes = sometimes.into_iter().filter(|(_, count)| *count > 0);
         always.into_iter().chain(sometimes)
@@ -280,6 +289,11 @@ impl Exchange {
         self.findings.repairs.iter().copied()
     }
 
+    /// The number of repeated calls that were left out, because the client has them already.
+    pub fn dropped(&self) -> u32 {
+        self.findings.dropped
+    }
+
     /// Counts a call that was left out because the client has it already.
     pub(crate) fn count_dropped(&mut self) {
         self.findings.dropped += 1;
@@ -298,6 +312,12 @@ impl Exchange {
         left && !self.request.several_choices && !self.settled
     }
 
+    /// Returns true if the model may be asked again after a reply that stopped for this reason. The
+    /// client's own token limit would stop the next reply as well.
+    pub(crate) fn may_ask_after(&self, stop: StopReason) -> bool {
+        self.may_ask() && !(stop == StopReason::CutOff && self.request.limits_tokens)
+    }
+
     fn seed(&self) -> u64 {
         *self.seed.get_or_init(|| hash(&self.body))
     }
@@ -312,21 +332,25 @@ impl Exchange {
         format!("{prefix}_{number:016x}")
     }
 
-    /// Gives every call of a message an id of its own. Each choice is a message.
-    pub(crate) fn assign_ids(&self, envelope: &mut Located, root: Node<'_>) {
+    /// Gives every call of a message an id of its own. Each choice is a message. Returns true if a
+    /// call had none, or one that another call has.
+    pub(crate) fn assign_ids(&self, envelope: &mut Located, root: Node<'_>) -> bool {
         let mut taken = HashSet::new();
         let is_only_call = envelope.calls().len() == 1;
         let choices = root.get("choices").into_iter().flat_map(Node::elements);
         let ends: Vec<_> = choices.map(|choice| choice.span().end).collect();
         let places: Vec<_> = envelope.places().collect();
+        let mut assigned = false;
         for (index, place) in places.into_iter().enumerate() {
             let choice = ends.partition_point(|end| *end < place.end);
             let sent = envelope.sent_id(index);
             let own = sent.is_some_and(|id| is_only_call || taken.insert((choice, id.to_owned())));
             if !own {
+                assigned |= envelope.takes_id(index);
                 envelope.set_id(index, self.made_up_id(index));
             }
         }
+        assigned
     }
 
     /// Makes the next request out of a reply whose calls were refused. Returns false if the request
@@ -349,6 +373,15 @@ fn forbids_calls(root: Node<'_>) -> bool {
     let choice = root.get("tool_choice");
     let choice = choice.map(|choice| choice.get("type").unwrap_or(choice));
     choice.and_then(Node::as_str) == Some("none")
+}
+
+/// Returns true if a request limits the tokens of its reply.
+fn limits_tokens(root: Node<'_>) -> bool {
+    let is_set = |owner: Node<'_>, key| owner.get(key).is_some_and(|limit| !limit.is_null());
+    let keys = ["max_tokens", "max_completion_tokens", "max_output_tokens"];
+    let options = root.get("options");
+    keys.iter().any(|key| is_set(root, key))
+        || options.is_some_and(|options| is_set(options, "num_predict"))
 }
 
 /// FNV-1a, which is the same in every process.

@@ -144,6 +144,8 @@ struct ClientState {
     /// The places of calls of which fragments were forwarded before they were whole.
     streamed: HashMap<usize, usize>,
     stop: Option<StopReason>,
+    /// True if a call of the stream had no id of its own.
+    has_made_up_id: bool,
     /// True once the event that ends the stream has arrived.
     closed: bool,
 }
@@ -498,7 +500,7 @@ impl PendingCalls {
         self.hold_text_calls();
         let stop = self.client.stop.unwrap_or(StopReason::Unknown);
         let judged = self.judge(exchange, stop);
-        if self.store(exchange, judged) && exchange.may_ask() {
+        if self.store(exchange, judged) && exchange.may_ask_after(stop) {
             self.state = MessageState::Refused;
         } else {
             self.forward_all(exchange, out);
@@ -556,17 +558,17 @@ impl PendingCalls {
         let has_bad = self.decisions.iter().any(CallDecision::is_bad);
         let has_calls = !self.client.calls.accepted.is_empty();
         if self.client.stop.is_none() && has_calls && !has_bad {
-            exchange.note_repair("finish_reason");
             self.client.stop = Some(StopReason::Finished);
-            self.protocol.write_last(out);
+            if self.protocol.write_last(out) {
+                exchange.note_repair("finish_reason");
+            }
         }
     }
 
     /// Writes the end of the stream that a server left out.
     pub(super) fn close(&mut self, exchange: &mut Exchange, out: &mut Vec<u8>) {
-        if self.client.stop.is_some() {
+        if self.client.stop.is_some() && self.protocol.write_close(out) {
             exchange.note_repair("end_of_stream");
-            self.protocol.write_close(out);
         }
     }
 

@@ -100,6 +100,7 @@ fn history_of(provider: Provider, legal: &str, stored: bool) -> Option<String> {
             let items = items.collect::<Vec<_>>().join(",");
             (!items.is_empty()).then_some(items)
         }
+        Provider::Ollama => legal.get(root.get("message")?.span()).map(str::to_owned),
         _ => {
             let message = root.get("choices")?.element(0)?.get("message")?;
             legal.get(message.span()).map(str::to_owned)
@@ -156,6 +157,9 @@ pub(crate) fn written_call(provider: Provider, id: &str, name: &str, arguments: 
             format!(
                 r#"{{"type":"function_call","id":{item},"call_id":{id},"name":{name},"arguments":{arguments},"status":"completed"}}"#
             )
+        }
+        Provider::Ollama => {
+            format!(r#"{{"function":{{"name":{name},"arguments":{arguments}}}}}"#)
         }
         _ => {
             let arguments = quoted(arguments);

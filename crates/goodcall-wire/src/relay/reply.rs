@@ -54,7 +54,12 @@ impl Exchange {
     ) -> NextStep {
         let root = tree.root();
         let mut envelope = Located::new(self.provider, text, root, &self.judge.tools);
-        self.assign_ids(&mut envelope, root);
+        if self.assign_ids(&mut envelope, root) && self.provider.needs_id() {
+            self.note_repair("call_id");
+        }
+        if envelope.has_other_form() {
+            self.note_repair("arguments_form");
+        }
         let stop = envelope.stop();
         let mut decisions = Vec::with_capacity(envelope.calls().len());
         for call in envelope.calls() {
@@ -71,12 +76,15 @@ impl Exchange {
         }
         // A bad call that was text stays text.
         let keep_text = bad && !from_text.is_empty();
+        if corrects_stop_reasons(self.provider, root, &envelope) {
+            self.note_repair("finish_reason");
+        }
         let given_up = if keep_text && self.judge.settings.give_up == GiveUp::AsSent {
             self.finish_as_sent(sent)
         } else {
             self.finish_reply(root, text, sent, &envelope, &decisions)
         };
-        if bad && self.may_ask() {
+        if bad && self.may_ask_after(stop) {
             let refused = RefusedReply {
                 legal: legal_reply(&envelope, text, &decisions),
                 decisions: &decisions,
@@ -165,7 +173,7 @@ impl Exchange {
         splice: &mut Splice<'_>,
     ) {
         let places: Vec<_> = envelope.places().collect();
-        if self.provider != Provider::OpenAi {
+        if matches!(self.provider, Provider::Anthropic | Provider::Responses) {
             for (decision, place) in decisions.iter().zip(places) {
                 if decision.is_bad() {
                     let block = text_block(self.provider, decision);
@@ -174,8 +182,7 @@ impl Exchange {
             }
             return;
         }
-        let choices = root.get("choices").into_iter().flat_map(Node::elements);
-        for message in choices.filter_map(|choice| choice.get("message")) {
+        for message in messages_of(root) {
             let own = decisions.iter().zip(&places);
             let own: Vec<_> = own.filter(|(_, place)| inside(message, place)).collect();
             let texts = own.iter().filter(|(decision, _)| decision.is_bad());
@@ -253,8 +260,7 @@ impl Exchange {
                 }
             }
             _ => {
-                let choices = root.get("choices")?.elements();
-                for message in choices.filter_map(|choice| choice.get("message")) {
+                for message in messages_of(root) {
                     let said = message.get("content");
                     let found = said.and_then(|said| find(said.as_str()?));
                     if let Some((said, found)) = said.zip(found) {
@@ -275,7 +281,7 @@ impl Exchange {
         calls: &mut Vec<RawCall>,
         splice: &mut Splice<'_>,
     ) {
-        if found.text.trim().is_empty() {
+        if found.text.trim().is_empty() && self.provider != Provider::Ollama {
             splice.replace(said.span(), "null");
         } else {
             splice.replace_string(said.span(), &found.text);
@@ -299,7 +305,7 @@ impl Exchange {
         // Other calls without an id have small numbers.
         let id = self.made_up_id(index + (1 << 16));
         let arguments = match self.provider {
-            Provider::Anthropic => legal_arguments(&call.arguments),
+            Provider::Anthropic | Provider::Ollama => legal_arguments(&call.arguments),
             _ => call.arguments.clone(),
         };
         let written = written_call(self.provider, &id, &call.name, &arguments);
@@ -412,8 +418,16 @@ fn is_failure(provider: Provider, root: Node<'_>) -> bool {
                 let status = root.get("status").and_then(Node::as_str);
                 status == Some("failed") || nothing("output")
             }
+            Provider::Ollama => messages_of(root).is_empty(),
             _ => nothing("choices"),
         }
+}
+
+/// The messages of a reply: those of its choices, or its only one.
+fn messages_of(root: Node<'_>) -> Vec<Node<'_>> {
+    let choices = root.get("choices").into_iter().flat_map(Node::elements);
+    let messages = choices.filter_map(|choice| choice.get("message"));
+    messages.chain(root.get("message")).collect()
 }
 
 /// Returns true if the reply was stopped for safety, or calls something that only the client can
@@ -423,6 +437,7 @@ fn is_settled(provider: Provider, root: Node<'_>) -> bool {
         list.is_some_and(|list| list.elements().any(is))
     };
     match provider {
+        Provider::Ollama => is_safety_stop(root.get("done_reason")),
         Provider::Anthropic => is_safety_stop(root.get("stop_reason")),
         Provider::Responses => {
             let extra = root.get("incomplete_details");
@@ -437,6 +452,14 @@ fn is_settled(provider: Provider, root: Node<'_>) -> bool {
                 || calls.is_some_and(|calls| calls.elements().any(is_client_side_call))
         }),
     }
+}
+
+/// Returns true if a stop reason does not fit the calls of a reply.
+fn corrects_stop_reasons(provider: Provider, root: Node<'_>, envelope: &Located) -> bool {
+    let calls: Vec<_> = envelope.places().map(|place| (place, true)).collect();
+    let mut splice = Splice::new("");
+    correct_stop_reasons(provider, root, &calls, &mut splice);
+    !splice.is_empty()
 }
 
 /// Corrects the stop reasons of a reply. `calls` has the place of each call, and whether it is still
@@ -460,7 +483,7 @@ fn correct_stop_reasons(
     };
     match provider {
         Provider::Anthropic => correct(root, "stop_reason", &MESSAGES_STOP),
-        Provider::Responses => {}
+        Provider::Responses | Provider::Ollama => {}
         _ => {
             for choice in root.get("choices").into_iter().flat_map(Node::elements) {
                 let is_legacy = choice.get("message").is_some_and(is_legacy);

@@ -68,6 +68,17 @@ fn stream_head(provider: Provider, event: &SseEvent) -> StreamHead {
         (Provider::Responses, "error" | "response.failed") => StreamHead::Failure,
         (Provider::Anthropic | Provider::Responses, _) => StreamHead::Content,
         _ if root.get("error").is_some_and(|error| !error.is_null()) => StreamHead::Failure,
+        (Provider::Ollama, _) => {
+            let message = root.get("message");
+            let full = |key| message.is_some_and(|message| message.get(key).is_some_and(is_full));
+            if full("content") || full("tool_calls") || full("thinking") {
+                StreamHead::Content
+            } else if root.get("done").and_then(Node::as_bool) == Some(true) {
+                StreamHead::Failure
+            } else {
+                StreamHead::Undecided
+            }
+        }
         _ => {
             let mut choices = root.get("choices").into_iter().flat_map(Node::elements);
             if choices.any(has_content) {
@@ -79,8 +90,12 @@ fn stream_head(provider: Provider, event: &SseEvent) -> StreamHead {
     }
 }
 
+fn is_full(node: Node<'_>) -> bool {
+    !node.is_null() && node.as_str() != Some("")
+}
+
 fn has_content(choice: Node<'_>) -> bool {
-    let full = |node: Node<'_>| !node.is_null() && node.as_str() != Some("");
+    let full = is_full;
     let delta = choice.get("delta").or_else(|| choice.get("message"));
     let mut members = delta.into_iter().flat_map(Node::members);
     choice.get("finish_reason").is_some_and(full)
@@ -92,8 +107,8 @@ impl StreamRelay {
     pub fn new(exchange: Exchange) -> Self {
         Self {
             messages: vec![Message::new(&exchange)],
+            reader: reader(exchange.provider),
             exchange,
-            reader: SseReader::default(),
             state: RelayState::Judging,
             refused: None,
         }
@@ -118,6 +133,10 @@ impl StreamRelay {
     /// What to send to the client as a sign of life while something is held: an event or a comment
     /// that clients skip. `None` if nothing is held.
     pub fn heartbeat(&self) -> Option<&'static str> {
+        if self.exchange.provider == Provider::Ollama {
+            // Lines of JSON have no comments.
+            return None;
+        }
         self.is_holding().then_some(match self.exchange.provider {
             Provider::Anthropic => "event: ping\ndata: {\"type\": \"ping\"}\n\n",
             _ => ": goodcall\n\n",
@@ -195,7 +214,7 @@ impl StreamRelay {
 
     /// Begins the stream that answers a re-ask.
     pub fn begin_next(&mut self) {
-        self.reader = SseReader::default();
+        self.reader = reader(self.exchange.provider);
         let refused = (self.messages.clone(), self.exchange.usage.clone());
         self.refused = Some(Box::new(refused));
         self.messages.truncate(1);
@@ -320,6 +339,15 @@ impl StreamRelay {
         let own = &mut self.messages[at].index;
         own.get_or_insert_with(|| index.to_owned());
         Some(at)
+    }
+}
+
+/// Returns a reader for a provider's streams.
+fn reader(provider: Provider) -> SseReader {
+    if provider == Provider::Ollama {
+        SseReader::of_lines()
+    } else {
+        SseReader::default()
     }
 }
 

@@ -212,7 +212,9 @@ impl Protocol for Chat {
             && context.has_decisions
             && let Some(reason) = self.stop_reasons().corrected(reason, self.next_place)
         {
-            context.note_repair("finish_reason");
+            if self.next_place > 0 {
+                context.note_repair("finish_reason");
+            }
             splice.set(choice, "finish_reason", &quoted(reason));
         }
         if context.changed && !pieces.is_empty() {
@@ -259,12 +261,14 @@ impl Protocol for Chat {
         self.write_delta(&delta, "null", out);
     }
 
-    fn write_last(&mut self, out: &mut Vec<u8>) {
+    fn write_last(&mut self, out: &mut Vec<u8>) -> bool {
         self.write_delta("{}", &quoted(self.stop_reasons().with_calls), out);
+        true
     }
 
-    fn write_close(&mut self, out: &mut Vec<u8>) {
+    fn write_close(&mut self, out: &mut Vec<u8>) -> bool {
         sse::write(None, "[DONE]", out);
+        true
     }
 
     fn history(&self, decisions: &Decisions<'_>) -> String {

@@ -216,13 +216,15 @@ impl Protocol for Messages {
         write_text_delta(text, place.unwrap_or_default(), out);
     }
 
-    fn write_last(&mut self, out: &mut Vec<u8>) {
+    fn write_last(&mut self, out: &mut Vec<u8>) -> bool {
         let delta = r#"{"type":"message_delta","delta":{"stop_reason":"tool_use","stop_sequence":null},"usage":{"output_tokens":0}}"#;
         sse::write(Some("message_delta"), delta, out);
+        true
     }
 
-    fn write_close(&mut self, out: &mut Vec<u8>) {
+    fn write_close(&mut self, out: &mut Vec<u8>) -> bool {
         sse::write(Some("message_stop"), r#"{"type":"message_stop"}"#, out);
+        true
     }
 
     fn history(&self, decisions: &Decisions<'_>) -> String {
@@ -288,7 +290,9 @@ impl Messages {
             let any = context.calls > 0 || context.has_decisions;
             let corrected = MESSAGES_STOP.corrected(reason, context.calls);
             if let Some(reason) = corrected.filter(|_| any) {
-                context.note_repair("finish_reason");
+                if context.calls > 0 {
+                    context.note_repair("finish_reason");
+                }
                 splice.set(delta, "stop_reason", &quoted(reason));
             }
         }

@@ -348,9 +348,10 @@ impl Protocol for Responses {
         }
     }
 
-    fn write_last(&mut self, _: &mut Vec<u8>) {}
-
-    fn write_close(&mut self, _: &mut Vec<u8>) {}
+    fn write_last(&mut self, _: &mut Vec<u8>) -> bool {
+        // Only the provider knows the response's id and usage.
+        false
+    }
 
     fn history(&self, decisions: &Decisions<'_>) -> String {
         let mut items = Vec::new();

@@ -32,7 +32,10 @@ impl PendingCalls {
                 let own = call.id.clone();
                 let own = own.filter(|id| taken.insert(id.clone()) || is_streamed);
                 let id = own.unwrap_or_else(|| {
-                    self.protocol.note_made_up_id();
+                    if matches!(key, CallKey::Stream(_)) {
+                        self.client.has_made_up_id = true;
+                        self.protocol.note_made_up_id();
+                    }
                     exchange.made_up_id(first + judged.len())
                 });
                 let call = call.with_id(id);
@@ -84,6 +87,10 @@ impl PendingCalls {
     ) -> bool {
         let (keys, mut decisions): (Vec<_>, Vec<_>) = judged.into_iter().unzip();
         exchange.record(&mut decisions);
+        let needs_id = exchange.provider.needs_id() && !self.protocol.joins_calls();
+        if self.client.has_made_up_id && needs_id {
+            exchange.note_repair("call_id");
+        }
         let bad = decisions.iter().any(CallDecision::is_bad);
         for (key, decision) in keys.into_iter().zip(&decisions) {
             let outcome = match key {

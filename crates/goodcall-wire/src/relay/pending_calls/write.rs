@@ -42,6 +42,10 @@ impl PendingCalls {
         };
         let mut decided = self.decided.iter().zip(&self.decisions);
         let changed = self.protocol.is_irregular() || decided.any(is_changed);
+        let is_anew = exchange.attempt == 0 && self.protocol.is_irregular();
+        if is_anew && !self.decisions.is_empty() {
+            exchange.note_repair("call_fragments");
+        }
         let streamed = self.client.streamed.iter();
         let mut unjudged: HashMap<_, _> = streamed.map(|(key, place)| (*key, *place)).collect();
         let mut begun: HashSet<usize> = unjudged.keys().copied().collect();
