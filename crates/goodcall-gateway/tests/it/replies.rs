@@ -262,3 +262,29 @@ async fn reloaded_settings_apply_to_later_requests() {
         Some("good=0 mended=0 bad=1 reasked=0")
     );
 }
+
+/// Ollama streams lines of JSON instead of events.
+#[tokio::test]
+async fn ollama_is_judged_in_lines() {
+    let upstream = Upstream::default();
+    let line = |arguments: &str, done: bool| {
+        format!(
+            r#"{{"model":"m","message":{{"role":"assistant","content":"","tool_calls":[{{"function":{{"name":"f","arguments":{arguments}}}}}]}},"done":{done}}}"#
+        )
+    };
+    let end = r#"{"model":"m","message":{"role":"assistant","content":""},"done":true}"#;
+    for arguments in ["{}", r#"{"a":"1"}"#] {
+        let lines = format!("{}\n{end}\n", line(arguments, false));
+        upstream.reply("application/x-ndjson", &lines);
+    }
+    upstream.reply_json(&line(r#"{"a":"1"}"#, true));
+    let running = gateway(upstream.start().await, |_| {}).await;
+    let reply = post(running.address, "/api/chat", &chat(true)).await;
+    assert_eq!(
+        reply.body,
+        format!("{}\n{end}\n", line(r#"{"a":1}"#, false))
+    );
+    assert!(upstream.requests()[1].contains(r#""tool_name":"f""#));
+    let reply = post(running.address, "/api/chat", &chat(false)).await;
+    assert_eq!(reply.body, line(r#"{"a":1}"#, true));
+}

@@ -7,27 +7,6 @@ use crate::stream::{
     push_whole_call, raw, text,
 };
 
-/// Reads a line of Ollama, which holds complete calls.
-pub(super) fn ollama(root: Node<'_>, data: &str) -> Vec<CallEvent> {
-    let mut out = Vec::new();
-    let Some(message) = root.get("message") else {
-        return out;
-    };
-    push_text(message.get("content"), &mut out);
-    for call in message
-        .get("tool_calls")
-        .into_iter()
-        .flat_map(Node::elements)
-    {
-        let Some(function) = call.get("function") else {
-            continue;
-        };
-        push_whole_call(function, "arguments", id_of(call.get("id")), data, &mut out);
-    }
-    push_stop(root.get("done_reason"), &mut out);
-    out
-}
-
 pub(super) fn bedrock(root: Node<'_>, data: &str) -> Vec<CallEvent> {
     let mut out = Vec::new();
     if let Some(start) = root.get("contentBlockStart") {

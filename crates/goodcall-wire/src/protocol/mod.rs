@@ -5,6 +5,7 @@
 mod chat;
 mod decoders;
 mod messages;
+mod ollama;
 mod responses;
 
 use std::cell::RefCell;
@@ -28,6 +29,7 @@ pub(crate) fn of(provider: Provider) -> Box<dyn Protocol> {
     match provider {
         Provider::Responses => Box::<responses::Responses>::default(),
         Provider::Anthropic => Box::<messages::Messages>::default(),
+        Provider::Ollama => Box::<ollama::Ollama>::default(),
         _ => Box::<chat::Chat>::default(),
     }
 }
@@ -37,7 +39,6 @@ pub(crate) fn decoder(provider: Provider) -> Box<dyn Decoder> {
     match provider {
         Provider::Gemini => Box::new(Stateless(decoders::gemini)),
         Provider::Bedrock => Box::new(Stateless(decoders::bedrock)),
-        Provider::Ollama => Box::new(Stateless(decoders::ollama)),
         Provider::Mcp => Box::new(Stateless(decoders::mcp)),
         provider => of(provider),
     }
