@@ -38,7 +38,7 @@ while answered < calls:
     assert number not in seen, f"{number} was answered twice"
     seen.add(number)
     words = answer["result"]["content"][0]["text"]
-    wanted = [f"is {number + 1}.", f"is {number + 1}.", "add b: a number"][number % 3]
+    wanted = [f"is {number + 1}.", f"is {number + 1}.", "add the missing b (a number)"][number % 3]
     assert wanted in words, answer
     assert ("goodcall/changes" in json.dumps(answer.get("result"))) == (number % 3 == 1), answer
     answered += 1

@@ -9,6 +9,7 @@ mod peers;
 mod recording;
 mod tidy;
 mod wheel;
+mod wording;
 
 use std::process::ExitCode;
 
@@ -73,6 +74,11 @@ const TASKS: &[(&str, &str, Task)] = &[
         "wheel",
         "[--quick]: the wheel for Python, into target/wheels",
         wheel::run,
+    ),
+    (
+        "wording",
+        "[--fetch] [--half choose|quote] [WORDING]…: what a small model makes of our texts",
+        wording::run,
     ),
 ];
 

@@ -45,7 +45,10 @@ pub(crate) fn run(args: &CheckArgs) -> Result<bool, CliError> {
     let bytes = input::read_all(args.file.as_deref())?;
     let mut strict_because_destructive = false;
     let verdict = match tools.get(name) {
-        None => Verdict::Bad(tools.unknown(name)),
+        None => {
+            let text = std::str::from_utf8(&bytes).unwrap_or_default();
+            Verdict::Bad(tools.unknown_call(name, text))
+        }
         Some(tool) => {
             let schema = tool.schema.as_ref();
             let schema = schema.map_err(|error| match &args.tools {
@@ -162,7 +165,7 @@ impl CheckProtocol<'_> {
             (None, Some(name)) => match offered {
                 Some(offered) => offered.schema.clone(),
                 None => {
-                    let verdict = Verdict::Bad(self.tools.unknown(name));
+                    let verdict = Verdict::Bad(self.tools.unknown_call(name, &raw));
                     return CheckLine::new(line.id, tool, verdict, self.args.style);
                 }
             },

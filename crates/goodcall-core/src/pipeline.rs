@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::diagnose::advice;
+use crate::diagnose::{advice, advice_on_text};
 use crate::limits::Limits;
 use crate::mend::rules::empty_arguments;
 use crate::mend::{self, Mend, Task};
@@ -212,7 +212,7 @@ impl<'s> Gate<'s> {
     fn handle_unreadable<'a>(&self, raw: &'a str, refusal: Refusal) -> Verdict<'a> {
         match refusal.reason {
             Reason::Empty => self.mend_or_refuse_empty(raw, refusal),
-            _ => Verdict::Bad(refusal),
+            _ => Verdict::Bad(advice_on_text(refusal, self.schema)),
         }
     }
 

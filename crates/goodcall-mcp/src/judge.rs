@@ -142,7 +142,8 @@ impl Judge {
 
     fn assess<'c>(&self, request: &'c CallRequest<'_>, tools: &'c Tools) -> Assessment<'c> {
         let Some(tool) = tools.meant(&request.name) else {
-            return Assessment::UnknownTool(tools.unknown(&request.name));
+            let raw = request.arguments.as_ref().map_or("", |(_, raw)| raw);
+            return Assessment::UnknownTool(tools.unknown_call(&request.name, raw));
         };
         let policy = self.options.policy(tool);
         let mut call = AcceptedCall {

@@ -91,7 +91,7 @@ impl RawCall {
             if let CallState::Unreadable(words) = &self.state {
                 return Verdict::Bad(Refusal::unreadable(words.clone(), self.span.clone()));
             }
-            return Verdict::Bad(tools.unknown(&self.name));
+            return Verdict::Bad(tools.unknown_call(&self.name, &self.arguments));
         };
         let forbidden = |change: &&Change| !policy.allows(change.rule, change.level);
         if self.changes.iter().any(|change| forbidden(&change)) {

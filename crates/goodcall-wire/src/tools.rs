@@ -83,6 +83,9 @@ impl std::error::Error for ToolsError {}
 /// The most levels of lists and wrappers around one definition.
 const MOST_DEPTH: usize = 8;
 
+/// The most tools that the arguments of an unknown one are tried on.
+const MOST_TRIED: usize = 64;
+
 const KNOWN: &str = "known forms are OpenAI, Anthropic, Gemini and Bedrock tools, an MCP \
                      tools/list result, and {\"name\", \"parameters\"}, alone or in a list";
 
@@ -187,6 +190,24 @@ impl Tools {
         Refusal::unknown_tool(shown, self.names().map(|name| self.alias_of(name)))
     }
 
+    /// Like [`Tools::unknown`], for a call with these arguments: if they fit one tool alone, that one
+    /// is suggested, unless a name is near.
+    pub fn unknown_call(&self, name: &str, arguments: &str) -> Refusal {
+        let refusal = self.unknown(name);
+        let near = |issue: &goodcall_core::Issue| issue.nearest.is_some();
+        if refusal.issues.first().is_some_and(near) || self.index.tools.len() > MOST_TRIED {
+            return refusal;
+        }
+        let Ok(tree) = Tree::parse(arguments) else {
+            return refusal;
+        };
+        let mut fitting = self.iter().filter(|tool| tool.takes(&tree));
+        match (fitting.next(), fitting.next()) {
+            (Some(tool), None) => refusal.arguments_fit(self.alias_of(&tool.name), tree.root()),
+            _ => refusal,
+        }
+    }
+
     /// Returns the only tool that this name can stand for: the tool of that name; or the only one
     /// left without control tokens, namespaces, counters, case and punctuation; or the only one
     /// whose own namespace is missing.
@@ -271,6 +292,18 @@ impl ToolDefinition {
     /// The parameter that a positional argument is for.
     pub(crate) fn positional(&self, index: usize) -> Option<&str> {
         Some(self.order.as_ref()?.get(index)?.as_str())
+    }
+
+    /// Returns true if these arguments match the schema, and all of them are declared.
+    fn takes(&self, arguments: &Tree<'_>) -> bool {
+        let Ok(schema) = &self.schema else {
+            return false;
+        };
+        let declared = |name: &str| schema.root().property(name).is_some();
+        let root = arguments.root();
+        !root.is_empty()
+            && root.members().all(|(name, _)| declared(name))
+            && schema.is_valid(arguments)
     }
 
     /// Returns true if the tool can be called without arguments.

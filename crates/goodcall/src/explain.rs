@@ -78,7 +78,7 @@ pub(crate) const fn recommendations(class: ErrorClass) -> &'static [&'static str
         ErrorClass::Validation => {
             &["rewrite the arguments as the error says and call the tool again"]
         }
-        ErrorClass::Truncated => &["send the complete arguments, or split the work"],
+        ErrorClass::Truncated => &["send the complete arguments"],
         ErrorClass::UnknownTool => &["call one of the tools that are offered"],
         ErrorClass::Runtime => {
             &["make the same call once more; if it fails again, do something else"]

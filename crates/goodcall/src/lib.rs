@@ -35,9 +35,9 @@
 //! let wrong = toolbox.invoke("weather", r#"{"days": 30}"#).await;
 //! assert_eq!(
 //!     wrong.text(),
-//!     "The tool `weather` was not run. Call it again with these edits:\n\
-//!      add city: a string\n\
-//!      change days: 30 is too large, use an integer of at most 7"
+//!     "The tool `weather` was not run. Correct its arguments and call it again:\n\
+//!      add the missing city (a string)\n\
+//!      days: 30 is too large, it must be at most 7"
 //! );
 //! let right = toolbox.invoke("weather", r#"{"city": "Oslo", "days": 3}"#).await;
 //! assert_eq!(right.text(), r#"{"city":"Oslo","sky":"clear"}"#);

@@ -53,8 +53,8 @@ use crate::{Invalid, Tool, ToolResult};
 /// assert_eq!(toolbox.invoke("edit", r#"{"path": "a.txt"}"#).await.text(), "a.txt edited");
 /// assert_eq!(
 ///     toolbox.invoke("edit", r#"{"path": "a.txt", "limit": 500}"#).await.text(),
-///     "The tool `edit` was not run. Call it again with these edits:\n\
-///      change limit: 500 is too large, use an integer from 1 to 100 or null"
+///     "The tool `edit` was not run. Correct its arguments and call it again:\n\
+///      limit: 500 is too large, it must be at most 100 or null"
 /// );
 /// # Ok(())
 /// # }

@@ -10,8 +10,8 @@ use super::edits::{TrialEdit, TrialEditKind, apply_all, edit_for, needs_no_value
 use super::issues::issues;
 use crate::limits::{ADVICE_ROUNDS, MEND_WIDTH};
 use crate::names::{envelope, nearest_name};
-use crate::report::{Actual, Issue, IssueKind};
-use crate::schema::{CallSchema, Schema, owner};
+use crate::report::{Actual, Issue, IssueKind, JsonType, Refusal};
+use crate::schema::{CallSchema, Schema, describe, owner};
 use crate::tree::{EditableTree, Id, Kind, Node, Pointer, Tree};
 use crate::validate::Fault;
 
@@ -48,6 +48,24 @@ pub(crate) fn advice(
     let edits = edits.filter(|issue| issue.kind != IssueKind::UnknownKey);
     edits.for_each(withdraw_edit);
     issues
+}
+
+/// Says what the schema wants at the place of text that cannot be read: `12px` in place of a number
+/// is not to be sent in quotes.
+pub(crate) fn advice_on_text(mut refusal: Refusal, schema: &Schema) -> Refusal {
+    for issue in &mut refusal.issues {
+        let Some(owner) = owner(schema.document(), &issue.pointer) else {
+            continue;
+        };
+        let wanted = describe(owner.member);
+        let text = wanted.types.is_empty() || wanted.types.has(JsonType::String);
+        if issue.kind == IssueKind::Malformed && issue.expected.rule.is_some() && !text {
+            issue.expected.rule = None;
+            issue.expected.syntax = None;
+            issue.expected.types = wanted.types;
+        }
+    }
+    refusal
 }
 
 /// Adds an issue for each undeclared object whose members are all declared around it, if several

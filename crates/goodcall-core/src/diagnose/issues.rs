@@ -6,8 +6,8 @@ use serde_json::{Map, Value};
 
 use super::expectation::{kind_of, narrow};
 use super::misplaced_keys::KeyPlaces;
-use crate::limits::{NAMED_PLACES, PLACED_ISSUES};
-use crate::names::{bare, nearest_name, same_name};
+use crate::limits::{MEND_WIDTH, NAMED_PLACES, PLACED_ISSUES};
+use crate::names::{bare, near_names, nearest_name, same_name};
 use crate::report::{Actual, Expected, Issue, IssueKind, Moved, SharedExpected};
 use crate::schema::{Schema, View, allowed_names, describe, member, owner};
 use crate::tree::{Node, Pointer, Tree};
@@ -227,13 +227,62 @@ impl IssueCollector<'_> {
                 .map(|(key, _)| key)
                 .filter(|key| member(self.schema, keyword, key).is_none());
             issue.nearest = nearest_name(name, undeclared);
+            if let Some(sent) = issue.nearest.clone() {
+                issue.kept = object.get(&sent).map(Actual::of);
+                let rivals = self.rivals(object, keyword, &sent);
+                if rivals.len() > 1 {
+                    issue.nearest = None;
+                    issue.kept = None;
+                    self.undecided_key(&issue.pointer, object, &sent, rivals);
+                    self.issues.push(issue);
+                    return;
+                }
+            }
             if issue.nearest.is_none()
                 && self.issues.len() < PLACED_ISSUES
                 && let Some((object, _)) = issue.pointer.split_last()
             {
                 issue.moved = self.places().find_stray(&object, keyword, name);
+                let moved = issue.moved.as_ref();
+                let value = moved.and_then(|moved| self.tree.at(&moved.from));
+                issue.kept = value.map(Actual::of);
             }
         }
+        self.issues.push(issue);
+    }
+
+    /// The declared and absent names that a key is equally near to, if it is none of them in another
+    /// style.
+    fn rivals(&self, object: Node<'_>, keyword: &str, sent: &str) -> Vec<String> {
+        let declared = self.subschema(keyword).and_then(View::own_properties);
+        let declared = declared.filter(|declared| declared.len() <= MEND_WIDTH);
+        let names = declared.into_iter().flat_map(Map::keys).map(String::as_str);
+        let absent: Vec<&str> = names.filter(|name| object.get(name).is_none()).collect();
+        if absent.iter().any(|name| bare(name) == bare(sent)) {
+            return Vec::new();
+        }
+        near_names(sent, absent.into_iter())
+    }
+
+    /// Reports a key that may stand for several properties, once.
+    fn undecided_key(
+        &mut self,
+        missing: &Pointer,
+        object: Node<'_>,
+        sent: &str,
+        names: Vec<String>,
+    ) {
+        let Some((around, _)) = missing.split_last() else {
+            return;
+        };
+        let place = around.join(sent);
+        if self.issues.iter().any(|issue| issue.pointer == place) {
+            return;
+        }
+        let span = object.key_span(sent).unwrap_or_default();
+        let mut issue = Issue::new(place, IssueKind::UnknownKey, span);
+        issue.actual = object.get(sent).map(Actual::of);
+        issue.candidates = names;
         self.issues.push(issue);
     }
 
@@ -262,13 +311,26 @@ impl IssueCollector<'_> {
             let twin = names.iter().find(|name| bare(name) == bare(key));
             if twin.is_none_or(|name| object.get(name).is_none()) {
                 issue.nearest = nearest_name(key, absent.iter().copied());
+                if issue.nearest.is_none() {
+                    issue.candidates = near_names(key, absent.iter().copied());
+                }
             }
-            if issue.nearest.is_none() && self.issues.len() + found.len() < PLACED_ISSUES {
+            let known = |issue: &Issue| !issue.candidates.is_empty();
+            if self
+                .issues
+                .iter()
+                .any(|other| other.pointer == issue.pointer && known(other))
+            {
+                continue;
+            }
+            let near = issue.nearest.is_some() || known(&issue);
+            if !near && self.issues.len() + found.len() < PLACED_ISSUES {
                 let mut places = self.places().places_for(pointer, keyword, key);
                 match places.len() {
                     1 => {
                         let from = pointer.join(key);
                         issue.moved = places.pop().map(|to| Moved { from, to });
+                        issue.kept = issue.actual.clone();
                     }
                     count if count <= NAMED_PLACES => issue.places = places,
                     _ => {}

@@ -12,4 +12,4 @@ mod issues;
 mod misplaced_keys;
 mod union;
 
-pub(crate) use advice::advice;
+pub(crate) use advice::{advice, advice_on_text};

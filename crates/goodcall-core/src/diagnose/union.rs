@@ -4,12 +4,12 @@ use serde_json::Value;
 
 use super::choose_branch::{Choice, choose};
 use super::issues::IssueCollector;
-use crate::limits::{DESCRIBED_FORMS, DESCRIBED_KEYS};
+use crate::limits::{DESCRIBED_FORMS, DESCRIBED_KEYS, MEND_WIDTH};
 use crate::names::nearest_name;
 use crate::report::{Actual, Expected, ExpectedObject, Issue, IssueKind, JsonType, Types};
 use crate::schema::{View, describe, key, member};
 use crate::tree::{Node, Pointer};
-use crate::validate::{Fault, FaultKind};
+use crate::validate::{Fault, FaultKind, equals};
 
 impl IssueCollector<'_> {
     /// Reports a value that fits no branch of a union.
@@ -17,9 +17,18 @@ impl IssueCollector<'_> {
         match choose(&branches, &place, keyword, self.tree, self.schema) {
             Choice::Branch(index) => {
                 let from = self.issues.len();
+                let wrong_tag = self.wrong_tag(&place, keyword, index, branches.len());
                 for inner in branches.swap_remove(index) {
-                    self.fault(inner);
+                    // Members of another branch are neither to be removed nor to be completed.
+                    let keys = matches!(
+                        inner.kind,
+                        FaultKind::Required(_) | FaultKind::UnknownKeys(_)
+                    );
+                    if wrong_tag.is_none() || !keys || inner.pointer != place {
+                        self.fault(inner);
+                    }
                 }
+                self.issues.extend(wrong_tag);
                 if self.takes_null(keyword) {
                     self.or_null(from, &place);
                 }
@@ -81,6 +90,54 @@ impl IssueCollector<'_> {
             issue.kind = IssueKind::Type;
         }
         self.issues.push(issue);
+    }
+
+    /// The issue of a tag that names one branch of a union, beside members that are those of another:
+    /// the branch that the tag names lacks members, and the other one has all that it needs.
+    fn wrong_tag(
+        &self,
+        place: &Pointer,
+        keyword: &str,
+        chosen: usize,
+        count: usize,
+    ) -> Option<Issue> {
+        let object = self.tree.at(place)?;
+        let branch =
+            |index: usize| Some(self.schema.view(&format!("{keyword}/{index}"))?.resolve());
+        let own = branch(chosen)?;
+        let (tag, _) = own.properties().find(|(name, member)| {
+            let constant = member.resolve().constant();
+            let value = object.get(name);
+            value
+                .zip(constant)
+                .is_some_and(|(value, constant)| equals(value, constant))
+        })?;
+        if own.required().all(|name| object.get(name).is_some()) {
+            return None;
+        }
+        let strangers = || {
+            let members = object.members().map(|(name, _)| name).take(MEND_WIDTH);
+            members.filter(|name| own.own_property(name).is_none())
+        };
+        let fits = |other: &View<'_>| {
+            strangers().next().is_some()
+                && strangers().all(|name| other.own_property(name).is_some())
+                && other.required().all(|name| object.get(name).is_some())
+        };
+        let others = (0..count)
+            .filter(|index| *index != chosen)
+            .filter_map(branch);
+        let mut others = others.filter(fits);
+        let (Some(other), None) = (others.next(), others.next()) else {
+            return None;
+        };
+        let meant = other.own_property(tag)?.resolve().constant()?;
+        let value = object.get(tag)?;
+        let mut issue = Issue::new(place.join(tag), IssueKind::WrongBranch, value.span());
+        issue.actual = Some(Actual::of(value));
+        issue.nearest = Some(meant.to_string());
+        issue.candidates = strangers().map(str::to_owned).collect();
+        Some(issue)
     }
 
     /// Returns true if null is a branch of the union.

@@ -12,10 +12,14 @@ pub(super) fn complaint(expected: &Expected, short: &str) -> String {
         return format!("{short} fits more than one form; make it fit exactly one");
     }
     let names = phrase::all(&names);
-    let apart = by_name(forms)
-        .or_else(|| by_keys(expected))
-        .unwrap_or_default();
+    let apart = by_name(forms).unwrap_or_default();
     format!("{short} fits more than one form ({names}); make it fit exactly one{apart}")
+}
+
+/// The members of which one alone may stay, if each branch is told by a member of its own.
+pub(super) fn rivals(expected: &Expected) -> Option<String> {
+    let keys = own_keys(expected).filter(|_| by_name(&expected.alternatives).is_none())?;
+    Some(phrase::all(&keys))
 }
 
 /// Returns the title of a branch, or a description where it has none.
@@ -52,7 +56,7 @@ fn by_name(forms: &[Expected]) -> Option<String> {
 
 /// Finds for each branch the first member that no other branch requires. Returns `None` if the
 /// object needs one of these members anyway.
-fn by_keys(expected: &Expected) -> Option<String> {
+fn own_keys(expected: &Expected) -> Option<Vec<String>> {
     let forms = &expected.alternatives[..];
     if forms
         .iter()
@@ -76,8 +80,5 @@ fn by_keys(expected: &Expected) -> Option<String> {
     {
         return None;
     }
-    Some(match keys.len() {
-        2 => format!(" by leaving out {}", phrase::either(&keys)),
-        _ => format!(" by leaving out all but one of {}", phrase::all(&keys)),
-    })
+    (keys.len() > 1).then_some(keys)
 }

@@ -1,30 +1,57 @@
 //! What is wrong with one field, in the words that the styles by field share.
 
-use super::phrase;
+use super::{model, phrase};
 use crate::report::{Actual, Bound, Issue, IssueKind};
+
+/// Names the bound that a value violates: `must be at most 100`, `must have at least 1 element`.
+pub(super) fn must(issue: &Issue) -> String {
+    let (number, size) = (&issue.expected.number, issue.expected.size);
+    match issue.kind {
+        IssueKind::TooSmall => {
+            let least = bound(number.minimum.as_ref(), "greater than", "at least");
+            format!("must be {least}")
+        }
+        IssueKind::TooLarge => {
+            let most = bound(number.maximum.as_ref(), "less than", "at most");
+            format!("must be {most}")
+        }
+        IssueKind::NotMultiple => {
+            let multiple = number.multiple_of.as_deref().unwrap_or_default();
+            format!("must be a multiple of {multiple}")
+        }
+        IssueKind::TooShort => sized("at least", size.0, "character"),
+        IssueKind::TooLong => sized("at most", size.1, "character"),
+        IssueKind::TooFewItems => sized("at least", size.0, "element"),
+        IssueKind::TooManyItems => sized("at most", size.1, "element"),
+        IssueKind::TooFewKeys => sized("at least", size.0, "key"),
+        IssueKind::TooManyKeys => sized("at most", size.1, "key"),
+        _ => "must be another value".to_owned(),
+    }
+}
 
 /// Says what is expected, for everything that is neither a type nor a missing or unknown key.
 pub(super) fn demand(issue: &Issue) -> String {
     let expected = &issue.expected;
     match issue.kind {
-        IssueKind::TooSmall => {
-            let least = bound(expected.number.minimum.as_ref(), "greater than", "at least");
-            format!("must be {least}, got {}", got_short(issue))
+        IssueKind::TooSmall | IssueKind::TooLarge | IssueKind::NotMultiple => {
+            format!("{}, got {}", must(issue), got_short(issue))
         }
-        IssueKind::TooLarge => {
-            let most = bound(expected.number.maximum.as_ref(), "less than", "at most");
-            format!("must be {most}, got {}", got_short(issue))
+        IssueKind::TooShort
+        | IssueKind::TooLong
+        | IssueKind::TooFewItems
+        | IssueKind::TooManyItems
+        | IssueKind::TooFewKeys
+        | IssueKind::TooManyKeys => must(issue),
+        IssueKind::WrongBranch => format!(
+            "does not go with {}, got {}",
+            phrase::all(&issue.candidates),
+            got_short(issue)
+        ),
+        // A format says what a long pattern means.
+        IssueKind::Pattern if expected.string.format.is_some() => {
+            let format = expected.string.format.as_deref().unwrap_or_default();
+            format!("must be a valid {format}, got {}", got_short(issue))
         }
-        IssueKind::NotMultiple => {
-            let multiple = expected.number.multiple_of.as_deref().unwrap_or_default();
-            format!("must be a multiple of {multiple}, got {}", got_short(issue))
-        }
-        IssueKind::TooShort => sized("at least", expected.size.0, "character"),
-        IssueKind::TooLong => sized("at most", expected.size.1, "character"),
-        IssueKind::TooFewItems => sized("at least", expected.size.0, "element"),
-        IssueKind::TooManyItems => sized("at most", expected.size.1, "element"),
-        IssueKind::TooFewKeys => sized("at least", expected.size.0, "key"),
-        IssueKind::TooManyKeys => sized("at most", expected.size.1, "key"),
         IssueKind::Pattern => {
             let pattern = expected.string.pattern.as_deref().unwrap_or_default();
             format!("must match the pattern {pattern}, got {}", got_short(issue))
@@ -39,6 +66,10 @@ pub(super) fn demand(issue: &Issue) -> String {
         IssueKind::NotContained => "lacks an element that it must contain".to_owned(),
         IssueKind::SeveralAlternatives => "must fit exactly one of its forms".to_owned(),
         IssueKind::NotAllowed => "is not allowed".to_owned(),
+        IssueKind::Ambiguous if model::is_several_calls(issue) => format!(
+            "{} JSON objects, send each of them as a call of its own",
+            expected.allowed.len()
+        ),
         IssueKind::DuplicateKey | IssueKind::Ambiguous => {
             format!(
                 "has more than one reading: {}",

@@ -72,7 +72,8 @@ fn by_object(all: Vec<Grouped<'_>>) -> Vec<Grouped<'_>> {
             continue;
         };
         let object = issue.pointer.split_last().map(|(object, _)| object);
-        let bare = issue.nearest.is_none() && issue.moved.is_none() && issue.places.is_empty();
+        let placed = issue.moved.is_some() || !issue.places.is_empty();
+        let bare = issue.nearest.is_none() && !placed && issue.candidates.is_empty();
         let Some(object) = object.filter(|_| issue.kind == IssueKind::UnknownKey && bare) else {
             out.push(one);
             continue;

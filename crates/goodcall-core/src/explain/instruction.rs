@@ -41,6 +41,10 @@ fn remark(issue: &Issue) -> String {
                     phrase::either(&places)
                 )
             }
+            (None, None) if !issue.candidates.is_empty() => format!(
+                "Unrecognized key, did you mean {}?",
+                phrase::either(&issue.candidates)
+            ),
             (None, None) => "Unrecognized key".to_owned(),
         },
         IssueKind::Enum => format!(

@@ -33,7 +33,8 @@ use crate::snippet::clip;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Style {
-    /// goodcall's own: what happened, then one line per needed edit, verb first.
+    /// goodcall's own: what happened, then one line per correction, in words that cannot be copied
+    /// into the arguments as a value.
     #[default]
     Model,
     /// One line to act on, starting with `Please rewrite the input`.
@@ -143,9 +144,9 @@ impl Budget {
 /// let Verdict::Bad(bad) = check(r#"{"limit": 500}"#, &schema) else { panic!() };
 /// assert_eq!(
 ///     Explain::new(Style::Model).tool("read").text(&bad),
-///     "The tool `read` was not run. Call it again with these edits:\n\
-///      add path: a string\n\
-///      change limit: 500 is too large, use an integer of at most 100"
+///     "The tool `read` was not run. Correct its arguments and call it again:\n\
+///      add the missing path (a string)\n\
+///      limit: 500 is too large, it must be at most 100"
 /// );
 /// assert_eq!(
 ///     Explain::new(Style::Instruction).text(&bad),

@@ -1,8 +1,16 @@
-//! The style `model`: what happened, then one line per needed edit, verb first.
+//! The style `model`: what happened, then one line per correction.
+//!
+//! A model copies what it reads into its next call: phrases that stand where a value would, examples,
+//! the first of several values. So no line holds anything that could be taken for a value and is
+//! not one: what is missing is described in brackets, allowed values are stated and not commanded,
+//! and of two bounds the violated one is named. `cargo xtask wording` measures what a small model
+//! makes of the texts.
 
 use super::group::{Grouped, grouped};
-use super::{Budget, ambiguous_union, phrase};
-use crate::report::{Expected, ExpectedObject, Issue, IssueKind, Reason, Refusal};
+use super::{Budget, ambiguous_union, field_words, phrase};
+use crate::report::{
+    Actual, Expected, ExpectedObject, Issue, IssueKind, JsonType, Reason, Refusal, Types,
+};
 use crate::snippet::clip;
 use crate::tree::Pointer;
 
@@ -29,15 +37,16 @@ fn edits(bad: &Refusal) -> Vec<Grouped<'_>> {
         })
         .collect();
     let not_in_head = |issue: &&Issue| {
-        !matches!(
-            issue.kind,
-            IssueKind::Empty
-                | IssueKind::Truncated
-                | IssueKind::Malformed
-                | IssueKind::NotAnObject
-                | IssueKind::Limit
-                | IssueKind::UnknownTool
-        )
+        !is_several_calls(issue)
+            && !matches!(
+                issue.kind,
+                IssueKind::Empty
+                    | IssueKind::Truncated
+                    | IssueKind::Malformed
+                    | IssueKind::NotAnObject
+                    | IssueKind::Limit
+                    | IssueKind::UnknownTool
+            )
     };
     let needed = bad
         .issues
@@ -58,8 +67,13 @@ pub(super) fn head(bad: &Refusal, tool: Option<&str>) -> String {
         Reason::UnknownTool => unknown_tool(first, tool),
         Reason::Truncated => format!(
             "{name} was not run: its arguments were cut off{}. Call it again with the complete \
-             arguments; if they are too long, split the work into several calls.",
-            cut_place(first)
+             arguments{}.",
+            cut_place(first),
+            if is_long(first) {
+                "; if they are too long, split the work into several calls"
+            } else {
+                ""
+            }
         ),
         Reason::Malformed => format!(
             "{name} was not run: its arguments are not valid JSON{}. Call it again with one JSON \
@@ -73,7 +87,7 @@ pub(super) fn head(bad: &Refusal, tool: Option<&str>) -> String {
                 .map_or("this".to_owned(), |got| { phrase::with_article(got.kind) })
         ),
         Reason::Empty if bad.issues.len() > 1 => {
-            format!("{name} was not run: it got no arguments. Call it again with these edits:")
+            format!("{name} was not run: it got no arguments. Call it again with arguments:")
         }
         Reason::Empty => {
             format!("{name} was not run: it got no arguments. Call it again with a JSON object.")
@@ -86,22 +100,58 @@ pub(super) fn head(bad: &Refusal, tool: Option<&str>) -> String {
         Reason::Loop => {
             format!("{name} was not run: the same call was made before. Do something different.")
         }
+        Reason::Ambiguous if first.is_some_and(is_several_calls) => format!(
+            "{name} was not run: its arguments hold {} JSON objects. Send each of them as a call \
+             of its own.",
+            first.map_or(0, |issue| issue.expected.allowed.len())
+        ),
         Reason::WrongShape | Reason::Ambiguous => {
-            format!("{name} was not run. Call it again with these edits:")
+            format!("{name} was not run. Correct its arguments and call it again:")
         }
     }
+}
+
+/// Returns true if the arguments hold several objects that differ.
+pub(super) fn is_several_calls(issue: &Issue) -> bool {
+    let readings = &issue.expected.allowed;
+    issue.kind == IssueKind::Ambiguous
+        && issue.pointer.is_root()
+        && readings.iter().all(|reading| reading.starts_with('{'))
+        && !is_repeated(readings)
+}
+
+/// The bytes of arguments from which on they may have been cut off because of their length.
+const LONG: usize = 4096;
+
+/// Returns true if arguments that were cut off were long, so that the rest may not fit either.
+pub(super) fn is_long(issue: Option<&Issue>) -> bool {
+    issue.is_some_and(|issue| issue.span.end >= LONG)
 }
 
 fn unknown_tool(issue: Option<&Issue>, tool: Option<&str>) -> String {
     let name = tool.unwrap_or_default();
     let mut out = format!("There is no tool `{name}`; nothing was run.");
     let Some(issue) = issue else { return out };
-    if let Some(nearest) = &issue.nearest {
-        out.push_str(&format!(" Did you mean `{nearest}`?"));
-    }
     let offered = &issue.expected.allowed;
-    if !offered.is_empty() {
-        out.push_str(&format!(" Call one of: {}", phrase::values(offered)));
+    let names: Vec<_> = issue.candidates.iter().map(|n| format!("`{n}`")).collect();
+    match (&issue.nearest, &issue.kept) {
+        (Some(fitting), Some(_)) => {
+            out.push_str(&format!(
+                " The arguments fit `{fitting}`: did you mean that?"
+            ));
+        }
+        (Some(nearest), None) => out.push_str(&format!(" Did you mean `{nearest}`?")),
+        (None, _) if !names.is_empty() => {
+            out.push_str(&format!(" Did you mean {}?", phrase::either(&names)));
+        }
+        (None, _) => match offered.as_slice() {
+            [] => {}
+            [only] => out.push_str(&format!(" The only tool is {only}.")),
+            several => {
+                let names = phrase::listed(several, "and");
+                out.push_str(&format!(" The tools are {names}."));
+            }
+        },
     }
     out
 }
@@ -137,9 +187,16 @@ fn limit(issue: Option<&Issue>) -> String {
     }
 }
 
-fn grouped_line(edit: &Grouped<'_>) -> String {
+fn grouped_line(edit: &Grouped<'_>, all: &[Issue]) -> String {
     match edit {
-        Grouped::One(issue) => line(issue),
+        Grouped::One(issue) => {
+            let line = line(issue);
+            match line.split_once(KEPT) {
+                // The value does not fit where the member goes, as another line says.
+                Some((edit, _)) if is_changed_too(issue, all) => edit.to_owned(),
+                _ => line,
+            }
+        }
         Grouped::Keys(issues) => match issues.as_slice() {
             [one] => line(one),
             several => unknown_keys(several),
@@ -149,14 +206,17 @@ fn grouped_line(edit: &Grouped<'_>) -> String {
             places,
             count,
         } => {
-            let what = match first.kind {
-                IssueKind::Missing => format!("add {places} ({count} places)"),
-                IssueKind::UnknownKey => {
-                    return format!("remove {places} ({count} places): {NO_SUCH}");
+            let expected = phrase::expected(&first.expected);
+            match first.kind {
+                IssueKind::Missing => {
+                    format!("add the missing {places} in {count} places ({expected})")
                 }
-                _ => format!("change {places} ({count} places)"),
-            };
-            format!("{what}: {}", phrase::expected(&first.expected))
+                IssueKind::UnknownKey => format!("remove {places} ({count} places): {NO_SUCH}"),
+                kind => {
+                    let what = complaint(kind, first, "it", &expected);
+                    format!("change {places} ({count} places): {what}")
+                }
+            }
         }
     }
 }
@@ -170,7 +230,7 @@ fn unknown_keys(issues: &[&Issue]) -> String {
     }
     let keys = phrase::all(&keys);
     match issues.first().and_then(|issue| known(issue)) {
-        Some(known) => format!("remove {keys}: there are no such parameters, only {known}"),
+        Some(known) => format!("replace or remove {keys}: {known}"),
         None => format!("remove {keys}: there are no such parameters"),
     }
 }
@@ -193,20 +253,21 @@ pub(super) fn line(issue: &Issue) -> String {
         IssueKind::UnknownKey if !issue.places.is_empty() => undecided(issue),
         IssueKind::Missing => match &issue.nearest {
             Some(nearest) => format!(
-                "rename {} to {}",
+                "rename {} to {}{}",
                 sibling(issue, nearest),
-                last.unwrap_or_default()
+                last.unwrap_or_default(),
+                kept(issue.kept.as_ref())
             ),
-            None => format!("add {place}: {expected}"),
+            None => format!("add the missing {place} ({expected})"),
         },
         IssueKind::UnknownKey if !issue.candidates.is_empty() => {
             let names = phrase::either(&issue.candidates);
             format!("rename {place} to {names}, whichever you mean")
         }
         IssueKind::UnknownKey => match &issue.nearest {
-            Some(nearest) => format!("rename {place} to {nearest}"),
+            Some(nearest) => format!("rename {place} to {nearest}{}", kept(got)),
             None => match known(issue) {
-                Some(known) => format!("remove {place}: {NO_SUCH}, only {known}"),
+                Some(known) => format!("replace or remove {place}: {known}"),
                 None => format!("remove {place}: {NO_SUCH}"),
             },
         },
@@ -224,56 +285,122 @@ pub(super) fn line(issue: &Issue) -> String {
             } else {
                 format!("is {}", phrase::with_article(kind))
             };
-            format!("change {place}: {short} {is}, use {expected}")
+            format!(
+                "change {place}: {short} {is}, use {expected}{}",
+                unquoted(issue)
+            )
         }
-        IssueKind::Enum => {
-            let nearest = match &issue.nearest {
-                Some(nearest) if issue.expected.allowed.len() > 1 => {
-                    format!(" (nearest: {nearest})")
-                }
-                _ => String::new(),
-            };
-            format!("change {place}: {short} is not allowed, use {expected}{nearest}")
-        }
+        IssueKind::WrongBranch => wrong_branch(issue, &place, short),
         IssueKind::NoAlternative => match (lacking(issue), issue.pointer.is_root()) {
-            (Some(keys), true) => format!("add {keys}"),
-            (Some(keys), false) => format!("add to {place}: {keys}"),
+            (Some(keys), true) => format!("add the missing {keys}"),
+            (Some(keys), false) => format!("add to {place} the missing {keys}"),
             (None, _) => format!("change {place}: {short} fits none of the forms; use {expected}"),
         },
-        code => format!(
-            "change {place}: {}",
-            complaint(code, issue, short, &expected)
-        ),
+        IssueKind::SeveralAlternatives => match ambiguous_union::rivals(&issue.expected) {
+            Some(keys) if issue.pointer.is_root() => {
+                format!("keep only one of {keys}, the one that the user asked for")
+            }
+            Some(keys) => {
+                format!("keep only one of {keys} in {place}, the one that the user asked for")
+            }
+            None => format!(
+                "change {place}: {}",
+                ambiguous_union::complaint(&issue.expected, short)
+            ),
+        },
+        code => format!("{place}: {}", complaint(code, issue, short, &expected)),
     }
 }
 
-/// The part of a `change` line that says what is wrong and what to use.
-fn complaint(code: IssueKind, issue: &Issue, short: &str, expected: &str) -> String {
-    match code {
-        IssueKind::TooSmall => format!("{short} is too small, use {expected}"),
-        IssueKind::TooLarge => format!("{short} is too large, use {expected}"),
-        IssueKind::NotMultiple | IssueKind::Pattern | IssueKind::Format => {
-            format!("{short} does not fit, use {expected}")
+const KEPT: &str = " and keep its value";
+
+/// Asks to keep the value of a member that is renamed or moved. A container is not repeated.
+fn kept(value: Option<&Actual>) -> String {
+    match value {
+        Some(value) if value.kind != "object" && value.kind != "array" => {
+            format!("{KEPT} {}", value.short)
         }
-        IssueKind::TooShort => format!("{short} is too short, use {expected}"),
-        IssueKind::TooLong => format!("{short} is too long, use {expected}"),
-        IssueKind::TooFewItems => format!("it has too few elements, use {expected}"),
-        IssueKind::TooManyItems => format!("it has too many elements, use {expected}"),
-        IssueKind::TooFewKeys => format!("it has too few keys, use {expected}"),
-        IssueKind::TooManyKeys => format!("it has too many keys, use {expected}"),
-        IssueKind::NotUnique => "it repeats an element, use different ones".to_owned(),
+        _ => KEPT.to_owned(),
+    }
+}
+
+/// Returns true if there is an issue at or in the place that a member is renamed or moved to.
+fn is_changed_too(issue: &Issue, all: &[Issue]) -> bool {
+    let beside = |name: &str| Some(issue.pointer.split_last()?.0.join(name));
+    let target = match (issue.kind, &issue.moved) {
+        (_, Some(moved)) => Some(moved.to.clone()),
+        (IssueKind::Missing, None) => Some(issue.pointer.clone()),
+        _ => issue.nearest.as_deref().and_then(beside),
+    };
+    let Some(target) = target else { return false };
+    let mut others = all.iter().filter(|other| !std::ptr::eq(*other, issue));
+    others.any(|other| other.pointer == target || other.pointer.is_within(&target))
+}
+
+/// Says that a number or a boolean has no quotes, if a string was sent in its place.
+fn unquoted(issue: &Issue) -> &'static str {
+    let types = issue.expected.types;
+    let quoted = issue
+        .actual
+        .as_ref()
+        .is_some_and(|got| got.kind == "string");
+    let bare = |json_type| types == Types::of(json_type);
+    if bare(JsonType::Boolean) {
+        ": true or false without quotes"
+    } else if quoted && (bare(JsonType::Integer) || bare(JsonType::Number)) {
+        " without quotes"
+    } else {
+        ""
+    }
+}
+
+/// Says which form the other keys belong to.
+fn wrong_branch(issue: &Issue, place: &str, short: &str) -> String {
+    let keys = phrase::all(&issue.candidates);
+    let belong = if issue.candidates.len() == 1 {
+        "belongs"
+    } else {
+        "belong"
+    };
+    let other = issue.nearest.as_deref().unwrap_or_default();
+    let tag = issue.pointer.split_last().map(|(_, tag)| tag.into_owned());
+    let tag = tag.unwrap_or_default();
+    format!("{place}: {short} does not go with {keys}, which {belong} to {tag} {other}")
+}
+
+/// Says what is wrong with a value, after its place.
+fn complaint(code: IssueKind, issue: &Issue, short: &str, expected: &str) -> String {
+    let null = if issue.expected.types.has(JsonType::Null) {
+        " or null"
+    } else {
+        ""
+    };
+    let demand = || field_words::must(issue) + null;
+    match code {
+        IssueKind::Type => format!("use {expected}"),
+        IssueKind::Enum => one_of(issue, short),
+        IssueKind::TooSmall => format!("{short} is too small, it {}", demand()),
+        IssueKind::TooLarge => format!("{short} is too large, it {}", demand()),
+        IssueKind::TooShort => format!("{short} is too short, it {}", demand()),
+        IssueKind::TooLong => format!("{short} is too long, it {}", demand()),
+        IssueKind::NotMultiple
+        | IssueKind::TooFewItems
+        | IssueKind::TooManyItems
+        | IssueKind::TooFewKeys
+        | IssueKind::TooManyKeys => format!("it {}", demand()),
+        IssueKind::Pattern | IssueKind::Format => format!("{short} is not {expected}"),
+        IssueKind::NotUnique => "it must not repeat an element".to_owned(),
         IssueKind::TooComplex => "it has too many forms inside forms, use fewer".to_owned(),
         IssueKind::NotContained => match &issue.expected.array.element {
-            Some(element) => format!("add an element: {}", phrase::expected(element)),
+            Some(element) => format!("one element must be {}", phrase::expected(element)),
             None => "it lacks an element that it must contain".to_owned(),
         },
-        IssueKind::KeyName => format!("this key is not allowed ({expected}), use another"),
-        IssueKind::SeveralAlternatives => ambiguous_union::complaint(&issue.expected, short),
+        IssueKind::KeyName => format!("this key is not allowed ({expected})"),
         IssueKind::NotAllowed => match &issue.expected.forbidden[..] {
-            [] => format!("{short} is not allowed here, use another value"),
+            [] => format!("{short} is not allowed here"),
             values => {
                 let values = phrase::values(values);
-                format!("{short} is not allowed, use {expected} other than {values}")
+                format!("{short} is not allowed, it must be {expected} other than {values}")
             }
         },
         IssueKind::Ambiguous if is_repeated(&issue.expected.allowed) => {
@@ -284,9 +411,29 @@ fn complaint(code: IssueKind, issue: &Issue, short: &str, expected: &str) -> Str
             format!("it could mean {readings}; give it once, as you mean it")
         }
         IssueKind::InexactNumber => {
-            format!("{short} has too many digits for a number, use fewer")
+            format!("{short} has too many digits for a number")
         }
         _ => expected.to_owned(),
+    }
+}
+
+/// States the allowed values, and names the nearest.
+fn one_of(issue: &Issue, short: &str) -> String {
+    let allowed = &issue.expected.allowed;
+    let nearest = match &issue.nearest {
+        Some(nearest) if allowed.len() > 1 => format!(" (nearest: {nearest})"),
+        _ => String::new(),
+    };
+    match allowed.as_slice() {
+        [only] => format!("{short} is not allowed, it must be {only}"),
+        several => {
+            let (shown, left) = several.split_at(several.len().min(phrase::MOST_VALUES));
+            let more = match left.len() {
+                0 => String::new(),
+                count => format!(" and {count} more"),
+            };
+            format!("{short} is not one of {}{more}{nearest}", shown.join(", "))
+        }
     }
 }
 
@@ -304,10 +451,11 @@ fn moved(issue: &Issue) -> String {
     let target = moved.to.split_last().map(|(target, _)| target);
     let target = target.unwrap_or_default();
     let from = phrase::path(&moved.from);
+    let kept = kept(issue.kept.as_ref());
     if target.is_root() {
-        format!("move {from} to the top")
+        format!("move {from} to the top level of the arguments{kept}")
     } else {
-        format!("move {from} into {}", phrase::path(&target))
+        format!("move {from} into {}{kept}", phrase::path(&target))
     }
 }
 
@@ -322,7 +470,7 @@ fn undecided(issue: &Issue) -> String {
     let wherein = if top.is_empty() {
         format!("into {}", phrase::either(&inside))
     } else {
-        format!("to the top or into {}", phrase::either(&inside))
+        format!("to the top level or into {}", phrase::either(&inside))
     };
     let from = phrase::path(&issue.pointer);
     format!("move {from} {wherein}, as you mean it")
@@ -334,7 +482,7 @@ fn unwrap(issue: &Issue) -> String {
     let moved = issue.moved.as_ref().map(|moved| moved.to.clone());
     let target = moved.or(around).unwrap_or_default();
     let wherein = if target.is_root() {
-        "at the top".to_owned()
+        "at the top level".to_owned()
     } else {
         format!("in {}", phrase::path(&target))
     };
@@ -370,17 +518,21 @@ fn sibling(issue: &Issue, key: &str) -> String {
     }
 }
 
-/// Lists the declared keys if they are few.
+/// Names the declared keys if they are few.
 fn known(issue: &Issue) -> Option<String> {
-    let keys = &issue.expected.allowed;
-    (!keys.is_empty() && keys.len() <= phrase::MOST_VALUES).then(|| keys.join(", "))
+    match issue.expected.allowed.as_slice() {
+        [] => None,
+        [only] => Some(format!("the only parameter is {only}")),
+        keys if keys.len() > phrase::MOST_VALUES => None,
+        keys => Some(format!("the only parameters are {}", keys.join(", "))),
+    }
 }
 
 /// Writes one line per edit, as many as the budget allows, and counts the issues left out.
 pub(super) fn recommendations(bad: &Refusal, budget: &Budget) -> Vec<String> {
     let edits = edits(bad);
     let (shown, omitted) = edits.split_at(edits.len().min(budget.issues.max(1)));
-    let lines = shown.iter().map(grouped_line);
+    let lines = shown.iter().map(|edit| grouped_line(edit, &bad.issues));
     let mut out: Vec<_> = lines.map(|line| clip(&line, budget.issue_chars)).collect();
     let omitted = omitted.iter().map(Grouped::count).sum::<usize>() + bad.more;
     if omitted > 0 {

@@ -22,13 +22,13 @@ pub(super) fn text(bad: &Refusal, budget: &Budget) -> String {
             _ => format!("Field '{name}' {}", demand(issue)),
         }
     });
-    let mut out = String::from("Parameter validation failed:");
+    let mut out = String::from("Parameter validation failed:\n");
     for (index, line) in lines.iter().enumerate() {
         out.push_str(&format!("\n{}. {line}", index + 1));
     }
     if omitted > 0 {
         out.push_str(&format!("\nand {omitted} more"));
     }
-    out.push_str("\nPlease fix the parameters and try again.");
+    out.push_str("\n\nPlease fix the parameters and try again.");
     out
 }

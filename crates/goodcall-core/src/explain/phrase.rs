@@ -2,6 +2,7 @@
 
 use super::syntax_hints;
 use crate::report::{Bound, Expected, ExpectedArray, JsonType, Key, Types};
+use crate::snippet::clip;
 use crate::tree::Pointer;
 
 /// How many allowed values a text lists.
@@ -64,11 +65,18 @@ pub(super) fn with_article(name: &str) -> String {
 
 /// Lists allowed values, at most [`MOST_VALUES`] of them.
 pub(super) fn values(allowed: &[String]) -> String {
-    if allowed.len() <= MOST_VALUES {
-        return either(allowed);
+    listed(allowed, "or")
+}
+
+/// Lists values with this word before the last, at most [`MOST_VALUES`] of them.
+pub(super) fn listed(values: &[String], word: &str) -> String {
+    let (shown, left) = values.split_at(values.len().min(MOST_VALUES));
+    match (shown, left) {
+        ([], _) => String::new(),
+        ([only], []) => only.clone(),
+        ([init @ .., last], []) => format!("{} {word} {last}", init.join(", ")),
+        (shown, left) => format!("{} {word} {} more", shown.join(", "), left.len()),
     }
-    let shown = allowed[..MOST_VALUES].join(", ");
-    format!("{shown} or {} more", allowed.len() - MOST_VALUES)
 }
 
 /// Describes what the schema expects: `an integer from 1 to 100`.
@@ -93,12 +101,12 @@ pub fn expected(expected: &Expected) -> String {
     }
 }
 
-/// Describes a place that takes any value, with the examples or the description of the schema.
+/// Describes a place that takes any value, with the description of the schema. Its examples are not
+/// told, because models send them.
 fn anything(expected: &Expected) -> String {
-    match (&expected.prose.examples[..], &expected.prose.about) {
-        ([], None) => "any value".to_owned(),
-        ([], Some(about)) => format!("any value ({about})"),
-        (examples, _) => format!("a value such as {}", either(examples)),
+    match &expected.prose.about {
+        None => "any value".to_owned(),
+        Some(about) => format!("any value, {about}"),
     }
 }
 
@@ -153,6 +161,10 @@ fn types(expected: &Expected, with_keys: bool) -> Vec<String> {
             None => with_article(name),
         },
         "object" if with_keys => with_article(name) + &keys(expected).unwrap_or_default(),
+        "string" => match expected.string.format.as_deref().and_then(named_format) {
+            Some(noun) => noun.to_owned(),
+            None => with_article(name),
+        },
         name => with_article(name),
     };
     wanted.names().map(name).collect()
@@ -204,20 +216,29 @@ fn details(expected: &Expected) -> Vec<String> {
         out.push(format!("that is a multiple of {multiple}"));
     }
     out.extend(size(expected));
-    if let Some(format) = &expected.string.format {
-        out.push(match example_of(format) {
-            Some(example) => format!("in the format {format} (such as {example})"),
-            None => format!("in the format {format}"),
-        });
+    let types = expected.types;
+    let text = types.is_empty() || types.has(JsonType::String);
+    let format = expected.string.format.as_deref().filter(|_| text);
+    match format {
+        Some(format) if named_format(format).is_none() || !types.has(JsonType::String) => {
+            out.push(format!("in the format {format}"));
+        }
+        _ => {}
     }
-    if let Some(pattern) = &expected.string.pattern {
-        out.push(format!("that matches {pattern}"));
+    // A format says what its pattern means in fewer words.
+    if let (Some(pattern), None) = (&expected.string.pattern, format) {
+        out.push(format!("that matches {}", clip(pattern, PATTERN_CHARS)));
     }
     out
 }
 
+/// The characters of a pattern that are told.
+const PATTERN_CHARS: usize = 100;
+
 /// Writes a range of numbers: `from 1 to 100`, `of at least 1`, `greater than 0`.
 fn range(minimum: Option<&Bound>, maximum: Option<&Bound>) -> Option<String> {
+    let told = |bound: &&Bound| !MACHINE_BOUNDS.contains(&bound.limit.trim_start_matches('-'));
+    let (minimum, maximum) = (minimum.filter(told), maximum.filter(told));
     match (minimum, maximum) {
         (Some(least), Some(most)) if least == most && !least.exclusive => {
             Some(format!("equal to {}", least.limit))
@@ -247,6 +268,13 @@ fn range(minimum: Option<&Bound>, maximum: Option<&Bound>) -> Option<String> {
     }
 }
 
+/// Bounds of number types, which generators write into every schema and no model meets.
+const MACHINE_BOUNDS: [&str; 3] = [
+    "9007199254740991",
+    "9223372036854775807",
+    "9223372036854775808",
+];
+
 /// Writes a range of lengths: `of 1 to 5 elements`, `of at most 10 characters`.
 fn size(expected: &Expected) -> Option<String> {
     let unit = sized_unit(expected.types);
@@ -273,18 +301,20 @@ fn sized_unit(types: Types) -> &'static str {
     }
 }
 
-fn example_of(format: &str) -> Option<&'static str> {
+/// What a string in a format is.
+fn named_format(format: &str) -> Option<&'static str> {
     Some(match format {
-        "date-time" => "2025-03-04T12:00:00Z",
-        "date" => "2025-03-04",
-        "time" => "12:00:00Z",
-        "duration" => "PT1H30M",
-        "email" => "name@example.com",
-        "uri" => "https://example.com/page",
-        "uuid" => "123e4567-e89b-12d3-a456-426614174000",
-        "ipv4" => "192.0.2.1",
-        "ipv6" => "2001:db8::1",
-        "hostname" => "example.com",
+        "date-time" => "a date and time written YYYY-MM-DDThh:mm:ss with its time zone",
+        "date" => "a date written YYYY-MM-DD",
+        "time" => "a time written hh:mm:ss with its time zone",
+        "duration" => "a duration of ISO 8601",
+        "email" | "idn-email" => "an email address",
+        "uri" | "url" | "iri" => "a URL",
+        "uuid" => "a UUID",
+        "ipv4" => "an IPv4 address",
+        "ipv6" => "an IPv6 address",
+        "hostname" | "idn-hostname" => "a host name",
+        "emoji" => "an emoji",
         _ => return None,
     })
 }
@@ -321,7 +351,7 @@ mod tests {
             ),
             (
                 r#"{"type": "string", "format": "date"}"#,
-                "a string in the format date (such as 2025-03-04)",
+                "a date written YYYY-MM-DD",
             ),
             (r#"{"enum": ["a", "b", 3]}"#, r#""a", "b" or 3"#),
             (
@@ -330,9 +360,15 @@ mod tests {
             ),
             (r#"{"maximum": 9}"#, "a number of at most 9"),
             (
-                r#"{"format": "date"}"#,
-                "a value in the format date (such as 2025-03-04)",
+                r#"{"type": "integer", "minimum": 1, "maximum": 9007199254740991}"#,
+                "an integer of at least 1",
             ),
+            (
+                r#"{"type": "string", "format": "email", "pattern": "^.+@.+$"}"#,
+                "an email address",
+            ),
+            (r#"{"type": "integer", "format": "uint32"}"#, "an integer"),
+            (r#"{"format": "date"}"#, "a value in the format date"),
         ] {
             assert_eq!(words_of(schema), words);
         }
@@ -372,9 +408,9 @@ mod tests {
             ),
             (
                 r#"{"examples": ["a", 5], "description": "x"}"#,
-                r#"a value such as "a" or 5"#,
+                "any value, x",
             ),
-            (r#"{"title": "The colour"}"#, "any value (The colour)"),
+            (r#"{"title": "The colour"}"#, "any value, The colour"),
             ("{}", "any value"),
         ] {
             assert_eq!(words_of(schema), words);

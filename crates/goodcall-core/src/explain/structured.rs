@@ -40,7 +40,10 @@ pub(super) fn of(bad: &Refusal, tool: Option<&str>, budget: &Budget) -> Structur
         _ => model::head(bad, tool),
     };
     let recommendations = match bad.reason {
-        Reason::Truncated => vec!["send the complete arguments, or split the work".to_owned()],
+        Reason::Truncated if model::is_long(bad.issues.first()) => {
+            vec!["send the complete arguments, or split the work".to_owned()]
+        }
+        Reason::Truncated => vec!["send the complete arguments".to_owned()],
         Reason::Malformed | Reason::NotAnObject => {
             vec!["send the arguments as one JSON object".to_owned()]
         }

@@ -7,4 +7,4 @@ mod similarity;
 
 pub(crate) use envelope_keys::{ENVELOPE_NAMES, envelope, holds_other, is_envelope_key};
 pub(crate) use letters::{Letters, bare, same_name};
-pub(crate) use similarity::{could_mean, nearest_name, typo_of};
+pub(crate) use similarity::{could_mean, near_names, nearest_name, typo_of};

@@ -7,7 +7,7 @@
 
 use super::antonyms::are_antonyms;
 use super::letters::{Letters, bare, words};
-use crate::limits::{COMPARED_BYTES, LISTED_NAMES};
+use crate::limits::{COMPARED_BYTES, LISTED_NAMES, NAMED_PLACES};
 
 /// The fewest letters of a name that can be renamed as a typo.
 const TYPO_LETTERS: usize = 4;
@@ -112,13 +112,37 @@ fn nearest_by_words(wanted: &str, names: &[&str]) -> Option<String> {
         return None;
     }
     let ours = words(wanted);
-    let within = |a: &[String], b: &[String]| !a.is_empty() && a.iter().all(|w| b.contains(w));
-    let mut fitting = names.iter().filter(|name| {
-        let theirs = words(name);
-        (within(&ours, &theirs) || within(&theirs, &ours)) && !are_antonyms(wanted, name)
-    });
+    let mut fitting = names
+        .iter()
+        .filter(|name| shares_words(wanted, &ours, name));
     let found = fitting.next()?;
     fitting.next().is_none().then(|| (*found).to_owned())
+}
+
+/// Returns true if one name has all words of the other, and they do not mean opposite things.
+fn shares_words(wanted: &str, ours: &[String], name: &str) -> bool {
+    let within = |a: &[String], b: &[String]| !a.is_empty() && a.iter().all(|w| b.contains(w));
+    let theirs = words(name);
+    (within(ours, &theirs) || within(&theirs, ours)) && !are_antonyms(wanted, name)
+}
+
+/// The names that are as near as each other, where [`nearest_name`] finds no single one (`start_date`
+/// and `end_date` for `date`); none if there are more than a few.
+pub(crate) fn near_names<'n>(wanted: &str, names: impl Iterator<Item = &'n str>) -> Vec<String> {
+    if wanted.len() > COMPARED_BYTES {
+        return Vec::new();
+    }
+    let ours = words(wanted);
+    let names = names
+        .take(LISTED_NAMES)
+        .filter(|name| name.len() <= COMPARED_BYTES);
+    let near = names.filter(|name| shares_words(wanted, &ours, name));
+    let near: Vec<String> = near.take(NAMED_PLACES + 1).map(str::to_owned).collect();
+    if (2..=NAMED_PLACES).contains(&near.len()) {
+        near
+    } else {
+        Vec::new()
+    }
 }
 
 /// Returns true if `sent` could be meant for `name`: equal but for case and separators, a few edits

@@ -26,6 +26,9 @@ pub struct Issue {
     pub places: Vec<Pointer>,
     /// The names that a key may stand for, if several are as near.
     pub candidates: Vec<String>,
+    /// The value that a member which is renamed or moved keeps; the arguments of a call that fit
+    /// the nearest tool.
+    pub kept: Option<Actual>,
     /// True if the value may simply be left out.
     pub optional: bool,
     /// The bytes of the raw text that this is about.
@@ -56,6 +59,7 @@ impl Issue {
             moved: None,
             places: Vec::new(),
             candidates: Vec::new(),
+            kept: None,
             optional: false,
             span,
             characters: None,
@@ -137,6 +141,8 @@ pub enum IssueKind {
     NoAlternative,
     /// More than one alternative of an exclusive union fits.
     SeveralAlternatives,
+    /// The value names one alternative of a union, and the other members are those of another.
+    WrongBranch,
     /// Nothing, or not this, is allowed here.
     NotAllowed,
     /// Two members with the same key and different values.
@@ -190,6 +196,7 @@ impl IssueKind {
             IssueKind::KeyName => "key_name",
             IssueKind::NoAlternative => "no_alternative",
             IssueKind::SeveralAlternatives => "several_alternatives",
+            IssueKind::WrongBranch => "wrong_branch",
             IssueKind::NotAllowed => "not_allowed",
             IssueKind::DuplicateKey => "duplicate_key",
             IssueKind::InexactNumber => "inexact_number",

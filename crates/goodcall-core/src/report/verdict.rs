@@ -4,8 +4,8 @@ use std::fmt;
 use std::ops::Range;
 
 use super::{Actual, Change, Issue, IssueKind};
-use crate::names::nearest_name;
-use crate::tree::{Pointer, Tree};
+use crate::names::{near_names, nearest_name};
+use crate::tree::{Node, Pointer, Tree};
 
 /// The verdict on one call.
 #[derive(Clone, Debug)]
@@ -146,17 +146,29 @@ impl Refusal {
     /// let bad = Refusal::unknown_tool("raed_file", ["read_file", "write_file"]);
     /// assert_eq!(
     ///     Explain::new(Style::Model).tool("raed_file").text(&bad),
-    ///     "There is no tool `raed_file`; nothing was run. Did you mean `read_file`? \
-    ///      Call one of: read_file or write_file"
+    ///     "There is no tool `raed_file`; nothing was run. Did you mean `read_file`?"
     /// );
     /// ```
     pub fn unknown_tool<'n>(name: &str, offered: impl IntoIterator<Item = &'n str>) -> Self {
         let offered: Vec<&str> = offered.into_iter().collect();
         let mut issue = Issue::new(Pointer::root(), IssueKind::UnknownTool, 0..0);
         issue.nearest = nearest_name(name, offered.iter().copied());
+        if issue.nearest.is_none() {
+            issue.candidates = near_names(name, offered.iter().copied());
+        }
         issue.expected.allowed = offered.into_iter().map(str::to_owned).collect();
         issue.actual = Some(Actual::text(name));
         Self::single(Reason::UnknownTool, issue)
+    }
+
+    /// The same, for a call whose arguments fit this tool and no other that is offered.
+    #[must_use]
+    pub fn arguments_fit(mut self, tool: &str, arguments: Node<'_>) -> Self {
+        if let Some(issue) = self.issues.first_mut() {
+            issue.nearest = Some(tool.to_owned());
+            issue.kept = Some(Actual::of(arguments));
+        }
+        self
     }
 
     /// A refusal because the call ends before its arguments do; `span` is what there is of it.

@@ -43,7 +43,11 @@ async fn bad_call_is_reasked_and_never_seen() {
     );
     let requests = upstream.requests();
     assert_eq!(requests.len(), 2);
-    assert!(requests[1].contains("add a: an integer"), "{}", requests[1]);
+    assert!(
+        requests[1].contains("add the missing a (an integer)"),
+        "{}",
+        requests[1]
+    );
     assert!(requests[1].contains("authorization: Bearer secret"));
 }
 

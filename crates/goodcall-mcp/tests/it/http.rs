@@ -227,7 +227,7 @@ async fn good_call_passes_unchanged_and_bad_call_does_not_pass() {
         body["result"]["content"][0]["text"]
             .as_str()
             .unwrap()
-            .contains("add zone: an integer")
+            .contains("add the missing zone (an integer)")
     );
     assert_eq!(fake.requests("tools/call").len(), 1);
     assert_eq!(fake.requests("tools/call")[0].1, good);

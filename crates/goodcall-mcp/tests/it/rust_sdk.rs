@@ -127,7 +127,8 @@ async fn converse(client: RunningService<RoleClient, ()>, path: Path) {
         "{mended:?}"
     );
     assert!(
-        shown(&bad).contains("add b: an integer") && shown(&bad).contains("is_error: Some(true)"),
+        shown(&bad).contains("add the missing b (an integer)")
+            && shown(&bad).contains("is_error: Some(true)"),
         "{bad:?}"
     );
     timeout(PATIENCE, client.cancel()).await.unwrap().unwrap();

@@ -101,7 +101,7 @@ async fn invalid_call_is_not_run() {
     assert_eq!(
         structured.recommendations,
         [
-            "add name: a string",
+            "add the missing name (a string)",
             "change age: [] is an array, use an integer"
         ]
     );
@@ -118,8 +118,8 @@ async fn own_check_of_a_tool_names_its_place() {
         .await;
     assert_eq!(
         result.text(),
-        "The tool `person` was not run. Call it again with these edits:\n\
-         change age: use an age from 0 to 150"
+        "The tool `person` was not run. Correct its arguments and call it again:\n\
+         age: use an age from 0 to 150"
     );
     assert_eq!(runs.load(Ordering::Relaxed), 0);
 }
@@ -133,8 +133,7 @@ async fn unknown_tool_is_refused() {
     assert_eq!(result.class(), Some(ErrorClass::UnknownTool));
     assert_eq!(
         result.text(),
-        "There is no tool `readFile`; nothing was run. Did you mean `read_file`? \
-         Call one of: read_file"
+        "There is no tool `readFile`; nothing was run. Did you mean `read_file`?"
     );
     assert_eq!(runs.load(Ordering::Relaxed), 0);
 }
@@ -149,8 +148,8 @@ async fn number_that_would_be_rounded_is_an_issue() {
         .await;
     assert_eq!(
         result.text(),
-        "The tool `get` was not run. Call it again with these edits:\n\
-         change id: 12345678901234567890123 has too many digits for a number, use fewer"
+        "The tool `get` was not run. Correct its arguments and call it again:\n\
+         id: 12345678901234567890123 has too many digits for a number"
     );
     assert_eq!(runs.load(Ordering::Relaxed), 0);
 }

@@ -187,8 +187,8 @@ async fn validation_attributes_are_enforced() {
         .await;
     assert_eq!(
         result.text(),
-        "The tool `weather_of` was not run. Call it again with these edits:\n\
-         change days: 9 is too large, use an integer from 1 to 7"
+        "The tool `weather_of` was not run. Correct its arguments and call it again:\n\
+         days: 9 is too large, it must be at most 7"
     );
     let words = toolbox(CountWords);
     assert_eq!(
@@ -309,8 +309,8 @@ async fn serde_error_is_an_issue_with_its_place() {
     assert_eq!(error.faults[0].path, "/items/1/size");
     assert_eq!(
         result.text(),
-        "The tool `narrow` was not run. Call it again with these edits:\n\
-         change items[1].size: integer `300` does not fit, use an integer from 0 to 255"
+        "The tool `narrow` was not run. Correct its arguments and call it again:\n\
+         items[1].size: integer `300` does not fit, use an integer from 0 to 255"
     );
     let raw = r#"{"items": [{"size": 13}]}"#;
     assert!(
@@ -318,7 +318,7 @@ async fn serde_error_is_an_issue_with_its_place() {
             .invoke("narrow", raw)
             .await
             .text()
-            .ends_with("change items[0].size: not 13")
+            .ends_with("items[0].size: not 13")
     );
     let raw = r#"{"items": [{"size": 1}, {"size": 200}]}"#;
     assert_eq!(toolbox.invoke("narrow", raw).await.text(), "201");

@@ -15,8 +15,19 @@ pub(crate) fn follow(raw: &str, text: &str) -> Option<(Value, bool)> {
                     take(&mut value, &path(key))?;
                 }
             }
+            // One of several names, and the model chooses.
+            "rename" if rest.ends_with(", whichever you mean") => return None,
+            // One of several members, and the model chooses.
+            "keep" => return None,
+            "replace" => {
+                let keys = rest.strip_prefix("or remove ")?;
+                for key in before(keys).replace(" and ", ", ").split(", ") {
+                    take(&mut value, &path(key))?;
+                }
+            }
             "rename" => {
                 let (from, name) = rest.split_once(" to ")?;
+                let name = name.split(" and keep its value").next()?;
                 let from = path(from);
                 let member = take(&mut value, &from)?;
                 let mut to = from;
@@ -32,7 +43,12 @@ pub(crate) fn follow(raw: &str, text: &str) -> Option<(Value, bool)> {
                     }
                     None => rest,
                 };
-                let (from, target) = match rest.strip_suffix(" to the top") {
+                let rest = match rest.split_once(" and keep its value") {
+                    Some((rest, _)) => rest,
+                    None => rest,
+                };
+                let rest = rest.trim_end_matches(" of the arguments");
+                let (from, target) = match rest.strip_suffix(" to the top level") {
                     Some(from) => (path(from), Vec::new()),
                     None => {
                         let (from, target) = rest.split_once(" into ")?;
@@ -46,8 +62,8 @@ pub(crate) fn follow(raw: &str, text: &str) -> Option<(Value, bool)> {
             }
             "unwrap" => unwrap(&mut value, rest)?,
             "add" => {
-                let (place, wanted) = rest.split_once(": ")?;
-                put(&mut value, &path(place), make(wanted)?)?;
+                let (place, wanted) = rest.strip_prefix("the missing ")?.split_once(" (")?;
+                put(&mut value, &path(place), make(wanted.strip_suffix(')')?)?)?;
                 plain = false;
             }
             "change" => {
@@ -57,7 +73,12 @@ pub(crate) fn follow(raw: &str, text: &str) -> Option<(Value, bool)> {
                 put(&mut value, &path(place), make(wanted)?)?;
                 plain = false;
             }
-            _ => return None,
+            // A statement: `limit: 500 is too large, it must be at most 100`.
+            _ => {
+                let (place, stated) = line.split_once(": ")?;
+                put(&mut value, &path(place), stated_value(stated)?)?;
+                plain = false;
+            }
         }
     }
     Some((value, plain))
@@ -67,7 +88,7 @@ fn unwrap(value: &mut Value, rest: &str) -> Option<()> {
     let (place, how) = rest.split_once(": send its keys ")?;
     let (wherein, without) = how.split_once(", without ")?;
     let target = match wherein {
-        "at the top" => Vec::new(),
+        "at the top level" => Vec::new(),
         other => path(other.strip_prefix("in ")?),
     };
     let inner = take(value, &path(place))?;
@@ -82,6 +103,20 @@ fn unwrap(value: &mut Value, rest: &str) -> Option<()> {
         put(value, &[&target[..], &[name]].concat(), member)?;
     }
     Some(())
+}
+
+/// Returns the simplest value that a statement allows.
+fn stated_value(stated: &str) -> Option<Value> {
+    if let Some((_, values)) = stated.split_once(" is not one of ") {
+        return make(values.split(" (nearest").next()?);
+    }
+    if let Some((_, value)) = stated.split_once(", it must be ") {
+        let number = value
+            .strip_prefix("at least ")
+            .or(value.strip_prefix("at most "));
+        return make(number.unwrap_or(value));
+    }
+    None
 }
 
 fn before(rest: &str) -> &str {
@@ -143,7 +178,7 @@ fn make(words: &str) -> Option<Value> {
         rest.split(' ').next()?.parse().ok()
     };
     let noun = words.strip_prefix("an ").or(words.strip_prefix("a "))?;
-    let kind = noun.split(' ').next()?;
+    let kind = noun.split([' ', ':']).next()?;
     Some(match kind {
         "string" if words.contains("that matches") => json!("abc"),
         "string" => json!("x".repeat(number("at least ").unwrap_or(1.0) as usize)),
