@@ -15,12 +15,12 @@
 //! impl Tool for Weather {
 //!     fn name(&self) -> &str { "weather" }
 //!     fn description(&self) -> &str { "The weather of a city" }
-//!     fn parameters_schema(&self) -> Option<Value> {
-//!         Some(json!({
+//!     fn parameters_schema(&self) -> Value {
+//!         json!({
 //!             "type": "object",
 //!             "properties": {"city": {"type": "string"}, "days": {"type": "integer", "maximum": 7}},
 //!             "required": ["city"],
-//!         }))
+//!         })
 //!     }
 //!     async fn execute(&self, params: &Value) -> ToolResult {
 //!         ToolResult::success(json!({"city": params["city"], "sky": "clear"}))
@@ -89,6 +89,7 @@
 
 mod error;
 mod error_class;
+mod failure;
 
 mod arguments;
 mod tool;
@@ -127,25 +128,31 @@ pub mod __private;
 pub use async_trait::async_trait;
 pub use goodcall_core;
 pub use goodcall_core::{
-    Change, Explain, Formats, Gate, Issue, Limits, Pointer, Policy, Reason, Refusal, RuleId,
-    Schema, SchemaError, SchemaWarning, StopReason, Style, Verdict, check,
+    Budget, Change, Explain, Formats, Gate, Issue, IssueKind, Limits, Mended, Pointer, Policy,
+    Reason, Refusal, RuleId, Schema, SchemaError, SchemaWarning, StopReason, Structured, Style,
+    Tree, Verdict, check,
 };
-pub use goodcall_macros::tool;
+pub use goodcall_macros::{Args, tool};
+pub use goodcall_wire;
 pub use schemars::{self, JsonSchema};
 pub use tokio_util::sync::CancellationToken;
 
-pub use error::{ArgumentFault, Cause, Failure, ToolArgError, ToolError, ToolRuntimeError};
+pub use error::{ArgumentFault, Cause, ToolArgError, ToolError, ToolRuntimeError};
 pub use error_class::{Audience, ErrorClass};
+pub use failure::{Failure, ForModel};
 
 pub use arguments::{BoundArguments, Context, LoopKey};
-pub use tool::{Invalid, Parameters, Tool, ValidateError, default_validate_parameters, validate};
+pub use tool::{Invalid, Tool, ValidateError, validate};
 pub use tool_call_request::ToolCallRequest;
 pub use tool_result::ToolResult;
-pub use typed::{TypedTool, schema_of};
+pub use typed::{TypedTool, schema_of, validate_args};
 
-pub use toolbox::{Definition, RegisterError, Toolbox};
+pub use toolbox::{Definition, Prepared, RegisterError, Toolbox};
 
-pub use message::{Call, CallOutcome, ChangeRecord, Message, Reply, Usage};
+pub use message::{
+    AssistantMessage, Call, CallOutcome, ChangeRecord, Image, Message, Reasoning, Reply, Usage,
+    UserMessage,
+};
 
 pub use loop_detector::{Detector, Escalation, LoopReport, LoopRules, Signal};
 pub use run::{HaltReason, Run, RunLimits, SequenceError, Step};
@@ -164,6 +171,8 @@ mod documents {
     struct Policies;
     #[doc = include_str!("../../../docs/recipes.md")]
     struct Recipes;
+    #[doc = include_str!("../../../docs/agent.md")]
+    struct Agent;
     #[doc = include_str!("../../../docs/migration.md")]
     struct Migration;
 }

@@ -188,6 +188,8 @@ pub(super) fn line(issue: &Issue) -> String {
         .split_last()
         .map(|(_, name)| name.into_owned());
     match issue.kind {
+        // A tool's own words about the arguments as a whole are passed on as they are.
+        IssueKind::Custom if issue.pointer.is_root() => expected,
         IssueKind::Wrapped => unwrap(issue),
         IssueKind::Missing | IssueKind::UnknownKey if issue.moved.is_some() => moved(issue),
         IssueKind::UnknownKey if !issue.places.is_empty() => undecided(issue),
@@ -284,7 +286,7 @@ fn complaint(code: IssueKind, issue: &Issue, short: &str, expected: &str) -> Str
             format!("it could mean {readings}; give it once, as you mean it")
         }
         IssueKind::InexactNumber => {
-            format!("{short} has too many digits for a number, use fewer")
+            format!("{short} does not fit a 64-bit number, use fewer digits")
         }
         _ => expected.to_owned(),
     }
