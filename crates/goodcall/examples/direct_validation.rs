@@ -33,13 +33,10 @@ impl Tool for CustomValidatedTool {
         self.default_validate_parameters(params)?;
 
         // Then what a schema cannot say.
-        if let Some(age) = params["age"].as_f64() {
-            if age < 0.0 || age > 150.0 {
-                return Err("Age must be between 0 and 150".into());
-            }
+        match params["age"].as_f64() {
+            Some(0.0..=150.0) => Ok(()),
+            _ => Err("Age must be between 0 and 150".into()),
         }
-
-        Ok(())
     }
 
     async fn execute(&self, params: &Value) -> ToolResult {

@@ -3,6 +3,8 @@
 //!
 //! `cargo run -p goodcall --example validation_test`
 
+#![allow(clippy::unwrap_used, reason = "validated parameters are there")]
+
 use goodcall::{Style, Tool, ToolResult, Toolbox, async_trait};
 use serde_json::{Value, json};
 

@@ -43,7 +43,10 @@ const MOST_CHARS: usize = 8000;
 /// assert!(error.chain().unwrap().starts_with("No such file"));
 /// ```
 #[derive(Clone, Debug)]
-pub struct Failure {
+pub struct Failure(Box<FailureParts>);
+
+#[derive(Clone, Debug)]
+struct FailureParts {
     cause: Cause,
     message: String,
     note: Option<String>,
@@ -64,57 +67,57 @@ impl Failure {
     }
 
     fn of(cause: Cause, message: impl Into<String>) -> Self {
-        Self {
+        Self(Box::new(FailureParts {
             cause,
             message: message.into(),
             note: None,
             recommendations: Vec::new(),
             data: Value::Null,
             source: None,
-        }
+        }))
     }
 
     /// Adds one thing that the model should do.
     #[must_use]
     pub fn recommend(mut self, what: impl Into<String>) -> Self {
-        self.recommendations.push(what.into());
+        self.0.recommendations.push(what.into());
         self
     }
 
     /// Sets a remark for the model.
     #[must_use]
     pub fn note(mut self, note: impl Into<String>) -> Self {
-        self.note = Some(note.into());
+        self.0.note = Some(note.into());
         self
     }
 
     /// Sets the data of the error: what the tool found before it failed.
     #[must_use]
     pub fn data(mut self, data: impl Into<Value>) -> Self {
-        self.data = data.into();
+        self.0.data = data.into();
         self
     }
 
     /// Sets the error behind it, for the operator.
     #[must_use]
     pub fn caused_by(mut self, source: impl Into<Box<dyn Error + Send + Sync>>) -> Self {
-        self.source = Some(Arc::from(source.into()));
+        self.0.source = Some(Arc::from(source.into()));
         self
     }
 
     /// The text for the model.
     pub fn message(&self) -> &str {
-        &self.message
+        &self.0.message
     }
 
     /// The error behind it, to be downcast.
     pub fn source(&self) -> Option<&(dyn Error + Send + Sync + 'static)> {
-        self.source.as_deref()
+        self.0.source.as_deref()
     }
 
     /// The error behind it and all its causes, in one line for the operator.
     pub fn chain(&self) -> Option<String> {
-        let first: &(dyn Error + Send + Sync) = self.source.as_deref()?;
+        let first: &(dyn Error + Send + Sync) = self.0.source.as_deref()?;
         let mut texts = vec![first.to_string()];
         let mut next = first.source();
         while let Some(error) = next {
@@ -131,17 +134,18 @@ impl Failure {
     /// Takes it apart: the error, the note, the recommendations and the data.
     pub(crate) fn into_parts(self) -> (ToolError, Option<String>, Vec<String>, Value) {
         let source = self.chain();
-        let mut error = ToolError::runtime(self.cause, self.message);
+        let parts = *self.0;
+        let mut error = ToolError::runtime(parts.cause, parts.message);
         if let ToolError::Runtime(ToolRuntimeError { source: to, .. }) = &mut error {
             *to = source;
         }
-        (error, self.note, self.recommendations, self.data)
+        (error, parts.note, parts.recommendations, parts.data)
     }
 }
 
 impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.message)
+        f.write_str(&self.0.message)
     }
 }
 
@@ -188,7 +192,7 @@ impl<T, E: Into<Box<dyn Error + Send + Sync>>> ForModel<T> for Result<T, E> {
     fn shown_to_model(self) -> Result<T, Failure> {
         self.map_err(|error| {
             let mut failure = Failure::runtime("").caused_by(error);
-            failure.message = failure.chain().unwrap_or_default();
+            failure.0.message = failure.chain().unwrap_or_default();
             failure
         })
     }

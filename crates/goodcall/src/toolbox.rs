@@ -38,6 +38,12 @@ pub(crate) struct RegisteredTool {
     parameters: Option<Value>,
 }
 
+/// A registration: the tool that had the name before, and the remarks on the new schema.
+struct Replaced {
+    old: Option<Arc<dyn Tool>>,
+    warnings: Vec<SchemaWarning>,
+}
+
 /// A tool as it is offered to a model.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
@@ -182,7 +188,7 @@ impl Toolbox {
         if self.tools.contains_key(&name) {
             return Err(RegisterError::NameTaken(name));
         }
-        self.replace_shared(tool).map(|(_, warnings)| warnings)
+        self.replace_shared(tool).map(|replaced| replaced.warnings)
     }
 
     /// Like [`Toolbox::register`], in place of the tool of the same name, if there is one. It is
@@ -194,7 +200,8 @@ impl Toolbox {
         &mut self,
         tool: impl Tool + 'static,
     ) -> Result<Option<Arc<dyn Tool>>, RegisterError> {
-        self.replace_shared(Arc::new(tool)).map(|(old, _)| old)
+        self.replace_shared(Arc::new(tool))
+            .map(|replaced| replaced.old)
     }
 
     /// Removes the tool of this name.
@@ -202,10 +209,7 @@ impl Toolbox {
         self.tools.remove(name).map(|entry| entry.tool)
     }
 
-    fn replace_shared(
-        &mut self,
-        tool: Arc<dyn Tool>,
-    ) -> Result<(Option<Arc<dyn Tool>>, Vec<SchemaWarning>), RegisterError> {
+    fn replace_shared(&mut self, tool: Arc<dyn Tool>) -> Result<Replaced, RegisterError> {
         let name = tool.name().to_owned();
         let parameters = Some(tool.parameters_schema()).filter(|schema| !schema.is_null());
         let schema = match &parameters {
@@ -228,7 +232,7 @@ impl Toolbox {
             parameters,
         };
         let old = self.tools.insert(name, entry).map(|entry| entry.tool);
-        Ok((old, warnings))
+        Ok(Replaced { old, warnings })
     }
 
     /// Adds several shared tools, such as those of an `impl` block with `#[goodcall::tool]`.

@@ -177,7 +177,7 @@ fn r12_three_equal_invalid_calls_ask_the_user() {
 #[test]
 fn r13_three_equal_valid_calls_ask_the_user() {
     assert_eq!(asked_at(WHOLE, |_| ToolResult::success("ok")), Some(3));
-    // Polling is no loop: the results differ.
+    // The results of polling differ.
     assert_eq!(asked_at(WHOLE, ToolResult::success), None);
 }
 

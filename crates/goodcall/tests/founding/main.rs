@@ -3,7 +3,12 @@
 //! with the number of the document and of the row. Where goodcall differs from a document, the test
 //! says how and why.
 
-#![allow(clippy::unwrap_used, clippy::panic, reason = "tests")]
+#![allow(
+    clippy::collapsible_if,
+    clippy::manual_range_contains,
+    clippy::uninlined_format_args,
+    reason = "programs are as their document has them"
+)]
 
 mod errors_003;
 mod loop_002;
