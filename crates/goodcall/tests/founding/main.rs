@@ -7,7 +7,8 @@
     clippy::collapsible_if,
     clippy::manual_range_contains,
     clippy::uninlined_format_args,
-    reason = "programs are as their document has them"
+    clippy::unwrap_used,
+    reason = "programs are as their document has them, and helpers of tests may panic"
 )]
 
 mod errors_003;
