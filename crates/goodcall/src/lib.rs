@@ -83,9 +83,20 @@
 //!   [`Store`].
 //! - [`wire`] converts the history to any provider's form.
 //!
+//! # Which part to take
+//! For a verdict on raw arguments alone, take [`Schema`] with [`check`] or [`Gate`], or
+//! [`validate_args`] for a type. For tools in a loop of your own, take a [`Toolbox`]. [`Failure`] is the
+//! error of a tool: it has a text for the model and the error behind it for the operator. The guide's
+//! page `docs/agent.md` in the repository shows errors, approval, events, limits, loops, stores and
+//! models of your own.
+//!
+//! The toolbox runs on any executor; [`Driver`] needs tokio's timers when a model call is retried. The
+//! oldest Rust that builds this crate is 1.88.
+//!
 //! # Features
-//! No feature is on by default. `openai` adds a model behind any OpenAI-compatible URL; `otlp` sends
-//! spans to an OpenTelemetry collector.
+//! `idna` (on by default) checks the internationalised formats where a host asserts `format`. `openai`
+//! adds a model behind any OpenAI-compatible URL; `otlp` sends spans to an OpenTelemetry collector. Both
+//! install ring as the process-wide provider of rustls, unless one is installed already.
 
 mod error;
 mod error_class;
