@@ -1,12 +1,11 @@
-//! Files that `rustc` compiles as a user's crate: the examples, and the compile errors of
-//! `#[goodcall::tool]`. For the latter, each `tests/ui/*.rs` must fail to compile, with the
+//! The compile errors of `#[goodcall::tool]`: each `tests/ui/*.rs` must fail to compile, with the
 //! message in the `.stderr` file beside it. `GOODCALL_BLESS=1` rewrites those files.
 //!
 //! The files are compiled by `rustc` against the library that cargo built for this very test, so
 //! nothing is built a second time.
 
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
+use std::process::Command;
 use std::{env, fs};
 
 /// The folder in which cargo put this test, the library and everything that the library needs.
@@ -17,62 +16,40 @@ fn artifacts() -> PathBuf {
 
 /// Finds the library in the folder of artifacts. Builds with other features or of older sources may
 /// be there as well; cargo has just made sure that ours is up to date, so the newest one is too.
-fn library(artifacts: &Path, name: &str) -> PathBuf {
+fn library(artifacts: &Path) -> PathBuf {
     let entries = fs::read_dir(artifacts).unwrap().map(Result::unwrap);
     let libraries = entries.filter(|entry| {
-        let file = entry.file_name();
-        let file = file.to_string_lossy();
-        file.starts_with(&format!("lib{name}-")) && file.ends_with(".rlib")
+        let name = entry.file_name();
+        let name = name.to_string_lossy();
+        name.starts_with("libgoodcall-") && name.ends_with(".rlib")
     });
     let newest = libraries.max_by_key(|entry| entry.metadata().unwrap().modified().unwrap());
     match newest {
         Some(entry) => entry.path(),
-        None => panic!("no lib{name}-*.rlib in {}", artifacts.display()),
+        None => panic!("no libgoodcall-*.rlib in {}", artifacts.display()),
     }
-}
-
-/// Compiles one file, as a crate that depends on goodcall and these others.
-fn rustc(source: &Path, others: &[&str]) -> Output {
-    let artifacts = artifacts();
-    let rustc = env::var_os("RUSTC").unwrap_or_else(|| "rustc".into());
-    let mut command = Command::new(rustc);
-    command
-        .current_dir(env!("CARGO_MANIFEST_DIR"))
-        .args(["--edition=2024", "--crate-type=bin", "--emit=metadata"])
-        .args(["--color=never", "--out-dir", env!("CARGO_TARGET_TMPDIR")])
-        .arg("--extern")
-        .arg(format!("goodcall={}", library(&artifacts, "goodcall").display()))
-        .arg("-L")
-        .arg(format!("dependency={}", artifacts.display()))
-        .arg(source);
-    for name in others {
-        let path = library(&artifacts, name);
-        command.arg("--extern").arg(format!("{name}={}", path.display()));
-    }
-    let output = command.output();
-    output.unwrap_or_else(|error| panic!("cannot run rustc: {error}"))
 }
 
 /// Compiles one file and returns the compiler's errors, without the summary at their end.
 fn compile(source: &Path) -> String {
-    let output = rustc(source, &[]);
+    let artifacts = artifacts();
+    let rustc = env::var_os("RUSTC").unwrap_or_else(|| "rustc".into());
+    let output = Command::new(rustc)
+        .current_dir(env!("CARGO_MANIFEST_DIR"))
+        .args(["--edition=2024", "--crate-type=bin", "--emit=metadata"])
+        .args(["--color=never", "--out-dir", env!("CARGO_TARGET_TMPDIR")])
+        .arg("--extern")
+        .arg(format!("goodcall={}", library(&artifacts).display()))
+        .arg("-L")
+        .arg(format!("dependency={}", artifacts.display()))
+        .arg(source)
+        .output()
+        .unwrap_or_else(|error| panic!("cannot run rustc: {error}"));
     let errors = String::from_utf8(output.stderr).unwrap();
     let name = source.display();
     assert!(!output.status.success(), "{name} compiles");
     let errors = errors.split("error: aborting due to").next().unwrap();
     format!("{}\n", errors.trim_end())
-}
-
-#[test]
-fn examples_compile_in_a_crate_that_depends_on_goodcall() {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("examples");
-    for entry in fs::read_dir(&folder).unwrap() {
-        let source = PathBuf::from("examples").join(entry.unwrap().file_name());
-        // Neither schemars nor async-trait.
-        let output = rustc(&source, &["serde", "serde_json", "tokio"]);
-        let errors = String::from_utf8_lossy(&output.stderr);
-        assert!(output.status.success(), "{}: {errors}", source.display());
-    }
 }
 
 #[test]

@@ -64,8 +64,12 @@ async fn generated_names_do_not_collide() {
     let mut toolbox = Toolbox::new();
     toolbox.register(names::ArgsTool).unwrap();
     toolbox.register(Increment).unwrap();
-    toolbox.register_all(Arc::new(names::Shared).tools()).unwrap();
-    toolbox.register_all(Arc::new(names::Shared).more_tools()).unwrap();
+    toolbox
+        .register_all(Arc::new(names::Shared).tools())
+        .unwrap();
+    toolbox
+        .register_all(Arc::new(names::Shared).more_tools())
+        .unwrap();
     let raw = r#"{"args": {"args": {"args": null}}, "context": "c", "state": 1, "bound": 2}"#;
     assert_eq!(toolbox.invoke("args", raw).await.text(), "true c 1 2");
     assert_eq!(toolbox.invoke("one", r#"{"state": 5}"#).await.text(), "5");
@@ -131,13 +135,20 @@ async fn errors_of_other_crates_are_for_the_operator() {
     for (name, text, chain) in [
         ("with_anyhow", "The tool failed", "no connection: "),
         ("with_eyre", "The tool failed", ""),
-        ("with_a_text_for_the_model", "the database does not answer", ""),
+        (
+            "with_a_text_for_the_model",
+            "the database does not answer",
+            "",
+        ),
     ] {
         let result = toolbox.invoke(name, "{}").await;
         assert_eq!(result.class(), Some(ErrorClass::Runtime));
         assert!(result.text().starts_with(text) && !result.text().contains("hunter2"));
         let operator = source(&result).unwrap();
-        assert!(operator.starts_with(&format!("{chain}{layered}: an error")), "{operator}");
+        assert!(
+            operator.starts_with(&format!("{chain}{layered}: an error")),
+            "{operator}"
+        );
         let stored = serde_json::to_string(result.tool_error().unwrap()).unwrap();
         assert!(!stored.contains("hunter2"), "{stored}");
     }
@@ -147,9 +158,16 @@ async fn errors_of_other_crates_are_for_the_operator() {
 async fn texts_by_question_mark_are_for_the_model() {
     let mut toolbox = Toolbox::new();
     toolbox.register(WithQuestionMark).unwrap();
-    let result = toolbox.invoke("with_question_mark", r#"{"text": true}"#).await;
-    assert_eq!((result.text().as_str(), result.class()), ("use a smaller number", Some(ErrorClass::Logical)));
-    let result = toolbox.invoke("with_question_mark", r#"{"text": false}"#).await;
+    let result = toolbox
+        .invoke("with_question_mark", r#"{"text": true}"#)
+        .await;
+    assert_eq!(
+        (result.text().as_str(), result.class()),
+        ("use a smaller number", Some(ErrorClass::Logical))
+    );
+    let result = toolbox
+        .invoke("with_question_mark", r#"{"text": false}"#)
+        .await;
     assert_eq!(result.text(), "no number is there");
 }
 
@@ -228,14 +246,19 @@ fn images_and_reasoning_are_sent_in_the_form_of_their_provider() {
 fn run_begins_with_messages_that_exist() {
     let run = Run::new().user("u");
     let mut earlier = run.clone();
-    earlier.replied(Reply::calls([Call::new("1", "block", "{}")])).unwrap();
-    let outcome = goodcall::CallOutcome::new(&Call::new("1", "block", "{}"), ToolResult::success(1));
+    earlier
+        .replied(Reply::calls([Call::new("1", "block", "{}")]))
+        .unwrap();
+    let outcome =
+        goodcall::CallOutcome::new(&Call::new("1", "block", "{}"), ToolResult::success(1));
     earlier.executed(outcome).unwrap();
     let mut later = Run::from_messages(earlier.messages().to_vec()).unwrap();
     assert_eq!(later.messages(), earlier.messages());
     later.replied(Reply::text("done")).unwrap();
     assert!(later.is_over());
-    let lonely = Message::Tools { outcomes: Vec::new() };
+    let lonely = Message::Tools {
+        outcomes: Vec::new(),
+    };
     assert!(Run::from_messages([lonely]).is_err());
 }
 
@@ -254,7 +277,11 @@ enum Order {
 impl Tasks {
     /// Adds a task.
     #[tool]
-    fn add(&self, #[tool(length(min = 1))] title: &str, context: &Context) -> Result<usize, Failure> {
+    fn add(
+        &self,
+        #[tool(length(min = 1))] title: &str,
+        context: &Context,
+    ) -> Result<usize, Failure> {
         let mut tasks = self.0.lock().map_err(|_| "the list is broken")?;
         tasks.push(format!("{title} ({})", context.changes().len()));
         Ok(tasks.len())
@@ -305,7 +332,9 @@ impl Model for Clumsy {
 #[tokio::test]
 async fn agent_survives_a_model_that_does_everything_wrong() {
     let mut toolbox = Toolbox::new();
-    toolbox.register_all(Arc::new(Tasks::default()).tools()).unwrap();
+    toolbox
+        .register_all(Arc::new(Tasks::default()).tools())
+        .unwrap();
     let one = |name: &str, raw: &str| Ok(Reply::calls([Call::new("", name, raw)]));
     let replies = vec![
         Err(ModelError::new("too many requests").retryable()),
@@ -317,7 +346,9 @@ async fn agent_survives_a_model_that_does_everything_wrong() {
         one("list", r#"{"order": "Newest"}"#),
         one("clear", "{'sure': True}"),
         one("wait", "{}"),
-        Ok(Reply::text("<tool_call>{\"name\": \"add\", \"arguments\": {\"title\": \"tea\"}}</tool_call>")),
+        Ok(Reply::text(
+            "<tool_call>{\"name\": \"add\", \"arguments\": {\"title\": \"tea\"}}</tool_call>",
+        )),
         one("clear", r#"{"sure": false}"#),
         Ok(Reply::text("Three tasks are left.")),
     ];
@@ -325,7 +356,11 @@ async fn agent_survives_a_model_that_does_everything_wrong() {
     let names = Mutex::new(Vec::new());
     let driver = Driver::new(&toolbox, &model).on_event(|event| {
         if let Event::ToolExecuted { call } = event {
-            let class = call.result.get("errorType").and_then(Value::as_str).map(str::to_owned);
+            let class = call
+                .result
+                .get("errorType")
+                .and_then(Value::as_str)
+                .map(str::to_owned);
             names.lock().unwrap().push((call.name.clone(), class));
         }
     });
@@ -333,7 +368,10 @@ async fn agent_survives_a_model_that_does_everything_wrong() {
     let finish = driver.drive(&mut run).await.unwrap();
     assert_eq!(finish, Finish::Done("Three tasks are left.".to_owned()));
     let seen: Vec<_> = names.lock().unwrap().clone();
-    let seen: Vec<_> = seen.iter().map(|(name, class)| (name.as_str(), class.as_deref())).collect();
+    let seen: Vec<_> = seen
+        .iter()
+        .map(|(name, class)| (name.as_str(), class.as_deref()))
+        .collect();
     assert_eq!(
         seen,
         [
@@ -351,19 +389,27 @@ async fn agent_survives_a_model_that_does_everything_wrong() {
     let list = toolbox.invoke("list", "{}").await;
     let titles = list.data().unwrap().as_array().unwrap();
     assert_eq!(titles.len(), 3);
-    assert_eq!((&titles[0], &titles[2]), (&json!("milk (0)"), &json!("tea (0)")));
+    assert_eq!(
+        (&titles[0], &titles[2]),
+        (&json!("milk (0)"), &json!("tea (0)"))
+    );
     assert!(titles[1].as_str().unwrap().starts_with("eggs ("));
 }
 
 #[tokio::test]
 async fn same_wrong_call_for_ever_asks_the_user() {
     let mut toolbox = Toolbox::new();
-    toolbox.register_all(Arc::new(Tasks::default()).tools()).unwrap();
+    toolbox
+        .register_all(Arc::new(Tasks::default()).tools())
+        .unwrap();
     let wrong = || Ok(Reply::calls([Call::new("", "add", r#"{"titel": 5}"#)]));
     let model = Clumsy(Mutex::new((0..9).map(|_| wrong()).collect()));
     let mut run = Run::new().user("u");
     let driver = Driver::new(&toolbox, &model).cancel(CancellationToken::new());
     let finish = driver.drive(&mut run).await.unwrap();
-    assert!(matches!(finish, Finish::Asking(HaltReason::Loop(_))), "{finish:?}");
+    assert!(
+        matches!(finish, Finish::Asking(HaltReason::Loop(_))),
+        "{finish:?}"
+    );
     assert_eq!(run.steps(), 3);
 }
