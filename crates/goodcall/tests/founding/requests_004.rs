@@ -1,7 +1,7 @@
 //! Document 004: the request with raw and parsed arguments, errors and warnings.
 
 use goodcall::wire::{Provider, reply};
-use goodcall::{Context, Definition, Policy, Style, ToolCallRequest, Toolbox};
+use goodcall::{Context, Definition, Formats, Policy, Style, ToolCallRequest, Toolbox};
 use serde_json::{Value, json};
 
 use crate::{Echo, object, toolbox};
@@ -233,18 +233,17 @@ fn r19_number_strings() {
     }
 }
 
-/// A date with one reading; 03/04/2025 has two. `format` is asserted where the host asks for it.
+/// A date with one reading; 03/04/2025 has two. `format` is an annotation unless the policy asserts it.
 #[test]
 fn r20_date_strings() {
-    let schema = json!({"properties": {"when": {"type": "string", "pattern": "^\\d{4}-\\d\\d-\\d\\d$",
-        "format": "date"}}});
-    let request = read_with(schema.clone(), r#"{"when": "2025/04/03"}"#);
+    let tool = Echo::new("t", schema());
+    let policy = Policy::safe().with_formats(Formats::Assert);
+    let toolbox = toolbox(Style::Record, [&tool]).policy(policy);
+    let mut request = ToolCallRequest::new("t", "1", r#"{"when": "2025/04/03"}"#);
+    assert!(toolbox.read_request(&mut request).is_ok());
     assert_eq!(request.arguments, Some(json!({"when": "2025-04-03"})));
-    assert!(
-        read_with(schema, r#"{"when": "03/04/2025"}"#)
-            .parse_error
-            .is_some()
-    );
+    let mut request = ToolCallRequest::new("t", "1", r#"{"when": "03/04/2025"}"#);
+    assert!(toolbox.read_request(&mut request).is_err());
 }
 
 #[test]
