@@ -60,7 +60,7 @@ const ALL: Audience = Audience {
 
 impl ErrorClass {
     /// Every class.
-    pub const ALL: &[ErrorClass] = &[
+    pub const ALL: [ErrorClass; 7] = [
         ErrorClass::Validation,
         ErrorClass::Truncated,
         ErrorClass::UnknownTool,
@@ -142,7 +142,7 @@ mod tests {
 
     #[test]
     fn serialized_form_is_the_name() {
-        for &class in ErrorClass::ALL {
+        for class in ErrorClass::ALL {
             let text = serde_json::to_string(&class).unwrap();
             assert_eq!(text, format!("\"{class}\""));
             assert!(class.audience().model && !class.recommendations().is_empty());
@@ -151,7 +151,7 @@ mod tests {
 
     #[test]
     fn refusals_are_not_retryable() {
-        for &class in ErrorClass::ALL {
+        for class in ErrorClass::ALL {
             assert!(!(class.is_refusal() && class.retryable()), "{class}");
         }
     }
