@@ -149,8 +149,8 @@ impl Tool for CommandTool {
         &self.description
     }
 
-    fn parameters_schema(&self) -> Option<Value> {
-        self.schema.clone()
+    fn parameters_schema(&self) -> Value {
+        self.schema.clone().unwrap_or_default()
     }
 
     fn is_destructive(&self) -> bool {

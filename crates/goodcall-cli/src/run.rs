@@ -198,12 +198,12 @@ fn begin(args: &RunArgs, text: String) -> Run {
 /// Prints an event of the run.
 fn print_event(event: &Event) {
     match event {
-        Event::ToolExecuted(record) => {
+        Event::ToolExecuted { call: record } => {
             println!("model: {}({})", record.name, record.arguments.trim());
             let text = match (&record.error, &record.result) {
                 (Some(error), _) => error.clone(),
-                (None, Some(Value::String(text))) => text.clone(),
-                (None, result) => result.clone().unwrap_or_default().to_string(),
+                (None, Value::String(text)) => text.clone(),
+                (None, result) => result.to_string(),
             };
             println!("tool:  {}", text.replace('\n', "\n       "));
             for change in &record.changes {

@@ -24,6 +24,34 @@ impl Limits {
     /// Conversions recurse once per level; this many levels fit the smallest usual thread stack.
     pub const MOST_DEPTH: usize = 256;
 
+    /// Sets the bytes of raw arguments.
+    #[must_use]
+    pub fn max_bytes(mut self, most: usize) -> Self {
+        self.max_bytes = most;
+        self
+    }
+
+    /// Sets the nesting of arrays and objects.
+    #[must_use]
+    pub fn max_depth(mut self, most: usize) -> Self {
+        self.max_depth = most;
+        self
+    }
+
+    /// Sets how many issues are collected for one call.
+    #[must_use]
+    pub fn max_issues(mut self, most: usize) -> Self {
+        self.max_issues = most;
+        self
+    }
+
+    /// Sets how many changes may be made to one call.
+    #[must_use]
+    pub fn max_changes(mut self, most: usize) -> Self {
+        self.max_changes = most;
+        self
+    }
+
     /// The byte limit in force.
     pub(crate) fn bytes(&self) -> usize {
         self.max_bytes.min(Self::MOST_BYTES)

@@ -5,7 +5,10 @@ use quote::{format_ident, quote};
 use syn::parse::{Parse, ParseStream};
 use syn::punctuated::Punctuated;
 use syn::spanned::Spanned;
-use syn::{Attribute, Expr, FnArg, Ident, Meta, Pat, PatType, Signature, Token, Type};
+use syn::{
+    Attribute, Expr, FnArg, GenericArgument, Ident, Meta, Pat, PatType, PathArguments, Signature,
+    Token, Type,
+};
 
 use crate::options::is_tool;
 
@@ -73,6 +76,10 @@ impl Param {
         if is_context(&param.ty) {
             return Ok(Param::Context);
         }
+        if names_context(&param.ty) {
+            let message = "the context of a call is lent: take &Context";
+            return Err(syn::Error::new_spanned(&param.ty, message));
+        }
         let Pat::Ident(pattern) = &*param.pat else {
             let message = "a parameter of a tool needs a name: the model calls it by that";
             return Err(syn::Error::new_spanned(&param.pat, message));
@@ -104,13 +111,13 @@ impl Param {
     /// Returns the expression that is passed to the function.
     pub(crate) fn handed(&self) -> Tokens {
         match self {
-            Param::Context => quote!(context),
+            Param::Context => quote!(__goodcall_context),
             Param::Argument(argument) => {
                 let name = &argument.name;
                 if argument.borrowed {
-                    quote!(&args.#name)
+                    quote!(&__goodcall_args.#name)
                 } else {
-                    quote!(args.#name)
+                    quote!(__goodcall_args.#name)
                 }
             }
         }
@@ -129,7 +136,7 @@ impl Argument {
             None => quote!(),
             Some(Default::OfType) => quote!(#[serde(default)]),
             Some(Default::Value(_)) => {
-                let path = format!("Args::{}", self.default_name());
+                let path = format!("__GoodcallArgs::{}", self.default_name());
                 quote!(#[serde(default = #path)])
             }
         };
@@ -147,11 +154,28 @@ impl Argument {
 }
 
 fn is_context(ty: &Type) -> bool {
-    let Type::Reference(reference) = ty else {
-        return false;
-    };
-    matches!(&*reference.elem, Type::Path(path)
+    matches!(ty, Type::Reference(reference) if names_context(&reference.elem))
+}
+
+fn names_context(ty: &Type) -> bool {
+    matches!(ty, Type::Path(path)
         if path.path.segments.last().is_some_and(|segment| segment.ident == "Context"))
+}
+
+/// Returns the first reference inside a type, as in `Option<&str>`.
+fn inner_reference(ty: &Type) -> Option<&Type> {
+    let Type::Path(path) = ty else {
+        return matches!(ty, Type::Reference(_)).then_some(ty);
+    };
+    path.path.segments.iter().find_map(|segment| {
+        let PathArguments::AngleBracketed(arguments) = &segment.arguments else {
+            return None;
+        };
+        arguments.args.iter().find_map(|argument| match argument {
+            GenericArgument::Type(ty) => inner_reference(ty),
+            _ => None,
+        })
+    })
 }
 
 /// Returns the type of the field: `String` for `&str`, `Vec<T>` for `&[T]`.
@@ -175,6 +199,13 @@ fn owned(ty: &Type) -> syn::Result<(Tokens, bool)> {
             let message = "a parameter of a tool needs a concrete type";
             Err(syn::Error::new(ty.span(), message))
         }
-        _ => Ok((quote!(#ty), false)),
+        _ => match inner_reference(ty) {
+            Some(reference) => {
+                let message = "a tool owns its parameters: write String for &str and Vec<T> for \
+                               &[T] inside another type";
+                Err(syn::Error::new_spanned(reference, message))
+            }
+            None => Ok((quote!(#ty), false)),
+        },
     }
 }

@@ -3,7 +3,7 @@
 use proc_macro2::TokenStream as Tokens;
 use quote::{format_ident, quote, quote_spanned};
 use syn::spanned::Spanned;
-use syn::{Attribute, FnArg, Ident, ReturnType, Signature, Type, Visibility};
+use syn::{Attribute, FnArg, Ident, Path, ReturnType, Signature, Type, Visibility};
 
 use crate::options::{Options, documentation};
 use crate::params::{Argument, Param};
@@ -18,21 +18,30 @@ pub(crate) enum Receiver {
 
 /// A function that becomes a tool.
 pub(crate) struct Function<'f> {
+    /// The path of the crate `goodcall`.
+    root: &'f Path,
     signature: &'f Signature,
     params: Vec<Param>,
     receiver: &'f Receiver,
     name: String,
     description: String,
     flags: Tokens,
+    type_name: Option<Ident>,
 }
 
 impl<'f> Function<'f> {
     pub(crate) fn new(
+        root: &'f Path,
         attributes: &[Attribute],
         signature: &'f Signature,
         options: &Options,
         receiver: &'f Receiver,
     ) -> syn::Result<Self> {
+        if signature.generics.lifetimes().next().is_some() {
+            let message = "a tool cannot have lifetimes: leave them out (&str and &[T] are lent \
+                           without)";
+            return Err(syn::Error::new_spanned(&signature.generics, message));
+        }
         if !signature.generics.params.is_empty() {
             let message = "a tool cannot be generic: its schema is made once";
             return Err(syn::Error::new_spanned(&signature.generics, message));
@@ -64,18 +73,21 @@ impl<'f> Function<'f> {
         let plain = plain.strip_prefix("r#").unwrap_or(&plain).to_owned();
         let description = options.description.as_ref().map(syn::LitStr::value);
         Ok(Self {
+            root,
             signature,
             params,
             receiver,
             name: options.name.as_ref().map_or(plain, syn::LitStr::value),
             description: description.unwrap_or_else(|| documentation(attributes)),
             flags: flags(options, signature.asyncness.is_none()),
+            type_name: options.type_name.clone(),
         })
     }
 
     /// Returns the type that stands for a free function.
     pub(crate) fn as_type(&self, visibility: &Visibility) -> Tokens {
-        let ident = camel(&self.signature.ident);
+        let ident = self.type_name.clone();
+        let ident = ident.unwrap_or_else(|| camel(&self.signature.ident));
         let doc = format!("The tool `{}`.", self.name);
         let body = self.implementation(&quote!(#ident));
         quote! {
@@ -91,12 +103,12 @@ impl<'f> Function<'f> {
         let Receiver::Shared(state) = self.receiver else {
             return quote!();
         };
-        let body = self.implementation(&quote!(Shared));
+        let (root, body) = (self.root, self.implementation(&quote!(__GoodcallShared)));
         quote!({
-            struct Shared(::std::sync::Arc<#state>);
+            struct __GoodcallShared(::std::sync::Arc<#state>);
             #body
-            ::std::sync::Arc::new(Shared(::std::sync::Arc::clone(&state)))
-                as ::std::sync::Arc<dyn ::goodcall::Tool>
+            ::std::sync::Arc::new(__GoodcallShared(::std::sync::Arc::clone(&__goodcall_state)))
+                as ::std::sync::Arc<dyn #root::Tool>
         })
     }
 
@@ -109,15 +121,16 @@ impl<'f> Function<'f> {
         let arguments: Vec<&Argument> = arguments.collect();
         let fields = arguments.iter().map(|argument| argument.field());
         let defaults = arguments.iter().filter_map(|argument| argument.default());
+        let (root, derive) = (self.root, crate_attributes(self.root));
         quote! {
             #[derive(
-                ::goodcall::__private::serde::Deserialize,
-                ::goodcall::__private::schemars::JsonSchema,
+                #root::__private::serde::Deserialize,
+                #root::__private::schemars::JsonSchema,
             )]
-            #[serde(crate = "::goodcall::__private::serde", deny_unknown_fields)]
-            #[schemars(crate = "::goodcall::__private::schemars")]
-            struct Args { #(#fields,)* }
-            impl Args { #(#defaults)* }
+            #derive
+            #[serde(deny_unknown_fields)]
+            struct __GoodcallArgs { #(#fields,)* }
+            impl __GoodcallArgs { #(#defaults)* }
         }
     }
 
@@ -138,50 +151,69 @@ impl<'f> Function<'f> {
             ReturnType::Default => self.signature.ident.span(),
         };
         let into = quote_spanned!(span=> .into_result());
-        quote!(::goodcall::__private::Returned(#call)#into)
+        let root = self.root;
+        quote!(#root::__private::Returned(#call)#into)
     }
 
     fn implementation(&self, ty: &Tokens) -> Tokens {
         let (arguments, call, flags) = (self.arguments(), self.call(), &self.flags);
-        let (name, description) = (&self.name, &self.description);
+        let (root, name, description) = (self.root, &self.name, &self.description);
         quote! {
             #arguments
-            #[::goodcall::__private::async_trait]
-            impl ::goodcall::Tool for #ty {
+            #[#root::__private::async_trait]
+            impl #root::Tool for #ty {
                 fn name(&self) -> &str { #name }
                 fn description(&self) -> &str { #description }
-                fn parameters_schema(&self) -> ::std::option::Option<::goodcall::__private::Value> {
-                    ::std::option::Option::Some(::goodcall::schema_of::<Args>())
+                fn parameters_schema(&self) -> #root::__private::Value {
+                    #root::schema_of::<__GoodcallArgs>()
+                }
+                fn validate_parameters(
+                    &self,
+                    params: &#root::__private::Value,
+                ) -> ::std::result::Result<(), #root::Invalid> {
+                    #root::__private::validate(self, params)
                 }
                 #flags
                 fn bind(
                     &self,
-                    arguments: &::goodcall::goodcall_core::Tree<'_>,
-                ) -> ::std::result::Result<::goodcall::BoundArguments, ::goodcall::Invalid> {
-                    ::goodcall::__private::bind::<Args>(arguments)
+                    arguments: &#root::goodcall_core::Tree<'_>,
+                ) -> ::std::result::Result<#root::BoundArguments, #root::Invalid> {
+                    #root::__private::bind::<__GoodcallArgs>(arguments)
                 }
                 #[allow(unused_variables, clippy::unit_arg)]
                 async fn run(
                     &self,
-                    bound: ::goodcall::BoundArguments,
-                    context: &::goodcall::Context,
-                ) -> ::goodcall::ToolResult {
+                    __goodcall_bound: #root::BoundArguments,
+                    __goodcall_context: &#root::Context,
+                ) -> #root::ToolResult {
                     #[allow(unused_imports)]
-                    use ::goodcall::__private::{FallibleReturn as _, PlainReturn as _};
-                    let ::std::option::Option::Some(args) = bound.into_typed::<Args>() else {
-                        return ::goodcall::__private::misbound(#name);
+                    use #root::__private::{FallibleReturn as _, PlainReturn as _};
+                    let ::std::option::Option::Some(__goodcall_args) =
+                        __goodcall_bound.into_typed::<__GoodcallArgs>()
+                    else {
+                        return #root::__private::misbound(#name);
                     };
                     #call
                 }
                 async fn execute(
                     &self,
-                    params: &::goodcall::__private::Value,
-                ) -> ::goodcall::ToolResult {
-                    ::goodcall::__private::execute(self, params).await
+                    params: &#root::__private::Value,
+                ) -> #root::ToolResult {
+                    #root::__private::execute(self, params).await
                 }
             }
         }
     }
+}
+
+/// Returns the attributes that tell serde's and schemars' derives where these crates are.
+pub(crate) fn crate_attributes(root: &Path) -> Tokens {
+    let path = quote!(#root).to_string().replace(' ', "");
+    let (serde, schemars) = (
+        format!("{path}::__private::serde"),
+        format!("{path}::__private::schemars"),
+    );
+    quote!(#[serde(crate = #serde)] #[schemars(crate = #schemars)])
 }
 
 /// Returns the methods that the options and the kind of function define.

@@ -190,6 +190,11 @@ fn lint_root(schema: &Value, all: &mut Remarks) {
         let what = "the root must have \"type\": \"object\"";
         all.add(LintParty::OpenAi, "", what);
     }
+    if schema.get("properties").is_none() {
+        let what = "the root has no properties: write \"properties\": {} for a tool without \
+                    parameters";
+        all.add(LintParty::OpenAi, "", what);
+    }
     for key in ["oneOf", "anyOf", "allOf", "enum", "not", "const"] {
         if schema.get(key).is_some() {
             let what = format!("{key} at the root is refused (also by anthropic): split the tool");
@@ -336,6 +341,7 @@ mod tests {
             "calls are not checked",
             "results are not checked",
             "openai the root must have",
+            "openai the root has no properties",
             "openai anyOf at the root",
             "anthropic the key must be",
             "model named like a wrapper",

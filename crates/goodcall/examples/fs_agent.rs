@@ -7,15 +7,14 @@ use std::fs;
 use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 
-use goodcall::{Call, Driver, Failure, JsonSchema, Message, Reply, Run, Script, Toolbox};
-use serde::Deserialize;
+use goodcall::{Args, Call, Driver, Failure, ForModel, Message, Reply, Run, Script, Toolbox};
 
 /// A folder that tools cannot leave.
 struct Files {
     root: PathBuf,
 }
 
-#[derive(Deserialize, JsonSchema)]
+#[derive(Args)]
 #[serde(deny_unknown_fields)]
 struct Edit {
     /// The text to replace; must occur exactly once.
@@ -37,7 +36,7 @@ impl Files {
         #[tool(default = 100, range(min = 1, max = 1000))]
         limit: u32,
     ) -> Result<String, Failure> {
-        let text = fs::read_to_string(self.inside(&path)?)?;
+        let text = fs::read_to_string(self.inside(&path)?).for_model("the file cannot be read")?;
         let lines = text.lines().take(usize::try_from(limit)?);
         Ok(lines.collect::<Vec<_>>().join("\n"))
     }
@@ -134,12 +133,12 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     Driver::new(&toolbox, &model).drive(&mut run).await?;
     for message in run.messages() {
         match message {
-            Message::Assistant { text, calls } => {
-                for call in calls {
+            Message::Assistant(reply) => {
+                for call in &reply.calls {
                     println!("model: {}({})", call.name, call.arguments);
                 }
-                if !text.is_empty() {
-                    println!("model: {text}");
+                if !reply.text.is_empty() {
+                    println!("model: {}", reply.text);
                 }
             }
             Message::Tools { outcomes } => {

@@ -39,20 +39,20 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     ]);
     let mut run = Run::new().user("A table for Ada, four of us, at eight.");
     let driver = Driver::new(&toolbox, &model).on_event(|event| {
-        if let Event::ToolExecuted(record) = event {
+        if let Event::ToolExecuted { call: record } = event {
             println!("[{:?} in {} ms]", record.state, record.duration_ms);
         }
     });
     let finish = driver.drive(&mut run).await?;
     for message in run.messages() {
         match message {
-            Message::User { text } => println!("user:  {text}"),
-            Message::Assistant { text, calls } => {
-                for call in calls {
+            Message::User(user) => println!("user:  {}", user.text),
+            Message::Assistant(reply) => {
+                for call in &reply.calls {
                     println!("model: {}({})", call.name, call.arguments);
                 }
-                if !text.is_empty() {
-                    println!("model: {text}");
+                if !reply.text.is_empty() {
+                    println!("model: {}", reply.text);
                 }
             }
             Message::Tools { outcomes } => {

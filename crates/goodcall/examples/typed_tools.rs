@@ -5,10 +5,10 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use goodcall::{Context, Failure, JsonSchema, Toolbox, TypedTool, async_trait};
-use serde::{Deserialize, Serialize};
+use goodcall::{Args, Context, Failure, Toolbox, TypedTool, async_trait};
+use serde::Serialize;
 
-#[derive(Clone, Copy, Debug, Deserialize, Serialize, JsonSchema)]
+#[derive(Args, Clone, Copy, Debug, Serialize)]
 #[serde(rename_all = "snake_case")]
 enum Priority {
     Low,
@@ -59,7 +59,7 @@ impl Tasks {
 }
 
 /// Sums numbers.
-#[derive(Deserialize, JsonSchema)]
+#[derive(Args)]
 struct SumArgs {
     /// At least one.
     #[schemars(length(min = 1))]

@@ -5,7 +5,6 @@ pub use schemars;
 pub use serde;
 pub use serde_json::Value;
 
-use std::borrow::Cow;
 use std::error::Error;
 
 use goodcall_core::Tree;
@@ -28,6 +27,17 @@ pub fn bind<T: DeserializeOwned + Send + 'static>(
         Ok(arguments) => Ok(BoundArguments::typed(arguments)),
         Err(error) => Err(Invalid::from_deserialize_error(&error)),
     }
+}
+
+/// Checks a JSON value for a tool that takes a Rust type.
+///
+/// # Errors
+/// If the value does not match the schema or does not fit the type.
+pub fn validate<T: Tool + ?Sized>(tool: &T, params: &Value) -> Result<(), Invalid> {
+    tool.default_validate_parameters(params)?;
+    let text = params.to_string();
+    let tree = Tree::parse(&text).map_err(|error| Invalid::from(error.to_string()))?;
+    tool.bind(&tree).map(drop)
 }
 
 /// Runs a tool that takes a Rust type with a JSON value.
@@ -92,7 +102,7 @@ impl<T: Serialize> PlainReturn for &Returned<T> {
     }
 }
 
-/// An error that does not implement `std::error::Error` but has a text for the model.
+/// An error that is not `Into<Failure>`, because it cannot be sent to another thread.
 ///
 /// ```compile_fail,E0277
 /// #[derive(serde::Serialize)]
@@ -106,40 +116,17 @@ impl<T: Serialize> PlainReturn for &Returned<T> {
 #[diagnostic::on_unimplemented(
     message = "a tool cannot return `{Self}` as its error",
     label = "this error has no text for the model",
-    note = "use `goodcall::Failure`, a type that implements `std::error::Error`, or a `String`"
+    note = "use `goodcall::Failure`, `anyhow::Error`, a `String`, or a type that implements \
+            `std::error::Error + Send + Sync + 'static`"
 )]
 pub trait IntoFailure {
     /// Returns the failure that the model reads.
     fn into_failure(self) -> Failure;
 }
 
-impl IntoFailure for String {
-    fn into_failure(self) -> Failure {
-        Failure::new(self)
-    }
-}
-
-impl IntoFailure for &'static str {
-    fn into_failure(self) -> Failure {
-        Failure::new(self)
-    }
-}
-
-impl IntoFailure for Cow<'static, str> {
-    fn into_failure(self) -> Failure {
-        Failure::new(self)
-    }
-}
-
 impl IntoFailure for Box<dyn Error> {
     fn into_failure(self) -> Failure {
-        Failure::runtime(self.to_string())
-    }
-}
-
-impl IntoFailure for Box<dyn Error + Send + Sync> {
-    fn into_failure(self) -> Failure {
-        Failure::runtime(self.to_string())
+        Failure::runtime(explain::FAILED).caused_by(self.to_string())
     }
 }
 

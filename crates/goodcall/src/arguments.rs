@@ -2,16 +2,31 @@
 
 use std::any::Any;
 use std::fmt;
+use std::sync::Arc;
 
+use goodcall_core::Change;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
-/// The id and the cancellation token of a call that runs.
+use crate::ToolCallRequest;
+
+/// What a tool can learn of the call that it runs for: the id, the call as it was sent and read, and
+/// whether it was cancelled.
 #[derive(Clone, Debug, Default)]
 pub struct Context {
     call_id: String,
     cancel: CancellationToken,
+    sent: Option<Arc<SentCall>>,
+}
+
+/// A call as it was sent, and the changes that were made to read it.
+#[derive(Debug)]
+pub(crate) struct SentCall {
+    pub(crate) tool: String,
+    pub(crate) raw: String,
+    pub(crate) mended: Option<String>,
+    pub(crate) changes: Vec<Change>,
 }
 
 impl Context {
@@ -20,7 +35,30 @@ impl Context {
         Self {
             call_id: call_id.into(),
             cancel,
+            sent: None,
         }
+    }
+
+    pub(crate) fn with_sent(mut self, sent: SentCall) -> Self {
+        self.sent = Some(Arc::new(sent));
+        self
+    }
+
+    /// Returns the call with its raw arguments and the warnings of reading them; empty if the tool
+    /// was not called through a toolbox.
+    pub fn request(&self) -> ToolCallRequest {
+        let Some(sent) = &self.sent else {
+            return ToolCallRequest::new("", &self.call_id, "");
+        };
+        let mut request = ToolCallRequest::new(&sent.tool, &self.call_id, &sent.raw);
+        let text = sent.mended.as_deref().unwrap_or(&sent.raw);
+        request.accept(text, &sent.changes);
+        request
+    }
+
+    /// The changes that were made to read the arguments; empty if they were good as sent.
+    pub fn changes(&self) -> &[Change] {
+        self.sent.as_ref().map_or(&[], |sent| &sent.changes)
     }
 
     /// The id of the call; empty for a call that came without one. It can serve as an idempotency

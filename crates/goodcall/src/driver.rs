@@ -17,7 +17,7 @@ use crate::model::{Model, ModelError, Prompt};
 use crate::run::{HaltReason, Run, SequenceError, Step};
 use crate::store::Store;
 use crate::toolbox::{Definition, Toolbox};
-use crate::trace;
+use crate::{trace, wire};
 
 /// Executes a [`Run`] with a model and a toolbox until it is done, asks the user or stops.
 ///
@@ -166,6 +166,7 @@ impl<'d> Driver<'d> {
     /// If the model gives no reply or the run cannot be saved; the run can be driven again.
     pub async fn drive(&self, run: &mut Run) -> Result<Finish, DriveError> {
         let tools: Vec<_> = self.toolbox.list().collect();
+        let offered = wire::offered(&tools);
         run.resume(|call| {
             let tool = self.toolbox.get(&call.name);
             tool.is_some_and(|tool| tool.is_repeatable())
@@ -181,10 +182,11 @@ impl<'d> Driver<'d> {
                         tools: &tools,
                         on_text: self.on_text.as_deref().map(|sink| sink as _),
                     };
-                    let Some(replied) = self.call_model(prompt).await? else {
+                    let Some((reply, duration_ms)) = self.call_model(prompt).await? else {
                         continue;
                     };
-                    self.replied(run, replied)?;
+                    // Whatever the model is, names are cleaned and calls in the text are found.
+                    self.replied(run, (wire::cleaned(reply, &offered), duration_ms))?;
                 }
                 Step::Execute { calls } => {
                     let calls = calls.into_iter().cloned().collect();

@@ -1,11 +1,15 @@
 //! The errors of a call. The type says whether the tool was run.
 
+use std::error::Error;
 use std::fmt;
 
-use goodcall_core::Refusal;
+use goodcall_core::{Explain, Issue, Refusal, Style, clip};
 use serde::{Deserialize, Serialize};
 
 use crate::ErrorClass;
+
+/// The most characters of an error that a model reads.
+const MOST_CHARS: usize = 4000;
 
 /// The reason why a call failed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -17,7 +21,8 @@ pub enum ToolError {
     Runtime(ToolRuntimeError),
 }
 
-/// A call that was refused: nothing was run, and the same call would be refused again.
+/// A call that was refused: nothing was run, and the same call would be refused again. It displays
+/// as the text for the model.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct ToolArgError {
@@ -25,9 +30,52 @@ pub struct ToolArgError {
     pub class: ErrorClass,
     /// The text that the model reads.
     pub message: String,
+    /// The reason in one line, for a structured result that lists the edits apart.
+    #[serde(default)]
+    pub summary: String,
+    /// The edits that the model should make, one by one.
+    #[serde(default)]
+    pub recommendations: Vec<String>,
     /// The places and kinds of the mistakes, compared by loop detection.
     pub faults: Vec<ArgumentFault>,
 }
+
+impl ToolArgError {
+    /// Returns an error of a host's own check, with the text for the model.
+    pub fn new(class: ErrorClass, message: impl Into<String>) -> Self {
+        let message = message.into();
+        Self {
+            class,
+            summary: message.clone(),
+            message,
+            recommendations: Vec::new(),
+            faults: Vec::new(),
+        }
+    }
+
+    /// Returns the error of a refused call with this text for the model.
+    pub(crate) fn refused(bad: &Refusal, message: String, tool: Option<&str>) -> Self {
+        let explain = Explain::new(Style::Structured);
+        let explain = tool.map_or(explain, |name| explain.tool(name));
+        let structured = explain.structured(bad);
+        let fault = |issue: &Issue| ArgumentFault::new(issue.pointer.as_str(), issue.kind.name());
+        Self {
+            class: bad.reason.into(),
+            message,
+            summary: structured.error.unwrap_or_default(),
+            recommendations: structured.recommendations,
+            faults: bad.issues.iter().map(fault).collect(),
+        }
+    }
+}
+
+impl fmt::Display for ToolArgError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.message)
+    }
+}
+
+impl Error for ToolArgError {}
 
 /// One fault of a refused call.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
@@ -57,7 +105,19 @@ pub struct ToolRuntimeError {
     pub cause: Cause,
     /// The text that the model reads.
     pub message: String,
+    /// The error behind it with all its causes, for the operator. It may hold secrets, so it is
+    /// not stored with a run.
+    #[serde(default, skip_serializing)]
+    pub source: Option<String>,
 }
+
+impl fmt::Display for ToolRuntimeError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.message)
+    }
+}
+
+impl Error for ToolRuntimeError {}
 
 /// How a tool failed while it ran.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -94,32 +154,18 @@ impl ToolError {
             ErrorClass::Logical => Cause::Refused,
             ErrorClass::Runtime => Cause::Failed,
             ErrorClass::Cancelled => Cause::Cancelled,
-            _ => {
-                return ToolError::Argument(ToolArgError {
-                    class,
-                    message: message.into(),
-                    faults: Vec::new(),
-                });
-            }
+            _ => return ToolError::Argument(ToolArgError::new(class, message)),
         };
         Self::runtime(cause, message)
     }
 
+    /// Returns an error of a tool that ran. A message of any length may come from elsewhere, so it
+    /// is cut to what a model should read.
     pub(crate) fn runtime(cause: Cause, message: impl Into<String>) -> Self {
-        let message = message.into();
-        ToolError::Runtime(ToolRuntimeError { cause, message })
-    }
-
-    /// Returns the error of a refused call with this message.
-    pub(crate) fn refusal(bad: &Refusal, message: String) -> Self {
-        let fault = |issue: &goodcall_core::Issue| ArgumentFault {
-            path: issue.pointer.as_str().to_owned(),
-            kind: issue.kind.name().to_owned(),
-        };
-        ToolError::Argument(ToolArgError {
-            class: bad.reason.into(),
-            message,
-            faults: bad.issues.iter().map(fault).collect(),
+        ToolError::Runtime(ToolRuntimeError {
+            cause,
+            message: clip(&message.into(), MOST_CHARS),
+            source: None,
         })
     }
 
@@ -131,7 +177,7 @@ impl ToolError {
         }
     }
 
-    /// The text that the model reads.
+    /// The text that the model reads, without notes and recommendations.
     pub fn message(&self) -> &str {
         match self {
             ToolError::Argument(error) => &error.message,
@@ -146,70 +192,17 @@ impl fmt::Display for ToolError {
     }
 }
 
-impl std::error::Error for ToolError {}
-
-/// The error that a tool returns: a message for the model, and what it should do.
-///
-/// [`Failure::new`] says that the tool refused (class `logical`); the `?` operator on any error says
-/// that it failed (class `runtime`).
-///
-/// ```
-/// use goodcall::Failure;
-///
-/// fn read(path: &str) -> Result<String, Failure> {
-///     if path.starts_with('/') {
-///         return Err(Failure::new("paths are relative to the project")
-///             .recommend("call list_files first"));
-///     }
-///     Ok(std::fs::read_to_string(path)?)
-/// }
-/// assert!(read("/etc/passwd").is_err() && read("no such file").is_err());
-/// ```
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Failure {
-    pub(crate) cause: Cause,
-    pub(crate) message: String,
-    pub(crate) note: Option<String>,
-    pub(crate) recommendations: Vec<String>,
-}
-
-impl Failure {
-    /// Returns the failure of a tool that ran and refused.
-    pub fn new(message: impl Into<String>) -> Self {
-        Self::of(Cause::Refused, message)
-    }
-
-    /// Returns the failure of a tool that could not do its work.
-    pub fn runtime(message: impl Into<String>) -> Self {
-        Self::of(Cause::Failed, message)
-    }
-
-    fn of(cause: Cause, message: impl Into<String>) -> Self {
-        Self {
-            cause,
-            message: message.into(),
-            note: None,
-            recommendations: Vec::new(),
+impl Error for ToolError {
+    fn source(&self) -> Option<&(dyn Error + 'static)> {
+        match self {
+            ToolError::Argument(error) => Some(error),
+            ToolError::Runtime(error) => Some(error),
         }
     }
-
-    /// Adds one thing that the model should do.
-    #[must_use]
-    pub fn recommend(mut self, what: impl Into<String>) -> Self {
-        self.recommendations.push(what.into());
-        self
-    }
-
-    /// Sets a remark for the model.
-    #[must_use]
-    pub fn note(mut self, note: impl Into<String>) -> Self {
-        self.note = Some(note.into());
-        self
-    }
 }
 
-impl<E: std::error::Error> From<E> for Failure {
-    fn from(error: E) -> Self {
-        Self::runtime(error.to_string())
+impl From<ToolArgError> for ToolError {
+    fn from(error: ToolArgError) -> Self {
+        ToolError::Argument(error)
     }
 }

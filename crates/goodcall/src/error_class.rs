@@ -96,9 +96,9 @@ impl ErrorClass {
     pub const fn audience(self) -> Audience {
         match self {
             ErrorClass::Validation | ErrorClass::UnknownTool | ErrorClass::Logical => MODEL,
-            ErrorClass::Truncated | ErrorClass::Runtime => MODEL_AND_OPERATOR,
+            ErrorClass::Truncated => MODEL_AND_OPERATOR,
             ErrorClass::Cancelled => MODEL_AND_USER,
-            ErrorClass::Loop => ALL,
+            ErrorClass::Runtime | ErrorClass::Loop => ALL,
         }
     }
 

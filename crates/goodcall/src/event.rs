@@ -8,6 +8,7 @@ use serde::Serialize;
 use serde_json::Value;
 use tokio::sync::mpsc;
 
+use crate::error::ToolError;
 use crate::loop_detector::LoopReport;
 use crate::message::{Call, CallOutcome, ChangeRecord, Usage};
 use crate::run::HaltReason;
@@ -20,7 +21,10 @@ pub enum Event {
     /// An error occurred.
     Error(ErrorEvent),
     /// A call has an outcome.
-    ToolExecuted(ToolRecord),
+    ToolExecuted {
+        /// The call.
+        call: ToolRecord,
+    },
     /// Arguments were mended before the tool ran.
     Mended {
         /// The id of the call.
@@ -66,7 +70,7 @@ impl Event {
     pub fn name(&self) -> &'static str {
         match self {
             Event::Error(_) => "error",
-            Event::ToolExecuted(_) => "tool_executed",
+            Event::ToolExecuted { .. } => "tool_executed",
             Event::Mended { .. } => "mended",
             Event::LoopSuspected(_) => "loop_suspected",
             Event::ModelCalled { .. } => "model_called",
@@ -93,9 +97,7 @@ pub struct ErrorEvent {
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum Phase {
-    /// Before the tool ran.
-    Validation,
-    /// While the tool ran.
+    /// In a call: before the tool ran or while it ran, as the class in the detail says.
     Tool,
     /// While the model was called.
     Model,
@@ -112,6 +114,11 @@ pub struct ErrorDetail {
     pub error_type: Option<&'static str>,
     /// The recommendations that the model got.
     pub recommendations: Vec<String>,
+    /// Whether the person in the conversation has to know of it.
+    pub notify_user: bool,
+    /// The error behind it with all its causes, for the operator. It may hold secrets.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub source: Option<String>,
     /// The id of the call.
     pub call_id: Option<String>,
     /// The name of the tool.
@@ -130,8 +137,8 @@ pub struct ToolRecord {
     pub state: ToolRecordState,
     /// The arguments that the tool got, as JSON text; the raw text if the call was refused.
     pub arguments: String,
-    /// The value that the tool returned.
-    pub result: Option<Value>,
+    /// The value that the tool returned; of a call that failed, its structured result.
+    pub result: Value,
     /// The message of the error.
     pub error: Option<String>,
     /// The duration of the call in milliseconds.
@@ -165,22 +172,28 @@ pub(crate) fn of_outcome(call: &Call, outcome: &CallOutcome) -> Vec<Event> {
     if let Some(error) = &outcome.error {
         let structured = outcome.structured();
         events.push(Event::Error(ErrorEvent {
-            phase: if refused {
-                Phase::Validation
-            } else {
-                Phase::Tool
-            },
+            phase: Phase::Tool,
             message: error.message().to_owned(),
             detail: ErrorDetail {
                 error_type: structured.error_type,
                 recommendations: structured.recommendations,
+                notify_user: error.class().audience().user,
+                source: match error {
+                    ToolError::Runtime(error) => error.source.clone(),
+                    ToolError::Argument(_) => None,
+                },
                 call_id: Some(call.id.clone()),
                 tool: Some(call.name.clone()),
             },
         }));
     }
     let arguments = outcome.mended.as_ref().unwrap_or(&call.arguments);
-    events.push(Event::ToolExecuted(ToolRecord {
+    let result = if outcome.is_ok() {
+        outcome.data.clone()
+    } else {
+        serde_json::to_value(outcome.structured()).unwrap_or_default()
+    };
+    let record = ToolRecord {
         name: call.name.clone(),
         call_id: call.id.clone(),
         state: if outcome.is_ok() {
@@ -189,14 +202,15 @@ pub(crate) fn of_outcome(call: &Call, outcome: &CallOutcome) -> Vec<Event> {
             ToolRecordState::Failed
         },
         arguments: arguments.clone(),
-        result: outcome.is_ok().then(|| outcome.data.clone()),
+        result,
         error: outcome
             .error
             .as_ref()
             .map(|error| error.message().to_owned()),
         duration_ms: outcome.duration_ms,
         changes: outcome.changes.clone(),
-    }));
+    };
+    events.push(Event::ToolExecuted { call: record });
     events
 }
 

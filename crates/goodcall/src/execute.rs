@@ -3,19 +3,22 @@
 use std::any::Any;
 use std::future::{Future, poll_fn};
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::pin::pin;
+use std::pin::{Pin, pin};
 use std::sync::Arc;
 use std::task::Poll;
-use std::time::Instant;
+use std::thread;
+use std::time::{Duration, Instant};
 
 use futures_util::{StreamExt, stream};
 use goodcall_core::Refusal;
+use tokio::runtime::{Builder, Handle};
+use tokio::sync::oneshot;
 use tokio_util::sync::CancellationToken;
 
 use crate::arguments::{BoundArguments, Context};
 use crate::error::Cause;
 use crate::message::{Call, CallOutcome, ChangeRecord};
-use crate::toolbox::{PreparedCall, RegisteredTool};
+use crate::toolbox::Prepared;
 use crate::{Tool, ToolResult, Toolbox, explain};
 
 impl Toolbox {
@@ -24,10 +27,10 @@ impl Toolbox {
     pub async fn call(&self, call: &Call, cancel: &CancellationToken) -> CallOutcome {
         let started = Instant::now();
         let (result, mended) = match self.admit(call) {
-            Ok((entry, mut prepared)) => {
-                let mended = prepared.mended.take();
+            Ok(prepared) => {
+                let mended = prepared.sent.mended.clone();
                 let context = Context::new(&call.id, cancel.child_token());
-                (self.run(entry, prepared, context).await, mended)
+                (prepared.run_in(context).await, mended)
             }
             Err(bad) => (self.refusal(&call.name, &bad), None),
         };
@@ -38,7 +41,7 @@ impl Toolbox {
     }
 
     /// Prepares a call if the policy of its tool allows the changes that were made to read it.
-    fn admit(&self, call: &Call) -> Result<(&RegisteredTool, PreparedCall), Refusal> {
+    fn admit(&self, call: &Call) -> Result<Prepared<'_>, Refusal> {
         let policy = self.policy_for_call(&call.name);
         let allows = |change: &ChangeRecord| {
             let rule = change.rule.parse();
@@ -74,15 +77,29 @@ impl Toolbox {
             .collect()
             .await
     }
+}
 
-    /// Runs a tool under its time limit.
-    pub(crate) async fn run(
-        &self,
-        entry: &RegisteredTool,
-        prepared: PreparedCall,
-        context: Context,
-    ) -> ToolResult {
-        let PreparedCall { bound, changes, .. } = prepared;
+impl Prepared<'_> {
+    /// Runs the tool. It always returns a result: a panic or a passed time limit is an error of
+    /// class `runtime`.
+    pub async fn run(self) -> ToolResult {
+        self.run_in(Context::default()).await
+    }
+
+    /// Runs the tool with the id and the cancellation token of the call.
+    pub async fn run_with(self, call_id: &str, cancel: &CancellationToken) -> ToolResult {
+        self.run_in(Context::new(call_id, cancel.child_token()))
+            .await
+    }
+
+    /// Runs the tool under its time limit.
+    pub(crate) async fn run_in(self, context: Context) -> ToolResult {
+        let Prepared {
+            toolbox,
+            entry,
+            bound,
+            sent,
+        } = self;
         let key = bound.loop_key().clone();
         let name = entry.tool.name();
         let cancel = context.cancel().clone();
@@ -91,45 +108,87 @@ impl Toolbox {
         }
         // Cancels a blocking tool when this future is dropped or its time limit passes.
         let _stop = cancel.clone().drop_guard();
-        let work = contained(Arc::clone(&entry.tool), bound, context);
-        let limited = async {
-            match self.limit_of(entry) {
-                None => work.await,
-                Some(limit) => match tokio::time::timeout(limit, work).await {
-                    Ok(result) => result,
-                    Err(_) => ToolResult::failed(Cause::TimedOut, explain::timed_out(name, limit)),
-                },
-            }
-        };
+        let changes = sent.changes.clone();
+        let work = contained(Arc::clone(&entry.tool), bound, context.with_sent(sent));
+        let limit = toolbox.limit_of(entry);
         let result = tokio::select! {
             biased;
-            result = limited => result,
+            result = work => result,
+            () = pass(limit) => {
+                let limit = limit.unwrap_or_default();
+                ToolResult::failed(Cause::TimedOut, explain::timed_out(name, limit))
+            }
             () = cancel.cancelled() => {
                 ToolResult::failed(Cause::Cancelled, explain::cancelled(name))
             }
         };
-        result.with_changes(changes).with_loop_key(key)
+        toolbox
+            .finished(entry, result)
+            .with_changes(changes)
+            .with_loop_key(key)
     }
+}
+
+/// Waits until the time has passed; for ever if there is no limit. Outside of tokio a thread waits.
+async fn pass(limit: Option<Duration>) {
+    let Some(limit) = limit else {
+        return std::future::pending().await;
+    };
+    if Handle::try_current().is_ok() {
+        return tokio::time::sleep(limit).await;
+    }
+    let (sender, receiver) = oneshot::channel::<()>();
+    thread::spawn(move || {
+        thread::sleep(limit);
+        drop(sender);
+    });
+    // An error means that the time has passed.
+    let _ = receiver.await;
 }
 
 /// Runs a tool, off the async threads if it blocks, and turns a panic into an error.
 async fn contained(tool: Arc<dyn Tool>, bound: BoundArguments, context: Context) -> ToolResult {
     let name = tool.name().to_owned();
     let outcome = if tool.is_blocking() {
-        let handle = tokio::runtime::Handle::current();
-        let work = move || handle.block_on(tool.run(bound, &context));
-        tokio::task::spawn_blocking(work)
-            .await
-            .map_err(|error| match error.try_into_panic() {
-                Ok(panic) => message_of(&*panic),
-                Err(error) => error.to_string(),
-            })
+        blocking(tool, bound, context).await
     } else {
         caught(tool.run(bound, &context)).await
     };
     outcome.unwrap_or_else(|message| {
         ToolResult::failed(Cause::Panicked, explain::panicked(&name, &message))
     })
+}
+
+/// A call that runs.
+type RunFuture<'f> = Pin<Box<dyn Future<Output = ToolResult> + Send + 'f>>;
+
+/// Runs a tool on a thread for blocking work: one of tokio's, or a new one outside of tokio.
+async fn blocking(
+    tool: Arc<dyn Tool>,
+    bound: BoundArguments,
+    context: Context,
+) -> Result<ToolResult, String> {
+    let (sender, receiver) = oneshot::channel();
+    let work = move |block_on: &dyn Fn(RunFuture<'_>) -> ToolResult| {
+        let result = catch_unwind(AssertUnwindSafe(|| block_on(tool.run(bound, &context))));
+        // An error means that nobody waits for the result any more.
+        let _ = sender.send(result.map_err(|panic| message_of(&*panic)));
+    };
+    match Handle::try_current() {
+        Ok(handle) => {
+            tokio::task::spawn_blocking(move || work(&|future| handle.block_on(future)));
+        }
+        Err(_) => {
+            thread::spawn(move || {
+                if let Ok(runtime) = Builder::new_current_thread().enable_time().build() {
+                    work(&|future| runtime.block_on(future));
+                }
+            });
+        }
+    }
+    receiver
+        .await
+        .unwrap_or_else(|_| Err("its thread ended".to_owned()))
 }
 
 /// Returns the output of the future, or the message of its panic.

@@ -2,7 +2,8 @@
 
 use std::time::Duration;
 
-use goodcall_core::{DeserializeError, clip};
+use goodcall_core::{Change, DeserializeError, RuleId, clip};
+use serde_json::Value;
 
 use crate::ErrorClass;
 use crate::error::ToolError;
@@ -11,6 +12,10 @@ use crate::run::HaltReason;
 
 /// The most characters of a message from elsewhere that are passed on.
 const MOST_CHARS: usize = 400;
+
+/// The text for an error whose own words are not for the model.
+pub(crate) const FAILED: &str =
+    "The tool failed for a reason of its own; the arguments were valid.";
 
 pub(crate) fn panicked(tool: &str, message: &str) -> String {
     format!("The tool `{tool}` crashed: {}", clip(message, MOST_CHARS))
@@ -89,17 +94,19 @@ pub(crate) const fn recommendations(class: ErrorClass) -> &'static [&'static str
     }
 }
 
-/// Appends the tool's own remark and recommendations to an error. A refusal already says what to
-/// edit, so it stays as it is.
-pub(crate) fn error_text(
-    error: &ToolError,
+/// Appends the tool's own remark and recommendations to the text of a result. A refusal already says
+/// what to edit, so it stays as it is.
+pub(crate) fn result_text(
+    outcome: Result<&Value, &ToolError>,
     note: Option<&str>,
     recommendations: &[String],
 ) -> String {
-    let mut out = error.message().to_owned();
-    if let ToolError::Argument(_) = error {
-        return out;
-    }
+    let mut out = match outcome {
+        Ok(Value::String(text)) => text.clone(),
+        Ok(data) => data.to_string(),
+        Err(ToolError::Argument(error)) => return error.message.clone(),
+        Err(error) => error.message().to_owned(),
+    };
     for line in note
         .into_iter()
         .chain(recommendations.iter().map(String::as_str))
@@ -108,6 +115,17 @@ pub(crate) fn error_text(
         out.push_str(line);
     }
     out
+}
+
+/// A change as a warning in a [`ToolCallRequest`](crate::ToolCallRequest).
+pub(crate) fn warning(change: &Change) -> String {
+    let read_as = match (change.rule, change.after.as_deref()) {
+        (RuleId::StringToBoolean, Some(truth)) => format!("boolean {truth}"),
+        (RuleId::StringToNull, _) => "null".to_owned(),
+        _ => return change.sentence(),
+    };
+    let place = change.pointer.dotted();
+    format!("{place}: string literal converted to {read_as}")
 }
 
 /// Tells the model what it did and what to do instead. The text differs each time.

@@ -15,12 +15,12 @@
 //! impl Tool for Weather {
 //!     fn name(&self) -> &str { "weather" }
 //!     fn description(&self) -> &str { "The weather of a city" }
-//!     fn parameters_schema(&self) -> Option<Value> {
-//!         Some(json!({
+//!     fn parameters_schema(&self) -> Value {
+//!         json!({
 //!             "type": "object",
 //!             "properties": {"city": {"type": "string"}, "days": {"type": "integer", "maximum": 7}},
 //!             "required": ["city"],
-//!         }))
+//!         })
 //!     }
 //!     async fn execute(&self, params: &Value) -> ToolResult {
 //!         ToolResult::success(json!({"city": params["city"], "sky": "clear"}))
@@ -83,12 +83,24 @@
 //!   [`Store`].
 //! - [`wire`] converts the history to any provider's form.
 //!
+//! # Which part to take
+//! For a verdict on raw arguments alone, take [`Schema`] with [`check`] or [`Gate`], or
+//! [`validate_args`] for a type. For tools in a loop of your own, take a [`Toolbox`]. [`Failure`] is the
+//! error of a tool: it has a text for the model and the error behind it for the operator. The guide's
+//! page `docs/agent.md` in the repository shows errors, approval, events, limits, loops, stores and
+//! models of your own.
+//!
+//! The toolbox runs on any executor; [`Driver`] needs tokio's timers when a model call is retried. The
+//! oldest Rust that builds this crate is 1.88.
+//!
 //! # Features
-//! No feature is on by default. `openai` adds a model behind any OpenAI-compatible URL; `otlp` sends
-//! spans to an OpenTelemetry collector.
+//! `idna` (on by default) checks the internationalised formats where a host asserts `format`. `openai`
+//! adds a model behind any OpenAI-compatible URL; `otlp` sends spans to an OpenTelemetry collector. Both
+//! install ring as the process-wide provider of rustls, unless one is installed already.
 
 mod error;
 mod error_class;
+mod failure;
 
 mod arguments;
 mod tool;
@@ -127,25 +139,31 @@ pub mod __private;
 pub use async_trait::async_trait;
 pub use goodcall_core;
 pub use goodcall_core::{
-    Change, Explain, Formats, Gate, Issue, Limits, Pointer, Policy, Reason, Refusal, RuleId,
-    Schema, SchemaError, SchemaWarning, StopReason, Style, Verdict, check,
+    Budget, Change, Explain, Formats, Gate, Issue, IssueKind, Limits, Mended, Pointer, Policy,
+    Reason, Refusal, RuleId, Schema, SchemaError, SchemaWarning, StopReason, Structured, Style,
+    Tree, Verdict, check,
 };
-pub use goodcall_macros::tool;
+pub use goodcall_macros::{Args, tool};
+pub use goodcall_wire;
 pub use schemars::{self, JsonSchema};
 pub use tokio_util::sync::CancellationToken;
 
-pub use error::{ArgumentFault, Cause, Failure, ToolArgError, ToolError, ToolRuntimeError};
+pub use error::{ArgumentFault, Cause, ToolArgError, ToolError, ToolRuntimeError};
 pub use error_class::{Audience, ErrorClass};
+pub use failure::{Failure, ForModel};
 
 pub use arguments::{BoundArguments, Context, LoopKey};
-pub use tool::{Invalid, Parameters, Tool, ValidateError, default_validate_parameters, validate};
+pub use tool::{Invalid, Tool, ValidateError, validate};
 pub use tool_call_request::ToolCallRequest;
 pub use tool_result::ToolResult;
-pub use typed::{TypedTool, schema_of};
+pub use typed::{TypedTool, schema_of, validate_args};
 
-pub use toolbox::{Definition, RegisterError, Toolbox};
+pub use toolbox::{Definition, Prepared, RegisterError, Toolbox};
 
-pub use message::{Call, CallOutcome, ChangeRecord, Message, Reply, Usage};
+pub use message::{
+    AssistantMessage, Call, CallOutcome, ChangeRecord, Image, Message, Reasoning, Reply, Usage,
+    UserMessage,
+};
 
 pub use loop_detector::{Detector, Escalation, LoopReport, LoopRules, Signal};
 pub use run::{HaltReason, Run, RunLimits, SequenceError, Step};
@@ -164,6 +182,8 @@ mod documents {
     struct Policies;
     #[doc = include_str!("../../../docs/recipes.md")]
     struct Recipes;
+    #[doc = include_str!("../../../docs/agent.md")]
+    struct Agent;
     #[doc = include_str!("../../../docs/migration.md")]
     struct Migration;
 }

@@ -19,23 +19,113 @@ pub enum Message {
         text: String,
     },
     /// A message of the user.
-    User {
-        /// The text.
-        text: String,
-    },
+    User(UserMessage),
     /// A reply of the model.
-    Assistant {
-        /// The text; may be empty where there are calls.
-        text: String,
-        /// The calls that it makes.
-        #[serde(default)]
-        calls: Vec<Call>,
-    },
+    Assistant(AssistantMessage),
     /// The outcomes of the calls of the previous reply, in the order of the calls.
     Tools {
         /// The outcomes.
         outcomes: Vec<CallOutcome>,
     },
+}
+
+impl Message {
+    /// Returns instructions for the model.
+    pub fn system(text: impl Into<String>) -> Self {
+        Message::System { text: text.into() }
+    }
+
+    /// Returns a message of the user.
+    pub fn user(text: impl Into<String>) -> Self {
+        Message::User(UserMessage::new(text))
+    }
+
+    /// Returns a reply of the model.
+    pub fn assistant(text: impl Into<String>) -> Self {
+        Message::Assistant(AssistantMessage {
+            text: text.into(),
+            ..AssistantMessage::default()
+        })
+    }
+}
+
+/// A message of the user: a text, and images beside it.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct UserMessage {
+    /// The text.
+    pub text: String,
+    /// The images, shown after the text.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub images: Vec<Image>,
+}
+
+impl UserMessage {
+    /// Returns a message without images.
+    pub fn new(text: impl Into<String>) -> Self {
+        Self {
+            text: text.into(),
+            images: Vec::new(),
+        }
+    }
+
+    /// Adds an image.
+    #[must_use]
+    pub fn image(mut self, image: Image) -> Self {
+        self.images.push(image);
+        self
+    }
+}
+
+/// An image in a message of the user.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum Image {
+    /// An image that the provider fetches.
+    Url(String),
+    /// An image in the message itself.
+    Data {
+        /// Such as `image/png`.
+        media_type: String,
+        /// The bytes in base64.
+        base64: String,
+    },
+}
+
+/// A reply of the model in a conversation.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct AssistantMessage {
+    /// The text; may be empty where there are calls.
+    pub text: String,
+    /// The calls that it makes.
+    #[serde(default)]
+    pub calls: Vec<Call>,
+    /// The reasoning before it, in the provider's own blocks.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub reasoning: Vec<Reasoning>,
+}
+
+/// A block of reasoning, as the provider sent it. Providers sign such blocks and demand them back
+/// unchanged, and no other provider can read them.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct Reasoning {
+    /// The name of the provider.
+    pub provider: String,
+    /// The block.
+    pub block: Value,
+}
+
+impl Reasoning {
+    /// Returns a block of this provider.
+    pub fn new(provider: impl Into<String>, block: Value) -> Self {
+        Self {
+            provider: provider.into(),
+            block,
+        }
+    }
 }
 
 /// A tool call of a model, as it arrived.
@@ -92,6 +182,9 @@ pub struct Reply {
     /// The calls that it makes.
     #[serde(default)]
     pub calls: Vec<Call>,
+    /// The reasoning before it, in the provider's own blocks.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub reasoning: Vec<Reasoning>,
     /// How it ended.
     #[serde(default, with = "stop", skip_serializing_if = "stop::is_unknown")]
     pub stop: StopReason,
@@ -146,7 +239,7 @@ pub struct CallOutcome {
     pub call_id: String,
     /// The name of the tool.
     pub tool: String,
-    /// The value that the tool returned; `null` for an error. Stored as JSON text, so that no number
+    /// The value that the tool returned, or that came with its error. Stored as JSON text, so that no number
     /// loses a digit.
     #[serde(default, with = "exact")]
     pub data: Value,
@@ -184,7 +277,7 @@ impl CallOutcome {
         Self {
             call_id: call.id.clone(),
             tool: call.name.clone(),
-            data: result.data().cloned().unwrap_or_default(),
+            data: result.payload().clone(),
             error: result.tool_error().cloned(),
             note: result.note().map(str::to_owned),
             recommendations: result.recommendations().to_vec(),
@@ -216,10 +309,8 @@ impl CallOutcome {
 
     /// The text that the model reads.
     pub fn text(&self) -> String {
-        let text = match &self.error {
-            Some(error) => explain::error_text(error, self.note.as_deref(), &self.recommendations),
-            None => tool_result::data_text(&self.data),
-        };
+        let outcome = self.error.as_ref().map_or(Ok(&self.data), Err);
+        let text = explain::result_text(outcome, self.note.as_deref(), &self.recommendations);
         match &self.steer {
             Some(steer) => format!("{steer}\n\n{text}"),
             None => text,
@@ -228,9 +319,8 @@ impl CallOutcome {
 
     /// Returns the outcome as `{ok, data, error, errorType, retryable, note, recommendations}`.
     pub fn structured(&self) -> Structured {
-        let outcome = self.error.as_ref().map_or(Ok(&self.data), Err);
         let note = self.steer.as_deref().or(self.note.as_deref());
-        tool_result::structured(outcome, note, &self.recommendations)
+        tool_result::structured(&self.data, self.error.as_ref(), note, &self.recommendations)
     }
 
     /// Returns the structured outcome as a `tool_result` block.
@@ -335,9 +425,9 @@ mod stop {
 
 /// Serializes a value as JSON text, so that floats come back as they were.
 mod exact {
-    use goodcall_core::Tree;
+    use goodcall_core::{Kind, Node, Tree};
     use serde::{Deserialize, Deserializer, Serializer};
-    use serde_json::Value;
+    use serde_json::{Number, Value};
 
     pub(super) fn serialize<S: Serializer>(value: &Value, to: S) -> Result<S::Ok, S::Error> {
         to.serialize_str(&value.to_string())
@@ -345,9 +435,32 @@ mod exact {
 
     pub(super) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Value, D::Error> {
         let text = String::deserialize(from)?;
-        let value = Tree::parse(&text)
-            .ok()
-            .and_then(|tree| tree.to_value().ok());
-        Ok(value.unwrap_or(Value::String(text)))
+        Ok(match Tree::parse(&text) {
+            Ok(tree) => value(tree.root()),
+            Err(_) => Value::String(text),
+        })
+    }
+
+    /// The value of a node; a number that was a float is one again.
+    fn value(node: Node<'_>) -> Value {
+        match node.kind() {
+            Kind::Array => node.elements().map(value).collect(),
+            Kind::Object => {
+                let members = node.members();
+                members.map(|(key, node)| (key, value(node))).collect()
+            }
+            Kind::Number => {
+                let digits = node.digits().expect("the node is a number");
+                let float = digits
+                    .parse()
+                    .ok()
+                    .filter(|_| digits.contains(['.', 'e', 'E']));
+                match float.and_then(Number::from_f64) {
+                    Some(float) => Value::Number(float),
+                    None => node.to_value().unwrap_or_default(),
+                }
+            }
+            _ => node.to_value().unwrap_or_default(),
+        }
     }
 }

@@ -1,19 +1,19 @@
 //! The trait [`Tool`], and the validation of its parameters.
 
+use std::cell::Cell;
 use std::error::Error;
 use std::fmt;
-use std::ops::Deref;
 use std::time::Duration;
 
 use async_trait::async_trait;
 use goodcall_core::{
-    DeserializeError, Explain, Gate, Issue, Pointer, Policy, Refusal, Schema, SchemaError, Style,
-    Tree, Verdict,
+    DeserializeError, Explain, Gate, Issue, Pointer, Policy, Refusal, Schema, SchemaCache,
+    SchemaError, Style, Tree, Verdict,
 };
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::arguments::{BoundArguments, Context, LoopKey};
-use crate::{ToolResult, explain};
+use crate::{ErrorClass, ToolResult, explain};
 
 /// A tool that a model can call. See the [crate's first page](crate) for an example.
 #[async_trait]
@@ -24,28 +24,63 @@ pub trait Tool: Send + Sync {
     /// What the tool does, for the model.
     fn description(&self) -> &str;
 
-    /// The JSON Schema of the parameters. Without one, any object is accepted.
-    fn parameters_schema(&self) -> Option<Value>;
+    /// The JSON Schema of the parameters. With `Value::Null`, any object is accepted.
+    fn parameters_schema(&self) -> Value;
 
     /// Checks the parameters. Override it for what a schema cannot say, and start with
-    /// [`default_validate_parameters`]:
+    /// [`Tool::default_validate_parameters`]:
     ///
     /// ```
-    /// use goodcall::{Invalid, Parameters, default_validate_parameters};
-    ///
-    /// fn validate_parameters(params: &Parameters<'_>) -> Result<(), Invalid> {
-    ///     default_validate_parameters(params)?;
-    ///     match params["age"].as_i64() {
-    ///         Some(0..=150) => Ok(()),
-    ///         _ => Err(Invalid::at("age", "use an age from 0 to 150")),
+    /// # use goodcall::{Invalid, Tool, ToolResult, async_trait};
+    /// # use serde_json::{Value, json};
+    /// # struct Register;
+    /// # #[async_trait]
+    /// # impl Tool for Register {
+    /// #     fn name(&self) -> &str { "register" }
+    /// #     fn description(&self) -> &str { "" }
+    /// #     fn parameters_schema(&self) -> Value { json!({"properties": {"age": {"type": "number"}}}) }
+    /// #     async fn execute(&self, _: &Value) -> ToolResult { ToolResult::success("done") }
+    /// fn validate_parameters(&self, params: &Value) -> Result<(), Invalid> {
+    ///     self.default_validate_parameters(params)?;
+    ///     match params["age"].as_f64() {
+    ///         Some(0.0..=150.0) => Ok(()),
+    ///         _ => Err("Age must be between 0 and 150".into()),
     ///     }
     /// }
+    /// # }
+    /// # let error = Register.validate_parameters(&json!({"age": 200})).unwrap_err();
+    /// # assert_eq!(error.text(goodcall::Style::Plain), "Age must be between 0 and 150");
     /// ```
+    ///
+    /// The words reach the model as they are. [`Invalid::at`] names the parameter as well.
     ///
     /// # Errors
     /// If the tool must not run with these parameters.
-    fn validate_parameters(&self, params: &Parameters<'_>) -> Result<(), Invalid> {
-        default_validate_parameters(params)
+    fn validate_parameters(&self, params: &Value) -> Result<(), Invalid> {
+        self.default_validate_parameters(params)
+    }
+
+    /// Checks the parameters against [`Tool::parameters_schema`]. Parameters that the toolbox has
+    /// just checked are not checked again.
+    ///
+    /// # Errors
+    /// If they do not match, or the schema does not compile.
+    fn default_validate_parameters(&self, params: &Value) -> Result<(), Invalid> {
+        if CHECKED.get() == Some(std::ptr::from_ref(params)) {
+            return Ok(());
+        }
+        let schema = compiled(&self.parameters_schema())
+            .map_err(|error| Invalid::from(error.of_tool(self.name()).to_string()))?;
+        match strict(&schema).check_value(params) {
+            Verdict::Bad(bad) => Err(Invalid(bad)),
+            _ => Ok(()),
+        }
+    }
+
+    /// What the model should do after an error of this class, for this tool. Used if the error
+    /// itself recommends nothing; if this is empty too, [`ErrorClass::recommendations`] are.
+    fn recommendations(&self, _class: ErrorClass) -> Vec<String> {
+        Vec::new()
     }
 
     /// Marks a tool whose effect cannot be taken back: its calls are not mended.
@@ -88,62 +123,45 @@ pub trait Tool: Send + Sync {
         let value = arguments
             .to_value()
             .map_err(|inexact| Invalid::new(vec![inexact.into()]))?;
-        self.validate_parameters(&Parameters::checked(&value))?;
+        checked(&value, || self.validate_parameters(&value))?;
         let key = self.loop_key(&value);
         Ok(BoundArguments::value(value).with_loop_key(key))
     }
 
-    /// Runs the tool with what [`Tool::bind`] returned. Override it to learn the id of the call or
-    /// whether it was cancelled.
+    /// Runs the tool with what [`Tool::bind`] returned. Override it to learn the id of the call, the
+    /// changes that were made to read it, or whether it was cancelled.
     async fn run(&self, bound: BoundArguments, _context: &Context) -> ToolResult {
         self.execute(bound.as_value()).await
     }
 }
 
-/// The parameters of a call, and whether they still have to be checked. Derefs to their `Value`.
-#[derive(Clone, Copy, Debug)]
-pub struct Parameters<'p> {
-    value: &'p Value,
-    /// The schema that is still to be checked.
-    unchecked: Option<&'p Schema>,
+thread_local! {
+    /// The address of the parameters that match the schema, while the tool's own check runs.
+    static CHECKED: Cell<Option<*const Value>> = const { Cell::new(None) };
 }
 
-impl<'p> Parameters<'p> {
-    /// Wraps parameters that have not been checked against the schema of the tool.
-    pub fn unchecked(value: &'p Value, schema: Option<&'p Schema>) -> Self {
-        Self {
-            value,
-            unchecked: schema,
+/// Runs a tool's own check of parameters that match its schema.
+fn checked<T>(params: &Value, check: impl FnOnce() -> T) -> T {
+    struct Restore(Option<*const Value>);
+    impl Drop for Restore {
+        fn drop(&mut self) {
+            CHECKED.set(self.0);
         }
     }
+    let _restore = Restore(CHECKED.replace(Some(std::ptr::from_ref(params))));
+    check()
+}
 
-    /// Wraps parameters that are known to match the schema of the tool.
-    pub(crate) fn checked(value: &'p Value) -> Self {
-        Self::unchecked(value, None)
+/// Compiles the schema of a tool; `null` accepts any object.
+pub(crate) fn compiled(schema: &Value) -> Result<Schema, SchemaError> {
+    match schema {
+        Value::Null => SchemaCache::shared().get(&json!({"type": "object"})),
+        schema => SchemaCache::shared().get(schema),
     }
 }
 
-impl Deref for Parameters<'_> {
-    type Target = Value;
-
-    fn deref(&self) -> &Value {
-        self.value
-    }
-}
-
-/// Checks parameters against the schema of the tool, unless that was done when they were read.
-///
-/// # Errors
-/// If they do not match.
-pub fn default_validate_parameters(params: &Parameters<'_>) -> Result<(), Invalid> {
-    let Some(schema) = params.unchecked else {
-        return Ok(());
-    };
-    let text = params.value.to_string();
-    match Gate::new(schema).policy(Policy::strict()).check(&text) {
-        Verdict::Bad(bad) => Err(Invalid(bad)),
-        _ => Ok(()),
-    }
+fn strict(schema: &Schema) -> Gate<'_> {
+    Gate::new(schema).policy(Policy::strict())
 }
 
 /// Checks parameters for a tool directly, its own checks included; nothing is run or mended.
@@ -151,11 +169,16 @@ pub fn default_validate_parameters(params: &Parameters<'_>) -> Result<(), Invali
 /// # Errors
 /// If the schema of the tool does not compile, or the tool must not run with these parameters.
 pub fn validate(tool: &dyn Tool, params: &Value) -> Result<(), ValidateError> {
-    let document = tool.parameters_schema();
-    let schema = document.as_ref().map(Schema::compile).transpose();
-    let schema = schema.map_err(|error| ValidateError::Schema(error.of_tool(tool.name())))?;
-    tool.validate_parameters(&Parameters::unchecked(params, schema.as_ref()))
-        .map_err(ValidateError::Invalid)
+    let schema = compiled(&tool.parameters_schema())
+        .map_err(|error| ValidateError::Schema(error.of_tool(tool.name())))?;
+    match strict(&schema).check_value(params) {
+        Verdict::Bad(bad) => Err(ValidateError::Invalid(Invalid(bad))),
+        Verdict::Good(tree) => tool.bind(&tree).map(drop).map_err(ValidateError::Invalid),
+        Verdict::Mended(mended) => {
+            let bound = tool.bind(&mended.arguments);
+            bound.map(drop).map_err(ValidateError::Invalid)
+        }
+    }
 }
 
 /// The reason why [`validate`] did not accept parameters.
@@ -231,6 +254,20 @@ impl Invalid {
 
     pub(crate) fn into_refusal(self) -> Refusal {
         self.0
+    }
+}
+
+/// Refuses parameters with words that reach the model as they are.
+impl From<String> for Invalid {
+    fn from(words: String) -> Self {
+        Self::at("", words)
+    }
+}
+
+/// Refuses parameters with words that reach the model as they are.
+impl From<&str> for Invalid {
+    fn from(words: &str) -> Self {
+        Self::at("", words)
     }
 }
 

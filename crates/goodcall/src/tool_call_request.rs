@@ -1,10 +1,13 @@
 //! A call with its raw arguments and the result of reading them.
 
-use goodcall_core::{Change, Refusal};
+use goodcall_core::{Change, Kind, ReadOptions, Refusal, Tree, read};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use crate::explain;
+
 /// A tool call of a model: the raw arguments, and the result of reading them.
+/// [`Toolbox::read_request`](crate::Toolbox::read_request) fills it in without running the tool.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct ToolCallRequest {
@@ -14,7 +17,8 @@ pub struct ToolCallRequest {
     pub tool_call_id: String,
     /// The arguments as sent; always kept.
     pub raw_arguments: String,
-    /// The arguments as read, if they are good or could be mended.
+    /// The arguments as read. Beside a `parse_error` they are what could be read: the part before a
+    /// cut, or an object that does not have the right shape.
     pub arguments: Option<Value>,
     /// The reason why the arguments cannot be used.
     pub parse_error: Option<String>,
@@ -39,21 +43,44 @@ impl ToolCallRequest {
         }
     }
 
-    /// Fills in the result of reading the arguments.
-    pub(crate) fn fill(&mut self, read: Result<(&Value, &[Change]), &Refusal>) {
-        let changes = match read {
-            Ok((value, changes)) => {
-                self.arguments = Some(value.clone());
-                self.parse_error = None;
-                changes
-            }
-            Err(bad) => {
-                self.arguments = None;
-                self.parse_error = Some(bad.summary());
-                &bad.changes
-            }
+    /// Fills in arguments that may run, given as JSON text. Numbers that no `Value` holds are named
+    /// in the warning, and there are no arguments then.
+    pub(crate) fn accept(&mut self, text: &str, changes: &[Change]) {
+        self.parse_error = None;
+        self.warn(changes);
+        let Ok(tree) = Tree::parse(text) else {
+            self.arguments = None;
+            return;
         };
-        let sentences: Vec<_> = changes.iter().map(Change::sentence).collect();
+        match tree.to_value() {
+            Ok(value) => self.arguments = Some(value),
+            Err(inexact) => {
+                self.arguments = None;
+                let warnings = self.parse_warning.take().into_iter();
+                let warnings: Vec<_> = warnings.chain([inexact.to_string()]).collect();
+                self.parse_warning = Some(warnings.join("; "));
+            }
+        }
+    }
+
+    /// Fills in why the call is refused, and the arguments as far as they can be read.
+    pub(crate) fn refuse(&mut self, bad: &Refusal, arguments: Option<Value>) {
+        self.arguments = arguments;
+        self.parse_error = Some(bad.summary());
+        self.warn(&bad.changes);
+    }
+
+    fn warn(&mut self, changes: &[Change]) {
+        let sentences: Vec<_> = changes.iter().map(explain::warning).collect();
         self.parse_warning = (!sentences.is_empty()).then(|| sentences.join("; "));
     }
+}
+
+/// Reads arguments that are refused as far as possible: the part before a cut, or an object that
+/// does not have the right shape.
+pub(crate) fn readable_part(raw: &str, options: &ReadOptions) -> Option<Value> {
+    let reading = read(raw, options).ok()?;
+    let root = reading.tree.root();
+    let is_one_object = root.kind() == Kind::Object && !reading.is_several();
+    is_one_object.then(|| root.to_value().ok())?
 }

@@ -5,8 +5,8 @@ use serde::Serialize;
 use serde_json::{Value, json};
 
 use crate::arguments::LoopKey;
-use crate::error::{Cause, Failure, ToolError};
-use crate::{ErrorClass, explain};
+use crate::error::{Cause, ToolArgError, ToolError};
+use crate::{ErrorClass, Failure, Tool, explain};
 
 /// The result of a call: data, or an error that the model can act on.
 ///
@@ -24,6 +24,8 @@ use crate::{ErrorClass, explain};
 #[derive(Clone, Debug, PartialEq)]
 pub struct ToolResult {
     outcome: Result<Value, ToolError>,
+    /// The data of an error.
+    payload: Value,
     note: Option<String>,
     recommendations: Vec<String>,
     changes: Vec<Change>,
@@ -60,12 +62,13 @@ impl ToolResult {
 
     /// Returns the result of a call that was refused; nothing was run.
     pub fn refused(bad: &Refusal, message: impl Into<String>) -> Self {
-        Self::new(Err(ToolError::refusal(bad, message.into())))
+        ToolArgError::refused(bad, message.into(), None).into()
     }
 
     fn new(outcome: Result<Value, ToolError>) -> Self {
         Self {
             outcome,
+            payload: Value::Null,
             note: None,
             recommendations: Vec::new(),
             changes: Vec::new(),
@@ -90,6 +93,38 @@ impl ToolResult {
         self
     }
 
+    /// Sets the data of an error: what the tool found before it failed.
+    #[must_use]
+    pub fn with_data(mut self, data: impl Into<Value>) -> Self {
+        match &mut self.outcome {
+            Ok(own) => *own = data.into(),
+            Err(_) => self.payload = data.into(),
+        }
+        self
+    }
+
+    /// Recommends what the tool itself recommends for this error, if the error does not.
+    pub(crate) fn recommended_by(mut self, tool: &dyn Tool) -> Self {
+        if let Some(class) = self.class() {
+            let own = tool.recommendations(class);
+            if self.recommendations.is_empty() || class.is_refusal() {
+                self.recommendations.extend(own);
+            }
+        }
+        self
+    }
+
+    /// Shows the model what the error behind the failure says.
+    pub(crate) fn with_shown_error(mut self) -> Self {
+        if let Err(ToolError::Runtime(error)) = &mut self.outcome
+            && error.message == explain::FAILED
+            && let Some(source) = &error.source
+        {
+            error.message.clone_from(source);
+        }
+        self
+    }
+
     pub(crate) fn with_changes(mut self, changes: Vec<Change>) -> Self {
         self.changes = changes;
         self
@@ -110,12 +145,17 @@ impl ToolResult {
         self.outcome.as_ref().ok()
     }
 
+    /// The data of the result: what the tool returned, or what came with its error.
+    pub(crate) fn payload(&self) -> &Value {
+        self.outcome.as_ref().unwrap_or(&self.payload)
+    }
+
     /// The error, if there is one; its type says whether the tool ran.
     pub fn tool_error(&self) -> Option<&ToolError> {
         self.outcome.as_ref().err()
     }
 
-    /// The message of the error, which the model reads.
+    /// The message of the error, without notes and recommendations.
     pub fn message(&self) -> Option<&str> {
         self.tool_error().map(ToolError::message)
     }
@@ -146,18 +186,20 @@ impl ToolResult {
     }
 
     /// The text that the model reads: the error, or the data (a string as it is, anything else
-    /// as JSON).
+    /// as JSON), then the note and the recommendations.
     pub fn text(&self) -> String {
-        match &self.outcome {
-            Ok(data) => data_text(data),
-            Err(error) => error.message().to_owned(),
-        }
+        explain::result_text(
+            self.outcome.as_ref(),
+            self.note.as_deref(),
+            &self.recommendations,
+        )
     }
 
     /// Returns the result as `{ok, data, error, errorType, retryable, note, recommendations}`.
     pub fn structured(&self) -> Structured {
         structured(
-            self.outcome.as_ref(),
+            self.payload(),
+            self.tool_error(),
             self.note.as_deref(),
             &self.recommendations,
         )
@@ -180,10 +222,18 @@ impl ToolResult {
 
 impl From<Failure> for ToolResult {
     fn from(failure: Failure) -> Self {
-        let mut result = Self::failed(failure.cause, failure.message)
-            .with_recommendations(failure.recommendations);
-        result.note = failure.note;
+        let (error, note, recommendations, data) = failure.into_parts();
+        let mut result = Self::new(Err(error)).with_data(data);
+        result.note = note;
+        result.recommendations = recommendations;
         result
+    }
+}
+
+impl From<ToolArgError> for ToolResult {
+    fn from(error: ToolArgError) -> Self {
+        let recommendations = error.recommendations.clone();
+        Self::new(Err(error.into())).with_recommendations(recommendations)
     }
 }
 
@@ -197,33 +247,31 @@ pub(crate) fn block(tool_use_id: &str, content: &str, is_error: bool) -> Value {
     })
 }
 
-/// Returns a string as it is, and anything else as JSON.
-pub(crate) fn data_text(data: &Value) -> String {
-    match data {
-        Value::String(text) => text.clone(),
-        data => data.to_string(),
-    }
-}
-
+/// Returns the structured form of a result. The error of a refused call is one line, because its
+/// edits are the recommendations.
 pub(crate) fn structured(
-    outcome: Result<&Value, &ToolError>,
+    data: &Value,
+    error: Option<&ToolError>,
     note: Option<&str>,
     recommendations: &[String],
 ) -> Structured {
-    let class = outcome.err().map(ToolError::class);
-    let own = recommendations.iter().cloned();
+    let class = error.map(ToolError::class);
     let recommendations = match class {
         Some(class) if recommendations.is_empty() => class
             .recommendations()
             .iter()
             .map(|text| (*text).to_owned())
             .collect(),
-        _ => own.collect(),
+        _ => recommendations.to_vec(),
+    };
+    let message = |error: &ToolError| match error {
+        ToolError::Argument(error) if !error.summary.is_empty() => error.summary.clone(),
+        error => error.message().to_owned(),
     };
     let mut structured = Structured::default();
     structured.ok = class.is_none();
-    structured.data = outcome.cloned().unwrap_or(Value::Null);
-    structured.error = outcome.err().map(|error| error.message().to_owned());
+    structured.data = data.clone();
+    structured.error = error.map(message);
     structured.error_type = class.map(ErrorClass::name);
     structured.retryable = class.is_some_and(ErrorClass::retryable);
     structured.note = note.map(str::to_owned);

@@ -7,13 +7,13 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use goodcall_core::{
-    Change, Explain, Gate, Limits, Policy, Refusal, Schema, SchemaCache, SchemaError,
-    SchemaWarning, StopReason, Style, Tree, Verdict,
+    Budget, Change, Explain, Gate, Limits, Policy, ReadOptions, Refusal, Schema, SchemaError,
+    SchemaWarning, StopReason, Style, Verdict,
 };
-use serde_json::{Value, json};
+use serde_json::Value;
 
-use crate::arguments::BoundArguments;
-use crate::{Context, Tool, ToolCallRequest, ToolResult};
+use crate::arguments::{BoundArguments, SentCall};
+use crate::{Context, Tool, ToolArgError, ToolCallRequest, ToolResult, tool, tool_call_request};
 
 /// A set of tools by name. It finds the tool of a call, reads and validates the arguments, and runs
 /// the tool; a call that fails before the last step runs nothing. See the [crate's first page](crate) for an example.
@@ -24,17 +24,24 @@ pub struct Toolbox {
     policies: BTreeMap<String, Policy>,
     limits: Limits,
     style: Style,
+    budget: Option<Budget>,
     pass_through: Vec<String>,
     time_limit: Option<Duration>,
+    show_errors: bool,
 }
 
 pub(crate) struct RegisteredTool {
     pub(crate) tool: Arc<dyn Tool>,
-    /// Accepts any object for a tool without a schema or one that is passed through.
     schema: Schema,
     /// The description of the tool, or that of its schema.
     description: String,
     parameters: Option<Value>,
+}
+
+/// A registration: the tool that had the name before, and the remarks on the new schema.
+struct Replaced {
+    old: Option<Arc<dyn Tool>>,
+    warnings: Vec<SchemaWarning>,
 }
 
 /// A tool as it is offered to a model.
@@ -47,6 +54,17 @@ pub struct Definition<'t> {
     pub description: &'t str,
     /// The JSON Schema of its parameters, if it has one.
     pub parameters: Option<&'t Value>,
+}
+
+impl<'t> Definition<'t> {
+    /// Returns the definition of a tool that is not in a toolbox.
+    pub fn new(name: &'t str, description: &'t str, parameters: Option<&'t Value>) -> Self {
+        Self {
+            name,
+            description,
+            parameters,
+        }
+    }
 }
 
 /// The reason why a tool could not be registered.
@@ -79,14 +97,6 @@ impl Error for RegisterError {
     }
 }
 
-/// A call that may run.
-pub(crate) struct PreparedCall {
-    pub(crate) bound: BoundArguments,
-    pub(crate) changes: Vec<Change>,
-    /// The arguments as JSON, if they differ from the ones that were sent.
-    pub(crate) mended: Option<String>,
-}
-
 impl Toolbox {
     /// Returns an empty toolbox with the policy `safe` and the style `model`.
     pub fn new() -> Self {
@@ -115,6 +125,21 @@ impl Toolbox {
         self
     }
 
+    /// Sets how long the text of a refusal may be.
+    #[must_use]
+    pub fn budget(mut self, budget: Budget) -> Self {
+        self.budget = Some(budget);
+        self
+    }
+
+    /// Shows the model what errors say that a tool returns by `?`. They may hold paths, addresses
+    /// and secrets, so this is off by default; see [`Failure`](crate::Failure).
+    #[must_use]
+    pub fn show_errors(mut self) -> Self {
+        self.show_errors = true;
+        self
+    }
+
     /// Sets how large a call may be.
     #[must_use]
     pub fn limits(mut self, limits: Limits) -> Self {
@@ -131,7 +156,8 @@ impl Toolbox {
     }
 
     /// Leaves the arguments of tools whose names start with `prefix` (such as `mcp__`) unvalidated,
-    /// because the server behind them validates.
+    /// because the server behind them validates. They must still be one JSON object, which every
+    /// provider and MCP require. Without this, such tools are validated like all others.
     #[must_use]
     pub fn pass_through(mut self, prefix: &str) -> Self {
         self.pass_through.push(prefix.to_owned());
@@ -162,15 +188,36 @@ impl Toolbox {
         if self.tools.contains_key(&name) {
             return Err(RegisterError::NameTaken(name));
         }
-        let parameters = tool.parameters_schema();
-        let any = json!({"type": "object"});
+        self.replace_shared(tool).map(|replaced| replaced.warnings)
+    }
+
+    /// Like [`Toolbox::register`], in place of the tool of the same name, if there is one. It is
+    /// for tools whose definitions change, such as those of an MCP server.
+    ///
+    /// # Errors
+    /// If the schema does not compile; the old tool stays then.
+    pub fn replace(
+        &mut self,
+        tool: impl Tool + 'static,
+    ) -> Result<Option<Arc<dyn Tool>>, RegisterError> {
+        self.replace_shared(Arc::new(tool))
+            .map(|replaced| replaced.old)
+    }
+
+    /// Removes the tool of this name.
+    pub fn remove(&mut self, name: &str) -> Option<Arc<dyn Tool>> {
+        self.tools.remove(name).map(|entry| entry.tool)
+    }
+
+    fn replace_shared(&mut self, tool: Arc<dyn Tool>) -> Result<Replaced, RegisterError> {
+        let name = tool.name().to_owned();
+        let parameters = Some(tool.parameters_schema()).filter(|schema| !schema.is_null());
         let schema = match &parameters {
-            Some(schema) if !self.passes_through(&name) => schema,
-            _ => &any,
+            // Nobody validates with the schema of a tool that is passed through.
+            Some(schema) if !self.passes_through(&name) => tool::compiled(schema),
+            _ => tool::compiled(&Value::Null),
         };
-        let schema = SchemaCache::shared()
-            .get(schema)
-            .map_err(|error| RegisterError::Schema(error.of_tool(&name)))?;
+        let schema = schema.map_err(|error| RegisterError::Schema(error.of_tool(&name)))?;
         let warnings = schema.warnings().to_vec();
         let own = tool.description();
         let of_schema = || parameters.as_ref()?.get("description")?.as_str();
@@ -184,8 +231,8 @@ impl Toolbox {
             description,
             parameters,
         };
-        self.tools.insert(name, entry);
-        Ok(warnings)
+        let old = self.tools.insert(name, entry).map(|entry| entry.tool);
+        Ok(Replaced { old, warnings })
     }
 
     /// Adds several shared tools, such as those of an `impl` block with `#[goodcall::tool]`.
@@ -220,26 +267,78 @@ impl Toolbox {
     /// Makes a call: finds the tool, reads and validates the arguments, and only then runs it.
     pub async fn invoke(&self, name: &str, raw_arguments: &str) -> ToolResult {
         match self.prepare(name, raw_arguments, StopReason::Unknown) {
-            Ok((entry, prepared)) => self.run(entry, prepared, Context::default()).await,
+            Ok(prepared) => prepared.run().await,
             Err(bad) => self.refusal(name, &bad),
         }
     }
 
+    /// Finds the tool, reads and validates the arguments, and runs nothing: a host can show a person
+    /// what a destructive call will do, and run it afterwards.
+    ///
+    /// ```
+    /// use goodcall::Toolbox;
+    ///
+    /// /// Deletes a file.
+    /// #[goodcall::tool(destructive)]
+    /// fn delete(path: String) -> String {
+    ///     format!("{path} is gone")
+    /// }
+    ///
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// let mut toolbox = Toolbox::new();
+    /// toolbox.register(Delete)?;
+    /// let call = toolbox.check("delete", r#"{"path": "a.txt"}"#)?;
+    /// if call.tool().is_destructive() {
+    ///     println!("{} {} [y/N]?", call.name(), call.arguments());
+    /// }
+    /// assert_eq!(call.run().await.text(), "a.txt is gone");
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// If the call is refused. The error is a result for the model, too: `ToolResult::from(error)`.
+    pub fn check(&self, name: &str, raw_arguments: &str) -> Result<Prepared<'_>, ToolArgError> {
+        self.prepare(name, raw_arguments, StopReason::Unknown)
+            .map_err(|bad| self.arg_error(name, &bad))
+    }
+
+    /// Like [`Toolbox::check`], and writes the result of reading the arguments into the request.
+    ///
+    /// # Errors
+    /// If the call is refused.
+    pub fn read_request(
+        &self,
+        request: &mut ToolCallRequest,
+    ) -> Result<Prepared<'_>, ToolArgError> {
+        self.read_into(request)
+            .map_err(|bad| self.arg_error(&request.tool_name, &bad))
+    }
+
     /// Like [`Toolbox::invoke`], and writes the result of reading the arguments into the request.
     pub async fn invoke_request(&self, request: &mut ToolCallRequest) -> ToolResult {
-        let name = request.tool_name.clone();
-        match self.prepare(&name, &request.raw_arguments, StopReason::Unknown) {
-            Ok((entry, prepared)) => {
-                let text = prepared.mended.as_deref().unwrap_or(&request.raw_arguments);
-                let value = Tree::parse(text).ok().and_then(|tree| tree.to_value().ok());
-                let value = value.unwrap_or_default();
-                request.fill(Ok((&value, &prepared.changes)));
+        match self.read_into(request) {
+            Ok(prepared) => {
                 let context = Context::new(&request.tool_call_id, Default::default());
-                self.run(entry, prepared, context).await
+                prepared.run_in(context).await
+            }
+            Err(bad) => self.refusal(&request.tool_name, &bad),
+        }
+    }
+
+    fn read_into(&self, request: &mut ToolCallRequest) -> Result<Prepared<'_>, Refusal> {
+        let (name, raw) = (request.tool_name.clone(), request.raw_arguments.clone());
+        match self.prepare(&name, &raw, StopReason::Unknown) {
+            Ok(prepared) => {
+                request.accept(prepared.arguments(), prepared.changes());
+                Ok(prepared)
             }
             Err(bad) => {
-                request.fill(Err(&bad));
-                self.refusal(&name, &bad)
+                let options = ReadOptions::new().policy(self.policy_for_call(&name));
+                let part = tool_call_request::readable_part(&raw, &options.limits(self.limits));
+                request.refuse(&bad, part);
+                Err(bad)
             }
         }
     }
@@ -279,9 +378,16 @@ impl Toolbox {
         name: &str,
         raw: &str,
         stop: StopReason,
-    ) -> Result<(&RegisteredTool, PreparedCall), Refusal> {
+    ) -> Result<Prepared<'_>, Refusal> {
         let entry = self.tools.get(name).ok_or_else(|| self.unknown(name))?;
-        let gate = Gate::new(&entry.schema)
+        let any = self
+            .passes_through(name)
+            .then(|| tool::compiled(&Value::Null));
+        let schema = match &any {
+            Some(Ok(any)) => any,
+            _ => &entry.schema,
+        };
+        let gate = Gate::new(schema)
             .policy(self.policy_of(entry))
             .limits(self.limits)
             .stop(stop)
@@ -296,20 +402,87 @@ impl Toolbox {
             bad.changes = changes.clone();
             bad
         })?;
-        let mended = (!changes.is_empty()).then(|| tree.to_json());
-        let prepared = PreparedCall {
+        Ok(Prepared {
+            toolbox: self,
+            entry,
             bound,
-            changes,
-            mended,
-        };
-        Ok((entry, prepared))
+            sent: SentCall {
+                tool: name.to_owned(),
+                raw: raw.to_owned(),
+                mended: (!changes.is_empty()).then(|| tree.to_json()),
+                changes,
+            },
+        })
+    }
+
+    fn explain<'n>(&self, name: &'n str) -> Explain<'n> {
+        let explain = Explain::new(self.style).tool(name);
+        match self.budget {
+            Some(budget) => explain.budget(budget),
+            None => explain,
+        }
+    }
+
+    fn arg_error(&self, name: &str, bad: &Refusal) -> ToolArgError {
+        ToolArgError::refused(bad, self.explain(name).text(bad), Some(name))
     }
 
     pub(crate) fn refusal(&self, name: &str, bad: &Refusal) -> ToolResult {
-        let explain = Explain::new(self.style).tool(name);
-        ToolResult::refused(bad, explain.text(bad))
-            .with_recommendations(explain.structured(bad).recommendations)
-            .with_changes(bad.changes.clone())
+        let result = ToolResult::from(self.arg_error(name, bad)).with_changes(bad.changes.clone());
+        match self.tools.get(name) {
+            Some(entry) => result.recommended_by(&*entry.tool),
+            None => result,
+        }
+    }
+
+    /// The result of a tool as the model may read it.
+    pub(crate) fn finished(&self, entry: &RegisteredTool, result: ToolResult) -> ToolResult {
+        let result = result.recommended_by(&*entry.tool);
+        if self.show_errors {
+            result.with_shown_error()
+        } else {
+            result
+        }
+    }
+}
+
+/// A call that may run: its tool is known, and its arguments match.
+#[must_use = "nothing runs until `run` is called"]
+pub struct Prepared<'t> {
+    pub(crate) toolbox: &'t Toolbox,
+    pub(crate) entry: &'t RegisteredTool,
+    pub(crate) bound: BoundArguments,
+    pub(crate) sent: SentCall,
+}
+
+impl Prepared<'_> {
+    /// The name of the tool.
+    pub fn name(&self) -> &str {
+        &self.sent.tool
+    }
+
+    /// The tool.
+    pub fn tool(&self) -> &Arc<dyn Tool> {
+        &self.entry.tool
+    }
+
+    /// The arguments that the tool will get, as JSON text.
+    pub fn arguments(&self) -> &str {
+        self.sent.mended.as_deref().unwrap_or(&self.sent.raw)
+    }
+
+    /// The changes that mending made; empty if the arguments were good as sent.
+    pub fn changes(&self) -> &[Change] {
+        &self.sent.changes
+    }
+}
+
+impl fmt::Debug for Prepared<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Prepared")
+            .field("name", &self.name())
+            .field("bound", &self.bound)
+            .finish_non_exhaustive()
     }
 }
 

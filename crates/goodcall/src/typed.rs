@@ -1,29 +1,29 @@
 //! Tools whose parameters are a Rust type. The type defines the schema that the model sees, the
 //! value that the tool receives, and the documentation.
 
+use std::any::TypeId;
+use std::collections::BTreeMap;
+use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use async_trait::async_trait;
-use goodcall_core::Tree;
+use goodcall_core::{Explain, Refusal, Schema, SchemaError, Style, Tree, check};
 use schemars::JsonSchema;
 use schemars::generate::SchemaSettings;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::arguments::{BoundArguments, Context, LoopKey};
-use crate::error::Failure;
-use crate::{Invalid, Tool, ToolResult};
+use crate::{ErrorClass, Failure, Invalid, Tool, ToolArgError, ToolResult};
 
 /// A tool whose parameters are a Rust type. Every one is a [`Tool`].
 ///
 /// ```
-/// use goodcall::{Context, Failure, Toolbox, TypedTool, async_trait};
-/// use schemars::JsonSchema;
-/// use serde::Deserialize;
+/// use goodcall::{Args, Context, Failure, Toolbox, TypedTool, async_trait};
 ///
 /// /// Replaces text in a file.
-/// #[derive(Deserialize, JsonSchema)]
+/// #[derive(Args)]
 /// struct EditArgs {
 ///     /// The file, relative to the project.
 ///     path: String,
@@ -82,6 +82,11 @@ pub trait TypedTool: Send + Sync {
         Ok(())
     }
 
+    /// See [`Tool::recommendations`].
+    fn recommendations(&self, _class: ErrorClass) -> Vec<String> {
+        Vec::new()
+    }
+
     /// See [`Tool::is_destructive`].
     fn is_destructive(&self) -> bool {
         false
@@ -130,8 +135,19 @@ impl<T: TypedTool> Tool for T {
         TypedTool::description(self)
     }
 
-    fn parameters_schema(&self) -> Option<Value> {
-        Some(schema_of::<T::Args>())
+    fn parameters_schema(&self) -> Value {
+        schema_of::<T::Args>()
+    }
+
+    fn validate_parameters(&self, params: &Value) -> Result<(), Invalid> {
+        self.default_validate_parameters(params)?;
+        let text = params.to_string();
+        let tree = Tree::parse(&text).map_err(|error| Invalid::from(error.to_string()))?;
+        read(self, &tree).map(drop)
+    }
+
+    fn recommendations(&self, class: ErrorClass) -> Vec<String> {
+        TypedTool::recommendations(self, class)
     }
 
     fn is_destructive(&self) -> bool {
@@ -201,7 +217,60 @@ pub fn schema_of<T: JsonSchema>() -> Value {
         .into_root_schema_for::<T>()
         .to_value();
     tidy(&mut schema, true);
+    // OpenAI refuses an object schema that lacks them.
+    if let Some(root) = schema.as_object_mut()
+        && root.get("type").is_some_and(|kind| kind == "object")
+    {
+        root.entry("properties").or_insert_with(|| json!({}));
+    }
     schema
+}
+
+/// Reads raw arguments as a type, by its schema and with mending: `validateArgs` of an agent that
+/// has no toolbox. The error is for the model; [`ToolArgError::message`] tells it what to rewrite.
+///
+/// ```
+/// use goodcall::{Args, validate_args};
+///
+/// #[derive(Args, Debug)]
+/// struct Edit {
+///     file_path: String,
+///     old_string: String,
+/// }
+///
+/// let edit: Edit = validate_args(r#"{"file_path": "a", "old_string": "b"}"#)?;
+/// assert_eq!(edit.old_string, "b");
+/// assert_eq!(
+///     validate_args::<Edit>(r#"{"file_path": "a"}"#).unwrap_err().to_string(),
+///     "Please rewrite the input with valid arguments. Errors: old_string: Required"
+/// );
+/// # Ok::<(), goodcall::ToolArgError>(())
+/// ```
+///
+/// # Errors
+/// If the arguments cannot be read, do not match the schema, or do not fit the type.
+pub fn validate_args<T: DeserializeOwned + JsonSchema + 'static>(
+    raw: &str,
+) -> Result<T, ToolArgError> {
+    let explain = Explain::new(Style::Instruction);
+    let refused = |bad: Refusal| ToolArgError::refused(&bad, explain.text(&bad), None);
+    let schema = schema_by_type::<T>()
+        .map_err(|error| ToolArgError::new(ErrorClass::Validation, error.to_string()))?;
+    let tree = check(raw, &schema).into_result().map_err(refused)?;
+    tree.deserialize()
+        .map_err(|error| refused(Invalid::from_deserialize_error(&error).into_refusal()))
+}
+
+/// The compiled schema of a type, made once.
+fn schema_by_type<T: JsonSchema + 'static>() -> Result<Schema, SchemaError> {
+    static SCHEMAS: Mutex<BTreeMap<TypeId, Schema>> = Mutex::new(BTreeMap::new());
+    let mut schemas = SCHEMAS.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some(schema) = schemas.get(&TypeId::of::<T>()) {
+        return Ok(schema.clone());
+    }
+    let schema = Schema::compile(&schema_of::<T>())?;
+    schemas.insert(TypeId::of::<T>(), schema.clone());
+    Ok(schema)
 }
 
 /// Formats that name a Rust type and mean nothing to a model.

@@ -76,7 +76,9 @@ pub(super) fn demand(issue: &Issue) -> String {
                 phrase::either(&expected.allowed)
             )
         }
-        IssueKind::InexactNumber => format!("has too many digits: {}", got_short(issue)),
+        IssueKind::InexactNumber => {
+            format!("does not fit a 64-bit number: {}", got_short(issue))
+        }
         IssueKind::KeyName => {
             let words = expected.prose.words.as_deref().unwrap_or_default();
             format!("is not allowed as a key: {words}")
@@ -97,6 +99,13 @@ pub(super) fn demand(issue: &Issue) -> String {
             got_short(issue)
         ),
     }
+}
+
+/// The words of a tool's own check: as they are if they are about the arguments as a whole, after
+/// the name of the field otherwise.
+pub(super) fn own_words(issue: &Issue, name: &str) -> String {
+    let name = if issue.pointer.is_root() { "" } else { name };
+    format!("{name}{}", demand(issue))
 }
 
 fn sized(limit: &str, size: Option<u64>, unit: &str) -> String {

@@ -1,6 +1,6 @@
 //! The style `instruction`: one line to act on.
 
-use super::field_words::{demand, got_short, got_type, listed, type_names};
+use super::field_words::{demand, got_short, got_type, listed, own_words, type_names};
 use super::{Budget, lines, phrase};
 use crate::report::{Issue, IssueKind, Refusal};
 
@@ -14,7 +14,11 @@ pub(super) fn text(bad: &Refusal, budget: &Budget) -> String {
 
 /// Renders one issue: `limit: expected number, got string`.
 pub(super) fn line(issue: &Issue) -> String {
-    format!("{}: {}", issue.pointer.dotted(), remark(issue))
+    let name = format!("{}: ", issue.pointer.dotted());
+    match issue.kind {
+        IssueKind::Custom => own_words(issue, &name),
+        _ => format!("{name}{}", remark(issue)),
+    }
 }
 
 /// Renders the issues with semicolons between them, and counts those over the budget.

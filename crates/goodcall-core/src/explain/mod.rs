@@ -108,6 +108,27 @@ pub struct Budget {
 }
 
 impl Budget {
+    /// Sets how many issues are listed.
+    #[must_use]
+    pub fn issues(mut self, most: usize) -> Self {
+        self.issues = most;
+        self
+    }
+
+    /// Sets the characters per issue.
+    #[must_use]
+    pub fn issue_chars(mut self, most: usize) -> Self {
+        self.issue_chars = most;
+        self
+    }
+
+    /// Sets the characters in all.
+    #[must_use]
+    pub fn chars(mut self, most: usize) -> Self {
+        self.chars = most;
+        self
+    }
+
     /// The default of a style: 5 issues of 100 characters. `numbered` lists all issues, and
     /// `model` has space for the allowed values.
     pub fn of(style: Style) -> Self {

@@ -248,6 +248,8 @@ pub(super) fn line(issue: &Issue) -> String {
         .split_last()
         .map(|(_, name)| name.into_owned());
     match issue.kind {
+        // A tool's own words about the arguments as a whole are passed on as they are.
+        IssueKind::Custom if issue.pointer.is_root() => expected,
         IssueKind::Wrapped => unwrap(issue),
         IssueKind::Missing | IssueKind::UnknownKey if issue.moved.is_some() => moved(issue),
         IssueKind::UnknownKey if !issue.places.is_empty() => undecided(issue),

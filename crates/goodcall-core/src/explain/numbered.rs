@@ -1,6 +1,6 @@
 //! The style `numbered`: a numbered list.
 
-use super::field_words::{demand, got_type, listed, type_names};
+use super::field_words::{demand, got_type, listed, own_words, type_names};
 use super::{Budget, lines};
 use crate::report::{IssueKind, Refusal};
 
@@ -17,6 +17,7 @@ pub(super) fn text(bad: &Refusal, budget: &Budget) -> String {
                     got_type(issue)
                 )
             }
+            IssueKind::Custom => own_words(issue, &format!("Field '{name}': ")),
             IssueKind::UnknownKey => format!("Field '{name}' is not allowed"),
             IssueKind::Enum => format!("Field '{name}' must be one of: {}", listed(issue)),
             _ => format!("Field '{name}' {}", demand(issue)),

@@ -1,6 +1,6 @@
 //! The style `plain`: one sentence per parameter.
 
-use super::field_words::{demand, got_type, listed, type_names};
+use super::field_words::{demand, got_type, listed, own_words, type_names};
 use super::{Budget, lines};
 use crate::report::{IssueKind, Refusal};
 
@@ -15,6 +15,7 @@ pub(super) fn text(bad: &Refusal, budget: &Budget) -> String {
                 type_names(issue),
                 got_type(issue)
             ),
+            IssueKind::Custom => own_words(issue, &format!("Parameter '{name}': ")),
             IssueKind::UnknownKey => format!("Unknown parameter: {name}"),
             IssueKind::Enum => format!("Parameter '{name}' must be one of: [{}]", listed(issue)),
             _ => format!("Parameter '{name}' {}", demand(issue)),

@@ -3,7 +3,7 @@
 use serde::Serialize;
 use serde_json::Value;
 
-use super::{Budget, model, record};
+use super::{Budget, instruction, model};
 use crate::report::{Reason, Refusal};
 
 /// The structured result of a call: of a refused one here, of any one in the crate `goodcall`.
@@ -36,7 +36,10 @@ impl Structured {
 
 pub(super) fn of(bad: &Refusal, tool: Option<&str>, budget: &Budget) -> Structured {
     let error = match bad.reason {
-        Reason::WrongShape | Reason::Ambiguous => record::parse_error(bad, budget),
+        Reason::WrongShape | Reason::Ambiguous => {
+            let faults = instruction::joined(bad, budget, instruction::line);
+            format!("Invalid parameters: {faults}")
+        }
         _ => model::head(bad, tool),
     };
     let recommendations = match bad.reason {

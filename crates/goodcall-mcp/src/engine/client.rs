@@ -21,16 +21,19 @@ impl Engine {
             self.handshake.waiting.push(frame);
             return;
         }
-        let forwarding = match FrameContent::read(&frame) {
-            FrameContent::Blank => Forwarding::Dropped,
-            _ if !listed && let Some(error) = parse_error(&frame) => {
+        let broken = if listed { None } else { parse_error(&frame) };
+        let forwarding = match (FrameContent::read(&frame), broken) {
+            (FrameContent::Blank, _) => Forwarding::Dropped,
+            (_, Some(error)) => {
                 self.answer_error("null", json_rpc::PARSE_ERROR, &error);
                 Forwarding::Dropped
             }
             // It is JSON, but not a message: the server itself is to say so.
-            FrameContent::Junk => Forwarding::AsSent,
-            FrameContent::One(message) => self.client_message(&message, listed, now),
-            FrameContent::Batch(messages) => self.client_batch(&frame, &messages, listed, now),
+            (FrameContent::Junk, None) => Forwarding::AsSent,
+            (FrameContent::One(message), None) => self.client_message(&message, listed, now),
+            (FrameContent::Batch(messages), None) => {
+                self.client_batch(&frame, &messages, listed, now)
+            }
         };
         let frame = forwarding.apply(frame);
         self.out.extend(frame.map(EngineOutput::Server));

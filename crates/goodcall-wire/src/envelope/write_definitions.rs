@@ -1,5 +1,9 @@
 //! Writes tool definitions in each provider's form.
 
+use std::borrow::Cow;
+
+use goodcall_core::{Node, Tree};
+
 use super::Provider;
 use crate::splice::quoted;
 use crate::tools::{ToolDefinition, Tools};
@@ -14,7 +18,7 @@ use crate::tools::{ToolDefinition, Tools};
 /// let tools = Tools::read(r#"[{"name": "f", "input_schema": {"type": "object"}}]"#)?;
 /// assert_eq!(
 ///     definitions(Provider::OpenAi, &tools),
-///     r#"[{"type":"function","function":{"name":"f","parameters":{"type": "object"}}}]"#
+///     r#"[{"type":"function","function":{"name":"f","parameters":{"type": "object","properties":{}}}}]"#
 /// );
 /// # Ok::<(), goodcall_wire::ToolsError>(())
 /// ```
@@ -75,12 +79,28 @@ pub(super) fn unknown_fields(provider: Provider, tools: &Tools) -> Vec<String> {
     found
 }
 
+/// The schema with empty `properties` if it declares an object without any, which OpenAI refuses.
+fn with_properties(provider: Provider, schema: &str) -> Cow<'_, str> {
+    if !matches!(provider, Provider::OpenAi | Provider::Responses) {
+        return Cow::Borrowed(schema);
+    }
+    let lacks = Tree::parse(schema).is_ok_and(|tree| {
+        let root = tree.root();
+        let kind = root.get("type").and_then(Node::as_str);
+        kind == Some("object") && root.get("properties").is_none()
+    });
+    match schema.trim_end().strip_suffix('}') {
+        Some(open) if lacks => Cow::Owned(format!(r#"{open},"properties":{{}}}}"#)),
+        _ => Cow::Borrowed(schema),
+    }
+}
+
 fn definition(provider: Provider, tool: &ToolDefinition) -> String {
     let mut head = format!(r#""name":{}"#, quoted(&tool.name));
     if let Some(description) = &tool.description {
         head += &format!(r#","description":{}"#, quoted(description));
     }
-    let schema = &tool.parameters;
+    let schema = with_properties(provider, &tool.parameters);
     let mut extra = String::new();
     for (key, value) in &tool.extra {
         if is_known_field(provider, key) {

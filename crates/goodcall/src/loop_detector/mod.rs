@@ -118,6 +118,9 @@ pub struct Detector {
     empty: usize,
     /// The number of reports since there was progress.
     level: u32,
+    /// The number of steps of escalation since there was progress.
+    #[serde(default)]
+    escalated: u32,
     /// The number of calls until a reported cycle may be reported again.
     quiet: usize,
 }
@@ -148,13 +151,16 @@ impl Detector {
         let (call, progress) = self.same_calls(turn);
         found = found.or(failure).or(call).or(error);
         if progress {
-            self.level = 0;
+            (self.level, self.escalated) = (0, 0);
         }
         let found = found?;
         self.level += 1;
+        self.escalated = self
+            .rules
+            .escalated(self.escalated, found.signal, found.times);
         Some(LoopReport {
             signal: found.signal,
-            escalation: self.rules.escalation(self.level),
+            escalation: self.rules.escalation(self.escalated),
             level: self.level,
             tools: found.tools,
             times: found.times,
@@ -175,7 +181,7 @@ impl Detector {
     /// Forgets the calls so far and the level of escalation, because a new task begins.
     pub fn reset_all(&mut self) {
         self.reset();
-        self.level = 0;
+        (self.level, self.escalated) = (0, 0);
     }
 
     /// Finds refused calls without arguments, turn after turn.

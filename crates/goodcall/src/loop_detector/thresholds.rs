@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::Escalation;
+use super::{Escalation, Signal};
 use crate::ErrorClass;
 
 /// When a loop is suspected, and what is done about it. A false alarm is worse than a loop that is
@@ -13,8 +13,11 @@ use crate::ErrorClass;
 pub struct LoopRules {
     /// The number of equal calls with equal results in a row (3).
     pub same_call: usize,
-    /// The same for calls that end in a runtime error, which may be made again (5).
+    /// The same for calls that end in a runtime error, which may be made again once (2).
     pub retries: usize,
+    /// The number of equal calls with equal results in a row at which the user is asked, whatever
+    /// the model was told before (3).
+    pub ask_at: usize,
     /// The number of repetitions of a cycle (3).
     pub cycle_repeats: usize,
     /// The length of the longest cycle that is looked for (5).
@@ -35,7 +38,8 @@ impl Default for LoopRules {
     fn default() -> Self {
         Self {
             same_call: 3,
-            retries: 5,
+            retries: 2,
+            ask_at: 3,
             cycle_repeats: 3,
             longest_cycle: 5,
             same_failure: 2,
@@ -47,12 +51,51 @@ impl Default for LoopRules {
     }
 }
 
+macro_rules! setters {
+    ($($name:ident: $ty:ty, $doc:literal;)*) => {
+        impl LoopRules {
+            $(
+                #[doc = $doc]
+                #[must_use]
+                pub fn $name(mut self, count: $ty) -> Self {
+                    self.$name = count;
+                    self
+                }
+            )*
+        }
+    };
+}
+
+setters! {
+    same_call: usize, "Sets how many equal calls with equal results in a row are a loop.";
+    retries: usize, "Sets the same for calls that end in a runtime error.";
+    ask_at: usize, "Sets after how many equal calls the user is asked at the latest.";
+    cycle_repeats: usize, "Sets how many repetitions of a cycle are a loop.";
+    longest_cycle: usize, "Sets the length of the longest cycle that is looked for.";
+    same_failure: usize, "Sets how many equal mistakes in a row are a loop.";
+    same_error: usize, "Sets how many equal errors with different arguments in a row are a loop.";
+    empty_arguments: usize, "Sets how many turns in a row without arguments are a loop.";
+    steers: u32, "Sets how many times the model is told before the user is asked.";
+    asks: u32, "Sets how many times the user is asked before the run stops.";
+}
+
 impl LoopRules {
-    /// The measure for this many reports without progress.
-    pub(super) fn escalation(&self, level: u32) -> Escalation {
-        if level <= self.steers {
+    /// The steps of escalation with one more report. The user is asked at the latest when one call
+    /// was made `ask_at` times.
+    pub(super) fn escalated(&self, before: u32, signal: Signal, times: usize) -> u32 {
+        let asks = signal == Signal::SameCall && times >= self.ask_at && self.asks > 0;
+        if asks {
+            (before + 1).max(self.steers + 1)
+        } else {
+            before + 1
+        }
+    }
+
+    /// The measure after these steps.
+    pub(super) fn escalation(&self, steps: u32) -> Escalation {
+        if steps <= self.steers {
             Escalation::Steer
-        } else if level - self.steers <= self.asks {
+        } else if steps - self.steers <= self.asks {
             Escalation::Ask
         } else {
             Escalation::Stop

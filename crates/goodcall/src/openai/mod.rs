@@ -6,11 +6,11 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use futures_util::StreamExt;
-use goodcall_wire::{Envelope, Provider};
+use goodcall_wire::Provider;
 use reqwest::{Response, StatusCode};
 use serde_json::Value;
 
-use crate::message::{Call, Reply, Usage};
+use crate::message::Reply;
 use crate::model::{Model, ModelError, Prompt, TextSink};
 use crate::{tls, wire};
 use stream::ReplyAssembly;
@@ -161,18 +161,8 @@ impl Model for OpenAi {
 /// Reads a reply in one piece.
 async fn whole(response: Response, prompt: &Prompt<'_>) -> Result<Reply, ModelError> {
     let text = response.text().await.map_err(broken)?;
-    let tools = wire::offered(prompt.tools);
-    let envelope = Envelope::read(Provider::OpenAi, &text, &tools)
-        .map_err(|error| ModelError::new(error.to_string()))?;
-    let calls = envelope.calls().iter().map(Call::from_wire);
-    Ok(Reply {
-        text: envelope.content().to_owned(),
-        calls: calls.collect(),
-        stop: envelope.stop(),
-        usage: serde_json::from_str::<Value>(&text)
-            .ok()
-            .and_then(|reply| usage(&reply)),
-    })
+    wire::reply(Provider::OpenAi, &text, prompt.tools)
+        .map_err(|error| ModelError::new(error.to_string()))
 }
 
 /// Reads a streamed reply.
@@ -217,12 +207,4 @@ fn cause(error: &dyn std::error::Error) -> String {
         cause = inner;
     }
     cause.to_string()
-}
-
-fn usage(reply: &Value) -> Option<Usage> {
-    let usage = reply.get("usage")?;
-    Some(Usage {
-        input_tokens: usage.get("prompt_tokens")?.as_u64()?,
-        output_tokens: usage.get("completion_tokens")?.as_u64()?,
-    })
 }

@@ -5,9 +5,9 @@ use goodcall_wire::sse::SseReader;
 use goodcall_wire::{Assembler, CallUpdate, Provider, Tools};
 use serde_json::Value;
 
-use super::usage;
 use crate::message::{Call, Reply};
 use crate::model::{ModelError, TextSink};
+use crate::wire::usage;
 
 /// The part of a reply that has arrived.
 pub(super) struct ReplyAssembly {
@@ -55,7 +55,9 @@ impl ReplyAssembly {
         if let Some(error) = event.get("error") {
             return Err(ModelError::new(format!("the server says: {error}")));
         }
-        if let Some(usage) = usage(&event) {
+        if event.get("usage").is_some()
+            && let Some(usage) = usage(&event)
+        {
             self.reply.usage = Some(usage);
         }
         match self.assembler.push(data) {

@@ -71,4 +71,11 @@ impl RunLimits {
         self.feedback_tokens = most;
         self
     }
+
+    /// Sets the most empty replies of the model in a row.
+    #[must_use]
+    pub fn empty_replies(mut self, most: u32) -> Self {
+        self.empty_replies = most;
+        self
+    }
 }

@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::explain;
 use crate::loop_detector::{Detector, Escalation, LoopReport, LoopRules};
-use crate::message::{Call, CallOutcome, Message, Reply};
+use crate::message::{AssistantMessage, Call, CallOutcome, Message, Reply, UserMessage};
 use crate::wire::{self, ConvertError, Provider};
 use state::{MOST_STARTS, Progress, RunCall, RunState};
 
@@ -91,6 +91,69 @@ impl Run {
         }
     }
 
+    /// Continues a conversation that another program has had. Its last reply may have calls that are
+    /// not executed yet; they are executed first.
+    ///
+    /// ```
+    /// use goodcall::{Message, Run};
+    ///
+    /// let before = [Message::user("What is 1 + 2?"), Message::assistant("3.")];
+    /// let mut run = Run::from_messages(before)?;
+    /// run.say("And 2 + 2?")?;
+    /// assert_eq!(run.messages().len(), 3);
+    /// # Ok::<(), goodcall::SequenceError>(())
+    /// ```
+    ///
+    /// # Errors
+    /// If outcomes do not answer the calls of the reply before them, or calls have no outcomes and
+    /// are not the last.
+    pub fn from_messages(
+        messages: impl IntoIterator<Item = Message>,
+    ) -> Result<Self, SequenceError> {
+        let mut run = Self::new();
+        for message in messages {
+            run.take(message)?;
+        }
+        Ok(run)
+    }
+
+    /// Takes in a message of an earlier conversation.
+    fn take(&mut self, message: Message) -> Result<(), SequenceError> {
+        match (message, &self.state) {
+            (Message::Tools { outcomes }, RunState::Tools { .. }) => {
+                for outcome in outcomes {
+                    self.executed(outcome)?;
+                }
+                // The model sees old calls, but they are no loop of this run.
+                self.detector.reset_all();
+                self.counts = RunCounts::default();
+                self.state = match std::mem::replace(&mut self.state, RunState::Model) {
+                    pending @ RunState::Tools { .. } => pending,
+                    _ => RunState::Model,
+                };
+            }
+            (Message::Tools { .. }, _) => return Err(SequenceError::Outcome),
+            (_, RunState::Tools { .. }) => return Err(SequenceError::Reply),
+            (Message::Assistant(mut reply), _) => {
+                let calls = std::mem::take(&mut reply.calls);
+                if calls.is_empty() {
+                    self.history.push(Message::Assistant(reply));
+                    self.state = RunState::Done;
+                    return Ok(());
+                }
+                let calls = calls.into_iter();
+                let calls = calls.map(|call| self.admit(call, StopReason::Unknown));
+                let pending = calls.map(RunCall::new).collect();
+                self.state = RunState::Tools { reply, pending };
+            }
+            (message, _) => {
+                self.history.push(message);
+                self.state = RunState::Model;
+            }
+        }
+        Ok(())
+    }
+
     /// Sets the limits.
     #[must_use]
     pub fn limits(mut self, limits: RunLimits) -> Self {
@@ -108,14 +171,20 @@ impl Run {
     /// Adds a system message at the beginning.
     #[must_use]
     pub fn system(mut self, text: impl Into<String>) -> Self {
-        self.history.push(Message::System { text: text.into() });
+        self.history.push(Message::system(text));
         self
     }
 
     /// Adds a message of the user at the beginning.
     #[must_use]
-    pub fn user(mut self, text: impl Into<String>) -> Self {
-        self.history.push(Message::User { text: text.into() });
+    pub fn user(self, text: impl Into<String>) -> Self {
+        self.user_message(UserMessage::new(text))
+    }
+
+    /// Adds a message of the user, with images, at the beginning.
+    #[must_use]
+    pub fn user_message(mut self, message: UserMessage) -> Self {
+        self.history.push(Message::User(message));
         self
     }
 
@@ -181,7 +250,7 @@ impl Run {
 
     fn last_words(&self) -> &str {
         let words = self.history.iter().rev().find_map(|message| match message {
-            Message::Assistant { text, .. } => Some(text.as_str()),
+            Message::Assistant(reply) => Some(reply.text.as_str()),
             _ => None,
         });
         words.unwrap_or_default()
@@ -198,22 +267,27 @@ impl Run {
         self.counts.steps += 1;
         self.loop_report = None;
         let Reply {
-            text, calls, stop, ..
+            text,
+            calls,
+            reasoning,
+            stop,
+            ..
         } = reply;
+        let mut reply = AssistantMessage::default();
+        (reply.text, reply.reasoning) = (text, reasoning);
         if !calls.is_empty() {
             self.counts.empty_replies = 0;
             let pending = calls.into_iter().map(|call| self.admit(call, stop));
             let pending = pending.map(RunCall::new).collect();
-            self.state = RunState::Tools { text, pending };
-        } else if text.trim().is_empty() {
+            self.state = RunState::Tools { reply, pending };
+        } else if reply.text.trim().is_empty() {
             // The reply does not join the history, and the model is called again.
             self.counts.empty_replies += 1;
             if self.counts.empty_replies >= self.limits.empty_replies {
                 self.stop(HaltReason::EmptyReplies(self.counts.empty_replies));
             }
         } else {
-            let calls = Vec::new();
-            self.history.push(Message::Assistant { text, calls });
+            self.history.push(Message::Assistant(reply));
             self.state = RunState::Done;
         }
         Ok(())
@@ -305,7 +379,7 @@ impl Run {
         if !matches!(self.state, RunState::Asking { .. }) {
             return Err(SequenceError::Answer);
         }
-        self.history.push(Message::User { text: text.into() });
+        self.history.push(Message::user(text));
         self.detector.reset();
         self.state = RunState::Model;
         Ok(())
@@ -320,7 +394,7 @@ impl Run {
         if self.state != RunState::Done {
             return Err(SequenceError::Answer);
         }
-        self.history.push(Message::User { text: text.into() });
+        self.history.push(Message::user(text));
         self.detector.reset_all();
         self.counts.steps = 0;
         self.counts.failures_of.clear();
@@ -335,31 +409,33 @@ impl Run {
         }
         if let RunState::Tools { pending, .. } = &mut self.state {
             pending.iter_mut().for_each(RunCall::give_up);
-            let (text, turn) = self.take_turn();
-            self.record(text, turn);
+            let (reply, turn) = self.take_turn();
+            self.record(reply, turn);
         }
         self.state = RunState::Stopped { reason };
     }
 
     /// Takes the reply that is being executed out of the state.
-    fn take_turn(&mut self) -> (String, Vec<(Call, CallOutcome)>) {
+    fn take_turn(&mut self) -> (AssistantMessage, Vec<(Call, CallOutcome)>) {
         match std::mem::replace(&mut self.state, RunState::Model) {
-            RunState::Tools { text, pending } => {
-                (text, pending.into_iter().map(RunCall::into_parts).collect())
-            }
+            RunState::Tools { reply, pending } => (
+                reply,
+                pending.into_iter().map(RunCall::into_parts).collect(),
+            ),
             _ => Default::default(),
         }
     }
 
-    fn record(&mut self, text: String, turn: Vec<(Call, CallOutcome)>) {
+    fn record(&mut self, mut reply: AssistantMessage, turn: Vec<(Call, CallOutcome)>) {
         let (calls, outcomes) = turn.into_iter().unzip();
-        self.history.push(Message::Assistant { text, calls });
+        reply.calls = calls;
+        self.history.push(Message::Assistant(reply));
         self.history.push(Message::Tools { outcomes });
     }
 
     /// Ends a turn whose calls all have outcomes: looks for loops and compares the limits.
     fn settle(&mut self) {
-        let (text, mut turn) = self.take_turn();
+        let (reply, mut turn) = self.take_turn();
         let report = self.detector.observe(&turn);
         if let Some(report) = &report {
             let about = turn.iter_mut().find(|(call, _)| call.id == report.call_id);
@@ -368,7 +444,7 @@ impl Run {
             }
         }
         let over = self.count(&turn);
-        self.record(text, turn);
+        self.record(reply, turn);
         self.loop_report.clone_from(&report);
         match (over, report) {
             (_, Some(loops)) if loops.escalation == Escalation::Stop => {

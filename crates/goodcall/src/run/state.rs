@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::HaltReason;
 use crate::error::Cause;
-use crate::message::{Call, CallOutcome};
+use crate::message::{AssistantMessage, Call, CallOutcome};
 use crate::{ToolResult, explain};
 
 /// The state of a run.
@@ -15,7 +15,11 @@ pub(super) enum RunState {
     Model,
     /// Calls have to be executed. The reply joins the history together with its outcomes, so that
     /// the history is always valid.
-    Tools { text: String, pending: Vec<RunCall> },
+    Tools {
+        /// The reply without its calls.
+        reply: AssistantMessage,
+        pending: Vec<RunCall>,
+    },
     /// The user has to be asked.
     Asking { reason: HaltReason },
     /// The model gave its final answer.

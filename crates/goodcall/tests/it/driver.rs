@@ -74,7 +74,7 @@ async fn events_reach_callbacks_and_streams() {
     ];
     assert_eq!(*told.lock().unwrap(), names);
     assert_eq!(events.iter().map(Event::name).collect::<Vec<_>>(), names);
-    let Event::ToolExecuted(record) = &events[2] else {
+    let Event::ToolExecuted { call: record } = &events[2] else {
         panic!()
     };
     let mut record = serde_json::to_value(record).unwrap();
@@ -95,6 +95,7 @@ async fn events_reach_callbacks_and_streams() {
             "event": "error", "phase": "tool", "message": "no such file",
             "detail": {
                 "errorType": "logical", "recommendations": ["list first"],
+                "notifyUser": false,
                 "callId": "2", "tool": "read",
             },
         })
@@ -102,7 +103,7 @@ async fn events_reach_callbacks_and_streams() {
     let Event::Error(error) = &events[5] else {
         panic!()
     };
-    assert_eq!(error.phase, Phase::Validation);
+    assert_eq!(error.phase, Phase::Tool);
     assert_eq!(error.detail.error_type, Some("validation"));
 }
 
@@ -122,12 +123,10 @@ async fn answer_of_the_user_reaches_the_model() {
     run.answered("look into b").unwrap();
     let finish = driver.drive(&mut run).await.unwrap();
     assert_eq!(finish, Finish::Done("thanks".to_owned()));
-    let asked = run.messages().iter().any(|message| {
-        *message
-            == Message::User {
-                text: "look into b".to_owned(),
-            }
-    });
+    let asked = run
+        .messages()
+        .iter()
+        .any(|message| *message == Message::user("look into b"));
     assert!(asked);
 }
 
@@ -203,7 +202,7 @@ async fn unsaved_call_is_not_executed() {
     let driver = Driver::new(&toolbox, &model)
         .store(&Full)
         .on_event(|event| {
-            if let Event::ToolExecuted(_) = event {
+            if let Event::ToolExecuted { .. } = event {
                 executed.fetch_add(1, Ordering::SeqCst);
             }
         });

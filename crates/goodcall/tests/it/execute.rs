@@ -39,8 +39,8 @@ impl Tool for Probe {
     fn description(&self) -> &str {
         "does what it is told"
     }
-    fn parameters_schema(&self) -> Option<Value> {
-        None
+    fn parameters_schema(&self) -> Value {
+        Value::Null
     }
     fn is_blocking(&self) -> bool {
         self.blocking
@@ -115,8 +115,8 @@ impl Tool for Stubborn {
     fn description(&self) -> &str {
         ""
     }
-    fn parameters_schema(&self) -> Option<Value> {
-        None
+    fn parameters_schema(&self) -> Value {
+        Value::Null
     }
     fn is_blocking(&self) -> bool {
         true
@@ -182,8 +182,8 @@ async fn parallel_calls_answer_in_order() {
         fn description(&self) -> &str {
             ""
         }
-        fn parameters_schema(&self) -> Option<Value> {
-            None
+        fn parameters_schema(&self) -> Value {
+            Value::Null
         }
         async fn execute(&self, params: &Value) -> ToolResult {
             let now = self.0.fetch_add(1, Ordering::SeqCst) + 1;

@@ -14,3 +14,4 @@ mod run;
 mod support;
 mod toolbox;
 mod typed;
+mod users;

@@ -5,8 +5,8 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 
 use goodcall::{
-    Call, CallOutcome, ErrorClass, HaltReason, LoopRules, Message, Reply, Run, RunLimits,
-    SequenceError, Step, StopReason, ToolResult,
+    AssistantMessage, Call, CallOutcome, ErrorClass, HaltReason, LoopRules, Message, Reply, Run,
+    RunLimits, SequenceError, Step, StopReason, ToolResult,
 };
 use proptest::prelude::*;
 use serde_json::json;
@@ -110,7 +110,7 @@ fn legal(messages: &[Message]) {
             }
             other => {
                 assert!(open.is_none(), "calls without outcomes");
-                if let Message::Assistant { text, calls } = other {
+                if let Message::Assistant(AssistantMessage { text, calls, .. }) = other {
                     assert!(!text.trim().is_empty() || !calls.is_empty());
                     for call in calls {
                         assert!(!call.id.is_empty() && ids.insert(call.id.clone()));

@@ -4,8 +4,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use goodcall::{
-    ErrorClass, Invalid, Parameters, Policy, RegisterError, Style, Tool, ToolCallRequest,
-    ToolResult, Toolbox, async_trait, default_validate_parameters,
+    ErrorClass, Invalid, Policy, RegisterError, Style, Tool, ToolCallRequest, ToolResult, Toolbox,
+    async_trait,
 };
 use serde_json::{Value, json};
 
@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 #[derive(Default)]
 struct Probe {
     name: &'static str,
-    schema: Option<Value>,
+    schema: Value,
     destructive: bool,
     runs: Arc<AtomicUsize>,
 }
@@ -28,7 +28,7 @@ impl Tool for Probe {
         "echoes"
     }
 
-    fn parameters_schema(&self) -> Option<Value> {
+    fn parameters_schema(&self) -> Value {
         self.schema.clone()
     }
 
@@ -36,8 +36,8 @@ impl Tool for Probe {
         self.destructive
     }
 
-    fn validate_parameters(&self, params: &Parameters<'_>) -> Result<(), Invalid> {
-        default_validate_parameters(params)?;
+    fn validate_parameters(&self, params: &Value) -> Result<(), Invalid> {
+        self.default_validate_parameters(params)?;
         match params.get("age").and_then(Value::as_i64) {
             None | Some(0..=150) => Ok(()),
             Some(_) => Err(Invalid::at("age", "use an age from 0 to 150")),
@@ -54,7 +54,7 @@ fn probe(name: &'static str, schema: Value) -> (Probe, Arc<AtomicUsize>) {
     let runs = Arc::new(AtomicUsize::new(0));
     let tool = Probe {
         name,
-        schema: Some(schema),
+        schema,
         runs: Arc::clone(&runs),
         ..Probe::default()
     };
@@ -184,7 +184,7 @@ async fn pass_through_prefix_skips_validation() {
 async fn destructive_tool_is_strict_by_default() {
     let tool = || Probe {
         name: "delete",
-        schema: Some(json!({"type": "object"})),
+        schema: json!({"type": "object"}),
         destructive: true,
         ..Probe::default()
     };

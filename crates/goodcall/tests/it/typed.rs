@@ -111,7 +111,14 @@ async fn result_is_not_serialized_as_data() {
         "7"
     );
     let wrong = parsed.invoke("parsed", r#"{"text": "x"}"#).await;
-    assert!(!wrong.is_ok() && wrong.text().contains("invalid digit"));
+    let ToolError::Runtime(error) = wrong.tool_error().unwrap() else {
+        panic!("{wrong:?}")
+    };
+    assert!(!wrong.text().contains("invalid digit"), "{}", wrong.text());
+    assert_eq!(
+        error.source.as_deref(),
+        Some("invalid digit found in string")
+    );
 }
 
 fn toolbox(tool: impl Tool + 'static) -> Toolbox {
@@ -212,9 +219,19 @@ async fn return_types_become_results() {
         "null"
     );
     let own = toolbox(OwnResult).invoke("own_result", "{}").await;
-    assert_eq!((own.text().as_str(), own.note()), ("own", Some("noted")));
+    assert_eq!(
+        (own.text().as_str(), own.note()),
+        ("own\nnoted", Some("noted"))
+    );
     let io = toolbox(IoError).invoke("io_error", "{}").await;
     assert_eq!(io.class(), Some(ErrorClass::Runtime));
+    assert_eq!(
+        io.text(),
+        "The tool failed for a reason of its own; the arguments were valid."
+    );
+    let mut shown = Toolbox::new().show_errors();
+    shown.register(IoError).unwrap();
+    let io = shown.invoke("io_error", "{}").await;
     assert_eq!(io.text(), "the disk is gone");
 }
 

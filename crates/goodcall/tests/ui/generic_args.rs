@@ -1,0 +1,6 @@
+#[derive(goodcall::Args)]
+struct Edit<T> {
+    value: T,
+}
+
+fn main() {}
