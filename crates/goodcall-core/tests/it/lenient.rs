@@ -197,6 +197,45 @@ fn same(
     }
 }
 
+/// JSON values of any kind, whose strings and keys hold pieces of JSON.
+fn value() -> impl Strategy<Value = Value> {
+    let scalar = prop_oneof![
+        Just(Value::Null),
+        any::<bool>().prop_map(Value::from),
+        any::<i64>().prop_map(Value::from),
+        any::<f64>().prop_map(Value::from),
+        soup().prop_map(Value::from),
+        soup().prop_map(Value::from),
+    ];
+    scalar.prop_recursive(3, 12, 4, |inner| {
+        prop_oneof![
+            prop::collection::vec(inner.clone(), 0..4).prop_map(Value::from),
+            prop::collection::vec((soup(), inner), 0..4)
+                .prop_map(|members| Value::Object(members.into_iter().collect())),
+        ]
+    })
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 20_000, ..ProptestConfig::default() })]
+
+    #[test]
+    fn valid_text_of_any_root_is_untouched(value in value(), spaced in any::<bool>()) {
+        let text = if spaced {
+            serde_json::to_string_pretty(&value)
+        } else {
+            serde_json::to_string(&value)
+        };
+        let text = text.expect("a value is JSON");
+        let whole = Tree::parse(&text).expect("JSON").to_json();
+        for policy in [Policy::strict(), Policy::safe(), Policy::eager()] {
+            let reading = read(&text, &ReadOptions::new().policy(policy)).expect("readable");
+            prop_assert!(reading.changes.is_empty() && reading.is_complete(), "{text}");
+            prop_assert_eq!(reading.tree.to_json(), whole.as_str());
+        }
+    }
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: 1500, ..ProptestConfig::default() })]
 

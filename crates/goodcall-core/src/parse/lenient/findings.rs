@@ -43,10 +43,6 @@ impl Findings {
         self.cut.get_or_insert(cut);
     }
 
-    pub(super) fn is_cut(&self) -> bool {
-        self.cut.is_some()
-    }
-
     pub(super) fn add_cut_cause(&mut self, cause: Ambiguity) {
         self.cut_cause.get_or_insert(cause);
     }

@@ -97,6 +97,10 @@ impl Parser<'_> {
             (StringRole::Member, _) if source.has_newline(after, next) => {
                 QuoteFit::yes_if(source.key_follows(next))
             }
+            // `"a "b" c"`: the last quote of the text ends it.
+            (StringRole::Root, _) if source.last_visible() == source.byte(after - 1) => {
+                QuoteFit::No
+            }
             (StringRole::Root, _) => QuoteFit::Maybe,
             _ => QuoteFit::No,
         }

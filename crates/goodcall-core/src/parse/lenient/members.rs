@@ -49,13 +49,25 @@ impl Parser<'_> {
             self.close_innermost(self.at());
             return Ok(ParserState::Value);
         }
+        let after_scalar = object.is_some_and(|object| object.last_is_scalar);
         if !is_first && lacks_comma {
             // `"text"{more}`: the rest would be read as members made of pieces of text.
             let at = self.at();
             self.findings_mut().add_stranded(at);
+        } else if !is_first && (!after_scalar || bracket != b'{') {
+            // `"list": {"a": 1}, {"a": 2}`: a list without brackets, or members of this object.
+            self.note_ambiguous(rules::NESTED_BRACE, self.at()..self.at() + width);
         }
-        self.note_and_skip(rules::EXTRA_BRACKET, width, "");
-        self.roots_mut().dropped_openers += 1;
+        let rule = if is_first {
+            rules::EXTRA_BRACKET
+        } else {
+            rules::NESTED_BRACE
+        };
+        self.note_and_skip(rule, width, "");
+        if let Some(object) = self.innermost_mut() {
+            object.dropped_braces += u32::from(bracket == b'{');
+            object.is_doubled = is_first;
+        }
         Ok(ParserState::Key)
     }
 

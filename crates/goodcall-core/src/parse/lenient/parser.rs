@@ -41,8 +41,6 @@ pub(super) struct Roots {
     pub(super) current: Id,
     /// The next one is an object without braces.
     pub(super) next_is_braceless: bool,
-    /// Opening brackets that were dropped and whose closing ones have not followed yet.
-    pub(super) dropped_openers: usize,
 }
 
 /// Reads one text. See the module's documentation.

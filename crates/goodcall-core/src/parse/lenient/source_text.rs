@@ -244,10 +244,19 @@ impl SourceText<'_> {
         line.any(|pair| pair == [quote; 2])
     }
 
-    /// Returns true for a quote between two letters, which belongs to no pair.
+    /// Returns true for a quote that belongs to no pair: one between two letters, or the inch mark
+    /// of `24" wide`.
     pub(super) fn is_apostrophe(&self, at: usize, width: usize) -> bool {
         let is_letter = |at: usize| self.byte(at).is_ascii_alphanumeric();
-        self.byte(at) != b'"' && is_letter(at + width) && is_letter(at.wrapping_sub(1))
+        if self.byte(at) != b'"' {
+            return is_letter(at + width) && is_letter(at.wrapping_sub(1));
+        }
+        let after_digit = self.byte(at.wrapping_sub(1)).is_ascii_digit();
+        let more = match self.byte(at + 1) {
+            b' ' => is_letter(at + 2) || self.byte(at + 2) == b'(',
+            byte => matches!(byte, b'x' | b'-'),
+        };
+        after_digit && more
     }
 }
 

@@ -215,6 +215,16 @@ impl Parser<'_> {
             return Ok(self.skip_stray_character(ParserState::Key));
         }
         self.move_to(limit);
+        let is_digits = name.bytes().all(|b| b.is_ascii_digit());
+        if is_digits
+            && !matches!(
+                source.punctuation(source.skip_space(limit)),
+                Some((b':' | b'=', _))
+            )
+        {
+            // `1.234,56`: the rest of the number before it.
+            self.note_ambiguous(rules::GROUPED_DIGITS, start..end);
+        }
         // `key value,`: the colon is missing.
         if let Some(space) = name.find(' ')
             && matches!(

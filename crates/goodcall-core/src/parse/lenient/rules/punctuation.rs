@@ -19,6 +19,8 @@ pub(in crate::parse) const MISSING_BRACE: RuleRef = eager(RuleId::MissingBrace);
 pub(in crate::parse) const MISSING_BRACKET: RuleRef = eager(RuleId::MissingBracket);
 pub(in crate::parse) const WRONG_BRACKET: RuleRef = eager(RuleId::WrongBracket);
 pub(in crate::parse) const EXTRA_BRACKET: RuleRef = safe(RuleId::ExtraBracket);
+/// [`EXTRA_BRACKET`] around a part of an object's members, or after an element.
+pub(in crate::parse) const NESTED_BRACE: RuleRef = eager(RuleId::ExtraBracket);
 pub(in crate::parse) const EARLY_BRACKET: RuleRef = eager(RuleId::EarlyBracket);
 pub(in crate::parse) const SEVERAL_COMMA: RuleRef = safe(RuleId::SeveralValues);
 pub(in crate::parse) const STRAY_TEXT: RuleRef = eager(RuleId::StrayText);
@@ -149,8 +151,9 @@ pub(super) const RULES: [Rule; 20] = [
     entry(
         EXTRA_BRACKET,
         "Drops a bracket after the end of the value, or a doubled one.",
-        "Everything is closed, or closes right after it.",
-        &[],
+        "Everything is closed, or closes right after it. Where the brackets surround a part of \
+         the members only, or follow an element, the rule is eager.",
+        &["The brackets may make a list (`{\"edits\": {…}, {…}}`)."],
         "{\"path\": \"a.txt\"}}",
         "{\"path\":\"a.txt\"}",
     ),
