@@ -271,6 +271,7 @@ impl<'s> Gate<'s> {
             limits: &self.reading.limits,
             tool: self.tool,
             keys: self.keys,
+            has_guessed_members: reading.changes.find(parse::makes_members).is_some(),
         };
         let mut changes = reading.changes.into_vec();
         match mend::mend(reading.tree, task) {

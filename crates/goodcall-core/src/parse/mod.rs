@@ -15,11 +15,11 @@ pub use stream::{ParseEvent, StreamParser};
 use crate::limits::Limits;
 use crate::policy::Policy;
 use crate::report::{Actual, Change, Changes, Issue, IssueKind, Reason, Refusal};
-use crate::rule::Level;
 use crate::stop::StopReason;
 use crate::tree::{Kind, Pointer, Tree};
 
 pub(crate) use duplicates::RULE as DUPLICATE_KEY;
+pub(crate) use lenient::makes_members;
 pub(crate) use lenient::rules::all as lenient_rules;
 pub(crate) use strict::{StrictReading, parse as strictly};
 
@@ -200,9 +200,6 @@ fn judge<'a>(
         });
     }
     let unclosed = lenient::rules::UNCLOSED.id;
-    if options.stop == StopReason::Finished {
-        reading.changes.set_level(unclosed, Level::Safe);
-    }
     // Missing brackets are judged with the cut, in `may_close`.
     let is_refused = |rule, level| rule != unclosed && !options.policy.allows(rule, level);
     if let Some(change) = reading.changes.find(is_refused) {
@@ -275,14 +272,11 @@ pub(crate) fn drop_repeated_values<'a>(mut reading: Reading<'a>, policy: &Policy
 }
 
 /// Returns true if only brackets are missing and they may be closed, so that the value is complete.
+/// Nothing but the host's word says that the model had finished.
 fn may_close(cut: &Cut, policy: &Policy, stop: StopReason) -> bool {
     let rule = lenient::rules::UNCLOSED;
-    let level = match stop {
-        StopReason::Finished => Level::Safe,
-        _ => rule.level,
-    };
-    let only_brackets = cut.kind == CutKind::Brackets && stop != StopReason::CutOff;
-    only_brackets && policy.allows(rule.id, level)
+    let only_brackets = cut.kind == CutKind::Brackets && stop == StopReason::Finished;
+    only_brackets && policy.allows(rule.id, rule.level)
 }
 
 /// The refusal of arguments that were cut off.

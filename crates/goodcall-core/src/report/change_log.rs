@@ -161,14 +161,6 @@ impl ChangeLog {
     pub(crate) fn changes(&self) -> &[RecordedChange] {
         &self.changes
     }
-
-    /// Gives all changes of a rule another level.
-    pub(super) fn set_level(&mut self, rule: RuleId, level: Level) {
-        let same_rule = self.changes.iter_mut().filter(|change| change.rule == rule);
-        for change in same_rule {
-            change.level = level;
-        }
-    }
 }
 
 /// Writing out.

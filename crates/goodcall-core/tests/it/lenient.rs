@@ -1,6 +1,8 @@
 //! Properties of lenient and incremental reading.
 
-use goodcall_core::{Kind, Node, Policy, ReadOptions, Reading, StreamParser, Tree, read};
+use goodcall_core::{
+    Gate, Kind, Node, Policy, ReadOptions, Reading, Schema, StreamParser, Tree, Verdict, read,
+};
 use proptest::prelude::*;
 use serde_json::Value;
 
@@ -232,6 +234,27 @@ proptest! {
             let reading = read(&text, &ReadOptions::new().policy(policy)).expect("readable");
             prop_assert!(reading.changes.is_empty() && reading.is_complete(), "{text}");
             prop_assert_eq!(reading.tree.to_json(), whole.as_str());
+        }
+    }
+}
+
+/// Objects whose strings and keys hold pieces of JSON.
+fn object() -> impl Strategy<Value = Value> {
+    let members = prop::collection::vec((nasty_string(), value()), 0..4);
+    members.prop_map(|members| Value::Object(members.into_iter().collect()))
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 400, ..ProptestConfig::default() })]
+
+    #[test]
+    fn prefix_of_valid_call_is_never_a_call(value in object()) {
+        let text = value.to_string();
+        let schema = Schema::compile(&serde_json::json!({})).expect("a schema");
+        let gate = Gate::new(&schema).policy(Policy::eager());
+        for (end, _) in text.char_indices().skip(1).take(500) {
+            let verdict = gate.check(&text[..end]);
+            prop_assert!(matches!(verdict, Verdict::Bad(_)), "{}: {verdict:?}", &text[..end]);
         }
     }
 }

@@ -42,6 +42,11 @@ impl Parser<'_> {
         if let Some(index) = partner
             && !self.strands_member(index, start + width)
         {
+            if index == 0 && self.containers().len() > 1 {
+                // `{"tags": ["a"}`: a member may have been meant to follow a bracket of the wrong
+                // kind.
+                self.note_cut(CutKind::Brackets);
+            }
             while self.containers().len() > index + 1 {
                 self.note_missing_closer(start);
                 self.close_innermost(start);

@@ -39,8 +39,12 @@ pub(super) struct Findings {
 }
 
 impl Findings {
+    /// Notes a cut. One inside a value counts more than missing brackets.
     pub(super) fn add_cut(&mut self, cut: Cut) {
-        self.cut.get_or_insert(cut);
+        let known = self.cut.as_ref().map(|cut| cut.kind);
+        if known.is_none() || known == Some(CutKind::Brackets) && cut.kind == CutKind::Inside {
+            self.cut = Some(cut);
+        }
     }
 
     pub(super) fn add_cut_cause(&mut self, cause: Ambiguity) {

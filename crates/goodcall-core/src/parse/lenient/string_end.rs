@@ -18,6 +18,8 @@ pub(super) enum Quote {
     Smart,
     /// `‘`, `’`, `‚`, `‛`.
     SmartSingle,
+    /// `«text»` or `»text«`, by the last byte of the closing one.
+    Angle(u8),
     /// `"""` or `'''`.
     Triple(u8),
     /// `""text""`.
@@ -30,7 +32,7 @@ impl Quote {
     pub(super) fn width(self) -> usize {
         match self {
             Quote::Plain(_) => 1,
-            Quote::Doubled(_) | Quote::Escaped(_) => 2,
+            Quote::Doubled(_) | Quote::Escaped(_) | Quote::Angle(_) => 2,
             Quote::Smart | Quote::SmartSingle | Quote::Triple(_) => 3,
         }
     }
@@ -256,6 +258,7 @@ impl Parser<'_> {
                 }
                 end
             }
+            Quote::Angle(last) => fixed_end(source, string.start, &[0xC2, last]),
             Quote::Doubled(byte) => fixed_end(source, string.start, &[byte; 2]),
             Quote::Escaped(byte) => escaped_end(source, string.start, byte),
             Quote::Plain(_) | Quote::Smart | Quote::SmartSingle => self.search_end(string),

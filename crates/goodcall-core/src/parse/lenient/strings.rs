@@ -82,7 +82,7 @@ impl Parser<'_> {
                 Quote::Triple(_) => rules::TRIPLE_QUOTES,
                 Quote::Doubled(_) => rules::DOUBLED_QUOTES,
                 Quote::Escaped(_) => rules::ESCAPED_QUOTES,
-                Quote::Smart | Quote::SmartSingle => rules::SMART_QUOTES,
+                Quote::Smart | Quote::SmartSingle | Quote::Angle(_) => rules::SMART_QUOTES,
                 Quote::Plain(_) => other_quote,
             };
             self.note_string(rule, open..end.after, string.start..end.text);

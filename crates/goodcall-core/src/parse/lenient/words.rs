@@ -124,6 +124,7 @@ impl Parser<'_> {
             Some(b'-') if source.is_dash_comment(end, next) => true,
             Some(b'"' | b'\'') => next > end || source.key_follows(next),
             Some(0x80..) => true,
+            Some(b'\\') => source.after_written_space(end).is_some(),
             Some(_) => {
                 source.has_newline(end, next)
                     || source.key_follows(next)
