@@ -16,7 +16,7 @@ use crate::limits::Limits;
 use crate::policy::Policy;
 use crate::report::{Actual, Change, Changes, Issue, IssueKind, Reason, Refusal};
 use crate::stop::StopReason;
-use crate::tree::{Kind, Pointer, Tree};
+use crate::tree::{Kind, Node, Pointer, Tree};
 
 pub(crate) use duplicates::RULE as DUPLICATE_KEY;
 pub(crate) use lenient::makes_members;
@@ -216,6 +216,8 @@ fn judge<'a>(
     let may_run = cut.is_none_or(|cut| may_close(cut, &options.policy, options.stop));
     if lenient.repeated_keys && may_run {
         duplicates::resolve(&mut reading, &options.policy, &options.limits)?;
+    } else if lenient.repeated_keys {
+        duplicates::drop_in_partial(&mut reading);
     }
     Ok(reading)
 }
@@ -268,6 +270,36 @@ pub(crate) fn drop_repeated_values<'a>(mut reading: Reading<'a>, policy: &Policy
         reading.tree.root = first.id;
         reading.values = 1;
     }
+    reading
+}
+
+/// Drops empty objects beside the only value that is not empty, if the policy allows it. The schema
+/// must not accept an empty object.
+pub(crate) fn drop_empty_fragments<'a>(mut reading: Reading<'a>, policy: &Policy) -> Reading<'a> {
+    let rule = lenient::rules::EMPTY_FRAGMENT;
+    if reading.values < 2 || reading.cut.is_some() || !policy.allows(rule.id, rule.level) {
+        return reading;
+    }
+    let source = reading.tree.source();
+    let is_empty = |value: &Node<'_>| value.kind() == Kind::Object && value.is_empty();
+    let mut full = reading
+        .tree
+        .root()
+        .elements()
+        .filter(|value| !is_empty(value));
+    let (Some(only), None) = (full.next(), full.next()) else {
+        return reading;
+    };
+    let id = only.id;
+    let fragments = reading.tree.root().elements().filter(is_empty);
+    let changes: Vec<Change> = fragments
+        .map(|fragment| lenient::text_change(rule, source, fragment.span()))
+        .collect();
+    changes
+        .into_iter()
+        .for_each(|change| reading.changes.push(change));
+    reading.tree.root = id;
+    reading.values = 1;
     reading
 }
 

@@ -229,14 +229,9 @@ impl Parser<'_> {
         let Some(last) = last.and_then(|id| self.tree().slot(id)) else {
             return false;
         };
-        let start = last.start;
-        let recent = self.recorder().changes().iter().rev().take(32);
-        recent
-            .take_while(|change| change.span.1 >= start)
-            .any(|change| {
-                let inside = change.span.0 >= start || change.span.1 > start;
-                inside && UNSURE_ENDS.iter().any(|rule| rule.id == change.rule)
-            })
+        let start = last.start as usize;
+        let change = self.recorder().last_unsure();
+        change.is_some_and(|span| span.start >= start || span.end > start)
     }
 
     /// Drops a key whose value never came.

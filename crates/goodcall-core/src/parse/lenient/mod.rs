@@ -276,5 +276,6 @@ pub(super) fn text_change(rule: RuleRef, raw: &str, span: Range<usize>) -> Chang
         before: raw.get(span.clone()).map(|text| clip(text, 80).into()),
         after: None,
         span,
+        count: 1,
     }
 }
