@@ -38,9 +38,9 @@ pub(crate) fn run(args: &ParseArgs) -> Result<bool, CliError> {
     }
 }
 
-/// Reads whole documents, including JSON inside a string at the root.
+/// Reads whole documents. A JSON string at the root is that string, whatever it holds.
 fn options(policy: Policy) -> ReadOptions {
-    ReadOptions::new().policy(policy).unwrap_strings()
+    ReadOptions::new().policy(policy)
 }
 
 /// One input line of `parse --jsonl`.

@@ -11,6 +11,7 @@ use crate::policy::{Formats, Policy};
 use crate::report::{
     Actual, Change, Issue, IssueKind, JsonType, Mended, Reason, Refusal, Types, Verdict,
 };
+use crate::rule::{Level, RuleId};
 use crate::schema::{CallSchema, FastAnswer, FoundFaults, KeySpelling, Schema};
 use crate::stop::StopReason;
 use crate::tree::{Kind, Node, Pointer, Tree};
@@ -164,7 +165,7 @@ impl<'s> Gate<'s> {
     ) -> Verdict<'a> {
         let (policy, stop) = (&self.reading.policy, self.reading.stop);
         let reading = match parse::read_after_strict(raw, strict, &self.reading) {
-            Ok(reading) => parse::drop_repeated_values(reading, policy),
+            Ok(reading) => self.one_of_several(parse::drop_repeated_values(reading, policy)),
             Err(refusal) => return self.handle_unreadable(raw, refusal),
         };
         if let Some(refusal) = parse::reject_partial_or_multiple(&reading, policy, stop) {
@@ -209,11 +210,41 @@ impl<'s> Gate<'s> {
         }
     }
 
+    /// Drops empty objects beside the arguments, where the schema does not accept them.
+    fn one_of_several<'a>(&self, reading: Reading<'a>) -> Reading<'a> {
+        if reading.values < 2 || self.schema.accepts_empty_object() {
+            return reading;
+        }
+        parse::drop_empty_fragments(reading, &self.reading.policy)
+    }
+
     fn handle_unreadable<'a>(&self, raw: &'a str, refusal: Refusal) -> Verdict<'a> {
         match refusal.reason {
             Reason::Empty => self.mend_or_refuse_empty(raw, refusal),
-            _ => Verdict::Bad(advice_on_text(refusal, self.schema)),
+            _ => self
+                .work_out(raw, &refusal)
+                .unwrap_or_else(|| Verdict::Bad(advice_on_text(refusal, self.schema))),
         }
+    }
+
+    /// Works out arithmetic without quotes where the schema wants a number. To the parser it is
+    /// text, which is accepted only if nothing of it is left as text.
+    fn work_out<'a>(&self, raw: &'a str, refusal: &Refusal) -> Option<Verdict<'a>> {
+        let (policy, kept) = (&self.reading.policy, RuleId::Arithmetic);
+        let is_arithmetic = refusal.issues.first()?.expected.rule == Some(kept);
+        if !is_arithmetic || !policy.allows(kept, Level::Safe) {
+            return None;
+        }
+        let mut gate = self.clone();
+        gate.reading.policy = policy.clone().with(kept);
+        let verdict = gate.check(raw);
+        let is_worked_out = |change: &Change| {
+            let mut changes = verdict.changes().iter();
+            changes.any(|c| c.rule == RuleId::PlainArithmetic && c.pointer == change.pointer)
+        };
+        let mut texts = verdict.changes().iter().filter(|c| c.rule == kept);
+        let is_mended = matches!(verdict, Verdict::Mended(_)) && texts.all(is_worked_out);
+        is_mended.then_some(verdict)
     }
 
     /// Takes no arguments at all for `{}` where the rule and the schema allow that; otherwise
@@ -271,6 +302,7 @@ impl<'s> Gate<'s> {
             limits: &self.reading.limits,
             tool: self.tool,
             keys: self.keys,
+            has_guessed_members: reading.changes.find(parse::makes_members).is_some(),
         };
         let mut changes = reading.changes.into_vec();
         match mend::mend(reading.tree, task) {

@@ -30,6 +30,8 @@ enum Reader {
     Streamed,
     /// [`Gate::check`], and the text of the refusal.
     Checked,
+    /// The same with the policy `eager`.
+    CheckedEagerly,
 }
 
 /// A text that grows by repeating one piece.
@@ -56,10 +58,10 @@ const fn shape(
     }
 }
 
-use Reader::{Anywhere, Assembled, Bytes, Checked, Explicit, Lenient, Streamed};
+use Reader::{Anywhere, Assembled, Bytes, Checked, CheckedEagerly, Explicit, Lenient, Streamed};
 
 /// One shape per way in which reading once was quadratic, or could easily become so.
-const SHAPES: [Shape; 22] = [
+const SHAPES: [Shape; 27] = [
     shape(
         "unclosed-blocks",
         Explicit,
@@ -134,6 +136,35 @@ const SHAPES: [Shape; 22] = [
         Checked,
         ["{", "\"key@\": 1, ", "\"numbers\": 1}"],
     ),
+    shape(
+        "unknown-keys-eagerly",
+        CheckedEagerly,
+        ["{\"numbers\": [1], ", "\"other@\": 1, ", "\"key\": 1}"],
+    ),
+    shape(
+        "similar-keys-eagerly",
+        CheckedEagerly,
+        [
+            "{\"numbers\": [1], ",
+            "\"key@\": 1, \"other@\": 2, ",
+            "\"key\": 1}",
+        ],
+    ),
+    shape("extra-brackets", Checked, ["{\"key\": 1}", "}", ""]),
+    shape(
+        "repeated-keys",
+        Checked,
+        ["{", "\"key\": 1, ", "\"key\": 1}"],
+    ),
+    shape(
+        "extra-brackets-of-call",
+        Explicit,
+        [
+            "<tool_call>{\"name\": \"f\", \"arguments\": {\"a\": \"x\"}}",
+            "}",
+            "</tool_call>",
+        ],
+    ),
 ];
 
 impl Shape {
@@ -170,11 +201,17 @@ impl Shape {
                 text.bytes().for_each(|byte| stream.push(&[byte]));
                 stream.finish().is_ok()
             }
-            Checked => match Gate::new(&fixture.schema).check(text) {
-                Verdict::Bad(bad) => Explain::new(Style::Model).text(&bad).is_empty(),
-                _ => true,
-            },
+            Checked => check(text, &fixture.schema, Policy::safe()),
+            CheckedEagerly => check(text, &fixture.schema, Policy::eager()),
         }
+    }
+}
+
+/// Checks a call and explains what is wrong with it.
+fn check(text: &str, schema: &Schema, policy: Policy) -> bool {
+    match Gate::new(schema).policy(policy).check(text) {
+        Verdict::Bad(bad) => Explain::new(Style::Model).text(&bad).is_empty(),
+        _ => true,
     }
 }
 

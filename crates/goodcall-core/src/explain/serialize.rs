@@ -68,7 +68,8 @@ impl Serialize for Change {
             Edit::Move { from } => Some(from),
             _ => None,
         };
-        let mut out = to.serialize_struct("Change", 6 + usize::from(from.is_some()))?;
+        let more = usize::from(from.is_some()) + usize::from(self.count > 1);
+        let mut out = to.serialize_struct("Change", 6 + more)?;
         out.serialize_field("rule", &self.rule)?;
         out.serialize_field("level", &self.level)?;
         out.serialize_field("path", self.pointer.as_str())?;
@@ -78,6 +79,9 @@ impl Serialize for Change {
             out.serialize_field("from", from.as_str())?;
         }
         out.serialize_field("span", &[self.span.start, self.span.end])?;
+        if self.count > 1 {
+            out.serialize_field("count", &self.count)?;
+        }
         out.end()
     }
 }

@@ -18,7 +18,8 @@ pub(super) fn instead_of(rule: RuleId) -> &'static str {
         | RuleId::OtherQuotes
         | RuleId::SmartQuotes
         | RuleId::TripleQuotes => "a string in plain double quotes",
-        RuleId::EarlyBracket | RuleId::ExtraBracket => "no closing bracket yet",
+        RuleId::EarlyBracket => "no closing bracket yet",
+        RuleId::ExtraBracket => "no extra bracket, and a list in `[` and `]`",
         RuleId::Ellipsis => "all elements, and no `...`",
         RuleId::EmptyElement | RuleId::ExtraComma => "a value before the comma",
         RuleId::EscapedSpace | RuleId::OddSpace => "plain white space between the values",
@@ -40,7 +41,9 @@ pub(super) fn instead_of(rule: RuleId) -> &'static str {
         RuleId::NumberForm => "a plain number such as 5 or 0.5",
         RuleId::Radix => "a number in decimal digits",
         RuleId::RawControl => "an escape for the control character",
-        RuleId::RepeatedValue | RuleId::SeveralValues => "one JSON object, once",
+        RuleId::EmptyFragment | RuleId::RepeatedValue | RuleId::SeveralValues => {
+            "one JSON object, once"
+        }
         RuleId::Set | RuleId::Tuple => "an array in `[` and `]`",
         RuleId::StrayText => "nothing between the values",
         RuleId::StringPrefix => "a string without a prefix",

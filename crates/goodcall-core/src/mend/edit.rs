@@ -188,6 +188,7 @@ pub(crate) fn apply(
         before: before.map(Into::into),
         after: after.map(Into::into),
         span,
+        count: 1,
     }
 }
 

@@ -3,6 +3,7 @@
 
 use std::collections::HashSet;
 
+use super::compact::compact;
 use super::defect::{Claim, Claims, Defect, Plan, Planner, cost};
 use super::edit::apply;
 use super::judge::{Index, TrialOutcome, new_faults, outcome, watched};
@@ -42,7 +43,10 @@ pub(crate) fn mend<'a>(tree: Tree<'a>, task: Task<'_>) -> Mend<'a> {
     // Wrapping a value in a list or moving a key down makes the tree one level deeper.
     let most = task.limits.depth();
     if engine.run(None, 0).is_some() && !engine.draft.tree.root().is_deeper_than(most) {
-        return Mend::Valid(engine.draft.tree, engine.changes);
+        let changes = std::mem::take(&mut engine.changes);
+        if let Some(changes) = compact(changes, &engine.draft.tree) {
+            return Mend::Valid(engine.draft.tree, changes);
+        }
     }
     engine.draft.back_to(start);
     Mend::Left(engine.draft.tree, engine.ambiguous)

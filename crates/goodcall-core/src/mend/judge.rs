@@ -1,5 +1,7 @@
 //! Judges a trial by the validator's faults before and after it.
 
+use std::collections::HashSet;
+
 use super::defect::{Defect, Plan};
 use super::edit::Op;
 use crate::tree::Pointer;
@@ -17,23 +19,41 @@ pub(crate) enum TrialOutcome {
 }
 
 /// Faults sorted by place, for lookup.
-pub(crate) struct Index<'f>(Vec<&'f Fault>);
+pub(crate) struct Index<'f> {
+    sorted: Vec<&'f Fault>,
+    /// The unknown keys of all faults: place, keyword, key.
+    unknown: HashSet<(&'f str, &'f str, &'f str)>,
+}
 
 impl<'f> Index<'f> {
     pub(crate) fn new(faults: &'f [Fault]) -> Self {
         let mut sorted: Vec<_> = faults.iter().collect();
         sorted.sort_by(|a, b| a.pointer.cmp(&b.pointer));
-        Self(sorted)
+        let mut unknown = HashSet::new();
+        for fault in faults {
+            if let FaultKind::UnknownKeys(keys) = &fault.kind {
+                let (place, keyword) = (fault.pointer.as_str(), fault.keyword.as_str());
+                unknown.extend(keys.iter().map(|key| (place, keyword, key.as_str())));
+            }
+        }
+        Self { sorted, unknown }
     }
 
     /// Returns the faults at a place and, with `deep`, those inside it.
     fn at<'i>(&'i self, place: &'i Pointer, deep: bool) -> impl Iterator<Item = &'f Fault> + 'i {
-        let start = self.0.partition_point(|fault| fault.pointer < *place);
-        let all = self.0.iter().skip(start).copied();
-        all.take_while(|fault| fault.pointer.starts_with(place))
-            .filter(move |fault| {
-                fault.pointer == *place || (deep && fault.pointer.is_within(place))
-            })
+        let start = self.sorted.partition_point(|fault| fault.pointer < *place);
+        let all = self.sorted.iter().skip(start).copied();
+        // Those at the place itself come first.
+        all.take_while(move |fault| {
+            fault.pointer == *place || deep && fault.pointer.starts_with(place)
+        })
+        .filter(move |fault| fault.pointer == *place || fault.pointer.is_within(place))
+    }
+
+    /// Returns true if a fault of the same place and keyword reports this key as unknown.
+    fn has_unknown(&self, fault: &Fault, key: &str) -> bool {
+        let place = (fault.pointer.as_str(), fault.keyword.as_str(), key);
+        self.unknown.contains(&place)
     }
 
     fn has(&self, fault: &Fault) -> bool {
@@ -110,14 +130,9 @@ pub(crate) fn outcome(
 }
 
 fn remains(fault: &Fault, after: &Index<'_>) -> bool {
-    let mut here = after.at(&fault.pointer, false);
     match &fault.kind {
-        FaultKind::UnknownKeys(keys) => here.any(|known| {
-            known.keyword == fault.keyword
-                && matches!(&known.kind, FaultKind::UnknownKeys(left)
-                    if keys.iter().any(|key| left.contains(key)))
-        }),
-        _ => here.any(|known| known == fault),
+        FaultKind::UnknownKeys(keys) => keys.iter().any(|key| after.has_unknown(fault, key)),
+        _ => after.has(fault),
     }
 }
 

@@ -5,6 +5,7 @@
 //! compares the faults before and after a trial, and [`engine`] repeats this until the value is
 //! valid or no rule helps.
 
+mod compact;
 mod defect;
 mod edit;
 mod engine;

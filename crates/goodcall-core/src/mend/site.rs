@@ -23,6 +23,8 @@ pub(crate) struct Task<'c> {
     pub(crate) limits: &'c Limits,
     pub(crate) tool: Option<&'c str>,
     pub(crate) keys: KeySpelling,
+    /// Reading the text took a guess at where its members begin and end.
+    pub(crate) has_guessed_members: bool,
 }
 
 impl<'c> Task<'c> {

@@ -9,6 +9,7 @@ use crate::policy::Policy;
 use crate::report::SyntaxExpectation;
 use crate::report::{Actual, Change, Edit, Issue, IssueKind, Reason, Refusal};
 use crate::rule::{Example, Level, Rule, RuleId};
+use crate::snippet::{MOST_CHARS, clip};
 use crate::tree::{Id, Kind, Node, Pointer, Tree};
 
 pub(crate) const RULE: Rule = Rule {
@@ -25,6 +26,9 @@ pub(crate) const RULE: Rule = Rule {
     },
 };
 
+/// The copies that are listed one by one; further ones are counted in the last change.
+const LISTED: usize = 64;
+
 /// A member that repeats an earlier one of the same object.
 struct Repeat {
     object: Id,
@@ -35,18 +39,29 @@ struct Repeat {
     again: Id,
 }
 
+/// Drops the later copies in a value that was cut off, which is only looked at, and lists them.
+pub(super) fn drop_in_partial(reading: &mut Reading<'_>) {
+    let mut repeats = find(reading);
+    repeats.retain(|repeat| repeat.place.is_some());
+    drop_copies(reading, repeats);
+}
+
+fn find(reading: &Reading<'_>) -> Vec<Repeat> {
+    let mut found = RepeatedMembers {
+        repeats: Vec::new(),
+        pointer_bytes_left: 2 * reading.tree.source().len() + 4096,
+    };
+    found.collect(reading.tree.root(), &mut Pointer::root());
+    found.repeats
+}
+
 /// Drops equal copies; refuses the call if copies differ or dropping is switched off.
 pub(super) fn resolve(
     reading: &mut Reading<'_>,
     policy: &Policy,
     limits: &Limits,
 ) -> Result<(), Refusal> {
-    let mut found = RepeatedMembers {
-        repeats: Vec::new(),
-        pointer_bytes_left: 16 * reading.tree.source().len() + 4096,
-    };
-    found.collect(reading.tree.root(), &mut Pointer::root());
-    let repeats = found.repeats;
+    let repeats = find(reading);
     let tree = &reading.tree;
     let may_drop = policy.allows(RULE.id, RULE.level);
     let conflicts = repeats
@@ -75,29 +90,46 @@ pub(super) fn resolve(
         let error = ParseError::new(ParseClass::TooLarge, expected, 0);
         return Err(refusal(&error, tree.source()));
     }
+    drop_copies(reading, repeats);
+    Ok(())
+}
+
+fn drop_copies(reading: &mut Reading<'_>, repeats: Vec<Repeat>) {
     let mut dropped: HashMap<Id, HashSet<Id>> = HashMap::new();
+    let mut changes = std::mem::take(&mut reading.changes).into_vec();
+    let listed = changes.len() + LISTED;
     for repeat in repeats {
         let (key, again) = (
             reading.tree.node(repeat.key),
             reading.tree.node(repeat.again),
         );
-        reading.changes.push(Change {
+        let span = key.span().start..again.span().end;
+        if changes.len() >= listed
+            && let Some(last) = changes.last_mut()
+        {
+            last.count = last.count.saturating_add(1);
+            last.span.end = last.span.end.max(span.end);
+            dropped.entry(repeat.object).or_default().insert(repeat.key);
+            continue;
+        }
+        changes.push(Change {
             rule: RULE.id,
             level: RULE.level,
             pointer: repeat
                 .place
                 .expect("repeats without a place are refused above"),
             edit: Edit::Text,
-            before: Some(format!("{key}: {again}").into()),
+            before: Some(clip(&format!("{key}: {again}"), MOST_CHARS).into()),
             after: None,
-            span: key.span().start..again.span().end,
+            span,
+            count: 1,
         });
         dropped.entry(repeat.object).or_default().insert(repeat.key);
     }
+    reading.changes = changes.into();
     for (object, keys) in dropped {
         remove(&mut reading.tree, object, &keys);
     }
-    Ok(())
 }
 
 /// Removes the members with these keys from an object, in one pass.

@@ -15,11 +15,11 @@ pub use stream::{ParseEvent, StreamParser};
 use crate::limits::Limits;
 use crate::policy::Policy;
 use crate::report::{Actual, Change, Changes, Issue, IssueKind, Reason, Refusal};
-use crate::rule::Level;
 use crate::stop::StopReason;
-use crate::tree::{Kind, Pointer, Tree};
+use crate::tree::{Kind, Node, Pointer, Tree};
 
 pub(crate) use duplicates::RULE as DUPLICATE_KEY;
+pub(crate) use lenient::makes_members;
 pub(crate) use lenient::rules::all as lenient_rules;
 pub(crate) use strict::{StrictReading, parse as strictly};
 
@@ -200,9 +200,6 @@ fn judge<'a>(
         });
     }
     let unclosed = lenient::rules::UNCLOSED.id;
-    if options.stop == StopReason::Finished {
-        reading.changes.set_level(unclosed, Level::Safe);
-    }
     // Missing brackets are judged with the cut, in `may_close`.
     let is_refused = |rule, level| rule != unclosed && !options.policy.allows(rule, level);
     if let Some(change) = reading.changes.find(is_refused) {
@@ -219,6 +216,8 @@ fn judge<'a>(
     let may_run = cut.is_none_or(|cut| may_close(cut, &options.policy, options.stop));
     if lenient.repeated_keys && may_run {
         duplicates::resolve(&mut reading, &options.policy, &options.limits)?;
+    } else if lenient.repeated_keys {
+        duplicates::drop_in_partial(&mut reading);
     }
     Ok(reading)
 }
@@ -274,15 +273,42 @@ pub(crate) fn drop_repeated_values<'a>(mut reading: Reading<'a>, policy: &Policy
     reading
 }
 
+/// Drops empty objects beside the only value that is not empty, if the policy allows it. The schema
+/// must not accept an empty object.
+pub(crate) fn drop_empty_fragments<'a>(mut reading: Reading<'a>, policy: &Policy) -> Reading<'a> {
+    let rule = lenient::rules::EMPTY_FRAGMENT;
+    if reading.values < 2 || reading.cut.is_some() || !policy.allows(rule.id, rule.level) {
+        return reading;
+    }
+    let source = reading.tree.source();
+    let is_empty = |value: &Node<'_>| value.kind() == Kind::Object && value.is_empty();
+    let mut full = reading
+        .tree
+        .root()
+        .elements()
+        .filter(|value| !is_empty(value));
+    let (Some(only), None) = (full.next(), full.next()) else {
+        return reading;
+    };
+    let id = only.id;
+    let fragments = reading.tree.root().elements().filter(is_empty);
+    let changes: Vec<Change> = fragments
+        .map(|fragment| lenient::text_change(rule, source, fragment.span()))
+        .collect();
+    changes
+        .into_iter()
+        .for_each(|change| reading.changes.push(change));
+    reading.tree.root = id;
+    reading.values = 1;
+    reading
+}
+
 /// Returns true if only brackets are missing and they may be closed, so that the value is complete.
+/// Nothing but the host's word says that the model had finished.
 fn may_close(cut: &Cut, policy: &Policy, stop: StopReason) -> bool {
     let rule = lenient::rules::UNCLOSED;
-    let level = match stop {
-        StopReason::Finished => Level::Safe,
-        _ => rule.level,
-    };
-    let only_brackets = cut.kind == CutKind::Brackets && stop != StopReason::CutOff;
-    only_brackets && policy.allows(rule.id, level)
+    let only_brackets = cut.kind == CutKind::Brackets && stop == StopReason::Finished;
+    only_brackets && policy.allows(rule.id, rule.level)
 }
 
 /// The refusal of arguments that were cut off.

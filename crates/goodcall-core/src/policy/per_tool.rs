@@ -34,7 +34,7 @@ use crate::rule::RuleId;
 /// )?;
 /// assert_eq!(policies.for_tool("search"), Policy::eager());
 /// assert_eq!(policies.for_destructive_tool("delete_file"), Policy::strict());
-/// assert_eq!(policies.for_destructive_tool("drop_table"), Policy::safe());
+/// assert_eq!(policies.for_destructive_tool("drop_table").level_name(), "safe");
 ///
 /// let error = serde_json::from_str::<Policies>(r#"{"rules": {"unkown-key": true}}"#);
 /// assert_eq!(
@@ -82,10 +82,14 @@ impl Policies {
     }
 
     /// The policy of a destructive tool: strict, unless `destructive` says otherwise or the tool was
-    /// given a level of its own.
+    /// given a level of its own. Even then arguments are not dropped altogether (`no-parameters`),
+    /// unless that is switched on.
     pub fn for_destructive_tool(&self, name: &str) -> Policy {
         let own = self.own(name).and_then(|own| own.destructive.clone());
-        let policy = own.unwrap_or_else(|| self.overridden(name, self.destructive.clone()));
+        let mut policy = own.unwrap_or_else(|| self.overridden(name, self.destructive.clone()));
+        if !policy.is_strict() {
+            policy.switches.entry(RuleId::NoParameters).or_insert(false);
+        }
         let formats = self.own(name).and_then(|own| own.formats);
         policy.with_formats(formats.unwrap_or(self.default.formats))
     }
@@ -232,10 +236,9 @@ mod tests {
         ] {
             assert_eq!(policies.for_tool(tool).level_name(), level, "{tool}");
         }
-        assert_eq!(
-            policies.for_destructive_tool("browser_click"),
-            Policy::eager()
-        );
+        let destructive = policies.for_destructive_tool("browser_click");
+        assert_eq!(destructive.level_name(), "eager");
+        assert!(!destructive.allows(RuleId::NoParameters, Level::Safe));
     }
 
     #[test]

@@ -44,6 +44,10 @@ pub struct Change {
     pub after: Option<Snippet>,
     /// The bytes of the raw text that this is about.
     pub span: Range<usize>,
+    /// How often the rule did this. It is more than 1 only if a call takes so many changes that they
+    /// are not listed one by one: then `pointer` is the place of one of them, or the container of
+    /// all, and `span` reaches to the last.
+    pub count: u32,
 }
 
 impl Change {
@@ -63,6 +67,7 @@ impl Change {
             before: Some(before.into()),
             after: Some(after.into()),
             span,
+            count: 1,
         }
     }
 }

@@ -36,6 +36,16 @@ pub(crate) enum TextRef {
     Kept(TextSpan),
 }
 
+impl TextRef {
+    /// The bytes of the text.
+    pub(crate) fn size(self) -> usize {
+        match self {
+            TextRef::Nothing => 0,
+            TextRef::Raw(span) | TextRef::Quoted(span) | TextRef::Kept(span) => span.size as usize,
+        }
+    }
+}
+
 /// One step from a container to a value in it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum PathStep {
@@ -86,6 +96,7 @@ pub(crate) struct RecordedChange {
     pub(crate) step: PathStep,
     /// What the bytes were read as.
     pub(crate) after: TextRef,
+    pub(crate) count: u32,
 }
 
 /// Changes as they were recorded, in order.
@@ -158,16 +169,16 @@ impl ChangeLog {
         self
     }
 
-    pub(crate) fn changes(&self) -> &[RecordedChange] {
-        &self.changes
+    /// Adds one more change, up to `end`, to the one at this index.
+    pub(crate) fn add_to(&mut self, index: usize, end: u32) {
+        if let Some(change) = self.changes.get_mut(index) {
+            change.count = change.count.saturating_add(1);
+            change.span.1 = change.span.1.max(end);
+        }
     }
 
-    /// Gives all changes of a rule another level.
-    pub(super) fn set_level(&mut self, rule: RuleId, level: Level) {
-        let same_rule = self.changes.iter_mut().filter(|change| change.rule == rule);
-        for change in same_rule {
-            change.level = level;
-        }
+    pub(crate) fn changes(&self) -> &[RecordedChange] {
+        &self.changes
     }
 }
 
@@ -211,6 +222,7 @@ impl ChangeLog {
                 _ => shown(after),
             },
             span,
+            count: change.count,
         }
     }
 

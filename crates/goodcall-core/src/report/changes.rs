@@ -66,16 +66,6 @@ impl Changes {
         *self = Self::from(list);
     }
 
-    /// Gives all changes of a rule another level.
-    pub(crate) fn set_level(&mut self, rule: RuleId, level: Level) {
-        if let Some(list) = self.written.get_mut() {
-            for change in list.iter_mut().filter(|change| change.rule == rule) {
-                change.level = level;
-            }
-        }
-        self.log.set_level(rule, level);
-    }
-
     /// The first change whose rule and level pass a test. Neighbours are alike more often than
     /// not, so the test is asked once for a run of the same rule and level.
     pub(crate) fn find(&self, test: impl Fn(RuleId, Level) -> bool) -> Option<Change> {

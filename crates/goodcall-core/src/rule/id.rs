@@ -44,6 +44,7 @@ macro_rules! rule_ids {
 }
 
 rule_ids! {
+    AnyWrapper => "any-wrapper",
     Arithmetic => "arithmetic",
     ArrayToScalar => "array-to-scalar",
     BadEscape => "bad-escape",
@@ -62,7 +63,10 @@ rule_ids! {
     Ellipsis => "ellipsis",
     EmptyArguments => "empty-arguments",
     EmptyElement => "empty-element",
+    EmptyEnum => "empty-enum",
+    EmptyFragment => "empty-fragment",
     EmptyOptional => "empty-optional",
+    EnumList => "enum-list",
     EnumSpelling => "enum-spelling",
     EnumTypo => "enum-typo",
     EscapedQuotes => "escaped-quotes",
@@ -78,6 +82,7 @@ rule_ids! {
     InnerQuotes => "inner-quotes",
     JoinedStrings => "joined-strings",
     JsonString => "json-string",
+    KeyMarkup => "key-markup",
     KeyStyle => "key-style",
     KeyTypo => "key-typo",
     KeysDown => "keys-down",
@@ -95,6 +100,8 @@ rule_ids! {
     MissingQuote => "missing-quote",
     MissingValue => "missing-value",
     MixedEscapes => "mixed-escapes",
+    NestedArray => "nested-array",
+    NoParameters => "no-parameters",
     NotANumber => "not-a-number",
     NullOptional => "null-optional",
     NumberForm => "number-form",
@@ -104,6 +111,7 @@ rule_ids! {
     ObjectToArray => "object-to-array",
     OddSpace => "odd-space",
     OtherQuotes => "other-quotes",
+    PlainArithmetic => "plain-arithmetic",
     Prose => "prose",
     PythonLiteral => "python-literal",
     PythonObject => "python-object",

@@ -1,6 +1,8 @@
 //! Properties of lenient and incremental reading.
 
-use goodcall_core::{Kind, Node, Policy, ReadOptions, Reading, StreamParser, Tree, read};
+use goodcall_core::{
+    Gate, Kind, Node, Policy, ReadOptions, Reading, Schema, StreamParser, Tree, Verdict, read,
+};
 use proptest::prelude::*;
 use serde_json::Value;
 
@@ -194,6 +196,66 @@ fn same(
         }
         (Err(a), Err(b)) => assert_eq!((a.reason, &a.issues), (b.reason, &b.issues)),
         (a, b) => panic!("{a:?} is not {b:?}"),
+    }
+}
+
+/// JSON values of any kind, whose strings and keys hold pieces of JSON.
+fn value() -> impl Strategy<Value = Value> {
+    let scalar = prop_oneof![
+        Just(Value::Null),
+        any::<bool>().prop_map(Value::from),
+        any::<i64>().prop_map(Value::from),
+        any::<f64>().prop_map(Value::from),
+        soup().prop_map(Value::from),
+        soup().prop_map(Value::from),
+    ];
+    scalar.prop_recursive(3, 12, 4, |inner| {
+        prop_oneof![
+            prop::collection::vec(inner.clone(), 0..4).prop_map(Value::from),
+            prop::collection::vec((soup(), inner), 0..4)
+                .prop_map(|members| Value::Object(members.into_iter().collect())),
+        ]
+    })
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 20_000, ..ProptestConfig::default() })]
+
+    #[test]
+    fn valid_text_of_any_root_is_untouched(value in value(), spaced in any::<bool>()) {
+        let text = if spaced {
+            serde_json::to_string_pretty(&value)
+        } else {
+            serde_json::to_string(&value)
+        };
+        let text = text.expect("a value is JSON");
+        let whole = Tree::parse(&text).expect("JSON").to_json();
+        for policy in [Policy::strict(), Policy::safe(), Policy::eager()] {
+            let reading = read(&text, &ReadOptions::new().policy(policy)).expect("readable");
+            prop_assert!(reading.changes.is_empty() && reading.is_complete(), "{text}");
+            prop_assert_eq!(reading.tree.to_json(), whole.as_str());
+        }
+    }
+}
+
+/// Objects whose strings and keys hold pieces of JSON.
+fn object() -> impl Strategy<Value = Value> {
+    let members = prop::collection::vec((nasty_string(), value()), 0..4);
+    members.prop_map(|members| Value::Object(members.into_iter().collect()))
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 400, ..ProptestConfig::default() })]
+
+    #[test]
+    fn prefix_of_valid_call_is_never_a_call(value in object()) {
+        let text = value.to_string();
+        let schema = Schema::compile(&serde_json::json!({})).expect("a schema");
+        let gate = Gate::new(&schema).policy(Policy::eager());
+        for (end, _) in text.char_indices().skip(1).take(500) {
+            let verdict = gate.check(&text[..end]);
+            prop_assert!(matches!(verdict, Verdict::Bad(_)), "{}: {verdict:?}", &text[..end]);
+        }
     }
 }
 

@@ -242,3 +242,55 @@ fn many_values_and_branches_are_explained() {
     let text = text_of(&schema, &raw);
     assert!(text.contains("change n[0"), "{text}");
 }
+
+/// However a call is broken, what is answered is at most four times as long, and 64 KB.
+#[test]
+fn answers_are_a_small_multiple_of_the_call() {
+    let schema = json!({"properties": {"n": {"type": "array", "items": {"type": "integer"}}}});
+    let schema = Schema::compile(&schema).expect("a schema");
+    let pieces = [
+        "}",
+        "{",
+        "]",
+        "[",
+        "\"",
+        "'",
+        ",",
+        ":",
+        "\\n",
+        "// x\n",
+        "/**/",
+        "...",
+        "{}",
+        "a:1,",
+        "'a',",
+        "#",
+        "\u{a0}",
+        "，",
+        "\"1\",",
+        "\"a\":1,",
+        "b 2, ",
+        "[[\"1\"]],",
+        "x",
+    ];
+    for piece in pieces {
+        for (head, tail) in [
+            ("{\"a\": 1}", ""),
+            ("{\"n\": [", "1]}"),
+            ("{\"n\": [], ", "}"),
+            ("", ""),
+        ] {
+            let raw = format!("{head}{}{tail}", piece.repeat(40_000 / piece.len()));
+            for policy in [Policy::safe(), Policy::eager()] {
+                let verdict = Gate::new(&schema).policy(policy).check(&raw);
+                let answer = serde_json::to_string(&verdict).expect("a verdict is JSON");
+                let most = 4 * raw.len() + (64 << 10);
+                assert!(
+                    answer.len() <= most,
+                    "{head}{piece}…{tail}: {}",
+                    answer.len()
+                );
+            }
+        }
+    }
+}

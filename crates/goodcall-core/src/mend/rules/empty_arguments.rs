@@ -50,6 +50,7 @@ pub(crate) fn propose<'a>(raw: &'a str, schema: &Schema) -> Option<(Tree<'a>, Ch
         before: (!sent.is_empty()).then(|| sent.into()),
         after: Some("{}".into()),
         span: 0..raw.len(),
+        count: 1,
     };
     Some((Tree::empty_object(raw), change))
 }

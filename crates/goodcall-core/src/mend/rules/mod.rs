@@ -6,24 +6,31 @@
 
 pub(crate) mod empty_arguments;
 
+mod any_wrapper;
 mod array_to_scalar;
 mod comma_list;
 mod date_notation;
 mod doubled_key;
+mod empty_enum;
 mod empty_optional;
+mod enum_list;
 mod enum_spelling;
 mod enum_typo;
 mod indexed_object;
+mod key_markup;
 mod key_style;
 mod key_typo;
 mod keys_down;
 mod keys_up;
 mod missing_default;
+mod nested_array;
+mod no_parameters;
 mod null_optional;
 mod number_in_text;
 mod number_list;
 mod number_to_string;
 mod object_to_array;
+mod plain_arithmetic;
 mod root_array;
 mod scalar_to_array;
 mod schema_echo;
@@ -57,21 +64,28 @@ macro_rules! entries {
 
 /// The rules that mend faults, in the order in which they propose.
 const RULE_ENTRIES: &[RuleEntry] = entries![
+    no_parameters,
     string_to_number,
+    plain_arithmetic,
     string_to_boolean,
     string_to_null,
     number_to_string,
     whole_number,
     stringified,
     number_list,
+    enum_list,
+    nested_array,
     scalar_to_array,
     array_to_scalar,
     root_array,
     null_optional,
     missing_default,
     key_style,
+    key_markup,
     enum_spelling,
+    empty_enum,
     wrapped_arguments,
+    any_wrapper,
     schema_echo,
     keys_up,
     keys_down,

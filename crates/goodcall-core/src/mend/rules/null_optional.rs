@@ -31,12 +31,17 @@ pub(crate) fn propose(site: &Site<'_>, out: &mut Proposals) {
         FaultKind::Type(_) | FaultKind::Enum(_) | FaultKind::Const(_) | FaultKind::NoBranch(_)
     );
     if about_value
-        && (site.node.is_null() || is_null_text(site))
+        && (site.node.is_null() && !is_made_up(site) || is_null_text(site))
         && site.is_declared()
         && let Some(op) = site.leave_out()
     {
         out.whole(&RULE, [op]);
     }
+}
+
+/// Returns true if the text has no value here: what was meant is not known.
+fn is_made_up(site: &Site<'_>) -> bool {
+    site.node.span().is_empty()
 }
 
 /// Returns true if this is the text `null` or `None` where neither a string nor null is allowed.

@@ -15,7 +15,7 @@ pub(crate) const RULE: Rule = Rule {
     why: "There is one number in the text. But its unit can be another one than the tool \
           expects.",
     not_when: &[
-        "Words or letters multiply the number (`5k`, `2 dozen`).",
+        "Letters follow the number without a blank (`12px`, `5k`), or words multiply it (`2 dozen`).",
         "A point may separate thousands (`€1.500`).",
     ],
     example: Example {
@@ -50,7 +50,10 @@ fn number(text: &str) -> Option<String> {
     let (number, unit) = rest.split_at(end.unwrap_or(rest.len()));
     let is_unit =
         |c: char| c.is_alphabetic() || matches!(c, ' ' | '°' | '$' | '€' | '£' | '¥' | '/');
-    if !unit.chars().all(is_unit)
+    // `12px` and `1e` may be anything.
+    let is_glued = unit.starts_with(char::is_alphabetic);
+    if is_glued
+        || !unit.chars().all(is_unit)
         || unit.split_whitespace().count() > 2
         || unit.split_whitespace().any(is_magnitude)
     {
@@ -126,6 +129,8 @@ mod tests {
             "2 dozen",
             "3 thousands",
             "5m",
+            "12px",
+            "1e",
         ] {
             assert_eq!(number(text), None, "{text}");
         }

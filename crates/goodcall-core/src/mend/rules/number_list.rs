@@ -1,6 +1,6 @@
 //! Reads `"1, 2, 3"` as an array where an array of numbers is expected.
 
-use super::string_to_number::is_number;
+use super::string_to_number::{is_number, may_be_grouped};
 use crate::mend::edit::New;
 use crate::mend::site::{Proposals, Site};
 use crate::report::{JsonType, Types};
@@ -17,7 +17,7 @@ pub(crate) const RULE: Rule = Rule {
           a number.",
     not_when: &[
         "The text could be one number (`\"1,234\"`, or `\"1,5\"` where an element may be a \
-         fraction).",
+         fraction), or the point of a piece may separate thousands (`\"1.000\"`).",
     ],
     example: Example {
         tool: None,
@@ -41,7 +41,8 @@ pub(crate) fn propose(site: &Site<'_>, out: &mut Proposals) {
     if !several && site.declared_types().is_none_or(is_itself) {
         return;
     }
-    let numbers = text.split(',').all(|piece| is_number(piece.trim()));
+    let is_one = |piece: &str| is_number(piece) && !may_be_grouped(piece);
+    let numbers = text.split(',').all(|piece| is_one(piece.trim()));
     let Some(items) = elements(site).filter(|_| numbers) else {
         return;
     };

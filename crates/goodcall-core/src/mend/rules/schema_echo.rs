@@ -11,12 +11,13 @@ pub(crate) const RULE: Rule = Rule {
     level: Level::Safe,
     what: "Takes the values out of an echo of the schema: an object out of `{\"type\": \
            \"object\", \"properties\": {…}}`, a single value out of `{\"type\": …, \"value\": \
-           …}`.",
+           …}` or `{\"type\": …, \"description\": …}`.",
     why: "The schema declares neither `properties` nor `type` there, and the inner value is the \
           one that the schema wants.",
     not_when: &[
         "An outer key is declared by the schema, or is not a keyword of JSON Schema.",
         "`type` does not name a JSON type (`{\"type\": \"percent\", \"value\": 10}`).",
+        "The description is the schema's own.",
     ],
     example: Example {
         tool: None,
@@ -49,7 +50,7 @@ pub(crate) fn propose(site: &Site<'_>, out: &mut Proposals) {
         return;
     }
     let inner = match site.wanted() {
-        Some(wanted) if !wanted.has(JsonType::Object) => value(site.node),
+        Some(wanted) if !wanted.has(JsonType::Object) => value(site),
         _ => members(site),
     };
     if let Some(inner) = inner {
@@ -69,9 +70,18 @@ pub(super) fn members<'s>(site: &Site<'s>) -> Option<Node<'s>> {
     is_echo.then_some(inner)
 }
 
-fn value(node: Node<'_>) -> Option<Node<'_>> {
-    let inner = (node.len() == 2).then(|| node.get("value"))??;
+/// Returns the value inside an echo of a single value's schema. A description that the schema has
+/// itself is no value.
+fn value<'s>(site: &Site<'s>) -> Option<Node<'s>> {
+    let node = site.node;
     // `{"type": "percent", "value": 10}` is not an echo.
-    let is_echo = TYPES.contains(&node.get("type")?.as_str()?);
-    is_echo.then_some(inner)
+    let is_echo = node.len() == 2 && TYPES.contains(&node.get("type")?.as_str()?);
+    let declared = site
+        .subschema()
+        .and_then(|schema| schema.get("description")?.as_str());
+    let described = || {
+        let text = node.get("description")?;
+        (text.as_str().is_some() && text.as_str() != declared).then_some(text)
+    };
+    node.get("value").or_else(described).filter(|_| is_echo)
 }

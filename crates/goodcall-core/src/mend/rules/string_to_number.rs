@@ -15,6 +15,7 @@ pub(crate) const RULE: Rule = Rule {
     not_when: &[
         "The text is not a number in JSON (`\"02134\"`, `\"1,000\"`, `\"5 km\"`).",
         "An integer is wanted and the number has a fraction: nothing is rounded.",
+        "The point may separate thousands (`\"1.000\"`), and the schema accepts both numbers.",
     ],
     example: Example {
         tool: None,
@@ -31,7 +32,24 @@ pub(crate) fn propose(site: &Site<'_>, out: &mut Proposals) {
     let fits = wanted.has(JsonType::Number) || (wanted.has(JsonType::Integer) && is_integer(text));
     if is_number(text) && fits {
         out.replace(&RULE, site, New::number(text));
+        if may_be_grouped(text) {
+            // Both are valid or the schema settles it.
+            out.replace(&RULE, site, New::number(text.replace('.', "")));
+        }
     }
+}
+
+/// Returns true for `1.000`, which is a thousand where a point separates thousands.
+pub(super) fn may_be_grouped(text: &str) -> bool {
+    let unsigned = text.strip_prefix('-').unwrap_or(text);
+    let digits = |part: &str| part.bytes().all(|b| b.is_ascii_digit());
+    unsigned.split_once('.').is_some_and(|(whole, fraction)| {
+        (1..=3).contains(&whole.len())
+            && whole != "0"
+            && fraction.len() == 3
+            && digits(whole)
+            && digits(fraction)
+    })
 }
 
 /// Returns true if the text is a number by RFC 8259.

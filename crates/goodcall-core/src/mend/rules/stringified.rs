@@ -56,7 +56,7 @@ pub(super) fn looks_stringified(text: &str) -> bool {
 }
 
 /// Parses the text and returns the value if it is of an expected kind. No other rule parses.
-fn read(text: &str, wanted: Types, site: &Site<'_>) -> Option<Tree<'static>> {
+pub(super) fn read(text: &str, wanted: Types, site: &Site<'_>) -> Option<Tree<'static>> {
     // The parsed value starts at the depth of the string.
     let mut limits = *site.context.limits;
     let around = site.fault.pointer.depth();

@@ -18,6 +18,7 @@ pub(crate) const RULE: Rule = Rule {
     not_when: &[
         "The schema allows the member.",
         "Nothing would be left of what was sent.",
+        "It took a guess to read where members begin and end: the member may be a part of another.",
         "The key is similar to a declared one, or declared in a nested object.",
         "The value holds declared members, or the key names another tool.",
     ],
@@ -34,6 +35,9 @@ pub(crate) fn propose(site: &Site<'_>, out: &mut Proposals) {
     let Some((name, key, value)) = site.unknown() else {
         return;
     };
+    if site.context.has_guessed_members {
+        return;
+    }
     // If no declared parameter was sent, the call may be for something else. This check runs for
     // every key, so it looks only at the object's own properties.
     let mut sent = site.node.members().take(MEND_WIDTH);

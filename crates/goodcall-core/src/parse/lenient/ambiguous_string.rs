@@ -2,7 +2,7 @@
 
 use super::parser::Parser;
 use super::source_text::SourceText;
-use super::string_end::{OpenString, Quote, StringEnd, StringOutcome, StringRole};
+use super::string_end::{OpenString, Quote, StringAmbiguity, StringEnd, StringOutcome, StringRole};
 
 impl Parser<'_> {
     /// Returns true if this string has another reading that is as good.
@@ -13,12 +13,74 @@ impl Parser<'_> {
         let undecided = match end.outcome {
             StringOutcome::CutOff => false,
             StringOutcome::QuoteMissing => true,
-            StringOutcome::Closed | StringOutcome::ClosedByOtherQuote => {
-                end.content.inner_quotes.is_some()
+            StringOutcome::ClosedByOtherQuote => {
+                end.ambiguity == Some(StringAmbiguity::PairedQuote)
+                    || end.content.inner_quotes.is_some()
             }
+            StringOutcome::Closed => end.content.inner_quotes.is_some(),
         };
-        undecided && (end.ambiguity.is_some() || is_uneven(self.source(), string, end.text))
+        undecided
+            && (end.ambiguity.is_some()
+                || is_uneven(self.source(), string, end.text)
+                || end.content.escapes && has_quoted_escape(self.source(), string, end.text))
     }
+
+    /// Returns true if the text has fields to be filled in: `${name}` in backticks.
+    pub(super) fn has_placeholder(&self, string: OpenString, end: &StringEnd) -> bool {
+        let text = &self.source().bytes()[string.start..end.text];
+        string.quote == Quote::Plain(b'`')
+            && (0..text.len().saturating_sub(1))
+                .any(|at| text[at..].starts_with(b"${") && !is_escaped(text, at))
+    }
+}
+
+/// Returns true if an odd number of backslashes stands before this place.
+fn is_escaped(text: &[u8], at: usize) -> bool {
+    let before = text[..at].iter().rev();
+    before.take_while(|b| **b == b'\\').count() % 2 == 1
+}
+
+/// Returns true if an escape stands between two quotes that are not escaped themselves, as in
+/// `"print("a\n")"`: who does not escape the quotes may not escape what is between them either.
+fn has_quoted_escape(source: SourceText<'_>, string: OpenString, end: usize) -> bool {
+    let (mut at, mut is_open) = (string.start, false);
+    while at < end {
+        if source.bytes()[at] == b'\\' {
+            if is_open && b"\"\\bfnrtu".contains(&source.byte(at + 1)) {
+                return true;
+            }
+            at += 2;
+            continue;
+        }
+        let width = source.closing_width(at, string.quote);
+        if width > 0 && !source.is_apostrophe(at, width) {
+            is_open = !is_open;
+        }
+        at += width.max(1);
+    }
+    false
+}
+
+/// Returns true if an escape stands between two single quotes on one line of a text whose line
+/// ends are not escaped, as in `print('a\n')`.
+pub(super) fn has_escape_in_code(text: &[u8]) -> bool {
+    let is_word = |at: usize| text.get(at).is_some_and(u8::is_ascii_alphanumeric);
+    let (mut at, mut is_open) = (0, false);
+    while at < text.len() {
+        match text[at] {
+            b'\n' => is_open = false,
+            b'\'' if !(is_word(at.wrapping_sub(1)) && is_word(at + 1)) => is_open = !is_open,
+            b'\\' => {
+                if is_open && matches!(text.get(at + 1), Some(b'n' | b'r' | b't')) {
+                    return true;
+                }
+                at += 1;
+            }
+            _ => {}
+        }
+        at += 1;
+    }
+    false
 }
 
 /// Returns true if quotes inside the string have no partner, if brackets stay open, or if it is an

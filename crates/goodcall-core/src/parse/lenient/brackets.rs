@@ -27,7 +27,11 @@ impl Parser<'_> {
         let Some(container) = self.innermost() else {
             return ParserState::AfterValue;
         };
-        let wanted = container.closer();
+        let (wanted, dropped) = (container.closer(), container.dropped_braces);
+        if wanted == Some(bracket) && dropped > 0 {
+            self.drop_partner(span);
+            return ParserState::AfterValue;
+        }
         if wanted == Some(bracket) {
             self.note_foreign_closer(span);
             self.advance(width);
@@ -38,6 +42,11 @@ impl Parser<'_> {
         if let Some(index) = partner
             && !self.strands_member(index, start + width)
         {
+            if index == 0 && self.containers().len() > 1 {
+                // `{"tags": ["a"}`: a member may have been meant to follow a bracket of the wrong
+                // kind.
+                self.note_cut(CutKind::Brackets);
+            }
             while self.containers().len() > index + 1 {
                 self.note_missing_closer(start);
                 self.close_innermost(start);
@@ -47,9 +56,10 @@ impl Parser<'_> {
             return ParserState::AfterValue;
         }
         let Some(wanted) = wanted else {
-            // Members without braces end where something else is closed.
+            // Members without braces end where something else is closed, or at the brace that
+            // was meant for them.
             self.close_innermost(start);
-            if self.containers().is_empty() {
+            if self.containers().is_empty() || partner.is_some() && bracket == b'}' {
                 self.note_and_skip(rules::EXTRA_BRACKET, width, "");
             }
             return ParserState::AfterValue;
@@ -57,6 +67,9 @@ impl Parser<'_> {
         let source = self.source();
         if partner.is_none() && source.byte(source.skip_space(start + width)) == wanted {
             self.drop_extra_closer(span);
+        } else if self.repeats_last_closer(bracket) {
+            // `[{"a": 1}}, {"a": 2}]`: the element was closed twice.
+            self.note_and_skip(rules::NESTED_BRACE, width, "");
         } else {
             if self.last_end_is_unsure() {
                 // The bracket may as well be text of a longer value.
@@ -75,8 +88,33 @@ impl Parser<'_> {
             self.note_ambiguous(rules::INNER_QUOTE, span.clone());
         }
         self.note_and_skip(rules::EXTRA_BRACKET, span.len(), "");
-        let roots = self.roots_mut();
-        roots.dropped_openers = roots.dropped_openers.saturating_sub(1);
+    }
+
+    /// Drops the partner of an opening brace that was dropped.
+    fn drop_partner(&mut self, span: Range<usize>) {
+        let Some(object) = self.innermost_mut() else {
+            return;
+        };
+        object.dropped_braces -= 1;
+        let doubled = object.count > 0 && object.dropped_braces == 0 && object.is_doubled;
+        let source = self.source();
+        let next = source.skip_space(span.end);
+        if doubled && next < source.len() && source.punctuation(next).map(|(b, _)| b) != Some(b'}')
+        {
+            // `{{"a": 1}, {"a": 2}}`: rather a list than an object with doubled braces.
+            self.note_ambiguous(rules::EXTRA_BRACKET, span.start..next);
+        }
+        self.note_and_skip(rules::EXTRA_BRACKET, span.len(), "");
+    }
+
+    /// Returns true if the last element ends in this bracket, right before it.
+    fn repeats_last_closer(&self, bracket: u8) -> bool {
+        let before = &self.source().bytes()[..self.at()];
+        self.in_array()
+            && self
+                .innermost()
+                .is_some_and(|array| array.count > 0 && !array.last_is_scalar)
+            && before.trim_ascii_end().last() == Some(&bracket)
     }
 
     /// Notes the closing bracket of a tuple, a call or a set, which is not JSON's.
@@ -191,14 +229,9 @@ impl Parser<'_> {
         let Some(last) = last.and_then(|id| self.tree().slot(id)) else {
             return false;
         };
-        let start = last.start;
-        let recent = self.recorder().changes().iter().rev().take(32);
-        recent
-            .take_while(|change| change.span.1 >= start)
-            .any(|change| {
-                let inside = change.span.0 >= start || change.span.1 > start;
-                inside && UNSURE_ENDS.iter().any(|rule| rule.id == change.rule)
-            })
+        let start = last.start as usize;
+        let change = self.recorder().last_unsure();
+        change.is_some_and(|span| span.start >= start || span.end > start)
     }
 
     /// Drops a key whose value never came.

@@ -2,6 +2,7 @@
 
 use std::ops::Range;
 
+use super::brackets::UNSURE_ENDS;
 use super::containers::{OpenContainer, OpenContainers};
 use super::parser::Parser;
 use super::rules::RuleRef;
@@ -18,7 +19,17 @@ pub(super) struct ChangeRecorder {
     max_changes: usize,
     /// Bytes that pointers may still take: one long key must not be copied for every change.
     pointer_bytes_left: usize,
+    /// Bytes that written changes may still take, about. After that a change is added to the last
+    /// one of its rule.
+    bytes_left: usize,
+    /// The last change of each rule and level.
+    last: Vec<(RuleRef, usize)>,
+    /// The bytes of the last change that decided where a value ends.
+    last_unsure: Option<Range<usize>>,
 }
+
+/// Bytes that a change takes besides its texts, about.
+const CHANGE_BYTES: usize = 110;
 
 /// Where a change is: the containers that are open, and the tree that holds their keys.
 pub(super) struct Place<'p, 'a> {
@@ -33,7 +44,10 @@ impl ChangeRecorder {
             log: ChangeLog::default(),
             overflowed: false,
             max_changes: limits.max_changes,
-            pointer_bytes_left: 16 * bytes + 4096,
+            pointer_bytes_left: 2 * bytes + (3 << 13),
+            bytes_left: bytes + (3 << 13),
+            last: Vec::new(),
+            last_unsure: None,
         }
     }
 
@@ -41,9 +55,9 @@ impl ChangeRecorder {
         self.overflowed
     }
 
-    /// The changes so far.
-    pub(super) fn changes(&self) -> &[RecordedChange] {
-        self.log.changes()
+    /// The bytes of the last change that decided where a value ends.
+    pub(super) fn last_unsure(&self) -> Option<&Range<usize>> {
+        self.last_unsure.as_ref()
     }
 
     /// Notes that a value at the root is complete.
@@ -84,6 +98,12 @@ impl ChangeRecorder {
         if self.overflowed {
             return;
         }
+        if UNSURE_ENDS.iter().any(|unsure| unsure.id == rule.id) {
+            self.last_unsure = Some(span.clone());
+        }
+        if self.bytes_left == 0 && self.add_to_last(rule, span.end) {
+            return;
+        }
         let innermost = place.containers.len().saturating_sub(1);
         let path = self.path_to(&mut place, innermost);
         let step = match place.containers.innermost().copied() {
@@ -96,7 +116,12 @@ impl ChangeRecorder {
             return;
         }
         self.pointer_bytes_left -= size;
+        let texts = span.len().min(MOST_CHARS) + after.size().min(MOST_CHARS);
+        let bytes = CHANGE_BYTES + size + texts;
+        self.bytes_left = self.bytes_left.saturating_sub(bytes);
+        self.remember(rule);
         self.log.push(RecordedChange {
+            count: 1,
             rule: rule.id,
             level: rule.level,
             span: (span.start as u32, span.end as u32),
@@ -104,6 +129,23 @@ impl ChangeRecorder {
             step,
             after,
         });
+    }
+
+    fn remember(&mut self, rule: RuleRef) {
+        let index = self.log.changes().len();
+        match self.last.iter_mut().find(|(known, _)| *known == rule) {
+            Some((_, last)) => *last = index,
+            None => self.last.push((rule, index)),
+        }
+    }
+
+    /// Counts a change in the last one of its rule, if there is one.
+    fn add_to_last(&mut self, rule: RuleRef, end: usize) -> bool {
+        let known = self.last.iter().find(|(known, _)| *known == rule);
+        if let Some((_, index)) = known {
+            self.log.add_to(*index, end as u32);
+        }
+        known.is_some()
     }
 
     /// The path to the container at this index. Paths are made when they are first needed.

@@ -50,6 +50,10 @@ pub(super) struct OpenContainer {
     /// Some array in here has another array after a scalar, as in `[1, 2, [3]]`: where a missing
     /// bracket belongs cannot be known.
     pub(super) is_mixed: bool,
+    /// Opening braces inside that were dropped and whose closing ones have not followed yet.
+    pub(super) dropped_braces: u32,
+    /// Its own opening brace is doubled.
+    pub(super) is_doubled: bool,
     /// The recorder's path to this container.
     pub(super) path: Option<PathId>,
 }
@@ -65,6 +69,8 @@ impl OpenContainer {
             comma: None,
             last_is_scalar: false,
             is_mixed: false,
+            dropped_braces: 0,
+            is_doubled: false,
             path: None,
         }
     }

@@ -4,7 +4,6 @@ use super::parser::{Parser, ParserState};
 use super::rules;
 use super::words::literal;
 use crate::parse::error::ParseError;
-use crate::parse::{Cut, CutKind};
 use crate::tree::Kind;
 
 /// The text before a place outside of all values.
@@ -27,15 +26,6 @@ impl Parser<'_> {
                 let width = self.source().char_width(self.at(), 1);
                 self.advance(width);
             }
-        }
-        // `{{"a": 1}`: a bracket was dropped and has no partner, so the text may be cut off.
-        if self.roots().dropped_openers > 0 && !self.findings().is_cut() {
-            let cut = Cut {
-                kind: CutKind::Brackets,
-                root: self.roots().ids.len().saturating_sub(1),
-                ..Cut::at_root(self.source().len())
-            };
-            self.findings_mut().add_cut(cut);
         }
         Ok(())
     }
@@ -105,8 +95,6 @@ impl Parser<'_> {
         match byte {
             b',' | b';' => self.note_and_skip(rules::SEVERAL_COMMA, 1, ""),
             b'}' | b']' | b')' => {
-                let roots = self.roots_mut();
-                roots.dropped_openers = roots.dropped_openers.saturating_sub(1);
                 if self.findings().is_requoted() {
                     self.note_ambiguous(rules::INNER_QUOTE, self.at()..self.at() + 1);
                 }

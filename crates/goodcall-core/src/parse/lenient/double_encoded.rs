@@ -3,6 +3,8 @@
 
 use std::borrow::Cow;
 
+use super::escapes::EscapedString;
+
 /// A decoded text, and where its pieces were in the raw one.
 pub(super) struct DecodedText {
     pub(super) text: String,
@@ -202,7 +204,7 @@ pub(super) fn decode_string(raw: &str, start: usize, end: usize) -> DecodedText 
         let from = out.text.len();
         out.places.push((from as u32, slash as u32));
         let piece = escape_at(&raw[slash..end]);
-        super::escapes::decode(piece, false, &mut out.text);
+        super::escapes::decode(piece, EscapedString::default(), &mut out.text);
         at = slash + piece.len().max(1);
         copied = at;
     }

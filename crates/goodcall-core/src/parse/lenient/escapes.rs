@@ -15,18 +15,33 @@ pub(super) struct EscapeFindings {
     pub(super) surrogate: Option<Range<usize>>,
 }
 
-/// Appends the decoded `text`. A backslash that starts no valid escape is kept. If the text was
-/// `cut` off, an unfinished escape at its end is left out.
-pub(super) fn decode(text: &str, cut: bool, out: &mut String) -> EscapeFindings {
+/// What is known of a string whose escapes are decoded.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct EscapedString {
+    /// The text ends inside the string: an unfinished escape at its end is left out.
+    pub(super) is_cut: bool,
+    /// Backticks are its quotes.
+    pub(super) in_backticks: bool,
+}
+
+/// Appends the decoded `text`. A backslash that starts no valid escape is kept.
+pub(super) fn decode(text: &str, string: EscapedString, out: &mut String) -> EscapeFindings {
     let mut found = EscapeFindings::default();
     let bytes = text.as_bytes();
-    let style = BackslashStyle::of(text);
+    let mut context = Context {
+        string,
+        style: BackslashStyle::of(text),
+        word: Word::default(),
+    };
     let mut copied = 0;
     let mut at = 0;
     while let Some(n) = bytes[at..].iter().position(|b| *b == b'\\') {
         let slash = at + n;
         out.push_str(&text[copied..slash]);
-        let width = decode_one(text, slash, cut, style, out, &mut found);
+        if slash >= context.word.end {
+            context.word = Word::around(text, at, slash);
+        }
+        let width = decode_one(text, slash, context, out, &mut found);
         at = slash + width;
         copied = at;
     }
@@ -37,8 +52,11 @@ pub(super) fn decode(text: &str, cut: bool, out: &mut String) -> EscapeFindings 
 /// Appends the meaning of one complete escape; `None` if JSON has no such escape.
 pub(in crate::parse) fn decode_escape<'o>(escape: &str, out: &'o mut String) -> Option<&'o str> {
     let start = out.len();
-    let found = decode(escape, false, out);
-    let is_json = found.bad.is_none() && found.mixed.is_none() && found.surrogate.is_none();
+    let found = decode(escape, EscapedString::default(), out);
+    let is_json = found.bad.is_none()
+        && found.mixed.is_none()
+        && found.surrogate.is_none()
+        && found.unclear.is_none();
     is_json.then(|| &out[start..])
 }
 
@@ -90,13 +108,7 @@ impl BackslashStyle {
             .and_then(|b| b.iter().position(|b| *b == b'\\'))
         {
             let next = at + n + 1;
-            let known = match bytes.get(next) {
-                Some(b'u') => hex(text, next + 1, 4).is_some(),
-                Some(b'x') => hex(text, next + 1, 2).is_some(),
-                Some(byte) => b"\"\\/bfnrt'v\n".contains(byte),
-                None => false,
-            };
-            if !known {
+            if !starts_escape(text, next) {
                 style.has_text = true;
                 style.has_words |= bytes.get(next + 1).is_some_and(u8::is_ascii_alphabetic);
             }
@@ -106,15 +118,131 @@ impl BackslashStyle {
     }
 }
 
+/// The part of a text around a backslash, between blanks and quotes.
+#[derive(Clone, Copy, Debug, Default)]
+struct Word {
+    end: usize,
+    /// One of its backslashes must be text.
+    has_text: bool,
+    /// The paths in it that start with a drive, as `C:\dir`.
+    drives: usize,
+}
+
+impl Word {
+    /// The word around the backslash at `slash`, which starts at `from` or later.
+    fn around(text: &str, from: usize, slash: usize) -> Self {
+        let bytes = text.as_bytes();
+        let is_border = |b: &u8| b.is_ascii_whitespace() || matches!(b, b'"' | b'\'' | b'`');
+        let before = bytes[from..slash].iter().rposition(is_border);
+        let start = before.map_or(from, |n| from + n + 1);
+        let mut word = Self::default();
+        let mut at = start;
+        while let Some(byte) = bytes.get(at).filter(|b| !is_border(b)) {
+            if *byte != b'\\' {
+                at += 1;
+                continue;
+            }
+            word.has_text |= !starts_escape(text, at + 1);
+            word.drives += usize::from(follows_drive(&bytes[start..at]));
+            // An escaped quote is part of the word.
+            at += 2;
+        }
+        word.end = at.min(bytes.len());
+        word
+    }
+}
+
+/// Returns true for the text before a backslash that is the root of a drive.
+fn follows_drive(before: &[u8]) -> bool {
+    let outside = |byte: Option<&u8>| byte.is_none_or(|b| !b.is_ascii_alphanumeric());
+    match before {
+        [.., b'\\', b'n' | b'r' | b't', drive, b':'] => drive.is_ascii_alphabetic(),
+        [rest @ .., drive, b':'] => drive.is_ascii_alphabetic() && outside(rest.last()),
+        _ => false,
+    }
+}
+
+/// Returns true if an escape of some language starts with the character at `at`, after its
+/// backslash.
+fn starts_escape(text: &str, at: usize) -> bool {
+    match text.as_bytes().get(at) {
+        Some(b'u') => hex(text, at + 1, 4).is_some() || braced(text, at).is_some(),
+        Some(b'U') => wide(text, at).is_some(),
+        Some(b'x') => hex(text, at + 1, 2).is_some(),
+        Some(byte) => b"\"\\/bfnrt'v\n`$".contains(byte),
+        None => false,
+    }
+}
+
+/// What decides on the meaning of a backslash.
+#[derive(Clone, Copy)]
+struct Context {
+    string: EscapedString,
+    style: BackslashStyle,
+    word: Word,
+}
+
+impl Context {
+    /// Returns true if the backslash before this text belongs to a path, as all of its word do.
+    fn is_path(&self, rest: &str) -> bool {
+        let next = rest.bytes().next();
+        let starts_line = next == Some(b'n') && !self.style.is_path;
+        let here = self.style.is_path || self.word.has_text && self.word.drives == 1;
+        here && !starts_line && !matches!(next, Some(b'"' | b'\\'))
+    }
+
+    /// Returns true if the escape before this text may as well be a backslash and a letter.
+    fn is_unclear(&self, rest: &str, slash: usize) -> bool {
+        let bytes = rest.as_bytes();
+        let is_escape = matches!(bytes.first(), Some(b'b' | b'f' | b'n' | b'r' | b't'));
+        let letter = bytes.get(1).is_some_and(u8::is_ascii_alphabetic);
+        let network_path = rest.starts_with('\\') && slash == 0 && letter;
+        is_escape && self.word.has_text
+            || self.style.has_words && (is_escape && letter || network_path)
+            || foreign(rest).is_none() && is_broken(rest)
+    }
+}
+
+/// Returns true for `\u00e` and `\x4`, which lack a digit, and for `\033`, `\0`, `\e[` and
+/// `\N{DASH}`, which are text or a character, after their backslash.
+fn is_broken(rest: &str) -> bool {
+    let bytes = rest.as_bytes();
+    let octal = bytes
+        .iter()
+        .take(3)
+        .take_while(|b| matches!(b, b'0'..=b'7'))
+        .count();
+    let (wanted, tail) = match bytes.first() {
+        Some(b'u') if rest.starts_with("u{") => {
+            return bytes.get(2).is_some_and(u8::is_ascii_digit);
+        }
+        Some(b'u') => (4, &rest[1..]),
+        Some(b'U') => (8, &rest[1..]),
+        Some(b'x') => (2, &rest[1..]),
+        Some(b'0') => return octal == 3 || !bytes.get(1).is_some_and(u8::is_ascii_alphanumeric),
+        Some(b'1'..=b'3') => return octal == 3,
+        Some(b'e') => return rest.starts_with("e["),
+        Some(b'N') => return rest.starts_with("N{"),
+        _ => return false,
+    };
+    let digits = tail.bytes().take_while(u8::is_ascii_hexdigit).count();
+    let run = &tail.as_bytes()[..digits];
+    let ends = tail
+        .as_bytes()
+        .get(digits)
+        .is_none_or(|b| !b.is_ascii_alphanumeric());
+    digits > 0 && digits < wanted && (ends || run.iter().any(u8::is_ascii_digit))
+}
+
 /// Decodes one escape at `slash`. Returns its width.
 fn decode_one(
     text: &str,
     slash: usize,
-    cut: bool,
-    style: BackslashStyle,
+    context: Context,
     out: &mut String,
     found: &mut EscapeFindings,
 ) -> usize {
+    let (style, cut) = (context.style, context.string.is_cut);
     let rest = &text[slash + 1..];
     let Some(next) = rest.chars().next() else {
         if !cut {
@@ -123,10 +251,12 @@ fn decode_one(
         }
         return 1;
     };
-    let escape = matches!(next, 'b' | 'f' | 'n' | 'r' | 't');
-    if style.is_path && next != '"' && next != '\\' {
+    let is_foreign = foreign(rest).is_some();
+    let is_kept =
+        context.is_path(rest) || style.has_text && (matches!(next, 'b' | 'f' | 'v') || is_foreign);
+    if is_kept {
         out.push('\\');
-        let kind = if escape {
+        let kind = if starts_escape(text, slash + 1) {
             &mut found.mixed
         } else {
             &mut found.bad
@@ -134,15 +264,7 @@ fn decode_one(
         extend(kind, slash..slash + 1);
         return 1;
     }
-    let foreign = matches!(next, 'v') || next == 'x' && hex(rest, 1, 2).is_some();
-    if style.has_text && (matches!(next, 'b' | 'f') || foreign) {
-        out.push('\\');
-        extend(&mut found.mixed, slash..slash + 1);
-        return 1;
-    }
-    let letter = rest.as_bytes().get(1).is_some_and(u8::is_ascii_alphabetic);
-    let network_path = next == '\\' && slash == 0 && letter;
-    if style.has_words && (escape && letter || network_path) {
+    if context.is_unclear(rest, slash) {
         extend(&mut found.unclear, slash..slash + 2);
     }
     let plain = match next {
@@ -158,6 +280,11 @@ fn decode_one(
         out.push(plain);
         return 2;
     }
+    if let Some((character, width)) = foreign(rest) {
+        out.push(character);
+        extend(&mut found.bad, slash..slash + 1 + width);
+        return 1 + width;
+    }
     match next {
         'u' => unicode(text, slash, cut, out, found),
         '\'' => {
@@ -165,13 +292,10 @@ fn decode_one(
             extend(&mut found.bad, slash..slash + 2);
             2
         }
-        'x' if hex(rest, 1, 2).is_some() => {
-            let code = hex(rest, 1, 2)
-                .and_then(char::from_u32)
-                .unwrap_or('\u{fffd}');
-            out.push(code);
-            extend(&mut found.bad, slash..slash + 4);
-            4
+        '`' | '$' if context.string.in_backticks => {
+            out.push(next);
+            extend(&mut found.bad, slash..slash + 2);
+            2
         }
         '\n' if !style.has_lines => {
             // The line is continued.
@@ -184,6 +308,28 @@ fn decode_one(
             1
         }
     }
+}
+
+/// The character of `\x41`, `\u{e9}` or `\U0001F600`, after its backslash, and its width.
+fn foreign(rest: &str) -> Option<(char, usize)> {
+    match rest.as_bytes().first()? {
+        b'x' => Some((char::from_u32(hex(rest, 1, 2)?)?, 3)),
+        b'u' => braced(rest, 0),
+        b'U' => Some((wide(rest, 0)?, 9)),
+        _ => None,
+    }
+}
+
+/// The character of `u{e9}` at `at`, and its width.
+fn braced(text: &str, at: usize) -> Option<(char, usize)> {
+    let inside = text.get(at..)?.strip_prefix("u{")?;
+    let digits = inside.bytes().take(7).position(|b| b == b'}')?;
+    Some((char::from_u32(hex(inside, 0, digits)?)?, digits + 3))
+}
+
+/// The character of `U0001F600` at `at`.
+fn wide(text: &str, at: usize) -> Option<char> {
+    char::from_u32(hex(text, at + 1, 8)?)
 }
 
 /// Decodes `\uXXXX`, a pair of them, or half of a pair. Returns its width.
@@ -228,7 +374,7 @@ fn unicode(
 
 fn hex(text: &str, from: usize, digits: usize) -> Option<u32> {
     let digits = text.get(from..from + digits)?;
-    if !digits.bytes().all(|b| b.is_ascii_hexdigit()) {
+    if digits.is_empty() || !digits.bytes().all(|b| b.is_ascii_hexdigit()) {
         return None;
     }
     u32::from_str_radix(digits, 16).ok()

@@ -39,12 +39,12 @@ pub(super) struct Findings {
 }
 
 impl Findings {
+    /// Notes a cut. One inside a value counts more than missing brackets.
     pub(super) fn add_cut(&mut self, cut: Cut) {
-        self.cut.get_or_insert(cut);
-    }
-
-    pub(super) fn is_cut(&self) -> bool {
-        self.cut.is_some()
+        let known = self.cut.as_ref().map(|cut| cut.kind);
+        if known.is_none() || known == Some(CutKind::Brackets) && cut.kind == CutKind::Inside {
+            self.cut = Some(cut);
+        }
     }
 
     pub(super) fn add_cut_cause(&mut self, cause: Ambiguity) {

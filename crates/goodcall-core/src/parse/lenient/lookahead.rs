@@ -32,7 +32,10 @@ impl QuoteFit {
 impl Parser<'_> {
     /// Says how well what follows a quote fits a string of this role that ended there.
     pub(super) fn quote_fit(&self, after: usize, role: StringRole) -> QuoteFit {
-        let next = self.source().skip_space(after);
+        let mut next = self.source().skip_space(after);
+        if self.source().byte(next) == b'\\' {
+            next = self.source().after_written_space(next).unwrap_or(next);
+        }
         let Some(byte) = self.source().bytes().get(next).copied() else {
             return QuoteFit::Yes;
         };
@@ -96,6 +99,10 @@ impl Parser<'_> {
             }
             (StringRole::Member, _) if source.has_newline(after, next) => {
                 QuoteFit::yes_if(source.key_follows(next))
+            }
+            // `"a "b" c"`: the last quote of the text ends it.
+            (StringRole::Root, _) if source.last_visible() == source.byte(after - 1) => {
+                QuoteFit::No
             }
             (StringRole::Root, _) => QuoteFit::Maybe,
             _ => QuoteFit::No,
@@ -176,7 +183,7 @@ impl Parser<'_> {
                 source.has_newline(comma, next) || source.damaged_key_follows(next),
             ),
             b'{' => QuoteFit::Maybe,
-            _ => QuoteFit::No,
+            _ => QuoteFit::maybe_if(source.words_key_end(next).is_some()),
         }
     }
 

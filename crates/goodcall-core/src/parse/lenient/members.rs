@@ -49,13 +49,25 @@ impl Parser<'_> {
             self.close_innermost(self.at());
             return Ok(ParserState::Value);
         }
+        let after_scalar = object.is_some_and(|object| object.last_is_scalar);
         if !is_first && lacks_comma {
             // `"text"{more}`: the rest would be read as members made of pieces of text.
             let at = self.at();
             self.findings_mut().add_stranded(at);
+        } else if !is_first && (!after_scalar || bracket != b'{') {
+            // `"list": {"a": 1}, {"a": 2}`: a list without brackets, or members of this object.
+            self.note_ambiguous(rules::NESTED_BRACE, self.at()..self.at() + width);
         }
-        self.note_and_skip(rules::EXTRA_BRACKET, width, "");
-        self.roots_mut().dropped_openers += 1;
+        let rule = if is_first {
+            rules::EXTRA_BRACKET
+        } else {
+            rules::NESTED_BRACE
+        };
+        self.note_and_skip(rule, width, "");
+        if let Some(object) = self.innermost_mut() {
+            object.dropped_braces += u32::from(bracket == b'{');
+            object.is_doubled = is_first;
+        }
         Ok(ParserState::Key)
     }
 
@@ -123,9 +135,22 @@ impl Parser<'_> {
         if !is_first {
             return self.missing_value();
         }
+        if self.is_placeholder() {
+            let key = self.innermost().map_or(0, |container| container.start);
+            self.note_ambiguous(rules::SET, key..self.at());
+        }
         self.note_set();
         self.retype_key();
         self.end_scalar();
+    }
+
+    /// Returns true for `{name}` and `{{name}}`, where a value is to be filled in.
+    fn is_placeholder(&self) -> bool {
+        let Some(key) = self.innermost().and_then(|container| container.key) else {
+            return false;
+        };
+        let first = self.tree().slot(key).map_or(0, |slot| slot.start as usize);
+        self.source().byte(first).is_ascii_alphabetic() && self.peek() == Some(b'}')
     }
 
     /// Handles something that follows a value without a comma.
@@ -134,6 +159,10 @@ impl Parser<'_> {
         let in_object = self.in_object();
         if self.last_string().is_some() && source.opening_quote(at).is_some() {
             let in_parens = self.innermost().is_some_and(|c| c.opener == Opener::Paren);
+            if in_object && !source.key_follows(at) {
+                // `"de" "fr"`: one string in pieces, or two.
+                self.note_ambiguous(rules::JOINED_STRINGS, at..at + 1);
+            }
             if in_parens || in_object && !source.key_follows(at) {
                 return self.join_string();
             }
@@ -144,6 +173,8 @@ impl Parser<'_> {
         let is_member = in_object && (newline || source.key_follows(at));
         let rule = if is_member {
             rules::MISSING_COMMA
+        } else if self.is_between_objects() {
+            rules::MISSING_OBJECT_COMMA
         } else {
             rules::MISSING_ELEMENT_COMMA
         };
@@ -154,6 +185,15 @@ impl Parser<'_> {
         } else {
             ParserState::Value
         })
+    }
+
+    /// Returns true for `} {` between two elements of an array.
+    fn is_between_objects(&self) -> bool {
+        let before = self.source().bytes()[..self.at()].trim_ascii_end();
+        let array = self.innermost().filter(|_| self.in_array());
+        array.is_some_and(|array| array.count > 0 && !array.last_is_scalar)
+            && before.last() == Some(&b'}')
+            && self.peek() == Some(b'{')
     }
 
     /// Skips words between a member and the next comma or bracket. Returns false if there are none.

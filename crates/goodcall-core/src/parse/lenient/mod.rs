@@ -75,6 +75,26 @@ pub(crate) fn has_unsure_end(rule: RuleId, level: Level) -> bool {
         || rule == unlike.id && level == unlike.level
 }
 
+/// Returns true if a change guessed where a member begins or ends. A member that it made may be a
+/// part of another, so it is never dropped as one that the schema does not know.
+pub(crate) fn makes_members(rule: RuleId, level: Level) -> bool {
+    const GUESSES: [RuleId; 12] = [
+        RuleId::EarlyBracket,
+        RuleId::ExtraBracket,
+        RuleId::ExtraColon,
+        RuleId::InnerQuote,
+        RuleId::MissingBrace,
+        RuleId::MissingBracket,
+        RuleId::MissingColon,
+        RuleId::MissingQuote,
+        RuleId::MissingValue,
+        RuleId::StrayText,
+        RuleId::UnquotedKey,
+        RuleId::WrongBracket,
+    ];
+    level == Level::Eager && GUESSES.contains(&rule)
+}
+
 /// Reads `text`; `None` if there is no value in it. The keys must be sorted.
 pub(crate) fn parse<'a>(
     text: &'a str,
@@ -256,5 +276,6 @@ pub(super) fn text_change(rule: RuleRef, raw: &str, span: Range<usize>) -> Chang
         before: raw.get(span.clone()).map(|text| clip(text, 80).into()),
         after: None,
         span,
+        count: 1,
     }
 }

@@ -114,7 +114,7 @@ impl Parser<'_> {
                 after.starts_with(['，', '｝', '］', '）', '\u{a0}', '\u{3000}'])
             }
             Some(b'"' | b'\'') => next > end || source.key_follows(next),
-            Some(b'\\') => next > end,
+            Some(b'\\') => next > end || source.after_written_space(end).is_some(),
             Some(_) => {
                 source.has_newline(end, next)
                     || source.key_follows(next) && next > end

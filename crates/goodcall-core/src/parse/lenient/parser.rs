@@ -41,8 +41,6 @@ pub(super) struct Roots {
     pub(super) current: Id,
     /// The next one is an object without braces.
     pub(super) next_is_braceless: bool,
-    /// Opening brackets that were dropped and whose closing ones have not followed yet.
-    pub(super) dropped_openers: usize,
 }
 
 /// Reads one text. See the module's documentation.
@@ -358,6 +356,11 @@ impl Parser<'_> {
             b'}' | b']' | b')' => Ok(self.close_before_value(byte, 1)),
             b',' | b';' => Ok(self.comma_before_value(1)),
             b':' | b'=' => {
+                let next = self.source.byte(self.at + 1);
+                if !next.is_ascii_whitespace() && !b"\"'{[".contains(&next) {
+                    // `::1`: the colon may be part of the value.
+                    self.note_ambiguous(rules::EXTRA_COLON, self.at..self.at + 1);
+                }
                 self.note_and_skip(rules::EXTRA_COLON, 1, "");
                 Ok(ParserState::Value)
             }

@@ -3,6 +3,7 @@
 use super::document::Surroundings;
 use super::parser::Parser;
 use super::rules;
+use crate::tree::Kind;
 
 /// The tags around what a model thought before it answered.
 const THOUGHTS: [(&str, &str); 4] = [
@@ -149,6 +150,15 @@ impl Parser<'_> {
             return text.contains('"') || text.contains(closers);
         }
         let tail = text.trim_end_matches(|c: char| closers.contains(&c) || c.is_whitespace());
+        let last = self
+            .roots()
+            .ids
+            .last()
+            .and_then(|root| self.tree().slot(*root));
+        let line = source.as_str()[..start].trim_end().len();
+        if last.is_some_and(|slot| slot.kind == Kind::String) && !source.has_newline(line, start) {
+            return true;
+        }
         let touches_value = matches!(source.byte(start.wrapping_sub(1)), b'}' | b']');
         text.ends_with(closers) && tail.ends_with('"')
             || touches_value && text.starts_with('"') && text.contains(closers)

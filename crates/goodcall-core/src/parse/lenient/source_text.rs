@@ -92,6 +92,18 @@ impl<'a> SourceText<'a> {
         at
     }
 
+    /// The next token after white space that is written out, as in `3\n}`; `None` if there is no
+    /// such space, or if what follows it does not end a value.
+    pub(super) fn after_written_space(&self, from: usize) -> Option<usize> {
+        let mut at = self.skip_space(from);
+        let start = at;
+        while self.byte(at) == b'\\' && matches!(self.byte(at + 1), b'n' | b'r' | b't') {
+            at = self.skip_space(at + 2);
+        }
+        let ends = matches!(self.byte(at), b',' | b'}' | b']' | b')' | 0);
+        (at > start && ends).then_some(at)
+    }
+
     pub(super) fn line_end(&self, from: usize) -> usize {
         let newline = self.bytes_from(from).iter().position(|b| *b == b'\n');
         newline.map_or(self.len(), |n| from + n)
@@ -116,6 +128,52 @@ impl<'a> SourceText<'a> {
         let is_part = |b: &u8| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'$' | b'-');
         let rest = self.bytes_from(start).iter();
         start + rest.take_while(|b| is_part(b)).count()
+    }
+
+    /// The end of a name with dots or letters outside ASCII in it; that of the identifier here if
+    /// it does not start with a letter.
+    fn name_end(&self, start: usize) -> usize {
+        let first = self.byte(start);
+        if !first.is_ascii_alphabetic() && first < 0x80 {
+            return self.word_end(start);
+        }
+        let is_part = |c: &char| {
+            c.is_alphanumeric() || matches!(c, '_' | '$' | '-' | '.' | '«' | '»' | '‹' | '›')
+        };
+        let near = self.bytes_from(start);
+        let near = &near[..near.len().min(4 * KEY_BYTES)];
+        let text = match std::str::from_utf8(near) {
+            Ok(text) => text,
+            Err(error) => self
+                .from(start)
+                .get(..error.valid_up_to())
+                .unwrap_or_default(),
+        };
+        start
+            + text
+                .chars()
+                .take_while(is_part)
+                .map(char::len_utf8)
+                .sum::<usize>()
+    }
+
+    /// The end of a key of several words without quotes, with its colon: `due date:`.
+    pub(super) fn words_key_end(&self, start: usize) -> Option<usize> {
+        let mut at = start;
+        for _ in 0..4 {
+            let end = self.name_end(at);
+            if end == at || end > start + KEY_BYTES {
+                return None;
+            }
+            if self.byte(end) == b':' {
+                return (self.byte(end + 1) != b'/').then_some(end);
+            }
+            if self.byte(end) != b' ' {
+                return None;
+            }
+            at = end + 1;
+        }
+        None
     }
 
     /// The end of `name` or `name.name`.
@@ -210,6 +268,8 @@ impl SourceText<'_> {
             [a @ (b'"' | b'\'' | b'`'), ..] => Some(Quote::Plain(a)),
             [b'\\', a @ (b'"' | b'\''), ..] => Some(Quote::Escaped(a)),
             [TYPOGRAPHIC_LEAD, ..] => self.typographic_quote(at),
+            [0xC2, 0xAB, ..] => Some(Quote::Angle(0xBB)),
+            [0xC2, 0xBB, ..] => Some(Quote::Angle(0xAB)),
             _ => None,
         }
     }
@@ -228,6 +288,7 @@ impl SourceText<'_> {
         let (kind, ascii) = match quote {
             Quote::Plain(byte) => return usize::from(self.byte(at) == byte),
             Quote::Smart => (Quote::Smart, b'"'),
+            Quote::Angle(_) => return 0,
             _ => (Quote::SmartSingle, b'\''),
         };
         if self.typographic_quote(at) == Some(kind) {
@@ -244,10 +305,19 @@ impl SourceText<'_> {
         line.any(|pair| pair == [quote; 2])
     }
 
-    /// Returns true for a quote between two letters, which belongs to no pair.
+    /// Returns true for a quote that belongs to no pair: one between two letters, or the inch mark
+    /// of `24" wide`.
     pub(super) fn is_apostrophe(&self, at: usize, width: usize) -> bool {
         let is_letter = |at: usize| self.byte(at).is_ascii_alphanumeric();
-        self.byte(at) != b'"' && is_letter(at + width) && is_letter(at.wrapping_sub(1))
+        if self.byte(at) != b'"' {
+            return is_letter(at + width) && is_letter(at.wrapping_sub(1));
+        }
+        let after_digit = self.byte(at.wrapping_sub(1)).is_ascii_digit();
+        let more = match self.byte(at + 1) {
+            b' ' => is_letter(at + 2) || self.byte(at + 2) == b'(',
+            byte => matches!(byte, b'x' | b'-'),
+        };
+        after_digit && more
     }
 }
 
@@ -310,7 +380,7 @@ impl SourceText<'_> {
 
     fn bare_key_end(&self, start: usize) -> Option<usize> {
         let limit = (start + KEY_BYTES).min(self.len());
-        let end = self.word_end(start).min(limit);
+        let end = self.name_end(start).min(limit);
         let quoted = matches!(self.byte(end), b'"' | b'\'');
         (end != start).then_some(end + usize::from(quoted))
     }

@@ -18,6 +18,8 @@ pub(super) enum Quote {
     Smart,
     /// `‘`, `’`, `‚`, `‛`.
     SmartSingle,
+    /// `«text»` or `»text«`, by the last byte of the closing one.
+    Angle(u8),
     /// `"""` or `'''`.
     Triple(u8),
     /// `""text""`.
@@ -30,7 +32,7 @@ impl Quote {
     pub(super) fn width(self) -> usize {
         match self {
             Quote::Plain(_) => 1,
-            Quote::Doubled(_) | Quote::Escaped(_) => 2,
+            Quote::Doubled(_) | Quote::Escaped(_) | Quote::Angle(_) => 2,
             Quote::Smart | Quote::SmartSingle | Quote::Triple(_) => 3,
         }
     }
@@ -91,6 +93,8 @@ pub(super) enum StringAmbiguity {
     UndeclaredMemberAfter,
     /// `"say "hi", "key":`: the last quote may be text or the end.
     QuoteBeforeKey,
+    /// `"say “hi”, "key":`: the last quote may belong to the text or end it.
+    PairedQuote,
 }
 
 /// Where a string ends, and how that was decided.
@@ -102,8 +106,9 @@ pub(super) struct StringEnd {
     pub(super) after: usize,
     pub(super) outcome: StringOutcome,
     pub(super) content: StringContent,
-    /// The schema's keys settled it, rather than what usually follows a string.
-    pub(super) settled_by_keys: bool,
+    /// The schema's keys settled it, or the quotes inside cannot end a string, rather than what
+    /// usually follows one.
+    pub(super) is_settled: bool,
     pub(super) ambiguity: Option<StringAmbiguity>,
 }
 
@@ -119,7 +124,7 @@ impl StringEnd {
             after,
             outcome,
             content,
-            settled_by_keys: false,
+            is_settled: false,
             ambiguity: None,
         }
     }
@@ -253,6 +258,7 @@ impl Parser<'_> {
                 }
                 end
             }
+            Quote::Angle(last) => fixed_end(source, string.start, &[0xC2, last]),
             Quote::Doubled(byte) => fixed_end(source, string.start, &[byte; 2]),
             Quote::Escaped(byte) => escaped_end(source, string.start, byte),
             Quote::Plain(_) | Quote::Smart | Quote::SmartSingle => self.search_end(string),
@@ -313,7 +319,10 @@ impl Parser<'_> {
         if s.string.role == StringRole::Key
             && let Some(colon) = find(&source.bytes()[s.quotes.last..at], b":")
         {
-            return Some(self.ends_without_quote(s, s.quotes.last + colon));
+            let mut end = self.ends_without_quote(s, s.quotes.last + colon);
+            let key = source.as_str().get(s.string.start..end.text);
+            end.is_settled |= key.is_some_and(|key| self.keys().contains(key));
+            return Some(end);
         }
         // The quote closes a key, so the string has ended before that key, or the key is text.
         // Nothing below applies to such a quote.
@@ -342,8 +351,9 @@ impl Parser<'_> {
             let complete = paired || key == KeyAhead::Unknown && self.only_closers_follow(after);
             if key != KeyAhead::Undeclared && balance <= 0 && complete {
                 let keys_settle = !self.keys().is_empty() && s.doubts.leave_keys_to_settle();
+                let only_apostrophes = s.quotes.pairable == 0 && !s.doubts.earlier_end;
                 return Some(StringEnd {
-                    settled_by_keys: paired && keys_settle,
+                    is_settled: paired && keys_settle || only_apostrophes,
                     ..closed(s)
                 });
             }

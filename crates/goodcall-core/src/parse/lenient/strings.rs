@@ -1,6 +1,8 @@
 //! Strings: their quotes, their escapes, and pieces that belong together.
 
+use super::ambiguous_string::has_escape_in_code;
 use super::change_recorder::{escaped, start_of};
+use super::escapes::{self, EscapedString};
 use super::parser::{Parser, ParserState, StepResult};
 use super::rules::{self, RuleRef};
 use super::string_end::{OpenString, Quote, StringContent, StringEnd, StringOutcome, StringRole};
@@ -57,6 +59,9 @@ impl Parser<'_> {
             let (first, last) = inner.unwrap_or((end.text, end.text));
             self.note_ambiguous(rules::INNER_QUOTE, first..last);
         }
+        if self.has_placeholder(string, &end) && !end.is_cut() {
+            self.note_ambiguous(rules::OTHER_QUOTES, string.start..end.text);
+        }
         let text = match quote {
             Quote::Escaped(_) if end.content.escapes => self.decode_twice(start, end.text),
             _ => self.decode(start, &end, backslashes),
@@ -67,7 +72,7 @@ impl Parser<'_> {
 
     fn note_quotes(&mut self, open: usize, string: OpenString, end: &StringEnd) {
         let mismatched = end.outcome == StringOutcome::ClosedByOtherQuote;
-        let other_quote = if mismatched && !end.settled_by_keys {
+        let other_quote = if mismatched && !end.is_settled {
             rules::UNLIKE_QUOTES
         } else {
             rules::OTHER_QUOTES
@@ -77,12 +82,13 @@ impl Parser<'_> {
                 Quote::Triple(_) => rules::TRIPLE_QUOTES,
                 Quote::Doubled(_) => rules::DOUBLED_QUOTES,
                 Quote::Escaped(_) => rules::ESCAPED_QUOTES,
-                Quote::Smart | Quote::SmartSingle => rules::SMART_QUOTES,
+                Quote::Smart | Quote::SmartSingle | Quote::Angle(_) => rules::SMART_QUOTES,
                 Quote::Plain(_) => other_quote,
             };
             self.note_string(rule, open..end.after, string.start..end.text);
         } else if mismatched {
-            self.note(other_quote, end.text..end.text + 1, "\"");
+            let width = self.source().char_width(end.text, 1);
+            self.note(other_quote, end.text..end.text + width, "\"");
         }
         let missing = end.outcome == StringOutcome::QuoteMissing;
         if end.content.inner_quotes.is_some() || mismatched || missing {
@@ -90,7 +96,7 @@ impl Parser<'_> {
         }
         if let Some((first, last)) = end.content.inner_quotes {
             let text = self.source().as_str().get(first..last);
-            let rule = if end.settled_by_keys {
+            let rule = if end.is_settled {
                 rules::INNER_QUOTE_KNOWN
             } else {
                 rules::INNER_QUOTE
@@ -98,7 +104,7 @@ impl Parser<'_> {
             self.note(rule, first..last, &escaped(text.unwrap_or_default()));
         }
         if missing {
-            let rule = if end.settled_by_keys {
+            let rule = if end.is_settled {
                 rules::MISSING_QUOTE_KNOWN
             } else {
                 rules::MISSING_QUOTE
@@ -117,15 +123,25 @@ impl Parser<'_> {
             return in_source(start, end.text);
         }
         let text = &self.source().as_str()[start..end.text];
+        if content.controls
+            && text.contains('\n')
+            && has_escape_in_code(text.as_bytes())
+            && !end.is_cut()
+        {
+            self.note_ambiguous(rules::RAW_CONTROL, start..end.text);
+        }
         if content.controls || text.bytes().filter(|b| *b == b'\n').count() > 1 {
             self.note_controls(start, end.text);
         }
-        let is_cut = end.is_cut();
+        let string = EscapedString {
+            is_cut: end.is_cut(),
+            in_backticks: start > 0 && self.source().byte(start - 1) == b'`',
+        };
         let (piece, decoded) = self
             .tree_mut()
-            .append_text(|buffer| super::escapes::decode(text, is_cut, buffer));
+            .append_text(|buffer| escapes::decode(text, string, buffer));
         if let Some(range) = decoded.unclear
-            && !is_cut
+            && !string.is_cut
         {
             let span = start + range.start..start + range.end;
             self.note_ambiguous(rules::MIXED_ESCAPES, span);
@@ -151,7 +167,7 @@ impl Parser<'_> {
     ) {
         let before = text.get(range.clone()).unwrap_or_default();
         let mut after = String::new();
-        super::escapes::decode(start_of(before), false, &mut after);
+        escapes::decode(start_of(before), EscapedString::default(), &mut after);
         let span = start + range.start..start + range.end;
         self.note(rule, span, &escaped(&after));
     }
@@ -162,7 +178,7 @@ impl Parser<'_> {
         let once = super::double_encoded::unescape(text).text;
         let (piece, _) = self
             .tree_mut()
-            .append_text(|buffer| super::escapes::decode(&once, false, buffer));
+            .append_text(|buffer| escapes::decode(&once, EscapedString::default(), buffer));
         piece
     }
 

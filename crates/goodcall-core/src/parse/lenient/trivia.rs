@@ -42,7 +42,10 @@ impl Parser<'_> {
         if end == source.len() && matches!(skipped.last(), Some(b'}' | b']')) {
             self.note_cut_cause(rule, start..end);
         }
-        if rule == rules::COMMENT && !newline && self.may_end_last_string(start, end) {
+        let is_comment = rule == rules::COMMENT;
+        if is_comment && !newline && self.may_end_last_string(start, end)
+            || is_comment && self.expects_value() && self.may_be_value(start, end)
+        {
             self.note_ambiguous(rule, start..end);
         }
         self.note_and_skip(rule, end - start, "");
@@ -54,6 +57,38 @@ impl Parser<'_> {
         let comment = &self.source().as_str()[start..end];
         let quotes = comment.bytes().filter(|b| *b == b'"').count();
         self.last_string().is_some() && (quotes % 2 == 1 || comment.contains("\":"))
+    }
+}
+
+/// Comments where a value should be.
+impl Parser<'_> {
+    /// Returns true if the next token should be a value.
+    fn expects_value(&self) -> bool {
+        let last = self.tree().next_id().checked_sub(1);
+        self.innermost().is_some_and(|container| {
+            if self.in_object() {
+                container.key.is_some() && container.key == last
+            } else {
+                container.count == 0 || container.comma.is_some()
+            }
+        })
+    }
+
+    /// Returns true for `#tag` and `//host/path`, which may be text, and for a comment in place of
+    /// the value of a member.
+    fn may_be_value(&self, start: usize, end: usize) -> bool {
+        let source = self.source();
+        let mark = source.byte(start);
+        let width = match mark {
+            b'#' => 1,
+            b'/' if source.byte(start + 1) == b'/' => 2,
+            _ => return false,
+        };
+        let first = source.byte(start + width);
+        let is_glued = first.is_ascii_alphanumeric() || first == b'_' || first >= 0x80;
+        let next = source.skip_comments(end);
+        let ends = matches!(source.byte(next), b',' | b'}' | b']') || source.key_follows(next);
+        is_glued || self.in_object() && ends
     }
 }
 

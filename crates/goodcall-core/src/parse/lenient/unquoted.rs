@@ -78,6 +78,9 @@ impl Parser<'_> {
                 text if is_arithmetic(text) => rules::ARITHMETIC,
                 _ => rules::UNQUOTED_STRING,
             };
+            if is_expression(text) && end < source.len() {
+                self.note_ambiguous(rule, start..end);
+            }
             self.note_quoted(rule, start, end);
             self.tree_mut()
                 .scalar(Kind::String, false, in_source(start, end), (start, end));
@@ -215,6 +218,16 @@ impl Parser<'_> {
             return Ok(self.skip_stray_character(ParserState::Key));
         }
         self.move_to(limit);
+        let is_digits = name.bytes().all(|b| b.is_ascii_digit());
+        if is_digits
+            && !matches!(
+                source.punctuation(source.skip_space(limit)),
+                Some((b':' | b'=', _))
+            )
+        {
+            // `1.234,56`: the rest of the number before it.
+            self.note_ambiguous(rules::GROUPED_DIGITS, start..end);
+        }
         // `key value,`: the colon is missing.
         if let Some(space) = name.find(' ')
             && matches!(
@@ -232,7 +245,12 @@ impl Parser<'_> {
             self.advance(1);
             self.note(rules::MISSING_QUOTE, start..start, "\"");
         } else {
-            self.note_quoted(rules::UNQUOTED_KEY, start, end);
+            let rule = if name.contains(' ') {
+                rules::UNQUOTED_WORDS
+            } else {
+                rules::UNQUOTED_KEY
+            };
+            self.note_quoted(rule, start, end);
         }
         self.add_key(in_source(start, end), start, self.at());
         self.colon()
@@ -261,6 +279,33 @@ impl Parser<'_> {
         }
         at
     }
+}
+
+/// Returns true for a call, a variable or a placeholder, whose value is not known: `now()`, `a[0]`,
+/// `$name`, `${name}`, `<name>`, `a + b`.
+fn is_expression(text: &str) -> bool {
+    let bytes = text.as_bytes();
+    let is_name = |b: &&u8| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'.');
+    let name = bytes.iter().take_while(is_name).count();
+    let is_filled_in = match bytes {
+        [b'$' | b'%', next, ..] => next.is_ascii_alphabetic() || matches!(next, b'{' | b'('),
+        [b'<', .., b'>'] => true,
+        [first, .., last] if first.is_ascii_alphabetic() => {
+            matches!(
+                (bytes.get(name), last),
+                (Some(b'('), b')') | (Some(b'['), b']')
+            )
+        }
+        _ => false,
+    };
+    let has = |word: &str| text.contains(word);
+    let has_operator = [" + ", " || ", " && ", " ?? ", " == "].into_iter().any(has)
+        || has(" if ") && has(" else ")
+        || has(" ? ") && has(" : ")
+        || text.starts_with("new ")
+        || text.starts_with("await ")
+        || text.starts_with("lambda ");
+    is_filled_in || has_operator && text.contains(char::is_alphabetic)
 }
 
 /// Returns true for `5 * 3`: numbers and operators, which nothing here evaluates.

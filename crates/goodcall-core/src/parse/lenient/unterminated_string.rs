@@ -9,6 +9,11 @@ use super::string_end::{
 };
 use crate::limits::KEY_BYTES;
 
+/// Quotes and marks like them that are not ASCII.
+const TYPOGRAPHIC_QUOTES: [char; 16] = [
+    '“', '”', '„', '‟', '‘', '’', '‚', '‛', '«', '»', '‹', '›', '″', '＂', '」', '』',
+];
+
 impl Parser<'_> {
     /// Ends a string that lacks its closing quote at `limit`, behind the search.
     pub(super) fn ends_without_quote(&mut self, s: &StringSearch, limit: usize) -> StringEnd {
@@ -33,6 +38,20 @@ impl Parser<'_> {
         {
             let mut closed = s.end(end - 1, after, StringOutcome::ClosedByOtherQuote);
             closed.content.inner_quotes = inner_quotes_before(source, s, end - 1);
+            return closed;
+        }
+        // `"text”,`: closed by a typographic quote. One whose partner stands in the text may be
+        // text as well.
+        let text = source.as_str().get(start..end).unwrap_or_default();
+        if matches!(s.string.quote, Quote::Plain(_))
+            && let Some(inside) = text.strip_suffix(TYPOGRAPHIC_QUOTES)
+        {
+            let quote = start + inside.len();
+            let mut closed = s.end(quote, after, StringOutcome::ClosedByOtherQuote);
+            closed.content.inner_quotes = inner_quotes_before(source, s, quote);
+            if inside.contains(TYPOGRAPHIC_QUOTES) {
+                closed.ambiguity = Some(StringAmbiguity::PairedQuote);
+            }
             return closed;
         }
         // `"C:\dir\",`: the backslash is text, the quote after it is the end.
@@ -63,6 +82,12 @@ impl Parser<'_> {
         }
         let comma = self.comma_before(s.quotes.last, s.string.start)?;
         let declared = self.keys().contains(key);
+        // `"{⏎ "key":`: an object as text, whose quotes are not escaped.
+        if s.balance_to(source, comma) > 0
+            && matches!(source.byte(source.skip_space(s.string.start)), b'{' | b'[')
+        {
+            return None;
+        }
         if s.quotes.count > 1 {
             let text_is_open = s.balance_to(source, comma) > 0 || s.quotes.are_paired();
             if text_is_open || !declared && !self.keys().is_empty() {
@@ -74,7 +99,7 @@ impl Parser<'_> {
         if s.quotes.count > 1 && source.closing_width(last, s.string.quote) > 0 {
             end.ambiguity.get_or_insert(StringAmbiguity::QuoteBeforeKey);
         }
-        end.settled_by_keys = declared && s.doubts.leave_keys_to_settle();
+        end.is_settled = declared && s.doubts.leave_keys_to_settle();
         Some(end)
     }
 
@@ -164,13 +189,13 @@ impl Parser<'_> {
             ..string
         });
         let key = self.keys().after_comma(source, end.after);
-        let settled_by_keys = end.settled_by_keys || key == KeyAhead::Declared;
+        let is_settled = end.is_settled || key == KeyAhead::Declared;
         if source.skip_space(end.after) >= source.len() {
             return StringEnd {
                 text: source.len(),
                 after: source.len(),
                 outcome: StringOutcome::CutOff,
-                settled_by_keys,
+                is_settled,
                 ..end
             };
         }
@@ -182,7 +207,7 @@ impl Parser<'_> {
         };
         StringEnd {
             outcome,
-            settled_by_keys,
+            is_settled,
             ..end
         }
     }

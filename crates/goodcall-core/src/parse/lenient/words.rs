@@ -51,6 +51,9 @@ impl Parser<'_> {
         }
         if self.skip_string_prefix() || source.opening_quote(self.at()).is_some() {
             let prefix = &source.bytes()[start..self.at()];
+            if prefix.iter().any(|b| matches!(b, b'f' | b'F')) {
+                return self.format_string();
+            }
             if prefix.iter().any(|b| matches!(b, b'r' | b'R')) {
                 return self.string_value_from(start, Backslashes::Text);
             }
@@ -79,6 +82,17 @@ impl Parser<'_> {
             return step;
         }
         self.bare_value()
+    }
+
+    /// Reads the string of `f"…"`, whose fields are not known.
+    fn format_string(&mut self) -> StepResult {
+        let start = self.at();
+        let step = self.string_value();
+        let text = &self.source().as_str()[start..self.at()];
+        if text.replace("{{", "").contains('{') {
+            self.note_ambiguous(rules::STRING_PREFIX, start..self.at());
+        }
+        step
     }
 
     fn literal_value(&mut self, literal: Literal, end: usize) -> StepResult {
@@ -110,6 +124,7 @@ impl Parser<'_> {
             Some(b'-') if source.is_dash_comment(end, next) => true,
             Some(b'"' | b'\'') => next > end || source.key_follows(next),
             Some(0x80..) => true,
+            Some(b'\\') => source.after_written_space(end).is_some(),
             Some(_) => {
                 source.has_newline(end, next)
                     || source.key_follows(next)

@@ -5,7 +5,7 @@ mod defects;
 use std::collections::BTreeMap;
 
 use defects::{CALLS, DEFECTS, Damage, Dice, apply};
-use goodcall_core::{CutKind, Gate, Policy, ReadOptions, Schema, Tree, read};
+use goodcall_core::{CutKind, Gate, Policy, ReadOptions, Schema, StopReason, Tree, read};
 use serde_json::Value;
 
 #[derive(Clone, Copy, Default)]
@@ -31,15 +31,20 @@ enum Outcome {
     Other(String),
 }
 
+/// Reads a damaged call. At eager the host says that the model had finished.
 fn judge(damaged: &str, call: &str, policy: &Policy) -> Outcome {
-    let options = ReadOptions::new().policy(policy.clone());
+    let finished = *policy == Policy::eager();
+    let stop = if finished {
+        StopReason::Finished
+    } else {
+        StopReason::Unknown
+    };
+    let options = ReadOptions::new().policy(policy.clone()).stop(stop);
     let Ok(reading) = read(damaged, &options) else {
         return Outcome::Refused;
     };
-    let cut = reading
-        .cut
-        .as_ref()
-        .is_some_and(|cut| cut.kind == CutKind::Inside || *policy != Policy::eager());
+    let cut = reading.cut.as_ref();
+    let cut = cut.is_some_and(|cut| cut.kind == CutKind::Inside || !finished);
     if cut || reading.values > 1 {
         return Outcome::Refused;
     }
@@ -137,8 +142,8 @@ fn scores_are_as_recorded() {
     for (policy, name, twice, recorded) in [
         (Policy::eager(), "eager, one defect", false, [2974, 43, 1]),
         (Policy::eager(), "eager, two defects", true, [2121, 99, 11]),
-        (Policy::safe(), "safe, one defect", false, [2204, 814, 0]),
-        (Policy::safe(), "safe, two defects", true, [1195, 1036, 0]),
+        (Policy::safe(), "safe, one defect", false, [2209, 809, 0]),
+        (Policy::safe(), "safe, two defects", true, [1200, 1031, 0]),
     ] {
         let (all, by_defect) = run(&policy, twice);
         report(name, all, &by_defect);
@@ -146,50 +151,38 @@ fn scores_are_as_recorded() {
     }
 }
 
-/// Returns true if everything in `part` is also in `whole`, with equal scalars.
-fn is_within(part: &Value, whole: &Value) -> bool {
-    match (part, whole) {
-        (Value::Object(part), Value::Object(whole)) => (part.iter())
-            .all(|(key, value)| whole.get(key).is_some_and(|whole| is_within(value, whole))),
-        (Value::Array(part), Value::Array(whole)) => {
-            part.len() <= whole.len()
-                && (part.iter().zip(whole)).all(|(part, whole)| is_within(part, whole))
-        }
-        _ => part == whole,
-    }
-}
-
-/// A prefix of a call may lack its last brackets, but never a part of a value.
+/// A prefix of a call is cut off, whatever would close its brackets: it is refused, or it is the
+/// whole call because only what may be left out is missing.
 #[test]
-fn prefix_is_never_a_call_with_half_a_value() {
+fn prefix_is_never_another_call() {
     let schema = Schema::compile(&serde_json::json!({})).expect("a schema");
-    let gate = Gate::new(&schema).policy(Policy::eager());
     let value = |tree: &Tree<'_>| serde_json::from_str::<Value>(&tree.to_json()).expect("JSON");
-    let (mut calls, mut halves) = (0, String::new());
+    let (mut prefixes, mut others) = (0, String::new());
     for (number, call) in CALLS.iter().enumerate() {
         let whole = value(&Tree::parse(call).expect("a valid call"));
+        let mut texts = vec![("no defect", (*call).to_owned())];
         for (index, (name, damage)) in DEFECTS.iter().enumerate() {
-            let mut dice = Dice::new((number * 1000 + index * 10 + 1) as u64);
-            let Some(text) = damaged(call, damage, None, &mut dice) else {
-                continue;
-            };
-            let right = gate.check(&text).arguments().map(value) == Some(whole.clone());
-            for end in (1..text.len()).filter(|end| right && text.is_char_boundary(*end)) {
-                // A closed string is a whole value.
-                if text[..end].ends_with(['"', '\'', '`', '”']) {
-                    continue;
-                }
-                let Some(part) = gate.check(&text[..end]).arguments().map(value) else {
-                    continue;
-                };
-                calls += 1;
-                if !is_within(&part, &whole) {
-                    halves += &format!("{name}: {}\n  {part}\n", &text[..end]);
+            for turn in 0..2 {
+                let mut dice = Dice::new((number * 1000 + index * 10 + turn + 1) as u64);
+                let second = (turn > 0).then(|| &DEFECTS[dice.below(DEFECTS.len())].1);
+                let damaged = damaged(call, damage, second, &mut dice);
+                texts.extend(damaged.map(|text| (*name, text)));
+            }
+        }
+        for policy in [Policy::safe(), Policy::eager()] {
+            let gate = Gate::new(&schema).policy(policy);
+            for (name, text) in &texts {
+                for end in (1..text.len()).filter(|end| text.is_char_boundary(*end)) {
+                    prefixes += 1;
+                    let part = gate.check(&text[..end]).arguments().map(value);
+                    if let Some(part) = part.filter(|part| *part != whole) {
+                        others += &format!("{name}: {}\n  {part}\n", &text[..end]);
+                    }
                 }
             }
         }
     }
-    println!("{calls} prefixes that lack only brackets");
-    assert!(calls > 1000);
-    assert!(halves.is_empty(), "{halves}");
+    println!("{prefixes} prefixes");
+    assert!(prefixes > 100_000);
+    assert!(others.is_empty(), "{others}");
 }

@@ -1,7 +1,7 @@
 //! Rules about text around the value.
 
 use super::{RuleRef, eager, entry, safe};
-use crate::rule::{Rule, RuleId};
+use crate::rule::{Example, Rule, RuleId};
 
 pub(in crate::parse) const CODE_FENCE: RuleRef = safe(RuleId::CodeFence);
 pub(in crate::parse) const PROSE: RuleRef = safe(RuleId::Prose);
@@ -17,7 +17,25 @@ pub(in crate::parse) const ESCAPED_TEXT: RuleRef = safe(RuleId::EscapedText);
 pub(in crate::parse) const JSON_STRING: RuleRef = safe(RuleId::JsonString);
 pub(in crate::parse) const REPEATED_VALUE: RuleRef = eager(RuleId::RepeatedValue);
 
-pub(super) const RULES: [Rule; 13] = [
+pub(in crate::parse) const EMPTY_FRAGMENT: RuleRef = safe(RuleId::EmptyFragment);
+
+pub(super) const RULES: [Rule; 14] = [
+    Rule {
+        example: Example {
+            tool: None,
+            schema: r#"{"type": "object", "required": ["path"]}"#,
+            raw: "{}{\"path\": \"a.txt\"}",
+            mended: "{\"path\":\"a.txt\"}",
+        },
+        ..entry(
+            EMPTY_FRAGMENT,
+            "Drops `{}` before or after the arguments, where the schema does not accept `{}`.",
+            "An empty object can be neither a call nor a part of one, and nothing is lost with it.",
+            &["The schema accepts `{}`: then these are two calls."],
+            "",
+            "",
+        )
+    },
     entry(
         CODE_FENCE,
         "Skips a Markdown code fence and its info string around the value.",

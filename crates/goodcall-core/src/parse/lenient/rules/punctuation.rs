@@ -8,6 +8,8 @@ pub(in crate::parse) const EXTRA_COMMA: RuleRef = safe(RuleId::ExtraComma);
 pub(in crate::parse) const EMPTY_ELEMENT: RuleRef = eager(RuleId::EmptyElement);
 pub(in crate::parse) const MISSING_COMMA: RuleRef = safe(RuleId::MissingComma);
 pub(in crate::parse) const MISSING_ELEMENT_COMMA: RuleRef = eager(RuleId::MissingElementComma);
+/// [`MISSING_ELEMENT_COMMA`] between two objects.
+pub(in crate::parse) const MISSING_OBJECT_COMMA: RuleRef = safe(RuleId::MissingElementComma);
 pub(in crate::parse) const COLON_FORM: RuleRef = safe(RuleId::ColonForm);
 pub(in crate::parse) const MISSING_COLON: RuleRef = eager(RuleId::MissingColon);
 pub(in crate::parse) const EXTRA_COLON: RuleRef = eager(RuleId::ExtraColon);
@@ -19,10 +21,12 @@ pub(in crate::parse) const MISSING_BRACE: RuleRef = eager(RuleId::MissingBrace);
 pub(in crate::parse) const MISSING_BRACKET: RuleRef = eager(RuleId::MissingBracket);
 pub(in crate::parse) const WRONG_BRACKET: RuleRef = eager(RuleId::WrongBracket);
 pub(in crate::parse) const EXTRA_BRACKET: RuleRef = safe(RuleId::ExtraBracket);
+/// [`EXTRA_BRACKET`] around a part of an object's members, or after an element.
+pub(in crate::parse) const NESTED_BRACE: RuleRef = eager(RuleId::ExtraBracket);
 pub(in crate::parse) const EARLY_BRACKET: RuleRef = eager(RuleId::EarlyBracket);
 pub(in crate::parse) const SEVERAL_COMMA: RuleRef = safe(RuleId::SeveralValues);
 pub(in crate::parse) const STRAY_TEXT: RuleRef = eager(RuleId::StrayText);
-pub(in crate::parse) const UNCLOSED: RuleRef = eager(RuleId::Unclosed);
+pub(in crate::parse) const UNCLOSED: RuleRef = safe(RuleId::Unclosed);
 
 pub(super) const RULES: [Rule; 20] = [
     entry(
@@ -60,7 +64,8 @@ pub(super) const RULES: [Rule; 20] = [
     entry(
         MISSING_ELEMENT_COMMA,
         "Reads an element that follows another one without a comma.",
-        "Most likely these are two elements. But a quote inside a string looks the same.",
+        "Most likely these are two elements. But a quote inside a string looks the same. Between \
+         two objects (`} {`) the rule is safe.",
         &[],
         "{\"tags\": [\"a\" \"b\"]}",
         "{\"tags\":[\"a\",\"b\"]}",
@@ -149,8 +154,9 @@ pub(super) const RULES: [Rule; 20] = [
     entry(
         EXTRA_BRACKET,
         "Drops a bracket after the end of the value, or a doubled one.",
-        "Everything is closed, or closes right after it.",
-        &[],
+        "Everything is closed, or closes right after it. Where the brackets surround a part of \
+         the members only, or follow an element, the rule is eager.",
+        &["The brackets may make a list (`{\"edits\": {…}, {…}}`)."],
         "{\"path\": \"a.txt\"}}",
         "{\"path\":\"a.txt\"}",
     ),
@@ -181,11 +187,10 @@ pub(super) const RULES: [Rule; 20] = [
     entry(
         UNCLOSED,
         "Closes the brackets that are still open at the end of the text.",
-        "Nothing but closing brackets is missing. But the text may have been cut off after a \
-         whole value. The rule is safe if the host says that the model had finished.",
+        "Nothing but closing brackets is missing, and the host says that the model had finished.",
         &[
             "The text ends inside a value: text that was cut off never becomes a call.",
-            "The host says that the message was cut off.",
+            "The host does not say that the model had finished.",
         ],
         "{\"path\": \"a.txt\"",
         "{\"path\":\"a.txt\"}",

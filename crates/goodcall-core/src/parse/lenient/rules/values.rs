@@ -13,6 +13,8 @@ pub(in crate::parse) const ESCAPED_QUOTES: RuleRef = eager(RuleId::EscapedQuotes
 pub(in crate::parse) const MISSING_QUOTE: RuleRef = eager(RuleId::MissingQuote);
 pub(in crate::parse) const INNER_QUOTE: RuleRef = eager(RuleId::InnerQuote);
 pub(in crate::parse) const UNQUOTED_KEY: RuleRef = safe(RuleId::UnquotedKey);
+/// [`UNQUOTED_KEY`] for a key of several words.
+pub(in crate::parse) const UNQUOTED_WORDS: RuleRef = eager(RuleId::UnquotedKey);
 pub(in crate::parse) const UNQUOTED_STRING: RuleRef = eager(RuleId::UnquotedString);
 pub(in crate::parse) const ARITHMETIC: RuleRef = eager(RuleId::Arithmetic);
 pub(in crate::parse) const STRING_PREFIX: RuleRef = eager(RuleId::StringPrefix);
@@ -95,7 +97,7 @@ pub(super) const RULES: [Rule; 24] = [
     entry(
         UNQUOTED_KEY,
         "Reads keys without quotes.",
-        "Before the colon there is only the key.",
+        "Before the colon there is only the key. For a key of several words the rule is eager.",
         &[],
         "{path: \"a.txt\"}",
         "{\"path\":\"a.txt\"}",

@@ -1,0 +1,181 @@
+//! Works out `"1/6"` and `"2**3"` where a number is expected.
+
+use crate::mend::edit::New;
+use crate::mend::site::{Proposals, Site};
+use crate::report::JsonType;
+use crate::rule::{Example, Level, Rule, RuleId};
+use crate::tree::is_integer;
+
+pub(crate) const RULE: Rule = Rule {
+    id: RuleId::PlainArithmetic,
+    level: Level::Safe,
+    what: "Works out a sum, a product, a quotient or a power of plain numbers where a number is \
+           wanted (`1/6`, `\"2 * 3.5\"`, `2**3`), in quotes or not.",
+    why: "A string is not allowed there, and the numbers and operators have one result.",
+    not_when: &[
+        "There is a minus between two numbers: `5-7` may be a range.",
+        "There are several divisions: `1/2/2024` may be a date.",
+        "An integer is wanted and the result is not one, or a double cannot hold it.",
+    ],
+    example: Example {
+        tool: None,
+        schema: r#"{"type": "object", "properties": {"share": {"type": "number"}}}"#,
+        raw: r#"{"share": "1/8"}"#,
+        mended: r#"{"share":0.125}"#,
+    },
+};
+
+pub(crate) fn propose(site: &Site<'_>, out: &mut Proposals) {
+    let Some((text, wanted)) = site.mistyped_text() else {
+        return;
+    };
+    let Some(digits) = result(text) else {
+        return;
+    };
+    if wanted.has(JsonType::Number) || (wanted.has(JsonType::Integer) && is_integer(&digits)) {
+        out.replace(&RULE, site, New::number(digits));
+    }
+}
+
+/// The largest integer up to which a double holds every integer: 2^53.
+const MOST_EXACT: f64 = 9_007_199_254_740_992.0;
+
+/// The most bytes of a text that is worked out.
+const MOST_BYTES: usize = 100;
+
+/// Works out a text of at least two numbers with operators between them.
+fn result(text: &str) -> Option<String> {
+    let text = text.trim();
+    let is_part = |b: u8| b.is_ascii_digit() || b" .+*/()-".contains(&b);
+    let divisions = text.bytes().filter(|b| *b == b'/').count();
+    let has_operator = text.bytes().skip(1).any(|b| b"+*/".contains(&b));
+    if text.len() > MOST_BYTES || !text.bytes().all(is_part) || !has_operator || divisions > 1 {
+        return None;
+    }
+    let mut terms = Terms {
+        rest: text.as_bytes(),
+    };
+    let value = terms.sum(0)?;
+    terms.skip_blanks();
+    let exact = value.is_finite() && value.abs() < MOST_EXACT;
+    (terms.rest.is_empty() && exact).then(|| value.to_string())
+}
+
+/// The rest of a text that is being worked out.
+struct Terms<'t> {
+    rest: &'t [u8],
+}
+
+impl Terms<'_> {
+    fn skip_blanks(&mut self) {
+        self.rest = self.rest.trim_ascii_start();
+    }
+
+    /// Takes an operator if it comes next. `*` is not the first half of `**`.
+    fn take(&mut self, operator: &[u8]) -> bool {
+        self.skip_blanks();
+        let Some(rest) = self.rest.strip_prefix(operator) else {
+            return false;
+        };
+        if operator == b"*" && rest.starts_with(b"*") {
+            return false;
+        }
+        self.rest = rest;
+        true
+    }
+
+    fn sum(&mut self, depth: usize) -> Option<f64> {
+        let mut value = self.product(depth)?;
+        while self.take(b"+") {
+            value = exact(value + self.product(depth)?)?;
+        }
+        Some(value)
+    }
+
+    fn product(&mut self, depth: usize) -> Option<f64> {
+        let mut value = self.power(depth)?;
+        loop {
+            if self.take(b"*") {
+                value = exact(value * self.power(depth)?)?;
+            } else if self.take(b"/") {
+                value = exact(value / self.power(depth)?)?;
+            } else {
+                return Some(value);
+            }
+        }
+    }
+
+    fn power(&mut self, depth: usize) -> Option<f64> {
+        let base = self.number(depth)?;
+        if !self.take(b"**") {
+            return Some(base);
+        }
+        let exponent = self.power((depth < MOST_BYTES).then_some(depth + 1)?)?;
+        exact(base.powf(exponent))
+    }
+
+    fn number(&mut self, depth: usize) -> Option<f64> {
+        self.skip_blanks();
+        if self.rest.starts_with(b"(") && depth < 8 {
+            self.rest = &self.rest[1..];
+            let value = self.sum(depth + 1)?;
+            return self.take(b")").then_some(value);
+        }
+        let sign = usize::from(self.rest.starts_with(b"-"));
+        let is_digit = |b: &&u8| b.is_ascii_digit() || **b == b'.';
+        let end = sign + self.rest.iter().skip(sign).take_while(is_digit).count();
+        let (digits, rest) = self.rest.split_at(end);
+        let digits = std::str::from_utf8(digits).ok()?;
+        self.rest = rest;
+        let is_exact = super::string_to_number::is_number(digits) && digits.len() <= 15;
+        is_exact.then(|| digits.parse().ok())?
+    }
+}
+
+/// The value, if a double holds it without losing digits before the point.
+fn exact(value: f64) -> Option<f64> {
+    (value.is_finite() && value.abs() < MOST_EXACT).then_some(value)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn plain_numbers_are_worked_out_and_nothing_else() {
+        for (text, digits) in [
+            ("1/8", "0.125"),
+            ("1/6", "0.16666666666666666"),
+            ("2**3", "8"),
+            ("2 * 3.5", "7"),
+            ("(1 + 2) * 3", "9"),
+            ("-5 * 3", "-15"),
+            ("2**3**2", "512"),
+            ("1.5 + 1.5", "3"),
+        ] {
+            assert_eq!(result(text).as_deref(), Some(digits), "{text}");
+        }
+        for text in [
+            "5",
+            "5-7",
+            "1/2/2024",
+            "1/0",
+            "2**64",
+            "0**-1",
+            "a*2",
+            "5 *",
+            "* 5",
+            "1,5 * 2",
+            "02/3",
+            "1..2*3",
+            "9007199254740993 * 1",
+            "(1 + 2",
+            "50%",
+            "1//2",
+            "2^3",
+            "",
+        ] {
+            assert_eq!(result(text), None, "{text}");
+        }
+    }
+}
