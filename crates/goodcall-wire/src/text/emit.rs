@@ -1,10 +1,11 @@
 //! Gives out calls and text in order, and holds back calls that are not certain yet.
 
-use std::collections::VecDeque;
+use std::collections::{HashSet, VecDeque};
 use std::ops::Range;
 
 use super::TextPiece;
 use super::input::Window;
+use super::turn::identity;
 use crate::call::RawCall;
 
 /// Calls that may still turn out to be text.
@@ -88,6 +89,15 @@ impl ScanOutput {
     /// Makes text of the calls that waited for the end of the message: it holds prose as well.
     pub(super) fn drop_uncertain(&mut self) {
         self.held.retain(|held| !held.if_message_is_calls);
+    }
+
+    /// Keeps only the first of equal calls: the model was in a loop.
+    pub(super) fn drop_equal(&mut self) {
+        let mut seen = HashSet::new();
+        for held in &mut self.held {
+            held.calls.retain(|call| seen.insert(identity(call)));
+        }
+        self.held.retain(|held| !held.calls.is_empty());
     }
 
     /// Lets the calls count that waited for the end of the message.

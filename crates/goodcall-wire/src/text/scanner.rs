@@ -186,6 +186,9 @@ impl Scanner {
         if let Some(fence) = self.fence.take() {
             self.count_fenced(fence.end(self.settings.scope));
         }
+        if self.turn.is_looping() {
+            self.output.drop_equal();
+        }
         let input = self.input.window();
         self.output.commit(input);
         self.output.release_text(input, input.end());
@@ -314,14 +317,16 @@ impl Scanner {
 
     fn pass_text(&mut self, end: usize) {
         let text = self.input.window().slice(self.at..end);
-        if !text.chars().all(char::is_whitespace) {
+        let closes_list = text == "]" && self.turn.is_behind_call();
+        let separates = is_separator(text) || closes_list;
+        if !separates {
             self.turn.leave_call();
         }
         self.line.take_text(text);
         if let Some(fence) = &mut self.fence {
             fence.take_text(text);
         }
-        if !is_separator(text) {
+        if !separates {
             self.note_prose();
         }
         self.at = end;
@@ -367,9 +372,9 @@ impl Scanner {
         self.count_fenced(held);
     }
 
-    fn count_fenced(&mut self, held: Vec<HeldCalls>) {
-        for HeldCalls { span, calls, .. } in held {
-            self.count(span, calls, Confidence::Marked);
+    fn count_fenced(&mut self, held: Vec<(HeldCalls, Confidence)>) {
+        for (HeldCalls { span, calls, .. }, form) in held {
+            self.count(span, calls, Confidence::Marked, form);
         }
     }
 
@@ -424,7 +429,6 @@ impl Scanner {
             Candidate::Unmarked(unmarked) => {
                 let around = Surroundings {
                     tools: &self.tools,
-                    scope: self.settings.scope,
                     in_block: self.settings.in_block,
                     in_fence: self.fence.is_some(),
                     only_calls_so_far: self.only_calls_so_far,
@@ -466,7 +470,7 @@ impl Scanner {
             // They count later, if the fence turns out to hold nothing else.
             return fence.take_calls(HeldCalls::certain(span, calls), confidence);
         }
-        self.count(span, calls, confidence);
+        self.count(span, calls, confidence, confidence);
         let marked = confidence == Confidence::Marked && !self.settings.in_block;
         if marked && std::mem::take(&mut self.only_calls_so_far) {
             self.output.confirm_uncertain();
@@ -474,18 +478,32 @@ impl Scanner {
     }
 
     /// Counts the calls that are to be made, which are not those that only repeat another.
-    fn count(&mut self, span: Range<usize>, mut calls: Vec<RawCall>, confidence: Confidence) {
+    fn count(
+        &mut self,
+        span: Range<usize>,
+        mut calls: Vec<RawCall>,
+        confidence: Confidence,
+        form: Confidence,
+    ) {
         let ScannerSettings {
             scope, in_block, ..
         } = self.settings;
-        if scope == TextCallScope::Anywhere && !in_block {
-            self.turn.remove_mentions(&mut calls, confidence);
+        if !in_block {
+            self.turn.remove_repeats(&mut calls, form);
+        }
+        if !in_block && !self.only_calls_so_far {
+            if form < Confidence::Marked {
+                self.turn.remove_seen(&mut calls);
+            }
+            if scope == TextCallScope::Anywhere && self.turn.is_mention(confidence) {
+                calls.clear();
+            }
         }
         if calls.is_empty() {
             self.note_prose();
             return;
         }
-        self.turn.count(&calls, confidence);
+        self.turn.count(&calls, confidence, form);
         self.turn.enter_call();
         let is_unreadable = |call: &RawCall| matches!(call.state, CallState::Unreadable(_));
         let only_alone = scope == TextCallScope::Explicit || calls.iter().all(is_unreadable);
