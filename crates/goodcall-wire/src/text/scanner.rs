@@ -171,6 +171,7 @@ impl Scanner {
 
     /// Takes the next piece of the text, and returns the text and the calls that are certain now.
     pub fn push(&mut self, text: &str) -> Vec<TextPiece> {
+        self.output.take_sources();
         self.input.push(text);
         self.run();
         self.release();
@@ -195,9 +196,9 @@ impl Scanner {
         self.output.take_pieces()
     }
 
-    /// The number of bytes that were given out, as text or as calls.
-    pub(crate) fn done(&self) -> usize {
-        self.output.released()
+    /// The text that each call of the last pieces was, markers included.
+    pub(crate) fn take_sources(&mut self) -> Vec<Range<usize>> {
+        self.output.take_sources()
     }
 
     /// Scans a whole text, and returns its calls and the rest of it.
