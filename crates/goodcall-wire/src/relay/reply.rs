@@ -285,7 +285,9 @@ impl Exchange {
         } else {
             splice.replace_string(said.span(), &found.text);
         }
-        let has_reasoning = message.get("reasoning_content").is_some_and(|own| !own.is_null());
+        let has_reasoning = message
+            .get("reasoning_content")
+            .is_some_and(|own| !own.is_null());
         if !found.reasoning.trim().is_empty() && !has_reasoning {
             let reasoning = quoted(found.reasoning.trim());
             splice.set(message, "reasoning_content", &reasoning);

@@ -64,7 +64,9 @@ impl TextCallFinder {
                 TextPiece::TextWasReasoning => {}
                 TextPiece::Call(call) => {
                     let source = sources.next().and_then(|range| self.scanned.get(range));
-                    scanned.calls.push((call, source.unwrap_or_default().to_owned()));
+                    scanned
+                        .calls
+                        .push((call, source.unwrap_or_default().to_owned()));
                 }
             }
         }

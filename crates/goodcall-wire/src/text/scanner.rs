@@ -398,7 +398,12 @@ impl Scanner {
             None if input.has_ended() => input.end(),
             None => {
                 let tail = input.end().saturating_sub(block.longest_end() - 1);
-                input.char_start(tail.max(self.at))
+                let tail = input.char_start(tail.max(self.at));
+                // Only what may be the start of an end marker is kept back.
+                let rest = input.from(tail);
+                let mut starts = rest.char_indices().map(|(at, _)| at);
+                let kept = starts.find(|at| block.may_end_with(&rest[*at..]));
+                kept.map_or(input.end(), |at| tail + at)
             }
         };
         if is_thought {
