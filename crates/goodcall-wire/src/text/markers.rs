@@ -119,7 +119,7 @@ pub(crate) static MARKERS: [Marker; 64] = [
     each("deepseek-v4", "<｜｜DSML｜｜", &["</｜｜DSML｜｜invoke>", "</｜｜DSML｜｜tool_calls>", "</｜｜DSML｜｜function_calls>"]),
     each("deepseek-v4", "<||DSML||", &["</||DSML||invoke>", "</||DSML||tool_calls>", "</||DSML||function_calls>"]),
     each("deepseek-v4", "<|DSML|", &["</|DSML|invoke>", "</|DSML|tool_calls>", "</|DSML|function_calls>"]),
-    each("deepseek-v4", "< | DSML | ", &["</ | DSML | invoke>", "< / | DSML | invoke>"]),
+    each("deepseek-v4", "< | DSML |", &["</ | DSML | invoke>", "< / | DSML | invoke>"]),
     each("grok", "<xai:function_call", &["</xai:function_call>"]),
     between("gigachat35", "<｜GCML｜tool_calls>", &["</｜GCML｜tool_calls>"], Any),
     between("gigachat35", "<｜GCML｜invoke", &["</｜GCML｜invoke>"], Tags),
