@@ -156,78 +156,90 @@ fn numbers() -> String {
     words.join(" ")
 }
 
-/// Returns the questions to a model, each one whole and streamed.
-///
-/// # Panics
-/// Never: the tools are constant.
-pub fn questions(model: &str) -> Vec<ProbeQuestion> {
-    use Expected::{Calls, CutOff, Text};
+/// What is asked: a name, the messages, what a right reply holds, and more fields of the request.
+type Asked = (&'static str, Value, Expected, Value);
+
+/// The questions about single calls and several.
+fn about_calls() -> Vec<Asked> {
+    use Expected::Calls;
     let weather = |city: &str| ("get_weather", json!({"city": city}));
-    let note = |text: &str| Calls(vec![("save_note", json!({"text": text}))]);
     let order = json!({"number": 7, "customer": {"name": "Ada", "tags": ["new", "vip"]}});
-    let numbers = numbers();
-    let says = |text: String| json!([{"role": "user", "content": text}]);
+    vec![
+        (
+            "parallel-calls",
+            says("Call get_weather for Paris and for Rome, both in this reply."),
+            Calls(vec![weather("Paris"), weather("Rome")]),
+            json!({}),
+        ),
+        (
+            "nested-object",
+            says("Call record_order: number 7, customer Ada with the tags new and vip."),
+            Calls(vec![("record_order", order)]),
+            json!({}),
+        ),
+        note("unicode", UNICODE),
+        note("long-string", &numbers()),
+        (
+            "enum",
+            says("Call set_unit for Fahrenheit."),
+            Calls(vec![("set_unit", json!({"unit": "fahrenheit"}))]),
+            json!({}),
+        ),
+        (
+            "no-arguments",
+            says("Call get_time."),
+            Calls(vec![("get_time", json!({}))]),
+            json!({}),
+        ),
+        (
+            "forced-choice",
+            says("Hello!"),
+            Calls(vec![("get_time", json!({}))]),
+            json!({"tool_choice": {"type": "function", "function": {"name": "get_time"}}}),
+        ),
+    ]
+}
+
+/// The questions about the turn after a result, and about a reply that is cut off.
+fn about_turns() -> Vec<Asked> {
     let second_turn = json!([
         {"role": "user", "content": "What is the weather in Paris? Use the tool, then tell me."},
         {"role": "assistant", "content": null, "tool_calls": [{"id": "call_probe1", "type": "function",
             "function": {"name": "get_weather", "arguments": "{\"city\":\"Paris\"}"}}]},
         {"role": "tool", "tool_call_id": "call_probe1", "content": "18 degrees, light rain"},
     ]);
-    let asked = [
-        (
-            "parallel-calls",
-            says("Call get_weather for Paris and for Rome, both in this reply.".to_owned()),
-            Calls(vec![weather("Paris"), weather("Rome")]),
-            json!({}),
-        ),
-        (
-            "nested-object",
-            says("Call record_order: number 7, customer Ada with the tags new and vip.".to_owned()),
-            Calls(vec![("record_order", order)]),
-            json!({}),
-        ),
-        (
-            "unicode",
-            says(format!("Call save_note with exactly this text: {UNICODE}")),
-            note(UNICODE),
-            json!({}),
-        ),
-        (
-            "long-string",
-            says(format!("Call save_note with exactly this text: {numbers}")),
-            note(&numbers),
-            json!({}),
-        ),
-        (
-            "enum",
-            says("Call set_unit for Fahrenheit.".to_owned()),
-            Calls(vec![("set_unit", json!({"unit": "fahrenheit"}))]),
-            json!({}),
-        ),
-        (
-            "no-arguments",
-            says("Call get_time.".to_owned()),
-            Calls(vec![("get_time", json!({}))]),
-            json!({}),
-        ),
-        (
-            "forced-choice",
-            says("Hello!".to_owned()),
-            Calls(vec![("get_time", json!({}))]),
-            json!({"tool_choice": {"type": "function", "function": {"name": "get_time"}}}),
-        ),
-        ("second-turn", second_turn, Text("18"), json!({})),
+    let (_, messages, ..) = note("cut-off", &numbers());
+    vec![
+        ("second-turn", second_turn, Expected::Text("18"), json!({})),
         (
             "cut-off",
-            says(format!("Call save_note with exactly this text: {numbers}")),
-            CutOff,
+            messages,
+            Expected::CutOff,
             json!({"max_tokens": 24}),
         ),
-    ];
+    ]
+}
+
+fn says(text: &str) -> Value {
+    json!([{"role": "user", "content": text}])
+}
+
+/// The question for a note with exactly this text.
+fn note(name: &'static str, text: &str) -> Asked {
+    let asked = says(&format!("Call save_note with exactly this text: {text}"));
+    let expected = vec![("save_note", json!({"text": text}))];
+    (name, asked, Expected::Calls(expected), json!({}))
+}
+
+/// Returns the questions to a model, each one whole and streamed.
+///
+/// # Panics
+/// Never: the tools are constant.
+pub fn questions(model: &str) -> Vec<ProbeQuestion> {
     let offered = tools();
     let read = Tools::read(&offered.to_string()).expect("the tools are constant");
     let mut questions = Vec::new();
-    for (name, messages, expected, extra) in asked {
+    for (name, messages, expected, extra) in about_calls().into_iter().chain(about_turns()) {
         for streamed in [false, true] {
             let mut body = json!({"model": model, "messages": messages, "tools": offered});
             body["stream"] = Value::from(streamed);
@@ -326,7 +338,7 @@ impl ProbeQuestion {
                 Some(at) => drop(left.remove(at)),
                 None => problems.push(ProbeProblem::broken(
                     "other-values",
-                    format!("{} with {}", call.name, short(&value.to_string())),
+                    format!("{} with {}", call.name, short(value.to_string())),
                     "passes the call on: it is valid",
                 )),
             }

@@ -212,7 +212,8 @@ impl Surroundings<'_> {
         };
         let members = &object.members;
         let fits = members.iter().any(|member| tool.declares(&member.key));
-        if !fits && !(members.is_empty() && tool.has_no_required_parameters()) {
+        let empty = members.is_empty() && tool.has_no_required_parameters();
+        if !fits && !empty {
             return Vec::new();
         }
         let span = base..base + text.len();
