@@ -23,6 +23,7 @@ mod jsonl_output;
 mod lint;
 mod mcp;
 mod parse;
+mod probe;
 mod recording;
 mod render;
 mod rules;
@@ -59,6 +60,8 @@ enum Command {
     Convert(convert::ConvertArgs),
     /// Hold a conversation with a model whose tools are commands, or replay a recorded one
     Run(run::RunArgs),
+    /// Ask a live model server small questions with tools, and show which of its replies are broken
+    Probe(probe::ProbeArgs),
     /// Guard an MCP server: its tool calls are checked, mended or refused
     Mcp(Box<mcp::McpArgs>),
     /// Guard a model provider: an agent's tool calls are checked, mended or asked for again
@@ -152,6 +155,7 @@ pub fn main(words: &[OsString]) -> u8 {
         Command::Check(args) => check::run(&args),
         Command::Parse(args) => parse::run(&args),
         Command::Extract(args) => extract::run(&args),
+        Command::Probe(args) => probe::run(&args),
         Command::Lint(args) => lint::run(&args),
         Command::Convert(args) => convert::run(&args),
         Command::Run(args) => run::run(&args),

@@ -7,6 +7,7 @@
 //! - [`extract`] and [`Scanner`]: calls that models write into plain text, in any dialect.
 //! - [`Assembler`]: calls that arrive in fragments, with an early verdict on hopeless ones.
 //! - [`relay`] and [`request`]: replies and requests on their way through a gateway.
+//! - [`probe`]: questions to a live server, and what is wrong with its replies.
 //! - [`sse`]: server-sent events.
 //! - [`convert`]: definitions and transcripts from one form into another.
 //!
@@ -39,6 +40,7 @@ mod definitions;
 mod envelope;
 mod lint;
 mod names;
+pub mod probe;
 mod protocol;
 pub mod relay;
 pub mod request;

@@ -49,6 +49,36 @@ fn without_namespace(name: &str) -> Option<&str> {
     (NAMESPACES.contains(&space) && !rest.is_empty()).then_some(rest)
 }
 
+/// The ends of a name without some of its namespaces: `b__c` and `c` for `a__b__c`.
+pub(crate) fn without_prefixes(name: &str) -> impl Iterator<Item = &str> {
+    let mut rest = name;
+    std::iter::from_fn(move || {
+        let separators = [".", ":", "/", "__"];
+        let found = separators
+            .iter()
+            .filter_map(|one| Some((rest.find(one)?, one.len())));
+        let (at, size) = found.min()?;
+        rest = rest[at + size..].trim_start_matches(['.', ':', '/', '_']);
+        (!rest.is_empty()).then_some(rest)
+    })
+}
+
+/// Removes a namespace that was written twice: `mcp_mcp__a__f`, `a__a__f`, `mcp__a__mcp__a__f`.
+pub(crate) fn without_doubled_prefix(name: &str) -> String {
+    let spelled = name
+        .replace(['.', ':', '/'], "__")
+        .replace("mcp_mcp__", "mcp__");
+    let parts: Vec<&str> = spelled
+        .split("__")
+        .filter(|part| !part.is_empty())
+        .collect();
+    let doubled = (1..=parts.len() / 2).find(|size| {
+        // The last part is the tool's own name.
+        parts[..*size] == parts[*size..2 * size] && parts.len() > 2 * size
+    });
+    parts[doubled.unwrap_or(0)..].join("__")
+}
+
 /// Removes case and punctuation.
 pub(crate) fn bare(name: &str) -> String {
     let kept = name.chars().filter(|c| c.is_alphanumeric());

@@ -210,7 +210,8 @@ impl Tools {
 
     /// Returns the only tool that this name can stand for: the tool of that name; or the only one
     /// left without control tokens, namespaces, counters, case and punctuation; or the only one
-    /// whose own namespace is missing.
+    /// whose own namespaces are missing, all or some of them (`list_projects` for
+    /// `mcp__jira__list_projects`), or were written twice.
     pub fn meant(&self, sent: &str) -> Option<&ToolDefinition> {
         let by_alias = self.canonical_name(sent).and_then(|name| self.get(name));
         by_alias.or_else(|| self.get(sent)).or_else(|| {
@@ -220,7 +221,7 @@ impl Tools {
     }
 
     fn by_bare_name(&self, name: &str) -> Option<&ToolDefinition> {
-        let bare = names::bare(name);
+        let bare = names::bare(&names::without_doubled_prefix(name));
         if bare.is_empty() {
             return None;
         }
@@ -402,9 +403,11 @@ impl ToolIndex {
         }
         let same_bare = self.by_bare.entry(names::bare(name)).or_default();
         same_bare.push(index);
-        if let Some((_, last)) = name.rsplit_once(['.', ':', '/']) {
+        for last in names::without_prefixes(name) {
             let same_last = self.by_last.entry(names::bare(last)).or_default();
-            same_last.push(index);
+            if same_last.last() != Some(&index) {
+                same_last.push(index);
+            }
         }
         self.longest_name = self.longest_name.max(name.len());
         self.tools.push(tool);

@@ -193,3 +193,45 @@ fn envelope(case: &Case, message: &str) -> BTreeMap<String, String> {
         ("results".to_owned(), results.join("\n")),
     ])
 }
+
+/// The example of each dialect in its document, by the dialect's name.
+fn documented_dialects() -> BTreeMap<String, String> {
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/dialects.md");
+    let document = std::fs::read_to_string(path).unwrap();
+    let sections = document.split("\n## ").skip(1);
+    let example = |section: &str| {
+        let (name, rest) = section.split_once('\n').unwrap();
+        let fence = if rest.contains("````") { "````" } else { "```" };
+        let (_, block) = rest.split_once(&format!("{fence}text\n")).unwrap();
+        let (text, _) = block.split_once(&format!("\n{fence}")).unwrap();
+        (name.to_owned(), text.to_owned())
+    };
+    sections.map(example).collect()
+}
+
+#[test]
+fn documented_example_of_every_dialect_is_read() {
+    let tools = Tools::read(
+        r#"{"name": "get_weather", "parameters": {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]}}"#,
+    );
+    let tools = tools.unwrap();
+    let examples = documented_dialects();
+    let mut named = goodcall_wire::dialects();
+    named.sort_unstable();
+    assert_eq!(examples.keys().collect::<Vec<_>>(), named);
+    for (name, text) in &examples {
+        let all = Scanner::new(tools.clone(), TextCallScope::Explicit);
+        for scanner in [all.clone(), all.dialect(name)] {
+            let found = scanner.whole(text);
+            let calls: Vec<_> = (found.calls.iter())
+                .map(|call| call_line(call, &tools, StopReason::Finished))
+                .collect();
+            assert_eq!(calls.len(), 1, "{name}: {found:?}");
+            assert!(
+                calls[0].starts_with(r#"get_weather {"city":"Paris"} "#),
+                "{name}: {calls:?}"
+            );
+            assert_eq!(found.text.trim(), "", "{name}");
+        }
+    }
+}

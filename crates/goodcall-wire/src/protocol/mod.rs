@@ -321,6 +321,14 @@ pub(crate) trait Protocol: Decoder {
     /// Writes the rest of the text that is open.
     fn write_text_rest(&mut self, text: &str, out: &mut Vec<u8>);
 
+    /// Returns true if a thought may be written apart from the text.
+    fn takes_reasoning(&self) -> bool {
+        false
+    }
+
+    /// Writes a thought that was found in the text, where the protocol takes one.
+    fn write_reasoning(&mut self, _: &str, _: &mut Vec<u8>) {}
+
     /// Writes the event that ends a message with calls, which a server left out. Returns false if
     /// there is none that could be written.
     fn write_last(&mut self, out: &mut Vec<u8>) -> bool;

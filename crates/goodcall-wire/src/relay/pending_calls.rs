@@ -533,9 +533,10 @@ impl PendingCalls {
     pub(super) fn release_unjudged(&mut self, exchange: &mut Exchange, out: &mut Vec<u8>) {
         if self.state == MessageState::Receiving {
             if let Some(mut finder) = self.text.finder.take() {
-                let ScannedText { text, calls } = finder.finish();
-                let calls = calls.into_iter().map(|(_, source)| source);
-                let rest = calls.chain([text]).collect::<String>();
+                let scanned = finder.finish();
+                self.protocol.write_reasoning(&scanned.reasoning, out);
+                let calls = scanned.calls.into_iter().map(|(_, source)| source);
+                let rest = calls.chain([scanned.text]).collect::<String>();
                 self.protocol.write_text_rest(&rest, out);
             }
             let keys = self.order[self.judged..].to_vec();

@@ -218,13 +218,18 @@ impl Exchange {
         }
     }
 
-    /// Returns the reply with the calls in its text as real calls; `None` if there are none.
+    /// Returns the reply with the calls in its text as real calls, and with the thoughts in it apart;
+    /// `None` if there are none.
     fn text_calls(&self, root: Node<'_>, text: &str) -> Option<(String, Vec<RawCall>)> {
         let scope = self.text_call_scope()?;
         let find = |text: &str| {
-            let scanner = Scanner::new(self.judge.tools.clone(), scope);
-            let found = scanner.keep_thoughts().whole(text);
-            (!found.calls.is_empty()).then_some(found)
+            let mut scanner = Scanner::new(self.judge.tools.clone(), scope);
+            if matches!(self.provider, Provider::Anthropic | Provider::Responses) {
+                // Their thoughts are items of their own, with signatures.
+                scanner = scanner.keep_thoughts();
+            }
+            let found = scanner.whole(text);
+            (!found.calls.is_empty() || !found.reasoning.trim().is_empty()).then_some(found)
         };
         let mut splice = Splice::new(text);
         let mut calls = Vec::new();
@@ -269,7 +274,7 @@ impl Exchange {
                 }
             }
         }
-        (!calls.is_empty()).then(|| (splice.apply(), calls))
+        (!splice.is_empty()).then(|| (splice.apply(), calls))
     }
 
     /// Turns the calls in the text of one message into calls of the message.
@@ -285,6 +290,16 @@ impl Exchange {
             splice.replace(said.span(), "null");
         } else {
             splice.replace_string(said.span(), &found.text);
+        }
+        let has_reasoning = message
+            .get("reasoning_content")
+            .is_some_and(|own| !own.is_null());
+        if !found.reasoning.trim().is_empty() && !has_reasoning {
+            let reasoning = quoted(found.reasoning.trim());
+            splice.set(message, "reasoning_content", &reasoning);
+        }
+        if found.calls.is_empty() {
+            return;
         }
         let mut written = Vec::new();
         for call in found.calls {

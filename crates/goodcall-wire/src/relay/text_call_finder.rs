@@ -17,63 +17,58 @@ pub(super) struct TextCallFinder {
 pub(super) struct ScannedText {
     /// Text outside calls.
     pub(super) text: String,
+    /// Thoughts, if they are given apart.
+    pub(super) reasoning: String,
     /// Each call with the text that it was, markers included.
     pub(super) calls: Vec<(RawCall, String)>,
 }
 
 impl TextCallFinder {
+    /// A finder that leaves thoughts in the text.
     pub(super) fn new(tools: &Tools, scope: TextCallScope) -> Self {
+        Self::of(Scanner::new(tools.clone(), scope).keep_thoughts())
+    }
+
+    /// A finder that gives thoughts apart.
+    pub(super) fn with_reasoning(tools: &Tools, scope: TextCallScope) -> Self {
+        Self::of(Scanner::new(tools.clone(), scope))
+    }
+
+    fn of(scanner: Scanner) -> Self {
         Self {
-            scanner: Box::new(Scanner::new(tools.clone(), scope).keep_thoughts()),
+            scanner: Box::new(scanner),
             scanned: String::new(),
         }
     }
 
     pub(super) fn push(&mut self, text: &str) -> ScannedText {
-        let before = self.scanner.done();
         self.scanned.push_str(text);
         let pieces = self.scanner.push(text);
-        self.with_sources(before, pieces)
+        self.with_sources(pieces)
     }
 
     pub(super) fn finish(&mut self) -> ScannedText {
-        let before = self.scanner.done();
         let pieces = self.scanner.finish();
-        self.with_sources(before, pieces)
+        self.with_sources(pieces)
     }
 
-    /// Adds to each call the text that it was: all between the texts before and after it.
-    fn with_sources(&self, before: usize, pieces: Vec<TextPiece>) -> ScannedText {
-        let size = |piece: &TextPiece| match piece {
-            TextPiece::Text(text) => text.len(),
-            _ => 0,
-        };
+    /// Adds to each call the text that it was.
+    fn with_sources(&mut self, pieces: Vec<TextPiece>) -> ScannedText {
         let mut scanned = ScannedText::default();
-        let mut at = before;
-        for (index, piece) in pieces.iter().enumerate() {
-            let call = match piece {
-                TextPiece::Text(text) => {
-                    scanned.text.push_str(text);
-                    at += text.len();
-                    continue;
+        let mut sources = self.scanner.take_sources().into_iter();
+        for piece in pieces {
+            match piece {
+                TextPiece::Text(text) => scanned.text.push_str(&text),
+                TextPiece::Reasoning(text) => scanned.reasoning.push_str(&text),
+                // The client has read it already.
+                TextPiece::TextWasReasoning => {}
+                TextPiece::Call(call) => {
+                    let source = sources.next().and_then(|range| self.scanned.get(range));
+                    scanned
+                        .calls
+                        .push((call, source.unwrap_or_default().to_owned()));
                 }
-                TextPiece::Call(call) => call,
-                _ => continue,
-            };
-            let after = &pieces[index + 1..];
-            let is_last_call = !after
-                .iter()
-                .any(|piece| matches!(piece, TextPiece::Call(_)));
-            let end = if is_last_call {
-                let behind: usize = after.iter().map(size).sum();
-                self.scanner.done().saturating_sub(behind)
-            } else {
-                call.span.end
-            };
-            let end = end.max(at);
-            let source = self.scanned.get(at..end).unwrap_or_default();
-            scanned.calls.push((call.clone(), source.to_owned()));
-            at = end;
+            }
         }
         scanned
     }

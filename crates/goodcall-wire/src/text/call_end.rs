@@ -486,7 +486,7 @@ mod tests {
                 "f<arg_key>a</arg_key><arg_value></tool_call></arg_value>",
             ),
             ("{\"a\": 1}\n<tool_call>{", "{\"a\": 1}\n"),
-            ("{} <|x|:parameter></tool_call>", "{} <|x|:parameter>"),
+            ("{} <$x$:parameter></tool_call>", "{} <$x$:parameter>"),
         ] {
             assert_eq!(body(text, HERMES), Some(wanted));
         }

@@ -7,7 +7,7 @@ use super::ignored_blocks::{ANALYSIS, IgnoredBlock, IgnoredMark, MarkPlace, igno
 use super::input::{Match, Window};
 use super::marked_block::MarkedBlock;
 use super::markers::{BodyFormat, ELEMENTS, MARKERS, Marker};
-use super::python_calls::dotted_size;
+use super::python_calls::{dotted_size, printed_call};
 use super::python_values::identifier_size;
 use super::raw_members::skip_blanks;
 use super::scanner::Scanner;
@@ -25,6 +25,8 @@ const TURN_ENDS: [&str; 4] = [
     "<|endoftext|>",
     "<|observation|>",
 ];
+/// The most blanks between a name and an object.
+const MAX_GAP: usize = 8;
 /// The most bytes of the header of a message.
 const MAX_HEADER: usize = 256;
 /// The most bytes of a control token.
@@ -101,8 +103,10 @@ pub(super) fn at_cursor(scanner: &Scanner) -> AtCursor {
     {
         return AtCursor::Ignored(mark);
     }
-    if matches!(byte, b'<' | b'[' | b']' | b'f' | b'A' | b't')
-        && scanner.takes_markers()
+    if matches!(
+        byte,
+        b'<' | b'[' | b']' | b'f' | b'A' | b't' | b'c' | b'a' | b'm'
+    ) && scanner.takes_markers()
         && let Some(found) = marked(scanner)
     {
         return found;
@@ -167,13 +171,16 @@ fn marked(scanner: &Scanner) -> Option<AtCursor> {
         MarkerMatch::Yes(marker) => marker,
     };
     let is_word = marker.open.starts_with(|c: char| c.is_ascii_alphabetic());
+    let has_channel = marker.open.contains(" to=");
     let misplaced = match marker.body {
         BodyFormat::React => !scanner.line().is_blank(),
         // The start of the message was part of the prompt.
-        BodyFormat::Harmony if is_word => !scanner.only_calls_so_far(),
+        BodyFormat::Harmony if is_word && !has_channel => !scanner.only_calls_so_far(),
         _ => false,
     };
-    if misplaced || (is_word && is_inside_word(input, at)) {
+    // Where the tokens were stripped, the channel follows the role: `assistantcommentary`.
+    let joined = has_channel && input.before(at).ends_with("assistant");
+    if misplaced || (is_word && is_inside_word(input, at) && !joined) {
         return None;
     }
     if marker.body == BodyFormat::Harmony
@@ -327,6 +334,9 @@ fn word(scanner: &Scanner) -> AtCursor {
     if size == rest.len() && !input.has_ended() && size < longest {
         return AtCursor::NeedMore;
     }
+    if let Some(channel) = joined_channel(&rest[..size]) {
+        return AtCursor::Text(at + channel);
+    }
     let behind = &rest[size..];
     let spaces = behind
         .bytes()
@@ -343,8 +353,18 @@ fn word(scanner: &Scanner) -> AtCursor {
     if quote_size == behind.len() && quote_size > 0 && !input.has_ended() {
         return AtCursor::NeedMore;
     }
+    if let Some(named) = named_object(scanner, &rest[..size], behind) {
+        return named;
+    }
     let gap = spaces.max(quote_size);
     let called = gap < 2 && behind[gap..].starts_with('(');
+    if called && &rest[..size] == "print" && !input.has_ended() {
+        let inner = printed_call(rest).map_or("", |start| &rest[start..]);
+        let callee = dotted_size(inner);
+        if may_continue_name(&inner[callee..]) && callee < longest {
+            return AtCursor::NeedMore;
+        }
+    }
     if !called || !scanner.takes_unmarked() || !is_called(scanner, &rest[..size]) {
         return AtCursor::Text(at + size);
     }
@@ -353,10 +373,40 @@ fn word(scanner: &Scanner) -> AtCursor {
     AtCursor::Candidate(Candidate::Unmarked(candidate))
 }
 
+/// Where the channel begins in a word like `assistantcommentary`, which is left of a header of harmony
+/// without its tokens.
+fn joined_channel(word: &str) -> Option<usize> {
+    let ends = ["assistantcommentary", "assistantanalysis"];
+    let end = ends.iter().find(|end| word.ends_with(**end))?;
+    Some(word.len() - end.len() + "assistant".len())
+}
+
+/// The name of a tool at the start of a line, with an object behind it or on the next line.
+fn named_object(scanner: &Scanner, name: &str, behind: &str) -> Option<AtCursor> {
+    let (input, at) = (scanner.window(), scanner.at());
+    let placed = scanner.line().is_blank() && scanner.takes_unmarked();
+    if !placed || scanner.tools().meant(name).is_none() {
+        return None;
+    }
+    let gap = behind.len() - behind.trim_start_matches([' ', '\r', '\n']).len();
+    if gap > MAX_GAP {
+        return None;
+    }
+    match behind.as_bytes().get(gap) {
+        None if !input.has_ended() => Some(AtCursor::NeedMore),
+        Some(b'{') => {
+            let candidate = UnmarkedCandidate::new(at, at + name.len() + gap);
+            Some(AtCursor::Candidate(Candidate::Unmarked(candidate)))
+        }
+        _ => None,
+    }
+}
+
 /// Where the tool's name begins in a dotted name: `client.f` may be the tool `f`.
 fn own_name_start(scanner: &Scanner, name: &str) -> usize {
     match scanner.tools().meant(name) {
         Some(_) => 0,
+        None if name == "print" => 0,
         None => name.rfind('.').map_or(0, |dot| dot + 1),
     }
 }
@@ -372,6 +422,11 @@ fn is_called(scanner: &Scanner, name: &str) -> bool {
             head.is_some_and(|head| !head.ends_with(char::is_alphanumeric))
         });
     let last_part = name.rsplit_once('.').map(|(_, last)| last);
+    if let Some(start) = printed_call(input.from(at)) {
+        let inner = input.from(at + start);
+        let callee = &inner[..dotted_size(inner)];
+        return tools.meant(callee).is_some() && scanner.line().is_blank();
+    }
     let known =
         tools.meant(name).is_some() || last_part.is_some_and(|last| tools.get(last).is_some());
     known && !defined && !is_inside_word(input, at)

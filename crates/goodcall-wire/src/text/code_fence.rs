@@ -119,27 +119,29 @@ impl CodeFence {
 
     /// The calls of a fence that is closed at `end`; empty if they do not count. A fence that holds
     /// nothing but calls is part of their span.
-    pub(super) fn close(self, scope: TextCallScope, end: usize) -> Vec<HeldCalls> {
+    pub(super) fn close(self, scope: TextCallScope, end: usize) -> Vec<(HeldCalls, Confidence)> {
         if !self.is_calls(scope) {
             return Vec::new();
         }
-        let held = self.calls.into_iter().map(|(held, _)| held);
+        let form = self
+            .calls
+            .first()
+            .map_or(Confidence::None, |(_, form)| *form);
         if !self.only_calls {
-            return held.collect();
+            return self.calls;
         }
+        let held = self.calls.into_iter().map(|(held, _)| held);
         let calls = held.flat_map(|held| held.calls).collect();
-        vec![HeldCalls::certain(self.start..end, calls)]
+        vec![(HeldCalls::certain(self.start..end, calls), form)]
     }
 
     /// The calls of a fence that the text ends in. Where it holds more than calls, only those with
     /// a marker count, as if there were no fence.
-    pub(super) fn end(self, scope: TextCallScope) -> Vec<HeldCalls> {
+    pub(super) fn end(mut self, scope: TextCallScope) -> Vec<(HeldCalls, Confidence)> {
         let all = self.is_calls(scope);
-        let calls = self.calls.into_iter();
-        calls
-            .filter(|(_, confidence)| all || *confidence == Confidence::Marked)
-            .map(|(held, _)| held)
-            .collect()
+        self.calls
+            .retain(|(_, confidence)| all || *confidence == Confidence::Marked);
+        self.calls
     }
 
     /// Returns true if the fence holds calls, and nothing that could mean that they are not to be

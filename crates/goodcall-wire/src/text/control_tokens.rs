@@ -56,6 +56,14 @@ pub(crate) fn kimi_k2(text: &str, base: usize, closed: bool, tools: &Tools) -> V
             Some(only) if id.bytes().all(|byte| byte.is_ascii_digit()) => only.name.as_str(),
             _ => own_name(id, tools),
         };
+        if tools.meant(name).is_none() {
+            // The id may be any text, and the name be part of the JSON.
+            let inner = json_calls::calls(rest.trim(), place, tools);
+            if inner.iter().any(|call| call.is_offered(tools)) {
+                calls.extend(inner);
+                continue;
+            }
+        }
         let mut found = json(name, rest, place, span, part.closed);
         found.id = Some(id.to_owned());
         calls.push(found);
@@ -91,7 +99,12 @@ pub(crate) fn mistral(text: &str, base: usize, tools: &Tools) -> Vec<FoundCall> 
 
 /// Reads `<|channel|>commentary to=functions.f <|constrain|>json<|message|>{…}`.
 pub(crate) fn harmony(text: &str, base: usize, tools: &Tools) -> Vec<FoundCall> {
-    let (head, body) = text.split_once("<|message|>").unwrap_or((text, ""));
+    let (head, body) = match (text.split_once("<|message|>"), text.find('{')) {
+        (Some(parts), _) => parts,
+        // The tokens were stripped.
+        (None, Some(open)) => text.split_at(open),
+        (None, None) => (text, ""),
+    };
     let Some((_, to)) = head.split_once("to=") else {
         return Vec::new();
     };
@@ -116,11 +129,19 @@ fn own_name<'n>(sent: &'n str, tools: &Tools) -> &'n str {
     {
         name = own;
     }
-    if tools.get(sent).is_none() && tools.get(name).is_some() {
-        name
-    } else {
-        sent
+    if tools.get(sent).is_some() {
+        return sent;
     }
+    if tools.get(name).is_some() {
+        return name;
+    }
+    // `functions_f_1` and `functionsf1`: without the separators.
+    let name = sent.strip_prefix("functions").unwrap_or(sent);
+    let name = name.trim_start_matches(['.', '_', ':', '-']);
+    let bare = name.trim_end_matches(|c: char| c.is_ascii_digit());
+    let bare = bare.trim_end_matches(['_', ':', '-']);
+    let mut names = [name, bare].into_iter();
+    names.find(|name| tools.get(name).is_some()).unwrap_or(sent)
 }
 
 /// Reads `Action: f` and, on the next line, `Action Input: {…}`.

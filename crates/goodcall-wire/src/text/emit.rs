@@ -1,10 +1,11 @@
 //! Gives out calls and text in order, and holds back calls that are not certain yet.
 
-use std::collections::VecDeque;
+use std::collections::{HashSet, VecDeque};
 use std::ops::Range;
 
 use super::TextPiece;
 use super::input::Window;
+use super::turn::identity;
 use crate::call::RawCall;
 
 /// Calls that may still turn out to be text.
@@ -46,6 +47,8 @@ pub(super) struct ScanOutput {
     /// Everything outside of calls is given out as text.
     all_is_text: bool,
     pieces: Vec<TextPiece>,
+    /// The text that each call of `pieces` was.
+    sources: Vec<Range<usize>>,
 }
 
 impl ScanOutput {
@@ -56,6 +59,7 @@ impl ScanOutput {
             classes: VecDeque::new(),
             all_is_text: false,
             pieces: Vec::new(),
+            sources: Vec::new(),
         }
     }
 
@@ -65,6 +69,11 @@ impl ScanOutput {
 
     pub(super) fn take_pieces(&mut self) -> Vec<TextPiece> {
         std::mem::take(&mut self.pieces)
+    }
+
+    /// The text that each of the last calls was, markers included.
+    pub(super) fn take_sources(&mut self) -> Vec<Range<usize>> {
+        std::mem::take(&mut self.sources)
     }
 
     pub(super) fn released(&self) -> usize {
@@ -88,6 +97,15 @@ impl ScanOutput {
     /// Makes text of the calls that waited for the end of the message: it holds prose as well.
     pub(super) fn drop_uncertain(&mut self) {
         self.held.retain(|held| !held.if_message_is_calls);
+    }
+
+    /// Keeps only the first of equal calls: the model was in a loop.
+    pub(super) fn drop_equal(&mut self) {
+        let mut seen = HashSet::new();
+        for held in &mut self.held {
+            held.calls.retain(|call| seen.insert(identity(call)));
+        }
+        self.held.retain(|held| !held.calls.is_empty());
     }
 
     /// Lets the calls count that waited for the end of the message.
@@ -128,7 +146,14 @@ impl ScanOutput {
     fn emit(&mut self, input: Window<'_>, span: Range<usize>, calls: Vec<RawCall>) {
         self.release_text(input, span.start);
         self.released = span.end.max(self.released);
-        self.pieces.extend(calls.into_iter().map(TextPiece::Call));
+        let (mut at, count) = (span.start, calls.len());
+        for (index, call) in calls.into_iter().enumerate() {
+            let own = call.span.end.clamp(at, span.end);
+            let end = if index + 1 == count { span.end } else { own };
+            self.sources.push(at..end);
+            at = end;
+            self.pieces.push(TextPiece::Call(call));
+        }
     }
 
     /// Says what the text in `range` is, which follows all ranges so far.

@@ -6,6 +6,7 @@ use goodcall_core::Change;
 use super::object_writer::{declared_types, push_string};
 use super::python_values::identifier_size;
 use super::raw_members::string_end;
+use super::value_tags::{RawEnding, raw_end};
 use super::{FoundCall, untyped_values};
 use crate::call::CallState;
 use crate::tools::{ToolDefinition, Tools};
@@ -63,6 +64,8 @@ struct GemmaReader<'t, 'o> {
 struct OpenContainer {
     is_object: bool,
     is_empty: bool,
+    /// A comma stands before the cursor.
+    has_comma: bool,
 }
 
 impl<'t> GemmaReader<'t, '_> {
@@ -94,12 +97,18 @@ impl<'t> GemmaReader<'t, '_> {
                     }
                     continue;
                 }
-                (',', Some(_)) => {
+                (',', Some(container)) => {
                     self.at += 1;
+                    container.has_comma = true;
                     continue;
                 }
                 (_, Some(container)) => {
+                    let comma = std::mem::take(&mut container.has_comma);
                     if !std::mem::take(&mut container.is_empty) {
+                        if !comma {
+                            let expected = "a comma between the values";
+                            return Err(CallState::Unreadable(expected.to_owned()));
+                        }
                         out.push(',');
                     }
                     if container.is_object {
@@ -122,6 +131,7 @@ impl<'t> GemmaReader<'t, '_> {
                     open.push(OpenContainer {
                         is_object: c == '{',
                         is_empty: true,
+                        has_comma: false,
                     });
                     if open.len() > MAX_DEPTH {
                         return Err(CallState::Unreadable("fewer nested values".to_owned()));
@@ -134,10 +144,14 @@ impl<'t> GemmaReader<'t, '_> {
 
     fn key(&mut self) -> Result<String, CallState> {
         let rest = self.rest();
-        for quote in [QUOTE, ESCAPE, "\""] {
+        for quote in [QUOTE, ESCAPE] {
             if let Some(name) = self.between(quote)? {
                 return self.colon().map(|()| name.to_owned());
             }
+        }
+        if let Some((name, behind)) = rest.strip_prefix('"').and_then(|key| key.split_once('"')) {
+            self.at = self.text.len() - behind.len();
+            return self.colon().map(|()| name.to_owned());
         }
         let size = identifier_size(rest).max(rest.find(':').unwrap_or(0));
         self.at += size;
@@ -149,9 +163,16 @@ impl<'t> GemmaReader<'t, '_> {
         let Some(inner) = self.rest().strip_prefix(token) else {
             return Ok(None);
         };
-        let (text, behind) = inner.split_once(token).ok_or(CallState::Cut)?;
-        self.at = self.text.len() - behind.len();
-        Ok(Some(text))
+        match raw_end(token).find(inner) {
+            RawEnding::At(size, after) => {
+                self.at = self.text.len() - inner.len() + after;
+                Ok(Some(&inner[..size]))
+            }
+            RawEnding::Ambiguous => {
+                Err(CallState::Unreadable(format!("no {token} inside a value")))
+            }
+            RawEnding::Missing => Err(CallState::Cut),
+        }
     }
 
     fn colon(&mut self) -> Result<(), CallState> {
@@ -186,6 +207,9 @@ impl<'t> GemmaReader<'t, '_> {
         }
         let size = rest.find([',', '}', ']']).ok_or(CallState::Cut)?;
         let value = rest[..size].trim();
+        if value.contains(QUOTE) || value.contains(ESCAPE) {
+            return Err(CallState::Unreadable(format!("no {QUOTE} inside a value")));
+        }
         match goodcall_core::Tree::parse(value) {
             Ok(_) => out.push_str(value),
             Err(_) => self

@@ -115,6 +115,11 @@ impl IgnoredBlock {
         Some((at, if next { 0 } else { size }))
     }
 
+    /// Returns true if `rest` is the start of an end marker.
+    pub(super) fn may_end_with(&self, rest: &str) -> bool {
+        self.close.iter().any(|close| close.starts_with(rest))
+    }
+
     /// The most bytes of an end marker.
     pub(super) fn longest_end(&self) -> usize {
         let sizes = self.close.iter().map(|close| close.len());

@@ -13,9 +13,9 @@ use crate::tools::{ToolDefinition, Tools};
 const MAX_DEPTH: usize = 6;
 /// Keys that hold the tool's name.
 #[rustfmt::skip]
-const NAME_KEYS: [&str; 9] = [
+const NAME_KEYS: [&str; 11] = [
     "name", "tool_name", "function", "function_name", "tool", "func", "action", "api_name",
-    "recipient_name",
+    "recipient_name", "tool_call", "function_call",
 ];
 /// Keys that hold the arguments.
 #[rustfmt::skip]
@@ -47,6 +47,9 @@ const HOLDER_KEYS: [&str; 26] = [
 pub(crate) fn calls(text: &str, base: usize, tools: &Tools) -> Vec<FoundCall> {
     let mut collector = CallCollector::new(tools);
     collector.value(text, base, 0);
+    if collector.holds_expression {
+        return Vec::new();
+    }
     collector.found
 }
 
@@ -77,6 +80,8 @@ struct PlacedObject<'t> {
 struct CallCollector<'c> {
     tools: &'c Tools,
     found: Vec<FoundCall>,
+    /// A list holds an expression with calls, which are to be read one by one.
+    holds_expression: bool,
 }
 
 impl<'c> CallCollector<'c> {
@@ -84,6 +89,7 @@ impl<'c> CallCollector<'c> {
         Self {
             tools,
             found: Vec::new(),
+            holds_expression: false,
         }
     }
 
@@ -153,6 +159,13 @@ impl<'c> CallCollector<'c> {
             self.value(piece, base, depth + 1);
         } else if let Some(calls) = python_calls::sequence(piece, base, self.tools) {
             self.found.extend(calls);
+        } else if let Some((mut found, _)) = python_calls::call(piece, base, self.tools)
+            && found.is_offered(self.tools)
+        {
+            // A call that cannot be read must not vanish.
+            found.span.end = base + piece.len();
+            self.holds_expression |= !matches!(found.state, CallState::Unreadable(_));
+            self.found.push(found);
         }
     }
 

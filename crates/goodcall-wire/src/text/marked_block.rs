@@ -112,7 +112,10 @@ impl MarkedBlock {
             base: self.start,
             closed: end.closed,
         };
-        let calls = calls_or_failures(&block, self.marker, tools);
+        let mut calls = calls_or_failures(&block, self.marker, tools);
+        if end.closed {
+            calls.iter_mut().for_each(FoundCall::is_complete);
+        }
         if calls.is_empty() && self.is_empty_section(&block) {
             return CandidateOutcome::Markup(end.after);
         }
@@ -218,7 +221,7 @@ fn calls(block: &BlockText<'_>, marker: &Marker, tools: &Tools) -> Vec<FoundCall
         }
         BodyFormat::Any => any(body, base, block.closed, tools),
         BodyFormat::React => control_tokens::react(body, base),
-        BodyFormat::Harmony if marker.open.starts_with("to=") => {
+        BodyFormat::Harmony if marker.open.contains("to=") => {
             control_tokens::harmony(block.text, block.base, tools)
         }
         BodyFormat::Tags => tags::calls(block.text, block.base, tools),

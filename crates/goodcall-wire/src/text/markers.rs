@@ -52,6 +52,16 @@ const fn values(dialect: &'static str, open: &'static str, body: BodyFormat) -> 
     }
 }
 
+/// A marker that is the beginning of any tag of a dialect; each call has an end tag.
+const fn each(dialect: &'static str, open: &'static str, close: &'static [&'static str]) -> Marker {
+    Marker {
+        dialect,
+        open,
+        end: EndRule::Marker { close, next: "" },
+        body: BodyFormat::Tags,
+    }
+}
+
 const TOOL_CALL: &[&str] = &["</tool_call>"];
 const TOOL_CALLS: &[&str] = &["</tool_calls>"];
 const FUNCTION: &[&str] = &["</function>"];
@@ -63,7 +73,7 @@ use BodyFormat::{
 
 /// Every marker. Where one is a prefix of another, the longer one counts.
 #[rustfmt::skip]
-pub(crate) static MARKERS: [Marker; 55] = [
+pub(crate) static MARKERS: [Marker; 64] = [
     between("hermes", "<tool_call>", TOOL_CALL, Any),
     between("hermes", "<tool_call id=", TOOL_CALL, Any),
     between("hermes", "<tool_use>", &["</tool_use>"], Any),
@@ -75,6 +85,7 @@ pub(crate) static MARKERS: [Marker; 55] = [
     between("minicpm", "<function name=", FUNCTION, Tags),
     between("minicpm", "<functionname=", FUNCTION, Tags),
     between("minimax-m2", "<minimax:tool_call>", &["</minimax:tool_call>"], Any),
+    between("minimax-m2", "minimax:tool_call>", &["</minimax:tool_call>"], Any),
     between("minimax-m3", "]<]minimax[>[<tool_call>", &["]<]minimax[>[</tool_call>"], Nested),
     between("dots", "<dots_function_call>", &["</dots_function_call>"], Any),
     between("invoke", "<invoke name=", &["</invoke>"], Tags),
@@ -104,6 +115,12 @@ pub(crate) static MARKERS: [Marker; 55] = [
     between("deepseek-v41", "<｜DSML｜ calls>", &["</｜DSML｜ calls>"], Any),
     between("deepseek-v32", "<｜DSML｜invoke", &["</｜DSML｜invoke>"], Tags),
     between("deepseek-v41", "<｜DSML｜ invoke", &["</｜DSML｜ invoke>"], Tags),
+    each("deepseek-v4", "<‖DSML‖", &["</‖DSML‖invoke>", "</‖DSML‖tool_calls>", "</‖DSML‖function_calls>"]),
+    each("deepseek-v4", "<｜｜DSML｜｜", &["</｜｜DSML｜｜invoke>", "</｜｜DSML｜｜tool_calls>", "</｜｜DSML｜｜function_calls>"]),
+    each("deepseek-v4", "<||DSML||", &["</||DSML||invoke>", "</||DSML||tool_calls>", "</||DSML||function_calls>"]),
+    each("deepseek-v4", "<|DSML|", &["</|DSML|invoke>", "</|DSML|tool_calls>", "</|DSML|function_calls>"]),
+    each("deepseek-v4", "< | DSML |", &["</ | DSML | invoke>", "< / | DSML | invoke>"]),
+    each("grok", "<xai:function_call", &["</xai:function_call>"]),
     between("gigachat35", "<｜GCML｜tool_calls>", &["</｜GCML｜tool_calls>"], Any),
     between("gigachat35", "<｜GCML｜invoke", &["</｜GCML｜invoke>"], Tags),
     between("kimi-k2", "<|tool_calls_section_begin|>", &["<|tool_calls_section_end|>"], KimiK2),
@@ -114,6 +131,8 @@ pub(crate) static MARKERS: [Marker; 55] = [
     between("harmony", "<|channel|>", HARMONY, Harmony),
     between("harmony", "<|start|>assistant", HARMONY, Harmony),
     between("harmony", "to=functions.", HARMONY, Harmony),
+    Marker { dialect: "harmony", open: "commentary to=functions.", end: EndRule::OneValue, body: Harmony },
+    Marker { dialect: "harmony", open: "analysis to=functions.", end: EndRule::OneValue, body: Harmony },
     between("gemma4", "<|tool_call>", &["<tool_call|>"], Gemma),
     between("functiongemma", "<start_function_call>", &["<end_function_call>"], Gemma),
     between("inkling", "<|content_invoke_tool_json|>", &["<|end_message|>"], Inkling),

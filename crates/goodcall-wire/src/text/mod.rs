@@ -202,6 +202,14 @@ impl FoundCall {
         found
     }
 
+    /// Says that all of the call is there: what seems to be cut off cannot be read.
+    fn is_complete(&mut self) {
+        if self.state == CallState::Cut {
+            let expected = "an end for every string and every value".to_owned();
+            self.state = CallState::Unreadable(expected);
+        }
+    }
+
     fn is_offered(&self, tools: &Tools) -> bool {
         tools.meant(&self.name).is_some()
     }

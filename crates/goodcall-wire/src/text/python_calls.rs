@@ -80,6 +80,27 @@ pub(crate) fn call(text: &str, base: usize, tools: &Tools) -> Option<(FoundCall,
     Some((found, size))
 }
 
+/// Reads `print(f(a=1))` as the call inside, as Gemini writes it.
+pub(crate) fn printed(text: &str, base: usize, tools: &Tools) -> Option<FoundCall> {
+    let start = printed_call(text)?;
+    let (found, size) = call(&text[start..], base + start, tools)?;
+    let whole = text[start + size..].trim() == ")";
+    whole.then_some(found)
+}
+
+/// Where the call inside `print(` begins.
+pub(crate) fn printed_call(text: &str) -> Option<usize> {
+    let inner = text.strip_prefix("print(")?;
+    Some(text.len() - inner.trim_start().len())
+}
+
+/// Returns true if a text begins with the name of an argument and `=`.
+pub(crate) fn is_keyword(text: &str) -> bool {
+    let text = text.trim_start();
+    let size = identifier_size(text);
+    size > 0 && text[size..].trim_start().starts_with('=')
+}
+
 /// Reads calls in a row: a list, several lines, or a single one. `None` if there is anything else
 /// between them, or if one cannot be read.
 pub(crate) fn sequence(text: &str, base: usize, tools: &Tools) -> Option<Vec<FoundCall>> {

@@ -4,6 +4,8 @@
 //! that cannot be part of a call is given out at once. A whole text is scanned as one piece, so
 //! that every split gives the same calls.
 
+mod view;
+
 use std::ops::Range;
 
 use super::budget::ScanBudget;
@@ -171,6 +173,7 @@ impl Scanner {
 
     /// Takes the next piece of the text, and returns the text and the calls that are certain now.
     pub fn push(&mut self, text: &str) -> Vec<TextPiece> {
+        self.output.take_sources();
         self.input.push(text);
         self.run();
         self.release();
@@ -186,15 +189,18 @@ impl Scanner {
         if let Some(fence) = self.fence.take() {
             self.count_fenced(fence.end(self.settings.scope));
         }
+        if self.turn.is_looping() {
+            self.output.drop_equal();
+        }
         let input = self.input.window();
         self.output.commit(input);
         self.output.release_text(input, input.end());
         self.output.take_pieces()
     }
 
-    /// The number of bytes that were given out, as text or as calls.
-    pub(crate) fn done(&self) -> usize {
-        self.output.released()
+    /// The text that each call of the last pieces was, markers included.
+    pub(crate) fn take_sources(&mut self) -> Vec<Range<usize>> {
+        self.output.take_sources()
     }
 
     /// Scans a whole text, and returns its calls and the rest of it.
@@ -314,14 +320,16 @@ impl Scanner {
 
     fn pass_text(&mut self, end: usize) {
         let text = self.input.window().slice(self.at..end);
-        if !text.chars().all(char::is_whitespace) {
+        let closes_list = text == "]" && self.turn.is_behind_call();
+        let separates = is_separator(text) || closes_list;
+        if !separates {
             self.turn.leave_call();
         }
         self.line.take_text(text);
         if let Some(fence) = &mut self.fence {
             fence.take_text(text);
         }
-        if !is_separator(text) {
+        if !separates {
             self.note_prose();
         }
         self.at = end;
@@ -367,9 +375,9 @@ impl Scanner {
         self.count_fenced(held);
     }
 
-    fn count_fenced(&mut self, held: Vec<HeldCalls>) {
-        for HeldCalls { span, calls, .. } in held {
-            self.count(span, calls, Confidence::Marked);
+    fn count_fenced(&mut self, held: Vec<(HeldCalls, Confidence)>) {
+        for (HeldCalls { span, calls, .. }, form) in held {
+            self.count(span, calls, Confidence::Marked, form);
         }
     }
 
@@ -392,7 +400,12 @@ impl Scanner {
             None if input.has_ended() => input.end(),
             None => {
                 let tail = input.end().saturating_sub(block.longest_end() - 1);
-                input.char_start(tail.max(self.at))
+                let tail = input.char_start(tail.max(self.at));
+                // Only what may be the start of an end marker is kept back.
+                let rest = input.from(tail);
+                let mut starts = rest.char_indices().map(|(at, _)| at);
+                let kept = starts.find(|at| block.may_end_with(&rest[*at..]));
+                kept.map_or(input.end(), |at| tail + at)
             }
         };
         if is_thought {
@@ -424,7 +437,6 @@ impl Scanner {
             Candidate::Unmarked(unmarked) => {
                 let around = Surroundings {
                     tools: &self.tools,
-                    scope: self.settings.scope,
                     in_block: self.settings.in_block,
                     in_fence: self.fence.is_some(),
                     only_calls_so_far: self.only_calls_so_far,
@@ -466,7 +478,7 @@ impl Scanner {
             // They count later, if the fence turns out to hold nothing else.
             return fence.take_calls(HeldCalls::certain(span, calls), confidence);
         }
-        self.count(span, calls, confidence);
+        self.count(span, calls, confidence, confidence);
         let marked = confidence == Confidence::Marked && !self.settings.in_block;
         if marked && std::mem::take(&mut self.only_calls_so_far) {
             self.output.confirm_uncertain();
@@ -474,18 +486,32 @@ impl Scanner {
     }
 
     /// Counts the calls that are to be made, which are not those that only repeat another.
-    fn count(&mut self, span: Range<usize>, mut calls: Vec<RawCall>, confidence: Confidence) {
+    fn count(
+        &mut self,
+        span: Range<usize>,
+        mut calls: Vec<RawCall>,
+        confidence: Confidence,
+        form: Confidence,
+    ) {
         let ScannerSettings {
             scope, in_block, ..
         } = self.settings;
-        if scope == TextCallScope::Anywhere && !in_block {
-            self.turn.remove_mentions(&mut calls, confidence);
+        if !in_block {
+            self.turn.remove_repeats(&mut calls, form);
+        }
+        if !in_block && !self.only_calls_so_far {
+            if form < Confidence::Marked {
+                self.turn.remove_seen(&mut calls);
+            }
+            if scope == TextCallScope::Anywhere && self.turn.is_mention(confidence) {
+                calls.clear();
+            }
         }
         if calls.is_empty() {
             self.note_prose();
             return;
         }
-        self.turn.count(&calls, confidence);
+        self.turn.count(&calls, confidence, form);
         self.turn.enter_call();
         let is_unreadable = |call: &RawCall| matches!(call.state, CallState::Unreadable(_));
         let only_alone = scope == TextCallScope::Explicit || calls.iter().all(is_unreadable);
@@ -511,79 +537,6 @@ impl Scanner {
         let held = [self.output.held_from(), fenced].into_iter().flatten();
         let end = held.fold(cursor, usize::min);
         self.output.release_text(self.input.window(), end);
-    }
-}
-
-/// What decides which candidates may begin at the cursor.
-impl Scanner {
-    pub(super) fn window(&self) -> Window<'_> {
-        self.input.window()
-    }
-
-    pub(super) fn at(&self) -> usize {
-        self.at
-    }
-
-    pub(super) fn tools(&self) -> &Tools {
-        &self.tools
-    }
-
-    pub(super) fn scope(&self) -> TextCallScope {
-        self.settings.scope
-    }
-
-    pub(super) fn line(&self) -> LineState {
-        self.line
-    }
-
-    pub(super) fn fence(&self) -> Option<&CodeFence> {
-        self.fence.as_ref()
-    }
-
-    pub(super) fn only_calls_so_far(&self) -> bool {
-        self.only_calls_so_far
-    }
-
-    /// Returns true if the message has headers of its own, and tokens that end its parts.
-    pub(super) fn has_headers(&self) -> bool {
-        self.turn.has_headers()
-    }
-
-    /// Returns true if there are only blanks between a call and the cursor.
-    pub(super) fn is_behind_call(&self) -> bool {
-        self.turn.is_behind_call() && self.fence.is_none() && !self.settings.in_block
-    }
-
-    pub(super) fn is_awaiting_observation(&self) -> bool {
-        self.turn.is_awaiting_observation()
-    }
-
-    /// Returns true if the cursor is in a quotation or in inline code.
-    pub(super) fn is_quoted(&self) -> bool {
-        self.fence.is_none() && (self.line.is_quotation() || self.line.is_code())
-    }
-
-    /// Returns true if calls without a marker count at the cursor.
-    pub(super) fn takes_unmarked(&self) -> bool {
-        let settings = self.settings;
-        let in_scope = settings.scope == TextCallScope::Anywhere
-            || settings.in_block
-            || self.only_calls_so_far
-            || self.fence.is_some();
-        let quoted = self.line.is_quotation() && self.fence.is_none();
-        in_scope && !quoted && self.budget.has_retries() && self.turn.takes_unmarked()
-    }
-
-    pub(super) fn takes_bracket_at(&self, at: usize) -> bool {
-        self.budget.allows_bracket_at(at)
-    }
-
-    pub(super) fn takes_markers(&self) -> bool {
-        !self.settings.in_block && !self.turn.has_ended() && self.budget.allows_markers()
-    }
-
-    pub(super) fn takes_dialect(&self, dialect: &str) -> bool {
-        self.settings.dialect.is_none_or(|only| only == dialect)
     }
 }
 

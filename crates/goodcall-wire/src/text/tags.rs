@@ -66,7 +66,7 @@ fn is_value(tag: &CallTag<'_>) -> bool {
 /// The name in `<function=f>`, `<function name="f">`, `<invoke name="f">`, `<functionname="f">`.
 fn callee(tag: &CallTag<'_>) -> Option<String> {
     let rest = match tag.name {
-        "function" | "invoke" | "tool" | "call" => tag.rest,
+        "function" | "invoke" | "tool" | "call" | "function_call" => tag.rest,
         "functionname" => return value_of(tag.rest),
         _ => return None,
     };
@@ -129,14 +129,15 @@ fn next_tag(text: &str, mut at: usize) -> Option<CallTag<'_>> {
             continue;
         };
         let whole = &rest[..size];
-        let opening = whole.strip_prefix('/');
+        let opening = whole.trim_start().strip_prefix('/');
         let mut inner = opening.unwrap_or(whole);
         // `｜X｜invoke`, `ns:invoke`, with a blank before the name in some versions.
-        if let Some((_, local)) = inner
-            .strip_prefix('｜')
-            .and_then(|inner| inner.split_once('｜'))
+        let bars = ['｜', '‖', '|', ' '];
+        let space = inner.trim_start_matches(bars);
+        if space.len() < inner.len()
+            && let Some(end) = space.find(bars)
         {
-            inner = local.trim_start();
+            inner = space[end..].trim_start_matches(bars);
         }
         let end = inner.find(|c: char| !c.is_alphanumeric() && !matches!(c, '_' | ':' | '-'));
         let (qualified, rest) = inner.split_at(end.unwrap_or(inner.len()));

@@ -1,8 +1,14 @@
 //! What has happened in the model's turn so far, as far as it decides which calls count.
 
-use std::collections::HashSet;
+use std::collections::HashMap;
 
 use crate::call::RawCall;
+
+/// The most equal calls of one message that may be meant; a model that writes more is in a loop.
+const MOST_EQUAL_CALLS: usize = 3;
+
+/// The name and the arguments of a call.
+pub(super) type CallIdentity = (String, String);
 
 /// How clearly a piece of text is a call.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
@@ -32,8 +38,10 @@ pub(super) struct Turn {
     behind_call: bool,
     /// The highest confidence of any call so far.
     confidence: Confidence,
-    /// Names and arguments of the calls so far.
-    seen: HashSet<(String, String)>,
+    /// Names and arguments of the calls so far, with the form and the number of each.
+    seen: HashMap<CallIdentity, (Confidence, usize)>,
+    /// The model repeats itself without an end.
+    is_looping: bool,
 }
 
 impl Turn {
@@ -101,23 +109,49 @@ impl Turn {
         *self = Self::default();
     }
 
-    /// Removes calls that were made already, or that are only mentioned after a call in a clearer
-    /// form.
-    pub(super) fn remove_mentions(&self, calls: &mut Vec<RawCall>, confidence: Confidence) {
-        if confidence < self.confidence.min(Confidence::Json) {
-            calls.clear();
+    /// Removes calls that were made already in another form, or that the model repeats in a loop.
+    pub(super) fn remove_repeats(&mut self, calls: &mut Vec<RawCall>, form: Confidence) {
+        if self.seen.is_empty() {
+            return;
         }
-        calls.retain(|call| !self.seen.contains(&identity(call)));
+        let is_python = |form| matches!(form, Confidence::Mentioned | Confidence::Standing);
+        let same = |a, b| a == b || (is_python(a) && is_python(b));
+        calls.retain(|call| match self.seen.get(&identity(call)) {
+            Some((_, count)) if *count >= MOST_EQUAL_CALLS => {
+                self.is_looping = true;
+                false
+            }
+            Some((seen, _)) => same(*seen, form),
+            None => true,
+        });
     }
 
-    pub(super) fn count(&mut self, calls: &[RawCall], confidence: Confidence) {
+    /// Returns true if the model repeats a call so often that it cannot be meant.
+    pub(super) fn is_looping(&self) -> bool {
+        self.is_looping
+    }
+
+    /// Removes calls behind prose that were made already without a marker.
+    pub(super) fn remove_seen(&self, calls: &mut Vec<RawCall>) {
+        calls.retain(|call| !self.seen.contains_key(&identity(call)));
+    }
+
+    /// Returns true for a call that is only mentioned after one in a clearer form.
+    pub(super) fn is_mention(&self, confidence: Confidence) -> bool {
+        confidence < self.confidence.min(Confidence::Json)
+    }
+
+    pub(super) fn count(&mut self, calls: &[RawCall], confidence: Confidence, form: Confidence) {
         self.confidence = self.confidence.max(confidence);
-        self.seen.extend(calls.iter().map(identity));
+        for call in calls {
+            let (_, count) = self.seen.entry(identity(call)).or_insert((form, 0));
+            *count += 1;
+        }
     }
 }
 
 /// The name and the arguments of a call; two calls with the same ones are the same.
-fn identity(call: &RawCall) -> (String, String) {
+pub(super) fn identity(call: &RawCall) -> CallIdentity {
     let arguments = match goodcall_core::Tree::parse(&call.arguments) {
         Ok(tree) => tree.to_json(),
         Err(_) => call.arguments.clone(),

@@ -3,9 +3,10 @@
 use super::budget::ScanBudget;
 use super::call_end::{EndFinder, EndRule, EndSearch};
 use super::input::Window;
+use super::raw_members::RawObject;
 use super::scanner::CandidateOutcome;
 use super::turn::Confidence;
-use super::{FoundCall, TextCallScope, json_calls, python_calls, unreadable_calls};
+use super::{FoundCall, json_calls, python_calls, unreadable_calls};
 use crate::call::CallState;
 use crate::tools::Tools;
 
@@ -13,13 +14,13 @@ use crate::tools::Tools;
 #[derive(Clone, Debug)]
 pub(super) struct UnmarkedCandidate {
     start: usize,
+    bracket: usize,
     finder: EndFinder,
 }
 
 /// What surrounds a candidate, as far as it decides whether the candidate is a call.
 pub(super) struct Surroundings<'s> {
     pub(super) tools: &'s Tools,
-    pub(super) scope: TextCallScope,
     pub(super) in_block: bool,
     pub(super) in_fence: bool,
     pub(super) only_calls_so_far: bool,
@@ -29,7 +30,16 @@ pub(super) struct Surroundings<'s> {
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Notation {
     Brackets,
+    /// A name and an object: `f{"a": 1}`, on one line or on two.
+    Named,
     Python,
+}
+
+/// What ends a candidate that is not a call.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum CandidateEnd {
+    Bracket,
+    Text,
 }
 
 impl UnmarkedCandidate {
@@ -37,6 +47,7 @@ impl UnmarkedCandidate {
     pub(super) fn new(start: usize, bracket: usize) -> Self {
         Self {
             start,
+            bracket,
             finder: EndFinder::new(bracket),
         }
     }
@@ -53,8 +64,10 @@ impl UnmarkedCandidate {
     ) -> CandidateOutcome {
         let notation = match input.byte(self.start) {
             Some(b'{' | b'[') => Notation::Brackets,
+            _ if input.byte(self.bracket) == Some(b'{') => Notation::Named,
             _ => Notation::Python,
         };
+        let mut ended_by = CandidateEnd::Text;
         let (end, calls) = match self.finder.run(input, EndRule::OneValue) {
             EndSearch::NeedMore if !input.has_ended() => return CandidateOutcome::NeedMore,
             EndSearch::NeedMore => {
@@ -63,8 +76,17 @@ impl UnmarkedCandidate {
                 (end, self.cut_off_calls(input, notation, around))
             }
             EndSearch::Found(end) => {
+                ended_by = CandidateEnd::Bracket;
                 let text = input.slice(self.start..end.after);
-                (end.after, around.calls(text, self.start, notation))
+                let mut calls = match notation {
+                    Notation::Named => {
+                        around.named_call(text, self.start, self.bracket - self.start)
+                    }
+                    _ => around.calls(text, self.start, notation),
+                };
+                // All its brackets are there: what seems cut off is malformed.
+                calls.iter_mut().for_each(FoundCall::is_complete);
+                (end.after, calls)
             }
             // Not the end of the text: the result must not depend on how much of it is known.
             EndSearch::NotACall => {
@@ -73,7 +95,7 @@ impl UnmarkedCandidate {
             }
         };
         if calls.is_empty() {
-            return self.reject(input, notation, end, budget);
+            return self.reject(input, notation, (end, ended_by), budget);
         }
         CandidateOutcome::Calls {
             span: self.start..end,
@@ -82,27 +104,35 @@ impl UnmarkedCandidate {
         }
     }
 
-    /// Rejects the candidate: its start is text, the rest is scanned again for other calls.
+    /// Rejects the candidate: its start is text, the rest is scanned again for other calls. Not the
+    /// arguments of a tool, which are never calls of their own.
     fn reject(
         &self,
         input: Window<'_>,
         notation: Notation,
-        end: usize,
+        (end, ended_by): (usize, CandidateEnd),
         budget: &mut ScanBudget,
     ) -> CandidateOutcome {
-        let skipped = match notation {
+        let resume = match notation {
             Notation::Brackets => {
                 budget.tried_brackets_to(end);
-                1
+                self.start + 1
             }
+            Notation::Named => self.bracket,
             Notation::Python => {
-                let callee = python_calls::callee(input.from(self.start));
-                callee.map_or(1, |callee| callee.bracket + 1)
+                let rest = input.from(self.start);
+                let behind = python_calls::callee(rest).map_or(1, |callee| callee.bracket + 1);
+                let has_arguments = python_calls::is_keyword(&rest[behind..]);
+                match ended_by {
+                    // Its arguments are what is to be called.
+                    _ if python_calls::printed_call(rest).is_some() => self.start + behind,
+                    CandidateEnd::Bracket => end,
+                    CandidateEnd::Text if has_arguments => end,
+                    CandidateEnd::Text => self.start + behind,
+                }
             }
         };
-        CandidateOutcome::Rejected {
-            resume: self.start + skipped,
-        }
+        CandidateOutcome::Rejected { resume }
     }
 
     /// The calls of a candidate that the text ends in.
@@ -118,16 +148,18 @@ impl UnmarkedCandidate {
         let (text, tools) = (input.from(self.start), around.tools);
         let mut calls = match notation {
             Notation::Brackets => json_calls::calls(text, self.start, tools),
+            Notation::Named => around.named_call(text, self.start, self.bracket - self.start),
             Notation::Python => python_calls::call(text, self.start, tools)
                 .map(|(call, _)| call)
                 .into_iter()
                 .collect(),
         };
         calls.retain(|call| tools.meant(&call.name).is_some());
-        if let Some(last) = calls.last_mut()
-            && last.state == CallState::Whole
-        {
-            last.state = CallState::Open;
+        if let Some(last) = calls.last_mut() {
+            last.span.end = input.end();
+            if last.state == CallState::Whole {
+                last.state = CallState::Open;
+            }
         }
         calls
     }
@@ -137,7 +169,7 @@ impl Surroundings<'_> {
     fn confidence(&self, notation: Notation) -> Confidence {
         match notation {
             _ if self.in_block => Confidence::Marked,
-            Notation::Brackets => Confidence::Json,
+            Notation::Brackets | Notation::Named => Confidence::Json,
             Notation::Python if self.on_fresh_line => Confidence::Standing,
             Notation::Python => Confidence::Mentioned,
         }
@@ -146,8 +178,13 @@ impl Surroundings<'_> {
     /// The calls of a whole candidate; empty if it is not one.
     fn calls(&self, text: &str, base: usize, notation: Notation) -> Vec<FoundCall> {
         if notation == Notation::Python {
-            let call = python_calls::call(text, base, self.tools).map(|(call, _)| call);
-            let call = call.filter(|call| self.is_meant(call, text));
+            let call = python_calls::printed(text, base, self.tools)
+                .or_else(|| python_calls::call(text, base, self.tools).map(|(call, _)| call));
+            let mut call = call.filter(|call| self.is_meant(call));
+            if let Some(call) = &mut call {
+                // Where reading stopped inside it, the call still ends with its bracket.
+                call.span.end = base + text.len();
+            }
             return call.into_iter().collect();
         }
         let mut calls = Vec::new();
@@ -166,15 +203,31 @@ impl Surroundings<'_> {
         calls
     }
 
+    /// The call of a name and the object of its arguments at `bracket`.
+    fn named_call(&self, text: &str, base: usize, bracket: usize) -> Vec<FoundCall> {
+        let (name, arguments) = (text[..bracket].trim(), &text[bracket..]);
+        let (Some(tool), Some(object)) = (self.tools.meant(name), RawObject::parse(arguments))
+        else {
+            return Vec::new();
+        };
+        let members = &object.members;
+        let fits = members.iter().any(|member| tool.declares(&member.key));
+        let empty = members.is_empty() && tool.has_no_required_parameters();
+        if !fits && !empty {
+            return Vec::new();
+        }
+        let span = base..base + text.len();
+        let mut found = FoundCall::verbatim(name, arguments, base + bracket, span);
+        found.name_span = base..base + name.len();
+        vec![found]
+    }
+
     /// The calls of a list in Python's notation some of which cannot be read. In prose, at least
     /// one must be readable.
     fn unreadable_list(&self, text: &str, base: usize) -> Vec<FoundCall> {
-        if self.holds_nested_calls(text) {
-            return Vec::new();
-        }
         let calls = unreadable_calls::list(text, base, self.tools);
         let readable = calls.iter().any(|call| call.state == CallState::Whole);
-        if readable || self.is_whole_message(text) {
+        if readable || self.is_whole_message() {
             calls
         } else {
             Vec::new()
@@ -182,13 +235,13 @@ impl Surroundings<'_> {
     }
 
     /// Returns true if a call in Python's notation is to be made, and not only mentioned.
-    fn is_meant(&self, call: &FoundCall, text: &str) -> bool {
+    fn is_meant(&self, call: &FoundCall) -> bool {
         let Some(tool) = self.tools.meant(&call.name) else {
             return false;
         };
         let readable = match call.state {
             CallState::Whole => true,
-            CallState::Unreadable(_) => self.is_whole_message(text),
+            CallState::Unreadable(_) => self.is_whole_message(),
             CallState::Open | CallState::Cut => false,
         };
         let standing = self.on_fresh_line || self.in_block || self.in_fence;
@@ -196,12 +249,7 @@ impl Surroundings<'_> {
     }
 
     /// Returns true if the candidate may be the whole message, as one call.
-    fn is_whole_message(&self, text: &str) -> bool {
-        self.only_calls_so_far && !self.in_block && !self.in_fence && !self.holds_nested_calls(text)
-    }
-
-    /// Returns true if calls inside this one count, so that it is not read as one call.
-    fn holds_nested_calls(&self, text: &str) -> bool {
-        self.scope == TextCallScope::Anywhere && unreadable_calls::nests(text)
+    fn is_whole_message(&self) -> bool {
+        self.only_calls_so_far && !self.in_block && !self.in_fence
     }
 }

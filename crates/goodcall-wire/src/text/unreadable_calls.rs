@@ -110,19 +110,6 @@ fn named(body: &str) -> Option<&str> {
     (size > 0 && size <= MAX_NAME).then(|| &rest[..size])
 }
 
-/// Returns true if a text holds parentheses inside of parentheses.
-pub(crate) fn nests(text: &str) -> bool {
-    let mut depth = 0usize;
-    text.bytes().any(|byte| {
-        match byte {
-            b'(' => depth += 1,
-            b')' => depth = depth.saturating_sub(1),
-            _ => {}
-        }
-        depth > 1
-    })
-}
-
 /// Reads a list of calls in Python's notation, some of which may be unreadable. Empty if any
 /// element is not a call of an offered tool.
 pub(crate) fn list(text: &str, base: usize, tools: &Tools) -> Vec<FoundCall> {
@@ -133,10 +120,11 @@ pub(crate) fn list(text: &str, base: usize, tools: &Tools) -> Vec<FoundCall> {
     for part in elements(text).unwrap_or_default() {
         let piece = &text[part.clone()];
         match python_calls::call(piece, base + part.start, tools) {
-            Some((found, size))
+            Some((mut found, size))
                 if found.is_offered(tools)
                     && (size == piece.len() || matches!(found.state, CallState::Unreadable(_))) =>
             {
+                found.span.end = base + part.end;
                 calls.push(found);
             }
             _ => return Vec::new(),

@@ -224,7 +224,7 @@ fn may_become_value_tag(head: &[u8]) -> bool {
 
 /// Returns true for the bytes of a tag's name, its namespace included.
 fn is_tag_name(byte: u8) -> bool {
-    byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b':' | b' ' | b'-') || byte >= 0x80
+    byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b':' | b' ' | b'-' | b'|') || byte >= 0x80
 }
 
 /// The name of a tag that holds one value, its namespace included.
@@ -237,7 +237,8 @@ fn value_tag_name(tag: &str) -> Option<&str> {
     let known = matches!(&local[..word], "parameter" | "param");
     let next = local[word..].chars().next();
     let bounded = matches!(next, None | Some(' ' | '=' | '\n' | '\t'));
-    let namespaced = space.is_empty() || space.ends_with(':') || space.trim_end().ends_with('｜');
+    let namespaced =
+        space.is_empty() || space.ends_with(':') || space.trim_end().ends_with(['｜', '‖', '|']);
     // The same bytes as in `may_become_value_tag`, or the result would depend on the split.
     let clean = space.bytes().all(is_tag_name);
     (known && bounded && namespaced && clean).then(|| &tag[..start + word])

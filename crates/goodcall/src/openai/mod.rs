@@ -112,7 +112,28 @@ impl OpenAi {
         Ok(format!("{{{}}}", fields.join(",")))
     }
 
-    async fn send(&self, body: String) -> Result<Response, ModelError> {
+    /// Sends a request with this body as it is, and returns the status and the body of the reply,
+    /// whatever they are.
+    ///
+    /// # Errors
+    /// If there is no reply, or if it is too long.
+    pub async fn exchange(&self, body: String) -> Result<(u16, String), ModelError> {
+        let response = self.post(body).await?;
+        let status = response.status().as_u16();
+        let mut text = Vec::new();
+        let mut bytes = response.bytes_stream();
+        while let Some(piece) = bytes.next().await {
+            text.extend_from_slice(&piece.map_err(broken)?);
+            if text.len() > MOST_BYTES {
+                return Err(ModelError::new(format!(
+                    "the reply is longer than {MOST_BYTES} bytes"
+                )));
+            }
+        }
+        Ok((status, String::from_utf8_lossy(&text).into_owned()))
+    }
+
+    async fn post(&self, body: String) -> Result<Response, ModelError> {
         let mut request = self
             .client
             .post(format!("{}/chat/completions", self.url))
@@ -121,10 +142,14 @@ impl OpenAi {
         if let Some(SecretKey(key)) = &self.key {
             request = request.bearer_auth(key);
         }
-        let response = request.send().await.map_err(|error| {
+        request.send().await.map_err(|error| {
             // The URL is left out because it may hold a secret.
             ModelError::new(format!("no answer: {}", cause(&error.without_url()))).retryable()
-        })?;
+        })
+    }
+
+    async fn send(&self, body: String) -> Result<Response, ModelError> {
+        let response = self.post(body).await?;
         let status = response.status();
         if status.is_success() {
             return Ok(response);

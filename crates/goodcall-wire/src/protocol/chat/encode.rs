@@ -249,16 +249,15 @@ impl Protocol for Chat {
     }
 
     fn write_text_rest(&mut self, text: &str, out: &mut Vec<u8>) {
-        if text.is_empty() {
-            return;
-        }
-        let role = if std::mem::take(&mut self.owes_role) {
-            r#""role":"assistant","#
-        } else {
-            ""
-        };
-        let delta = format!(r#"{{{role}"content":{}}}"#, quoted(text));
-        self.write_delta(&delta, "null", out);
+        self.write_said("content", text, out);
+    }
+
+    fn takes_reasoning(&self) -> bool {
+        true
+    }
+
+    fn write_reasoning(&mut self, text: &str, out: &mut Vec<u8>) {
+        self.write_said("reasoning_content", text, out);
     }
 
     fn write_last(&mut self, out: &mut Vec<u8>) -> bool {
@@ -336,6 +335,20 @@ impl Chat {
         });
         let has_usage = root.get("usage").is_some_and(|usage| !usage.is_null());
         has_content || reason.is_some() || has_usage
+    }
+
+    /// Writes what the model said, as the content or as a thought.
+    fn write_said(&mut self, key: &str, text: &str, out: &mut Vec<u8>) {
+        if text.is_empty() {
+            return;
+        }
+        let role = if std::mem::take(&mut self.owes_role) {
+            r#""role":"assistant","#
+        } else {
+            ""
+        };
+        let delta = format!(r#"{{{role}"{key}":{}}}"#, quoted(text));
+        self.write_delta(&delta, "null", out);
     }
 
     fn write_delta(&self, delta: &str, reason: &str, out: &mut Vec<u8>) {

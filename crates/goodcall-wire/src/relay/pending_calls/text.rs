@@ -22,7 +22,7 @@ impl PendingCalls {
             return Some(event);
         }
         self.write_companions(exchange, out);
-        let released = self.scan(exchange, &sent);
+        let released = self.scan(exchange, &sent, out);
         self.protocol.note_text(&sent, &released);
         if is_alone && released == sent {
             return Some(event);
@@ -44,18 +44,24 @@ impl PendingCalls {
         Some(event.of_same_type(rest))
     }
 
-    /// Looks for calls in text, and returns the text outside calls.
-    pub(super) fn scan(&mut self, exchange: &Exchange, sent: &str) -> String {
+    /// Looks for calls and thoughts in text, writes the thoughts, and returns the text outside both.
+    fn scan(&mut self, exchange: &Exchange, sent: &str, out: &mut Vec<u8>) -> String {
         if self.text.finder.is_none()
             && let Some(scope) = exchange.text_call_scope()
         {
-            self.text.finder = Some(TextCallFinder::new(&exchange.judge.tools, scope));
+            let tools = &exchange.judge.tools;
+            self.text.finder = Some(if self.protocol.takes_reasoning() {
+                TextCallFinder::with_reasoning(tools, scope)
+            } else {
+                TextCallFinder::new(tools, scope)
+            });
         }
         match &mut self.text.finder {
             Some(finder) => {
-                let ScannedText { text, calls } = finder.push(sent);
-                self.text.calls.extend(calls);
-                text
+                let scanned = finder.push(sent);
+                self.text.calls.extend(scanned.calls);
+                self.protocol.write_reasoning(&scanned.reasoning, out);
+                scanned.text
             }
             None => sent.to_owned(),
         }
@@ -64,8 +70,13 @@ impl PendingCalls {
     /// Ends the text that is open: what was kept of it is forwarded.
     pub(super) fn end_text(&mut self, out: &mut Vec<u8>) {
         if let Some(mut finder) = self.text.finder.take() {
-            let ScannedText { text, calls } = finder.finish();
+            let ScannedText {
+                text,
+                reasoning,
+                calls,
+            } = finder.finish();
             self.text.calls.extend(calls);
+            self.protocol.write_reasoning(&reasoning, out);
             if !text.is_empty() {
                 self.protocol.note_text("", &text);
                 self.protocol.write_text_rest(&text, out);
