@@ -38,6 +38,9 @@ pub(crate) struct McpArgs {
     /// Undo --wrap-config
     #[arg(long, value_name = "FILE", conflicts_with_all = ["url", "command", "listen", "wrap_config", "GuardArgs", "McpSettings"])]
     unwrap_config: Option<PathBuf>,
+    /// Rewrite the configurations of all known clients that are installed, after asking for each
+    #[arg(long, conflicts_with_all = ["url", "command", "listen", "wrap_config", "unwrap_config", "GuardArgs", "McpSettings"])]
+    wrap_all: bool,
     /// Write the configuration without asking
     #[arg(long)]
     yes: bool,
@@ -62,7 +65,11 @@ struct ServerArgs {
     #[arg(long, value_name = "NAME=VARIABLE", conflicts_with = "command")]
     header_env: Vec<String>,
     /// The command that starts the server
-    #[arg(last = true, value_name = "COMMAND")]
+    #[arg(
+        trailing_var_arg = true,
+        allow_hyphen_values = true,
+        value_name = "COMMAND"
+    )]
     command: Vec<OsString>,
 }
 
@@ -109,9 +116,12 @@ pub(crate) fn run(args: &McpArgs, program: Option<&OsString>) -> Result<bool, Cl
         Some(Task::Start { command }) => return start(command),
         None => {}
     }
+    let this = program.and_then(|path| path.to_str()).unwrap_or("goodcall");
+    if args.wrap_all {
+        return wrap::wrap_all(args.yes, this);
+    }
     if let Some(path) = &args.wrap_config {
-        let program = program.and_then(|path| path.to_str());
-        return wrap::wrap(path, args.yes, program.unwrap_or("goodcall"));
+        return wrap::wrap(path, args.yes, this);
     }
     if let Some(path) = &args.unwrap_config {
         return wrap::unwrap(path, args.yes);
@@ -313,20 +323,21 @@ impl GuardArgs {
             None => user_config()?,
         };
         let name = self.name.clone().unwrap_or_else(name);
-        let (policies, settings) = file.mcp_server(&name);
-        let policies = self.policy.clone().unwrap_or(policies);
-        let policies = input::with_formats(policies, self.formats);
-        let settings = self.settings.clone().over(settings);
-        let mut options = ProxyOptions::from_settings(&name, policies, &settings);
+        let mut config = file.mcp_server(&name);
+        let policies = self.policy.clone().unwrap_or(config.policies);
+        config.policies = input::with_formats(policies, self.formats);
+        config.settings = self.settings.clone().over(config.settings);
+        let listener = config.settings.listener.clone();
+        let mut options = ProxyOptions::from_settings(&name, config);
         if self.config.is_none() {
             self.tighten(&mut options, log);
         }
-        if let Some(name) = &settings.listener.token_env {
+        if let Some(name) = &listener.token_env {
             options.listen.token = Some(variable("--token-env", name)?);
         }
         Ok(ProxySettings {
             options,
-            allow_unauthenticated: settings.listener.allow_unauthenticated.is_on(),
+            allow_unauthenticated: listener.allow_unauthenticated.is_on(),
         })
     }
 
@@ -339,7 +350,7 @@ impl GuardArgs {
         }
         match ConfigFile::read(here) {
             Ok(file) => {
-                let (_, settings) = file.mcp_server(&options.server);
+                let settings = file.mcp_server(&options.server).settings;
                 let bounds = file.mcp_bounds(&options.server);
                 options.tighten(bounds, &settings);
                 let text = "goodcall.toml in this folder can only make the proxy stricter: name it with --config to use all of it";

@@ -2,7 +2,7 @@
 
 use std::ffi::OsString;
 
-use clap::error::{ContextKind, ContextValue, ErrorKind};
+use clap::error::{ContextKind, ContextValue};
 use clap::{CommandFactory, Error, Parser};
 
 use crate::Cli;
@@ -15,33 +15,8 @@ pub(crate) fn parse(words: &[OsString]) -> Cli {
             let name = format!("{variable} (in the environment)");
             error.insert(ContextKind::InvalidArg, ContextValue::String(name));
         }
-        if let Some(tip) = command_tip(&error, arguments) {
-            let tip = ContextValue::StyledStrs(vec![tip.into()]);
-            error.insert(ContextKind::Suggested, tip);
-        }
         error.exit()
     })
-}
-
-/// Returns a tip for `goodcall mcp npx …`, which lacks the `--` before the server's command.
-fn command_tip(error: &Error, arguments: &[OsString]) -> Option<String> {
-    let ContextValue::String(word) = error.get(ContextKind::InvalidArg)? else {
-        return None;
-    };
-    let mut words = arguments
-        .iter()
-        .map(|word| word.to_string_lossy().into_owned());
-    let mcp = words.next().is_some_and(|word| word == "mcp");
-    let bare = error.kind() == ErrorKind::UnknownArgument && !word.starts_with('-');
-    let before: Vec<_> = words.take_while(|other| other != word).collect();
-    let before = before.join(" ");
-    let before = if before.is_empty() {
-        before
-    } else {
-        format!("{before} ")
-    };
-    (mcp && bare)
-        .then(|| format!("a server's command comes after `--`: goodcall mcp {before}-- {word} …"))
 }
 
 /// Returns the environment variable that a wrong value came from. A flag comes before its variable,

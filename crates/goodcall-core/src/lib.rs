@@ -55,7 +55,7 @@ pub use parse::{
     Cut, CutKind, ParseClass, ParseError, ParseEvent, ReadOptions, Reading, StreamParser, read,
 };
 pub use pipeline::{Gate, check};
-pub use policy::{Formats, Policies, Policy, UnknownPolicy};
+pub use policy::{Formats, Policies, Policy, UnknownPolicy, name_fits};
 pub use report::{
     Actual, Bound, Change, Changes, Edit, Expected, ExpectedArray, ExpectedNumber, ExpectedObject,
     ExpectedProse, ExpectedString, Issue, IssueKind, JsonType, Key, Mended, Moved, Reason, Refusal,

@@ -9,6 +9,7 @@ use tokio::time::{MissedTickBehavior, interval, timeout};
 
 use crate::call_log::ProxyLog;
 use crate::engine::{Engine, EngineOutput};
+use crate::frame::id_in_part;
 use crate::json_rpc;
 use crate::line_io::{InputLine, LineReader, LineWriter};
 use crate::options::ProxyOptions;
@@ -199,12 +200,14 @@ impl Bridge {
                 }
                 Flow::Continue
             }
-            InputLine::Oversized { length, .. } => {
+            InputLine::Oversized { head, tail, length } => {
                 let limit = self.options.max_frame;
                 let text =
                     format!("a message of {length} bytes exceeds the limit of {limit} bytes");
                 self.warn(&text);
-                let answer = json_rpc::error("null", json_rpc::INVALID_REQUEST, &text);
+                let id = id_in_part(&head, &tail);
+                let id = id.as_deref().unwrap_or("null");
+                let answer = json_rpc::error(id, json_rpc::INVALID_REQUEST, &text);
                 self.client.send(answer);
                 Flow::Continue
             }

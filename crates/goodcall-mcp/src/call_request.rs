@@ -92,6 +92,34 @@ impl<'f> CallRequest<'f> {
     }
 }
 
+/// Returns the text with U+FFFD in place of escapes that are half a character; `None` if there are
+/// none. Programs that cut strings between the halves write them, and other programs read them.
+pub(crate) fn without_lone_surrogates(text: &str) -> Option<String> {
+    let mut out = String::new();
+    let (mut done, mut at) = (0, 0);
+    while let Some(found) = text.get(at..)?.find('\\') {
+        at += found;
+        let unit = |at: usize| {
+            let digits = text.get(at..at + 6)?.strip_prefix("\\u")?;
+            u16::from_str_radix(digits, 16).ok()
+        };
+        match (unit(at), unit(at + 6)) {
+            (Some(0xd800..=0xdbff), Some(0xdc00..=0xdfff)) => at += 12,
+            (Some(0xd800..=0xdfff), _) => {
+                out.push_str(&text[done..at]);
+                out.push_str("\\ufffd");
+                at += 6;
+                done = at;
+            }
+            (Some(_), _) => at += 6,
+            // The character behind the backslash may have several bytes.
+            (None, _) => at += 1 + text[at + 1..].chars().next().map_or(0, char::len_utf8),
+        }
+    }
+    out.push_str(&text[done..]);
+    (done > 0).then_some(out)
+}
+
 /// Headers that mirror arguments: the name after `Mcp-Param-`, and the value, which is `None` where
 /// the argument is missing.
 pub(crate) type MirroredHeaders = Vec<(String, Option<String>)>;
@@ -130,4 +158,28 @@ pub(crate) fn fingerprint(bytes: &[u8]) -> String {
     let mut hasher = DefaultHasher::new();
     bytes.hash(&mut hasher);
     format!("{:016x}", hasher.finish())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn half_characters_are_replaced_and_whole_ones_stay() {
+        for (text, expected) in [
+            (r#"{"a":"\ud83d"}"#, Some(r#"{"a":"\ufffd"}"#)),
+            (
+                r#""\uD83D\uDE00\ude00é\\ud83d\é""#,
+                Some(r#""\uD83D\uDE00\ufffdé\\ud83d\é""#),
+            ),
+            (
+                r#""\ud83d\ud83d\ude00\u00e9""#,
+                Some(r#""\ufffd\ud83d\ude00\u00e9""#),
+            ),
+            (r#""\\ud83d \"""#, None),
+            ("\\", None),
+        ] {
+            assert_eq!(without_lone_surrogates(text).as_deref(), expected, "{text}");
+        }
+    }
 }

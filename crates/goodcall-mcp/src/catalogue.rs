@@ -17,6 +17,8 @@ pub(crate) const MAX_PAGES: usize = 1_000;
 const MAX_TTL: Duration = Duration::from_secs(24 * 3600);
 /// How long after a failure the list is not asked for again.
 const RETRY: Duration = Duration::from_secs(30);
+/// For how long a list is good enough to refuse a call.
+const RECENT: Duration = Duration::from_secs(10);
 /// The key of a property that is mirrored in a header.
 const MIRROR_KEY: &str = "x-mcp-header";
 
@@ -26,6 +28,8 @@ pub(crate) struct Catalogue {
     tools: Tools,
     extras: HashMap<String, ToolExtras>,
     state: ListState,
+    /// When the list was completed.
+    listed_at: Option<Instant>,
     /// A list of which some pages are still to come.
     unfinished: Option<ListPages>,
     scope: CacheScope,
@@ -118,6 +122,13 @@ impl Catalogue {
         }
     }
 
+    /// Returns true if the list was completed just now, so that it need not be asked for again
+    /// before a call is refused. A server may change its tools without a word.
+    pub(crate) fn is_recent(&self, now: Instant) -> bool {
+        let age = self.listed_at.map(|at| now.saturating_duration_since(at));
+        age.is_some_and(|age| age < RECENT)
+    }
+
     /// Notes that the server has announced a change of its tools, or was replaced.
     pub(crate) fn mark_changed(&mut self) {
         self.unfinished = None;
@@ -190,6 +201,7 @@ impl Catalogue {
             }
         }
         self.scope = pages.scope;
+        self.listed_at = Some(now);
         self.state = ListState::Known {
             fresh_until: pages.ttl.map(|ttl| now + ttl.min(MAX_TTL)),
         };

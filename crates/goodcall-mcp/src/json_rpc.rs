@@ -20,6 +20,20 @@ pub(crate) const TIMED_OUT: i64 = -32001;
 /// MCP: a header contradicts the message.
 pub(crate) const HEADER_MISMATCH: i64 = -32020;
 
+/// JSON-RPC: there is no such method.
+pub(crate) const METHOD_NOT_FOUND: i64 = -32601;
+/// MCP: the protocol version is not supported.
+pub(crate) const UNSUPPORTED_VERSION: i64 = -32022;
+
+/// The protocol versions that are known.
+pub(crate) const VERSIONS: [&str; 5] = [
+    "2024-11-05",
+    "2025-03-26",
+    "2025-06-18",
+    "2025-11-25",
+    RESULT_TYPES,
+];
+
 /// The first protocol version whose results name their type.
 const RESULT_TYPES: &str = "2026-07-28";
 
@@ -83,7 +97,9 @@ pub(crate) fn cancelled(id: &str, why: &str) -> Frame {
 pub(crate) fn with_changes(response: &Message<'_>, changes: &[Change]) -> Frame {
     let bytes = response.bytes();
     let records: Vec<_> = changes.iter().map(ChangeRecord::from).collect();
-    let (Some(result), Ok(records)) = (response.result(), serde_json::to_string(&records)) else {
+    // Only an object has a place for them.
+    let result = response.result().filter(|result| result.is_object());
+    let (Some(result), Ok(records)) = (result, serde_json::to_string(&records)) else {
         return bytes.to_vec();
     };
     let member = format!("\"{CHANGES_KEY}\":{records}");
@@ -120,6 +136,9 @@ mod tests {
                 format!(r#"{{"_meta": {{"a":1,{added}}} , "b":2}}"#),
             ),
             (r#"{"_meta":null}"#, format!(r#"{{"_meta":{{{added}}}}}"#)),
+            ("null", "null".to_owned()),
+            (r#"["a"]"#, r#"["a"]"#.to_owned()),
+            (r#""text""#, r#""text""#.to_owned()),
         ] {
             let response = format!(r#"{{"id":1,"result":{result}}}"#);
             let message = FrameContent::read(response.as_bytes()).single().unwrap();

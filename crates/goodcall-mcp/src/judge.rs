@@ -9,21 +9,22 @@ use std::time::Instant;
 
 use goodcall::{ErrorClass, LoopReport, ToolResult};
 use goodcall_core::{
-    Change, Explain, Gate, Issue, Level, Pointer, Policy, Reason, Refusal, RuleId, Schema, Tree,
-    Verdict,
+    Change, Explain, Gate, Issue, IssueKind, Level, Pointer, Policy, Reason, Refusal, RuleId,
+    Schema, Tree, Verdict,
 };
 use goodcall_wire::{ToolDefinition, Tools};
 
 use crate::call_log::{LogEntry, OutputCheck, ProxyOutcome, ProxyRecord, ProxyVerdict, now_ms};
 use crate::call_request::{
     CallRequest, MirroredHeaders, UnreadableCall, error_text, fingerprint, first_text, mirrored,
+    without_lone_surrogates,
 };
 use crate::catalogue::{Catalogue, Knowledge};
 use crate::frame::{Forwarding, Frame, Message};
 use crate::json_rpc;
 use crate::json_span::{JsonSpan, Splice, quoted, splice};
 use crate::loop_guard::{self, LoopGuard};
-use crate::options::ProxyOptions;
+use crate::options::{CallMode, ProxyOptions};
 
 /// Bytes of arguments that the loop detector keeps; it keeps a fingerprint of longer ones.
 const KEPT_ARGUMENTS: usize = 4096;
@@ -37,6 +38,8 @@ pub(crate) struct Judge {
     pub(crate) catalogue: Catalogue,
     loop_guard: LoopGuard,
     warned: HashSet<String>,
+    /// Names of tools that the server did not list when it was asked because of them.
+    unlisted: HashSet<String>,
     /// Log entries for whoever does I/O to take and write.
     pub(crate) log: Vec<LogEntry>,
 }
@@ -63,9 +66,10 @@ pub(crate) struct ForwardedCall {
     /// The tool's name as sent, where it was cleaned.
     sent_name: Option<String>,
     verdict: ProxyVerdict,
+    /// Why the call is bad, if it was forwarded nevertheless.
+    reason: Option<&'static str>,
     changes: Vec<Change>,
-    started: Instant,
-    time_ms: u64,
+    came: Arrival,
     /// The arguments, or their fingerprint, for the loop detector.
     loop_key: String,
     /// The arguments for the log, if the host wants them there.
@@ -74,6 +78,14 @@ pub(crate) struct ForwardedCall {
     has_result_type: bool,
     /// The headers that mirror the arguments, if the call was rewritten.
     pub(crate) mirrors: MirroredHeaders,
+}
+
+/// When a call came.
+#[derive(Clone, Copy, Debug)]
+struct Arrival {
+    at: Instant,
+    /// Milliseconds since 1970.
+    time_ms: u64,
 }
 
 /// A call before it is decided whether the list of tools is fresh enough to act on it.
@@ -99,6 +111,7 @@ impl Judge {
             options,
             catalogue: Catalogue::default(),
             warned: HashSet::new(),
+            unlisted: HashSet::new(),
             log: Vec::new(),
         }
     }
@@ -113,8 +126,10 @@ impl Judge {
     ) -> CallJudgement {
         let request = match CallRequest::read(message) {
             Ok(request) => request,
-            Err(UnreadableCall::Ambiguous(answer)) => return CallJudgement::Answer(answer),
-            Err(UnreadableCall::Malformed) => {
+            Err(UnreadableCall::Ambiguous(answer)) if !self.options.calls.observe => {
+                return CallJudgement::Answer(answer);
+            }
+            Err(UnreadableCall::Ambiguous(_) | UnreadableCall::Malformed) => {
                 return self.forward_unchecked(&CallRequest::malformed(message), now);
             }
         };
@@ -125,13 +140,23 @@ impl Judge {
             Knowledge::Stale => listed,
             Knowledge::Fresh => true,
         };
+        let is_recent = listed || (is_fresh && self.catalogue.is_recent(now));
         let tools = self.catalogue.tools().clone();
         match self.assess(&request, &tools) {
             // The server may have a new tool without having announced it.
-            Assessment::UnknownTool(_) if !listed => CallJudgement::NeedsTools,
-            Assessment::UnknownTool(refusal) => self.refuse(&request, &request.name, &refusal, now),
-            Assessment::Refused { .. } if !is_fresh => CallJudgement::NeedsTools,
-            Assessment::Refused { tool, refusal } => self.refuse(&request, tool, &refusal, now),
+            Assessment::UnknownTool(_) if !listed && !self.unlisted.contains(&*request.name) => {
+                CallJudgement::NeedsTools
+            }
+            Assessment::UnknownTool(refusal) => self.unknown_tool(&request, &refusal, now),
+            Assessment::Refused { .. } if !is_recent => CallJudgement::NeedsTools,
+            Assessment::Refused { tool, refusal } => {
+                let mode = self.options.calls.mode(tool);
+                if mode == CallMode::Refuse && !is_left_to_the_server(&refusal) {
+                    self.refuse(&request, tool, &refusal, now)
+                } else {
+                    self.forward_bad(&request, tool, &refusal, now)
+                }
+            }
             // A stale list is good enough for a call that needs no mending.
             Assessment::Accepted(call) if !is_fresh && !call.splices.is_empty() => {
                 CallJudgement::NeedsTools
@@ -145,7 +170,7 @@ impl Judge {
             let raw = request.arguments.as_ref().map_or("", |(_, raw)| raw);
             return Assessment::UnknownTool(tools.unknown_call(&request.name, raw));
         };
-        let policy = self.options.policy(tool);
+        let policy = self.options.calls.policy(tool);
         let mut call = AcceptedCall {
             tool,
             verdict: ProxyVerdict::Good,
@@ -167,9 +192,10 @@ impl Judge {
         };
         let gate = Gate::new(schema)
             .policy(policy)
-            .limits(self.options.limits());
+            .limits(self.options.limits())
+            .tool(&tool.name);
         let verdict = match &request.arguments {
-            Some((_, raw)) => gate.tool(&tool.name).check(raw),
+            Some((_, raw)) => gate.check(raw),
             None if schema.accepts_empty_object() => return Assessment::Accepted(call),
             None => gate.check(""),
         };
@@ -183,8 +209,13 @@ impl Judge {
                 call.arguments = Some(mended.arguments);
             }
             Verdict::Bad(refusal) => {
-                let tool = &tool.name;
-                return Assessment::Refused { tool, refusal };
+                let raw = request.arguments.as_ref().map_or("", |(_, raw)| *raw);
+                let is_good = |text: String| matches!(gate.check(&text), Verdict::Good(_));
+                // Half a character is the reason only if the call is good with another one there.
+                if !without_lone_surrogates(raw).is_some_and(is_good) {
+                    let tool = &tool.name;
+                    return Assessment::Refused { tool, refusal };
+                }
             }
         }
         Assessment::Accepted(call)
@@ -203,7 +234,7 @@ impl Judge {
         let mut call = self.forwarded(request, &tool.name, now);
         call.verdict = accepted.verdict;
         call.changes = accepted.changes;
-        if let Some(report) = self.loop_guard.begin(&tool.name, &call.loop_key) {
+        if let Some(report) = self.begin(&call) {
             return self.refuse_loop(request, &call, &report, now);
         }
         if let Some(extras) = self.catalogue.extras(&tool.name) {
@@ -212,7 +243,7 @@ impl Judge {
                 call.mirrors = mirrored(&extras.mirrors, accepted.arguments.as_ref());
             }
         }
-        if accepted.splices.is_empty() {
+        if accepted.splices.is_empty() || self.observes(&tool.name) {
             return CallJudgement::AsSent(Box::new(call));
         }
         let rewritten = splice(request.bytes, accepted.splices);
@@ -222,10 +253,71 @@ impl Judge {
     /// Forwards a call whose tool is not known.
     fn forward_unchecked(&mut self, request: &CallRequest<'_>, now: Instant) -> CallJudgement {
         let call = self.forwarded(request, &request.name, now);
-        match self.loop_guard.begin(&request.name, &call.loop_key) {
+        match self.begin(&call) {
             Some(report) => self.refuse_loop(request, &call, &report, now),
             None => CallJudgement::AsSent(Box::new(call)),
         }
+    }
+
+    /// Judges a call of a tool that the server does not list. Some servers have tools that they do
+    /// not list, so only a name that resembles a listed one is refused.
+    fn unknown_tool(
+        &mut self,
+        request: &CallRequest<'_>,
+        refusal: &Refusal,
+        now: Instant,
+    ) -> CallJudgement {
+        let tools = self.catalogue.tools();
+        let offered = tools.names().count();
+        // By its name alone: arguments that fit a listed tool do not make it that tool.
+        let by_name = tools.unknown(&request.name);
+        let resembles =
+            |issue: &Issue| issue.nearest.is_some() || issue.expected.allowed.len() < offered;
+        if !by_name.issues.iter().any(resembles) {
+            if self.unlisted.len() < MAX_WARNINGS {
+                self.unlisted.insert(request.name.to_string());
+            }
+            return self.forward_unchecked(request, now);
+        }
+        if self.options.calls.mode(&request.name) == CallMode::Refuse {
+            self.refuse(request, &request.name, refusal, now)
+        } else {
+            self.forward_bad(request, &request.name, refusal, now)
+        }
+    }
+
+    /// Forwards a bad call as it was sent, and notes that it is bad.
+    fn forward_bad(
+        &mut self,
+        request: &CallRequest<'_>,
+        tool: &str,
+        refusal: &Refusal,
+        now: Instant,
+    ) -> CallJudgement {
+        let mut call = self.forwarded(request, tool, now);
+        call.verdict = ProxyVerdict::Bad;
+        call.reason = Some(refusal.reason.name());
+        if let Some(report) = self.begin(&call) {
+            return self.refuse_loop(request, &call, &report, now);
+        }
+        if let Some(extras) = self.catalogue.extras(tool) {
+            call.output = extras.output.clone();
+        }
+        CallJudgement::AsSent(Box::new(call))
+    }
+
+    /// Begins a call that is about to be forwarded. Returns a report if it must be refused, because
+    /// it would continue a loop.
+    fn begin(&mut self, call: &ForwardedCall) -> Option<LoopReport> {
+        if self.observes(&call.tool) {
+            self.loop_guard.begin_observed();
+            return None;
+        }
+        self.loop_guard.begin(&call.tool, &call.loop_key)
+    }
+
+    fn observes(&self, tool: &str) -> bool {
+        self.options.calls.mode(tool) == CallMode::Observe
     }
 
     fn refuse(
@@ -240,7 +332,7 @@ impl Judge {
         call.verdict = ProxyVerdict::Bad;
         call.changes = refusal.changes.clone();
         let result = ToolResult::refused(refusal, text.clone());
-        let report = self.loop_guard.observe(tool, &call.loop_key, result);
+        let report = self.loop_guard.refused(tool, &call.loop_key, result, now);
         if let Some(report) = &report {
             text = format!("{}\n\n{text}", report.text());
         }
@@ -299,7 +391,7 @@ impl Judge {
         if result.get("isError").and_then(JsonSpan::raw) == Some("true") {
             let error = ToolResult::error(first_text(result).unwrap_or_default());
             self.finish(call, ProxyOutcome::ToolError, error, None, now);
-            return with_changes(response, call);
+            return self.with_changes(response, call);
         }
         let mismatch = self.mismatch(call, result);
         let check = call.output.is_some().then_some(match mismatch {
@@ -311,14 +403,22 @@ impl Judge {
         if let Some(refusal) = mismatch {
             let explain = Explain::new(self.options.style).tool(&call.tool);
             let text = explain.output(&refusal);
-            if self.options.check_output {
+            if self.options.check_output && !self.observes(&call.tool) {
                 let reason = "wrong_output";
                 let answer = json_rpc::refusal(&call.id, &text, reason, call.has_result_type);
                 return Forwarding::Rewritten(answer);
             }
             self.warn_once(&format!("{}#output", call.tool), || text);
         }
-        with_changes(response, call)
+        self.with_changes(response, call)
+    }
+
+    /// Forwards a response with the call's changes in its `_meta`, if they were made.
+    fn with_changes(&self, response: &Message<'_>, call: &ForwardedCall) -> Forwarding {
+        if call.changes.is_empty() || self.observes(&call.tool) {
+            return Forwarding::AsSent;
+        }
+        Forwarding::Rewritten(json_rpc::with_changes(response, &call.changes))
     }
 
     /// Checks the structured content of a result against the tool's output schema.
@@ -330,7 +430,7 @@ impl Judge {
             let issue = Issue::custom(Pointer::root(), goodcall_core::missing_output_text());
             return Some(Refusal::wrong_shape(vec![issue]));
         };
-        let formats = self.options.policies.for_tool(&call.tool).formats();
+        let formats = self.options.calls.policies.for_tool(&call.tool).formats();
         let gate = Gate::new(schema)
             .policy(Policy::strict().with_formats(formats))
             .limits(self.options.limits())
@@ -386,9 +486,12 @@ impl Judge {
             tool: tool.to_owned(),
             sent_name: (tool != request.name).then(|| request.name.to_string()),
             verdict: ProxyVerdict::Unchecked,
+            reason: None,
             changes: Vec::new(),
-            started: now,
-            time_ms: now_ms(),
+            came: Arrival {
+                at: now,
+                time_ms: now_ms(),
+            },
             loop_key,
             arguments: self.options.log_arguments.then(|| raw.to_owned()),
             output: None,
@@ -398,16 +501,16 @@ impl Judge {
     }
 
     fn record(&self, call: &ForwardedCall, outcome: ProxyOutcome, now: Instant) -> ProxyRecord {
-        let latency = now.saturating_duration_since(call.started).as_secs_f64() * 1000.0;
+        let latency = now.saturating_duration_since(call.came.at).as_secs_f64() * 1000.0;
         let arguments = call.arguments.clone();
         ProxyRecord {
-            time_ms: call.time_ms,
+            time_ms: call.came.time_ms,
             server: self.options.server.clone(),
             tool: call.tool.clone(),
             sent: call.sent_name.clone(),
             verdict: call.verdict,
             rules: call.changes.iter().map(|one| one.rule.name()).collect(),
-            reason: None,
+            reason: call.reason,
             outcome,
             latency_ms: (latency * 1000.0).round() / 1000.0,
             r#loop: None,
@@ -457,10 +560,19 @@ fn argument_splice(request: &CallRequest<'_>, arguments: &Tree<'_>) -> Splice {
     }
 }
 
-/// Forwards a response with the call's changes in its `_meta`.
-fn with_changes(response: &Message<'_>, call: &ForwardedCall) -> Forwarding {
-    if call.changes.is_empty() {
-        return Forwarding::AsSent;
+/// Returns true if the server itself is to decide about a bad call: it has keys that the schema does
+/// not know, which most servers ignore and clients add for their own ends, and nothing else is wrong
+/// with it; or it exceeds a limit of the reader.
+fn is_left_to_the_server(refusal: &Refusal) -> bool {
+    let is_extra = |issue: &Issue| {
+        issue.kind == IssueKind::UnknownKey
+            && issue.nearest.is_none()
+            && issue.moved.is_none()
+            && issue.places.is_empty()
+    };
+    match refusal.reason {
+        Reason::TooLarge => true,
+        Reason::WrongShape => refusal.more == 0 && refusal.issues.iter().all(is_extra),
+        _ => false,
     }
-    Forwarding::Rewritten(json_rpc::with_changes(response, &call.changes))
 }

@@ -42,9 +42,9 @@ pub use call_log::{LogEntry, OutputCheck, ProxyLog, ProxyOutcome, ProxyRecord, P
 pub use client_config::{WrapError, Wrapped, unwrap_config, wrap_config};
 pub use engine::{Engine, EngineOutput};
 pub use frame::Frame;
-pub use goodcall_server::McpLoopMode;
+pub use goodcall_server::{BadCallMode, McpLoopMode};
 pub use http::{Upstream, UpstreamError, listen};
 pub use list_tools::list_tools;
-pub use options::{ListenOptions, ProxyOptions};
+pub use options::{CallRules, ListenOptions, ProxyOptions};
 pub use process::{ServerCommand, end_with_parent};
 pub use server_connection::McpServer;

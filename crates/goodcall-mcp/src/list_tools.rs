@@ -18,7 +18,7 @@ use crate::process::EndMode;
 use crate::server_connection::{McpServer, ServerConnection};
 
 /// How long a server may take for one answer. The first includes its start.
-const LIMIT: Duration = Duration::from_secs(60);
+const LIMIT: Duration = Duration::from_secs(30);
 /// The protocol version that is offered in the handshake.
 const HANDSHAKE_VERSION: &str = "2025-11-25";
 /// The `_meta` of a request without a handshake.

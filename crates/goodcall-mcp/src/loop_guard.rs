@@ -3,7 +3,8 @@
 //! The detector works on turns. A session has none, but calls that are in flight at the same time
 //! cannot have learned from each other, and so count as one turn.
 
-use std::collections::VecDeque;
+use std::collections::{HashMap, VecDeque};
+use std::time::{Duration, Instant};
 
 use goodcall::{
     Call, CallOutcome, Detector, Escalation, LoopReport, LoopRules, Signal, ToolResult,
@@ -15,15 +16,29 @@ const MAX_CALLS: usize = 64;
 /// Calls that are remembered in order to know which ones a loop consists of.
 const RECENT: usize = 16;
 
+/// After this long a mistake is not the same any more: a session may be used by one conversation
+/// after another.
+const SAME_CONVERSATION: Duration = Duration::from_secs(120);
+
 /// The loop detector of one session.
 #[derive(Debug, Default)]
 pub(crate) struct LoopGuard {
     mode: McpLoopMode,
+    /// Looks at the calls that were forwarded.
     detector: Detector,
+    /// Looks at the calls that were refused, for each tool by itself, until one of them is good.
+    refusals: HashMap<String, RefusedCalls>,
     turn: Vec<(Call, CallOutcome)>,
     in_flight: usize,
     recent: VecDeque<(String, String)>,
     blocked: Option<BlockedLoop>,
+}
+
+/// The refused calls of one tool.
+#[derive(Debug)]
+struct RefusedCalls {
+    detector: Detector,
+    last: Instant,
 }
 
 /// A loop, and the calls that would continue it.
@@ -35,14 +50,44 @@ struct BlockedLoop {
 
 impl LoopGuard {
     pub(crate) fn new(mode: McpLoopMode) -> Self {
-        // There is nobody to ask.
-        let mut rules = LoopRules::default();
-        rules.asks = 0;
         Self {
             mode,
-            detector: Detector::new(rules),
+            detector: detector(),
             ..Self::default()
         }
+    }
+
+    /// Records a call that was refused. Returns a report if its mistake is not the first of its
+    /// kind.
+    pub(crate) fn refused(
+        &mut self,
+        tool: &str,
+        arguments: &str,
+        result: ToolResult,
+        now: Instant,
+    ) -> Option<LoopReport> {
+        if self.mode == McpLoopMode::Off {
+            return None;
+        }
+        let is_new = |last: Instant| now.saturating_duration_since(last) > SAME_CONVERSATION;
+        self.refusals.retain(|_, calls| !is_new(calls.last));
+        let calls = self.refusals.entry(tool.to_owned());
+        let calls = calls.or_insert_with(|| RefusedCalls {
+            detector: detector(),
+            last: now,
+        });
+        calls.last = now;
+        let call = Call::new("", tool, arguments);
+        let outcome = CallOutcome::new(&call, result);
+        let mut report = calls.detector.observe(&[(call, outcome)])?;
+        // The model was told as often as it has made this very mistake.
+        report.level = u32::try_from(report.times.saturating_sub(1)).unwrap_or(u32::MAX);
+        Some(report)
+    }
+
+    /// Begins a call that is forwarded whatever it continues.
+    pub(crate) fn begin_observed(&mut self) {
+        self.in_flight += 1;
     }
 
     /// Begins a call that is about to be forwarded. Returns a report if the call must be refused,
@@ -64,6 +109,7 @@ impl LoopGuard {
             }
             self.blocked = None;
         }
+        self.refusals.remove(tool);
         self.in_flight += 1;
         None
     }
@@ -79,13 +125,8 @@ impl LoopGuard {
         self.observe(tool, arguments, result)
     }
 
-    /// Records the result or the refusal of a call, and looks for a loop once the turn is over.
-    pub(crate) fn observe(
-        &mut self,
-        tool: &str,
-        arguments: &str,
-        result: ToolResult,
-    ) -> Option<LoopReport> {
+    /// Records the result of a call, and looks for a loop once the turn is over.
+    fn observe(&mut self, tool: &str, arguments: &str, result: ToolResult) -> Option<LoopReport> {
         if self.mode == McpLoopMode::Off {
             return None;
         }
@@ -132,6 +173,13 @@ impl LoopGuard {
     }
 }
 
+/// A detector whose reports ask nobody, because there is nobody to ask.
+fn detector() -> Detector {
+    let mut rules = LoopRules::default();
+    rules.asks = 0;
+    Detector::new(rules)
+}
+
 /// Returns true if the operator is to be warned: the report is the first of its row.
 pub(crate) fn is_news(report: &LoopReport) -> bool {
     report.level == 1 || report.escalation == Escalation::Ask
@@ -156,6 +204,29 @@ mod tests {
         assert!(guard.begin("t", "{}").unwrap().text().contains("3 times"));
         assert_eq!(call(&mut guard, r#"{"a":1}"#, "y"), None);
         assert_eq!(call(&mut guard, "{}", "x"), None);
+    }
+
+    #[test]
+    fn mistakes_are_counted_for_each_tool_and_conversation() {
+        use goodcall_core::{Issue, Pointer, Refusal};
+        let mut guard = LoopGuard::new(McpLoopMode::Tell);
+        let mut now = Instant::now();
+        let refuse = |guard: &mut LoopGuard, tool: &str, now: Instant| {
+            let issue = Issue::custom(Pointer::root(), "x");
+            let result = ToolResult::refused(&Refusal::wrong_shape(vec![issue]), "x".to_owned());
+            let report = guard.refused(tool, "{\"a\":1}", result, now);
+            report.map(|report| (report.times, report.level))
+        };
+        assert_eq!(refuse(&mut guard, "a", now), None);
+        assert_eq!(refuse(&mut guard, "b", now), None);
+        assert_eq!(refuse(&mut guard, "a", now), Some((2, 1)));
+        assert_eq!(refuse(&mut guard, "b", now), Some((2, 1)));
+        assert_eq!(refuse(&mut guard, "a", now), Some((3, 2)));
+        // A good call of the tool ends the row, and so does time.
+        assert!(guard.begin("a", "{}").is_none());
+        assert_eq!(refuse(&mut guard, "a", now), None);
+        now += Duration::from_secs(300);
+        assert_eq!(refuse(&mut guard, "b", now), None);
     }
 
     #[test]

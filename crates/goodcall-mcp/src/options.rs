@@ -3,7 +3,9 @@
 use std::time::Duration;
 
 use goodcall_core::{Limits, Policies, Policy, Style};
-use goodcall_server::{McpListenerSettings, McpLoopMode, McpSettings};
+use goodcall_server::{
+    BadCallMode, McpListenerSettings, McpLoopMode, McpServerConfig, McpSettings, McpTools, Switch,
+};
 use goodcall_wire::ToolDefinition;
 
 /// The options of the proxy in front of one server. Start from [`ProxyOptions::default`] and change
@@ -13,8 +15,8 @@ use goodcall_wire::ToolDefinition;
 pub struct ProxyOptions {
     /// The server's name in logs and warnings.
     pub server: String,
-    /// The policies, which say per tool what may be mended.
-    pub policies: Policies,
+    /// How calls are judged.
+    pub calls: CallRules,
     /// The style of refusals.
     pub style: Style,
     /// How a loop of equal calls is handled.
@@ -31,11 +33,67 @@ pub struct ProxyOptions {
     pub max_frame: usize,
     /// Whether a server that has ended is started again for the next request.
     pub restart: bool,
+    /// Whom a listener serves.
+    pub listen: ListenOptions,
+}
+
+/// How calls are judged, for all tools and for single ones.
+#[derive(Clone, Debug, Default)]
+#[non_exhaustive]
+pub struct CallRules {
+    /// The policies, which say per tool what may be mended.
+    pub policies: Policies,
     /// Policies of an untrusted source: what they do not allow is not mended, whatever `policies`
     /// say.
     pub bounds: Option<Policies>,
-    /// Whom a listener serves.
-    pub listen: ListenOptions,
+    /// What is done with a bad call that cannot be mended.
+    pub bad: BadCallMode,
+    /// Whether calls are neither changed nor refused.
+    pub observe: bool,
+    /// The settings of single tools.
+    pub tools: McpTools,
+}
+
+/// What may be done with the calls of a tool.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum CallMode {
+    /// Bad calls are refused.
+    Refuse,
+    /// Bad calls are forwarded as sent.
+    Forward,
+    /// Calls are neither changed nor refused.
+    Observe,
+}
+
+impl CallRules {
+    pub(crate) fn mode(&self, tool: &str) -> CallMode {
+        let own = self.tools.of(tool);
+        let observe = match own.observe {
+            Switch::Unset => self.observe,
+            own => own.is_on(),
+        };
+        match own.bad.unwrap_or(self.bad) {
+            _ if observe => CallMode::Observe,
+            BadCallMode::Forward => CallMode::Forward,
+            _ => CallMode::Refuse,
+        }
+    }
+
+    /// What may be mended in the arguments of a tool.
+    pub(crate) fn policy(&self, tool: &ToolDefinition) -> Policy {
+        let of = |policies: &Policies| {
+            if tool.is_destructive() {
+                policies.for_destructive_tool(&tool.name)
+            } else {
+                policies.for_tool(&tool.name)
+            }
+        };
+        let policy = of(&self.policies);
+        match &self.bounds {
+            Some(bounds) => policy.within(&of(bounds)),
+            None => policy,
+        }
+    }
 }
 
 /// Whom a listener serves.
@@ -71,16 +129,15 @@ impl Default for ProxyOptions {
     fn default() -> Self {
         Self {
             server: "server".to_owned(),
-            policies: Policies::default(),
+            calls: CallRules::default(),
             style: Style::Model,
             loops: McpLoopMode::default(),
             check_output: false,
             log_arguments: false,
             time_limit: Some(Duration::from_secs(600)),
-            list_limit: Duration::from_secs(30),
+            list_limit: Duration::from_secs(15),
             max_frame: 128 << 20,
             restart: false,
-            bounds: None,
             listen: ListenOptions::default(),
         }
     }
@@ -104,20 +161,23 @@ impl ListenOptions {
 
 impl ProxyOptions {
     /// Returns what a user has written for the server of this name over the defaults.
-    pub fn from_settings(server: &str, policies: Policies, settings: &McpSettings) -> Self {
+    pub fn from_settings(server: &str, config: McpServerConfig) -> Self {
         let default = Self::default();
+        let settings = &config.settings;
         Self {
             server: server.to_owned(),
-            policies,
+            calls: CallRules {
+                policies: config.policies,
+                bounds: None,
+                bad: settings.bad.unwrap_or_default(),
+                observe: settings.observe.is_on(),
+                tools: config.tools,
+            },
             style: settings.style.unwrap_or(default.style),
             loops: settings.loops.unwrap_or(default.loops),
             check_output: settings.check_output.is_on(),
             log_arguments: settings.log_arguments.is_on(),
-            time_limit: match settings.time_limit {
-                Some(0) => None,
-                Some(seconds) => Some(Duration::from_secs(seconds)),
-                None => default.time_limit,
-            },
+            time_limit: settings.time_limit.map_or(default.time_limit, limit),
             restart: settings.restart.is_on(),
             listen: ListenOptions::from_settings(&settings.listener),
             ..default
@@ -126,27 +186,20 @@ impl ProxyOptions {
 
     /// Takes over what makes the proxy stricter from settings of an untrusted source.
     pub fn tighten(&mut self, policies: Policies, settings: &McpSettings) {
-        self.bounds = Some(policies);
+        self.calls.bounds = Some(policies);
+        if settings.bad == Some(BadCallMode::Refuse) {
+            self.calls.bad = BadCallMode::Refuse;
+        }
         self.check_output |= settings.check_output.is_on();
         if settings.loops == Some(McpLoopMode::Refuse) {
             self.loops = McpLoopMode::Refuse;
         }
     }
 
-    /// What may be mended in the arguments of a tool.
-    pub(crate) fn policy(&self, tool: &ToolDefinition) -> Policy {
-        let of = |policies: &Policies| {
-            if tool.is_destructive() {
-                policies.for_destructive_tool(&tool.name)
-            } else {
-                policies.for_tool(&tool.name)
-            }
-        };
-        let policy = of(&self.policies);
-        match &self.bounds {
-            Some(bounds) => policy.within(&of(bounds)),
-            None => policy,
-        }
+    /// How long a call of this tool may take without an answer or a report of its progress.
+    pub(crate) fn time_limit(&self, tool: &str) -> Option<Duration> {
+        let own = self.calls.tools.of(tool).time_limit;
+        own.map_or(self.time_limit, limit)
     }
 
     /// The limits on the arguments of one call, which may fill a whole frame.
@@ -155,4 +208,9 @@ impl ProxyOptions {
         limits.max_bytes = self.max_frame.min(Limits::MOST_BYTES);
         limits
     }
+}
+
+/// A time limit as users write it: 0 stands for no limit.
+fn limit(seconds: u64) -> Option<Duration> {
+    (seconds > 0).then(|| Duration::from_secs(seconds))
 }

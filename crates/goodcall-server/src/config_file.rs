@@ -11,7 +11,7 @@ use serde_json::Value;
 use toml::Table;
 
 use crate::gateway_settings::GatewaySettings;
-use crate::mcp_settings::McpSettings;
+use crate::mcp_settings::{McpSettings, McpToolSettings, McpTools};
 
 /// The file `goodcall.toml`.
 ///
@@ -32,7 +32,7 @@ use crate::mcp_settings::McpSettings;
 ///     policy = "eager,-enum-typo"
 /// "#)?;
 /// assert_eq!(file.gateway.replies.reasks, Some(1));
-/// let (policies, _settings) = file.mcp_server("notes");
+/// let policies = file.mcp_server("notes").policies;
 /// assert_eq!(policies.for_tool("search").level_name(), "eager");
 /// assert_eq!(policies.for_tool("delete_file").level_name(), "strict");
 ///
@@ -55,7 +55,8 @@ pub struct ConfigFile {
     mcp: McpSection,
 }
 
-/// A policy for each tool that differs, as written. Only `Policies` knows how to complete them.
+/// A policy for each tool that differs, as written, with the tool's own settings. Only `Policies`
+/// knows how to complete them.
 type ToolPolicies = BTreeMap<String, Value>;
 
 /// The section `[mcp]`.
@@ -130,7 +131,7 @@ impl ConfigFile {
 
     /// The policies and settings of one MCP server: its own section over that of all MCP servers,
     /// and over what is common to the whole file.
-    pub fn mcp_server(&self, name: &str) -> (Policies, McpSettings) {
+    pub fn mcp_server(&self, name: &str) -> McpServerConfig {
         let policies = self
             .mcp_policies(name, &Unsaid::default())
             .expect("policies were checked when the file was read");
@@ -139,7 +140,20 @@ impl ConfigFile {
             Some(server) => server.settings.clone().over(common),
             None => common,
         };
-        (policies, settings)
+        let mut tools = self.tools.clone();
+        tools.extend(self.mcp.tools.clone());
+        if let Some(server) = self.mcp.servers.get(name) {
+            tools.extend(server.tools.clone());
+        }
+        let tools = tools.into_iter().filter_map(|(tool, value)| {
+            let (_, own) = split_tool(value).expect("tools were checked when the file was read");
+            Some((tool, own?))
+        });
+        McpServerConfig {
+            policies,
+            settings,
+            tools: McpTools(tools.collect()),
+        }
     }
 
     fn from_table(table: Table) -> Result<Self, String> {
@@ -178,13 +192,49 @@ impl ConfigFile {
         }
         let all = policy.as_ref().unwrap_or(&unsaid.policy);
         let mut policies = serde_json::to_value(all).map_err(|error| error.to_string())?;
-        let tools: BTreeMap<_, _> = tools.into_iter().map(expand_switches).collect();
+        let policy_of = |(tool, value): (String, Value)| {
+            let (policy, _) =
+                split_tool(value).map_err(|error| format!("tools.{tool}: {error}"))?;
+            Ok::<_, String>(expand_switches((tool, policy)))
+        };
+        let tools: Result<BTreeMap<_, _>, _> = tools.into_iter().map(policy_of).collect();
+        let tools = tools?;
         let destructive = destructive.as_ref().or(unsaid.destructive.as_ref());
         let destructive = destructive.unwrap_or(all);
         policies["destructive"] = serde_json::json!(destructive);
         policies["tools"] = serde_json::json!(tools);
         serde_json::from_value(policies).map_err(|error| error.to_string())
     }
+}
+
+/// The policies and settings of one MCP server.
+#[derive(Clone, Debug, Default)]
+#[non_exhaustive]
+pub struct McpServerConfig {
+    /// What may be mended.
+    pub policies: Policies,
+    /// The settings of the server.
+    pub settings: McpSettings,
+    /// The settings of its tools.
+    pub tools: McpTools,
+}
+
+/// Separates the settings of a tool from its policy.
+fn split_tool(mut value: Value) -> Result<(Value, Option<McpToolSettings>), String> {
+    let Some(table) = value.as_object_mut() else {
+        return Ok((value, None));
+    };
+    let keys = McpToolSettings::keys();
+    let (own, policy): (Vec<_>, Vec<_>) = std::mem::take(table)
+        .into_iter()
+        .partition(|(key, _)| keys.contains(&key.as_str()));
+    *table = policy.into_iter().collect();
+    if own.is_empty() {
+        return Ok((value, None));
+    }
+    let own = Value::Object(own.into_iter().collect());
+    let own = serde_json::from_value(own).map_err(|error| error.to_string())?;
+    Ok((value, Some(own)))
 }
 
 /// What one section says about all tools, about destructive ones, and about single ones.
@@ -327,6 +377,7 @@ impl std::error::Error for ConfigFileError {
 mod tests {
     use super::*;
     use crate::layers::Switch;
+    use crate::mcp_settings::BadCallMode;
     use goodcall_core::{Level, Style};
 
     #[test]
@@ -338,7 +389,9 @@ mod tests {
              [mcp.servers.s.tools.b]\nrules = { \"key-style\" = true }\n",
         )
         .unwrap();
-        let (policies, settings) = file.mcp_server("s");
+        let McpServerConfig {
+            policies, settings, ..
+        } = file.mcp_server("s");
         assert_eq!(settings.restart, Switch::Off);
         assert_eq!(settings.time_limit, Some(0));
         assert_eq!(settings.style, Some(Style::Plain));
@@ -349,7 +402,9 @@ mod tests {
                 .for_tool("b")
                 .allows(goodcall_core::RuleId::KeyStyle, Level::Safe)
         );
-        let (policies, settings) = file.mcp_server("x");
+        let McpServerConfig {
+            policies, settings, ..
+        } = file.mcp_server("x");
         assert_eq!(policies.for_tool("z").level_name(), "eager");
         assert_eq!(settings.time_limit, Some(5));
         assert_eq!(settings.restart, Switch::On);
@@ -357,6 +412,26 @@ mod tests {
             file.policies().for_destructive_tool("a").level_name(),
             "safe"
         );
+    }
+
+    #[test]
+    fn settings_of_a_tool_stand_beside_its_policy() {
+        let file = ConfigFile::parse(
+            "[tools.\"a*\"]\nbad = \"forward\"\ntime_limit = 5\nlevel = \"eager\"\n\
+             [mcp.servers.s.tools.ab]\nobserve = true\ntime_limit = 7\n",
+        )
+        .unwrap();
+        let server = file.mcp_server("s");
+        let ab = server.tools.of("ab");
+        assert_eq!(
+            (ab.bad, ab.time_limit),
+            (Some(BadCallMode::Forward), Some(7))
+        );
+        assert!(ab.observe.is_on() && !server.tools.of("ax").observe.is_on());
+        assert_eq!(server.tools.of("b"), McpToolSettings::default());
+        assert_eq!(server.policies.for_tool("ax"), Policy::eager());
+        let error = ConfigFile::parse("[tools.a]\nbad = \"x\"").unwrap_err();
+        assert!(error.to_string().starts_with("tools.a.bad: "), "{error}");
     }
 
     #[test]

@@ -19,7 +19,7 @@ mod layers;
 mod mcp_settings;
 mod same_site;
 
-pub use config_file::{ConfigFile, ConfigFileError};
+pub use config_file::{ConfigFile, ConfigFileError, McpServerConfig};
 #[cfg(feature = "clap")]
 pub use flag_values::listen_address;
 pub use gateway_settings::{
@@ -28,5 +28,7 @@ pub use gateway_settings::{
 };
 pub use headers::{has_media_type, is_hop_by_hop};
 pub use layers::Switch;
-pub use mcp_settings::{McpListenerSettings, McpLoopMode, McpSettings};
+pub use mcp_settings::{
+    BadCallMode, McpListenerSettings, McpLoopMode, McpSettings, McpToolSettings, McpTools,
+};
 pub use same_site::{is_cross_site, is_from_foreign_page, is_loopback_authority};

@@ -187,6 +187,11 @@ impl Tools {
         } else {
             cleaned.as_str()
         };
+        let alike = self.alike(&cleaned);
+        if alike.len() > 1 {
+            // It can stand for each of these, and for nothing else.
+            return Refusal::unknown_tool(shown, alike);
+        }
         Refusal::unknown_tool(shown, self.names().map(|name| self.alias_of(name)))
     }
 
@@ -230,6 +235,13 @@ impl Tools {
             [only] => self.index.tools.get(*only),
             _ => None,
         }
+    }
+
+    /// The names that differ from this one in case and punctuation only.
+    fn alike(&self, name: &str) -> Vec<&str> {
+        let same = self.index.by_bare.get(&names::bare(name));
+        let tools = same.into_iter().flatten().map(|at| &self.index.tools[*at]);
+        tools.map(|tool| self.alias_of(&tool.name)).collect()
     }
 
     /// The length of the longest name in bytes.

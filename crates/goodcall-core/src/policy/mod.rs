@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::str::FromStr;
 
-pub use per_tool::Policies;
+pub use per_tool::{Policies, name_fits};
 
 use crate::rule::{Level, RuleId};
 

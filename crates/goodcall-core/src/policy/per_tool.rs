@@ -104,7 +104,7 @@ impl Policies {
     /// The entry of a tool: the one of its name, or of the pattern that says most.
     fn own(&self, tool: &str) -> Option<&PolicyOverride> {
         let patterns = || {
-            let matching = self.tools.iter().filter(|(name, _)| fits(name, tool));
+            let matching = self.tools.iter().filter(|(name, _)| name_fits(name, tool));
             matching
                 .max_by_key(|(name, _)| name.len())
                 .map(|(_, own)| own)
@@ -124,8 +124,8 @@ impl Default for Policies {
     }
 }
 
-/// Returns true if the name fits the pattern, in which `*` stands for any text.
-fn fits(pattern: &str, name: &str) -> bool {
+/// Returns true if the name of a tool fits the pattern, in which `*` stands for any text.
+pub fn name_fits(pattern: &str, name: &str) -> bool {
     let Some((first, rest)) = pattern.split_once('*') else {
         return pattern == name;
     };

@@ -41,7 +41,7 @@ impl Engine {
 
     fn client_message(&mut self, message: &Message<'_>, listed: bool, now: Instant) -> Forwarding {
         let id = message.id();
-        if message.repeats_key() {
+        if message.repeats_key() && !self.judge.options.calls.observe {
             let id = id.as_deref().unwrap_or("null");
             let text = "a key of the message occurs twice";
             self.answer_error(id, json_rpc::INVALID_REQUEST, text);
@@ -65,6 +65,10 @@ impl Engine {
             },
             (Some(method), Some(id)) => {
                 self.await_other(id, method, message);
+                Forwarding::AsSent
+            }
+            (None, Some(id)) => {
+                self.answered(&id, now);
                 Forwarding::AsSent
             }
             (Some("notifications/cancelled"), None) => self.cancel(message, now),
@@ -105,7 +109,8 @@ impl Engine {
         if let Some(token) = &token {
             self.tokens.insert(token.clone(), id.clone());
         }
-        let deadline = self.judge.options.time_limit.map(|limit| now + limit);
+        let limit = self.judge.options.time_limit(&call.tool);
+        let deadline = limit.map(|limit| now + limit);
         let request = PendingRequest::Call {
             call,
             deadline,
@@ -189,9 +194,12 @@ impl Engine {
     }
 }
 
-/// Returns why the frame is not JSON; `None` if it is. A frame that only exceeds a limit of the
-/// parser is left to the server.
-fn parse_error(frame: &[u8]) -> Option<String> {
+/// Returns why the frame is neither a message nor other JSON; `None` if it is. What need not be
+/// judged is not parsed, and a frame that only exceeds a limit of the parser is left to the server.
+pub(super) fn parse_error(frame: &[u8]) -> Option<String> {
+    if !matches!(FrameContent::read(frame), FrameContent::Junk) {
+        return None;
+    }
     match Tree::parse_bytes(frame) {
         Ok(_) => None,
         Err(error) if matches!(error.class(), ParseClass::TooDeep | ParseClass::TooLarge) => None,

@@ -59,6 +59,7 @@ pub struct Engine {
     listing: Option<ListRequest>,
     expired: HashSet<String>,
     own_requests: u64,
+    questions: OpenQuestions,
     handshake: Handshake,
     out: Vec<EngineOutput>,
 }
@@ -74,6 +75,14 @@ enum PendingRequest {
         cursor: Option<String>,
     },
     Other,
+}
+
+/// Requests of the server that the client has not answered, often because it asks its user. The
+/// clock of calls stands still meanwhile.
+#[derive(Debug, Default)]
+struct OpenQuestions {
+    ids: HashSet<String>,
+    since: Option<Instant>,
 }
 
 /// The proxy's own request for one page of the tools.
@@ -109,6 +118,7 @@ impl Engine {
             listing: None,
             expired: HashSet::new(),
             own_requests: 0,
+            questions: OpenQuestions::default(),
             handshake: Handshake::default(),
             out: Vec::new(),
         }
@@ -142,7 +152,14 @@ impl Engine {
 
     /// Takes a frame of the client.
     pub fn client_frame(&mut self, frame: Frame, now: Instant) -> Vec<EngineOutput> {
-        self.take_from_client(frame, false, now);
+        match client::parse_error(&frame) {
+            Some(error) => {
+                let id = frame::id_in_part(&frame, &frame);
+                let id = id.as_deref().unwrap_or("null");
+                self.answer_error(id, json_rpc::PARSE_ERROR, &error);
+            }
+            None => self.take_from_client(frame, false, now),
+        }
         self.take_output()
     }
 
@@ -175,6 +192,7 @@ impl Engine {
         }
         let is_over = |pending: &PendingRequest| matches!(pending, PendingRequest::Call { deadline: Some(deadline), .. } if *deadline <= now);
         let over = self.pending.iter().filter(|(_, request)| is_over(request));
+        let over = over.filter(|_| self.questions.since.is_none());
         let over: Vec<_> = over.map(|(id, _)| id.clone()).collect();
         for id in over {
             if let Some(call) = self.take_call(&id) {
@@ -186,7 +204,7 @@ impl Engine {
     }
 
     fn time_out(&mut self, call: &ForwardedCall, now: Instant) {
-        let limit = self.judge.options.time_limit;
+        let limit = self.judge.options.time_limit(&call.tool);
         let limit = limit.expect("a call has a deadline only with a time limit");
         let text = goodcall_core::timed_out_text(&call.tool, format_args!("{limit:?}"));
         let cancelled = json_rpc::cancelled(&call.id, "timed out");
@@ -213,6 +231,7 @@ impl Engine {
             self.answer_error(&id, json_rpc::CLOSED, &text);
         }
         self.tokens.clear();
+        self.questions = OpenQuestions::default();
         self.listing = None;
         self.handshake.reopening = None;
         self.judge.catalogue.mark_changed();
@@ -253,6 +272,34 @@ impl Engine {
             self.answer_error(&id, json_rpc::CLOSED, &text);
         }
         self.take_output()
+    }
+
+    /// Notes a request of the server.
+    fn ask(&mut self, id: String, now: Instant) {
+        if self.questions.ids.len() < MAX_EXPIRED {
+            self.questions.ids.insert(id);
+            self.questions.since.get_or_insert(now);
+        }
+    }
+
+    /// Notes that a request of the server is answered. After the last one the clock goes on.
+    fn answered(&mut self, id: &str, now: Instant) {
+        if !self.questions.ids.remove(id) || !self.questions.ids.is_empty() {
+            return;
+        }
+        let Some(since) = self.questions.since.take() else {
+            return;
+        };
+        let stood = now.saturating_duration_since(since);
+        for request in self.pending.values_mut() {
+            if let PendingRequest::Call {
+                deadline: Some(deadline),
+                ..
+            } = request
+            {
+                *deadline += stood;
+            }
+        }
     }
 
     /// Removes a request for which nobody waits any more.

@@ -38,6 +38,13 @@ impl Engine {
                 self.judge.catalogue.mark_changed();
             }
             (Some("notifications/progress"), None) => self.progress(message, now),
+            (Some("notifications/cancelled"), None) => {
+                let id = message.param("requestId").and_then(JsonSpan::raw);
+                if let Some(id) = id.map(canonical) {
+                    self.answered(&id, now);
+                }
+            }
+            (Some(_), Some(id)) => self.ask(id, now),
             _ => {}
         }
         Forwarding::AsSent
@@ -110,8 +117,9 @@ impl Engine {
         let token = message.param("progressToken").and_then(JsonSpan::raw);
         let id = token.and_then(|token| self.tokens.get(&canonical(token)));
         let pending = id.and_then(|id| self.pending.get_mut(id));
-        if let Some(PendingRequest::Call { deadline, .. }) = pending {
-            *deadline = self.judge.options.time_limit.map(|limit| now + limit);
+        if let Some(PendingRequest::Call { call, deadline, .. }) = pending {
+            let limit = self.judge.options.time_limit(&call.tool);
+            *deadline = limit.map(|limit| now + limit);
         }
     }
 }

@@ -101,14 +101,43 @@ fn mirrored_name(message: &Message<'_>, method: &str) -> Option<String> {
     message.param(key)?.to_text()
 }
 
-/// Returns an error if a header contradicts the message that it mirrors.
+/// Returns an error if a header that mirrors a request of protocol version 2026-07-28 is missing or
+/// contradicts it. A notification needs none.
 pub(crate) fn mismatch(headers: &HeaderMap, frame: &[u8]) -> Option<String> {
     let expected = of_frame(frame, &Vec::new());
-    let found = [METHOD, NAME, VERSION].into_iter().find(|name| {
-        let sent = headers.get(name);
-        sent.is_some_and(|sent| Some(sent) != expected.get(name))
-    })?;
-    Some(format!("the header {found} contradicts the message"))
+    let message = FrameContent::read(frame).single();
+    let is_request = message.is_some_and(|message| message.is_request());
+    [METHOD, NAME, VERSION].into_iter().find_map(|name| {
+        match (headers.get(&name), expected.get(&name)) {
+            (None, Some(_)) if is_request => Some(format!("the header {name} is missing")),
+            (Some(sent), expected) if !is_mirror(sent, expected) => {
+                Some(format!("the header {name} contradicts the message"))
+            }
+            _ => None,
+        }
+    })
+}
+
+fn is_mirror(sent: &HeaderValue, expected: Option<&HeaderValue>) -> bool {
+    let sent = decoded(sent);
+    sent.is_some() && sent == expected.and_then(decoded)
+}
+
+/// The value of a mirrored header; `None` if it cannot be decoded.
+fn decoded(value: &HeaderValue) -> Option<Vec<u8>> {
+    let bytes = value.as_bytes();
+    let inner = bytes
+        .strip_prefix(b"=?base64?")
+        .and_then(|rest| rest.strip_suffix(b"?="));
+    match inner {
+        Some(inner) => BASE64_STANDARD.decode(inner).ok(),
+        None => Some(bytes.to_vec()),
+    }
+}
+
+/// Returns the protocol version that the headers name.
+pub(crate) fn version(headers: &HeaderMap) -> Option<&str> {
+    headers.get(&VERSION)?.to_str().ok()
 }
 
 fn set(headers: &mut HeaderMap, name: HeaderName, value: &str) {

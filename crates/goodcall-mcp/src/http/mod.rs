@@ -2,6 +2,7 @@
 
 mod guard;
 mod headers;
+mod login;
 mod response_filter;
 mod response_reader;
 mod responses;

@@ -25,7 +25,6 @@ use crate::bridge::StartError;
 use crate::call_log::ProxyLog;
 use crate::frame::{Frame, FrameContent, Message};
 use crate::json_rpc;
-use crate::json_span::JsonSpan;
 use crate::options::ProxyOptions;
 use crate::queue::QueueReceiver;
 use crate::server_connection::McpServer;
@@ -35,6 +34,12 @@ const IDLE: Duration = Duration::from_secs(60);
 /// How often unused sessions are looked for: a part of the time that they may be unused.
 const MIN_SWEEP: Duration = Duration::from_millis(100);
 const MAX_SWEEP: Duration = Duration::from_secs(60);
+/// What every request of protocol version 2026-07-28 says in its `_meta`.
+const REQUIRED_META: [&str; 3] = [
+    "io.modelcontextprotocol/protocolVersion",
+    "io.modelcontextprotocol/clientInfo",
+    "io.modelcontextprotocol/clientCapabilities",
+];
 /// How often an open stream shows that it is alive.
 const KEEP_ALIVE: Duration = Duration::from_secs(15);
 
@@ -200,9 +205,19 @@ impl ProcessListener {
         let Some(first) = content.messages().first() else {
             return not_a_message(&frame);
         };
+        let request_id = first.raw_id().unwrap_or("null");
+        let named = headers::version(headers);
+        if let Some(version) = named.filter(|version| !json_rpc::VERSIONS.contains(version)) {
+            let text = format!("unsupported protocol version `{version}`");
+            let body = json_rpc::error(request_id, json_rpc::UNSUPPORTED_VERSION, &text);
+            return json(StatusCode::BAD_REQUEST, body);
+        }
         let version = first.protocol_version();
         if id.is_none() && json_rpc::has_result_type(version.as_deref()) {
             return self.post_without_session(frame, headers).await;
+        }
+        if id.is_none() && json_rpc::has_result_type(named) {
+            return without_context(first);
         }
         let mut requests = content.messages().iter().filter(|one| one.is_request());
         let opens = requests
@@ -221,8 +236,7 @@ impl ProcessListener {
                     return plain(StatusCode::SERVICE_UNAVAILABLE, text);
                 }
                 Err(OpenError::Start(error)) => {
-                    let id = first.raw_id().unwrap_or("null");
-                    return no_server(id, &error.to_string());
+                    return no_server(request_id, &error.to_string());
                 }
             },
             None => return plain(StatusCode::BAD_REQUEST, "the session's id is missing"),
@@ -251,6 +265,11 @@ impl ProcessListener {
             return plain(StatusCode::ACCEPTED, "");
         };
         let request_id = request.raw_id().unwrap_or("null").to_owned();
+        let lacks_context = REQUIRED_META.iter().any(|key| request.meta(key).is_none());
+        let status = |answer: &Message<'_>| match error_code(answer) {
+            Some(json_rpc::INVALID_PARAMS) if lacks_context => StatusCode::BAD_REQUEST,
+            code => status(code),
+        };
         match self.shared() {
             Ok(session) => {
                 let answers = session.request(frame).await;
@@ -315,14 +334,29 @@ fn not_a_message(frame: &[u8]) -> Response {
     json(StatusCode::BAD_REQUEST, body)
 }
 
-/// The HTTP status for an answer of protocol version 2026-07-28.
-fn status(answer: &Message<'_>) -> StatusCode {
-    let code = answer.error().and_then(|error| error.get("code"));
-    let code = code
-        .and_then(JsonSpan::raw)
-        .and_then(|code| code.parse().ok());
+/// The response to a request whose headers name protocol version 2026-07-28, and whose message does
+/// not.
+fn without_context(request: &Message<'_>) -> Response {
+    let id = request.raw_id().unwrap_or("null");
+    if request.method() == Some("initialize") {
+        let text = "this protocol version has no `initialize`";
+        let body = json_rpc::error(id, json_rpc::METHOD_NOT_FOUND, text);
+        return json(StatusCode::NOT_FOUND, body);
+    }
+    let text = "the protocol version is missing in the request's _meta";
+    let body = json_rpc::error(id, json_rpc::INVALID_PARAMS, text);
+    json(StatusCode::BAD_REQUEST, body)
+}
+
+/// The code of an answer that is an error.
+fn error_code(answer: &Message<'_>) -> Option<i64> {
+    answer.error()?.get("code")?.raw()?.parse().ok()
+}
+
+/// The HTTP status for an answer of protocol version 2026-07-28 with this error code.
+fn status(code: Option<i64>) -> StatusCode {
     match code {
-        Some(-32601_i64) => StatusCode::NOT_FOUND,
+        Some(json_rpc::METHOD_NOT_FOUND) => StatusCode::NOT_FOUND,
         Some(-32700 | -32600) => StatusCode::BAD_REQUEST,
         // Codes of the protocol version itself: headers, capabilities, versions.
         Some(-32022..=-32020) => StatusCode::BAD_REQUEST,

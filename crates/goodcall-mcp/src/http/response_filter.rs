@@ -14,9 +14,15 @@ use tokio::time::timeout;
 use super::response_reader::{EventReader, NextEvent, read_events, write_event};
 use super::url_listener::{SharedUrlSession, lock};
 use crate::call_log::{ProxyLog, ProxyOutcome};
-use crate::frame::{BatchForwarding, Forwarding, Frame, FrameContent, Message, batch_of, one_line};
+use crate::frame::{
+    BatchForwarding, Forwarding, Frame, FrameContent, Message, batch_of, canonical, one_line,
+};
 use crate::json_rpc;
+use crate::json_span::JsonSpan;
 use crate::judge::ForwardedCall;
+
+/// Requests of a server that are remembered while they are not answered.
+const MAX_QUESTIONS: usize = 1024;
 
 /// The requests of one HTTP request that have no answer yet, by canonical id.
 #[derive(Default)]
@@ -88,6 +94,13 @@ impl ResponseFilter {
                 if let Some(call) = call.or_else(|| session.interrupted.remove(&id)) {
                     return session.judge.result(&call, message, now);
                 }
+            }
+            (Some("notifications/cancelled"), None) => {
+                let id = message.param("requestId").and_then(JsonSpan::raw);
+                id.map(|id| session.questions.remove(&canonical(id)));
+            }
+            (Some(_), Some(id)) if session.questions.len() < MAX_QUESTIONS => {
+                session.questions.insert(id);
             }
             _ => {}
         }
@@ -199,7 +212,12 @@ impl<S: Stream<Item = reqwest::Result<Bytes>> + Unpin> FilteredEvents<S> {
     async fn next(&mut self) -> FilteredChunk {
         let has_calls = !self.filter.open.calls.is_empty();
         let next = match self.limit.filter(|_| has_calls) {
-            Some(limit) => timeout(limit, self.reader.next()).await,
+            Some(limit) => loop {
+                let next = timeout(limit, self.reader.next()).await;
+                if next.is_ok() || !lock(&self.filter.session).is_asking(limit) {
+                    break next;
+                }
+            },
             None => Ok(self.reader.next().await),
         };
         let Ok(next) = next else {

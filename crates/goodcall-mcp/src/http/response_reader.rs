@@ -33,6 +33,18 @@ impl BodyKind {
     }
 }
 
+/// What may stand in front of a stream of events without being a part of it.
+const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
+
+/// The message of an event; `None` for events of other types, such as `ping`.
+pub(crate) fn message_of(event: &SseEvent) -> Option<&str> {
+    let is_message = matches!(event.event.as_deref(), None | Some("" | "message"));
+    event
+        .data
+        .as_deref()
+        .filter(|data| is_message && !data.is_empty())
+}
+
 /// Reads a whole body of at most `max_frame` bytes.
 pub(crate) async fn read_whole(response: Response, max_frame: usize) -> Result<Vec<u8>, String> {
     let mut body = Vec::new();
@@ -51,6 +63,7 @@ pub(crate) struct EventReader<S> {
     parts: S,
     events: SseReader,
     max_frame: usize,
+    has_begun: bool,
 }
 
 /// What comes next in a stream of events.
@@ -71,6 +84,7 @@ pub(crate) fn read_events(
         parts: response.bytes_stream().boxed(),
         events: SseReader::default(),
         max_frame,
+        has_begun: false,
     }
 }
 
@@ -83,7 +97,9 @@ impl<S: Stream<Item = reqwest::Result<Bytes>> + Unpin> EventReader<S> {
             }
             match self.parts.next().await {
                 Some(Ok(part)) => {
-                    self.events.push(&part);
+                    let begins = !std::mem::replace(&mut self.has_begun, true);
+                    let text = part.strip_prefix(BYTE_ORDER_MARK).filter(|_| begins);
+                    self.events.push(text.unwrap_or(&part));
                     if self.events.pending() > self.max_frame {
                         let limit = self.max_frame;
                         let why = format!("an event exceeds the limit of {limit} bytes");
@@ -128,9 +144,9 @@ async fn read_answer_unlimited(
     loop {
         match reader.next().await {
             NextEvent::Event(event) => {
-                let data = event.data.unwrap_or_default().into_bytes();
-                if is_answer(&data, id) {
-                    return Ok(data);
+                let data = message_of(&event).unwrap_or_default().as_bytes();
+                if is_answer(data, id) {
+                    return Ok(data.to_vec());
                 }
             }
             NextEvent::End(_) => return Err("the server did not answer".to_owned()),

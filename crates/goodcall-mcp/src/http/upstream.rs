@@ -9,6 +9,9 @@ use reqwest::{Client, Method, Response, Url};
 /// How long a connection may take to open.
 const CONNECT: Duration = Duration::from_secs(30);
 
+/// Redirects of one request that are followed.
+const MAX_REDIRECTS: usize = 5;
+
 /// A server behind a URL, and the headers that every request to it carries.
 #[derive(Clone, Debug)]
 pub struct Upstream {
@@ -47,8 +50,7 @@ impl Upstream {
         let _ = rustls::crypto::ring::default_provider().install_default();
         let client = Client::builder()
             .connect_timeout(CONNECT)
-            // A redirect could carry secret headers to another server.
-            .redirect(reqwest::redirect::Policy::none())
+            .redirect(reqwest::redirect::Policy::custom(follow_to_same_server))
             .build()
             .map_err(|error| wrong(&error))?;
         Ok(Self {
@@ -143,6 +145,24 @@ impl Upstream {
         headers.insert(ACCEPT, both);
         self.send(Method::POST, self.url.clone(), headers, Some(body))
             .await
+    }
+}
+
+/// Follows a redirect that keeps method and body, such as one to the same path with a slash. One to
+/// another server could carry secret headers there.
+fn follow_to_same_server(attempt: reqwest::redirect::Attempt<'_>) -> reqwest::redirect::Action {
+    let keeps_request = matches!(attempt.status().as_u16(), 307 | 308);
+    let is_same = attempt.previous().first().is_some_and(|from| {
+        let to = attempt.url();
+        let is_upgrade = from.scheme() == "http" && to.scheme() == "https";
+        let has_ports = from.port().is_some() || to.port().is_some();
+        from.origin() == to.origin()
+            || (is_upgrade && !has_ports && from.host_str() == to.host_str())
+    });
+    if keeps_request && is_same && attempt.previous().len() <= MAX_REDIRECTS {
+        attempt.follow()
+    } else {
+        attempt.stop()
     }
 }
 

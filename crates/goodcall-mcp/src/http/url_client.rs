@@ -1,20 +1,23 @@
 //! A client of a server behind a URL: every frame is a request, and every answer comes as a line.
 
+use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use reqwest::header::{ACCEPT, HeaderMap, HeaderValue};
 use reqwest::{Method, Response, StatusCode};
 use tokio::sync::{Mutex as AsyncMutex, mpsc};
-use tokio::task::{JoinHandle, JoinSet};
+use tokio::task::{AbortHandle, JoinHandle, JoinSet};
 use tokio::time::{sleep, timeout};
 
 use super::headers::{self, LAST_EVENT, SESSION, VERSION};
-use super::response_reader::{BodyKind, NextEvent, read_answer, read_events, read_whole};
+use super::response_reader::{
+    BodyKind, NextEvent, message_of, read_answer, read_events, read_whole,
+};
 use super::upstream::{Upstream, describe_error};
 use crate::call_request::MirroredHeaders;
 use crate::engine::with_id;
-use crate::frame::{Frame, FrameContent, Message, one_line};
+use crate::frame::{Frame, FrameContent, Message, canonical, one_line};
 use crate::json_rpc;
 use crate::line_io::InputLine;
 use crate::queue::{Backlog, QueueReceiver, QueueSender, queue};
@@ -141,6 +144,8 @@ impl UrlClient {
 /// server sees it before later frames.
 async fn send_all(link: Arc<UrlClientLink>, mut frames: QueueReceiver<(Frame, MirroredHeaders)>) {
     let mut requests = JoinSet::new();
+    // The requests that are cancelled by closing them.
+    let mut closable = HashMap::<String, AbortHandle>::new();
     // Aborted when this task ends.
     let mut listener = JoinSet::new();
     loop {
@@ -149,7 +154,10 @@ async fn send_all(link: Arc<UrlClientLink>, mut frames: QueueReceiver<(Frame, Mi
                 Some(next) => next,
                 None => break,
             },
-            Some(_) = requests.join_next() => continue,
+            Some(_) = requests.join_next() => {
+                closable.retain(|_, request| !request.is_finished());
+                continue;
+            }
         };
         let content = FrameContent::read(&frame);
         // A batch is treated like its first message.
@@ -159,6 +167,10 @@ async fn send_all(link: Arc<UrlClientLink>, mut frames: QueueReceiver<(Frame, Mi
         let method = first.method();
         let opens_session = method == Some("initialize");
         let completes_handshake = method == Some("notifications/initialized");
+        let first_version = first.protocol_version();
+        let cancelled = (method == Some("notifications/cancelled"))
+            .then(|| first.param("requestId")?.raw().map(canonical))
+            .flatten();
         if first.is_request() {
             let request = OpenRequest {
                 id: first.raw_id().unwrap_or("null").to_owned(),
@@ -173,9 +185,20 @@ async fn send_all(link: Arc<UrlClientLink>, mut frames: QueueReceiver<(Frame, Mi
                 };
                 link.request(request).await;
             } else {
+                let modern = json_rpc::has_result_type(first_version.as_deref());
+                let id = canonical(&request.id);
                 let link = Arc::clone(&link);
-                requests.spawn(async move { link.request(request).await });
+                let handle = requests.spawn(async move { link.request(request).await });
+                if modern {
+                    closable.insert(id, handle);
+                }
             }
+            continue;
+        }
+        // From 2026-07-28 on a request is cancelled by closing it, and the notice is for pipes only.
+        let closed = cancelled.and_then(|id| closable.remove(&id));
+        if let Some(request) = closed {
+            request.abort();
             continue;
         }
         if completes_handshake {
@@ -258,7 +281,12 @@ impl UrlClientLink {
         let body = read_whole(response, self.max_frame).await;
         let body = body.map_err(RequestFailure::Other)?;
         if !has_answer(&body, &request.id) {
-            let why = format!("the server answered with {status}");
+            let hint = match status.as_u16() {
+                401 | 403 => ": it wants credentials, see --header and --header-env",
+                300..=399 => ": it is at another address, name that one with --url",
+                _ => "",
+            };
+            let why = format!("the server answered with {status}{hint}");
             return Err(RequestFailure::Other(why));
         }
         self.deliver_answer(body, request).await;
@@ -284,16 +312,18 @@ impl UrlClientLink {
             let why = loop {
                 match reader.next().await {
                     NextEvent::Event(event) => {
-                        last_id = event.id.filter(|id| !id.is_empty()).or(last_id);
+                        let id = event.id.clone().filter(|id| !id.is_empty());
+                        last_id = id.or(last_id);
                         pause = event.retry.map_or(pause, Duration::from_millis);
-                        let data = event.data.unwrap_or_default().into_bytes();
+                        let Some(data) = message_of(&event) else {
+                            continue;
+                        };
+                        let data = data.as_bytes().to_vec();
                         if has_answer(&data, &request.id) {
                             self.deliver_answer(data, request).await;
                             return Ok(());
                         }
-                        if !data.is_empty() {
-                            self.deliver(data).await;
-                        }
+                        self.deliver(data).await;
                     }
                     NextEvent::End(_) => {
                         break "the server ended the stream before it answered".to_owned();
@@ -370,11 +400,12 @@ impl UrlClientLink {
             let mut reader = read_events(response, self.max_frame);
             let mut has_data = false;
             while let NextEvent::Event(event) = reader.next().await {
-                last_id = event.id.filter(|id| !id.is_empty()).or(last_id);
+                let id = event.id.clone().filter(|id| !id.is_empty());
+                last_id = id.or(last_id);
                 pause = event.retry.map_or(pause, Duration::from_millis);
-                if let Some(data) = event.data.filter(|data| !data.is_empty()) {
+                if let Some(data) = message_of(&event) {
                     has_data = true;
-                    self.deliver(data.into_bytes()).await;
+                    self.deliver(data.as_bytes().to_vec()).await;
                 }
             }
             // A stream that keeps ending without data is opened less and less often.

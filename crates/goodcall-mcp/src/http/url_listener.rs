@@ -1,7 +1,7 @@
 //! A listener in front of a server behind a URL. Requests and responses pass with their headers, and
 //! calls are judged on the way.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
@@ -17,6 +17,7 @@ use tokio::time::timeout;
 
 use super::guard::wants_events;
 use super::headers::{self, SESSION};
+use super::login::{self, OwnOrigin};
 use super::response_filter::{OpenRequests, ResponseFilter, filter_events};
 use super::response_reader::{BodyKind, read_answer, read_whole};
 use super::responses::{json, plain, read_body, response};
@@ -71,6 +72,25 @@ pub(crate) struct UrlSession {
     pub(crate) judge: Judge,
     /// Calls whose stream ended before their answer, which may come in another stream.
     pub(crate) interrupted: HashMap<String, ForwardedCall>,
+    /// Requests of the server that the client has not answered, often because it asks its user.
+    pub(crate) questions: HashSet<String>,
+    /// When the last of them was answered.
+    answered_at: Option<Instant>,
+}
+
+impl UrlSession {
+    fn answered(&mut self, id: &str) {
+        if self.questions.remove(id) {
+            self.answered_at = Some(Instant::now());
+        }
+    }
+
+    /// Returns true if a call may take longer than its limit, because its server waits for an
+    /// answer of the client, or did so within this time.
+    pub(crate) fn is_asking(&self, limit: Duration) -> bool {
+        let lately = |at: Instant| at.elapsed() < limit;
+        !self.questions.is_empty() || self.answered_at.is_some_and(lately)
+    }
 }
 
 pub(crate) fn lock(session: &SharedUrlSession) -> MutexGuard<'_, UrlSession> {
@@ -100,6 +120,7 @@ async fn handle(State(listener): State<Arc<UrlListener>>, request: Request) -> R
         Ok(body) => body,
         Err(refusal) => return refusal,
     };
+    let own = OwnOrigin::of(&parts.headers);
     let headers = headers::passing(&parts.headers);
     let session = listener.session(&headers);
     if parts.method == Method::DELETE {
@@ -119,7 +140,14 @@ async fn handle(State(listener): State<Arc<UrlListener>>, request: Request) -> R
     };
     listener.write_log(&plan.session);
     match forwarding.apply(body) {
-        Some(body) => listener.forward(parts.method, body, plan).await,
+        Some(body) => {
+            let server = listener.upstream.url().clone();
+            let mut response = listener.forward(parts.method, body, plan).await;
+            if let Some(own) = own {
+                own.rewrite_challenge(response.headers_mut(), &server);
+            }
+            response
+        }
         None => json(StatusCode::OK, plan.answers_alone()),
     }
 }
@@ -139,7 +167,7 @@ impl RequestPlan {
         let Some(id) = message.id() else {
             return Forwarding::AsSent;
         };
-        if message.repeats_key() {
+        if message.repeats_key() && !listener.options.calls.observe {
             let text = "a key of the message occurs twice";
             let answer = json_rpc::error(&id, json_rpc::INVALID_REQUEST, text);
             self.answers.push(answer);
@@ -151,7 +179,7 @@ impl RequestPlan {
                 self.open.lists.insert(id, message.cursor());
             }
             Some(_) => self.open.others.push(id),
-            None => {}
+            None => lock(&self.session).answered(&id),
         }
         Forwarding::AsSent
     }
@@ -208,14 +236,22 @@ impl UrlListener {
         if parts.method != Method::GET || !path.starts_with("/.well-known/") {
             return plain(StatusCode::NOT_FOUND, "expected the path /mcp");
         }
+        let server = self.upstream.url();
+        let asked = login::metadata_path(path, |path| self.is_endpoint(path), server);
         let headers = headers::passing(&parts.headers);
-        let sent = timeout(DOCUMENT_LIMIT, self.upstream.get_public(path, headers)).await;
+        let sent = timeout(DOCUMENT_LIMIT, self.upstream.get_public(&asked, headers)).await;
         let Ok(Ok(document)) = sent else {
             return plain(StatusCode::BAD_GATEWAY, "the server cannot be reached");
         };
         let (status, headers) = (document.status(), headers::passing(document.headers()));
         match timeout(DOCUMENT_LIMIT, read_whole(document, MAX_DOCUMENT)).await {
-            Ok(Ok(body)) => response(status, headers, Body::from(body)),
+            Ok(Ok(body)) => {
+                let body = match OwnOrigin::of(&parts.headers) {
+                    Some(own) => own.rewrite_metadata(path, body, server),
+                    None => body,
+                };
+                response(status, headers, Body::from(body))
+            }
             _ => plain(StatusCode::BAD_GATEWAY, "the server did not answer"),
         }
     }
@@ -253,6 +289,8 @@ impl UrlListener {
         let session = Arc::new(Mutex::new(UrlSession {
             judge,
             interrupted: HashMap::new(),
+            questions: HashSet::new(),
+            answered_at: None,
         }));
         sessions.by_key.insert(key, (Arc::clone(&session), now));
         session
@@ -361,8 +399,9 @@ impl UrlListener {
         let (session, log) = (Arc::clone(&plan.session), Arc::clone(&self.log));
         let mut filter = ResponseFilter::new(session, log, plan.open, has_session);
         let cancel_headers = headers::for_list(&plan.headers);
-        let limit = self.options.time_limit;
-        let limit = limit.filter(|_| !filter.open.calls.is_empty());
+        let limits = filter.open.calls.values();
+        let limits = limits.filter_map(|call| self.options.time_limit(&call.tool));
+        let limit = limits.max();
         let url = self.upstream.url().clone();
         let sending = self.upstream.send(method, url, plan.headers, body);
         let sent = match limit {
@@ -383,6 +422,12 @@ impl UrlListener {
                 return json(StatusCode::OK, filter.timed_out());
             }
         };
+        if upstream_response.status().is_redirection() {
+            // A client that follows it would pass by the proxy.
+            let why = "the server redirects to another address: name that one with --url";
+            self.log.warn(&format!("{}: {why}", self.options.server));
+            return json(StatusCode::BAD_GATEWAY, filter.unreachable(why));
+        }
         let max_frame = self.options.max_frame;
         let headers = headers::passing(upstream_response.headers());
         let status = upstream_response.status();

@@ -319,6 +319,15 @@ async fn post(url: &str, session: Option<&str>, message: &Value) -> (u16, Option
     if let Some(session) = session {
         request = request.header("mcp-session-id", session);
     }
+    if let Some(version) =
+        message["params"]["_meta"]["io.modelcontextprotocol/protocolVersion"].as_str()
+    {
+        request = request.header("mcp-protocol-version", version);
+        request = request.header("mcp-method", message["method"].as_str().unwrap());
+        if let Some(name) = message["params"]["name"].as_str() {
+            request = request.header("mcp-name", name);
+        }
+    }
     let response = request.send().await.unwrap();
     let status = response.status().as_u16();
     let session = response
@@ -443,15 +452,76 @@ async fn answer_without_notifications_is_plain_json() {
     let url = start_listener().await;
     let open = json!({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": {}});
     let (_, session, _) = post(&url, None, &open).await;
-    let big = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "big"}});
+    let echo =
+        json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "echo"}});
     let response = reqwest::Client::new()
         .post(&url)
         .header("mcp-session-id", session.unwrap())
-        .body(big.to_string())
+        .body(echo.to_string())
         .timeout(PATIENCE)
         .send()
         .await
         .unwrap();
     assert_eq!(response.headers()["content-type"], "application/json");
-    assert!(response.bytes().await.unwrap().len() > 50 << 20);
+    let answer: Value = serde_json::from_slice(&response.bytes().await.unwrap()).unwrap();
+    assert_eq!(answer["id"], 1);
+}
+
+#[tokio::test]
+async fn headers_of_2026_07_28_are_demanded() {
+    let url = start_listener().await;
+    let meta = json!({
+        "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+        "io.modelcontextprotocol/clientInfo": {"name": "x", "version": "0"},
+        "io.modelcontextprotocol/clientCapabilities": {},
+    });
+    let params = json!({"name": "echo", "arguments": {}, "_meta": meta});
+    let call = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params});
+    let bare = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/list", "params": {}});
+    let open = json!({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {}});
+    let version = ("mcp-protocol-version", "2026-07-28");
+    let method = ("mcp-method", "tools/call");
+    for (message, headers, expected) in [
+        (
+            &call,
+            vec![version, method, ("mcp-name", "echo")],
+            (200, Value::Null),
+        ),
+        (
+            &call,
+            vec![version, method, ("mcp-name", "=?base64?ZWNobw==?=")],
+            (200, Value::Null),
+        ),
+        (&call, vec![version, method], (400, json!(-32020))),
+        (
+            &call,
+            vec![version, ("mcp-name", "echo")],
+            (400, json!(-32020)),
+        ),
+        (
+            &call,
+            vec![version, method, ("mcp-name", "other")],
+            (400, json!(-32020)),
+        ),
+        (&bare, vec![version], (400, json!(-32602))),
+        (&open, vec![version], (404, json!(-32601))),
+        (
+            &open,
+            vec![("mcp-protocol-version", "1999-01-01")],
+            (400, json!(-32022)),
+        ),
+    ] {
+        let mut request = reqwest::Client::new().post(&url).body(message.to_string());
+        for (name, value) in &headers {
+            request = request.header(*name, *value);
+        }
+        let response = request.timeout(PATIENCE).send().await.unwrap();
+        let status = response.status().as_u16();
+        let answer: Value = serde_json::from_str(&response.text().await.unwrap()).unwrap();
+        assert_eq!(
+            (status, answer["error"]["code"].clone()),
+            expected,
+            "{headers:?}"
+        );
+    }
 }

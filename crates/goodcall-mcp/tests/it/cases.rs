@@ -13,8 +13,7 @@ use crate::support;
 /// the server's process, `oversized TEXT` for a line of the server that exceeds the limit.
 fn session(case: &support::Case) -> BTreeMap<String, String> {
     let file = ConfigFile::parse(case.get("config").unwrap_or_default()).unwrap();
-    let (policies, settings) = file.mcp_server("s");
-    let options = ProxyOptions::from_settings("s", policies, &settings);
+    let options = ProxyOptions::from_settings("s", file.mcp_server("s"));
     let mut engine = Engine::new(Arc::new(options));
     let mut now = Instant::now();
     let mut lines = Vec::new();

@@ -1,170 +1,18 @@
 //! The URL listener and the URL client in front of a fake server.
 
 use std::collections::HashMap;
-use std::net::SocketAddr;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 use std::time::Duration;
 
-use axum::body::Body;
-use axum::extract::{Request, State};
-use axum::response::Response;
-use goodcall_mcp::{ProxyLog, ProxyOptions, Upstream, bridge, listen};
-use reqwest::header::HeaderMap;
+use goodcall_mcp::{ProxyLog, ProxyOptions, Upstream, bridge};
 use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
 use tokio::net::TcpListener;
 use tokio::time::timeout;
 
-/// No answer takes this long, even on a busy machine.
-const PATIENCE: Duration = Duration::from_secs(60);
-
-/// How the fake server answers calls.
-#[derive(Clone, Copy, Default, PartialEq, Eq)]
-enum AnswerStyle {
-    #[default]
-    Json,
-    Events,
-    /// Events whose lines end in `\r` alone.
-    CarriageReturns,
-    /// A stream that ends without the answer.
-    CutStream,
-}
-
-/// A server that records its requests.
-#[derive(Clone, Default)]
-struct Fake {
-    seen: Arc<Mutex<Vec<(HeaderMap, Value)>>>,
-    /// The paths of requests without a message, with their headers.
-    visited: Arc<Mutex<Vec<(String, HeaderMap)>>>,
-    style: AnswerStyle,
-    /// The number of the only session that it knows.
-    session: Arc<Mutex<u32>>,
-}
-
-impl Fake {
-    async fn start(style: AnswerStyle) -> (Self, SocketAddr) {
-        let fake = Self {
-            style,
-            ..Self::default()
-        };
-        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-        let at = listener.local_addr().unwrap();
-        let app = axum::Router::new()
-            .fallback(answer)
-            .with_state(fake.clone());
-        tokio::spawn(async move { axum::serve(listener, app).await });
-        (fake, at)
-    }
-
-    fn requests(&self, method: &str) -> Vec<(HeaderMap, Value)> {
-        let seen = self.seen.lock().unwrap();
-        seen.iter()
-            .filter(|(_, body)| body["method"] == method)
-            .cloned()
-            .collect()
-    }
-}
-
-async fn answer(State(fake): State<Fake>, request: Request) -> Response {
-    let (parts, body) = request.into_parts();
-    let body = axum::body::to_bytes(body, 1 << 20).await.unwrap();
-    let plain = |status: u16| {
-        Response::builder()
-            .status(status)
-            .body(Body::empty())
-            .unwrap()
-    };
-    let Ok(message) = serde_json::from_slice::<Value>(&body) else {
-        let visit = (parts.uri.to_string(), parts.headers);
-        fake.visited.lock().unwrap().push(visit);
-        return plain(405);
-    };
-    fake.seen
-        .lock()
-        .unwrap()
-        .push((parts.headers.clone(), message.clone()));
-    let number = *fake.session.lock().unwrap();
-    let sent = parts
-        .headers
-        .get("mcp-session-id")
-        .map(|id| id.to_str().unwrap().to_owned());
-    if sent.is_some_and(|sent| sent != format!("s{number}")) {
-        return plain(404);
-    }
-    let id = &message["id"];
-    if id.is_null() {
-        return plain(202);
-    }
-    let result = match message["method"].as_str() {
-        Some("initialize") => json!({"protocolVersion": "2025-11-25", "capabilities": {}}),
-        Some("tools/list") => json!({"ttlMs": 60000, "cacheScope": "public", "tools": [
-            {"name": "region", "inputSchema": {"type": "object", "required": ["zone"], "properties": {
-                "zone": {"type": "integer", "x-mcp-header": "Zone"},
-                "name": {"type": "string", "x-mcp-header": "Name"}}}}]}),
-        _ => json!({"content": [], "got": message["params"]["arguments"]}),
-    };
-    let text = json!({"jsonrpc": "2.0", "id": id, "result": result}).to_string();
-    let call = message["method"] == "tools/call";
-    let reply = Response::builder()
-        .header("mcp-session-id", format!("s{number}"))
-        .header("x-own", "kept");
-    let events = reply.header(
-        "content-type",
-        if call && fake.style != AnswerStyle::Json {
-            "text/event-stream"
-        } else {
-            "application/json"
-        },
-    );
-    let body = match (call, fake.style) {
-        (true, AnswerStyle::Events) => format!(
-            ": hello\n\nid: 1\ndata: {{\"jsonrpc\":\"2.0\",\"method\":\"notifications/x\" }}\n\nevent: message\nid: 2\ndata: {text}\n\n"
-        ),
-        (true, AnswerStyle::CarriageReturns) => format!("id: 1\rdata: {text}\r\r: end\r\r"),
-        (true, AnswerStyle::CutStream) => {
-            "data: {\"jsonrpc\":\"2.0\",\"method\":\"notifications/x\"}\n\n".to_owned()
-        }
-        _ => text,
-    };
-    events.body(Body::from(body)).unwrap()
-}
-
-/// Starts a listener in front of a fake server, and returns its URL.
-async fn start_listener(style: AnswerStyle) -> (Fake, String) {
-    let (fake, at) = Fake::start(style).await;
-    (fake, listen_to(&format!("http://{at}/mcp")).await)
-}
-
-async fn listen_to(url: &str) -> String {
-    let upstream = Upstream::new(url).unwrap();
-    listen_with(upstream, ProxyOptions::default()).await
-}
-
-async fn listen_with(upstream: Upstream, options: ProxyOptions) -> String {
-    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-    let at = listener.local_addr().unwrap();
-    let log = Arc::new(ProxyLog::new().quiet());
-    tokio::spawn(listen(listener, upstream, Arc::new(options), log));
-    format!("http://{at}/mcp")
-}
-
-/// Sends one message, and returns the status, headers and body of the response.
-async fn post(url: &str, headers: &[(&str, &str)], message: &Value) -> (u16, HeaderMap, String) {
-    let client = reqwest::Client::new();
-    let mut request = client.post(url).body(message.to_string()).timeout(PATIENCE);
-    for (name, value) in headers {
-        request = request.header(*name, *value);
-    }
-    let response = request.send().await.unwrap();
-    let (status, headers) = (response.status().as_u16(), response.headers().clone());
-    (status, headers, response.text().await.unwrap())
-}
-
-fn call(name: &str, arguments: &Value) -> Value {
-    let meta = json!({"io.modelcontextprotocol/protocolVersion": "2026-07-28", "progressToken": 1});
-    json!({"jsonrpc": "2.0", "id": 7, "method": "tools/call",
-        "params": {"name": name, "arguments": arguments, "_meta": meta}})
-}
+use crate::fake_url::{
+    AnswerStyle, Fake, PATIENCE, PipeClient, call, listen_to, post, start_listener,
+};
 
 #[tokio::test]
 async fn mended_call_gets_mended_headers() {
@@ -306,122 +154,6 @@ async fn request_from_another_site_is_refused() {
     assert!(fake.seen.lock().unwrap().is_empty());
 }
 
-/// The status and headers of the response to a request without a body.
-async fn request(method: &str, url: &str, headers: &[(&str, &str)]) -> (u16, HeaderMap) {
-    let client = reqwest::Client::new();
-    let mut request = client.request(method.parse().unwrap(), url);
-    for (name, value) in headers {
-        request = request.header(*name, *value);
-    }
-    let response = request.timeout(PATIENCE).send().await.unwrap();
-    (response.status().as_u16(), response.headers().clone())
-}
-
-#[tokio::test]
-async fn operators_header_reaches_the_endpoint_only() {
-    let (fake, at) = Fake::start(AnswerStyle::Json).await;
-    let upstream = Upstream::new(&format!("http://user:pass@{at}/mcp")).unwrap();
-    let upstream = upstream.header("Authorization: Bearer s3cr3t").unwrap();
-    let url = listen_with(upstream, ProxyOptions::default()).await;
-    let root = url.trim_end_matches("/mcp");
-    for path in ["/admin/delete?all=1", "/", "/mcp/../admin", "/mcpx"] {
-        let (status, _) = request("GET", &format!("{root}{path}"), &[]).await;
-        assert_eq!(status, 404, "{path}");
-        let (status, _) = request("POST", &format!("{root}{path}"), &[]).await;
-        assert_eq!(status, 404, "{path}");
-    }
-    // A picture in a page asks for the endpoint, too, but not for events.
-    assert_eq!(request("GET", &url, &[]).await.0, 406);
-    let cross = [
-        ("accept", "text/event-stream"),
-        ("sec-fetch-site", "cross-site"),
-    ];
-    assert_eq!(request("GET", &url, &cross).await.0, 403);
-    assert!(fake.visited.lock().unwrap().is_empty());
-
-    let metadata = format!("{root}/.well-known/oauth-protected-resource/mcp");
-    request("GET", &metadata, &[]).await;
-    let (path, headers) = fake.visited.lock().unwrap().pop().unwrap();
-    assert_eq!(path, "/.well-known/oauth-protected-resource/mcp");
-    assert!(!headers.contains_key("authorization"), "{headers:?}");
-    request("GET", &url, &[("accept", "text/event-stream")]).await;
-    let (_, headers) = fake.visited.lock().unwrap().pop().unwrap();
-    assert_eq!(headers["authorization"], "Bearer s3cr3t");
-}
-
-#[tokio::test]
-async fn listener_with_a_token_serves_nobody_without_it() {
-    let (fake, at) = Fake::start(AnswerStyle::Json).await;
-    let upstream = Upstream::new(&format!("http://{at}/mcp")).unwrap();
-    let mut options = ProxyOptions::default();
-    options.listen.token = Some("t0ken".to_owned());
-    let url = listen_with(upstream, options).await;
-    let message = call("region", &json!({"zone": 7}));
-    for wrong in ["Bearer t0kem", "Bearer t0ken2", "Basic t0ken", "t0ken"] {
-        let (status, headers, _) = post(&url, &[("authorization", wrong)], &message).await;
-        assert_eq!(
-            (status, &headers["www-authenticate"]),
-            (401, &"Bearer".parse().unwrap())
-        );
-    }
-    assert_eq!(post(&url, &[], &message).await.0, 401);
-    assert!(fake.seen.lock().unwrap().is_empty());
-    let (status, _, _) = post(&url, &[("authorization", "bearer t0ken")], &message).await;
-    assert_eq!(status, 200);
-    // The token is not sent to the server.
-    let (seen, _) = fake.requests("tools/call").pop().unwrap();
-    assert!(!seen.contains_key("authorization"));
-}
-
-#[tokio::test]
-async fn pages_and_names_are_served_if_the_operator_allows_them() {
-    let (_, at) = Fake::start(AnswerStyle::Json).await;
-    let upstream = Upstream::new(&format!("http://{at}/mcp")).unwrap();
-    let mut options = ProxyOptions::default();
-    options.listen.hosts = vec!["box.example".to_owned()];
-    options.listen.origins = vec!["https://app.example".to_owned()];
-    let url = listen_with(upstream, options).await;
-    let message = call("region", &json!({"zone": 7}));
-    let page = [
-        ("origin", "https://app.example"),
-        ("sec-fetch-site", "cross-site"),
-    ];
-    let (status, headers, _) = post(&url, &page, &message).await;
-    assert_eq!(status, 200);
-    assert_eq!(
-        headers["access-control-allow-origin"],
-        "https://app.example"
-    );
-    let asks = [
-        ("origin", "https://app.example"),
-        ("access-control-request-method", "POST"),
-        (
-            "access-control-request-headers",
-            "content-type, mcp-session-id",
-        ),
-    ];
-    let (status, headers) = request("OPTIONS", &url, &asks).await;
-    assert_eq!(status, 204);
-    assert_eq!(
-        headers["access-control-allow-headers"],
-        "content-type, mcp-session-id"
-    );
-    let other = [("origin", "https://app.example.evil")];
-    assert_eq!(post(&url, &other, &message).await.0, 403);
-    assert_eq!(request("OPTIONS", &url, &other).await.0, 403);
-    for (host, status) in [
-        ("box.example:80", 200),
-        ("BOX.example", 200),
-        ("evil.example", 403),
-    ] {
-        assert_eq!(
-            post(&url, &[("host", host)], &message).await.0,
-            status,
-            "{host}"
-        );
-    }
-}
-
 #[tokio::test]
 async fn batch_is_judged_message_by_message() {
     let (fake, url) = start_listener(AnswerStyle::Json).await;
@@ -434,6 +166,63 @@ async fn batch_is_judged_message_by_message() {
         (&json!(8), &json!(true))
     );
     assert!(fake.requests("tools/call").is_empty());
+}
+
+#[tokio::test]
+async fn events_that_are_not_messages_are_not_delivered() {
+    let (_, at) = Fake::start(AnswerStyle::Pings).await;
+    let mut client = PipeClient::start(&format!("http://{at}/mcp"));
+    client.send(&call("region", &json!({"zone": 7}))).await;
+    assert_eq!(client.next().await["result"]["got"]["zone"], 7);
+}
+
+#[tokio::test]
+async fn cancelling_a_request_of_2026_07_28_closes_it() {
+    let (fake, at) = Fake::start(AnswerStyle::Hang).await;
+    let mut client = PipeClient::start(&format!("http://{at}/mcp"));
+    client.send(&call("region", &json!({"zone": 7}))).await;
+    let until = |wanted: u32| {
+        let open = Arc::clone(&fake.open);
+        timeout(PATIENCE, async move {
+            while *open.lock().unwrap() != wanted {
+                tokio::time::sleep(Duration::from_millis(10)).await;
+            }
+        })
+    };
+    until(1).await.unwrap();
+    let params = json!({"requestId": 7});
+    let cancelled =
+        json!({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": params});
+    client.send(&cancelled).await;
+    until(0).await.unwrap();
+    assert!(fake.requests("notifications/cancelled").is_empty());
+}
+
+#[tokio::test]
+async fn redirect_is_followed_on_the_same_server_only() {
+    for style in [AnswerStyle::Redirect, AnswerStyle::Elsewhere] {
+        let (fake, at) = Fake::start(style).await;
+        let url = format!("http://{at}/mcp");
+        let mut client = PipeClient::start(&url);
+        let listener = listen_to(&url).await;
+        let message = call("region", &json!({"zone": 7}));
+        client.send(&message).await;
+        let piped = client.next().await;
+        let (status, headers, body) = post(&listener, &[], &message).await;
+        assert!(!headers.contains_key("location"));
+        let body: Value = serde_json::from_str(&body).unwrap();
+        if style == AnswerStyle::Redirect {
+            assert_eq!((status, &body["result"]["got"]["zone"]), (200, &json!(7)));
+            assert_eq!(piped["result"]["got"]["zone"], 7);
+        } else {
+            assert_eq!((status, &body["id"]), (502, &json!(7)));
+            for answer in [&body, &piped] {
+                let text = answer["error"]["message"].as_str().unwrap();
+                assert!(text.contains("--url"), "{text}");
+            }
+            assert!(fake.seen.lock().unwrap().is_empty());
+        }
+    }
 }
 
 #[tokio::test]

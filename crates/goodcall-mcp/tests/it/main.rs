@@ -9,7 +9,9 @@
 #[cfg(unix)]
 mod bridge;
 mod cases;
+mod fake_url;
 mod http;
+mod listen_guard;
 mod rust_sdk;
 #[allow(dead_code, reason = "shared with the core's tests")]
 #[path = "../../../goodcall-core/tests/support/mod.rs"]

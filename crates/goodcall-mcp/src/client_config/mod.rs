@@ -1,0 +1,85 @@
+//! Edits the configurations of MCP clients, so that their servers run behind goodcall.
+//!
+//! A configuration is edited in place, value by value: comments, order and white space stay. JSON
+//! with comments is the form of most clients; TOML is that of Codex.
+
+mod json;
+mod toml;
+mod wrapped_words;
+
+use std::fmt;
+use std::path::Path;
+
+/// An edited configuration.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Wrapped {
+    /// The new text.
+    pub text: String,
+    /// The servers that were changed.
+    pub changed: Vec<String>,
+    /// The servers that were not changed, each with the reason.
+    pub left: Vec<(String, &'static str)>,
+}
+
+/// The error for a configuration that cannot be edited.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct WrapError(String);
+
+impl fmt::Display for WrapError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for WrapError {}
+
+/// Why a server that is behind goodcall already is left as it is.
+const WRAPPED_ALREADY: &str = "is behind goodcall already";
+/// Why a server that is not behind goodcall is left as it is.
+const NOT_WRAPPED: &str = "is not behind goodcall";
+
+/// Puts every server of a configuration behind goodcall. `goodcall` is the program to start; `file`
+/// is where the text comes from, because clients give the same keys different meanings.
+///
+/// # Errors
+/// If the text has no known form, or no servers.
+pub fn wrap_config(text: &str, goodcall: &str, file: &Path) -> Result<Wrapped, WrapError> {
+    match ConfigForm::of(file)? {
+        ConfigForm::Json => json::wrap(text, goodcall, file),
+        ConfigForm::Toml => toml::wrap(text, goodcall),
+    }
+}
+
+/// Undoes [`wrap_config`]. An entry that is still as it was written then is restored to the letter
+/// from `before`, the text as it was; one that was edited since is derived from its present form.
+///
+/// # Errors
+/// As [`wrap_config`].
+pub fn unwrap_config(text: &str, before: Option<&str>, file: &Path) -> Result<Wrapped, WrapError> {
+    match ConfigForm::of(file)? {
+        ConfigForm::Json => json::unwrap(text, before, file),
+        ConfigForm::Toml => toml::unwrap(text, before),
+    }
+}
+
+/// The form of a configuration.
+enum ConfigForm {
+    /// JSON, with or without comments.
+    Json,
+    Toml,
+}
+
+impl ConfigForm {
+    fn of(file: &Path) -> Result<Self, WrapError> {
+        match file.extension().and_then(|end| end.to_str()) {
+            Some("toml") => Ok(Self::Toml),
+            Some("yaml" | "yml") => {
+                let why =
+                    "YAML is not edited: put `goodcall mcp --` in front of the command yourself";
+                Err(WrapError(why.to_owned()))
+            }
+            _ => Ok(Self::Json),
+        }
+    }
+}

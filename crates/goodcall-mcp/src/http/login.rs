@@ -1,0 +1,150 @@
+//! Logins through a listener in front of a URL.
+//!
+//! A client compares the address that it uses with the one that the server's metadata name, and
+//! does not log in if they differ. So the metadata, and the header that leads to them, name the
+//! listener. Tokens pass as they are, and the client talks to the authorization server directly.
+
+use reqwest::Url;
+use reqwest::header::{HOST, HeaderMap, HeaderValue, WWW_AUTHENTICATE};
+
+use crate::json_span::{JsonSpan, quoted, splice};
+
+/// The path of the metadata about a protected resource, in front of the resource's own path.
+const METADATA: &str = "/.well-known/oauth-protected-resource";
+
+/// The address under which a client knows the listener, such as `http://127.0.0.1:8080`.
+#[derive(Clone, Debug)]
+pub(crate) struct OwnOrigin(String);
+
+impl OwnOrigin {
+    /// Takes the origin from the headers of a request; `None` if it does not say.
+    pub(crate) fn of(headers: &HeaderMap) -> Option<Self> {
+        let text = |name: &str| headers.get(name).and_then(|value| value.to_str().ok());
+        let host = headers.get(HOST).and_then(|value| value.to_str().ok())?;
+        // A proxy in front of the listener may have ended TLS.
+        let scheme = match text("x-forwarded-proto") {
+            Some("https") => "https",
+            _ => "http",
+        };
+        Some(Self(format!("{scheme}://{host}")))
+    }
+
+    /// Lets the header of a response that asks for a login lead to the listener's metadata.
+    pub(crate) fn rewrite_challenge(&self, headers: &mut HeaderMap, server: &Url) {
+        let from = server.origin().ascii_serialization();
+        let rewrite = |value: &HeaderValue| {
+            let text = value.to_str().ok()?;
+            let (before, rest) = text.split_once("resource_metadata=")?;
+            let (quote, address) = match rest.strip_prefix('"') {
+                Some(address) => ("\"", address),
+                None => ("", rest),
+            };
+            let path = address.strip_prefix(from.as_str())?;
+            let own = &self.0;
+            HeaderValue::try_from(format!("{before}resource_metadata={quote}{own}{path}")).ok()
+        };
+        let challenges: Vec<_> = headers.get_all(WWW_AUTHENTICATE).iter().cloned().collect();
+        headers.remove(WWW_AUTHENTICATE);
+        for challenge in challenges {
+            let own = rewrite(&challenge).unwrap_or(challenge);
+            headers.append(WWW_AUTHENTICATE, own);
+        }
+    }
+
+    /// Lets the metadata that a client asked for name the listener as the resource.
+    pub(crate) fn rewrite_metadata(&self, path: &str, body: Vec<u8>, server: &Url) -> Vec<u8> {
+        if !path.starts_with(METADATA) {
+            return body;
+        }
+        let document = JsonSpan::document(&body);
+        let resource = document.get("resource");
+        let address = resource.and_then(|resource| Url::parse(&resource.as_str()?).ok());
+        let (Some(resource), Some(address)) = (resource, address) else {
+            return body;
+        };
+        if address.origin() != server.origin() {
+            return body;
+        }
+        let asked = path[METADATA.len()..].split('?').next().unwrap_or_default();
+        let path = if asked.is_empty() {
+            address.path()
+        } else {
+            asked
+        };
+        let path = if path == "/" { "" } else { path };
+        let own = quoted(&format!("{}{path}", self.0));
+        splice(&body, vec![(resource.range(), own)])
+    }
+}
+
+/// The path of the server's metadata for which a client asks with this path: the endpoint may have
+/// another name here.
+pub(crate) fn metadata_path(
+    path: &str,
+    is_endpoint: impl Fn(&str) -> bool,
+    server: &Url,
+) -> String {
+    match path.strip_prefix(METADATA) {
+        Some(asked) if asked.len() > 1 && is_endpoint(asked) => {
+            format!("{METADATA}{}", server.path().trim_end_matches('/'))
+        }
+        _ => path.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn own() -> OwnOrigin {
+        let mut headers = HeaderMap::new();
+        headers.insert(HOST, HeaderValue::from_static("127.0.0.1:8080"));
+        OwnOrigin::of(&headers).unwrap()
+    }
+
+    #[test]
+    fn challenge_leads_to_the_listener() {
+        let server = Url::parse("https://s.example/v1/mcp").unwrap();
+        for (sent, expected) in [
+            (
+                r#"Bearer error="x", resource_metadata="https://s.example/.well-known/oauth-protected-resource/v1/mcp", scope="a""#,
+                r#"Bearer error="x", resource_metadata="http://127.0.0.1:8080/.well-known/oauth-protected-resource/v1/mcp", scope="a""#,
+            ),
+            (
+                r#"Bearer resource_metadata="https://other.example/m""#,
+                r#"Bearer resource_metadata="https://other.example/m""#,
+            ),
+            ("Basic realm=\"x\"", "Basic realm=\"x\""),
+        ] {
+            let mut headers = HeaderMap::new();
+            headers.insert(WWW_AUTHENTICATE, HeaderValue::try_from(sent).unwrap());
+            own().rewrite_challenge(&mut headers, &server);
+            assert_eq!(headers[WWW_AUTHENTICATE], expected);
+        }
+    }
+
+    #[test]
+    fn metadata_name_the_listener_as_the_resource() {
+        let server = Url::parse("https://s.example/v1/mcp").unwrap();
+        let rewrite = |path: &str, body: &str| {
+            let body = own().rewrite_metadata(path, body.as_bytes().to_vec(), &server);
+            String::from_utf8(body).unwrap()
+        };
+        let text = r#"{ "resource" : "https://s.example/v1/mcp", "authorization_servers":["https://a.example"]}"#;
+        let there = |path: &str| {
+            let own = format!("http://127.0.0.1:8080{path}");
+            text.replace("https://s.example/v1/mcp", &own)
+        };
+        let path = |suffix: &str| format!("{METADATA}{suffix}");
+        assert_eq!(rewrite(&path("/mcp"), text), there("/mcp"));
+        assert_eq!(rewrite(&path(""), text), there("/v1/mcp"));
+        assert_eq!(rewrite("/.well-known/openid-configuration", text), text);
+        let foreign = text.replace("s.example", "t.example");
+        assert_eq!(rewrite(&path(""), &foreign), foreign);
+        assert_eq!(rewrite(&path(""), "{"), "{");
+        let asked = |suffix: &str| metadata_path(&path(suffix), |path| path == "/mcp", &server);
+        assert_eq!(asked("/mcp"), path("/v1/mcp"));
+        assert_eq!(asked(""), path(""));
+        assert_eq!(asked("/other"), path("/other"));
+    }
+}
