@@ -1,8 +1,6 @@
-// The package beside others: `npm run build && npm run bench [-- --write]`. Each tool does the same work
-// on the same call, in turns, and the fastest of many rounds counts. `--write` puts the tables into
-// docs/node.md.
+// The package beside others: `npm run build && npm run bench`. Each tool does the same work on the same
+// call, in turns, and the fastest of many rounds counts.
 
-import { readFileSync, writeFileSync } from 'node:fs'
 import { performance } from 'node:perf_hooks'
 import Ajv from 'ajv'
 import { jsonrepair } from 'jsonrepair'
@@ -133,12 +131,4 @@ for (const { what, raw } of traps) {
   lines.push(`| ${what}: \`${raw}\` | ${[ours, ...others].join(' | ')} |`)
 }
 
-const table = `${lines.join('\n')}\n`
-console.log(table)
-if (process.argv.includes('--write')) {
-  const file = new URL('../../../docs/node.md', import.meta.url)
-  const text = readFileSync(file, 'utf8')
-  const [begin, end] = ['<!-- figures: npm run bench -- --write -->\n', '<!-- end of figures -->']
-  const at = text.indexOf(begin) + begin.length
-  writeFileSync(file, text.slice(0, at) + table + text.slice(text.indexOf(end)))
-}
+console.log(lines.join('\n'))
