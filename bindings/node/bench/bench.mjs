@@ -8,7 +8,7 @@ import { parse as relaxedParse } from '@ai-sdk-tool/parser'
 import * as v from 'valibot'
 import { z } from 'zod'
 import { Tools } from 'goodcall'
-import { traps } from './traps.mjs'
+import { schema as trapSchema, traps } from './traps.mjs'
 
 const schema = {
   type: 'object',
@@ -125,7 +125,7 @@ const shown = (run) => {
   }
 }
 for (const { what, raw } of traps) {
-  const verdict = new Tools([{ name: 'f', parameters: traps.schema }]).check('f', raw)
+  const verdict = new Tools([{ name: 'f', parameters: trapSchema }]).check('f', raw)
   const ours = verdict.kind === 'bad' ? `refuses: ${verdict.reason}` : `${verdict.kind}: \`${verdict.json}\``
   const others = [() => JSON.parse(jsonrepair(raw)), () => relaxedParse(raw)].map(shown)
   lines.push(`| ${what}: \`${raw}\` | ${[ours, ...others].join(' | ')} |`)
