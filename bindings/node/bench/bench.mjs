@@ -1,8 +1,6 @@
-// The package beside others: `npm run build && npm run bench [-- --write]`. Each tool does the same work
-// on the same call, in turns, and the fastest of many rounds counts. `--write` puts the tables into
-// docs/node.md.
+// The package beside others: `npm run build && npm run bench`. Each tool does the same work on the same
+// call, in turns, and the fastest of many rounds counts.
 
-import { readFileSync, writeFileSync } from 'node:fs'
 import { performance } from 'node:perf_hooks'
 import Ajv from 'ajv'
 import { jsonrepair } from 'jsonrepair'
@@ -10,7 +8,7 @@ import { parse as relaxedParse } from '@ai-sdk-tool/parser'
 import * as v from 'valibot'
 import { z } from 'zod'
 import { Tools } from 'goodcall'
-import { traps } from './traps.mjs'
+import { schema as trapSchema, traps } from './traps.mjs'
 
 const schema = {
   type: 'object',
@@ -127,18 +125,10 @@ const shown = (run) => {
   }
 }
 for (const { what, raw } of traps) {
-  const verdict = new Tools([{ name: 'f', parameters: traps.schema }]).check('f', raw)
+  const verdict = new Tools([{ name: 'f', parameters: trapSchema }]).check('f', raw)
   const ours = verdict.kind === 'bad' ? `refuses: ${verdict.reason}` : `${verdict.kind}: \`${verdict.json}\``
   const others = [() => JSON.parse(jsonrepair(raw)), () => relaxedParse(raw)].map(shown)
   lines.push(`| ${what}: \`${raw}\` | ${[ours, ...others].join(' | ')} |`)
 }
 
-const table = `${lines.join('\n')}\n`
-console.log(table)
-if (process.argv.includes('--write')) {
-  const file = new URL('../../../docs/node.md', import.meta.url)
-  const text = readFileSync(file, 'utf8')
-  const [begin, end] = ['<!-- figures: npm run bench -- --write -->\n', '<!-- end of figures -->']
-  const at = text.indexOf(begin) + begin.length
-  writeFileSync(file, text.slice(0, at) + table + text.slice(text.indexOf(end)))
-}
+console.log(lines.join('\n'))

@@ -9,7 +9,7 @@ export const traps = [
   { what: 'a list as a string', raw: '{"path": "a", "tags": "[\\"x\\", \\"y\\"]"}' },
 ]
 
-traps.schema = {
+export const schema = {
   type: 'object',
   properties: {
     path: { type: 'string' },

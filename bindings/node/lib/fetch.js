@@ -5,8 +5,8 @@
 const native = require('./native.js')
 const { native: call } = require('./error.js')
 
-/** Headers that belong to one sending of a request, not to its repetition with another body. */
-const ONCE = ['content-length', 'idempotency-key', 'x-idempotency-key']
+/** Headers that belong to one sending of a request, and not to another question to the model. */
+const OF_REQUEST = ['content-length', 'idempotency-key', 'x-idempotency-key']
 /** Headers of a reply that no longer hold once its body is rewritten. */
 const OF_BODY = ['content-length', 'content-encoding', 'transfer-encoding']
 
@@ -50,12 +50,13 @@ function goodFetch(options = {}) {
     if (parts === undefined) return send(input, init)
     const legal = fixHistory ? relay.legalHistory(parts.provider, parts.body) : null
     const exchange = relay.open(parts.provider, legal ?? parts.body)
-    const repeat = (body) => {
+    const sendBody = (body, dropped) => {
       const headers = new Headers(parts.headers)
-      for (const name of ONCE) headers.delete(name)
+      for (const name of dropped) headers.delete(name)
       return send(parts.request ?? input, { ...init, method: 'POST', headers, body })
     }
-    const reply = legal === null ? await send(input, init) : await repeat(legal)
+    const repeat = (body) => sendBody(body, OF_REQUEST)
+    const reply = legal === null ? await send(input, init) : await sendBody(legal, ['content-length'])
     if (exchange === null || !reply.ok) return reply
     if (hasType(reply, 'text/event-stream')) return streamed(reply, exchange, repeat, onReport)
     if (hasType(reply, 'application/json')) return whole(reply, exchange, repeat, onReport)

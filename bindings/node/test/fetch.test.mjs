@@ -109,6 +109,17 @@ describe('goodFetch with the OpenAI client', () => {
     expect(seen).toEqual([])
   })
 
+  it('makes histories legal, and repeats a key of idempotency only for the same question', async () => {
+    const fetch = scriptedFetch(call('{"limit": 5000}'), call('{"file_path": "a.txt"}'))
+    const broken = { id: 'c0', type: 'function', function: { name: 'read_file', arguments: '{"file_path": "a' } }
+    const history = [...ask, { role: 'assistant', content: null, tool_calls: [broken] }, { role: 'tool', tool_call_id: 'c0', content: 'x' }]
+    const body = JSON.stringify({ model: 'm', messages: history, tools: openAiTools })
+    const headers = { 'idempotency-key': 'k' }
+    await goodFetch({ fetch })('http://localhost/v1/chat/completions', { method: 'POST', body, headers })
+    expect(() => JSON.parse(fetch.requests[0].body.messages[1].tool_calls[0].function.arguments)).not.toThrow()
+    expect(fetch.requests.map((request) => request.headers.get('idempotency-key'))).toEqual(['k', null])
+  })
+
   it('reads the request of a Request object', async () => {
     const fetch = scriptedFetch(mendable)
     const body = JSON.stringify({ model: 'm', messages: ask, tools: openAiTools })
