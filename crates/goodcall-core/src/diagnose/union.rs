@@ -18,16 +18,12 @@ impl IssueCollector<'_> {
             Choice::Branch(index) => {
                 let from = self.issues.len();
                 let wrong_tag = self.wrong_tag(&place, keyword, index, branches.len());
-                for inner in branches.swap_remove(index) {
+                let mut faults = branches.swap_remove(index);
+                if wrong_tag.is_some() {
                     // Members of another branch are neither to be removed nor to be completed.
-                    let keys = matches!(
-                        inner.kind,
-                        FaultKind::Required(_) | FaultKind::UnknownKeys(_)
-                    );
-                    if wrong_tag.is_none() || !keys || inner.pointer != place {
-                        self.fault(inner);
-                    }
+                    faults.retain(|fault| fault.pointer != place || !is_about_keys(fault));
                 }
+                faults.into_iter().for_each(|fault| self.fault(fault));
                 self.issues.extend(wrong_tag);
                 if self.takes_null(keyword) {
                     self.or_null(from, &place);
@@ -238,6 +234,14 @@ fn nearest_allowed(sent: &str, allowed: &[String]) -> Option<String> {
     let texts: Vec<String> = texts.collect();
     let nearest = nearest_name(sent, texts.iter().map(String::as_str))?;
     Some(Value::from(nearest).to_string())
+}
+
+/// Returns true for a fault that asks to add or to remove members.
+fn is_about_keys(fault: &Fault) -> bool {
+    matches!(
+        fault.kind,
+        FaultKind::Required(_) | FaultKind::UnknownKeys(_)
+    )
 }
 
 /// The keys that each branch misses, if nothing else is wrong.

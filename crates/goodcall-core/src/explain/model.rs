@@ -298,19 +298,24 @@ pub(super) fn line(issue: &Issue) -> String {
             (Some(keys), false) => format!("add to {place} the missing {keys}"),
             (None, _) => format!("change {place}: {short} fits none of the forms; use {expected}"),
         },
-        IssueKind::SeveralAlternatives => match ambiguous_union::rivals(&issue.expected) {
-            Some(keys) if issue.pointer.is_root() => {
-                format!("keep only one of {keys}, the one that the user asked for")
-            }
-            Some(keys) => {
-                format!("keep only one of {keys} in {place}, the one that the user asked for")
-            }
-            None => format!(
-                "change {place}: {}",
-                ambiguous_union::complaint(&issue.expected, short)
-            ),
-        },
+        IssueKind::SeveralAlternatives => one_form(issue, &place, short),
         code => format!("{place}: {}", complaint(code, issue, short, &expected)),
+    }
+}
+
+/// Asks to make a value fit one form of several.
+fn one_form(issue: &Issue, place: &str, short: &str) -> String {
+    match ambiguous_union::rivals(&issue.expected) {
+        Some(keys) if issue.pointer.is_root() => {
+            format!("keep only one of {keys}, the one that the user asked for")
+        }
+        Some(keys) => {
+            format!("keep only one of {keys} in {place}, the one that the user asked for")
+        }
+        None => format!(
+            "change {place}: {}",
+            ambiguous_union::complaint(&issue.expected, short)
+        ),
     }
 }
 
