@@ -25,15 +25,7 @@ pub(crate) fn follow(raw: &str, text: &str) -> Option<(Value, bool)> {
                     take(&mut value, &path(key))?;
                 }
             }
-            "rename" => {
-                let (from, name) = rest.split_once(" to ")?;
-                let name = name.split(" and keep its value").next()?;
-                let from = path(from);
-                let member = take(&mut value, &from)?;
-                let mut to = from;
-                *to.last_mut()? = name.to_owned();
-                put(&mut value, &to, member)?;
-            }
+            "rename" => rename(&mut value, rest)?,
             "move" => {
                 // Of several places, the first one is taken; the value may not fit there.
                 let rest = match rest.strip_suffix(", as you mean it") {
@@ -82,6 +74,16 @@ pub(crate) fn follow(raw: &str, text: &str) -> Option<(Value, bool)> {
         }
     }
     Some((value, plain))
+}
+
+fn rename(value: &mut Value, rest: &str) -> Option<()> {
+    let (from, name) = rest.split_once(" to ")?;
+    let name = name.split(" and keep its value").next()?;
+    let from = path(from);
+    let member = take(value, &from)?;
+    let mut to = from;
+    *to.last_mut()? = name.to_owned();
+    put(value, &to, member)
 }
 
 fn unwrap(value: &mut Value, rest: &str) -> Option<()> {
