@@ -183,7 +183,7 @@ impl<'de> de::Deserializer<'de> for Node<'de> {
                 let read = visitor.visit_seq(&mut seq)?;
                 if seq.elements.len() > 0 {
                     let (most, all) = (seq.index, self.len());
-                    let words = format_args!("expected at most {most} elements, got {all}");
+                    let words = format!("expected at most {most} elements, got {all}");
                     return Err(de::Error::custom(words));
                 }
                 Ok(read)
