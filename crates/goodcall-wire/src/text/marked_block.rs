@@ -116,6 +116,15 @@ impl MarkedBlock {
         if end.closed {
             calls.iter_mut().for_each(FoundCall::is_complete);
         }
+        // Behind an end marker inside a value that never ended, the value may go on.
+        if self.finder.is_inside_value() && !input.from(end.after).trim().is_empty() {
+            for call in calls
+                .iter_mut()
+                .filter(|call| call.state == CallState::Open)
+            {
+                call.state = CallState::Unreadable("an end tag for every value".to_owned());
+            }
+        }
         if calls.is_empty() && self.is_empty_section(&block) {
             return CandidateOutcome::Markup(end.after);
         }
