@@ -251,7 +251,7 @@ impl IssueCollector<'_> {
         self.issues.push(issue);
     }
 
-    /// The declared and absent names that a key is equally near to, if it is none of them in another
+    /// The declared and absent names that a key is equally near to, unless it is one of them in another
     /// style.
     fn rivals(&self, object: Node<'_>, keyword: &str, sent: &str) -> Vec<String> {
         let declared = self.subschema(keyword).and_then(View::own_properties);

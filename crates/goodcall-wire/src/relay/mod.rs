@@ -20,7 +20,7 @@
 //!   "message": {"role": "assistant", "tool_calls": [{"id": "c1", "type": "function",
 //!     "function": {"name": "read", "arguments": arguments}}]}}]}).to_string();
 //! assert!(matches!(exchange.reply(&reply("{}")), NextStep::Reask));
-//! assert!(exchange.body().contains("add lines: an integer"));
+//! assert!(exchange.body().contains("add the missing lines (an integer)"));
 //!
 //! // One that can be mended is forwarded mended.
 //! let NextStep::Reply(Some(text)) = exchange.reply(&reply(r#"{"lines": "50"}"#)) else { panic!() };
