@@ -378,7 +378,7 @@ mod tests {
     use super::*;
     use crate::layers::Switch;
     use crate::mcp_settings::BadCallMode;
-    use goodcall_core::{Level, Style};
+    use goodcall_core::{Level, RuleId, Style};
 
     #[test]
     fn server_section_falls_back_to_the_sections_above() {
@@ -437,11 +437,13 @@ mod tests {
     #[test]
     fn bounds_allow_what_the_file_does_not_say() {
         let parse = |text: &str| ConfigFile::parse(text).unwrap().mcp_bounds("s");
-        assert_eq!(parse("").for_destructive_tool("a"), Policy::eager());
+        let eager = Policy::eager().without(RuleId::NoParameters);
+        assert_eq!(parse("").for_destructive_tool("a"), eager);
         let bounds = parse("policy = \"safe\"\n[tools.a]\nlevel = \"strict\"");
         assert!(bounds.for_tool("a").is_strict());
         assert_eq!(bounds.for_tool("b"), Policy::safe());
-        assert_eq!(bounds.for_destructive_tool("b"), Policy::safe());
+        let safe = Policy::safe().without(RuleId::NoParameters);
+        assert_eq!(bounds.for_destructive_tool("b"), safe);
     }
 
     #[test]
