@@ -118,7 +118,9 @@ impl Task {
         let verdict = gate.check(raw);
         let sent: Option<Value> = serde_json::from_str(raw).ok().filter(Value::is_object);
         let strict = Gate::new(&schema).policy(Policy::strict()).check(raw);
-        let args = verdict.arguments().and_then(|tree| tree.to_value().ok());
+        // Read from the text, like what was sent: `to_value` makes an integer of `1.0`.
+        let args = verdict.arguments().map(|tree| tree.root().to_json());
+        let args: Option<Value> = args.and_then(|text| serde_json::from_str(&text).ok());
         let rejected = row["schema_rejects_truth"] == true;
         let truth = row["truth"].as_array().filter(|_| !rejected);
         let truth = truth.map(Vec::as_slice).unwrap_or_default();

@@ -47,7 +47,9 @@ use tool::{Function, Receiver};
 /// impl Notes {
 ///     /// Adds a note.
 ///     #[tool]
-///     fn add_note(&self, text: String) -> usize { … }
+///     fn add_note(&self, text: String) -> usize {
+///         self.push(text)
+///     }
 /// }
 ///
 /// toolbox.register_all(Arc::new(Notes::default()).tools())?;

@@ -71,7 +71,7 @@ pub(super) fn members<'s>(site: &Site<'s>) -> Option<Node<'s>> {
 }
 
 /// Returns the value inside an echo of a single value's schema. A description that the schema has
-/// itself is no value.
+/// itself is not taken for one.
 fn value<'s>(site: &Site<'s>) -> Option<Node<'s>> {
     let node = site.node;
     // `{"type": "percent", "value": 10}` is not an echo.
