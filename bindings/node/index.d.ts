@@ -289,7 +289,7 @@ export interface FetchOptions {
 
 /**
  * A gateway inside the process, for every client that takes a `fetch`: calls in replies of OpenAI Chat
- * Completions and Responses and of Anthropic Messages are mended, or the model is asked again.
+ * Completions and Responses, of Anthropic Messages and of Ollama are mended, or the model is asked again.
  */
 export function goodFetch(options?: FetchOptions | typeof globalThis.fetch): typeof globalThis.fetch
 

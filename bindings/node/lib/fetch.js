@@ -9,12 +9,16 @@ const { native: call } = require('./error.js')
 const OF_REQUEST = ['content-length', 'idempotency-key', 'x-idempotency-key']
 /** Headers of a reply that no longer hold once its body is rewritten. */
 const OF_BODY = ['content-length', 'content-encoding', 'transfer-encoding']
+/** Types of replies that come in pieces; Ollama sends lines of JSON. */
+const STREAMS = ['text/event-stream', 'application/x-ndjson']
+const DOCUMENTS = ['application/json']
 
 /** The protocol of a request by its path, or undefined for one that passes untouched. */
 function providerOf(url, headers) {
   const path = new URL(url, 'http://localhost').pathname.replace(/\/+$/, '')
   if (path.endsWith('/chat/completions')) return 'openai'
   if (path.endsWith('/responses')) return 'responses'
+  if (path.endsWith('/api/chat')) return 'ollama'
   if (path.endsWith('/v1/messages')) return 'anthropic'
   if (path.endsWith('/messages') && headers.has('anthropic-version')) return 'anthropic'
   return undefined
@@ -58,14 +62,14 @@ function goodFetch(options = {}) {
     const repeat = (body) => sendBody(body, OF_REQUEST)
     const reply = legal === null ? await send(input, init) : await sendBody(legal, ['content-length'])
     if (exchange === null || !reply.ok) return reply
-    if (hasType(reply, 'text/event-stream')) return streamed(reply, exchange, repeat, onReport)
-    if (hasType(reply, 'application/json')) return whole(reply, exchange, repeat, onReport)
+    if (hasType(reply, STREAMS)) return streamed(reply, exchange, repeat, onReport)
+    if (hasType(reply, DOCUMENTS)) return whole(reply, exchange, repeat, onReport)
     return reply
   }
 }
 
-function hasType(reply, type) {
-  return (reply.headers.get('content-type') ?? '').split(';')[0].trim().toLowerCase() === type
+function hasType(reply, types) {
+  return types.includes((reply.headers.get('content-type') ?? '').split(';')[0].trim().toLowerCase())
 }
 
 /** A reply with another body. */
@@ -87,7 +91,7 @@ async function whole(first, exchange, repeat, onReport) {
       text = step.text ?? text
       break
     }
-    const next = await usable(repeat(exchange.body()), 'application/json')
+    const next = await usable(repeat(exchange.body()), DOCUMENTS)
     const nextText = await next?.text().catch(() => undefined)
     if (nextText === undefined) {
       text = exchange.giveUp() ?? text
@@ -101,9 +105,9 @@ async function whole(first, exchange, repeat, onReport) {
 }
 
 /** The reply to a repeated request, or undefined if it is of no use. */
-async function usable(sent, type) {
+async function usable(sent, types) {
   const reply = await sent.catch(() => undefined)
-  if (reply?.ok && hasType(reply, type)) return reply
+  if (reply?.ok && hasType(reply, types)) return reply
   await reply?.body?.cancel().catch(() => {})
   return undefined
 }
@@ -117,7 +121,7 @@ function streamed(reply, exchange, repeat, onReport) {
   const finish = () => onReport?.(JSON.parse(relay.report()))
   /** Goes on with the answer to a re-ask; returns the bytes that are held if there is none. */
   const reask = async () => {
-    const next = await usable(repeat(relay.body()), 'text/event-stream')
+    const next = await usable(repeat(relay.body()), STREAMS)
     if (next === undefined) return relay.giveUp()
     relay.beginNext()
     reader = next.body.getReader()

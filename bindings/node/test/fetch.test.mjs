@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import Anthropic from '@anthropic-ai/sdk'
+import { Ollama } from 'ollama'
 import OpenAI from 'openai'
 import { goodFetch } from 'goodcall'
 import { scriptedFetch } from './scripted.mjs'
@@ -166,5 +167,34 @@ describe('goodFetch with the Anthropic client', () => {
       expect(told).toMatchObject({ type: 'tool_result', is_error: true })
       expect(JSON.stringify(told.content)).toContain('file_path')
     }
+  })
+})
+
+describe('goodFetch with the Ollama client', () => {
+  const request = { model: 'm', messages: ask, tools: openAiTools }
+
+  /** The arguments that the client hands out, and the requests that it took. */
+  async function asked(stream, ...steps) {
+    const fetch = scriptedFetch(...steps)
+    const client = new Ollama({ host: 'http://localhost:11434', fetch: goodFetch(fetch) })
+    if (!stream) return [(await client.chat(request)).message.tool_calls[0].function.arguments, fetch.requests]
+    const calls = []
+    for await (const part of await client.chat({ ...request, stream })) calls.push(...(part.message.tool_calls ?? []))
+    expect(calls).toHaveLength(1)
+    return [calls[0].function.arguments, fetch.requests]
+  }
+
+  it.each([false, true])('mends calls (streamed: %s)', async (stream) => {
+    const [found, requests] = await asked(stream, call('{"filePath": "a.txt", "limit": "20"}'))
+    expect(found).toEqual(mended)
+    expect(requests).toHaveLength(1)
+  })
+
+  it.each([false, true])('asks again (streamed: %s)', async (stream) => {
+    const [found, requests] = await asked(stream, call('{"limit": 5000}'), call('{"file_path": "a.txt"}'))
+    expect(found).toEqual({ file_path: 'a.txt' })
+    const told = requests[1].body.messages.at(-1)
+    expect(told).toMatchObject({ role: 'tool', tool_name: 'read_file' })
+    expect(told.content).toContain('file_path')
   })
 })

@@ -59,6 +59,25 @@ function messageEvents(step, index) {
   return events.map((event) => `event: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`)
 }
 
+/** Replies of Ollama's own chat. A call is in one line, with its arguments as an object. */
+function ollama(step, done = true) {
+  const message = { role: 'assistant', content: typeof step === 'string' ? step : '' }
+  if (typeof step !== 'string') message.tool_calls = [{ function: { name: step.name, arguments: JSON.parse(step.arguments) } }]
+  return { model: 'm', created_at: '2026-01-01T00:00:00Z', message, done }
+}
+
+function ollamaLines(step) {
+  return [ollama(step, false), { ...ollama('', true), done_reason: 'stop' }].map((line) => `${JSON.stringify(line)}\n`)
+}
+
+const EVENTS = 'text/event-stream; charset=utf-8'
+/** How each protocol writes a whole reply and a streamed one. */
+const protocols = [
+  { path: '/messages', whole: messages, streamed: messageEvents, type: EVENTS },
+  { path: '/api/chat', whole: (step) => ollama(step), streamed: ollamaLines, type: 'application/x-ndjson' },
+  { path: '', whole: chat, streamed: chatEvents, type: EVENTS },
+]
+
 /** Returns a `fetch` that answers the requests with the steps in turn, and keeps the requests. */
 export function scriptedFetch(...steps) {
   const requests = []
@@ -68,12 +87,9 @@ export function scriptedFetch(...steps) {
     requests.push({ url, body, headers: new Headers(init?.headers) })
     const step = steps[Math.min(requests.length, steps.length) - 1]
     if (step instanceof Response) return step
-    const isAnthropic = url.endsWith('/messages')
-    if (!body.stream) {
-      const reply = isAnthropic ? messages(step, requests.length) : chat(step, requests.length)
-      return Response.json(reply)
-    }
-    const events = isAnthropic ? messageEvents(step, requests.length) : chatEvents(step, requests.length)
+    const { whole, streamed, type } = protocols.find(({ path }) => url.endsWith(path))
+    if (!body.stream) return Response.json(whole(step, requests.length))
+    const events = streamed(step, requests.length)
     const bytes = new TextEncoder().encode(events.join(''))
     const stream = new ReadableStream({
       start(controller) {
@@ -83,7 +99,7 @@ export function scriptedFetch(...steps) {
         else controller.close()
       },
     })
-    return new Response(stream, { headers: { 'content-type': 'text/event-stream; charset=utf-8' } })
+    return new Response(stream, { headers: { 'content-type': type } })
   }
   return Object.assign(fetch, { requests })
 }
