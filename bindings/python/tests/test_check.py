@@ -212,7 +212,7 @@ def test_loops_are_detected():
         assert detector.observe("status", {"job": 7}, f"{percent} %") is None
     assert detector.observe("status", '{"job": 7}', "40 %") is None
     report = detector.observe("status", '{"job":7}', "40 %")
-    assert (report.signal, report.escalation, report.tools) == ("same_call", "steer", ["status"])
+    assert (report.signal, report.escalation, report.tools) == ("same_call", "ask", ["status"])
     assert report.text and report.times == 3
     with pytest.raises(goodcall.SettingError):
         goodcall.LoopDetector(unheard_of=3)
