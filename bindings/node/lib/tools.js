@@ -111,10 +111,47 @@ class Tools {
       if (typeof raw === 'string') value = answer === '' ? numbers.parse(raw, this.#numbers) : JSON.parse(raw)
       return { kind: 'good', tool: name, arguments: value, json: text, changes: NONE, issues: NONE }
     }
-    const { kind, tool, json, reason, changes, issues, text: told } = numbers.parse(answer, this.#numbers)
-    placed(text, changes)
-    if (kind === 'bad') return { kind, tool, reason, changes, issues, text: told }
-    return { kind, tool, arguments: numbers.parse(json, this.#numbers), json, changes, issues }
+    const isPlain = answer[0] === '='
+    if (isPlain || answer[0] === '~') return this.#mended(name, text, answer, isPlain)
+    const bad = numbers.parse(answer, this.#numbers)
+    placed(text, bad.changes)
+    return bad
+  }
+
+  /** Reads a mended call: a mark, the arguments, and in another line what is told of them. */
+  #mended(name, text, answer, isPlain) {
+    const end = answer.indexOf('\n')
+    const json = answer.slice(1, end)
+    const told = () => numbers.parse(answer.slice(end + 1), this.#numbers)
+    if (isPlain) return mended(name, JSON.parse(json), json, text, told)
+    return mended(told().tool, numbers.parse(json, this.#numbers), json, text, told)
+  }
+}
+
+/** What lists of changes that are not read yet are shown with, as any object is. */
+const SHOWN = Object.defineProperty({}, Symbol.for('nodejs.util.inspect.custom'), {
+  value() {
+    return { ...this }
+  },
+})
+
+/** A mended call. Its changes are read when they are asked for, since running the call needs none. */
+function mended(tool, value, json, text, told) {
+  let read
+  return {
+    __proto__: SHOWN,
+    kind: 'mended',
+    tool,
+    arguments: value,
+    json,
+    get changes() {
+      if (read === undefined) {
+        read = told().changes
+        placed(text, read)
+      }
+      return read
+    },
+    issues: NONE,
   }
 }
 

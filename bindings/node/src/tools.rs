@@ -45,7 +45,7 @@ impl Tools {
         let stop = options::stop(stop.as_deref())?;
         let call = RawCall::new(&self.offered, &name, raw);
         let verdict = verdict::judge(&call, &self.offered, &self.judging, stop);
-        Ok(answer(&call, &verdict, &self.judging))
+        Ok(answer(&name, &call, &verdict, &self.judging))
     }
 
     /// Judges one call on another thread.

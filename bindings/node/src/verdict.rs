@@ -57,12 +57,26 @@ pub(crate) fn judge<'c>(
 }
 
 /// The answer to JavaScript: `None` for arguments that are valid as sent and that `JSON.parse` reads
-/// without loss, an empty text if it would round or lose a number, otherwise the verdict as JSON.
-pub(crate) fn answer(call: &RawCall, verdict: &Verdict<'_>, judging: &Judging) -> Option<String> {
+/// without loss, an empty text if it would round or lose a number. A mended call is two lines, the
+/// arguments and the verdict without them, so that the list of changes is only read by who asks for
+/// it; before them stands `=`, or `~` if a number may be lost or the tool is not the one that was
+/// named. A bad call is the verdict as JSON.
+pub(crate) fn answer(
+    named: &str,
+    call: &RawCall,
+    verdict: &Verdict<'_>,
+    judging: &Judging,
+) -> Option<String> {
     if matches!(verdict, Verdict::Good(_)) {
         return may_lose_digits(call.arguments.as_bytes()).then(String::new);
     }
-    Some(to_json(&VerdictLine::new(&call.name, verdict, judging)))
+    let mut line = VerdictLine::new(&call.name, verdict, judging);
+    let Some(json) = line.json.take() else {
+        return Some(to_json(&line));
+    };
+    let is_plain = call.name == named && !may_lose_digits(json.as_bytes());
+    let mark = if is_plain { '=' } else { '~' };
+    Some(format!("{mark}{json}\n{}", to_json(&line)))
 }
 
 /// Writes JSON.

@@ -1,4 +1,5 @@
 import { createRequire } from 'node:module'
+import { inspect } from 'node:util'
 import { describe, expect, it } from 'vitest'
 import * as v from 'valibot'
 import { Type } from 'typebox'
@@ -37,6 +38,19 @@ describe('check', () => {
     ])
     const change = verdict.changes.find((one) => one.rule === 'string-to-number')
     expect(change).toMatchObject({ level: 'safe', path: '/limit', before: '20', after: 20 })
+  })
+
+  it('copies, writes and prints a mended call with its changes', () => {
+    const check = () => tools.check('read_file', '{"file_path": "ä", "limit": "20"}')
+    const changes = [{ rule: 'string-to-number', level: 'safe', path: '/limit', before: '20', after: 20, span: [28, 32] }]
+    const plain = { kind: 'mended', tool: 'read_file', arguments: { file_path: 'ä', limit: 20 }, json: '{"file_path":"ä","limit":20}', changes, issues: [] }
+    expect({ ...check() }).toStrictEqual(plain)
+    expect(structuredClone(check())).toStrictEqual(plain)
+    expect(JSON.stringify(check())).toBe(JSON.stringify(plain))
+    expect(inspect(check())).toBe(inspect(plain))
+    expect(new Proxy(check(), {}).changes).toEqual(changes)
+    const verdict = check()
+    expect(verdict.changes).toBe(verdict.changes)
   })
 
   it('says what to rewrite in a bad call', () => {
