@@ -1,6 +1,7 @@
 """Direct and through the gateway: `compare.py DIRECT THROUGH`.
 
-What failed directly must succeed, and what succeeded must give an equal answer.
+What failed directly must succeed, unless nobody could mend it, and what succeeded must give an equal
+answer.
 """
 import json
 import sys
@@ -16,8 +17,9 @@ assert direct and direct.keys() == through.keys(), "not the same scripts"
 wrong, mended = [], {}
 for key, before in direct.items():
     after = through[key]
-    if key[1] == "error":
-        # An error of the provider is the same error.
+    if key[1] == "error" or (key[1] == "cut" and "anthropic" in key[0].lower()):
+        # An error of the provider is the same error. So is a call that the client's own token limit
+        # cut off, which Anthropic's requests always have: the next reply would end there as well.
         if after.get("failure") != before.get("failure"):
             wrong.append((key, before, after))
     elif "failure" in after:
