@@ -170,6 +170,15 @@ def outcome(raw: str, run: Callable[..., Any]) -> Outcome:
         return Outcome(ran, upstream.told(), error)
 
 
+def documented(package: str, **given: Any) -> dict[str, Any]:
+    """Runs the program that the documentation shows for a framework with these names given, and returns
+    all its names."""
+    before, found, _ = DOCUMENT.read_text().partition(f"<!-- {package} -->\n")
+    assert found, f"{DOCUMENT.name} has no section for {package}"
+    exec(re.findall(r"```python\n(.*?)```", before, re.S)[-1], given)
+    return given
+
+
 def table(rows: Iterator[tuple[str, str, str]]) -> str:
     lines = ["| the call | today | with goodcall |", "|---|---|---|"]
     return "\n".join(lines + [f"| {name} | {today} | {good} |" for name, today, good in rows]) + "\n"

@@ -3,20 +3,23 @@ import pytest
 pytest.importorskip("google.adk")
 pytest.importorskip("litellm")
 
-from goodcall.adk import Goodcall
 from google.adk.agents import LlmAgent
 from google.adk.models.lite_llm import LiteLlm
 from google.adk.runners import InMemoryRunner
 from google.genai import types
-from scripted import six
+from scripted import documented, six
 
 
-def run(plugins):
+def good(agent):
+    return documented("google-adk", agent=agent)["runner"]
+
+
+def run(make):
     async def runs(url, save):
         model = LiteLlm(model="openai/m", api_base=url, api_key="k")
         agent = LlmAgent(name="a", model=model, tools=[save])
-        runner = InMemoryRunner(agent=agent, app_name="a", plugins=plugins())
-        session = await runner.session_service.create_session(app_name="a", user_id="u")
+        runner = make(agent=agent)
+        session = await runner.session_service.create_session(app_name=runner.app_name, user_id="u")
         message = types.Content(role="user", parts=[types.Part(text="Save it.")])
         async for _ in runner.run_async(user_id="u", session_id=session.id, new_message=message):
             pass
@@ -26,4 +29,4 @@ def run(plugins):
 
 def test_six_calls():
     # LiteLlm reads the text of arguments by itself.
-    six("google-adk", run(list), run(lambda: [Goodcall()]), unseen={"trailing comma", "cut off"})
+    six("google-adk", run(InMemoryRunner), run(good), unseen={"trailing comma", "cut off"})

@@ -7,7 +7,7 @@ litellm = pytest.importorskip("litellm")
 import httpx
 from goodcall import httpx as goodcall_httpx
 from goodcall.litellm import Goodcall
-from scripted import SIX, Upstream, call, compare, table
+from scripted import SIX, Upstream, call, compare, documented, table
 
 TOOL = {"type": "function", "function": {"name": "save", "parameters": {
     "type": "object",
@@ -17,20 +17,23 @@ TOOL = {"type": "function", "function": {"name": "save", "parameters": {
 }}}
 
 
-async def reply(raw, callbacks, **more):
-    litellm.callbacks = callbacks
+async def reply(raw):
     with Upstream(call(raw)) as upstream:
         made = await litellm.acompletion(
             model="openai/m", api_base=upstream.url, api_key="k", tools=[TOOL],
-            messages=[{"role": "user", "content": "Save it."}], **more)
-        litellm.callbacks = []
+            messages=[{"role": "user", "content": "Save it."}])
         return made.choices[0].message.tool_calls[0].function.arguments
 
 
 async def test_six_calls():
     rows = []
     for name, (raw, meant) in SIX.items():
-        before, after = await reply(raw, []), await reply(raw, [Goodcall()])
+        before = await reply(raw)
+        documented("litellm")
+        try:
+            after = await reply(raw)
+        finally:
+            litellm.callbacks = []
         if meant is None:
             assert after == raw, "a bad call stays as sent"
         else:

@@ -4,22 +4,20 @@ import pytest
 
 pytest.importorskip("mcp.server.mcpserver")
 
-from goodcall.mcp import guard
 from mcp import Client
 from mcp.server.mcpserver import MCPServer
-from scripted import SIX, compare, first_words, table
+from scripted import SIX, compare, documented, first_words, table
 
 
-async def call(wrap, arguments):
+async def call(server, arguments):
     ran = []
-    server = MCPServer("files")
 
     @server.tool()
     def save(path: str, tags: list[str], limit: int = 10) -> str:
         ran.append({"path": path, "tags": tags, "limit": limit})
         return "saved"
 
-    async with Client(wrap(server)) as client:
+    async with Client(server) as client:
         result = await client.call_tool("save", arguments)
     told = "".join(part.text for part in result.content)
     return ran, told if result.is_error else None
@@ -32,7 +30,8 @@ async def test_six_calls():
             arguments = json.loads(raw)
         except ValueError:
             continue
-        before, after = await call(lambda server: server, arguments), await call(guard, arguments)
+        before = await call(MCPServer("files"), arguments)
+        after = await call(documented("mcp")["server"], arguments)
         if meant is None:
             assert after[0] == [] and "not run" in after[1], after
         else:

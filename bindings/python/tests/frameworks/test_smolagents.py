@@ -2,11 +2,14 @@ import pytest
 
 smolagents = pytest.importorskip("smolagents")
 
-from goodcall.smolagents import GoodToolCallingAgent
-from scripted import six
+from scripted import documented, six
 
 
-def run(kind):
+def good(tools, model):
+    return documented("smolagents", tools=tools, model=model)["agent"]
+
+
+def run(make):
     def runs(url, save):
         save.__doc__ = """Saves a file.
 
@@ -25,7 +28,8 @@ def run(kind):
             def forward(self, path, tags, limit=10):
                 return save(path, tags, limit)
 
-        agent = kind(tools=[Save()], model=model, max_steps=2, verbosity_level=0)
+        agent = make(tools=[Save()], model=model)
+        agent.max_steps = 2
         agent.run("Save it.")
 
     return runs
@@ -35,4 +39,4 @@ def test_six_calls():
     # An input with a default must be nullable there, so that `null` is allowed; text that is cut off is
     # refused before tools are called.
     unseen = {"`null` for an optional", "cut off"}
-    six("smolagents", run(smolagents.ToolCallingAgent), run(GoodToolCallingAgent), unseen=unseen)
+    six("smolagents", run(smolagents.ToolCallingAgent), run(good), unseen=unseen)
