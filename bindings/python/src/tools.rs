@@ -128,8 +128,6 @@ impl Tools {
             let schema = schema.map_err(|error| schema_error(py, error))?.clone();
             let name = tool.name.as_str();
             let tree = Tree::parse(&tool.parameters).ok();
-            let properties = tree.as_ref().and_then(|tree| tree.root().get("properties"));
-            let names = properties.into_iter().flat_map(|node| node.members());
             let entry = Entry {
                 schema,
                 policy: if tool.is_destructive() {
@@ -138,7 +136,7 @@ impl Tools {
                     policies.for_tool(name)
                 },
                 name: PyString::intern(py, name).unbind(),
-                keys: Keys::new(py, names.map(|(key, _)| key)),
+                keys: Keys::new(py, tree.as_ref().map(Tree::root)),
             };
             entries.insert(name.into(), entry);
         }

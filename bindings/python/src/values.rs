@@ -1,32 +1,69 @@
 //! JSON values to Python values and back.
 
+use std::collections::BTreeSet;
+use std::iter::repeat_with;
+
 use goodcall_core::{Kind, Node, Tree};
 use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyBool, PyDict, PyFloat, PyInt, PyList, PyString, PyType};
 
-/// Names of members that are expected in this order, as Python strings that are made once.
+/// Most names that are kept for one tool.
+const MOST_KEYS: usize = 1024;
+
+/// The names of properties in a schema, at any depth, as Python strings that are made once. A table
+/// without chains: of two names for one slot the second is made anew each time.
 #[derive(Default)]
-pub(crate) struct Keys(Vec<(Box<str>, Py<PyString>)>);
+pub(crate) struct Keys(Vec<Option<(Box<str>, Py<PyString>)>>);
 
 impl Keys {
-    pub(crate) fn new<'n>(py: Python<'_>, names: impl Iterator<Item = &'n str>) -> Self {
-        let pair = |name: &str| (name.into(), PyString::intern(py, name).unbind());
-        Self(names.map(pair).collect())
-    }
-
-    /// Returns the Python string of a key. `next` is where the search begins; members mostly come in
-    /// declared order, so that one comparison is enough.
-    fn get<'py>(&self, py: Python<'py>, key: &str, next: &mut usize) -> Bound<'py, PyString> {
-        let (before, after) = self.0.split_at((*next).min(self.0.len()));
-        for (skipped, (name, string)) in after.iter().chain(before).enumerate() {
-            if **name == *key {
-                *next = (*next + skipped + 1) % self.0.len();
-                return string.bind(py).clone();
+    pub(crate) fn new(py: Python<'_>, schema: Option<Node<'_>>) -> Self {
+        let mut names = BTreeSet::new();
+        if let Some(schema) = schema {
+            collect_names(schema, &mut names);
+        }
+        let room = (names.len() * 4).next_power_of_two();
+        let mut keys = Self(repeat_with(|| None).take(room).collect());
+        for name in names {
+            let slot = keys.slot(name);
+            if keys.0[slot].is_none() {
+                keys.0[slot] = Some((name.into(), PyString::intern(py, name).unbind()));
             }
         }
+        keys
+    }
+
+    /// The place of a name, by its FNV-1a hash.
+    fn slot(&self, name: &str) -> usize {
+        let hash = name.bytes().fold(0x811c_9dc5_u32, |hash, byte| {
+            (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193)
+        });
+        hash as usize & (self.0.len() - 1)
+    }
+
+    fn get<'py>(&self, py: Python<'py>, key: &str) -> Bound<'py, PyString> {
+        if !self.0.is_empty()
+            && let Some((name, string)) = &self.0[self.slot(key)]
+            && **name == *key
+        {
+            return string.bind(py).clone();
+        }
         PyString::new(py, key)
+    }
+}
+
+/// Collects the keys of every `properties` below a node.
+fn collect_names<'n>(node: Node<'n>, names: &mut BTreeSet<&'n str>) {
+    for element in node.elements() {
+        collect_names(element, names);
+    }
+    for (key, value) in node.members() {
+        if key == "properties" {
+            let room = MOST_KEYS.saturating_sub(names.len());
+            names.extend(value.members().map(|(name, _)| name).take(room));
+        }
+        collect_names(value, names);
     }
 }
 
@@ -49,16 +86,15 @@ pub(crate) fn to_python<'py>(
         Kind::Array => {
             let list = PyList::empty(py);
             for element in node.elements() {
-                list.append(to_python(py, element, &Keys::default())?)?;
+                list.append(to_python(py, element, keys)?)?;
             }
             list.into_any()
         }
         Kind::Object => {
             let dict = PyDict::new(py);
-            let mut next = 0;
             for (key, value) in node.members() {
-                let value = to_python(py, value, &Keys::default())?;
-                dict.set_item(keys.get(py, key, &mut next), value)?;
+                let value = to_python(py, value, keys)?;
+                dict.set_item(keys.get(py, key), value)?;
             }
             dict.into_any()
         }

@@ -206,6 +206,15 @@ def test_threads_share_tools(tools):
     assert failures == []
 
 
+def test_every_key_is_the_one_that_was_sent():
+    names = [f"key{number}" for number in range(1500)] + ["", "\u00e9", "properties"]
+    inner = {"type": "object", "properties": {name: {"type": "integer"} for name in names}}
+    schema = {"type": "object", "properties": {"rows": {"type": "array", "items": inner}}}
+    many = goodcall.Tools({"name": "many", "parameters": schema})
+    sent = {"rows": [{name: number for number, name in enumerate(names)}, {"undeclared": {"key1": None}}]}
+    assert many.check("many", json.dumps(sent)).arguments == sent
+
+
 def test_loops_are_detected():
     detector = goodcall.LoopDetector()
     for percent in (10, 20, 30, 40):
