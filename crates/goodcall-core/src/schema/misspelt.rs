@@ -95,14 +95,11 @@ impl CallSchema<'_> {
     ) -> Vec<Candidate> {
         for _ in 0..FIT_ROUNDS {
             let mut draft = EditableTree::new(root.tree.clone());
-            let mut taken = HashSet::new();
-            for candidate in &candidates {
-                let place = candidate.target();
-                // Of two keys that may be one property the first is tried.
-                if taken.insert(place) {
-                    draft.rename_key(candidate.key, &candidate.names[0]);
-                }
+            let tried = one_of_each(&candidates);
+            for candidate in tried.values() {
+                draft.rename_key(candidate.key, &candidate.names[0]);
             }
+            let tried: HashSet<Id> = tried.values().map(|candidate| candidate.key).collect();
             let after = self.schema.faults(draft.tree.root(), FIT_FAULTS);
             if !after.finished {
                 return Vec::new();
@@ -114,7 +111,8 @@ impl CallSchema<'_> {
             }
             let inside = |candidate: &Candidate| {
                 let place = candidate.target();
-                (new.iter()).any(|fault| **fault == place || fault.is_within(&place))
+                tried.contains(&candidate.key)
+                    && (new.iter()).any(|fault| **fault == place || fault.is_within(&place))
             };
             let count = candidates.len();
             let around = |candidate: &Candidate| {
@@ -199,6 +197,19 @@ impl Candidate {
         };
         Fault::new(self.object, keyword, kind)
     }
+}
+
+/// Chooses one of the keys that may be the same property: the first by its text, so that the order
+/// in which they were sent does not matter.
+fn one_of_each(candidates: &[Candidate]) -> HashMap<Pointer, &Candidate> {
+    let mut chosen = HashMap::new();
+    for candidate in candidates {
+        let first = chosen.entry(candidate.target()).or_insert(candidate);
+        if candidate.sent < first.sent {
+            *first = candidate;
+        }
+    }
+    chosen
 }
 
 /// Adds the candidates among the keys of one object, which these schemas are for.

@@ -8,8 +8,8 @@ use crate::tree::Kind;
 pub(crate) const RULE: Rule = Rule {
     id: RuleId::NestedArray,
     level: Level::Safe,
-    what: "Takes the inner array out of an array that holds nothing else, where no element may \
-           be an array.",
+    what: "Takes the inner array out of an array that holds nothing else, where the schema wants \
+           one array less.",
     why: "The inner array fits as it is, and the outer one adds nothing to it.",
     not_when: &["The outer array has other elements, or the inner one does not fit."],
     example: Example {
@@ -22,16 +22,22 @@ pub(crate) const RULE: Rule = Rule {
 };
 
 pub(crate) fn propose(site: &Site<'_>, out: &mut Proposals) {
-    // A single value in two arrays is left to `array-to-scalar`.
-    if site.node.kind() != Kind::Array || site.node.len() < 2 || site.wanted().is_none() {
+    if site.node.kind() != Kind::Array || site.wanted().is_none() {
         return;
     }
-    let Some((place, _)) = site.fault.pointer.split_last() else {
-        return;
-    };
-    let outer = site.node.tree.at(&place);
-    if let Some(outer) = outer.filter(|o| o.kind() == Kind::Array && o.len() == 1) {
-        let (at, with) = (outer.id, New::Node(site.node.id));
-        out.whole(&RULE, [Op::Replace { at, place, with }]);
+    // The array that is one too many may be around the rows of a list of lists: `[[[1, 2], [3, 4]]]`.
+    let (mut inner, mut pointer) = (site.node, site.fault.pointer.clone());
+    while let Some((place, _)) = pointer.split_last() {
+        let outer = site.node.tree.at(&place);
+        let Some(outer) = outer.filter(|outer| outer.kind() == Kind::Array) else {
+            return;
+        };
+        // A single value in two arrays is left to `array-to-scalar`.
+        if outer.len() == 1 && inner.len() > 1 {
+            let (at, with) = (outer.id, New::Node(inner.id));
+            out.whole(&RULE, [Op::Replace { at, place, with }]);
+            return;
+        }
+        (inner, pointer) = (outer, place);
     }
 }

@@ -8,7 +8,8 @@ impl Parser<'_> {
     /// Returns true if this string has another reading that is as good.
     pub(super) fn is_ambiguous_string(&self, string: OpenString, end: &StringEnd) -> bool {
         if string.role == StringRole::Key {
-            return end.ambiguity.is_some();
+            return end.ambiguity.is_some()
+                || end.content.inner_quotes.is_some() && self.holds_members(string, end);
         }
         let undecided = match end.outcome {
             StringOutcome::CutOff => false,
@@ -23,6 +24,18 @@ impl Parser<'_> {
             && (end.ambiguity.is_some()
                 || is_uneven(self.source(), string, end.text)
                 || end.content.escapes && has_quoted_escape(self.source(), string, end.text))
+    }
+
+    /// Returns true if a key with quotes inside holds what separates members, as in `"a => [1], "b"`
+    /// and `“a”  “x”`: then it is several members, or a key and its value, rather than one key.
+    fn holds_members(&self, key: OpenString, end: &StringEnd) -> bool {
+        let text = self.source().as_str();
+        let (first, last) = end.content.inner_quotes.unwrap_or_default();
+        let is_quote = |c: char| "\"'`“”„‟‘’‚‛".contains(c);
+        let between = text.get(first..last).unwrap_or_default();
+        let between = between.trim_matches(is_quote);
+        text[key.start..end.text].contains(['=', ':', '：', ',', '，', '[', '{'])
+            || !between.is_empty() && between.trim().is_empty()
     }
 
     /// Returns true if the text has fields to be filled in: `${name}` in backticks.
@@ -83,8 +96,8 @@ pub(super) fn has_escape_in_code(text: &[u8]) -> bool {
     false
 }
 
-/// Returns true if quotes inside the string have no partner, if brackets stay open, or if it is an
-/// expression.
+/// Returns true if quotes inside the string have no partner, if brackets stay open, if members stand
+/// between its quotes, or if it is an expression.
 fn is_uneven(source: SourceText<'_>, string: OpenString, end: usize) -> bool {
     let quote = match string.quote {
         Quote::Triple(byte) => Quote::Plain(byte),
@@ -106,7 +119,23 @@ fn is_uneven(source: SourceText<'_>, string: OpenString, end: usize) -> bool {
         }
         at += 1;
     }
-    balance > 0 || quotes.len() % 2 == 1 || is_expression(source, string.start, &quotes)
+    balance > 0
+        || quotes.len() % 2 == 1
+        || has_members(source, &quotes)
+        || is_expression(source, string.start, &quotes)
+}
+
+/// Returns true for `"a", b 5, c: "d"`: the first of two quotes ends a value, and the second opens
+/// that of a key without quotes.
+fn has_members(source: SourceText<'_>, quotes: &[(usize, usize)]) -> bool {
+    quotes.chunks_exact(2).any(|pair| {
+        let between = source.as_str().get(pair[0].1..pair[1].0);
+        let between = between.unwrap_or_default().trim();
+        let member = between.strip_suffix([':', '=']);
+        let key = member.and_then(|member| Some(member.rsplit_once(',')?.1.trim()));
+        between.starts_with(',')
+            && key.is_some_and(|key| !key.is_empty() && !key.contains(char::is_whitespace))
+    })
 }
 
 /// Returns true for `"a" + name + "b"` and `"a" if x else "b"`: operators stand between strings,

@@ -87,8 +87,9 @@ pub(super) enum StringAmbiguity {
     AdjacentStrings,
     /// `"key"true, "other":`: the schema declares the key, so its colon is missing.
     MissingColon,
-    /// A key that the schema declares stands inside, outside of all brackets of the text.
-    DeclaredKeyInside,
+    /// A key that the schema declares, or any key if no schema is known, stands inside, outside of
+    /// all brackets of the text.
+    KeyInside,
     /// It could have ended before, with a member after it that the schema does not declare.
     UndeclaredMemberAfter,
     /// `"say "hi", "key":`: the last quote may be text or the end.
@@ -368,11 +369,12 @@ impl Parser<'_> {
         }
         let source = self.source();
         let key = source.as_str().get(s.quotes.last + 1..at);
-        if self.keys().contains(key.unwrap_or_default()) {
-            s.doubts.declared_key = true;
+        let is_declared = self.keys().contains(key.unwrap_or_default());
+        if is_declared || self.keys().is_empty() {
+            s.doubts.declared_key |= is_declared;
             // Outside of the brackets of the text it is a member.
             if s.balance_to(source, at) <= 0 {
-                s.doubts.add(StringAmbiguity::DeclaredKeyInside);
+                s.doubts.add(StringAmbiguity::KeyInside);
             }
         }
         None

@@ -175,6 +175,20 @@ impl Parser<'_> {
             )
             || source.has_newline(comma, next)
             || source.key_follows(next)
+            || self.member_without_colon(next)
+    }
+
+    /// Returns true for `"key" 1`: a name in quotes with a value right behind it.
+    fn member_without_colon(&self, start: usize) -> bool {
+        let source = self.source();
+        if source.byte(start) != b'"' {
+            return false;
+        }
+        let end = source.word_end(start + 1);
+        let value = source.skip_space(end + 1);
+        end > start + 1
+            && source.byte(end) == b'"'
+            && (source.byte(value).is_ascii_digit() || b"-\"{[".contains(&source.byte(value)))
     }
 
     /// Decides what a quote inside a string without quotes is.
@@ -241,9 +255,15 @@ impl Parser<'_> {
             self.add_key(in_source(start, end), start, end);
             return self.colon();
         }
+        let mut end = end;
         if matches!(self.peek(), Some(b'"' | b'\'')) {
             self.advance(1);
             self.note(rules::MISSING_QUOTE, start..start, "\"");
+            // `key\": \"value\"`: the quote is escaped.
+            if name.ends_with('\\') && end == limit {
+                self.note(rules::ESCAPED_QUOTES, end - 1..limit + 1, "\"");
+                end -= 1;
+            }
         } else {
             let rule = if name.contains(' ') {
                 rules::UNQUOTED_WORDS
