@@ -1,5 +1,7 @@
 //! Edits that need no new value, which are tried on a copy before they are advised.
 
+use std::collections::HashMap;
+
 use crate::limits::MEND_WIDTH;
 use crate::report::{Issue, IssueKind};
 use crate::tree::{EditableTree, Id, Kind, Node, Pointer, Tree};
@@ -59,7 +61,15 @@ pub(super) fn apply_all(edits: &[TrialEdit], draft: &mut EditableTree<'_>) -> bo
     // All places are located before the first edit, because an edit moves the places of others.
     let located: Option<Vec<_>> = edits.iter().map(|edit| locate(&draft.tree, edit)).collect();
     let Some(located) = located else { return false };
+    // A node that moves is copied, and later edits inside it are made on the copy.
+    let mut copies: HashMap<Id, Id> = HashMap::new();
     for (edit, (object, key, target)) in edits.iter().zip(located) {
+        let now = |id: Id| copies.get(&id).copied().unwrap_or(id);
+        let (object, target) = (now(object), target.map(now));
+        let is_object = |id| draft.tree.node(id).kind() == Kind::Object;
+        if !target.is_none_or(is_object) {
+            return false;
+        }
         let value = draft.tree.slot(key).next;
         match &edit.kind {
             TrialEditKind::Remove => draft.remove_member(object, key),
@@ -72,6 +82,7 @@ pub(super) fn apply_all(edits: &[TrialEdit], draft: &mut EditableTree<'_>) -> bo
                     continue;
                 }
                 let copy = draft.copy_node(value);
+                copies.insert(value, copy);
                 draft.remove_member(object, key);
                 let Some(target) = target.or_else(|| ensure_object(draft, to)) else {
                     return false;
@@ -100,6 +111,7 @@ pub(super) fn apply_all(edits: &[TrialEdit], draft: &mut EditableTree<'_>) -> bo
                 }
                 for (name, value) in all {
                     let copy = draft.copy_node(value);
+                    copies.insert(value, copy);
                     draft.add_member(target, &name, copy);
                 }
             }
@@ -157,4 +169,53 @@ fn ensure_object(draft: &mut EditableTree<'_>, to: &Pointer) -> Option<Id> {
     draft.put_value(object, &serde_json::Value::Object(serde_json::Map::new()));
     draft.add_member(around, &name, object);
     Some(object)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn edit(from: &str, kind: TrialEditKind) -> TrialEdit {
+        TrialEdit {
+            from: place(from),
+            kind,
+            may_uncover_issues: true,
+        }
+    }
+
+    fn place(text: &str) -> Pointer {
+        let keys = text.split('/').skip(1);
+        keys.fold(Pointer::root(), |place, key| place.join(key))
+    }
+
+    fn edited(raw: &str, edits: &[TrialEdit]) -> Option<String> {
+        let mut draft = EditableTree::new(Tree::parse(raw).expect("JSON"));
+        apply_all(edits, &mut draft).then(|| draft.tree.to_json())
+    }
+
+    #[test]
+    fn member_is_removed_from_an_object_that_has_moved() {
+        let edits = [
+            edit("/a", TrialEditKind::Move(place("/b/a"))),
+            edit("/a/y", TrialEditKind::Remove),
+        ];
+        let after = edited(r#"{"a":{"x":1,"y":2},"b":{}}"#, &edits);
+        assert_eq!(after.as_deref(), Some(r#"{"b":{"a":{"x":1}}}"#));
+    }
+
+    #[test]
+    fn member_is_added_to_an_object_that_was_unwrapped() {
+        let edits = [
+            edit("/w", TrialEditKind::Unwrap(Pointer::root())),
+            edit("/n", TrialEditKind::Move(place("/w/o/n"))),
+        ];
+        let after = edited(r#"{"w":{"o":{}},"n":1}"#, &edits);
+        assert_eq!(after.as_deref(), Some(r#"{"o":{"n":1}}"#));
+    }
+
+    #[test]
+    fn nothing_is_moved_into_a_value_that_is_no_object() {
+        let edits = [edit("/n", TrialEditKind::Move(place("/o/n")))];
+        assert_eq!(edited(r#"{"o":"text","n":1}"#, &edits), None);
+    }
 }
