@@ -4,6 +4,7 @@
 
 mod bad_input;
 mod cases;
+mod generated_types;
 mod laws;
 mod lenient;
 mod mutations;
