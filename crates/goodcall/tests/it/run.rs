@@ -26,6 +26,9 @@ fn result() -> impl Strategy<Value = ToolResult> {
         any::<f64>()
             .prop_filter("JSON", |f| f.is_finite())
             .prop_map(|f| ToolResult::success(json!(f))),
+        // Floats that are written like integers, or nearly so.
+        prop::sample::select(vec![0.0, -0.0, 5.0, 1e16, 1e300])
+            .prop_map(|f| ToolResult::success(json!([f, u64::MAX, i64::MIN]))),
         (0..2_u8).prop_map(|n| ToolResult::error(format!("no {n}"))),
         Just(ToolResult::failure(ErrorClass::Runtime, "down")),
         Just(ToolResult::failure(ErrorClass::Validation, "wrong")),
