@@ -21,7 +21,7 @@ use tool::{Function, Receiver};
 ///
 /// For a function `read_file` it generates a type `ReadFile` that implements `goodcall::Tool`; the
 /// function stays as it is. The doc comment is the description that the model reads, and each
-/// parameter is a property of the schema.
+/// parameter is a property of the schema. A tool without a description does not compile.
 ///
 /// ```ignore
 /// /// Reads lines of a file.

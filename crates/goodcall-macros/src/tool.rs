@@ -84,13 +84,24 @@ impl<'f> Function<'f> {
         })
     }
 
+    /// Returns the error of a tool without a description. The tool itself is made all the same, so
+    /// that this is the only error.
+    fn undescribed(&self) -> Option<Tokens> {
+        let message = "a tool needs a description for the model: write a doc comment, or set \
+                       description = \"…\"";
+        let error = || syn::Error::new_spanned(&self.signature.ident, message).to_compile_error();
+        self.description.trim().is_empty().then(error)
+    }
+
     /// Returns the type that stands for a free function.
     pub(crate) fn as_type(&self, visibility: &Visibility) -> Tokens {
         let ident = self.type_name.clone();
         let ident = ident.unwrap_or_else(|| camel(&self.signature.ident));
         let doc = format!("The tool `{}`.", self.name);
-        let body = self.implementation(&quote!(#ident));
+        let body = self.implementation(&quote!(#ident), &quote!());
+        let undescribed = self.undescribed();
         quote! {
+            #undescribed
             #[doc = #doc]
             #[derive(Clone, Copy, Debug, Default)]
             #visibility struct #ident;
@@ -103,8 +114,13 @@ impl<'f> Function<'f> {
         let Receiver::Shared(state) = self.receiver else {
             return quote!();
         };
-        let (root, body) = (self.root, self.implementation(&quote!(__GoodcallShared)));
+        // The compiler would name the hidden type where it misses a tool.
+        let hidden = quote!(#[diagnostic::do_not_recommend]);
+        let body = self.implementation(&quote!(__GoodcallShared), &hidden);
+        let root = self.root;
+        let undescribed = self.undescribed();
         quote!({
+            #undescribed
             struct __GoodcallShared(::std::sync::Arc<#state>);
             #body
             ::std::sync::Arc::new(__GoodcallShared(::std::sync::Arc::clone(&__goodcall_state)))
@@ -150,16 +166,18 @@ impl<'f> Function<'f> {
             ReturnType::Type(_, ty) => ty.span(),
             ReturnType::Default => self.signature.ident.span(),
         };
-        let into = quote_spanned!(span=> .into_result());
+        let returned = Ident::new("__goodcall_returned", span);
+        let into = quote_spanned!(span=> #returned.into_result());
         let root = self.root;
-        quote!(#root::__private::Returned(#call)#into)
+        quote!(let #returned = #root::__private::Returned(#call); #into)
     }
 
-    fn implementation(&self, ty: &Tokens) -> Tokens {
+    fn implementation(&self, ty: &Tokens, attributes: &Tokens) -> Tokens {
         let (arguments, call, flags) = (self.arguments(), self.call(), &self.flags);
         let (root, name, description) = (self.root, &self.name, &self.description);
         quote! {
             #arguments
+            #attributes
             #[#root::__private::async_trait]
             impl #root::Tool for #ty {
                 fn name(&self) -> &str { #name }

@@ -73,32 +73,39 @@ impl Returned<ToolResult> {
     }
 }
 
-impl<E: Into<Failure>> Returned<Result<ToolResult, E>> {
-    /// Returns the result as it is, or the error as a failure.
-    pub fn into_result(self) -> ToolResult {
-        self.0.unwrap_or_else(|error| error.into().into())
-    }
-}
-
-impl<T: Serialize, E: Into<Failure>> Returned<Result<T, E>> {
+impl<T, E: Into<Failure>> Returned<Result<T, E>> {
     /// Serializes the value, or turns the error into a failure.
-    pub fn into_result(self) -> ToolResult {
+    pub fn into_result(self) -> ToolResult
+    where
+        T: IntoToolResult,
+    {
         match self.0 {
-            Ok(data) => ToolResult::of(data),
+            Ok(value) => value.into_tool_result(),
             Err(error) => error.into().into(),
         }
     }
 }
 
-/// A return value without an error: anything that serde can serialize.
+/// A return value without an error: anything that serde can serialize. The bound is on the method, so
+/// that the compiler names the type that serde cannot serialize.
 pub trait PlainReturn {
+    /// The type of the value.
+    type Value;
+
     /// Serializes the value.
-    fn into_result(self) -> ToolResult;
+    fn into_result(self) -> ToolResult
+    where
+        Self::Value: IntoToolResult;
 }
 
-impl<T: Serialize> PlainReturn for &Returned<T> {
-    fn into_result(self) -> ToolResult {
-        ToolResult::of(&self.0)
+impl<T> PlainReturn for &Returned<T> {
+    type Value = T;
+
+    fn into_result(self) -> ToolResult
+    where
+        T: IntoToolResult,
+    {
+        self.0.to_tool_result()
     }
 }
 
@@ -162,19 +169,34 @@ impl<T, E> FallibleReturn for Returned<Result<T, E>> {
 }
 
 /// A value that a tool may return: a [`ToolResult`], or anything that serde can serialize.
-pub trait IntoToolResult {
+#[diagnostic::on_unimplemented(
+    message = "a tool cannot return `{Self}`",
+    label = "serde cannot serialize this",
+    note = "add `#[derive(serde::Serialize)]` to `{Self}`, or return a `goodcall::ToolResult`"
+)]
+pub trait IntoToolResult: Sized {
+    /// Returns the result of the value.
+    fn to_tool_result(&self) -> ToolResult;
+
     /// Returns the value as a result.
-    fn into_tool_result(self) -> ToolResult;
+    fn into_tool_result(self) -> ToolResult {
+        self.to_tool_result()
+    }
 }
 
 impl IntoToolResult for ToolResult {
+    fn to_tool_result(&self) -> ToolResult {
+        self.clone()
+    }
+
     fn into_tool_result(self) -> ToolResult {
         self
     }
 }
 
+#[diagnostic::do_not_recommend]
 impl<T: Serialize> IntoToolResult for T {
-    fn into_tool_result(self) -> ToolResult {
+    fn to_tool_result(&self) -> ToolResult {
         ToolResult::of(self)
     }
 }

@@ -16,6 +16,13 @@ use crate::arguments::{BoundArguments, Context, LoopKey};
 use crate::{ErrorClass, ToolResult, explain};
 
 /// A tool that a model can call. See the [crate's first page](crate) for an example.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not a tool",
+    label = "this is not a tool",
+    note = "a function `read_file` with `#[goodcall::tool]` is registered as the type `ReadFile`",
+    note = "methods in an impl block with `#[goodcall::tool]` are registered with \
+            `register_all(Arc::new(state).tools())`"
+)]
 #[async_trait]
 pub trait Tool: Send + Sync {
     /// The name that the model calls.

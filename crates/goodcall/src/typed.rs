@@ -125,6 +125,7 @@ fn read<T: TypedTool>(tool: &T, arguments: &Tree<'_>) -> Result<T::Args, Invalid
     Ok(args)
 }
 
+#[diagnostic::do_not_recommend]
 #[async_trait]
 impl<T: TypedTool> Tool for T {
     fn name(&self) -> &str {

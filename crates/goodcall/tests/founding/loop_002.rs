@@ -349,6 +349,7 @@ fn r22_next_round_begins_by_itself() {
 
 #[tokio::test]
 async fn r23_exceptions_are_caught() {
+    /// Crashes.
     #[goodcall::tool]
     async fn crash() -> Result<(), std::io::Error> {
         panic!("index 7 is out of bounds")
@@ -367,10 +368,12 @@ async fn r23_exceptions_are_caught() {
 async fn r24_message_as_thrown() {
     let result = edits().invoke("fs_multi_edit", &edit_of("missing")).await;
     assert_eq!(result.text(), "File not found: config.json");
+    /// Fails with an error of the system.
     #[goodcall::tool]
     async fn read() -> Result<(), std::io::Error> {
         Err(std::io::Error::other("File not found: config.json"))
     }
+    /// Fails with a text for the model.
     #[goodcall::tool]
     async fn show() -> Result<(), Failure> {
         read().await.shown_to_model()

@@ -288,6 +288,7 @@ async fn r23_request_is_read_without_running() {
 
 #[tokio::test]
 async fn r24_request_of_a_typed_tool_with_a_large_number() {
+    /// Takes a large number.
     #[goodcall::tool]
     fn large(n: u128) -> String {
         n.to_string()

@@ -49,7 +49,16 @@ fn compile(source: &Path) -> String {
     let name = source.display();
     assert!(!output.status.success(), "{name} compiles");
     let errors = errors.split("error: aborting due to").next().unwrap();
-    format!("{}\n", errors.trim_end())
+    let lines: Vec<_> = errors.trim_end().lines().map(without_own_lines).collect();
+    format!("{}\n", lines.join("\n"))
+}
+
+/// Drops the number of a line in the library itself, which has nothing to do with the error.
+fn without_own_lines(line: &str) -> &str {
+    match line.find(".rs:") {
+        Some(end) if line.contains("--> crates/goodcall/src/") => &line[..end + ".rs".len()],
+        _ => line,
+    }
 }
 
 #[test]

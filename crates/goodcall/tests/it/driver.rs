@@ -26,6 +26,7 @@ fn read(path: String) -> Result<String, goodcall::Failure> {
     }
 }
 
+/// Sleeps.
 #[goodcall::tool]
 async fn sleep() {
     tokio::time::sleep(Duration::from_secs(60)).await;

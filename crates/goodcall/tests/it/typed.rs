@@ -57,6 +57,7 @@ struct Sum {
     sum: i64,
 }
 
+/// Adds numbers.
 #[goodcall::tool]
 fn add(numbers: &[i64]) -> Sum {
     Sum {
@@ -64,19 +65,23 @@ fn add(numbers: &[i64]) -> Sum {
     }
 }
 
+/// Does nothing.
 #[goodcall::tool(destructive, repeatable, time_limit_ms = 250)]
 async fn nothing() {}
 
+/// Returns a result of its own.
 #[goodcall::tool]
 async fn own_result() -> ToolResult {
     ToolResult::success("own").with_note("noted")
 }
 
+/// Fails with an error of the system.
 #[goodcall::tool]
 async fn io_error() -> Result<ToolResult, std::io::Error> {
     Err(std::io::Error::other("the disk is gone"))
 }
 
+/// Halves a number.
 #[goodcall::tool]
 async fn half(of: i64) -> Result<i64, String> {
     match of % 2 {
@@ -85,11 +90,13 @@ async fn half(of: i64) -> Result<i64, String> {
     }
 }
 
+/// Fails with a text.
 #[goodcall::tool]
 fn closed() -> Result<ToolResult, &'static str> {
     Err("closed on Sundays")
 }
 
+/// Reads a number.
 #[goodcall::tool]
 fn parsed(text: &str) -> Result<i64, Box<dyn std::error::Error + Send + Sync>> {
     Ok(text.parse::<i64>()?)
@@ -351,6 +358,7 @@ struct Folder {
     folders: Vec<Folder>,
 }
 
+/// Counts the levels of folders.
 #[goodcall::tool]
 fn depth(root: Folder) -> usize {
     fn of(folder: &Folder) -> usize {

@@ -92,16 +92,19 @@ impl std::error::Error for Layered {
     }
 }
 
+/// Fails with an error of anyhow.
 #[goodcall::tool]
 async fn with_anyhow() -> anyhow::Result<u8> {
     Err(anyhow::Error::new(Layered).context("no connection"))
 }
 
+/// Fails with an error of eyre.
 #[goodcall::tool]
 async fn with_eyre() -> eyre::Result<u8> {
     Err(eyre::Report::new(Layered))
 }
 
+/// Fails by `?`.
 #[goodcall::tool]
 async fn with_question_mark(text: bool) -> Result<u8, Failure> {
     if text {
@@ -113,6 +116,7 @@ async fn with_question_mark(text: bool) -> Result<u8, Failure> {
     Ok(value)
 }
 
+/// Fails with a text for the model.
 #[goodcall::tool]
 async fn with_a_text_for_the_model() -> Result<u8, Failure> {
     Err(Layered).for_model("the database does not answer")
@@ -184,6 +188,7 @@ fn block(crash: bool) -> &'static str {
     "done"
 }
 
+/// Never ends.
 #[goodcall::tool(time_limit_ms = 20)]
 async fn forever() {
     std::future::pending().await
