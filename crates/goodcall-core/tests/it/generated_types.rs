@@ -6,7 +6,7 @@
 //! - an integer may be written `5.0`, `1e1` or `-0`: serde_json gets its plain digits here;
 //! - in a value of any kind, an integer beyond 64 bits is refused and not rounded.
 
-use std::fmt::{self, Debug, Write};
+use std::fmt::{self, Debug};
 
 use goodcall_core::Tree;
 use proptest::prelude::*;
@@ -159,12 +159,12 @@ impl<'de> Visitor<'de> for Parts<'_> {
     fn visit_map<A: MapAccess<'de>>(self, mut from: A) -> Result<Reading, A::Error> {
         match self.0 {
             Type::Map(key, value) => {
-                let mut read = String::new();
+                let mut read = Vec::new();
                 while let Some(key) = from.next_key_seed(&**key)? {
                     let value = from.next_value_seed(&**value)?;
-                    write!(read, "{key}: {value}, ").unwrap();
+                    read.push(format!("{key}: {value}"));
                 }
-                Ok(format!("{{{read}}}"))
+                Ok(format!("{{{}}}", read.join(", ")))
             }
             Type::Struct(parts) => {
                 let mut read = vec![None; parts.len()];
