@@ -264,7 +264,8 @@ fn value<'t>(
     let close = format!("</{}>", &written[..size]);
     let sibling = format!("<{}", &written[..size]);
     let closed = end_tags.has_after(&close, start);
-    if let Some((inner, after)) = character_data(rest, &close).filter(|_| closed) {
+    let data = character_data(rest, &close);
+    if let Some((inner, after)) = data.filter(|(_, at)| !continues_value(&rest[*at..], call_name)) {
         return TagValue {
             text: inner,
             after: start + after,
@@ -322,16 +323,12 @@ fn value<'t>(
     }
 }
 
-/// The text in `<![CDATA[…]]>`, and where the end tag behind it ends.
+/// The text in `<![CDATA[…]]>`, if that is the whole value, and where the end tag behind it ends.
 fn character_data<'t>(rest: &'t str, close: &str) -> Option<(&'t str, usize)> {
     let inner = rest.trim_start().strip_prefix("<![CDATA[")?;
-    let size = inner.find("]]>")?;
-    let behind = rest.len() - inner.len() + size + 3;
-    let end_tag = rest[behind..].find(close);
-    Some((
-        &inner[..size],
-        behind + end_tag.map_or(0, |at| at + close.len()),
-    ))
+    let (text, behind) = inner.split_once("]]>")?;
+    let after = behind.trim_start().strip_prefix(close)?;
+    Some((text, rest.len() - after.len()))
 }
 
 /// Returns true if a value continues behind an end tag: not if only blanks separate the tag from
