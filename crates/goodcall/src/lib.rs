@@ -173,17 +173,25 @@ pub use event::{ErrorDetail, ErrorEvent, Event, Events, Phase, ToolRecord, ToolR
 pub use model::{Model, ModelError, Prompt, Script, TextSink};
 pub use store::{FileStore, Store};
 
-/// Tests the programs in the README and in the documentation.
-#[cfg(doctest)]
-mod documents {
-    #[doc = include_str!("../../../README.md")]
-    struct Readme;
-    #[doc = include_str!("../../../docs/policies.md")]
-    struct Policies;
-    #[doc = include_str!("../../../docs/recipes.md")]
-    struct Recipes;
-    #[doc = include_str!("../../../docs/agent.md")]
-    struct Agent;
-    #[doc = include_str!("../../../docs/migration.md")]
-    struct Migration;
+/// The pages of the guide that are about Rust.
+#[cfg(any(doc, doctest))]
+pub mod guide {
+    /// [Recipes]: recipes
+    ///
+    #[doc = include_str!("../docs/agent.md")]
+    pub mod agent {}
+
+    #[doc = include_str!("../docs/recipes.md")]
+    pub mod recipes {}
+
+    #[doc = include_str!("../docs/policies.md")]
+    pub mod policies {}
+
+    #[doc = include_str!("../docs/migration.md")]
+    pub mod migration {}
 }
+
+/// The programs in the README are tested.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+mod readme {}

@@ -83,7 +83,8 @@ fn root() -> Result<PathBuf, Failure> {
     Ok(root.to_owned())
 }
 
-/// Returns every text file that git tracks or would add.
+/// Returns every text file that git tracks or would add. A symbolic link is another name of a file
+/// that is listed by itself.
 fn files(root: &Path) -> Result<Vec<File>, Failure> {
     let listed = Command::new("git")
         .args([
@@ -99,8 +100,11 @@ fn files(root: &Path) -> Result<Vec<File>, Failure> {
     let names = String::from_utf8_lossy(&listed.stdout).into_owned();
     let mut files = Vec::new();
     for path in names.split('\0').filter(|path| !path.is_empty()) {
+        let whole = root.join(path);
         // Deleted files are still listed, and files that are not text are skipped.
-        if let Ok(text) = fs::read_to_string(root.join(path)) {
+        if !whole.is_symlink()
+            && let Ok(text) = fs::read_to_string(whole)
+        {
             let path = path.to_owned();
             files.push(File { path, text });
         }

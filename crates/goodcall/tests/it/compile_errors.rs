@@ -14,14 +14,21 @@ fn artifacts() -> PathBuf {
     test.parent().unwrap().to_owned()
 }
 
-/// Finds the library in the folder of artifacts. Builds with other features or of older sources may
-/// be there as well; cargo has just made sure that ours is up to date, so the newest one is too.
+/// Finds the library in the folder of artifacts. Builds with other features, of older sources or from
+/// an archive may be there as well; cargo has just made sure that ours is up to date, so the newest
+/// one of these sources is too.
 fn library(artifacts: &Path) -> PathBuf {
     let entries = fs::read_dir(artifacts).unwrap().map(Result::unwrap);
     let libraries = entries.filter(|entry| {
         let name = entry.file_name();
         let name = name.to_string_lossy();
-        name.starts_with("libgoodcall-") && name.ends_with(".rlib")
+        let hash = name
+            .strip_prefix("libgoodcall-")
+            .and_then(|rest| rest.strip_suffix(".rlib"));
+        hash.is_some_and(|hash| {
+            let sources = fs::read_to_string(artifacts.join(format!("goodcall-{hash}.d")));
+            sources.is_ok_and(|sources| sources.contains("crates/goodcall/src/lib.rs"))
+        })
     });
     let newest = libraries.max_by_key(|entry| entry.metadata().unwrap().modified().unwrap());
     match newest {
