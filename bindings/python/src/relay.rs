@@ -2,9 +2,8 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-use goodcall_wire::Provider;
 use goodcall_wire::relay::{
-    self, CallRecord, GiveUp, NextStep, RelaySettings, StreamEnd, ToolsCache,
+    self, CallRecord, Endpoint, GiveUp, NextStep, RelaySettings, StreamEnd, ToolsCache,
 };
 use goodcall_wire::request::legal_history;
 use pyo3::prelude::*;
@@ -64,7 +63,10 @@ impl Relay {
         body: &[u8],
         anthropic: bool,
     ) -> PyResult<Option<Exchange>> {
-        let Some(provider) = provider_of(method, path, anthropic) else {
+        let (path, query) = path.split_once('?').unwrap_or((path, ""));
+        let has_header = |name: &str| anthropic && name == "anthropic-version";
+        let endpoint = Endpoint::read(path, Some(query), &has_header);
+        let Some(endpoint) = endpoint.filter(|_| method == "POST") else {
             return Ok(None);
         };
         let Ok(body) = std::str::from_utf8(body) else {
@@ -72,29 +74,18 @@ impl Relay {
         };
         contained(py, || {
             py.detach(|| {
-                let legal = self.fix_history.then(|| legal_history(provider, body));
+                let legal = self
+                    .fix_history
+                    .then(|| legal_history(endpoint.provider, body));
                 let legal = legal.flatten();
                 let body = legal.as_deref().unwrap_or(body);
                 let settings = Arc::clone(&self.settings);
-                let exchange = relay::Exchange::new(provider, body, &self.cache, settings);
+                let exchange = relay::Exchange::new(endpoint, body, &self.cache, settings);
                 exchange
                     .ok()
                     .map(|exchange| Exchange(Mutex::new(Some(exchange))))
             })
         })
-    }
-}
-
-/// Returns the protocol of a request, or `None` for one that passes untouched.
-fn provider_of(method: &str, path: &str, anthropic: bool) -> Option<Provider> {
-    let path = path.trim_end_matches('/');
-    match method {
-        "POST" if path.ends_with("/chat/completions") => Some(Provider::OpenAi),
-        "POST" if path.ends_with("/responses") => Some(Provider::Responses),
-        "POST" if path.ends_with("/v1/messages") || anthropic && path.ends_with("/messages") => {
-            Some(Provider::Anthropic)
-        }
-        _ => None,
     }
 }
 

@@ -20,7 +20,7 @@ use tokio::time::Sleep;
 
 use crate::content_encoding::ContentEncoding;
 use crate::headers;
-use crate::proxy::{Body, BoxError, LiveState, PendingExchange, body_of, is_stream, set_verdict};
+use crate::proxy::{Body, BoxError, LiveState, PendingExchange, body_of, media_type, set_verdict};
 use crate::request_record::{ReaskFailure, RequestError, RequestRecord};
 use crate::upstream::{RepeatableRequest, with_sources};
 use crate::upstream_body::{PlainBody, TimedBody};
@@ -59,6 +59,7 @@ pub(crate) fn respond(pending: PendingExchange, reply: Response<Incoming>) -> Re
         live,
         request,
         relay: StreamRelay::new(exchange),
+        media_type: media_type(&head.headers),
         record: Some(record),
         state: StreamState::Reading(body),
         out: Vec::new(),
@@ -83,6 +84,8 @@ struct JudgedStream {
     /// The request that is sent again; `None` if this exchange never re-asks.
     request: Option<Box<RepeatableRequest>>,
     relay: StreamRelay,
+    /// The media type of the first reply, which the others must have as well.
+    media_type: String,
     record: Option<Box<RequestRecord>>,
     state: StreamState,
     /// Bytes for the client.
@@ -104,6 +107,7 @@ impl JudgedStream {
     fn reask(&self) -> NextReply {
         let (live, request) = (Arc::clone(&self.live), self.request.clone());
         let body = body_of(self.relay.exchange());
+        let expected = self.media_type.clone();
         Box::pin(async move {
             let mut request = request.ok_or(ReaskFailure::Unreadable)?;
             let limits = &live.config.limits;
@@ -114,7 +118,7 @@ impl JudgedStream {
                 return Err(ReaskFailure::Status(reply.status()));
             }
             let encoding = ContentEncoding::of(reply.headers());
-            if !encoding.can_stream() || !is_stream(reply.headers()) {
+            if !encoding.can_stream() || media_type(reply.headers()) != expected {
                 return Err(ReaskFailure::Unreadable);
             }
             let body = TimedBody::new(reply.into_body(), limits.idle_time);

@@ -6,9 +6,9 @@ use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Instant;
 
 use bytes::Bytes;
-use goodcall_server::{GatewayLoopMode, has_media_type};
+use goodcall_server::GatewayLoopMode;
 use goodcall_wire::Provider;
-use goodcall_wire::relay::{Exchange, RelaySettings, ToolsCache};
+use goodcall_wire::relay::{Endpoint, Exchange, RelaySettings, ToolsCache};
 use goodcall_wire::request::{has_results, legal_history, with_remark};
 use http::header::{CONTENT_ENCODING, CONTENT_LENGTH};
 use http::request::Parts;
@@ -103,26 +103,12 @@ impl SharedState {
     }
 }
 
-/// Returns the protocol of a request, or `None` for one that passes untouched.
-fn protocol_of(parts: &Parts) -> Option<Provider> {
-    if parts.method != Method::POST {
-        return None;
-    }
-    let path = parts.uri.path().trim_end_matches('/');
-    let ends = |end: &str| path.ends_with(end);
-    if ends("/chat/completions") {
-        Some(Provider::OpenAi)
-    } else if ends("/responses") {
-        Some(Provider::Responses)
-    } else if ends("/api/chat") {
-        Some(Provider::Ollama)
-    } else if ends("/v1/messages")
-        || (ends("/messages") && parts.headers.contains_key("anthropic-version"))
-    {
-        Some(Provider::Anthropic)
-    } else {
-        None
-    }
+/// Returns what the URL of a request says, or `None` for one that passes untouched.
+fn endpoint_of(parts: &Parts) -> Option<Endpoint> {
+    let is_post = parts.method == Method::POST;
+    let has_header = |name: &str| parts.headers.contains_key(name);
+    let (path, query) = (parts.uri.path(), parts.uri.query());
+    is_post.then(|| Endpoint::read(path, query, &has_header))?
 }
 
 /// Answers one request. Failures are answered with an [`ErrorReply`].
@@ -152,8 +138,8 @@ pub(crate) async fn handle(
         Box::pin(tunnel::open(&live, &tunnels, request, record)).await
     } else {
         let (parts, body) = request.into_parts();
-        match protocol_of(&parts) {
-            Some(provider) => judge(&shared, live, provider, parts, body, record).await,
+        match endpoint_of(&parts) {
+            Some(endpoint) => judge(&shared, live, endpoint, parts, body, record).await,
             None => Box::pin(pass(&live, parts, body, record)).await,
         }
     };
@@ -172,20 +158,19 @@ fn has_dot_segments(path: &str) -> bool {
     }
 }
 
-/// Returns true for a reply in events or in lines of JSON.
-pub(crate) fn is_stream(headers: &http::HeaderMap) -> bool {
-    let kinds = ["text/event-stream", "application/x-ndjson"];
-    kinds.iter().any(|kind| has_media_type(headers, kind))
-}
-
-/// Returns true for a reply in JSON, such as `application/json` or `application/problem+json`.
-pub(crate) fn is_json(headers: &http::HeaderMap) -> bool {
+/// The media type of a reply, in lower case and without parameters.
+pub(crate) fn media_type(headers: &http::HeaderMap) -> String {
     let value = headers.get(http::header::CONTENT_TYPE);
     let value = value
         .and_then(|value| value.to_str().ok())
         .unwrap_or_default();
     let media_type = value.split(';').next().unwrap_or_default().trim();
-    let media_type = media_type.to_ascii_lowercase();
+    media_type.to_ascii_lowercase()
+}
+
+/// Returns true for a reply in JSON, such as `application/json` or `application/problem+json`.
+pub(crate) fn is_json(headers: &http::HeaderMap) -> bool {
+    let media_type = media_type(headers);
     media_type == "application/json" || media_type.ends_with("+json")
 }
 
@@ -265,7 +250,7 @@ enum PreparedRequest {
 async fn judge(
     shared: &Arc<SharedState>,
     live: Arc<LiveState>,
-    provider: Provider,
+    endpoint: Endpoint,
     parts: Parts,
     body: Incoming,
     mut record: Box<RequestRecord>,
@@ -273,7 +258,7 @@ async fn judge(
     let limits = &live.config.limits;
     let encoding = ContentEncoding::of(&parts.headers);
     if encoding == ContentEncoding::Unknown {
-        record.set_unjudged_request(provider, Unjudged::RequestEncoding);
+        record.set_unjudged_request(&endpoint, Unjudged::RequestEncoding);
         let mut reply = Box::pin(pass(&live, parts, body, record)).await?;
         mark_unjudged(reply.headers_mut(), &Unjudged::RequestEncoding);
         return Ok(reply);
@@ -288,7 +273,7 @@ async fn judge(
     };
     let started = Instant::now();
     let incoming = IncomingRequest {
-        provider,
+        endpoint,
         plain: decode(encoding, body.clone(), limits.request_bytes),
         encoding,
         body,
@@ -320,7 +305,7 @@ async fn judge(
 
 /// A request whose reply may hold calls, as it came.
 struct IncomingRequest {
-    provider: Provider,
+    endpoint: Endpoint,
     encoding: ContentEncoding,
     /// The decoded body of a compressed request.
     plain: Option<Bytes>,
@@ -337,10 +322,10 @@ fn prepare(
     incoming: IncomingRequest,
     mut record: Box<RequestRecord>,
 ) -> Result<PreparedRequest, (ErrorReply, Box<RequestRecord>)> {
-    let (provider, body) = (incoming.provider, incoming.body);
+    let (endpoint, body) = (incoming.endpoint, incoming.body);
     let is_compressed = incoming.encoding != ContentEncoding::Plain;
     if is_compressed && incoming.plain.is_none() {
-        record.set_unjudged_request(provider, Unjudged::RequestEncoding);
+        record.set_unjudged_request(&endpoint, Unjudged::RequestEncoding);
     }
     let readable = match &incoming.plain {
         None if is_compressed => None,
@@ -348,16 +333,16 @@ fn prepare(
         plain => plain.as_ref(),
     };
     let text = readable.and_then(|bytes| std::str::from_utf8(bytes).ok());
-    let text = text.map(|text| rewrite_history(&live.config, provider, text, &mut record));
+    let text = text.map(|text| rewrite_history(&live.config, endpoint.provider, text, &mut record));
     let exchange = match &text {
         None => None,
         Some(text) => {
             let relay = Arc::clone(&live.relay);
-            match Exchange::new(provider, text, &shared.tools, relay) {
+            match Exchange::new(endpoint.clone(), text, &shared.tools, relay) {
                 Ok(exchange) => Some(exchange),
                 Err(not_judged) => {
-                    record.set_unjudged_request(provider, Unjudged::Request(not_judged));
-                    record.set_request_facts(text);
+                    record.set_unjudged_request(&endpoint, Unjudged::Request(not_judged));
+                    record.set_request_facts(&endpoint, text);
                     None
                 }
             }
@@ -382,7 +367,7 @@ fn prepare(
             if let Some(to) = live.config.adapt {
                 exchange.adapt(to);
             }
-            record.set_exchange(provider, &exchange);
+            record.set_exchange(endpoint.provider, &exchange);
             PreparedRequest::Judged(Box::new(PendingExchange {
                 live: Arc::clone(live),
                 request,
@@ -440,7 +425,7 @@ async fn send(mut pending: Box<PendingExchange>) -> HandlerResult {
     if !reply.status().is_success() {
         return Ok(pass_reply(&pending.live, reply, pending.record));
     }
-    let is_stream = is_stream(reply.headers());
+    let is_stream = pending.exchange.is_stream(&media_type(reply.headers()));
     if !is_stream && !is_json(reply.headers()) {
         return Ok(pass_unjudged(reply, Unjudged::ReplyType, *pending));
     }

@@ -6,7 +6,7 @@ use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use goodcall_wire::Provider;
-use goodcall_wire::relay::{CallRecord, CallVerdict, Exchange, NotJudged, RequestFacts};
+use goodcall_wire::relay::{CallRecord, CallVerdict, Endpoint, Exchange, NotJudged, RequestFacts};
 use http::{Method, Request, StatusCode};
 use tracing::Span;
 use tracing::field::Empty;
@@ -232,8 +232,10 @@ impl RequestRecord {
     }
 
     /// Notes that a request of a known protocol passes unjudged.
-    pub(crate) fn set_unjudged_request(&mut self, provider: Provider, reason: Unjudged) {
-        self.exchange.protocol = Some(provider);
+    pub(crate) fn set_unjudged_request(&mut self, endpoint: &Endpoint, reason: Unjudged) {
+        self.exchange.protocol = Some(endpoint.provider);
+        self.exchange.model.clone_from(&endpoint.model);
+        self.exchange.streams = endpoint.streams.unwrap_or_default();
         self.judgement.unjudged = Some(reason);
     }
 
@@ -242,8 +244,8 @@ impl RequestRecord {
     }
 
     /// Notes what a request asks for whose replies are not judged.
-    pub(crate) fn set_request_facts(&mut self, body: &str) {
-        if let Some(facts) = RequestFacts::of(body) {
+    pub(crate) fn set_request_facts(&mut self, endpoint: &Endpoint, body: &str) {
+        if let Some(facts) = RequestFacts::of(endpoint, body) {
             self.exchange.model = facts.model;
             self.exchange.streams = facts.streams;
         }
@@ -355,6 +357,7 @@ fn vendor(provider: Provider) -> &'static str {
     match provider {
         Provider::Anthropic => "anthropic",
         Provider::Ollama => "ollama",
+        Provider::Gemini => "gcp.gemini",
         _ => "openai",
     }
 }

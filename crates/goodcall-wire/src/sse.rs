@@ -26,8 +26,6 @@ pub struct SseEvent {
     pub id: Option<String>,
     /// The `retry` field: milliseconds to wait before a reconnect.
     pub retry: Option<u64>,
-    /// True if the stream is one of lines, each of which is the data of an event.
-    pub(crate) is_line: bool,
 }
 
 impl SseEvent {
@@ -40,12 +38,20 @@ impl SseEvent {
         }
     }
 
+    /// Returns an event that arrived as these bytes, in another form than that of this module.
+    pub(crate) fn of_bytes(raw: Vec<u8>, data: Option<String>) -> Self {
+        Self {
+            raw,
+            data,
+            ..Self::default()
+        }
+    }
+
     /// Returns a new event of the same type as this one.
     pub(crate) fn of_same_type(&self, data: String) -> Self {
         Self {
             event: self.event.clone(),
             data: Some(data),
-            is_line: self.is_line,
             ..Self::default()
         }
     }
@@ -53,15 +59,6 @@ impl SseEvent {
     /// The memory that it takes to hold this event.
     pub(crate) fn size(&self) -> usize {
         self.data.as_ref().map_or(0, String::len) + self.raw.len()
-    }
-
-    /// Writes an event of the same type with other data.
-    pub(crate) fn write_with(&self, data: &str, out: &mut Vec<u8>) {
-        if self.is_line {
-            write_line(data, out);
-        } else {
-            write(self.event.as_deref(), data, out);
-        }
     }
 
     /// Returns the bytes of this event with other data; every other line stays as it arrived.
@@ -90,12 +87,6 @@ pub fn write(event: Option<&str>, data: &str, out: &mut Vec<u8>) {
         out.extend_from_slice(line.as_bytes());
         out.push(b'\n');
     }
-    out.push(b'\n');
-}
-
-/// Appends one line of a stream of lines to `out`.
-pub(crate) fn write_line(data: &str, out: &mut Vec<u8>) {
-    out.extend_from_slice(data.as_bytes());
     out.push(b'\n');
 }
 
@@ -201,7 +192,6 @@ impl SseReader {
         SseEvent {
             data: Some(line).filter(|line| !line.is_empty()),
             raw,
-            is_line: true,
             ..SseEvent::default()
         }
     }

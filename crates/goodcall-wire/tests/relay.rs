@@ -5,19 +5,21 @@
 #[allow(dead_code, clippy::expect_used, reason = "shared with other crates")]
 mod support;
 
+mod requests;
+
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use goodcall_wire::Provider;
 use goodcall_wire::relay::{
-    Exchange, GiveUp, NextStep, RelaySettings, StreamEnd, StreamRelay, ToolsCache,
+    Endpoint, Exchange, GiveUp, NextStep, RelaySettings, StreamEnd, StreamRelay, ToolsCache,
 };
 use goodcall_wire::request::{adapt, history, legal_history, with_remark};
 use support::{Case, run_folder};
 
-const INPUTS: [&str; 12] = [
-    "adapt", "tools", "provider", "settings", "request", "events", "events-2", "events-3", "bytes",
-    "reply", "reply-2", "reply-3",
+const INPUTS: [&str; 14] = [
+    "adapt", "tools", "provider", "path", "settings", "request", "events", "events-2", "events-3",
+    "bytes", "bytes-2", "reply", "reply-2", "reply-3",
 ];
 
 #[test]
@@ -34,7 +36,9 @@ fn gateway() {
             .filter_map(|info| case.get(info))
             .map(|lines| events(provider(case), lines))
             .chain(
-                case.get("bytes")
+                ["bytes", "bytes-2"]
+                    .iter()
+                    .filter_map(|info| case.get(info))
                     .map(|json| serde_json::from_str::<String>(json).unwrap().into()),
             )
             .collect();
@@ -111,17 +115,18 @@ fn settings(case: &Case) -> RelaySettings {
 
 fn exchange(case: &Case) -> Exchange {
     let tools = case.get("tools").unwrap();
-    let request = case.get("request").map(str::to_owned).unwrap_or_else(|| {
-        let key = if provider(case) == Provider::Responses {
-            "input"
-        } else {
-            "messages"
-        };
-        format!(r#"{{"model":"m","{key}":[{{"role":"user","content":"Go."}}],"tools":{tools}}}"#)
-    });
+    let request = case.get("request").map(str::to_owned);
+    let request = request.unwrap_or_else(|| requests::request(provider(case), tools));
     let settings = Arc::new(settings(case));
     let cache = ToolsCache::default();
-    let mut exchange = Exchange::new(provider(case), &request, &cache, settings).unwrap();
+    let endpoint = match case.get("path") {
+        Some(path) => {
+            let (path, query) = path.split_once('?').unwrap_or((path, ""));
+            Endpoint::read(path, Some(query), &|_| false).unwrap()
+        }
+        None => provider(case).into(),
+    };
+    let mut exchange = Exchange::new(endpoint, &request, &cache, settings).unwrap();
     if let Some(to) = case.get("adapt") {
         exchange.adapt(to.parse().unwrap());
     }
@@ -139,10 +144,10 @@ fn events(provider: Provider, lines: &str) -> Vec<u8> {
             out += &format!("{line}\n\n");
             continue;
         }
-        if provider != Provider::OpenAi
-            && let Ok(value) = serde_json::from_str::<serde_json::Value>(line)
+        if let Ok(value) = serde_json::from_str::<serde_json::Value>(line)
+            && let Some(kind) = value["type"].as_str()
         {
-            out += &format!("event: {}\n", value["type"].as_str().unwrap());
+            out += &format!("event: {kind}\n");
         }
         out += &format!("data: {line}\n\n");
     }
@@ -151,6 +156,10 @@ fn events(provider: Provider, lines: &str) -> Vec<u8> {
 
 fn shown(bytes: &[u8]) -> String {
     let text = String::from_utf8_lossy(bytes).replace("\r\n", "\n");
+    if text.starts_with('[') {
+        let _: serde_json::Value = serde_json::from_str(&text).unwrap();
+        return text;
+    }
     let lines = text
         .lines()
         .filter(|line| !line.is_empty() && !line.starts_with("event:"));

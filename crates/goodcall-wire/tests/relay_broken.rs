@@ -6,6 +6,8 @@
 #[allow(dead_code, clippy::expect_used, reason = "shared with other crates")]
 mod support;
 
+mod requests;
+
 use std::sync::Arc;
 
 use goodcall_wire::relay::{Exchange, RelaySettings, StreamEnd, StreamRelay, ToolsCache};
@@ -37,13 +39,7 @@ fn streams() -> Vec<(Provider, String, Vec<u8>)> {
 
 fn relayed(case: &(Provider, String, Vec<u8>), bytes: &[u8], size: usize, flags: u8) -> Vec<u8> {
     let (provider, tools, _) = case;
-    let key = if *provider == Provider::Responses {
-        "input"
-    } else {
-        "messages"
-    };
-    let request =
-        format!(r#"{{"model":"m","{key}":[{{"role":"user","content":"Go."}}],"tools":{tools}}}"#);
+    let request = requests::request(*provider, tools);
     let mut settings = RelaySettings::default();
     settings.text_calls = (flags & 1 > 0).then_some(TextCallScope::Explicit);
     settings.stream_arguments = flags & 2 > 0;
@@ -68,6 +64,14 @@ fn relayed(case: &(Provider, String, Vec<u8>), bytes: &[u8], size: usize, flags:
 /// One message of a history, or item, and the ids of what it holds.
 #[derive(Clone, Copy, Debug)]
 struct HistoryMessage(u8, usize, usize);
+
+const PROVIDERS: [Provider; 5] = [
+    Provider::OpenAi,
+    Provider::Anthropic,
+    Provider::Responses,
+    Provider::Gemini,
+    Provider::Bedrock,
+];
 
 const IDS: [&str; 4] = [r#""a""#, r#""a_2""#, r#""b""#, "null"];
 
@@ -96,6 +100,15 @@ fn message(provider: Provider, HistoryMessage(kind, first, second): HistoryMessa
             let (one, two) = (one(a), one(b));
             format!(r#"{{"role":"user","content":[{one},{two}]}}"#)
         }
+        (Provider::Gemini | Provider::Bedrock, 0..=5) => {
+            let blocks = [a, b].map(|id| block(provider, kind, id)).join(",");
+            let (assistant, list) = match provider {
+                Provider::Gemini => ("model", "parts"),
+                _ => ("assistant", "content"),
+            };
+            let role = if kind < 3 { assistant } else { "user" };
+            format!(r#"{{"role":"{role}","{list}":[{blocks}]}}"#)
+        }
         (_, 0..=2) => {
             let name = if kind < 2 { r#""name":"f","# } else { "" };
             let one = |id| {
@@ -111,6 +124,36 @@ fn message(provider: Provider, HistoryMessage(kind, first, second): HistoryMessa
     }
 }
 
+/// A call or a result as a block.
+fn block(provider: Provider, kind: u8, id: &str) -> String {
+    let (call, result, id_key, arguments, content) = match provider {
+        Provider::Gemini => (
+            "functionCall",
+            "functionResponse",
+            "id",
+            "args",
+            r#""response":{"output":"ok"}"#,
+        ),
+        _ => (
+            "toolUse",
+            "toolResult",
+            "toolUseId",
+            "input",
+            r#""content":[{"text":"ok"}]"#,
+        ),
+    };
+    let id = if id == "null" {
+        String::new()
+    } else {
+        format!(r#""{id_key}":{id},"#)
+    };
+    match kind {
+        0 | 1 => format!(r#"{{"{call}":{{{id}"name":"f","{arguments}":{{}}}}}}"#),
+        2 => format!(r#"{{"{call}":{{{id}"{arguments}":{{}}}}}}"#),
+        _ => format!(r#"{{"{result}":{{{id}"name":"f",{content}}}}}"#),
+    }
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(2000))]
 
@@ -118,8 +161,12 @@ proptest! {
     fn repaired_history_needs_no_repair(
         said in prop::collection::vec((0u8..7, 0usize..4, 0usize..4), 0..9),
     ) {
-        for provider in [Provider::OpenAi, Provider::Anthropic, Provider::Responses] {
-            let key = if provider == Provider::Responses { "input" } else { "messages" };
+        for provider in PROVIDERS {
+            let key = match provider {
+                Provider::Responses => "input",
+                Provider::Gemini => "contents",
+                _ => "messages",
+            };
             let each = said.iter().map(|(kind, a, b)| message(provider, HistoryMessage(*kind, *a, *b)));
             let request = format!(r#"{{"{key}":[{}]}}"#, each.collect::<Vec<_>>().join(","));
             if let Some(legal) = legal_history(provider, &request) {

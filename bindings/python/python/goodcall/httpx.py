@@ -69,7 +69,8 @@ class _Judge:
         if request.headers.get("content-encoding"):
             return None
         anthropic = "anthropic-version" in request.headers
-        return self._relay.exchange(request.method, request.url.path, body, anthropic=anthropic)
+        path = request.url.raw_path.decode("ascii")
+        return self._relay.exchange(request.method, path, body, anthropic=anthropic)
 
     def _again(self, request: Any, body: bytes, *, first: bool = False) -> Any:
         """Returns the request with another body. One that asks again is not the same request."""

@@ -5,6 +5,7 @@
 mod connections;
 mod content_encoding;
 mod faults;
+mod gemini;
 mod limits;
 mod page;
 mod reload;

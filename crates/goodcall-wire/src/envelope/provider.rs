@@ -56,6 +56,7 @@ impl Provider {
     pub(crate) fn history_key(self) -> &'static str {
         match self {
             Provider::Responses => "input",
+            Provider::Gemini => "contents",
             _ => "messages",
         }
     }

@@ -261,8 +261,20 @@ pub(crate) fn stop_named(reason: &str) -> StopReason {
 
 /// Returns true if this stop reason names a stop for safety. Such a reply is never asked for again.
 pub(crate) fn is_safety_stop(reason: Option<Node<'_>>) -> bool {
-    let reason = reason.and_then(Node::as_str);
-    matches!(reason, Some("content_filter" | "refusal" | "safety"))
+    const REASONS: [&str; 10] = [
+        "content_filter",
+        "content_filtered",
+        "refusal",
+        "safety",
+        "recitation",
+        "blocklist",
+        "prohibited_content",
+        "spii",
+        "image_safety",
+        "guardrail_intervened",
+    ];
+    let reason = reason.and_then(Node::as_str).unwrap_or_default();
+    REASONS.iter().any(|own| own.eq_ignore_ascii_case(reason))
 }
 
 /// Returns true for a call that is not a function call, and that only the client can answer.

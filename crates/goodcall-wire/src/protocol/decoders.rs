@@ -1,10 +1,9 @@
 //! Decoders of providers whose streams are only assembled, not relayed.
 
-use goodcall_core::{Kind, Node};
+use goodcall_core::Node;
 
 use crate::stream::{
-    CallEvent, CallSlot, Fragment, PartialArgument, id_of, index_slot, push_stop, push_text,
-    push_whole_call, raw, text,
+    CallEvent, Fragment, id_of, index_slot, push_stop, push_text, push_whole_call, raw, text,
 };
 
 pub(super) fn bedrock(root: Node<'_>, data: &str) -> Vec<CallEvent> {
@@ -48,46 +47,6 @@ pub(super) fn bedrock(root: Node<'_>, data: &str) -> Vec<CallEvent> {
             .and_then(|end| end.get("stopReason")),
         &mut out,
     );
-    out
-}
-
-pub(super) fn gemini(root: Node<'_>, data: &str) -> Vec<CallEvent> {
-    let mut out = Vec::new();
-    let Some(candidate) = root.get("candidates").and_then(|all| all.element(0)) else {
-        return out;
-    };
-    let parts = candidate
-        .get("content")
-        .and_then(|content| content.get("parts"));
-    for part in parts.into_iter().flat_map(Node::elements) {
-        if part.get("thought").and_then(Node::as_bool) != Some(true) {
-            push_text(part.get("text"), &mut out);
-        }
-        let Some(call) = part.get("functionCall") else {
-            continue;
-        };
-        let more = call.get("willContinue").and_then(Node::as_bool) == Some(true);
-        let partial = call
-            .get("partialArgs")
-            .filter(|list| list.kind() == Kind::Array);
-        if partial.is_none() && !more && call.get("name").is_some() {
-            push_whole_call(call, "args", id_of(call.get("id")), data, &mut out);
-            continue;
-        }
-        let parts = partial.into_iter().flat_map(Node::elements);
-        out.push(CallEvent::Partial {
-            // A name begins a call; a part without one continues it.
-            slot: if call.get("name").is_some() {
-                CallSlot::New
-            } else {
-                CallSlot::Last
-            },
-            name: text(call.get("name")),
-            parts: parts.filter_map(PartialArgument::read).collect(),
-            more,
-        });
-    }
-    push_stop(candidate.get("finishReason"), &mut out);
     out
 }
 

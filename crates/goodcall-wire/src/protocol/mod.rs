@@ -1,9 +1,12 @@
-//! How each provider writes streams: one folder each, which reads events (`mod.rs`) and writes them
-//! (`encode.rs`). What happens to the calls in between is the same for all, in
-//! [`relay::pending_calls`](crate::relay).
+//! How each provider writes replies: one folder each, which reads them (`mod.rs`: whole messages, and
+//! the events of streams) and writes the events that a client gets (`encode.rs`). What happens to the
+//! calls in between is the same for all, in [`relay::pending_calls`](crate::relay).
 
 mod chat;
 mod decoders;
+mod form;
+mod framing;
+mod gemini;
 mod messages;
 mod ollama;
 mod responses;
@@ -20,24 +23,64 @@ use crate::splice::Splice;
 use crate::sse::SseEvent;
 use crate::stream::CallEvent;
 
-pub(crate) use chat::{choice_of, split_choices};
-pub(crate) use messages::thinking_before;
+pub(crate) use chat::{calls_key, is_legacy};
+pub(crate) use form::{Extension, Form, Layout, RequestUrl, StopPlace, StopReasons};
+pub(crate) use framing::{EventReader, EventWriter, Framing};
 
-/// Returns the protocol of a provider, for the stream of one message; that of Chat Completions for
-/// one whose streams are not relayed.
+/// A protocol that is relayed: its whole messages, and the stream of one message.
+struct Relayed {
+    form: &'static dyn Form,
+    stream: fn() -> Box<dyn Protocol>,
+}
+
+/// The protocols that are relayed. The first one stands in for a provider that is not listed.
+static RELAYED: [Relayed; 5] = [
+    Relayed {
+        form: &chat::ChatForm,
+        stream: || Box::<chat::Chat>::default(),
+    },
+    Relayed {
+        form: &responses::ResponsesForm,
+        stream: || Box::<responses::Responses>::default(),
+    },
+    Relayed {
+        form: &messages::MessagesForm,
+        stream: || Box::<messages::Messages>::default(),
+    },
+    Relayed {
+        form: &gemini::GeminiForm,
+        stream: || Box::<gemini::Gemini>::default(),
+    },
+    Relayed {
+        form: &ollama::OllamaForm,
+        stream: || Box::<ollama::Ollama>::default(),
+    },
+];
+
+fn relayed(provider: Provider) -> &'static Relayed {
+    let mut all = RELAYED.iter();
+    let own = all.find(|protocol| protocol.form.provider() == provider);
+    own.unwrap_or(&RELAYED[0])
+}
+
+/// Returns the form of a provider's whole messages.
+pub(crate) fn form(provider: Provider) -> &'static dyn Form {
+    relayed(provider).form
+}
+
+/// The forms of all protocols that are relayed.
+pub(crate) fn forms() -> impl Iterator<Item = &'static dyn Form> {
+    RELAYED.iter().map(|protocol| protocol.form)
+}
+
+/// Returns the protocol of a provider, for the stream of one message.
 pub(crate) fn of(provider: Provider) -> Box<dyn Protocol> {
-    match provider {
-        Provider::Responses => Box::<responses::Responses>::default(),
-        Provider::Anthropic => Box::<messages::Messages>::default(),
-        Provider::Ollama => Box::<ollama::Ollama>::default(),
-        _ => Box::<chat::Chat>::default(),
-    }
+    (relayed(provider).stream)()
 }
 
 /// Returns what reads the events of a provider, for the stream of one message.
 pub(crate) fn decoder(provider: Provider) -> Box<dyn Decoder> {
     match provider {
-        Provider::Gemini => Box::new(Stateless(decoders::gemini)),
         Provider::Bedrock => Box::new(Stateless(decoders::bedrock)),
         Provider::Mcp => Box::new(Stateless(decoders::mcp)),
         provider => of(provider),
@@ -88,6 +131,17 @@ pub(crate) enum EventKind {
     Last,
     /// The event that ends the stream.
     Close,
+}
+
+/// What an event at the head of a reply says about it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum StreamHead {
+    /// Nothing yet.
+    Undecided,
+    /// The reply has content.
+    Content,
+    /// The reply is an error, or has no content.
+    Failure,
 }
 
 /// A call of a message, by where it was found.
@@ -200,6 +254,32 @@ pub(crate) trait Protocol: Decoder {
         EventKind::Content
     }
 
+    /// What an event at the head of a reply says about it.
+    fn head(&self, root: Node<'_>) -> StreamHead {
+        match self.kind(root) {
+            EventKind::Heartbeat | EventKind::Head => StreamHead::Undecided,
+            EventKind::Failure => StreamHead::Failure,
+            _ => StreamHead::Content,
+        }
+    }
+
+    /// What clients skip between events, as a sign of life; `None` if there is no such thing.
+    fn heartbeat(&self) -> Option<String> {
+        Some(": goodcall\n\n".to_owned())
+    }
+
+    /// The index of the choice that an event is about; `None` if it is about none.
+    fn choice_of<'t>(&self, root: Node<'t>) -> Option<&'t str> {
+        let _ = root;
+        None
+    }
+
+    /// Splits an event about several choices into events about one each; `None` for any other event.
+    fn split_choices(&self, root: Node<'_>, data: &str) -> Option<Vec<String>> {
+        let _ = (root, data);
+        None
+    }
+
     /// Returns true if the stream marks where a call begins, so that a fragment without a name
     /// belongs to a call that has begun, or to none.
     fn marks_begin(&self) -> bool {
@@ -289,7 +369,7 @@ pub(crate) trait Protocol: Decoder {
     fn take_place(&mut self) -> usize;
 
     /// Forwards an event that is not about calls, but for what a second reply must not repeat.
-    fn forward(&mut self, exchange: &Exchange, event: &SseEvent, out: &mut Vec<u8>);
+    fn forward(&mut self, exchange: &Exchange, event: &SseEvent, out: &mut EventWriter);
 
     /// Forwards an event of a call whose place is known, before the call is whole.
     fn forward_at(
@@ -297,7 +377,7 @@ pub(crate) trait Protocol: Decoder {
         exchange: &Exchange,
         event: &SseEvent,
         place: usize,
-        out: &mut Vec<u8>,
+        out: &mut EventWriter,
     ) {
         let _ = place;
         self.forward(exchange, event, out);
@@ -309,17 +389,17 @@ pub(crate) trait Protocol: Decoder {
         event: &SseEvent,
         pieces: &[PlacedPiece<'_>],
         context: &HeldContext<'_>,
-        out: &mut Vec<u8>,
+        out: &mut EventWriter,
     );
 
     /// Writes a call that has no events of its own.
-    fn write_call(&mut self, decision: &CallDecision, place: usize, out: &mut Vec<u8>);
+    fn write_call(&mut self, decision: &CallDecision, place: usize, out: &mut EventWriter);
 
     /// Writes text in place of a call.
-    fn write_text(&mut self, decision: &CallDecision, text: &str, out: &mut Vec<u8>);
+    fn write_text(&mut self, decision: &CallDecision, text: &str, out: &mut EventWriter);
 
     /// Writes the rest of the text that is open.
-    fn write_text_rest(&mut self, text: &str, out: &mut Vec<u8>);
+    fn write_text_rest(&mut self, text: &str, out: &mut EventWriter);
 
     /// Returns true if a thought may be written apart from the text.
     fn takes_reasoning(&self) -> bool {
@@ -327,15 +407,15 @@ pub(crate) trait Protocol: Decoder {
     }
 
     /// Writes a thought that was found in the text, where the protocol takes one.
-    fn write_reasoning(&mut self, _: &str, _: &mut Vec<u8>) {}
+    fn write_reasoning(&mut self, _: &str, _: &mut EventWriter) {}
 
     /// Writes the event that ends a message with calls, which a server left out. Returns false if
     /// there is none that could be written.
-    fn write_last(&mut self, out: &mut Vec<u8>) -> bool;
+    fn write_last(&mut self, out: &mut EventWriter) -> bool;
 
     /// Writes the event that ends a stream, which a server left out. Returns false if the protocol
     /// has none.
-    fn write_close(&mut self, out: &mut Vec<u8>) -> bool {
+    fn write_close(&mut self, out: &mut EventWriter) -> bool {
         let _ = out;
         false
     }
@@ -354,12 +434,40 @@ impl Clone for Box<dyn Protocol> {
 }
 
 /// Writes an event with its edits, or as it arrived if there are none.
-fn write_spliced(event: &SseEvent, splice: Splice<'_>, out: &mut Vec<u8>) {
+fn write_spliced(event: &SseEvent, splice: Splice<'_>, out: &mut EventWriter) {
     if splice.is_empty() && !event.raw.is_empty() {
-        out.extend_from_slice(&event.raw);
+        out.raw(event);
     } else {
-        event.write_with(&splice.apply(), out);
+        out.with_data(event, &splice.apply());
     }
+}
+
+/// Returns true for a value that is neither null nor an empty string.
+fn is_full(node: Node<'_>) -> bool {
+    !node.is_null() && node.as_str() != Some("")
+}
+
+/// Splits an event with several choices into events with one each; the last one reports the usage.
+/// Returns `None` for any other event.
+fn split_list(root: Node<'_>, data: &str, key: &str, usage: &str) -> Option<Vec<String>> {
+    let list = root.get(key).filter(|list| list.len() > 1)?;
+    let count = list.len();
+    let parts = list.elements().enumerate().map(|(at, choice)| {
+        let mut splice = Splice::new(data);
+        let own = data.get(choice.span()).unwrap_or_default();
+        splice.replace(list.span(), format!("[{own}]"));
+        if at + 1 < count {
+            splice.remove(root, usage);
+        }
+        splice.apply()
+    });
+    Some(parts.collect())
+}
+
+/// The number of the first invented id of a choice with this index.
+fn numbered(index: Option<&str>) -> usize {
+    let index = index.unwrap_or_default().parse();
+    index.map_or(0, |index: u16| usize::from(index) << 32)
 }
 
 /// Sets a member to a text, unless it has it.

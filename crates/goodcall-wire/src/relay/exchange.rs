@@ -6,11 +6,13 @@ use std::sync::{Arc, OnceLock};
 
 use goodcall_core::{Kind, Node, StopReason, Tree};
 
+use super::endpoint::Endpoint;
 use super::judge::{CallDecision, CallRecord, CallVerdict, Judge, RelaySettings};
 use super::reask::{self, RefusedReply};
 use super::tools_cache::ToolsCache;
 use super::usage::Usage;
 use crate::envelope::{Located, Provider};
+use crate::protocol::{self, Form, Framing};
 use crate::request::{Adapt, adapt_with_aliases};
 use crate::text::TextCallScope;
 
@@ -61,6 +63,8 @@ pub enum NextStep {
 #[derive(Clone, Debug)]
 pub struct Exchange {
     pub(crate) provider: Provider,
+    /// How the events of a stream follow each other.
+    pub(crate) framing: Framing,
     pub(crate) judge: Judge,
     pub(crate) body: Arc<str>,
     pub(crate) request: RequestFacts,
@@ -73,13 +77,19 @@ pub struct Exchange {
     pub(crate) usage: Usage,
     /// Makes the ids that this exchange invents differ from those of others.
     seed: OnceLock<u64>,
-    /// The reply that led to the last re-ask, in case that brings none.
-    pub(crate) last_reply: Option<String>,
-    /// The thinking blocks before the refused calls, for Anthropic.
-    pub(crate) thinking: Option<String>,
+    pub(crate) whole: WholeReplies,
     findings: Findings,
-    /// True if the last complete reply was not JSON.
-    pub(crate) unreadable: bool,
+}
+
+/// What is kept of complete replies.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct WholeReplies {
+    /// The reply that led to the last re-ask, in case that brings none.
+    pub(crate) last: Option<String>,
+    /// The thinking before the refused calls, where the client's history must have it.
+    pub(crate) thinking: Option<String>,
+    /// True if the last one was not JSON.
+    pub(crate) is_unreadable: bool,
 }
 
 /// What was found in the replies.
@@ -112,32 +122,35 @@ pub struct RequestFacts {
 
 impl RequestFacts {
     /// Reads a request; `None` if it is not a JSON object.
-    pub fn of(body: &str) -> Option<Self> {
+    pub fn of(endpoint: &Endpoint, body: &str) -> Option<Self> {
         let tree = Tree::parse(body).ok()?;
         let is_object = tree.root().kind() == Kind::Object;
-        is_object.then(|| Self::read(tree.root()))
+        is_object.then(|| Self::read(endpoint, tree.root()))
     }
 
-    fn read(root: Node<'_>) -> Self {
-        let count = root.get("n").and_then(Node::digits);
+    fn read(endpoint: &Endpoint, root: Node<'_>) -> Self {
+        let form = protocol::form(endpoint.provider);
+        let model = root.get("model").and_then(Node::as_str).map(str::to_owned);
+        let streams = endpoint.streams;
         Self {
-            several_choices: count.is_some_and(|digits| digits != "1"),
-            legacy_functions: root.get("tools").is_none(),
-            forbids_calls: forbids_calls(root),
-            limits_tokens: limits_tokens(root),
-            model: root.get("model").and_then(Node::as_str).map(str::to_owned),
-            streams: root.get("stream").and_then(Node::as_bool) == Some(true),
+            several_choices: form.has_several_choices(root),
+            legacy_functions: root.get("functions").is_some() && root.get("tools").is_none(),
+            forbids_calls: form.forbids_calls(root),
+            limits_tokens: form.token_limit(root).is_some(),
+            model: endpoint.model.clone().or(model),
+            streams: streams.unwrap_or_else(|| form.streams(root)),
         }
     }
 }
 
 impl Exchange {
-    /// Reads a request.
+    /// Reads a request. Its provider says enough about where it is sent if the URL names neither
+    /// the model nor the form of the reply.
     ///
     /// # Errors
     /// If the request has no tools by which replies could be judged.
     pub fn new(
-        provider: Provider,
+        endpoint: impl Into<Endpoint>,
         body: &str,
         cache: &ToolsCache,
         settings: Arc<RelaySettings>,
@@ -147,7 +160,9 @@ impl Exchange {
         if root.kind() != Kind::Object {
             return Err(NotJudged::NotJson);
         }
-        let list = root.get("tools").or_else(|| root.get("functions"));
+        let endpoint = endpoint.into();
+        let provider = endpoint.provider;
+        let list = protocol::form(provider).tools(root);
         let list = list.filter(|list| list.kind() == Kind::Array);
         let offered = list.and_then(|list| cache.read(provider, list, body));
         let offered = offered.ok_or(NotJudged::NoTools)?;
@@ -159,15 +174,14 @@ impl Exchange {
                 has_opaque_tools: offered.has_opaque_tools,
             },
             body: body.into(),
-            request: RequestFacts::read(root),
+            request: RequestFacts::read(&endpoint, root),
+            framing: endpoint.framing,
             attempt: 0,
             settled: false,
             usage: Usage::default(),
             seed: OnceLock::new(),
-            last_reply: None,
-            thinking: None,
+            whole: WholeReplies::default(),
             findings: Findings::default(),
-            unreadable: false,
         })
     }
 
@@ -197,6 +211,17 @@ impl Exchange {
         }
     }
 
+    /// The provider's form of whole messages.
+    pub(crate) fn form(&self) -> &'static dyn Form {
+        protocol::form(self.provider)
+    }
+
+    /// Returns true if a reply of this media type, without parameters and in lower case, is a
+    /// stream for [`StreamRelay`](super::StreamRelay).
+    pub fn is_stream(&self, media_type: &str) -> bool {
+        self.framing.fits(media_type) && (self.framing != Framing::Array || self.request.streams)
+    }
+
     /// The model that the request names.
     pub fn model(&self) -> Option<&str> {
         self.request.model.as_deref()
@@ -224,7 +249,7 @@ impl Exchange {
 
     /// Returns true if the last complete reply was not JSON, so that nothing could be judged.
     pub fn is_unread(&self) -> bool {
-        self.unreadable
+        self.whole.is_unreadable
     }
 
     /// The verdicts in one line, for a header: `good=1 mended=0 bad=0 reasked=0`.
@@ -324,12 +349,9 @@ impl Exchange {
 
     /// Invents an id for a call that has none.
     pub(crate) fn made_up_id(&self, index: usize) -> String {
-        let prefix = match self.provider {
-            Provider::Anthropic => "toolu",
-            _ => "call",
-        };
+        let prefix = self.form().id_prefix();
         let number = hash(&format!("{}/{}/{index}", self.seed(), self.attempt));
-        format!("{prefix}_{number:016x}")
+        format!("{prefix}{number:016x}")
     }
 
     /// Gives every call of a message an id of its own. Each choice is a message. Returns true if a
@@ -366,22 +388,6 @@ impl Exchange {
         self.settled = false;
         true
     }
-}
-
-/// Returns true for `"tool_choice": "none"` and `{"type": "none"}`.
-fn forbids_calls(root: Node<'_>) -> bool {
-    let choice = root.get("tool_choice");
-    let choice = choice.map(|choice| choice.get("type").unwrap_or(choice));
-    choice.and_then(Node::as_str) == Some("none")
-}
-
-/// Returns true if a request limits the tokens of its reply.
-fn limits_tokens(root: Node<'_>) -> bool {
-    let is_set = |owner: Node<'_>, key| owner.get(key).is_some_and(|limit| !limit.is_null());
-    let keys = ["max_tokens", "max_completion_tokens", "max_output_tokens"];
-    let options = root.get("options");
-    keys.iter().any(|key| is_set(root, key))
-        || options.is_some_and(|options| is_set(options, "num_predict"))
 }
 
 /// FNV-1a, which is the same in every process.

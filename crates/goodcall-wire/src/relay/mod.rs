@@ -29,6 +29,7 @@
 //! # Ok::<(), goodcall_wire::relay::NotJudged>(())
 //! ```
 
+mod endpoint;
 mod exchange;
 mod extra_fields;
 mod judge;
@@ -40,6 +41,7 @@ mod text_call_finder;
 mod tools_cache;
 mod usage;
 
+pub use endpoint::Endpoint;
 pub use exchange::{Exchange, NextStep, NotJudged, RequestFacts};
 pub use stream::{StreamEnd, StreamRelay};
 
@@ -48,10 +50,5 @@ pub use tools_cache::ToolsCache;
 
 pub(crate) use extra_fields::ExtraFields;
 pub(crate) use judge::CallDecision;
-pub(crate) use reask::{
-    item_id, legal_call, legal_function_call, legal_message, legal_parts, written_call,
-};
-pub(crate) use reply::{
-    CHAT_STOP, LEGACY_CHAT_STOP, MESSAGES_STOP, StopReasons, calls_key, text_block,
-};
+pub(crate) use reask::{legal_call, legal_parts};
 pub(crate) use usage::Usage;

@@ -3,6 +3,7 @@
 //! [`Protocol`](crate::protocol::Protocol).
 
 mod judge;
+mod receive;
 mod text;
 mod write;
 
@@ -18,8 +19,8 @@ use super::text_call_finder::{ScannedText, TextCallFinder};
 use super::usage::Usage;
 use crate::call::RawCall;
 use crate::protocol::{
-    CallKey, EventKind, FoundFragment, HeldContext, LateCall, Piece, PieceKind, PlacedCall,
-    PlacedPiece, Protocol,
+    CallKey, EventKind, EventWriter, FoundFragment, HeldContext, LateCall, Piece, PieceKind,
+    PlacedCall, PlacedPiece, Protocol, StreamHead,
 };
 use crate::sse::SseEvent;
 use crate::stream::{CallEvent, ReceivedCalls};
@@ -183,6 +184,27 @@ impl PendingCalls {
         *self = next;
     }
 
+    pub(super) fn protocol(&self) -> &dyn Protocol {
+        self.protocol.as_ref()
+    }
+
+    /// What clients skip, as a sign of life.
+    pub(super) fn heartbeat(&self) -> Option<String> {
+        self.protocol.heartbeat()
+    }
+
+    /// What an event at the head of a reply says about it.
+    pub(super) fn head(&self, event: &SseEvent) -> StreamHead {
+        let Some(data) = event.data.as_deref() else {
+            return StreamHead::Undecided;
+        };
+        match Tree::parse(data) {
+            Ok(tree) => self.protocol.head(tree.root()),
+            Err(_) if data.trim() == "[DONE]" => StreamHead::Failure,
+            Err(_) => StreamHead::Content,
+        }
+    }
+
     pub(super) fn held_bytes(&self) -> usize {
         self.held_bytes
     }
@@ -206,7 +228,7 @@ impl PendingCalls {
         exchange: &mut Exchange,
         event: SseEvent,
         read: Option<(EventKind, Content)>,
-        out: &mut Vec<u8>,
+        out: &mut EventWriter,
     ) {
         let Some((kind, content)) = read else {
             if event.data.as_deref().map(str::trim) == Some("[DONE]") {
@@ -216,7 +238,7 @@ impl PendingCalls {
             return self.other(exchange, event, out);
         };
         match kind {
-            EventKind::Heartbeat => out.extend_from_slice(&event.raw),
+            EventKind::Heartbeat => out.raw(&event),
             EventKind::Failure => {
                 self.abort(exchange, out);
                 self.client.closed = true;
@@ -251,128 +273,13 @@ impl PendingCalls {
         }
     }
 
-    /// Reads an event, and adds its fragments to the calls.
-    pub(super) fn read(
-        &mut self,
-        exchange: &mut Exchange,
-        root: Node<'_>,
-        data: &str,
-    ) -> (EventKind, Content) {
-        let kind = self.protocol.kind(root);
-        let mut content = Content::default();
-        if let Some(usage) = self.protocol.usage(root) {
-            self.usage.note(usage);
-        }
-        exchange.settled |= self.protocol.is_settled(root);
-        let is_content = matches!(
-            kind,
-            EventKind::Content | EventKind::Companion | EventKind::Last
-        );
-        if self.state != MessageState::Receiving || !is_content {
-            return (kind, content);
-        }
-        self.protocol.note(root, data);
-        for event in self.protocol.decode(root, data) {
-            match event {
-                CallEvent::Text(text) => content.text.push_str(&text),
-                CallEvent::TextEnd => content.ends_text = true,
-                CallEvent::Stop(stop) => self.client.stop = Some(stop),
-                event => self.receive(event, root, data, &mut content),
-            }
-        }
-        if kind == EventKind::Last {
-            let tools = &exchange.judge.tools;
-            for (name, arguments, id) in self.protocol.late_calls(root, data) {
-                let call = RawCall::new(tools, &name, &arguments);
-                self.order.push(CallKey::Late(self.text.late.len()));
-                self.text.late.push(match id {
-                    Some(id) => call.with_id(id),
-                    None => call,
-                });
-            }
-        }
-        (kind, content)
-    }
-
-    /// Adds a fragment to its call.
-    fn receive(&mut self, event: CallEvent, root: Node<'_>, data: &str, content: &mut Content) {
-        let (number, kind, span) = match event {
-            CallEvent::Call(slot, fragment) => {
-                let found = self.received.find(&slot, &fragment);
-                let is_part = fragment.name.is_none() && fragment.id.is_none();
-                if found.is_none() && is_part && self.protocol.marks_begin() {
-                    return;
-                }
-                let span = fragment.span.clone();
-                let number = self.received.add(slot, fragment).number;
-                let is_new = found.is_none();
-                self.begin(number, is_new);
-                self.protocol.note_fragment(FoundFragment {
-                    number,
-                    is_new,
-                    root,
-                    data,
-                    start: span.start,
-                });
-                let kind = match found {
-                    None => PieceKind::Begin,
-                    Some(_) => PieceKind::Part,
-                };
-                (number, kind, span)
-            }
-            CallEvent::Partial {
-                slot,
-                name,
-                parts,
-                more,
-            } => {
-                let before = self.received.len();
-                let number = self.received.add_parts(slot, name, parts).number;
-                self.begin(number, number >= before);
-                if !more {
-                    self.received.end(number);
-                    content.ends_item = true;
-                }
-                (number, PieceKind::Part, root.span())
-            }
-            CallEvent::Whole { slot, arguments } => {
-                let Some(number) = self.received.find_open(&slot) else {
-                    return;
-                };
-                self.received.set_whole(number, arguments);
-                (number, PieceKind::Whole, root.span())
-            }
-            CallEvent::End(slot) => {
-                content.ends_item = true;
-                let Some(number) = self.received.find_open(&slot) else {
-                    return;
-                };
-                self.received.end(number);
-                (number, PieceKind::End, root.span())
-            }
-            CallEvent::Text(_) | CallEvent::TextEnd | CallEvent::Stop(_) => return,
-        };
-        match content.pieces.last_mut() {
-            // The same event says more about the same call.
-            Some(last) if last.number == number && kind != PieceKind::Part => last.kind = kind,
-            _ => content.pieces.push(Piece { number, kind, span }),
-        }
-    }
-
-    fn begin(&mut self, number: usize, is_new: bool) {
-        if is_new {
-            self.order.push(CallKey::Stream(number));
-            self.protocol.note_call(CallKey::Stream(number));
-        }
-    }
-
     /// Handles an event of the message that does not end it.
     fn content(
         &mut self,
         exchange: &mut Exchange,
         event: SseEvent,
         mut content: Content,
-        out: &mut Vec<u8>,
+        out: &mut EventWriter,
     ) {
         let is_alone = content.pieces.is_empty() && !content.ends_text;
         let Some(event) = self.text(exchange, event, &mut content, is_alone, out) else {
@@ -403,7 +310,7 @@ impl PendingCalls {
         exchange: &mut Exchange,
         event: SseEvent,
         mut content: Content,
-        out: &mut Vec<u8>,
+        out: &mut EventWriter,
     ) {
         let may_have_calls = self.received.len() > 0 || exchange.text_call_scope().is_some();
         let mut event = event;
@@ -437,7 +344,7 @@ impl PendingCalls {
     }
 
     /// Forwards what waited for the item that comes now.
-    fn write_companions(&mut self, exchange: &Exchange, out: &mut Vec<u8>) {
+    fn write_companions(&mut self, exchange: &Exchange, out: &mut EventWriter) {
         for held in std::mem::take(&mut self.held) {
             if let Held::Event { event, .. } = held {
                 self.held_bytes = self.held_bytes.saturating_sub(event.size());
@@ -447,7 +354,7 @@ impl PendingCalls {
     }
 
     /// Forwards an event that is not about calls, after those that are.
-    fn other(&mut self, exchange: &Exchange, event: SseEvent, out: &mut Vec<u8>) {
+    fn other(&mut self, exchange: &Exchange, event: SseEvent, out: &mut EventWriter) {
         if self.must_not_wait() {
             self.write_companions(exchange, out);
             self.protocol.forward(exchange, &event, out);
@@ -479,7 +386,7 @@ impl PendingCalls {
         exchange: &Exchange,
         event: &SseEvent,
         pieces: &[Piece],
-        out: &mut Vec<u8>,
+        out: &mut EventWriter,
     ) {
         self.write_companions(exchange, out);
         let mut place = 0;
@@ -492,7 +399,7 @@ impl PendingCalls {
     }
 
     /// Decides on the remaining calls at the end of the message.
-    pub(super) fn end_message(&mut self, exchange: &mut Exchange, out: &mut Vec<u8>) {
+    pub(super) fn end_message(&mut self, exchange: &mut Exchange, out: &mut EventWriter) {
         if self.state != MessageState::Receiving {
             return;
         }
@@ -508,13 +415,13 @@ impl PendingCalls {
         }
     }
 
-    pub(super) fn forward_all(&mut self, exchange: &mut Exchange, out: &mut Vec<u8>) {
+    pub(super) fn forward_all(&mut self, exchange: &mut Exchange, out: &mut EventWriter) {
         self.state = MessageState::Forwarded;
         self.write_held(exchange, out);
     }
 
     /// Ends a stream that broke off: complete good calls are forwarded, an incomplete one is not.
-    pub(super) fn abort(&mut self, exchange: &mut Exchange, out: &mut Vec<u8>) {
+    pub(super) fn abort(&mut self, exchange: &mut Exchange, out: &mut EventWriter) {
         if self.state == MessageState::Receiving {
             self.end_text(out);
             self.hold_text_calls();
@@ -530,7 +437,7 @@ impl PendingCalls {
     }
 
     /// Forwards what is held without judging it, because it is too much.
-    pub(super) fn release_unjudged(&mut self, exchange: &mut Exchange, out: &mut Vec<u8>) {
+    pub(super) fn release_unjudged(&mut self, exchange: &mut Exchange, out: &mut EventWriter) {
         if self.state == MessageState::Receiving {
             if let Some(mut finder) = self.text.finder.take() {
                 let scanned = finder.finish();
@@ -555,7 +462,7 @@ impl PendingCalls {
 
     /// Ends the stream. Writes the end that a server left out, but never one behind a call that
     /// was cut off.
-    pub(super) fn finish(&mut self, exchange: &mut Exchange, out: &mut Vec<u8>) {
+    pub(super) fn finish(&mut self, exchange: &mut Exchange, out: &mut EventWriter) {
         let has_bad = self.decisions.iter().any(CallDecision::is_bad);
         let has_calls = !self.client.calls.accepted.is_empty();
         if self.client.stop.is_none() && has_calls && !has_bad {
@@ -567,7 +474,7 @@ impl PendingCalls {
     }
 
     /// Writes the end of the stream that a server left out.
-    pub(super) fn close(&mut self, exchange: &mut Exchange, out: &mut Vec<u8>) {
+    pub(super) fn close(&mut self, exchange: &mut Exchange, out: &mut EventWriter) {
         if self.client.stop.is_some() && self.protocol.write_close(out) {
             exchange.note_repair("end_of_stream");
         }

@@ -1,14 +1,15 @@
 //! A streamed reply: upstream bytes in, client bytes out, and calls held back in between.
 
+use std::mem;
+
 use goodcall_core::{Node, Tree};
 
 use super::exchange::Exchange;
 use super::judge::CallRecord;
 use super::pending_calls::PendingCalls;
 use super::usage::Usage;
-use crate::envelope::Provider;
-use crate::protocol::{EventKind, choice_of, split_choices};
-use crate::sse::{SseEvent, SseReader};
+use crate::protocol::{EventKind, EventReader, EventWriter, StreamHead};
+use crate::sse::SseEvent;
 
 /// The most choices of one reply that are judged; OpenAI sends no more.
 const MOST_CHOICES: usize = 128;
@@ -29,7 +30,9 @@ pub enum StreamEnd {
 #[derive(Clone, Debug)]
 pub struct StreamRelay {
     exchange: Exchange,
-    reader: SseReader,
+    reader: EventReader,
+    /// True once the client has something of the stream.
+    has_begun: bool,
     /// Never empty; several if a reply has several choices.
     messages: Vec<Message>,
     state: RelayState,
@@ -37,77 +40,13 @@ pub struct StreamRelay {
     refused: Option<Box<(Vec<Message>, Usage)>>,
 }
 
-/// What an event at the head of a reply says about it.
-enum StreamHead {
-    /// Nothing yet.
-    Undecided,
-    /// The reply has content.
-    Content,
-    /// The reply is an error, or has no content.
-    Failure,
-}
-
-fn stream_head(provider: Provider, event: &SseEvent) -> StreamHead {
-    let Some(data) = event.data.as_deref() else {
-        return StreamHead::Undecided;
-    };
-    if data.trim() == "[DONE]" {
-        return StreamHead::Failure;
-    }
-    let Ok(tree) = Tree::parse(data) else {
-        return StreamHead::Content;
-    };
-    let root = tree.root();
-    let kind = root.get("type").and_then(Node::as_str).unwrap_or_default();
-    match (provider, kind) {
-        (Provider::Anthropic, "ping" | "message_start") => StreamHead::Undecided,
-        (Provider::Anthropic, "error" | "message_delta" | "message_stop") => StreamHead::Failure,
-        (Provider::Responses, "response.created" | "response.in_progress" | "response.queued") => {
-            StreamHead::Undecided
-        }
-        (Provider::Responses, "error" | "response.failed") => StreamHead::Failure,
-        (Provider::Anthropic | Provider::Responses, _) => StreamHead::Content,
-        _ if root.get("error").is_some_and(|error| !error.is_null()) => StreamHead::Failure,
-        (Provider::Ollama, _) => {
-            let message = root.get("message");
-            let full = |key| message.is_some_and(|message| message.get(key).is_some_and(is_full));
-            if full("content") || full("tool_calls") || full("thinking") {
-                StreamHead::Content
-            } else if root.get("done").and_then(Node::as_bool) == Some(true) {
-                StreamHead::Failure
-            } else {
-                StreamHead::Undecided
-            }
-        }
-        _ => {
-            let mut choices = root.get("choices").into_iter().flat_map(Node::elements);
-            if choices.any(has_content) {
-                StreamHead::Content
-            } else {
-                StreamHead::Undecided
-            }
-        }
-    }
-}
-
-fn is_full(node: Node<'_>) -> bool {
-    !node.is_null() && node.as_str() != Some("")
-}
-
-fn has_content(choice: Node<'_>) -> bool {
-    let full = is_full;
-    let delta = choice.get("delta").or_else(|| choice.get("message"));
-    let mut members = delta.into_iter().flat_map(Node::members);
-    choice.get("finish_reason").is_some_and(full)
-        || members.any(|(key, value)| key != "role" && full(value))
-}
-
 impl StreamRelay {
     /// Returns a relay for the stream that answers the request.
     pub fn new(exchange: Exchange) -> Self {
         Self {
             messages: vec![Message::new(&exchange)],
-            reader: reader(exchange.provider),
+            reader: EventReader::new(exchange.framing),
+            has_begun: false,
             exchange,
             state: RelayState::Judging,
             refused: None,
@@ -132,15 +71,10 @@ impl StreamRelay {
 
     /// What to send to the client as a sign of life while something is held: an event or a comment
     /// that clients skip. `None` if nothing is held.
-    pub fn heartbeat(&self) -> Option<&'static str> {
-        if self.exchange.provider == Provider::Ollama {
-            // Lines of JSON have no comments.
-            return None;
-        }
-        self.is_holding().then_some(match self.exchange.provider {
-            Provider::Anthropic => "event: ping\ndata: {\"type\": \"ping\"}\n\n",
-            _ => ": goodcall\n\n",
-        })
+    pub fn heartbeat(&self) -> Option<String> {
+        self.is_holding()
+            .then(|| self.messages[0].calls.heartbeat())
+            .flatten()
     }
 
     /// Returns true if the client got the refused reply because the next one had no content.
@@ -153,14 +87,33 @@ impl StreamRelay {
         messages.map(|message| message.calls.held_bytes()).sum()
     }
 
+    /// Runs a step that writes events, and appends their bytes to `out`.
+    fn writing<T>(
+        &mut self,
+        out: &mut Vec<u8>,
+        step: impl FnOnce(&mut Self, &mut EventWriter) -> T,
+    ) -> T {
+        let framing = self.exchange.framing;
+        let mut writer = EventWriter::new(framing, mem::take(out), self.has_begun);
+        let done = step(self, &mut writer);
+        (*out, self.has_begun) = writer.finish();
+        done
+    }
+
     /// Takes bytes of the upstream's stream, and appends bytes for the client to `out`.
     pub fn push(&mut self, bytes: &[u8], out: &mut Vec<u8>) {
         match self.state {
-            RelayState::FellBack => return,
-            RelayState::Passing => return out.extend_from_slice(bytes),
-            RelayState::Judging => {}
+            RelayState::FellBack => {}
+            RelayState::Passing => out.extend_from_slice(bytes),
+            RelayState::Judging => {
+                self.reader.push(bytes);
+                self.writing(out, Self::read_events);
+            }
         }
-        self.reader.push(bytes);
+    }
+
+    /// Reads the events that are whole.
+    fn read_events(&mut self, out: &mut EventWriter) {
         let most = self.exchange.judge.settings.max_held;
         let mut held = 0;
         while let Some(event) = self.reader.next_event() {
@@ -178,12 +131,16 @@ impl StreamRelay {
             for message in &mut self.messages {
                 message.calls.release_unjudged(&mut self.exchange, out);
             }
-            out.append(&mut self.reader.take_pending());
+            out.bytes(&self.reader.take_pending());
         }
     }
 
     /// Ends the upstream's stream.
     pub fn end(&mut self, out: &mut Vec<u8>) -> StreamEnd {
+        self.writing(out, Self::end_reply)
+    }
+
+    fn end_reply(&mut self, out: &mut EventWriter) -> StreamEnd {
         if self.state != RelayState::Judging {
             return StreamEnd::Done;
         }
@@ -208,13 +165,13 @@ impl StreamRelay {
         if exchange.ask_again(&refused) {
             return StreamEnd::Reask;
         }
-        self.give_up(out);
+        self.forward_refused(out);
         StreamEnd::Done
     }
 
     /// Begins the stream that answers a re-ask.
     pub fn begin_next(&mut self) {
-        self.reader = reader(self.exchange.provider);
+        self.reader = EventReader::new(self.exchange.framing);
         let refused = (self.messages.clone(), self.exchange.usage.clone());
         self.refused = Some(Box::new(refused));
         self.messages.truncate(1);
@@ -223,12 +180,16 @@ impl StreamRelay {
 
     /// Forwards what is held as the settings say, because there is no further stream.
     pub fn give_up(&mut self, out: &mut Vec<u8>) {
+        self.writing(out, Self::forward_refused);
+    }
+
+    fn forward_refused(&mut self, out: &mut EventWriter) {
         self.messages[0].calls.forward_all(&mut self.exchange, out);
         self.close(out);
     }
 
     /// Writes the ends that a server left out.
-    fn close(&mut self, out: &mut Vec<u8>) {
+    fn close(&mut self, out: &mut EventWriter) {
         let exchange = &mut self.exchange;
         for message in &mut self.messages {
             message.calls.finish(exchange, out);
@@ -242,32 +203,39 @@ impl StreamRelay {
         if let Some(message) = with_calls.filter(|_| !is_closed) {
             message.calls.close(exchange, out);
         }
+        if self.reader.has_ended() {
+            out.end();
+        }
     }
 
     /// Ends a stream that broke off. Complete good calls are forwarded, an incomplete one is not.
     pub fn abort(&mut self, out: &mut Vec<u8>) {
-        if self.state == RelayState::Judging && !self.fall_back(out) {
-            for message in &mut self.messages {
-                message.calls.abort(&mut self.exchange, out);
+        self.writing(out, |relay, out| {
+            if relay.state == RelayState::Judging && !relay.fall_back(out) {
+                for message in &mut relay.messages {
+                    message.calls.abort(&mut relay.exchange, out);
+                }
             }
-        }
+        });
     }
 
     /// Forwards the refused reply after all, because the next one has no content. Returns false if
     /// there is no refused reply.
-    fn fall_back(&mut self, out: &mut Vec<u8>) -> bool {
+    fn fall_back(&mut self, out: &mut EventWriter) -> bool {
         let Some(refused) = self.refused.take() else {
             return false;
         };
         (self.messages, self.exchange.usage) = *refused;
-        self.give_up(out);
+        // The reply that falls back had ended.
+        self.reader.set_ended();
+        self.forward_refused(out);
         self.state = RelayState::FellBack;
         true
     }
 
-    fn event(&mut self, event: SseEvent, out: &mut Vec<u8>) {
+    fn event(&mut self, event: SseEvent, out: &mut EventWriter) {
         if self.refused.is_some() {
-            match stream_head(self.exchange.provider, &event) {
+            match self.messages[0].calls.head(&event) {
                 StreamHead::Undecided => {}
                 StreamHead::Content => self.refused = None,
                 StreamHead::Failure => {
@@ -280,9 +248,9 @@ impl StreamRelay {
     }
 
     /// Reads an event, and gives it to the message that it is about.
-    fn read(&mut self, mut event: SseEvent, out: &mut Vec<u8>) {
+    fn read(&mut self, mut event: SseEvent, out: &mut EventWriter) {
         let Some(data) = event.data.take() else {
-            return out.extend_from_slice(&event.raw);
+            return out.raw(&event);
         };
         let tree = Tree::parse(&data).ok();
         let Some(root) = tree.as_ref().map(Tree::root) else {
@@ -295,14 +263,15 @@ impl StreamRelay {
             let first = &mut self.messages[0].calls;
             return first.handle(&mut self.exchange, event, None, out);
         };
-        if let Some(parts) = split_choices(root, &data) {
+        let first = self.messages[0].calls.protocol();
+        if let Some(parts) = first.split_choices(root, &data) {
             for part in parts {
                 self.read(event.of_same_type(part), out);
             }
             return;
         }
         let Some(at) = self.message_of(root) else {
-            return out.extend_from_slice(&event.raw);
+            return out.raw(&event);
         };
         let calls = &mut self.messages[at].calls;
         let read = calls.read(&mut self.exchange, root, &data);
@@ -320,7 +289,7 @@ impl StreamRelay {
     /// Returns the position of the message that an event is about, which is the first if it is
     /// about none; `None` if there are too many.
     fn message_of(&mut self, root: Node<'_>) -> Option<usize> {
-        let Some(index) = choice_of(root) else {
+        let Some(index) = self.messages[0].calls.protocol().choice_of(root) else {
             return Some(0);
         };
         let known = self.messages.iter().position(|message| {
@@ -339,15 +308,6 @@ impl StreamRelay {
         let own = &mut self.messages[at].index;
         own.get_or_insert_with(|| index.to_owned());
         Some(at)
-    }
-}
-
-/// Returns a reader for a provider's streams.
-fn reader(provider: Provider) -> SseReader {
-    if provider == Provider::Ollama {
-        SseReader::of_lines()
-    } else {
-        SseReader::default()
     }
 }
 

@@ -5,8 +5,8 @@ use std::sync::{Arc, PoisonError, RwLock};
 
 use goodcall_core::{Node, SchemaCache};
 
-use crate::definitions::Definition;
 use crate::envelope::Provider;
+use crate::protocol;
 use crate::tools::Tools;
 
 /// The most lists that are kept per provider.
@@ -76,15 +76,14 @@ impl ToolsCache {
             return Some(known.clone());
         }
         drop(lists);
+        let form = protocol::form(provider);
         let mut has_opaque_tools = false;
         let mut functions = Vec::new();
         for entry in list.elements() {
-            if is_function(provider, entry) {
+            if form.is_function(entry) {
                 functions.extend(text.get(entry.span()));
-            } else {
-                // The calls of a custom tool are free text, and never look like function calls.
-                has_opaque_tools |= Definition::read(entry).kind != Some("custom");
             }
+            has_opaque_tools |= form.is_opaque(entry);
         }
         let tools = Tools::read_with(&format!("[{}]", functions.join(",")), &self.schemas).ok()?;
         let offered = OfferedTools {
@@ -97,20 +96,4 @@ impl ToolsCache {
         }
         Some(offered)
     }
-}
-
-/// Returns true for a function with a schema. Other entries are tools of the provider's own, or of a
-/// form that this version does not know.
-fn is_function(provider: Provider, entry: Node<'_>) -> bool {
-    let definition = Definition::read(entry);
-    let has_form = match provider {
-        Provider::Anthropic => entry.get("input_schema").is_some(),
-        Provider::Responses => definition.kind == Some("function"),
-        // The list may also be the legacy `functions`, without a wrapper.
-        _ => match entry.get("function") {
-            Some(_) => definition.wrapper == Some("function"),
-            None => definition.kind.is_none(),
-        },
-    };
-    has_form && definition.name().is_some()
 }

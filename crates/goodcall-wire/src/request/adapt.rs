@@ -13,7 +13,7 @@ use std::str::FromStr;
 
 use goodcall_core::{Kind, Node, Tree};
 
-use super::aliases::{free_alias, rename};
+use super::aliases::{free_alias, offered, rename};
 use crate::definitions::Definition;
 use crate::envelope::{Provider, legal_name};
 use crate::splice::{Splice, quoted};
@@ -80,12 +80,13 @@ pub(crate) fn adapt_with_aliases(
     let tree = Tree::parse(request).ok()?;
     let root = tree.root();
     // The legacy list of functions has no `strict`.
-    let legacy = root.get("functions").filter(|_| to != Adapt::OpenAiStrict);
-    let is_legacy = root.get("tools").is_none();
-    let tools = root.get("tools").or(legacy)?;
+    let is_legacy = root.get("functions").is_some() && root.get("tools").is_none();
+    if is_legacy && to == Adapt::OpenAiStrict {
+        return None;
+    }
     let mut splice = Splice::new(request);
     let mut aliases = Aliases::new();
-    for entry in tools.elements() {
+    for entry in offered(provider, root) {
         let Some((name, schema)) = function_parts(provider, entry, is_legacy) else {
             continue;
         };
@@ -126,14 +127,22 @@ fn function_parts<'t>(
     let definition = Definition::read(entry);
     let key = match provider {
         Provider::Anthropic => "input_schema",
+        Provider::Bedrock => "inputSchema",
         _ => "parameters",
     };
     let has_form = match provider {
-        Provider::Anthropic | Provider::Responses => definition.wrapper.is_none(),
+        Provider::Anthropic | Provider::Responses | Provider::Gemini => {
+            definition.wrapper.is_none()
+        }
+        Provider::Bedrock => definition.wrapper == Some("toolSpec"),
         _ => is_legacy || definition.wrapper == Some("function"),
     };
     let owner = has_form.then_some(definition.owner)?;
     let schema = owner.get(key)?;
+    let schema = schema
+        .get("json")
+        .filter(|_| provider == Provider::Bedrock)
+        .unwrap_or(schema);
     (schema.kind() == Kind::Object).then_some((owner.get("name")?, schema))
 }
 

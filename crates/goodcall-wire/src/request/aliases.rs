@@ -2,8 +2,10 @@
 
 use goodcall_core::{Kind, Node, Tree};
 
-use crate::definitions::Definition;
+use super::history::named_results;
+use crate::definitions::{self, Definition};
 use crate::envelope::{Provider, call_sites, legal_name};
+use crate::protocol;
 use crate::splice::Splice;
 use crate::tools::{Aliases, Tools};
 
@@ -13,6 +15,21 @@ const MOST_DEPTH: usize = 4;
 /// The most characters of a name.
 const MOST_NAME: usize = 64;
 
+/// Returns the definitions of the tools that a request offers. Gemini has them in groups.
+pub(super) fn offered(provider: Provider, root: Node<'_>) -> Vec<Node<'_>> {
+    let list = protocol::form(provider).tools(root);
+    let entries = list.into_iter().flat_map(Node::elements);
+    let flat = entries.flat_map(|entry| {
+        let groups: Vec<_> = definitions::lists(entry).map(|(_, group)| group).collect();
+        if groups.is_empty() {
+            vec![entry]
+        } else {
+            groups.into_iter().flat_map(Node::elements).collect()
+        }
+    });
+    flat.collect()
+}
+
 /// Returns a name for a tool that the provider accepts and no other tool has.
 pub(super) fn free_alias(
     provider: Provider,
@@ -20,8 +37,7 @@ pub(super) fn free_alias(
     root: Node<'_>,
     aliases: &Aliases,
 ) -> String {
-    let lists = [root.get("tools"), root.get("functions")];
-    let entries = lists.into_iter().flatten().flat_map(Node::elements);
+    let entries = offered(provider, root).into_iter();
     let offered: Vec<&str> = entries
         .filter_map(|entry| Definition::read(entry).name())
         .collect();
@@ -70,12 +86,19 @@ pub(super) fn rename(provider: Provider, root: Node<'_>, tools: &Tools, splice: 
             if matches!(role, Some("tool" | "function")) {
                 rename_member(message, tools, splice);
             }
+            for result in named_results(provider, message) {
+                rename_member(result, tools, splice);
+            }
         }
     }
-    for key in ["tool_choice", "function_call"] {
-        if let Some(choice) = root.get(key) {
-            rename_choice(choice, 0, tools, splice);
-        }
+    let config = root.get("toolConfig").or_else(|| root.get("tool_config"));
+    let choice = config.and_then(|config| config.get("toolChoice"));
+    let choices = [root.get("tool_choice"), root.get("function_call"), choice];
+    for choice in choices.into_iter().flatten() {
+        rename_choice(choice, 0, tools, splice);
+    }
+    if let Some(config) = config.filter(|_| provider == Provider::Gemini) {
+        rename_allowed(config, 0, tools, splice);
     }
 }
 
@@ -91,11 +114,25 @@ fn rename_choice(node: Node<'_>, depth: usize, tools: &Tools, splice: &mut Splic
     }
 }
 
+/// Renames the tools that Gemini's configuration allows, which it lists by their names.
+fn rename_allowed(node: Node<'_>, depth: usize, tools: &Tools, splice: &mut Splice<'_>) {
+    for (key, value) in node.members().filter(|_| depth <= MOST_DEPTH) {
+        let is_list = ["allowedFunctionNames", "allowed_function_names"].contains(&key);
+        for name in value.elements().filter(|_| is_list) {
+            rename_text(name, tools, splice);
+        }
+        rename_allowed(value, depth + 1, tools, splice);
+    }
+}
+
 fn rename_member(owner: Node<'_>, tools: &Tools, splice: &mut Splice<'_>) {
-    if let Some(node) = owner.get("name")
-        && let Some(name) = node.as_str()
-        && tools.alias_of(name) != name
-    {
+    if let Some(node) = owner.get("name") {
+        rename_text(node, tools, splice);
+    }
+}
+
+fn rename_text(node: Node<'_>, tools: &Tools, splice: &mut Splice<'_>) {
+    if let Some(name) = node.as_str().filter(|name| tools.alias_of(name) != *name) {
         splice.replace_string(node.span(), tools.alias_of(name));
     }
 }

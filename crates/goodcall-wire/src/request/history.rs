@@ -1,5 +1,6 @@
 //! Reads the history in a request, and repairs it so that no provider refuses it.
 
+mod block_form;
 mod repair;
 mod unique_ids;
 
@@ -11,6 +12,7 @@ use memchr::memmem::Finder;
 use crate::envelope::Provider;
 use crate::splice::{Splice, quoted};
 
+use block_form::BlockForm;
 pub use repair::legal_history;
 
 /// One step of a conversation.
@@ -51,7 +53,7 @@ pub fn has_results(request: &str) -> bool {
         ends.iter().any(|end| rest.starts_with(end.as_bytes()))
     };
     let tools = TOOL.find_iter(bytes);
-    let tools = tools.filter(|at| ends_word(at + 5, &["\"", "_result\""]));
+    let tools = tools.filter(|at| ends_word(at + 5, &["\"", "_result\"", "Result\""]));
     let functions = FUNCTION.find_iter(bytes);
     let functions = functions.filter(|at| {
         let role = || {
@@ -59,7 +61,8 @@ pub fn has_results(request: &str) -> bool {
             let before = before.strip_suffix(b":").map(<[u8]>::trim_ascii_end);
             before.is_some_and(|before| before.ends_with(b"\"role\""))
         };
-        ends_word(at + 9, &["_call_output\""]) || ends_word(at + 9, &["\""]) && role()
+        let results = ["_call_output\"", "Response\""];
+        ends_word(at + 9, &results) || ends_word(at + 9, &["\""]) && role()
     });
     tools.chain(functions).nth(1).is_some()
 }
@@ -71,7 +74,7 @@ pub fn history(provider: Provider, request: &str) -> Vec<HistoryStep> {
     };
     let mut past = Vec::new();
     for message in messages(provider, tree.root()).elements_or_none() {
-        match role(message) {
+        match role(provider, message) {
             MessageRole::Assistant => {
                 let calls = calls_in(provider, message, request);
                 if !calls.is_empty() {
@@ -91,7 +94,7 @@ pub fn history(provider: Provider, request: &str) -> Vec<HistoryStep> {
                         (call.result, call.is_error) = (Some(text), is_error);
                     }
                 }
-                if has_words(message) {
+                if has_words(provider, message) {
                     past.push(HistoryStep::User);
                 }
             }
@@ -120,33 +123,31 @@ pub fn with_remark(provider: Provider, request: &str, text: &str) -> Option<Stri
     let tree = Tree::parse(request).ok()?;
     let list = messages(provider, tree.root())?;
     let last = list.elements().last()?;
-    if role(last) != MessageRole::Results {
+    if role(provider, last) != MessageRole::Results {
         return None;
     }
-    let (owner, key) = match provider {
-        Provider::Responses => (last, "output"),
-        Provider::Anthropic => {
-            let blocks = last.get("content")?.elements();
-            let is_result = |block: &Node<'_>| kind(*block) == "tool_result";
-            (blocks.filter(is_result).last()?, "content")
-        }
-        _ => (last, "content"),
+    let block = BlockForm::of(provider).map(|form| form.results(last).pop());
+    let (owner, key) = match (provider, block) {
+        (Provider::Responses, _) => (last, "output"),
+        // The response is an object of any form.
+        (Provider::Gemini, Some(block)) => (block?.inner.get("response")?, "remark"),
+        (_, Some(block)) => (block?.inner, "content"),
+        (_, None) => (last, "content"),
     };
     let mut splice = Splice::new(request);
+    let said = quoted(text);
     let part = match provider {
-        Provider::Responses => "input_text",
-        _ => "text",
+        Provider::Responses => format!(r#"{{"type":"input_text","text":{said}}}"#),
+        Provider::Bedrock => format!(r#"{{"text":{said}}}"#),
+        _ => format!(r#"{{"type":"text","text":{said}}}"#),
     };
     match owner.get(key) {
-        Some(node) if node.kind() == Kind::Array => {
-            let part = format!(r#"{{"type":"{part}","text":{}}}"#, quoted(text));
-            splice.append(node, &part);
-        }
+        Some(node) if node.kind() == Kind::Array => splice.append(node, &part),
         Some(node) if node.kind() == Kind::String => {
             let before = node.as_str().expect("a string has a text");
             splice.replace_string(node.span(), &format!("{before}\n\n{text}"));
         }
-        _ => splice.set(owner, key, &quoted(text)),
+        _ => splice.set(owner, key, &said),
     }
     Some(splice.apply())
 }
@@ -184,29 +185,41 @@ fn text_of(node: Node<'_>, key: &str) -> String {
     text.unwrap_or_default().to_owned()
 }
 
-fn role(message: Node<'_>) -> MessageRole {
+fn role(provider: Provider, message: Node<'_>) -> MessageRole {
+    let form = BlockForm::of(provider);
     match (kind(message), message.get("role").and_then(Node::as_str)) {
         ("function_call", _) => MessageRole::Assistant,
         ("function_call_output", _) => MessageRole::Results,
-        (_, Some("assistant")) => MessageRole::Assistant,
+        (_, Some("assistant" | "model")) => MessageRole::Assistant,
         (_, Some("tool" | "function")) => MessageRole::Results,
-        (_, Some("user")) => {
-            let blocks = message.get("content").elements_or_none();
-            if blocks.iter().any(|block| kind(*block) == "tool_result") {
-                MessageRole::Results
-            } else {
-                MessageRole::User
-            }
+        // Gemini takes a message without a role for one of the user.
+        (_, Some("user") | None) if form.is_some_and(|form| !form.results(message).is_empty()) => {
+            MessageRole::Results
         }
+        (_, Some("user")) => MessageRole::User,
+        (_, None) if provider == Provider::Gemini => MessageRole::User,
         _ => MessageRole::Other,
     }
 }
 
 /// Returns true if a message has text beside its results.
-fn has_words(message: Node<'_>) -> bool {
-    let blocks = message.get("content").elements_or_none();
-    let user = message.get("role").and_then(Node::as_str) == Some("user");
-    user && blocks.iter().any(|block| kind(*block) == "text")
+fn has_words(provider: Provider, message: Node<'_>) -> bool {
+    let Some(form) = BlockForm::of(provider) else {
+        return false;
+    };
+    let is_user = message.get("role").and_then(Node::as_str) == Some("user");
+    let mut blocks = form.blocks(message).into_iter();
+    is_user && blocks.any(|block| block.get("text").is_some())
+}
+
+/// The text of a string, or the JSON of anything else.
+fn raw(node: Option<Node<'_>>, request: &str) -> String {
+    let node = node.filter(|node| !node.is_null());
+    let text = node.and_then(|node| match node.as_str() {
+        Some(text) => Some(text.to_owned()),
+        None => request.get(node.span()).map(str::to_owned),
+    });
+    text.unwrap_or_default()
 }
 
 /// Returns true for a call or a result in the legacy form.
@@ -217,32 +230,16 @@ fn is_legacy(message: Node<'_>) -> bool {
 }
 
 fn calls_in(provider: Provider, message: Node<'_>, request: &str) -> Vec<HistoryCall> {
-    let raw = |node: Option<Node<'_>>| {
-        let node = node.filter(|node| !node.is_null());
-        let text = node.and_then(|node| match node.as_str() {
-            Some(text) => Some(text.to_owned()),
-            None => request.get(node.span()).map(str::to_owned),
-        });
-        text.unwrap_or_default()
-    };
     let call = |owner: Node<'_>, id: &str, inner: Node<'_>, key: &str| HistoryCall {
         id: text_of(owner, id),
         name: text_of(inner, "name"),
-        arguments: raw(inner.get(key)),
+        arguments: raw(inner.get(key), request),
         result: None,
         is_error: false,
     };
-    let mut calls: Vec<_> = match provider {
-        Provider::Anthropic => {
-            let blocks = message.get("content").elements_or_none();
-            let blocks = blocks
-                .into_iter()
-                .filter(|block| kind(*block) == "tool_use");
-            blocks
-                .map(|block| call(block, "id", block, "input"))
-                .collect()
-        }
-        Provider::Responses => match kind(message) {
+    let mut calls: Vec<_> = match (provider, BlockForm::of(provider)) {
+        (_, Some(form)) => form.history_calls(message, request),
+        (Provider::Responses, _) => match kind(message) {
             "function_call" => vec![call(message, "call_id", message, "arguments")],
             _ => Vec::new(),
         },
@@ -269,25 +266,15 @@ fn calls_in(provider: Provider, message: Node<'_>, request: &str) -> Vec<History
 
 /// Returns ids, texts and error flags of the results in a message.
 fn results_in(provider: Provider, message: Node<'_>) -> Vec<(String, String, bool)> {
-    match provider {
-        Provider::Anthropic => {
-            let blocks = message.get("content").elements_or_none();
-            let blocks = blocks
-                .into_iter()
-                .filter(|block| kind(*block) == "tool_result");
-            let flag =
-                |block: Node<'_>| block.get("is_error").and_then(Node::as_bool) == Some(true);
-            blocks
-                .map(|block| {
-                    (
-                        text_of(block, "tool_use_id"),
-                        plain(block.get("content")),
-                        flag(block),
-                    )
-                })
-                .collect()
+    match (provider, BlockForm::of(provider)) {
+        (_, Some(form)) => {
+            let results = form.results(message).into_iter().map(|result| {
+                let (text, is_error) = form.text(result.inner);
+                (result.id, text, is_error)
+            });
+            results.collect()
         }
-        Provider::Responses => {
+        (Provider::Responses, _) => {
             vec![(
                 text_of(message, "call_id"),
                 plain(message.get("output")),
@@ -307,6 +294,13 @@ fn results_in(provider: Provider, message: Node<'_>) -> Vec<(String, String, boo
             false,
         )],
     }
+}
+
+/// The results in a message that name their tool.
+pub(super) fn named_results(provider: Provider, message: Node<'_>) -> Vec<Node<'_>> {
+    let form = BlockForm::of(provider).filter(|_| provider == Provider::Gemini);
+    let results = form.map(|form| form.results(message)).unwrap_or_default();
+    results.into_iter().map(|result| result.inner).collect()
 }
 
 /// Returns the text of a result.

@@ -51,7 +51,8 @@ pub(crate) enum CallEvent {
     /// A call whose arguments arrive as values at paths.
     Partial {
         slot: CallSlot,
-        name: Option<String>,
+        /// Id, name and place; no arguments.
+        fragment: Fragment,
         parts: Vec<PartialArgument>,
         more: bool,
     },

@@ -165,11 +165,11 @@ impl Assembler {
             }
             CallEvent::Partial {
                 slot,
-                name,
+                fragment,
                 parts,
                 more,
             } => {
-                let received = self.received.add_parts(slot, name, parts);
+                let received = self.received.add_parts(slot, fragment, parts, more);
                 let number = received.number;
                 self.report(received, out);
                 if !more {

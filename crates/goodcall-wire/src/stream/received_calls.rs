@@ -130,21 +130,26 @@ impl ReceivedCalls {
         received
     }
 
-    /// Adds values to the arguments of a call.
+    /// Adds values to the arguments of a call. They are a whole object once there are no more.
     pub(crate) fn add_parts(
         &mut self,
         slot: CallSlot,
-        name: Option<String>,
+        fragment: Fragment,
         parts: Vec<PartialArgument>,
+        more: bool,
     ) -> Received {
         let found = self.find_open(&slot);
         let number = found.unwrap_or_else(|| self.start(slot));
-        let received = self.name(number, None, name);
+        let received = self.name(number, fragment.id, fragment.name);
         let call = &mut self.calls[number];
         for part in parts {
             call.partial.set(part);
         }
         call.arguments = call.partial.to_json();
+        if more {
+            // A stream that ends now has cut the call off.
+            call.arguments.pop();
+        }
         received
     }
 

@@ -1,16 +1,13 @@
 //! Writes the chunks that the client gets.
 
 use super::*;
-use crate::envelope::Provider;
 use crate::protocol::{
-    Decoder, HeldContext, PlacedCall, PlacedPiece, Protocol, edited, write_spliced,
+    Decoder, EventWriter, HeldContext, PlacedCall, PlacedPiece, Protocol, edited, numbered,
+    split_list, write_spliced,
 };
-use crate::relay::{
-    CHAT_STOP, CallDecision, Exchange, LEGACY_CHAT_STOP, StopReasons, Usage, legal_call,
-    legal_function_call, legal_message,
-};
-use crate::splice::{Splice, quoted};
-use crate::sse::{self, SseEvent};
+use crate::relay::{Exchange, Usage, legal_call, legal_parts};
+use crate::splice::Splice;
+use crate::sse::SseEvent;
 
 impl Decoder for Chat {
     fn clone_decoder(&self) -> Box<dyn Decoder> {
@@ -33,13 +30,32 @@ impl Protocol for Chat {
 
     fn kind(&self, root: Node<'_>) -> EventKind {
         let choice = root.get("choices").and_then(|all| all.element(0));
-        if root.get("error").is_some_and(|error| !error.is_null()) {
+        if has(root, "error") {
             EventKind::Failure
         } else if choice.is_some_and(|choice| finish_reason(choice).is_some()) {
             EventKind::Last
         } else {
             EventKind::Content
         }
+    }
+
+    fn head(&self, root: Node<'_>) -> StreamHead {
+        let mut choices = root.get("choices").into_iter().flat_map(Node::elements);
+        if has(root, "error") {
+            StreamHead::Failure
+        } else if choices.any(has_content) {
+            StreamHead::Content
+        } else {
+            StreamHead::Undecided
+        }
+    }
+
+    fn choice_of<'t>(&self, root: Node<'t>) -> Option<&'t str> {
+        root.get("choices")?.element(0).map(index_of)
+    }
+
+    fn split_choices(&self, root: Node<'_>, data: &str) -> Option<Vec<String>> {
+        split_list(root, data, "choices", "usage")
     }
 
     fn marks_begin(&self) -> bool {
@@ -51,10 +67,7 @@ impl Protocol for Chat {
     }
 
     fn first_number(&self) -> usize {
-        let index = self.index.as_deref().unwrap_or_default();
-        index
-            .parse()
-            .map_or(0, |index: u16| usize::from(index) << 32)
+        numbered(self.index.as_deref())
     }
 
     fn is_settled(&self, root: Node<'_>) -> bool {
@@ -170,15 +183,15 @@ impl Protocol for Chat {
         self.next_place - 1
     }
 
-    fn forward(&mut self, exchange: &Exchange, event: &SseEvent, out: &mut Vec<u8>) {
+    fn forward(&mut self, exchange: &Exchange, event: &SseEvent, out: &mut EventWriter) {
         let plain = exchange.attempt == 0 && !exchange.judge.settings.report;
         if plain && !event.raw.is_empty() {
-            return out.extend_from_slice(&event.raw);
+            return out.raw(event);
         }
         let data = event.data.as_deref().unwrap_or_default();
         let tree = Tree::parse(data);
         let Ok(root) = tree.as_ref().map(Tree::root) else {
-            return out.extend_from_slice(&event.raw);
+            return out.raw(event);
         };
         let mut splice = Splice::new(data);
         if self.continue_message(exchange, root, &mut splice) {
@@ -191,14 +204,14 @@ impl Protocol for Chat {
         event: &SseEvent,
         pieces: &[PlacedPiece<'_>],
         context: &HeldContext<'_>,
-        out: &mut Vec<u8>,
+        out: &mut EventWriter,
     ) {
         if !context.is_last && !context.changed {
             return self.forward(context.exchange, event, out);
         }
         let data = event.data.as_deref().unwrap_or_default();
         let Ok(tree) = Tree::parse(data) else {
-            return out.extend_from_slice(&event.raw);
+            return out.raw(event);
         };
         let Some((choice, delta)) = delta_of(tree.root()) else {
             return self.forward(context.exchange, event, out);
@@ -239,16 +252,16 @@ impl Protocol for Chat {
         write_spliced(event, splice, out);
     }
 
-    fn write_call(&mut self, decision: &CallDecision, place: usize, out: &mut Vec<u8>) {
+    fn write_call(&mut self, decision: &CallDecision, place: usize, out: &mut EventWriter) {
         let call = whole_call(decision, place);
         self.write_delta(&format!(r#"{{"tool_calls":[{call}]}}"#), "null", out);
     }
 
-    fn write_text(&mut self, _: &CallDecision, text: &str, out: &mut Vec<u8>) {
+    fn write_text(&mut self, _: &CallDecision, text: &str, out: &mut EventWriter) {
         self.write_text_rest(text, out);
     }
 
-    fn write_text_rest(&mut self, text: &str, out: &mut Vec<u8>) {
+    fn write_text_rest(&mut self, text: &str, out: &mut EventWriter) {
         self.write_said("content", text, out);
     }
 
@@ -256,17 +269,17 @@ impl Protocol for Chat {
         true
     }
 
-    fn write_reasoning(&mut self, text: &str, out: &mut Vec<u8>) {
+    fn write_reasoning(&mut self, text: &str, out: &mut EventWriter) {
         self.write_said("reasoning_content", text, out);
     }
 
-    fn write_last(&mut self, out: &mut Vec<u8>) -> bool {
+    fn write_last(&mut self, out: &mut EventWriter) -> bool {
         self.write_delta("{}", &quoted(self.stop_reasons().with_calls), out);
         true
     }
 
-    fn write_close(&mut self, out: &mut Vec<u8>) -> bool {
-        sse::write(None, "[DONE]", out);
+    fn write_close(&mut self, out: &mut EventWriter) -> bool {
+        out.event(None, "[DONE]");
         true
     }
 
@@ -281,8 +294,12 @@ impl Protocol for Chat {
         } else {
             format!("[{}]", calls.join(","))
         };
-        let text = Some(self.said.as_str()).filter(|text| !text.is_empty());
-        legal_message(text, &self.extra, calls_key(self.is_legacy()), &calls)
+        let said = Some(self.said.as_str()).filter(|text| !text.is_empty());
+        let said = said.map_or("null".to_owned(), quoted);
+        let (extra, key) = (self.extra.to_members(), calls_key(self.is_legacy()));
+        format!(
+            r#"{{"choices":[{{"message":{{"role":"assistant",{extra}"content":{said},"{key}":{calls}}}}}]}}"#
+        )
     }
 
     fn begin_next(&mut self) {
@@ -338,7 +355,7 @@ impl Chat {
     }
 
     /// Writes what the model said, as the content or as a thought.
-    fn write_said(&mut self, key: &str, text: &str, out: &mut Vec<u8>) {
+    fn write_said(&mut self, key: &str, text: &str, out: &mut EventWriter) {
         if text.is_empty() {
             return;
         }
@@ -351,14 +368,14 @@ impl Chat {
         self.write_delta(&delta, "null", out);
     }
 
-    fn write_delta(&self, delta: &str, reason: &str, out: &mut Vec<u8>) {
+    fn write_delta(&self, delta: &str, reason: &str, out: &mut EventWriter) {
         let (before, after) = match &self.shell {
             Some(shell) => (shell.before.as_str(), shell.after.as_str()),
             None => (r#"{"object":"chat.completion.chunk","choices":"#, "}"),
         };
         let index = self.index.as_deref().unwrap_or("0");
         let choice = format!(r#"[{{"index":{index},"delta":{delta},"finish_reason":{reason}}}]"#);
-        sse::write(None, &format!("{before}{choice}{after}"), out);
+        out.event(None, &format!("{before}{choice}{after}"));
     }
 
     fn stop_reasons(&self) -> &'static StopReasons {
@@ -372,7 +389,9 @@ impl Chat {
     /// A call in a form that a history may hold, with the members that are not judged.
     fn history_call(&self, key: CallKey, decision: &CallDecision) -> String {
         if self.is_legacy() {
-            return legal_function_call(decision);
+            let (name, arguments) = legal_parts(Provider::OpenAi, decision);
+            let (name, arguments) = (quoted(&name), quoted(&arguments));
+            return format!(r#"{{"name":{name},"arguments":{arguments}}}"#);
         }
         let call = legal_call(Provider::OpenAi, decision);
         let extras = match key {

@@ -8,13 +8,139 @@ use std::ops::Range;
 
 use goodcall_core::{Kind, Node, Tree};
 
-use super::{CallKey, Decisions, EventKind, FoundFragment};
-use crate::envelope::{is_client_side_call, is_safety_stop};
-use crate::relay::{ExtraFields, calls_key};
-use crate::splice::Splice;
+use super::form::has;
+use super::{CallKey, Decisions, EventKind, Form, FoundFragment, Layout, RequestUrl};
+use super::{StopPlace, StopReasons, StreamHead, is_full};
+use crate::definitions::Definition;
+use crate::envelope::{Answer, Provider, is_client_side_call, is_safety_stop, legal_name, result};
+use crate::relay::{CallDecision, Endpoint, ExtraFields};
+use crate::splice::quoted;
 use crate::stream::{
     CallEvent, CallSlot, Fragment, id_of, index_slot, push_stop, push_text, raw, text,
 };
+
+const CHAT_STOP: StopReasons = StopReasons {
+    with_calls: "tool_calls",
+    without_calls: "stop",
+};
+const LEGACY_CHAT_STOP: StopReasons = StopReasons {
+    with_calls: "function_call",
+    without_calls: "stop",
+};
+
+/// Whole messages of Chat Completions.
+pub(super) struct ChatForm;
+
+impl Form for ChatForm {
+    fn provider(&self) -> Provider {
+        Provider::OpenAi
+    }
+
+    fn endpoint(&self, url: &RequestUrl<'_>) -> Option<Endpoint> {
+        let is_own = url.path.ends_with("/chat/completions");
+        is_own.then(|| Endpoint::new(Provider::OpenAi))
+    }
+
+    fn tools<'t>(&self, root: Node<'t>) -> Option<Node<'t>> {
+        root.get("tools").or_else(|| root.get("functions"))
+    }
+
+    fn is_function(&self, entry: Node<'_>) -> bool {
+        let definition = Definition::read(entry);
+        // The list may also be the legacy `functions`, without a wrapper.
+        let has_form = match entry.get("function") {
+            Some(_) => definition.wrapper == Some("function"),
+            None => definition.kind.is_none(),
+        };
+        has_form && definition.name().is_some()
+    }
+
+    fn has_several_choices(&self, root: Node<'_>) -> bool {
+        let count = root.get("n").and_then(Node::digits);
+        count.is_some_and(|digits| digits != "1")
+    }
+
+    fn is_failure(&self, root: Node<'_>) -> bool {
+        has(root, "error") || root.get("choices").is_none_or(Node::is_empty)
+    }
+
+    fn is_settled(&self, root: Node<'_>) -> bool {
+        let mut choices = root.get("choices").into_iter().flat_map(Node::elements);
+        choices.any(|choice| {
+            let calls = choice.get("message").and_then(|own| own.get("tool_calls"));
+            is_safety_stop(choice.get("finish_reason"))
+                || calls.is_some_and(|calls| calls.elements().any(is_client_side_call))
+        })
+    }
+
+    fn layout<'t>(&self, root: Node<'t>) -> Layout<'t> {
+        let choices = root.get("choices").into_iter().flat_map(Node::elements);
+        Layout::Messages(choices.filter_map(|choice| choice.get("message")).collect())
+    }
+
+    fn stop_places<'t>(&self, root: Node<'t>) -> Vec<StopPlace<'t>> {
+        let choices = root.get("choices").into_iter().flat_map(Node::elements);
+        let places = choices.map(|owner| StopPlace {
+            owner,
+            key: "finish_reason",
+            reasons: match owner.get("message") {
+                Some(message) if is_legacy(message) => &LEGACY_CHAT_STOP,
+                _ => &CHAT_STOP,
+            },
+        });
+        places.collect()
+    }
+
+    fn reasoning_key(&self) -> Option<&'static str> {
+        Some("reasoning_content")
+    }
+
+    fn call(&self, id: &str, name: &str, arguments: &str) -> String {
+        let (id, name, arguments) = (quoted(id), quoted(name), quoted(arguments));
+        format!(
+            r#"{{"id":{id},"type":"function","function":{{"name":{name},"arguments":{arguments}}}}}"#
+        )
+    }
+
+    fn history_of(&self, root: Node<'_>, legal: &str, _: Node<'_>) -> Option<String> {
+        let message = root.get("choices")?.element(0)?.get("message")?;
+        legal.get(message.span()).map(str::to_owned)
+    }
+
+    fn results(&self, reply: &str, answers: &[(&CallDecision, Answer)]) -> String {
+        let tree = Tree::parse(reply).ok();
+        let is_legacy = tree.is_some_and(|tree| is_legacy(tree.root()));
+        let results = answers.iter().map(|(decision, answer)| {
+            if is_legacy {
+                legacy_result(&decision.call.name, &answer.text)
+            } else {
+                result(Provider::OpenAi, &decision.call, answer)
+            }
+        });
+        results.collect::<Vec<_>>().join(",")
+    }
+}
+
+/// Returns true if a message calls in the legacy form, which has its own form of results.
+pub(crate) fn is_legacy(message: Node<'_>) -> bool {
+    let call = message.get("function_call");
+    call.is_some_and(|call| call.kind() == Kind::Object)
+}
+
+/// The key of a message's calls.
+pub(crate) fn calls_key(legacy: bool) -> &'static str {
+    if legacy {
+        "function_call"
+    } else {
+        "tool_calls"
+    }
+}
+
+/// A result in the legacy form, which is paired with its call by name.
+fn legacy_result(name: &str, text: &str) -> String {
+    let (name, text) = (quoted(&legal_name(Provider::OpenAi, name)), quoted(text));
+    format!(r#"{{"role":"function","name":{name},"content":{text}}}"#)
+}
 
 /// One choice of a stream, which is one message.
 #[derive(Clone, Debug, Default)]
@@ -163,8 +289,16 @@ fn fragment(call: Node<'_>, function: Option<Node<'_>>, data: &str) -> Fragment 
     }
 }
 
+/// Returns true if a choice says anything.
+fn has_content(choice: Node<'_>) -> bool {
+    let delta = choice.get("delta").or_else(|| choice.get("message"));
+    let mut members = delta.into_iter().flat_map(Node::members);
+    choice.get("finish_reason").is_some_and(is_full)
+        || members.any(|(key, value)| key != "role" && is_full(value))
+}
+
 /// The index of a choice, which servers with only one choice may omit.
-pub(super) fn index_of(choice: Node<'_>) -> &str {
+fn index_of(choice: Node<'_>) -> &str {
     let index = choice.get("index").and_then(Node::digits);
     index.unwrap_or("0")
 }
@@ -188,26 +322,4 @@ fn fragments<'t>(delta: Node<'t>, key: &str) -> Vec<Node<'t>> {
         Some(call) if call.kind() == Kind::Object => vec![call],
         calls => calls.into_iter().flat_map(Node::elements).collect(),
     }
-}
-
-/// The index of the choice that a chunk is about; `None` if it is about none.
-pub(crate) fn choice_of(root: Node<'_>) -> Option<&str> {
-    root.get("choices")?.element(0).map(index_of)
-}
-
-/// Splits a chunk with several choices into chunks with one each; the last one reports the usage.
-/// Returns `None` for any other chunk.
-pub(crate) fn split_choices(root: Node<'_>, data: &str) -> Option<Vec<String>> {
-    let list = root.get("choices").filter(|list| list.len() > 1)?;
-    let count = list.len();
-    let parts = list.elements().enumerate().map(|(at, choice)| {
-        let mut splice = Splice::new(data);
-        let own = data.get(choice.span()).unwrap_or_default();
-        splice.replace(list.span(), format!("[{own}]"));
-        if at + 1 < count {
-            splice.remove(root, "usage");
-        }
-        splice.apply()
-    });
-    Some(parts.collect())
 }

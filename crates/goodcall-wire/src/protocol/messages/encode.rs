@@ -1,12 +1,12 @@
 //! Writes the events that the client gets.
 
 use super::*;
-use crate::envelope::Provider;
 use crate::protocol::{
-    Decoder, HeldContext, PieceKind, PlacedPiece, Protocol, edited, set_text, write_spliced,
+    Decoder, EventWriter, HeldContext, PieceKind, PlacedPiece, Protocol, StreamHead, edited,
+    set_text, write_spliced,
 };
-use crate::relay::{CallDecision, CallVerdict, Exchange, MESSAGES_STOP, legal_call};
-use crate::sse::{self, SseEvent};
+use crate::relay::{CallVerdict, Exchange, legal_call};
+use crate::sse::SseEvent;
 
 impl Decoder for Messages {
     fn clone_decoder(&self) -> Box<dyn Decoder> {
@@ -32,6 +32,18 @@ impl Protocol for Messages {
             "message_stop" => EventKind::Close,
             _ => EventKind::Content,
         }
+    }
+
+    fn head(&self, root: Node<'_>) -> StreamHead {
+        match self.kind(root) {
+            EventKind::Heartbeat | EventKind::Head => StreamHead::Undecided,
+            EventKind::Content => StreamHead::Content,
+            _ => StreamHead::Failure,
+        }
+    }
+
+    fn heartbeat(&self) -> Option<String> {
+        Some("event: ping\ndata: {\"type\": \"ping\"}\n\n".to_owned())
     }
 
     fn usage<'t>(&self, root: Node<'t>) -> Option<Node<'t>> {
@@ -101,7 +113,7 @@ impl Protocol for Messages {
         self.places.take()
     }
 
-    fn forward(&mut self, exchange: &Exchange, event: &SseEvent, out: &mut Vec<u8>) {
+    fn forward(&mut self, exchange: &Exchange, event: &SseEvent, out: &mut EventWriter) {
         let data = event.data.as_deref().unwrap_or_default();
         let tree = Tree::parse(data).ok();
         let root = tree.as_ref().map(Tree::root);
@@ -125,13 +137,13 @@ impl Protocol for Messages {
         } else if index.is_some() {
             self.forward_block(event, is_start, out);
         } else if event.raw.is_empty() {
-            event.write_with(data, out);
+            out.with_data(event, data);
         } else {
-            out.extend_from_slice(&event.raw);
+            out.raw(event);
         }
     }
 
-    fn forward_at(&mut self, _: &Exchange, event: &SseEvent, place: usize, out: &mut Vec<u8>) {
+    fn forward_at(&mut self, _: &Exchange, event: &SseEvent, place: usize, out: &mut EventWriter) {
         let data = event.data.as_deref().unwrap_or_default();
         write_moved(event, data, place, out);
     }
@@ -141,7 +153,7 @@ impl Protocol for Messages {
         event: &SseEvent,
         pieces: &[PlacedPiece<'_>],
         context: &HeldContext<'_>,
-        out: &mut Vec<u8>,
+        out: &mut EventWriter,
     ) {
         let [placed] = pieces else {
             return self.write_message_delta(event, context, out);
@@ -154,7 +166,7 @@ impl Protocol for Messages {
         };
         let data = event.data.as_deref().unwrap_or_default();
         let Ok(tree) = Tree::parse(data) else {
-            return out.extend_from_slice(&event.raw);
+            return out.raw(event);
         };
         let (root, kind, decision) = (tree.root(), placed.piece.kind, call.decision);
         let whole = decision.arguments.is_some();
@@ -192,7 +204,7 @@ impl Protocol for Messages {
         }
     }
 
-    fn write_call(&mut self, decision: &CallDecision, place: usize, out: &mut Vec<u8>) {
+    fn write_call(&mut self, decision: &CallDecision, place: usize, out: &mut EventWriter) {
         let id = quoted(decision.call.id.as_deref().unwrap_or_default());
         let name = quoted(&decision.call.name);
         let block = format!(r#"{{"type":"tool_use","id":{id},"name":{name},"input":{{}}}}"#);
@@ -201,14 +213,14 @@ impl Protocol for Messages {
         write_stop(place, out);
     }
 
-    fn write_text(&mut self, _: &CallDecision, text: &str, out: &mut Vec<u8>) {
+    fn write_text(&mut self, _: &CallDecision, text: &str, out: &mut EventWriter) {
         let place = self.places.take();
         write_start(r#"{"type":"text","text":""}"#, place, out);
         write_text_delta(text, place, out);
         write_stop(place, out);
     }
 
-    fn write_text_rest(&mut self, text: &str, out: &mut Vec<u8>) {
+    fn write_text_rest(&mut self, text: &str, out: &mut EventWriter) {
         if let Some(start) = self.waiting.take() {
             self.forward_block(&start, true, out);
         }
@@ -216,14 +228,14 @@ impl Protocol for Messages {
         write_text_delta(text, place.unwrap_or_default(), out);
     }
 
-    fn write_last(&mut self, out: &mut Vec<u8>) -> bool {
+    fn write_last(&mut self, out: &mut EventWriter) -> bool {
         let delta = r#"{"type":"message_delta","delta":{"stop_reason":"tool_use","stop_sequence":null},"usage":{"output_tokens":0}}"#;
-        sse::write(Some("message_delta"), delta, out);
+        out.event(Some("message_delta"), delta);
         true
     }
 
-    fn write_close(&mut self, out: &mut Vec<u8>) -> bool {
-        sse::write(Some("message_stop"), r#"{"type":"message_stop"}"#, out);
+    fn write_close(&mut self, out: &mut EventWriter) -> bool {
+        out.event(Some("message_stop"), r#"{"type":"message_stop"}"#);
         true
     }
 
@@ -257,7 +269,7 @@ impl Protocol for Messages {
 
 impl Messages {
     /// Forwards an event of a block as it arrived, but for the index of its block.
-    fn forward_block(&mut self, event: &SseEvent, is_start: bool, out: &mut Vec<u8>) {
+    fn forward_block(&mut self, event: &SseEvent, is_start: bool, out: &mut EventWriter) {
         let data = event.data.as_deref().unwrap_or_default();
         let tree = Tree::parse(data).ok();
         let index = tree
@@ -273,15 +285,20 @@ impl Messages {
         };
         match place {
             Some(place) => write_moved(event, data, place, out),
-            None if event.raw.is_empty() => event.write_with(data, out),
-            None => out.extend_from_slice(&event.raw),
+            None if event.raw.is_empty() => out.with_data(event, data),
+            None => out.raw(event),
         }
     }
 
-    fn write_message_delta(&self, event: &SseEvent, context: &HeldContext<'_>, out: &mut Vec<u8>) {
+    fn write_message_delta(
+        &self,
+        event: &SseEvent,
+        context: &HeldContext<'_>,
+        out: &mut EventWriter,
+    ) {
         let data = event.data.as_deref().unwrap_or_default();
         let Ok(tree) = Tree::parse(data) else {
-            return out.extend_from_slice(&event.raw);
+            return out.raw(event);
         };
         let (root, exchange) = (tree.root(), context.exchange);
         let mut splice = Splice::new(data);
@@ -307,7 +324,7 @@ impl Messages {
 }
 
 /// Writes an event with this index.
-fn write_moved(event: &SseEvent, data: &str, place: usize, out: &mut Vec<u8>) {
+fn write_moved(event: &SseEvent, data: &str, place: usize, out: &mut EventWriter) {
     let place = place.to_string();
     let moved = edited(data, |root, splice| {
         if root.get("index").and_then(Node::digits) != Some(place.as_str()) {
@@ -315,28 +332,28 @@ fn write_moved(event: &SseEvent, data: &str, place: usize, out: &mut Vec<u8>) {
         }
     });
     match moved {
-        Some(moved) if moved != data || event.raw.is_empty() => event.write_with(&moved, out),
-        _ => out.extend_from_slice(&event.raw),
+        Some(moved) if moved != data || event.raw.is_empty() => out.with_data(event, &moved),
+        _ => out.raw(event),
     }
 }
 
-fn write_start(block: &str, place: usize, out: &mut Vec<u8>) {
+fn write_start(block: &str, place: usize, out: &mut EventWriter) {
     let data =
         format!(r#"{{"type":"content_block_start","index":{place},"content_block":{block}}}"#);
-    sse::write(Some("content_block_start"), &data, out);
+    out.event(Some("content_block_start"), &data);
 }
 
-fn write_stop(place: usize, out: &mut Vec<u8>) {
+fn write_stop(place: usize, out: &mut EventWriter) {
     let data = format!(r#"{{"type":"content_block_stop","index":{place}}}"#);
-    sse::write(Some("content_block_stop"), &data, out);
+    out.event(Some("content_block_stop"), &data);
 }
 
-fn write_delta(delta: &str, place: usize, out: &mut Vec<u8>) {
+fn write_delta(delta: &str, place: usize, out: &mut EventWriter) {
     let data = format!(r#"{{"type":"content_block_delta","index":{place},"delta":{delta}}}"#);
-    sse::write(Some("content_block_delta"), &data, out);
+    out.event(Some("content_block_delta"), &data);
 }
 
-fn write_text_delta(text: &str, place: usize, out: &mut Vec<u8>) {
+fn write_text_delta(text: &str, place: usize, out: &mut EventWriter) {
     let text = quoted(text);
     write_delta(
         &format!(r#"{{"type":"text_delta","text":{text}}}"#),
@@ -345,7 +362,7 @@ fn write_text_delta(text: &str, place: usize, out: &mut Vec<u8>) {
     );
 }
 
-fn write_arguments(decision: &CallDecision, place: usize, out: &mut Vec<u8>) {
+fn write_arguments(decision: &CallDecision, place: usize, out: &mut EventWriter) {
     let part = quoted(decision.final_arguments());
     let delta = format!(r#"{{"type":"input_json_delta","partial_json":{part}}}"#);
     write_delta(&delta, place, out);

@@ -4,15 +4,130 @@ mod encode;
 
 use std::collections::HashMap;
 
-use goodcall_core::{Node, Tree};
+use goodcall_core::{Kind, Node, Tree};
 
-use super::{CallKey, Decisions, EventKind, FoundFragment, type_of};
-use crate::envelope::is_safety_stop;
+use super::form::{has, leading_blocks};
+use super::{CallKey, Decisions, EventKind, Form, FoundFragment, Layout, RequestUrl};
+use super::{StopPlace, StopReasons, type_of};
+use crate::definitions::Definition;
+use crate::envelope::{Answer, Provider, is_safety_stop, result};
+use crate::relay::{CallDecision, Endpoint};
 use crate::splice::{Splice, quoted};
 use crate::stream::{CallEvent, Fragment, id_of, index_slot, push_stop, push_text, raw, text};
 
 /// The key of a text block's citations, which arrive one by one.
 const CITATIONS: &str = "citations";
+
+const MESSAGES_STOP: StopReasons = StopReasons {
+    with_calls: "tool_use",
+    without_calls: "end_turn",
+};
+
+/// Whole messages of Anthropic.
+pub(super) struct MessagesForm;
+
+impl Form for MessagesForm {
+    fn provider(&self) -> Provider {
+        Provider::Anthropic
+    }
+
+    fn endpoint(&self, url: &RequestUrl<'_>) -> Option<Endpoint> {
+        let endpoint = Endpoint::new(Provider::Anthropic);
+        // Vertex AI has the model and the way of replying in the path.
+        if let Some((head, method)) = url.path.rsplit_once(':') {
+            let (_, model) = head.rsplit_once("/publishers/anthropic/models/")?;
+            return match method {
+                "rawPredict" => Some(endpoint.of_model(model, false)),
+                "streamRawPredict" => Some(endpoint.of_model(model, true)),
+                _ => None,
+            };
+        }
+        let is_own = url.path.ends_with("/v1/messages")
+            || url.path.ends_with("/messages") && (url.has_header)("anthropic-version");
+        is_own.then_some(endpoint)
+    }
+
+    fn is_function(&self, entry: Node<'_>) -> bool {
+        entry.get("input_schema").is_some() && Definition::read(entry).name().is_some()
+    }
+
+    fn is_failure(&self, root: Node<'_>) -> bool {
+        has(root, "error") || root.get("content").is_none_or(Node::is_empty)
+    }
+
+    fn is_settled(&self, root: Node<'_>) -> bool {
+        is_safety_stop(root.get("stop_reason"))
+    }
+
+    fn layout<'t>(&self, root: Node<'t>) -> Layout<'t> {
+        Layout::Blocks(root.get("content").into_iter().collect())
+    }
+
+    fn block_texts<'t>(&self, block: Node<'t>) -> Vec<Node<'t>> {
+        let is_text = matches!(type_of(block), "text" | "");
+        block.get("text").filter(|_| is_text).into_iter().collect()
+    }
+
+    fn refuses_empty_text(&self) -> bool {
+        true
+    }
+
+    fn stop_places<'t>(&self, root: Node<'t>) -> Vec<StopPlace<'t>> {
+        vec![StopPlace {
+            owner: root,
+            key: "stop_reason",
+            reasons: &MESSAGES_STOP,
+        }]
+    }
+
+    fn id_prefix(&self) -> &'static str {
+        "toolu_"
+    }
+
+    fn call(&self, id: &str, name: &str, arguments: &str) -> String {
+        let (id, name) = (quoted(id), quoted(name));
+        format!(r#"{{"type":"tool_use","id":{id},"name":{name},"input":{arguments}}}"#)
+    }
+
+    fn text_block(&self, decision: &CallDecision) -> String {
+        format!(r#"{{"type":"text","text":{}}}"#, quoted(&decision.text))
+    }
+
+    /// With thinking switched on, a history is refused in which a call has no thinking before it.
+    fn thinking_before(&self, reply: &str) -> Option<String> {
+        leading_blocks(
+            reply,
+            |root| root.get("content"),
+            |block| matches!(type_of(block), "thinking" | "redacted_thinking"),
+        )
+    }
+
+    fn history_of(&self, root: Node<'_>, legal: &str, _: Node<'_>) -> Option<String> {
+        let is_list = |list: &Node<'_>| list.kind() == Kind::Array;
+        let content = root.get("content").filter(is_list)?;
+        // Anthropic refuses a history with an empty text in it.
+        let is_blank = |block: &Node<'_>| {
+            let text = block.get("text").and_then(Node::as_str);
+            type_of(*block) == "text" && text.is_none_or(|text| text.trim().is_empty())
+        };
+        let blocks = content.elements().filter(|block| !is_blank(block));
+        let blocks: Vec<_> = blocks.filter_map(|block| legal.get(block.span())).collect();
+        let content = if blocks.len() == content.len() {
+            legal.get(content.span())?.to_owned()
+        } else {
+            format!("[{}]", blocks.join(","))
+        };
+        Some(format!(r#"{{"role":"assistant","content":{content}}}"#))
+    }
+
+    fn results(&self, _: &str, answers: &[(&CallDecision, Answer)]) -> String {
+        let results = answers.iter();
+        let results =
+            results.map(|(decision, answer)| result(Provider::Anthropic, &decision.call, answer));
+        let results = results.collect::<Vec<_>>().join(",");
+        format!(r#"{{"role":"user","content":[{results}]}}"#)
+    }
+}
 
 /// The stream of one message.
 #[derive(Clone, Debug, Default)]
@@ -129,20 +244,6 @@ fn history_block(start: &str, added: &[(&'static str, String)]) -> Option<String
             .iter()
             .all(|(key, text)| *key != "text" || blank(text));
     (!(type_of(root) == "text" && is_empty)).then(|| splice.apply())
-}
-
-/// The thinking blocks at the head of a reply, as a list without brackets. A reply whose first call
-/// was refused began with them, and so must the one that the client gets.
-pub(crate) fn thinking_before(reply: &str) -> Option<String> {
-    let tree = Tree::parse(reply).ok()?;
-    let content = tree.root().get("content")?;
-    let is_thinking = |block: &Node<'_>| {
-        let kind = type_of(*block);
-        kind == "thinking" || kind == "redacted_thinking"
-    };
-    let blocks = content.elements().take_while(is_thinking);
-    let blocks: Vec<_> = blocks.filter_map(|block| reply.get(block.span())).collect();
-    (!blocks.is_empty()).then(|| blocks.join(","))
 }
 
 /// Reads the events of one message into calls and text.

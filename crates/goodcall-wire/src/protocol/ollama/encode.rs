@@ -1,13 +1,13 @@
 //! Writes the lines that the client gets.
 
 use super::*;
-use crate::envelope::{Provider, is_safety_stop};
 use crate::protocol::{
-    Decoder, HeldContext, PlacedPiece, Protocol, edited, set_text, write_spliced,
+    Decoder, EventWriter, HeldContext, PlacedPiece, Protocol, StreamHead, edited, is_full,
+    set_text, write_spliced,
 };
-use crate::relay::{CallDecision, Exchange, legal_call};
-use crate::splice::{Splice, quoted};
-use crate::sse::{SseEvent, write_line};
+use crate::relay::{CallDecision, Exchange, Usage, legal_call};
+use crate::splice::Splice;
+use crate::sse::SseEvent;
 
 impl Decoder for Ollama {
     fn clone_decoder(&self) -> Box<dyn Decoder> {
@@ -25,7 +25,7 @@ impl Protocol for Ollama {
     }
 
     fn kind(&self, root: Node<'_>) -> EventKind {
-        if root.get("error").is_some_and(|error| !error.is_null()) {
+        if has(root, "error") {
             EventKind::Failure
         } else if root.get("done").and_then(Node::as_bool) == Some(true) {
             EventKind::Last
@@ -34,8 +34,28 @@ impl Protocol for Ollama {
         }
     }
 
+    fn head(&self, root: Node<'_>) -> StreamHead {
+        let message = root.get("message");
+        let full = |key| message.is_some_and(|message| message.get(key).is_some_and(is_full));
+        match self.kind(root) {
+            EventKind::Failure => StreamHead::Failure,
+            _ if full("content") || full("tool_calls") || full("thinking") => StreamHead::Content,
+            EventKind::Last => StreamHead::Failure,
+            _ => StreamHead::Undecided,
+        }
+    }
+
+    fn heartbeat(&self) -> Option<String> {
+        // Lines of JSON have no comments; an empty text changes nothing.
+        Some(self.message(r#""content":"""#) + "\n")
+    }
+
+    fn usage<'t>(&self, root: Node<'t>) -> Option<Node<'t>> {
+        OllamaForm.usage(root)
+    }
+
     fn is_settled(&self, root: Node<'_>) -> bool {
-        is_safety_stop(root.get("done_reason"))
+        OllamaForm.is_settled(root)
     }
 
     fn note(&mut self, root: Node<'_>, data: &str) {
@@ -111,7 +131,7 @@ impl Protocol for Ollama {
         self.next_place - 1
     }
 
-    fn forward(&mut self, _: &Exchange, event: &SseEvent, out: &mut Vec<u8>) {
+    fn forward(&mut self, _: &Exchange, event: &SseEvent, out: &mut EventWriter) {
         let data = event.data.as_deref().unwrap_or_default();
         write_spliced(event, Splice::new(data), out);
     }
@@ -121,11 +141,11 @@ impl Protocol for Ollama {
         event: &SseEvent,
         pieces: &[PlacedPiece<'_>],
         context: &HeldContext<'_>,
-        out: &mut Vec<u8>,
+        out: &mut EventWriter,
     ) {
         let data = event.data.as_deref().unwrap_or_default();
         let Ok(tree) = Tree::parse(data) else {
-            return out.extend_from_slice(&event.raw);
+            return out.raw(event);
         };
         let mut splice = Splice::new(data);
         let message = tree.root().get("message");
@@ -147,37 +167,54 @@ impl Protocol for Ollama {
                 splice.replace(list.span(), format!("[{}]", written.join(",")));
             }
         }
-        if context.is_last && context.exchange.judge.settings.report {
-            let report = context.exchange.report();
-            splice.append(tree.root(), &format!("\"goodcall\":{report}"));
+        if context.is_last {
+            let exchange = context.exchange;
+            exchange
+                .usage
+                .write(tree.root(), &Usage::default(), &mut splice);
+            if exchange.judge.settings.report {
+                let report = exchange.report();
+                splice.append(tree.root(), &format!("\"goodcall\":{report}"));
+            }
         }
         write_spliced(event, splice, out);
     }
 
-    fn write_call(&mut self, decision: &CallDecision, _: usize, out: &mut Vec<u8>) {
-        let name = quoted(&decision.call.name);
-        let arguments = decision.final_arguments();
-        self.write_message(
-            &format!(
-                r#""content":"","tool_calls":[{{"function":{{"name":{name},"arguments":{arguments}}}}}]"#
-            ),
-            out,
+    fn write_call(&mut self, decision: &CallDecision, _: usize, out: &mut EventWriter) {
+        let call = OllamaForm.call("", &decision.call.name, decision.final_arguments());
+        out.event(
+            None,
+            &self.message(&format!(r#""content":"","tool_calls":[{call}]"#)),
         );
     }
 
-    fn write_text(&mut self, _: &CallDecision, text: &str, out: &mut Vec<u8>) {
+    fn write_text(&mut self, _: &CallDecision, text: &str, out: &mut EventWriter) {
         self.write_text_rest(text, out);
     }
 
-    fn write_text_rest(&mut self, text: &str, out: &mut Vec<u8>) {
-        self.write_message(&format!(r#""content":{}"#, quoted(text)), out);
+    fn write_text_rest(&mut self, text: &str, out: &mut EventWriter) {
+        out.event(
+            None,
+            &self.message(&format!(r#""content":{}"#, quoted(text))),
+        );
     }
 
-    fn write_last(&mut self, out: &mut Vec<u8>) -> bool {
+    fn takes_reasoning(&self) -> bool {
+        true
+    }
+
+    fn write_reasoning(&mut self, text: &str, out: &mut EventWriter) {
+        if !text.is_empty() {
+            let thinking = format!(r#""content":"","thinking":{}"#, quoted(text));
+            out.event(None, &self.message(&thinking));
+        }
+    }
+
+    fn write_last(&mut self, out: &mut EventWriter) -> bool {
         let head = self.head.as_deref().unwrap_or_default();
         let message = r#""message":{"role":"assistant","content":""}"#;
         let line = format!(r#"{{{head}{message},"done":true,"done_reason":"stop"}}"#);
-        write_line(&line, out);
+        out.event(None, &line);
         true
     }
 
@@ -203,14 +240,10 @@ impl Protocol for Ollama {
 }
 
 impl Ollama {
-    /// Writes a line with these members of the message.
-    fn write_message(&self, members: &str, out: &mut Vec<u8>) {
+    /// A line with these members of the message.
+    fn message(&self, members: &str) -> String {
         let head = self.head.as_deref().unwrap_or_default();
-        let message = format!(r#"{{"role":"assistant",{members}}}"#);
-        write_line(
-            &format!(r#"{{{head}"message":{message},"done":false}}"#),
-            out,
-        );
+        format!(r#"{{{head}"message":{{"role":"assistant",{members}}},"done":false}}"#)
     }
 }
 

@@ -2,10 +2,10 @@
 
 use super::*;
 use crate::protocol::{
-    Decoder, HeldContext, LateCall, PieceKind, PlacedPiece, Protocol, write_spliced,
+    Decoder, EventWriter, HeldContext, LateCall, PieceKind, PlacedPiece, Protocol, write_spliced,
 };
-use crate::relay::{CallVerdict, Exchange, item_id, text_block};
-use crate::sse::{self, SseEvent};
+use crate::relay::{CallVerdict, Exchange};
+use crate::sse::SseEvent;
 
 impl Decoder for Responses {
     fn clone_decoder(&self) -> Box<dyn Decoder> {
@@ -184,10 +184,10 @@ impl Protocol for Responses {
         self.client.next_place - 1
     }
 
-    fn forward(&mut self, _: &Exchange, event: &SseEvent, out: &mut Vec<u8>) {
+    fn forward(&mut self, _: &Exchange, event: &SseEvent, out: &mut EventWriter) {
         let data = event.data.as_deref().unwrap_or_default();
         let Ok(tree) = Tree::parse(data) else {
-            return out.extend_from_slice(&event.raw);
+            return out.raw(event);
         };
         let root = tree.root();
         let mut splice = Splice::new(data);
@@ -213,10 +213,10 @@ impl Protocol for Responses {
         write_spliced(event, splice, out);
     }
 
-    fn forward_at(&mut self, _: &Exchange, event: &SseEvent, place: usize, out: &mut Vec<u8>) {
+    fn forward_at(&mut self, _: &Exchange, event: &SseEvent, place: usize, out: &mut EventWriter) {
         let data = event.data.as_deref().unwrap_or_default();
         let Ok(tree) = Tree::parse(data) else {
-            return out.extend_from_slice(&event.raw);
+            return out.raw(event);
         };
         let mut splice = Splice::new(data);
         self.count(tree.root(), &mut splice);
@@ -229,7 +229,7 @@ impl Protocol for Responses {
         event: &SseEvent,
         pieces: &[PlacedPiece<'_>],
         context: &HeldContext<'_>,
-        out: &mut Vec<u8>,
+        out: &mut EventWriter,
     ) {
         let [placed] = pieces else {
             return self.write_completed(event, context, out);
@@ -261,19 +261,19 @@ impl Protocol for Responses {
         }
     }
 
-    fn write_call(&mut self, decision: &CallDecision, place: usize, out: &mut Vec<u8>) {
+    fn write_call(&mut self, decision: &CallDecision, place: usize, out: &mut EventWriter) {
         self.write_begin(None, decision, place, out);
         self.client.changed = true;
         let id = decision.call.id.as_deref().unwrap_or_default();
         let name = &decision.call.name;
-        let item = written_call(Provider::Responses, id, name, decision.final_arguments());
+        let item = ResponsesForm.call(id, name, decision.final_arguments());
         let done =
             format!(r#"{{"type":"response.output_item.done","output_index":{place},"item":{item}"#);
         self.client.items.push((place, item));
         self.write_event("response.output_item.done", &done, out);
     }
 
-    fn write_text(&mut self, decision: &CallDecision, text: &str, out: &mut Vec<u8>) {
+    fn write_text(&mut self, decision: &CallDecision, text: &str, out: &mut EventWriter) {
         let place = self.client.next_place;
         self.client.next_place += 1;
         let id = quoted(&item_id(
@@ -319,7 +319,7 @@ impl Protocol for Responses {
         self.client.items.push((place, whole));
     }
 
-    fn write_text_rest(&mut self, text: &str, out: &mut Vec<u8>) {
+    fn write_text_rest(&mut self, text: &str, out: &mut EventWriter) {
         let or = |text: &str, other: &str| {
             if text.is_empty() {
                 other.to_owned()
@@ -348,7 +348,7 @@ impl Protocol for Responses {
         }
     }
 
-    fn write_last(&mut self, _: &mut Vec<u8>) -> bool {
+    fn write_last(&mut self, _: &mut EventWriter) -> bool {
         // Only the provider knows the response's id and usage.
         false
     }
@@ -441,7 +441,7 @@ impl Responses {
         own: Option<String>,
         decision: &CallDecision,
         place: usize,
-        out: &mut Vec<u8>,
+        out: &mut EventWriter,
     ) {
         let id = decision.call.id.as_deref().unwrap_or_default();
         let item = quoted(&own.unwrap_or_else(|| item_id("fc", id)));
@@ -461,10 +461,10 @@ impl Responses {
     }
 
     /// Writes a new event; `open` lacks the sequence number and the last bracket.
-    fn write_event(&mut self, kind: &str, open: &str, out: &mut Vec<u8>) {
+    fn write_event(&mut self, kind: &str, open: &str, out: &mut EventWriter) {
         let data = format!(r#"{open},"sequence_number":{}}}"#, self.client.sequence);
         self.client.sequence += 1;
-        sse::write(Some(kind), &data, out);
+        out.event(Some(kind), &data);
     }
 
     fn write_piece(
@@ -472,11 +472,11 @@ impl Responses {
         event: &SseEvent,
         placed: &PlacedPiece<'_>,
         place: usize,
-        out: &mut Vec<u8>,
+        out: &mut EventWriter,
     ) {
         let data = event.data.as_deref().unwrap_or_default();
         let (Ok(tree), Some(call)) = (Tree::parse(data), placed.calls.first()) else {
-            return out.extend_from_slice(&event.raw);
+            return out.raw(event);
         };
         let (root, kind, decision) = (tree.root(), placed.piece.kind, call.decision);
         let mended = decision.arguments.as_deref();
@@ -517,10 +517,15 @@ impl Responses {
     }
 
     /// Writes the last event, which repeats all items that the client has.
-    fn write_completed(&mut self, event: &SseEvent, context: &HeldContext<'_>, out: &mut Vec<u8>) {
+    fn write_completed(
+        &mut self,
+        event: &SseEvent,
+        context: &HeldContext<'_>,
+        out: &mut EventWriter,
+    ) {
         let data = event.data.as_deref().unwrap_or_default();
         let Ok(tree) = Tree::parse(data) else {
-            return out.extend_from_slice(&event.raw);
+            return out.raw(event);
         };
         let (root, exchange) = (tree.root(), context.exchange);
         let mut splice = Splice::new(data);
@@ -557,7 +562,7 @@ impl Responses {
             let late = context.late.iter().find(|(late, _)| *late == number);
             let sent = &self.late[number];
             let item = match late {
-                Some((_, LateCall::Text(decision))) => text_block(Provider::Responses, decision),
+                Some((_, LateCall::Text(decision))) => ResponsesForm.text_block(decision),
                 Some((_, LateCall::Call(decision))) => {
                     let is_open =
                         matches!(decision.verdict, CallVerdict::Bad | CallVerdict::Unjudged);

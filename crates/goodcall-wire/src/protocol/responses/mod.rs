@@ -5,13 +5,133 @@ mod encode;
 
 use std::collections::{HashMap, HashSet};
 
-use goodcall_core::{Node, Tree};
+use goodcall_core::{Kind, Node, Tree};
 
-use super::{CallKey, Decisions, EventKind, FoundFragment, edited, set_text, type_of};
+use super::form::{Extension, has};
+use super::{CallKey, Decisions, EventKind, Form, FoundFragment, Layout, RequestUrl};
+use super::{edited, set_text, type_of};
+use crate::definitions::Definition;
 use crate::envelope::{Provider, is_client_side_call, is_safety_stop};
-use crate::relay::{CallDecision, legal_parts, written_call};
+use crate::relay::{CallDecision, Endpoint, legal_parts};
 use crate::splice::{Splice, quoted};
 use crate::stream::{CallEvent, CallSlot, Fragment, id_of, push_stop, push_text, text};
+
+/// Whole responses.
+pub(super) struct ResponsesForm;
+
+impl Form for ResponsesForm {
+    fn provider(&self) -> Provider {
+        Provider::Responses
+    }
+
+    fn endpoint(&self, url: &RequestUrl<'_>) -> Option<Endpoint> {
+        let is_own = url.path.ends_with("/responses");
+        is_own.then(|| Endpoint::new(Provider::Responses))
+    }
+
+    fn is_function(&self, entry: Node<'_>) -> bool {
+        let definition = Definition::read(entry);
+        definition.kind == Some("function") && definition.name().is_some()
+    }
+
+    fn is_failure(&self, root: Node<'_>) -> bool {
+        let status = root.get("status").and_then(Node::as_str);
+        has(root, "error")
+            || status == Some("failed")
+            || root.get("output").is_none_or(Node::is_empty)
+    }
+
+    fn is_settled(&self, root: Node<'_>) -> bool {
+        let details = root.get("incomplete_details");
+        let mut items = root.get("output").into_iter().flat_map(Node::elements);
+        is_safety_stop(details.and_then(|details| details.get("reason")))
+            || items.any(is_client_side_call)
+    }
+
+    fn layout<'t>(&self, root: Node<'t>) -> Layout<'t> {
+        Layout::Blocks(root.get("output").into_iter().collect())
+    }
+
+    fn block_texts<'t>(&self, block: Node<'t>) -> Vec<Node<'t>> {
+        let is_message = matches!(type_of(block), "message" | "");
+        let content = block.get("content").filter(|_| is_message);
+        let parts = content.into_iter().flat_map(Node::elements);
+        let parts = parts.filter(|part| matches!(type_of(*part), "output_text" | ""));
+        parts.filter_map(|part| part.get("text")).collect()
+    }
+
+    fn call(&self, id: &str, name: &str, arguments: &str) -> String {
+        let item = quoted(&item_id("fc", id));
+        let (id, name, arguments) = (quoted(id), quoted(name), quoted(arguments));
+        format!(
+            r#"{{"type":"function_call","id":{item},"call_id":{id},"name":{name},"arguments":{arguments},"status":"completed"}}"#
+        )
+    }
+
+    fn text_block(&self, decision: &CallDecision) -> String {
+        let id = decision.call.id.as_deref().unwrap_or_default();
+        let (id, text) = (quoted(&item_id("msg", id)), quoted(&decision.text));
+        format!(
+            r#"{{"type":"message","id":{id},"status":"completed","role":"assistant","content":[{{"type":"output_text","text":{text},"annotations":[]}}]}}"#
+        )
+    }
+
+    fn history_of(&self, root: Node<'_>, legal: &str, request: Node<'_>) -> Option<String> {
+        let is_stored = request.get("store").and_then(Node::as_bool) != Some(false);
+        let output = root.get("output")?.elements();
+        let items = output.filter_map(|item| as_input(item, legal, is_stored));
+        let items = items.collect::<Vec<_>>().join(",");
+        (!items.is_empty()).then_some(items)
+    }
+
+    fn extend(&self, extension: Extension<'_>) -> Option<String> {
+        let Extension {
+            request,
+            root,
+            reply,
+            results,
+            ..
+        } = &extension;
+        let history = root.get("input")?;
+        let list = if has(*root, "conversation") {
+            // A conversation that the provider stores has the question and the reply already.
+            format!("[{results}]")
+        } else if history.kind() == Kind::String {
+            let question = request.get(history.span())?;
+            format!(r#"[{{"role":"user","content":{question}}},{reply},{results}]"#)
+        } else {
+            return extension.append();
+        };
+        let mut splice = Splice::new(request);
+        splice.replace(history.span(), list);
+        Some(splice.apply())
+    }
+}
+
+/// Returns an output item as an input item. If the provider stores nothing, an item must not refer to
+/// a stored one by its id.
+fn as_input(item: Node<'_>, text: &str, is_stored: bool) -> Option<String> {
+    let written = text.get(item.span())?;
+    if is_stored {
+        return Some(written.to_owned());
+    }
+    let kind = type_of(item);
+    let encrypted = item.get("encrypted_content").and_then(Node::as_str);
+    if kind == "reasoning" && encrypted.is_none() {
+        return None;
+    }
+    let alone = Tree::parse(written).ok()?;
+    let mut splice = Splice::new(written);
+    if kind == "function_call" {
+        splice.remove(alone.root(), "id");
+    }
+    Some(splice.apply())
+}
+
+/// The id of an item, made out of a call's id.
+fn item_id(prefix: &str, call: &str) -> String {
+    format!("{prefix}_{}", call.trim_start_matches("call_"))
+}
 
 /// The stream of one response.
 #[derive(Clone, Debug, Default)]
@@ -205,7 +325,7 @@ fn history_call(sent: &str, decision: &CallDecision) -> String {
         splice.set(root, "name", &quoted(&name));
         splice.set(root, "arguments", &quoted(&arguments));
     });
-    written.unwrap_or_else(|| written_call(Provider::Responses, id, &name, &arguments))
+    written.unwrap_or_else(|| ResponsesForm.call(id, &name, &arguments))
 }
 
 /// A call's item for the client: as it was sent, but for corrected members.

@@ -5,7 +5,7 @@ use super::*;
 impl PendingCalls {
     /// Forwards what is held if every call in it is whole and none is bad. A bad call waits for the
     /// end of the message.
-    pub(super) fn settle(&mut self, exchange: &mut Exchange, out: &mut Vec<u8>) {
+    pub(super) fn settle(&mut self, exchange: &mut Exchange, out: &mut EventWriter) {
         if self.judged == self.order.len() || self.received.has_open() {
             return;
         }

@@ -11,7 +11,7 @@ impl PendingCalls {
         event: SseEvent,
         content: &mut Content,
         is_alone: bool,
-        out: &mut Vec<u8>,
+        out: &mut EventWriter,
     ) -> Option<SseEvent> {
         let sent = std::mem::take(&mut content.text);
         if sent.is_empty() {
@@ -45,7 +45,7 @@ impl PendingCalls {
     }
 
     /// Looks for calls and thoughts in text, writes the thoughts, and returns the text outside both.
-    fn scan(&mut self, exchange: &Exchange, sent: &str, out: &mut Vec<u8>) -> String {
+    fn scan(&mut self, exchange: &Exchange, sent: &str, out: &mut EventWriter) -> String {
         if self.text.finder.is_none()
             && let Some(scope) = exchange.text_call_scope()
         {
@@ -68,7 +68,7 @@ impl PendingCalls {
     }
 
     /// Ends the text that is open: what was kept of it is forwarded.
-    pub(super) fn end_text(&mut self, out: &mut Vec<u8>) {
+    pub(super) fn end_text(&mut self, out: &mut EventWriter) {
         if let Some(mut finder) = self.text.finder.take() {
             let ScannedText {
                 text,

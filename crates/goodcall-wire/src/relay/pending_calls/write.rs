@@ -32,7 +32,7 @@ impl PendingCalls {
     }
 
     /// Writes everything that is held, each call as it was decided.
-    pub(super) fn write_held(&mut self, exchange: &mut Exchange, out: &mut Vec<u8>) {
+    pub(super) fn write_held(&mut self, exchange: &mut Exchange, out: &mut EventWriter) {
         self.decide_outcomes(exchange);
         self.held_bytes = 0;
         let is_changed = |(decided, decision): (&DecidedCall, &CallDecision)| {
@@ -102,7 +102,7 @@ impl PendingCalls {
         &mut self,
         number: usize,
         unjudged: &mut HashMap<usize, usize>,
-        out: &mut Vec<u8>,
+        out: &mut EventWriter,
     ) {
         let key = CallKey::Stream(number);
         let mut is_judged = false;
@@ -124,7 +124,7 @@ impl PendingCalls {
         }
     }
 
-    pub(super) fn write_text_call(&mut self, number: usize, out: &mut Vec<u8>) {
+    pub(super) fn write_text_call(&mut self, number: usize, out: &mut EventWriter) {
         let key = CallKey::Text(number);
         let found = self.decided.iter().position(|decided| decided.key == key);
         let Some(at) = found else {

@@ -6,7 +6,7 @@ use goodcall_core::{Node, Tree, no_result_text};
 
 use super::unique_ids::{call_ids, result_ids, unique_ids};
 use super::{
-    Elements, HistoryCall, MessageRole, calls_in, is_legacy, kind, messages, plain, results_in,
+    BlockForm, Elements, HistoryCall, MessageRole, calls_in, is_legacy, kind, messages, results_in,
     role, text_of,
 };
 use crate::call::RawCall;
@@ -109,7 +109,7 @@ fn answered_later(provider: Provider, list: Node<'_>) -> HashSet<(usize, String)
     }
     let messages: Vec<_> = list.elements().collect();
     for message in messages.into_iter().rev() {
-        let role = role(message);
+        let role = role(provider, message);
         if role == MessageRole::Assistant {
             for call in call_ids(provider, message) {
                 let id = call.as_str().expect("ids are strings");
@@ -136,7 +136,7 @@ fn answered_later(provider: Provider, list: Node<'_>) -> HashSet<(usize, String)
 impl Pairing<'_> {
     fn walk(mut self, list: Node<'_>, splice: &mut Splice<'_>) {
         for message in list.elements() {
-            match role(message) {
+            match role(self.provider, message) {
                 // The legacy form has no pairs.
                 MessageRole::Results | MessageRole::Assistant if is_legacy(message) => {
                     self.close(splice)
@@ -174,12 +174,12 @@ impl Pairing<'_> {
         let found = results_in(self.provider, message);
         let known: HashSet<_> = self.open.iter().map(|call| call.id.clone()).collect();
         let answered: HashSet<_> = found.iter().map(|(id, ..)| id.clone()).collect();
-        if self.provider == Provider::Anthropic {
+        if let Some(form) = BlockForm::of(self.provider) {
             self.open.retain(|call| !answered.contains(&call.id));
             let missing = self.open.iter().filter(|call| !call.answered_later);
             let missing: Vec<_> = missing.map(|call| self.missing(call)).collect();
             self.open.retain(|call| call.answered_later);
-            return self.blocks(message, missing, &known, splice);
+            return self.blocks(form, message, missing, &known, splice);
         }
         for (id, text, _) in found {
             if known.contains(&id) {
@@ -201,26 +201,30 @@ impl Pairing<'_> {
     /// Rewrites a message with all results of a turn, which come before everything else in it.
     fn blocks(
         &self,
+        form: &BlockForm,
         message: Node<'_>,
         mut results: Vec<String>,
         known: &HashSet<String>,
         splice: &mut Splice<'_>,
     ) {
-        let Some(content) = message.get("content") else {
+        let Some(content) = message.get(form.list) else {
             return;
         };
         let (mut words, mut legal) = (Vec::new(), results.is_empty());
+        let mut found = form.results(message).into_iter().peekable();
         for block in content.elements() {
             let raw = self.request.get(block.span()).unwrap_or_default();
-            if kind(block) != "tool_result" {
-                words.push(raw.to_owned());
-            } else if known.contains(&text_of(block, "tool_use_id")) {
-                legal &= words.is_empty();
-                results.push(raw.to_owned());
-            } else {
-                let text = quoted(&plain(block.get("content")));
-                words.push(format!(r#"{{"type":"text","text":{text}}}"#));
-                legal = false;
+            let own = found.next_if(|result| result.block.span() == block.span());
+            match own {
+                None => words.push(raw.to_owned()),
+                Some(result) if known.contains(&result.id) => {
+                    legal &= words.is_empty();
+                    results.push(raw.to_owned());
+                }
+                Some(result) => {
+                    words.push(form.text_block(&form.text(result.inner).0));
+                    legal = false;
+                }
             }
         }
         if !legal {
@@ -248,9 +252,9 @@ impl Pairing<'_> {
             return;
         }
         let results = results.join(",");
-        let results = match self.provider {
-            Provider::Anthropic => format!(r#"{{"role":"user","content":[{results}]}}"#),
-            _ => results,
+        let results = match BlockForm::of(self.provider) {
+            Some(form) => form.message(&results),
+            None => results,
         };
         splice.replace(self.after..self.after, format!(",{results}"));
     }

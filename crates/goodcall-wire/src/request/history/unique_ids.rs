@@ -4,7 +4,7 @@ use std::collections::{HashMap, HashSet, VecDeque};
 
 use goodcall_core::{Kind, Node, Tree};
 
-use super::{Elements, MessageRole, kind, messages, role, text_of};
+use super::{BlockForm, Elements, MessageRole, kind, messages, role, text_of};
 use crate::envelope::Provider;
 use crate::splice::Splice;
 
@@ -29,11 +29,11 @@ pub(super) fn unique_ids(provider: Provider, request: &str) -> Option<String> {
     let mut waiting = HashSet::new();
     let mut answered = true;
     for message in list.elements() {
-        match role(message) {
+        match role(provider, message) {
             MessageRole::Assistant => {
                 match provider {
-                    // Anthropic wants ids that differ from turn to turn.
-                    Provider::Anthropic => open.clear(),
+                    // Anthropic and Bedrock want ids that differ from turn to turn.
+                    Provider::Anthropic | Provider::Bedrock => open.clear(),
                     Provider::Responses if answered => {
                         let calls = open.drain().filter(|(_, calls)| calls.contains(&None));
                         waiting.extend(calls.map(|(id, _)| id));
@@ -92,11 +92,13 @@ fn fresh(id: &str, taken: &HashSet<&str>, made: &HashSet<String>) -> String {
 }
 
 pub(super) fn call_ids<'t>(provider: Provider, message: Node<'t>) -> Vec<Node<'t>> {
-    if role(message) != MessageRole::Assistant {
+    if role(provider, message) != MessageRole::Assistant {
         return Vec::new();
     }
+    if let Some(form) = BlockForm::of(provider) {
+        return strings(form.call_ids(message));
+    }
     let (calls, key) = match provider {
-        Provider::Anthropic => (blocks(message, "tool_use"), "id"),
         Provider::Responses if kind(message) == "function_call" => (vec![message], "call_id"),
         Provider::Responses => (Vec::new(), ""),
         _ => (message.get("tool_calls").elements_or_none(), "id"),
@@ -104,7 +106,7 @@ pub(super) fn call_ids<'t>(provider: Provider, message: Node<'t>) -> Vec<Node<'t
     // A call without a name is not a call.
     let has_name = |call: &Node<'t>| {
         let owner = match provider {
-            Provider::Anthropic | Provider::Responses => Some(*call),
+            Provider::Responses => Some(*call),
             _ => call.get("function"),
         };
         owner.is_some_and(|owner| !text_of(owner, "name").is_empty())
@@ -113,21 +115,20 @@ pub(super) fn call_ids<'t>(provider: Provider, message: Node<'t>) -> Vec<Node<'t
 }
 
 pub(super) fn result_ids<'t>(provider: Provider, message: Node<'t>) -> Vec<Node<'t>> {
-    match provider {
-        Provider::Anthropic => ids(blocks(message, "tool_result"), "tool_use_id"),
-        Provider::Responses => ids(vec![message], "call_id"),
+    match (provider, BlockForm::of(provider)) {
+        (_, Some(form)) => strings(form.result_ids(message)),
+        (Provider::Responses, _) => ids(vec![message], "call_id"),
         _ => ids(vec![message], "tool_call_id"),
     }
 }
 
-fn blocks<'t>(message: Node<'t>, wanted: &str) -> Vec<Node<'t>> {
-    let blocks = message.get("content").elements_or_none();
-    let blocks = blocks.into_iter().filter(|block| kind(*block) == wanted);
-    blocks.collect()
+fn strings(nodes: Vec<Node<'_>>) -> Vec<Node<'_>> {
+    let is_string = |node: &Node<'_>| node.kind() == Kind::String;
+    nodes.into_iter().filter(is_string).collect()
 }
 
 /// The ids of these nodes, if they are strings.
 fn ids<'t>(owners: Vec<Node<'t>>, key: &str) -> Vec<Node<'t>> {
     let nodes = owners.into_iter().filter_map(|owner| owner.get(key));
-    nodes.filter(|node| node.kind() == Kind::String).collect()
+    strings(nodes.collect())
 }

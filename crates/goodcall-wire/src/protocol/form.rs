@@ -1,0 +1,231 @@
+//! How each provider writes whole messages: requests, their histories, and replies. Each provider's
+//! folder has its own [`Form`].
+
+use goodcall_core::{Kind, Node, Tree};
+
+use super::framing::Framing;
+use crate::definitions::Definition;
+use crate::envelope::{Answer, Provider, result};
+use crate::relay::{CallDecision, Endpoint};
+use crate::splice::Splice;
+
+/// The URL of a request.
+pub(crate) struct RequestUrl<'u> {
+    /// The path, without a slash at its end.
+    pub(crate) path: &'u str,
+    pub(crate) query: &'u str,
+    /// Returns true if the request has a header of this name.
+    pub(crate) has_header: &'u dyn Fn(&str) -> bool,
+}
+
+/// Where the texts and the calls of a reply are.
+#[derive(Clone, Debug)]
+pub(crate) enum Layout<'t> {
+    /// Messages, each with a text and a list of calls beside it.
+    Messages(Vec<Node<'t>>),
+    /// Lists of blocks, each of which is a text, a call or something else.
+    Blocks(Vec<Node<'t>>),
+}
+
+/// A place of a reply that says why it ended.
+pub(crate) struct StopPlace<'t> {
+    pub(crate) owner: Node<'t>,
+    pub(crate) key: &'static str,
+    pub(crate) reasons: &'static StopReasons,
+}
+
+/// The stop reasons that a protocol gives to a reply with calls, and to one without.
+#[derive(Debug)]
+pub(crate) struct StopReasons {
+    pub(crate) with_calls: &'static str,
+    pub(crate) without_calls: &'static str,
+}
+
+impl StopReasons {
+    /// Returns the reason that a reply with so many calls must give, if it gives another one.
+    /// Reasons that are not about calls are left alone.
+    pub(crate) fn corrected(&self, reason: Option<&str>, calls: usize) -> Option<&'static str> {
+        match (reason, calls) {
+            (None | Some("" | "stop" | "eos" | "end_turn"), 1..) => Some(self.with_calls),
+            (Some(reason), 0) if reason == self.with_calls => Some(self.without_calls),
+            _ => None,
+        }
+    }
+}
+
+/// A request that is extended by a reply and its results.
+pub(crate) struct Extension<'e> {
+    pub(crate) request: &'e str,
+    pub(crate) root: Node<'e>,
+    /// The key of the history.
+    pub(crate) key: &'static str,
+    /// The messages of the reply.
+    pub(crate) reply: String,
+    /// The messages with its results.
+    pub(crate) results: String,
+}
+
+impl Extension<'_> {
+    /// Returns the request with both at the end of its list of messages.
+    pub(crate) fn append(self) -> Option<String> {
+        let history = self.root.get(self.key)?;
+        let mut splice = Splice::new(self.request);
+        let (reply, results) = (self.reply, self.results);
+        let is_list = history.kind() == Kind::Array;
+        is_list.then(|| {
+            splice.append(history, &format!("{reply},{results}"));
+            splice.apply()
+        })
+    }
+}
+
+/// A provider's form of whole messages.
+pub(crate) trait Form: Sync {
+    fn provider(&self) -> Provider;
+
+    /// Reads the URL of a request that this provider answers.
+    fn endpoint(&self, url: &RequestUrl<'_>) -> Option<Endpoint>;
+
+    /// The framing of streams, unless the URL asks for another.
+    fn framing(&self) -> Framing {
+        Framing::Events
+    }
+
+    /// The list of tools in a request.
+    fn tools<'t>(&self, root: Node<'t>) -> Option<Node<'t>> {
+        root.get("tools")
+    }
+
+    /// Returns true for an entry of that list that has functions with a schema. Other entries are
+    /// tools of the provider's own, or of a form that this version does not know.
+    fn is_function(&self, entry: Node<'_>) -> bool {
+        let definition = Definition::read(entry);
+        definition.wrapper.is_some() && definition.name().is_some()
+    }
+
+    /// Returns true for an entry whose calls cannot be told from those of functions.
+    fn is_opaque(&self, entry: Node<'_>) -> bool {
+        // The calls of a custom tool are free text, and never look like function calls.
+        !self.is_function(entry) && Definition::read(entry).kind != Some("custom")
+    }
+
+    /// Returns true if a request asks for a streamed reply, unless the URL says that.
+    fn streams(&self, root: Node<'_>) -> bool {
+        root.get("stream").and_then(Node::as_bool) == Some(true)
+    }
+
+    /// Returns true if a request asks for several messages.
+    fn has_several_choices(&self, root: Node<'_>) -> bool {
+        let _ = root;
+        false
+    }
+
+    /// Returns true if a request forbids calls.
+    fn forbids_calls(&self, root: Node<'_>) -> bool {
+        let choice = root.get("tool_choice");
+        let choice = choice.map(|choice| choice.get("type").unwrap_or(choice));
+        choice.and_then(Node::as_str) == Some("none")
+    }
+
+    /// The request's limit on the tokens of a reply.
+    fn token_limit<'t>(&self, root: Node<'t>) -> Option<Node<'t>> {
+        let keys = ["max_tokens", "max_completion_tokens", "max_output_tokens"];
+        let limits = keys.iter().filter_map(|key| root.get(key));
+        limits.into_iter().find(|limit| !limit.is_null())
+    }
+
+    /// The usage that a reply reports.
+    fn usage<'t>(&self, root: Node<'t>) -> Option<Node<'t>> {
+        root.get("usage")
+    }
+
+    /// Returns true if a reply is an error, or has no content.
+    fn is_failure(&self, root: Node<'_>) -> bool;
+
+    /// Returns true if a reply must not be asked for again: it was stopped for safety, or calls
+    /// something that only the client can answer.
+    fn is_settled(&self, root: Node<'_>) -> bool;
+
+    fn layout<'t>(&self, root: Node<'t>) -> Layout<'t>;
+
+    /// The strings of a block that are text of the model; results and reasoning are not.
+    fn block_texts<'t>(&self, block: Node<'t>) -> Vec<Node<'t>> {
+        let _ = block;
+        Vec::new()
+    }
+
+    /// Returns true if the provider refuses a history with an empty text in it.
+    fn refuses_empty_text(&self) -> bool {
+        false
+    }
+
+    /// The places that say why a reply ended, where that has to do with calls.
+    fn stop_places<'t>(&self, root: Node<'t>) -> Vec<StopPlace<'t>> {
+        let _ = root;
+        Vec::new()
+    }
+
+    /// The beginning of ids that are made up.
+    fn id_prefix(&self) -> &'static str {
+        "call_"
+    }
+
+    /// The member of a message that thoughts are written to which are found in its text; `None`
+    /// where they stay in it.
+    fn reasoning_key(&self) -> Option<&'static str> {
+        None
+    }
+
+    /// A call as a reply has it. The arguments are a JSON object where the provider writes one.
+    fn call(&self, id: &str, name: &str, arguments: &str) -> String;
+
+    /// A text as a block that replaces a call.
+    fn text_block(&self, decision: &CallDecision) -> String {
+        let _ = decision;
+        String::new()
+    }
+
+    /// The blocks at the head of a reply that must come before every later call in the client's
+    /// history, as a list without brackets.
+    fn thinking_before(&self, reply: &str) -> Option<String> {
+        let _ = reply;
+        None
+    }
+
+    /// A reply as messages of a history; `None` if the calls are not where they belong, as in a
+    /// reply that repeats a key. `legal` is its text, `request` the request that it answers.
+    fn history_of(&self, root: Node<'_>, legal: &str, request: Node<'_>) -> Option<String>;
+
+    /// The results of calls as messages of a history. `reply` is the message with the calls.
+    fn results(&self, reply: &str, answers: &[(&CallDecision, Answer)]) -> String {
+        let _ = reply;
+        let results = answers.iter();
+        let results =
+            results.map(|(decision, answer)| result(self.provider(), &decision.call, answer));
+        results.collect::<Vec<_>>().join(",")
+    }
+
+    /// Returns the request with a reply and its results at the end; `None` if it has no history
+    /// that could be extended.
+    fn extend(&self, extension: Extension<'_>) -> Option<String> {
+        extension.append()
+    }
+}
+
+/// Returns the leading blocks of a list that `is_thinking` accepts, without brackets.
+pub(super) fn leading_blocks(
+    reply: &str,
+    list: impl FnOnce(Node<'_>) -> Option<Node<'_>>,
+    is_thinking: fn(Node<'_>) -> bool,
+) -> Option<String> {
+    let tree = Tree::parse(reply).ok()?;
+    let blocks = list(tree.root())?.elements();
+    let blocks = blocks.take_while(|block| is_thinking(*block));
+    let blocks: Vec<_> = blocks.filter_map(|block| reply.get(block.span())).collect();
+    (!blocks.is_empty()).then(|| blocks.join(","))
+}
+
+/// Returns true if a member is there and is not null.
+pub(super) fn has(node: Node<'_>, key: &str) -> bool {
+    node.get(key).is_some_and(|value| !value.is_null())
+}

@@ -1,0 +1,253 @@
+//! Gemini's own API: `generateContent` and `streamGenerateContent`. A chunk of a stream has the form
+//! of a whole reply, and each call is whole in one of them, unless the request asks for arguments in
+//! parts.
+
+mod encode;
+
+use goodcall_core::{Kind, Node, Tree};
+
+use super::form::has;
+use super::{CallKey, Decisions, EventKind, Form, FoundFragment, Framing, Layout, RequestUrl};
+use crate::envelope::{Answer, Provider, is_safety_stop, result};
+use crate::relay::{CallDecision, Endpoint};
+use crate::splice::quoted;
+use crate::stream::{
+    CallEvent, CallSlot, Fragment, PartialArgument, id_of, push_stop, push_text, push_whole_call,
+    text,
+};
+
+/// Entries of a list of tools that never lead to function calls, as this API and Python's client
+/// write them. The provider runs these tools itself.
+const OWN_TOOLS: [&str; 16] = [
+    "googleSearch",
+    "google_search",
+    "googleSearchRetrieval",
+    "google_search_retrieval",
+    "codeExecution",
+    "code_execution",
+    "urlContext",
+    "url_context",
+    "googleMaps",
+    "google_maps",
+    "fileSearch",
+    "file_search",
+    "retrieval",
+    "enterpriseWebSearch",
+    "enterprise_web_search",
+    "parallelAiSearch",
+];
+const FUNCTIONS: [&str; 2] = ["functionDeclarations", "function_declarations"];
+
+/// Whole messages of Gemini.
+pub(super) struct GeminiForm;
+
+impl Form for GeminiForm {
+    fn provider(&self) -> Provider {
+        Provider::Gemini
+    }
+
+    fn endpoint(&self, url: &RequestUrl<'_>) -> Option<Endpoint> {
+        let (head, method) = url.path.rsplit_once(':')?;
+        let (_, model) = head.rsplit_once('/')?;
+        let mut endpoint = Endpoint::new(Provider::Gemini);
+        match method {
+            "generateContent" => Some(endpoint.of_model(model, false)),
+            "streamGenerateContent" => {
+                if !url.query.split('&').any(|pair| pair == "alt=sse") {
+                    endpoint.framing = Framing::Array;
+                }
+                Some(endpoint.of_model(model, true))
+            }
+            _ => None,
+        }
+    }
+
+    fn is_function(&self, entry: Node<'_>) -> bool {
+        FUNCTIONS.iter().any(|key| entry.get(key).is_some())
+    }
+
+    fn is_opaque(&self, entry: Node<'_>) -> bool {
+        let mut keys = entry.members().map(|(key, _)| key);
+        keys.any(|key| !FUNCTIONS.contains(&key) && !OWN_TOOLS.contains(&key))
+    }
+
+    fn has_several_choices(&self, root: Node<'_>) -> bool {
+        let count = setting(root, ["candidateCount", "candidate_count"]);
+        let count = count.and_then(Node::digits);
+        count.is_some_and(|digits| digits != "1")
+    }
+
+    fn forbids_calls(&self, root: Node<'_>) -> bool {
+        let config = either(root, ["toolConfig", "tool_config"]);
+        let keys = ["functionCallingConfig", "function_calling_config"];
+        let config = config.and_then(|config| either(config, keys));
+        let mode = config.and_then(|config| config.get("mode")?.as_str());
+        mode.is_some_and(|mode| mode.eq_ignore_ascii_case("none"))
+    }
+
+    fn token_limit<'t>(&self, root: Node<'t>) -> Option<Node<'t>> {
+        setting(root, ["maxOutputTokens", "max_output_tokens"])
+    }
+
+    fn usage<'t>(&self, root: Node<'t>) -> Option<Node<'t>> {
+        root.get("usageMetadata")
+    }
+
+    fn is_failure(&self, root: Node<'_>) -> bool {
+        has(root, "error") || !candidates(root).any(has_content)
+    }
+
+    fn is_settled(&self, root: Node<'_>) -> bool {
+        candidates(root).any(|candidate| is_safety_stop(candidate.get("finishReason")))
+    }
+
+    fn layout<'t>(&self, root: Node<'t>) -> Layout<'t> {
+        let lists = candidates(root).filter_map(|candidate| candidate.get("content")?.get("parts"));
+        Layout::Blocks(lists.collect())
+    }
+
+    fn block_texts<'t>(&self, block: Node<'t>) -> Vec<Node<'t>> {
+        let text = block.get("text").filter(|_| !is_thought(block));
+        text.into_iter().collect()
+    }
+
+    fn refuses_empty_text(&self) -> bool {
+        true
+    }
+
+    fn call(&self, _: &str, name: &str, arguments: &str) -> String {
+        let name = quoted(name);
+        format!(r#"{{"functionCall":{{"name":{name},"args":{arguments}}}}}"#)
+    }
+
+    fn text_block(&self, decision: &CallDecision) -> String {
+        format!(r#"{{"text":{}}}"#, quoted(&decision.text))
+    }
+
+    fn history_of(&self, root: Node<'_>, legal: &str, _: Node<'_>) -> Option<String> {
+        let content = candidates(root).next()?.get("content")?;
+        let parts = content.get("parts")?.elements();
+        let parts = parts.filter(|part| !is_blank(*part));
+        let parts: Vec<_> = parts.filter_map(|part| legal.get(part.span())).collect();
+        let parts = parts.join(",");
+        Some(format!(r#"{{"role":"model","parts":[{parts}]}}"#))
+    }
+
+    fn results(&self, _: &str, answers: &[(&CallDecision, Answer)]) -> String {
+        let results = answers.iter();
+        let results =
+            results.map(|(decision, answer)| result(Provider::Gemini, &decision.call, answer));
+        let results = results.collect::<Vec<_>>().join(",");
+        format!(r#"{{"role":"user","parts":[{results}]}}"#)
+    }
+}
+
+/// A member under either of its names: the API takes both.
+fn either<'t>(node: Node<'t>, keys: [&str; 2]) -> Option<Node<'t>> {
+    let mut found = keys.into_iter().filter_map(|key| node.get(key));
+    found.find(|value| !value.is_null())
+}
+
+/// A setting of how a reply is generated.
+fn setting<'t>(root: Node<'t>, keys: [&str; 2]) -> Option<Node<'t>> {
+    either(
+        either(root, ["generationConfig", "generation_config"])?,
+        keys,
+    )
+}
+
+fn candidates<'t>(root: Node<'t>) -> impl Iterator<Item = Node<'t>> {
+    root.get("candidates").into_iter().flat_map(Node::elements)
+}
+
+/// The parts of a candidate's content.
+fn parts<'t>(candidate: Node<'t>) -> impl Iterator<Item = Node<'t>> {
+    let content = candidate.get("content");
+    let parts = content.and_then(|content| content.get("parts"));
+    parts.into_iter().flat_map(Node::elements)
+}
+
+fn is_thought(part: Node<'_>) -> bool {
+    part.get("thought").and_then(Node::as_bool) == Some(true)
+}
+
+/// Returns true for a part that says nothing, which some endpoints refuse in a history. One with a
+/// signature is wanted back.
+fn is_blank(part: Node<'_>) -> bool {
+    part.len() == 1 && part.get("text").and_then(Node::as_str) == Some("")
+}
+
+/// Returns true if a candidate says anything.
+fn has_content(candidate: Node<'_>) -> bool {
+    parts(candidate).any(|part| !is_blank(part) && !is_thought(part))
+}
+
+/// The stream of one candidate.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Gemini {
+    /// The candidate's index, once it is known.
+    index: Option<String>,
+    /// Members of the first chunk beside the candidates, for chunks that the relay makes.
+    shell: Option<String>,
+    /// The id of the reply that the client knows, as JSON.
+    reply_id: Option<String>,
+    /// The parts of this reply, for the history.
+    history: Vec<HistoryPart>,
+    /// The signature of the text in the current chunk.
+    signature: Option<String>,
+    /// The client's number of the next call.
+    next_place: usize,
+}
+
+/// A part of the reply, as the history needs it.
+#[derive(Clone, Debug)]
+enum HistoryPart {
+    /// Text, and its signature as JSON.
+    Text(String, Option<String>),
+    /// A part that is neither text nor a call.
+    Other(String),
+    /// A call, and the part in which it begins.
+    Call(CallKey, String),
+}
+
+/// Reads a chunk into calls and text.
+fn decode(root: Node<'_>, data: &str) -> Vec<CallEvent> {
+    let mut out = Vec::new();
+    let Some(candidate) = candidates(root).next() else {
+        return out;
+    };
+    for part in parts(candidate) {
+        if !is_thought(part) {
+            push_text(part.get("text"), &mut out);
+        }
+        let Some(call) = part.get("functionCall") else {
+            continue;
+        };
+        let more = call.get("willContinue").and_then(Node::as_bool) == Some(true);
+        let partial = call.get("partialArgs");
+        let partial = partial.filter(|list| list.kind() == Kind::Array);
+        if partial.is_none() && !more && call.get("name").is_some() {
+            push_whole_call(call, "args", id_of(call.get("id")), data, &mut out);
+            continue;
+        }
+        let values = partial.into_iter().flat_map(Node::elements);
+        out.push(CallEvent::Partial {
+            // A name begins a call; a part without one continues it.
+            slot: if call.get("name").is_some() {
+                CallSlot::New
+            } else {
+                CallSlot::Last
+            },
+            fragment: Fragment {
+                id: id_of(call.get("id")),
+                name: text(call.get("name")),
+                arguments: None,
+                span: call.span(),
+            },
+            parts: values.filter_map(PartialArgument::read).collect(),
+            more,
+        });
+    }
+    push_stop(candidate.get("finishReason"), &mut out);
+    out
+}
