@@ -10,6 +10,7 @@
     rustdoc::broken_intra_doc_links
 )]
 
+mod audit;
 mod check;
 mod command_tools;
 mod convert;
@@ -58,6 +59,8 @@ enum Command {
     Lint(lint::LintArgs),
     /// Turn tool definitions and transcripts from one provider's form into another's
     Convert(convert::ConvertArgs),
+    /// Read recordings of tool calls, and say which calls fail, where and why
+    Audit(Box<audit::AuditArgs>),
     /// Hold a conversation with a model whose tools are commands, or replay a recorded one
     Run(run::RunArgs),
     /// Ask a live model server small questions with tools, and show which of its replies are broken
@@ -158,6 +161,7 @@ pub fn main(words: &[OsString]) -> u8 {
         Command::Probe(args) => probe::run(&args),
         Command::Lint(args) => lint::run(&args),
         Command::Convert(args) => convert::run(&args),
+        Command::Audit(args) => audit::run(&args),
         Command::Run(args) => run::run(&args),
         Command::Mcp(args) => mcp::run(&args, words.first()),
         Command::Gateway(args) => gateway::run(&args),

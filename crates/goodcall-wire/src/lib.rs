@@ -7,6 +7,7 @@
 //! - [`extract`] and [`Scanner`]: calls that models write into plain text, in any dialect.
 //! - [`Assembler`]: calls that arrive in fragments, with an early verdict on hopeless ones.
 //! - [`relay`] and [`request`]: replies and requests on their way through a gateway.
+//! - [`recorded`]: requests and replies from recordings, told apart by their form.
 //! - [`probe`]: questions to a live server, and what is wrong with its replies.
 //! - [`sse`]: server-sent events.
 //! - [`convert`]: definitions and transcripts from one form into another.
@@ -42,6 +43,7 @@ mod lint;
 mod names;
 pub mod probe;
 mod protocol;
+pub mod recorded;
 pub mod relay;
 pub mod request;
 mod splice;

@@ -72,6 +72,12 @@ impl ToolDefinition {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ToolsError(String);
 
+impl ToolsError {
+    pub(crate) fn new(what: String) -> Self {
+        Self(what)
+    }
+}
+
 impl fmt::Display for ToolsError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.0)

@@ -33,11 +33,13 @@ const PROVIDER_KEYS: [&str; 11] = [
     "\"parametersJsonSchema\"",
 ];
 
-/// The files that may name provider keys: the readers and writers of envelopes, the request and the
+/// The files that may name provider keys: the readers and writers of envelopes, the readers of
+/// recordings, the request and the
 /// result block of `goodcall`, its conversion of conversations, the finish reason in its spans, the
 /// recorded replies of the command, and this list.
-const PROVIDER_PATHS: [&str; 8] = [
+const PROVIDER_PATHS: [&str; 9] = [
     "crates/goodcall-wire/",
+    "crates/goodcall-audit/src/readers/",
     "crates/goodcall-mcp/",
     "crates/goodcall/src/tool_call_request.rs",
     "crates/goodcall/src/tool_result.rs",

@@ -98,6 +98,14 @@ impl<'a> Tree<'a> {
         Ok(strict::parse(text, &Limits::default())?.tree)
     }
 
+    /// Like [`Tree::parse`], with other limits.
+    ///
+    /// # Errors
+    /// If the text is not JSON, or over a limit.
+    pub fn parse_within(text: &'a str, limits: &Limits) -> Result<Self, ParseError> {
+        Ok(strict::parse(text, limits)?.tree)
+    }
+
     /// Like [`Tree::parse`], from bytes that must be UTF-8.
     ///
     /// # Errors

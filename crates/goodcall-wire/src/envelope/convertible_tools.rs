@@ -1,7 +1,7 @@
 //! Sorts the tools of a text that is to be converted: functions, and tools that only their provider
 //! can run.
 
-use goodcall_core::{Kind, Node};
+use goodcall_core::{Kind, Node, SchemaCache};
 
 use super::Provider;
 use crate::definitions::{self, Definition};
@@ -12,7 +12,7 @@ const FRAME: [&str; 2] = ["jsonrpc", "id"];
 
 /// The tools of one text.
 #[derive(Default)]
-pub(super) struct ConvertibleTools<'t> {
+pub(crate) struct ConvertibleTools<'t> {
     /// The text of each function.
     functions: Vec<&'t str>,
     /// Tools and fields that have no other form, in words.
@@ -21,10 +21,19 @@ pub(super) struct ConvertibleTools<'t> {
 
 impl<'t> ConvertibleTools<'t> {
     pub(super) fn functions(&self) -> Result<Tools, ToolsError> {
-        if self.functions.is_empty() && !self.left_out.is_empty() {
+        if self.is_empty() {
+            // The error says that there is no definition.
+            return Tools::read("[]");
+        }
+        self.functions_with(&SchemaCache::default())
+    }
+
+    /// The functions, with compiled schemas from a cache; there may be none.
+    pub(crate) fn functions_with(&self, schemas: &SchemaCache) -> Result<Tools, ToolsError> {
+        if self.functions.is_empty() {
             return Ok(Tools::default());
         }
-        Tools::read(&format!("[{}]", self.functions.join(",")))
+        Tools::read_with(&format!("[{}]", self.functions.join(",")), schemas)
     }
 
     pub(super) fn is_empty(&self) -> bool {
@@ -32,7 +41,7 @@ impl<'t> ConvertibleTools<'t> {
     }
 
     /// Adds all definitions at and below a node.
-    pub(super) fn collect(&mut self, from: Provider, node: Node<'_>, text: &'t str) {
+    pub(crate) fn collect(&mut self, from: Provider, node: Node<'_>, text: &'t str) {
         if node.kind() == Kind::Array {
             for item in node.elements() {
                 self.collect(from, item, text);

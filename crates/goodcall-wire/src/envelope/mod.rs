@@ -25,6 +25,7 @@ use goodcall_core::{StopReason, Tree, Verdict};
 
 use crate::call::RawCall;
 use crate::tools::Tools;
+pub(crate) use convertible_tools::ConvertibleTools;
 pub(crate) use located::Located;
 pub(crate) use rewrite::{CallRewrite, legal_arguments, legal_name};
 pub(crate) use sites::{calls as call_sites, is_client_side_call, is_safety_stop, stop_named};

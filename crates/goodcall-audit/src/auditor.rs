@@ -1,0 +1,146 @@
+//! Judges turns as readers find them, and counts what comes of it.
+
+use goodcall_core::{Limits, Tree, Verdict};
+
+use crate::aggregate::{Aggregate, CallState, ExampleSettings};
+use crate::input::MOST_RECORD_BYTES;
+use crate::judge::{CallJudge, Judgement};
+use crate::loops::{self, Conversations};
+use crate::readers::{LogFormat, LogRecord, RecordReader, TurnSink};
+use crate::recorded::{OfferedTools, RecordPlace, RecordedTurn};
+
+/// Counts the calls of one recording, or of a part of one.
+#[derive(Debug)]
+pub struct Auditor<'j> {
+    judge: &'j CallJudge,
+    examples: ExampleSettings,
+    aggregate: Aggregate,
+    conversations: Conversations,
+    /// Calls that were found, for the counts of their format.
+    calls: u64,
+}
+
+impl<'j> Auditor<'j> {
+    /// Returns an auditor that has seen nothing.
+    pub fn new(judge: &'j CallJudge, examples: ExampleSettings) -> Self {
+        Self {
+            judge,
+            examples,
+            aggregate: Aggregate::default(),
+            conversations: Conversations::default(),
+            calls: 0,
+        }
+    }
+
+    /// Returns what was counted.
+    pub fn finish(self) -> Aggregate {
+        self.aggregate
+    }
+
+    /// Counts a file of a format.
+    pub(crate) fn file(&mut self, format: &str) {
+        self.aggregate.source(format).files += 1;
+    }
+
+    /// Counts a record that cannot be read.
+    pub(crate) fn unreadable(&mut self, format: &str, reason: &str, place: RecordPlace) {
+        self.aggregate.source(format).records += 1;
+        self.aggregate.unreadable(format, reason, place);
+    }
+
+    /// Reads one record, and counts it.
+    pub(crate) fn record(
+        &mut self,
+        format: &dyn LogFormat,
+        reader: &mut dyn RecordReader,
+        bytes: &[u8],
+        place: RecordPlace,
+    ) {
+        let name = format.name();
+        let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
+        let Ok(text) = std::str::from_utf8(bytes) else {
+            return self.unreadable(name, "not UTF-8", place);
+        };
+        let limits = Limits::default()
+            .max_bytes(MOST_RECORD_BYTES)
+            .max_depth(Limits::MOST_DEPTH);
+        let tree = match Tree::parse_within(text, &limits) {
+            Ok(tree) => tree,
+            Err(error) => {
+                let reason = match error.class() {
+                    goodcall_core::ParseClass::CutOff => "JSON that is cut off",
+                    goodcall_core::ParseClass::TooDeep => "JSON that is nested too deep",
+                    goodcall_core::ParseClass::TooLarge => "JSON that is too large",
+                    _ => "not JSON",
+                };
+                return self.unreadable(name, reason, place);
+            }
+        };
+        let record = LogRecord::new(text, tree.root(), place.clone());
+        match reader.read(&record, self) {
+            Ok(calls) => {
+                let source = self.aggregate.source(name);
+                source.records += 1;
+                source.with_calls += u64::from(calls > 0);
+            }
+            Err(reason) => self.unreadable(name, &reason.0, place),
+        }
+    }
+
+    /// Ends the reading of a file, or of a part of one.
+    pub(crate) fn end(&mut self, format: &dyn LogFormat, reader: &mut dyn RecordReader) {
+        reader.finish(self);
+        self.aggregate.source(format.name()).calls += self.calls;
+    }
+
+    /// The number of calls so far.
+    pub(crate) fn calls(&self) -> u64 {
+        self.calls
+    }
+}
+
+impl TurnSink for Auditor<'_> {
+    fn judge(&self) -> &CallJudge {
+        self.judge
+    }
+
+    fn turn(&mut self, turn: RecordedTurn<'_>) {
+        if let OfferedTools::Unusable(why) = &turn.tools
+            && !turn.calls.is_empty()
+        {
+            let places = self.aggregate.unusable_tools.entry(why.to_string());
+            places.or_default().name(turn.place.clone());
+        }
+        let mut outcomes = Vec::new();
+        let mut worst = CallState::Fine;
+        for (index, call) in turn.calls.iter().enumerate() {
+            let judgement = self.judge.judge(call, &turn.tools, turn.stop);
+            let index = index + turn.place.call as usize;
+            let state = self
+                .aggregate
+                .call(&self.examples, &turn, call, index, &judgement);
+            worst = worst.max(state);
+            if turn.conversation.is_some() {
+                let refusal = match &judgement {
+                    Judgement::Judged(judged) => match &judged.verdict {
+                        Verdict::Bad(bad) => Some(bad),
+                        _ => None,
+                    },
+                    _ => None,
+                };
+                outcomes.push(loops::outcome(call, refusal));
+            }
+            self.calls += 1;
+        }
+        if !turn.calls.is_empty() {
+            self.aggregate.turn(&turn, worst);
+        }
+        let own = turn.conversation.as_deref().and_then(|conversation| {
+            self.conversations
+                .observe(conversation, turn.after_user, &outcomes)
+        });
+        if let Some(report) = own.as_ref().or(turn.history_loop.as_ref()) {
+            self.aggregate.looped(report, &turn.place);
+        }
+    }
+}

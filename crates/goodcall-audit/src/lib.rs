@@ -1,0 +1,37 @@
+//! Why tool calls fail: reads recordings, judges every call, and counts what comes of it.
+//!
+//! A recording is a file of one of the [`FORMATS`], told by its content. Its calls become
+//! [`RecordedTurn`]s, whatever the format; a [`CallJudge`] judges them by the tools that were offered;
+//! an [`Aggregate`] counts. [`audit`] does all of this with every core.
+
+mod aggregate;
+mod auditor;
+mod input;
+mod judge;
+mod loops;
+mod readers;
+mod recorded;
+mod report;
+mod result_text;
+mod run;
+mod secrets;
+
+pub use aggregate::{
+    Aggregate, CallCounts, ExampleCall, ExampleNote, ExampleSettings, FailedDefinition,
+    FailureClass, FailureExample, FailureOutcome, FailureStats, Group, GroupKey, LoopStats,
+    NamedPlaces, SourceCounts, TurnCost, TurnCosts,
+};
+pub use auditor::Auditor;
+pub use input::{InputFile, expand};
+pub use judge::{CallJudge, Judged, Judgement};
+pub use readers::{
+    FORMATS, LogFormat, LogRecord, RecordOrder, RecordReader, TurnSink, Unreadable, format_of,
+};
+pub use recorded::{
+    ArgumentsKept, KnownTools, OfferedTools, RecordPlace, RecordedCall, RecordedResult,
+    RecordedTurn, RecordedVerdict, SentArguments, VerdictKind,
+};
+pub use report::{
+    AuditReport, ReportFailure, ReportLoop, ReportProblems, ReportRow, ReportSource, ReportTotals,
+};
+pub use run::{AuditProgress, AuditSettings, audit};

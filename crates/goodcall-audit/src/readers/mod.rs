@@ -1,0 +1,108 @@
+//! Formats of recordings. Each is one file: what its records look like, and how they are read.
+
+mod exchange;
+mod fields;
+mod messages;
+mod protocol;
+
+use std::borrow::Cow;
+
+use goodcall_core::Node;
+
+use crate::judge::CallJudge;
+use crate::recorded::{RecordPlace, RecordedTurn};
+
+/// One record of a recording.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct LogRecord<'r> {
+    /// The JSON text.
+    pub text: &'r str,
+    /// The value.
+    pub root: Node<'r>,
+    /// Where it is.
+    pub place: RecordPlace,
+}
+
+impl<'r> LogRecord<'r> {
+    /// Returns a record that was parsed already.
+    pub fn new(text: &'r str, root: Node<'r>, place: RecordPlace) -> Self {
+        Self { text, root, place }
+    }
+
+    /// The JSON text of a part of this record.
+    pub(crate) fn part(&self, node: Node<'_>) -> &'r str {
+        self.text.get(node.span()).unwrap_or_default()
+    }
+}
+
+/// Why a record cannot be read. Reasons are few, since records are counted by them.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Unreadable(pub Cow<'static, str>);
+
+impl Unreadable {
+    pub(crate) const fn because(reason: &'static str) -> Self {
+        Self(Cow::Borrowed(reason))
+    }
+}
+
+/// Whether records depend on those before them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RecordOrder {
+    /// Each record stands alone: a file can be read in parts.
+    Independent,
+    /// Records continue each other: a file is read from its start.
+    InOrder,
+}
+
+/// A format of recordings.
+pub trait LogFormat: Sync {
+    /// The name in reports.
+    fn name(&self) -> &'static str;
+
+    /// Returns true if this record is of the format, and of no other.
+    fn recognises(&self, record: Node<'_>) -> bool;
+
+    /// Whether the records of a file that has this one depend on each other.
+    fn order(&self, record: Node<'_>) -> RecordOrder;
+
+    /// Returns a reader for one file, or for a part of one.
+    fn reader(&self) -> Box<dyn RecordReader>;
+}
+
+/// Reads the records of one file, in order.
+pub trait RecordReader: Send {
+    /// Reads one record. Returns the number of calls in it.
+    ///
+    /// # Errors
+    /// If the record is not of the format.
+    fn read(&mut self, record: &LogRecord<'_>, out: &mut dyn TurnSink)
+    -> Result<usize, Unreadable>;
+
+    /// Passes on what was kept back, at the end of the file.
+    fn finish(&mut self, out: &mut dyn TurnSink) {
+        let _ = out;
+    }
+}
+
+/// Takes the turns that readers find.
+pub trait TurnSink {
+    /// The judge, which keeps lists of tools by their content.
+    fn judge(&self) -> &CallJudge;
+
+    /// Takes one turn.
+    fn turn(&mut self, turn: RecordedTurn<'_>);
+}
+
+/// All formats. The first one that recognises a record reads its file, so that forms which others
+/// contain come last.
+pub const FORMATS: [&dyn LogFormat; 3] = [
+    &protocol::Protocol,
+    &messages::Messages,
+    &exchange::Exchanges,
+];
+
+/// Finds the format of a record.
+pub fn format_of(record: Node<'_>) -> Option<&'static dyn LogFormat> {
+    FORMATS.into_iter().find(|format| format.recognises(record))
+}

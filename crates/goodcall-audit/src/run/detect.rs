@@ -1,0 +1,141 @@
+//! Opens a file, and finds out what it is.
+
+use std::fs::File;
+use std::io::{BufReader, Cursor, Read};
+
+use goodcall_core::Tree;
+
+use super::unit::{FileParts, WholeFile};
+use super::{AuditProgress, CountedInput};
+use crate::input::{
+    HEAD_BYTES, InputFile, JsonValues, Layout, LineBlocks, MOST_RECORD_BYTES, decompressed, layout,
+};
+use crate::readers::{LogFormat, RecordOrder, format_of};
+
+/// Records that are looked at to find the format of a file.
+const MOST_SAMPLES: usize = 64;
+
+/// A file whose format is known.
+pub(super) struct Opened<'p> {
+    pub(super) format: &'static dyn LogFormat,
+    pub(super) parts: FileParts<'p>,
+}
+
+const UNKNOWN: &str = "not a recording in a known format";
+
+/// An input that a thread can take over.
+pub(super) type Input<'p> = Box<dyn Read + Send + 'p>;
+
+/// Opens a file.
+///
+/// # Errors
+/// If the file cannot be read, or is of no known format.
+pub(super) fn open<'p>(
+    file: &InputFile,
+    progress: &'p AuditProgress,
+) -> Result<Opened<'p>, String> {
+    let unreadable = |error: std::io::Error| format!("cannot be read: {error}");
+    let input: Input<'p> = match &file.path {
+        Some(path) => Box::new(File::open(path).map_err(unreadable)?),
+        None => Box::new(std::io::stdin()),
+    };
+    let input = BufReader::with_capacity(1 << 16, CountedInput { input, progress });
+    let mut input = decompressed(input).map_err(unreadable)?;
+    let mut head = Vec::new();
+    let read = (&mut input).take(HEAD_BYTES as u64).read_to_end(&mut head);
+    let is_all = read.map_err(unreadable)? < HEAD_BYTES;
+    match layout(&head, is_all) {
+        Layout::Lines => lines(head, is_all, input),
+        Layout::Values => values(Box::new(Cursor::new(head).chain(input))),
+        Layout::Events => events(Box::new(Cursor::new(head).chain(input))),
+        Layout::Yaml | Layout::Unknown => Err(UNKNOWN.to_owned()),
+    }
+}
+
+/// The format of the first record that has one.
+fn find<'r>(
+    records: impl Iterator<Item = &'r [u8]>,
+) -> Result<(&'static dyn LogFormat, RecordOrder), String> {
+    for record in records.take(MOST_SAMPLES) {
+        let Ok(tree) = Tree::parse_bytes(record) else {
+            continue;
+        };
+        if let Some(format) = format_of(tree.root()) {
+            return Ok((format, format.order(tree.root())));
+        }
+    }
+    Err(UNKNOWN.to_owned())
+}
+
+fn lines<'p>(head: Vec<u8>, is_all: bool, mut input: Input<'p>) -> Result<Opened<'p>, String> {
+    let mut head = head;
+    if !is_all && memchr::memchr(b'\n', &head).is_none() {
+        // The first line alone is longer than what was looked at.
+        let mut rest = LongLine::default();
+        rest.read(&mut input)
+            .map_err(|error| format!("cannot be read: {error}"))?;
+        head.extend_from_slice(&rest.bytes);
+    }
+    let start = head.strip_prefix(b"\xef\xbb\xbf").unwrap_or(&head);
+    let (format, order) = find(start.split(|byte| *byte == b'\n'))?;
+    let input: Input<'p> = Box::new(Cursor::new(head).chain(input));
+    let parts = match order {
+        RecordOrder::Independent => FileParts::Blocks(LineBlocks::new(input)),
+        RecordOrder::InOrder => FileParts::Whole(Some(WholeFile::Lines(input))),
+    };
+    Ok(Opened { format, parts })
+}
+
+/// The rest of a line.
+#[derive(Default)]
+struct LongLine {
+    bytes: Vec<u8>,
+}
+
+impl LongLine {
+    fn read(&mut self, input: &mut Input<'_>) -> std::io::Result<()> {
+        while self.bytes.len() < MOST_RECORD_BYTES {
+            let start = self.bytes.len();
+            let read = input.take(HEAD_BYTES as u64).read_to_end(&mut self.bytes)?;
+            if read < HEAD_BYTES || memchr::memchr(b'\n', &self.bytes[start..]).is_some() {
+                break;
+            }
+        }
+        Ok(())
+    }
+}
+
+fn values<'p>(input: Input<'p>) -> Result<Opened<'p>, String> {
+    let mut values = JsonValues::new(input);
+    let mut first = Vec::new();
+    let mut bytes = 0;
+    // Values are kept until one of them shows the format.
+    while first.len() < MOST_SAMPLES && bytes < MOST_RECORD_BYTES {
+        let Ok(Some(value)) = values.next_value() else {
+            break;
+        };
+        bytes += value.len();
+        first.push(value);
+        let last = first.last().map(Vec::as_slice);
+        if let Ok((format, _)) = find(last.into_iter()) {
+            let whole = WholeFile::Values { first, values };
+            let parts = FileParts::Whole(Some(whole));
+            return Ok(Opened { format, parts });
+        }
+    }
+    Err(UNKNOWN.to_owned())
+}
+
+/// A stream of events is one record: a JSON string of them.
+fn events<'p>(input: Input<'p>) -> Result<Opened<'p>, String> {
+    let mut text = String::new();
+    let read = input
+        .take(MOST_RECORD_BYTES as u64)
+        .read_to_string(&mut text);
+    read.map_err(|error| format!("cannot be read: {error}"))?;
+    let record = serde_json::Value::String(text).to_string().into_bytes();
+    let (format, _) = find(std::iter::once(record.as_slice()))?;
+    let records = vec![record];
+    let parts = FileParts::Whole(Some(WholeFile::Records(records)));
+    Ok(Opened { format, parts })
+}
