@@ -12,7 +12,7 @@ const TOOLS: &str = r#"[
 fuzz_target!(|input: (u8, &str)| {
     let (size, text) = input;
     let Ok(tools) = Tools::read(TOOLS) else { return };
-    for provider in Provider::ALL {
+    for &provider in Provider::ALL {
         let mut assembler = Assembler::new(provider, tools.clone()).text_calls(TextCallScope::Anywhere);
         for line in text.lines() {
             let _ = assembler.push(line);

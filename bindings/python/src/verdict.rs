@@ -392,7 +392,8 @@ pub(crate) fn recommendations(py: Python<'_>, class: &str) -> PyResult<Vec<&'sta
 /// Reads the name of an error class.
 pub(crate) fn error_class(py: Python<'_>, name: &str) -> PyResult<ErrorClass> {
     let found = ErrorClass::ALL
-        .into_iter()
+        .iter()
+        .copied()
         .find(|class| class.name() == name);
     found.ok_or_else(|| {
         let known: Vec<_> = ErrorClass::ALL.iter().map(|class| class.name()).collect();

@@ -198,7 +198,7 @@ fn begin(args: &RunArgs, text: String) -> Run {
 /// Prints an event of the run.
 fn print_event(event: &Event) {
     match event {
-        Event::ToolExecuted { call: record } => {
+        Event::ToolExecuted { call: record, .. } => {
             println!("model: {}({})", record.name, record.arguments.trim());
             let text = match (&record.error, &record.result) {
                 (Some(error), _) => error.clone(),
@@ -225,6 +225,7 @@ fn print_event(event: &Event) {
         Event::Finished {
             reason: None,
             message,
+            ..
         } => println!("model: {message}"),
         Event::Finished {
             reason: Some(HaltReason::Steps(1)),

@@ -19,6 +19,21 @@
 //! assert_eq!(bad.issues.len(), 2);
 //! # Ok::<(), goodcall_core::SchemaError>(())
 //! ```
+//!
+//! # What there is
+//! - [`Schema`], compiled once from a JSON Schema of any draft; [`SchemaCache`] keeps those of many
+//!   tools by their content, [`SchemaOptions`] sets the draft.
+//! - [`Gate`] is [`check`] with options: a [`Policy`], [`Limits`], the [`StopReason`] of the model's
+//!   message, the name of the tool. It takes text, bytes or a `serde_json::Value`.
+//! - [`Tree`] is the arguments: a JSON value that keeps the order of keys and the digits of numbers. It
+//!   deserializes into a type, converts to a `serde_json::Value`, and prints as JSON.
+//! - [`Change`] is one difference between what was sent and what came out, made by a [`Rule`];
+//!   [`catalogue`] lists the rules, and [`Policy`] switches them by level or one by one.
+//! - [`Refusal`] and [`Issue`] say what is wrong, as data; [`Explain`] says it to the model, in a
+//!   [`Style`] and within a [`Budget`].
+//! - [`read`] reads broken JSON without a schema; [`StreamParser`] reads arguments while they arrive.
+//!
+//! The crate `goodcall` has tools, a toolbox and the agent loop around this one.
 
 mod limits;
 mod snippet;

@@ -2,7 +2,8 @@
 //! `#[derive(goodcall::Args)]` makes a type one of their parameters.
 //!
 //! The signature and the doc comments are the only definition: they give the name, the
-//! description, the JSON Schema and the type of the arguments. Errors point at the user's code.
+//! description, the JSON Schema and the type of the arguments. Errors point at the user's code. The
+//! pages of both macros, with their options, are in the crate `goodcall`, which re-exports them.
 
 mod args;
 mod options;
@@ -10,78 +11,23 @@ mod params;
 mod tool;
 
 use proc_macro::TokenStream;
-use proc_macro2::{Span, TokenStream as Tokens};
+use proc_macro2::TokenStream as Tokens;
 use quote::quote;
-use syn::{Attribute, DeriveInput, Ident, ImplItem, Item, ItemFn, ItemImpl, parse_macro_input};
+use syn::parse::Parser;
+use syn::spanned::Spanned;
+use syn::{
+    Attribute, DeriveInput, Ident, ImplItem, Item, ItemFn, ItemImpl, Path, parse_macro_input,
+};
 
-use options::Options;
+use options::{Options, Place};
 use tool::{Function, Receiver};
 
 /// Turns a function, or the methods of an `impl`, into tools.
-///
-/// For a function `read_file` it generates a type `ReadFile` that implements `goodcall::Tool`; the
-/// function stays as it is. The doc comment is the description that the model reads, and each
-/// parameter is a property of the schema. A tool without a description does not compile.
-///
-/// ```ignore
-/// /// Reads lines of a file.
-/// #[goodcall::tool(repeatable, time_limit_ms = 5000)]
-/// async fn read_file(
-///     /// The file, relative to the project.
-///     path: &str,
-///     /// The most lines.
-///     #[tool(default = 100, range(min = 1, max = 1000))] limit: u32,
-/// ) -> Result<String, goodcall::Failure> {
-///     let text = std::fs::read_to_string(path).for_model("the file cannot be read")?;
-///     Ok(text.lines().take(limit as usize).collect::<Vec<_>>().join("\n"))
-/// }
-///
-/// toolbox.register(ReadFile)?;
-/// ```
-///
-/// For an `impl` block it generates `fn tools(self: Arc<Self>)`, which returns a tool for each method
-/// that is marked `#[tool]`; the methods take `&self`.
-///
-/// ```ignore
-/// #[goodcall::tool]
-/// impl Notes {
-///     /// Adds a note.
-///     #[tool]
-///     fn add_note(&self, text: String) -> usize {
-///         self.push(text)
-///     }
-/// }
-///
-/// toolbox.register_all(Arc::new(Notes::default()).tools())?;
-/// ```
-///
-/// | option | on | meaning |
-/// |---|---|---|
-/// | `name = "…"` | function, method | the name that the model calls; by default that of the function |
-/// | `description = "…"` | function, method | in place of the doc comment |
-/// | `destructive` | function, method | the effect cannot be taken back, so calls are not mended |
-/// | `repeatable` | function, method | may run twice for one call, if the host dies |
-/// | `blocking` | function, method | runs off the async threads: the default of a plain `fn` |
-/// | `inline` | function, method | a plain `fn` that is quick and runs on the async thread |
-/// | `time_limit_ms = 500` | function, method | how long a call may take |
-/// | `type = "…"` | function | the name of the generated type |
-/// | `tools = "…"` | impl block | the name of the generated function, for a second block |
-/// | `crate = "…"` | function, impl block | the path of goodcall, where another crate re-exports it |
-/// | `#[tool(default)]`, `#[tool(default = 5)]` | parameter | may be left out |
-/// | `#[tool(range(min = 1))]`, `length`, `regex`, … | parameter | constraints, as schemars has them |
-///
-/// A parameter may be `&str`, `&[T]`, or any type that derives [`Args`](macro@Args); `&Context` is the
-/// context of the call and no property. The function returns anything that serde can serialize, a
-/// `ToolResult`, or a `Result` of one of them. Its error is a `goodcall::Failure` or anything that `?`
-/// turns into one: a text for the model, or an error for the operator.
-///
-/// A plain `fn` runs on a thread for blocking work. Outside of tokio that is a new thread.
 #[proc_macro_attribute]
 pub fn tool(attribute: TokenStream, item: TokenStream) -> TokenStream {
-    let options = parse_macro_input!(attribute as Options);
     match parse_macro_input!(item as Item) {
-        Item::Fn(function) => of_function(function, &options),
-        Item::Impl(block) => of_impl(block, &options),
+        Item::Fn(function) => of_function(function, attribute.into()),
+        Item::Impl(block) => of_impl(block, attribute.into()),
         other => {
             let message = "#[goodcall::tool] is for a function or an impl block";
             let error = syn::Error::new_spanned(&other, message).to_compile_error();
@@ -92,56 +38,79 @@ pub fn tool(attribute: TokenStream, item: TokenStream) -> TokenStream {
 }
 
 /// Returns the function as it was, and a type that is a tool.
-fn of_function(mut function: ItemFn, options: &Options) -> Tokens {
-    let (root, none) = (options.root(), Receiver::None);
-    let made = Function::new(&root, &function.attrs, &function.sig, options, &none);
-    let made = made.map(|made| made.as_type(&function.vis));
+fn of_function(mut function: ItemFn, attribute: Tokens) -> Tokens {
+    let (options, mut errors) = recovered(Options::parser(Place::Function).parse2(attribute));
+    let (root, error) = recovered_or(options.root(), options::root);
+    errors.extend(error);
+    let (ident, error) = recovered(options.ident("type"));
+    errors.extend(error);
+    let ident = ident.unwrap_or_else(|| tool::camel(&function.sig.ident));
+    let none = Receiver::None;
+    let made = Function::new(&root, &function.attrs, &function.sig, &options, &none);
+    let (made, name) = match made {
+        Ok(made) => (made.of_type(&ident), made.name),
+        Err(error) => {
+            errors.push(error);
+            (tool::stub(&root, &ident), function.sig.ident.to_string())
+        }
+    };
     params::strip(&mut function.sig);
-    let made = made.unwrap_or_else(|error| error.to_compile_error());
-    quote!(#function #made)
+    let errors = errors.iter().map(syn::Error::to_compile_error);
+    if function.sig.receiver().is_some() {
+        // A type cannot be made inside an impl block.
+        return quote!(#function #(#errors)*);
+    }
+    let (doc, visibility) = (format!("The tool `{name}`."), &function.vis);
+    quote! {
+        #function
+        #(#errors)*
+        #[doc = #doc]
+        #[derive(Debug)]
+        #visibility struct #ident;
+        #made
+    }
+}
+
+/// Returns the value, or the default and the error.
+fn recovered<T: Default>(parsed: syn::Result<T>) -> (T, Vec<syn::Error>) {
+    recovered_or(parsed, T::default)
+}
+
+/// Returns the value, or another one and the error.
+fn recovered_or<T>(parsed: syn::Result<T>, other: impl FnOnce() -> T) -> (T, Vec<syn::Error>) {
+    match parsed {
+        Ok(value) => (value, Vec::new()),
+        Err(error) => (other(), vec![error]),
+    }
 }
 
 /// Returns the block as it was, and a function that returns its tools.
-fn of_impl(mut block: ItemImpl, options: &Options) -> Tokens {
-    let mut made = Vec::new();
-    let mut errors = Vec::new();
-    if !block.generics.params.is_empty() {
+fn of_impl(mut block: ItemImpl, attribute: Tokens) -> Tokens {
+    let (options, mut errors) = recovered(Options::parser(Place::Impl).parse2(attribute));
+    let (root, error) = recovered_or(options.root(), options::root);
+    errors.extend(error);
+    let (tools, error) = recovered(options.ident("tools"));
+    errors.extend(error);
+    let tools = tools.unwrap_or_else(|| Ident::new("tools", block.self_ty.span()));
+    let generic = !block.generics.params.is_empty();
+    if generic {
         let message = "the state of tools cannot be generic";
-        let error = syn::Error::new_spanned(&block.generics, message).to_compile_error();
-        return quote!(#error);
+        errors.push(syn::Error::new_spanned(&block.generics, message));
     }
-    let root = options.root();
-    let receiver = Receiver::Shared(block.self_ty.clone());
-    for item in &mut block.items {
-        let ImplItem::Fn(method) = item else { continue };
-        let (marks, others) = take_marks(std::mem::take(&mut method.attrs));
-        method.attrs = others;
-        let Some(mark) = marks.first() else { continue };
-        let options = match &mark.meta {
-            syn::Meta::Path(_) => Ok(Options::default()),
-            _ => mark.parse_args(),
-        };
-        let function = options.and_then(|options| {
-            Function::new(&root, &method.attrs, &method.sig, &options, &receiver)
-        });
-        match function.map(|function| function.as_shared()) {
-            Ok(tool) => made.push(tool),
-            Err(error) => errors.push(error),
-        }
-        params::strip(&mut method.sig);
-    }
+    let (made, found) = methods(&mut block, &root);
+    errors.extend(found);
     if made.is_empty() && errors.is_empty() {
         let message = "no method of this impl block is marked #[tool]";
         errors.push(syn::Error::new_spanned(&block.self_ty, message));
     }
+    let made = if generic { Vec::new() } else { made };
     let errors = errors.iter().map(syn::Error::to_compile_error);
+    let (generics, _, bounds) = block.generics.split_for_impl();
     let self_ty = &block.self_ty;
-    let tools = options.tools.clone();
-    let tools = tools.unwrap_or_else(|| Ident::new("tools", Span::call_site()));
     quote! {
         #block
         #(#errors)*
-        impl #self_ty {
+        impl #generics #self_ty #bounds {
             /// The tools of this type, sharing its state.
             pub fn #tools(
                 self: ::std::sync::Arc<Self>,
@@ -153,17 +122,32 @@ fn of_impl(mut block: ItemImpl, options: &Options) -> Tokens {
     }
 }
 
-/// Derives `serde::Deserialize` and `schemars::JsonSchema` for a type of parameters, with the
-/// attributes of both, and without a dependency on either.
-///
-/// ```ignore
-/// #[derive(goodcall::Args)]
-/// #[serde(rename_all = "lowercase")]
-/// enum Unit {
-///     Celsius,
-///     Fahrenheit,
-/// }
-/// ```
+/// Returns the tools among the methods of a block, and removes the marks.
+fn methods(block: &mut ItemImpl, root: &Path) -> (Vec<Tokens>, Vec<syn::Error>) {
+    let (mut made, mut errors) = (Vec::new(), Vec::new());
+    let receiver = Receiver::Shared(block.self_ty.clone());
+    for item in &mut block.items {
+        let ImplItem::Fn(method) = item else { continue };
+        let (marks, others) = take_marks(std::mem::take(&mut method.attrs));
+        method.attrs = others;
+        let Some(mark) = marks.first() else { continue };
+        let options = match &mark.meta {
+            syn::Meta::Path(_) => Ok(Options::default()),
+            _ => mark.parse_args_with(Options::parser(Place::Method)),
+        };
+        let function = options.and_then(|options| {
+            Function::new(root, &method.attrs, &method.sig, &options, &receiver)
+        });
+        match function.map(|function| function.as_shared()) {
+            Ok(tool) => made.push(tool),
+            Err(error) => errors.push(error),
+        }
+        params::strip(&mut method.sig);
+    }
+    (made, errors)
+}
+
+/// Derives `serde::Deserialize` and `schemars::JsonSchema` for a type of parameters.
 #[proc_macro_derive(Args, attributes(serde, schemars, validate))]
 pub fn derive_args(item: TokenStream) -> TokenStream {
     let input = parse_macro_input!(item as DeriveInput);

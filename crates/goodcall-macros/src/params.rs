@@ -1,16 +1,37 @@
 //! The parameters of a tool function. Each becomes a field of the arguments, in order.
 
-use proc_macro2::TokenStream as Tokens;
+use proc_macro2::{TokenStream as Tokens, TokenTree};
 use quote::{format_ident, quote};
+use syn::ext::IdentExt;
 use syn::parse::{Parse, ParseStream};
 use syn::punctuated::Punctuated;
 use syn::spanned::Spanned;
 use syn::{
-    Attribute, Expr, FnArg, GenericArgument, Ident, Meta, Pat, PatType, PathArguments, Signature,
-    Token, Type,
+    Attribute, Expr, FnArg, GenericArgument, Ident, LitStr, Meta, Pat, PatType, Path,
+    PathArguments, Signature, Token, Type,
 };
 
-use crate::options::is_tool;
+use crate::options::{is_tool, one_of};
+
+/// What `#[tool(…)]` takes on a parameter: a default, a name, and attributes of schemars. All others of
+/// schemars are in `#[schemars(…)]`.
+const OPTIONS: [&str; 15] = [
+    "default",
+    "name",
+    "range",
+    "length",
+    "regex",
+    "contains",
+    "email",
+    "url",
+    "ip",
+    "inner",
+    "title",
+    "description",
+    "example",
+    "extend",
+    "required",
+];
 
 /// One parameter.
 pub(crate) enum Param {
@@ -26,6 +47,9 @@ pub(crate) struct Argument {
     pub(crate) ty: Tokens,
     /// True if the function takes a reference to the field.
     borrowed: bool,
+    /// True if an attribute names the functions that read the field, so that its type need not be
+    /// an argument by itself.
+    read_otherwise: bool,
     /// Doc comments and schema attributes.
     attributes: Vec<Tokens>,
     default: Option<Default>,
@@ -36,23 +60,40 @@ enum Default {
     Value(Box<Expr>),
 }
 
-/// One item of `#[tool(…)]` on a parameter: a default, or an attribute of schemars.
+/// One item of `#[tool(…)]` on a parameter.
 enum Mark {
     Default(Default),
+    /// The name that the model writes.
+    Name(LitStr),
+    /// An attribute of schemars.
     Schema(Box<Meta>),
 }
 
 impl Parse for Mark {
     fn parse(input: ParseStream<'_>) -> syn::Result<Self> {
-        if input.peek(Ident) && input.fork().parse::<Ident>()? == "default" {
-            input.parse::<Ident>()?;
-            if input.is_empty() || input.peek(Token![,]) {
-                return Ok(Mark::Default(Default::OfType));
+        let name = input.fork().call(Ident::parse_any)?;
+        match name.to_string().as_str() {
+            "default" => {
+                input.parse::<Ident>()?;
+                if input.is_empty() || input.peek(Token![,]) {
+                    return Ok(Mark::Default(Default::OfType));
+                }
+                input.parse::<Token![=]>()?;
+                Ok(Mark::Default(Default::Value(Box::new(input.parse()?))))
             }
-            input.parse::<Token![=]>()?;
-            return Ok(Mark::Default(Default::Value(Box::new(input.parse()?))));
+            "name" => {
+                input.parse::<Ident>()?;
+                input.parse::<Token![=]>()?;
+                input.parse().map(Mark::Name)
+            }
+            known if OPTIONS.contains(&known) => {
+                input.parse().map(|meta| Mark::Schema(Box::new(meta)))
+            }
+            unknown => {
+                let message = format!("unknown option `{unknown}`: expected {}", one_of(OPTIONS));
+                Err(syn::Error::new(name.span(), message))
+            }
         }
-        input.parse().map(|meta| Mark::Schema(Box::new(meta)))
     }
 }
 
@@ -89,11 +130,13 @@ impl Param {
             name: pattern.ident.clone(),
             ty,
             borrowed,
+            read_otherwise: false,
             attributes: Vec::new(),
             default: None,
         };
         for attribute in param.attrs.iter().filter(|attribute| is_ours(attribute)) {
             if !is_tool(attribute) {
+                argument.read_otherwise |= names_functions(attribute);
                 argument.attributes.push(quote!(#attribute));
                 continue;
             }
@@ -101,6 +144,7 @@ impl Param {
             for mark in attribute.parse_args_with(parser)? {
                 match mark {
                     Mark::Default(default) => argument.default = Some(default),
+                    Mark::Name(name) => argument.attributes.push(quote!(#[serde(rename = #name)])),
                     Mark::Schema(meta) => argument.attributes.push(quote!(#[schemars(#meta)])),
                 }
             }
@@ -114,11 +158,9 @@ impl Param {
             Param::Context => quote!(__goodcall_context),
             Param::Argument(argument) => {
                 let name = &argument.name;
-                if argument.borrowed {
-                    quote!(&__goodcall_args.#name)
-                } else {
-                    quote!(__goodcall_args.#name)
-                }
+                let inner = (!argument.read_otherwise).then(|| quote!(.value));
+                let lent = argument.borrowed.then(|| quote!(&));
+                quote!(#lent __goodcall_args.#name #inner)
             }
         }
     }
@@ -129,14 +171,25 @@ impl Argument {
         format_ident!("default_of_{}", self.name)
     }
 
+    /// Returns the type of the field. It is wrapped, so that its bounds can be stated; see
+    /// `goodcall::__private::Param`.
+    fn field_type(&self, root: &Path) -> Tokens {
+        let ty = &self.ty;
+        if self.read_otherwise {
+            quote!(#ty)
+        } else {
+            quote!(#root::__private::Param<__GoodcallAny, #ty>)
+        }
+    }
+
     /// Returns the field of the arguments.
-    pub(crate) fn field(&self) -> Tokens {
-        let (name, ty, attributes) = (&self.name, &self.ty, &self.attributes);
+    pub(crate) fn field(&self, root: &Path) -> Tokens {
+        let (name, ty, attributes) = (&self.name, self.field_type(root), &self.attributes);
         let default = match &self.default {
             None => quote!(),
             Some(Default::OfType) => quote!(#[serde(default)]),
             Some(Default::Value(_)) => {
-                let path = format!("__GoodcallArgs::{}", self.default_name());
+                let path = format!("__GoodcallArgs::<__GoodcallAny>::{}", self.default_name());
                 quote!(#[serde(default = #path)])
             }
         };
@@ -144,13 +197,60 @@ impl Argument {
     }
 
     /// Returns the function that returns the default.
-    pub(crate) fn default(&self) -> Option<Tokens> {
+    pub(crate) fn default(&self, root: &Path) -> Option<Tokens> {
         let Some(Default::Value(value)) = &self.default else {
             return None;
         };
-        let (name, ty) = (self.default_name(), &self.ty);
-        Some(quote!(fn #name() -> #ty { #value }))
+        let (name, ty, field) = (self.default_name(), &self.ty, self.field_type(root));
+        let returned = if self.read_otherwise {
+            quote!(__goodcall_default)
+        } else {
+            quote!(#root::__private::Param::new(__goodcall_default))
+        };
+        Some(quote!(fn #name() -> #field {
+            let __goodcall_default: #ty = #value;
+            #returned
+        }))
     }
+
+    /// Returns the bounds of the field for a derive, as text.
+    pub(crate) fn bound(&self, root: &Path, of: &str) -> Option<String> {
+        let ty = self.field_type(root).to_string();
+        // A `$crate` in a type that came from another macro cannot be written as text.
+        let stated = !self.read_otherwise && !ty.contains('$');
+        stated.then(|| format!("{ty}: {of}"))
+    }
+
+    /// Returns the statements that fail, alone, if the type cannot be a parameter.
+    pub(crate) fn assertion(&self, root: &Path) -> Tokens {
+        let ty = &self.ty;
+        let read = (!self.read_otherwise).then(|| quote!(#root::__private::is_parameter::<#ty>();));
+        quote!(#read #root::__private::is_sent::<#ty>();)
+    }
+}
+
+/// Returns true for an attribute of serde or schemars that says how a field is read.
+pub(crate) fn names_functions(attribute: &Attribute) -> bool {
+    names(
+        attribute,
+        &[
+            "with",
+            "deserialize_with",
+            "schema_with",
+            "skip",
+            "skip_deserializing",
+        ],
+    )
+}
+
+/// Returns true for an attribute that has one of these words in its list.
+pub(crate) fn names(attribute: &Attribute, words: &[&str]) -> bool {
+    let Meta::List(list) = &attribute.meta else {
+        return false;
+    };
+    list.tokens.clone().into_iter().any(
+        |token| matches!(token, TokenTree::Ident(ident) if words.iter().any(|word| ident == word)),
+    )
 }
 
 fn is_context(ty: &Type) -> bool {

@@ -2,8 +2,11 @@
 
 use proc_macro2::TokenStream as Tokens;
 use quote::{format_ident, quote, quote_spanned};
+use syn::ext::IdentExt;
 use syn::spanned::Spanned;
-use syn::{Attribute, FnArg, Ident, Path, ReturnType, Signature, Type, Visibility};
+use syn::{
+    Attribute, FnArg, Ident, LitStr, Path, ReceiverKind, ReturnType, Safety, Signature, Type,
+};
 
 use crate::options::{Options, documentation};
 use crate::params::{Argument, Param};
@@ -23,10 +26,10 @@ pub(crate) struct Function<'f> {
     signature: &'f Signature,
     params: Vec<Param>,
     receiver: &'f Receiver,
-    name: String,
-    description: String,
+    pub(crate) name: String,
+    /// The expression of the description; `None` if there is none.
+    description: Option<Tokens>,
     flags: Tokens,
-    type_name: Option<Ident>,
 }
 
 impl<'f> Function<'f> {
@@ -37,50 +40,22 @@ impl<'f> Function<'f> {
         options: &Options,
         receiver: &'f Receiver,
     ) -> syn::Result<Self> {
-        if signature.generics.lifetimes().next().is_some() {
-            let message = "a tool cannot have lifetimes: leave them out (&str and &[T] are lent \
-                           without)";
-            return Err(syn::Error::new_spanned(&signature.generics, message));
-        }
-        if !signature.generics.params.is_empty() {
-            let message = "a tool cannot be generic: its schema is made once";
-            return Err(syn::Error::new_spanned(&signature.generics, message));
-        }
-        let mut params = Vec::new();
-        let mut on_self = false;
-        for input in &signature.inputs {
-            match (input, receiver) {
-                (FnArg::Typed(param), _) => params.push(Param::new(param)?),
-                (FnArg::Receiver(this), Receiver::None) => {
-                    let message =
-                        "put #[goodcall::tool] on the impl block and #[tool] on the method";
-                    return Err(syn::Error::new_spanned(this, message));
-                }
-                (FnArg::Receiver(this), Receiver::Shared(_)) => {
-                    if this.reference.is_none() || this.mutability.is_some() {
-                        let message = "a tool shares its state: take &self";
-                        return Err(syn::Error::new_spanned(this, message));
-                    }
-                    on_self = true;
-                }
-            }
-        }
-        if let (Receiver::Shared(_), false) = (receiver, on_self) {
-            let message = "a method that is a tool takes &self";
-            return Err(syn::Error::new_spanned(&signature.ident, message));
-        }
-        let plain = signature.ident.to_string();
-        let plain = plain.strip_prefix("r#").unwrap_or(&plain).to_owned();
-        let description = options.description.as_ref().map(syn::LitStr::value);
+        let params = params(signature, receiver)?;
+        let documented = || {
+            let text = documentation(attributes);
+            (!text.is_empty()).then(|| quote!(#text))
+        };
+        let description = options.expression("description");
+        let description = description.map(|expression| quote!(#expression));
+        let name = options.text("name").map(LitStr::value);
         Ok(Self {
             root,
             signature,
             params,
             receiver,
-            name: options.name.as_ref().map_or(plain, syn::LitStr::value),
-            description: description.unwrap_or_else(|| documentation(attributes)),
+            name: name.unwrap_or_else(|| signature.ident.unraw().to_string()),
+            description: description.or_else(documented),
             flags: flags(options, signature.asyncness.is_none()),
-            type_name: options.type_name.clone(),
         })
     }
 
@@ -90,23 +65,14 @@ impl<'f> Function<'f> {
         let message = "a tool needs a description for the model: write a doc comment, or set \
                        description = \"…\"";
         let error = || syn::Error::new_spanned(&self.signature.ident, message).to_compile_error();
-        self.description.trim().is_empty().then(error)
+        self.description.is_none().then(error)
     }
 
-    /// Returns the type that stands for a free function.
-    pub(crate) fn as_type(&self, visibility: &Visibility) -> Tokens {
-        let ident = self.type_name.clone();
-        let ident = ident.unwrap_or_else(|| camel(&self.signature.ident));
-        let doc = format!("The tool `{}`.", self.name);
+    /// Returns the implementation of the type that stands for a free function.
+    pub(crate) fn of_type(&self, ident: &Ident) -> Tokens {
         let body = self.implementation(&quote!(#ident), &quote!());
         let undescribed = self.undescribed();
-        quote! {
-            #undescribed
-            #[doc = #doc]
-            #[derive(Clone, Copy, Debug, Default)]
-            #visibility struct #ident;
-            const _: () = { #body };
-        }
+        quote!(#undescribed const _: () = { #body };)
     }
 
     /// Returns an expression: the tool with the state in `state`.
@@ -135,18 +101,40 @@ impl<'f> Function<'f> {
             Param::Context => None,
         });
         let arguments: Vec<&Argument> = arguments.collect();
-        let fields = arguments.iter().map(|argument| argument.field());
-        let defaults = arguments.iter().filter_map(|argument| argument.default());
-        let (root, derive) = (self.root, crate_attributes(self.root));
+        let root = self.root;
+        let fields = arguments.iter().map(|argument| argument.field(root));
+        let defaults = arguments
+            .iter()
+            .filter_map(|argument| argument.default(root));
+        let assertions = arguments.iter().map(|argument| argument.assertion(root));
+        let bounds = |of: &str| {
+            let bounds = arguments
+                .iter()
+                .filter_map(|argument| argument.bound(root, of));
+            bounds.collect::<Vec<_>>().join(", ")
+        };
+        let path = quote!(#root::__private).to_string();
+        let (reads, describes) = (
+            bounds(&format!("{path}::serde::Deserialize<'de>")),
+            bounds(&format!("{path}::schemars::JsonSchema")),
+        );
+        let derive = crate_attributes(root);
         quote! {
             #[derive(
                 #root::__private::serde::Deserialize,
                 #root::__private::schemars::JsonSchema,
             )]
             #derive
-            #[serde(deny_unknown_fields)]
-            struct __GoodcallArgs { #(#fields,)* }
-            impl __GoodcallArgs { #(#defaults)* }
+            #[serde(deny_unknown_fields, bound = #reads)]
+            #[schemars(bound = #describes)]
+            struct __GoodcallArgs<__GoodcallAny> {
+                #(#fields,)*
+                #[serde(skip)]
+                #[schemars(skip)]
+                __goodcall_any: ::std::marker::PhantomData<__GoodcallAny>,
+            }
+            impl<__GoodcallAny> __GoodcallArgs<__GoodcallAny> { #(#defaults)* }
+            const _: fn() = || { #(#assertions)* };
         }
     }
 
@@ -174,7 +162,8 @@ impl<'f> Function<'f> {
 
     fn implementation(&self, ty: &Tokens, attributes: &Tokens) -> Tokens {
         let (arguments, call, flags) = (self.arguments(), self.call(), &self.flags);
-        let (root, name, description) = (self.root, &self.name, &self.description);
+        let (root, name) = (self.root, &self.name);
+        let description = self.description.clone().unwrap_or_else(|| quote!(""));
         quote! {
             #arguments
             #attributes
@@ -183,7 +172,9 @@ impl<'f> Function<'f> {
                 fn name(&self) -> &str { #name }
                 fn description(&self) -> &str { #description }
                 fn parameters_schema(&self) -> #root::__private::Value {
-                    #root::schema_of::<__GoodcallArgs>()
+                    #[allow(unused_imports)]
+                    use #root::__private::Underived as _;
+                    #root::__private::Derived::<__GoodcallArgs<()>>::new().schema()
                 }
                 fn validate_parameters(
                     &self,
@@ -196,7 +187,9 @@ impl<'f> Function<'f> {
                     &self,
                     arguments: &#root::goodcall_core::Tree<'_>,
                 ) -> ::std::result::Result<#root::BoundArguments, #root::Invalid> {
-                    #root::__private::bind::<__GoodcallArgs>(arguments)
+                    #[allow(unused_imports)]
+                    use #root::__private::Underived as _;
+                    #root::__private::Derived::<__GoodcallArgs<()>>::new().bind(arguments)
                 }
                 #[allow(unused_variables, clippy::unit_arg)]
                 async fn run(
@@ -207,7 +200,7 @@ impl<'f> Function<'f> {
                     #[allow(unused_imports)]
                     use #root::__private::{FallibleReturn as _, PlainReturn as _};
                     let ::std::option::Option::Some(__goodcall_args) =
-                        __goodcall_bound.into_typed::<__GoodcallArgs>()
+                        __goodcall_bound.into_typed::<__GoodcallArgs<()>>()
                     else {
                         return #root::__private::misbound(#name);
                     };
@@ -234,29 +227,108 @@ pub(crate) fn crate_attributes(root: &Path) -> Tokens {
     quote!(#[serde(crate = #serde)] #[schemars(crate = #schemars)])
 }
 
+/// Returns the parameters of a function that can be a tool.
+fn params(signature: &Signature, receiver: &Receiver) -> syn::Result<Vec<Param>> {
+    if signature.generics.lifetimes().next().is_some() {
+        let message = "a tool cannot have lifetimes: leave them out (&str and &[T] are lent \
+                       without)";
+        return Err(syn::Error::new_spanned(&signature.generics, message));
+    }
+    if !signature.generics.params.is_empty() {
+        let message = "a tool cannot be generic: its schema is made once";
+        return Err(syn::Error::new_spanned(&signature.generics, message));
+    }
+    if let Safety::Unsafe(unsafety) = &signature.safety {
+        let message = "a tool cannot be unsafe: a model calls it";
+        return Err(syn::Error::new_spanned(unsafety, message));
+    }
+    let mut params = Vec::new();
+    let mut on_self = false;
+    for input in &signature.inputs {
+        match (input, receiver) {
+            (FnArg::Typed(param), _) => params.push(Param::new(param)?),
+            (FnArg::Receiver(this), Receiver::None) => {
+                let message = "put #[goodcall::tool] on the impl block and #[tool] on the method";
+                return Err(syn::Error::new_spanned(this, message));
+            }
+            (FnArg::Receiver(this), Receiver::Shared(_)) => {
+                if !matches!(this.kind, ReceiverKind::Reference(_, _, None)) {
+                    let message = "a tool shares its state: take &self";
+                    return Err(syn::Error::new_spanned(this, message));
+                }
+                on_self = true;
+            }
+        }
+    }
+    if let (Receiver::Shared(_), false) = (receiver, on_self) {
+        let message = "a method that is a tool takes &self";
+        return Err(syn::Error::new_spanned(&signature.ident, message));
+    }
+    Ok(params)
+}
+
+/// Returns a tool that does nothing, in place of one that has an error: its type is known, so that the
+/// error is the only one.
+pub(crate) fn stub(root: &Path, ident: &Ident) -> Tokens {
+    quote! {
+        const _: () = {
+            #[#root::__private::async_trait]
+            impl #root::Tool for #ident {
+                fn name(&self) -> &str { "" }
+                fn description(&self) -> &str { "" }
+                fn parameters_schema(&self) -> #root::__private::Value {
+                    #root::__private::Value::Null
+                }
+                async fn execute(&self, _: &#root::__private::Value) -> #root::ToolResult {
+                    #root::ToolResult::error("")
+                }
+            }
+        };
+    }
+}
+
 /// Returns the methods that the options and the kind of function define.
 fn flags(options: &Options, plain: bool) -> Tokens {
-    let flag = |on: bool, name: &str| {
-        let name = format_ident!("{name}");
-        on.then(|| quote!(fn #name(&self) -> bool { true }))
+    let flag = |name: &str, method: &str| {
+        let method = format_ident!("{method}");
+        let on = options.flag(name)?;
+        Some(quote!(fn #method(&self) -> bool { #on }))
     };
+    let blocking = options.flag("blocking") == Some(true)
+        || plain && options.flag("inline") != Some(true) && options.flag("blocking").is_none();
     let flags = [
-        flag(options.destructive, "is_destructive"),
-        flag(options.repeatable, "is_repeatable"),
-        flag(options.blocking || plain && !options.inline, "is_blocking"),
+        flag("destructive", "is_destructive"),
+        flag("read_only", "is_read_only"),
+        flag("repeatable", "is_repeatable"),
+        blocking.then(|| {
+            quote!(
+                fn is_blocking(&self) -> bool {
+                    true
+                }
+            )
+        }),
     ];
-    let limit = options.time_limit_ms.as_ref().map(|limit| {
+    let limit = options.integer("time_limit_ms").map(|limit| {
         quote!(fn time_limit(&self) -> ::std::option::Option<::std::time::Duration> {
             ::std::option::Option::Some(::std::time::Duration::from_millis(#limit))
         })
     });
-    quote!(#(#flags)* #limit)
+    let title = options.text("title").map(|title| {
+        quote!(fn title(&self) -> ::std::option::Option<&str> {
+            ::std::option::Option::Some(#title)
+        })
+    });
+    let world = options.flag("open_world").map(|open| {
+        quote!(fn is_open_world(&self) -> ::std::option::Option<bool> {
+            ::std::option::Option::Some(#open)
+        })
+    });
+    quote!(#(#flags)* #limit #title #world)
 }
 
 /// Returns `ReadFile` for `read_file`.
-fn camel(ident: &Ident) -> Ident {
-    let text = ident.to_string();
-    let text = text.strip_prefix("r#").unwrap_or(&text);
+pub(crate) fn camel(ident: &Ident) -> Ident {
+    let text = ident.unraw().to_string();
     let parts = text.split('_').map(|part| {
         let mut letters = part.chars();
         let first = letters

@@ -43,7 +43,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
         });
     driver.drive(&mut run).await?;
     let told = run.messages().iter().find_map(|message| match message {
-        goodcall::Message::Tools { outcomes } => outcomes.iter().find(|o| o.steer.is_some()),
+        goodcall::Message::Tools { outcomes, .. } => outcomes.iter().find(|o| o.steer.is_some()),
         _ => None,
     });
     if let Some(outcome) = told {

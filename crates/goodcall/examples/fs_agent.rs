@@ -141,7 +141,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
                     println!("model: {}", reply.text);
                 }
             }
-            Message::Tools { outcomes } => {
+            Message::Tools { outcomes, .. } => {
                 for outcome in outcomes {
                     println!("tool:  {}\n", outcome.text().replace('\n', "\n       "));
                 }

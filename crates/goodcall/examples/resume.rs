@@ -93,7 +93,7 @@ async fn host(folder: &Path) -> Result<(), Box<dyn std::error::Error>> {
         .store(&store)
         .on_event(|event| match event {
             Event::ModelCalled { step, .. } => pause("replied", &step.to_string()),
-            Event::ToolExecuted { call } => pause("executed", &call.call_id),
+            Event::ToolExecuted { call, .. } => pause("executed", &call.call_id),
             _ => {}
         });
     let finish = driver.drive(&mut run).await?;

@@ -39,7 +39,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     ]);
     let mut run = Run::new().user("A table for Ada, four of us, at eight.");
     let driver = Driver::new(&toolbox, &model).on_event(|event| {
-        if let Event::ToolExecuted { call: record } = event {
+        if let Event::ToolExecuted { call: record, .. } = event {
             println!("[{:?} in {} ms]", record.state, record.duration_ms);
         }
     });
@@ -55,7 +55,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
                     println!("model: {}", reply.text);
                 }
             }
-            Message::Tools { outcomes } => {
+            Message::Tools { outcomes, .. } => {
                 for outcome in outcomes {
                     println!("tool:  {}", outcome.text().replace('\n', "\n       "));
                 }

@@ -6,28 +6,164 @@ pub use serde;
 pub use serde_json::Value;
 
 use std::error::Error;
+use std::marker::PhantomData;
 
 use goodcall_core::Tree;
-use serde::Serialize;
+use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::de::DeserializeOwned;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::error::Cause;
 use crate::{
     BoundArguments, Context, ErrorClass, Failure, Invalid, Style, Tool, ToolResult, explain,
+    schema_of,
 };
 
-/// Deserializes arguments as the parameters of a tool.
-///
-/// # Errors
-/// If the arguments do not fit the type.
-pub fn bind<T: DeserializeOwned + Send + 'static>(
-    arguments: &Tree<'_>,
-) -> Result<BoundArguments, Invalid> {
-    match arguments.deserialize::<T>() {
-        Ok(arguments) => Ok(BoundArguments::typed(arguments)),
-        Err(error) => Err(Invalid::from_deserialize_error(&error)),
+// A parameter of a tool function.
+//
+// The generated code derives `Deserialize` and `JsonSchema` for the parameters of a function. If a type
+// has neither, each derive would complain several times. They are told instead that the bounds hold
+// (`Param<X, T>: Deserialize`), which the compiler believes while `X` is unknown, and `is_parameter`
+// complains once.
+#[derive(Debug, JsonSchema)]
+#[schemars(transparent, bound = "T: JsonSchema")]
+#[allow(
+    missing_docs,
+    reason = "with documentation of its own, its schema would not be that of the value"
+)]
+pub struct Param<X, T> {
+    pub value: T,
+    #[schemars(skip)]
+    any: PhantomData<X>,
+}
+
+impl<X, T> Param<X, T> {
+    /// Wraps a value.
+    pub fn new(value: T) -> Self {
+        let any = PhantomData;
+        Self { value, any }
     }
 }
+
+impl<X, T: Default> Default for Param<X, T> {
+    fn default() -> Self {
+        Self::new(T::default())
+    }
+}
+
+impl<'de, X, T: Deserialize<'de>> Deserialize<'de> for Param<X, T> {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        T::deserialize(from).map(Self::new)
+    }
+}
+
+impl<X, T: Serialize> Serialize for Param<X, T> {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        self.value.serialize(to)
+    }
+}
+
+/// A type of parameters.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` cannot be a parameter of a tool",
+    label = "this type cannot be read from JSON, or has no schema",
+    note = "add `#[derive(goodcall::Args)]` to a type of your own; a type of another crate needs \
+            `serde::Deserialize` and `schemars::JsonSchema`, mostly by a feature of that crate"
+)]
+pub trait Parameter: DeserializeOwned + JsonSchema {}
+
+#[diagnostic::do_not_recommend]
+impl<T: DeserializeOwned + JsonSchema> Parameter for T {}
+
+/// Compiles if a type can be a parameter, or a part of one.
+pub fn is_parameter<T: Parameter>() {}
+
+/// Compiles if a parameter can be sent to the thread of its tool.
+pub fn is_sent<T: Send + 'static>() {}
+
+/// What the derives made of a type. If they failed, which is an error of its own, the methods of
+/// [`Underived`] are called instead, and compile.
+#[derive(Debug)]
+pub struct Derived<T>(PhantomData<T>);
+
+impl<T> Derived<T> {
+    /// Names the type.
+    #[allow(clippy::new_without_default, reason = "only the macros call it")]
+    pub const fn new() -> Self {
+        Self(PhantomData)
+    }
+}
+
+impl<T: JsonSchema> Derived<T> {
+    /// Returns the schema of the arguments of a tool.
+    pub fn schema(&self) -> Value {
+        schema_of::<T>()
+    }
+
+    /// Returns the schema of a part of the arguments.
+    pub fn json_schema(&self, generator: &mut SchemaGenerator) -> Schema {
+        T::json_schema(generator)
+    }
+
+    /// Returns true if the schema has to be inlined.
+    pub fn inline_schema(&self) -> bool {
+        T::inline_schema()
+    }
+}
+
+impl<T: DeserializeOwned + Send + 'static> Derived<T> {
+    /// Deserializes arguments as the parameters of a tool.
+    ///
+    /// # Errors
+    /// If the arguments do not fit the type.
+    pub fn bind(&self, arguments: &Tree<'_>) -> Result<BoundArguments, Invalid> {
+        match arguments.deserialize::<T>() {
+            Ok(arguments) => Ok(BoundArguments::typed(arguments)),
+            Err(error) => Err(Invalid::from_deserialize_error(&error)),
+        }
+    }
+}
+
+/// The methods of [`Derived`], for a type whose derives failed. Nothing is ever run with it.
+pub trait Underived {
+    /// See [`Derived::schema`].
+    fn schema(&self) -> Value {
+        Value::Null
+    }
+
+    /// See [`Derived::json_schema`].
+    fn json_schema(&self, _: &mut SchemaGenerator) -> Schema {
+        Schema::default()
+    }
+
+    /// See [`Derived::inline_schema`].
+    fn inline_schema(&self) -> bool {
+        false
+    }
+
+    /// See [`Derived::bind`].
+    ///
+    /// # Errors
+    /// Always.
+    fn bind(&self, _: &Tree<'_>) -> Result<BoundArguments, Invalid> {
+        Err(Invalid::new(Vec::new()))
+    }
+}
+
+impl<T> Underived for Derived<T> {}
+
+/// The function that serde derives for a copy of a type, if that derive failed.
+pub trait Unread {
+    /// Reads nothing.
+    ///
+    /// # Errors
+    /// Always.
+    fn deserialize<'de, D: Deserializer<'de>, T>(_: D) -> Result<T, D::Error> {
+        Err(serde::de::Error::custom("the type could not be derived"))
+    }
+}
+
+impl<T> Unread for T {}
 
 /// Checks a JSON value for a tool that takes a Rust type.
 ///

@@ -2,6 +2,7 @@
 
 use std::error::Error;
 use std::fmt;
+use std::future::Future;
 use std::io;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
@@ -11,12 +12,14 @@ use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 use tracing::Instrument;
 
+use crate::approval::{self, Approval, ApproveFn, ProposedCall};
+use crate::definition::Definition;
 use crate::event::{self, ErrorDetail, ErrorEvent, Event, Events, Phase};
 use crate::message::{Call, CallOutcome, Reply};
 use crate::model::{Model, ModelError, Prompt};
 use crate::run::{HaltReason, Run, SequenceError, Step};
 use crate::store::Store;
-use crate::toolbox::{Definition, Toolbox};
+use crate::toolbox::Toolbox;
 use crate::{trace, wire};
 
 /// Executes a [`Run`] with a model and a toolbox until it is done, asks the user or stops.
@@ -47,6 +50,7 @@ pub struct Driver<'d> {
     cancel: CancellationToken,
     store: Option<&'d dyn Store>,
     ask: Option<Box<AskUserFn<'d>>>,
+    approve: Option<Box<ApproveFn<'d>>>,
     on_text: Option<Box<TextListener<'d>>>,
     listeners: Vec<Box<EventListener<'d>>>,
 }
@@ -82,6 +86,7 @@ impl<'d> Driver<'d> {
             cancel: CancellationToken::new(),
             store: None,
             ask: None,
+            approve: None,
             on_text: None,
             listeners: Vec::new(),
         }
@@ -126,6 +131,61 @@ impl<'d> Driver<'d> {
     #[must_use]
     pub fn ask(mut self, ask: impl Fn(&HaltReason) -> Option<String> + Send + Sync + 'd) -> Self {
         self.ask = Some(Box::new(ask));
+        self
+    }
+
+    /// Sets the function that allows or denies each call that may run. It gets the arguments that
+    /// the tool will get, so that a person can see what a destructive call will do. The calls of a
+    /// reply are proposed one after the other, before any of them is made and before the time limits
+    /// begin; calls that are refused are not proposed.
+    ///
+    /// ```
+    /// use goodcall::{Approval, Call, Driver, Message, ProposedCall, Reply, Run, Script, Toolbox};
+    ///
+    /// /// Deletes a file.
+    /// #[goodcall::tool(destructive)]
+    /// fn delete(path: String) -> String {
+    ///     format!("{path} is gone")
+    /// }
+    ///
+    /// async fn ask_a_person(call: ProposedCall) -> Approval {
+    ///     if !call.tool().is_destructive() {
+    ///         return Approval::Allow;
+    ///     }
+    ///     println!("{} {}: yes or no?", call.name(), call.arguments());
+    ///     Approval::deny("keep it") // what the person said
+    /// }
+    ///
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// let mut toolbox = Toolbox::new();
+    /// toolbox.register(Delete)?;
+    /// let model = Script::new([
+    ///     Reply::calls([Call::new("1", "delete", r#"{"path": "a.txt"}"#)]),
+    ///     Reply::text("I have left the file where it is."),
+    /// ]);
+    /// let mut run = Run::new().user("Delete a.txt.");
+    /// let driver = Driver::new(&toolbox, &model).approve(ask_a_person);
+    /// driver.drive(&mut run).await?;
+    /// let Message::Tools { outcomes, .. } = &run.messages()[2] else { panic!() };
+    /// assert_eq!(
+    ///     outcomes[0].text(),
+    ///     "The call of `delete` was not allowed, and nothing was run: keep it\n\
+    ///      Do not make it again: ask the user, or take another way."
+    /// );
+    /// # Ok(())
+    /// # }
+    /// ```
+    #[must_use]
+    pub fn approve<F, A>(mut self, approve: F) -> Self
+    where
+        F: Fn(ProposedCall) -> A + Send + Sync + 'd,
+        A: Future<Output: Into<Approval>> + Send + 'd,
+    {
+        self.approve = Some(Box::new(move |call| {
+            let answer = approve(call);
+            Box::pin(async move { answer.await.into() })
+        }));
         self
     }
 
@@ -280,7 +340,8 @@ impl<'d> Driver<'d> {
         calls: Vec<Call>,
         tools: &[Definition<'_>],
     ) -> Result<(), DriveError> {
-        let mut waiting = calls.iter();
+        let calls = self.approved(run, &calls).await?;
+        let mut waiting = calls.into_iter();
         let mut running = FuturesUnordered::new();
         loop {
             while running.len() < self.parallel
@@ -293,18 +354,59 @@ impl<'d> Driver<'d> {
             let Some((call, outcome)) = running.next().await else {
                 return Ok(());
             };
-            let events = if self.listeners.is_empty() {
-                Vec::new()
-            } else {
-                event::of_outcome(call, &outcome)
+            self.executed(run, call, outcome)?;
+        }
+    }
+
+    /// Returns the calls that are allowed, and reports the others to the run. If the run is
+    /// cancelled meanwhile, none is allowed.
+    async fn approved<'c>(
+        &self,
+        run: &mut Run,
+        calls: &'c [Call],
+    ) -> Result<Vec<&'c Call>, DriveError> {
+        let Some(approve) = &self.approve else {
+            return Ok(calls.iter().collect());
+        };
+        let mut allowed = Vec::new();
+        for call in calls {
+            let proposed = match self.toolbox.admit(call) {
+                Ok(prepared) => ProposedCall::new(call, &prepared),
+                // The call is refused when it is made.
+                Err(_) => {
+                    allowed.push(call);
+                    continue;
+                }
             };
-            run.executed(outcome)?;
-            self.save(run)?;
-            events.iter().for_each(|event| self.notify(event));
-            if let Some(report) = run.loop_report() {
-                self.notify(&Event::LoopSuspected(report.clone()));
+            let approval = tokio::select! {
+                biased;
+                () = self.cancel.cancelled() => return Ok(Vec::new()),
+                approval = approve(proposed) => approval,
+            };
+            match approval {
+                Approval::Allow => allowed.push(call),
+                Approval::Deny(reason) => {
+                    self.executed(run, call, approval::denied(call, &reason))?;
+                }
             }
         }
+        Ok(allowed)
+    }
+
+    /// Reports an outcome to the run, the store and the listeners.
+    fn executed(&self, run: &mut Run, call: &Call, outcome: CallOutcome) -> Result<(), DriveError> {
+        let events = if self.listeners.is_empty() {
+            Vec::new()
+        } else {
+            event::of_outcome(call, &outcome)
+        };
+        run.executed(outcome)?;
+        self.save(run)?;
+        events.iter().for_each(|event| self.notify(event));
+        if let Some(report) = run.loop_report() {
+            self.notify(&Event::LoopSuspected(report.clone()));
+        }
+        Ok(())
     }
 
     async fn call<'c>(&self, call: &'c Call, tools: &[Definition<'_>]) -> (&'c Call, CallOutcome) {

@@ -6,7 +6,7 @@ use std::fmt;
 use goodcall_core::{Explain, Issue, Refusal, Style, clip};
 use serde::{Deserialize, Serialize};
 
-use crate::ErrorClass;
+use crate::{ErrorClass, explain};
 
 /// The most characters of an error that a model reads.
 const MOST_CHARS: usize = 4000;
@@ -26,7 +26,7 @@ pub enum ToolError {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct ToolArgError {
-    /// `validation`, `truncated`, `unknown_tool` or `loop`.
+    /// `validation`, `truncated`, `unknown_tool`, `denied` or `loop`.
     pub class: ErrorClass,
     /// The text that the model reads.
     pub message: String,
@@ -126,8 +126,16 @@ impl Error for ToolRuntimeError {}
 pub enum Cause {
     /// It ran and refused.
     Refused,
+    /// It ran, and what it was asked for does not exist.
+    NotFound,
+    /// It ran, and may not do what it was asked for.
+    PermissionDenied,
     /// It could not do its work.
     Failed,
+    /// It was called too often.
+    RateLimited,
+    /// It could not reach what it needs.
+    Unavailable,
     /// It panicked.
     Panicked,
     /// It took too long.
@@ -140,10 +148,20 @@ impl Cause {
     /// The class of errors with this cause.
     pub const fn class(self) -> ErrorClass {
         match self {
-            Cause::Refused => ErrorClass::Logical,
-            Cause::Failed | Cause::Panicked | Cause::TimedOut => ErrorClass::Runtime,
+            Cause::Refused | Cause::NotFound | Cause::PermissionDenied => ErrorClass::Logical,
+            Cause::Failed
+            | Cause::RateLimited
+            | Cause::Unavailable
+            | Cause::Panicked
+            | Cause::TimedOut => ErrorClass::Runtime,
             Cause::Cancelled => ErrorClass::Cancelled,
         }
+    }
+
+    /// Returns true if the model may call the tool again: as its class says, but never after
+    /// [`Cause::PermissionDenied`].
+    pub const fn retryable(self) -> bool {
+        !matches!(self, Cause::PermissionDenied) && self.class().retryable()
     }
 }
 
@@ -174,6 +192,22 @@ impl ToolError {
         match self {
             ToolError::Argument(error) => error.class,
             ToolError::Runtime(error) => error.cause.class(),
+        }
+    }
+
+    /// Returns true if the model may call the tool again without its arguments being at fault.
+    pub fn retryable(&self) -> bool {
+        match self {
+            ToolError::Argument(error) => error.class.retryable(),
+            ToolError::Runtime(error) => error.cause.retryable(),
+        }
+    }
+
+    /// What the model should do, used where neither the tool nor the error recommends anything.
+    pub(crate) fn recommendations(&self) -> &'static [&'static str] {
+        match self {
+            ToolError::Argument(error) => error.class.recommendations(),
+            ToolError::Runtime(error) => explain::recommendations_for(error.cause),
         }
     }
 

@@ -24,6 +24,8 @@ pub enum ErrorClass {
     Logical,
     /// The call was cancelled.
     Cancelled,
+    /// The user or the host does not allow the call.
+    Denied,
     /// The model repeats itself.
     Loop,
 }
@@ -60,13 +62,14 @@ const ALL: Audience = Audience {
 
 impl ErrorClass {
     /// Every class.
-    pub const ALL: [ErrorClass; 7] = [
+    pub const ALL: &'static [ErrorClass] = &[
         ErrorClass::Validation,
         ErrorClass::Truncated,
         ErrorClass::UnknownTool,
         ErrorClass::Runtime,
         ErrorClass::Logical,
         ErrorClass::Cancelled,
+        ErrorClass::Denied,
         ErrorClass::Loop,
     ];
 
@@ -79,6 +82,7 @@ impl ErrorClass {
             ErrorClass::Runtime => "runtime",
             ErrorClass::Logical => "logical",
             ErrorClass::Cancelled => "cancelled",
+            ErrorClass::Denied => "denied",
             ErrorClass::Loop => "loop",
         }
     }
@@ -95,7 +99,10 @@ impl ErrorClass {
     /// Who has to know of an error of this class.
     pub const fn audience(self) -> Audience {
         match self {
-            ErrorClass::Validation | ErrorClass::UnknownTool | ErrorClass::Logical => MODEL,
+            ErrorClass::Validation
+            | ErrorClass::UnknownTool
+            | ErrorClass::Logical
+            | ErrorClass::Denied => MODEL,
             ErrorClass::Truncated => MODEL_AND_OPERATOR,
             ErrorClass::Cancelled => MODEL_AND_USER,
             ErrorClass::Runtime | ErrorClass::Loop => ALL,
@@ -109,6 +116,11 @@ impl ErrorClass {
 
     /// Returns true if the call was refused before anything ran.
     pub const fn is_refusal(self) -> bool {
+        self.is_fault() || matches!(self, ErrorClass::Denied)
+    }
+
+    /// Returns true if the call itself was at fault, so that it was refused.
+    pub(crate) const fn is_fault(self) -> bool {
         matches!(
             self,
             ErrorClass::Validation
@@ -143,7 +155,7 @@ mod tests {
     #[test]
     fn serialized_form_is_the_name() {
         for class in ErrorClass::ALL {
-            let text = serde_json::to_string(&class).unwrap();
+            let text = serde_json::to_string(class).unwrap();
             assert_eq!(text, format!("\"{class}\""));
             assert!(class.audience().model && !class.recommendations().is_empty());
         }

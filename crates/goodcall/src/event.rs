@@ -21,11 +21,13 @@ pub enum Event {
     /// An error occurred.
     Error(ErrorEvent),
     /// A call has an outcome.
+    #[non_exhaustive]
     ToolExecuted {
         /// The call.
         call: ToolRecord,
     },
     /// Arguments were mended before the tool ran.
+    #[non_exhaustive]
     Mended {
         /// The id of the call.
         call_id: String,
@@ -37,6 +39,7 @@ pub enum Event {
     /// The model seems to repeat itself.
     LoopSuspected(LoopReport),
     /// The model has replied.
+    #[non_exhaustive]
     ModelCalled {
         /// The name of the model.
         model: String,
@@ -50,6 +53,7 @@ pub enum Event {
         duration_ms: u64,
     },
     /// The user is asked.
+    #[non_exhaustive]
     AskedUser {
         /// The reason why.
         reason: HaltReason,
@@ -57,6 +61,7 @@ pub enum Event {
         message: String,
     },
     /// The run is over.
+    #[non_exhaustive]
     Finished {
         /// The reason why it stopped; `None` if the model gave its final answer.
         reason: Option<HaltReason>,

@@ -41,7 +41,7 @@ impl Toolbox {
     }
 
     /// Prepares a call if the policy of its tool allows the changes that were made to read it.
-    fn admit(&self, call: &Call) -> Result<Prepared<'_>, Refusal> {
+    pub(crate) fn admit(&self, call: &Call) -> Result<Prepared<'_>, Refusal> {
         let policy = self.policy_for_call(&call.name);
         let allows = |change: &ChangeRecord| {
             let rule = change.rule.parse();

@@ -6,7 +6,7 @@ use goodcall_core::{Change, DeserializeError, RuleId, clip};
 use serde_json::Value;
 
 use crate::ErrorClass;
-use crate::error::ToolError;
+use crate::error::{Cause, ToolError};
 use crate::loop_detector::{LoopReport, Signal};
 use crate::run::HaltReason;
 
@@ -27,6 +27,19 @@ pub(crate) fn timed_out(tool: &str, limit: Duration) -> String {
 
 pub(crate) fn cancelled(tool: &str) -> String {
     format!("The call of `{tool}` was called off.")
+}
+
+pub(crate) fn denied(tool: &str, reason: &str) -> String {
+    let reason = clip(reason.trim(), MOST_CHARS);
+    let reason = if reason.is_empty() {
+        String::new()
+    } else {
+        format!(": {reason}")
+    };
+    format!(
+        "The call of `{tool}` was not allowed, and nothing was run{reason}\n\
+         Do not make it again: ask the user, or take another way."
+    )
 }
 
 pub(crate) fn not_run(tool: &str) -> String {
@@ -89,8 +102,25 @@ pub(crate) const fn recommendations(class: ErrorClass) -> &'static [&'static str
             &["make the same call once more; if it fails again, do something else"]
         }
         ErrorClass::Logical => &["act on the error: change the arguments or call another tool"],
+        ErrorClass::Denied => &["do not make this call again: ask the user, or take another way"],
         ErrorClass::Cancelled => &["check what has been done before you call the tool again"],
         ErrorClass::Loop => &["do something different, or say what keeps you from it"],
+    }
+}
+
+/// What the model should do after a tool failed for this reason, if the reason says more than its
+/// class.
+pub(crate) const fn recommendations_for(cause: Cause) -> &'static [&'static str] {
+    match cause {
+        Cause::NotFound => &["find out what exists before you call the tool again"],
+        Cause::PermissionDenied => {
+            &["do not make this call again: ask the user, or take another way"]
+        }
+        Cause::RateLimited => &["do something else first, and make the same call later"],
+        Cause::Unavailable => {
+            &["make the same call once more; if it fails again, go on without it"]
+        }
+        _ => recommendations(cause.class()),
     }
 }
 

@@ -18,8 +18,9 @@ const MOST_CHARS: usize = 8000;
 /// The error that a tool returns: a message for the model, what it should do, and for the operator
 /// the error behind it.
 ///
-/// [`Failure::new`] says that the tool refused (class `logical`), with words for the model. So does
-/// the `?` operator on a text. The `?` operator on any other error (a `std::error::Error`,
+/// [`Failure::new`] says that the tool refused (class `logical`), with words for the model; other
+/// constructors name the reason ([`Failure::not_found`], [`Failure::rate_limited`], …). So does the
+/// `?` operator on a text. The `?` operator on any other error (a `std::error::Error`,
 /// `anyhow::Error`, `eyre::Report`) says that the tool failed (class `runtime`). What such an error
 /// says may hold paths, addresses and secrets, so the model reads only that the tool failed; the
 /// operator finds the error with all its causes in [`ToolRuntimeError::source`](crate::ToolRuntimeError)
@@ -66,6 +67,29 @@ impl Failure {
         Self::of(Cause::Failed, message)
     }
 
+    /// Returns the failure of a tool that was asked for something that does not exist (class
+    /// `logical`).
+    pub fn not_found(message: impl Into<String>) -> Self {
+        Self::of(Cause::NotFound, message)
+    }
+
+    /// Returns the failure of a tool that may not do what it was asked for (class `logical`). The
+    /// model is told not to make the call again.
+    pub fn permission_denied(message: impl Into<String>) -> Self {
+        Self::of(Cause::PermissionDenied, message)
+    }
+
+    /// Returns the failure of a tool that was called too often (class `runtime`). The model is told
+    /// to make the call later.
+    pub fn rate_limited(message: impl Into<String>) -> Self {
+        Self::of(Cause::RateLimited, message)
+    }
+
+    /// Returns the failure of a tool that could not reach what it needs (class `runtime`).
+    pub fn unavailable(message: impl Into<String>) -> Self {
+        Self::of(Cause::Unavailable, message)
+    }
+
     fn of(cause: Cause, message: impl Into<String>) -> Self {
         Self(Box::new(FailureParts {
             cause,
@@ -103,6 +127,11 @@ impl Failure {
     pub fn caused_by(mut self, source: impl Into<Box<dyn Error + Send + Sync>>) -> Self {
         self.0.source = Some(Arc::from(source.into()));
         self
+    }
+
+    /// How the tool failed.
+    pub fn cause(&self) -> Cause {
+        self.0.cause
     }
 
     /// The text for the model.

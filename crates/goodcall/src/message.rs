@@ -14,6 +14,7 @@ use crate::{ErrorClass, ToolResult, explain, tool_result};
 #[non_exhaustive]
 pub enum Message {
     /// The instructions that the model gets for its task.
+    #[non_exhaustive]
     System {
         /// The text.
         text: String,
@@ -23,6 +24,7 @@ pub enum Message {
     /// A reply of the model.
     Assistant(AssistantMessage),
     /// The outcomes of the calls of the previous reply, in the order of the calls.
+    #[non_exhaustive]
     Tools {
         /// The outcomes.
         outcomes: Vec<CallOutcome>,
@@ -42,10 +44,13 @@ impl Message {
 
     /// Returns a reply of the model.
     pub fn assistant(text: impl Into<String>) -> Self {
-        Message::Assistant(AssistantMessage {
-            text: text.into(),
-            ..AssistantMessage::default()
-        })
+        Message::Assistant(AssistantMessage::new(text))
+    }
+
+    /// Returns the outcomes of the calls of the reply before it.
+    pub fn tools(outcomes: impl IntoIterator<Item = CallOutcome>) -> Self {
+        let outcomes = outcomes.into_iter().collect();
+        Message::Tools { outcomes }
     }
 }
 
@@ -85,12 +90,23 @@ pub enum Image {
     /// An image that the provider fetches.
     Url(String),
     /// An image in the message itself.
+    #[non_exhaustive]
     Data {
         /// Such as `image/png`.
         media_type: String,
         /// The bytes in base64.
         base64: String,
     },
+}
+
+impl Image {
+    /// Returns an image of this media type, such as `image/png`, with its bytes in base64.
+    pub fn data(media_type: impl Into<String>, base64: impl Into<String>) -> Self {
+        Image::Data {
+            media_type: media_type.into(),
+            base64: base64.into(),
+        }
+    }
 }
 
 /// A reply of the model in a conversation.
@@ -105,6 +121,30 @@ pub struct AssistantMessage {
     /// The reasoning before it, in the provider's own blocks.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub reasoning: Vec<Reasoning>,
+}
+
+impl AssistantMessage {
+    /// Returns a reply that is only text.
+    pub fn new(text: impl Into<String>) -> Self {
+        Self {
+            text: text.into(),
+            ..Self::default()
+        }
+    }
+
+    /// Adds calls.
+    #[must_use]
+    pub fn calls(mut self, calls: impl IntoIterator<Item = Call>) -> Self {
+        self.calls.extend(calls);
+        self
+    }
+
+    /// Adds blocks of reasoning.
+    #[must_use]
+    pub fn reasoning(mut self, blocks: impl IntoIterator<Item = Reasoning>) -> Self {
+        self.reasoning.extend(blocks);
+        self
+    }
 }
 
 /// A block of reasoning, as the provider sent it. Providers sign such blocks and demand them back
@@ -170,6 +210,13 @@ impl Call {
             changes: Vec::new(),
         }
     }
+
+    /// Sets how the model's message ended.
+    #[must_use]
+    pub fn stop(mut self, stop: StopReason) -> Self {
+        self.stop = stop;
+        self
+    }
 }
 
 /// A reply of a model.
@@ -228,6 +275,20 @@ impl Reply {
             calls: calls.into_iter().collect(),
             ..Self::default()
         }
+    }
+
+    /// Sets how the reply ended.
+    #[must_use]
+    pub fn stop(mut self, stop: StopReason) -> Self {
+        self.stop = stop;
+        self
+    }
+
+    /// Sets the tokens that it took.
+    #[must_use]
+    pub fn usage(mut self, usage: Usage) -> Self {
+        self.usage = Some(usage);
+        self
     }
 }
 

@@ -3,12 +3,13 @@
 use std::collections::VecDeque;
 use std::error::Error;
 use std::fmt;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use async_trait::async_trait;
+use goodcall_wire::{ConvertError, EnvelopeError};
 
+use crate::definition::Definition;
 use crate::message::{Message, Reply};
-use crate::toolbox::Definition;
 
 /// A model that replies to a conversation.
 #[async_trait]
@@ -62,10 +63,11 @@ impl fmt::Debug for Prompt<'_> {
 }
 
 /// The reason why a model gave no reply. The run is unchanged and can be driven again.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug)]
 pub struct ModelError {
     message: String,
     retryable: bool,
+    source: Option<Arc<dyn Error + Send + Sync>>,
 }
 
 impl ModelError {
@@ -74,7 +76,15 @@ impl ModelError {
         Self {
             message: message.into(),
             retryable: false,
+            source: None,
         }
+    }
+
+    /// Sets the error behind it.
+    #[must_use]
+    pub fn caused_by(mut self, source: impl Into<Box<dyn Error + Send + Sync>>) -> Self {
+        self.source = Some(Arc::from(source.into()));
+        self
     }
 
     /// Marks the error as one that may pass: no connection, too many requests, a server error.
@@ -96,7 +106,26 @@ impl fmt::Display for ModelError {
     }
 }
 
-impl Error for ModelError {}
+impl Error for ModelError {
+    fn source(&self) -> Option<&(dyn Error + 'static)> {
+        let source: &(dyn Error + 'static) = self.source.as_deref()?;
+        Some(source)
+    }
+}
+
+/// A conversation that cannot be written in the form of a provider.
+impl From<ConvertError> for ModelError {
+    fn from(error: ConvertError) -> Self {
+        Self::new(error.to_string()).caused_by(error)
+    }
+}
+
+/// A response that cannot be read.
+impl From<EnvelopeError> for ModelError {
+    fn from(error: EnvelopeError) -> Self {
+        Self::new(error.to_string()).caused_by(error)
+    }
+}
 
 /// A model that plays back replies, for tests and examples.
 #[derive(Debug, Default)]

@@ -90,16 +90,32 @@ pub trait Tool: Send + Sync {
         Vec::new()
     }
 
+    /// The name for people, such as `Read a file`.
+    fn title(&self) -> Option<&str> {
+        None
+    }
+
     /// Marks a tool whose effect cannot be taken back: its calls are not mended.
     fn is_destructive(&self) -> bool {
         false
     }
 
-    /// Marks a tool that may run twice for one call without harm. If the host dies while such a
-    /// call runs, the call is made again; for any other tool, the model is told that the effect of
-    /// the call is unknown.
-    fn is_repeatable(&self) -> bool {
+    /// Marks a tool that changes nothing.
+    fn is_read_only(&self) -> bool {
         false
+    }
+
+    /// Marks a tool that may run twice for one call without harm, by default one that only reads. If
+    /// the host dies while such a call runs, the call is made again; for any other tool, the model
+    /// is told that the effect of the call is unknown.
+    fn is_repeatable(&self) -> bool {
+        self.is_read_only()
+    }
+
+    /// Whether the tool deals with things beyond the host, such as the web; `None` if it does not
+    /// say. It is passed on to MCP clients.
+    fn is_open_world(&self) -> Option<bool> {
+        None
     }
 
     /// Marks a tool that blocks its thread, so that it runs off the async threads. Such a thread

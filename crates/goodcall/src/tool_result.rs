@@ -256,8 +256,8 @@ pub(crate) fn structured(
     recommendations: &[String],
 ) -> Structured {
     let class = error.map(ToolError::class);
-    let recommendations = match class {
-        Some(class) if recommendations.is_empty() => class
+    let recommendations = match error {
+        Some(error) if recommendations.is_empty() => error
             .recommendations()
             .iter()
             .map(|text| (*text).to_owned())
@@ -273,7 +273,7 @@ pub(crate) fn structured(
     structured.data = data.clone();
     structured.error = error.map(message);
     structured.error_type = class.map(ErrorClass::name);
-    structured.retryable = class.is_some_and(ErrorClass::retryable);
+    structured.retryable = error.is_some_and(ToolError::retryable);
     structured.note = note.map(str::to_owned);
     structured.recommendations = recommendations;
     structured

@@ -13,6 +13,7 @@ use goodcall_core::{
 use serde_json::Value;
 
 use crate::arguments::{BoundArguments, SentCall};
+use crate::definition::{Annotations, Definition};
 use crate::{Context, Tool, ToolArgError, ToolCallRequest, ToolResult, tool, tool_call_request};
 
 /// A set of tools by name. It finds the tool of a call, reads and validates the arguments, and runs
@@ -42,29 +43,6 @@ pub(crate) struct RegisteredTool {
 struct Replaced {
     old: Option<Arc<dyn Tool>>,
     warnings: Vec<SchemaWarning>,
-}
-
-/// A tool as it is offered to a model.
-#[derive(Clone, Copy, Debug, PartialEq)]
-#[non_exhaustive]
-pub struct Definition<'t> {
-    /// The name that the model calls.
-    pub name: &'t str,
-    /// What the tool does.
-    pub description: &'t str,
-    /// The JSON Schema of its parameters, if it has one.
-    pub parameters: Option<&'t Value>,
-}
-
-impl<'t> Definition<'t> {
-    /// Returns the definition of a tool that is not in a toolbox.
-    pub fn new(name: &'t str, description: &'t str, parameters: Option<&'t Value>) -> Self {
-        Self {
-            name,
-            description,
-            parameters,
-        }
-    }
 }
 
 /// The reason why a tool could not be registered.
@@ -256,6 +234,8 @@ impl Toolbox {
             name,
             description: &entry.description,
             parameters: entry.parameters.as_ref(),
+            title: entry.tool.title(),
+            annotations: Annotations::of(&*entry.tool),
         })
     }
 

@@ -4,6 +4,7 @@
 use tracing::Span;
 use tracing::field::Empty;
 
+use crate::ErrorClass;
 use crate::message::{Call, CallOutcome, Reply};
 
 /// Returns the span of one model call.
@@ -64,11 +65,12 @@ pub(crate) fn executed(span: &Span, outcome: &CallOutcome, values: bool) {
     if span.is_disabled() {
         return;
     }
-    let refused = outcome.class().filter(|class| class.is_refusal());
-    let verdict = match (refused, outcome.changes.is_empty()) {
-        (Some(_), _) => "bad",
-        (None, true) => "good",
-        (None, false) => "mended",
+    let verdict = if outcome.class().is_some_and(ErrorClass::is_fault) {
+        "bad"
+    } else if outcome.changes.is_empty() {
+        "good"
+    } else {
+        "mended"
     };
     span.record("goodcall.verdict", verdict);
     if !outcome.changes.is_empty() {

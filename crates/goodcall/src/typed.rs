@@ -9,12 +9,12 @@ use std::time::Duration;
 use async_trait::async_trait;
 use goodcall_core::{Explain, Refusal, Schema, SchemaError, Style, Tree, check};
 use schemars::JsonSchema;
-use schemars::generate::SchemaSettings;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use crate::arguments::{BoundArguments, Context, LoopKey};
+use crate::type_schema::schema_of;
 use crate::{ErrorClass, Failure, Invalid, Tool, ToolArgError, ToolResult};
 
 /// A tool whose parameters are a Rust type. Every one is a [`Tool`].
@@ -87,14 +87,29 @@ pub trait TypedTool: Send + Sync {
         Vec::new()
     }
 
+    /// See [`Tool::title`].
+    fn title(&self) -> Option<&str> {
+        None
+    }
+
     /// See [`Tool::is_destructive`].
     fn is_destructive(&self) -> bool {
         false
     }
 
+    /// See [`Tool::is_read_only`].
+    fn is_read_only(&self) -> bool {
+        false
+    }
+
     /// See [`Tool::is_repeatable`].
     fn is_repeatable(&self) -> bool {
-        false
+        TypedTool::is_read_only(self)
+    }
+
+    /// See [`Tool::is_open_world`].
+    fn is_open_world(&self) -> Option<bool> {
+        None
     }
 
     /// See [`Tool::is_blocking`].
@@ -151,8 +166,20 @@ impl<T: TypedTool> Tool for T {
         TypedTool::recommendations(self, class)
     }
 
+    fn title(&self) -> Option<&str> {
+        TypedTool::title(self)
+    }
+
     fn is_destructive(&self) -> bool {
         TypedTool::is_destructive(self)
+    }
+
+    fn is_read_only(&self) -> bool {
+        TypedTool::is_read_only(self)
+    }
+
+    fn is_open_world(&self) -> Option<bool> {
+        TypedTool::is_open_world(self)
     }
 
     fn is_repeatable(&self) -> bool {
@@ -186,45 +213,6 @@ impl<T: TypedTool> Tool for T {
     async fn execute(&self, params: &Value) -> ToolResult {
         crate::__private::execute(self, params).await
     }
-}
-
-/// Returns the JSON Schema of a type for a model: subschemas are inlined where they do not recurse,
-/// and titles and the names of Rust's number types are removed.
-///
-/// ```
-/// #[derive(schemars::JsonSchema)]
-/// struct Args {
-///     /// How many.
-///     count: u8,
-/// }
-/// assert_eq!(
-///     goodcall::schema_of::<Args>(),
-///     serde_json::json!({
-///         "type": "object",
-///         "properties": {
-///             "count": {"type": "integer", "description": "How many.", "minimum": 0, "maximum": 255},
-///         },
-///         "required": ["count"],
-///     })
-/// );
-/// ```
-pub fn schema_of<T: JsonSchema>() -> Value {
-    let settings = SchemaSettings::draft2020_12().with(|settings| {
-        settings.inline_subschemas = true;
-        settings.meta_schema = None;
-    });
-    let mut schema = settings
-        .into_generator()
-        .into_root_schema_for::<T>()
-        .to_value();
-    tidy(&mut schema, true);
-    // OpenAI refuses an object schema that lacks them.
-    if let Some(root) = schema.as_object_mut()
-        && root.get("type").is_some_and(|kind| kind == "object")
-    {
-        root.entry("properties").or_insert_with(|| json!({}));
-    }
-    schema
 }
 
 /// Reads raw arguments as a type, by its schema and with mending: `validateArgs` of an agent that
@@ -272,39 +260,4 @@ fn schema_by_type<T: JsonSchema + 'static>() -> Result<Schema, SchemaError> {
     let schema = Schema::compile(&schema_of::<T>())?;
     schemas.insert(TypeId::of::<T>(), schema.clone());
     Ok(schema)
-}
-
-/// Formats that name a Rust type and mean nothing to a model.
-const RUST_FORMATS: [&str; 14] = [
-    "int8", "int16", "int32", "int64", "int128", "int", "uint8", "uint16", "uint32", "uint64",
-    "uint128", "uint", "float", "double",
-];
-
-/// Removes what is noise to a model. `schema` is false for a map of schemas by name.
-fn tidy(value: &mut Value, schema: bool) {
-    match value {
-        Value::Object(map) => {
-            if schema {
-                if map.get("title").is_some_and(Value::is_string) {
-                    map.remove("title");
-                }
-                let format = map.get("format").and_then(Value::as_str);
-                if format.is_some_and(|format| RUST_FORMATS.contains(&format)) {
-                    map.remove("format");
-                }
-            }
-            for (key, child) in map.iter_mut() {
-                match key.as_str() {
-                    // Data, not schemas.
-                    "default" | "const" | "enum" | "examples" if schema => {}
-                    "properties" | "$defs" | "definitions" | "patternProperties" if schema => {
-                        tidy(child, false);
-                    }
-                    _ => tidy(child, true),
-                }
-            }
-        }
-        Value::Array(items) => items.iter_mut().for_each(|item| tidy(item, true)),
-        _ => {}
-    }
 }

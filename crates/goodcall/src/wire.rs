@@ -6,10 +6,10 @@ use goodcall_wire::{
 };
 use serde_json::{Value, json};
 
+use crate::definition::{Annotations, Definition};
 use crate::message::{
     AssistantMessage, Call, CallOutcome, Image, Message, Reasoning, Reply, Usage, UserMessage,
 };
-use crate::toolbox::Definition;
 
 pub use goodcall_wire::{ConvertError, EnvelopeError, Provider};
 
@@ -191,14 +191,23 @@ pub(crate) fn offered(tools: &[Definition<'_>]) -> Tools {
     let bare = |tool: &Definition<'_>| {
         let any = json!({"type": "object", "properties": {}});
         let parameters = tool.parameters.unwrap_or(&any);
-        json!({"name": tool.name, "description": tool.description, "parameters": parameters})
+        let mut bare =
+            json!({"name": tool.name, "description": tool.description, "parameters": parameters});
+        if let Some(title) = tool.title {
+            bare["title"] = title.into();
+        }
+        if tool.annotations != Annotations::default() {
+            bare["annotations"] = json!(tool.annotations);
+        }
+        bare
     };
     let list: Vec<_> = tools.iter().map(bare).collect();
     let list = Value::from(list).to_string();
     Tools::read_with(&list, SchemaCache::shared()).unwrap_or_default()
 }
 
-/// Returns the tools in a provider's form: the value of its `tools` field.
+/// Returns the tools in a provider's form: the value of its `tools` field. MCP's form has the titles and
+/// the annotations, which others have no place for.
 pub fn tools(provider: Provider, tools: &[Definition<'_>]) -> String {
     definitions(provider, &offered(tools))
 }

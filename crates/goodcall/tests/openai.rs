@@ -86,7 +86,7 @@ async fn conversation_with_a_wrong_call_recovers() {
     );
     assert_eq!(messages[5]["content"], "42");
     // The name was cleaned, and the change is recorded.
-    let Message::Tools { outcomes } = &run.messages()[5] else {
+    let Message::Tools { outcomes, .. } = &run.messages()[5] else {
         panic!()
     };
     assert_eq!(outcomes[0].changes[0].rule, "tool-name");
@@ -148,7 +148,7 @@ async fn streamed_conversation_is_assembled() {
     assert_eq!(*words.lock().unwrap(), "Grüße, ich rechne.42");
     assert_eq!(*usage.lock().unwrap(), Some(3));
     assert_eq!(requests.lock().unwrap()[0]["stream"], true);
-    let Message::Tools { outcomes } = &run.messages()[2] else {
+    let Message::Tools { outcomes, .. } = &run.messages()[2] else {
         panic!()
     };
     let texts: Vec<_> = outcomes.iter().map(goodcall::CallOutcome::text).collect();
@@ -171,7 +171,7 @@ async fn broken_stream_is_cut_off_and_not_run() {
         .drive(&mut run)
         .await
         .unwrap();
-    let Message::Tools { outcomes } = &run.messages()[2] else {
+    let Message::Tools { outcomes, .. } = &run.messages()[2] else {
         panic!()
     };
     assert_eq!(outcomes[0].class(), Some(goodcall::ErrorClass::Truncated));

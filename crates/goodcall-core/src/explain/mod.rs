@@ -51,7 +51,7 @@ pub enum Style {
 
 impl Style {
     /// Every style, the default first.
-    pub const ALL: [Style; 6] = [
+    pub const ALL: &'static [Style] = &[
         Style::Model,
         Style::Instruction,
         Style::Numbered,
@@ -79,7 +79,8 @@ pub struct UnknownStyle(String);
 
 impl fmt::Display for UnknownStyle {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let names = Style::ALL.map(Style::name).join(", ");
+        let names: Vec<_> = Style::ALL.iter().map(|style| style.name()).collect();
+        let names = names.join(", ");
         write!(f, "unknown style `{}`: expected one of {names}", self.0)
     }
 }
@@ -90,7 +91,10 @@ impl FromStr for Style {
     type Err = UnknownStyle;
 
     fn from_str(name: &str) -> Result<Self, UnknownStyle> {
-        let found = Style::ALL.into_iter().find(|style| style.name() == name);
+        let found = Style::ALL
+            .iter()
+            .copied()
+            .find(|style| style.name() == name);
         found.ok_or_else(|| UnknownStyle(name.to_owned()))
     }
 }

@@ -31,7 +31,7 @@ pub enum Draft {
 
 impl Draft {
     /// Every draft, oldest first.
-    pub const ALL: [Draft; 5] = [
+    pub const ALL: &'static [Draft] = &[
         Draft::Draft4,
         Draft::Draft6,
         Draft::Draft7,
@@ -58,7 +58,8 @@ impl Draft {
         };
         let named = bare(uri)?;
         Self::ALL
-            .into_iter()
+            .iter()
+            .copied()
             .find(|draft| bare(draft.uri()).as_ref() == Some(&named))
     }
 

@@ -79,7 +79,7 @@ fn check(case: &Case) -> BTreeMap<String, String> {
     if let Verdict::Bad(bad) = &verdict {
         name = format!("{name} {}", bad.reason);
         out.insert("issues".to_owned(), lines(&bad.issues, issue));
-        for style in Style::ALL {
+        for &style in Style::ALL {
             let text = Explain::new(style).tool(&tool).text(bad);
             out.insert(style.name().to_owned(), text);
         }

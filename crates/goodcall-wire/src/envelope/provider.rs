@@ -27,7 +27,7 @@ pub enum Provider {
 
 impl Provider {
     /// All providers, in the order of their documentation.
-    pub const ALL: [Provider; 8] = [
+    pub const ALL: &'static [Provider] = &[
         Provider::OpenAi,
         Provider::Responses,
         Provider::Anthropic,
@@ -101,7 +101,8 @@ impl FromStr for Provider {
 
     fn from_str(name: &str) -> Result<Self, UnknownProvider> {
         let found = Self::ALL
-            .into_iter()
+            .iter()
+            .copied()
             .find(|provider| provider.name() == name);
         found.ok_or_else(|| UnknownProvider(name.to_owned()))
     }

@@ -6,8 +6,9 @@ use goodcall_core::{Pointer, Tree};
 use serde::{Deserialize, Serialize};
 
 use super::canonical_json::canonical;
+use crate::ErrorClass;
 use crate::arguments::LoopKey;
-use crate::error::{ArgumentFault, ToolError};
+use crate::error::ArgumentFault;
 use crate::message::{Call, CallOutcome};
 
 /// The most arguments that are remembered for one error.
@@ -88,7 +89,7 @@ impl ToolMemory {
 
 /// Returns true if the call was refused because of its arguments.
 pub(super) fn is_refused(outcome: &CallOutcome) -> bool {
-    matches!(outcome.error, Some(ToolError::Argument(_)))
+    outcome.class().is_some_and(ErrorClass::is_fault)
 }
 
 /// Returns true if a call has no arguments.

@@ -470,7 +470,7 @@ impl Run {
             };
             let bytes = u64::try_from(outcome.text().len()).unwrap_or(u64::MAX);
             counts.feedback_tokens = counts.feedback_tokens.saturating_add(bytes.div_ceil(4));
-            if !class.is_refusal() {
+            if !class.is_fault() {
                 counts.failures_of.remove(&call.name);
                 continue;
             }

@@ -49,6 +49,7 @@ pub enum HaltReason {
     /// This many model calls were made.
     Steps(u32),
     /// Too many calls of one tool in a row were refused.
+    #[non_exhaustive]
     FailuresOfTool {
         /// The name of the tool.
         tool: String,

@@ -40,16 +40,12 @@ fn r01_text_for_a_missing_field() {
 #[tokio::test]
 async fn r02_text_for_several_faults() {
     let schema = object(json!({"file_path": {"type": "string"}, "limit": {"type": "number"}}));
-    let text = call(Style::Instruction, schema, r#"{"limit": "many"}"#)
-        .await
-        .text();
-    let (head, faults) = text.split_once(" Errors: ").unwrap();
-    assert_eq!(head, "Please rewrite the input with valid arguments.");
-    let mut faults: Vec<_> = faults.split("; ").collect();
-    faults.sort_unstable();
     assert_eq!(
-        faults,
-        ["file_path: Required", "limit: expected number, got string"]
+        call(Style::Instruction, schema, r#"{"limit": "many"}"#)
+            .await
+            .text(),
+        "Please rewrite the input with valid arguments. Errors: file_path: Required; limit: expected \
+         number, got string"
     );
 }
 

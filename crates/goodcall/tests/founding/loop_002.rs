@@ -482,7 +482,7 @@ async fn r29_event_of_an_executed_tool() {
 async fn r30_history_holds_the_errors() {
     let (run, _) = conversation().await;
     let errors = run.messages().iter().filter_map(|message| match message {
-        Message::Tools { outcomes } => outcomes.iter().find(|outcome| !outcome.is_ok()),
+        Message::Tools { outcomes, .. } => outcomes.iter().find(|outcome| !outcome.is_ok()),
         _ => None,
     });
     assert_eq!(errors.count(), 1);
@@ -525,7 +525,7 @@ async fn r33_conversation_of_the_document() {
         .messages()
         .iter()
         .filter_map(|message| match message {
-            Message::Tools { outcomes } => Some(outcomes[0].is_ok()),
+            Message::Tools { outcomes, .. } => Some(outcomes[0].is_ok()),
             _ => None,
         })
         .collect();

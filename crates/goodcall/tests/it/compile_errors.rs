@@ -27,7 +27,7 @@ fn library(artifacts: &Path) -> PathBuf {
             .and_then(|rest| rest.strip_suffix(".rlib"));
         hash.is_some_and(|hash| {
             let sources = fs::read_to_string(artifacts.join(format!("goodcall-{hash}.d")));
-            sources.is_ok_and(|sources| sources.contains("crates/goodcall/src/lib.rs"))
+            sources.is_ok_and(|sources| sources.contains(": crates/goodcall/src/lib.rs"))
         })
     });
     let newest = libraries.max_by_key(|entry| entry.metadata().unwrap().modified().unwrap());

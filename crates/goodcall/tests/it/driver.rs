@@ -75,7 +75,7 @@ async fn events_reach_callbacks_and_streams() {
     ];
     assert_eq!(*told.lock().unwrap(), names);
     assert_eq!(events.iter().map(Event::name).collect::<Vec<_>>(), names);
-    let Event::ToolExecuted { call: record } = &events[2] else {
+    let Event::ToolExecuted { call: record, .. } = &events[2] else {
         panic!()
     };
     let mut record = serde_json::to_value(record).unwrap();

@@ -69,7 +69,7 @@ proptest! {
                 Call::new(id.as_str(), "read", raw)
             });
             let Step::CallModel { messages } = run.next(Duration::ZERO) else { break };
-            for provider in Provider::ALL {
+            for &provider in Provider::ALL {
                 if provider == Provider::Mcp {
                     continue;
                 }
@@ -101,7 +101,7 @@ fn digits_are_kept_for_every_provider() {
     run.replied(Reply::calls([call.clone()])).unwrap();
     run.executed(CallOutcome::new(&call, ToolResult::error("no")))
         .unwrap();
-    for provider in Provider::ALL {
+    for &provider in Provider::ALL {
         let written = wire::messages(provider, run.messages());
         if provider == Provider::Mcp {
             let error = written.unwrap_err().to_string();

@@ -56,7 +56,7 @@ fn folder(name: &str) -> PathBuf {
 
 fn outcomes(run: &Run) -> Vec<&CallOutcome> {
     let tools = run.messages().iter().filter_map(|message| match message {
-        Message::Tools { outcomes } => Some(outcomes),
+        Message::Tools { outcomes, .. } => Some(outcomes),
         _ => None,
     });
     tools.flatten().collect()

@@ -83,7 +83,9 @@ fn signals(case: &Case) -> BTreeMap<String, String> {
                 .iter()
                 .rev()
                 .find_map(|message| match message {
-                    Message::Tools { outcomes } => outcomes.iter().find_map(|o| o.steer.clone()),
+                    Message::Tools { outcomes, .. } => {
+                        outcomes.iter().find_map(|o| o.steer.clone())
+                    }
                     _ => None,
                 });
             texts.push(steered.unwrap_or_default());

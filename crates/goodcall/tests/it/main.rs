@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test may fail loudly")]
 
+mod approval;
 mod compile_errors;
 mod driver;
 mod execute;

@@ -107,7 +107,7 @@ fn legal(messages: &[Message]) {
     let mut open: Option<Vec<String>> = None;
     for message in messages {
         match message {
-            Message::Tools { outcomes } => {
+            Message::Tools { outcomes, .. } => {
                 let answered: Vec<_> = outcomes.iter().map(|o| o.call_id.clone()).collect();
                 assert_eq!(open.take(), Some(answered));
             }
@@ -194,7 +194,7 @@ proptest! {
         legal(run.messages());
         prop_assert!(run.steps() <= limits.steps);
         let outcomes = run.messages().iter().filter_map(|message| match message {
-            Message::Tools { outcomes } => Some(outcomes),
+            Message::Tools { outcomes, .. } => Some(outcomes),
             _ => None,
         });
         let refused = |o: &&CallOutcome| o.class().is_some_and(ErrorClass::is_refusal);
@@ -256,7 +256,7 @@ fn stopped_run_answers_its_open_calls() {
         .unwrap();
     run.started("2").unwrap();
     run.stop(HaltReason::Host("shut down".to_owned()));
-    let Some(Message::Tools { outcomes }) = run.messages().last() else {
+    let Some(Message::Tools { outcomes, .. }) = run.messages().last() else {
         panic!()
     };
     let texts: Vec<_> = outcomes.iter().map(CallOutcome::text).collect();

@@ -4,9 +4,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use goodcall::{
-    Context, ErrorClass, Failure, Invalid, JsonSchema, Tool, ToolError, ToolResult, Toolbox,
-    TypedTool, async_trait,
+    Context, ErrorClass, Failure, Invalid, Tool, ToolError, ToolResult, Toolbox, TypedTool,
+    async_trait, wire,
 };
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
@@ -360,16 +361,179 @@ struct Folder {
 
 /// Counts the levels of folders.
 #[goodcall::tool]
-fn depth(root: Folder) -> usize {
+fn depth(
+    /// Where to begin.
+    root: Folder,
+    other: Option<Folder>,
+) -> usize {
     fn of(folder: &Folder) -> usize {
         folder.name.len().min(1) + folder.folders.iter().map(of).max().unwrap_or(0)
     }
-    of(&root)
+    of(&root) + other.as_ref().map_or(0, of)
+}
+
+/// Takes integers of every width.
+#[goodcall::tool]
+fn widths(a: i8, b: u16, c: i32, d: u32, #[tool(range(max = 9))] e: Option<u32>, f: u64) -> String {
+    format!("{a} {b} {c} {d} {e:?} {f}")
 }
 
 #[tokio::test]
-async fn recursive_type_keeps_its_reference() {
+async fn schema_tells_the_bounds_of_small_integers() {
+    let toolbox = toolbox(Widths);
+    let properties = &toolbox.list().next().unwrap().parameters.unwrap()["properties"];
+    let integer =
+        |least: i64, most: i64| json!({"type": "integer", "minimum": least, "maximum": most});
+    assert_eq!(properties["a"], integer(-128, 127));
+    assert_eq!(properties["b"], integer(0, 65535));
+    assert_eq!(properties["c"], integer(i32::MIN.into(), i32::MAX.into()));
+    assert_eq!(properties["d"], integer(0, u32::MAX.into()));
+    let optional = json!({"type": ["integer", "null"], "minimum": 0, "maximum": 9});
+    assert_eq!(properties["e"], optional);
+    assert_eq!(properties["f"], json!({"type": "integer", "minimum": 0}));
+    let raw = r#"{"a": 1, "b": 2, "c": 3, "d": 5000000000, "f": 6}"#;
+    assert_eq!(
+        toolbox.invoke("widths", raw).await.text(),
+        "The tool `widths` was not run. Correct its arguments and call it again:\n\
+         d: 5000000000 is too large, it must be at most 4294967295"
+    );
+}
+
+const ABOUT: &str = "Does what its options say.";
+
+/// Options that people and MCP clients read.
+#[goodcall::tool(title = "Look around", description = ABOUT, read_only, open_world = false)]
+fn look(#[tool(name = "type")] kind: String) -> String {
+    kind
+}
+
+#[tokio::test]
+async fn titles_and_annotations_reach_mcp_clients() {
+    assert!(Look.is_read_only() && Look.is_repeatable() && !Look.is_destructive());
+    let mut toolbox = toolbox(Look);
+    toolbox.register(Nothing).unwrap();
+    let tools: Vec<_> = toolbox.list().collect();
+    let (look, nothing) = (tools[0], tools[1]);
+    assert_eq!((look.title, look.description), (Some("Look around"), ABOUT));
+    assert!(nothing.annotations.destructive && nothing.annotations.repeatable);
+    let mcp: serde_json::Value =
+        serde_json::from_str(&wire::tools(wire::Provider::Mcp, &tools)).unwrap();
+    let mcp = &mcp["tools"];
+    assert_eq!(mcp[0]["title"], "Look around");
+    assert_eq!(
+        mcp[0]["annotations"],
+        json!({"readOnlyHint": true, "idempotentHint": true, "openWorldHint": false})
+    );
+    assert_eq!(
+        mcp[1]["annotations"],
+        json!({"destructiveHint": true, "idempotentHint": true})
+    );
+    let openai = wire::tools(wire::Provider::OpenAi, &tools);
+    assert!(
+        !openai.contains("Hint") && !openai.contains("Look around"),
+        "{openai}"
+    );
+}
+
+#[tokio::test]
+async fn parameter_has_the_name_that_the_model_writes() {
+    let toolbox = toolbox(Look);
+    assert_eq!(
+        toolbox.invoke("look", r#"{"type": "cat"}"#).await.text(),
+        "cat"
+    );
+    assert!(!toolbox.invoke("look", r#"{"kind": "cat"}"#).await.is_ok());
+}
+
+#[derive(goodcall::Args, Debug, Default, PartialEq)]
+#[serde(default)]
+struct Settings {
+    depth: u8,
+    name: String,
+}
+
+#[derive(goodcall::Args, Debug, PartialEq)]
+#[serde(try_from = "i64")]
+struct Even(i64);
+
+impl TryFrom<i64> for Even {
+    type Error = String;
+
+    fn try_from(number: i64) -> Result<Self, String> {
+        if number % 2 == 0 {
+            Ok(Self(number))
+        } else {
+            Err(format!("{number} is odd"))
+        }
+    }
+}
+
+#[derive(goodcall::Args, Debug, PartialEq)]
+#[serde(tag = "kind")]
+enum Shape {
+    Circle { radius: f32 },
+    Group { parts: Vec<Shape> },
+}
+
+#[derive(goodcall::Args, Debug, PartialEq)]
+struct Everything {
+    #[serde(flatten)]
+    settings: Settings,
+    even: Even,
+    shape: Shape,
+    pair: (u8, String),
+    #[serde(rename = "at-least")]
+    least: Option<u32>,
+}
+
+#[test]
+fn args_takes_the_attributes_of_serde() {
+    let raw = r#"{"depth": 3, "even": 4, "pair": [1, "a"], "at-least": 7,
+        "shape": {"kind": "Group", "parts": [{"kind": "Circle", "radius": 1.5}]}}"#;
+    let everything: Everything = goodcall::validate_args(raw).unwrap();
+    let settings = Settings {
+        depth: 3,
+        name: String::new(),
+    };
+    let parts = vec![Shape::Circle { radius: 1.5 }];
+    assert_eq!(
+        everything,
+        Everything {
+            settings,
+            even: Even(4),
+            shape: Shape::Group { parts },
+            pair: (1, "a".to_owned()),
+            least: Some(7),
+        }
+    );
+    let error = goodcall::validate_args::<Everything>(&raw.replace('4', "5")).unwrap_err();
+    assert!(error.message.ends_with("Errors: even: 5 is odd"), "{error}");
+}
+
+#[tokio::test]
+async fn recursive_type_is_in_the_schema_once() {
     let toolbox = toolbox(Depth);
+    let reference = json!({"$ref": "#/$defs/Folder"});
+    assert_eq!(
+        toolbox.list().next().unwrap().parameters.unwrap(),
+        &json!({
+            "type": "object",
+            "properties": {
+                "root": {"$ref": "#/$defs/Folder", "description": "Where to begin."},
+                "other": {"anyOf": [reference, {"type": "null"}]},
+            },
+            "required": ["root"],
+            "additionalProperties": false,
+            "$defs": {"Folder": {
+                "type": "object",
+                "properties": {
+                    "name": {"type": "string"},
+                    "folders": {"type": "array", "items": reference},
+                },
+                "required": ["name", "folders"],
+            }},
+        })
+    );
     let raw = r#"{"root": {"name": "a", "folders": [{"name": "b", "folders": []}]}}"#;
     assert_eq!(toolbox.invoke("depth", raw).await.text(), "2");
     let raw = r#"{"root": {"name": "a", "folders": [{"name": {}, "folders": []}]}}"#;

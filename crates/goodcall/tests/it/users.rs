@@ -176,6 +176,55 @@ async fn texts_by_question_mark_are_for_the_model() {
 }
 
 #[test]
+fn failures_of_a_known_kind_say_what_to_do() {
+    for (failure, class, retryable, advice) in [
+        (
+            Failure::not_found("no such file"),
+            ErrorClass::Logical,
+            true,
+            "find out what exists",
+        ),
+        (
+            Failure::permission_denied("read only"),
+            ErrorClass::Logical,
+            false,
+            "do not make this call again",
+        ),
+        (
+            Failure::rate_limited("100 a minute"),
+            ErrorClass::Runtime,
+            true,
+            "do something else first",
+        ),
+        (
+            Failure::unavailable("no route"),
+            ErrorClass::Runtime,
+            true,
+            "once more",
+        ),
+    ] {
+        let cause = failure.cause();
+        let structured = ToolResult::from(failure).structured();
+        assert_eq!(structured.error_type, Some(class.name()), "{cause:?}");
+        assert_eq!(structured.retryable, retryable, "{cause:?}");
+        let told = &structured.recommendations[0];
+        assert!(told.contains(advice), "{cause:?}: {told}");
+    }
+    let own = Failure::not_found("no such file").recommend("call list_files");
+    let structured = ToolResult::from(own).structured();
+    assert_eq!(structured.recommendations, ["call list_files"]);
+}
+
+#[test]
+fn error_of_a_model_keeps_its_cause() {
+    let error = ModelError::new("no connection")
+        .caused_by(Layered)
+        .retryable();
+    let source = std::error::Error::source(&error).unwrap();
+    assert!(source.is::<Layered>() && error.is_retryable());
+}
+
+#[test]
 fn text_of_a_failure_is_bounded() {
     let text = ToolResult::from(Failure::new("x".repeat(200_000))).text();
     assert!(text.chars().count() <= 4001, "{}", text.len());
@@ -229,10 +278,7 @@ fn tool_without_parameters_has_properties() {
 
 #[test]
 fn images_and_reasoning_are_sent_in_the_form_of_their_provider() {
-    let image = Image::Data {
-        media_type: "image/png".to_owned(),
-        base64: "AAAA".to_owned(),
-    };
+    let image = Image::data("image/png", "AAAA");
     let body = r#"{"content": [{"type": "thinking", "thinking": "hm", "signature": "s"},
         {"type": "text", "text": "a cat"}], "usage": {"input_tokens": 5, "output_tokens": 2}}"#;
     let reply = wire::reply(wire::Provider::Anthropic, body, &[]).unwrap();
@@ -261,10 +307,7 @@ fn run_begins_with_messages_that_exist() {
     assert_eq!(later.messages(), earlier.messages());
     later.replied(Reply::text("done")).unwrap();
     assert!(later.is_over());
-    let lonely = Message::Tools {
-        outcomes: Vec::new(),
-    };
-    assert!(Run::from_messages([lonely]).is_err());
+    assert!(Run::from_messages([Message::tools([])]).is_err());
 }
 
 /// A task list with four tools; one of them destroys.
@@ -360,7 +403,7 @@ async fn agent_survives_a_model_that_does_everything_wrong() {
     let model = Clumsy(Mutex::new(replies));
     let names = Mutex::new(Vec::new());
     let driver = Driver::new(&toolbox, &model).on_event(|event| {
-        if let Event::ToolExecuted { call } = event {
+        if let Event::ToolExecuted { call, .. } = event {
             let class = call
                 .result
                 .get("errorType")

@@ -1,0 +1,7 @@
+/// Is unsafe.
+#[goodcall::tool]
+unsafe fn read(path: String) -> String {
+    path
+}
+
+fn main() {}
