@@ -25,7 +25,9 @@ fn serve(mode: &str) {
         let result = match message["method"].as_str() {
             Some("initialize") => json!({"protocolVersion": "2025-11-25", "capabilities": {}}),
             Some("tools/list") => {
-                json!({"tools": [tool("echo"), tool("die"), tool("hang"), tool("big"), tool("pid")]})
+                let mut region = tool("region");
+                region["inputSchema"]["properties"]["n"]["x-mcp-header"] = json!("N");
+                json!({"tools": [tool("echo"), tool("die"), tool("hang"), tool("big"), tool("pid"), region]})
             }
             Some("tools/call") => match message["params"]["name"].as_str().unwrap() {
                 "die" => std::process::exit(3),

@@ -3,9 +3,8 @@
 use std::borrow::Cow;
 use std::hash::{DefaultHasher, Hash, Hasher};
 
-use goodcall_core::{Tree, clip};
+use goodcall_core::clip;
 
-use crate::catalogue::HeaderMirror;
 use crate::frame::{Frame, Message};
 use crate::json_rpc;
 use crate::json_span::JsonSpan;
@@ -118,26 +117,6 @@ pub(crate) fn without_lone_surrogates(text: &str) -> Option<String> {
     }
     out.push_str(&text[done..]);
     (done > 0).then_some(out)
-}
-
-/// Headers that mirror arguments: the name after `Mcp-Param-`, and the value, which is `None` where
-/// the argument is missing.
-pub(crate) type MirroredHeaders = Vec<(String, Option<String>)>;
-
-/// Returns the headers that mirror these arguments.
-pub(crate) fn mirrored(mirrors: &[HeaderMirror], arguments: Option<&Tree<'_>>) -> MirroredHeaders {
-    let value = |mirror: &HeaderMirror| {
-        let mut node = arguments?.root();
-        for key in &mirror.path {
-            node = node.get(key)?;
-        }
-        let text = node.as_str().or_else(|| node.digits()).map(str::to_owned);
-        text.or_else(|| node.as_bool().map(|truth| truth.to_string()))
-    };
-    mirrors
-        .iter()
-        .map(|mirror| (mirror.header.clone(), value(mirror)))
-        .collect()
 }
 
 /// The first text of a result's content, clipped for the loop detector.

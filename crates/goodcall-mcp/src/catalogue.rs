@@ -4,9 +4,9 @@ use std::collections::{HashMap, HashSet};
 use std::time::{Duration, Instant};
 
 use goodcall_core::{Schema, SchemaCache, Tree};
-use goodcall_wire::{ToolDefinition, Tools};
-use serde_json::Value;
+use goodcall_wire::Tools;
 
+use crate::argument_mirrors::{HeaderMirror, mirrors_of};
 use crate::json_span::{JsonSpan, quoted};
 
 /// Tools of one server that are read.
@@ -19,8 +19,6 @@ const MAX_TTL: Duration = Duration::from_secs(24 * 3600);
 const RETRY: Duration = Duration::from_secs(30);
 /// For how long a list is good enough to refuse a call.
 const RECENT: Duration = Duration::from_secs(10);
-/// The key of a property that is mirrored in a header.
-const MIRROR_KEY: &str = "x-mcp-header";
 
 /// The tools of one server, and how current they are.
 #[derive(Clone, Debug, Default)]
@@ -65,15 +63,6 @@ pub(crate) struct ToolExtras {
     pub(crate) output: Option<Schema>,
     /// Arguments that are mirrored in headers.
     pub(crate) mirrors: Vec<HeaderMirror>,
-}
-
-/// An argument that is mirrored in a header.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct HeaderMirror {
-    /// Keys from the root of the arguments.
-    pub(crate) path: Vec<String>,
-    /// The header's name after `Mcp-Param-`.
-    pub(crate) header: String,
 }
 
 /// The pages of one list that were read so far.
@@ -194,7 +183,11 @@ impl Catalogue {
         self.extras.clear();
         for tool in pages.tools {
             let output = tool.output.and_then(|text| cache.get_text(&text).ok());
-            let mirrors = self.tools.get(&tool.name).map(mirrors).unwrap_or_default();
+            let mirrors = self
+                .tools
+                .get(&tool.name)
+                .map(mirrors_of)
+                .unwrap_or_default();
             if output.is_some() || !mirrors.is_empty() {
                 let extras = ToolExtras { output, mirrors };
                 self.extras.insert(tool.name, extras);
@@ -263,35 +256,6 @@ pub(crate) fn next_cursor(result: JsonSpan<'_>) -> Option<String> {
     result.get("nextCursor")?.to_text()
 }
 
-/// Finds the arguments of a tool that are mirrored in headers.
-fn mirrors(tool: &ToolDefinition) -> Vec<HeaderMirror> {
-    if !tool.parameters.contains(MIRROR_KEY) {
-        return Vec::new();
-    }
-    let mut found = Vec::new();
-    if let Ok(schema) = serde_json::from_str::<Value>(&tool.parameters) {
-        mirrors_below(&schema, &mut Vec::new(), &mut found);
-    }
-    found
-}
-
-fn mirrors_below(schema: &Value, path: &mut Vec<String>, found: &mut Vec<HeaderMirror>) {
-    let Some(properties) = schema.get("properties").and_then(Value::as_object) else {
-        return;
-    };
-    for (name, property) in properties {
-        path.push(name.clone());
-        if let Some(header) = property.get(MIRROR_KEY).and_then(Value::as_str) {
-            found.push(HeaderMirror {
-                path: path.clone(),
-                header: header.to_owned(),
-            });
-        }
-        mirrors_below(property, path, found);
-        path.pop();
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -339,27 +303,5 @@ mod tests {
         let after = |ms| catalogue.knowledge(now + Duration::from_millis(ms));
         assert_eq!(after(4999), Knowledge::Fresh);
         assert_eq!(after(5000), Knowledge::Stale);
-    }
-
-    #[test]
-    fn mirrors_are_found_at_any_depth() {
-        let mut catalogue = Catalogue::default();
-        let text = r#"{"tools":[{"name":"q","inputSchema":{"type":"object","properties":{
-            "region":{"type":"string","x-mcp-header":"Region"},
-            "at":{"type":"object","properties":{"zone":{"type":"string","x-mcp-header":"Zone"}}}}}}]}"#;
-        page(&mut catalogue, text, None);
-        let mirrors = &catalogue.extras("q").unwrap().mirrors;
-        let mut found: Vec<_> = mirrors
-            .iter()
-            .map(|m| (m.path.join("."), m.header.as_str()))
-            .collect();
-        found.sort();
-        assert_eq!(
-            found,
-            [
-                ("at.zone".to_owned(), "Zone"),
-                ("region".to_owned(), "Region")
-            ]
-        );
     }
 }

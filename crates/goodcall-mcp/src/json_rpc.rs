@@ -23,7 +23,7 @@ pub(crate) const HEADER_MISMATCH: i64 = -32020;
 /// JSON-RPC: there is no such method.
 pub(crate) const METHOD_NOT_FOUND: i64 = -32601;
 /// MCP: the protocol version is not supported.
-pub(crate) const UNSUPPORTED_VERSION: i64 = -32022;
+const UNSUPPORTED_VERSION: i64 = -32022;
 
 /// The protocol versions that are known.
 pub(crate) const VERSIONS: [&str; 5] = [
@@ -47,6 +47,21 @@ pub(crate) fn error(id: &str, code: i64, message: &str) -> Frame {
     let message = quoted(message);
     format!(
         "{{\"jsonrpc\":\"2.0\",\"id\":{id},\"error\":{{\"code\":{code},\"message\":{message}}}}}"
+    )
+    .into_bytes()
+}
+
+/// Writes the error for a request of a protocol version that is not known. One that names its version
+/// itself can only be repeated with a version in which requests do so.
+pub(crate) fn unsupported_version(id: &str, version: &str, names_itself: bool) -> Frame {
+    let supported = VERSIONS.iter();
+    let supported = supported.filter(|known| !names_itself || has_result_type(Some(known)));
+    let supported: Vec<_> = supported.collect();
+    let data = json!({"supported": supported, "requested": version});
+    let message = quoted(&format!("unsupported protocol version `{version}`"));
+    format!(
+        "{{\"jsonrpc\":\"2.0\",\"id\":{id},\"error\":{{\"code\":{UNSUPPORTED_VERSION},\
+         \"message\":{message},\"data\":{data}}}}}"
     )
     .into_bytes()
 }

@@ -14,10 +14,10 @@ use goodcall_core::{
 };
 use goodcall_wire::{ToolDefinition, Tools};
 
+use crate::argument_mirrors::{MirroredHeaders, mirrored};
 use crate::call_log::{LogEntry, OutputCheck, ProxyOutcome, ProxyRecord, ProxyVerdict, now_ms};
 use crate::call_request::{
-    CallRequest, MirroredHeaders, UnreadableCall, error_text, fingerprint, first_text, mirrored,
-    without_lone_surrogates,
+    CallRequest, UnreadableCall, error_text, fingerprint, first_text, without_lone_surrogates,
 };
 use crate::catalogue::{Catalogue, Knowledge};
 use crate::frame::{Forwarding, Frame, Message};
@@ -364,15 +364,7 @@ impl Judge {
 
     /// The headers that mirror the arguments of a call that is forwarded as it is.
     pub(crate) fn mirrors(&self, message: &Message<'_>) -> MirroredHeaders {
-        let Ok(request) = CallRequest::read(message) else {
-            return Vec::new();
-        };
-        let extras = self.catalogue.extras(&request.name);
-        let Some(extras) = extras.filter(|extras| !extras.mirrors.is_empty()) else {
-            return Vec::new();
-        };
-        let arguments = request.arguments.and_then(|(_, raw)| Tree::parse(raw).ok());
-        mirrored(&extras.mirrors, arguments.as_ref())
+        mirrors_in(&self.catalogue, message)
     }
 
     /// Judges the response to a call, and says how it goes to the client.
@@ -546,6 +538,19 @@ impl AcceptedCall<'_> {
         self.splices.push((range, quoted(&self.tool.name)));
         self.verdict = ProxyVerdict::Mended;
     }
+}
+
+/// The headers that mirror the arguments of a call of one of these tools.
+pub(crate) fn mirrors_in(catalogue: &Catalogue, message: &Message<'_>) -> MirroredHeaders {
+    let Ok(request) = CallRequest::read(message) else {
+        return Vec::new();
+    };
+    let extras = catalogue.extras(&request.name);
+    let Some(extras) = extras.filter(|extras| !extras.mirrors.is_empty()) else {
+        return Vec::new();
+    };
+    let arguments = request.arguments.and_then(|(_, raw)| Tree::parse(raw).ok());
+    mirrored(&extras.mirrors, arguments.as_ref())
 }
 
 /// The splice that writes mended arguments into a request.

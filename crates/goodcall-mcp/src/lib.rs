@@ -16,6 +16,7 @@ mod frame;
 mod json_rpc;
 mod json_span;
 
+mod argument_mirrors;
 mod call_request;
 mod catalogue;
 mod judge;

@@ -10,8 +10,8 @@ use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 use std::time::Instant;
 
+use crate::argument_mirrors::MirroredHeaders;
 use crate::call_log::{LogEntry, ProxyOutcome};
-use crate::call_request::MirroredHeaders;
 use crate::frame::{self, Forwarding, Frame, FrameContent, Message};
 use crate::json_rpc;
 use crate::json_span::splice;

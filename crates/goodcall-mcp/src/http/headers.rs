@@ -5,7 +5,7 @@ use base64::prelude::BASE64_STANDARD;
 use goodcall_server::is_hop_by_hop;
 use reqwest::header::{ACCEPT_ENCODING, CONTENT_LENGTH, HOST, HeaderMap, HeaderName, HeaderValue};
 
-use crate::call_request::MirroredHeaders;
+use crate::argument_mirrors::MirroredHeaders;
 use crate::frame::{FrameContent, Message};
 use crate::json_rpc;
 
@@ -118,6 +118,42 @@ pub(crate) fn mismatch(headers: &HeaderMap, frame: &[u8]) -> Option<String> {
     })
 }
 
+/// Returns an error if a header that mirrors an argument is missing or contradicts it.
+pub(crate) fn param_mismatch(headers: &HeaderMap, mirrors: &MirroredHeaders) -> Option<String> {
+    mirrors.iter().find_map(|(header, value)| {
+        let name = format!("{PARAM}{header}");
+        let mut sent = headers.get_all(&name).iter();
+        let wrong = match (sent.next(), value) {
+            (None, None) => return None,
+            (None, Some(_)) => "is missing",
+            (Some(_), _) if sent.next().is_some() => "occurs twice",
+            (Some(sent), Some(value)) if is_param(sent, value) => return None,
+            (Some(_), _) => "contradicts the arguments",
+        };
+        Some(format!("the header {name} {wrong}"))
+    })
+}
+
+/// Returns true if a header has the value of an argument. Integers are compared as numbers.
+fn is_param(sent: &HeaderValue, value: &str) -> bool {
+    let Some(sent) = decoded(sent).and_then(|bytes| String::from_utf8(bytes).ok()) else {
+        return false;
+    };
+    sent == value || integer(&sent).is_some_and(|sent| integer(value).as_ref() == Some(&sent))
+}
+
+/// The sign and the digits of an integer, which may have a fraction of zeros.
+fn integer(text: &str) -> Option<(bool, &str)> {
+    let (is_negative, digits) = match text.strip_prefix('-') {
+        Some(digits) => (true, digits),
+        None => (false, text),
+    };
+    let (whole, fraction) = digits.split_once('.').unwrap_or((digits, "0"));
+    let is_number = |text: &str| !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
+    let is_integer = is_number(whole) && is_number(fraction) && fraction.bytes().all(|b| b == b'0');
+    is_integer.then(|| (is_negative, whole.trim_start_matches('0')))
+}
+
 fn is_mirror(sent: &HeaderValue, expected: Option<&HeaderValue>) -> bool {
     let sent = decoded(sent);
     sent.is_some() && sent == expected.and_then(decoded)
@@ -179,6 +215,51 @@ mod tests {
         let list = for_list(&headers);
         assert_eq!(list[METHOD], "tools/list");
         assert!(!list.contains_key(NAME) && !list.contains_key("mcp-param-region"));
+    }
+
+    #[test]
+    fn headers_that_mirror_arguments_are_compared_with_them() {
+        let mirrors = vec![
+            ("Region".to_owned(), Some("Zürich".to_owned())),
+            ("Zone".to_owned(), Some("42".to_owned())),
+            ("Gone".to_owned(), None),
+        ];
+        let sent = |pairs: &[(&str, &str)]| {
+            let mut headers = HeaderMap::new();
+            for (name, value) in pairs {
+                let name = HeaderName::try_from(format!("mcp-param-{name}")).unwrap();
+                headers.append(name, value.parse().unwrap());
+            }
+            param_mismatch(&headers, &mirrors).unwrap_or_default()
+        };
+        let region = ("region", "=?base64?WsO8cmljaA==?=");
+        for zone in ["42", "42.0", "042"] {
+            assert_eq!(sent(&[region, ("zone", zone)]), "", "{zone}");
+        }
+        for (headers, wrong) in [
+            (&[("zone", "42")][..], "mcp-param-Region is missing"),
+            (&[region, ("zone", "42.5")], "mcp-param-Zone contradicts"),
+            (&[region, ("zone", "-42")], "mcp-param-Zone contradicts"),
+            (
+                &[region, ("zone", "42"), ("zone", "42")],
+                "Zone occurs twice",
+            ),
+            (&[region, ("zone", "42"), ("gone", "")], "Gone contradicts"),
+            (
+                &[("region", "=?base64?WsO8cmljaA?="), ("zone", "42")],
+                "Region contradicts",
+            ),
+            (
+                &[("region", "=?base64?WsO8!cmljaA==?="), ("zone", "42")],
+                "Region contradicts",
+            ),
+        ] {
+            assert!(
+                sent(headers).contains(wrong),
+                "{headers:?}: {}",
+                sent(headers)
+            );
+        }
     }
 
     #[test]

@@ -29,19 +29,34 @@ impl OwnOrigin {
         Some(Self(format!("{scheme}://{host}")))
     }
 
-    /// Lets the header of a response that asks for a login lead to the listener's metadata.
-    pub(crate) fn rewrite_challenge(&self, headers: &mut HeaderMap, server: &Url) {
+    /// Lets the header of a response that asks for a login lead to the listener's metadata. Returns
+    /// the path of the server's own, if it is not one of those at which clients look anyway.
+    pub(crate) fn rewrite_challenge(
+        &self,
+        headers: &mut HeaderMap,
+        server: &Url,
+    ) -> Option<String> {
         let from = server.origin().ascii_serialization();
-        let rewrite = |value: &HeaderValue| {
+        let mut elsewhere = None;
+        let mut rewrite = |value: &HeaderValue| {
             let text = value.to_str().ok()?;
             let (before, rest) = text.split_once("resource_metadata=")?;
             let (quote, address) = match rest.strip_prefix('"') {
                 Some(address) => ("\"", address),
                 None => ("", rest),
             };
-            let path = address.strip_prefix(from.as_str())?;
+            let address = address.strip_prefix(from.as_str())?;
+            let end = address.find(['"', ',', ' ']).unwrap_or(address.len());
+            let (path, after) = address.split_at(end);
             let own = &self.0;
-            HeaderValue::try_from(format!("{before}resource_metadata={quote}{own}{path}")).ok()
+            let here = if path.starts_with(METADATA) {
+                path.to_owned()
+            } else {
+                elsewhere = Some(path.to_owned());
+                format!("{METADATA}{}", endpoint_path(server))
+            };
+            let text = format!("{before}resource_metadata={quote}{own}{here}{after}");
+            HeaderValue::try_from(text).ok()
         };
         let challenges: Vec<_> = headers.get_all(WWW_AUTHENTICATE).iter().cloned().collect();
         headers.remove(WWW_AUTHENTICATE);
@@ -49,6 +64,7 @@ impl OwnOrigin {
             let own = rewrite(&challenge).unwrap_or(challenge);
             headers.append(WWW_AUTHENTICATE, own);
         }
+        elsewhere
     }
 
     /// Lets the metadata that a client asked for name the listener as the resource.
@@ -78,18 +94,27 @@ impl OwnOrigin {
 }
 
 /// The path of the server's metadata for which a client asks with this path: the endpoint may have
-/// another name here.
+/// another name here, and the server may have named a place `elsewhere`.
 pub(crate) fn metadata_path(
     path: &str,
     is_endpoint: impl Fn(&str) -> bool,
     server: &Url,
+    elsewhere: Option<&str>,
 ) -> String {
-    match path.strip_prefix(METADATA) {
-        Some(asked) if asked.len() > 1 && is_endpoint(asked) => {
-            format!("{METADATA}{}", server.path().trim_end_matches('/'))
+    match (path.strip_prefix(METADATA), elsewhere) {
+        (Some(asked), Some(elsewhere)) if asked.is_empty() || is_endpoint(asked) => {
+            elsewhere.to_owned()
+        }
+        (Some(asked), None) if asked.len() > 1 && is_endpoint(asked) => {
+            format!("{METADATA}{}", endpoint_path(server))
         }
         _ => path.to_owned(),
     }
+}
+
+/// The path of the server, which is empty for the root.
+fn endpoint_path(server: &Url) -> &str {
+    server.path().trim_end_matches('/')
 }
 
 #[cfg(test)]
@@ -118,9 +143,29 @@ mod tests {
         ] {
             let mut headers = HeaderMap::new();
             headers.insert(WWW_AUTHENTICATE, HeaderValue::try_from(sent).unwrap());
-            own().rewrite_challenge(&mut headers, &server);
+            assert_eq!(own().rewrite_challenge(&mut headers, &server), None);
             assert_eq!(headers[WWW_AUTHENTICATE], expected);
         }
+    }
+
+    #[test]
+    fn metadata_at_a_place_of_its_own_are_found_where_clients_look() {
+        let server = Url::parse("https://s.example/v1/mcp").unwrap();
+        let mut headers = HeaderMap::new();
+        let sent = r#"Bearer resource_metadata="https://s.example/custom/m.json?x=1", scope="a""#;
+        headers.insert(WWW_AUTHENTICATE, HeaderValue::from_static(sent));
+        let elsewhere = own().rewrite_challenge(&mut headers, &server);
+        assert_eq!(elsewhere.as_deref(), Some("/custom/m.json?x=1"));
+        let expected = r#"Bearer resource_metadata="http://127.0.0.1:8080/.well-known/oauth-protected-resource/v1/mcp", scope="a""#;
+        assert_eq!(headers[WWW_AUTHENTICATE], expected);
+        let is_endpoint = |path: &str| path == "/v1/mcp";
+        let asked = |suffix: &str| {
+            let path = format!("{METADATA}{suffix}");
+            metadata_path(&path, is_endpoint, &server, elsewhere.as_deref())
+        };
+        assert_eq!(asked("/v1/mcp"), "/custom/m.json?x=1");
+        assert_eq!(asked(""), "/custom/m.json?x=1");
+        assert_eq!(asked("/other"), format!("{METADATA}/other"));
     }
 
     #[test]
@@ -142,7 +187,8 @@ mod tests {
         let foreign = text.replace("s.example", "t.example");
         assert_eq!(rewrite(&path(""), &foreign), foreign);
         assert_eq!(rewrite(&path(""), "{"), "{");
-        let asked = |suffix: &str| metadata_path(&path(suffix), |path| path == "/mcp", &server);
+        let asked =
+            |suffix: &str| metadata_path(&path(suffix), |path| path == "/mcp", &server, None);
         assert_eq!(asked("/mcp"), path("/v1/mcp"));
         assert_eq!(asked(""), path(""));
         assert_eq!(asked("/other"), path("/other"));

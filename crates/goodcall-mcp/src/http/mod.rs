@@ -3,6 +3,7 @@
 mod guard;
 mod headers;
 mod login;
+mod param_headers;
 mod response_filter;
 mod response_reader;
 mod responses;

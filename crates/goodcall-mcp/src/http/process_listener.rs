@@ -18,6 +18,7 @@ use tokio::time::{sleep, timeout};
 
 use super::guard::wants_events;
 use super::headers::{self, SESSION};
+use super::param_headers::ParamHeaders;
 use super::response_reader::write_event;
 use super::responses::{json, plain, read_body, response};
 use super::session::{PendingAnswers, Session, SessionUsers};
@@ -53,6 +54,7 @@ pub(super) fn router(
         options,
         log,
         sessions: Mutex::default(),
+        params: ParamHeaders::default(),
     });
     tokio::spawn(end_unused(Arc::downgrade(&state)));
     axum::Router::new().fallback(handle).with_state(state)
@@ -86,6 +88,7 @@ struct ProcessListener {
     options: Arc<ProxyOptions>,
     log: Arc<ProxyLog>,
     sessions: Mutex<ProcessSessions>,
+    params: ParamHeaders,
 }
 
 #[derive(Default)]
@@ -207,12 +210,11 @@ impl ProcessListener {
         };
         let request_id = first.raw_id().unwrap_or("null");
         let named = headers::version(headers);
-        if let Some(version) = named.filter(|version| !json_rpc::VERSIONS.contains(version)) {
-            let text = format!("unsupported protocol version `{version}`");
-            let body = json_rpc::error(request_id, json_rpc::UNSUPPORTED_VERSION, &text);
+        let version = first.protocol_version();
+        if let Some(unknown) = named.filter(|version| !json_rpc::VERSIONS.contains(version)) {
+            let body = json_rpc::unsupported_version(request_id, unknown, version.is_some());
             return json(StatusCode::BAD_REQUEST, body);
         }
-        let version = first.protocol_version();
         if id.is_none() && json_rpc::has_result_type(version.as_deref()) {
             return self.post_without_session(frame, headers).await;
         }
@@ -256,8 +258,7 @@ impl ProcessListener {
         let request = content.messages().iter().find(|one| one.is_request());
         if let Some(why) = headers::mismatch(headers, &frame) {
             let id = request.and_then(Message::raw_id).unwrap_or("null");
-            let body = json_rpc::error(id, json_rpc::HEADER_MISMATCH, &why);
-            return json(StatusCode::BAD_REQUEST, body);
+            return header_mismatch(id, &why);
         }
         let Some(request) = request else {
             // A notification could concern the requests of other clients. A client cancels its own
@@ -270,8 +271,16 @@ impl ProcessListener {
             Some(json_rpc::INVALID_PARAMS) if lacks_context => StatusCode::BAD_REQUEST,
             code => status(code),
         };
+        if request.method() == Some("initialize") {
+            return without_context(request);
+        }
         match self.shared() {
             Ok(session) => {
+                let limit = self.options.list_limit;
+                let wrong = self.params.mismatch(headers, request, &session, limit);
+                if let Some(why) = wrong.await {
+                    return header_mismatch(&request_id, &why);
+                }
                 let answers = session.request(frame).await;
                 answer(&request_id, answers, None, status).await
             }
@@ -313,6 +322,12 @@ async fn answer(
 fn no_server(request_id: &str, why: &str) -> Response {
     let body = json_rpc::error(request_id, json_rpc::CLOSED, why);
     json(StatusCode::BAD_GATEWAY, body)
+}
+
+/// The response to a request that its headers contradict.
+fn header_mismatch(request_id: &str, why: &str) -> Response {
+    let body = json_rpc::error(request_id, json_rpc::HEADER_MISMATCH, why);
+    json(StatusCode::BAD_REQUEST, body)
 }
 
 fn no_such_session() -> Response {

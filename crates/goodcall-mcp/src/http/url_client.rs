@@ -15,7 +15,7 @@ use super::response_reader::{
     BodyKind, NextEvent, message_of, read_answer, read_events, read_whole,
 };
 use super::upstream::{Upstream, describe_error};
-use crate::call_request::MirroredHeaders;
+use crate::argument_mirrors::MirroredHeaders;
 use crate::engine::with_id;
 use crate::frame::{Frame, FrameContent, Message, canonical, one_line};
 use crate::json_rpc;

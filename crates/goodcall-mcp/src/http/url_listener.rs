@@ -46,6 +46,7 @@ pub(super) fn router(
         options,
         log,
         sessions: Mutex::default(),
+        metadata: Arc::default(),
     });
     axum::Router::new().fallback(handle).with_state(state)
 }
@@ -55,6 +56,8 @@ struct UrlListener {
     options: Arc<ProxyOptions>,
     log: Arc<ProxyLog>,
     sessions: Mutex<UrlSessions>,
+    /// Where the server has its metadata, if it has named a place of its own.
+    metadata: Arc<Mutex<Option<String>>>,
 }
 
 #[derive(Default)]
@@ -142,9 +145,12 @@ async fn handle(State(listener): State<Arc<UrlListener>>, request: Request) -> R
     match forwarding.apply(body) {
         Some(body) => {
             let server = listener.upstream.url().clone();
+            let metadata = Arc::clone(&listener.metadata);
             let mut response = listener.forward(parts.method, body, plan).await;
-            if let Some(own) = own {
-                own.rewrite_challenge(response.headers_mut(), &server);
+            if let Some(own) = own
+                && let Some(place) = own.rewrite_challenge(response.headers_mut(), &server)
+            {
+                *metadata.lock().unwrap_or_else(PoisonError::into_inner) = Some(place);
             }
             response
         }
@@ -237,7 +243,11 @@ impl UrlListener {
             return plain(StatusCode::NOT_FOUND, "expected the path /mcp");
         }
         let server = self.upstream.url();
-        let asked = login::metadata_path(path, |path| self.is_endpoint(path), server);
+        let asked = {
+            let place = self.metadata.lock().unwrap_or_else(PoisonError::into_inner);
+            let is_endpoint = |path: &str| self.is_endpoint(path);
+            login::metadata_path(path, is_endpoint, server, place.as_deref())
+        };
         let headers = headers::passing(&parts.headers);
         let sent = timeout(DOCUMENT_LIMIT, self.upstream.get_public(&asked, headers)).await;
         let Ok(Ok(document)) = sent else {

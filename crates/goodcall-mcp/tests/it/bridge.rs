@@ -467,61 +467,77 @@ async fn answer_without_notifications_is_plain_json() {
     assert_eq!(answer["id"], 1);
 }
 
-#[tokio::test]
-async fn headers_of_2026_07_28_are_demanded() {
-    let url = start_listener().await;
-    let meta = json!({
+/// A request of protocol version 2026-07-28.
+fn modern(method: &str, mut params: Value) -> Value {
+    params["_meta"] = json!({
         "io.modelcontextprotocol/protocolVersion": "2026-07-28",
         "io.modelcontextprotocol/clientInfo": {"name": "x", "version": "0"},
         "io.modelcontextprotocol/clientCapabilities": {},
     });
-    let params = json!({"name": "echo", "arguments": {}, "_meta": meta});
-    let call = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params});
+    json!({"jsonrpc": "2.0", "id": 1, "method": method, "params": params})
+}
+
+const VERSION: (&str, &str) = ("mcp-protocol-version", "2026-07-28");
+const CALL: (&str, &str) = ("mcp-method", "tools/call");
+
+/// Sends a request with these headers. Returns the status and the code of the error.
+async fn post_with(url: &str, message: &Value, headers: &[(&str, &str)]) -> (u16, Value) {
+    let mut request = reqwest::Client::new().post(url).body(message.to_string());
+    for (name, value) in headers {
+        request = request.header(*name, *value);
+    }
+    let response = request.timeout(PATIENCE).send().await.unwrap();
+    let status = response.status().as_u16();
+    let answer: Value = serde_json::from_str(&response.text().await.unwrap()).unwrap();
+    (status, answer["error"]["code"].clone())
+}
+
+#[tokio::test]
+async fn headers_of_2026_07_28_are_demanded() {
+    let url = start_listener().await;
+    let call = modern("tools/call", json!({"name": "echo", "arguments": {}}));
     let bare = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/list", "params": {}});
     let open = json!({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {}});
-    let version = ("mcp-protocol-version", "2026-07-28");
-    let method = ("mcp-method", "tools/call");
-    for (message, headers, expected) in [
+    let modern_open = modern("initialize", json!({}));
+    let name = |name: &'static str| ("mcp-name", name);
+    let opens = ("mcp-method", "initialize");
+    let old = ("mcp-protocol-version", "1999-01-01");
+    for (message, headers, status, code) in [
+        (&call, &[VERSION, CALL, name("echo")][..], 200, Value::Null),
         (
             &call,
-            vec![version, method, ("mcp-name", "echo")],
-            (200, Value::Null),
+            &[VERSION, CALL, name("=?base64?ZWNobw==?=")],
+            200,
+            Value::Null,
         ),
-        (
-            &call,
-            vec![version, method, ("mcp-name", "=?base64?ZWNobw==?=")],
-            (200, Value::Null),
-        ),
-        (&call, vec![version, method], (400, json!(-32020))),
-        (
-            &call,
-            vec![version, ("mcp-name", "echo")],
-            (400, json!(-32020)),
-        ),
-        (
-            &call,
-            vec![version, method, ("mcp-name", "other")],
-            (400, json!(-32020)),
-        ),
-        (&bare, vec![version], (400, json!(-32602))),
-        (&open, vec![version], (404, json!(-32601))),
-        (
-            &open,
-            vec![("mcp-protocol-version", "1999-01-01")],
-            (400, json!(-32022)),
-        ),
+        (&call, &[VERSION, CALL], 400, json!(-32020)),
+        (&call, &[VERSION, name("echo")], 400, json!(-32020)),
+        (&call, &[VERSION, CALL, name("other")], 400, json!(-32020)),
+        (&bare, &[VERSION], 400, json!(-32602)),
+        (&open, &[VERSION], 404, json!(-32601)),
+        (&modern_open, &[VERSION, opens], 404, json!(-32601)),
+        (&open, &[old], 400, json!(-32022)),
     ] {
-        let mut request = reqwest::Client::new().post(&url).body(message.to_string());
-        for (name, value) in &headers {
-            request = request.header(*name, *value);
-        }
-        let response = request.timeout(PATIENCE).send().await.unwrap();
-        let status = response.status().as_u16();
-        let answer: Value = serde_json::from_str(&response.text().await.unwrap()).unwrap();
-        assert_eq!(
-            (status, answer["error"]["code"].clone()),
-            expected,
-            "{headers:?}"
-        );
+        let answer = post_with(&url, message, headers).await;
+        assert_eq!(answer, (status, code), "{headers:?}");
+    }
+}
+
+#[tokio::test]
+async fn headers_that_mirror_arguments_are_demanded() {
+    let url = start_listener().await;
+    let arguments = json!({"name": "region", "arguments": {"n": 42}});
+    let call = modern("tools/call", arguments);
+    let name = ("mcp-name", "region");
+    for (mirror, expected) in [
+        (Some("42"), (200, Value::Null)),
+        (None, (400, json!(-32020))),
+        (Some("43"), (400, json!(-32020))),
+        (Some("=?base64?NDI?="), (400, json!(-32020))),
+    ] {
+        let mut headers = vec![VERSION, CALL, name];
+        headers.extend(mirror.map(|value| ("mcp-param-n", value)));
+        let answer = post_with(&url, &call, &headers).await;
+        assert_eq!(answer, expected, "{mirror:?}");
     }
 }

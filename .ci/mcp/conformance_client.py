@@ -1,0 +1,52 @@
+"""Runs the conformance client of the Python SDK through the proxy:
+`conformance_client.py PROGRAM MODE CLIENT URL`.
+
+MODE is `direct` (no proxy), `listen` (the proxy listens in front of the URL) or `pipes` (the client
+starts the proxy and talks to it over pipes). CLIENT is the SDK's script, which takes the URL.
+"""
+import re
+import runpy
+import subprocess
+import sys
+import threading
+from urllib.parse import urlsplit
+
+from mcp import StdioServerParameters
+from mcp.client import client as sdk
+
+program, mode, client, url = sys.argv[1:]
+
+
+def run(url):
+    sys.argv = [client, url]
+    runpy.run_path(client, run_name="__main__")
+
+
+def listening(proxy):
+    """The address at which the proxy listens, as it says itself. What it says later is passed on."""
+    for line in proxy.stderr:
+        if found := re.search(r"http://(127\.0\.0\.1:\d+)/", line):
+            threading.Thread(target=lambda: sys.stderr.writelines(proxy.stderr), daemon=True).start()
+            return found[1]
+    sys.exit("the proxy does not listen")
+
+
+if mode == "direct":
+    run(url)
+elif mode == "listen":
+    command = [program, "mcp", "--listen", "127.0.0.1:0", "--url", url]
+    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as proxy:
+        try:
+            run(urlsplit(url)._replace(netloc=listening(proxy)).geturl())
+        finally:
+            proxy.terminate()
+elif mode == "pipes":
+    plain = sdk.Client
+
+    def over_pipes(server, **rest):
+        return plain(StdioServerParameters(command=program, args=["mcp", "--url", server]), **rest)
+
+    sdk.Client = over_pipes
+    run(url)
+else:
+    sys.exit(f"unknown mode `{mode}`: expected direct, listen or pipes")
