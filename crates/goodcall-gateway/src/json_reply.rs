@@ -4,20 +4,21 @@ use std::time::Instant;
 
 use bytes::Bytes;
 use goodcall_wire::relay::NextStep;
-use http::Response;
 use http::header::{CONTENT_ENCODING, CONTENT_LENGTH};
 use http::response::Parts;
+use http::{Response, StatusCode};
 use http_body_util::BodyExt;
 use hyper::body::Incoming;
 
 use crate::content_encoding::{ContentEncoding, decode};
-use crate::headers;
 use crate::passed_body::PassedBody;
 use crate::proxy::{
-    Body, HandlerResult, PendingExchange, body_of, full, is_json, set_unjudged, set_verdict,
+    Body, HandlerResult, PendingExchange, body_of, full, is_json, may_quote_a_call, set_unjudged,
+    set_verdict,
 };
 use crate::request_record::{ReaskFailure, Unjudged};
 use crate::upstream_body::{CollectedBody, collect};
+use crate::{failed_reply, headers};
 
 /// Reads a reply, judges it, re-asks where that is needed, and answers the client.
 pub(crate) async fn respond(
@@ -54,27 +55,100 @@ pub(crate) async fn respond(
         bytes = plain;
         head.headers.remove(CONTENT_ENCODING);
     }
-    loop {
-        let started = Instant::now();
-        let text = std::str::from_utf8(&bytes);
-        let next = pending.exchange.reply(text.unwrap_or_default());
-        pending.record.add_own_time(started.elapsed());
-        if let NextStep::Reply(text) = next {
-            let bytes = text.map_or(bytes, Bytes::from);
-            return Ok(answer(head, bytes, *pending));
+    Ok(judge(pending, (head, bytes)).await)
+}
+
+/// Answers a client whose first reply is an error; `plain` is its body, decoded.
+pub(crate) async fn respond_to_failure(
+    mut pending: Box<PendingExchange>,
+    (mut head, bytes): (Parts, Bytes),
+    plain: &[u8],
+) -> Response<Body> {
+    match step(&mut pending, &head, plain) {
+        NextStep::Reply(Some(text)) => {
+            make_success(&mut head);
+            answer(head, Bytes::from(text), *pending)
         }
-        pending.request.prepare_reask(limits.reask_time);
+        NextStep::Reply(None) => {
+            let calls = pending.exchange.take_records();
+            pending.record.set_findings(&pending.exchange, calls);
+            failed_reply::pass(head, bytes, pending.record)
+        }
+        NextStep::Reask => ask_again(pending, (head, bytes)).await,
+    }
+}
+
+/// Judges a reply, and asks the model again where that is needed.
+async fn judge(mut pending: Box<PendingExchange>, (head, bytes): (Parts, Bytes)) -> Response<Body> {
+    match step(&mut pending, &head, &bytes) {
+        NextStep::Reply(text) => answer(head, text.map_or(bytes, Bytes::from), *pending),
+        NextStep::Reask => ask_again(pending, (head, bytes)).await,
+    }
+}
+
+fn step(pending: &mut PendingExchange, head: &Parts, bytes: &[u8]) -> NextStep {
+    let started = Instant::now();
+    let text = std::str::from_utf8(bytes).unwrap_or_default();
+    let next = if head.status.is_success() {
+        pending.exchange.reply(text)
+    } else {
+        pending.exchange.failure(text)
+    };
+    pending.record.add_own_time(started.elapsed());
+    next
+}
+
+/// Asks the model again until a reply is good, or there is none. `last` is what the client gets then.
+async fn ask_again(mut pending: Box<PendingExchange>, mut last: (Parts, Bytes)) -> Response<Body> {
+    loop {
+        let limit = pending.live.config.limits.reask_time;
+        pending.request.prepare_reask(limit);
         // A client that leaves now has caused these calls, too.
         let calls = pending.exchange.records().to_vec();
         pending.record.set_findings(&pending.exchange, calls);
-        match Box::pin(reask(&pending)).await {
-            Ok(next) => (head, bytes) = next,
-            Err(failure) => {
-                pending.record.judgement.reask_failed = Some(failure);
-                let bytes = pending.exchange.give_up().map_or(bytes, Bytes::from);
-                return Ok(answer(head, bytes, *pending));
+        let (mut head, bytes) = match Box::pin(reask(&pending)).await {
+            Ok(next) => next,
+            Err(failure) => return keep_last(last, failure, pending),
+        };
+        let is_success = head.status.is_success();
+        match step(&mut pending, &head, &bytes) {
+            NextStep::Reply(Some(text)) => {
+                make_success(&mut head);
+                return answer(head, Bytes::from(text), *pending);
             }
+            NextStep::Reply(None) if is_success => return answer(head, bytes, *pending),
+            NextStep::Reply(None) => {
+                return keep_last(last, ReaskFailure::Status(head.status), pending);
+            }
+            NextStep::Reask if is_success => last = (head, bytes),
+            NextStep::Reask => {}
         }
+    }
+}
+
+/// Answers with the reply before a re-ask that brought none.
+fn keep_last(
+    (head, bytes): (Parts, Bytes),
+    failure: ReaskFailure,
+    mut pending: Box<PendingExchange>,
+) -> Response<Body> {
+    pending.record.judgement.reask_failed = Some(failure);
+    match pending.exchange.give_up() {
+        Some(text) => answer(head, Bytes::from(text), *pending),
+        None if head.status.is_success() => answer(head, bytes, *pending),
+        None => {
+            let calls = pending.exchange.take_records();
+            pending.record.set_findings(&pending.exchange, calls);
+            failed_reply::pass(head, bytes, pending.record)
+        }
+    }
+}
+
+/// Turns the head of an error into that of a reply.
+fn make_success(head: &mut Parts) {
+    if !head.status.is_success() {
+        head.status = StatusCode::OK;
+        head.headers.remove(CONTENT_ENCODING);
     }
 }
 
@@ -84,7 +158,7 @@ async fn reask(pending: &PendingExchange) -> Result<(Parts, Bytes), ReaskFailure
     let upstream = &pending.live.upstream;
     let reply = pending.request.send(upstream, body).await;
     let reply = reply.map_err(|error| ReaskFailure::NoReply(error.reply))?;
-    if !reply.status().is_success() {
+    if !reply.status().is_success() && !may_quote_a_call(&reply) {
         return Err(ReaskFailure::Status(reply.status()));
     }
     if !is_json(reply.headers()) {

@@ -11,19 +11,23 @@ use std::time::Instant;
 
 use bytes::Bytes;
 use goodcall_wire::relay::{StreamEnd, StreamRelay};
-use http::Response;
-use http::header::{CONTENT_ENCODING, CONTENT_LENGTH};
+use http::header::{CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_TYPE, HeaderValue};
+use http::response::Parts;
+use http::{Response, StatusCode};
 use http_body::{Body as HttpBody, Frame};
 use http_body_util::BodyExt;
 use hyper::body::Incoming;
 use tokio::time::Sleep;
 
-use crate::content_encoding::ContentEncoding;
+use crate::content_encoding::{ContentEncoding, decode};
+use crate::failed_reply::{self, MOST_BYTES};
 use crate::headers;
-use crate::proxy::{Body, BoxError, LiveState, PendingExchange, body_of, media_type, set_verdict};
+use crate::proxy::{
+    Body, BoxError, LiveState, PendingExchange, body_of, may_quote_a_call, media_type, set_verdict,
+};
 use crate::request_record::{ReaskFailure, RequestError, RequestRecord};
 use crate::upstream::{RepeatableRequest, with_sources};
-use crate::upstream_body::{PlainBody, TimedBody};
+use crate::upstream_body::{CollectedBody, PlainBody, TimedBody, collect};
 
 /// A buffer of this many bytes is sent to the client at once.
 const FULL_BUFFER: usize = 16 << 10;
@@ -69,7 +73,75 @@ pub(crate) fn respond(pending: PendingExchange, reply: Response<Incoming>) -> Re
     Response::from_parts(head, body.boxed_unsync())
 }
 
-type NextReply = Pin<Box<dyn Future<Output = Result<PlainBody, ReaskFailure>> + Send>>;
+/// Answers the client with a stream in place of an error, in which the relay found `start`. Nothing is
+/// sent before the model has been asked again, so that the error can still pass as it came.
+pub(crate) async fn respond_to_failure(
+    pending: PendingExchange,
+    (mut head, bytes): (Parts, Bytes),
+    relay: StreamRelay,
+    (mut end, out): (StreamEnd, Vec<u8>),
+) -> Response<Body> {
+    let media_type = relay.exchange().stream_type();
+    let mut body = JudgedStream {
+        live: pending.live,
+        request: Some(Box::new(pending.request)),
+        relay,
+        media_type: media_type.to_owned(),
+        record: Some(pending.record),
+        state: StreamState::Done,
+        out,
+        wake_ups: 0,
+        hold: Hold::default(),
+    };
+    while end == StreamEnd::Reask {
+        let failure = match body.reask().await {
+            Ok(NextBody::Stream(next)) => {
+                body.relay.begin_next();
+                body.state = StreamState::Reading(next);
+                break;
+            }
+            Ok(NextBody::Failure(status, next)) => {
+                let text = std::str::from_utf8(&next).unwrap_or_default();
+                match body.relay.failure(text, &mut body.out) {
+                    Some(next) if !body.relay.fell_back() => {
+                        end = next;
+                        continue;
+                    }
+                    _ => ReaskFailure::Status(status),
+                }
+            }
+            Err(failure) => failure,
+        };
+        let mut record = body.record.take().expect("the record is not written yet");
+        record.judgement.reask_failed = Some(failure);
+        let calls = body.relay.take_records();
+        record.set_findings(body.relay.exchange(), calls);
+        return failed_reply::pass(head, bytes, record);
+    }
+    head.status = StatusCode::OK;
+    for name in [CONTENT_LENGTH, CONTENT_ENCODING] {
+        head.headers.remove(name);
+    }
+    head.headers
+        .insert(CONTENT_TYPE, HeaderValue::from_static(media_type));
+    if let Some(record) = &mut body.record {
+        set_verdict(&mut head.headers, "stream", record);
+        record.set_status(head.status);
+    }
+    if end == StreamEnd::Done {
+        body.finish(None);
+    }
+    Response::from_parts(head, body.boxed_unsync())
+}
+
+type NextReply = Pin<Box<dyn Future<Output = Result<NextBody, ReaskFailure>> + Send>>;
+
+/// What answers a re-ask.
+enum NextBody {
+    Stream(PlainBody),
+    /// An error in which a server may quote a call.
+    Failure(StatusCode, Bytes),
+}
 
 enum StreamState {
     Reading(PlainBody),
@@ -114,15 +186,27 @@ impl JudgedStream {
             request.prepare_reask(limits.reask_time);
             let reply = request.send(&live.upstream, body).await;
             let reply = reply.map_err(|error| ReaskFailure::NoReply(error.reply))?;
+            let encoding = ContentEncoding::of(reply.headers());
+            if may_quote_a_call(&reply) {
+                let status = reply.status();
+                let body = collect(reply.into_body(), MOST_BYTES, limits.idle_time).await;
+                let Ok(CollectedBody::Whole(bytes)) = body else {
+                    return Err(ReaskFailure::Status(status));
+                };
+                let plain = match encoding {
+                    ContentEncoding::Plain => Some(bytes),
+                    encoding => decode(encoding, bytes, MOST_BYTES),
+                };
+                return Ok(NextBody::Failure(status, plain.unwrap_or_default()));
+            }
             if !reply.status().is_success() {
                 return Err(ReaskFailure::Status(reply.status()));
             }
-            let encoding = ContentEncoding::of(reply.headers());
             if !encoding.can_stream() || media_type(reply.headers()) != expected {
                 return Err(ReaskFailure::Unreadable);
             }
             let body = TimedBody::new(reply.into_body(), limits.idle_time);
-            Ok(PlainBody::new(encoding, body))
+            Ok(NextBody::Stream(PlainBody::new(encoding, body)))
         })
     }
 
@@ -201,6 +285,23 @@ impl JudgedStream {
         }
     }
 
+    /// Ends the stream, or asks again.
+    fn go_on(&mut self, end: StreamEnd) {
+        match end {
+            StreamEnd::Done => self.finish(None),
+            StreamEnd::Reask => self.state = StreamState::Reasking(self.reask()),
+        }
+    }
+
+    /// Forwards the reply before a re-ask that brought none.
+    fn give_up(&mut self, failure: ReaskFailure) {
+        self.relay.give_up(&mut self.out);
+        if let Some(record) = &mut self.record {
+            record.judgement.reask_failed = Some(failure);
+        }
+        self.finish(None);
+    }
+
     /// Takes in what the upstream has; `Pending` if it has nothing yet.
     fn advance(&mut self, cx: &mut Context<'_>) -> Poll<()> {
         match &mut self.state {
@@ -212,10 +313,10 @@ impl JudgedStream {
                 match data {
                     Some(Ok(data)) => self.relay.push(&data, &mut self.out),
                     Some(Err(error)) => self.break_off(error),
-                    None => match self.relay.end(&mut self.out) {
-                        StreamEnd::Done => self.finish(None),
-                        StreamEnd::Reask => self.state = StreamState::Reasking(self.reask()),
-                    },
+                    None => {
+                        let end = self.relay.end(&mut self.out);
+                        self.go_on(end);
+                    }
                 }
                 if let Some(record) = &mut self.record {
                     record.add_own_time(started.elapsed());
@@ -226,17 +327,18 @@ impl JudgedStream {
                     return Poll::Pending;
                 };
                 match next {
-                    Ok(body) => {
+                    Ok(NextBody::Stream(body)) => {
                         self.relay.begin_next();
                         self.state = StreamState::Reading(body);
                     }
-                    Err(failure) => {
-                        self.relay.give_up(&mut self.out);
-                        if let Some(record) = &mut self.record {
-                            record.judgement.reask_failed = Some(failure);
+                    Ok(NextBody::Failure(status, bytes)) => {
+                        let text = std::str::from_utf8(&bytes).unwrap_or_default();
+                        match self.relay.failure(text, &mut self.out) {
+                            Some(end) => self.go_on(end),
+                            None => self.give_up(ReaskFailure::Status(status)),
                         }
-                        self.finish(None);
                     }
+                    Err(failure) => self.give_up(failure),
                 }
             }
             StreamState::Broken(_) | StreamState::Done => {}

@@ -22,6 +22,7 @@ mod config;
 mod connection;
 mod content_encoding;
 mod error_reply;
+mod failed_reply;
 mod file_limit;
 mod headers;
 mod history_loops;

@@ -13,7 +13,7 @@ use goodcall_wire::request::{has_results, legal_history, with_remark};
 use http::header::{CONTENT_ENCODING, CONTENT_LENGTH};
 use http::request::Parts;
 use http::uri::PathAndQuery;
-use http::{HeaderName, HeaderValue, Method, Request, Response};
+use http::{HeaderName, HeaderValue, Method, Request, Response, StatusCode};
 use http_body::Body as _;
 use http_body_util::combinators::UnsyncBoxBody;
 use http_body_util::{BodyExt, Full};
@@ -32,7 +32,7 @@ use crate::request_record::{RequestRecord, Unjudged};
 use crate::tunnel::Tunnels;
 use crate::upstream::{RepeatableRequest, Upstream};
 use crate::upstream_body::{CollectedBody, collect};
-use crate::{json_reply, judged_stream, page, tunnel};
+use crate::{failed_reply, json_reply, judged_stream, page, tunnel};
 
 /// An error in the middle of a body.
 pub(crate) type BoxError = Box<dyn std::error::Error + Send + Sync>;
@@ -422,6 +422,9 @@ async fn send(mut pending: Box<PendingExchange>) -> HandlerResult {
         Ok(reply) => reply,
         Err(error) => return Err((pending.record.set_upstream_error(error), pending.record)),
     };
+    if may_quote_a_call(&reply) {
+        return failed_reply::respond(pending, reply).await;
+    }
     if !reply.status().is_success() {
         return Ok(pass_reply(&pending.live, reply, pending.record));
     }
@@ -438,6 +441,12 @@ async fn send(mut pending: Box<PendingExchange>) -> HandlerResult {
     } else {
         json_reply::respond(pending, reply).await
     }
+}
+
+/// Returns true for an error in which a server may quote the call that it could not read.
+pub(crate) fn may_quote_a_call(reply: &Response<Incoming>) -> bool {
+    let statuses = [StatusCode::BAD_REQUEST, StatusCode::INTERNAL_SERVER_ERROR];
+    statuses.contains(&reply.status()) && is_json(reply.headers())
 }
 
 /// Returns the body of a request, shared and not copied.

@@ -17,31 +17,39 @@ use goodcall_wire::relay::{
 use goodcall_wire::request::{adapt, history, legal_history, with_remark};
 use support::{Case, run_folder};
 
-const INPUTS: [&str; 14] = [
-    "adapt", "tools", "provider", "path", "settings", "request", "events", "events-2", "events-3",
-    "bytes", "bytes-2", "reply", "reply-2", "reply-3",
+const INPUTS: [&str; 16] = [
+    "adapt",
+    "tools",
+    "provider",
+    "path",
+    "settings",
+    "request",
+    "events",
+    "events-2",
+    "events-3",
+    "bytes",
+    "bytes-2",
+    "reply",
+    "reply-2",
+    "reply-3",
+    "failure",
+    "failure-2",
 ];
 
 #[test]
 fn gateway() {
     run_folder("gateway", &INPUTS, |case| {
-        if case.get("reply").is_some() {
+        let is_stream = settings_line(case, "stream");
+        if case.get("reply").is_some() || case.get("failure").is_some() && !is_stream {
             return whole(case);
         }
-        if case.get("events").is_none() && case.get("bytes").is_none() {
+        let streams: Vec<_> = ["", "-2", "-3"]
+            .iter()
+            .map_while(|end| sent(case, end))
+            .collect();
+        if streams.is_empty() {
             return request(case);
         }
-        let streams: Vec<Vec<u8>> = ["events", "events-2", "events-3"]
-            .iter()
-            .filter_map(|info| case.get(info))
-            .map(|lines| events(provider(case), lines))
-            .chain(
-                ["bytes", "bytes-2"]
-                    .iter()
-                    .filter_map(|info| case.get(info))
-                    .map(|json| serde_json::from_str::<String>(json).unwrap().into()),
-            )
-            .collect();
         let outcome = stream(case, &streams, usize::MAX);
         for size in [1, 5, 64] {
             assert_same(
@@ -51,11 +59,10 @@ fn gateway() {
             );
         }
         let (out, verdict, asked) = outcome;
-        if streams.len() == 1 && shown(&out) == shown(&streams[0]) {
-            let (out, sent) = (
-                String::from_utf8_lossy(&out),
-                String::from_utf8_lossy(&streams[0]),
-            );
+        if let [Sent::Stream(sent)] = &streams[..]
+            && shown(&out) == shown(sent)
+        {
+            let (out, sent) = (String::from_utf8_lossy(&out), String::from_utf8_lossy(sent));
             assert_eq!(out, sent, "{}: as sent, byte for byte", case.name);
         }
         let mut blocks = BTreeMap::from([
@@ -70,6 +77,31 @@ fn gateway() {
         asks(asked, &mut blocks);
         blocks
     });
+}
+
+/// What the upstream sent.
+enum Sent {
+    Stream(Vec<u8>),
+    /// An error instead of a stream.
+    Failure(String),
+}
+
+fn sent(case: &Case, end: &str) -> Option<Sent> {
+    let get = |info: &str| case.get(&format!("{info}{end}"));
+    if let Some(lines) = get("events") {
+        Some(Sent::Stream(events(provider(case), lines)))
+    } else if let Some(json) = get("bytes") {
+        Some(Sent::Stream(
+            serde_json::from_str::<String>(json).unwrap().into(),
+        ))
+    } else {
+        get("failure").map(|text| Sent::Failure(text.to_owned()))
+    }
+}
+
+fn settings_line(case: &Case, wanted: &str) -> bool {
+    let lines = case.get("settings").unwrap_or_default();
+    lines.lines().any(|line| line == wanted)
 }
 
 /// What the client got, the summary with the repairs, and what the model was asked.
@@ -107,6 +139,7 @@ fn settings(case: &Case) -> RelaySettings {
             ("stream_arguments", _) => settings.stream_arguments = true,
             ("max_held", n) => settings.max_held = n.parse().unwrap(),
             ("report", _) => settings.report = true,
+            ("stream", _) => {}
             other => panic!("{other:?}"),
         }
     }
@@ -175,25 +208,38 @@ fn shown(bytes: &[u8]) -> String {
     lines.join("\n")
 }
 
-fn stream(case: &Case, streams: &[Vec<u8>], size: usize) -> Outcome {
+fn stream(case: &Case, streams: &[Sent], size: usize) -> Outcome {
     let mut relay = StreamRelay::new(exchange(case));
     let (mut out, mut asked) = (Vec::new(), Vec::new());
-    let mut streams = streams.iter();
-    let mut next = streams.next();
-    while let Some(bytes) = next {
-        for chunk in bytes.chunks(size) {
-            relay.push(chunk, &mut out);
+    for (index, sent) in streams.iter().enumerate() {
+        let end = match sent {
+            Sent::Stream(bytes) => {
+                if index > 0 {
+                    relay.begin_next();
+                }
+                for chunk in bytes.chunks(size) {
+                    relay.push(chunk, &mut out);
+                }
+                relay.end(&mut out)
+            }
+            Sent::Failure(text) => match relay.failure(text, &mut out) {
+                Some(end) => end,
+                None if index > 0 => {
+                    relay.give_up(&mut out);
+                    StreamEnd::Done
+                }
+                None => {
+                    out.extend_from_slice(text.as_bytes());
+                    StreamEnd::Done
+                }
+            },
+        };
+        if end == StreamEnd::Done {
+            return (out, with_repairs(relay.exchange()), asked);
         }
-        match relay.end(&mut out) {
-            StreamEnd::Done => break,
-            StreamEnd::Reask => asked.push(relay.exchange().body().to_owned()),
-        }
-        next = streams.next();
-        match next {
-            Some(_) => relay.begin_next(),
-            None => relay.give_up(&mut out),
-        }
+        asked.push(relay.exchange().body().to_owned());
     }
+    relay.give_up(&mut out);
     (out, with_repairs(relay.exchange()), asked)
 }
 
@@ -209,20 +255,28 @@ fn with_repairs(exchange: &Exchange) -> String {
 
 fn whole(case: &Case) -> BTreeMap<String, String> {
     let mut exchange = exchange(case);
-    let replies = ["reply", "reply-2", "reply-3"]
-        .iter()
-        .filter_map(|info| case.get(info));
     let (mut out, mut asked) = (None, Vec::new());
-    for reply in replies {
-        match exchange.reply(reply) {
+    for end in ["", "-2", "-3"] {
+        let (reply, failure) = (
+            case.get(&format!("reply{end}")),
+            case.get(&format!("failure{end}")),
+        );
+        let next = match (reply, failure) {
+            (Some(reply), _) => exchange.reply(reply),
+            (None, Some(failure)) => exchange.failure(failure),
+            (None, None) => break,
+        };
+        match next {
+            NextStep::Reply(None) if reply.is_none() && !asked.is_empty() => break,
             NextStep::Reply(text) => {
-                out = Some(text.unwrap_or_else(|| reply.to_owned()));
+                out = text.or_else(|| reply.or(failure).map(str::to_owned));
                 break;
             }
             NextStep::Reask => asked.push(exchange.body().to_owned()),
         }
     }
-    let out = out.or_else(|| exchange.give_up()).unwrap();
+    let first = || case.get("failure").unwrap().to_owned();
+    let out = out.or_else(|| exchange.give_up()).unwrap_or_else(first);
     let _: serde_json::Value = serde_json::from_str(&out).unwrap();
     let mut blocks = BTreeMap::from([
         ("out".to_owned(), out),

@@ -23,7 +23,7 @@ use std::str::FromStr;
 
 pub use phrase::expected as expected_text;
 pub use server_faults::{missing_output_text, timed_out_text};
-pub use skipped_calls::{accepted_text, no_result_text, not_run_text};
+pub use skipped_calls::{accepted_text, no_result_text, not_run_text, unread_call_text};
 pub use structured::Structured;
 
 use crate::report::{Change, Edit, Issue, Reason, Refusal};

@@ -39,3 +39,13 @@ pub fn no_result_text(tool: &str) -> String {
          you need it."
     )
 }
+
+/// What the model reads after a message whose calls the server could not read.
+///
+/// ```
+/// assert!(goodcall_core::unread_call_text().starts_with("No tool was run"));
+/// ```
+pub fn unread_call_text() -> String {
+    "No tool was run: the call in your last message could not be read. Call the tool again."
+        .to_owned()
+}

@@ -4,6 +4,7 @@
 
 mod connections;
 mod content_encoding;
+mod failed_generations;
 mod faults;
 mod gemini;
 mod limits;

@@ -6,8 +6,8 @@ use goodcall_core::{Kind, Node, Tree};
 use super::framing::Framing;
 use crate::definitions::Definition;
 use crate::envelope::{Answer, Provider, result};
-use crate::relay::{CallDecision, Endpoint};
-use crate::splice::Splice;
+use crate::relay::{CallDecision, Endpoint, FailedGeneration, RecoveredReply};
+use crate::splice::{Splice, quoted};
 
 /// The URL of a request.
 pub(crate) struct RequestUrl<'u> {
@@ -16,6 +16,13 @@ pub(crate) struct RequestUrl<'u> {
     pub(crate) query: &'u str,
     /// Returns true if the request has a header of this name.
     pub(crate) has_header: &'u dyn Fn(&str) -> bool,
+}
+
+/// Who wrote a message of a history.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Author {
+    Model,
+    User,
 }
 
 /// Where the texts and the calls of a reply are.
@@ -203,6 +210,33 @@ pub(crate) trait Form: Sync {
         let results =
             results.map(|(decision, answer)| result(self.provider(), &decision.call, answer));
         results.collect::<Vec<_>>().join(",")
+    }
+
+    /// A message of a history with nothing but this text.
+    fn message(&self, author: Author, text: &str) -> String {
+        let role = match author {
+            Author::Model => "assistant",
+            Author::User => "user",
+        };
+        format!(r#"{{"role":"{role}","content":{}}}"#, quoted(text))
+    }
+
+    /// What the model wrote that the upstream could not read as calls, and quotes in this error or
+    /// reply.
+    fn failed_generation(&self, root: Node<'_>) -> Option<FailedGeneration> {
+        let _ = root;
+        None
+    }
+
+    /// A whole reply in place of `failed`, which says that the calls in it could not be read.
+    fn recovered(
+        &self,
+        failed: &str,
+        root: Node<'_>,
+        reply: &RecoveredReply<'_>,
+    ) -> Option<String> {
+        let _ = (failed, root, reply);
+        None
     }
 
     /// Returns the request with a reply and its results at the end; `None` if it has no history

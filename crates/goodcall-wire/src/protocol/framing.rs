@@ -16,6 +16,14 @@ pub(crate) enum Framing {
 }
 
 impl Framing {
+    pub(crate) fn media_type(self) -> &'static str {
+        match self {
+            Framing::Events => "text/event-stream",
+            Framing::Lines => "application/x-ndjson",
+            Framing::Array => "application/json",
+        }
+    }
+
     /// Returns true if a reply of this media type is a stream in this form.
     pub(crate) fn fits(self, media_type: &str) -> bool {
         match self {

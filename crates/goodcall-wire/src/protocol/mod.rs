@@ -24,7 +24,7 @@ use crate::sse::SseEvent;
 use crate::stream::CallEvent;
 
 pub(crate) use chat::{calls_key, is_legacy};
-pub(crate) use form::{Extension, Form, Layout, RequestUrl, StopPlace, StopReasons};
+pub(crate) use form::{Author, Extension, Form, Layout, RequestUrl, StopPlace, StopReasons};
 pub(crate) use framing::{EventReader, EventWriter, Framing};
 
 /// A protocol that is relayed: its whole messages, and the stream of one message.
@@ -363,6 +363,18 @@ pub(crate) trait Protocol: Decoder {
     fn with_repeated_text(&mut self, data: &str) -> Option<String> {
         let _ = data;
         None
+    }
+
+    /// Returns the event that ends a message without saying that its calls could not be read; `None`
+    /// for an error.
+    fn without_failure(&self, event: &SseEvent) -> Option<SseEvent> {
+        let _ = event;
+        None
+    }
+
+    /// Prepares for a message that has no events of the upstream. Its id is made of `number`.
+    fn begin_alone(&mut self, number: &str, model: &str) {
+        let _ = (number, model);
     }
 
     /// The client's index of the next call or item.

@@ -11,10 +11,13 @@ use super::judge::{CallDecision, CallRecord, CallVerdict, Judge, RelaySettings};
 use super::reask::{self, RefusedReply};
 use super::tools_cache::ToolsCache;
 use super::usage::Usage;
-use crate::envelope::{Located, Provider};
+use crate::envelope::{Located, Provider, call_sites};
 use crate::protocol::{self, Form, Framing};
 use crate::request::{Adapt, adapt_with_aliases};
 use crate::text::TextCallScope;
+
+/// The length of an id of Mistral.
+const SHORT_ID: usize = 9;
 
 /// The most calls that are recorded per exchange.
 const MOST_RECORDS: usize = 1024;
@@ -76,7 +79,7 @@ pub struct Exchange {
     /// The usage of earlier replies.
     pub(crate) usage: Usage,
     /// Makes the ids that this exchange invents differ from those of others.
-    seed: OnceLock<u64>,
+    seed: OnceLock<IdSeed>,
     pub(crate) whole: WholeReplies,
     findings: Findings,
 }
@@ -222,6 +225,11 @@ impl Exchange {
         self.framing.fits(media_type) && (self.framing != Framing::Array || self.request.streams)
     }
 
+    /// The media type of a streamed reply to this request.
+    pub fn stream_type(&self) -> &'static str {
+        self.framing.media_type()
+    }
+
     /// The model that the request names.
     pub fn model(&self) -> Option<&str> {
         self.request.model.as_deref()
@@ -343,15 +351,27 @@ impl Exchange {
         self.may_ask() && !(stop == StopReason::CutOff && self.request.limits_tokens)
     }
 
-    fn seed(&self) -> u64 {
-        *self.seed.get_or_init(|| hash(&self.body))
+    fn seed(&self) -> IdSeed {
+        *self.seed.get_or_init(|| IdSeed {
+            hash: hash(&self.body),
+            is_short: self.provider == Provider::OpenAi
+                && wants_short_ids(self.model().unwrap_or_default(), &self.body),
+        })
+    }
+
+    /// A number that no other exchange has, as 16 digits.
+    pub(crate) fn made_up_number(&self, index: usize) -> String {
+        let number = hash(&format!("{}/{}/{index}", self.seed().hash, self.attempt));
+        format!("{number:016x}")
     }
 
     /// Invents an id for a call that has none.
     pub(crate) fn made_up_id(&self, index: usize) -> String {
-        let prefix = self.form().id_prefix();
-        let number = hash(&format!("{}/{}/{index}", self.seed(), self.attempt));
-        format!("{prefix}{number:016x}")
+        let number = self.made_up_number(index);
+        if self.seed().is_short {
+            return number[..SHORT_ID].to_owned();
+        }
+        format!("{}{number}", self.form().id_prefix())
     }
 
     /// Gives every call of a message an id of its own. Each choice is a message. Returns true if a
@@ -388,6 +408,36 @@ impl Exchange {
         self.settled = false;
         true
     }
+}
+
+/// What the ids that an exchange invents are made of.
+#[derive(Clone, Copy, Debug)]
+struct IdSeed {
+    hash: u64,
+    /// True if the upstream takes ids only that are nine letters and digits.
+    is_short: bool,
+}
+
+/// Returns true if a request goes to a model of Mistral, which refuses other ids: by the model's
+/// name, or by the ids in the history.
+fn wants_short_ids(model: &str, body: &str) -> bool {
+    const FAMILIES: [&str; 6] = [
+        "mistral",
+        "mixtral",
+        "magistral",
+        "devstral",
+        "codestral",
+        "pixtral",
+    ];
+    let model = model.to_ascii_lowercase();
+    let is_short =
+        |id: &str| id.len() == SHORT_ID && id.bytes().all(|byte| byte.is_ascii_alphanumeric());
+    FAMILIES.iter().any(|family| model.contains(family))
+        || Tree::parse(body).is_ok_and(|tree| {
+            let calls = call_sites(Provider::OpenAi, tree.root());
+            let mut ids = calls.iter().filter_map(|call| call.id.as_deref());
+            ids.next().is_some_and(is_short)
+        })
 }
 
 /// FNV-1a, which is the same in every process.

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use goodcall_core::{Edit, Explain, Policies, StopReason, Style, Verdict};
+use goodcall_core::{Edit, Explain, Policies, Reason, StopReason, Style, Verdict};
 
 use crate::call::RawCall;
 use crate::envelope::CallRewrite;
@@ -186,6 +186,15 @@ impl Judge {
             text: String::new(),
             record,
         }
+    }
+
+    /// Returns the record of a text that was meant as a call, but cannot be read as one.
+    pub(crate) fn unread(&self, text: &str, attempt: u32) -> CallDecision {
+        let mut decision = self.unjudged(RawCall::new(&self.tools, "", text), attempt);
+        decision.record.verdict = CallVerdict::Bad;
+        decision.record.reason = Some(Reason::Malformed.name());
+        text.clone_into(&mut decision.record.sent);
+        decision
     }
 
     pub(crate) fn judge(&self, call: RawCall, attempt: u32, stop: StopReason) -> CallDecision {

@@ -32,6 +32,7 @@
 mod endpoint;
 mod exchange;
 mod extra_fields;
+mod failed_generation;
 mod judge;
 mod pending_calls;
 mod reask;
@@ -49,6 +50,7 @@ pub use judge::{CallNote, CallRecord, CallVerdict, GiveUp, RelaySettings};
 pub use tools_cache::ToolsCache;
 
 pub(crate) use extra_fields::ExtraFields;
+pub(crate) use failed_generation::{FailedGeneration, QuotedExtent, RecoveredReply};
 pub(crate) use judge::CallDecision;
 pub(crate) use reask::{legal_call, legal_parts};
 pub(crate) use usage::Usage;

@@ -4,6 +4,7 @@
 
 mod judge;
 mod receive;
+mod recover;
 mod text;
 mod write;
 
@@ -13,6 +14,7 @@ use std::collections::{HashMap, HashSet};
 use goodcall_core::{Node, Policy, StopReason, Tree};
 
 use super::exchange::Exchange;
+use super::failed_generation::FailedGeneration;
 use super::judge::{CallDecision, CallVerdict, GiveUp};
 use super::reask::RefusedReply;
 use super::text_call_finder::{ScannedText, TextCallFinder};
@@ -73,6 +75,8 @@ pub(super) struct Content {
     ends_text: bool,
     ends_item: bool,
     pieces: Vec<Piece>,
+    /// What the upstream could not read as calls.
+    failed: Option<FailedGeneration>,
 }
 
 /// What the client has of all replies to one request.
@@ -145,8 +149,12 @@ struct ClientState {
     /// The places of calls of which fragments were forwarded before they were whole.
     streamed: HashMap<usize, usize>,
     stop: Option<StopReason>,
+    /// A text that the upstream could not read as calls, and what the model is told about it.
+    unread: Option<(String, String)>,
     /// True if a call of the stream had no id of its own.
     has_made_up_id: bool,
+    /// True if the calls were read out of an error.
+    is_recovered: bool,
     /// True once the event that ends the stream has arrived.
     closed: bool,
 }
@@ -213,6 +221,16 @@ impl PendingCalls {
         self.state == MessageState::Refused
     }
 
+    /// Returns true if the calls were read out of an error.
+    pub(super) fn is_recovered(&self) -> bool {
+        self.client.is_recovered
+    }
+
+    /// Prepares for a message that has no events of the upstream.
+    pub(super) fn begin_alone(&mut self, number: &str, model: &str) {
+        self.protocol.begin_alone(number, model);
+    }
+
     pub(super) fn is_closed(&self) -> bool {
         self.client.closed
     }
@@ -239,6 +257,7 @@ impl PendingCalls {
         };
         match kind {
             EventKind::Heartbeat => out.raw(&event),
+            EventKind::Failure if self.recover(exchange, &event, &content, out) => {}
             EventKind::Failure => {
                 self.abort(exchange, out);
                 self.client.closed = true;
@@ -312,6 +331,9 @@ impl PendingCalls {
         mut content: Content,
         out: &mut EventWriter,
     ) {
+        if content.failed.is_some() && self.recover(exchange, &event, &content, out) {
+            return;
+        }
         let may_have_calls = self.received.len() > 0 || exchange.text_call_scope().is_some();
         let mut event = event;
         if may_have_calls || !self.held.is_empty() {
@@ -467,7 +489,7 @@ impl PendingCalls {
         let has_calls = !self.client.calls.accepted.is_empty();
         if self.client.stop.is_none() && has_calls && !has_bad {
             self.client.stop = Some(StopReason::Finished);
-            if self.protocol.write_last(out) {
+            if self.protocol.write_last(out) && !self.client.is_recovered {
                 exchange.note_repair("finish_reason");
             }
         }
@@ -475,7 +497,8 @@ impl PendingCalls {
 
     /// Writes the end of the stream that a server left out.
     pub(super) fn close(&mut self, exchange: &mut Exchange, out: &mut EventWriter) {
-        if self.client.stop.is_some() && self.protocol.write_close(out) {
+        let is_written = self.client.stop.is_some() && self.protocol.write_close(out);
+        if is_written && !self.client.is_recovered {
             exchange.note_repair("end_of_stream");
         }
     }
@@ -484,12 +507,15 @@ impl PendingCalls {
         if !self.is_refused() {
             return None;
         }
+        if let Some((said, explanation)) = self.client.unread.clone() {
+            return Some(RefusedReply::Unread { said, explanation });
+        }
         let decisions = |key: CallKey| {
             let decided = self.decided.iter().zip(&self.decisions);
             let own = decided.filter(|(decided, _)| decided.key == key);
             own.map(|(_, decision)| decision).collect()
         };
-        Some(RefusedReply {
+        Some(RefusedReply::Calls {
             legal: self.protocol.history(&decisions),
             decisions: &self.decisions,
             forwarded: self.client.calls.forwarded,

@@ -24,6 +24,16 @@ impl Exchange {
             self.whole.is_unreadable &= last.is_none();
             return NextStep::Reply(last);
         };
+        if let Some(failed) = self.form().failed_generation(tree.root()) {
+            return match self.recover(&failed, tree.root(), text) {
+                NextStep::Reply(None) => NextStep::Reply(self.finish_as_sent(text)),
+                NextStep::Reask => {
+                    self.whole.last.get_or_insert_with(|| text.to_owned());
+                    NextStep::Reask
+                }
+                next => next,
+            };
+        }
         if self.attempt > 0 && self.form().is_failure(tree.root()) {
             return NextStep::Reply(self.give_up());
         }
@@ -85,13 +95,14 @@ impl Exchange {
             self.finish_reply(root, text, sent, &envelope, &decisions)
         };
         if bad && self.may_ask_after(stop) {
-            let refused = RefusedReply {
-                legal: legal_reply(&envelope, text, &decisions),
+            let legal = legal_reply(&envelope, text, &decisions);
+            // The client's history must begin with the thinking that led to the call.
+            let thinking = self.form().thinking_before(&legal);
+            let refused = RefusedReply::Calls {
+                legal,
                 decisions: &decisions,
                 forwarded: 0,
             };
-            // The client's history must begin with the thinking that led to the call.
-            let thinking = self.form().thinking_before(&refused.legal);
             if self.ask_again(&refused) {
                 self.whole.thinking = thinking.or(self.whole.thinking.take());
                 self.usage.add(&own);
@@ -109,6 +120,11 @@ impl Exchange {
         } else {
             found.name == call.name && legal_arguments(&found.arguments) == call.arguments
         }
+    }
+
+    /// Returns a reply with the usage of earlier ones, and the report.
+    pub(super) fn with_figures(&self, reply: String) -> String {
+        self.finish_as_sent(&reply).unwrap_or(reply)
     }
 
     fn finish_as_sent(&self, sent: &str) -> Option<String> {

@@ -169,6 +169,41 @@ impl StreamRelay {
         StreamEnd::Done
     }
 
+    /// Judges an error that came instead of a stream, as [`Exchange::failure`] does for whole replies.
+    /// Returns `None`, and appends nothing, if the error is to be passed as it arrived.
+    pub fn failure(&mut self, text: &str, out: &mut Vec<u8>) -> Option<StreamEnd> {
+        let is_quote = Tree::parse(text).is_ok_and(|tree| {
+            let failed = self.exchange.form().failed_generation(tree.root());
+            failed.is_some()
+        });
+        if !is_quote || self.state != RelayState::Judging {
+            return None;
+        }
+        if self.messages[0].calls.is_refused() {
+            self.begin_next();
+        }
+        let number = self.exchange.made_up_number(0);
+        let model = self.exchange.model().unwrap_or_default().to_owned();
+        self.messages[0].calls.begin_alone(&number, &model);
+        let mut written = Vec::new();
+        let end = self.writing(&mut written, |relay, out| {
+            relay.read(SseEvent::default().of_same_type(text.to_owned()), out);
+            let is_recovered = relay.messages[0].calls.is_recovered();
+            if is_recovered || relay.messages[0].calls.is_refused() {
+                relay.refused = None;
+                return Some(relay.end_reply(out));
+            }
+            None
+        });
+        if end.is_some() {
+            out.append(&mut written);
+        } else if self.refused.is_some() {
+            self.writing(out, Self::fall_back);
+            return Some(StreamEnd::Done);
+        }
+        end
+    }
+
     /// Begins the stream that answers a re-ask.
     pub fn begin_next(&mut self) {
         self.reader = EventReader::new(self.exchange.framing);

@@ -178,6 +178,20 @@ impl Protocol for Chat {
         (rest, spans)
     }
 
+    fn begin_alone(&mut self, number: &str, model: &str) {
+        let (id, model) = (quoted(&reply_id(number)), quoted(model));
+        if self.role == RoleState::Unknown {
+            self.role = RoleState::Owed;
+        }
+        self.shell.get_or_insert_with(|| ChunkShell {
+            before: format!(
+                r#"{{"id":{id},"object":"chat.completion.chunk","created":0,"model":{model},"choices":"#
+            ),
+            after: "}".to_owned(),
+            message_id: Some(id),
+        });
+    }
+
     fn take_place(&mut self) -> usize {
         self.next_place += 1;
         self.next_place - 1
@@ -253,8 +267,8 @@ impl Protocol for Chat {
     }
 
     fn write_call(&mut self, decision: &CallDecision, place: usize, out: &mut EventWriter) {
-        let call = whole_call(decision, place);
-        self.write_delta(&format!(r#"{{"tool_calls":[{call}]}}"#), "null", out);
+        let (role, call) = (self.take_role(), whole_call(decision, place));
+        self.write_delta(&format!(r#"{{{role}"tool_calls":[{call}]}}"#), "null", out);
     }
 
     fn write_text(&mut self, _: &CallDecision, text: &str, out: &mut EventWriter) {
@@ -307,7 +321,7 @@ impl Protocol for Chat {
             shell: self.shell.take(),
             index: self.index.take(),
             next_place: self.next_place,
-            owes_role: self.owes_role,
+            role: self.role,
             irregular: self.next_place > 0,
             ..Self::default()
         };
@@ -342,7 +356,7 @@ impl Chat {
         let Some((_, delta)) = found else {
             return true;
         };
-        if self.owes_role && delta.get("role").is_some() {
+        if self.role == RoleState::Owed && delta.get("role").is_some() {
             return true;
         }
         splice.remove(delta, "role");
@@ -354,16 +368,21 @@ impl Chat {
         has_content || reason.is_some() || has_usage
     }
 
+    /// The role as a member, if the client does not have it yet.
+    fn take_role(&mut self) -> &'static str {
+        if self.role != RoleState::Owed {
+            return "";
+        }
+        self.role = RoleState::Sent;
+        r#""role":"assistant","#
+    }
+
     /// Writes what the model said, as the content or as a thought.
     fn write_said(&mut self, key: &str, text: &str, out: &mut EventWriter) {
         if text.is_empty() {
             return;
         }
-        let role = if std::mem::take(&mut self.owes_role) {
-            r#""role":"assistant","#
-        } else {
-            ""
-        };
+        let role = self.take_role();
         let delta = format!(r#"{{{role}"{key}":{}}}"#, quoted(text));
         self.write_delta(&delta, "null", out);
     }

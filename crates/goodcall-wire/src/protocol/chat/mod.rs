@@ -13,7 +13,7 @@ use super::{CallKey, Decisions, EventKind, Form, FoundFragment, Layout, RequestU
 use super::{StopPlace, StopReasons, StreamHead, is_full};
 use crate::definitions::Definition;
 use crate::envelope::{Answer, Provider, is_client_side_call, is_safety_stop, legal_name, result};
-use crate::relay::{CallDecision, Endpoint, ExtraFields};
+use crate::relay::{CallDecision, Endpoint, ExtraFields, FailedGeneration, RecoveredReply};
 use crate::splice::quoted;
 use crate::stream::{
     CallEvent, CallSlot, Fragment, id_of, index_slot, push_stop, push_text, raw, text,
@@ -102,6 +102,21 @@ impl Form for ChatForm {
         )
     }
 
+    fn failed_generation(&self, root: Node<'_>) -> Option<FailedGeneration> {
+        FailedGeneration::in_error(root.get("error")?)
+    }
+
+    fn recovered(&self, _: &str, _: Node<'_>, reply: &RecoveredReply<'_>) -> Option<String> {
+        let id = quoted(&reply_id(&reply.number));
+        let (model, calls) = (quoted(reply.model), &reply.calls);
+        let text = Some(reply.text).filter(|text| !text.is_empty());
+        let text = text.map_or("null".to_owned(), quoted);
+        let message = format!(r#"{{"role":"assistant","content":{text},"tool_calls":[{calls}]}}"#);
+        Some(format!(
+            r#"{{"id":{id},"object":"chat.completion","created":0,"model":{model},"choices":[{{"index":0,"message":{message},"finish_reason":"tool_calls"}}]}}"#
+        ))
+    }
+
     fn history_of(&self, root: Node<'_>, legal: &str, _: Node<'_>) -> Option<String> {
         let message = root.get("choices")?.element(0)?.get("message")?;
         legal.get(message.span()).map(str::to_owned)
@@ -125,6 +140,11 @@ impl Form for ChatForm {
 pub(crate) fn is_legacy(message: Node<'_>) -> bool {
     let call = message.get("function_call");
     call.is_some_and(|call| call.kind() == Kind::Object)
+}
+
+/// The id of a reply that the upstream did not send.
+fn reply_id(number: &str) -> String {
+    format!("chatcmpl-{number}")
 }
 
 /// The key of a message's calls.
@@ -162,8 +182,17 @@ pub(super) struct Chat {
     shell: Option<ChunkShell>,
     /// The client's index of the next call.
     next_place: usize,
-    /// True if the chunk with the role is held, or was.
-    owes_role: bool,
+    role: RoleState,
+}
+
+/// Whether the client knows the role of the message.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum RoleState {
+    #[default]
+    Unknown,
+    /// The chunk with it is held, or was.
+    Owed,
+    Sent,
 }
 
 /// The form of a message's calls.
@@ -232,7 +261,11 @@ impl Chat {
         for (key, value) in delta.members() {
             match key {
                 "content" | "tool_calls" | "function_call" => {}
-                "role" => self.owes_role |= is_held && text.unwrap_or_default().is_empty(),
+                "role" if self.role != RoleState::Unknown => {}
+                "role" if is_held && text.unwrap_or_default().is_empty() => {
+                    self.role = RoleState::Owed;
+                }
+                "role" => self.role = RoleState::Sent,
                 _ => self.extra.add(key, value),
             }
         }

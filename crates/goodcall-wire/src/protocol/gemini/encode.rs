@@ -6,7 +6,6 @@ use crate::protocol::{
     set_text, split_list, write_spliced,
 };
 use crate::relay::{Exchange, Usage, legal_call, legal_parts};
-use crate::splice::Splice;
 use crate::sse::SseEvent;
 
 impl Decoder for Gemini {
@@ -160,6 +159,17 @@ impl Protocol for Gemini {
         let spans = spans.filter_map(|part| Some(part.get("functionCall")?.span()));
         let spans = spans.collect();
         (rest, spans)
+    }
+
+    fn without_failure(&self, event: &SseEvent) -> Option<SseEvent> {
+        let data = event.data.as_deref().unwrap_or_default();
+        let last = edited(data, |root, splice| {
+            for candidate in candidates(root) {
+                splice.set(candidate, "finishReason", "\"STOP\"");
+                splice.remove(candidate, "finishMessage");
+            }
+        });
+        last.map(|last| event.of_same_type(last))
     }
 
     fn take_place(&mut self) -> usize {

@@ -7,10 +7,12 @@ mod encode;
 use goodcall_core::{Kind, Node, Tree};
 
 use super::form::has;
-use super::{CallKey, Decisions, EventKind, Form, FoundFragment, Framing, Layout, RequestUrl};
+use super::{
+    Author, CallKey, Decisions, EventKind, Form, FoundFragment, Framing, Layout, RequestUrl,
+};
 use crate::envelope::{Answer, Provider, is_safety_stop, result};
-use crate::relay::{CallDecision, Endpoint};
-use crate::splice::quoted;
+use crate::relay::{CallDecision, Endpoint, FailedGeneration, QuotedExtent, RecoveredReply};
+use crate::splice::{Splice, quoted};
 use crate::stream::{
     CallEvent, CallSlot, Fragment, PartialArgument, id_of, push_stop, push_text, push_whole_call,
     text,
@@ -36,6 +38,8 @@ const OWN_TOOLS: [&str; 16] = [
     "enterprise_web_search",
     "parallelAiSearch",
 ];
+/// Reasons for which a reply ends where a call should be.
+const FAILED: [&str; 2] = ["MALFORMED_FUNCTION_CALL", "UNEXPECTED_TOOL_CALL"];
 const FUNCTIONS: [&str; 2] = ["functionDeclarations", "function_declarations"];
 
 /// Whole messages of Gemini.
@@ -124,6 +128,56 @@ impl Form for GeminiForm {
         format!(r#"{{"text":{}}}"#, quoted(&decision.text))
     }
 
+    fn message(&self, author: Author, text: &str) -> String {
+        let role = match author {
+            Author::Model => "model",
+            Author::User => "user",
+        };
+        format!(
+            r#"{{"role":"{role}","parts":[{{"text":{}}}]}}"#,
+            quoted(text)
+        )
+    }
+
+    fn failed_generation(&self, root: Node<'_>) -> Option<FailedGeneration> {
+        let candidate = candidates(root).next().filter(|own| !has_calls(*own))?;
+        let reason = candidate.get("finishReason")?.as_str()?;
+        if !FAILED.contains(&reason) {
+            return None;
+        }
+        let message = candidate.get("finishMessage").and_then(Node::as_str);
+        let message = message.unwrap_or_default();
+        // `Malformed function call: print(…)`
+        let quoted = message.split_once("function call: ");
+        let quoted = quoted.or_else(|| message.split_once("tool call: "));
+        FailedGeneration::new(
+            quoted.map_or(message, |(_, text)| text),
+            QuotedExtent::Whole,
+        )
+    }
+
+    fn recovered(
+        &self,
+        failed: &str,
+        root: Node<'_>,
+        reply: &RecoveredReply<'_>,
+    ) -> Option<String> {
+        let candidate = candidates(root).next()?;
+        let mut splice = Splice::new(failed);
+        let said = Some(reply.text).filter(|text| !text.is_empty());
+        let said = said.map(|text| format!(r#"{{"text":{}}}"#, quoted(text)));
+        // What came before the calls, such as thoughts.
+        let before = parts(candidate).filter(|part| !is_blank(*part));
+        let before = before.filter_map(|part| Some(failed.get(part.span())?.to_owned()));
+        let parts = before.chain(said).chain([reply.calls.clone()]);
+        let parts = parts.collect::<Vec<_>>().join(",");
+        let content = format!(r#"{{"role":"model","parts":[{parts}]}}"#);
+        splice.set(candidate, "content", &content);
+        splice.set(candidate, "finishReason", "\"STOP\"");
+        splice.remove(candidate, "finishMessage");
+        Some(splice.apply())
+    }
+
     fn history_of(&self, root: Node<'_>, legal: &str, _: Node<'_>) -> Option<String> {
         let content = candidates(root).next()?.get("content")?;
         let parts = content.get("parts")?.elements();
@@ -175,6 +229,10 @@ fn is_thought(part: Node<'_>) -> bool {
 /// signature is wanted back.
 fn is_blank(part: Node<'_>) -> bool {
     part.len() == 1 && part.get("text").and_then(Node::as_str) == Some("")
+}
+
+fn has_calls(candidate: Node<'_>) -> bool {
+    parts(candidate).any(|part| part.get("functionCall").is_some())
 }
 
 /// Returns true if a candidate says anything.

@@ -126,6 +126,11 @@ impl Protocol for Ollama {
         (rest.unwrap_or_default(), Vec::new())
     }
 
+    fn begin_alone(&mut self, _: &str, model: &str) {
+        let head = || format!(r#""model":{},"#, quoted(model));
+        self.head.get_or_insert_with(head);
+    }
+
     fn take_place(&mut self) -> usize {
         self.next_place += 1;
         self.next_place - 1

@@ -7,7 +7,7 @@ use goodcall_core::{Node, Tree};
 use super::form::has;
 use super::{CallKey, Decisions, EventKind, Form, Framing, Layout, RequestUrl};
 use crate::envelope::{Provider, is_safety_stop};
-use crate::relay::{Endpoint, ExtraFields};
+use crate::relay::{Endpoint, ExtraFields, FailedGeneration, RecoveredReply};
 use crate::splice::quoted;
 use crate::stream::{CallEvent, id_of, push_stop, push_text, push_whole_call};
 
@@ -62,6 +62,18 @@ impl Form for OllamaForm {
     fn call(&self, _: &str, name: &str, arguments: &str) -> String {
         let name = quoted(name);
         format!(r#"{{"function":{{"name":{name},"arguments":{arguments}}}}}"#)
+    }
+
+    fn failed_generation(&self, root: Node<'_>) -> Option<FailedGeneration> {
+        FailedGeneration::in_error(root.get("error")?)
+    }
+
+    fn recovered(&self, _: &str, _: Node<'_>, reply: &RecoveredReply<'_>) -> Option<String> {
+        let (model, text, calls) = (quoted(reply.model), quoted(reply.text), &reply.calls);
+        let message = format!(r#"{{"role":"assistant","content":{text},"tool_calls":[{calls}]}}"#);
+        Some(format!(
+            r#"{{"model":{model},"message":{message},"done":true,"done_reason":"stop"}}"#
+        ))
     }
 
     fn history_of(&self, root: Node<'_>, legal: &str, _: Node<'_>) -> Option<String> {

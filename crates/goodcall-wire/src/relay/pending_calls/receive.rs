@@ -16,6 +16,9 @@ impl PendingCalls {
             self.usage.note(usage);
         }
         exchange.settled |= self.protocol.is_settled(root);
+        if matches!(kind, EventKind::Failure | EventKind::Last) {
+            content.failed = exchange.form().failed_generation(root);
+        }
         let is_content = matches!(
             kind,
             EventKind::Content | EventKind::Companion | EventKind::Last
