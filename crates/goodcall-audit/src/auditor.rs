@@ -7,7 +7,7 @@ use crate::input::MOST_RECORD_BYTES;
 use crate::judge::{CallJudge, Judgement};
 use crate::loops::{self, Conversations};
 use crate::readers::{LogFormat, LogRecord, RecordReader, TurnSink};
-use crate::recorded::{OfferedTools, RecordPlace, RecordedTurn};
+use crate::recorded::{OfferedTools, RecordPlace, RecordedLoop, RecordedTurn};
 
 /// Counts the calls of one recording, or of a part of one.
 #[derive(Debug)]
@@ -139,8 +139,9 @@ impl TurnSink for Auditor<'_> {
             self.conversations
                 .observe(conversation, turn.after_user, &outcomes)
         });
-        if let Some(report) = own.as_ref().or(turn.history_loop.as_ref()) {
-            self.aggregate.looped(report, &turn.place);
+        let own = own.as_ref().map(RecordedLoop::from);
+        if let Some(found) = own.as_ref().or(turn.recorded_loop.as_ref()) {
+            self.aggregate.looped(found, &turn.place);
         }
     }
 }

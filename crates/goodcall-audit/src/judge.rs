@@ -135,6 +135,7 @@ impl CallJudge {
     ) -> Judgement<'c> {
         let text = match &call.arguments {
             SentArguments::Text(text) | SentArguments::Value(text) => text.as_ref(),
+            SentArguments::Free(_) => return Judgement::WithoutTools(None),
             SentArguments::NotRecorded => {
                 let recorded = call.verdict.as_ref().map(|verdict| verdict.kind);
                 return recorded.map_or(Judgement::NotRecorded, Judgement::Recorded);

@@ -28,8 +28,8 @@ pub use readers::{
     FORMATS, LogFormat, LogRecord, RecordOrder, RecordReader, TurnSink, Unreadable, format_of,
 };
 pub use recorded::{
-    ArgumentsKept, KnownTools, OfferedTools, RecordPlace, RecordedCall, RecordedResult,
-    RecordedTurn, RecordedVerdict, SentArguments, VerdictKind,
+    ArgumentsKept, KnownTools, OfferedTools, RecordPlace, RecordedCall, RecordedLoop,
+    RecordedResult, RecordedTurn, RecordedVerdict, SentArguments, VerdictKind,
 };
 pub use report::{
     AuditReport, ReportFailure, ReportLoop, ReportProblems, ReportRow, ReportSource, ReportTotals,

@@ -6,7 +6,7 @@ use goodcall::{Call, CallOutcome, Detector, Failure, LoopReport, LoopRules, Tool
 use goodcall_core::Refusal;
 use goodcall_wire::request::{HistoryCall, HistoryStep};
 
-use crate::recorded::{RecordedCall, SentArguments};
+use crate::recorded::{RecordedCall, RecordedLoop};
 
 /// Conversations that are followed at once; the one that began first makes room for another.
 const MOST_CONVERSATIONS: usize = 4096;
@@ -47,12 +47,8 @@ impl Conversations {
 
 /// What the detector reads of a recorded call.
 pub(crate) fn outcome(call: &RecordedCall<'_>, refusal: Option<&Refusal>) -> (Call, CallOutcome) {
-    let arguments = match &call.arguments {
-        SentArguments::Text(text) | SentArguments::Value(text) => text.as_ref(),
-        SentArguments::NotRecorded => "",
-    };
     let id = call.id.as_deref().unwrap_or_default();
-    let made = Call::new(id, call.tool.as_ref(), arguments);
+    let made = Call::new(id, call.tool.as_ref(), call.arguments.text());
     let text = call.result.as_ref().map(|result| result.text.as_ref());
     let text = text.unwrap_or_default();
     let is_error = call.result.as_ref().is_some_and(|result| result.is_error);
@@ -66,7 +62,7 @@ pub(crate) fn outcome(call: &RecordedCall<'_>, refusal: Option<&Refusal>) -> (Ca
 }
 
 /// Finds the loop that a history ends in.
-pub(crate) fn in_history(steps: Vec<HistoryStep>) -> Option<LoopReport> {
+pub(crate) fn in_history(steps: Vec<HistoryStep>) -> Option<RecordedLoop> {
     let mut detector = Detector::new(LoopRules::default());
     let mut last = None;
     for step in steps {
@@ -81,7 +77,7 @@ pub(crate) fn in_history(steps: Vec<HistoryStep>) -> Option<LoopReport> {
             }
         };
     }
-    last
+    last.as_ref().map(RecordedLoop::from)
 }
 
 fn past_outcome(past: HistoryCall) -> Option<(Call, CallOutcome)> {

@@ -60,8 +60,8 @@ pub struct RecordedTurn<'r> {
     pub tokens: Option<TokenCount>,
     /// True if the user said something before this turn, which ends a row of equal calls.
     pub after_user: bool,
-    /// The loop that the history of the same record ends in.
-    pub history_loop: Option<LoopReport>,
+    /// The loop that the turn is part of, if the record itself shows that.
+    pub recorded_loop: Option<RecordedLoop>,
     /// The calls, in order.
     pub calls: Vec<RecordedCall<'r>>,
 }
@@ -79,8 +79,45 @@ impl<'r> RecordedTurn<'r> {
             stop: StopReason::Unknown,
             tokens: None,
             after_user: false,
-            history_loop: None,
+            recorded_loop: None,
             calls: Vec::new(),
+        }
+    }
+}
+
+/// A loop that one record shows: in the history of a request, or as a log names it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct RecordedLoop {
+    /// The pattern by which it was found.
+    pub signal: Cow<'static, str>,
+    /// The tools that take part.
+    pub tools: String,
+    /// How many times the pattern was seen; 0 if that was not recorded.
+    pub times: u64,
+    /// True if the loop is found here for the first time.
+    pub is_new: bool,
+}
+
+impl RecordedLoop {
+    /// Returns a loop that a log names.
+    pub fn named(signal: &str, tools: impl Into<String>) -> Self {
+        Self {
+            signal: Cow::Owned(signal.to_owned()),
+            tools: tools.into(),
+            times: 0,
+            is_new: true,
+        }
+    }
+}
+
+impl From<&LoopReport> for RecordedLoop {
+    fn from(report: &LoopReport) -> Self {
+        Self {
+            signal: Cow::Borrowed(report.signal.name()),
+            tools: report.tools.join(", "),
+            times: report.times as u64,
+            is_new: report.level == 1,
         }
     }
 }
@@ -172,8 +209,20 @@ pub enum SentArguments<'r> {
     Text(Cow<'r, str>),
     /// The JSON text of a parsed value. Whatever was wrong with the text itself is lost.
     Value(Cow<'r, str>),
+    /// Free text for a tool that takes no JSON.
+    Free(Cow<'r, str>),
     /// Nothing was recorded.
     NotRecorded,
+}
+
+impl SentArguments<'_> {
+    /// The text; empty if nothing was recorded.
+    pub fn text(&self) -> &str {
+        match self {
+            Self::Text(text) | Self::Value(text) | Self::Free(text) => text,
+            Self::NotRecorded => "",
+        }
+    }
 }
 
 /// The result of a recorded call.

@@ -11,7 +11,7 @@ use serde_json::json;
 
 use super::failures::{ExampleCall, ExampleNote, FailureExample};
 use crate::judge::Judgement;
-use crate::recorded::{OfferedTools, RecordPlace, RecordedCall, RecordedTurn, SentArguments};
+use crate::recorded::{OfferedTools, RecordPlace, RecordedCall, RecordedTurn};
 use crate::secrets::mask;
 
 /// Bytes of arguments that are kept.
@@ -51,10 +51,7 @@ pub(super) struct Sample<'s> {
 
 impl Sample<'_> {
     fn raw(&self) -> &str {
-        match &self.call.arguments {
-            SentArguments::Text(text) | SentArguments::Value(text) => text,
-            SentArguments::NotRecorded => "",
-        }
+        self.call.arguments.text()
     }
 
     /// Returns true if the arguments are too long to be kept.

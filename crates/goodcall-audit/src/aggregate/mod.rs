@@ -9,7 +9,6 @@ mod field;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use goodcall::LoopReport;
 use goodcall_core::Verdict;
 use hashbrown::{Equivalent, HashMap};
 use serde::{Deserialize, Serialize};
@@ -20,8 +19,10 @@ pub use failures::{
 };
 pub(crate) use field::{dotted, schema_places};
 
-use crate::judge::{Judged, Judgement};
-use crate::recorded::{RecordPlace, RecordedCall, RecordedTurn, SentArguments, VerdictKind};
+use crate::judge::{Judged, Judgement, split_server};
+use crate::recorded::{
+    RecordPlace, RecordedCall, RecordedLoop, RecordedTurn, SentArguments, VerdictKind,
+};
 use crate::result_text::complaint;
 pub use example::ExampleSettings;
 
@@ -243,7 +244,11 @@ impl Aggregate {
         let key = BorrowedKey {
             tool: tool_name(call, judgement),
             model: turn.model.as_deref().unwrap_or_default(),
-            server: turn.server.as_deref().unwrap_or_default(),
+            // Clients name the server of a tool in front of its name.
+            server: split_server(&call.tool)
+                .map(|(server, _)| server)
+                .or(turn.server.as_deref())
+                .unwrap_or_default(),
         };
         let group = match self.groups.get_mut(&key) {
             Some(group) => group,
@@ -342,12 +347,12 @@ impl Aggregate {
     }
 
     /// Counts a turn that is part of a loop.
-    pub(crate) fn looped(&mut self, report: &LoopReport, place: &RecordPlace) {
-        let key = (report.signal.name().to_owned(), report.tools.join(", "));
+    pub(crate) fn looped(&mut self, found: &RecordedLoop, place: &RecordPlace) {
+        let key = (found.signal.to_string(), found.tools.clone());
         let stats = self.loops.entry(key).or_default();
         stats.turns += 1;
-        stats.longest = stats.longest.max(report.times as u64);
-        if report.level == 1 {
+        stats.longest = stats.longest.max(found.times);
+        if found.is_new {
             stats.loops += 1;
             stats.places.name(place.clone());
         }

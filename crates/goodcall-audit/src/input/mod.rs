@@ -1,12 +1,16 @@
 //! Recordings as they are stored: files, folders, patterns and standard input, compressed or not.
 
 mod compression;
+#[cfg(feature = "sqlite")]
+mod database;
 mod files;
 mod layout;
 mod lines;
 mod values;
 
 pub(crate) use compression::decompressed;
+#[cfg(feature = "sqlite")]
+pub(crate) use database::{Database, MAGIC as DATABASE_MAGIC};
 pub use files::{InputFile, expand};
 pub(crate) use layout::{Layout, layout};
 pub(crate) use lines::{Block, LineBlocks, lines};

@@ -237,7 +237,7 @@ impl Exchange {
             .or_else(|| reply.model.clone().or(asked).map(Cow::Owned));
         turn.stop = reply.stop;
         turn.tokens = reply.tokens;
-        turn.history_loop = request.and_then(|request| loops::in_history(request.history()));
+        turn.recorded_loop = request.and_then(|request| loops::in_history(request.history()));
         let kept = self.kept(reply.provider, reply.is_stream);
         turn.calls.extend(
             reply

@@ -2,7 +2,8 @@
 
 use std::borrow::Cow;
 
-use goodcall_core::{Kind, Node, Tree};
+use goodcall_core::{Kind, Node, StopReason, Tree};
+use goodcall_wire::recorded::stop_reason;
 use jiff::Timestamp;
 
 /// The text of a member.
@@ -89,6 +90,11 @@ pub(super) fn seconds(node: Node<'_>) -> Option<i64> {
     // Without a zone: databases write UTC so.
     let zoned = format!("{}Z", text.replacen(' ', "T", 1));
     zoned.parse::<Timestamp>().ok().map(Timestamp::as_second)
+}
+
+/// Reads the way in which a message ended, as any provider or framework names it.
+pub(super) fn stop(reason: &str) -> StopReason {
+    stop_reason(&reason.replace('-', "_"))
 }
 
 /// The host of a URL.

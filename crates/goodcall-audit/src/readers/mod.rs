@@ -1,8 +1,14 @@
 //! Formats of recordings. Each is one file: what its records look like, and how they are read.
 
+mod claude_code;
+mod codex;
 mod exchange;
 mod fields;
+mod gateway;
+mod mcp_log;
 mod messages;
+mod opencode;
+mod pending;
 mod protocol;
 
 use std::borrow::Cow;
@@ -96,8 +102,13 @@ pub trait TurnSink {
 
 /// All formats. The first one that recognises a record reads its file, so that forms which others
 /// contain come last.
-pub const FORMATS: [&dyn LogFormat; 3] = [
+pub const FORMATS: [&dyn LogFormat; 8] = [
     &protocol::Protocol,
+    &gateway::GatewayLog,
+    &mcp_log::McpLog,
+    &claude_code::ClaudeCode,
+    &codex::Codex,
+    &opencode::Opencode,
     &messages::Messages,
     &exchange::Exchanges,
 ];

@@ -1,7 +1,9 @@
 //! Opens a file, and finds out what it is.
 
 use std::fs::File;
-use std::io::{BufReader, Cursor, Read};
+use std::io::{BufRead, BufReader, Cursor, Read};
+#[cfg(feature = "sqlite")]
+use std::sync::atomic::Ordering;
 
 use goodcall_core::Tree;
 
@@ -39,7 +41,14 @@ pub(super) fn open<'p>(
         Some(path) => Box::new(File::open(path).map_err(unreadable)?),
         None => Box::new(std::io::stdin()),
     };
-    let input = BufReader::with_capacity(1 << 16, CountedInput { input, progress });
+    let mut input = BufReader::with_capacity(1 << 16, CountedInput { input, progress });
+    let start = input.fill_buf().map_err(unreadable)?;
+    #[cfg(feature = "sqlite")]
+    if start.starts_with(crate::input::DATABASE_MAGIC) {
+        progress.bytes.fetch_add(file.size, Ordering::Relaxed);
+        return database(file);
+    }
+    let _ = start;
     let mut input = decompressed(input).map_err(unreadable)?;
     let mut head = Vec::new();
     let read = (&mut input).take(HEAD_BYTES as u64).read_to_end(&mut head);
@@ -50,6 +59,31 @@ pub(super) fn open<'p>(
         Layout::Events => events(Box::new(Cursor::new(head).chain(input))),
         Layout::Yaml | Layout::Unknown => Err(UNKNOWN.to_owned()),
     }
+}
+
+/// Opens an SQLite file.
+#[cfg(feature = "sqlite")]
+fn database<'p>(file: &InputFile) -> Result<Opened<'p>, String> {
+    let unreadable = |error: rusqlite::Error| format!("cannot be read: {error}");
+    let path = file
+        .path
+        .as_deref()
+        .ok_or("an SQLite file cannot be read from standard input")?;
+    let database = crate::input::Database::open(path).map_err(unreadable)?;
+    let database = database.ok_or("an SQLite file with unknown tables")?;
+    let mut format = Err("an SQLite file without records".to_owned());
+    let mut looked_at = 0;
+    let read = database.each(|record| {
+        format = find(std::iter::once(record.as_bytes())).map(|(format, _)| format);
+        looked_at += 1;
+        format.is_err() && looked_at < MOST_SAMPLES
+    });
+    read.map_err(unreadable)?;
+    let parts = FileParts::Whole(Some(WholeFile::Database(path.to_owned())));
+    Ok(Opened {
+        format: format?,
+        parts,
+    })
 }
 
 /// The format of the first record that has one.

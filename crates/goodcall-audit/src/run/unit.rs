@@ -43,6 +43,9 @@ pub(super) enum WholeFile<'p> {
     },
     /// Records that were made of the file.
     Records(Vec<Vec<u8>>),
+    /// An SQLite file.
+    #[cfg(feature = "sqlite")]
+    Database(std::path::PathBuf),
 }
 
 /// The parts of a file, in order.
@@ -86,6 +89,8 @@ impl Unit<'_> {
                     reading.record(number, &record);
                 }
             }
+            #[cfg(feature = "sqlite")]
+            UnitContent::Whole(WholeFile::Database(path)) => reading.database(&path),
         }
         reading.auditor.end(reading.format, reading.reader.as_mut());
         let calls = reading.auditor.calls();
@@ -140,6 +145,23 @@ impl Reading<'_, '_> {
                     return self.unreadable(next, &format!("the file breaks off: {error}"));
                 }
             }
+        }
+    }
+
+    #[cfg(feature = "sqlite")]
+    fn database(&mut self, path: &std::path::Path) {
+        let mut number = 0;
+        let opened = crate::input::Database::open(path);
+        let read = opened.and_then(|database| match database {
+            Some(database) => database.each(|record| {
+                number += 1;
+                self.record(number, record.as_bytes());
+                true
+            }),
+            None => Ok(()),
+        });
+        if let Err(error) = read {
+            self.unreadable(number + 1, &format!("the file breaks off: {error}"));
         }
     }
 

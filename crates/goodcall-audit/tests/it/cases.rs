@@ -72,21 +72,26 @@ fn counted(case: &Case) -> Aggregate {
             paths.push(path.to_string_lossy().into_owned());
         }
     }
-    let mut files = expand(&paths).unwrap();
+    let policy: Policy = case.get("policy").unwrap_or("safe").parse().unwrap();
+    let tools = case.get("tools").map(|text| Tools::read(text).unwrap());
+    let judge = CallJudge::new(Policies::new(policy), tools.unwrap_or_default());
+    audited(&paths, &judge)
+}
+
+/// Audits files, under their names without the folder.
+pub(crate) fn audited(paths: &[String], judge: &CallJudge) -> Aggregate {
+    let mut files = expand(paths).unwrap();
     for file in &mut files {
         let name = Path::new(&*file.name).file_name().unwrap();
         file.name = name.to_string_lossy().into();
     }
-    let policy: Policy = case.get("policy").unwrap_or("safe").parse().unwrap();
-    let tools = case.get("tools").map(|text| Tools::read(text).unwrap());
-    let judge = CallJudge::new(Policies::new(policy), tools.unwrap_or_default());
     let mut settings = AuditSettings::default();
     settings.threads = 2;
-    audit(&files, &judge, settings, &AuditProgress::default())
+    audit(&files, judge, settings, &AuditProgress::default())
 }
 
 /// The counts as text.
-fn shown(aggregate: &Aggregate) -> String {
+pub(crate) fn shown(aggregate: &Aggregate) -> String {
     let mut out = String::new();
     for (format, counts) in &aggregate.sources {
         let without = counts.records - counts.with_calls - counts.unreadable;

@@ -25,10 +25,10 @@ mod form;
 mod reply;
 mod usage;
 
-use goodcall_core::{Kind, Node, SchemaCache, Tree};
+use goodcall_core::{Kind, Node, SchemaCache, StopReason, Tree};
 
 use crate::definitions::Definition;
-use crate::envelope::{ConvertibleTools, Envelope, Provider};
+use crate::envelope::{ConvertibleTools, Envelope, Provider, stop_named};
 use crate::request::{HistoryCall, HistoryStep, history};
 use crate::tools::{Tools, ToolsError};
 
@@ -103,6 +103,11 @@ pub fn is_request(node: Node<'_>) -> bool {
 /// of messages or chunks.
 pub fn is_reply(node: Node<'_>) -> bool {
     form::reply(node).is_some()
+}
+
+/// Reads a stop reason as any provider names it, such as `max_tokens` or `tool_calls`.
+pub fn stop_reason(name: &str) -> StopReason {
+    stop_named(name)
 }
 
 /// Reads the functions among the tools of a request. Tools that only their provider can run are

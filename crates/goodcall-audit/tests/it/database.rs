@@ -1,0 +1,70 @@
+//! SQLite files: the store of a gateway, and the database of opencode.
+
+use goodcall_audit::CallJudge;
+use goodcall_core::Policies;
+use goodcall_wire::Tools;
+use rusqlite::Connection;
+
+use crate::cases::{Scratch, audited, shown};
+
+fn counted(statements: &str) -> String {
+    let scratch = Scratch::new();
+    let path = scratch.path().join("file");
+    let connection = Connection::open(&path).unwrap();
+    connection.execute_batch(statements).unwrap();
+    drop(connection);
+    let judge = CallJudge::new(Policies::default(), Tools::default());
+    let paths = [path.to_string_lossy().into_owned()];
+    shown(&audited(&paths, &judge))
+}
+
+#[test]
+fn rows_of_a_gateway_store_are_read() {
+    let statements = r#"
+        CREATE TABLE calls (id INTEGER PRIMARY KEY, time REAL NOT NULL, tool TEXT NOT NULL,
+            verdict TEXT NOT NULL, entry TEXT NOT NULL);
+        INSERT INTO calls (time, tool, verdict, entry) VALUES
+            (1, 'read', 'good', '{"seq":1,"time":1763200000.5,"tool":"read","verdict":"good","attempt":0,"protocol":"openai","model":"m"}'),
+            (2, 'read', 'bad', '{"seq":2,"time":1763200001.5,"tool":"read","verdict":"bad","reason":"empty","attempt":0,"protocol":"openai","model":"m"}'),
+            (3, 'read', 'bad', 'not JSON');
+    "#;
+    assert_eq!(
+        counted(statements),
+        "goodcall-gateway: 3 records, 0 without calls, 1 unreadable, 2 calls\n\
+         read m openai: calls 2, good 1, bad 1\n\
+         \x20 bad empty -: 1 at file:2\n\
+         failed 1 of 2 turns (0 + 0 tokens), safe saves 0, eager 0\n\
+         unreadable: not JSON: file:3"
+    );
+}
+
+#[test]
+fn messages_of_an_opencode_database_are_read() {
+    let statements = r#"
+        CREATE TABLE message (id TEXT PRIMARY KEY, session_id TEXT NOT NULL, time_created INTEGER,
+            time_updated INTEGER, data TEXT NOT NULL);
+        CREATE TABLE part (id TEXT PRIMARY KEY, message_id TEXT NOT NULL, session_id TEXT NOT NULL,
+            time_created INTEGER, time_updated INTEGER, data TEXT NOT NULL);
+        INSERT INTO message VALUES
+            ('msg_1', 'ses_1', 1, 1, '{"role":"user","time":{"created":1763200000000}}'),
+            ('msg_2', 'ses_1', 2, 2, '{"role":"assistant","modelID":"m","time":{"created":1763200001000}}');
+        INSERT INTO part VALUES
+            ('prt_1', 'msg_1', 'ses_1', 1, 1, '{"type":"text","text":"Go."}'),
+            ('prt_2', 'msg_2', 'ses_1', 2, 2, '{"type":"tool","callID":"c","tool":"bash","state":{"status":"error","input":{"command":5},"error":"Invalid arguments: command: expected string"}}');
+    "#;
+    assert_eq!(
+        counted(statements),
+        "opencode: 2 records, 1 without calls, 0 unreadable, 1 calls\n\
+         bash m -: calls 1, without_tools 1, failed_results 1, said_invalid 1, text_lost 1\n\
+         \x20 result said_invalid -: 1 at file:2\n\
+         failed 1 of 1 turns (0 + 0 tokens), safe saves 0, eager 0"
+    );
+}
+
+#[test]
+fn other_databases_are_named() {
+    assert_eq!(
+        counted("CREATE TABLE a (b TEXT);"),
+        "skipped: an SQLite file with unknown tables: file:0"
+    );
+}
