@@ -11,6 +11,7 @@ use goodcall_wire::recorded::offered_tools;
 use goodcall_wire::{RawCall, ToolDefinition, Tools};
 use hashbrown::HashMap;
 
+use crate::batch_requests::BatchRequests;
 use crate::recorded::{KnownTools, OfferedTools, RecordedCall, SentArguments, VerdictKind};
 
 /// Lists of tools that are kept; when there are more, all are dropped.
@@ -30,6 +31,7 @@ pub struct CallJudge {
     tools: Tools,
     schemas: SchemaCache,
     lists: RwLock<HashMap<Box<str>, OfferedTools>>,
+    batches: BatchRequests,
 }
 
 /// What is said about a call.
@@ -78,12 +80,18 @@ impl CallJudge {
             tools,
             schemas: SchemaCache::default(),
             lists: RwLock::default(),
+            batches: BatchRequests::default(),
         }
     }
 
     /// The policies of the audit.
     pub fn policies(&self) -> &Policies {
         &self.policies
+    }
+
+    /// The requests of batches, which their answers are joined with.
+    pub(crate) fn batches(&self) -> &BatchRequests {
+        &self.batches
     }
 
     /// Reads a recorded list of tools; lists that were seen before are not read again.

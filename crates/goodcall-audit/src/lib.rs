@@ -6,6 +6,7 @@
 
 mod aggregate;
 mod auditor;
+mod batch_requests;
 mod input;
 mod judge;
 mod loops;

@@ -7,6 +7,7 @@ mod files;
 mod layout;
 mod lines;
 mod values;
+mod yaml;
 
 pub(crate) use compression::decompressed;
 #[cfg(feature = "sqlite")]
@@ -15,6 +16,7 @@ pub use files::{InputFile, expand};
 pub(crate) use layout::{Layout, layout};
 pub(crate) use lines::{Block, LineBlocks, lines};
 pub(crate) use values::{JsonValues, ValueError};
+pub(crate) use yaml::yaml_to_json;
 
 /// Bytes of one line, or of one JSON value.
 pub(crate) const MOST_RECORD_BYTES: usize = 64 << 20;

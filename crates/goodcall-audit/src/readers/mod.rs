@@ -1,15 +1,24 @@
 //! Formats of recordings. Each is one file: what its records look like, and how they are read.
 
+pub(crate) mod batch;
+mod cassette;
 mod claude_code;
 mod codex;
 mod exchange;
 mod fields;
 mod gateway;
+mod gen_ai;
+mod langchain;
+mod langfuse;
+mod langsmith;
+mod litellm;
 mod mcp_log;
 mod messages;
+mod open_inference;
 mod opencode;
 mod pending;
 mod protocol;
+mod spans;
 
 use std::borrow::Cow;
 
@@ -102,13 +111,19 @@ pub trait TurnSink {
 
 /// All formats. The first one that recognises a record reads its file, so that forms which others
 /// contain come last.
-pub const FORMATS: [&dyn LogFormat; 8] = [
+pub const FORMATS: [&dyn LogFormat; 14] = [
     &protocol::Protocol,
     &gateway::GatewayLog,
     &mcp_log::McpLog,
     &claude_code::ClaudeCode,
     &codex::Codex,
     &opencode::Opencode,
+    &batch::Batch,
+    &cassette::Cassette,
+    &spans::Spans,
+    &langsmith::LangSmith,
+    &langfuse::Langfuse,
+    &litellm::LiteLlm,
     &messages::Messages,
     &exchange::Exchanges,
 ];

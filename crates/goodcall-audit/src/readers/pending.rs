@@ -19,7 +19,7 @@ struct PendingTurn {
     /// Tells whether a later record continues the turn.
     message: Option<String>,
     turn: RecordedTurn<'static>,
-    /// True once a result came: then no further call belongs to the turn.
+    /// True after the first result: then no further call belongs to the turn.
     has_results: bool,
 }
 

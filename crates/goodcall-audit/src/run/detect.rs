@@ -11,6 +11,7 @@ use super::unit::{FileParts, WholeFile};
 use super::{AuditProgress, CountedInput};
 use crate::input::{
     HEAD_BYTES, InputFile, JsonValues, Layout, LineBlocks, MOST_RECORD_BYTES, decompressed, layout,
+    yaml_to_json,
 };
 use crate::readers::{LogFormat, RecordOrder, format_of};
 
@@ -57,7 +58,8 @@ pub(super) fn open<'p>(
         Layout::Lines => lines(head, is_all, input),
         Layout::Values => values(Box::new(Cursor::new(head).chain(input))),
         Layout::Events => events(Box::new(Cursor::new(head).chain(input))),
-        Layout::Yaml | Layout::Unknown => Err(UNKNOWN.to_owned()),
+        Layout::Yaml => yaml(Box::new(Cursor::new(head).chain(input))),
+        Layout::Unknown => Err(UNKNOWN.to_owned()),
     }
 }
 
@@ -162,14 +164,29 @@ fn values<'p>(input: Input<'p>) -> Result<Opened<'p>, String> {
 
 /// A stream of events is one record: a JSON string of them.
 fn events<'p>(input: Input<'p>) -> Result<Opened<'p>, String> {
+    let text = read_text(input)?;
+    one_record(serde_json::Value::String(text).to_string())
+}
+
+/// A YAML document is one record.
+fn yaml<'p>(input: Input<'p>) -> Result<Opened<'p>, String> {
+    one_record(yaml_to_json(&read_text(input)?)?)
+}
+
+/// Reads a whole file.
+fn read_text(input: Input<'_>) -> Result<String, String> {
     let mut text = String::new();
-    let read = input
-        .take(MOST_RECORD_BYTES as u64)
-        .read_to_string(&mut text);
-    read.map_err(|error| format!("cannot be read: {error}"))?;
-    let record = serde_json::Value::String(text).to_string().into_bytes();
-    let (format, _) = find(std::iter::once(record.as_slice()))?;
-    let records = vec![record];
-    let parts = FileParts::Whole(Some(WholeFile::Records(records)));
+    let mut input = input.take(MOST_RECORD_BYTES as u64 + 1);
+    let read = input.read_to_string(&mut text);
+    let read = read.map_err(|error| format!("cannot be read: {error}"))?;
+    if read > MOST_RECORD_BYTES {
+        return Err("longer than 64 MiB".to_owned());
+    }
+    Ok(text)
+}
+
+fn one_record<'p>(record: String) -> Result<Opened<'p>, String> {
+    let (format, _) = find(std::iter::once(record.as_bytes()))?;
+    let parts = FileParts::Whole(Some(WholeFile::Records(vec![record.into_bytes()])));
     Ok(Opened { format, parts })
 }

@@ -1,5 +1,6 @@
 //! One audit: files are opened in order, and their parts are read by all cores.
 
+mod batches;
 mod detect;
 mod unit;
 
@@ -47,6 +48,7 @@ pub fn audit(
         0 => std::thread::available_parallelism().map_or(1, NonZero::get),
         threads => threads,
     };
+    batches::index(files, judge);
     let collected = Mutex::new(Aggregate::default());
     // Few units wait, so that memory does not grow with the input.
     let (sender, receiver) = sync_channel::<Unit<'_>>(threads);

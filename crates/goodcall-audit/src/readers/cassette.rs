@@ -1,0 +1,76 @@
+//! Cassettes of VCR: recorded HTTP, in YAML or JSON. Exchanges with other servers than those of
+//! models are passed over.
+
+use goodcall_core::{Kind, Node};
+
+use super::exchange::Exchange;
+use super::fields::{elements, host, json, text, time};
+use super::{LogFormat, LogRecord, RecordOrder, RecordReader, TurnSink, Unreadable};
+use crate::recorded::RecordPlace;
+
+pub(super) struct Cassette;
+
+impl LogFormat for Cassette {
+    fn name(&self) -> &'static str {
+        "vcr"
+    }
+
+    fn recognises(&self, record: Node<'_>) -> bool {
+        let mut interactions = elements(record, "interactions");
+        interactions.any(|one| one.get("request").is_some() && one.get("response").is_some())
+    }
+
+    fn order(&self, _record: Node<'_>) -> RecordOrder {
+        RecordOrder::Independent
+    }
+
+    fn reader(&self) -> Box<dyn RecordReader> {
+        Box::new(CassetteReader)
+    }
+}
+
+struct CassetteReader;
+
+impl RecordReader for CassetteReader {
+    fn read(
+        &mut self,
+        record: &LogRecord<'_>,
+        out: &mut dyn TurnSink,
+    ) -> Result<usize, Unreadable> {
+        let mut count = 0;
+        for (number, interaction) in (1..).zip(elements(record.root, "interactions")) {
+            // The place of an interaction is its number, since a cassette is one document.
+            let mut place = RecordPlace::new(record.place.file.clone(), number);
+            place.call = record.place.call;
+            if let Some(exchange) = exchange(record, interaction) {
+                count += exchange.pass_on(&place, out).unwrap_or(0);
+            }
+        }
+        Ok(count)
+    }
+}
+
+fn exchange(record: &LogRecord<'_>, interaction: Node<'_>) -> Option<Exchange> {
+    let (request, response) = (interaction.get("request")?, interaction.get("response")?);
+    let (asked, replied) = (body(record, request)?, body(record, response)?);
+    Some(Exchange {
+        request: Some(asked),
+        reply: Some(replied),
+        server: text(request, "uri").map(|uri| host(uri).to_owned()),
+        time: time(interaction, &["recorded_at"]),
+        ..Exchange::default()
+    })
+}
+
+/// The body of a request or a response: parsed, as text, or as text in an object.
+fn body(record: &LogRecord<'_>, side: Node<'_>) -> Option<String> {
+    let parsed = side.get("parsed_body").filter(|body| !body.is_null());
+    let body = parsed.or_else(|| side.get("body"))?;
+    let inner = body.get("string").filter(|_| body.kind() == Kind::Object);
+    let body = inner.unwrap_or(body);
+    match body.as_str() {
+        // Events are not JSON.
+        Some(text) => Some(text.to_owned()),
+        None => json(body, record.text).map(std::borrow::Cow::into_owned),
+    }
+}
