@@ -14,6 +14,7 @@ use tracing::Instrument;
 
 use crate::approval::{self, Approval, ApproveFn, ProposedCall};
 use crate::definition::Definition;
+use crate::error;
 use crate::event::{self, ErrorDetail, ErrorEvent, Event, Events, Phase};
 use crate::message::{Call, CallOutcome, Reply};
 use crate::model::{Model, ModelError, Prompt};
@@ -306,7 +307,7 @@ impl<'d> Driver<'d> {
                 }
                 Err(error) => {
                     span.record("error.type", "model");
-                    self.error(Phase::Model, error.to_string());
+                    self.error(Phase::Model, &error);
                     if !error.is_retryable() || failed >= self.retries {
                         return Err(DriveError::Model(error));
                     }
@@ -424,16 +425,19 @@ impl<'d> Driver<'d> {
             return Ok(());
         };
         store.save(run).map_err(|error| {
-            self.error(Phase::Store, error.to_string());
+            self.error(Phase::Store, &error);
             DriveError::Store(error)
         })
     }
 
-    fn error(&self, phase: Phase, message: String) {
-        let detail = ErrorDetail::default();
+    fn error(&self, phase: Phase, error: &(dyn Error + 'static)) {
+        let detail = ErrorDetail {
+            source: error.source().map(error::chain),
+            ..ErrorDetail::default()
+        };
         self.notify(&Event::Error(ErrorEvent {
             phase,
-            message,
+            message: error.to_string(),
             detail,
         }));
     }

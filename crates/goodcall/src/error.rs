@@ -10,6 +10,23 @@ use crate::{ErrorClass, explain};
 
 /// The most characters of an error that a model reads.
 const MOST_CHARS: usize = 4000;
+/// The most characters of an error and its causes that are kept for the operator.
+const MOST_CHAIN_CHARS: usize = 8000;
+
+/// Returns an error and all its causes in one line, for the operator.
+pub(crate) fn chain(first: &(dyn Error + 'static)) -> String {
+    let mut texts = vec![first.to_string()];
+    let mut next = first.source();
+    while let Some(error) = next {
+        let text = error.to_string();
+        // Some errors repeat their cause.
+        if !texts.iter().any(|known| known.contains(&text)) {
+            texts.push(text);
+        }
+        next = error.source();
+    }
+    clip(&texts.join(": "), MOST_CHAIN_CHARS)
+}
 
 /// The reason why a call failed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

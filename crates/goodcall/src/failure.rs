@@ -6,14 +6,10 @@ use std::error::Error;
 use std::fmt;
 use std::sync::Arc;
 
-use goodcall_core::clip;
 use serde_json::Value;
 
-use crate::error::{Cause, ToolError, ToolRuntimeError};
+use crate::error::{self, Cause, ToolError, ToolRuntimeError};
 use crate::explain;
-
-/// The most characters of an error and its causes that are kept for the operator.
-const MOST_CHARS: usize = 8000;
 
 /// The error that a tool returns: a message for the model, what it should do, and for the operator
 /// the error behind it.
@@ -146,18 +142,8 @@ impl Failure {
 
     /// The error behind it and all its causes, in one line for the operator.
     pub fn chain(&self) -> Option<String> {
-        let first: &(dyn Error + Send + Sync) = self.0.source.as_deref()?;
-        let mut texts = vec![first.to_string()];
-        let mut next = first.source();
-        while let Some(error) = next {
-            let text = error.to_string();
-            // Some errors repeat their cause.
-            if !texts.iter().any(|known| known.contains(&text)) {
-                texts.push(text);
-            }
-            next = error.source();
-        }
-        Some(clip(&texts.join(": "), MOST_CHARS))
+        let first: &(dyn Error + 'static) = self.0.source.as_deref()?;
+        Some(error::chain(first))
     }
 
     /// Takes it apart: the error, the note, the recommendations and the data.

@@ -221,3 +221,11 @@ async fn unreachable_server_is_reported_briefly() {
     let error = driver.drive(&mut Run::new().user("u")).await.unwrap_err();
     assert!(error.to_string().contains("Connection refused"), "{error}");
 }
+
+#[tokio::test]
+async fn reply_without_an_end_is_an_error() {
+    let (url, _) = serve(vec![Respond::Endless]).await;
+    let model = OpenAi::new(url, "m").unwrap();
+    let error = model.reply(Prompt::new(&[], &[])).await.unwrap_err();
+    assert_eq!(error.to_string(), "the reply is longer than 67108864 bytes");
+}

@@ -58,7 +58,7 @@ impl OpenAi {
         let client = reqwest::Client::builder()
             .connect_timeout(Duration::from_secs(10))
             .build()
-            .map_err(|error| ModelError::new(format!("cannot create an HTTP client: {error}")))?;
+            .map_err(|error| ModelError::new("cannot create an HTTP client").caused_by(error))?;
         Ok(Self {
             client,
             url: url.into().trim_end_matches('/').to_owned(),
@@ -84,8 +84,7 @@ impl OpenAi {
 
     /// Returns the body of a request.
     fn body(&self, prompt: &Prompt<'_>) -> Result<String, ModelError> {
-        let messages = wire::messages(Provider::OpenAi, prompt.messages)
-            .map_err(|error| ModelError::new(error.to_string()))?;
+        let messages = wire::messages(Provider::OpenAi, prompt.messages)?;
         let mut fields = vec![
             (
                 "model".to_owned(),
@@ -120,17 +119,7 @@ impl OpenAi {
     pub async fn exchange(&self, body: String) -> Result<(u16, String), ModelError> {
         let response = self.post(body).await?;
         let status = response.status().as_u16();
-        let mut text = Vec::new();
-        let mut bytes = response.bytes_stream();
-        while let Some(piece) = bytes.next().await {
-            text.extend_from_slice(&piece.map_err(broken)?);
-            if text.len() > MOST_BYTES {
-                return Err(ModelError::new(format!(
-                    "the reply is longer than {MOST_BYTES} bytes"
-                )));
-            }
-        }
-        Ok((status, String::from_utf8_lossy(&text).into_owned()))
+        Ok((status, text_of(response).await?))
     }
 
     async fn post(&self, body: String) -> Result<Response, ModelError> {
@@ -154,7 +143,7 @@ impl OpenAi {
         if status.is_success() {
             return Ok(response);
         }
-        let text = response.text().await.unwrap_or_default();
+        let text = text_of(response).await.unwrap_or_default();
         let text: String = text.chars().take(MOST_CHARS).collect();
         let error = ModelError::new(format!("HTTP {status}: {text}"));
         let passing = status.is_server_error()
@@ -185,9 +174,25 @@ impl Model for OpenAi {
 
 /// Reads a reply in one piece.
 async fn whole(response: Response, prompt: &Prompt<'_>) -> Result<Reply, ModelError> {
-    let text = response.text().await.map_err(broken)?;
-    wire::reply(Provider::OpenAi, &text, prompt.tools)
-        .map_err(|error| ModelError::new(error.to_string()))
+    let text = text_of(response).await?;
+    Ok(wire::reply(Provider::OpenAi, &text, prompt.tools)?)
+}
+
+/// Reads a body as text, up to the limit.
+async fn text_of(response: Response) -> Result<String, ModelError> {
+    let mut text = Vec::new();
+    let mut bytes = response.bytes_stream();
+    while let Some(piece) = bytes.next().await {
+        text.extend_from_slice(&piece.map_err(broken)?);
+        if text.len() > MOST_BYTES {
+            return Err(too_long());
+        }
+    }
+    Ok(String::from_utf8_lossy(&text).into_owned())
+}
+
+fn too_long() -> ModelError {
+    ModelError::new(format!("the reply is longer than {MOST_BYTES} bytes"))
 }
 
 /// Reads a streamed reply.
@@ -208,9 +213,7 @@ async fn streamed(
         };
         read += piece.len();
         if read > MOST_BYTES {
-            return Err(ModelError::new(format!(
-                "the reply is longer than {MOST_BYTES} bytes"
-            )));
+            return Err(too_long());
         }
         assembly.push(&piece, on_text)?;
     }

@@ -240,6 +240,43 @@ impl<S: tracing::Subscriber + for<'l> LookupSpan<'l>> tracing_subscriber::Layer<
     }
 }
 
+/// A model that cannot be reached.
+struct Unreachable;
+
+#[async_trait]
+impl Model for Unreachable {
+    fn name(&self) -> &str {
+        "unreachable"
+    }
+
+    async fn reply(&self, _: Prompt<'_>) -> Result<Reply, ModelError> {
+        let refused = io::Error::other("connection refused");
+        Err(ModelError::new("no answer").caused_by(refused))
+    }
+}
+
+#[tokio::test]
+async fn error_of_a_model_tells_the_operator_its_cause() {
+    let (toolbox, events) = (toolbox(), Mutex::new(Vec::new()));
+    let driver = Driver::new(&toolbox, &Unreachable).on_event(|event| {
+        if let Event::Error(error) = event {
+            let told = (
+                error.phase,
+                error.message.clone(),
+                error.detail.source.clone(),
+            );
+            events.lock().unwrap().push(told);
+        }
+    });
+    let error = driver.drive(&mut Run::new().user("u")).await.unwrap_err();
+    assert_eq!(error.to_string(), "the model gave no reply: no answer");
+    let source = Some("connection refused".to_owned());
+    assert_eq!(
+        *events.lock().unwrap(),
+        [(Phase::Model, "no answer".to_owned(), source)]
+    );
+}
+
 #[tokio::test(flavor = "current_thread")]
 async fn spans_omit_values_by_default() {
     let keep = Keep::default();

@@ -12,6 +12,9 @@ pub(crate) enum Respond {
     /// Events in pieces of a few bytes. If `false`, the connection breaks after them.
     Stream(Vec<Value>, bool),
     Status(u16, &'static str),
+    /// A body that goes on until the client leaves.
+    #[allow(dead_code, reason = "not every test needs it")]
+    Endless,
 }
 
 /// Serves these responses, one per connection, and keeps the requests.
@@ -66,6 +69,11 @@ async fn answer(socket: &mut tokio::net::TcpStream, respond: Respond) {
             let head = head(&format!("{status} No"), "text/plain");
             let text = format!("{head}content-length: {}\r\n\r\n{body}", body.len());
             socket.write_all(text.as_bytes()).await.unwrap();
+        }
+        Respond::Endless => {
+            let head = format!("{}\r\n", head("200 OK", "application/json"));
+            socket.write_all(head.as_bytes()).await.unwrap();
+            while socket.write_all(&[b' '; 1 << 16]).await.is_ok() {}
         }
         Respond::Stream(events, whole) => {
             let head = head("200 OK", "text/event-stream");
