@@ -16,9 +16,7 @@ const WRAPPERS: [&str; 9] = [
 ];
 
 /// Keys that hold something else than arguments, or cannot be told from such keys.
-const OTHERS: [&str; 7] = [
-    "payload", "error", "errors", "result", "results", "output", "response",
-];
+const OTHERS: [&str; 6] = ["error", "errors", "result", "results", "output", "response"];
 
 /// Keys that hold the tool's name.
 pub(crate) const ENVELOPE_NAMES: [&str; 7] = [

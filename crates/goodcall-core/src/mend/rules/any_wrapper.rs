@@ -130,7 +130,9 @@ fn may_name_tool(key: &str) -> bool {
     if NOUNS.iter().any(|noun| letters.ends_with(noun)) || !key.contains(char::is_lowercase) {
         return false;
     }
+    // `__arg1` is one word.
+    let words = key.trim_matches(|c: char| !c.is_alphanumeric());
     let is_compound =
-        key.contains(['_', '-', '.', '/', ':']) || key.chars().skip(1).any(char::is_uppercase);
+        words.contains(['_', '-', '.', '/', ':']) || words.chars().skip(1).any(char::is_uppercase);
     is_compound || VERBS.contains(&letters.as_str())
 }

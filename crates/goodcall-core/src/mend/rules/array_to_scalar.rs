@@ -41,6 +41,7 @@ pub(crate) fn propose(site: &Site<'_>, out: &mut Proposals) {
     if let (Some(only), None) = (elements.next(), elements.next())
         && !matches!(only.kind(), Kind::Array | Kind::Null)
         && (only.kind() != Kind::Object || !may_be_entry(site, only))
+        && !may_be_placeholder(site.node, only)
     {
         // An object may need mending inside; a scalar that does not fit has two faults at once.
         match only.kind() {
@@ -48,6 +49,16 @@ pub(crate) fn propose(site: &Site<'_>, out: &mut Proposals) {
             _ => out.whole(&RULE, [site.replace(New::Node(only.id))]),
         }
     }
+}
+
+/// Returns true for `[your key]` and `{"key"}`, which reading has made a list of one: brackets around
+/// words without quotes may mark a place to be filled in.
+fn may_be_placeholder(array: Node<'_>, only: Node<'_>) -> bool {
+    let byte = |node: Node<'_>| {
+        let source = node.tree.source().as_bytes();
+        source.get(node.span().start).copied().unwrap_or_default()
+    };
+    byte(array) == b'{' || only.kind() == Kind::String && byte(only).is_ascii_alphabetic()
 }
 
 /// Returns true if a list of this one object could be another notation of a map: the schema

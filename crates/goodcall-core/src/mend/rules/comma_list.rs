@@ -8,6 +8,7 @@ use crate::mend::edit::New;
 use crate::mend::site::{Proposals, Site};
 use crate::report::JsonType;
 use crate::rule::{Example, Level, Rule, RuleId};
+use crate::schema::View;
 
 pub(crate) const RULE: Rule = Rule {
     id: RuleId::CommaList,
@@ -16,7 +17,7 @@ pub(crate) const RULE: Rule = Rule {
     why: "A string is not allowed there, and this is how people write lists. But a comma can \
           also be part of a single value.",
     not_when: &[
-        "The text may be one number (`\"1,234\"`).",
+        "The text may be one number (`\"1,234\"`), or is an allowed element as it is.",
         "The text is an array or an object in quotes: see `stringified`.",
         "A part between two commas is empty.",
     ],
@@ -36,7 +37,10 @@ pub(crate) fn propose(site: &Site<'_>, out: &mut Proposals) {
     if !wanted.has(JsonType::Array) || !text.contains(',') || looks_stringified(text) {
         return;
     }
-    if may_be_one_number(text) {
+    let items = site.subschema().and_then(View::items).map(View::resolve);
+    let allowed = items.and_then(|items| items.get("enum")?.as_array());
+    let is_element = allowed.is_some_and(|allowed| allowed.iter().any(|value| value == text));
+    if is_element || may_be_one_number(text) {
         return;
     }
     let parts: Vec<&str> = text.split(',').map(str::trim).collect();

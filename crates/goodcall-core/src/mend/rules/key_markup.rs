@@ -68,5 +68,9 @@ fn without(key: &str) -> String {
     name.push_str(rest);
     let is_mark =
         |c: char| c.is_whitespace() || matches!(c, '*' | '`' | '"' | '\'' | ':' | '>' | '<' | '/');
-    name.trim_matches(is_mark).to_owned()
+    match name.trim_matches(is_mark) {
+        // `<path>`: the name is that of the tag itself.
+        "" => key.trim_matches(is_mark).to_owned(),
+        name => name.to_owned(),
+    }
 }

@@ -1,5 +1,6 @@
 //! Works out `"1/6"` and `"2**3"` where a number is expected.
 
+use super::string_to_number::{is_number, may_be_grouped};
 use crate::mend::edit::New;
 use crate::mend::site::{Proposals, Site};
 use crate::report::JsonType;
@@ -15,6 +16,7 @@ pub(crate) const RULE: Rule = Rule {
     not_when: &[
         "There is a minus between two numbers: `5-7` may be a range.",
         "There are several divisions: `1/2/2024` may be a date.",
+        "A point may separate thousands (`1.500 * 2`).",
         "An integer is wanted and the result is not one, or a double cannot hold it.",
     ],
     example: Example {
@@ -37,9 +39,6 @@ pub(crate) fn propose(site: &Site<'_>, out: &mut Proposals) {
     }
 }
 
-/// The largest integer up to which a double holds every integer: 2^53.
-const MOST_EXACT: f64 = 9_007_199_254_740_992.0;
-
 /// The most bytes of a text that is worked out.
 const MOST_BYTES: usize = 100;
 
@@ -57,8 +56,88 @@ fn result(text: &str) -> Option<String> {
     };
     let value = terms.sum(0)?;
     terms.skip_blanks();
-    let exact = value.is_finite() && value.abs() < MOST_EXACT;
-    (terms.rest.is_empty() && exact).then(|| value.to_string())
+    if terms.rest.is_empty() {
+        value.digits()
+    } else {
+        None
+    }
+}
+
+/// A fraction in lowest terms: numbers are worked out exactly, and rounded at most once.
+#[derive(Clone, Copy)]
+struct Fraction {
+    over: i128,
+    under: i128,
+}
+
+impl Fraction {
+    fn new(over: i128, under: i128) -> Option<Self> {
+        if under == 0 {
+            return None;
+        }
+        let (mut a, mut b) = (over.unsigned_abs(), under.unsigned_abs());
+        while b != 0 {
+            (a, b) = (b, a % b);
+        }
+        let shared = i128::try_from(a.max(1)).ok()? * under.signum();
+        Some(Self {
+            over: over / shared,
+            under: under / shared,
+        })
+    }
+
+    /// Reads the digits of a number without an exponent.
+    fn parse(digits: &str) -> Option<Self> {
+        let (whole, fraction) = digits.split_once('.').unwrap_or((digits, ""));
+        let over = format!("{whole}{fraction}").parse().ok()?;
+        Self::new(over, 10_i128.checked_pow(fraction.len() as u32)?)
+    }
+
+    fn plus(self, other: Self) -> Option<Self> {
+        let left = self.over.checked_mul(other.under)?;
+        let right = other.over.checked_mul(self.under)?;
+        Self::new(
+            left.checked_add(right)?,
+            self.under.checked_mul(other.under)?,
+        )
+    }
+
+    fn times(self, other: Self) -> Option<Self> {
+        let over = self.over.checked_mul(other.over)?;
+        Self::new(over, self.under.checked_mul(other.under)?)
+    }
+
+    fn inverse(self) -> Option<Self> {
+        Self::new(self.under, self.over)
+    }
+
+    fn power(self, exponent: Self) -> Option<Self> {
+        let times = u32::try_from(exponent.over.unsigned_abs()).ok()?;
+        let raised = Self::new(
+            self.over.checked_pow(times)?,
+            self.under.checked_pow(times)?,
+        )?;
+        match (exponent.under, exponent.over < 0) {
+            (1, false) => Some(raised),
+            (1, true) => raised.inverse(),
+            _ => None,
+        }
+    }
+
+    /// The digits of the value: all of them, or those of the nearest double if there is no end of
+    /// them. `None` if a double does not hold the digits before the point.
+    fn digits(self) -> Option<String> {
+        const MOST_EXACT: i128 = 1 << 53;
+        if self.over.abs() / self.under >= MOST_EXACT {
+            return None;
+        }
+        if self.under == 1 {
+            return Some(self.over.to_string());
+        }
+        let fits = self.over.abs() <= MOST_EXACT && self.under <= MOST_EXACT;
+        // Both are exact, so that the quotient is rounded once.
+        fits.then(|| (self.over as f64 / self.under as f64).to_string())
+    }
 }
 
 /// The rest of a text that is being worked out.
@@ -84,37 +163,43 @@ impl Terms<'_> {
         true
     }
 
-    fn sum(&mut self, depth: usize) -> Option<f64> {
+    fn sum(&mut self, depth: usize) -> Option<Fraction> {
         let mut value = self.product(depth)?;
         while self.take(b"+") {
-            value = exact(value + self.product(depth)?)?;
+            value = value.plus(self.product(depth)?)?;
         }
         Some(value)
     }
 
-    fn product(&mut self, depth: usize) -> Option<f64> {
+    fn product(&mut self, depth: usize) -> Option<Fraction> {
         let mut value = self.power(depth)?;
         loop {
             if self.take(b"*") {
-                value = exact(value * self.power(depth)?)?;
+                value = value.times(self.power(depth)?)?;
             } else if self.take(b"/") {
-                value = exact(value / self.power(depth)?)?;
+                value = value.times(self.power(depth)?.inverse()?)?;
             } else {
                 return Some(value);
             }
         }
     }
 
-    fn power(&mut self, depth: usize) -> Option<f64> {
+    fn power(&mut self, depth: usize) -> Option<Fraction> {
+        self.skip_blanks();
+        let is_signed = self.rest.starts_with(b"-");
         let base = self.number(depth)?;
         if !self.take(b"**") {
             return Some(base);
         }
+        if is_signed {
+            // `-2**2` is 4 to some and -4 to others.
+            return None;
+        }
         let exponent = self.power((depth < MOST_BYTES).then_some(depth + 1)?)?;
-        exact(base.powf(exponent))
+        base.power(exponent)
     }
 
-    fn number(&mut self, depth: usize) -> Option<f64> {
+    fn number(&mut self, depth: usize) -> Option<Fraction> {
         self.skip_blanks();
         if self.rest.starts_with(b"(") && depth < 8 {
             self.rest = &self.rest[1..];
@@ -127,14 +212,10 @@ impl Terms<'_> {
         let (digits, rest) = self.rest.split_at(end);
         let digits = std::str::from_utf8(digits).ok()?;
         self.rest = rest;
-        let is_exact = super::string_to_number::is_number(digits) && digits.len() <= 15;
-        is_exact.then(|| digits.parse().ok())?
+        // A point may separate thousands, as in `1.500 * 2`.
+        let is_plain = is_number(digits) && digits.len() <= 15 && !may_be_grouped(digits);
+        is_plain.then(|| Fraction::parse(digits))?
     }
-}
-
-/// The value, if a double holds it without losing digits before the point.
-fn exact(value: f64) -> Option<f64> {
-    (value.is_finite() && value.abs() < MOST_EXACT).then_some(value)
 }
 
 #[cfg(test)]
@@ -152,6 +233,10 @@ mod tests {
             ("-5 * 3", "-15"),
             ("2**3**2", "512"),
             ("1.5 + 1.5", "3"),
+            ("0.1 + 0.2", "0.3"),
+            ("1.1 * 3", "3.3"),
+            ("2**-1", "0.5"),
+            ("-1/3", "-0.3333333333333333"),
         ] {
             assert_eq!(result(text).as_deref(), Some(digits), "{text}");
         }
@@ -173,6 +258,9 @@ mod tests {
             "50%",
             "1//2",
             "2^3",
+            "2**0.5",
+            "1.500*2",
+            "-2**2",
             "",
         ] {
             assert_eq!(result(text), None, "{text}");

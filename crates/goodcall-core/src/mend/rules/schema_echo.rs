@@ -2,6 +2,7 @@
 
 use crate::mend::edit::New;
 use crate::mend::site::{Proposals, Site};
+use crate::names::bare;
 use crate::report::JsonType;
 use crate::rule::{Example, Level, Rule, RuleId};
 use crate::tree::{Kind, Node};
@@ -80,8 +81,11 @@ fn value<'s>(site: &Site<'s>) -> Option<Node<'s>> {
         .subschema()
         .and_then(|schema| schema.get("description")?.as_str());
     let described = || {
-        let text = node.get("description")?;
-        (text.as_str().is_some() && text.as_str() != declared).then_some(text)
+        let value = node.get("description")?;
+        let is_own = declared
+            .zip(value.as_str())
+            .is_some_and(|(declared, sent)| bare(declared) == bare(sent));
+        (!is_own).then_some(value)
     };
     node.get("value").or_else(described).filter(|_| is_echo)
 }

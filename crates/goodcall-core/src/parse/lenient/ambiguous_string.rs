@@ -3,6 +3,7 @@
 use super::parser::Parser;
 use super::source_text::SourceText;
 use super::string_end::{OpenString, Quote, StringAmbiguity, StringEnd, StringOutcome, StringRole};
+use super::typographic;
 
 impl Parser<'_> {
     /// Returns true if this string has another reading that is as good.
@@ -31,7 +32,7 @@ impl Parser<'_> {
     fn holds_members(&self, key: OpenString, end: &StringEnd) -> bool {
         let text = self.source().as_str();
         let (first, last) = end.content.inner_quotes.unwrap_or_default();
-        let is_quote = |c: char| "\"'`“”„‟‘’‚‛".contains(c);
+        let is_quote = |c: char| "\"'`".contains(c) || typographic::is_quote(c);
         let between = text.get(first..last).unwrap_or_default();
         let between = between.trim_matches(is_quote);
         text[key.start..end.text].contains(['=', ':', '：', ',', '，', '[', '{'])

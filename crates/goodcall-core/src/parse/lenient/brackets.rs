@@ -60,6 +60,7 @@ impl Parser<'_> {
             // was meant for them.
             self.close_innermost(start);
             if self.containers().is_empty() || partner.is_some() && bracket == b'}' {
+                self.note_late_closer(span);
                 self.note_and_skip(rules::EXTRA_BRACKET, width, "");
             }
             return ParserState::AfterValue;
@@ -69,6 +70,7 @@ impl Parser<'_> {
             self.drop_extra_closer(span);
         } else if self.repeats_last_closer(bracket) {
             // `[{"a": 1}}, {"a": 2}]`: the element was closed twice.
+            self.note_late_closer(span);
             self.note_and_skip(rules::NESTED_BRACE, width, "");
         } else {
             if self.last_end_is_unsure() {
@@ -87,7 +89,17 @@ impl Parser<'_> {
         if self.last_end_is_unsure() {
             self.note_ambiguous(rules::INNER_QUOTE, span.clone());
         }
+        self.note_late_closer(span.clone());
         self.note_and_skip(rules::EXTRA_BRACKET, span.len(), "");
+    }
+
+    /// Notes a closing bracket that closes nothing, if one of its kind was added before: it may
+    /// have been meant to close the same container, here.
+    pub(super) fn note_late_closer(&mut self, span: Range<usize>) {
+        let bracket = self.source().byte(span.start);
+        if self.findings().has_added(bracket) {
+            self.note_ambiguous(rules::MISSING_BRACKET, span);
+        }
     }
 
     /// Drops the partner of an opening brace that was dropped.
@@ -141,6 +153,7 @@ impl Parser<'_> {
             self.findings_mut().add_stranded(at);
         }
         if let Some(closer) = closer {
+            self.findings_mut().add_closer(closer);
             let closer = char::from(closer).to_string();
             self.note(rules::MISSING_BRACKET, at..at, &closer);
         }

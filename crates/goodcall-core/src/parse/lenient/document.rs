@@ -73,7 +73,9 @@ impl Parser<'_> {
             b'"' | b'\'' | b'(' | b'0'..=b'9' | b'-' | b'+' if self.is_scalar_root() => true,
             b',' | b';' | b'}' | b']' | b')' if !self.roots().ids.is_empty() => false,
             _ if before == Before::Value => false,
-            0x80.. if source.opening_quote(self.at()).is_some() => true,
+            0x80.. if source.opening_quote(self.at()).is_some() => {
+                source.key_follows(self.at()) || !source.has_opener_after(self.at())
+            }
             0x80..
                 if matches!(
                     source.foreign_punctuation(self.at()),
@@ -98,6 +100,7 @@ impl Parser<'_> {
                 if self.findings().is_requoted() {
                     self.note_ambiguous(rules::INNER_QUOTE, self.at()..self.at() + 1);
                 }
+                self.note_late_closer(self.at()..self.at() + 1);
                 self.note_and_skip(rules::EXTRA_BRACKET, 1, "");
             }
             _ => return false,

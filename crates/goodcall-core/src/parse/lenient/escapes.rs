@@ -85,6 +85,8 @@ fn has_bad_escape(bytes: &[u8]) -> bool {
 struct BackslashStyle {
     /// The text is a path and one of them must be text, so all of them are.
     is_path: bool,
+    /// The text starts with a drive and has no blanks.
+    is_one_path: bool,
     /// One of them must be text, as in `\d`.
     has_text: bool,
     /// One that must be text stands before a word, as in `\alpha`.
@@ -98,6 +100,7 @@ impl BackslashStyle {
         let bytes = text.as_bytes();
         let mut style = Self {
             is_path: is_path(bytes) && has_bad_escape(bytes),
+            is_one_path: is_path(bytes) && !bytes.iter().any(u8::is_ascii_whitespace),
             has_text: false,
             has_words: false,
             has_lines: bytes.iter().filter(|b| **b == b'\n').count() > 1,
@@ -197,14 +200,30 @@ impl Context {
         let is_escape = matches!(bytes.first(), Some(b'b' | b'f' | b'n' | b'r' | b't'));
         let letter = bytes.get(1).is_some_and(u8::is_ascii_alphabetic);
         let network_path = rest.starts_with('\\') && slash == 0 && letter;
-        is_escape && self.word.has_text
+        is_escape && (self.word.has_text || self.may_follow_drive(rest))
             || self.style.has_words && (is_escape && letter || network_path)
+            || is_byte_of_character(rest)
             || foreign(rest).is_none() && is_broken(rest)
+    }
+
+    /// Returns true if this escape stands in what may be a path: `\t` in `D:\tools`. The end of a line
+    /// may as well stand after a label, as in `A:\nyes`.
+    fn may_follow_drive(&self, rest: &str) -> bool {
+        let is_line_end = rest.starts_with('n') || rest.starts_with("r\\n");
+        self.word.drives > 0 && (!is_line_end || self.style.has_text || self.style.is_one_path)
     }
 }
 
-/// Returns true for `\u00e` and `\x4`, which lack a digit, and for `\033`, `\0`, `\e[` and
-/// `\N{DASH}`, which are text or a character, after their backslash.
+/// Returns true for the first of two escapes that are characters, or the bytes of one character in
+/// UTF-8: `\xC3\xA9`.
+fn is_byte_of_character(rest: &str) -> bool {
+    let is_lead = rest.starts_with('x') && hex(rest, 1, 2).is_some_and(|byte| byte >= 0xC2);
+    let next = rest.get(3..).and_then(|next| next.strip_prefix("\\x"));
+    is_lead && next.is_some_and(|next| hex(next, 0, 2).is_some_and(|b| (0x80..0xC0).contains(&b)))
+}
+
+/// Returns true for `\u00e`, `\u{}` and `\x4`, which name no character, and for `\033`, `\0`,
+/// `\v`, `\e[` and `\N{DASH}`, which are text or a character, after their backslash.
 fn is_broken(rest: &str) -> bool {
     let bytes = rest.as_bytes();
     let octal = bytes
@@ -213,9 +232,9 @@ fn is_broken(rest: &str) -> bool {
         .take_while(|b| matches!(b, b'0'..=b'7'))
         .count();
     let (wanted, tail) = match bytes.first() {
-        Some(b'u') if rest.starts_with("u{") => {
-            return bytes.get(2).is_some_and(u8::is_ascii_digit);
-        }
+        Some(b'u') if !bytes.get(1).is_some_and(u8::is_ascii_alphanumeric) => return true,
+        Some(b'U') if hex(rest, 1, 8).is_some() => return true,
+        Some(b'v') => return !bytes.get(1).is_some_and(u8::is_ascii_alphabetic),
         Some(b'u') => (4, &rest[1..]),
         Some(b'U') => (8, &rest[1..]),
         Some(b'x') => (2, &rest[1..]),

@@ -36,6 +36,15 @@ pub(super) struct Findings {
     stranded: Option<usize>,
     repeated_keys: bool,
     requoted: bool,
+    /// The closing brackets that were added inside the text.
+    added_closers: AddedClosers,
+}
+
+/// The kinds of closing brackets that were added where they seemed to be missing.
+#[derive(Clone, Copy, Debug, Default)]
+struct AddedClosers {
+    brace: bool,
+    bracket: bool,
 }
 
 impl Findings {
@@ -71,6 +80,22 @@ impl Findings {
 
     pub(super) fn has_repeated_keys(&self) -> bool {
         self.repeated_keys
+    }
+
+    /// Notes that a closing bracket was added where it seemed to be missing.
+    pub(super) fn add_closer(&mut self, closer: u8) {
+        self.added_closers.brace |= closer == b'}';
+        self.added_closers.bracket |= closer == b']';
+    }
+
+    /// Returns true if a bracket of this kind was added before: one that now closes nothing may be
+    /// the one that seemed to be missing.
+    pub(super) fn has_added(&self, closer: u8) -> bool {
+        match closer {
+            b'}' => self.added_closers.brace,
+            b']' => self.added_closers.bracket,
+            _ => false,
+        }
     }
 
     /// Notes that what follows a string, not its quotes, decided where it ends.

@@ -1,6 +1,7 @@
 //! The schema's property names, which settle where a string with quotes inside it ends.
 
 use super::source_text::SourceText;
+use super::typographic::is_quote;
 
 /// Property names, at any depth of the schema, in order.
 #[derive(Clone, Copy, Debug)]
@@ -13,6 +14,11 @@ pub(super) enum KeyAhead {
     Unknown,
     Declared,
     Undeclared,
+}
+
+/// A key without its quotes.
+pub(super) fn bare_name(key: &str) -> &str {
+    key.trim_matches(|c| matches!(c, '"' | '\'' | '`') || is_quote(c))
 }
 
 impl<'a> KnownKeys<'a> {
@@ -42,7 +48,7 @@ impl<'a> KnownKeys<'a> {
         let Some(key) = end.and_then(|end| source.as_str().get(start..end)) else {
             return KeyAhead::Unknown;
         };
-        if self.contains(key.trim_matches(['"', '\'', '`'])) {
+        if self.contains(bare_name(key)) {
             KeyAhead::Declared
         } else {
             KeyAhead::Undeclared

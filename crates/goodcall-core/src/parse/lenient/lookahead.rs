@@ -4,7 +4,7 @@
 
 use super::numbers::strict_end;
 use super::parser::Parser;
-use super::source_text::{FULL_WIDTH_LEAD, TYPOGRAPHIC_LEAD};
+use super::source_text::FULL_WIDTH_LEAD;
 use super::string_end::StringRole;
 use super::words::literal;
 use crate::tree::Kind;
@@ -34,7 +34,11 @@ impl Parser<'_> {
     pub(super) fn quote_fit(&self, after: usize, role: StringRole) -> QuoteFit {
         let mut next = self.source().skip_space(after);
         if self.source().byte(next) == b'\\' {
-            next = self.source().after_written_space(next).unwrap_or(next);
+            let colon = self.source().skip_written_space(next);
+            next = match self.source().byte(colon) {
+                b':' if role == StringRole::Key => colon,
+                _ => self.source().after_written_space(next).unwrap_or(next),
+            };
         }
         let Some(byte) = self.source().bytes().get(next).copied() else {
             return QuoteFit::Yes;
@@ -78,20 +82,23 @@ impl Parser<'_> {
     fn value_fit(&self, after: usize, next: usize, role: StringRole) -> QuoteFit {
         let source = self.source();
         let spaced = next > after;
-        match (role, source.byte(next)) {
+        let opening = match source.byte(next) {
+            byte @ 0x80.. if source.typographic_quote(next).is_none() => byte,
+            0x80.. => b'`',
+            byte => byte,
+        };
+        match (role, opening) {
             (StringRole::Member, b'"' | b'\'') if !spaced && source.key_follows(next) => {
                 QuoteFit::Yes
             }
-            (StringRole::Member, b'"' | b'\'' | b'`' | TYPOGRAPHIC_LEAD) if spaced => {
+            (StringRole::Member, b'"' | b'\'' | b'`') if spaced => {
                 if source.key_follows(next) {
                     QuoteFit::Yes
                 } else {
                     QuoteFit::Maybe
                 }
             }
-            (StringRole::Element, b'"' | b'\'' | b'`' | TYPOGRAPHIC_LEAD) if spaced => {
-                QuoteFit::Yes
-            }
+            (StringRole::Element, b'"' | b'\'' | b'`') if spaced => QuoteFit::Yes,
             (StringRole::Element, b'{' | b'[') if spaced => QuoteFit::Maybe,
             (StringRole::Element, b'0'..=b'9' | b'-') if spaced => self.number_fit(next),
             (StringRole::Member, b'a'..=b'z' | b'A'..=b'Z' | b'_') if spaced => {
@@ -167,7 +174,7 @@ impl Parser<'_> {
                     QuoteFit::Maybe
                 }
             }
-            TYPOGRAPHIC_LEAD if source.typographic_quote(next).is_some() => QuoteFit::Yes,
+            0x80.. if source.typographic_quote(next).is_some() => QuoteFit::Yes,
             _ => QuoteFit::Maybe,
         }
     }

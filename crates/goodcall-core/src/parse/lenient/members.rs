@@ -1,6 +1,7 @@
 //! Keys, colons and the separators of members.
 
 use super::containers::Opener;
+use super::known_keys::bare_name;
 use super::parser::{Parser, ParserState, StepResult};
 use super::rules;
 use crate::parse::CutKind;
@@ -45,6 +46,7 @@ impl Parser<'_> {
             return Ok(ParserState::Value);
         }
         if !is_first && bracket == b'{' && in_list {
+            self.findings_mut().add_closer(b'}');
             self.note(rules::MISSING_BRACKET, self.at()..self.at(), "}");
             self.close_innermost(self.at());
             return Ok(ParserState::Value);
@@ -54,7 +56,7 @@ impl Parser<'_> {
             // `"text"{more}`: the rest would be read as members made of pieces of text.
             let at = self.at();
             self.findings_mut().add_stranded(at);
-        } else if !is_first && (!after_scalar || bracket != b'{') {
+        } else if !is_first && (!after_scalar || bracket != b'{' || !self.knows_key_inside(width)) {
             // `"list": {"a": 1}, {"a": 2}`: a list without brackets, or members of this object.
             self.note_ambiguous(rules::NESTED_BRACE, self.at()..self.at() + width);
         }
@@ -69,6 +71,17 @@ impl Parser<'_> {
             object.is_doubled = is_first;
         }
         Ok(ParserState::Key)
+    }
+
+    /// Returns true if the schema declares the first key inside the bracket here, or if no schema is
+    /// known.
+    fn knows_key_inside(&self, width: usize) -> bool {
+        let source = self.source();
+        let start = source.skip_space(self.at() + width);
+        let key = source
+            .key_end(start)
+            .and_then(|end| source.as_str().get(start..end));
+        self.keys().is_empty() || key.is_some_and(|key| self.keys().contains(bare_name(key)))
     }
 
     /// Notes that the open object turns out to be a set.
@@ -169,6 +182,11 @@ impl Parser<'_> {
         }
         if in_object && !newline && !source.key_follows(at) && self.skip_stray() {
             return Ok(ParserState::AfterValue);
+        }
+        let is_glued = self.last_string().is_some() && !source.byte(at - 1).is_ascii_whitespace();
+        if is_glued && !in_object && source.opening_quote(at).is_none() {
+            // `["a".upper()]`: an expression.
+            self.note_ambiguous(rules::MISSING_ELEMENT_COMMA, at..at + 1);
         }
         let is_member = in_object && (newline || source.key_follows(at));
         let rule = if is_member {

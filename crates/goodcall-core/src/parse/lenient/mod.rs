@@ -12,7 +12,7 @@
 //! | `parser`, `members`, `brackets`, `trivia` | the grammar, and recovery from wrong punctuation |
 //! | `strings`, `string_end`, `unterminated_string`, `ambiguous_string` | strings in quotes |
 //! | `words`, `unquoted`, `numbers`, `escapes` | everything else that may be a value |
-//! | `source_text`, `lookahead`, `known_keys` | questions about the text ahead |
+//! | `source_text`, `typographic`, `lookahead`, `known_keys` | questions about the text ahead |
 //! | `containers`, `findings`, `change_recorder` | the parser's state |
 //! | `double_encoded` | whole texts that were encoded twice |
 
@@ -35,6 +35,7 @@ mod source_text;
 mod string_end;
 mod strings;
 mod trivia;
+mod typographic;
 mod unquoted;
 mod unterminated_string;
 mod words;

@@ -50,6 +50,10 @@ impl Parser<'_> {
             None
         };
         let Some((digits, rule)) = read.filter(|(digits, _)| at_end || !digits.is_empty()) else {
+            if self.is_before_operator(end) {
+                // `7 // 2`: a quotient, or a number and a comment.
+                self.note_ambiguous(rules::COMMENT, end..end + 1);
+            }
             return self.bare_value();
         };
         if digits.is_empty() {
@@ -105,9 +109,9 @@ impl Parser<'_> {
         match source.bytes().get(next) {
             None | Some(b',' | b'}' | b']' | b')' | b';' | b'#' | b'`') => true,
             Some(b'{' | b'[' | b'<') => true,
-            Some(b'/') if source.byte(next + 1) == b'/' => !is_operand(source, next + 2),
+            Some(b'/') if source.byte(next + 1) == b'/' => !self.is_before_operator(end),
             Some(b'/') => source.byte(next + 1) == b'*',
-            Some(b'-') if source.is_dash_comment(end, next) => !is_operand(source, next + 2),
+            Some(b'-') if source.is_dash_comment(end, next) => !self.is_before_operator(end),
             Some(b':') => false,
             Some(0x80..) => {
                 let after = &source.as_str()[next..];
@@ -121,6 +125,15 @@ impl Parser<'_> {
                     || self.element_follows(end, next)
             }
         }
+    }
+
+    /// Returns true for what follows the 7 of `7 // 2`: an operator with a number rather than a
+    /// comment.
+    fn is_before_operator(&self, end: usize) -> bool {
+        let source = self.source();
+        let next = source.skip_space(end);
+        let mark = source.bytes_from(next);
+        (mark.starts_with(b"//") || mark.starts_with(b"--")) && is_operand(source, next + 2)
     }
 
     /// Turns the key that was read last into an element: `{1, true, "a"}`.
@@ -144,8 +157,7 @@ impl Parser<'_> {
     }
 }
 
-/// Returns true if a number alone stands here, as in `7 // 2`: what is before it is an operator
-/// rather than the start of a comment.
+/// Returns true if a number alone stands here, up to the end of the line or of the value.
 fn is_operand(source: SourceText<'_>, at: usize) -> bool {
     let skip_blanks = |at: usize| {
         let rest = source.bytes_from(at).iter();
@@ -154,7 +166,8 @@ fn is_operand(source: SourceText<'_>, at: usize) -> bool {
     let start = skip_blanks(at);
     let end = token_end(source, start.min(source.len()));
     let follows = source.byte(skip_blanks(end));
-    end > start && matches!(follows, b',' | b'}' | b']' | b'\n' | b'\r' | 0)
+    let is_number = source.as_str().get(start..end).is_some_and(is_number);
+    is_number && matches!(follows, b',' | b'}' | b']' | b'\n' | b'\r' | 0)
 }
 
 /// The end of the bytes from `start` on that may be part of a number.

@@ -5,13 +5,11 @@
 //! of times.
 
 use super::string_end::Quote;
+use super::typographic::{may_lead, opened_by};
 use crate::limits::KEY_BYTES;
 
 /// The first UTF-8 byte of U+F000 to U+FFFF, where the full-width forms of ASCII are.
 pub(super) const FULL_WIDTH_LEAD: u8 = 0xEF;
-
-/// The first UTF-8 byte of U+2000 to U+2FFF, where the typographic quotes are.
-pub(super) const TYPOGRAPHIC_LEAD: u8 = 0xE2;
 
 /// The text that is being read.
 #[derive(Clone, Copy, Debug)]
@@ -95,13 +93,19 @@ impl<'a> SourceText<'a> {
     /// The next token after white space that is written out, as in `3\n}`; `None` if there is no
     /// such space, or if what follows it does not end a value.
     pub(super) fn after_written_space(&self, from: usize) -> Option<usize> {
+        let start = self.skip_space(from);
+        let at = self.skip_written_space(from);
+        let ends = matches!(self.byte(at), b',' | b'}' | b']' | b')' | 0);
+        (at > start && ends).then_some(at)
+    }
+
+    /// The first position from `at` on that is not white space, written out or not.
+    pub(super) fn skip_written_space(&self, from: usize) -> usize {
         let mut at = self.skip_space(from);
-        let start = at;
         while self.byte(at) == b'\\' && matches!(self.byte(at + 1), b'n' | b'r' | b't') {
             at = self.skip_space(at + 2);
         }
-        let ends = matches!(self.byte(at), b',' | b'}' | b']' | b')' | 0);
-        (at > start && ends).then_some(at)
+        at
     }
 
     pub(super) fn line_end(&self, from: usize) -> usize {
@@ -137,9 +141,7 @@ impl<'a> SourceText<'a> {
         if !first.is_ascii_alphabetic() && first < 0x80 {
             return self.word_end(start);
         }
-        let is_part = |c: &char| {
-            c.is_alphanumeric() || matches!(c, '_' | '$' | '-' | '.' | '«' | '»' | '‹' | '›')
-        };
+        let is_part = |c: &char| c.is_alphanumeric() || matches!(c, '_' | '$' | '-' | '.');
         let near = self.bytes_from(start);
         let near = &near[..near.len().min(4 * KEY_BYTES)];
         let text = match std::str::from_utf8(near) {
@@ -267,19 +269,25 @@ impl SourceText<'_> {
             }
             [a @ (b'"' | b'\'' | b'`'), ..] => Some(Quote::Plain(a)),
             [b'\\', a @ (b'"' | b'\''), ..] => Some(Quote::Escaped(a)),
-            [TYPOGRAPHIC_LEAD, ..] => self.typographic_quote(at),
-            [0xC2, 0xAB, ..] => Some(Quote::Angle(0xBB)),
-            [0xC2, 0xBB, ..] => Some(Quote::Angle(0xAB)),
-            _ => None,
+            _ => self.typographic_quote(at),
         }
     }
 
-    /// The typographic quote at `at`. All of them are three bytes wide.
+    /// The typographic quote at `at`.
     pub(super) fn typographic_quote(&self, at: usize) -> Option<Quote> {
-        match self.bytes().get(at..at + 3)? {
-            [TYPOGRAPHIC_LEAD, 0x80, 0x9C..=0x9F] => Some(Quote::Smart),
-            [TYPOGRAPHIC_LEAD, 0x80, 0x98..=0x9B] => Some(Quote::SmartSingle),
-            _ => None,
+        if !may_lead(self.byte(at)) {
+            return None;
+        }
+        self.text.get(at..)?.chars().next().and_then(opened_by)
+    }
+
+    /// The width of the quote that opens a string at `at`.
+    pub(super) fn quote_width(&self, at: usize, quote: Quote) -> usize {
+        match quote {
+            Quote::Plain(_) => 1,
+            Quote::Doubled(_) | Quote::Escaped(_) => 2,
+            Quote::Triple(_) => 3,
+            Quote::Smart | Quote::SmartSingle | Quote::Pair(_) => self.char_width(at, 0),
         }
     }
 
@@ -288,11 +296,14 @@ impl SourceText<'_> {
         let (kind, ascii) = match quote {
             Quote::Plain(byte) => return usize::from(self.byte(at) == byte),
             Quote::Smart => (Quote::Smart, b'"'),
-            Quote::Angle(_) => return 0,
+            Quote::Pair(closing) => {
+                let closes = self.from(at).starts_with(closing);
+                return if closes { closing.len_utf8() } else { 0 };
+            }
             _ => (Quote::SmartSingle, b'\''),
         };
         if self.typographic_quote(at) == Some(kind) {
-            3
+            self.char_width(at, 0)
         } else {
             usize::from(self.byte(at) == ascii)
         }
@@ -315,7 +326,7 @@ impl SourceText<'_> {
         let after_digit = self.byte(at.wrapping_sub(1)).is_ascii_digit();
         let more = match self.byte(at + 1) {
             b' ' => is_letter(at + 2) || self.byte(at + 2) == b'(',
-            byte => matches!(byte, b'x' | b'-'),
+            byte => byte.is_ascii_alphabetic() || byte == b'-',
         };
         after_digit && more
     }
@@ -335,10 +346,10 @@ impl SourceText<'_> {
                 KeyEnd::Closed(end) => end,
                 KeyEnd::Open(end) => return Some(end),
             },
-            TYPOGRAPHIC_LEAD if self.typographic_quote(start).is_some() => {
-                self.typographic_key_end(start)
-            }
-            _ => self.bare_key_end(start)?,
+            _ => match self.typographic_quote(start) {
+                Some(quote) => self.typographic_key_end(start, quote),
+                None => self.bare_key_end(start)?,
+            },
         };
         let next = self.skip_space(end);
         match self.bytes().get(next) {
@@ -369,13 +380,16 @@ impl SourceText<'_> {
         }
     }
 
-    fn typographic_key_end(&self, start: usize) -> usize {
+    fn typographic_key_end(&self, start: usize, quote: Quote) -> usize {
         let limit = (start + KEY_BYTES).min(self.len());
-        let mut at = start + 3;
-        while at < limit && self.typographic_quote(at).is_none() && self.bytes()[at] != b'"' {
+        let mut at = start + self.char_width(start, 0);
+        loop {
+            let width = self.closing_width(at, quote);
+            if width > 0 || at >= limit {
+                return at + width;
+            }
             at += 1;
         }
-        at + if self.byte(at) == b'"' { 1 } else { 3 }
     }
 
     fn bare_key_end(&self, start: usize) -> Option<usize> {

@@ -7,35 +7,26 @@
 use super::known_keys::KeyAhead;
 use super::lookahead::QuoteFit;
 use super::parser::Parser;
-use super::source_text::{SourceText, TYPOGRAPHIC_LEAD, find};
+use super::source_text::{SourceText, find};
+use super::typographic::may_lead;
 
 /// The quotes of a string.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Quote {
     /// `"`, `'` or a backtick.
     Plain(u8),
-    /// `“`, `”`, `„`, `‟`.
+    /// `“`, `”`, `„` and other double quotes, each of which closes all of them.
     Smart,
-    /// `‘`, `’`, `‚`, `‛`.
+    /// `‘`, `’`, `‚` and other single quotes.
     SmartSingle,
-    /// `«text»` or `»text«`, by the last byte of the closing one.
-    Angle(u8),
+    /// `«text»`, `「text」` and the like, by the closing one.
+    Pair(char),
     /// `"""` or `'''`.
     Triple(u8),
     /// `""text""`.
     Doubled(u8),
     /// `\"text\"`.
     Escaped(u8),
-}
-
-impl Quote {
-    pub(super) fn width(self) -> usize {
-        match self {
-            Quote::Plain(_) => 1,
-            Quote::Doubled(_) | Quote::Escaped(_) | Quote::Angle(_) => 2,
-            Quote::Smart | Quote::SmartSingle | Quote::Triple(_) => 3,
-        }
-    }
 }
 
 /// What a string is to the container around it.
@@ -259,7 +250,11 @@ impl Parser<'_> {
                 }
                 end
             }
-            Quote::Angle(last) => fixed_end(source, string.start, &[0xC2, last]),
+            Quote::Pair(closing) => {
+                let mut bytes = [0; 4];
+                let closing = closing.encode_utf8(&mut bytes);
+                fixed_end(source, string.start, closing.as_bytes())
+            }
             Quote::Doubled(byte) => fixed_end(source, string.start, &[byte; 2]),
             Quote::Escaped(byte) => escaped_end(source, string.start, byte),
             Quote::Plain(_) | Quote::Smart | Quote::SmartSingle => self.search_end(string),
@@ -484,7 +479,7 @@ fn next_special(source: SourceText<'_>, from: usize, quote: Quote) -> usize {
             .position(|b| *b == byte || *b == b'\\' || *b < 0x20),
         _ => rest
             .iter()
-            .position(|b| matches!(b, b'"' | b'\'' | b'\\' | &TYPOGRAPHIC_LEAD) || *b < 0x20),
+            .position(|b| matches!(b, b'"' | b'\'' | b'\\') || *b < 0x20 || may_lead(*b)),
     };
     found.map_or(source.len(), |n| from + n)
 }

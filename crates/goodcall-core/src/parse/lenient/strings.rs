@@ -50,7 +50,7 @@ impl Parser<'_> {
             Quote::Doubled(byte) if !source.has_doubled_quote(open + 2, byte) => Quote::Plain(byte),
             quote => quote,
         };
-        let start = (open + quote.width()).min(source.len());
+        let start = (open + source.quote_width(open, quote)).min(source.len());
         let string = OpenString { start, quote, role };
         let end = self.string_end(string);
         self.note_quotes(open, string, &end);
@@ -59,7 +59,8 @@ impl Parser<'_> {
             let (first, last) = inner.unwrap_or((end.text, end.text));
             self.note_ambiguous(rules::INNER_QUOTE, first..last);
         }
-        if self.has_placeholder(string, &end) && !end.is_cut() {
+        let is_fenced = quote == Quote::Plain(b'`') && source.from(open).starts_with("```");
+        if (is_fenced || self.has_placeholder(string, &end)) && !end.is_cut() {
             self.note_ambiguous(rules::OTHER_QUOTES, string.start..end.text);
         }
         let text = match quote {
@@ -82,7 +83,7 @@ impl Parser<'_> {
                 Quote::Triple(_) => rules::TRIPLE_QUOTES,
                 Quote::Doubled(_) => rules::DOUBLED_QUOTES,
                 Quote::Escaped(_) => rules::ESCAPED_QUOTES,
-                Quote::Smart | Quote::SmartSingle | Quote::Angle(_) => rules::SMART_QUOTES,
+                Quote::Smart | Quote::SmartSingle | Quote::Pair(_) => rules::SMART_QUOTES,
                 Quote::Plain(_) => other_quote,
             };
             self.note_string(rule, open..end.after, string.start..end.text);
@@ -217,6 +218,10 @@ impl Parser<'_> {
         }
         let opens = self.source().opening_quote(self.at()).is_some();
         let Some(id) = self.last_string().filter(|_| opens) else {
+            // `"a" + name`: the sum is not known.
+            if self.peek().is_some_and(|b| b.is_ascii_alphanumeric()) {
+                self.note_ambiguous(rules::JOINED_STRINGS, start..self.at());
+            }
             self.note(rules::STRAY_TEXT, start..self.at(), "");
             return Ok(ParserState::AfterValue);
         };

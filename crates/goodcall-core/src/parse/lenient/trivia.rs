@@ -81,7 +81,7 @@ impl Parser<'_> {
         let mark = source.byte(start);
         let width = match mark {
             b'#' => 1,
-            b'/' if source.byte(start + 1) == b'/' => 2,
+            b'/' | b'-' if source.byte(start + 1) == mark => 2,
             _ => return false,
         };
         let first = source.byte(start + width);

@@ -4,6 +4,8 @@ use super::parser::{Parser, ParserState, StepResult};
 use super::rules;
 use super::source_text::FULL_WIDTH_LEAD;
 use super::strings::in_source;
+use super::typographic;
+use super::words::literal;
 use crate::parse::CutKind;
 use crate::tree::Kind;
 
@@ -64,6 +66,11 @@ impl Parser<'_> {
         let end = start + text.len();
         if let Some(quote) = bare.closing_quote {
             let after = bare.text + 1;
+            let inside = text.bytes().filter(|b| *b == quote).count();
+            if inside % 2 == 1 || text.starts_with(typographic::is_quote) {
+                // `L"text"`: the quote inside opens it.
+                self.note_ambiguous(rules::MISSING_QUOTE, start..after);
+            }
             self.note(rules::MISSING_QUOTE, start..start, "\"");
             if quote == b'\'' {
                 self.note(rules::OTHER_QUOTES, bare.text..after, "\"");
@@ -78,7 +85,8 @@ impl Parser<'_> {
                 text if is_arithmetic(text) => rules::ARITHMETIC,
                 _ => rules::UNQUOTED_STRING,
             };
-            if is_expression(text) && end < source.len() {
+            let is_unknown = is_expression(text) || self.continues_in_quotes(text, bare.text);
+            if is_unknown && end < source.len() {
                 self.note_ambiguous(rule, start..end);
             }
             self.note_quoted(rule, start, end);
@@ -89,6 +97,12 @@ impl Parser<'_> {
         self.note_cut_at_end();
         self.forget_last_string();
         Ok(self.end_scalar())
+    }
+
+    /// Returns true for `x ? "a" : "b"`, where what stands before the quote is no text.
+    fn continues_in_quotes(&self, text: &str, end: usize) -> bool {
+        let is_operator = |c: char| "?+-*/%|&=<>!~^(".contains(c);
+        matches!(self.source().byte(end), b'"' | b'\'') && text.ends_with(is_operator)
     }
 
     /// Skips one character that starts no value and no key.
@@ -148,6 +162,7 @@ impl Parser<'_> {
             }
             b')' => self.innermost().is_some_and(|c| c.closer() == Some(b')')),
             b'}' | b']' => true,
+            b'\\' if source.after_written_space(at).is_some() => true,
             b'\\' => return BareByte::Escape,
             b',' => scan.depth == 0 && self.comma_ends_bare(at),
             b';' => {
@@ -175,6 +190,7 @@ impl Parser<'_> {
             )
             || source.has_newline(comma, next)
             || source.key_follows(next)
+            || source.words_key_end(next).is_some()
             || self.member_without_colon(next)
     }
 
@@ -229,18 +245,18 @@ impl Parser<'_> {
             return Ok(self.end_of_text(CutKind::Inside));
         }
         if end == start {
+            if source.from(start.saturating_sub(1)).starts_with("{%") {
+                // `{% name %}`: a template.
+                self.note_ambiguous(rules::STRAY_TEXT, start..start + 1);
+            }
             return Ok(self.skip_stray_character(ParserState::Key));
         }
         self.move_to(limit);
-        let is_digits = name.bytes().all(|b| b.is_ascii_digit());
-        if is_digits
-            && !matches!(
-                source.punctuation(source.skip_space(limit)),
-                Some((b':' | b'=', _))
-            )
-        {
-            // `1.234,56`: the rest of the number before it.
-            self.note_ambiguous(rules::GROUPED_DIGITS, start..end);
+        let is_first = self.innermost().is_some_and(|object| object.count == 0);
+        let follows = source.punctuation(source.skip_space(limit));
+        if !is_first && matches!(follows, Some((b',' | b';' | b'}' | b']' | b')', _))) {
+            // `1.234,56`: the rest of the number before it. `{"a": 1, b}`: a name for a value.
+            self.note_ambiguous(rules::MISSING_VALUE, start..end);
         }
         // `key value,`: the colon is missing.
         if let Some(space) = name.find(' ')
@@ -301,15 +317,15 @@ impl Parser<'_> {
     }
 }
 
-/// Returns true for a call, a variable or a placeholder, whose value is not known: `now()`, `a[0]`,
-/// `$name`, `${name}`, `<name>`, `a + b`.
+/// Returns true for a call, a variable, a template or a placeholder, whose value is not known:
+/// `now()`, `a[0]`, `$name`, `${name}`, `<name>`, `a + b`.
 fn is_expression(text: &str) -> bool {
     let bytes = text.as_bytes();
     let is_name = |b: &&u8| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'.');
     let name = bytes.iter().take_while(is_name).count();
     let is_filled_in = match bytes {
-        [b'$' | b'%', next, ..] => next.is_ascii_alphabetic() || matches!(next, b'{' | b'('),
-        [b'<', .., b'>'] => true,
+        [b'$' | b'%', next, ..] => next.is_ascii_alphabetic() || b"{(._%".contains(next),
+        [b'<', .., b'>'] | [b'.', b'.', b'.'] => true,
         [first, .., last] if first.is_ascii_alphabetic() => {
             matches!(
                 (bytes.get(name), last),
@@ -318,14 +334,62 @@ fn is_expression(text: &str) -> bool {
         }
         _ => false,
     };
+    is_filled_in
+        || text.starts_with(typographic::is_quote)
+        || has_template(text)
+        || has_operator(text) && text.contains(char::is_alphabetic)
+}
+
+/// Returns true for `a{b}c`, `~/${a}`, `tag\`x\`` and `L"x"`: text with a part to be filled in, or with
+/// a prefix that says how to read it.
+fn has_template(text: &str) -> bool {
+    // Every other quote opens something.
+    let mut opening = text.match_indices('"').step_by(2);
+    let is_glued = |(at, _): (usize, &str)| {
+        text[..at].ends_with(|c: char| c.is_alphanumeric() || "_$@".contains(c))
+    };
+    text.contains(['{', '}', '`']) || opening.any(is_glued)
+}
+
+/// Returns true if the text holds an operator of a programming language, as in `a + b`, `x => y` and
+/// `a if b else c`.
+fn has_operator(text: &str) -> bool {
+    const SYMBOLS: [&str; 10] = [
+        " + ", " || ", " && ", " ?? ", " == ", " != ", " => ", " := ", " -> ", " += ",
+    ];
+    const STARTS: [&str; 6] = [
+        "new ",
+        "await ",
+        "lambda ",
+        "typeof ",
+        "process.env.",
+        "Math.",
+    ];
     let has = |word: &str| text.contains(word);
-    let has_operator = [" + ", " || ", " && ", " ?? ", " == "].into_iter().any(has)
+    let joins_values = |word: &str| {
+        has(word)
+            && (text.contains('"') || literal(text.split(' ').next().unwrap_or_default()).is_some())
+    };
+    SYMBOLS.into_iter().any(has)
+        || STARTS.iter().any(|start| text.starts_with(start))
+        || has("+\"")
+        || has("\"+")
         || has(" if ") && has(" else ")
         || has(" ? ") && has(" : ")
-        || text.starts_with("new ")
-        || text.starts_with("await ")
-        || text.starts_with("lambda ");
-    is_filled_in || has_operator && text.contains(char::is_alphabetic)
+        || is_comprehension(text)
+        || joins_values(" or ")
+        || joins_values(" and ")
+}
+
+/// Returns true for `x * 2 for x in y`.
+fn is_comprehension(text: &str) -> bool {
+    text.split_once(" for ").is_some_and(|(element, rest)| {
+        let variable = rest.split(' ').next().unwrap_or_default();
+        rest.contains(" in ")
+            && element
+                .split(|c: char| !c.is_alphanumeric())
+                .any(|w| w == variable)
+    })
 }
 
 /// Returns true for `5 * 3`: numbers and operators, which nothing here evaluates.

@@ -7,12 +7,8 @@ use super::source_text::SourceText;
 use super::string_end::{
     OpenString, Quote, StringAmbiguity, StringEnd, StringOutcome, StringRole, StringSearch,
 };
+use super::typographic;
 use crate::limits::KEY_BYTES;
-
-/// Quotes and marks like them that are not ASCII.
-const TYPOGRAPHIC_QUOTES: [char; 16] = [
-    '“', '”', '„', '‟', '‘', '’', '‚', '‛', '«', '»', '‹', '›', '″', '＂', '」', '』',
-];
 
 impl Parser<'_> {
     /// Ends a string that lacks its closing quote at `limit`, behind the search.
@@ -44,12 +40,12 @@ impl Parser<'_> {
         // text as well.
         let text = source.as_str().get(start..end).unwrap_or_default();
         if matches!(s.string.quote, Quote::Plain(_))
-            && let Some(inside) = text.strip_suffix(TYPOGRAPHIC_QUOTES)
+            && let Some(inside) = text.strip_suffix(typographic::is_quote)
         {
             let quote = start + inside.len();
             let mut closed = s.end(quote, after, StringOutcome::ClosedByOtherQuote);
             closed.content.inner_quotes = inner_quotes_before(source, s, quote);
-            if inside.contains(TYPOGRAPHIC_QUOTES) {
+            if inside.contains(typographic::is_quote) {
                 closed.ambiguity = Some(StringAmbiguity::PairedQuote);
             }
             return closed;

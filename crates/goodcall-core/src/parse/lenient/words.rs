@@ -89,7 +89,7 @@ impl Parser<'_> {
         let start = self.at();
         let step = self.string_value();
         let text = &self.source().as_str()[start..self.at()];
-        if text.replace("{{", "").contains('{') {
+        if text.contains('{') {
             self.note_ambiguous(rules::STRING_PREFIX, start..self.at());
         }
         step
@@ -156,8 +156,10 @@ impl Parser<'_> {
             return None;
         }
         let inside = source.skip_space(end + 1);
-        if matches!(source.byte(inside), b')' | b',') && !self.containers().is_empty() {
-            // The result of a call without arguments is not known.
+        let keeps_value = is_new || is_constructor(&source.as_str()[start..end]);
+        let is_value = !source.byte(inside).is_ascii_alphabetic() && source.byte(inside) != b')';
+        if !self.containers().is_empty() && !(keeps_value && is_value) {
+            // `now()`, `getenv("A")`, `len(x)`: the result is not known.
             return None;
         }
         let name = source.word_end(inside);
@@ -190,6 +192,33 @@ impl Parser<'_> {
         self.note_and_skip(rules::STRING_PREFIX, width, "");
         true
     }
+}
+
+/// Returns true for the name of a type: its call has the value of its argument, as in
+/// `ObjectId("…")`, `datetime.date("…")` and `str("…")`.
+fn is_constructor(name: &str) -> bool {
+    const TYPES: [&str; 16] = [
+        "bool",
+        "bytes",
+        "date",
+        "datetime",
+        "decimal",
+        "dict",
+        "float",
+        "frozenset",
+        "int",
+        "list",
+        "set",
+        "str",
+        "string",
+        "time",
+        "tuple",
+        "uuid",
+    ];
+    let last = name.rsplit('.').next().unwrap_or_default();
+    let is_typed = last.starts_with(|c: char| c.is_ascii_uppercase())
+        && last.contains(|c: char| c.is_ascii_lowercase() || last == "UUID");
+    is_typed || TYPES.contains(&last)
 }
 
 /// The literal that a word at the end of the text is the beginning of.
