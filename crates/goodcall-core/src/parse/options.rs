@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 
+use super::lenient;
 use crate::limits::Limits;
 use crate::policy::Policy;
 use crate::schema::Schema;
@@ -83,6 +84,15 @@ impl ReadOptions {
                 Cow::Owned(names)
             }
             _ => Cow::Borrowed(&self.keys),
+        }
+    }
+
+    /// What the lenient parser needs to know; the keys are the known ones.
+    pub(super) fn for_lenient<'s>(&'s self, keys: &'s [String]) -> lenient::Settings<'s> {
+        lenient::Settings {
+            limits: &self.limits,
+            keys,
+            stop: self.stop,
         }
     }
 

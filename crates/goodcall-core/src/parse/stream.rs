@@ -10,6 +10,7 @@ use super::lenient::number_end;
 use super::strict::plain_end;
 use super::{ReadOptions, Reading, refusal};
 use crate::report::{Refusal, SyntaxExpectation};
+use crate::stop::StopReason;
 use crate::tree::{GrowingTree, Kind, Node, OpenText, Tree};
 
 /// An event of a [`StreamParser`]. Events stop at the first departure from JSON.
@@ -242,8 +243,12 @@ impl StreamParser {
     fn read_leniently(&mut self) {
         let text = self.tree.source();
         self.read_length = text.len();
-        let (limits, keys) = (&self.options.limits, &self.options.keys);
-        if let Ok(Some(read)) = super::lenient::parse(text, limits, keys) {
+        let settings = super::lenient::Settings {
+            // More of the text may follow.
+            stop: StopReason::Unknown,
+            ..self.options.for_lenient(&self.options.keys)
+        };
+        if let Ok(Some(read)) = super::lenient::parse(text, settings) {
             self.lenient = Some(read.tree.into_owned());
         }
     }

@@ -301,6 +301,8 @@ impl Parser<'_> {
         match (source.bytes()[at], byte) {
             (_, b'"' | b'\'' | b'{' | b'[' | b'\\' | b'`') => true,
             (b'{', b'}') | (b'[', b']') => true,
+            // `{,"key": …`: one comma too many.
+            (b'{', b',') => !in_prose || source.byte(source.skip_space(next + 1)) == b'"',
             (_, b',' | b':') => !in_prose,
             (_, 0x80..) => true,
             (b'{', _) => source.key_follows(next) || !in_prose && !source.has_opener_after(at),

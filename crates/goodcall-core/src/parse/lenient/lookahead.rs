@@ -44,7 +44,8 @@ impl Parser<'_> {
             return QuoteFit::Yes;
         };
         if role == StringRole::Key {
-            return key_fit(byte, next > after);
+            let opens_string = self.source().typographic_quote(next).is_some();
+            return key_fit(if opens_string { b'"' } else { byte }, next > after);
         }
         let punctuation = match byte {
             b':' if role == StringRole::Member => Some(QuoteFit::Colon),
@@ -186,11 +187,14 @@ impl Parser<'_> {
             return QuoteFit::Yes;
         }
         match source.byte(next) {
-            b'"' | b'\'' => QuoteFit::maybe_if(
-                source.has_newline(comma, next) || source.damaged_key_follows(next),
-            ),
             b'{' => QuoteFit::Maybe,
-            _ => QuoteFit::maybe_if(source.words_key_end(next).is_some()),
+            byte if source.opening_quote(next).is_some() => {
+                let starts_line = byte < 0x80 && source.has_newline(comma, next);
+                QuoteFit::maybe_if(starts_line || source.damaged_key_follows(next))
+            }
+            _ => QuoteFit::maybe_if(
+                source.words_key_end(next).is_some() || source.bare_member_follows(next),
+            ),
         }
     }
 

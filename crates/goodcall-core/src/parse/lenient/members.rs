@@ -172,11 +172,13 @@ impl Parser<'_> {
         let in_object = self.in_object();
         if self.last_string().is_some() && source.opening_quote(at).is_some() {
             let in_parens = self.innermost().is_some_and(|c| c.opener == Opener::Paren);
-            if in_object && !source.key_follows(at) {
+            let lacks_colon = newline && source.damaged_key_follows(at);
+            let is_piece = in_object && !source.key_follows(at) && !lacks_colon;
+            if is_piece {
                 // `"de" "fr"`: one string in pieces, or two.
                 self.note_ambiguous(rules::JOINED_STRINGS, at..at + 1);
             }
-            if in_parens || in_object && !source.key_follows(at) {
+            if in_parens || is_piece {
                 return self.join_string();
             }
         }

@@ -49,6 +49,7 @@ use crate::report::SyntaxExpectation;
 use crate::report::{Change, Changes, Edit};
 use crate::rule::{Level, RuleId};
 use crate::snippet::clip;
+use crate::stop::StopReason;
 use crate::tree::{Kind, Pointer, Tree};
 pub(super) use escapes::decode_escape;
 pub(crate) use findings::Ambiguity;
@@ -56,6 +57,7 @@ use known_keys::KnownKeys;
 pub(super) use numbers::{is_number, is_part as is_number_part, strict_end as number_end};
 use parser::Parser;
 use rules::RuleRef;
+use source_text::SourceText;
 
 /// A text as lenient parsing read it, before the policy judges it.
 pub(crate) struct LenientReading<'a> {
@@ -96,26 +98,33 @@ pub(crate) fn makes_members(rule: RuleId, level: Level) -> bool {
     level == Level::Eager && GUESSES.contains(&rule)
 }
 
-/// Reads `text`; `None` if there is no value in it. The keys must be sorted.
+/// What reading depends on besides the text.
+#[derive(Clone, Copy)]
+pub(crate) struct Settings<'s> {
+    pub(crate) limits: &'s Limits,
+    /// The property names of the schema, sorted.
+    pub(crate) keys: &'s [String],
+    pub(crate) stop: StopReason,
+}
+
+/// Reads `text`; `None` if there is no value in it.
 pub(crate) fn parse<'a>(
     text: &'a str,
-    limits: &Limits,
-    keys: &[String],
+    settings: Settings<'_>,
 ) -> Result<Option<LenientReading<'a>>, ParseError> {
-    read_level(text, limits, keys, 0)
+    read_level(text, settings, 0)
 }
 
 /// Reads a text that was decoded `level` times.
 fn read_level<'a>(
     text: &'a str,
-    limits: &Limits,
-    keys: &[String],
+    settings: Settings<'_>,
     level: usize,
 ) -> Result<Option<LenientReading<'a>>, ParseError> {
     if level < ENCODINGS {
         if double_encoded::is_escaped(text) {
             let decoded = double_encoded::unescape(text);
-            let mut read = read_decoded(text, &decoded, rules::ESCAPED_TEXT, limits, keys, level)?;
+            let mut read = read_decoded(text, &decoded, rules::ESCAPED_TEXT, settings, level)?;
             if double_encoded::lacks_quote(text)
                 && let Some(read) = &mut read
             {
@@ -127,19 +136,20 @@ fn read_level<'a>(
         }
         if double_encoded::has_entities(text) {
             let decoded = double_encoded::decode_entities(text);
-            return read_decoded(text, &decoded, rules::HTML_ENTITIES, limits, keys, level);
+            return read_decoded(text, &decoded, rules::HTML_ENTITIES, settings, level);
         }
     }
-    read_plain(text, limits, keys)
+    read_plain(text, settings)
 }
 
 /// Reads a text that is not encoded twice.
 fn read_plain<'a>(
     text: &'a str,
-    limits: &Limits,
-    keys: &[String],
+    settings: Settings<'_>,
 ) -> Result<Option<LenientReading<'a>>, ParseError> {
-    let mut parser = Parser::new(text, limits, KnownKeys::new(keys));
+    let limits = settings.limits;
+    let source = SourceText::new(text, settings.stop);
+    let mut parser = Parser::new(source, limits, KnownKeys::new(settings.keys));
     parser.document()?;
     let parsed = parser.finish();
     if parsed.recorder.is_overflowed() {
@@ -189,11 +199,10 @@ fn read_decoded<'a>(
     raw: &'a str,
     decoded: &double_encoded::DecodedText,
     rule: RuleRef,
-    limits: &Limits,
-    keys: &[String],
+    settings: Settings<'_>,
     level: usize,
 ) -> Result<Option<LenientReading<'a>>, ParseError> {
-    let inner = match super::strict::parse(&decoded.text, limits) {
+    let inner = match super::strict::parse(&decoded.text, settings.limits) {
         Ok(strict) if strict.tree.root().kind() != Kind::String => LenientReading {
             changes: Changes::default(),
             cut: None,
@@ -202,7 +211,7 @@ fn read_decoded<'a>(
             ambiguity: None,
             tree: strict.tree,
         },
-        _ => match read_level(&decoded.text, limits, keys, level + 1)? {
+        _ => match read_level(&decoded.text, settings, level + 1)? {
             Some(inner) => inner,
             None => return Ok(None),
         },
@@ -214,8 +223,7 @@ fn read_decoded<'a>(
 pub(crate) fn unwrap<'a>(
     text: &'a str,
     tree: &Tree<'_>,
-    limits: &Limits,
-    keys: &[String],
+    settings: Settings<'_>,
     level: usize,
 ) -> Option<LenientReading<'a>> {
     let root = tree.root();
@@ -228,13 +236,13 @@ pub(crate) fn unwrap<'a>(
     let inner = quoted.strip_prefix('"')?.strip_suffix('"')?;
     let start = span.start + 1;
     let decoded = double_encoded::decode_string(text, start, start + inner.len());
-    let strict = super::strict::parse(&decoded.text, limits).ok();
+    let strict = super::strict::parse(&decoded.text, settings.limits).ok();
     let Some(strict) = strict.filter(|strict| strict.tree.root().kind() == Kind::String) else {
-        let read = read_decoded(text, &decoded, rules::JSON_STRING, limits, keys, level).ok()??;
+        let read = read_decoded(text, &decoded, rules::JSON_STRING, settings, level).ok()??;
         let kind = read.tree.root().kind();
         return matches!(kind, Kind::Object | Kind::Array).then_some(read);
     };
-    let deeper = unwrap(&decoded.text, &strict.tree, limits, keys, level + 1)?;
+    let deeper = unwrap(&decoded.text, &strict.tree, settings, level + 1)?;
     Some(map_to_raw(text, &decoded, rules::JSON_STRING, deeper))
 }
 

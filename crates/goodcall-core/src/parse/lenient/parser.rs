@@ -73,18 +73,18 @@ pub(super) struct Parsed {
 }
 
 impl<'a> Parser<'a> {
-    pub(super) fn new(text: &'a str, limits: &Limits, keys: KnownKeys<'a>) -> Self {
+    pub(super) fn new(source: SourceText<'a>, limits: &Limits, keys: KnownKeys<'a>) -> Self {
         Self {
-            source: SourceText::new(text),
+            source,
             at: 0,
-            tree: TreeBuilder::with_capacity((text.len() / 6 + 4).min(1 << 16)),
+            tree: TreeBuilder::with_capacity((source.len() / 6 + 4).min(1 << 16)),
             containers: OpenContainers::default(),
-            recorder: ChangeRecorder::new(limits, text.len()),
+            recorder: ChangeRecorder::new(limits, source.len()),
             findings: Findings::default(),
             keys,
             roots: Roots::default(),
             last_string: None,
-            reread_budget: 2 * text.len() + 1024,
+            reread_budget: 2 * source.len() + 1024,
             max_depth: limits.depth(),
             deepest: None,
         }

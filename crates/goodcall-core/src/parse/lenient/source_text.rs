@@ -7,6 +7,7 @@
 use super::string_end::Quote;
 use super::typographic::{may_lead, opened_by};
 use crate::limits::KEY_BYTES;
+use crate::stop::StopReason;
 
 /// The first UTF-8 byte of U+F000 to U+FFFF, where the full-width forms of ASCII are.
 pub(super) const FULL_WIDTH_LEAD: u8 = 0xEF;
@@ -15,6 +16,7 @@ pub(super) const FULL_WIDTH_LEAD: u8 = 0xEF;
 #[derive(Clone, Copy, Debug)]
 pub(super) struct SourceText<'a> {
     text: &'a str,
+    is_finished: bool,
     /// The position after the last opening bracket; 0 if there is no bracket.
     last_opener_end: usize,
     /// The last byte that is not white space; 0 if there is none.
@@ -22,9 +24,10 @@ pub(super) struct SourceText<'a> {
 }
 
 impl<'a> SourceText<'a> {
-    pub(super) fn new(text: &'a str) -> Self {
+    pub(super) fn new(text: &'a str, stop: StopReason) -> Self {
         Self {
             text,
+            is_finished: stop == StopReason::Finished,
             last_opener_end: text.rfind(['{', '[']).map_or(0, |at| at + 1),
             last_visible: text.trim_end().bytes().next_back().unwrap_or(0),
         }
@@ -59,6 +62,12 @@ impl<'a> SourceText<'a> {
     #[inline]
     pub(super) fn byte(&self, at: usize) -> u8 {
         self.bytes().get(at).copied().unwrap_or(0)
+    }
+
+    /// Returns true if the host says that the model had finished: nothing is cut off, whatever is
+    /// missing.
+    pub(super) fn is_finished(&self) -> bool {
+        self.is_finished
     }
 
     pub(super) fn last_visible(&self) -> u8 {
@@ -401,9 +410,12 @@ impl SourceText<'_> {
 
     /// Returns true for `"key" value` without a colon and `"key: value` without a closing quote.
     pub(super) fn damaged_key_follows(&self, start: usize) -> bool {
-        let quote = self.byte(start);
-        let end = self.word_end(start + 1);
-        if end == start + 1 || end > start + KEY_BYTES {
+        let Some(quote) = self.opening_quote(start) else {
+            return false;
+        };
+        let name = start + self.quote_width(start, quote);
+        let end = self.word_end(name);
+        if end == name || end > start + KEY_BYTES {
             return false;
         }
         if self.from(end).starts_with('：') || self.byte(self.skip_space(end)) == b'=' {
@@ -412,14 +424,27 @@ impl SourceText<'_> {
         if self.byte(end) == b':' {
             return matches!(self.byte(end + 1), b' ' | b'"' | b'[' | b'{' | b'0'..=b'9');
         }
-        let next = self.skip_space(end + 1);
-        let word = self.text.get(next..self.word_end(next)).unwrap_or_default();
-        self.byte(end) == quote
-            && next > end + 1
-            && (matches!(
-                self.byte(next),
-                b'"' | b'\'' | b'[' | b'{' | b'0'..=b'9' | b'-'
-            ) || super::words::literal(word).is_some())
+        let width = self.closing_width(end, quote);
+        let next = self.skip_space(end + width);
+        width > 0 && next > end + width && self.is_clear_value(next)
+    }
+
+    /// Returns true for `key 5`: a name without quotes and colon, with a value after it.
+    pub(super) fn bare_member_follows(&self, start: usize) -> bool {
+        let end = self.word_end(start);
+        let value = self.skip_space(end);
+        let value_end = super::numbers::strict_end(self.bytes(), value);
+        let follows = value_end.map(|end| self.byte(self.skip_space(end)));
+        self.byte(start).is_ascii_alphabetic()
+            && value > end
+            && matches!(follows, Some(b',' | b'}'))
+    }
+
+    /// Returns true if a value starts here that no text without quotes starts like.
+    fn is_clear_value(&self, at: usize) -> bool {
+        let word = self.text.get(at..self.word_end(at)).unwrap_or_default();
+        let opens = matches!(self.byte(at), b'[' | b'{' | b'0'..=b'9' | b'-');
+        opens || self.opening_quote(at).is_some() || super::words::literal(word).is_some()
     }
 }
 

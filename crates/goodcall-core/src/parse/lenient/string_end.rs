@@ -85,6 +85,8 @@ pub(super) enum StringAmbiguity {
     UndeclaredMemberAfter,
     /// `"say "hi", "key":`: the last quote may be text or the end.
     QuoteBeforeKey,
+    /// `"text, ,"key":`: one of the commas may be text.
+    CommaBeforeKey,
     /// `"say “hi”, "key":`: the last quote may belong to the text or end it.
     PairedQuote,
 }
@@ -313,9 +315,9 @@ impl Parser<'_> {
         // A key with a colon inside lacks its quote. Asked before a doubtful quote may close it:
         // that is the quote of its value.
         if s.string.role == StringRole::Key
-            && let Some(colon) = find(&source.bytes()[s.quotes.last..at], b":")
+            && let Some(colon) = colon_in_key(source, s.quotes.last, at)
         {
-            let mut end = self.ends_without_quote(s, s.quotes.last + colon);
+            let mut end = self.ends_without_quote(s, colon);
             let key = source.as_str().get(s.string.start..end.text);
             end.is_settled |= key.is_some_and(|key| self.keys().contains(key));
             return Some(end);
@@ -324,6 +326,13 @@ impl Parser<'_> {
         // Nothing below applies to such a quote.
         if fit == QuoteFit::Colon && s.string.role == StringRole::Member && !is_first {
             return self.weigh_key_inside(s, at);
+        }
+        // `"text, key":`: the quote closes a key that lacks its other one.
+        if fit == QuoteFit::Colon
+            && s.string.role == StringRole::Member
+            && let Some(comma) = self.comma_before_name(s.string.start, at)
+        {
+            return Some(self.ends_without_quote(s, comma));
         }
         // `["a, "b"]`: the second quote opens another element. Asked before the quote after that
         // may close all of it as one text.
@@ -425,6 +434,13 @@ impl Parser<'_> {
             StringRole::Root => None,
         }
     }
+}
+
+/// The colon, or another sign in its place, in a key that lacks its closing quote.
+fn colon_in_key(source: SourceText<'_>, start: usize, end: usize) -> Option<usize> {
+    let text = source.as_str().get(start..end)?;
+    let found = text.find(':').or_else(|| text.find(['=', '：']));
+    found.map(|at| start + at)
 }
 
 /// The end of a string that only these bytes close.

@@ -92,7 +92,10 @@ impl Parser<'_> {
             self.note(other_quote, end.text..end.text + width, "\"");
         }
         let missing = end.outcome == StringOutcome::QuoteMissing;
-        if end.content.inner_quotes.is_some() || mismatched || missing {
+        let text = &self.source().bytes()[string.start..end.text];
+        let lacks_quote = missing && text.iter().any(|b| b"{}[]".contains(b));
+        let is_doubtful = end.content.inner_quotes.is_some() || mismatched || lacks_quote;
+        if is_doubtful && string.role != StringRole::Key {
             self.findings_mut().add_requoted();
         }
         if let Some((first, last)) = end.content.inner_quotes {

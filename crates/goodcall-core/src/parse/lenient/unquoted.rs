@@ -35,24 +35,24 @@ struct BareScan {
 
 impl Parser<'_> {
     /// Reads `/pattern/flags` as text.
-    pub(super) fn regex(&mut self) -> ParserState {
+    pub(super) fn regex(&mut self) -> StepResult {
         let (source, start) = (self.source(), self.at());
         let mut at = start + 1;
         while !matches!(source.byte(at), b'/' | b'\n' | 0) {
             at += if source.byte(at) == b'\\' { 2 } else { 1 };
         }
-        let end = if source.byte(at) == b'/' {
-            source.word_end(at + 1)
-        } else {
-            self.bare_end(start).text.max(start + 1)
-        };
+        let end = source.word_end(at + 1);
+        if source.byte(at) != b'/' || !self.value_ends(end) {
+            // `/home/me`: a path.
+            return self.bare_value();
+        }
         self.note_quoted(rules::UNQUOTED_STRING, start, end);
         self.tree_mut()
             .scalar(Kind::String, false, in_source(start, end), (start, end));
         self.move_to(end);
         self.note_cut_at_end();
         self.forget_last_string();
-        self.end_scalar()
+        Ok(self.end_scalar())
     }
 
     /// Reads a string without quotes, or with only the closing one.
@@ -254,7 +254,10 @@ impl Parser<'_> {
         self.move_to(limit);
         let is_first = self.innermost().is_some_and(|object| object.count == 0);
         let follows = source.punctuation(source.skip_space(limit));
-        if !is_first && matches!(follows, Some((b',' | b';' | b'}' | b']' | b')', _))) {
+        if !is_first
+            && !name.contains(' ')
+            && matches!(follows, Some((b',' | b';' | b'}' | b']' | b')', _)))
+        {
             // `1.234,56`: the rest of the number before it. `{"a": 1, b}`: a name for a value.
             self.note_ambiguous(rules::MISSING_VALUE, start..end);
         }
@@ -326,7 +329,7 @@ fn is_expression(text: &str) -> bool {
     let is_filled_in = match bytes {
         [b'$' | b'%', next, ..] => next.is_ascii_alphabetic() || b"{(._%".contains(next),
         [b'<', .., b'>'] | [b'.', b'.', b'.'] => true,
-        [first, .., last] if first.is_ascii_alphabetic() => {
+        [first, .., last] if first.is_ascii_alphabetic() || *first == b'_' => {
             matches!(
                 (bytes.get(name), last),
                 (Some(b'('), b')') | (Some(b'['), b']')

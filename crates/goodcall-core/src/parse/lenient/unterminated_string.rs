@@ -92,6 +92,10 @@ impl Parser<'_> {
         }
         let mut end = self.ends_without_quote(s, comma);
         let last = end.text.saturating_sub(1);
+        if source.byte(last) == b',' {
+            // `"text, ,"key":`: the first comma may be text.
+            end.ambiguity.get_or_insert(StringAmbiguity::CommaBeforeKey);
+        }
         if s.quotes.count > 1 && source.closing_width(last, s.string.quote) > 0 {
             end.ambiguity.get_or_insert(StringAmbiguity::QuoteBeforeKey);
         }
@@ -120,6 +124,15 @@ impl Parser<'_> {
             }
         }
         line
+    }
+
+    /// The comma of `"text, key":`, before the name that ends at `quote`.
+    pub(super) fn comma_before_name(&self, start: usize, quote: usize) -> Option<usize> {
+        let text = self.source().as_str().get(start..quote)?;
+        let (before, name) = text.rsplit_once(',')?;
+        let name = name.trim_start();
+        let is_name = |c: char| c.is_alphanumeric() || matches!(c, '_' | '-' | '$');
+        (!name.is_empty() && name.chars().all(is_name)).then_some(start + before.len())
     }
 
     /// Ends a string that nothing has ended before the text did.
@@ -168,7 +181,11 @@ impl Parser<'_> {
             end.content.inner_quotes = None;
             return end;
         }
-        // No evidence at all: the text was cut off inside the string.
+        // No evidence at all: the text was cut off inside the string, unless the host says that it
+        // was not.
+        if let Some(end) = self.ends_in_finished_text(&s) {
+            return end;
+        }
         let text = match string.role {
             StringRole::Key => length,
             _ => self.before_final_closers(string.start),
@@ -206,6 +223,26 @@ impl Parser<'_> {
             is_settled,
             ..end
         }
+    }
+
+    /// Ends the last string of a text that is not cut off: a key before its colon, another string
+    /// before the brackets that close everything.
+    fn ends_in_finished_text(&mut self, s: &StringSearch) -> Option<StringEnd> {
+        let (source, start) = (self.source(), s.string.start);
+        if !source.is_finished() {
+            return None;
+        }
+        let limit = match s.string.role {
+            StringRole::Root => return None,
+            StringRole::Key => source.key_end(start).filter(|end| *end > start)?,
+            StringRole::Member | StringRole::Element => {
+                let end = self.before_final_closers(start);
+                let end = (end < source.len()).then_some(end)?;
+                end_before_structure(source, start, end)?
+            }
+        };
+        self.pay_reread(source.len() - limit);
+        Some(s.end(limit, limit, StringOutcome::QuoteMissing))
     }
 
     /// Names what is wrong with the end of the text, if it is not that something was cut off.
@@ -267,6 +304,22 @@ fn trim_space(bytes: &[u8], start: usize, end: usize) -> usize {
     let text = bytes[start..end].iter().rev();
     let space = text.take_while(|b| matches!(b, b' ' | b'\t' | b'\r' | b'\n'));
     end - space.count()
+}
+
+/// The end of a string that lacks its quote, before a key in quotes or at `end`. `None` if its text
+/// holds brackets or a key without quotes: it may be more than a string.
+fn end_before_structure(source: SourceText<'_>, start: usize, end: usize) -> Option<usize> {
+    for at in start..end {
+        let next = source.skip_space(at + 1);
+        match source.byte(at) {
+            b'{' | b'}' | b'[' | b']' => return None,
+            b',' if source.key_follows(next) => {
+                return source.opening_quote(next).map(|_| at);
+            }
+            _ => {}
+        }
+    }
+    Some(end)
 }
 
 /// Returns true if a text ends with a closing bracket that it does not open.

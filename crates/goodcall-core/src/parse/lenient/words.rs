@@ -60,7 +60,7 @@ impl Parser<'_> {
             return self.string_value();
         }
         if self.peek() == Some(b'/') {
-            return Ok(self.regex());
+            return self.regex();
         }
         let end = source.dotted_end(start);
         let word = &source.as_str()[start..end];
@@ -115,7 +115,7 @@ impl Parser<'_> {
     }
 
     /// Returns true if what follows `end` fits a value that ended there.
-    fn value_ends(&self, end: usize) -> bool {
+    pub(super) fn value_ends(&self, end: usize) -> bool {
         let source = self.source();
         let next = source.skip_space(end);
         match source.bytes().get(next) {
