@@ -2,7 +2,7 @@
 
 use super::string_end::Quote;
 
-/// The kind of string that a quote outside ASCII opens; `None` if the character is no quote. A
+/// The kind of string that a quote outside ASCII opens; `None` if the character is not a quote. A
 /// quote that comes in pairs of two characters names the one that closes it.
 pub(super) fn opened_by(character: char) -> Option<Quote> {
     let closing = match character {

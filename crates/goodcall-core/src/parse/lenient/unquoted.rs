@@ -99,7 +99,7 @@ impl Parser<'_> {
         Ok(self.end_scalar())
     }
 
-    /// Returns true for `x ? "a" : "b"`, where what stands before the quote is no text.
+    /// Returns true for `x ? "a" : "b"`: an operator before a quote, rather than text.
     fn continues_in_quotes(&self, text: &str, end: usize) -> bool {
         let is_operator = |c: char| "?+-*/%|&=<>!~^(".contains(c);
         matches!(self.source().byte(end), b'"' | b'\'') && text.ends_with(is_operator)
