@@ -158,7 +158,8 @@ impl Parser<'_> {
         let inside = source.skip_space(end + 1);
         let keeps_value = is_new || is_constructor(&source.as_str()[start..end]);
         let is_value = !source.byte(inside).is_ascii_alphabetic() && source.byte(inside) != b')';
-        if !self.containers().is_empty() && !(keeps_value && is_value) {
+        let is_known = keeps_value && is_value;
+        if !self.containers().is_empty() && !is_known {
             // `now()`, `getenv("A")`, `len(x)`: the result is not known.
             return None;
         }
