@@ -23,6 +23,9 @@ use crate::explain;
 /// and in [`Event::Error`](crate::Event). [`ForModel`] gives an error a text for the model, and
 /// [`Toolbox::show_errors`](crate::Toolbox::show_errors) shows them all.
 ///
+/// It is not a `std::error::Error` itself, so that `?` can make one of any error. In a function with
+/// another error, it leaves as a [`ToolError`]: `.map_err(ToolError::from)?`.
+///
 /// ```
 /// use goodcall::{Failure, ForModel};
 ///

@@ -165,8 +165,8 @@ pub use async_trait::async_trait;
 pub use goodcall_core;
 pub use goodcall_core::{
     Budget, Change, Explain, Formats, Gate, Issue, IssueKind, Limits, Mended, Pointer, Policy,
-    Reason, Refusal, RuleId, Schema, SchemaError, SchemaWarning, StopReason, Structured, Style,
-    Tree, Verdict, check,
+    Reason, Refusal, RuleId, Schema, SchemaCache, SchemaError, SchemaWarning, StopReason,
+    Structured, Style, Tree, Verdict, check,
 };
 #[doc = include_str!("args_macro.md")]
 pub use goodcall_macros::Args;

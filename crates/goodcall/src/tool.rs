@@ -134,7 +134,9 @@ pub trait Tool: Send + Sync {
         LoopKey::Arguments
     }
 
-    /// Runs the tool. The parameters have been validated.
+    /// Runs the tool. The parameters have been validated: what the schema requires is there, of the
+    /// type that it says. An integer is one for `as_i64`, however the model has written it (`5.0`,
+    /// `1e1`); above `i64::MAX` it is one for `as_u64`, unless the schema has a `maximum`.
     async fn execute(&self, params: &Value) -> ToolResult;
 
     /// Converts arguments that match the schema into the form that [`Tool::run`] takes, or refuses

@@ -9,6 +9,7 @@ use serde::de::{
 };
 
 use super::map_key::MapKey;
+use super::raw_value::{RawMember, is_raw_value};
 use super::{Elements, Kind, Members, Node, Pointer, Tree, is_integer, to_number};
 
 /// Why a tree does not fit a Rust type, and where.
@@ -246,9 +247,12 @@ impl<'de> de::Deserializer<'de> for Node<'de> {
 
     fn deserialize_newtype_struct<V: Visitor<'de>>(
         self,
-        _name: &'static str,
+        name: &'static str,
         visitor: V,
     ) -> Result<V::Value, DeserializeError> {
+        if is_raw_value(name) {
+            return visitor.visit_map(RawMember(Some(self.to_json())));
+        }
         visitor.visit_newtype_struct(self)
     }
 

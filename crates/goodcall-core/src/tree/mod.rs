@@ -18,6 +18,7 @@ mod node;
 mod node_pool;
 mod number;
 mod pointer;
+mod raw_value;
 mod ser;
 mod tree_builder;
 mod value;
