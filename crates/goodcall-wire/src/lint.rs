@@ -318,6 +318,18 @@ mod tests {
     }
 
     #[test]
+    fn tool_without_parameters_needs_empty_properties() {
+        let remarks = lint(&[tool(
+            "now",
+            json!({"type": "object", "additionalProperties": false}),
+        )]);
+        assert_eq!(remarks.len(), 1);
+        assert!(remarks[0].what.starts_with("the root has no properties"));
+        let input = json!({"type": "object", "properties": {}, "additionalProperties": false});
+        assert_eq!(lint(&[tool("now", input)]), []);
+    }
+
+    #[test]
     fn every_remark_has_a_definition_that_causes_it() {
         let deep = (0..12).fold(
             json!({"type": "string"}),

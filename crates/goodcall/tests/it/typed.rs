@@ -347,6 +347,9 @@ async fn serde_error_is_an_issue_with_its_place() {
     );
     let raw = r#"{"items": [{"size": 1}, {"size": 200}]}"#;
     assert_eq!(toolbox.invoke("narrow", raw).await.text(), "201");
+    // The same without a toolbox.
+    let validate = |size: u32| goodcall::validate(&NarrowTool, &json!({"items": [{"size": size}]}));
+    assert!(validate(1).is_ok() && validate(13).is_err() && validate(300).is_err());
     assert_eq!(
         toolbox.list().next().unwrap().description,
         "A number that the schema allows and the type does not hold."

@@ -5,8 +5,8 @@ use std::sync::{Arc, Mutex};
 
 use goodcall::{
     Args, Call, CancellationToken, Context, Driver, ErrorClass, Event, Failure, Finish, ForModel,
-    HaltReason, Image, Message, Model, ModelError, Prompt, Reply, Run, ToolError, ToolResult,
-    Toolbox, UserMessage, async_trait, wire,
+    Gate, HaltReason, Image, Message, Model, ModelError, Prompt, Reply, Run, Schema, ToolError,
+    ToolResult, Toolbox, UserMessage, async_trait, wire,
 };
 use serde_json::{Value, json};
 
@@ -263,6 +263,63 @@ async fn tools_are_replaced_and_removed() {
     assert!(toolbox.replace(Block).unwrap().is_some());
     assert!(toolbox.remove("block").is_some() && toolbox.remove("block").is_none());
     assert!(toolbox.check("block", "{}").is_err());
+}
+
+#[tokio::test]
+async fn budget_bounds_the_text_of_a_refusal() {
+    let budget = goodcall::Budget::of(goodcall::Style::Model).issues(1);
+    let mut toolbox = Toolbox::new().budget(budget);
+    toolbox.register(Many).unwrap();
+    let text = toolbox.invoke("many", "{}").await.text();
+    assert!(text.ends_with("and 2 more"), "{text}");
+}
+
+/// Takes three parameters.
+#[goodcall::tool]
+fn many(a: u8, b: u8, c: u8) -> u8 {
+    a + b + c
+}
+
+/// Others have parsed the arguments already, and a refusal leaves a function by `?`.
+#[test]
+fn gate_takes_values_and_its_refusal_is_an_error() {
+    fn judge(sent: &Value) -> Result<Value, Box<dyn std::error::Error>> {
+        let schema = Schema::compile(&json!({"properties": {"n": {"type": "integer"}}}))?;
+        let tree = Gate::new(&schema).check_value(sent).into_result()?;
+        Ok(tree.to_value()?)
+    }
+    let integer = judge(&json!({"n": 3.0})).unwrap();
+    assert_eq!(integer["n"].as_i64(), Some(3));
+    assert_eq!(judge(&json!({"n": "5"})).unwrap(), json!({"n": 5}));
+    let error = judge(&json!({"n": "five"})).unwrap_err();
+    assert!(error.to_string().contains("n:"), "{error}");
+}
+
+#[tokio::test]
+async fn runtime_errors_notify_the_user() {
+    let mut toolbox = Toolbox::new();
+    toolbox.register(WithAnyhow).unwrap();
+    let calls = ["with_anyhow", "unknown"].map(|name| Call::new("", name, "{}"));
+    let model = Clumsy(Mutex::new(vec![
+        Ok(Reply::calls(calls)),
+        Ok(Reply::text("done")),
+    ]));
+    let told = Mutex::new(Vec::new());
+    let driver = Driver::new(&toolbox, &model).on_event(|event| {
+        if let Event::Error(error) = event {
+            let detail = &error.detail;
+            told.lock()
+                .unwrap()
+                .push((detail.error_type, detail.notify_user));
+        }
+    });
+    driver.drive(&mut Run::new().user("u")).await.unwrap();
+    let mut told = told.lock().unwrap().clone();
+    told.sort_unstable();
+    assert_eq!(
+        told,
+        [(Some("runtime"), true), (Some("unknown_tool"), false)]
+    );
 }
 
 #[test]
