@@ -8,7 +8,7 @@ use syn::punctuated::Punctuated;
 use syn::spanned::Spanned;
 use syn::{
     Attribute, Expr, FnArg, GenericArgument, Ident, LitStr, Meta, Pat, PatType, Path,
-    PathArguments, Signature, Token, Type,
+    PathArguments, Signature, Token, Type, TypeReference,
 };
 
 use crate::options::{is_tool, one_of};
@@ -281,6 +281,13 @@ fn inner_reference(ty: &Type) -> Option<&Type> {
 /// Returns the type of the field: `String` for `&str`, `Vec<T>` for `&[T]`.
 fn owned(ty: &Type) -> syn::Result<(Tokens, bool)> {
     match ty {
+        Type::Reference(TypeReference {
+            lifetime: Some(lifetime),
+            ..
+        }) if lifetime.ident != "_" => {
+            let message = "a parameter is lent for the call: leave the lifetime out";
+            Err(syn::Error::new_spanned(lifetime, message))
+        }
         Type::Reference(reference) => match &*reference.elem {
             Type::Path(path) if path.path.is_ident("str") && reference.mutability.is_none() => {
                 Ok((quote!(::std::string::String), true))
