@@ -8,9 +8,11 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use goodcall_core::Policies;
-use goodcall_server::{GatewayLoopMode, GatewaySettings, GiveUpMode, LogTarget, TextCallMode};
+use goodcall_server::{
+    GatewayLoopMode, GatewaySettings, GiveUpMode, LogTarget, TextCallMode, ToldUsage,
+};
 use goodcall_wire::TextCallScope;
-use goodcall_wire::relay::{GiveUp, RelaySettings};
+use goodcall_wire::relay::{GiveUp, RelaySettings, UsageMode};
 use goodcall_wire::request::Adapt;
 use http::Uri;
 
@@ -33,10 +35,8 @@ pub struct GatewayConfig {
     pub relay: RelaySettings,
     /// The provider whose rules tool definitions are rewritten for; `None` leaves them as they are.
     pub adapt: Option<Adapt>,
-    /// Whether a history that a provider would refuse is made legal.
-    pub fix_history: bool,
-    /// What is done about loops in the history.
-    pub loops: GatewayLoopMode,
+    /// What is done about the history in a request.
+    pub history: HistoryConfig,
     /// The log of requests.
     pub log: LogConfig,
     /// An OTLP/HTTP URL, for whoever starts the gateway: it is not read here.
@@ -45,6 +45,18 @@ pub struct GatewayConfig {
     pub store: StoreConfig,
     /// Limits on size and time.
     pub limits: GatewayLimits,
+}
+
+/// What is done about the history in a request.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct HistoryConfig {
+    /// Whether a history that a provider would refuse is made legal.
+    pub fix: bool,
+    /// Whether what clients drop from the history is put back.
+    pub remember: bool,
+    /// What is done about loops in the history.
+    pub loops: GatewayLoopMode,
 }
 
 /// The log of requests: one JSON line per request.
@@ -167,8 +179,7 @@ impl GatewayConfig {
             threads: std::thread::available_parallelism().map_or(1, NonZeroUsize::get),
             relay: RelaySettings::default(),
             adapt: None,
-            fix_history: false,
-            loops: GatewayLoopMode::default(),
+            history: HistoryConfig::default(),
             log: LogConfig::default(),
             otlp: None,
             store: StoreConfig::default(),
@@ -208,8 +219,9 @@ impl GatewayConfig {
         set(&mut config.threads, listener.threads);
 
         config.adapt = requests.adapt;
-        config.fix_history = requests.fix_history.is_on();
-        set(&mut config.loops, requests.loops);
+        config.history.fix = requests.fix_history.is_on();
+        config.history.remember = requests.remember.is_on();
+        set(&mut config.history.loops, requests.loops);
 
         let relay = &mut config.relay;
         relay.policies = policies;
@@ -221,6 +233,8 @@ impl GatewayConfig {
             )));
         }
         set(&mut relay.reasks, replies.reasks);
+        relay.continue_cut_off = replies.continue_cut_off;
+        set(&mut relay.usage, replies.usage.map(usage));
         set(&mut relay.style, replies.style);
         set(&mut relay.max_held, replies.max_held_bytes);
         set(&mut relay.give_up, replies.give_up.map(give_up));
@@ -278,6 +292,13 @@ fn give_up(mode: GiveUpMode) -> GiveUp {
     match mode {
         GiveUpMode::Text => GiveUp::Text,
         _ => GiveUp::AsSent,
+    }
+}
+
+fn usage(told: ToldUsage) -> UsageMode {
+    match told {
+        ToldUsage::Last => UsageMode::Last,
+        _ => UsageMode::Sum,
     }
 }
 

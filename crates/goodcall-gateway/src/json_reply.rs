@@ -182,11 +182,17 @@ async fn reask(pending: &PendingExchange) -> Result<(Parts, Bytes), ReaskFailure
 
 fn answer(mut head: Parts, bytes: Bytes, pending: PendingExchange) -> Response<Body> {
     let PendingExchange {
+        live,
         mut exchange,
         mut record,
         ..
     } = pending;
     head.headers.remove(CONTENT_LENGTH);
+    if live.config.history.remember
+        && let Ok(reply) = std::str::from_utf8(&bytes)
+    {
+        record.shared().memory.note_reply(&exchange, reply);
+    }
     if exchange.is_unread() {
         set_unjudged(&mut head.headers, Unjudged::ReplyNotJson, &mut record);
     } else {

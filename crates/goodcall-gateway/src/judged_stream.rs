@@ -287,6 +287,13 @@ impl JudgedStream {
 
     /// Ends the stream, or asks again.
     fn go_on(&mut self, end: StreamEnd) {
+        if let Some(record) = &self.record {
+            let memory = &record.shared().memory;
+            memory.note_response(&self.relay);
+            if self.live.config.history.remember {
+                memory.note_stream(&self.relay);
+            }
+        }
         match end {
             StreamEnd::Done => self.finish(None),
             StreamEnd::Reask => self.state = StreamState::Reasking(self.reask()),

@@ -44,7 +44,9 @@ mod upstream;
 mod upstream_body;
 mod workers;
 
-pub use config::{GatewayConfig, GatewayConfigError, GatewayLimits, LogConfig, StoreConfig};
+pub use config::{
+    GatewayConfig, GatewayConfigError, GatewayLimits, HistoryConfig, LogConfig, StoreConfig,
+};
 pub use file_limit::raise_file_limit;
 pub use goodcall_server::{GatewayLoopMode, GatewaySettings, LogTarget};
 pub use server::Gateway;

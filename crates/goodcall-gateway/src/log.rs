@@ -190,6 +190,9 @@ impl Serialize for LogLine<'_> {
         if record.history.fixed {
             line.serialize_entry("history_fixed", &true)?;
         }
+        if record.history.restored {
+            line.serialize_entry("history_restored", &true)?;
+        }
         if !judgement.calls.is_empty() {
             let calls = judgement.calls.iter();
             let calls = calls.map(|call| LoggedCall { call, arguments });

@@ -8,7 +8,7 @@ use std::time::Instant;
 use bytes::Bytes;
 use goodcall_server::GatewayLoopMode;
 use goodcall_wire::Provider;
-use goodcall_wire::relay::{Endpoint, Exchange, RelaySettings, ToolsCache};
+use goodcall_wire::relay::{Endpoint, Exchange, Memory, RelaySettings, ToolsCache};
 use goodcall_wire::request::{has_results, legal_history, with_remark};
 use http::header::{CONTENT_ENCODING, CONTENT_LENGTH};
 use http::request::Parts;
@@ -57,6 +57,8 @@ pub(crate) fn full(bytes: Bytes) -> Body {
 pub(crate) struct SharedState {
     pub(crate) live: RwLock<Arc<LiveState>>,
     pub(crate) tools: ToolsCache,
+    /// What replies had that clients do not send back.
+    pub(crate) memory: Memory,
     pub(crate) metrics: Metrics,
     pub(crate) recent_calls: RecentCalls,
     /// The number of open requests.
@@ -333,7 +335,7 @@ fn prepare(
         plain => plain.as_ref(),
     };
     let text = readable.and_then(|bytes| std::str::from_utf8(bytes).ok());
-    let text = text.map(|text| rewrite_history(&live.config, endpoint.provider, text, &mut record));
+    let text = text.map(|text| rewrite_history(shared, &live.config, &endpoint, text, &mut record));
     let exchange = match &text {
         None => None,
         Some(text) => {
@@ -387,24 +389,37 @@ fn prepare(
 
 /// Makes the history of a request legal and looks for loops in it, as the settings say.
 fn rewrite_history<'t>(
+    shared: &SharedState,
     config: &GatewayConfig,
-    provider: Provider,
+    endpoint: &Endpoint,
     text: &'t str,
     record: &mut RequestRecord,
 ) -> Cow<'t, str> {
     let mut text = Cow::Borrowed(text);
-    if config.fix_history
+    let provider = endpoint.provider;
+    if provider == Provider::Responses
+        && let Some(restored) = shared.memory.restore_response(&text)
+    {
+        text = restored.into();
+    }
+    if config.history.remember
+        && let Some(restored) = shared.memory.restore(endpoint, &text)
+    {
+        record.history.restored = true;
+        text = restored.into();
+    }
+    if config.history.fix
         && let Some(legal) = legal_history(provider, &text)
     {
         record.history.fixed = true;
         text = legal.into();
     }
-    if config.loops == GatewayLoopMode::Off || !has_results(&text) {
+    if config.history.loops == GatewayLoopMode::Off || !has_results(&text) {
         return text;
     }
     if let Some(report) = history_loops::find(provider, &text) {
         record.history.loop_signal = Some(report.signal.name());
-        if config.loops == GatewayLoopMode::Steer
+        if config.history.loops == GatewayLoopMode::Steer
             && let Some(steered) = with_remark(provider, &text, &report.text())
         {
             text = steered.into();

@@ -123,6 +123,8 @@ pub(crate) struct HistoryInfo {
     /// The signal of the loop that the conversation is in.
     pub(crate) loop_signal: Option<&'static str>,
     pub(crate) fixed: bool,
+    /// True if something was put back that the client had dropped.
+    pub(crate) restored: bool,
 }
 
 /// Why a request or its reply passed unjudged.
@@ -249,6 +251,11 @@ impl RequestRecord {
             self.exchange.model = facts.model;
             self.exchange.streams = facts.streams;
         }
+    }
+
+    /// The state that all requests share.
+    pub(crate) fn shared(&self) -> &SharedState {
+        &self.shared
     }
 
     /// Notes that the request is sent to the upstream.

@@ -5,7 +5,7 @@ use std::pin::pin;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, PoisonError, RwLock};
 
-use goodcall_wire::relay::ToolsCache;
+use goodcall_wire::relay::{Memory, ToolsCache};
 use tokio::net::TcpListener;
 use tokio::sync::watch;
 
@@ -35,6 +35,7 @@ impl Gateway {
         Ok(Self(Arc::new(SharedState {
             live: RwLock::new(Arc::new(live)),
             tools: ToolsCache::default(),
+            memory: Memory::default(),
             metrics: Metrics::new(),
             recent_calls: RecentCalls::new(earlier),
             open: AtomicUsize::new(0),

@@ -87,6 +87,9 @@ settings! {
         /// Make a history legal that a provider would refuse: unpaired calls, broken arguments
         #[arg(long, env = "GOODCALL_FIX_HISTORY", action = clap::ArgAction::SetTrue, value_parser = switch)]
         pub fix_history: Switch,
+        /// Put back what clients drop from the history: reasoning, signatures, ids of calls
+        #[arg(long, env = "GOODCALL_REMEMBER", action = clap::ArgAction::SetTrue, value_parser = switch)]
+        pub remember: Switch,
         /// What to do about loops in the history [default: report]
         #[arg(long, env = "GOODCALL_LOOPS", value_name = "off|report|steer", hide_possible_values = true)]
         pub loops: Option<GatewayLoopMode>,
@@ -99,6 +102,14 @@ settings! {
         /// How often the model is asked again for a call that cannot be mended [default: 2]
         #[arg(long, env = "GOODCALL_REASKS", value_name = "N", value_parser = whole_number::<u32>)]
         pub reasks: Option<u32>,
+        /// Ask again for a call that the request's own token limit cut off, with this limit
+        /// [default: off]
+        #[arg(long, env = "GOODCALL_CONTINUE_CUT_OFF", value_name = "TOKENS", value_parser = whole_number::<u64>)]
+        pub continue_cut_off: Option<u64>,
+        /// The usage that the agent is told after a re-ask: of all replies, or of the last
+        /// [default: sum]
+        #[arg(long, env = "GOODCALL_USAGE", value_name = "sum|last", hide_possible_values = true)]
+        pub usage: Option<ToldUsage>,
         /// What the agent gets for a call that stays bad: the call as it was, or its error text
         /// [default: call]
         #[arg(long, env = "GOODCALL_GIVE_UP", value_name = "call|text", hide_possible_values = true)]
@@ -178,6 +189,18 @@ pub enum GiveUpMode {
     Call,
     /// The text that explains the refusal.
     Text,
+}
+
+/// The usage that the agent is told after a re-ask.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[cfg_attr(feature = "clap", derive(clap::ValueEnum))]
+#[serde(rename_all = "lowercase")]
+#[non_exhaustive]
+pub enum ToldUsage {
+    /// That of all replies together, which is what was paid for.
+    Sum,
+    /// That of the last reply, which tells how full the context is.
+    Last,
 }
 
 /// Which calls inside plain text become calls.

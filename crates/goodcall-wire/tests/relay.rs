@@ -13,6 +13,7 @@ use std::sync::Arc;
 use goodcall_wire::Provider;
 use goodcall_wire::relay::{
     Endpoint, Exchange, GiveUp, NextStep, RelaySettings, StreamEnd, StreamRelay, ToolsCache,
+    UsageMode,
 };
 use goodcall_wire::request::{adapt, history, legal_history, with_remark};
 use support::{Case, run_folder};
@@ -140,6 +141,8 @@ fn settings(case: &Case) -> RelaySettings {
             ("max_held", n) => settings.max_held = n.parse().unwrap(),
             ("report", _) => settings.report = true,
             ("stream", _) => {}
+            ("usage", "last") => settings.usage = UsageMode::Last,
+            ("continue_cut_off", n) => settings.continue_cut_off = Some(n.parse().unwrap()),
             other => panic!("{other:?}"),
         }
     }

@@ -8,6 +8,7 @@ mod failed_generations;
 mod faults;
 mod gemini;
 mod limits;
+mod memory;
 mod page;
 mod reload;
 mod replies;

@@ -207,8 +207,8 @@ async fn request_history_is_fixed_adapted_and_steered() {
         &chat_reply(r#"{"a": 1}"#).replace(r#"{\"a\": 1}"#, r#"{\"a\": 1, \"b\": null}"#),
     );
     let running = gateway(upstream.start().await, |config| {
-        config.fix_history = true;
-        config.loops = goodcall_gateway::GatewayLoopMode::Steer;
+        config.history.fix = true;
+        config.history.loops = goodcall_gateway::GatewayLoopMode::Steer;
         config.adapt = Some("openai-strict".parse().unwrap());
     })
     .await;

@@ -6,7 +6,9 @@ use goodcall_core::{Kind, Node, Tree};
 use super::framing::Framing;
 use crate::definitions::Definition;
 use crate::envelope::{Answer, Provider, result};
-use crate::relay::{CallDecision, Endpoint, FailedGeneration, RecoveredReply};
+use crate::relay::{
+    CallDecision, CallMemory, Endpoint, FailedGeneration, FindCall, RecoveredReply,
+};
 use crate::splice::{Splice, quoted};
 
 /// The URL of a request.
@@ -166,6 +168,19 @@ pub(crate) trait Form: Sync {
         false
     }
 
+    /// Returns true for a block that the provider wants back only together with the block behind it.
+    fn is_companion(&self, block: Node<'_>) -> bool {
+        let _ = block;
+        false
+    }
+
+    /// Returns true if the provider stores its replies for this request, so that a call cannot be
+    /// taken out of one: it must have a result in the next request.
+    fn is_stored(&self, request: Node<'_>) -> bool {
+        let _ = request;
+        false
+    }
+
     /// The places that say why a reply ended, where that has to do with calls.
     fn stop_places<'t>(&self, root: Node<'t>) -> Vec<StopPlace<'t>> {
         let _ = root;
@@ -236,6 +251,23 @@ pub(crate) trait Form: Sync {
         reply: &RecoveredReply<'_>,
     ) -> Option<String> {
         let _ = (failed, root, reply);
+        None
+    }
+
+    /// What came with the calls of a reply that a client may drop, though the provider wants it back.
+    fn memorable(&self, root: Node<'_>, reply: &str) -> Vec<CallMemory> {
+        let _ = (root, reply);
+        Vec::new()
+    }
+
+    /// Returns the request with what a client dropped from its history; `None` if nothing is missing.
+    fn put_back(&self, request: &str, root: Node<'_>, find: &FindCall<'_>) -> Option<String> {
+        let _ = (request, root, find);
+        None
+    }
+
+    /// The member of a block that must be on the first call of a reply, wherever that is.
+    fn first_call_member(&self) -> Option<&'static str> {
         None
     }
 

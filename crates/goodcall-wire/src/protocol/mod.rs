@@ -291,6 +291,13 @@ pub(crate) trait Protocol: Decoder {
         false
     }
 
+    /// Returns true if the provider may store a reply as it sends it, under an id that the client
+    /// names in its next request. Then calls of two replies cannot be joined, and what the client
+    /// gets must be of one reply as far as possible.
+    fn is_stored_at_once(&self) -> bool {
+        false
+    }
+
     /// The number of the message's first invented id, which differs from choice to choice.
     fn first_number(&self) -> usize {
         0
@@ -434,6 +441,11 @@ pub(crate) trait Protocol: Decoder {
 
     /// The reply as JSON, every call in a form that a history may hold.
     fn history(&self, decisions: &Decisions<'_>) -> String;
+
+    /// The id of the reply that the client was told first, and that of the last, if they differ.
+    fn aliased_reply(&self) -> Option<(String, String)> {
+        None
+    }
 
     /// Begins the next reply, and keeps what the client has.
     fn begin_next(&mut self);

@@ -7,13 +7,16 @@ use std::sync::{Arc, OnceLock};
 use goodcall_core::{Kind, Node, StopReason, Tree};
 
 use super::endpoint::Endpoint;
-use super::judge::{CallDecision, CallRecord, CallVerdict, Judge, RelaySettings};
+use super::judge::{
+    CallDecision, CallRecord, CallVerdict, GiveUp, Judge, RelaySettings, UsageMode,
+};
 use super::reask::{self, RefusedReply};
 use super::tools_cache::ToolsCache;
-use super::usage::Usage;
+use super::usage::{TokenCounts, Usage};
 use crate::envelope::{Located, Provider, call_sites};
 use crate::protocol::{self, Form, Framing};
 use crate::request::{Adapt, adapt_with_aliases};
+use crate::splice::Splice;
 use crate::text::TextCallScope;
 
 /// The length of an id of Mistral.
@@ -103,6 +106,8 @@ struct Findings {
     dropped: u32,
     /// What was repaired around the calls, such as a missing finish reason.
     repairs: BTreeSet<&'static str>,
+    /// The usage of the last reply.
+    last_usage: Usage,
 }
 
 /// What the client's request says, apart from its tools.
@@ -119,8 +124,10 @@ pub struct RequestFacts {
     legacy_functions: bool,
     /// The tool choice forbids calls, so that text stays text.
     forbids_calls: bool,
-    /// The request limits the tokens of a reply.
-    limits_tokens: bool,
+    /// The request's limit on the tokens of a reply; `u64::MAX` for one that cannot be read.
+    token_limit: Option<u64>,
+    /// The provider stores the reply.
+    pub(crate) is_stored: bool,
 }
 
 impl RequestFacts {
@@ -139,7 +146,11 @@ impl RequestFacts {
             several_choices: form.has_several_choices(root),
             legacy_functions: root.get("functions").is_some() && root.get("tools").is_none(),
             forbids_calls: form.forbids_calls(root),
-            limits_tokens: form.token_limit(root).is_some(),
+            token_limit: form.token_limit(root).map(|limit| {
+                let limit = limit.digits().and_then(|digits| digits.parse().ok());
+                limit.unwrap_or(u64::MAX)
+            }),
+            is_stored: form.is_stored(root),
             model: endpoint.model.clone().or(model),
             streams: streams.unwrap_or_else(|| form.streams(root)),
         }
@@ -332,11 +343,47 @@ impl Exchange {
         self.findings.dropped += 1;
     }
 
+    /// Notes the usage of the last reply.
+    pub(crate) fn set_last_usage(&mut self, usage: Usage) {
+        self.findings.last_usage = usage;
+    }
+
+    /// The tokens of all replies.
+    pub fn tokens(&self) -> TokenCounts {
+        let (earlier, last) = (self.usage.tokens(), self.findings.last_usage.tokens());
+        TokenCounts {
+            input: earlier.input.saturating_add(last.input),
+            output: earlier.output.saturating_add(last.output),
+        }
+    }
+
+    /// The tokens of the replies that were refused and asked for again.
+    pub fn refused_tokens(&self) -> TokenCounts {
+        self.usage.tokens()
+    }
+
+    /// Adds the usage of earlier replies to a node; `own` is what its own reply has reported.
+    pub(crate) fn write_usage(&self, usage: Node<'_>, own: &Usage, splice: &mut Splice<'_>) {
+        if self.judge.settings.usage == UsageMode::Sum {
+            self.usage.write(usage, own, splice);
+        }
+    }
+
     /// Where calls written into text are looked for. A legacy reply holds one call at most, so its
     /// text stays text.
     pub(crate) fn text_call_scope(&self) -> Option<TextCallScope> {
         let allowed = !self.request.legacy_functions && !self.request.forbids_calls;
         self.judge.settings.text_calls.filter(|_| allowed)
+    }
+
+    /// What the client gets for a call that stays bad. A call of a reply that the provider stores
+    /// stays a call: the provider has it, and knows no text in its place.
+    pub(crate) fn given_up_as(&self) -> GiveUp {
+        if self.request.is_stored {
+            GiveUp::AsSent
+        } else {
+            self.judge.settings.give_up
+        }
     }
 
     /// Returns true if the model may be asked again.
@@ -346,9 +393,17 @@ impl Exchange {
     }
 
     /// Returns true if the model may be asked again after a reply that stopped for this reason. The
-    /// client's own token limit would stop the next reply as well.
+    /// client's own token limit would stop the next reply as well, unless it may be raised.
     pub(crate) fn may_ask_after(&self, stop: StopReason) -> bool {
-        self.may_ask() && !(stop == StopReason::CutOff && self.request.limits_tokens)
+        let is_limited = stop == StopReason::CutOff && self.request.token_limit.is_some();
+        self.may_ask() && (!is_limited || self.higher_limit().is_some())
+    }
+
+    /// The limit that the next reply to a cut-off one has; `None` if it cannot be raised.
+    fn higher_limit(&self) -> Option<u64> {
+        let most = self.judge.settings.continue_cut_off?;
+        let limit = self.request.token_limit?;
+        (most > limit).then_some(most)
     }
 
     fn seed(&self) -> IdSeed {
@@ -397,17 +452,31 @@ impl Exchange {
 
     /// Makes the next request out of a reply whose calls were refused. Returns false if the request
     /// has no history that the reply could be added to.
-    pub(crate) fn ask_again(&mut self, refused: &RefusedReply<'_>) -> bool {
+    pub(crate) fn ask_again(&mut self, refused: &RefusedReply<'_>, stop: StopReason) -> bool {
         let tools = &self.judge.tools;
-        let Some(body) = reask::body(self.provider, &self.body, refused, tools) else {
+        let Some(mut body) = reask::body(self.provider, &self.body, refused, tools) else {
             return false;
         };
+        if let Some(limit) = self.higher_limit().filter(|_| stop == StopReason::CutOff) {
+            body = with_token_limit(self.form(), &body, limit);
+            self.request.token_limit = Some(limit);
+        }
         self.seed();
         self.body = body.into();
         self.attempt += 1;
         self.settled = false;
         true
     }
+}
+
+/// Returns a request with another limit on the tokens of its reply.
+fn with_token_limit(form: &dyn Form, body: &str, limit: u64) -> String {
+    let mut splice = Splice::new(body);
+    let tree = Tree::parse(body).ok();
+    if let Some(own) = tree.as_ref().and_then(|tree| form.token_limit(tree.root())) {
+        splice.replace(own.span(), limit.to_string());
+    }
+    splice.apply()
 }
 
 /// What the ids that an exchange invents are made of.

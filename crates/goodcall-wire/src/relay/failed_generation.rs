@@ -152,7 +152,7 @@ impl Exchange {
         if let Some(usage) = self.form().usage(root) {
             own.note(usage);
         }
-        if self.may_ask() && self.ask_again(&refused) {
+        if self.may_ask() && self.ask_again(&refused, StopReason::Unknown) {
             self.usage.add(&own);
             return NextStep::Reask;
         }

@@ -19,6 +19,9 @@ pub struct RelaySettings {
     pub style: Style,
     /// How many times the model may be asked again per request.
     pub reasks: u32,
+    /// The most tokens that the model is given when it is asked again for a call that the request's own
+    /// limit cut off. `None` does not ask again, since the same limit would cut off the next reply.
+    pub continue_cut_off: Option<u64>,
     /// What the client gets for a call that is still bad after that.
     pub give_up: GiveUp,
     /// Where calls written into text are recognized and turned into real calls; `None` for nowhere.
@@ -27,6 +30,8 @@ pub struct RelaySettings {
     pub stream_arguments: bool,
     /// The most bytes of one reply that are held back; a larger reply is forwarded unjudged.
     pub max_held: usize,
+    /// Which usage the client is told after a re-ask.
+    pub usage: UsageMode,
     /// Write the summary of verdicts into the body as well, as the member `goodcall`.
     pub report: bool,
 }
@@ -37,13 +42,26 @@ impl Default for RelaySettings {
             policies: Policies::default(),
             style: Style::Model,
             reasks: 2,
+            continue_cut_off: None,
             give_up: GiveUp::AsSent,
             text_calls: None,
             stream_arguments: false,
             max_held: 8 << 20,
+            usage: UsageMode::Sum,
             report: false,
         }
     }
+}
+
+/// Which usage the client is told after a re-ask.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum UsageMode {
+    /// That of all replies together, which is what was paid for.
+    #[default]
+    Sum,
+    /// That of the last reply, which tells how full the context is.
+    Last,
 }
 
 /// What the client gets for a call that stays bad.

@@ -34,6 +34,7 @@ mod exchange;
 mod extra_fields;
 mod failed_generation;
 mod judge;
+mod memory;
 mod pending_calls;
 mod reask;
 mod reply;
@@ -44,13 +45,16 @@ mod usage;
 
 pub use endpoint::Endpoint;
 pub use exchange::{Exchange, NextStep, NotJudged, RequestFacts};
+pub use memory::Memory;
 pub use stream::{StreamEnd, StreamRelay};
 
-pub use judge::{CallNote, CallRecord, CallVerdict, GiveUp, RelaySettings};
+pub use judge::{CallNote, CallRecord, CallVerdict, GiveUp, RelaySettings, UsageMode};
 pub use tools_cache::ToolsCache;
 
 pub(crate) use extra_fields::ExtraFields;
 pub(crate) use failed_generation::{FailedGeneration, QuotedExtent, RecoveredReply};
 pub(crate) use judge::CallDecision;
+pub(crate) use memory::{CallMemory, FindCall};
 pub(crate) use reask::{legal_call, legal_parts};
+pub use usage::TokenCounts;
 pub(crate) use usage::Usage;

@@ -41,6 +41,10 @@ enum MessageState {
 /// An event, or a call of the text, that waits for the verdicts.
 #[derive(Clone, Debug)]
 enum Held {
+    /// The beginning of a reply, which is not shown if the reply is refused before it says anything.
+    Head(SseEvent),
+    /// An item that goes only with the one behind it.
+    Companion(SseEvent),
     Event {
         event: SseEvent,
         pieces: Vec<Piece>,
@@ -90,6 +94,8 @@ struct ClientCalls {
     ids: HashSet<String>,
     /// The calls of this reply, those that were left out included.
     forwarded: usize,
+    /// True if the client has the beginning of an earlier reply.
+    has_head: bool,
 }
 
 impl ClientCalls {
@@ -153,6 +159,8 @@ struct ClientState {
     unread: Option<(String, String)>,
     /// True if a call of the stream had no id of its own.
     has_made_up_id: bool,
+    /// True once the client has the beginning of this reply.
+    wrote_head: bool,
     /// True if the calls were read out of an error.
     is_recovered: bool,
     /// True once the event that ends the stream has arrived.
@@ -188,6 +196,7 @@ impl PendingCalls {
         let accepted = std::mem::take(&mut calls.accepted);
         calls.earlier.extend(accepted);
         calls.forwarded = 0;
+        calls.has_head |= self.client.wrote_head;
         next.client.calls = calls;
         *self = next;
     }
@@ -219,6 +228,16 @@ impl PendingCalls {
 
     pub(super) fn is_refused(&self) -> bool {
         self.state == MessageState::Refused
+    }
+
+    /// The usage that this reply has reported.
+    pub(super) fn usage(&self) -> &Usage {
+        &self.usage
+    }
+
+    /// The reason why the message ended.
+    pub(super) fn stop(&self) -> StopReason {
+        self.client.stop.unwrap_or(StopReason::Unknown)
     }
 
     /// Returns true if the calls were read out of an error.
@@ -263,10 +282,14 @@ impl PendingCalls {
                 self.client.closed = true;
                 self.protocol.forward(exchange, &event, out);
             }
+            EventKind::Head if self.client.calls.has_head => {}
+            EventKind::Head if self.protocol.is_stored_at_once() && exchange.may_ask() => {
+                self.held_bytes += event.size();
+                self.held.push(Held::Head(event));
+            }
             EventKind::Head => {
-                if exchange.attempt == 0 {
-                    self.protocol.forward(exchange, &event, out);
-                }
+                self.client.wrote_head = true;
+                self.protocol.forward(exchange, &event, out);
             }
             EventKind::Close => {
                 self.end_message(exchange, out);
@@ -284,7 +307,12 @@ impl PendingCalls {
                     self.other(exchange, event, out);
                 }
             }
-            EventKind::Companion if exchange.may_ask() => self.hold(event, Vec::new(), false),
+            EventKind::Companion
+                if exchange.may_ask() || exchange.given_up_as() == GiveUp::Text =>
+            {
+                self.held_bytes += event.size();
+                self.held.push(Held::Companion(event));
+            }
             EventKind::Companion | EventKind::Content => {
                 self.content(exchange, event, content, out);
             }
@@ -360,15 +388,15 @@ impl PendingCalls {
 
     /// Returns true if everything that is held only waits for an item behind it.
     fn must_not_wait(&self) -> bool {
-        let is_companion =
-            |held: &Held| matches!(held, Held::Event { pieces, .. } if pieces.is_empty());
-        self.state != MessageState::Refused && self.held.iter().all(is_companion)
+        let only_waits = |held: &Held| matches!(held, Held::Head(_) | Held::Companion(_));
+        self.state != MessageState::Refused && self.held.iter().all(only_waits)
     }
 
     /// Forwards what waited for the item that comes now.
     fn write_companions(&mut self, exchange: &Exchange, out: &mut EventWriter) {
         for held in std::mem::take(&mut self.held) {
-            if let Held::Event { event, .. } = held {
+            self.client.wrote_head |= matches!(held, Held::Head(_));
+            if let Held::Head(event) | Held::Companion(event) = held {
                 self.held_bytes = self.held_bytes.saturating_sub(event.size());
                 self.protocol.forward(exchange, &event, out);
             }
@@ -427,9 +455,12 @@ impl PendingCalls {
         }
         self.end_text(out);
         self.hold_text_calls();
-        let stop = self.client.stop.unwrap_or(StopReason::Unknown);
+        let stop = self.stop();
         let judged = self.judge(exchange, stop);
-        if self.store(exchange, judged) && exchange.may_ask_after(stop) {
+        // A call that the client has is answered twice if the provider stores the reply.
+        let has_some = self.client.calls.forwarded > 0 || !self.client.streamed.is_empty();
+        let is_taken = self.protocol.is_stored_at_once() && has_some;
+        if self.store(exchange, judged) && exchange.may_ask_after(stop) && !is_taken {
             self.state = MessageState::Refused;
         } else {
             self.forward_all(exchange, out);
@@ -450,7 +481,7 @@ impl PendingCalls {
             let is_open = self.protocol.marks_begin() && self.received.has_open();
             let judged = self.judge(exchange, StopReason::Unknown);
             if self.store(exchange, judged) || is_open {
-                self.held.clear();
+                self.held.retain(|held| matches!(held, Held::Head(_)));
             }
         }
         // No end is made up for a message that broke off.
@@ -503,6 +534,16 @@ impl PendingCalls {
         }
     }
 
+    /// The reply as JSON, every call in a form that a history may hold.
+    pub(super) fn reply(&self) -> String {
+        let decisions = |key: CallKey| {
+            let decided = self.decided.iter().zip(&self.decisions);
+            let own = decided.filter(|(decided, _)| decided.key == key);
+            own.map(|(_, decision)| decision).collect()
+        };
+        self.protocol.history(&decisions)
+    }
+
     pub(super) fn refused(&self) -> Option<RefusedReply<'_>> {
         if !self.is_refused() {
             return None;
@@ -510,13 +551,8 @@ impl PendingCalls {
         if let Some((said, explanation)) = self.client.unread.clone() {
             return Some(RefusedReply::Unread { said, explanation });
         }
-        let decisions = |key: CallKey| {
-            let decided = self.decided.iter().zip(&self.decisions);
-            let own = decided.filter(|(decided, _)| decided.key == key);
-            own.map(|(_, decision)| decision).collect()
-        };
         Some(RefusedReply::Calls {
-            legal: self.protocol.history(&decisions),
+            legal: self.reply(),
             decisions: &self.decisions,
             forwarded: self.client.calls.forwarded,
         })

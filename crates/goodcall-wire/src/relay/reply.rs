@@ -81,31 +81,31 @@ impl Exchange {
         self.settled |= self.form().is_settled(root);
         let bad = decisions.iter().any(CallDecision::is_bad);
         let mut own = Usage::default();
-        if let Some(usage) = self.form().usage(root).filter(|_| bad) {
+        if let Some(usage) = self.form().usage(root) {
             own.note(usage);
         }
+        self.set_last_usage(own.clone());
         // A bad call that was text stays text.
         let keep_text = bad && !from_text.is_empty();
         if corrects_stop_reasons(self.form(), root, &envelope) {
             self.note_repair("finish_reason");
         }
-        let given_up = if keep_text && self.judge.settings.give_up == GiveUp::AsSent {
+        let given_up = if keep_text && self.given_up_as() == GiveUp::AsSent {
             self.finish_as_sent(sent)
         } else {
             self.finish_reply(root, text, sent, &envelope, &decisions)
         };
         if bad && self.may_ask_after(stop) {
             let legal = legal_reply(&envelope, text, &decisions);
-            // The client's history must begin with the thinking that led to the call.
-            let thinking = self.form().thinking_before(&legal);
             let refused = RefusedReply::Calls {
-                legal,
+                legal: legal.clone(),
                 decisions: &decisions,
                 forwarded: 0,
             };
-            if self.ask_again(&refused) {
-                self.whole.thinking = thinking.or(self.whole.thinking.take());
+            if self.ask_again(&refused, stop) {
+                self.note_thinking(&legal);
                 self.usage.add(&own);
+                self.set_last_usage(Usage::default());
                 self.whole.last = Some(given_up.unwrap_or_else(|| sent.to_owned()));
                 return NextStep::Reask;
             }
@@ -149,7 +149,7 @@ impl Exchange {
             .map(|decision| decision.rewrite(CallRewrite::Untouched))
             .collect();
         envelope.write(&rewrites, &mut splice);
-        let as_text = self.judge.settings.give_up == GiveUp::Text;
+        let as_text = self.given_up_as() == GiveUp::Text;
         if as_text {
             self.replace_bad(root, envelope, decisions, &mut splice);
         }
@@ -178,12 +178,28 @@ impl Exchange {
         }
     }
 
+    /// Keeps the thinking of a refused reply, which the client's history must begin with.
+    pub(super) fn note_thinking(&mut self, legal: &str) {
+        let thinking = self.form().thinking_before(legal);
+        self.whole.thinking = thinking.or(self.whole.thinking.take());
+    }
+
+    /// Returns a reply with the thinking of a refused one before it.
+    pub(super) fn with_thinking(&self, reply: String) -> String {
+        let Ok(tree) = Tree::parse(&reply) else {
+            return reply;
+        };
+        let mut splice = Splice::new(&reply);
+        self.add_thinking(tree.root(), &reply, &mut splice);
+        splice.apply()
+    }
+
     /// Adds the usage of earlier replies, and the report.
     fn add_figures(&self, root: Node<'_>, splice: &mut Splice<'_>) {
         if !self.usage.is_empty()
             && let Some(usage) = self.form().usage(root)
         {
-            self.usage.write(usage, &Usage::default(), splice);
+            self.write_usage(usage, &Usage::default(), splice);
         }
         if self.judge.settings.report && root.kind() == Kind::Object {
             splice.append(root, &format!("\"goodcall\":{}", self.report()));
@@ -202,12 +218,8 @@ impl Exchange {
         let decided: Vec<_> = decisions.iter().zip(&places).collect();
         match self.form().layout(root) {
             Layout::Blocks(lists) => {
-                let blocks = lists.into_iter().flat_map(Node::elements);
-                for block in blocks {
-                    let mut own = decided.iter().filter(|(_, place)| inside(block, place));
-                    if let Some((decision, _)) = own.find(|(decision, _)| decision.is_bad()) {
-                        splice.replace(block.span(), self.form().text_block(decision));
-                    }
+                for list in lists {
+                    self.replace_bad_blocks(list, &decided, splice);
                 }
             }
             Layout::Messages(messages) => {
@@ -215,6 +227,41 @@ impl Exchange {
                     replace_bad_in(message, &decided, splice);
                 }
             }
+        }
+    }
+
+    /// Replaces the bad calls of a list of blocks, with the blocks that only go with them.
+    fn replace_bad_blocks(
+        &self,
+        list: Node<'_>,
+        decided: &[(&CallDecision, &Range<usize>)],
+        splice: &mut Splice<'_>,
+    ) {
+        let mut companions = Vec::new();
+        let key = self.form().first_call_member();
+        let mut carried: Option<String> = None;
+        for block in list.elements() {
+            if self.form().is_companion(block) {
+                companions.push(block);
+                continue;
+            }
+            let mut own = decided.iter().filter(|(_, place)| inside(block, place));
+            let member = key.and_then(|key| block.get(key));
+            match own.next() {
+                Some((decision, _)) if decision.is_bad() => {
+                    let start = companions.first().unwrap_or(&block).span().start;
+                    let place = start..block.span().end;
+                    splice.replace(place, self.form().text_block(decision));
+                    carried = carried.or(member.map(Node::to_json));
+                }
+                Some(_) if member.is_none() => {
+                    if let Some((key, value)) = key.zip(carried.take()) {
+                        splice.append(block, &format!("{}:{value}", quoted(key)));
+                    }
+                }
+                _ => {}
+            }
+            companions.clear();
         }
     }
 

@@ -7,6 +7,7 @@ use goodcall_core::{Node, Tree};
 use super::exchange::Exchange;
 use super::judge::CallRecord;
 use super::pending_calls::PendingCalls;
+use super::reask::RefusedReply;
 use super::usage::Usage;
 use crate::protocol::{EventKind, EventReader, EventWriter, StreamHead};
 use crate::sse::SseEvent;
@@ -61,6 +62,19 @@ impl StreamRelay {
     /// Takes out the records of all calls, for when the stream is over.
     pub fn take_records(&mut self) -> Vec<CallRecord> {
         self.exchange.take_records()
+    }
+
+    /// The last reply as JSON, with the calls that the client has; `None` if it has none.
+    pub(super) fn last_reply(&self) -> Option<String> {
+        let calls = &self.messages[0].calls;
+        let reply = (calls.call_count() > 0).then(|| calls.reply())?;
+        // The client has the thinking of earlier replies, too.
+        Some(self.exchange.with_thinking(reply))
+    }
+
+    /// The id of the response that the client was told first, and that of the last, if they differ.
+    pub(super) fn aliased_response(&self) -> Option<(String, String)> {
+        self.messages[0].calls.protocol().aliased_reply()
     }
 
     /// Returns true while something is held back that has arrived.
@@ -159,10 +173,15 @@ impl StreamRelay {
             }
         }
         let Some(refused) = self.messages[0].calls.refused() else {
+            exchange.set_last_usage(self.messages[0].calls.usage().clone());
             self.close(out);
             return StreamEnd::Done;
         };
-        if exchange.ask_again(&refused) {
+        let stop = self.messages[0].calls.stop();
+        if exchange.ask_again(&refused, stop) {
+            if let RefusedReply::Calls { legal, .. } = &refused {
+                exchange.note_thinking(legal);
+            }
             return StreamEnd::Reask;
         }
         self.forward_refused(out);
@@ -219,6 +238,8 @@ impl StreamRelay {
     }
 
     fn forward_refused(&mut self, out: &mut EventWriter) {
+        let usage = self.messages[0].calls.usage().clone();
+        self.exchange.set_last_usage(usage);
         self.messages[0].calls.forward_all(&mut self.exchange, out);
         self.close(out);
     }

@@ -17,9 +17,53 @@ const MOST_PLACES: u32 = 24;
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Usage(BTreeMap<String, Decimal>);
 
+/// The tokens of one or more replies, as far as the provider reported them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct TokenCounts {
+    /// Tokens that the model read, from a cache or not.
+    pub input: u64,
+    /// Tokens that the model wrote, its thoughts included.
+    pub output: u64,
+}
+
+/// The names under which providers count tokens that were read, and written. The last ones of each
+/// are counted apart from the others.
+const INPUT: [&str; 7] = [
+    "prompt_tokens",
+    "input_tokens",
+    "promptTokenCount",
+    "prompt_eval_count",
+    "inputTokens",
+    "cache_read_input_tokens",
+    "cache_creation_input_tokens",
+];
+const OUTPUT: [&str; 6] = [
+    "completion_tokens",
+    "output_tokens",
+    "candidatesTokenCount",
+    "eval_count",
+    "outputTokens",
+    "thoughtsTokenCount",
+];
+
 impl Usage {
     pub(crate) fn is_empty(&self) -> bool {
         self.0.is_empty()
+    }
+
+    /// The tokens that this usage counts.
+    pub(crate) fn tokens(&self) -> TokenCounts {
+        let sum = |names: &[&str]| {
+            let counts = names
+                .iter()
+                .filter_map(|name| self.0.get(*name)?.to_integer());
+            counts.filter_map(|count| u64::try_from(count).ok()).sum()
+        };
+        TokenCounts {
+            input: sum(&INPUT),
+            output: sum(&OUTPUT),
+        }
     }
 
     /// Reads the numbers of one usage; they replace earlier ones of the same reply.

@@ -6,7 +6,6 @@ use crate::protocol::{
     split_list, write_spliced,
 };
 use crate::relay::{Exchange, Usage, legal_call, legal_parts};
-use crate::splice::Splice;
 use crate::sse::SseEvent;
 
 impl Decoder for Chat {
@@ -351,7 +350,7 @@ impl Chat {
             splice.replace(sent.span(), id);
         }
         if let Some(usage) = root.get("usage").filter(|node| node.kind() == Kind::Object) {
-            exchange.usage.write(usage, &Usage::default(), splice);
+            exchange.write_usage(usage, &Usage::default(), splice);
         }
         let Some((_, delta)) = found else {
             return true;

@@ -4,6 +4,7 @@
 
 mod encode;
 
+use std::collections::HashMap;
 use std::ops::Range;
 
 use goodcall_core::{Kind, Node, Tree};
@@ -13,8 +14,10 @@ use super::{CallKey, Decisions, EventKind, Form, FoundFragment, Layout, RequestU
 use super::{StopPlace, StopReasons, StreamHead, is_full};
 use crate::definitions::Definition;
 use crate::envelope::{Answer, Provider, is_client_side_call, is_safety_stop, legal_name, result};
-use crate::relay::{CallDecision, Endpoint, ExtraFields, FailedGeneration, RecoveredReply};
-use crate::splice::quoted;
+use crate::relay::{
+    CallDecision, CallMemory, Endpoint, ExtraFields, FailedGeneration, FindCall, RecoveredReply,
+};
+use crate::splice::{Splice, quoted};
 use crate::stream::{
     CallEvent, CallSlot, Fragment, id_of, index_slot, push_stop, push_text, raw, text,
 };
@@ -27,6 +30,11 @@ const LEGACY_CHAT_STOP: StopReasons = StopReasons {
     with_calls: "function_call",
     without_calls: "stop",
 };
+
+/// Members of a message that hold the reasoning before its calls.
+const REASONING: [&str; 3] = ["reasoning_content", "reasoning", "reasoning_details"];
+/// Members of a call that are judged or written by the relay.
+const JUDGED: [&str; 4] = ["index", "id", "type", "function"];
 
 /// Whole messages of Chat Completions.
 pub(super) struct ChatForm;
@@ -117,6 +125,35 @@ impl Form for ChatForm {
         ))
     }
 
+    fn memorable(&self, root: Node<'_>, _: &str) -> Vec<CallMemory> {
+        let Layout::Messages(messages) = self.layout(root) else {
+            return Vec::new();
+        };
+        let mut out = Vec::new();
+        for message in messages {
+            let reasoning = message
+                .members()
+                .filter(|(key, value)| REASONING.contains(key) && is_full(*value));
+            let reasoning: Vec<_> = reasoning
+                .map(|(key, value)| (key.to_owned(), value.to_json()))
+                .collect();
+            for call in fragments(message, "tool_calls") {
+                let extras = call.members().filter(|(key, _)| !JUDGED.contains(key));
+                let extras = extras.map(|(key, value)| (key.to_owned(), value.to_json()));
+                if let Some(mut memory) = call_memory(call) {
+                    memory.call = extras.collect();
+                    memory.message.clone_from(&reasoning);
+                    out.push(memory);
+                }
+            }
+        }
+        out
+    }
+
+    fn put_back(&self, request: &str, root: Node<'_>, find: &FindCall<'_>) -> Option<String> {
+        put_back(request, root, find)
+    }
+
     fn history_of(&self, root: Node<'_>, legal: &str, _: Node<'_>) -> Option<String> {
         let message = root.get("choices")?.element(0)?.get("message")?;
         legal.get(message.span()).map(str::to_owned)
@@ -140,6 +177,66 @@ impl Form for ChatForm {
 pub(crate) fn is_legacy(message: Node<'_>) -> bool {
     let call = message.get("function_call");
     call.is_some_and(|call| call.kind() == Kind::Object)
+}
+
+/// The call of a message, as it is remembered.
+fn call_memory(call: Node<'_>) -> Option<CallMemory> {
+    let function = call.get("function")?;
+    let name = function.get("name")?.as_str()?;
+    let arguments = function.get("arguments").and_then(Node::as_str);
+    let id = call.get("id").and_then(Node::as_str);
+    Some(CallMemory::new(id, name, arguments.unwrap_or_default()))
+}
+
+/// Puts back what a client dropped: reasoning beside the calls, members of calls, and ids that the
+/// model wrote itself.
+fn put_back(request: &str, root: Node<'_>, find: &FindCall<'_>) -> Option<String> {
+    let mut splice = Splice::new(request);
+    let messages: Vec<_> = root.get("messages")?.elements().collect();
+    // The new ids of the calls of the last message with calls.
+    let mut renamed: HashMap<&str, String> = HashMap::new();
+    for message in messages {
+        let role = message.get("role").and_then(Node::as_str);
+        if role == Some("tool") {
+            let id = message.get("tool_call_id");
+            let native = id.and_then(|id| renamed.get(id.as_str()?));
+            if let Some((id, native)) = id.zip(native) {
+                splice.replace_string(id.span(), native);
+            }
+            continue;
+        }
+        renamed.clear();
+        let mut reasoning: Vec<(String, String)> = Vec::new();
+        for call in fragments(message, "tool_calls") {
+            let Some(sent) = call_memory(call) else {
+                continue;
+            };
+            let Some(known) = find(sent.id.as_deref(), &sent.name, &sent.arguments) else {
+                continue;
+            };
+            let missing = |owner: Node<'_>, key: &str| owner.get(key).is_none_or(Node::is_null);
+            for (key, value) in known.call.iter().filter(|(key, _)| missing(call, key)) {
+                splice.set(call, key, value);
+            }
+            if reasoning.is_empty() {
+                reasoning.clone_from(&known.message);
+            }
+            let native = known.id.as_ref().filter(|_| known.has_native_id());
+            if let (Some(id), Some(native)) = (call.get("id"), native)
+                && let Some(sent) = id.as_str().filter(|sent| sent != native)
+            {
+                splice.replace_string(id.span(), native);
+                renamed.insert(sent, native.clone());
+            }
+        }
+        let has_any = REASONING
+            .iter()
+            .any(|key| message.get(key).is_some_and(is_full));
+        for (key, value) in reasoning.iter().filter(|_| !has_any) {
+            splice.set(message, key, value);
+        }
+    }
+    (!splice.is_empty()).then(|| splice.apply())
 }
 
 /// The id of a reply that the upstream did not send.
@@ -292,7 +389,6 @@ impl Chat {
 
     /// Keeps the members of a call that are not judged, because they belong into the history.
     fn note_extras(&mut self, number: usize, call: Node<'_>, data: &str) {
-        const JUDGED: [&str; 4] = ["index", "id", "type", "function"];
         let size = self.extras.len().max(number + 1);
         self.extras.resize(size, Vec::new());
         if self.is_legacy() || is_client_side_call(call) {

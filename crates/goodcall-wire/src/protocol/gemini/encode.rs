@@ -94,7 +94,7 @@ impl Protocol for Gemini {
                 .and_then(Node::as_str)
                 .is_some_and(|text| !text.is_empty());
             if is_text && !is_thought(part) {
-                let signature = part.get("thoughtSignature");
+                let signature = part.get(SIGNATURE);
                 let signature = signature.and_then(|node| data.get(node.span()));
                 self.signature = signature.map(str::to_owned);
             } else if part.get("functionCall").is_none() && !is_blank(part) {
@@ -207,7 +207,7 @@ impl Protocol for Gemini {
             let written = list.elements().filter_map(|part| {
                 let sent = data.get(part.span()).unwrap_or_default();
                 match part.get("functionCall").and_then(|_| placed.next()) {
-                    Some(placed) => written_part(sent, placed),
+                    Some(placed) => self.carry(sent, written_part(sent, placed)),
                     None => Some(sent.to_owned()),
                 }
             });
@@ -288,7 +288,29 @@ impl Gemini {
             splice.replace(sent.span(), id.as_str());
         }
         if let Some(usage) = GeminiForm.usage(root) {
-            exchange.usage.write(usage, &Usage::default(), splice);
+            exchange.write_usage(usage, &Usage::default(), splice);
+        }
+    }
+
+    /// Gives the first call that the client gets the signature of one before it that it does not get.
+    fn carry(&mut self, sent: &str, written: Option<String>) -> Option<String> {
+        let signature = |part: &str| {
+            let tree = Tree::parse(part).ok()?;
+            tree.root().get(SIGNATURE).map(Node::to_json)
+        };
+        let Some(written) = written else {
+            self.carried = self.carried.take().or_else(|| signature(sent));
+            return None;
+        };
+        match self
+            .carried
+            .take()
+            .filter(|_| signature(&written).is_none())
+        {
+            Some(carried) => edited(&written, |root, splice| {
+                splice.set(root, SIGNATURE, &carried)
+            }),
+            None => Some(written),
         }
     }
 

@@ -11,7 +11,9 @@ use super::{
     Author, CallKey, Decisions, EventKind, Form, FoundFragment, Framing, Layout, RequestUrl,
 };
 use crate::envelope::{Answer, Provider, is_safety_stop, result};
-use crate::relay::{CallDecision, Endpoint, FailedGeneration, QuotedExtent, RecoveredReply};
+use crate::relay::{
+    CallDecision, CallMemory, Endpoint, FailedGeneration, FindCall, QuotedExtent, RecoveredReply,
+};
 use crate::splice::{Splice, quoted};
 use crate::stream::{
     CallEvent, CallSlot, Fragment, PartialArgument, id_of, push_stop, push_text, push_whole_call,
@@ -38,6 +40,8 @@ const OWN_TOOLS: [&str; 16] = [
     "enterprise_web_search",
     "parallelAiSearch",
 ];
+/// The member of a part that holds the signature of the thoughts before it.
+const SIGNATURE: &str = "thoughtSignature";
 /// Reasons for which a reply ends where a call should be.
 const FAILED: [&str; 2] = ["MALFORMED_FUNCTION_CALL", "UNEXPECTED_TOOL_CALL"];
 const FUNCTIONS: [&str; 2] = ["functionDeclarations", "function_declarations"];
@@ -178,6 +182,45 @@ impl Form for GeminiForm {
         Some(splice.apply())
     }
 
+    fn memorable(&self, root: Node<'_>, _: &str) -> Vec<CallMemory> {
+        let mut out = Vec::new();
+        for candidate in candidates(root) {
+            // Of parallel calls only the first is signed; the client may get another one first.
+            let mut signed = parts(candidate).filter(|part| part.get("functionCall").is_some());
+            let first = signed.find_map(|part| part.get(SIGNATURE));
+            for part in parts(candidate) {
+                let signature = part.get(SIGNATURE).or(first);
+                if let Some((mut memory, signature)) = call_memory(part).zip(signature) {
+                    let member = (SIGNATURE.to_owned(), signature.to_json());
+                    memory.call.push(member);
+                    out.push(memory);
+                }
+            }
+        }
+        out
+    }
+
+    fn put_back(&self, request: &str, root: Node<'_>, find: &FindCall<'_>) -> Option<String> {
+        let mut splice = Splice::new(request);
+        for content in root.get("contents")?.elements() {
+            let parts = content.get("parts").into_iter().flat_map(Node::elements);
+            let mut calls = parts.filter_map(|part| Some((part, call_memory(part)?)));
+            let first = calls.next();
+            let Some((part, call)) = first.filter(|(part, _)| part.get(SIGNATURE).is_none()) else {
+                continue;
+            };
+            let known = find(call.id.as_deref(), &call.name, &call.arguments);
+            for (key, value) in known.iter().flat_map(|known| &known.call) {
+                splice.append(part, &format!("{}:{value}", quoted(key)));
+            }
+        }
+        (!splice.is_empty()).then(|| splice.apply())
+    }
+
+    fn first_call_member(&self) -> Option<&'static str> {
+        Some(SIGNATURE)
+    }
+
     fn history_of(&self, root: Node<'_>, legal: &str, _: Node<'_>) -> Option<String> {
         let content = candidates(root).next()?.get("content")?;
         let parts = content.get("parts")?.elements();
@@ -194,6 +237,15 @@ impl Form for GeminiForm {
         let results = results.collect::<Vec<_>>().join(",");
         format!(r#"{{"role":"user","parts":[{results}]}}"#)
     }
+}
+
+/// The call of a part, as it is remembered.
+fn call_memory(part: Node<'_>) -> Option<CallMemory> {
+    let call = part.get("functionCall")?;
+    let arguments = call.get("args").map(Node::to_json);
+    let id = call.get("id").and_then(Node::as_str);
+    let name = call.get("name")?.as_str()?;
+    Some(CallMemory::new(id, name, &arguments.unwrap_or_default()))
 }
 
 /// A member under either of its names: the API takes both.
@@ -253,6 +305,8 @@ pub(super) struct Gemini {
     history: Vec<HistoryPart>,
     /// The signature of the text in the current chunk.
     signature: Option<String>,
+    /// The signature of a call that the client does not get, for the first one that it does.
+    carried: Option<String>,
     /// The client's number of the next call.
     next_place: usize,
 }

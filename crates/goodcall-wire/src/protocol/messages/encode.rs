@@ -314,7 +314,7 @@ impl Messages {
             }
         }
         if let Some(usage) = root.get("usage").filter(|_| !exchange.usage.is_empty()) {
-            exchange.usage.write(usage, context.usage, &mut splice);
+            exchange.write_usage(usage, context.usage, &mut splice);
         }
         if exchange.judge.settings.report {
             splice.append(root, &format!("\"goodcall\":{}", exchange.report()));

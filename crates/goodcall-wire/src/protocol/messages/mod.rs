@@ -11,7 +11,7 @@ use super::{CallKey, Decisions, EventKind, Form, FoundFragment, Layout, RequestU
 use super::{StopPlace, StopReasons, type_of};
 use crate::definitions::Definition;
 use crate::envelope::{Answer, Provider, is_safety_stop, result};
-use crate::relay::{CallDecision, Endpoint};
+use crate::relay::{CallDecision, CallMemory, Endpoint, FindCall};
 use crate::splice::{Splice, quoted};
 use crate::stream::{CallEvent, Fragment, id_of, index_slot, push_stop, push_text, raw, text};
 
@@ -102,6 +102,48 @@ impl Form for MessagesForm {
         )
     }
 
+    fn memorable(&self, _: Node<'_>, reply: &str) -> Vec<CallMemory> {
+        let Some(thinking) = self.thinking_before(reply) else {
+            return Vec::new();
+        };
+        let tree = Tree::parse(reply).ok();
+        let content = tree.as_ref().and_then(|tree| tree.root().get("content"));
+        let blocks = content.into_iter().flat_map(Node::elements);
+        let calls = blocks.filter_map(|block| {
+            let mut memory = call_memory(block)?;
+            memory.message.push((String::new(), thinking.clone()));
+            Some(memory)
+        });
+        calls.collect()
+    }
+
+    fn put_back(&self, request: &str, root: Node<'_>, find: &FindCall<'_>) -> Option<String> {
+        let thinking = root.get("thinking")?.get("type").and_then(Node::as_str);
+        if thinking == Some("disabled") {
+            return None;
+        }
+        let mut splice = Splice::new(request);
+        for message in root.get("messages")?.elements() {
+            let is_own = message.get("role").and_then(Node::as_str) == Some("assistant");
+            let content = message.get("content").filter(|_| is_own);
+            let Some(content) = content.filter(|list| !list.is_empty()) else {
+                continue;
+            };
+            let mut blocks = content.elements();
+            if blocks.next().is_some_and(is_thinking) {
+                continue;
+            }
+            let mut calls = content.elements().filter_map(call_memory);
+            let known =
+                calls.find_map(|call| find(call.id.as_deref(), &call.name, &call.arguments));
+            if let Some((_, blocks)) = known.as_ref().and_then(|known| known.message.first()) {
+                let start = content.span().start + 1;
+                splice.replace(start..start, format!("{blocks},"));
+            }
+        }
+        (!splice.is_empty()).then(|| splice.apply())
+    }
+
     fn history_of(&self, root: Node<'_>, legal: &str, _: Node<'_>) -> Option<String> {
         let is_list = |list: &Node<'_>| list.kind() == Kind::Array;
         let content = root.get("content").filter(is_list)?;
@@ -127,6 +169,19 @@ impl Form for MessagesForm {
         let results = results.collect::<Vec<_>>().join(",");
         format!(r#"{{"role":"user","content":[{results}]}}"#)
     }
+}
+
+fn is_thinking(block: Node<'_>) -> bool {
+    matches!(type_of(block), "thinking" | "redacted_thinking")
+}
+
+/// The call of a block, as it is remembered.
+fn call_memory(block: Node<'_>) -> Option<CallMemory> {
+    let is_call = type_of(block) == "tool_use";
+    let id = block.get("id").and_then(Node::as_str);
+    let name = block.get("name")?.as_str().filter(|_| is_call)?;
+    let arguments = block.get("input").map(Node::to_json);
+    Some(CallMemory::new(id, name, &arguments.unwrap_or_default()))
 }
 
 /// The stream of one message.

@@ -174,9 +174,7 @@ impl Protocol for Ollama {
         }
         if context.is_last {
             let exchange = context.exchange;
-            exchange
-                .usage
-                .write(tree.root(), &Usage::default(), &mut splice);
+            exchange.write_usage(tree.root(), &Usage::default(), &mut splice);
             if exchange.judge.settings.report {
                 let report = exchange.report();
                 splice.append(tree.root(), &format!("\"goodcall\":{report}"));

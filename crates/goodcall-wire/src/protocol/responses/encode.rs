@@ -37,6 +37,10 @@ impl Protocol for Responses {
         }
     }
 
+    fn is_stored_at_once(&self) -> bool {
+        true
+    }
+
     fn usage<'t>(&self, root: Node<'t>) -> Option<Node<'t>> {
         root.get("response")?.get("usage")
     }
@@ -205,6 +209,9 @@ impl Protocol for Responses {
                 splice.replace(index.span(), at.to_string());
             }
         }
+        if self.client.first_id.is_none() {
+            self.client.first_id = response_id(root);
+        }
         let is_done = type_of(root) == "response.output_item.done";
         let written = (is_done || !splice.is_empty()).then(|| splice.clone().apply());
         if let Some(item) = written.as_deref().filter(|_| is_done).and_then(item_of) {
@@ -276,38 +283,20 @@ impl Protocol for Responses {
     fn write_text(&mut self, decision: &CallDecision, text: &str, out: &mut EventWriter) {
         let place = self.client.next_place;
         self.client.next_place += 1;
-        let id = quoted(&item_id(
-            "msg",
-            decision.call.id.as_deref().unwrap_or_default(),
-        ));
-        let text = quoted(text);
+        let (id, text) = (message_id(decision), quoted(text));
         let head = format!(r#""item_id":{id},"output_index":{place},"content_index":0"#);
-        let part =
-            |text: &str| format!(r#"{{"type":"output_text","text":{text},"annotations":[]}}"#);
-        let item = |status: &str, content: &str| {
-            format!(
-                r#"{{"type":"message","id":{id},"status":"{status}","role":"assistant","content":[{content}]}}"#
-            )
-        };
-        let whole = item("completed", &part(&text));
+        let whole = message_item(&id, "completed", &text_part(&text));
+        let start = message_item(&id, "in_progress", "");
+        let (empty, part) = (text_part("\"\""), text_part(&text));
         for (kind, rest) in [
             (
                 "output_item.added",
-                format!(
-                    r#""output_index":{place},"item":{}"#,
-                    item("in_progress", "")
-                ),
+                format!(r#""output_index":{place},"item":{start}"#),
             ),
-            (
-                "content_part.added",
-                format!(r#"{head},"part":{}"#, part("\"\"")),
-            ),
+            ("content_part.added", format!(r#"{head},"part":{empty}"#)),
             ("output_text.delta", format!(r#"{head},"delta":{text}"#)),
             ("output_text.done", format!(r#"{head},"text":{text}"#)),
-            (
-                "content_part.done",
-                format!(r#"{head},"part":{}"#, part(&text)),
-            ),
+            ("content_part.done", format!(r#"{head},"part":{part}"#)),
             (
                 "output_item.done",
                 format!(r#""output_index":{place},"item":{whole}"#),
@@ -346,6 +335,11 @@ impl Protocol for Responses {
             }
             write_spliced(&event, splice, out);
         }
+    }
+
+    fn aliased_reply(&self) -> Option<(String, String)> {
+        let (first, last) = (self.client.first_id.clone()?, self.client.last_id.clone()?);
+        (first != last).then_some((first, last))
     }
 
     fn write_last(&mut self, _: &mut EventWriter) -> bool {
@@ -539,7 +533,15 @@ impl Responses {
                 splice.set(response, "output", &format!("[{items}]"));
             }
             if let Some(usage) = response.get("usage") {
-                exchange.usage.write(usage, context.usage, &mut splice);
+                exchange.write_usage(usage, context.usage, &mut splice);
+            }
+            if exchange.request.is_stored {
+                self.client.last_id = response_id(root);
+            } else if let Some(first) = self.client.first_id.as_deref()
+                && has(response, "id")
+            {
+                // Nobody can ask for either response.
+                set_text(&mut splice, response, "id", first);
             }
             if exchange.judge.settings.report {
                 splice.append(response, &format!("\"goodcall\":{}", exchange.report()));

@@ -60,6 +60,14 @@ impl Form for ResponsesForm {
         parts.filter_map(|part| part.get("text")).collect()
     }
 
+    fn is_companion(&self, block: Node<'_>) -> bool {
+        type_of(block) == "reasoning"
+    }
+
+    fn is_stored(&self, request: Node<'_>) -> bool {
+        request.get("store").and_then(Node::as_bool) != Some(false)
+    }
+
     fn call(&self, id: &str, name: &str, arguments: &str) -> String {
         let item = quoted(&item_id("fc", id));
         let (id, name, arguments) = (quoted(id), quoted(name), quoted(arguments));
@@ -69,15 +77,12 @@ impl Form for ResponsesForm {
     }
 
     fn text_block(&self, decision: &CallDecision) -> String {
-        let id = decision.call.id.as_deref().unwrap_or_default();
-        let (id, text) = (quoted(&item_id("msg", id)), quoted(&decision.text));
-        format!(
-            r#"{{"type":"message","id":{id},"status":"completed","role":"assistant","content":[{{"type":"output_text","text":{text},"annotations":[]}}]}}"#
-        )
+        let id = message_id(decision);
+        message_item(&id, "completed", &text_part(&quoted(&decision.text)))
     }
 
     fn history_of(&self, root: Node<'_>, legal: &str, request: Node<'_>) -> Option<String> {
-        let is_stored = request.get("store").and_then(Node::as_bool) != Some(false);
+        let is_stored = self.is_stored(request);
         let output = root.get("output")?.elements();
         let items = output.filter_map(|item| as_input(item, legal, is_stored));
         let items = items.collect::<Vec<_>>().join(",");
@@ -128,6 +133,24 @@ fn as_input(item: Node<'_>, text: &str, is_stored: bool) -> Option<String> {
     Some(splice.apply())
 }
 
+/// The id of a message that takes the place of a call, as JSON.
+fn message_id(decision: &CallDecision) -> String {
+    let id = decision.call.id.as_deref().unwrap_or_default();
+    quoted(&item_id("msg", id))
+}
+
+/// A message with this id and content, both as JSON.
+fn message_item(id: &str, status: &str, content: &str) -> String {
+    format!(
+        r#"{{"type":"message","id":{id},"status":"{status}","role":"assistant","content":[{content}]}}"#
+    )
+}
+
+/// A part of a message with this text, which is JSON already.
+fn text_part(text: &str) -> String {
+    format!(r#"{{"type":"output_text","text":{text},"annotations":[]}}"#)
+}
+
 /// The id of an item, made out of a call's id.
 fn item_id(prefix: &str, call: &str) -> String {
     format!("{prefix}_{}", call.trim_start_matches("call_"))
@@ -175,6 +198,9 @@ struct ClientItems {
     renamed_ids: HashMap<String, String>,
     /// True if the items differ from those of the upstream's last event.
     changed: bool,
+    /// The id of the response in the first event, and in the last.
+    first_id: Option<String>,
+    last_id: Option<String>,
 }
 
 /// An item that is a call.
@@ -355,4 +381,10 @@ fn item_of(data: &str) -> Option<String> {
 fn id_in(item: &str) -> Option<String> {
     let tree = Tree::parse(item).ok()?;
     tree.root().get("id")?.as_str().map(str::to_owned)
+}
+
+/// The id of the response that an event is about as a whole.
+fn response_id(root: Node<'_>) -> Option<String> {
+    let id = root.get("response")?.get("id")?;
+    id.as_str().map(str::to_owned)
 }

@@ -9,6 +9,10 @@ impl PendingCalls {
         if self.judged == self.order.len() || self.received.has_open() {
             return;
         }
+        let is_streamed = !self.client.streamed.is_empty();
+        if self.protocol.is_stored_at_once() && exchange.may_ask() && !is_streamed {
+            return;
+        }
         let judged = self.judge(exchange, StopReason::Unknown);
         if judged.iter().any(|(_, decision)| decision.is_bad()) {
             return;

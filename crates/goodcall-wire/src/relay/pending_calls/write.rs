@@ -2,10 +2,20 @@
 
 use super::*;
 
+/// Where the calls of held events are for the client.
+struct HeldPlaces {
+    /// True if a call of the message changes.
+    changed: bool,
+    /// The calls of which the client has a fragment.
+    begun: HashSet<usize>,
+    /// The places of calls that are not judged.
+    unjudged: HashMap<usize, usize>,
+}
+
 impl PendingCalls {
     /// Decides what the client gets for each call that was judged.
     pub(super) fn decide_outcomes(&mut self, exchange: &mut Exchange) {
-        let give_up = exchange.judge.settings.give_up;
+        let give_up = exchange.given_up_as();
         for (decided, decision) in self.decided.iter_mut().zip(&self.decisions) {
             if decided.outcome != Outcome::Undecided {
                 continue;
@@ -46,11 +56,28 @@ impl PendingCalls {
         if is_anew && !self.decisions.is_empty() {
             exchange.note_repair("call_fragments");
         }
-        let streamed = self.client.streamed.iter();
-        let mut unjudged: HashMap<_, _> = streamed.map(|(key, place)| (*key, *place)).collect();
-        let mut begun: HashSet<usize> = unjudged.keys().copied().collect();
+        let unjudged = self.client.streamed.clone();
+        let mut places = HeldPlaces {
+            changed,
+            begun: unjudged.keys().copied().collect(),
+            unjudged,
+        };
+        let mut companions = Vec::new();
         for held in std::mem::take(&mut self.held) {
+            if let Held::Companion(event) = held {
+                companions.push(event);
+                continue;
+            }
+            let companions = std::mem::take(&mut companions);
+            if !self.becomes_text(&held) {
+                self.forward_each(exchange, companions, out);
+            }
             match held {
+                Held::Head(event) => {
+                    self.client.wrote_head = true;
+                    self.protocol.forward(exchange, &event, out);
+                }
+                Held::Companion(_) => {}
                 Held::TextCall(number) => self.write_text_call(number, out),
                 Held::Event {
                     event,
@@ -61,40 +88,67 @@ impl PendingCalls {
                     event,
                     pieces,
                     is_last,
-                } => {
-                    let numbers = pieces.iter().map(|piece| piece.number);
-                    let first: Vec<_> = numbers.map(|number| begun.insert(number)).collect();
-                    for (piece, first) in pieces.iter().zip(&first) {
-                        if *first {
-                            self.place(piece.number, &mut unjudged, out);
-                        }
-                    }
-                    let placed = pieces.iter().zip(first);
-                    let placed = placed.map(|(piece, first)| PlacedPiece {
-                        piece,
-                        first,
-                        calls: placed_calls(&self.decided, &self.decisions, piece.number),
-                        unjudged_place: unjudged.get(&piece.number).copied(),
-                    });
-                    let placed: Vec<_> = placed.collect();
-                    let context = HeldContext {
-                        exchange,
-                        changed,
-                        is_last,
-                        calls: self.client.calls.accepted.len() + self.client.calls.earlier.len(),
-                        has_decisions: !self.decisions.is_empty(),
-                        usage: &self.usage,
-                        late: late_calls(&self.decided, &self.decisions),
-                        repairs: RefCell::default(),
-                    };
-                    self.protocol.write_held(&event, &placed, &context, out);
-                    let repairs = context.repairs.into_inner();
-                    for name in repairs {
-                        exchange.note_repair(name);
-                    }
-                }
+                } => self.write_event(exchange, (&event, &pieces, is_last), &mut places, out),
             }
         }
+        self.forward_each(exchange, companions, out);
+    }
+
+    fn forward_each(&mut self, exchange: &Exchange, events: Vec<SseEvent>, out: &mut EventWriter) {
+        for event in events {
+            self.protocol.forward(exchange, &event, out);
+        }
+    }
+
+    /// Writes a held event with its calls.
+    fn write_event(
+        &mut self,
+        exchange: &mut Exchange,
+        (event, pieces, is_last): (&SseEvent, &[Piece], bool),
+        places: &mut HeldPlaces,
+        out: &mut EventWriter,
+    ) {
+        let numbers = pieces.iter().map(|piece| piece.number);
+        let first: Vec<_> = numbers.map(|number| places.begun.insert(number)).collect();
+        for (piece, first) in pieces.iter().zip(&first) {
+            if *first {
+                self.place(piece.number, &mut places.unjudged, out);
+            }
+        }
+        let placed = pieces.iter().zip(first);
+        let placed = placed.map(|(piece, first)| PlacedPiece {
+            piece,
+            first,
+            calls: placed_calls(&self.decided, &self.decisions, piece.number),
+            unjudged_place: places.unjudged.get(&piece.number).copied(),
+        });
+        let placed: Vec<_> = placed.collect();
+        let context = HeldContext {
+            exchange,
+            changed: places.changed,
+            is_last,
+            calls: self.client.calls.accepted.len() + self.client.calls.earlier.len(),
+            has_decisions: !self.decisions.is_empty(),
+            usage: &self.usage,
+            late: late_calls(&self.decided, &self.decisions),
+            repairs: RefCell::default(),
+        };
+        self.protocol.write_held(event, &placed, &context, out);
+        let repairs = context.repairs.into_inner();
+        for name in repairs {
+            exchange.note_repair(name);
+        }
+    }
+
+    /// Returns true if what is held is a call that the client gets as text.
+    fn becomes_text(&self, held: &Held) -> bool {
+        let Held::Event { pieces, .. } = held else {
+            return false;
+        };
+        let number = pieces.first().map(|piece| piece.number);
+        let key = number.map(CallKey::Stream);
+        let mut own = self.decided.iter();
+        own.any(|own| Some(own.key) == key && matches!(own.outcome, Outcome::Text(_)))
     }
 
     /// Gives the calls of a fragment their places, or writes the text that they became.
