@@ -11,9 +11,9 @@ PATIENCE = 30
 
 
 class Lines:
-    def __init__(self, command):
+    def __init__(self, command, **options):
         self.process = subprocess.Popen(
-            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
+            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, **options
         )
         self.next_id = 0
         self.buffer = b""
@@ -52,7 +52,7 @@ class Lines:
         self.next_id += 1
         message = {"jsonrpc": "2.0", "id": self.next_id, "method": method, "params": params}
         self.send(json.dumps(message, ensure_ascii=False))
-        return json.loads(self.answer())
+        return json.loads(self.answer() or sys.exit(f"FAILED: no answer: {self.process.args}"))
 
     def open(self):
         self.ask("initialize", {
