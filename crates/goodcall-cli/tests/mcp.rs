@@ -211,3 +211,33 @@ fn configuration_of_a_folder_can_only_make_the_proxy_stricter() {
     fs::write(folder.join("goodcall.toml"), "polciy = 1").unwrap();
     assert!(drop_table(&folder, &[]).contains("goodcall/changes"));
 }
+
+#[test]
+fn all_servers_of_a_configuration_are_inspected() {
+    let folder = folder("inspected");
+    let server = r#"read a; echo '{"jsonrpc":"2.0","id":"init","result":{}}'; read b; read c
+        echo '{"jsonrpc":"2.0","id":"list0","result":{"tools":[{"name":"go","inputSchema":{"type":"SCHEMA"}}]}}'"#;
+    let entry = |schema: &str| {
+        let server = server.replace("SCHEMA", schema);
+        serde_json::json!({"command": "sh", "args": ["-c", server]})
+    };
+    let good = serde_json::json!({"mcpServers": {"good": entry("object")}});
+    let both = serde_json::json!({"mcpServers": {"good": entry("object"), "bad": entry("objekt")}});
+    fs::write(folder.join("good.json"), good.to_string()).unwrap();
+    fs::write(folder.join("both.json"), both.to_string()).unwrap();
+    let inspect = |words: &[&str]| {
+        let words = [&["mcp", "inspect"], words].concat();
+        let ended = goodcall(&folder, &words).output().unwrap();
+        let printed = String::from_utf8(ended.stdout).unwrap();
+        (ended.status.code(), printed)
+    };
+    let (code, printed) = inspect(&["--all", "good.json"]);
+    assert_eq!(code, Some(0), "{printed}");
+    assert!(
+        printed.starts_with("== good\n1 tool: 0 errors"),
+        "{printed}"
+    );
+    let (code, printed) = inspect(&["--all", "both.json", "--jsonl", "--min-severity", "error"]);
+    assert_eq!(code, Some(1), "{printed}");
+    assert!(printed.contains(r#""server":"bad""#) && printed.contains("invalid-schema"));
+}

@@ -9,7 +9,8 @@
 //! - [`bridge`] serves a client on pipes, [`listen`] serves clients over streamable HTTP.
 //! - [`ProxyOptions`] holds the host's decisions, from `goodcall.toml` or otherwise.
 //! - [`ProxyLog`] writes one JSON line per call.
-//! - [`wrap_config`] and [`unwrap_config`] edit the configurations of MCP clients.
+//! - [`wrap_config`] and [`unwrap_config`] edit the configurations of MCP clients;
+//!   [`configured_servers`] reads their servers.
 //! - [`list_tools`] returns a server's tools, ready for [`goodcall_wire::lint`].
 
 mod frame;
@@ -40,7 +41,9 @@ mod list_tools;
 
 pub use bridge::{BridgeEnd, StartError, bridge};
 pub use call_log::{LogEntry, OutputCheck, ProxyLog, ProxyOutcome, ProxyRecord, ProxyVerdict};
-pub use client_config::{WrapError, Wrapped, unwrap_config, wrap_config};
+pub use client_config::{
+    ConfiguredServer, WrapError, Wrapped, configured_servers, unwrap_config, wrap_config,
+};
 pub use engine::{Engine, EngineOutput};
 pub use frame::Frame;
 pub use goodcall_server::{BadCallMode, McpLoopMode};

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use goodcall_wire::LintedTool;
+use goodcall_wire::{LintHints, LintedTool};
 use serde_json::Value;
 use tokio::time::timeout;
 
@@ -117,7 +117,7 @@ fn definitions(result: JsonSpan<'_>) -> Vec<LintedTool> {
         let mut linted = LintedTool::new(&text("name")?, input);
         linted.description = text("description");
         linted.output = tool.get("outputSchema").cloned();
-        linted.destructive = tool["annotations"]["destructiveHint"] == true;
+        linted.hints = Some(LintHints::read(&tool["annotations"]));
         Some(linted)
     });
     tools.collect()

@@ -3,7 +3,7 @@
 
 use std::ffi::OsString;
 use std::io;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{ExitStatus, Stdio};
 use std::time::Duration;
 
@@ -31,6 +31,10 @@ pub struct ServerCommand {
     /// The words of a command that replaces itself by the program whose words follow. It may
     /// prepare the process, as [`end_with_parent`] does.
     pub launcher: Vec<OsString>,
+    /// Variables of its environment, besides those of this process.
+    pub variables: Vec<(OsString, OsString)>,
+    /// The folder in which it runs; that of this process if there is none.
+    pub folder: Option<PathBuf>,
 }
 
 impl ServerCommand {
@@ -43,6 +47,8 @@ impl ServerCommand {
             program: program.into(),
             arguments: arguments.into_iter().collect(),
             launcher: Vec::new(),
+            variables: Vec::new(),
+            folder: None,
         }
     }
 
@@ -104,9 +110,13 @@ impl ServerCommand {
         command
             .args(words)
             .args(&self.arguments)
+            .envs(self.variables.iter().map(|(name, value)| (name, value)))
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .kill_on_drop(true);
+        if let Some(folder) = &self.folder {
+            command.current_dir(folder);
+        }
         // A process group of its own, which is ended as a whole.
         #[cfg(unix)]
         command.process_group(0);

@@ -57,7 +57,9 @@ pub use envelope::{
     Answer, ConvertError, Converted, Envelope, EnvelopeError, Provider, UnknownProvider, convert,
     definitions, result,
 };
-pub use lint::{LintParty, LintRemark, LintedTool, lint};
+pub use lint::{
+    LintClaim, LintHints, LintParty, LintRemark, LintSeverity, LintedTool, UnknownSeverity, lint,
+};
 pub use stream::{Assembler, CallUpdate};
 pub use text::{
     Extraction, Scanner, TextCallScope, TextPiece, UnknownTextCallScope, catalogue, dialects,

@@ -5,6 +5,7 @@ use std::path::Path;
 
 use serde_json::{Map, Value};
 
+use super::servers::{self, ConfiguredServer};
 use super::wrapped_words::{
     UrlServer, before_command, command_start, is_goodcall, is_own_variable, refuses,
 };
@@ -81,6 +82,19 @@ pub(super) fn wrap(text: &str, goodcall: &str, file: &Path) -> Result<Wrapped, W
         edits.add(&entry, splices);
     }
     Ok(edits.apply(text))
+}
+
+pub(super) fn servers(text: &str) -> Result<Vec<ConfiguredServer>, WrapError> {
+    let plain = without_comments(text);
+    let found = entries(&plain)?.into_iter().map(|entry| {
+        let server = entry.parse().map_err(str::to_owned).and_then(|parsed| {
+            let url = URLS.iter().find_map(|key| parsed.get(*key)?.as_str());
+            servers::read(&parsed, command_of(&parsed), url)
+        });
+        let name = entry.title();
+        ConfiguredServer { name, server }
+    });
+    Ok(found.collect())
 }
 
 pub(super) fn unwrap(text: &str, before: Option<&str>, file: &Path) -> Result<Wrapped, WrapError> {

@@ -4,11 +4,14 @@
 //! with comments is the form of most clients; TOML is that of Codex.
 
 mod json;
+mod servers;
 mod toml;
 mod wrapped_words;
 
 use std::fmt;
 use std::path::Path;
+
+pub use servers::ConfiguredServer;
 
 /// An edited configuration.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -60,6 +63,17 @@ pub fn unwrap_config(text: &str, before: Option<&str>, file: &Path) -> Result<Wr
     match ConfigForm::of(file)? {
         ConfigForm::Json => json::unwrap(text, before, file),
         ConfigForm::Toml => toml::unwrap(text, before),
+    }
+}
+
+/// Returns the servers of a configuration, so that they can be started without their client.
+///
+/// # Errors
+/// As [`wrap_config`].
+pub fn configured_servers(text: &str, file: &Path) -> Result<Vec<ConfiguredServer>, WrapError> {
+    match ConfigForm::of(file)? {
+        ConfigForm::Json => json::servers(text),
+        ConfigForm::Toml => toml::servers(text),
     }
 }
 

@@ -2,6 +2,7 @@
 
 use toml_edit::{Array, DocumentMut, Item, TableLike, Value, value};
 
+use super::servers::{self, ConfiguredServer};
 use super::wrapped_words::{before_command, command_start, is_goodcall};
 use super::{NOT_WRAPPED, WRAPPED_ALREADY, WrapError, Wrapped};
 
@@ -27,6 +28,27 @@ pub(super) fn unwrap(text: &str, before: Option<&str>) -> Result<Wrapped, WrapEr
         },
         None => derived,
     })
+}
+
+pub(super) fn servers(text: &str) -> Result<Vec<ConfiguredServer>, WrapError> {
+    let wrong = |error: toml_edit::de::Error| WrapError(error.to_string().trim_end().to_owned());
+    let document: serde_json::Value = toml_edit::de::from_str(text).map_err(wrong)?;
+    let list = document.get(LIST).and_then(serde_json::Value::as_object);
+    let found = list.into_iter().flatten().map(|(name, entry)| {
+        let entry = entry.as_object().cloned().unwrap_or_default();
+        let url = entry.get("url").and_then(serde_json::Value::as_str);
+        let program = entry.get("command").and_then(serde_json::Value::as_str);
+        let words = entry.get("args").and_then(serde_json::Value::as_array);
+        let words = words.into_iter().flatten();
+        let words = words
+            .filter_map(|word| word.as_str().map(str::to_owned))
+            .collect();
+        let command = program.map(|program| (program.to_owned(), words));
+        let server = servers::read(&entry, command, url);
+        let name = name.clone();
+        ConfiguredServer { name, server }
+    });
+    Ok(found.collect())
 }
 
 /// The program of the first server that is behind goodcall.
