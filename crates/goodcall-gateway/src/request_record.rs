@@ -365,6 +365,7 @@ fn vendor(provider: Provider) -> &'static str {
         Provider::Anthropic => "anthropic",
         Provider::Ollama => "ollama",
         Provider::Gemini => "gcp.gemini",
+        Provider::Bedrock => "aws.bedrock",
         _ => "openai",
     }
 }

@@ -51,6 +51,13 @@ fn gateway() {
         if streams.is_empty() {
             return request(case);
         }
+        if provider(case) == Provider::Bedrock && !cfg!(feature = "event-stream") {
+            let blocks = case.blocks.iter();
+            return blocks
+                .map(|block| (block.info.clone(), block.text.clone()))
+                .collect();
+        }
+        let shown = |bytes: &[u8]| shown(provider(case), bytes);
         let outcome = stream(case, &streams, usize::MAX);
         for size in [1, 5, 64] {
             assert_same(
@@ -172,6 +179,10 @@ fn exchange(case: &Case) -> Exchange {
 /// Reads one event per line: its data, or a comment.
 fn events(provider: Provider, lines: &str) -> Vec<u8> {
     let mut out = String::new();
+    #[cfg(feature = "event-stream")]
+    if provider == Provider::Bedrock {
+        return requests::aws::written(lines.lines().map(str::to_owned));
+    }
     if provider == Provider::Ollama {
         return format!("{lines}\n").into_bytes();
     }
@@ -190,7 +201,12 @@ fn events(provider: Provider, lines: &str) -> Vec<u8> {
     out.into_bytes()
 }
 
-fn shown(bytes: &[u8]) -> String {
+fn shown(provider: Provider, bytes: &[u8]) -> String {
+    #[cfg(feature = "event-stream")]
+    if provider == Provider::Bedrock {
+        return requests::aws::events(bytes).join("\n");
+    }
+    let _ = provider;
     let text = String::from_utf8_lossy(bytes).replace("\r\n", "\n");
     if text.starts_with('[') {
         let _: serde_json::Value = serde_json::from_str(&text).unwrap();

@@ -2,6 +2,9 @@
 //! what a client sends next with what it got.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test may fail loudly")]
 
+#[cfg(feature = "event-stream")]
+#[allow(dead_code, reason = "shared with other tests")]
+mod requests;
 mod strict_providers;
 
 use std::sync::{Arc, LazyLock};
@@ -10,6 +13,8 @@ use goodcall_wire::relay::{
     Exchange, GiveUp, Memory, NextStep, RelaySettings, StreamEnd, StreamRelay, ToolsCache,
 };
 use serde_json::Value;
+#[cfg(feature = "event-stream")]
+use strict_providers::Bedrock;
 use strict_providers::{Chat, Gemini, Messages, Ollama, Responses, Said, StrictProvider};
 
 const GOOD: &str = r#"{"a":1}"#;
@@ -43,7 +48,7 @@ enum Thinks {
 /// Makes a provider.
 type Maker = fn() -> Box<dyn StrictProvider>;
 
-const PROVIDERS: [(&str, Maker, &[Thinks]); 11] = [
+const PROVIDERS: &[(&str, Maker, &[Thinks])] = &[
     (
         "chat",
         || Box::new(Chat::new(false, 1)),
@@ -83,6 +88,18 @@ const PROVIDERS: [(&str, Maker, &[Thinks]); 11] = [
         &[Thinks::Never],
     ),
     ("ollama", || Box::new(Ollama), &ALL),
+    #[cfg(feature = "event-stream")]
+    (
+        "bedrock",
+        || Box::new(Bedrock::new(false)),
+        &[Thinks::Never],
+    ),
+    #[cfg(feature = "event-stream")]
+    (
+        "bedrock with reasoning",
+        || Box::new(Bedrock::new(true)),
+        &[Thinks::Always, Thinks::First],
+    ),
 ];
 const ALL: [Thinks; 3] = [Thinks::Never, Thinks::Always, Thinks::First];
 

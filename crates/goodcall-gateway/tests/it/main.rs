@@ -2,6 +2,9 @@
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test may fail loudly")]
 
+#[path = "../../../goodcall-wire/tests/requests/aws.rs"]
+mod aws;
+mod bedrock;
 mod connections;
 mod content_encoding;
 mod failed_generations;

@@ -1,6 +1,8 @@
 //! How the events of a stream follow each other as bytes: server-sent events, lines, elements of an
 //! array. Protocols read and write events, whatever the framing.
 
+#[cfg(feature = "event-stream")]
+use super::event_stream::MessageReader;
 use crate::sse::{self, SseEvent, SseReader};
 
 /// The form in which events follow each other.
@@ -13,6 +15,9 @@ pub(crate) enum Framing {
     Lines,
     /// The elements of one JSON array.
     Array,
+    /// AWS's binary messages.
+    #[cfg(feature = "event-stream")]
+    Messages,
 }
 
 impl Framing {
@@ -21,6 +26,8 @@ impl Framing {
             Framing::Events => "text/event-stream",
             Framing::Lines => "application/x-ndjson",
             Framing::Array => "application/json",
+            #[cfg(feature = "event-stream")]
+            Framing::Messages => "application/vnd.amazon.eventstream",
         }
     }
 
@@ -31,7 +38,7 @@ impl Framing {
             Framing::Events | Framing::Lines => {
                 matches!(media_type, "text/event-stream" | "application/x-ndjson")
             }
-            Framing::Array => media_type == "application/json",
+            other => media_type == other.media_type(),
         }
     }
 }
@@ -41,6 +48,8 @@ impl Framing {
 pub(crate) enum EventReader {
     Text(SseReader),
     Array(ArrayReader),
+    #[cfg(feature = "event-stream")]
+    Messages(MessageReader),
 }
 
 impl EventReader {
@@ -49,6 +58,8 @@ impl EventReader {
             Framing::Events => EventReader::Text(SseReader::default()),
             Framing::Lines => EventReader::Text(SseReader::of_lines()),
             Framing::Array => EventReader::Array(ArrayReader::default()),
+            #[cfg(feature = "event-stream")]
+            Framing::Messages => EventReader::Messages(MessageReader::default()),
         }
     }
 
@@ -56,6 +67,8 @@ impl EventReader {
         match self {
             EventReader::Text(reader) => reader.push(bytes),
             EventReader::Array(reader) => reader.buffer.extend_from_slice(bytes),
+            #[cfg(feature = "event-stream")]
+            EventReader::Messages(reader) => reader.buffer.extend_from_slice(bytes),
         }
     }
 
@@ -64,6 +77,8 @@ impl EventReader {
         match self {
             EventReader::Text(reader) => reader.next_event(),
             EventReader::Array(reader) => reader.next_event(),
+            #[cfg(feature = "event-stream")]
+            EventReader::Messages(reader) => reader.next_event(),
         }
     }
 
@@ -71,10 +86,8 @@ impl EventReader {
     pub(crate) fn last_event(&mut self) -> Option<SseEvent> {
         match self {
             EventReader::Text(reader) => reader.last_event(),
-            EventReader::Array(_) => {
-                // The beginning of an element does not count.
-                None
-            }
+            // The beginning of an element or a message does not count.
+            _ => None,
         }
     }
 
@@ -95,6 +108,8 @@ impl EventReader {
         match self {
             EventReader::Text(reader) => reader.pending(),
             EventReader::Array(reader) => reader.buffer.len(),
+            #[cfg(feature = "event-stream")]
+            EventReader::Messages(reader) => reader.buffer.len(),
         }
     }
 
@@ -103,6 +118,8 @@ impl EventReader {
         match self {
             EventReader::Text(reader) => reader.take_pending(),
             EventReader::Array(reader) => std::mem::take(reader).buffer,
+            #[cfg(feature = "event-stream")]
+            EventReader::Messages(reader) => std::mem::take(&mut reader.buffer),
         }
     }
 }
@@ -229,6 +246,8 @@ impl EventWriter {
                 self.separate();
                 self.bytes.extend_from_slice(data.as_bytes());
             }
+            #[cfg(feature = "event-stream")]
+            Framing::Messages => super::event_stream::write(data, &mut self.bytes),
         }
         self.has_begun = true;
     }

@@ -2,8 +2,11 @@
 //! the events of streams) and writes the events that a client gets (`encode.rs`). What happens to the
 //! calls in between is the same for all, in [`relay::pending_calls`](crate::relay).
 
+mod bedrock;
 mod chat;
 mod decoders;
+#[cfg(feature = "event-stream")]
+mod event_stream;
 mod form;
 mod framing;
 mod gemini;
@@ -34,7 +37,7 @@ struct Relayed {
 }
 
 /// The protocols that are relayed. The first one stands in for a provider that is not listed.
-static RELAYED: [Relayed; 5] = [
+static RELAYED: [Relayed; 6] = [
     Relayed {
         form: &chat::ChatForm,
         stream: || Box::<chat::Chat>::default(),
@@ -50,6 +53,10 @@ static RELAYED: [Relayed; 5] = [
     Relayed {
         form: &gemini::GeminiForm,
         stream: || Box::<gemini::Gemini>::default(),
+    },
+    Relayed {
+        form: &bedrock::BedrockForm,
+        stream: || Box::<bedrock::Bedrock>::default(),
     },
     Relayed {
         form: &ollama::OllamaForm,
@@ -81,7 +88,6 @@ pub(crate) fn of(provider: Provider) -> Box<dyn Protocol> {
 /// Returns what reads the events of a provider, for the stream of one message.
 pub(crate) fn decoder(provider: Provider) -> Box<dyn Decoder> {
     match provider {
-        Provider::Bedrock => Box::new(Stateless(decoders::bedrock)),
         Provider::Mcp => Box::new(Stateless(decoders::mcp)),
         provider => of(provider),
     }

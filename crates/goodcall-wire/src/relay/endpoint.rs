@@ -54,7 +54,8 @@ impl Endpoint {
 
     /// Sets what the URL says.
     pub(crate) fn of_model(mut self, model: &str, streams: bool) -> Self {
-        self.model = Some(model.to_owned());
+        let model = model.replace("%3A", ":").replace("%3a", ":");
+        self.model = Some(model.replace("%2F", "/").replace("%2f", "/"));
         self.streams = Some(streams);
         self
     }

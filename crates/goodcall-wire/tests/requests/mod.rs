@@ -1,5 +1,9 @@
 //! Requests with tools, in each provider's form.
 
+#[cfg(feature = "event-stream")]
+#[allow(dead_code, reason = "not every test has streams of Bedrock")]
+pub(crate) mod aws;
+
 use goodcall_wire::Provider;
 
 /// Returns a request that offers these definitions.

@@ -1,6 +1,8 @@
 //! Providers that enforce the rules which they publish for histories, and the ways in which clients
 //! continue a conversation with them.
 
+#[cfg(feature = "event-stream")]
+mod bedrock;
 mod chat;
 mod gemini;
 mod messages;
@@ -9,6 +11,8 @@ mod responses;
 
 use serde_json::{Value, json};
 
+#[cfg(feature = "event-stream")]
+pub(crate) use bedrock::Bedrock;
 pub(crate) use chat::Chat;
 pub(crate) use gemini::Gemini;
 pub(crate) use messages::Messages;
