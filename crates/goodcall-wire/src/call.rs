@@ -22,6 +22,8 @@ pub struct RawCall {
     pub span: Range<usize>,
     /// The changes outside the arguments, such as a cleaned name.
     pub changes: Vec<Change>,
+    /// The provider's signature on the call, which it demands back in the history (Gemini).
+    pub signature: Option<String>,
     /// The offset of `arguments` in the text; `None` if they were translated from another form.
     pub(crate) offset: Option<usize>,
     pub(crate) state: CallState,
@@ -53,6 +55,7 @@ impl RawCall {
             arguments: arguments.into(),
             span: 0..0,
             changes: Vec::new(),
+            signature: None,
             offset: None,
             state: CallState::Whole,
             alias: None,
@@ -203,6 +206,7 @@ impl RawCall {
             arguments: found.arguments,
             span: found.span,
             changes: Vec::new(),
+            signature: None,
             offset: found.offset,
             state: found.state,
             alias: None,

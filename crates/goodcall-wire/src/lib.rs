@@ -10,7 +10,8 @@
 //! - [`recorded`]: requests and replies from recordings, told apart by their form.
 //! - [`probe`]: questions to a live server, and what is wrong with its replies.
 //! - [`sse`]: server-sent events.
-//! - [`convert`]: definitions and transcripts from one form into another.
+//! - [`convert`]: definitions and transcripts from one form into another. [`transcript`] writes a
+//!   conversation that has no form yet.
 //!
 //! There are no sockets here: JSON and text in, JSON and text out.
 //!
@@ -54,8 +55,8 @@ mod tools;
 
 pub use call::RawCall;
 pub use envelope::{
-    Answer, ConvertError, Converted, Envelope, EnvelopeError, Provider, UnknownProvider, convert,
-    definitions, result,
+    Answer, ConvertError, Converted, Envelope, EnvelopeError, Provider, TranscriptImage,
+    TranscriptMessage, TranscriptPart, UnknownProvider, convert, definitions, result, transcript,
 };
 pub use lint::{
     LintClaim, LintHints, LintParty, LintRemark, LintSeverity, LintedTool, UnknownSeverity, lint,

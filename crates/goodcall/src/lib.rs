@@ -147,6 +147,7 @@ mod model;
 mod store;
 mod trace;
 
+mod reasoning;
 pub mod wire;
 
 #[cfg(feature = "openai")]

@@ -185,6 +185,9 @@ pub struct Call {
     /// The changes that were made to read the call, such as one of its name.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub changes: Vec<ChangeRecord>,
+    /// The provider's signature on the call, which it demands back in the history (Gemini).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub signature: Option<String>,
 }
 
 impl Call {
@@ -193,6 +196,7 @@ impl Call {
         let id = call.id.clone().unwrap_or_default();
         let mut own = Self::new(id, call.name.clone(), call.arguments.clone());
         own.changes = call.changes.iter().map(ChangeRecord::from).collect();
+        own.signature.clone_from(&call.signature);
         own
     }
 
@@ -208,6 +212,7 @@ impl Call {
             arguments: arguments.into(),
             stop: StopReason::Unknown,
             changes: Vec::new(),
+            signature: None,
         }
     }
 

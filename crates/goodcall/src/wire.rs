@@ -2,14 +2,14 @@
 
 use goodcall_core::{Kind, SchemaCache, Tree};
 use goodcall_wire::{
-    Answer, Envelope, RawCall, TextCallScope, Tools, convert, definitions, extract, result,
+    Answer, Envelope, RawCall, TextCallScope, Tools, TranscriptImage, TranscriptMessage,
+    TranscriptPart, definitions, extract, transcript,
 };
 use serde_json::{Value, json};
 
 use crate::definition::{Annotations, Definition};
-use crate::message::{
-    AssistantMessage, Call, CallOutcome, Image, Message, Reasoning, Reply, Usage, UserMessage,
-};
+use crate::message::{AssistantMessage, Call, CallOutcome, Image, Message, Reply, Usage};
+use crate::reasoning;
 
 pub use goodcall_wire::{ConvertError, EnvelopeError, Provider};
 
@@ -20,7 +20,7 @@ pub use goodcall_wire::{ConvertError, EnvelopeError, Provider};
 ///
 /// assert_eq!(
 ///     wire::messages(wire::Provider::OpenAi, &[Message::user("Hello")])?,
-///     r#"[{"content":"Hello","role":"user"}]"#
+///     r#"[{"role":"user","content":"Hello"}]"#
 /// );
 /// # Ok::<(), wire::ConvertError>(())
 /// ```
@@ -28,144 +28,75 @@ pub use goodcall_wire::{ConvertError, EnvelopeError, Provider};
 /// Each call has the arguments that its tool got, and an error is flagged where the form has a flag
 /// (`is_error`, `status`, `error`). Anthropic, Gemini and Bedrock keep the system prompt outside the
 /// list of messages. For them, a conversation with a system prompt is returned as an object with the
-/// prompt and the messages. Reasoning is sent back to the provider that it came from, and left out
-/// for others.
+/// prompt and the messages. Reasoning and the signatures of calls are sent back to the provider that
+/// they came from, and left out for others.
 ///
 /// # Errors
-/// If the provider's form cannot express the messages. Images can be sent to OpenAI and Anthropic;
-/// MCP has no form for a conversation.
+/// If the provider's form cannot express the messages: images by URL for Gemini, Bedrock and Ollama, any
+/// conversation for MCP.
 pub fn messages(provider: Provider, messages: &[Message]) -> Result<String, ConvertError> {
-    match provider {
-        Provider::OpenAi => Ok(chat(messages)),
-        Provider::Anthropic => Ok(blocks(messages, true)),
-        // Blocks can flag an error, chat messages cannot.
-        Provider::Gemini | Provider::Bedrock => {
-            let blocks = blocks(messages, false);
-            convert(Provider::Anthropic, provider, &blocks).map(|converted| converted.text)
-        }
-        other => convert(Provider::OpenAi, other, &chat(messages)).map(|converted| converted.text),
-    }
-}
-
-/// Writes chat messages, one for each result.
-fn chat(messages: &[Message]) -> String {
-    let mut list = Vec::new();
+    let mut written = Vec::new();
     for (at, message) in messages.iter().enumerate() {
-        match message {
-            Message::System { text } => list.push(json!({"role": "system", "content": text})),
+        written.push(match message {
+            Message::System { text } => with_text("system", text),
             Message::User(user) => {
-                list.push(json!({"role": "user", "content": chat_content(user)}));
+                let mut own = with_text("user", &user.text);
+                own.parts.extend(user.images.iter().map(image));
+                own
             }
-            Message::Assistant(reply) if reply.calls.is_empty() => {
-                list.push(json!({"role": "assistant", "content": reply.text}));
+            Message::Assistant(reply) => assistant(provider, reply, messages.get(at + 1)),
+            Message::Tools { outcomes } => {
+                let mut own = TranscriptMessage::new("user");
+                own.parts.extend(outcomes.iter().map(answered));
+                own
             }
-            Message::Assistant(reply) => {
-                let call = |call: &Call| {
-                    json!({"id": call.id, "type": "function", "function": {
-                        "name": call.name, "arguments": executed(call, messages.get(at + 1))}})
-                };
-                let calls: Vec<_> = reply.calls.iter().map(call).collect();
-                let content = Some(&reply.text).filter(|text| !text.is_empty());
-                list.push(json!({"role": "assistant", "content": content, "tool_calls": calls}));
-            }
-            Message::Tools { outcomes } => list.extend(outcomes.iter().map(|outcome| {
-                json!({"role": "tool", "tool_call_id": outcome.call_id, "content": outcome.text()})
-            })),
-        }
+        });
     }
-    Value::from(list).to_string()
+    transcript(provider, written)
 }
 
-fn chat_content(user: &UserMessage) -> Value {
-    if user.images.is_empty() {
-        return json!(user.text);
+/// A message with this text; no provider takes an empty one.
+fn with_text(role: &str, text: &str) -> TranscriptMessage {
+    let mut message = TranscriptMessage::new(role);
+    if !text.is_empty() {
+        message.parts.push(TranscriptPart::Text(text.to_owned()));
     }
-    let mut parts = vec![json!({"type": "text", "text": user.text})];
-    parts.extend(user.images.iter().map(|image| {
-        let url = match image {
-            Image::Url(url) => url.clone(),
-            Image::Data { media_type, base64 } => format!("data:{media_type};base64,{base64}"),
-        };
-        json!({"type": "image_url", "image_url": {"url": url}})
+    message
+}
+
+fn image(image: &Image) -> TranscriptPart {
+    TranscriptPart::Image(match image {
+        Image::Url(url) => TranscriptImage::Url(url.clone()),
+        Image::Data { media_type, base64 } => TranscriptImage::data(media_type, base64),
+    })
+}
+
+/// Converts a reply: reasoning, text, calls. `next` are the outcomes of the calls.
+fn assistant(
+    provider: Provider,
+    reply: &AssistantMessage,
+    next: Option<&Message>,
+) -> TranscriptMessage {
+    let mut message = TranscriptMessage::new("assistant");
+    reasoning::restore(provider, reply, &mut message);
+    message.parts.extend(with_text("", &reply.text).parts);
+    message.parts.extend(reply.calls.iter().map(|call| {
+        let mut own =
+            RawCall::new(&Tools::default(), &call.name, executed(call, next)).with_id(&call.id);
+        own.signature.clone_from(&call.signature);
+        TranscriptPart::Call(own)
     }));
-    Value::from(parts)
+    message
 }
 
-/// Writes messages of blocks, in which results belong to the user. Messages of one side in a row
-/// become one.
-fn blocks(messages: &[Message], reasoning: bool) -> String {
-    let mut prompt = Vec::new();
-    let mut turns: Vec<(&str, Vec<String>)> = Vec::new();
-    for (at, message) in messages.iter().enumerate() {
-        let (role, blocks) = match message {
-            Message::System { text } => {
-                prompt.push(text.as_str());
-                continue;
-            }
-            Message::User(user) => ("user", user_blocks(user)),
-            Message::Tools { outcomes } => ("user", outcomes.iter().map(result_block).collect()),
-            Message::Assistant(reply) => {
-                let next = messages.get(at + 1);
-                ("assistant", reply_blocks(reply, next, reasoning))
-            }
-        };
-        match turns.last_mut() {
-            Some((last, list)) if *last == role => list.extend(blocks),
-            _ => turns.push((role, blocks)),
-        }
-    }
-    let turns: Vec<_> = turns
-        .iter()
-        .map(|(role, blocks)| format!(r#"{{"role":"{role}","content":[{}]}}"#, blocks.join(",")))
-        .collect();
-    let list = format!("[{}]", turns.join(","));
-    if prompt.is_empty() {
-        return list;
-    }
-    let prompt = Value::from(prompt.join("\n\n"));
-    format!(r#"{{"system":{prompt},"messages":{list}}}"#)
-}
-
-fn text_block(text: &str) -> Option<String> {
-    // An empty block is refused.
-    (!text.is_empty()).then(|| json!({"type": "text", "text": text}).to_string())
-}
-
-fn user_blocks(user: &UserMessage) -> Vec<String> {
-    let images = user.images.iter().map(|image| {
-        let source = match image {
-            Image::Url(url) => json!({"type": "url", "url": url}),
-            Image::Data { media_type, base64 } => {
-                json!({"type": "base64", "media_type": media_type, "data": base64})
-            }
-        };
-        json!({"type": "image", "source": source}).to_string()
-    });
-    text_block(&user.text).into_iter().chain(images).collect()
-}
-
-fn reply_blocks(reply: &AssistantMessage, next: Option<&Message>, reasoning: bool) -> Vec<String> {
-    let own = |block: &&Reasoning| reasoning && block.provider == Provider::Anthropic.name();
-    let thought = reply.reasoning.iter().filter(own);
-    let thought = thought.map(|reasoning| reasoning.block.to_string());
-    let calls = reply.calls.iter().map(|call| {
-        // The arguments are spliced in, so that no digit is lost.
-        let (id, name) = (Value::from(&*call.id), Value::from(&*call.name));
-        let input = executed(call, next);
-        format!(r#"{{"type":"tool_use","id":{id},"name":{name},"input":{input}}}"#)
-    });
-    let text = text_block(&reply.text);
-    thought.chain(text).chain(calls).collect()
-}
-
-fn result_block(outcome: &CallOutcome) -> String {
+fn answered(outcome: &CallOutcome) -> TranscriptPart {
     let call = RawCall::new(&Tools::default(), &outcome.tool, "{}").with_id(&outcome.call_id);
     let answer = if outcome.is_ok() {
         Answer::ok(outcome.text())
     } else {
         Answer::error(outcome.text())
     };
-    result(Provider::Anthropic, &call, &answer)
+    TranscriptPart::Result(call, answer)
 }
 
 /// Returns the arguments that the tool got: the mended ones if `next` has an outcome that says so. A
@@ -239,7 +170,7 @@ pub fn reply(
     reply.calls = envelope.calls().iter().map(Call::from_wire).collect();
     reply.stop = envelope.stop();
     reply.usage = usage(&whole);
-    reply.reasoning = reasoning(provider, &whole);
+    reply.reasoning = reasoning::read(provider, &whole);
     Ok(cleaned(reply, &tools))
 }
 
@@ -286,19 +217,4 @@ pub(crate) fn usage(response: &Value) -> Option<Usage> {
         count(&input).or_else(|| count(&["prompt_eval_count"]))?,
         count(&output).or_else(|| count(&["eval_count"]))?,
     ))
-}
-
-/// The blocks of reasoning that must be sent back.
-fn reasoning(provider: Provider, response: &Value) -> Vec<Reasoning> {
-    if provider != Provider::Anthropic {
-        return Vec::new();
-    }
-    let blocks = response.get("content").and_then(Value::as_array);
-    let blocks = blocks.into_iter().flatten().filter(|block| {
-        let kind = block.get("type").and_then(Value::as_str);
-        matches!(kind, Some("thinking" | "redacted_thinking"))
-    });
-    blocks
-        .map(|block| Reasoning::new(provider.name(), block.clone()))
-        .collect()
 }

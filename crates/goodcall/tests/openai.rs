@@ -104,7 +104,9 @@ async fn streamed_conversation_is_assembled() {
     let (url, requests) = serve(vec![
         Respond::Stream(
             vec![
-                delta(json!({"role": "assistant", "content": "Grüße, "})),
+                delta(json!({"role": "assistant", "reasoning_content": "6 times "})),
+                delta(json!({"reasoning_content": "7"})),
+                delta(json!({"content": "Grüße, "})),
                 delta(json!({"content": "ich rechne."})),
                 delta(
                     json!({"tool_calls": [{"index": 0, "id": "x", "type": "function",
@@ -148,6 +150,9 @@ async fn streamed_conversation_is_assembled() {
     assert_eq!(*words.lock().unwrap(), "Grüße, ich rechne.42");
     assert_eq!(*usage.lock().unwrap(), Some(3));
     assert_eq!(requests.lock().unwrap()[0]["stream"], true);
+    // A server that sends reasoning wants it back beside the calls that it led to.
+    let again = &requests.lock().unwrap()[1]["messages"][1];
+    assert_eq!(again["reasoning_content"], "6 times 7");
     let Message::Tools { outcomes, .. } = &run.messages()[2] else {
         panic!()
     };

@@ -9,7 +9,7 @@ use super::convertible_tools::ConvertibleTools;
 use super::request_settings::{RequestSettings, WrittenSettings};
 use super::write_definitions::{list, unknown_fields};
 use super::write_messages::write;
-use super::{Answer, Provider, definitions, made_up_id};
+use super::{Answer, Provider, TranscriptMessage, TranscriptPart, definitions, made_up_id};
 use crate::call::RawCall;
 use crate::splice::quoted;
 use crate::tools::Tools;
@@ -17,6 +17,13 @@ use crate::tools::Tools;
 /// The error for a text that cannot be converted.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ConvertError(pub(super) String);
+
+impl ConvertError {
+    pub(super) fn no_conversation() -> Self {
+        let words = "MCP has no form for a conversation; definitions can be converted";
+        Self(words.to_owned())
+    }
+}
 
 impl fmt::Display for ConvertError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -37,19 +44,6 @@ pub struct Converted {
     pub left_out: Vec<String>,
     /// True for a conversation, false for definitions alone.
     pub is_conversation: bool,
-}
-
-/// A part of a message.
-pub(super) enum Part {
-    Text(String),
-    Call(RawCall),
-    Result(RawCall, Answer),
-}
-
-/// A message, whatever its provider.
-pub(super) struct Message {
-    pub(super) role: String,
-    pub(super) parts: Vec<Part>,
 }
 
 /// Converts tool definitions, a list of messages, or a whole request from one provider's form into
@@ -89,8 +83,7 @@ pub fn convert(from: Provider, to: Provider, text: &str) -> Result<Converted, Co
     let messages = MESSAGES.iter().find_map(|key| root.get(key));
     let is_conversation = messages.is_some() || is_messages(root);
     if is_conversation && to == Provider::Mcp {
-        let words = "MCP has no form for a conversation; definitions can be converted";
-        return Err(ConvertError(words.to_owned()));
+        return Err(ConvertError::no_conversation());
     }
     let mut tool_list = ConvertibleTools::default();
     if !is_conversation {
@@ -170,7 +163,7 @@ fn conversation(
     root: Node<'_>,
     messages: Option<Node<'_>>,
     text: &str,
-) -> Result<Vec<Message>, ConvertError> {
+) -> Result<Vec<TranscriptMessage>, ConvertError> {
     let mut reader = MessageReader {
         from,
         text,
@@ -180,19 +173,13 @@ fn conversation(
     let mut found = Vec::new();
     if messages.is_some() {
         for prompt in PROMPTS.iter().filter_map(|key| root.get(key)) {
-            found.push(Message {
-                role: "system".to_owned(),
-                parts: vec![Part::Text(prompt_text(prompt))],
-            });
+            found.push(text_message("system", prompt_text(prompt)));
         }
     }
     let list = messages.unwrap_or(root);
     if let Some(text) = list.as_str() {
         // A whole conversation may be one string.
-        found.push(Message {
-            role: "user".to_owned(),
-            parts: vec![Part::Text(text.to_owned())],
-        });
+        found.push(text_message("user", text.to_owned()));
     }
     for node in list.elements() {
         found.push(reader.message(node)?);
@@ -208,8 +195,15 @@ const PROMPTS: [&str; 4] = [
     "instructions",
 ];
 
+/// Returns a message that is one text.
+fn text_message(role: &str, text: String) -> TranscriptMessage {
+    let mut message = TranscriptMessage::new(role);
+    message.parts.push(TranscriptPart::Text(text));
+    message
+}
+
 /// The settings and tools of a request.
-struct RequestRest {
+pub(super) struct RequestRest {
     settings: WrittenSettings,
     tools: Option<Tools>,
 }
@@ -220,16 +214,16 @@ fn prompt_text(node: Node<'_>) -> String {
 }
 
 /// Writes the messages in the target's form, or a whole request if there is more than messages.
-fn write_request(
+pub(super) fn write_request(
     to: Provider,
-    messages: Vec<Message>,
+    messages: Vec<TranscriptMessage>,
     rest: Option<RequestRest>,
 ) -> Result<String, ConvertError> {
     let blocks = matches!(
         to,
         Provider::Anthropic | Provider::Gemini | Provider::Bedrock
     );
-    let is_prompt = |message: &Message| blocks && is_system(&message.role);
+    let is_prompt = |message: &TranscriptMessage| blocks && is_system(&message.role);
     let (prompts, messages): (Vec<_>, Vec<_>) = messages.into_iter().partition(is_prompt);
     let messages = write(to, messages)?;
     if rest.is_none() && prompts.is_empty() {
@@ -239,7 +233,7 @@ fn write_request(
     if !prompts.is_empty() {
         let texts = prompts.iter().flat_map(|prompt| &prompt.parts);
         let texts = texts.filter_map(|part| match part {
-            Part::Text(text) => Some(text.as_str()),
+            TranscriptPart::Text(text) => Some(text.as_str()),
             _ => None,
         });
         let text = quoted(&texts.collect::<Vec<_>>().join("\n\n"));
@@ -296,22 +290,19 @@ struct MessageReader<'t> {
 }
 
 impl MessageReader<'_> {
-    fn message(&mut self, node: Node<'_>) -> Result<Message, ConvertError> {
+    fn message(&mut self, node: Node<'_>) -> Result<TranscriptMessage, ConvertError> {
         let role = node
             .get("role")
             .and_then(Node::as_str)
             .unwrap_or("assistant");
-        let mut message = Message {
-            role: role.to_owned(),
-            parts: Vec::new(),
-        };
+        let mut message = TranscriptMessage::new(role);
         if role == "tool" {
             message.parts.push(self.tool_message(node));
             return Ok(message);
         }
         if node.get("role").is_none() {
             message.parts.push(self.part(node)?);
-            if matches!(message.parts.last(), Some(Part::Result(..))) {
+            if matches!(message.parts.last(), Some(TranscriptPart::Result(..))) {
                 message.role = "tool".to_owned();
             }
             return Ok(message);
@@ -325,7 +316,7 @@ impl MessageReader<'_> {
             }
             content => {
                 let text = content.and_then(Node::as_str).map(str::to_owned);
-                message.parts.extend(text.map(Part::Text));
+                message.parts.extend(text.map(TranscriptPart::Text));
             }
         }
         for call in node.get("tool_calls").into_iter().flat_map(Node::elements) {
@@ -333,30 +324,37 @@ impl MessageReader<'_> {
                 continue;
             };
             let call = self.call(function, call.get("id"), "arguments");
-            message.parts.push(Part::Call(call));
+            message.parts.push(TranscriptPart::Call(call));
         }
         Ok(message)
     }
 
     /// Reads a message that is one result.
-    fn tool_message(&mut self, node: Node<'_>) -> Part {
+    fn tool_message(&mut self, node: Node<'_>) -> TranscriptPart {
         let name = node.get("tool_name").or_else(|| node.get("name"));
         let (id, text) = (node.get("tool_call_id"), node.get("content"));
         self.result(id, name, text, false)
     }
 
-    fn part(&mut self, node: Node<'_>) -> Result<Part, ConvertError> {
+    fn part(&mut self, node: Node<'_>) -> Result<TranscriptPart, ConvertError> {
         if let Some(text) = node
             .as_str()
             .or_else(|| node.get("text").and_then(Node::as_str))
         {
-            return Ok(Part::Text(text.to_owned()));
+            return Ok(TranscriptPart::Text(text.to_owned()));
         }
         if let Some(call) = node.get("functionCall") {
-            return Ok(Part::Call(self.call(call, call.get("id"), "args")));
+            let mut call = self.call(call, call.get("id"), "args");
+            let signature = node.get("thoughtSignature").and_then(Node::as_str);
+            call.signature = signature.map(str::to_owned);
+            return Ok(TranscriptPart::Call(call));
         }
         if let Some(call) = node.get("toolUse") {
-            return Ok(Part::Call(self.call(call, call.get("toolUseId"), "input")));
+            return Ok(TranscriptPart::Call(self.call(
+                call,
+                call.get("toolUseId"),
+                "input",
+            )));
         }
         if let Some(answer) = node.get("functionResponse") {
             let response = answer.get("response");
@@ -370,8 +368,12 @@ impl MessageReader<'_> {
             return Ok(self.result(answer.get("toolUseId"), None, answer.get("content"), error));
         }
         match node.get("type").and_then(Node::as_str) {
-            Some("tool_use") => Ok(Part::Call(self.call(node, node.get("id"), "input"))),
-            Some("function_call") => Ok(Part::Call(self.call(
+            Some("tool_use") => Ok(TranscriptPart::Call(self.call(
+                node,
+                node.get("id"),
+                "input",
+            ))),
+            Some("function_call") => Ok(TranscriptPart::Call(self.call(
                 node,
                 node.get("call_id"),
                 "arguments",
@@ -414,7 +416,7 @@ impl MessageReader<'_> {
         name: Option<Node<'_>>,
         text: Option<Node<'_>>,
         is_error: bool,
-    ) -> Part {
+    ) -> TranscriptPart {
         let name = name.and_then(Node::as_str).map(str::to_owned);
         let id = id.and_then(Node::as_str).map(str::to_owned);
         // A result that names only its tool answers the last call of that tool.
@@ -433,7 +435,7 @@ impl MessageReader<'_> {
             .unwrap_or_default();
         let call = RawCall::new(&Tools::default(), &name, "").with_id(id);
         let text = text.map(plain).unwrap_or_default();
-        Part::Result(call, Answer { text, is_error })
+        TranscriptPart::Result(call, Answer { text, is_error })
     }
 }
 

@@ -43,7 +43,9 @@ impl Located {
                 id.expect("a finite list leaves ids free")
             };
             let id = site.id.clone().unwrap_or_else(free);
-            calls.push(RawCall::new(tools, &site.name, arguments).with_id(id));
+            let mut call = RawCall::new(tools, &site.name, arguments).with_id(id);
+            call.signature.clone_from(&site.signature);
+            calls.push(call);
         }
         Self {
             provider,

@@ -11,12 +11,14 @@ mod request_settings;
 mod results;
 mod rewrite;
 mod sites;
+mod transcript;
 mod write_definitions;
 mod write_messages;
 
 pub use convert::{ConvertError, Converted, convert};
 pub use provider::{Provider, UnknownProvider};
 pub use results::{Answer, result};
+pub use transcript::{TranscriptImage, TranscriptMessage, TranscriptPart, transcript};
 pub use write_definitions::definitions;
 
 use std::fmt;

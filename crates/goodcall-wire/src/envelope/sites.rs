@@ -24,6 +24,7 @@ pub(crate) struct Site {
     pub(crate) arguments_key: &'static str,
     /// The object that holds name and arguments.
     pub(crate) owner: Range<usize>,
+    pub(crate) signature: Option<String>,
 }
 
 /// The arguments of a call: their span, and their text if they are a string.
@@ -124,7 +125,11 @@ fn site(provider: Provider, node: Node<'_>, key: &str, parent: Option<Node<'_>>)
             call.then(|| build(node, node, "id", "name", "input"))?
         }
         Provider::Gemini => {
-            (key == "functionCall").then(|| build(node, node, "id", "name", "args"))?
+            let mut site =
+                (key == "functionCall").then(|| build(node, node, "id", "name", "args"))??;
+            let signature = parent.and_then(|part| part.get("thoughtSignature"));
+            site.signature = signature.and_then(Node::as_str).map(str::to_owned);
+            Some(site)
         }
         Provider::Bedrock => {
             (key == "toolUse").then(|| build(node, node, "toolUseId", "name", "input"))?
@@ -175,6 +180,7 @@ fn build(
         arguments,
         arguments_key,
         owner: owner.span(),
+        signature: None,
     })
 }
 
@@ -198,6 +204,9 @@ fn texts(node: Node<'_>, key: &str, depth: usize, out: &mut String) {
             .for_each(|item| texts(item, key, depth + 1, out)),
         Kind::Object => {
             let thought = node.get("thought").and_then(Node::as_bool) == Some(true);
+            if node.get("type").and_then(Node::as_str) == Some("reasoning") {
+                return;
+            }
             let own = matches!(key, "content" | "parts") && !thought;
             if let Some(text) = node.get("text").and_then(Node::as_str).filter(|_| own) {
                 out.push_str(text);

@@ -1,14 +1,18 @@
 //! Writes messages in each provider's form.
 
-use super::convert::{ConvertError, Message, Part};
+use super::convert::ConvertError;
 use super::results::gemini_id;
 use super::rewrite::legal_arguments;
-use super::{Provider, result};
+use super::transcript::TranscriptImage;
+use super::{Provider, TranscriptMessage, TranscriptPart, result};
 use crate::call::RawCall;
 use crate::splice::quoted;
 
 /// Writes messages in the target's form.
-pub(super) fn write(to: Provider, messages: Vec<Message>) -> Result<String, ConvertError> {
+pub(super) fn write(
+    to: Provider,
+    messages: Vec<TranscriptMessage>,
+) -> Result<String, ConvertError> {
     let mut out: Vec<String> = Vec::new();
     match to {
         Provider::Anthropic | Provider::Gemini | Provider::Bedrock => {
@@ -27,8 +31,12 @@ pub(super) fn write(to: Provider, messages: Vec<Message>) -> Result<String, Conv
 }
 
 /// Writes chat messages: one per result, with calls beside the content.
-fn write_chat(to: Provider, message: Message, out: &mut Vec<String>) -> Result<(), ConvertError> {
-    let (mut text, mut calls) = (None::<String>, Vec::new());
+fn write_chat(
+    to: Provider,
+    message: TranscriptMessage,
+    out: &mut Vec<String>,
+) -> Result<(), ConvertError> {
+    let (mut text, mut images, mut calls) = (None::<String>, Vec::new(), Vec::new());
     let role = if message.role == "model" {
         "assistant"
     } else {
@@ -36,25 +44,52 @@ fn write_chat(to: Provider, message: Message, out: &mut Vec<String>) -> Result<(
     };
     for part in message.parts {
         match part {
-            Part::Text(part) => text.get_or_insert_default().push_str(&part),
-            Part::Call(call) => calls.push(chat_call(to, &call)?),
-            Part::Result(call, answer) => out.push(result(to, &call, &answer)),
+            TranscriptPart::Text(part) => text.get_or_insert_default().push_str(&part),
+            TranscriptPart::Image(image) => images.push(image),
+            TranscriptPart::Call(call) => calls.push(chat_call(to, &call)?),
+            TranscriptPart::Result(call, answer) => out.push(result(to, &call, &answer)),
+            TranscriptPart::Own(_) => {}
         }
     }
-    if text.is_none() && calls.is_empty() {
+    if text.is_none() && calls.is_empty() && images.is_empty() {
         return Ok(());
     }
-    let content = text.map_or("null".to_owned(), |text| quoted(&text));
-    let calls = if calls.is_empty() {
-        String::new()
-    } else {
-        format!(r#","tool_calls":[{}]"#, calls.join(","))
-    };
-    out.push(format!(
-        r#"{{"role":{},"content":{content}{calls}}}"#,
-        quoted(role)
-    ));
+    let mut members = vec![
+        format!(r#""role":{}"#, quoted(role)),
+        chat_content(to, text, &images)?,
+    ];
+    if !calls.is_empty() {
+        members.push(format!(r#""tool_calls":[{}]"#, calls.join(",")));
+    }
+    members.extend(message.members);
+    out.push(format!("{{{}}}", members.join(",")));
     Ok(())
+}
+
+/// Writes the text and the images of a chat message.
+fn chat_content(
+    to: Provider,
+    text: Option<String>,
+    images: &[TranscriptImage],
+) -> Result<String, ConvertError> {
+    if to == Provider::Ollama && !images.is_empty() {
+        let bytes = images.iter().map(|image| image.bytes(to));
+        let bytes = bytes.map(|bytes| bytes.map(|(_, base64)| quoted(base64)));
+        let bytes = bytes.collect::<Result<Vec<_>, _>>()?.join(",");
+        let text = quoted(&text.unwrap_or_default());
+        return Ok(format!(r#""content":{text},"images":[{bytes}]"#));
+    }
+    if images.is_empty() {
+        let content = text.map_or("null".to_owned(), |text| quoted(&text));
+        return Ok(format!(r#""content":{content}"#));
+    }
+    let text = text.map(|text| format!(r#"{{"type":"text","text":{}}}"#, quoted(&text)));
+    let images = images.iter().map(|image| {
+        let url = quoted(&image.to_url());
+        format!(r#"{{"type":"image_url","image_url":{{"url":{url}}}}}"#)
+    });
+    let parts: Vec<_> = text.into_iter().chain(images).collect();
+    Ok(format!(r#""content":[{}]"#, parts.join(",")))
 }
 
 fn chat_call(to: Provider, call: &RawCall) -> Result<String, ConvertError> {
@@ -81,7 +116,7 @@ fn arguments_text(call: &RawCall) -> &str {
 }
 
 /// Writes one item per part.
-fn write_items(message: Message, out: &mut Vec<String>) {
+fn write_items(message: TranscriptMessage, out: &mut Vec<String>) {
     let role = if message.role == "model" {
         "assistant"
     } else {
@@ -89,10 +124,10 @@ fn write_items(message: Message, out: &mut Vec<String>) {
     };
     for part in message.parts {
         out.push(match part {
-            Part::Text(text) => {
+            TranscriptPart::Text(text) => {
                 format!(r#"{{"role":{},"content":{}}}"#, quoted(role), quoted(&text))
             }
-            Part::Call(call) => {
+            TranscriptPart::Call(call) => {
                 let id = quoted(call.id.as_deref().unwrap_or_default());
                 let arguments = quoted(arguments_text(&call));
                 let name = quoted(&call.name);
@@ -100,7 +135,15 @@ fn write_items(message: Message, out: &mut Vec<String>) {
                     r#"{{"type":"function_call","call_id":{id},"name":{name},"arguments":{arguments}}}"#
                 )
             }
-            Part::Result(call, answer) => result(Provider::Responses, &call, &answer),
+            TranscriptPart::Result(call, answer) => result(Provider::Responses, &call, &answer),
+            TranscriptPart::Image(image) => {
+                let url = quoted(&image.to_url());
+                format!(
+                    r#"{{"role":{},"content":[{{"type":"input_image","image_url":{url}}}]}}"#,
+                    quoted(role)
+                )
+            }
+            TranscriptPart::Own(item) => item,
         });
     }
 }
@@ -109,10 +152,10 @@ fn write_items(message: Message, out: &mut Vec<String>) {
 /// become one message, because parallel results must be in one.
 fn write_blocks(
     to: Provider,
-    messages: &[Message],
+    messages: &[TranscriptMessage],
     out: &mut Vec<String>,
 ) -> Result<(), ConvertError> {
-    let role = |message: &Message| match (to, message.role.as_str()) {
+    let role = |message: &TranscriptMessage| match (to, message.role.as_str()) {
         (Provider::Gemini, "assistant" | "model") => "model",
         (_, "assistant" | "model") => "assistant",
         _ => "user",
@@ -132,20 +175,26 @@ fn write_blocks(
     Ok(())
 }
 
-fn block(to: Provider, part: &Part) -> Result<String, ConvertError> {
+fn block(to: Provider, part: &TranscriptPart) -> Result<String, ConvertError> {
     Ok(match part {
-        Part::Text(text) if to == Provider::Anthropic => {
+        TranscriptPart::Text(text) if to == Provider::Anthropic => {
             format!(r#"{{"type":"text","text":{}}}"#, quoted(text))
         }
-        Part::Text(text) => format!(r#"{{"text":{}}}"#, quoted(text)),
-        Part::Result(call, answer) => result(to, call, answer),
-        Part::Call(call) => {
+        TranscriptPart::Text(text) => format!(r#"{{"text":{}}}"#, quoted(text)),
+        TranscriptPart::Image(image) => image_block(to, image)?,
+        TranscriptPart::Own(block) => block.clone(),
+        TranscriptPart::Result(call, answer) => result(to, call, answer),
+        TranscriptPart::Call(call) => {
             let id = quoted(call.id.as_deref().unwrap_or_default());
             let (name, input) = (quoted(&call.name), arguments_object(call)?);
             match to {
                 Provider::Gemini => {
                     let id = gemini_id(call);
-                    format!(r#"{{"functionCall":{{{id}"name":{name},"args":{input}}}}}"#)
+                    let signature = call.signature.as_deref().map(quoted);
+                    let signature = signature
+                        .map(|own| format!(r#","thoughtSignature":{own}"#))
+                        .unwrap_or_default();
+                    format!(r#"{{"functionCall":{{{id}"name":{name},"args":{input}}}{signature}}}"#)
                 }
                 Provider::Bedrock => {
                     format!(r#"{{"toolUse":{{"toolUseId":{id},"name":{name},"input":{input}}}}}"#)
@@ -154,6 +203,38 @@ fn block(to: Provider, part: &Part) -> Result<String, ConvertError> {
             }
         }
     })
+}
+
+fn image_block(to: Provider, image: &TranscriptImage) -> Result<String, ConvertError> {
+    let source = match (to, image) {
+        (Provider::Anthropic, TranscriptImage::Url(url)) => {
+            format!(r#""type":"url","url":{}"#, quoted(url))
+        }
+        _ => {
+            let (media_type, base64) = image.bytes(to)?;
+            let data = quoted(base64);
+            match to {
+                Provider::Gemini => {
+                    let kind = quoted(media_type);
+                    return Ok(format!(
+                        r#"{{"inlineData":{{"mimeType":{kind},"data":{data}}}}}"#
+                    ));
+                }
+                Provider::Bedrock => {
+                    let format = media_type.rsplit('/').next().unwrap_or(media_type);
+                    let format = quoted(format);
+                    return Ok(format!(
+                        r#"{{"image":{{"format":{format},"source":{{"bytes":{data}}}}}}}"#
+                    ));
+                }
+                _ => format!(
+                    r#""type":"base64","media_type":{},"data":{data}"#,
+                    quoted(media_type)
+                ),
+            }
+        }
+    };
+    Ok(format!(r#"{{"type":"image","source":{{{source}}}}}"#))
 }
 
 /// The arguments of a call as an object, which is empty if there are none.

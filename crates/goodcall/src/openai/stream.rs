@@ -7,6 +7,7 @@ use serde_json::Value;
 
 use crate::message::{Call, Reply};
 use crate::model::{ModelError, TextSink};
+use crate::reasoning;
 use crate::wire::usage;
 
 /// The part of a reply that has arrived.
@@ -14,6 +15,8 @@ pub(super) struct ReplyAssembly {
     reader: SseReader,
     assembler: Assembler,
     reply: Reply,
+    /// The members of the message that hold reasoning.
+    reasoning: Value,
     begun: bool,
     ended: bool,
 }
@@ -24,6 +27,7 @@ impl ReplyAssembly {
             reader: SseReader::default(),
             assembler: Assembler::new(Provider::OpenAi, tools),
             reply: Reply::default(),
+            reasoning: Value::Null,
             begun: false,
             ended: false,
         }
@@ -60,10 +64,9 @@ impl ReplyAssembly {
         {
             self.reply.usage = Some(usage);
         }
-        match self.assembler.push(data) {
-            Ok(updates) => self.take(updates, on_text),
-            Err(error) => return Err(ModelError::new(error.to_string())),
-        }
+        reasoning::add_delta(&mut self.reasoning, &event["choices"][0]["delta"]);
+        let updates = self.assembler.push(data)?;
+        self.take(updates, on_text);
         Ok(())
     }
 
@@ -88,6 +91,7 @@ impl ReplyAssembly {
         self.push(b"\n\n", on_text)?;
         let updates = self.assembler.finish();
         self.take(updates, on_text);
+        self.reply.reasoning = reasoning::of_chat(&self.reasoning);
         self.reply.stop = match self.assembler.stop() {
             StopReason::Unknown if !self.ended => StopReason::CutOff,
             stop => stop,

@@ -57,7 +57,16 @@ fn compile(source: &Path) -> String {
     assert!(!output.status.success(), "{name} compiles");
     let errors = errors.split("error: aborting due to").next().unwrap();
     let lines: Vec<_> = errors.trim_end().lines().map(without_own_lines).collect();
-    format!("{}\n", lines.join("\n"))
+    let mut text = format!("{}\n", lines.join("\n"));
+    // The compiler writes a path where a dependency has something of the same name.
+    for (path, name) in [
+        ("std::result::Result", "Result"),
+        ("std::string::String", "String"),
+        ("std::boxed::Box", "Box"),
+    ] {
+        text = text.replace(path, name);
+    }
+    text
 }
 
 /// Drops the number of a line in the library itself, which has nothing to do with the error.
