@@ -3,7 +3,10 @@
 use std::time::Duration;
 
 use goodcall::wire::{self, Provider};
-use goodcall::{Call, CallOutcome, ErrorClass, Reply, Run, Step, ToolResult};
+use goodcall::{
+    Call, CallOutcome, Definition, ErrorClass, Image, Message, Reply, Run, Step, ToolResult,
+    UserMessage,
+};
 use proptest::prelude::*;
 use serde_json::Value;
 
@@ -117,4 +120,124 @@ fn digits_are_kept_for_every_provider() {
     }
     let anthropic = wire::messages(Provider::Anthropic, run.messages()).unwrap();
     assert!(anthropic.contains(r#""tool_use_id":"c""#), "{anthropic}");
+}
+
+#[test]
+fn images_are_sent_in_the_form_of_each_provider() {
+    let image = Image::data("image/png", "AAAA");
+    let run = Run::new().user_message(UserMessage::new("What is it?").image(image));
+    for (provider, form) in [
+        (
+            Provider::OpenAi,
+            r#"{"type":"image_url","image_url":{"url":"data:image/png;base64,AAAA"}}"#,
+        ),
+        (
+            Provider::Responses,
+            r#"{"type":"input_image","image_url":"data:image/png;base64,AAAA"}"#,
+        ),
+        (
+            Provider::Anthropic,
+            r#"{"type":"image","source":{"type":"base64","media_type":"image/png","data":"AAAA"}}"#,
+        ),
+        (
+            Provider::Gemini,
+            r#"{"inlineData":{"mimeType":"image/png","data":"AAAA"}}"#,
+        ),
+        (
+            Provider::Bedrock,
+            r#"{"image":{"format":"png","source":{"bytes":"AAAA"}}}"#,
+        ),
+        (Provider::Ollama, r#""images":["AAAA"]"#),
+    ] {
+        let text = run.messages_for(provider).unwrap();
+        assert!(text.contains(form), "{text}");
+        assert!(text.contains(r#""What is it?""#), "{text}");
+        serde_json::from_str::<Value>(&text).unwrap();
+    }
+    let by_url = UserMessage::new("").image(Image::Url("https://example.org/a.png".to_owned()));
+    let run = Run::new().user_message(by_url);
+    let anthropic = run.messages_for(Provider::Anthropic).unwrap();
+    assert!(anthropic.contains(r#""url":"https://example.org/a.png""#));
+    let error = run.messages_for(Provider::Gemini).unwrap_err();
+    assert!(error.to_string().contains("no image by URL"), "{error}");
+}
+
+/// Providers sign their reasoning and refuse a conversation in which it is missing or changed.
+#[test]
+fn reasoning_goes_back_to_its_provider_and_to_no_other() {
+    let tools = [Definition::new("read", "", None)];
+    for (provider, body, kept) in [
+        (
+            Provider::Anthropic,
+            r#"{"content": [{"type": "thinking", "thinking": "hm", "signature": "SIG"},
+                {"type": "tool_use", "id": "t", "name": "read", "input": {}}]}"#,
+            r#"[{"signature":"SIG","thinking":"hm","type":"thinking"},{"type":"tool_use""#,
+        ),
+        (
+            Provider::Bedrock,
+            r#"{"output": {"message": {"content": [
+                {"reasoningContent": {"reasoningText": {"text": "hm", "signature": "SIG"}}},
+                {"toolUse": {"toolUseId": "t", "name": "read", "input": {}}}]}}}"#,
+            r#"[{"reasoningContent":{"reasoningText":{"signature":"SIG","text":"hm"}}},{"toolUse""#,
+        ),
+        (
+            Provider::Responses,
+            r#"{"output": [{"type": "reasoning", "id": "rs", "summary": [],
+                "encrypted_content": "SIG", "content": [{"type": "reasoning_text", "text": "hm"}]},
+                {"type": "function_call", "call_id": "t", "name": "read", "arguments": "{}"}]}"#,
+            r#""encrypted_content":"SIG","id":"rs","summary":[],"type":"reasoning"},{"type":"function_call""#,
+        ),
+        (
+            Provider::Gemini,
+            r#"{"candidates": [{"content": {"parts": [{"text": "hm", "thought": true},
+                {"functionCall": {"name": "read", "args": {}}, "thoughtSignature": "SIG"}]}}]}"#,
+            r#"{"functionCall":{"name":"read","args":{}},"thoughtSignature":"SIG"}"#,
+        ),
+        (
+            Provider::OpenAi,
+            r#"{"choices": [{"message": {"content": null, "reasoning_content": "SIG",
+                "tool_calls": [{"id": "t", "type": "function",
+                "function": {"name": "read", "arguments": "{}"}}]}}]}"#,
+            r#","reasoning_content":"SIG"}"#,
+        ),
+    ] {
+        let reply = wire::reply(provider, body, &tools).unwrap();
+        assert_eq!(reply.text, "", "{provider:?}");
+        let call = reply.calls[0].clone();
+        let mut run = Run::new().user("u");
+        run.replied(reply).unwrap();
+        let mut result = CallOutcome::new(&call, ToolResult::success("ok"));
+        let Step::Execute { calls } = run.next(Duration::ZERO) else {
+            panic!("no calls")
+        };
+        result.call_id.clone_from(&calls[0].id);
+        run.executed(result).unwrap();
+        // A saved run keeps it.
+        let saved = serde_json::to_string(&run).unwrap();
+        let run: Run = serde_json::from_str(&saved).unwrap();
+        let sent = run.messages_for(provider).unwrap();
+        assert!(sent.contains(kept), "{provider:?}: {sent}");
+        for &other in Provider::ALL {
+            if other != provider && other != Provider::Mcp {
+                let sent = run.messages_for(other).unwrap();
+                assert!(!sent.contains("SIG"), "{other:?}: {sent}");
+            }
+        }
+    }
+}
+
+#[test]
+fn run_begins_with_messages_that_exist() {
+    let run = Run::new().user("u");
+    let mut earlier = run.clone();
+    earlier
+        .replied(Reply::calls([Call::new("1", "block", "{}")]))
+        .unwrap();
+    let outcome = CallOutcome::new(&Call::new("1", "block", "{}"), ToolResult::success(1));
+    earlier.executed(outcome).unwrap();
+    let mut later = Run::from_messages(earlier.messages().to_vec()).unwrap();
+    assert_eq!(later.messages(), earlier.messages());
+    later.replied(Reply::text("done")).unwrap();
+    assert!(later.is_over());
+    assert!(Run::from_messages([Message::tools([])]).is_err());
 }

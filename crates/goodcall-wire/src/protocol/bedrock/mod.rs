@@ -8,7 +8,7 @@ use std::collections::HashMap;
 use goodcall_core::{Kind, Node, Tree};
 
 use super::form::leading_blocks;
-use super::{Author, CallKey, Decisions, EventKind, Form, Framing, Layout, RequestUrl};
+use super::{Author, CallKey, Decisions, EventKind, Form, Layout, RequestUrl};
 use super::{StopPlace, StopReasons};
 use crate::definitions::Definition;
 use crate::envelope::{Answer, Provider, is_safety_stop, result};
@@ -42,8 +42,8 @@ impl Form for BedrockForm {
     }
 
     #[cfg(feature = "event-stream")]
-    fn framing(&self) -> Framing {
-        Framing::Messages
+    fn framing(&self) -> super::Framing {
+        super::Framing::Messages
     }
 
     fn tools<'t>(&self, root: Node<'t>) -> Option<Node<'t>> {
