@@ -87,6 +87,25 @@ pub(crate) fn same_name(a: &str, b: &str) -> bool {
         && !are_options(a, b)
 }
 
+/// One of 64 bits, made of the first and the last letter or digit of a name: names that differ only in
+/// case and separators share it. All bits for a name beyond ASCII, which may be like any other.
+pub(crate) fn spelling_bits(name: &str) -> u64 {
+    let kept = |byte: &u8| byte.is_ascii_alphanumeric();
+    let bytes = name.as_bytes();
+    match (
+        bytes.iter().copied().find(kept),
+        bytes.iter().rev().copied().find(kept),
+    ) {
+        _ if !name.is_ascii() => u64::MAX,
+        (Some(first), Some(last)) => {
+            let mixed = u32::from(first | 0x20) * 7 + u32::from(last | 0x20);
+            1_u64.wrapping_shl(mixed)
+        }
+        // A name without letters is like no other.
+        _ => 0,
+    }
+}
+
 /// Returns the numbers in a name, which differ between `line_1_1` and `line_11`.
 fn numbers(name: &str) -> impl Iterator<Item = &str> {
     let pieces = name.split(|c: char| !c.is_numeric());

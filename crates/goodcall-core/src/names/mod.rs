@@ -6,5 +6,5 @@ mod letters;
 mod similarity;
 
 pub(crate) use envelope_keys::{ENVELOPE_NAMES, envelope, holds_other, is_envelope_key};
-pub(crate) use letters::{Letters, bare, same_name};
+pub(crate) use letters::{Letters, bare, same_name, spelling_bits};
 pub(crate) use similarity::{could_mean, near_names, nearest_name, typo_of};

@@ -5,6 +5,7 @@ mod error;
 mod explain_number_error;
 mod lenient;
 mod options;
+mod plain_text;
 mod stream;
 mod strict;
 

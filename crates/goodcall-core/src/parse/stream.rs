@@ -7,7 +7,7 @@
 
 use super::error::{ParseClass, ParseError};
 use super::lenient::number_end;
-use super::strict::plain_end;
+use super::plain_text::plain_end;
 use super::{ReadOptions, Reading, refusal};
 use crate::report::{Refusal, SyntaxExpectation};
 use crate::stop::StopReason;

@@ -4,9 +4,10 @@
 //! any code that changes something.
 
 use super::error::{ParseClass, ParseError};
+use super::plain_text::{PlainRun, chunk_at, plain_end_from};
 use crate::limits::Limits;
 use crate::report::SyntaxExpectation;
-use crate::tree::{Kind, ScalarText, Tree, TreeBuilder};
+use crate::tree::{Id, Kind, ScalarText, Slot, Tree, pooled, repeats_key};
 
 /// A strictly parsed tree, and whether any object repeats a key.
 pub(crate) struct StrictReading<'a> {
@@ -15,6 +16,7 @@ pub(crate) struct StrictReading<'a> {
 }
 
 /// Parses `text` by RFC 8259.
+#[inline(never)]
 pub(crate) fn parse<'a>(text: &'a str, limits: &Limits) -> Result<StrictReading<'a>, ParseError> {
     if text.len() > limits.bytes() {
         let wanted = SyntaxExpectation::Bytes(limits.bytes());
@@ -31,17 +33,25 @@ pub(crate) fn parse<'a>(text: &'a str, limits: &Limits) -> Result<StrictReading<
         short @ ..1024 => (short / 8 + 4).min(42),
         long => (long / 12).min(1 << 16),
     };
+    let mut layout = Layout {
+        slots: pooled(nodes),
+        buffer: String::new(),
+        repeated_keys: false,
+        max_depth: limits.depth(),
+        depth: 0,
+        error: None,
+    };
     let parser = Parser {
         text,
         bytes: text.as_bytes(),
-        max_depth: limits.depth(),
     };
-    let mut out = TreeBuilder::with_capacity(nodes);
-    let repeated_keys = parser.document(&mut out)?;
-    Ok(StrictReading {
-        tree: out.finish(text),
-        repeated_keys,
-    })
+    match parser.document(&mut layout) {
+        Ok(()) => Ok(StrictReading {
+            tree: Tree::laid_out(text, layout.slots, layout.buffer),
+            repeated_keys: layout.repeated_keys,
+        }),
+        Err(Failed) => Err(layout.error.expect("a failure leaves its error")),
+    }
 }
 
 /// Converts bytes to text. The error says where they stop being UTF-8.
@@ -56,12 +66,36 @@ pub(crate) fn utf8(bytes: &[u8]) -> Result<&str, ParseError> {
 }
 
 /// The text that is read. The position is passed from function to function, so that it stays in a
-/// register.
+/// register; it is 32 bits wide, so that adding to it cannot overflow a `usize`, and a bound is
+/// checked with one comparison.
+#[derive(Clone, Copy)]
 struct Parser<'a> {
     text: &'a str,
     bytes: &'a [u8],
-    max_depth: usize,
 }
+
+/// What was read so far.
+struct Layout {
+    slots: Vec<Slot>,
+    /// Decoded strings.
+    buffer: String,
+    /// True if some object has two equal keys.
+    repeated_keys: bool,
+    max_depth: usize,
+    /// Open arrays and objects.
+    depth: usize,
+    error: Option<ParseError>,
+}
+
+/// The text is not JSON; [`Layout::error`] says why. Small, since it is returned for every value.
+struct Failed;
+
+/// The place of a token and its first byte.
+type Token = (u32, u8);
+
+/// The closing quote of a key and its colon, as bytes of a number.
+const COLON: u16 = u16::from_le_bytes(*b"\":");
+const COLON_BLANK: u32 = u32::from_le_bytes(*b"\": \0");
 
 /// The character that the byte after a backslash stands for; 0 for `u` and for invalid escapes.
 const SIMPLE_ESCAPES: [u8; 256] = {
@@ -78,82 +112,193 @@ const SIMPLE_ESCAPES: [u8; 256] = {
 };
 
 impl Parser<'_> {
-    /// Reads the whole text. Returns true if some object repeats a key.
-    fn document(&self, out: &mut TreeBuilder) -> Result<bool, ParseError> {
-        let mut repeated_keys = false;
-        let (mut at, mut byte) = self.space(0);
-        if at == self.bytes.len() {
-            return Err(ParseError::new(
-                ParseClass::Empty,
-                SyntaxExpectation::Value,
-                at,
-            ));
+    /// Reads the whole text.
+    fn document(self, out: &mut Layout) -> Result<(), Failed> {
+        let (at, byte) = self.space(0);
+        if at as usize == self.bytes.len() {
+            let wanted = SyntaxExpectation::Value;
+            return Err(out.fail(ParseError::new(ParseClass::Empty, wanted, at as usize)));
         }
-        loop {
-            if out.in_object() {
-                (at, byte) = self.key(out, at, byte)?;
+        let end = self.value((at, byte), out)?;
+        let (at, _) = self.space(end);
+        if (at as usize) < self.bytes.len() {
+            return Err(self.fail(out, at, SyntaxExpectation::End));
+        }
+        Ok(())
+    }
+
+    /// Reads a value; its end.
+    #[inline]
+    fn value(self, (at, byte): Token, out: &mut Layout) -> Result<u32, Failed> {
+        if byte == b'"' {
+            return self.string(at, plain_end_from(self.bytes, at + 1), out);
+        }
+        self.other_value((at, byte), out)
+    }
+
+    /// Reads a value that is not a string; its end.
+    // Without optimisation each copy would enlarge the frame, of which there is one per level.
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    fn other_value(self, (at, byte): Token, out: &mut Layout) -> Result<u32, Failed> {
+        match byte {
+            b'{' => self.object(at, out),
+            b'[' => self.array(at, out),
+            b'-' | b'0'..=b'9' => {
+                let end = self.number(at, out)?;
+                out.scalar((Kind::Number, false), between(at, end), (at, end));
+                Ok(end)
             }
-            at = match byte {
-                b'"' => self.text(out, at)?,
-                b'-' | b'0'..=b'9' => {
-                    let end = self.number(at)?;
-                    out.scalar(Kind::Number, false, ScalarText::between(at, end), (at, end));
-                    end
-                }
-                b'{' | b'[' => {
-                    let (inside, next) = self.open(out, byte, at)?;
-                    // In ASCII, the brackets of a pair are two apart.
-                    if next != byte + 2 {
-                        (at, byte) = (inside, next);
-                        continue;
-                    }
-                    out.close(inside + 1);
-                    inside + 1
-                }
-                b't' => self.literal(out, b"true", (Kind::Boolean, true), at)?,
-                b'f' => self.literal(out, b"false", (Kind::Boolean, false), at)?,
-                b'n' => self.literal(out, b"null", (Kind::Null, false), at)?,
-                _ => return self.fail(at, SyntaxExpectation::Value),
-            };
-            // Close everything that ends here, up to a comma.
-            loop {
-                (at, byte) = self.space(at);
-                match (byte, out.in_object()) {
-                    // Nothing is open around the root.
-                    _ if out.depth() == 0 => {
-                        if at < self.bytes.len() {
-                            return self.fail(at, SyntaxExpectation::End);
-                        }
-                        return Ok(repeated_keys);
-                    }
-                    (b',', _) => break,
-                    (b'}', true) | (b']', false) => {
-                        at += 1;
-                        let (object, may_repeat) = out.close(at);
-                        repeated_keys |= may_repeat && out.repeats_key(object, self.text);
-                    }
-                    (_, true) => return self.fail(at, SyntaxExpectation::CommaOrBrace),
-                    (_, false) => return self.fail(at, SyntaxExpectation::CommaOrBracket),
-                }
-            }
-            (at, byte) = self.space(at + 1);
+            b't' => self.literal(at, b"true", (Kind::Boolean, true), out),
+            b'f' => self.literal(at, b"false", (Kind::Boolean, false), out),
+            b'n' => self.literal(at, b"null", (Kind::Null, false), out),
+            _ => Err(self.fail(out, at, SyntaxExpectation::Value)),
         }
     }
 
+    /// Reads the rest of a string that is plain up to `end`; its end.
+    #[inline]
+    fn string(self, at: u32, end: u32, out: &mut Layout) -> Result<u32, Failed> {
+        let (text, end) = match self.byte(end) {
+            b'"' => (between(at + 1, end), end + 1),
+            _ => self.escaped_string(at + 1, end, out)?,
+        };
+        out.scalar((Kind::String, false), text, (at, end));
+        Ok(end)
+    }
+
+    /// Reads an object from its brace on; its end.
+    #[inline(never)]
+    fn object(self, start: u32, out: &mut Layout) -> Result<u32, Failed> {
+        let id = out.open(Kind::Object, start)?;
+        let mut keys = Keys::default();
+        let (mut at, mut byte) = self.space(start + 1);
+        if byte == b'}' {
+            out.close(id, 0, at + 1);
+            return Ok(at + 1);
+        }
+        loop {
+            if byte != b'"' {
+                return Err(self.fail(out, at, keys.expected()));
+            }
+            let (value, first) = self.key(at, &mut keys, out)?;
+            let end = if first == b'"' {
+                let end = plain_end_from(self.bytes, value + 1);
+                // A string is nearly always followed by the next key.
+                if let Some(next) = self.next_string(end) {
+                    let text = between(value + 1, end);
+                    out.scalar((Kind::String, false), text, (value, end + 1));
+                    at = next;
+                    continue;
+                }
+                self.string(value, end, out)?
+            } else {
+                self.other_value((value, first), out)?
+            };
+            (at, byte) = self.space(end);
+            match byte {
+                b',' => (at, byte) = self.space(at + 1),
+                b'}' => break,
+                _ => return Err(self.fail(out, at, SyntaxExpectation::CommaOrBrace)),
+            }
+        }
+        out.close(id, keys.count, at + 1);
+        if keys.may_repeat {
+            out.repeated_keys |= repeats_key(&out.slots, &out.buffer, self.text, id);
+        }
+        Ok(at + 1)
+    }
+
+    /// Reads a key and its colon; the beginning of its value.
+    #[inline]
+    fn key(self, at: u32, keys: &mut Keys, out: &mut Layout) -> Result<Token, Failed> {
+        let run = PlainRun::new(self.bytes, at + 1);
+        let following = self.four(run.end);
+        if following as u8 != b'"' {
+            keys.add_unknown();
+            let end = self.string(at, run.end, out)?;
+            return Ok(self.colon(end, out));
+        }
+        keys.add(run.hash);
+        let text = between(at + 1, run.end);
+        out.scalar((Kind::String, false), text, (at, run.end + 1));
+        let value = match following & 0x00FF_FFFF {
+            COLON_BLANK => (run.end + 3, (following >> 24) as u8),
+            _ if following as u16 == COLON => (run.end + 2, (following >> 16) as u8),
+            _ => (run.end, b' '),
+        };
+        if value.1 > b' ' {
+            return Ok(value);
+        }
+        Ok(self.colon(run.end + 1, out))
+    }
+
+    /// Reads a colon and the white space around it; the beginning of the value, which is not one if
+    /// there is no colon.
+    #[inline(never)]
+    fn colon(self, at: u32, out: &mut Layout) -> Token {
+        let (colon, byte) = self.space(at);
+        if byte != b':' {
+            let Failed = self.fail(out, colon, SyntaxExpectation::Colon);
+            return (colon, 0);
+        }
+        self.space(colon + 1)
+    }
+
+    /// Reads an array from its bracket on; its end.
+    #[inline(never)]
+    fn array(self, start: u32, out: &mut Layout) -> Result<u32, Failed> {
+        let id = out.open(Kind::Array, start)?;
+        let mut size = 0;
+        let (mut at, mut byte) = self.space(start + 1);
+        if byte == b']' {
+            out.close(id, 0, at + 1);
+            return Ok(at + 1);
+        }
+        loop {
+            size += 1;
+            let end = self.value((at, byte), out)?;
+            (at, byte) = self.space(end);
+            match byte {
+                b',' => (at, byte) = self.space(at + 1),
+                b']' => break,
+                _ => return Err(self.fail(out, at, SyntaxExpectation::CommaOrBracket)),
+            }
+        }
+        out.close(id, size, at + 1);
+        Ok(at + 1)
+    }
+
     #[cold]
-    fn fail<T>(&self, at: usize, wanted: SyntaxExpectation) -> Result<T, ParseError> {
-        Err(ParseError::at(self.bytes, at, wanted))
+    #[inline(never)]
+    fn fail(self, out: &mut Layout, at: u32, wanted: SyntaxExpectation) -> Failed {
+        out.fail(ParseError::at(self.bytes, at as usize, wanted))
     }
 
     /// The byte at `at`; 0 at the end, which no token starts with.
     #[inline(always)]
-    fn byte(&self, at: usize) -> u8 {
-        self.bytes.get(at).copied().unwrap_or(0)
+    fn byte(self, at: u32) -> u8 {
+        self.bytes.get(at as usize).copied().unwrap_or(0)
+    }
+
+    /// Four bytes from `at` on; 0 if there are fewer.
+    #[inline(always)]
+    fn four(self, at: u32) -> u32 {
+        chunk_at(self.bytes, at).map_or(0, |four| u32::from_le_bytes(*four))
+    }
+
+    /// The place of the string that follows the closing quote at `end` and a comma.
+    #[inline(always)]
+    fn next_string(self, end: u32) -> Option<u32> {
+        let following = self.four(end);
+        if following == u32::from_le_bytes(*b"\", \"") {
+            return Some(end + 3);
+        }
+        (following << 8 == u32::from_le_bytes(*b"\0\",\"")).then_some(end + 2)
     }
 
     /// The next place that is not white space, and the byte there.
     #[inline(always)]
-    fn space(&self, mut at: usize) -> (usize, u8) {
+    fn space(self, mut at: u32) -> Token {
         let mut byte = self.byte(at);
         // There is nearly always nothing or one blank, which takes no loop.
         if byte == b' ' {
@@ -167,117 +312,51 @@ impl Parser<'_> {
     }
 
     #[inline(never)]
-    fn more_space(&self, mut at: usize) -> (usize, u8) {
+    fn more_space(self, mut at: u32) -> Token {
         while let b' ' | b'\n' | b'\r' | b'\t' = self.byte(at) {
             at += 1;
         }
         (at, self.byte(at))
     }
 
-    /// Reads an opening bracket and the white space after it.
-    #[inline(always)]
-    fn open(
-        &self,
-        out: &mut TreeBuilder,
-        bracket: u8,
-        at: usize,
-    ) -> Result<(usize, u8), ParseError> {
-        if out.depth() >= self.max_depth {
-            let wanted = SyntaxExpectation::Depth(self.max_depth);
-            return Err(ParseError::new(ParseClass::TooDeep, wanted, at));
-        }
-        let kind = match bracket {
-            b'{' => Kind::Object,
-            _ => Kind::Array,
-        };
-        out.open(kind, at);
-        Ok(self.space(at + 1))
-    }
-
-    /// Reads a key, its colon and the white space around them.
-    #[inline(always)]
-    fn key(
-        &self,
-        out: &mut TreeBuilder,
-        start: usize,
-        byte: u8,
-    ) -> Result<(usize, u8), ParseError> {
-        if byte != b'"' {
-            if out.is_empty() {
-                return self.fail(start, SyntaxExpectation::KeyOrEnd);
-            }
-            return self.fail(start, SyntaxExpectation::Key);
-        }
-        let plain = plain_end(self.bytes, start + 1);
-        let end = match self.byte(plain) {
-            b'"' => {
-                let ends = (self.byte(start + 1), self.byte(plain - 1));
-                out.plain_key(ScalarText::between(start + 1, plain), ends, start);
-                plain + 1
-            }
-            _ => {
-                let (piece, end) = self.escaped_string(&mut out.buffer, start + 1, plain)?;
-                out.key(piece, start, end);
-                end
-            }
-        };
-        let (colon, byte) = self.space(end);
-        if byte != b':' {
-            return self.fail(colon, SyntaxExpectation::Colon);
-        }
-        Ok(self.space(colon + 1))
-    }
-
-    /// Reads a string as a value, from its opening quote on. Returns its end.
-    #[inline(always)]
-    fn text(&self, out: &mut TreeBuilder, start: usize) -> Result<usize, ParseError> {
-        let end = plain_end(self.bytes, start + 1);
-        if self.byte(end) == b'"' {
-            let piece = ScalarText::between(start + 1, end);
-            out.scalar(Kind::String, false, piece, (start, end + 1));
-            return Ok(end + 1);
-        }
-        let (piece, end) = self.escaped_string(&mut out.buffer, start + 1, end)?;
-        out.scalar(Kind::String, false, piece, (start, end));
-        Ok(end)
-    }
-
-    #[inline(always)]
+    /// Reads `true`, `false` or `null`; its end.
+    #[inline]
     fn literal<const N: usize>(
-        &self,
-        out: &mut TreeBuilder,
+        self,
+        at: u32,
         word: &[u8; N],
-        (kind, truth): (Kind, bool),
-        at: usize,
-    ) -> Result<usize, ParseError> {
-        let rest = self.bytes.get(at..).unwrap_or_default();
-        if rest.first_chunk::<N>() == Some(word) {
-            out.scalar(kind, truth, ScalarText::NONE, (at, at + N));
-            return Ok(at + N);
+        literal: (Kind, bool),
+        out: &mut Layout,
+    ) -> Result<u32, Failed> {
+        if chunk_at(self.bytes, at) == Some(word) {
+            let end = at + N as u32;
+            out.scalar(literal, ScalarText::NONE, (at, end));
+            return Ok(end);
         }
+        let rest = self.bytes.get(at as usize..).unwrap_or_default();
         if word.starts_with(rest) {
-            return self.fail(self.bytes.len(), SyntaxExpectation::Value);
+            return Err(self.fail(out, self.bytes.len() as u32, SyntaxExpectation::Value));
         }
-        self.fail(at, SyntaxExpectation::Value)
+        Err(self.fail(out, at, SyntaxExpectation::Value))
     }
 
     /// The end of a number.
-    #[inline(always)]
-    fn number(&self, start: usize) -> Result<usize, ParseError> {
-        let mut at = start + usize::from(self.byte(start) == b'-');
+    #[inline]
+    fn number(self, start: u32, out: &mut Layout) -> Result<u32, Failed> {
+        let mut at = start + u32::from(self.byte(start) == b'-');
         at = match self.byte(at) {
             b'0' => at + 1,
             b'1'..=b'9' => self.digits(at + 1),
-            _ => return self.fail(at, SyntaxExpectation::Digit),
+            _ => return Err(self.fail(out, at, SyntaxExpectation::Digit)),
         };
         match self.byte(at) {
-            b'.' | b'e' | b'E' => self.fraction(at),
+            b'.' | b'e' | b'E' => self.fraction(at, out),
             _ => Ok(at),
         }
     }
 
-    #[inline(always)]
-    fn digits(&self, mut at: usize) -> usize {
+    #[inline]
+    fn digits(self, mut at: u32) -> u32 {
         while self.byte(at).is_ascii_digit() {
             at += 1;
         }
@@ -285,23 +364,24 @@ impl Parser<'_> {
     }
 
     /// Fraction and exponent.
-    fn fraction(&self, mut at: usize) -> Result<usize, ParseError> {
+    #[inline(never)]
+    fn fraction(self, mut at: u32, out: &mut Layout) -> Result<u32, Failed> {
         if self.byte(at) == b'.' {
-            at = self.some_digits(at + 1)?;
+            at = self.some_digits(at + 1, out)?;
         }
         if let b'e' | b'E' = self.byte(at) {
             at += 1;
-            at += usize::from(matches!(self.byte(at), b'+' | b'-'));
-            at = self.some_digits(at)?;
+            at += u32::from(matches!(self.byte(at), b'+' | b'-'));
+            at = self.some_digits(at, out)?;
         }
         Ok(at)
     }
 
     #[inline]
-    fn some_digits(&self, start: usize) -> Result<usize, ParseError> {
+    fn some_digits(self, start: u32, out: &mut Layout) -> Result<u32, Failed> {
         let at = self.digits(start);
         if at == start {
-            return self.fail(at, SyntaxExpectation::Digit);
+            return Err(self.fail(out, at, SyntaxExpectation::Digit));
         }
         Ok(at)
     }
@@ -309,58 +389,61 @@ impl Parser<'_> {
     /// Decodes a string into the buffer that is not plain up to its closing quote.
     #[inline(never)]
     fn escaped_string(
-        &self,
-        buffer: &mut String,
-        start: usize,
-        mut at: usize,
-    ) -> Result<(ScalarText, usize), ParseError> {
+        self,
+        start: u32,
+        mut at: u32,
+        out: &mut Layout,
+    ) -> Result<(ScalarText, u32), Failed> {
         let (text, bytes) = (self.text, self.bytes);
-        let head = buffer.len();
+        let head = out.buffer.len();
         let mut copied = start;
         loop {
-            let plain = text.get(copied..at).unwrap_or_default();
-            match bytes.get(at) {
+            let plain = text
+                .get(copied as usize..at as usize)
+                .expect("runs end at ASCII characters");
+            match bytes.get(at as usize) {
                 Some(b'\\') => {
-                    if buffer.capacity() == 0 {
+                    if out.buffer.capacity() == 0 {
                         // Decoded text is shorter than the rest of the source, and most strings
                         // with escapes are near the end. The bound is for long calls, of which
                         // most is plain.
-                        buffer.reserve((bytes.len() - start).min(1 << 10));
+                        out.buffer
+                            .reserve((bytes.len() - start as usize).min(1 << 10));
                     }
-                    buffer.push_str(plain);
+                    out.buffer.push_str(plain);
                     let escaped = self.byte(at + 1);
                     let character;
                     (character, at) = match SIMPLE_ESCAPES[usize::from(escaped)] {
-                        0 if escaped == b'u' => self.unicode_escape(at + 1)?,
-                        0 => return self.fail(at + 1, SyntaxExpectation::Escape),
+                        0 if escaped == b'u' => self.unicode_escape(at + 1, out)?,
+                        0 => return Err(self.fail(out, at + 1, SyntaxExpectation::Escape)),
                         simple => (char::from(simple), at + 2),
                     };
-                    buffer.push(character);
+                    out.buffer.push(character);
                     copied = at;
                 }
                 Some(b'"') => {
-                    buffer.push_str(plain);
+                    out.buffer.push_str(plain);
                     break;
                 }
-                Some(_) => return self.fail(at, SyntaxExpectation::EscapedControl),
-                None => return self.fail(at, SyntaxExpectation::Quote),
+                Some(_) => return Err(self.fail(out, at, SyntaxExpectation::EscapedControl)),
+                None => return Err(self.fail(out, at, SyntaxExpectation::Quote)),
             }
-            at = plain_end(bytes, at);
+            at = plain_end_from(bytes, at);
         }
-        Ok((ScalarText::buffered(head, buffer), at + 1))
+        Ok((ScalarText::buffered(head, &out.buffer), at + 1))
     }
 
     /// Reads `\uXXXX`, or a pair of them, from the `u` on. Returns the character and its end.
-    fn unicode_escape(&self, at: usize) -> Result<(char, usize), ParseError> {
-        let (first, mut at) = self.hex4(at)?;
+    fn unicode_escape(self, at: u32, out: &mut Layout) -> Result<(char, u32), Failed> {
+        let (first, mut at) = self.hex4(at, out)?;
         if let Some(decoded) = char::from_u32(first) {
             return Ok((decoded, at));
         }
         if (0xD800..0xDC00).contains(&first) {
-            match self.bytes.get(at..) {
+            match self.bytes.get(at as usize..) {
                 Some([b'\\', b'u', ..]) => {
                     let second;
-                    (second, at) = self.hex4(at + 1)?;
+                    (second, at) = self.hex4(at + 1, out)?;
                     let low = second.wrapping_sub(0xDC00);
                     let code = (0x10000 + ((first - 0xD800) << 10)).wrapping_add(low);
                     if let (0..0x400, Some(decoded)) = (low, char::from_u32(code)) {
@@ -372,16 +455,16 @@ impl Parser<'_> {
                 _ => {}
             }
         }
-        self.fail(at, SyntaxExpectation::Escape)
+        Err(self.fail(out, at, SyntaxExpectation::Escape))
     }
 
     /// Reads the four digits after the `u` at `at`. Returns their value and their end.
-    fn hex4(&self, mut at: usize) -> Result<(u32, usize), ParseError> {
+    fn hex4(self, mut at: u32, out: &mut Layout) -> Result<(u32, u32), Failed> {
         let mut code = 0;
         for _ in 0..4 {
             at += 1;
             let Some(digit) = char::from(self.byte(at)).to_digit(16) else {
-                return self.fail(at, SyntaxExpectation::Escape);
+                return Err(self.fail(out, at, SyntaxExpectation::Escape));
             };
             code = code * 16 + digit;
         }
@@ -389,101 +472,100 @@ impl Parser<'_> {
     }
 }
 
-/// The first byte from `at` on that ends a run of plain string text: a quote, a backslash, a
-/// control character, or the end.
-#[inline(always)]
-pub(crate) fn plain_end(bytes: &[u8], at: usize) -> usize {
-    // Most runs end within eight bytes; these are worth a copy of the code in each place.
-    match first_stop(word_at(bytes, at)) {
-        Some(index) => at + index,
-        None => long_plain_end(bytes, at + 8),
+impl Layout {
+    /// Keeps the error, if it is the first one.
+    #[cold]
+    fn fail(&mut self, error: ParseError) -> Failed {
+        self.error.get_or_insert(error);
+        Failed
     }
-}
 
-/// Like [`plain_end`], for long runs: a few words, then sixteen bytes at a time.
-#[inline(never)]
-fn long_plain_end(bytes: &[u8], mut at: usize) -> usize {
-    for _ in 0..4 {
-        if let Some(index) = first_stop(word_at(bytes, at)) {
-            return at + index;
+    #[inline]
+    fn scalar(&mut self, kind: (Kind, bool), text: ScalarText, place: (u32, u32)) {
+        let id = self.slots.len() as Id;
+        self.slots.push(Slot::scalar(id, kind, text, place));
+    }
+
+    /// Opens an array or an object; its id.
+    #[inline]
+    fn open(&mut self, kind: Kind, start: u32) -> Result<Id, Failed> {
+        if self.depth >= self.max_depth {
+            let wanted = SyntaxExpectation::Depth(self.max_depth);
+            let error = ParseError::new(ParseClass::TooDeep, wanted, start as usize);
+            return Err(self.fail(error));
         }
-        at += 8;
+        self.depth += 1;
+        let id = self.slots.len() as Id;
+        self.slots.push(Slot::container(id, kind, start));
+        Ok(id)
     }
-    let mut rest = bytes.get(at..).unwrap_or_default();
-    while let Some((chunk, following)) = rest.split_first_chunk::<16>() {
-        if chunk.iter().fold(false, |stop, byte| stop | is_stop(*byte)) {
-            break;
+
+    #[inline]
+    fn close(&mut self, id: Id, size: u32, end: u32) {
+        self.depth -= 1;
+        let next = self.slots.len() as Id;
+        self.slots[id as usize].close(next, size, end);
+    }
+}
+
+/// The keys of an object so far.
+#[derive(Default)]
+struct Keys {
+    count: u32,
+    /// One bit for each hash.
+    seen: u64,
+    /// True if two keys may be equal.
+    may_repeat: bool,
+}
+
+impl Keys {
+    #[inline(always)]
+    fn add(&mut self, hash: u32) {
+        self.count += 1;
+        let bit = 1_u64.wrapping_shl(hash);
+        if self.seen & bit != 0 {
+            self.may_repeat = true;
         }
-        rest = following;
+        self.seen |= bit;
     }
-    at = bytes.len() - rest.len();
-    loop {
-        if let Some(index) = first_stop(word_at(bytes, at)) {
-            return at + index;
-        }
-        at += 8;
-    }
-}
 
-/// Eight bytes from `at` on. Bytes after the end are zeros, which end plain text.
-#[inline(always)]
-fn word_at(bytes: &[u8], at: usize) -> u64 {
-    match bytes.get(at..).and_then(|rest| rest.first_chunk()) {
-        Some(chunk) => u64::from_le_bytes(*chunk),
-        None => last_word(bytes, at),
+    /// Adds a key of which no hash is known.
+    fn add_unknown(&mut self) {
+        self.count += 1;
+        self.may_repeat = true;
     }
-}
 
-#[inline(never)]
-fn last_word(bytes: &[u8], at: usize) -> u64 {
-    let left = bytes.len().saturating_sub(at) as u32;
-    let last = bytes.last_chunk().map(|chunk| u64::from_le_bytes(*chunk));
-    match last {
-        // Fewer than eight bytes are left: the last eight without those before `at`.
-        Some(word) => word.checked_shr(64 - 8 * left).unwrap_or(0),
-        None => {
-            let rest = bytes.get(at..).unwrap_or_default();
-            (rest.iter().rev()).fold(0, |word, byte| (word << 8) | u64::from(*byte))
+    /// What stands in place of something that is not a key.
+    fn expected(&self) -> SyntaxExpectation {
+        if self.count == 0 {
+            SyntaxExpectation::KeyOrEnd
+        } else {
+            SyntaxExpectation::Key
         }
     }
 }
 
-#[inline]
-fn is_stop(byte: u8) -> bool {
-    (byte < 0x20) | (byte == b'"') | (byte == b'\\')
-}
-
-/// The index of the first of eight bytes that ends plain text.
-#[inline(always)]
-fn first_stop(word: u64) -> Option<usize> {
-    const ONES: u64 = u64::MAX / 255;
-    const HIGH: u64 = ONES << 7;
-    // SWAR "has byte less than n" (Bit Twiddling Hacks). Borrows propagate upward only, so the
-    // lowest set bit is exact even though higher ones may be false positives.
-    let control = word.wrapping_sub(ONES * 0x20);
-    let quote = (word ^ (ONES * b'"' as u64)).wrapping_sub(ONES);
-    let backslash = (word ^ (ONES * b'\\' as u64)).wrapping_sub(ONES);
-    let found = (control | quote | backslash) & !word & HIGH;
-    (found != 0).then(|| found.trailing_zeros() as usize / 8)
+fn between(start: u32, end: u32) -> ScalarText {
+    ScalarText::between(start as usize, end as usize)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    /// Keys are hashed in different ways at the end of a text and before it.
     #[test]
-    fn plain_run_ends_at_first_quote_backslash_or_control() {
-        for stop in ["\"", "\\", "\n", "\u{1f}", ""] {
-            for lead in 0..20 {
-                let text = format!(
-                    "{}{stop}\"more",
-                    "é".repeat(lead / 2) + &"a".repeat(lead % 2)
-                );
-                let expected = text.find(['"', '\\', '\n', '\u{1f}']).unwrap();
-                assert_eq!(plain_end(text.as_bytes(), 0), expected, "{text:?}");
+    fn repeated_key_is_seen_wherever_it_stands() {
+        let limits = Limits::default();
+        for size in 0..40 {
+            let key: String = ('a'..='z').cycle().take(size).collect();
+            for filler in ["", "x", "a value that takes some space"] {
+                for (other, repeats) in [(key.clone(), true), (format!("{key}_"), false)] {
+                    let text = format!("{{\"{key}\":1,\"é\":\"{filler}\",\"{other}\":2}}");
+                    let read = parse(&text, &limits).expect("JSON");
+                    assert_eq!(read.repeated_keys, repeats, "{text}");
+                }
             }
         }
-        assert_eq!(plain_end(b"", 0), 0);
-        assert_eq!(plain_end("ÿ\u{7f}~".as_bytes(), 0), 4);
     }
 }

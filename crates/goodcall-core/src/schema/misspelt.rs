@@ -296,7 +296,7 @@ impl NameIndex {
     }
 
     /// Returns true if a key may be another name of the document misspelt.
-    fn is_suspicious(&self, key: &str) -> bool {
+    pub(super) fn is_suspicious(&self, key: &str) -> bool {
         match self.names.get(key) {
             Some(has_twin) => *has_twin,
             None => self.bare.contains(&bare(key)),

@@ -33,7 +33,7 @@ pub(crate) use lookup::{allowed_names, declarations, is_required, member, owner}
 pub(crate) use misspelt::{CallSchema, KeySpelling};
 
 use expected_cache::ExpectedCache;
-use fast_path::FastPath;
+use fast_path::{FastPath, SpellingSearch};
 use misspelt::NameIndex;
 use options::BuiltValidator;
 
@@ -175,11 +175,18 @@ impl Schema {
             return FastAnswer::Unavailable;
         };
         let nodes = node.tree.slots.len();
-        let (accepted, finished) = bounded(nodes, WORK_FAST_PATH, || fast_path.accepts(node));
+        let names = match fast_path.spelling {
+            SpellingSearch::OwnNames => None,
+            SpellingSearch::AllNames | SpellingSearch::EveryKey => Some(self.name_index()),
+        };
+        let accepts = || fast_path.accepts(node, names);
+        let (accepted, finished) = bounded(nodes, WORK_FAST_PATH, accepts);
         if !(accepted && finished) {
             return FastAnswer::Unsure;
         }
-        if !fast_path.sees_every_key && self.name_index().has_suspicious_key(node) {
+        if fast_path.spelling == SpellingSearch::EveryKey
+            && self.name_index().has_suspicious_key(node)
+        {
             return FastAnswer::Unsure;
         }
         debug_assert!(self.validator_accepts(node), "{}", node.tree.to_json());
@@ -215,9 +222,9 @@ impl Schema {
         }
         let compile = || {
             let build = |part: &Value| inner.options.build(part).ok().map(|built| built.validator);
-            let known_dialect = inner.options.is_known_dialect(&inner.document);
+            let draft = inner.options.published_draft(&inner.document)?;
             let formats = inner.options.asserts_formats();
-            FastPath::new(&inner.document, formats, &build).filter(|_| known_dialect)
+            FastPath::new(&inner.document, draft, formats, &build)
         };
         inner.fast_path.get_or_init(compile).as_ref()
     }

@@ -157,10 +157,13 @@ impl SchemaOptions {
         None
     }
 
-    /// Returns true if the document is of a published draft, and not of a host's own dialect.
-    pub(super) fn is_known_dialect(&self, document: &Value) -> bool {
-        let named = document.get("$schema").and_then(Value::as_str);
-        named.is_none_or(|uri| Draft::named(uri).is_some() && !self.resources.contains_key(uri))
+    /// The draft of the document; `None` if it is of a host's own dialect.
+    pub(super) fn published_draft(&self, document: &Value) -> Option<Draft> {
+        match document.get("$schema").and_then(Value::as_str) {
+            None => Some(self.draft),
+            Some(uri) if self.resources.contains_key(uri) => None,
+            Some(uri) => Draft::named(uri),
+        }
     }
 
     /// Builds a validator. Patterns that the linear-time engine does not take are rewritten, with a

@@ -6,7 +6,8 @@ use super::tree_builder::NONE;
 use super::{Id, Slot, TextStore};
 
 /// Returns true if this closed object has two members with equal keys.
-pub(super) fn repeats_key(slots: &[Slot], buffer: &str, source: &str, object: Id) -> bool {
+#[inline(never)]
+pub(crate) fn repeats_key(slots: &[Slot], buffer: &str, source: &str, object: Id) -> bool {
     let Some(slot) = slots.get(object as usize) else {
         return false;
     };
@@ -38,17 +39,12 @@ pub(super) fn repeats_key(slots: &[Slot], buffer: &str, source: &str, object: Id
     false
 }
 
+/// One of 64 bits, made of a key's first byte, last byte and length. Most pairs of different keys
+/// do not share it.
 fn fingerprint(key: &[u8]) -> u64 {
     let first = key.first().copied().unwrap_or(0);
     let last = key.last().copied().unwrap_or(0);
-    key_bit(first, last, key.len() as u32)
-}
-
-/// One of 64 bits, made of a key's first byte, last byte and length. Most pairs of different keys
-/// do not share it.
-#[inline]
-pub(super) fn key_bit(first: u8, last: u8, size: u32) -> u64 {
-    let mixed = u32::from(first) | u32::from(last) << 8 | size << 16;
+    let mixed = u32::from(first) | u32::from(last) << 8 | (key.len() as u32) << 16;
     1 << (mixed.wrapping_mul(0x9E37_79B1) >> 26)
 }
 

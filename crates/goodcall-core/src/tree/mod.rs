@@ -33,9 +33,10 @@ pub use pointer::Pointer;
 pub(crate) use pointer::step;
 pub use value::Inexact;
 
+pub(crate) use duplicate_keys::repeats_key;
 pub(crate) use editable_tree::{EditMark, EditableTree};
 pub(crate) use growing_tree::{GrowingTree, OpenText};
-pub(crate) use node_pool::Slots;
+pub(crate) use node_pool::{Slots, pooled};
 pub(crate) use number::{Decimal, is_integer, is_written_as_integer};
 pub(crate) use tree_builder::{ScalarText, TreeBuilder};
 pub(crate) use value::to_number;
@@ -134,6 +135,17 @@ pub struct Tree<'a> {
 }
 
 impl<'a> Tree<'a> {
+    /// The tree of the nodes that a parser laid out in document order.
+    #[inline]
+    pub(crate) fn laid_out(source: &'a str, slots: Vec<Slot>, buffer: String) -> Self {
+        Self {
+            source: Cow::Borrowed(source),
+            slots: slots.into(),
+            buffer,
+            root: 0,
+        }
+    }
+
     /// Returns the value at the root.
     pub fn root(&self) -> Node<'_> {
         Node::new(self, self.root)
@@ -219,18 +231,21 @@ impl<'a> Tree<'a> {
         }
     }
 
-    /// Returns true if this is the text of a scalar slot. The length alone decides most of the time.
+    /// The bytes of a scalar slot's text, which are not looked at for character boundaries.
     #[inline]
-    pub(crate) fn is_text(&self, slot: &Slot, text: &str) -> bool {
-        if slot.size as usize != text.len() {
-            return false;
-        }
+    pub(crate) fn bytes_of(&self, slot: &Slot) -> &[u8] {
         let all = match slot.text {
             TextStore::Source => self.source.as_bytes(),
             TextStore::Buffer => self.buffer.as_bytes(),
         };
         let head = slot.head as usize;
-        all.get(head..head + text.len()) == Some(text.as_bytes())
+        all.get(head..head + slot.size as usize).unwrap_or_default()
+    }
+
+    /// Returns true if this is the text of a scalar slot. The length alone decides most of the time.
+    #[inline]
+    pub(crate) fn is_text(&self, slot: &Slot, text: &str) -> bool {
+        slot.size as usize == text.len() && self.bytes_of(slot) == text.as_bytes()
     }
 }
 

@@ -21,7 +21,7 @@ pub(crate) struct Slots(Vec<Slot>);
 
 /// An empty buffer for this many nodes.
 #[inline]
-pub(super) fn pooled(nodes: usize) -> Vec<Slot> {
+pub(crate) fn pooled(nodes: usize) -> Vec<Slot> {
     // A thread that is about to end keeps no buffer.
     let mut buffer = SPARE.try_with(Cell::take).unwrap_or_default();
     if buffer.capacity() < nodes {

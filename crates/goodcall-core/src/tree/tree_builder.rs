@@ -1,13 +1,11 @@
 //! Laying out a tree in document order.
 //!
-//! The open containers need no stack of their own. The state of the innermost one is in the builder
-//! itself, where it stays in registers on the hot path; the others keep theirs in their slots, in
-//! fields that have no meaning before a container is closed. [`Slot::suspend`] and [`Slot::resume`]
-//! are the only places that know of it.
+//! The open containers need no stack of their own: while a container is open, the `next` of its slot
+//! is the id of the container around it.
 
 use std::borrow::Cow;
 
-use super::duplicate_keys::{key_bit, repeats_key};
+use super::duplicate_keys::repeats_key;
 use super::node_pool::pooled;
 use super::{Id, Kind, Slot, TextStore, Tree};
 
@@ -50,50 +48,48 @@ impl ScalarText {
     }
 }
 
-/// What changes with every member of an open container.
-#[derive(Clone, Copy, Debug)]
-struct OpenState {
-    in_object: bool,
-    /// Elements or members so far.
-    size: u32,
-    /// One bit for each kind of key so far.
-    seen_keys: u64,
-    /// Not 0 if two keys may be equal.
-    shared_bits: u64,
-}
-
-impl OpenState {
-    fn new(kind: Kind) -> Self {
-        Self {
-            in_object: kind == Kind::Object,
-            size: 0,
-            seen_keys: 0,
-            shared_bits: 0,
-        }
-    }
-}
-
-/// While a container is open, its slot's `next` is the id of the container around it; while it is
-/// not the innermost one either, `size`, `head`, `end` and `truth` hold its [`OpenState`].
 impl Slot {
-    /// Keeps the state of an open container in its slot.
+    /// A string, number or literal, as the node with this id.
     #[inline(always)]
-    fn suspend(&mut self, state: &OpenState) {
-        self.size = state.size;
-        self.head = state.seen_keys as u32;
-        self.end = (state.seen_keys >> 32) as u32;
-        self.truth = state.shared_bits != 0;
+    pub(crate) fn scalar(
+        id: Id,
+        (kind, truth): (Kind, bool),
+        text: ScalarText,
+        (start, end): (u32, u32),
+    ) -> Self {
+        Self {
+            kind,
+            text: text.text,
+            truth,
+            next: id + 1,
+            head: text.head,
+            size: text.size,
+            start,
+            end,
+        }
     }
 
-    /// Takes the state of an open container out of its slot.
+    /// An array or object that nothing was read of yet, as the node with this id.
     #[inline(always)]
-    fn resume(&self) -> OpenState {
-        OpenState {
-            in_object: self.kind == Kind::Object,
-            size: self.size,
-            seen_keys: u64::from(self.end) << 32 | u64::from(self.head),
-            shared_bits: u64::from(self.truth),
+    pub(crate) fn container(id: Id, kind: Kind, start: u32) -> Self {
+        Self {
+            kind,
+            text: TextStore::Source,
+            truth: false,
+            next: NONE,
+            head: id + 1,
+            size: 0,
+            start,
+            end: start,
         }
+    }
+
+    /// Ends a container, before the node with the id `next`.
+    #[inline(always)]
+    pub(crate) fn close(&mut self, next: Id, size: u32, end: u32) {
+        self.next = next;
+        self.size = size;
+        self.end = end;
     }
 }
 
@@ -104,62 +100,39 @@ pub(crate) struct TreeBuilder {
     pub(crate) buffer: String,
     /// The innermost open container, or [`NONE`].
     open: Id,
-    state: OpenState,
     depth: usize,
 }
 
 impl TreeBuilder {
     /// A builder that takes `nodes` nodes before it has to grow.
-    #[inline]
     pub(crate) fn with_capacity(nodes: usize) -> Self {
         Self {
             slots: pooled(nodes),
             buffer: String::new(),
             open: NONE,
-            state: OpenState::new(Kind::Array),
             depth: 0,
         }
     }
 
     /// The number of open containers around the next value.
-    #[inline]
     pub(crate) fn depth(&self) -> usize {
         self.depth
     }
 
-    /// Returns true if the innermost open container is an object.
-    #[inline]
-    pub(crate) fn in_object(&self) -> bool {
-        self.state.in_object
-    }
-
-    /// Returns true if the innermost open container holds nothing so far.
-    pub(crate) fn is_empty(&self) -> bool {
-        self.state.size == 0
-    }
-
-    /// Adds a key of the open object that has no escapes, from its quote on; its value must follow.
-    /// `ends` are its first and its last byte, or its quotes if it is empty.
-    #[inline(always)]
-    pub(crate) fn plain_key(&mut self, text: ScalarText, ends: (u8, u8), start: usize) {
-        let bit = key_bit(ends.0, ends.1, text.size);
-        self.state.size += 1;
-        self.state.shared_bits |= self.state.seen_keys & bit;
-        self.state.seen_keys |= bit;
-        let end = (text.head + text.size) as usize + 1;
-        self.push_scalar(Kind::String, false, text, (start, end));
+    /// Counts a key, or a value that has none, in the innermost open container.
+    fn count(&mut self, is_key: bool) {
+        if let Some(slot) = self.slots.get_mut(self.open as usize) {
+            slot.size += u32::from(is_key == (slot.kind == Kind::Object));
+        }
     }
 
     /// Adds a key of the open object; its value must follow.
     pub(crate) fn key(&mut self, text: ScalarText, start: usize, end: usize) {
-        self.state.size += 1;
-        // Nothing is known of its bytes.
-        self.state.shared_bits = 1;
-        self.push_scalar(Kind::String, false, text, (start, end));
+        self.count(true);
+        self.push_scalar((Kind::String, false), text, (start, end));
     }
 
     /// Adds a string, number or literal.
-    #[inline(always)]
     pub(crate) fn scalar(
         &mut self,
         kind: Kind,
@@ -167,86 +140,42 @@ impl TreeBuilder {
         text: ScalarText,
         place: (usize, usize),
     ) {
-        self.state.size += u32::from(!self.state.in_object);
-        self.push_scalar(kind, truth, text, place);
+        self.count(false);
+        self.push_scalar((kind, truth), text, place);
     }
 
-    #[inline(always)]
-    fn push_scalar(&mut self, kind: Kind, truth: bool, text: ScalarText, place: (usize, usize)) {
-        self.slots.push(Slot {
-            kind,
-            text: text.text,
-            truth,
-            next: self.slots.len() as Id + 1,
-            head: text.head,
-            size: text.size,
-            start: place.0 as u32,
-            end: place.1 as u32,
-        });
+    fn push_scalar(&mut self, kind: (Kind, bool), text: ScalarText, place: (usize, usize)) {
+        let place = (place.0 as u32, place.1 as u32);
+        let slot = Slot::scalar(self.next_id(), kind, text, place);
+        self.slots.push(slot);
     }
 
     /// Opens an array or an object; its id.
-    #[inline]
     pub(crate) fn open(&mut self, kind: Kind, start: usize) -> Id {
-        let id = self.slots.len() as Id;
-        if let Some(outer) = self.slots.get_mut(self.open as usize) {
-            self.state.size += u32::from(!self.state.in_object);
-            outer.suspend(&self.state);
-        }
-        self.slots.push(Slot {
-            kind,
-            text: TextStore::Source,
-            truth: false,
-            next: self.open,
-            head: id + 1,
-            size: 0,
-            start: start as u32,
-            end: start as u32,
-        });
+        self.count(false);
+        let id = self.next_id();
+        let mut slot = Slot::container(id, kind, start as u32);
+        slot.next = self.open;
+        self.slots.push(slot);
         self.open = id;
-        self.state = OpenState::new(kind);
         self.depth += 1;
         id
     }
 
-    /// Closes the innermost container. Returns its id, and true if it may have two equal keys.
-    #[inline]
-    pub(crate) fn close(&mut self, end: usize) -> (Id, bool) {
-        let id = self.open;
-        let following = self.slots.len() as Id;
-        let may_repeat = self.state.shared_bits != 0;
-        let Some(slot) = self.slots.get_mut(id as usize) else {
-            return (id, false);
-        };
-        self.open = slot.next;
-        slot.next = following;
-        slot.head = id + 1;
-        slot.size = self.state.size;
-        slot.end = end as u32;
-        slot.truth = false;
-        self.depth -= 1;
-        match self.slots.get(self.open as usize) {
-            Some(outer) => self.state = outer.resume(),
-            None => self.state.in_object = false,
+    /// Closes the innermost container; its id.
+    pub(crate) fn close(&mut self, end: usize) -> Id {
+        let (id, following) = (self.open, self.next_id());
+        if let Some(slot) = self.slots.get_mut(id as usize) {
+            self.open = slot.next;
+            slot.close(following, slot.size, end as u32);
+            self.depth -= 1;
         }
-        (id, may_repeat)
+        id
     }
 
     /// Returns true if this closed object has two members with equal keys.
     pub(crate) fn repeats_key(&self, object: Id, source: &str) -> bool {
         repeats_key(&self.slots, &self.buffer, source, object)
-    }
-
-    /// The tree of the only value; every container must have been closed.
-    #[inline]
-    pub(crate) fn finish(self, source: &str) -> Tree<'_> {
-        debug_assert!(self.depth == 0 && !self.slots.is_empty());
-        Tree {
-            source: Cow::Borrowed(source),
-            slots: self.slots.into(),
-            buffer: self.buffer,
-            root: 0,
-        }
     }
 
     /// The tree of one value, or of the array of several.
@@ -284,7 +213,7 @@ impl TreeBuilder {
         self.slots.len() as Id
     }
 
-    /// The node with this id. Of an open container only `kind` and `start` are right.
+    /// The node with this id. Of an open container, `next` and `end` are not right yet.
     pub(crate) fn slot(&self, id: Id) -> Option<&Slot> {
         self.slots.get(id as usize)
     }
@@ -298,7 +227,9 @@ impl TreeBuilder {
     /// Takes the last node back, which must be a scalar that nothing follows yet.
     pub(crate) fn take_back(&mut self) -> Option<Slot> {
         let slot = self.slots.pop()?;
-        self.state.size = self.state.size.saturating_sub(1);
+        if let Some(around) = self.slots.get_mut(self.open as usize) {
+            around.size = around.size.saturating_sub(1);
+        }
         Some(slot)
     }
 
@@ -306,7 +237,6 @@ impl TreeBuilder {
     pub(crate) fn turn_into_array(&mut self) {
         if let Some(slot) = self.slots.get_mut(self.open as usize) {
             slot.kind = Kind::Array;
-            self.state.in_object = false;
         }
     }
 
@@ -336,10 +266,6 @@ impl TreeBuilder {
     /// Opens a closed root again; its values must be the last ones read.
     pub(crate) fn reopen_root(&mut self, id: Id) {
         if let Some(slot) = self.slots.get_mut(id as usize) {
-            self.state = OpenState {
-                size: slot.size,
-                ..OpenState::new(slot.kind)
-            };
             slot.next = self.open;
             self.open = id;
             self.depth += 1;

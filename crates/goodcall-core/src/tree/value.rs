@@ -170,7 +170,7 @@ const EXACT: f64 = 9_007_199_254_740_992.0;
 /// The number as serde_json holds it; `None` for an integer that it would round, and for a number
 /// beyond the range of `f64`.
 pub(crate) fn to_number(digits: &str) -> Option<Number> {
-    if let Some(number) = plain_integer(digits) {
+    if let Some(number) = plain_integer(digits).or_else(|| short_decimal(digits.as_bytes())) {
         return Some(number);
     }
     let nearest: f64 = digits.parse().ok()?;
@@ -201,6 +201,30 @@ fn plain_integer(digits: &str) -> Option<Number> {
         short if short.len() < FITTING => short_integer(short).map(Number::from),
         _ => digits.parse::<u64>().ok().map(Number::from),
     }
+}
+
+/// A number with a point and at most 15 digits. Floats hold these digits and the power of ten behind
+/// the point exactly, so that their quotient is the nearest float.
+fn short_decimal(digits: &[u8]) -> Option<Number> {
+    let (sign, digits) = match digits {
+        [b'-', digits @ ..] => (-1, digits),
+        _ => (1, digits),
+    };
+    let point = digits.iter().position(|byte| *byte == b'.')?;
+    let (whole, fraction) = (&digits[..point], &digits[point + 1..]);
+    if whole.is_empty() || fraction.is_empty() || digits.len() > 16 {
+        return None;
+    }
+    let scale = 10_i64.pow(fraction.len() as u32);
+    let parts = (
+        short_integer(whole)? as i64,
+        short_integer(fraction)? as i64,
+    );
+    let scaled = sign * (parts.0 * scale + parts.1);
+    if parts.1 == 0 {
+        return Some(Number::from(sign * parts.0));
+    }
+    Number::from_f64(scaled as f64 / scale as f64)
 }
 
 /// Fewer digits than this are below `u64::MAX`, whatever they are.
@@ -248,6 +272,31 @@ mod tests {
             "1e400",
         ] {
             assert_eq!(to_number(digits), None, "{digits}");
+        }
+    }
+
+    #[test]
+    fn numbers_with_a_fraction_are_the_nearest_floats() {
+        for digits in [
+            "0.1",
+            "-0.1",
+            "19.99",
+            "1250.5",
+            "0.30000000000004",
+            "12345678901234.5",
+            "123456789012345.6",
+            "0.000000000000001",
+            "1e-7",
+            "2.5e3",
+            "-7.125",
+            "100.10",
+        ] {
+            let number = to_number(digits).unwrap();
+            assert_eq!(number.as_f64(), digits.parse().ok(), "{digits}");
+        }
+        for digits in ["1.", ".5", "1.2.3", "-.1"] {
+            let number = to_number(digits).and_then(|number| number.as_f64());
+            assert_eq!(number, digits.parse().ok(), "{digits}");
         }
     }
 

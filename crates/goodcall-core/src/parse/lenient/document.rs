@@ -150,9 +150,9 @@ impl Parser<'_> {
         let (source, start) = (self.source(), self.at());
         match source.byte(start) {
             b'"' => {
-                let mut at = crate::parse::strict::plain_end(source.bytes(), start + 1);
+                let mut at = crate::parse::plain_text::plain_end(source.bytes(), start + 1);
                 while source.byte(at) == b'\\' {
-                    at = crate::parse::strict::plain_end(source.bytes(), at + 2);
+                    at = crate::parse::plain_text::plain_end(source.bytes(), at + 2);
                 }
                 (source.byte(at) == b'"').then_some(at + 1)
             }

@@ -497,7 +497,7 @@ impl Parser<'_> {
             return;
         };
         let is_object = self.in_object();
-        let (id, _) = self.tree.close(end);
+        let id = self.tree.close(end);
         if is_object {
             // A root may be opened again, many times; it is looked at when it is over.
             if !self.containers.is_empty() {

@@ -489,7 +489,7 @@ fn escaped_end(source: SourceText<'_>, start: usize, quote: u8) -> StringEnd {
 fn next_special(source: SourceText<'_>, from: usize, quote: Quote) -> usize {
     let rest = source.bytes_from(from);
     let found = match quote {
-        Quote::Plain(b'"') => return crate::parse::strict::plain_end(source.bytes(), from),
+        Quote::Plain(b'"') => return crate::parse::plain_text::plain_end(source.bytes(), from),
         Quote::Plain(byte) => rest
             .iter()
             .position(|b| *b == byte || *b == b'\\' || *b < 0x20),

@@ -4,9 +4,10 @@
 //! that is not allowed. A branch that is not ruled out may still refuse the value: only the
 //! validator decides that.
 
+use super::key_table::KeyTable;
 use super::{
-    AllowedValues, CheckId, CombinedChecks, Conditional, ExtraMembers, FastPathRun, ObjectCheck,
-    ValueCheck,
+    ArrayCheck, CheckId, Conditional, Details, ExtraMembers, FastPathRun, ObjectCheck,
+    SeveralChecks, TextCheck,
 };
 use crate::tree::{Kind, Slot};
 use crate::validate::spend;
@@ -43,42 +44,48 @@ impl FastPathRun<'_> {
         if check.kinds & super::bit(slot.kind) == 0 {
             return true;
         }
-        if check.kinds_only {
-            return false;
-        }
-        let combined = check.combined.as_deref();
-        self.rejects_content(check, slot)
-            || combined.is_some_and(|combined| self.rejects_combined(combined, id, slot))
-    }
-
-    /// Returns true if the members or elements of the value surely fail.
-    fn rejects_content(&self, check: &ValueCheck, slot: &Slot) -> bool {
-        match (slot.kind, &check.array, &check.object) {
-            (Kind::Object, _, Some(object)) => self.rejects_members(object, slot),
-            (Kind::Array, Some(array), _) => {
-                let refused = |at| {
-                    self.elements(slot)
-                        .any(|(id, slot)| self.rejects(at, id, slot))
-                };
-                !super::within(slot.size, array.size) || array.element.is_some_and(refused)
-            }
+        match (&check.details, slot.kind) {
+            (Details::Text(check), Kind::String) => self.rejects_text(check, slot),
+            (Details::Array(check), Kind::Array) => self.rejects_elements(check, slot),
+            (Details::Object(check), Kind::Object) => self.rejects_members(check, slot),
+            (Details::Several(checks), _) => self.rejects_several(checks, id, slot),
             _ => false,
         }
     }
 
-    /// Returns true if the value is not one of those listed, or surely fails other checks.
-    fn rejects_combined(&self, check: &CombinedChecks, id: u32, slot: &Slot) -> bool {
-        if let Some(AllowedValues::Texts(texts)) = &check.values {
-            let text = slot.kind == Kind::String;
-            if !text || texts.find(self.tree, self.source, slot).is_none() {
-                return true;
-            }
-        }
+    /// Returns true if the string is not one of those listed.
+    fn rejects_text(&self, check: &TextCheck, slot: &Slot) -> bool {
+        let found = |values: &KeyTable| values.find(self.tree, self.source, slot).is_some();
+        !check.values.as_ref().is_none_or(found)
+    }
+
+    /// Returns true if the array has too few or too many elements, or one that surely fails.
+    fn rejects_elements(&self, array: &ArrayCheck, slot: &Slot) -> bool {
+        let mut elements = self.elements(slot);
+        let mut first = array.first.iter().zip(&mut elements);
+        !super::within(slot.size, array.size)
+            || first.any(|(at, (id, slot))| self.rejects(*at, id, slot))
+            || (array.element)
+                .is_some_and(|at| elements.any(|(id, slot)| self.rejects(at, id, slot)))
+    }
+
+    fn rejects_several(&self, checks: &SeveralChecks, id: u32, slot: &Slot) -> bool {
         let refused = |at: &CheckId| self.rejects(*at, id, slot);
         let all = |branches: &[CheckId]| branches.iter().all(refused);
-        check.all.iter().any(refused)
-            || check.any.as_deref().is_some_and(all)
-            || check.one.as_deref().is_some_and(all)
+        let rejected = match slot.kind {
+            Kind::String => (checks.text.as_deref()).is_some_and(|c| self.rejects_text(c, slot)),
+            Kind::Array => {
+                (checks.array.as_deref()).is_some_and(|c| self.rejects_elements(c, slot))
+            }
+            Kind::Object => {
+                (checks.object.as_deref()).is_some_and(|c| self.rejects_members(c, slot))
+            }
+            _ => false,
+        };
+        rejected
+            || checks.all.iter().any(refused)
+            || checks.any.as_deref().is_some_and(all)
+            || checks.one.as_deref().is_some_and(all)
     }
 
     /// Returns true if the object has a member that is not allowed, or lacks a required one.
@@ -86,8 +93,8 @@ impl FastPathRun<'_> {
         let (mut found, mut refused) = (0_u64, false);
         let mut next = slot.head;
         for _ in 0..slot.size {
-            let key = self.tree.slot(next);
-            let value = self.tree.slot(key.next);
+            let key = self.slot(next);
+            let value = self.slot(key.next);
             match (object.names.find(self.tree, self.source, key), object.extra) {
                 // Of two members of one name only one counts, and one of too many names has no bit.
                 (Some(name), _) if name.bit == 0 || found & name.bit != 0 => return false,
@@ -95,7 +102,7 @@ impl FastPathRun<'_> {
                     found |= name.bit;
                     refused = refused || self.rejects(name.check, key.next, value);
                 }
-                (None, ExtraMembers::Refused) => refused = true,
+                (None, ExtraMembers::Refused) if object.patterns.is_empty() => refused = true,
                 (None, _) => {}
             }
             next = value.next;

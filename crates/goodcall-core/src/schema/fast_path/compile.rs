@@ -4,28 +4,29 @@
 //! Every keyword that could refuse something is therefore either compiled, or left to a validator
 //! of its own, or the schema has no fast path.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::HashMap;
 
 use jsonschema::Validator;
 use serde_json::{Map, Value};
 
-use super::keyword_groups::{KeywordGroup, allowed_values, eighths, length, range, set_kinds};
+use super::keyword_groups::{allowed_kinds, eighths, length, range};
 use super::references::{has_movable_references, refers_by_place};
 use super::string_formats::StringRecognizer;
 use super::{
-    ArrayCheck, CheckId, CombinedChecks, Conditional, ExtraMembers, FastPath, KeyTable,
-    ObjectCheck, StringCheck, ValueCheck,
+    CheckId, Conditional, Details, ExtraMembers, FastPath, FormCheck, KeyTable, ObjectCheck,
+    SeveralChecks, SpellingSearch, TextCheck, ValueCheck,
 };
 use crate::limits::{
     FAST_CHAIN, FAST_CHECKS, FAST_DEPTH, FAST_REFERRING_VALIDATORS, FAST_VALIDATORS,
 };
-use crate::schema::View;
+use crate::schema::{Draft, View};
 use crate::tree::Kind;
 use crate::validate::TreeJson;
 
 /// Compiles a document, if it has a fast path; `build` makes a validator like the document's own.
 pub(crate) fn compile(
     document: &Value,
+    draft: Draft,
     asserts_formats: bool,
     build: &dyn Fn(&Value) -> Option<Validator<TreeJson>>,
 ) -> Option<FastPath> {
@@ -40,45 +41,67 @@ pub(crate) fn compile(
         validators: 0,
         referring: 0,
         depth: 0,
-        can_reject: has_recent_keywords(document),
+        draft,
         asserts_formats,
-        sees_every_key: true,
+        walks_all: true,
     };
     // The root's check is the first, or that of its target if the root is nothing but a reference.
     if compiler.schema(document).ok()? != 0 {
         return None;
     }
-    let mut sees_every_key = compiler.sees_every_key;
+    let walks_all = compiler.walks_all;
     let checks: Option<Vec<ValueCheck>> = compiler.checks.into_iter().collect();
-    let checks = checks?;
+    let mut checks = checks?;
     let mut chains = vec![None; checks.len()];
     for id in 0..checks.len() {
         chain(&checks, id as CheckId, &mut chains, 0)?;
     }
-    sees_every_key &= !checks.iter().any(|check| has_open_union(check, &checks));
+    let unions = checks.iter().map(|check| union_spelling(check, &checks));
+    let mut spelling = unions.max().unwrap_or(SpellingSearch::OwnNames);
+    if !walks_all {
+        spelling = SpellingSearch::EveryKey;
+    }
+    if spelling == SpellingSearch::AllNames {
+        // An object that declares nothing may be a branch beside one that does.
+        let objects = checks.iter().filter_map(|check| check.details.object());
+        let spellings = objects.fold(0, |all, object| all | object.spellings);
+        for object in (checks.iter_mut()).filter_map(|check| check.details.object_mut()) {
+            object.spellings = spellings;
+            if matches!(object.extra, ExtraMembers::Allowed) && object.patterns.is_empty() {
+                object.extra = ExtraMembers::Open;
+            }
+        }
+    }
     Some(FastPath {
         checks: checks.into(),
-        sees_every_key,
+        spelling,
     })
 }
 
-/// Returns true if two branches of a union take objects and one of them allows undeclared keys. If
-/// one branch accepts, the names that the other declares are not looked at.
-fn has_open_union(check: &ValueCheck, checks: &[ValueCheck]) -> bool {
-    let Some(combined) = check.combined.as_deref() else {
-        return false;
+/// How keys have to be searched because of the unions of one check. If one branch accepts an object,
+/// the names that the others declare are not looked at, so that these matter unless all branches
+/// refuse undeclared keys.
+fn union_spelling(check: &ValueCheck, checks: &[ValueCheck]) -> SpellingSearch {
+    let Details::Several(checked) = &check.details else {
+        return SpellingSearch::OwnNames;
     };
-    let takes_objects = |branch: &&ValueCheck| branch.kinds & super::bit(Kind::Object) != 0;
-    let is_closed = |branch: &ValueCheck| {
-        let object = branch.object.as_deref();
-        object.is_some_and(|object| matches!(object.extra, ExtraMembers::Refused))
-    };
-    let is_open = |branches: &[CheckId]| {
-        let branches = branches.iter().filter_map(|id| checks.get(*id as usize));
-        let objects: Vec<_> = branches.filter(takes_objects).collect();
-        objects.len() > 1 && !objects.into_iter().all(is_closed)
-    };
-    combined.any.as_deref().is_some_and(is_open) || combined.one.as_deref().is_some_and(is_open)
+    let unions = [checked.any.as_deref(), checked.one.as_deref()];
+    let spelling = unions.into_iter().flatten().map(|branches| {
+        let branches = branches.iter().map(|id| &checks[*id as usize]);
+        let objects = branches.filter(|branch| branch.kinds & super::bit(Kind::Object) != 0);
+        let objects: Vec<_> = objects.map(|branch| branch.details.object()).collect();
+        let is_closed = |object: &Option<&ObjectCheck>| {
+            object.is_some_and(|object| matches!(object.extra, ExtraMembers::Refused))
+        };
+        if objects.len() < 2 || objects.iter().all(is_closed) {
+            SpellingSearch::OwnNames
+        } else if objects.iter().all(Option::is_some) {
+            SpellingSearch::AllNames
+        } else {
+            SpellingSearch::EveryKey
+        }
+    });
+    spelling.max().unwrap_or(SpellingSearch::OwnNames)
 }
 
 /// The schema has no fast path: it is too large, or uses what the fast path cannot express.
@@ -111,7 +134,9 @@ const ARRAY: [&str; 6] = [
     "prefixItems",
     "additionalItems",
 ];
-const OBJECT: [&str; 6] = [
+/// Keywords that are read by themselves, whatever their value is.
+const SINGLE: [&str; 2] = ["type", "const"];
+pub(super) const OBJECT: [&str; 6] = [
     "properties",
     "additionalProperties",
     "required",
@@ -119,8 +144,6 @@ const OBJECT: [&str; 6] = [
     "maxProperties",
     "patternProperties",
 ];
-static ANYTHING: Value = Value::Bool(true);
-static NOTHING: Value = Value::Bool(false);
 
 /// The reference of a schema that is nothing but a reference.
 fn only_reference(schema: &Value) -> Option<&str> {
@@ -145,12 +168,12 @@ fn chain(
         return None;
     }
     let mut longest = 0;
-    if let Some(combined) = checks[id as usize].combined.as_deref() {
-        let condition = combined.condition.as_ref();
+    if let Details::Several(several) = &checks[id as usize].details {
+        let condition = several.condition.as_ref();
         let condition = condition.map(|c| [Some(c.test), c.then, c.otherwise]);
-        let others = (combined.all.iter())
-            .chain(combined.any.iter().flatten())
-            .chain(combined.one.iter().flatten())
+        let others = (several.all.iter())
+            .chain(several.any.iter().flatten())
+            .chain(several.one.iter().flatten())
             .chain(condition.iter().flatten().flatten());
         for other in others {
             longest = longest.max(1 + chain(checks, *other, known, depth + 1)?);
@@ -160,7 +183,7 @@ fn chain(
     (longest <= FAST_CHAIN).then_some(longest)
 }
 
-struct Compiler<'c> {
+pub(super) struct Compiler<'c> {
     document: &'c Value,
     build: &'c dyn Fn(&Value) -> Option<Validator<TreeJson>>,
     /// `None` while a check is being compiled.
@@ -172,16 +195,20 @@ struct Compiler<'c> {
     referring: usize,
     /// Schemas around the one that is being compiled, references followed.
     depth: usize,
-    /// True if keywords mean what they mean in recent drafts, so that a check can tell that a value
-    /// is surely refused.
-    can_reject: bool,
+    pub(super) draft: Draft,
     asserts_formats: bool,
-    /// See [`FastPath::sees_every_key`].
-    sees_every_key: bool,
+    /// False if some objects and arrays are left to validators.
+    walks_all: bool,
 }
 
 impl<'c> Compiler<'c> {
-    fn schema(&mut self, schema: &'c Value) -> Result<CheckId, NoFastPath> {
+    /// Returns true if keywords mean what they mean in recent drafts, so that a check can tell that a
+    /// value is surely refused. In the oldest ones `const`, `if` and others say nothing.
+    fn can_reject(&self) -> bool {
+        self.draft >= Draft::Draft7
+    }
+
+    pub(super) fn schema(&mut self, schema: &'c Value) -> Result<CheckId, NoFastPath> {
         let address = std::ptr::from_ref(schema);
         if let Some(known) = self.known.get(&address) {
             return Ok(*known);
@@ -202,7 +229,11 @@ impl<'c> Compiler<'c> {
         self.checks.push(None);
         self.depth += 1;
         let check = match schema {
-            Value::Bool(truth) => ValueCheck::of_kinds(if *truth { u8::MAX } else { 0 }),
+            Value::Bool(truth) => ValueCheck {
+                kinds: if *truth { u8::MAX } else { 0 },
+                cannot_reject: false,
+                details: Details::Nothing,
+            },
             Value::Object(map) => self.keywords(map)?,
             _ => return Err(NoFastPath),
         };
@@ -211,7 +242,7 @@ impl<'c> Compiler<'c> {
         Ok(index as CheckId)
     }
 
-    fn schemas(&mut self, schemas: &'c [Value]) -> Result<Box<[CheckId]>, NoFastPath> {
+    pub(super) fn schemas(&mut self, schemas: &'c [Value]) -> Result<Box<[CheckId]>, NoFastPath> {
         schemas.iter().map(|schema| self.schema(schema)).collect()
     }
 
@@ -223,25 +254,35 @@ impl<'c> Compiler<'c> {
     }
 
     fn keywords(&mut self, map: &'c Map<String, Value>) -> Result<ValueCheck, NoFastPath> {
-        let mut check = ValueCheck::of_kinds(u8::MAX);
-        let mut combined = CombinedChecks::default();
+        let mut kinds = u8::MAX;
+        let mut checks = SeveralChecks::default();
         if map.keys().any(|key| key.starts_with("unevaluated")) {
             // These depend on what every other keyword has evaluated.
-            self.sees_every_key = false;
-            combined.other_keywords = Some(self.validator(map.clone())?);
-            check.kinds_only = false;
-            check.combined = Some(Box::new(combined));
-            return Ok(check);
+            self.walks_all = false;
+            checks.other_keywords = Some(self.validator(map.clone())?);
+            return Ok(ValueCheck {
+                kinds,
+                cannot_reject: true,
+                details: Details::Several(Box::new(checks)),
+            });
         }
         let mut left = Vec::new();
-        check.length = length(map, LENGTH).or_leave(&LENGTH, &mut left);
-        check.number = range(map).or_leave(&BOUNDS, &mut left).map(Box::new);
-        check.array = self.array(map)?.or_leave(&ARRAY, &mut left).map(Box::new);
-        check.object = self.object(map)?.or_leave(&OBJECT, &mut left).map(Box::new);
+        checks.number = range(map).or_leave(&BOUNDS, &mut left).map(Box::new);
+        checks.array = self.array(map)?.or_leave(&ARRAY, &mut left).map(Box::new);
+        checks.object = self.object(map)?.or_leave(&OBJECT, &mut left).map(Box::new);
+        let length = length(map, LENGTH).or_leave(&LENGTH, &mut left);
         // Members and elements that are left to a validator are not walked.
-        self.sees_every_key &= left.is_empty();
-        check.cannot_reject = !self.can_reject || (map.contains_key("$ref") && map.len() > 1);
-        self.combined(map, &mut check, &mut combined, &mut left)?;
+        self.walks_all &= left.is_empty();
+        if let Some(value) = map.get("type") {
+            let allowed = allowed_kinds(value).ok_or(NoFastPath)?;
+            kinds = allowed.kinds;
+            if allowed.integers_only {
+                checks.number.get_or_insert_default().integers_only = true;
+            }
+        }
+        let listed = self.listed(map, &mut kinds, &mut checks);
+        checks.text = self.text(map, listed, length, &mut left)?.map(Box::new);
+        self.others(map, &mut checks, &mut left)?;
         let left = left
             .into_iter()
             .filter_map(|keyword| map.get_key_value(keyword));
@@ -249,69 +290,111 @@ impl<'c> Compiler<'c> {
             .map(|(key, value)| (key.clone(), value.clone()))
             .collect();
         if !left.is_empty() {
-            combined.other_keywords = Some(self.validator(left)?);
+            checks.other_keywords = Some(self.validator(left)?);
         }
-        check.combined = (!combined.is_empty()).then(|| Box::new(combined));
-        check.kinds_only = check.combined.is_none() && !check.has_details();
-        Ok(check)
+        Ok(ValueCheck {
+            kinds,
+            cannot_reject: !self.can_reject() || (map.contains_key("$ref") && map.len() > 1),
+            details: checks.into(),
+        })
     }
 
-    /// Compiles `type` and what is not about values of one kind alone. Keywords that are not known
-    /// are added to `left`.
-    fn combined(
+    /// Reads `enum` and `const`: the strings, if they list nothing else.
+    fn listed(
+        &self,
+        map: &Map<String, Value>,
+        kinds: &mut u8,
+        checks: &mut SeveralChecks,
+    ) -> Option<KeyTable> {
+        let list = match (map.get("const"), map.get("enum")) {
+            (Some(value), _) => std::slice::from_ref(value),
+            (None, Some(Value::Array(list))) => list.as_slice(),
+            _ => return None,
+        };
+        let texts: Option<Vec<&str>> = list.iter().map(Value::as_str).collect();
+        match texts {
+            Some(texts) => {
+                *kinds &= super::bit(Kind::String);
+                Some(KeyTable::new(texts.into_iter().map(|text| (text, 0))))
+            }
+            None => {
+                checks.values = Some(list.into());
+                None
+            }
+        }
+    }
+
+    /// Reads the keywords about strings.
+    fn text(
         &mut self,
         map: &'c Map<String, Value>,
-        check: &mut ValueCheck,
-        combined: &mut CombinedChecks,
+        values: Option<KeyTable>,
+        length: Option<(u32, u32)>,
+        left: &mut Vec<&'c str>,
+    ) -> Result<Option<TextCheck>, NoFastPath> {
+        let mut forms = Vec::new();
+        for keyword in ["format", "pattern"] {
+            let Some((keyword, Value::String(form))) = map.get_key_value(keyword) else {
+                continue;
+            };
+            if keyword == "format" && !self.asserts_formats {
+                continue;
+            }
+            match StringRecognizer::of_keyword(keyword, form) {
+                Some(recognizer) => {
+                    let alone = Map::from_iter([(keyword.clone(), Value::from(form.as_str()))]);
+                    let validator = self.validator(alone)?;
+                    forms.push(FormCheck {
+                        recognizer,
+                        validator,
+                    });
+                }
+                None => left.push(keyword),
+            }
+        }
+        if values.is_none() && length.is_none() && forms.is_empty() {
+            return Ok(None);
+        }
+        Ok(Some(TextCheck {
+            values,
+            length: length.unwrap_or((0, u32::MAX)),
+            forms: forms.into(),
+        }))
+    }
+
+    /// Compiles what is not about values of one kind alone. Keywords that are not known are added to
+    /// `left`.
+    fn others(
+        &mut self,
+        map: &'c Map<String, Value>,
+        checks: &mut SeveralChecks,
         left: &mut Vec<&'c str>,
     ) -> Result<(), NoFastPath> {
         let mut all = Vec::new();
-        let mut strings = Vec::new();
-        if self.can_reject {
-            combined.condition = self.condition(map)?;
+        if self.can_reject() {
+            checks.condition = self.condition(map)?;
         }
         for (keyword, value) in map {
             match (keyword.as_str(), value) {
-                ("type", value) => set_kinds(check, value).ok_or(NoFastPath)?,
-                ("const", value) => {
-                    combined.values = Some(allowed_values(std::slice::from_ref(value)));
-                }
-                ("enum", Value::Array(list)) if !map.contains_key("const") => {
-                    combined.values = Some(allowed_values(list));
-                }
-                ("format", _) if !self.asserts_formats => {}
-                ("format" | "pattern", Value::String(text)) => {
-                    match StringRecognizer::of_keyword(keyword, text) {
-                        Some(recognizer) => {
-                            let alone = Map::from_iter([(keyword.clone(), value.clone())]);
-                            let validator = self.validator(alone)?;
-                            strings.push(StringCheck {
-                                recognizer,
-                                validator,
-                            });
-                        }
-                        None => left.push(keyword),
-                    }
-                }
                 ("$ref", value) => {
                     all.push(self.target(value.as_str().ok_or(NoFastPath)?)?);
                 }
                 ("allOf", Value::Array(schemas)) => all.extend(self.schemas(schemas)?),
-                ("anyOf", Value::Array(schemas)) => combined.any = Some(self.schemas(schemas)?),
-                ("oneOf", Value::Array(schemas)) if self.can_reject => {
-                    combined.one = Some(self.schemas(schemas)?);
+                ("anyOf", Value::Array(schemas)) => checks.any = Some(self.schemas(schemas)?),
+                ("oneOf", Value::Array(schemas)) if self.can_reject() => {
+                    checks.one = Some(self.schemas(schemas)?);
                 }
-                ("if" | "then" | "else", _) if self.can_reject => {}
+                ("if" | "then" | "else", _) if self.can_reject() => {}
                 ("multipleOf", value) if eighths(value).is_some() => {
-                    let range = check.number.get_or_insert_default();
-                    range.step = eighths(value);
+                    checks.number.get_or_insert_default().step = eighths(value);
                 }
+                ("enum", Value::Array(_)) if !map.contains_key("const") => {}
+                ("format" | "pattern", Value::String(_)) => {}
                 (known, _) if is_read_elsewhere(known) => {}
                 (other, _) => left.push(other),
             }
         }
-        combined.all = all.into();
-        combined.strings = strings.into();
+        checks.all = all.into();
         Ok(())
     }
 
@@ -334,99 +417,6 @@ impl<'c> Compiler<'c> {
             test,
             then,
             otherwise,
-        }))
-    }
-
-    fn array(
-        &mut self,
-        map: &'c Map<String, Value>,
-    ) -> Result<KeywordGroup<ArrayCheck>, NoFastPath> {
-        let items = map.get("items");
-        if map.contains_key("prefixItems") || items.is_some_and(Value::is_array) {
-            return Ok(KeywordGroup::LeftToValidator);
-        }
-        let keywords = ["items", "minItems", "maxItems", "uniqueItems"];
-        if !keywords.iter().any(|keyword| map.contains_key(*keyword)) {
-            return Ok(KeywordGroup::Absent);
-        }
-        let unique = match map.get("uniqueItems") {
-            None => false,
-            Some(Value::Bool(unique)) => *unique,
-            Some(_) => return Ok(KeywordGroup::LeftToValidator),
-        };
-        let size = match length(map, ["minItems", "maxItems"]) {
-            KeywordGroup::Absent => (0, u32::MAX),
-            KeywordGroup::Compiled(size) => size,
-            KeywordGroup::LeftToValidator => return Ok(KeywordGroup::LeftToValidator),
-        };
-        let element = items.map(|schema| self.schema(schema)).transpose()?;
-        Ok(KeywordGroup::Compiled(ArrayCheck {
-            size,
-            unique,
-            element,
-        }))
-    }
-
-    fn object(
-        &mut self,
-        map: &'c Map<String, Value>,
-    ) -> Result<KeywordGroup<ObjectCheck>, NoFastPath> {
-        if map.contains_key("patternProperties") {
-            return Ok(KeywordGroup::LeftToValidator);
-        }
-        if !OBJECT.iter().any(|keyword| map.contains_key(*keyword)) {
-            return Ok(KeywordGroup::Absent);
-        }
-        let properties = match map.get("properties") {
-            None => None,
-            Some(Value::Object(properties)) => Some(properties),
-            Some(_) => return Ok(KeywordGroup::LeftToValidator),
-        };
-        let required = match map.get("required") {
-            None => &[],
-            Some(Value::Array(names)) => names.as_slice(),
-            Some(_) => return Ok(KeywordGroup::LeftToValidator),
-        };
-        let required: Option<Vec<&str>> = required.iter().map(Value::as_str).collect();
-        let size = match length(map, ["minProperties", "maxProperties"]) {
-            KeywordGroup::Absent => Some((0, u32::MAX)),
-            size => size.compiled(),
-        };
-        let (Some(required), Some(size)) = (required, size) else {
-            return Ok(KeywordGroup::LeftToValidator);
-        };
-        let extra = map.get("additionalProperties");
-        let extra = match extra.filter(|extra| !allows_anything(extra)) {
-            None if properties.is_some_and(|declared| !declared.is_empty()) => ExtraMembers::Open,
-            None => ExtraMembers::Allowed,
-            Some(Value::Bool(false)) => ExtraMembers::Refused,
-            Some(schema) => ExtraMembers::Checked(self.schema(schema)?),
-        };
-        let mut members = BTreeMap::new();
-        for (name, schema) in properties.into_iter().flatten() {
-            members.insert(name.as_str(), self.schema(schema)?);
-        }
-        for name in &required {
-            // A name that is required and not declared.
-            let check = match extra {
-                ExtraMembers::Allowed | ExtraMembers::Open => self.schema(&ANYTHING)?,
-                ExtraMembers::Refused => self.schema(&NOTHING)?,
-                ExtraMembers::Checked(id) => id,
-            };
-            members.entry(name).or_insert(check);
-        }
-        if !required.is_empty() && members.len() > 64 {
-            // There are no bits for so many names.
-            return Ok(KeywordGroup::LeftToValidator);
-        }
-        let names = KeyTable::new(members.into_iter());
-        let bits = required.iter().filter_map(|name| names.named(name));
-        let required = bits.fold(0, |mask, name| mask | name.bit);
-        Ok(KeywordGroup::Compiled(ObjectCheck {
-            size,
-            names,
-            required,
-            extra,
         }))
     }
 
@@ -461,61 +451,63 @@ impl<'c> Compiler<'c> {
     }
 }
 
-impl ValueCheck {
-    fn of_kinds(kinds: u8) -> Self {
-        Self {
-            kinds,
-            kinds_only: true,
-            integers_only: false,
-            cannot_reject: false,
-            number: None,
-            length: None,
-            array: None,
-            object: None,
-            combined: None,
+impl From<SeveralChecks> for Details {
+    /// Keeps the check that is alone.
+    fn from(mut checks: SeveralChecks) -> Self {
+        let branches = !checks.all.is_empty() || checks.any.is_some() || checks.one.is_some();
+        let values = checks.values.is_some() || checks.condition.is_some();
+        if branches || values || checks.other_keywords.is_some() {
+            return Self::Several(Box::new(checks));
+        }
+        let SeveralChecks {
+            text,
+            number,
+            array,
+            object,
+            ..
+        } = &mut checks;
+        match (text.take(), number.take(), array.take(), object.take()) {
+            (None, None, None, None) => Self::Nothing,
+            (Some(text), None, None, None) => Self::Text(text),
+            (None, Some(number), None, None) => Self::Number(number),
+            (None, None, Some(array), None) => Self::Array(array),
+            (None, None, None, Some(object)) => Self::Object(object),
+            (text, number, array, object) => Self::Several(Box::new(SeveralChecks {
+                text,
+                number,
+                array,
+                object,
+                ..checks
+            })),
+        }
+    }
+}
+
+impl Details {
+    fn object(&self) -> Option<&ObjectCheck> {
+        match self {
+            Self::Object(object) => Some(object),
+            Self::Several(checks) => checks.object.as_deref(),
+            _ => None,
         }
     }
 
-    /// Returns true if values of some kind have to be looked into.
-    fn has_details(&self) -> bool {
-        let scalar = self.integers_only || self.number.is_some() || self.length.is_some();
-        scalar || self.array.is_some() || self.object.is_some()
-    }
-}
-
-impl CombinedChecks {
-    fn is_empty(&self) -> bool {
-        let branches = !self.all.is_empty() || self.any.is_some() || self.one.is_some();
-        let values = self.values.is_some() || !self.strings.is_empty();
-        !branches && !values && self.condition.is_none() && self.other_keywords.is_none()
-    }
-}
-
-/// Returns true for a schema that demands nothing.
-fn allows_anything(schema: &Value) -> bool {
-    match schema {
-        Value::Object(map) => map.is_empty(),
-        schema => *schema == Value::Bool(true),
+    fn object_mut(&mut self) -> Option<&mut ObjectCheck> {
+        match self {
+            Self::Object(object) => Some(object),
+            Self::Several(checks) => checks.object.as_deref_mut(),
+            _ => None,
+        }
     }
 }
 
 /// Returns true for a keyword that is read with its group, or refuses nothing.
 fn is_read_elsewhere(keyword: &str) -> bool {
     ANNOTATIONS.contains(&keyword)
+        || SINGLE.contains(&keyword)
         || LENGTH.contains(&keyword)
         || BOUNDS.contains(&keyword)
         || ARRAY.contains(&keyword)
         || OBJECT.contains(&keyword)
         || keyword.starts_with("x-")
-}
-
-/// Returns true if all keywords have the meaning of the recent drafts. In the oldest ones `const`,
-/// `if` and others say nothing.
-fn has_recent_keywords(document: &Value) -> bool {
-    let recent = ["2020-12", "2019-09", "draft-07"];
-    match document.get("$schema") {
-        None => true,
-        Some(Value::String(dialect)) => recent.iter().any(|recent| dialect.contains(recent)),
-        Some(_) => false,
-    }
 }

@@ -5,7 +5,11 @@ use crate::tree::{Slot, TextStore, Tree};
 
 /// Names with their checks, sorted by their first bytes.
 #[derive(Debug)]
-pub(super) struct KeyTable(Box<[KeyEntry]>);
+pub(super) struct KeyTable {
+    /// The first eight bytes of each name, if the names are few enough to be tried in turn.
+    heads: Box<[u64]>,
+    entries: Box<[KeyEntry]>,
+}
 
 /// One name. Its first eight bytes and its length are compared before anything else.
 #[derive(Debug)]
@@ -48,44 +52,59 @@ impl KeyTable {
                 text: text.into(),
             }
         };
-        let mut names: Vec<KeyEntry> = names.map(name).collect();
-        names.sort_unstable_by(|a, b| a.order().cmp(&b.order()));
-        for (index, name) in names.iter_mut().enumerate() {
+        let mut entries: Vec<KeyEntry> = names.map(name).collect();
+        entries.sort_unstable_by(|a, b| a.order().cmp(&b.order()));
+        for (index, name) in entries.iter_mut().enumerate() {
             name.bit = 1_u64.checked_shl(index as u32).unwrap_or_default();
         }
-        Self(names.into())
+        let few = if entries.len() <= FEW {
+            entries.as_slice()
+        } else {
+            &[]
+        };
+        Self {
+            heads: few.iter().map(|name| name.head).collect(),
+            entries: entries.into(),
+        }
     }
 
     /// The entry with this text.
     pub(super) fn named(&self, text: &str) -> Option<&KeyEntry> {
-        self.0.iter().find(|name| *name.text == *text)
+        self.entries.iter().find(|name| *name.text == *text)
     }
 
     /// All names.
     pub(super) fn texts(&self) -> impl Iterator<Item = &str> {
-        self.0.iter().map(|name| &*name.text)
+        self.entries.iter().map(|name| &*name.text)
     }
 
     /// The entry of this key.
     // Inlined for short keys in the source of a tree and few names, which is nearly always the case.
     #[inline(always)]
     pub(super) fn find(&self, tree: &Tree<'_>, source: &[u8], key: &Slot) -> Option<&KeyEntry> {
-        let size = key.size as usize;
-        let text = source.get(key.head as usize..).unwrap_or_default();
-        let chunk = text.first_chunk().filter(|_| key.text == TextStore::Source);
-        let Some(chunk) = chunk.filter(|_| size <= 16 && self.0.len() <= FEW) else {
+        let (start, size) = (key.head as usize, key.size as usize);
+        let chunk = source.get(start..start + 8).and_then(<[u8]>::first_chunk);
+        let (Some(chunk), TextStore::Source, ..=16) = (chunk, key.text, size) else {
             return self.search(tree, key);
         };
         let head = u64::from_le_bytes(*chunk) & MASKS[size.min(8)];
-        let found = self.0.iter().find(|name| name.head == head)?;
-        let tail = text
-            .get(size.wrapping_sub(8)..)
-            .and_then(|tail| tail.first_chunk());
-        let ends = size <= 8 || tail.is_some_and(|tail| u64::from_le_bytes(*tail) == found.tail);
-        if found.size == key.size && ends {
+        let Some(index) = self.heads.iter().position(|name| *name == head) else {
+            return self.search_among_many(tree, key);
+        };
+        let found = self.entries.get(index)?;
+        if found.size == key.size && (size <= 8 || found.ends(source, start + size)) {
             return Some(found);
         }
         // There may be another name that begins in the same way.
+        self.search(tree, key)
+    }
+
+    /// The entry of a key that is not among few names.
+    #[inline]
+    fn search_among_many(&self, tree: &Tree<'_>, key: &Slot) -> Option<&KeyEntry> {
+        if self.entries.len() <= FEW {
+            return None;
+        }
         self.search(tree, key)
     }
 
@@ -95,12 +114,19 @@ impl KeyTable {
     fn search(&self, tree: &Tree<'_>, key: &Slot) -> Option<&KeyEntry> {
         let text = tree.text_of(key);
         let order = (first_bytes(text.as_bytes()), key.size, text);
-        let found = self.0.binary_search_by(|name| name.order().cmp(&order));
-        self.0.get(found.ok()?)
+        let found = (self.entries).binary_search_by(|name| name.order().cmp(&order));
+        self.entries.get(found.ok()?)
     }
 }
 
 impl KeyEntry {
+    /// Returns true if the eight bytes before `end` are the last ones of this name.
+    #[inline(always)]
+    fn ends(&self, source: &[u8], end: usize) -> bool {
+        let tail = source.get(..end).and_then(<[u8]>::last_chunk);
+        tail.is_some_and(|tail| u64::from_le_bytes(*tail) == self.tail)
+    }
+
     fn order(&self) -> (u64, u32, &str) {
         (self.head, self.size, &self.text)
     }

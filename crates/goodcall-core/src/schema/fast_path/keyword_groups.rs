@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value};
 
-use super::{AllowedValues, KeyTable, NumberRange, ValueCheck, bit};
+use super::{NumberCheck, bit};
 use crate::tree::Kind;
 
 /// What a group of keywords that are read together says.
@@ -31,29 +31,26 @@ impl<T> KeywordGroup<T> {
     }
 }
 
-/// The values of `enum` or `const`.
-pub(super) fn allowed_values(list: &[Value]) -> AllowedValues {
-    let texts: Option<Vec<&str>> = list.iter().map(Value::as_str).collect();
-    match texts {
-        Some(texts) => AllowedValues::Texts(KeyTable::new(texts.into_iter().map(|text| (text, 0)))),
-        None => AllowedValues::Any(list.into()),
-    }
+/// The kinds that `type` allows, and whether numbers must be integers.
+pub(super) struct AllowedKinds {
+    pub(super) kinds: u8,
+    pub(super) integers_only: bool,
 }
 
 /// Reads `type`: one name, or a list of them; `None` if a name is not known.
-pub(super) fn set_kinds(check: &mut ValueCheck, value: &Value) -> Option<()> {
+pub(super) fn allowed_kinds(value: &Value) -> Option<AllowedKinds> {
     let names = match value {
         Value::Array(names) => names.as_slice(),
         one => std::slice::from_ref(one),
     };
-    check.kinds = 0;
-    check.integers_only = true;
+    let mut kinds = 0;
+    let mut integers_only = true;
     for name in names {
-        check.kinds |= bit(match name.as_str()? {
+        kinds |= bit(match name.as_str()? {
             "string" => Kind::String,
             "integer" => Kind::Number,
             "number" => {
-                check.integers_only = false;
+                integers_only = false;
                 Kind::Number
             }
             "boolean" => Kind::Boolean,
@@ -63,8 +60,11 @@ pub(super) fn set_kinds(check: &mut ValueCheck, value: &Value) -> Option<()> {
             _ => return None,
         });
     }
-    check.integers_only &= check.kinds & bit(Kind::Number) != 0;
-    Some(())
+    integers_only &= kinds & bit(Kind::Number) != 0;
+    Some(AllowedKinds {
+        kinds,
+        integers_only,
+    })
 }
 
 /// The least and the most of a size.
@@ -86,7 +86,7 @@ pub(super) fn length(
 }
 
 /// The bounds of a number.
-pub(super) fn range(map: &Map<String, Value>) -> KeywordGroup<NumberRange> {
+pub(super) fn range(map: &Map<String, Value>) -> KeywordGroup<NumberCheck> {
     let bound = |included, excluded| {
         let (value, inclusive) = match (map.get(included), map.get(excluded)) {
             (None, None) => return KeywordGroup::Absent,
@@ -106,10 +106,10 @@ pub(super) fn range(map: &Map<String, Value>) -> KeywordGroup<NumberRange> {
         (KeywordGroup::LeftToValidator, _) | (_, KeywordGroup::LeftToValidator) => {
             KeywordGroup::LeftToValidator
         }
-        (least, most) => KeywordGroup::Compiled(NumberRange {
+        (least, most) => KeywordGroup::Compiled(NumberCheck {
             least: least.compiled(),
             most: most.compiled(),
-            step: None,
+            ..NumberCheck::default()
         }),
     }
 }

@@ -79,21 +79,50 @@ fn is_date_time(text: &[u8]) -> bool {
 /// Returns true for dotted labels of letters, digits and single dashes that begin with a letter.
 fn is_host(text: &[u8]) -> bool {
     let mut before = b'.';
-    let mut label = 0;
     for byte in text {
-        let fits = match byte {
-            b'a'..=b'z' | b'A'..=b'Z' => true,
-            b'0'..=b'9' => before != b'.',
-            b'-' | b'.' => before != b'.' && before != b'-',
+        let fits = match CLASSES[usize::from(*byte)] & (LETTER | DIGIT | HOST_MARK) {
+            LETTER => true,
+            DIGIT => before != b'.',
+            HOST_MARK => before != b'.' && before != b'-',
             _ => false,
         };
-        label = if *byte == b'.' { 0 } else { label + 1 };
-        if !fits || label > 63 {
+        if !fits {
             return false;
         }
         before = *byte;
     }
-    before != b'.' && before != b'-' && text.len() <= 190
+    // A host of so few bytes has no label that is too long.
+    before != b'.' && before != b'-' && text.len() <= 63
+}
+
+/// What a byte may be part of, one bit each.
+const LETTER: u8 = 1;
+const DIGIT: u8 = 2;
+const HOST_MARK: u8 = 4;
+const MAIL_NAME: u8 = 8;
+const URI_PATH: u8 = 16;
+const CLASSES: [u8; 256] = {
+    let mut classes = [0; 256];
+    let mut index = 0;
+    while index < classes.len() {
+        classes[index] = match index as u8 {
+            b'a'..=b'z' | b'A'..=b'Z' => LETTER | MAIL_NAME | URI_PATH,
+            b'0'..=b'9' => DIGIT | MAIL_NAME | URI_PATH,
+            b'-' => HOST_MARK | MAIL_NAME | URI_PATH,
+            b'.' => HOST_MARK | URI_PATH,
+            b'_' | b'+' => MAIL_NAME | URI_PATH,
+            b'~' | b'/' | b'?' | b'=' | b'&' | b',' | b';' | b':' => URI_PATH,
+            b'@' | b'!' | b'$' | b'*' => URI_PATH,
+            _ => 0,
+        };
+        index += 1;
+    }
+    classes
+};
+
+fn is_all(text: &[u8], class: u8) -> bool {
+    let is_of_class = |byte: &u8| CLASSES[usize::from(*byte)] & class != 0;
+    text.iter().all(is_of_class)
 }
 
 /// Returns true for `ada.lovelace@example.org`.
@@ -102,19 +131,10 @@ fn is_email(text: &[u8]) -> bool {
         return false;
     };
     let (name, host) = text.split_at(at);
-    let mut before = b'.';
-    for byte in name {
-        let fits = match byte {
-            b'.' => before != b'.',
-            b'_' | b'-' | b'+' => true,
-            other => other.is_ascii_alphanumeric(),
-        };
-        if !fits {
-            return false;
-        }
-        before = *byte;
-    }
-    before != b'.' && name.len() <= 60 && is_host(host.get(1..).unwrap_or_default())
+    let mut parts = name.split(|byte| *byte == b'.');
+    parts.all(|part| !part.is_empty() && is_all(part, MAIL_NAME))
+        && name.len() <= 60
+        && is_host(host.get(1..).unwrap_or_default())
 }
 
 /// Returns true for `https://example.org/path?query`, without port, fragment and percent signs.
@@ -125,8 +145,7 @@ fn is_uri(text: &[u8]) -> bool {
     };
     let end = rest.iter().position(|byte| matches!(byte, b'/' | b'?'));
     let (host, path) = rest.split_at(end.unwrap_or(rest.len()));
-    let plain = |byte: &u8| byte.is_ascii_alphanumeric() || b"-._~/?=&+,;:@!$*".contains(byte);
-    is_host(host) && path.iter().all(plain)
+    is_host(host) && is_all(path, URI_PATH)
 }
 
 /// A pattern that is a sequence of ASCII character sets, anchored at the start of the string.
@@ -139,20 +158,21 @@ pub(super) struct SimplePattern {
 
 #[derive(Debug)]
 struct PatternPiece {
-    /// The allowed characters, one bit each.
-    set: u128,
+    /// The allowed bytes, one bit each.
+    set: [u64; 4],
     least: usize,
     most: usize,
 }
 
 impl SimplePattern {
     /// Parses `^`, sets and characters with repetitions, and `$`; `None` for anything else.
-    fn parse(pattern: &str) -> Option<Self> {
+    pub(super) fn parse(pattern: &str) -> Option<Self> {
         let mut rest = pattern.strip_prefix('^')?.as_bytes();
         let mut pieces = Vec::new();
         while !rest.is_empty() && rest != b"$" {
             let set = set(&mut rest)?;
             let (least, most) = repetition(&mut rest)?;
+            let set = [set as u64, (set >> 64) as u64, 0, 0];
             pieces.push(PatternPiece { set, least, most });
         }
         Some(Self {
@@ -161,23 +181,37 @@ impl SimplePattern {
         })
     }
 
+    /// Returns true if there is one way to match a string, so that one which is not recognized does
+    /// not match: no piece that may repeat could leave anything to those behind it.
+    pub(super) fn is_exact(&self) -> bool {
+        let fixed = |piece: &PatternPiece| piece.least == piece.most;
+        let last = self.pieces.len().saturating_sub(1);
+        self.pieces.iter().take(last).all(fixed)
+    }
+
+    /// Returns whether the pattern matches; `None` for strings beyond ASCII that are not recognized.
+    /// The pattern must be exact.
+    pub(super) fn decides(&self, text: &[u8]) -> Option<bool> {
+        debug_assert!(self.is_exact(), "patterns of keys are exact");
+        if self.recognizes(text) {
+            return Some(true);
+        }
+        text.is_ascii().then_some(false)
+    }
+
     /// Lets each piece take as much as it can. That finds no match for some strings that have one,
     /// but never a wrong one.
     fn recognizes(&self, text: &[u8]) -> bool {
         let mut rest = text;
         for piece in &self.pieces {
-            let mut count = 0;
-            while let [byte, following @ ..] = rest
-                && count < piece.most
-                && *byte < 128
-                && piece.set & (1 << byte) != 0
-            {
-                rest = following;
-                count += 1;
-            }
+            let most = rest.get(..piece.most).unwrap_or(rest);
+            let is_outside =
+                |byte: &u8| piece.set[usize::from(byte >> 6)] & (1 << (byte & 63)) == 0;
+            let count = most.iter().position(is_outside).unwrap_or(most.len());
             if count < piece.least {
                 return false;
             }
+            rest = &rest[count..];
         }
         rest.is_empty() || !self.whole
     }
@@ -272,13 +306,24 @@ mod tests {
     use crate::schema::Schema;
     use crate::tree::Tree;
 
-    /// Asserts that the validator accepts what a recognizer accepts.
+    /// Asserts that the validator accepts what a recognizer accepts, and refuses what an exact pattern
+    /// refuses.
     fn agrees(keyword: &str, value: &str, text: &str) {
-        let recognizer = StringRecognizer::of_keyword(keyword, value);
-        if recognizer.is_some_and(|recognizer| recognizer.recognizes(text.as_bytes())) {
-            let schema = Schema::compile(&json!({keyword: value})).expect("a schema");
-            let tree = Tree::of_string(text);
-            assert!(schema.validator_accepts(tree.root()), "{value} {text:?}");
+        let Some(recognizer) = StringRecognizer::of_keyword(keyword, value) else {
+            return;
+        };
+        let schema = Schema::options()
+            .formats(true)
+            .compile(&json!({keyword: value}));
+        let tree = Tree::of_string(text);
+        let valid = schema.expect("a schema").validator_accepts(tree.root());
+        let recognized = recognizer.recognizes(text.as_bytes());
+        assert!(valid || !recognized, "{value} {text:?}");
+        if let StringRecognizer::Pattern(pattern) = recognizer
+            && pattern.is_exact()
+            && let Some(decided) = pattern.decides(text.as_bytes())
+        {
+            assert_eq!(decided, valid, "{value} {text:?}");
         }
     }
 
