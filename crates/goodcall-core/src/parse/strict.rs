@@ -535,7 +535,7 @@ impl Keys {
         self.may_repeat = true;
     }
 
-    /// What stands in place of something that is not a key.
+    /// What is expected in place of something that is not a key.
     fn expected(&self) -> SyntaxExpectation {
         if self.count == 0 {
             SyntaxExpectation::KeyOrEnd

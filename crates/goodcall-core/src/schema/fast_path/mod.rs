@@ -641,7 +641,7 @@ mod tests {
             let mut document: Value = serde_json::from_str(keyword).expect("JSON");
             document["$defs"] = definitions.clone();
             document["$defs"]["root"] = root.clone();
-            for draft in Draft::ALL {
+            for draft in Draft::ALL.iter().copied() {
                 // The oldest ones do not know boolean schemas.
                 let Ok(schema) = Schema::options().draft(draft).compile(&document) else {
                     assert!(draft < Draft::Draft7, "{keyword}");
