@@ -1,18 +1,24 @@
 //! Judges turns as readers find them, and counts what comes of it.
 
+use std::sync::Arc;
+
+#[cfg(feature = "arrow")]
+use arrow_array::RecordBatch;
 use goodcall_core::{Limits, Tree, Verdict};
 
 use crate::aggregate::{Aggregate, CallState, ExampleSettings};
+#[cfg(feature = "arrow")]
+use crate::columns::{self, ColumnNames};
 use crate::input::MOST_RECORD_BYTES;
 use crate::judge::{CallJudge, Judgement};
 use crate::loops::{self, Conversations};
-use crate::readers::{LogFormat, LogRecord, RecordReader, TurnSink};
+use crate::readers::{LogRecord, RecordReader, TurnSink};
 use crate::recorded::{OfferedTools, RecordPlace, RecordedLoop, RecordedTurn};
 
 /// Counts the calls of one recording, or of a part of one.
 #[derive(Debug)]
-pub struct Auditor<'j> {
-    judge: &'j CallJudge,
+pub struct Auditor {
+    judge: Arc<CallJudge>,
     examples: ExampleSettings,
     aggregate: Aggregate,
     conversations: Conversations,
@@ -20,9 +26,9 @@ pub struct Auditor<'j> {
     calls: u64,
 }
 
-impl<'j> Auditor<'j> {
+impl Auditor {
     /// Returns an auditor that has seen nothing.
-    pub fn new(judge: &'j CallJudge, examples: ExampleSettings) -> Self {
+    pub fn new(judge: Arc<CallJudge>, examples: ExampleSettings) -> Self {
         Self {
             judge,
             examples,
@@ -51,12 +57,11 @@ impl<'j> Auditor<'j> {
     /// Reads one record, and counts it.
     pub(crate) fn record(
         &mut self,
-        format: &dyn LogFormat,
+        name: &str,
         reader: &mut dyn RecordReader,
         bytes: &[u8],
         place: RecordPlace,
     ) {
-        let name = format.name();
         let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
         let Ok(text) = std::str::from_utf8(bytes) else {
             return self.unreadable(name, "not UTF-8", place);
@@ -88,9 +93,30 @@ impl<'j> Auditor<'j> {
     }
 
     /// Ends the reading of a file, or of a part of one.
-    pub(crate) fn end(&mut self, format: &dyn LogFormat, reader: &mut dyn RecordReader) {
+    pub(crate) fn end(&mut self, format: &str, reader: &mut dyn RecordReader) {
         reader.finish(self);
-        self.aggregate.source(format.name()).calls += self.calls;
+        self.aggregate.source(format).calls += self.calls;
+    }
+
+    /// Judges the calls of a batch, one per row. `first` is the number of its first row, from 1 on.
+    ///
+    /// # Errors
+    /// If there is no column of arguments, or one is not of strings.
+    #[cfg(feature = "arrow")]
+    pub fn batch(
+        &mut self,
+        batch: &RecordBatch,
+        names: &ColumnNames,
+        file: &Arc<str>,
+        first: u64,
+    ) -> Result<(), String> {
+        columns::pass_on(batch, names, file, first, self)?;
+        let rows = batch.num_rows() as u64;
+        let source = self.aggregate.source(columns::COLUMNS);
+        source.records += rows;
+        source.with_calls += rows;
+        source.calls += rows;
+        Ok(())
     }
 
     /// The number of calls so far.
@@ -99,9 +125,9 @@ impl<'j> Auditor<'j> {
     }
 }
 
-impl TurnSink for Auditor<'_> {
+impl TurnSink for Auditor {
     fn judge(&self) -> &CallJudge {
-        self.judge
+        &self.judge
     }
 
     fn turn(&mut self, turn: RecordedTurn<'_>) {
@@ -111,10 +137,11 @@ impl TurnSink for Auditor<'_> {
             let places = self.aggregate.unusable_tools.entry(why.to_string());
             places.or_default().name(turn.place.clone());
         }
+        let judge = Arc::clone(&self.judge);
         let mut outcomes = Vec::new();
         let mut worst = CallState::Fine;
         for (index, call) in turn.calls.iter().enumerate() {
-            let judgement = self.judge.judge(call, &turn.tools, turn.stop);
+            let judgement = judge.judge(call, &turn.tools, turn.stop);
             let index = index + turn.place.call as usize;
             let state = self
                 .aggregate

@@ -2,11 +2,13 @@
 //!
 //! A recording is a file of one of the [`FORMATS`], told by its content. Its calls become
 //! [`RecordedTurn`]s, whatever the format; a [`CallJudge`] judges them by the tools that were offered;
-//! an [`Aggregate`] counts. [`audit`] does all of this with every core.
+//! an [`Aggregate`] counts. [`audit()`] does all of this with every core.
 
 mod aggregate;
 mod auditor;
 mod batch_requests;
+#[cfg(feature = "arrow")]
+mod columns;
 mod input;
 mod judge;
 mod loops;
@@ -23,6 +25,8 @@ pub use aggregate::{
     NamedPlaces, SourceCounts, TurnCost, TurnCosts,
 };
 pub use auditor::Auditor;
+#[cfg(feature = "arrow")]
+pub use columns::{COLUMNS, ColumnNames};
 pub use input::{InputFile, expand};
 pub use judge::{CallJudge, Judged, Judgement};
 pub use readers::{
@@ -35,4 +39,4 @@ pub use recorded::{
 pub use report::{
     AuditReport, ReportFailure, ReportLoop, ReportProblems, ReportRow, ReportSource, ReportTotals,
 };
-pub use run::{AuditProgress, AuditSettings, audit};
+pub use run::{AuditProgress, AuditSettings, Audited, SavedState, audit};

@@ -2,6 +2,8 @@
 
 mod progress;
 
+use std::sync::Arc;
+
 use goodcall_audit::{
     AuditProgress, AuditReport, AuditSettings, CallJudge, ExampleSettings, audit, expand,
 };
@@ -55,7 +57,7 @@ pub(crate) struct AuditArgs {
 pub(crate) fn run(args: &AuditArgs) -> Result<bool, CliError> {
     let files = expand(&args.paths)?;
     let policies = input::with_formats(input::policies(&args.policy)?, args.formats);
-    let judge = CallJudge::new(policies, args.definitions()?);
+    let judge = Arc::new(CallJudge::new(policies, args.definitions()?));
     let mut examples = ExampleSettings::default();
     examples.show_arguments = args.show_arguments;
     examples.style = args.style;
@@ -64,8 +66,11 @@ pub(crate) fn run(args: &AuditArgs) -> Result<bool, CliError> {
     settings.threads = args.threads;
     let state = AuditProgress::default();
     let size = files.iter().map(|file| file.size).sum();
-    let aggregate = progress::shown(size, &state, || audit(&files, &judge, settings, &state));
-    let report = AuditReport::new(&aggregate, &args.policy);
+    let audited = progress::shown(size, &state, || audit(&files, &judge, settings, &state))?;
+    if let Some(warning) = &audited.warning {
+        anstream::eprintln!("goodcall: {warning}");
+    }
+    let report = AuditReport::new(&audited.aggregate, &args.policy);
     let text = if args.json {
         report.to_json() + "\n"
     } else if args.csv {

@@ -65,24 +65,30 @@ pub(super) fn time(node: Node<'_>, keys: &[&str]) -> Option<i64> {
     keys.iter().find_map(|key| seconds(node.get(key)?))
 }
 
-/// Reads a time: as text, or as a number of seconds, milliseconds, microseconds or nanoseconds.
+/// Reads a time: as text, or as a number.
 pub(super) fn seconds(node: Node<'_>) -> Option<i64> {
-    let number = |digits: &str| {
-        let number: f64 = digits.parse().ok()?;
-        // By its size: numbers of seconds have up to 11 digits for the next thousand years.
-        let unit = [1e11, 1e14, 1e17]
-            .iter()
-            .filter(|most| number >= **most)
-            .count();
-        let seconds = number / 1000_f64.powi(i32::try_from(unit).ok()?);
-        (seconds > 0.0 && seconds < 1e11).then_some(seconds as i64)
-    };
-    if let Some(digits) = node.digits() {
-        return number(digits);
+    match node.digits() {
+        Some(digits) => seconds_of_number(digits.parse().ok()?),
+        None => seconds_of_text(node.as_str()?),
     }
-    let text = node.as_str()?.trim();
-    if let Some(found) = number(text) {
-        return Some(found);
+}
+
+/// Reads a number of seconds, milliseconds, microseconds or nanoseconds.
+pub(crate) fn seconds_of_number(number: f64) -> Option<i64> {
+    // By its size: numbers of seconds have up to 11 digits for the next thousand years.
+    let unit = [1e11, 1e14, 1e17]
+        .iter()
+        .filter(|most| number >= **most)
+        .count();
+    let seconds = number / 1000_f64.powi(i32::try_from(unit).ok()?);
+    (seconds > 0.0 && seconds < 1e11).then_some(seconds as i64)
+}
+
+/// Reads a time in ISO 8601, or a number.
+pub(crate) fn seconds_of_text(text: &str) -> Option<i64> {
+    let text = text.trim();
+    if let Ok(number) = text.parse::<f64>() {
+        return seconds_of_number(number);
     }
     if let Ok(time) = text.parse::<Timestamp>() {
         return Some(time.as_second());

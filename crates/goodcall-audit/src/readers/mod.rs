@@ -20,6 +20,9 @@ mod pending;
 mod protocol;
 mod spans;
 
+#[cfg(feature = "arrow")]
+pub(crate) use fields::{seconds_of_number, seconds_of_text};
+
 use std::borrow::Cow;
 
 use goodcall_core::Node;

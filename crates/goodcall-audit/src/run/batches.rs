@@ -3,7 +3,7 @@
 use goodcall_core::Tree;
 
 use super::AuditProgress;
-use super::detect::{self, Opened};
+use super::detect::{self, Input};
 use super::unit::{FileParts, WholeFile};
 use crate::input::{InputFile, LineBlocks, lines};
 use crate::judge::CallJudge;
@@ -20,19 +20,16 @@ pub(super) fn index(files: &[InputFile], judge: &CallJudge) {
     }
     for file in files.iter().filter(|file| file.path.is_some()) {
         // What cannot be opened is named when it is its turn.
-        let Ok(opened) = detect::open(file, &progress) else {
-            continue;
-        };
-        if opened.format.name() == BATCH {
-            remember(opened, file, judge);
+        let opened = detect::open(file, &progress);
+        if let Ok(FileParts::Whole(format, Some(WholeFile::Lines(input)))) = opened
+            && format.name() == BATCH
+        {
+            remember(input, file, judge);
         }
     }
 }
 
-fn remember(opened: Opened<'_>, file: &InputFile, judge: &CallJudge) {
-    let FileParts::Whole(Some(WholeFile::Lines(input))) = opened.parts else {
-        return;
-    };
+fn remember(input: Input<'_>, file: &InputFile, judge: &CallJudge) {
     let mut blocks = LineBlocks::new(input);
     while let Ok(Some(block)) = blocks.next_block() {
         for (number, line) in lines(&block) {

@@ -2,8 +2,6 @@
 
 use std::fs::File;
 use std::io::{BufRead, BufReader, Cursor, Read};
-#[cfg(feature = "sqlite")]
-use std::sync::atomic::Ordering;
 
 use goodcall_core::Tree;
 
@@ -18,13 +16,7 @@ use crate::readers::{LogFormat, RecordOrder, format_of};
 /// Records that are looked at to find the format of a file.
 const MOST_SAMPLES: usize = 64;
 
-/// A file whose format is known.
-pub(super) struct Opened<'p> {
-    pub(super) format: &'static dyn LogFormat,
-    pub(super) parts: FileParts<'p>,
-}
-
-const UNKNOWN: &str = "not a recording in a known format";
+pub(super) const UNKNOWN: &str = "not a recording in a known format";
 
 /// An input that a thread can take over.
 pub(super) type Input<'p> = Box<dyn Read + Send + 'p>;
@@ -36,7 +28,7 @@ pub(super) type Input<'p> = Box<dyn Read + Send + 'p>;
 pub(super) fn open<'p>(
     file: &InputFile,
     progress: &'p AuditProgress,
-) -> Result<Opened<'p>, String> {
+) -> Result<FileParts<'p>, String> {
     let unreadable = |error: std::io::Error| format!("cannot be read: {error}");
     let input: Input<'p> = match &file.path {
         Some(path) => Box::new(File::open(path).map_err(unreadable)?),
@@ -44,12 +36,9 @@ pub(super) fn open<'p>(
     };
     let mut input = BufReader::with_capacity(1 << 16, CountedInput { input, progress });
     let start = input.fill_buf().map_err(unreadable)?;
-    #[cfg(feature = "sqlite")]
-    if start.starts_with(crate::input::DATABASE_MAGIC) {
-        progress.bytes.fetch_add(file.size, Ordering::Relaxed);
-        return database(file);
+    if let Some(opened) = binary(file, start) {
+        return opened;
     }
-    let _ = start;
     let mut input = decompressed(input).map_err(unreadable)?;
     let mut head = Vec::new();
     let read = (&mut input).take(HEAD_BYTES as u64).read_to_end(&mut head);
@@ -63,14 +52,36 @@ pub(super) fn open<'p>(
     }
 }
 
+/// Opens a file that is not text, if it is one that is known by its first bytes.
+#[cfg_attr(
+    not(any(feature = "sqlite", feature = "parquet")),
+    allow(unused_variables, reason = "without these features every file is text")
+)]
+fn binary<'p>(file: &InputFile, start: &[u8]) -> Option<Result<FileParts<'p>, String>> {
+    #[cfg(feature = "sqlite")]
+    if start.starts_with(crate::input::DATABASE_MAGIC) {
+        let path = file.path.as_deref();
+        let path = path.ok_or("an SQLite file cannot be read from standard input".to_owned());
+        return Some(path.and_then(database));
+    }
+    #[cfg(feature = "parquet")]
+    if crate::columns::is_table(start) {
+        let path = file.path.as_deref();
+        let path = path.ok_or("a table cannot be read from standard input".to_owned());
+        let table = path.and_then(|path| crate::columns::TableFile::open(path, start));
+        return Some(
+            table
+                .and_then(super::table::TableParts::open)
+                .map(FileParts::Table),
+        );
+    }
+    None
+}
+
 /// Opens an SQLite file.
 #[cfg(feature = "sqlite")]
-fn database<'p>(file: &InputFile) -> Result<Opened<'p>, String> {
+fn database<'p>(path: &std::path::Path) -> Result<FileParts<'p>, String> {
     let unreadable = |error: rusqlite::Error| format!("cannot be read: {error}");
-    let path = file
-        .path
-        .as_deref()
-        .ok_or("an SQLite file cannot be read from standard input")?;
     let database = crate::input::Database::open(path).map_err(unreadable)?;
     let database = database.ok_or("an SQLite file with unknown tables")?;
     let mut format = Err("an SQLite file without records".to_owned());
@@ -81,15 +92,14 @@ fn database<'p>(file: &InputFile) -> Result<Opened<'p>, String> {
         format.is_err() && looked_at < MOST_SAMPLES
     });
     read.map_err(unreadable)?;
-    let parts = FileParts::Whole(Some(WholeFile::Database(path.to_owned())));
-    Ok(Opened {
-        format: format?,
-        parts,
-    })
+    Ok(FileParts::whole(
+        format?,
+        WholeFile::Database(path.to_owned()),
+    ))
 }
 
 /// The format of the first record that has one.
-fn find<'r>(
+pub(super) fn find<'r>(
     records: impl Iterator<Item = &'r [u8]>,
 ) -> Result<(&'static dyn LogFormat, RecordOrder), String> {
     for record in records.take(MOST_SAMPLES) {
@@ -103,7 +113,7 @@ fn find<'r>(
     Err(UNKNOWN.to_owned())
 }
 
-fn lines<'p>(head: Vec<u8>, is_all: bool, mut input: Input<'p>) -> Result<Opened<'p>, String> {
+fn lines<'p>(head: Vec<u8>, is_all: bool, mut input: Input<'p>) -> Result<FileParts<'p>, String> {
     let mut head = head;
     if !is_all && memchr::memchr(b'\n', &head).is_none() {
         // The first line alone is longer than what was looked at.
@@ -115,11 +125,10 @@ fn lines<'p>(head: Vec<u8>, is_all: bool, mut input: Input<'p>) -> Result<Opened
     let start = head.strip_prefix(b"\xef\xbb\xbf").unwrap_or(&head);
     let (format, order) = find(start.split(|byte| *byte == b'\n'))?;
     let input: Input<'p> = Box::new(Cursor::new(head).chain(input));
-    let parts = match order {
-        RecordOrder::Independent => FileParts::Blocks(LineBlocks::new(input)),
-        RecordOrder::InOrder => FileParts::Whole(Some(WholeFile::Lines(input))),
-    };
-    Ok(Opened { format, parts })
+    Ok(match order {
+        RecordOrder::Independent => FileParts::Blocks(format, LineBlocks::new(input)),
+        RecordOrder::InOrder => FileParts::whole(format, WholeFile::Lines(input)),
+    })
 }
 
 /// The rest of a line.
@@ -141,7 +150,7 @@ impl LongLine {
     }
 }
 
-fn values<'p>(input: Input<'p>) -> Result<Opened<'p>, String> {
+fn values<'p>(input: Input<'p>) -> Result<FileParts<'p>, String> {
     let mut values = JsonValues::new(input);
     let mut first = Vec::new();
     let mut bytes = 0;
@@ -155,21 +164,20 @@ fn values<'p>(input: Input<'p>) -> Result<Opened<'p>, String> {
         let last = first.last().map(Vec::as_slice);
         if let Ok((format, _)) = find(last.into_iter()) {
             let whole = WholeFile::Values { first, values };
-            let parts = FileParts::Whole(Some(whole));
-            return Ok(Opened { format, parts });
+            return Ok(FileParts::whole(format, whole));
         }
     }
     Err(UNKNOWN.to_owned())
 }
 
 /// A stream of events is one record: a JSON string of them.
-fn events<'p>(input: Input<'p>) -> Result<Opened<'p>, String> {
+fn events<'p>(input: Input<'p>) -> Result<FileParts<'p>, String> {
     let text = read_text(input)?;
     one_record(serde_json::Value::String(text).to_string())
 }
 
 /// A YAML document is one record.
-fn yaml<'p>(input: Input<'p>) -> Result<Opened<'p>, String> {
+fn yaml<'p>(input: Input<'p>) -> Result<FileParts<'p>, String> {
     one_record(yaml_to_json(&read_text(input)?)?)
 }
 
@@ -185,8 +193,8 @@ fn read_text(input: Input<'_>) -> Result<String, String> {
     Ok(text)
 }
 
-fn one_record<'p>(record: String) -> Result<Opened<'p>, String> {
+fn one_record<'p>(record: String) -> Result<FileParts<'p>, String> {
     let (format, _) = find(std::iter::once(record.as_bytes()))?;
-    let parts = FileParts::Whole(Some(WholeFile::Records(vec![record.into_bytes()])));
-    Ok(Opened { format, parts })
+    let records = WholeFile::Records(vec![record.into_bytes()]);
+    Ok(FileParts::whole(format, records))
 }

@@ -2,10 +2,11 @@
 
 use std::io;
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 
 use super::AuditProgress;
 use super::detect::Input;
+#[cfg(feature = "parquet")]
+use super::table::{TableParts, TableUnit};
 use crate::auditor::Auditor;
 use crate::input::{Block, JsonValues, LineBlocks, ValueError, lines};
 use crate::readers::{LogFormat, RecordReader};
@@ -14,23 +15,20 @@ use crate::recorded::RecordPlace;
 /// A part of a file, to be read by one thread.
 pub(super) struct Unit<'p> {
     pub(super) file: Arc<str>,
-    pub(super) format: &'static dyn LogFormat,
-    pub(super) part: Part<'p>,
-}
-
-/// The content of a unit.
-pub(super) struct Part<'p> {
+    /// The number of the part, from 0 on.
+    pub(super) number: u32,
     pub(super) content: UnitContent<'p>,
-    /// True for the first part of a file.
-    pub(super) is_first: bool,
 }
 
 /// The records of a unit.
 pub(super) enum UnitContent<'p> {
     /// Lines that stand alone.
-    Block(Block),
+    Block(&'static dyn LogFormat, Block),
     /// A whole file.
-    Whole(WholeFile<'p>),
+    Whole(&'static dyn LogFormat, WholeFile<'p>),
+    /// Rows of a table.
+    #[cfg(feature = "parquet")]
+    Table(TableUnit),
 }
 
 /// A file that one thread reads from its start.
@@ -50,16 +48,30 @@ pub(super) enum WholeFile<'p> {
 
 /// The parts of a file, in order.
 pub(super) enum FileParts<'p> {
-    Blocks(LineBlocks<Input<'p>>),
-    /// `None` once it was taken.
-    Whole(Option<WholeFile<'p>>),
+    Blocks(&'static dyn LogFormat, LineBlocks<Input<'p>>),
+    /// The file is `None` after it was taken.
+    Whole(&'static dyn LogFormat, Option<WholeFile<'p>>),
+    #[cfg(feature = "parquet")]
+    Table(TableParts),
 }
 
 impl<'p> FileParts<'p> {
+    pub(super) fn whole(format: &'static dyn LogFormat, file: WholeFile<'p>) -> Self {
+        Self::Whole(format, Some(file))
+    }
+
     pub(super) fn next_part(&mut self) -> io::Result<Option<UnitContent<'p>>> {
         match self {
-            FileParts::Blocks(blocks) => Ok(blocks.next_block()?.map(UnitContent::Block)),
-            FileParts::Whole(whole) => Ok(whole.take().map(UnitContent::Whole)),
+            FileParts::Blocks(format, blocks) => {
+                let block = blocks.next_block()?;
+                Ok(block.map(|block| UnitContent::Block(*format, block)))
+            }
+            FileParts::Whole(format, whole) => {
+                let whole = whole.take();
+                Ok(whole.map(|whole| UnitContent::Whole(*format, whole)))
+            }
+            #[cfg(feature = "parquet")]
+            FileParts::Table(table) => Ok(table.next().map(UnitContent::Table)),
         }
     }
 }
@@ -68,56 +80,75 @@ const TOO_LONG: &str = "longer than 64 MiB";
 
 impl Unit<'_> {
     /// Reads all records.
-    pub(super) fn read(self, auditor: &mut Auditor<'_>, progress: &AuditProgress) {
-        let mut reading = Reading {
-            file: self.file,
-            format: self.format,
-            reader: self.format.reader(),
-            auditor,
-        };
-        if self.part.is_first {
-            reading.auditor.file(self.format.name());
-        }
-        match self.part.content {
-            UnitContent::Block(block) => reading.block(&block),
-            UnitContent::Whole(WholeFile::Lines(input)) => reading.lines(input),
-            UnitContent::Whole(WholeFile::Values { first, values }) => {
-                reading.values(first, values);
+    pub(super) fn read(self, auditor: &mut Auditor, progress: &AuditProgress) {
+        let is_first = self.number == 0;
+        let (format, content) = match self.content {
+            #[cfg(feature = "parquet")]
+            UnitContent::Table(table) => {
+                return table.read(&self.file, is_first, auditor, progress);
             }
-            UnitContent::Whole(WholeFile::Records(records)) => {
+            UnitContent::Block(format, block) => (format, Err(block)),
+            UnitContent::Whole(format, whole) => (format, Ok(whole)),
+        };
+        let _ = progress;
+        let mut reading = Reading::new(self.file, format, auditor);
+        if is_first {
+            reading.auditor.file(format.name());
+        }
+        match content {
+            Err(block) => reading.block(&block),
+            Ok(WholeFile::Lines(input)) => reading.lines(input),
+            Ok(WholeFile::Values { first, values }) => reading.values(first, values),
+            Ok(WholeFile::Records(records)) => {
                 for (number, record) in (1..).zip(records) {
                     reading.record(number, &record);
                 }
             }
             #[cfg(feature = "sqlite")]
-            UnitContent::Whole(WholeFile::Database(path)) => reading.database(&path),
+            Ok(WholeFile::Database(path)) => reading.database(&path),
         }
-        reading.auditor.end(reading.format, reading.reader.as_mut());
-        let calls = reading.auditor.calls();
-        progress.calls.fetch_add(calls, Ordering::Relaxed);
+        reading.end();
     }
 }
 
 /// The reading of one unit.
-struct Reading<'r, 'j> {
+pub(super) struct Reading<'r> {
     file: Arc<str>,
     format: &'static dyn LogFormat,
     reader: Box<dyn RecordReader>,
-    auditor: &'r mut Auditor<'j>,
+    pub(super) auditor: &'r mut Auditor,
 }
 
-impl Reading<'_, '_> {
+impl<'r> Reading<'r> {
+    pub(super) fn new(
+        file: Arc<str>,
+        format: &'static dyn LogFormat,
+        auditor: &'r mut Auditor,
+    ) -> Self {
+        Self {
+            file,
+            format,
+            reader: format.reader(),
+            auditor,
+        }
+    }
+
+    pub(super) fn end(mut self) {
+        self.auditor.end(self.format.name(), self.reader.as_mut());
+    }
+
     fn place(&self, number: u64) -> RecordPlace {
         RecordPlace::new(Arc::clone(&self.file), number)
     }
 
-    fn record(&mut self, number: u64, bytes: &[u8]) {
+    pub(super) fn record(&mut self, number: u64, bytes: &[u8]) {
         let place = self.place(number);
+        let name = self.format.name();
         self.auditor
-            .record(self.format, self.reader.as_mut(), bytes, place);
+            .record(name, self.reader.as_mut(), bytes, place);
     }
 
-    fn unreadable(&mut self, number: u64, reason: &str) {
+    pub(super) fn unreadable(&mut self, number: u64, reason: &str) {
         let place = self.place(number);
         self.auditor.unreadable(self.format.name(), reason, place);
     }

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use goodcall_audit::{
@@ -74,12 +75,15 @@ fn counted(case: &Case) -> Aggregate {
     }
     let policy: Policy = case.get("policy").unwrap_or("safe").parse().unwrap();
     let tools = case.get("tools").map(|text| Tools::read(text).unwrap());
-    let judge = CallJudge::new(Policies::new(policy), tools.unwrap_or_default());
+    let judge = Arc::new(CallJudge::new(
+        Policies::new(policy),
+        tools.unwrap_or_default(),
+    ));
     audited(&paths, &judge)
 }
 
 /// Audits files, under their names without the folder.
-pub(crate) fn audited(paths: &[String], judge: &CallJudge) -> Aggregate {
+pub(crate) fn audited(paths: &[String], judge: &Arc<CallJudge>) -> Aggregate {
     let mut files = expand(paths).unwrap();
     for file in &mut files {
         let name = Path::new(&*file.name).file_name().unwrap();
@@ -87,7 +91,8 @@ pub(crate) fn audited(paths: &[String], judge: &CallJudge) -> Aggregate {
     }
     let mut settings = AuditSettings::default();
     settings.threads = 2;
-    audit(&files, judge, settings, &AuditProgress::default())
+    let audited = audit(&files, judge, settings, &AuditProgress::default());
+    audited.unwrap().aggregate
 }
 
 /// The counts as text.

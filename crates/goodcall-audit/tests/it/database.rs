@@ -1,5 +1,7 @@
 //! SQLite files: the store of a gateway, and the database of opencode.
 
+use std::sync::Arc;
+
 use goodcall_audit::CallJudge;
 use goodcall_core::Policies;
 use goodcall_wire::Tools;
@@ -13,7 +15,7 @@ fn counted(statements: &str) -> String {
     let connection = Connection::open(&path).unwrap();
     connection.execute_batch(statements).unwrap();
     drop(connection);
-    let judge = CallJudge::new(Policies::default(), Tools::default());
+    let judge = Arc::new(CallJudge::new(Policies::default(), Tools::default()));
     let paths = [path.to_string_lossy().into_owned()];
     shown(&audited(&paths, &judge))
 }

@@ -6,3 +6,4 @@ mod database;
 #[path = "../../../goodcall-core/tests/support/mod.rs"]
 #[allow(dead_code, clippy::expect_used, reason = "shared with other crates")]
 mod support;
+mod tables;
