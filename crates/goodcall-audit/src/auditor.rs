@@ -38,6 +38,11 @@ impl Auditor {
         }
     }
 
+    /// What was counted so far.
+    pub fn counted(&self) -> &Aggregate {
+        &self.aggregate
+    }
+
     /// Returns what was counted.
     pub fn finish(self) -> Aggregate {
         self.aggregate

@@ -9,26 +9,36 @@ mod auditor;
 mod batch_requests;
 #[cfg(feature = "arrow")]
 mod columns;
+mod compare;
+mod fixtures;
 mod input;
 mod judge;
 mod loops;
+mod playground;
 mod readers;
 mod recorded;
 mod report;
 mod result_text;
 mod run;
 mod secrets;
+mod threshold;
 
 pub use aggregate::{
-    Aggregate, CallCounts, ExampleCall, ExampleNote, ExampleSettings, FailedDefinition,
-    FailureClass, FailureExample, FailureOutcome, FailureStats, Group, GroupKey, LoopStats,
-    NamedPlaces, SourceCounts, TurnCost, TurnCosts,
+    Aggregate, CallCounts, DefinitionVersions, ExampleCall, ExampleNote, ExampleSettings,
+    FailedDefinition, FailureClass, FailureExample, FailureOutcome, FailureStats, Group, GroupKey,
+    LoopStats, NamedPlaces, SourceCounts, TurnCost, TurnCosts,
 };
 pub use auditor::Auditor;
 #[cfg(feature = "arrow")]
 pub use columns::{COLUMNS, ColumnNames};
+pub use compare::{AuditComparison, ComparedShare};
+pub use fixtures::{
+    CallFixture, ExpectedIssue, ExpectedOutcome, ReplayedFixture, WrittenFixtures, fixture_files,
+    write_fixtures,
+};
 pub use input::{InputFile, expand};
 pub use judge::{CallJudge, Judged, Judgement};
+pub use playground::{playground_answer, playground_page};
 pub use readers::{
     FORMATS, LogFormat, LogRecord, RecordOrder, RecordReader, TurnSink, Unreadable, format_of,
 };
@@ -40,3 +50,4 @@ pub use report::{
     AuditReport, ReportFailure, ReportLoop, ReportProblems, ReportRow, ReportSource, ReportTotals,
 };
 pub use run::{AuditProgress, AuditSettings, Audited, SavedState, audit};
+pub use threshold::{InvalidThreshold, Threshold};

@@ -24,9 +24,11 @@ mod jsonl_output;
 mod lint;
 mod mcp;
 mod parse;
+mod playground;
 mod probe;
 mod recording;
 mod render;
+mod replay;
 mod rules;
 mod run;
 mod tools;
@@ -61,6 +63,10 @@ enum Command {
     Convert(convert::ConvertArgs),
     /// Read recordings of tool calls, and say which calls fail, where and why
     Audit(Box<audit::AuditArgs>),
+    /// Judge failures that became fixtures again, by today's tools and policy
+    Replay(replay::ReplayArgs),
+    /// Open a page that shows what becomes of a call, under every policy and in every style
+    Playground(playground::PlaygroundArgs),
     /// Hold a conversation with a model whose tools are commands, or replay a recorded one
     Run(run::RunArgs),
     /// Ask a live model server small questions with tools, and show which of its replies are broken
@@ -162,6 +168,8 @@ pub fn main(words: &[OsString]) -> u8 {
         Command::Lint(args) => lint::run(&args),
         Command::Convert(args) => convert::run(&args),
         Command::Audit(args) => audit::run(&args),
+        Command::Replay(args) => replay::run(&args),
+        Command::Playground(args) => playground::run(&args),
         Command::Run(args) => run::run(&args),
         Command::Mcp(args) => mcp::run(&args, words.first()),
         Command::Gateway(args) => gateway::run(&args),

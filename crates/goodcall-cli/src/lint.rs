@@ -1,7 +1,7 @@
 //! `goodcall lint`: what is wrong with tool definitions, before a model sees them.
 
 use goodcall_core::clip;
-use goodcall_wire::{LintHints, LintRemark, LintSeverity, LintedTool, Tools, lint};
+use goodcall_wire::{LintRemark, LintSeverity, LintedTool, Tools, lint};
 use serde_json::{Value, json};
 
 use crate::{CliError, input};
@@ -37,18 +37,7 @@ pub(crate) fn run(args: &LintArgs) -> Result<bool, CliError> {
     let bytes = input::read_all(file)?;
     let tools = Tools::read(&String::from_utf8_lossy(&bytes))
         .map_err(|error| format!("{}: {error}", input::name(file)))?;
-    let tools: Vec<_> = tools
-        .iter()
-        .map(|tool| {
-            let input = serde_json::from_str(&tool.parameters).unwrap_or_default();
-            let mut made = LintedTool::new(&tool.name, input);
-            made.description.clone_from(&tool.description);
-            if tool.is_destructive() {
-                made.hints = Some(LintHints::read(&json!({"destructiveHint": true})));
-            }
-            made
-        })
-        .collect();
+    let tools: Vec<_> = tools.iter().map(LintedTool::from).collect();
     Ok(args.view.print(&tools, None))
 }
 

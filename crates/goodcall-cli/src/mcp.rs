@@ -202,6 +202,19 @@ impl ServerArgs {
     }
 }
 
+/// The server behind a URL, or the one that a command starts, written in one word.
+pub(crate) fn server_of(word: &str) -> Result<McpServer, CliError> {
+    if word.starts_with("http://") || word.starts_with("https://") {
+        let upstream = Upstream::new(word).map_err(|error| error.to_string())?;
+        return Ok(upstream.into());
+    }
+    let words = shlex::split(word).ok_or_else(|| format!("`{word}`: a quote is not closed"))?;
+    let (program, arguments) = words.split_first().ok_or("expected a URL or a command")?;
+    let mut server = ServerCommand::new(program, arguments.iter().map(OsString::from));
+    server.launcher = launcher();
+    Ok(server.into())
+}
+
 /// The value of an environment variable that a flag names.
 fn variable(flag: &str, name: &str) -> Result<String, CliError> {
     std::env::var(name).map_err(|_| format!("{flag}: the variable {name} is not set"))

@@ -12,19 +12,23 @@ pub(crate) fn read(path: &str) -> Result<Tools, CliError> {
     Tools::read(&text).map_err(|error| format!("{path}: {error}"))
 }
 
-/// Reads the tools that several files define.
+/// Reads the tools that several files define; none if there are no files.
 pub(crate) fn read_all(paths: &[String]) -> Result<Tools, CliError> {
-    let [path] = paths else {
-        let mut texts = Vec::new();
-        for path in paths {
-            // Each file by itself first, so that an error names it.
-            read(path)?;
-            texts.push(std::fs::read_to_string(path).map_err(|error| format!("{path}: {error}"))?);
+    match paths {
+        [] => Ok(Tools::default()),
+        [path] => read(path),
+        paths => {
+            let list = format!("[{}]", texts(paths)?.join(","));
+            Tools::read(&list).map_err(|error| error.to_string())
         }
-        if texts.is_empty() {
-            return Ok(Tools::default());
-        }
-        return Tools::read(&format!("[{}]", texts.join(","))).map_err(|error| error.to_string());
+    }
+}
+
+/// Reads the texts of files with definitions, each of which must be usable by itself.
+pub(crate) fn texts(paths: &[String]) -> Result<Vec<String>, CliError> {
+    let text = |path: &String| {
+        read(path)?;
+        std::fs::read_to_string(path).map_err(|error| format!("{path}: {error}"))
     };
-    read(path)
+    paths.iter().map(text).collect()
 }

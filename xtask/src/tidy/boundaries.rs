@@ -35,7 +35,7 @@ const SHARED_CRATES: [&str; 10] = [
 ];
 
 /// Foreign types that are shown all the same: the crate, the type, and why.
-const SHOWN: [(&str, &str, &str); 12] = [
+const SHOWN: [(&str, &str, &str); 13] = [
     (
         "goodcall",
         "CancellationToken",
@@ -56,6 +56,11 @@ const SHOWN: [(&str, &str, &str); 12] = [
         "goodcall",
         "LookupSpan",
         "`otlp` returns a layer for a subscriber",
+    ),
+    (
+        "goodcall-audit",
+        "RecordBatch",
+        "batches of calls in Arrow's form",
     ),
     ("goodcall-gateway", "Uri", "the address of an upstream"),
     ("goodcall-gateway", "TcpListener", "hosts bind the socket"),

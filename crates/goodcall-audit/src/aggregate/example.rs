@@ -4,12 +4,13 @@ use std::fmt::Write as _;
 use std::sync::Arc;
 
 use goodcall_core::{
-    Explain, Kind, Node, Policy, ReadOptions, Refusal, Style, Verdict, clip, expected_text, read,
+    Explain, Kind, Node, Pointer, Policy, ReadOptions, Refusal, Style, Verdict, clip,
+    expected_text, read,
 };
 use goodcall_wire::{ToolDefinition, Tools};
 use serde_json::json;
 
-use super::failures::{ExampleCall, ExampleNote, FailureExample};
+use super::failures::{ExampleCall, ExampleNote, ExampleRank, FailureExample};
 use crate::judge::Judgement;
 use crate::recorded::{OfferedTools, RecordPlace, RecordedCall, RecordedTurn};
 use crate::secrets::mask;
@@ -55,11 +56,19 @@ impl Sample<'_> {
     }
 
     /// Returns true if the arguments are too long to be kept.
-    pub(super) fn is_long(&self) -> bool {
+    fn is_long(&self) -> bool {
         self.raw().len() > MOST_BYTES
     }
 
-    pub(super) fn example(&self) -> FailureExample {
+    pub(super) fn rank(&self) -> ExampleRank<'_> {
+        ExampleRank {
+            key: fnv(self.raw().as_bytes()),
+            is_long: self.is_long(),
+            place: &self.place,
+        }
+    }
+
+    pub(super) fn example(&self, key: u64) -> FailureExample {
         let raw = self.raw();
         let verdict = match self.judgement {
             Judgement::Judged(judged) => Some(&judged.verdict),
@@ -75,6 +84,7 @@ impl Sample<'_> {
         };
         let result = self.call.result.as_ref();
         FailureExample {
+            key,
             place: self.place.clone(),
             model: self.turn.model.as_deref().map(Arc::from),
             sent: self.shown(raw),
@@ -122,13 +132,13 @@ impl Sample<'_> {
         let changes = changes.filter(|_| matches!(verdict, Verdict::Mended(_)));
         let changes = changes.map(|change| ExampleNote {
             code: change.rule.name().into(),
-            field: change.pointer.dotted(),
+            field: place_of(&change.pointer),
             before: change.before.as_deref().map(|text| self.value(text)),
             after: change.after.as_deref().map(|text| self.value(text)),
         });
         let issues = verdict.issues().iter().map(|issue| ExampleNote {
             code: issue.kind.name().into(),
-            field: issue.pointer.dotted(),
+            field: place_of(&issue.pointer),
             before: issue.actual.as_ref().map(|actual| {
                 if self.settings.show_arguments {
                     mask(&actual.short).into_owned()
@@ -190,6 +200,23 @@ impl Sample<'_> {
             _ => "[]".to_owned(),
         }
     }
+}
+
+/// A place in words; empty for the whole.
+fn place_of(pointer: &Pointer) -> String {
+    if pointer.is_root() {
+        String::new()
+    } else {
+        pointer.dotted()
+    }
+}
+
+/// Hashes by FNV-1a, which is the same in every process: aggregates of several are added up.
+fn fnv(bytes: &[u8]) -> u64 {
+    let bytes = bytes.iter().take(MOST_BYTES);
+    bytes.fold(0xcbf2_9ce4_8422_2325, |hash: u64, byte| {
+        (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3)
+    })
 }
 
 /// All definitions, as far as they are not too long.

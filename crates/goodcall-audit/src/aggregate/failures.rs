@@ -59,18 +59,20 @@ pub struct FailureStats {
 }
 
 impl FailureStats {
-    /// Returns true if a call at this place would be among the examples.
-    pub(crate) fn wants(&self, place: &RecordPlace, is_long: bool) -> bool {
-        let last = self.examples.last();
-        self.examples.len() < MOST_EXAMPLES
-            || last.is_some_and(|last| (is_long, place) < (last.is_long(), &last.place))
+    /// Returns true if a call would be a new example, or come before one that is equal to it.
+    pub(crate) fn wants(&self, rank: &ExampleRank<'_>) -> bool {
+        if let Some(equal) = self.examples.iter().find(|one| one.key == rank.key) {
+            return *rank.place < equal.place;
+        }
+        let last = self.examples.last().map(FailureExample::rank);
+        self.examples.len() < MOST_EXAMPLES || last.is_some_and(|last| rank.order() < last.order())
     }
 
+    /// Keeps an example: of equal calls the first, and of different ones the first few.
     pub(crate) fn keep(&mut self, example: FailureExample) {
-        let key = |one: &FailureExample| (one.is_long(), one.place.clone());
-        let at = self
-            .examples
-            .partition_point(|one| key(one) < key(&example));
+        self.examples.retain(|one| one.key != example.key);
+        let before = |one: &FailureExample| one.rank().order() < example.rank().order();
+        let at = self.examples.partition_point(before);
         self.examples.insert(at, example);
         self.examples.truncate(MOST_EXAMPLES);
     }
@@ -78,10 +80,24 @@ impl FailureStats {
     pub(crate) fn add(&mut self, other: Self) {
         self.calls += other.calls;
         for example in other.examples {
-            if self.wants(&example.place, example.is_long()) {
+            if self.wants(&example.rank()) {
                 self.keep(example);
             }
         }
+    }
+}
+
+/// What decides which calls become examples.
+pub(crate) struct ExampleRank<'e> {
+    /// Tells equal calls from others.
+    pub(crate) key: u64,
+    pub(crate) is_long: bool,
+    pub(crate) place: &'e RecordPlace,
+}
+
+impl<'e> ExampleRank<'e> {
+    fn order(&self) -> (bool, &'e RecordPlace) {
+        (self.is_long, self.place)
     }
 }
 
@@ -89,6 +105,8 @@ impl FailureStats {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct FailureExample {
+    /// Tells equal calls from others: a hash of the arguments.
+    pub key: u64,
     /// Where it was recorded.
     pub place: RecordPlace,
     /// The model that made it.
@@ -117,8 +135,12 @@ pub struct FailureExample {
 }
 
 impl FailureExample {
-    fn is_long(&self) -> bool {
-        self.long
+    fn rank(&self) -> ExampleRank<'_> {
+        ExampleRank {
+            key: self.key,
+            is_long: self.long,
+            place: &self.place,
+        }
     }
 }
 

@@ -57,8 +57,7 @@ pub struct Aggregate {
     /// Recorded definitions that cannot be used, by reason.
     pub unusable_tools: BTreeMap<String, NamedPlaces>,
     /// The definitions of tools whose calls failed, with the number of these calls.
-    #[serde(with = "pairs")]
-    pub definitions: BTreeMap<Arc<str>, BTreeMap<FailedDefinition, u64>>,
+    pub definitions: BTreeMap<Arc<str>, DefinitionVersions>,
 }
 
 /// The tool, model and server of a group; empty if unknown.
@@ -137,6 +136,29 @@ pub struct FailedDefinition {
     pub parameters: Arc<str>,
     /// The description that the model read.
     pub description: Option<Arc<str>>,
+}
+
+/// The definitions of one tool, with the number of failed calls that each was offered for.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct DefinitionVersions(#[serde(with = "pairs")] BTreeMap<FailedDefinition, u64>);
+
+impl DefinitionVersions {
+    /// The definition that most of the failed calls were judged by.
+    pub fn most_failed(&self) -> Option<&FailedDefinition> {
+        let versions = self.0.iter();
+        let most =
+            versions.max_by(|(one, few), (two, more)| few.cmp(more).then_with(|| two.cmp(one)));
+        most.map(|(version, _)| version)
+    }
+
+    fn add(&mut self, other: Self) {
+        for (version, calls) in other.0 {
+            if self.0.len() < MOST_VERSIONS || self.0.contains_key(&version) {
+                *self.0.entry(version).or_default() += calls;
+            }
+        }
+    }
 }
 
 /// Loops of one kind.
@@ -310,6 +332,7 @@ impl Aggregate {
                 .or_default(),
         };
         // Nearly always the definition is known, and is not copied.
+        let versions = &mut versions.0;
         let known = versions
             .iter_mut()
             .find(|(version, _)| *version.parameters == *tool.parameters);
@@ -358,6 +381,31 @@ impl Aggregate {
         }
     }
 
+    /// The names of the models, sorted.
+    pub fn models(&self) -> Vec<Arc<str>> {
+        let mut names: Vec<_> = self
+            .groups
+            .keys()
+            .map(|key| Arc::clone(&key.model))
+            .collect();
+        names.sort();
+        names.dedup();
+        names
+    }
+
+    /// The counts of one model. Messages, loops and files are not counted by model.
+    #[must_use]
+    pub fn of_model(&self, model: &str) -> Self {
+        let groups = self.groups.iter().filter(|(key, _)| *key.model == *model);
+        Self {
+            groups: groups
+                .map(|(key, group)| (key.clone(), group.clone()))
+                .collect(),
+            definitions: self.definitions.clone(),
+            ..Self::default()
+        }
+    }
+
     /// The counts of all groups.
     pub fn totals(&self) -> CallCounts {
         let mut totals = CallCounts::default();
@@ -403,12 +451,7 @@ impl Aggregate {
             }
         }
         for (tool, versions) in other.definitions {
-            let own = self.definitions.entry(tool).or_default();
-            for (version, calls) in versions {
-                if own.len() < MOST_VERSIONS || own.contains_key(&version) {
-                    *own.entry(version).or_default() += calls;
-                }
-            }
+            self.definitions.entry(tool).or_default().add(versions);
         }
     }
 }
@@ -508,11 +551,12 @@ fn classes(call: &RecordedCall<'_>, judgement: &Judgement<'_>) -> Vec<FailureCla
 /// Counts the failures of one call, and keeps it as an example where one is wanted.
 fn count_failures(group: &mut Group, classes: Vec<FailureClass>, sample: &example::Sample<'_>) {
     let mut made = None;
+    let rank = sample.rank();
     for class in classes {
         let stats = group.failure(class);
         stats.calls += 1;
-        if stats.wants(&sample.place, sample.is_long()) {
-            stats.keep(made.get_or_insert_with(|| sample.example()).clone());
+        if stats.wants(&rank) {
+            stats.keep(made.get_or_insert_with(|| sample.example(rank.key)).clone());
         }
     }
 }

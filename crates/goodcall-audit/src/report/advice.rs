@@ -83,9 +83,7 @@ impl<'a> Advisor<'a> {
     fn definition(&mut self, tool: &str) -> Option<&Definition> {
         let versions = self.aggregate.definitions.get(tool);
         let entry = self.known.entry(tool.to_owned()).or_insert_with(|| {
-            let versions = versions?.iter();
-            let (version, _) = versions
-                .max_by(|(one, few), (two, more)| few.cmp(more).then_with(|| two.cmp(one)))?;
+            let version = versions?.most_failed()?;
             let schema: Value = serde_json::from_str(&version.parameters).ok()?;
             let mut linted = LintedTool::new(tool, schema.clone());
             linted.description = version.description.as_deref().map(str::to_owned);

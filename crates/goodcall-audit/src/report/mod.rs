@@ -2,7 +2,11 @@
 
 mod advice;
 mod csv;
+mod html;
 mod summary;
+
+pub(crate) use html::page;
+pub(crate) use summary::number;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -202,6 +206,11 @@ impl AuditReport {
         csv::write(self)
     }
 
+    /// The report as one HTML page that needs nothing else.
+    pub fn to_html(&self) -> String {
+        html::write(self)
+    }
+
     /// One screen for a terminal, with colours.
     pub fn summary(&self) -> String {
         summary::write(self)
@@ -287,14 +296,19 @@ fn failures(aggregate: &Aggregate, tools: &[ReportRow]) -> Vec<ReportFailure> {
             share: sum.stats.calls as f64 / of_tool.max(1) as f64,
             models,
             advice: advisor.advise(tool, class, sum.stats.calls, of_tool),
-            examples: if has_examples {
-                sum.stats.examples
-            } else {
-                Vec::new()
-            },
+            examples: shown(sum.stats.examples, has_examples),
         });
     }
     listed
+}
+
+/// Examples as a report has them: without the calls that are kept for fixtures.
+fn shown(mut examples: Vec<FailureExample>, are_listed: bool) -> Vec<FailureExample> {
+    examples.retain(|_| are_listed);
+    for example in &mut examples {
+        example.call = None;
+    }
+    examples
 }
 
 fn loops(aggregate: &Aggregate) -> Vec<ReportLoop> {

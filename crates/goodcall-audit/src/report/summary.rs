@@ -31,7 +31,7 @@ pub(super) fn write(report: &AuditReport) -> String {
 }
 
 /// A number with separators: `1,234,567`.
-pub(super) fn number(value: u64) -> String {
+pub(crate) fn number(value: u64) -> String {
     let digits = value.to_string();
     let mut out = String::new();
     for (index, digit) in digits.chars().enumerate() {

@@ -9,7 +9,7 @@ use arrow_array::{
     ArrayRef, BooleanArray, DictionaryArray, Int64Array, LargeStringArray, RecordBatch,
     StringArray, TimestampMillisecondArray,
 };
-use goodcall_audit::CallJudge;
+use goodcall_audit::{Aggregate, Auditor, CallJudge, ColumnNames, ExampleSettings};
 use goodcall_core::Policies;
 use goodcall_wire::Tools;
 use parquet::arrow::ArrowWriter;
@@ -131,6 +131,73 @@ fn calls_are_read_from_arrow_files_and_streams() {
     writer.write(&batch).unwrap();
     writer.finish().unwrap();
     assert_eq!(counted(&path), COUNTED);
+}
+
+#[test]
+fn counts_of_parts_add_up_to_those_of_the_whole_in_any_order() {
+    let rows = 2_000;
+    let texts = |list: Vec<String>| -> ArrayRef { Arc::new(StringArray::from(list)) };
+    let sent = |row: usize| match row % 7 {
+        0 => format!(r#"{{"path": "{row}"}}"#),
+        1 => format!(r#"{{"path": {row}}}"#),
+        2 => format!(r#"{{"lines": {row}}}"#),
+        3 => r#"{"path": "a"#.to_owned(),
+        4 => r#"{"path": ["a", "b"]}"#.to_owned(),
+        5 => String::new(),
+        _ => format!(r#"{{"path": "a", "lines": "{}"}}"#, row % 50),
+    };
+    let columns = [
+        (
+            "tool_name",
+            texts(
+                (0..rows)
+                    .map(|row| ["read", "raed"][usize::from(row % 11 == 0)].to_owned())
+                    .collect(),
+            ),
+        ),
+        ("arguments", texts((0..rows).map(sent).collect())),
+        (
+            "model",
+            texts((0..rows).map(|row| format!("m{}", row % 3)).collect()),
+        ),
+    ];
+    let batch = RecordBatch::try_from_iter(columns).unwrap();
+    let judge = Arc::new(CallJudge::new(
+        Policies::default(),
+        Tools::read(TOOLS).unwrap(),
+    ));
+    let count = |from: usize, size: usize| {
+        let mut auditor = Auditor::new(Arc::clone(&judge), ExampleSettings::default());
+        let part = batch.slice(from, size);
+        auditor
+            .batch(
+                &part,
+                &ColumnNames::default(),
+                &"file".into(),
+                from as u64 + 1,
+            )
+            .unwrap();
+        auditor.finish()
+    };
+    let whole = count(0, rows);
+    assert_eq!(whole.totals().calls, rows as u64);
+    for size in [1, 97, 700] {
+        let mut parts: Vec<_> = (0..rows)
+            .step_by(size)
+            .map(|from| count(from, size.min(rows - from)))
+            .collect();
+        for _ in 0..2 {
+            let mut sum = Aggregate::default();
+            parts.iter().for_each(|part| sum.merge(part.clone()));
+            // Through its saved form, as a cluster passes it on.
+            let saved = serde_json::to_vec(&sum).unwrap();
+            let sum: Aggregate = serde_json::from_slice(&saved).unwrap();
+            assert_eq!(sum, whole, "parts of {size} rows");
+            parts.reverse();
+            let third = parts.len() / 3;
+            parts.rotate_left(third);
+        }
+    }
 }
 
 #[test]

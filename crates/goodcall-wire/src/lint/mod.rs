@@ -9,6 +9,7 @@ use goodcall_core::Schema;
 use serde_json::{Map, Value};
 
 use crate::request::GEMINI_REFUSES;
+use crate::tools::ToolDefinition;
 use kinds::Kind;
 pub use kinds::{LintClaim, LintSeverity, UnknownSeverity};
 
@@ -104,6 +105,20 @@ impl LintHints {
             read_only: hint("readOnlyHint"),
             destructive: hint("destructiveHint"),
         }
+    }
+}
+
+impl From<&ToolDefinition> for LintedTool {
+    /// Takes over what a definition in any provider's form says.
+    fn from(tool: &ToolDefinition) -> Self {
+        let input = serde_json::from_str(&tool.parameters).unwrap_or_default();
+        let mut linted = Self::new(&tool.name, input);
+        linted.description.clone_from(&tool.description);
+        linted.hints = tool.is_destructive().then_some(LintHints {
+            read_only: None,
+            destructive: Some(true),
+        });
+        linted
     }
 }
 
