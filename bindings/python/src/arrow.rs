@@ -129,7 +129,7 @@ enum Called<'a> {
 }
 
 /// Takes a record batch over from Python.
-fn import(batch: &Bound<'_, PyAny>) -> PyResult<StructArray> {
+pub(crate) fn import(batch: &Bound<'_, PyAny>) -> PyResult<StructArray> {
     let py = batch.py();
     let parts = batch.call_method0("__arrow_c_array__")?;
     let (schema, array): (Bound<'_, PyCapsule>, Bound<'_, PyCapsule>) = parts.extract()?;

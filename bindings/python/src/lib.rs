@@ -4,6 +4,7 @@
 //! the interpreter while the engine works, and turns every failure into a `goodcall.Error`.
 
 mod arrow;
+mod audit;
 mod errors;
 mod loops;
 mod relay;
@@ -26,6 +27,8 @@ fn command(py: Python<'_>, words: Vec<std::ffi::OsString>) -> u8 {
 mod _goodcall {
     #[pymodule_export]
     use super::arrow::{VerdictBatch, check_batch};
+    #[pymodule_export]
+    use super::audit::{Audit, audit_report, merge_audits};
     #[cfg(feature = "command")]
     #[pymodule_export]
     use super::command;

@@ -75,6 +75,11 @@ impl Entry {
 }
 
 impl Tools {
+    /// Which rules may mend the calls of which tool.
+    pub(crate) fn policies(&self) -> &Policies {
+        &self.policies
+    }
+
     /// Which rules may mend calls of this tool.
     pub(crate) fn policy_of(&self, name: &str) -> Policy {
         let entry = self.entries.get(name);

@@ -6,6 +6,23 @@ __version__: str
 
 def command(words: Sequence[str]) -> int: ...
 def recommendations(class_: str, /) -> list[str]: ...
+def merge_audits(states: Sequence[bytes]) -> bytes: ...
+def audit_report(state: bytes, policy: str, form: str) -> str: ...
+
+class Audit:
+    """Counts the calls of record batches."""
+
+    def __init__(
+        self,
+        tools: Tools | None,
+        raw: str | None = None,
+        tool: str | None = None,
+        conversation: str | None = None,
+        source: str = "batch",
+        show_arguments: bool = False,
+    ) -> None: ...
+    def add(self, batch: Any) -> None: ...
+    def state(self) -> bytes: ...
 
 class Change:
     """One difference between what was sent and what came out."""
