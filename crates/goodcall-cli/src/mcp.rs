@@ -1,6 +1,7 @@
 //! `goodcall mcp`: the proxy in front of an MCP server.
 
 mod inspect;
+mod servers;
 mod wrap;
 
 use std::ffi::OsString;
@@ -9,9 +10,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use goodcall_core::{Formats, Policies};
-use goodcall_mcp::{
-    BridgeEnd, McpServer, ProxyLog, ProxyOptions, ServerCommand, Upstream, bridge, listen,
-};
+use goodcall_mcp::{BridgeEnd, McpServer, ProxyLog, ProxyOptions, ServerCommand, bridge, listen};
 use goodcall_server::{ConfigFile, McpSettings, listen_address};
 
 use crate::input::{self, CONFIG_FILE, config_file, user_config};
@@ -20,8 +19,9 @@ use crate::{CliError, runtime};
 /// Run a proxy in front of an MCP server that checks, mends or refuses tool calls.
 ///
 /// The server is a command that is started here (goodcall mcp -- npx some-server …), or behind a
-/// URL (goodcall mcp --url https://…). The client is on standard input and output, or comes to
-/// --listen. Everything but tool calls passes through byte for byte.
+/// URL (goodcall mcp --url https://…). Without both, the servers of the configuration are offered
+/// together: [mcp.servers.NAME] with a command or a url. The client is on standard input and output,
+/// or comes to --listen. Everything but tool calls passes through byte for byte.
 #[derive(clap::Args)]
 #[command(args_conflicts_with_subcommands = true)]
 pub(crate) struct McpArgs {
@@ -126,17 +126,10 @@ pub(crate) fn run(args: &McpArgs, program: Option<&OsString>) -> Result<bool, Cl
     if let Some(path) = &args.unwrap_config {
         return wrap::unwrap(path, args.yes);
     }
-    let server = args.server.server("goodcall mcp")?;
     let log = Arc::new(args.guard.log()?);
-    let settings = args.guard.settings(|| args.server.name(&server), &log)?;
+    let (server, settings) = servers::prepare(&args.server, &args.guard, &log)?;
     if let Some(address) = args.listen {
         check_exposure(address, &settings, &log)?;
-        if let McpServer::Command(command) = &server {
-            let program = command.program.to_string_lossy().into_owned();
-            command
-                .find()
-                .map_err(|error| format!("{program}: {error}"))?;
-        }
     }
     let options = Arc::new(settings.options);
     let runtime = runtime()?;
@@ -160,13 +153,7 @@ impl ServerArgs {
             None => self.url.clone(),
         };
         if let Some(url) = url {
-            let mut upstream = Upstream::new(&url).map_err(|error| error.to_string())?;
-            for header in self.headers()? {
-                upstream = upstream
-                    .header(&header)
-                    .map_err(|error| error.to_string())?;
-            }
-            return Ok(upstream.into());
+            return servers::upstream(&url, &self.headers()?);
         }
         let Some((program, arguments)) = self.command.split_first() else {
             return Err(format!(
@@ -176,6 +163,11 @@ impl ServerArgs {
         let mut server = ServerCommand::new(program, arguments.iter().cloned());
         server.launcher = launcher();
         Ok(server.into())
+    }
+
+    /// Returns true if the arguments name a server.
+    fn is_given(&self) -> bool {
+        self.url.is_some() || self.url_env.is_some() || !self.command.is_empty()
     }
 
     /// The headers for every request to the URL, with their values.
@@ -252,7 +244,7 @@ fn start(words: &[OsString]) -> Result<bool, CliError> {
     }
 }
 
-/// Replaces `${VARIABLE}` by its value, so that secrets need not be on the command line.
+/// Replaces `${VARIABLE}` in a header by its value, so that secrets need not be on the command line.
 fn expand_variables(header: &str) -> Result<String, CliError> {
     let mut out = String::new();
     let mut rest = header;
@@ -295,6 +287,7 @@ async fn serve(
 }
 
 /// The settings of a proxy.
+#[derive(Clone)]
 struct ProxySettings {
     options: ProxyOptions,
     /// Whether other machines may be served without a token.
@@ -325,25 +318,30 @@ fn check_exposure(
 }
 
 impl GuardArgs {
-    /// The settings of the configuration file, overridden by the flags.
-    fn settings(
-        &self,
-        name: impl FnOnce() -> String,
-        log: &ProxyLog,
-    ) -> Result<ProxySettings, CliError> {
-        let file = match &self.config {
-            Some(_) => config_file(self.config.as_deref())?,
-            None => user_config()?,
-        };
-        let name = self.name.clone().unwrap_or_else(name);
-        let mut config = file.mcp_server(&name);
+    /// The user's configuration, and the file of this folder, which can only make it stricter.
+    fn files(&self, log: &ProxyLog) -> Result<ConfigFiles, CliError> {
+        Ok(match &self.config {
+            Some(_) => ConfigFiles {
+                own: config_file(self.config.as_deref())?,
+                here: None,
+            },
+            None => ConfigFiles {
+                own: user_config()?,
+                here: file_of_this_folder(log),
+            },
+        })
+    }
+
+    /// The settings of one server in the configuration, overridden by the flags.
+    fn settings(&self, files: &ConfigFiles, name: &str) -> Result<ProxySettings, CliError> {
+        let mut config = files.own.mcp_server(name);
         let policies = self.policy.clone().unwrap_or(config.policies);
         config.policies = input::with_formats(policies, self.formats);
         config.settings = self.settings.clone().over(config.settings);
         let listener = config.settings.listener.clone();
-        let mut options = ProxyOptions::from_settings(&name, config);
-        if self.config.is_none() {
-            self.tighten(&mut options, log);
+        let mut options = ProxyOptions::from_settings(name, config);
+        if let Some(here) = &files.here {
+            options.tighten(here.mcp_bounds(name), &here.mcp_server(name).settings);
         }
         if let Some(name) = &listener.token_env {
             options.listen.token = Some(variable("--token-env", name)?);
@@ -354,31 +352,38 @@ impl GuardArgs {
         })
     }
 
-    /// Takes from the file of this folder what makes the proxy stricter. Clients start servers in
-    /// the folder of a project, and whoever wrote the project is not trusted with more.
-    fn tighten(&self, options: &mut ProxyOptions, log: &ProxyLog) {
-        let here = Path::new(CONFIG_FILE);
-        if !here.exists() {
-            return;
-        }
-        match ConfigFile::read(here) {
-            Ok(file) => {
-                let settings = file.mcp_server(&options.server).settings;
-                let bounds = file.mcp_bounds(&options.server);
-                options.tighten(bounds, &settings);
-                let text = "goodcall.toml in this folder can only make the proxy stricter: name it with --config to use all of it";
-                log.warn(text);
-            }
-            Err(error) => log.warn(&format!("{error}; the file is ignored")),
-        }
-    }
-
     fn log(&self) -> Result<ProxyLog, CliError> {
         match &self.log {
             Some(path) => {
                 ProxyLog::to_file(path).map_err(|error| format!("{}: {error}", path.display()))
             }
             None => Ok(ProxyLog::new()),
+        }
+    }
+}
+
+/// The configuration of the user, and that of the folder where the proxy runs.
+struct ConfigFiles {
+    own: ConfigFile,
+    here: Option<ConfigFile>,
+}
+
+/// Reads the file of this folder. Clients start servers in the folder of a project, and whoever wrote
+/// the project may only make the proxy stricter.
+fn file_of_this_folder(log: &ProxyLog) -> Option<ConfigFile> {
+    let here = Path::new(CONFIG_FILE);
+    if !here.exists() {
+        return None;
+    }
+    match ConfigFile::read(here) {
+        Ok(file) => {
+            let text = "goodcall.toml in this folder can only make the proxy stricter: name it with --config to use all of it";
+            log.warn(text);
+            Some(file)
+        }
+        Err(error) => {
+            log.warn(&format!("{error}; the file is ignored"));
+            None
         }
     }
 }

@@ -241,3 +241,53 @@ fn all_servers_of_a_configuration_are_inspected() {
     assert_eq!(code, Some(1), "{printed}");
     assert!(printed.contains(r#""server":"bad""#) && printed.contains("invalid-schema"));
 }
+
+#[test]
+fn servers_of_the_configuration_are_offered_together() {
+    let folder = folder("offered");
+    let server = |tool: &str| {
+        let list =
+            format!(r#"{{"tools":[{{"name":"{tool}","inputSchema":{{"type":"object"}}}}]}}"#);
+        let answer = |result: &str| {
+            format!(
+                r#"read a; id=${{a#*\"id\":}}; echo "{{\"id\":${{id%%,*}},\"result\":"'{result}}}'"#
+            )
+        };
+        let opened = answer(r#"{"capabilities":{"tools":{}}}"#);
+        format!("{opened}; {}; cat", answer(&list))
+    };
+    let config = format!(
+        "[mcp.servers.a]\ncommand = [\"sh\", \"-c\", {:?}]\nprefix = \"a_\"\n\
+         [mcp.servers.b]\ncommand = [\"sh\", \"-c\", {:?}]\n",
+        server("go"),
+        server("run")
+    );
+    fs::write(folder.join("servers.toml"), config).unwrap();
+    let list = |words: &[&str]| {
+        let words = [&["mcp", "--config", "servers.toml"], words].concat();
+        let mut child = Running(goodcall(&folder, &words).spawn().unwrap());
+        let mut input = child.0.stdin.take().unwrap();
+        let mut lines = BufReader::new(child.0.stdout.take().unwrap()).lines();
+        writeln!(input, r#"{{"id":1,"method":"initialize"}}"#).unwrap();
+        lines.next().unwrap().unwrap();
+        writeln!(input, r#"{{"id":2,"method":"tools/list"}}"#).unwrap();
+        lines.next().unwrap().unwrap()
+    };
+    let both = list(&[]);
+    assert!(
+        both.contains(r#""name":"a_go""#) && both.contains(r#""name":"run""#),
+        "{both}"
+    );
+    let one = list(&["--name", "a"]);
+    assert!(
+        one.contains(r#""name":"a_go""#) && !one.contains("run"),
+        "{one}"
+    );
+    let missing = goodcall(&folder, &["mcp", "--config", "servers.toml", "--name", "c"]);
+    let ended = { missing }.output().unwrap();
+    let text = String::from_utf8(ended.stderr).unwrap();
+    assert!(
+        text.contains("[mcp.servers.NAME] with a command or a url"),
+        "{text}"
+    );
+}

@@ -23,7 +23,9 @@ fn serve(mode: &str) {
         let id = &message["id"];
         let tool = |name: &str| json!({"name": name, "inputSchema": {"type": "object", "properties": {"n": {"type": "integer"}}}});
         let result = match message["method"].as_str() {
-            Some("initialize") => json!({"protocolVersion": "2025-11-25", "capabilities": {}}),
+            Some("initialize") => {
+                json!({"protocolVersion": "2025-11-25", "capabilities": {"tools": {}}})
+            }
             Some("tools/list") => {
                 let mut region = tool("region");
                 region["inputSchema"]["properties"]["n"]["x-mcp-header"] = json!("N");

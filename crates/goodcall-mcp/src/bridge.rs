@@ -293,7 +293,7 @@ impl Bridge {
                 EngineOutput::Client(frame) => self.client.send(frame),
                 EngineOutput::Server(frame) => {
                     if let Some(connection) = &self.connection {
-                        connection.send(frame, &self.engine);
+                        connection.send(frame, |frame| self.engine.mirrors(frame));
                     }
                 }
                 EngineOutput::Note(entry) => self.log.write(&entry),

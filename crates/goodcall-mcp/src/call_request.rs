@@ -119,11 +119,15 @@ pub(crate) fn without_lone_surrogates(text: &str) -> Option<String> {
     (done > 0).then_some(out)
 }
 
+/// The first text of a result's content.
+pub(crate) fn text_of(result: JsonSpan<'_>) -> Option<Cow<'_, str>> {
+    let first = result.get("content")?.elements()?.into_iter().next()?;
+    first.get("text")?.as_str()
+}
+
 /// The first text of a result's content, clipped for the loop detector.
 pub(crate) fn first_text(result: JsonSpan<'_>) -> Option<String> {
-    let first = result.get("content")?.elements()?.into_iter().next()?;
-    let text = first.get("text")?.as_str()?;
-    Some(clip(&text, ERROR_CHARS))
+    text_of(result).map(|text| clip(&text, ERROR_CHARS))
 }
 
 /// The message of a JSON-RPC error, clipped for the loop detector.

@@ -8,6 +8,7 @@ use goodcall_wire::Tools;
 
 use crate::argument_mirrors::{HeaderMirror, mirrors_of};
 use crate::json_span::{JsonSpan, quoted};
+use crate::tool_view::SERVER_KEY;
 
 /// Tools of one server that are read.
 const MAX_TOOLS: usize = 10_000;
@@ -63,6 +64,8 @@ pub(crate) struct ToolExtras {
     pub(crate) output: Option<Schema>,
     /// Arguments that are mirrored in headers.
     pub(crate) mirrors: Vec<HeaderMirror>,
+    /// The name of the tool's server, where one endpoint has several.
+    pub(crate) server: Option<String>,
 }
 
 /// The pages of one list that were read so far.
@@ -80,6 +83,7 @@ struct ListedTool {
     name: String,
     definition: String,
     output: Option<String>,
+    server: Option<String>,
 }
 
 /// How current the list is.
@@ -188,8 +192,13 @@ impl Catalogue {
                 .get(&tool.name)
                 .map(mirrors_of)
                 .unwrap_or_default();
-            if output.is_some() || !mirrors.is_empty() {
-                let extras = ToolExtras { output, mirrors };
+            let server = tool.server;
+            if output.is_some() || !mirrors.is_empty() || server.is_some() {
+                let extras = ToolExtras {
+                    output,
+                    mirrors,
+                    server,
+                };
                 self.extras.insert(tool.name, extras);
             }
         }
@@ -247,6 +256,9 @@ impl ListPages {
             name,
             definition,
             output: raw("outputSchema").map(str::to_owned),
+            server: tool
+                .get("_meta")
+                .and_then(|meta| meta.get(SERVER_KEY)?.to_text()),
         });
     }
 }

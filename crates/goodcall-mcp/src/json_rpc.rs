@@ -17,6 +17,8 @@ pub(crate) const INVALID_PARAMS: i64 = -32602;
 pub(crate) const CLOSED: i64 = -32000;
 /// MCP: the server did not answer in time.
 pub(crate) const TIMED_OUT: i64 = -32001;
+/// MCP: there is no such resource.
+pub(crate) const NO_RESOURCE: i64 = -32002;
 /// MCP: a header contradicts the message.
 pub(crate) const HEADER_MISMATCH: i64 = -32020;
 
@@ -54,8 +56,18 @@ pub(crate) fn error(id: &str, code: i64, message: &str) -> Frame {
 /// Writes the error for a request of a protocol version that is not known. One that names its version
 /// itself can only be repeated with a version in which requests do so.
 pub(crate) fn unsupported_version(id: &str, version: &str, names_itself: bool) -> Frame {
-    let supported = VERSIONS.iter();
-    let supported = supported.filter(|known| !names_itself || has_result_type(Some(known)));
+    version_error(id, version, |known| {
+        !names_itself || has_result_type(Some(known))
+    })
+}
+
+/// Writes the error for a request of a protocol version without a handshake, where one is needed.
+pub(crate) fn handshake_needed(id: &str, version: &str) -> Frame {
+    version_error(id, version, |known| !has_result_type(Some(known)))
+}
+
+fn version_error(id: &str, version: &str, is_supported: impl Fn(&str) -> bool) -> Frame {
+    let supported = VERSIONS.iter().filter(|known| is_supported(known));
     let supported: Vec<_> = supported.collect();
     let data = json!({"supported": supported, "requested": version});
     let message = quoted(&format!("unsupported protocol version `{version}`"));
@@ -86,6 +98,11 @@ pub(crate) fn has_result_type(version: Option<&str>) -> bool {
 
 /// Writes a request for one page of the tools.
 pub(crate) fn list(id: &str, cursor: Option<&str>, context: Option<&str>) -> Frame {
+    page("tools/list", id, cursor, context)
+}
+
+/// Writes a request for one page of a list.
+pub(crate) fn page(method: &str, id: &str, cursor: Option<&str>, context: Option<&str>) -> Frame {
     let mut params = Vec::new();
     if let Some(cursor) = cursor {
         params.push(format!("\"cursor\":{}", quoted(cursor)));
@@ -94,7 +111,7 @@ pub(crate) fn list(id: &str, cursor: Option<&str>, context: Option<&str>) -> Fra
         params.push(format!("\"_meta\":{context}"));
     }
     let params = params.join(",");
-    format!("{{\"jsonrpc\":\"2.0\",\"id\":{id},\"method\":\"tools/list\",\"params\":{{{params}}}}}")
+    format!("{{\"jsonrpc\":\"2.0\",\"id\":{id},\"method\":\"{method}\",\"params\":{{{params}}}}}")
         .into_bytes()
 }
 
@@ -106,6 +123,16 @@ pub(crate) fn cancelled(id: &str, why: &str) -> Frame {
          \"params\":{{\"requestId\":{id},\"reason\":{why}}}}}"
     )
     .into_bytes()
+}
+
+/// Writes the answer that says no more than that a request was done.
+pub(crate) fn empty_result(id: &str) -> Frame {
+    format!("{{\"jsonrpc\":\"2.0\",\"id\":{id},\"result\":{{}}}}").into_bytes()
+}
+
+/// Writes the notice that a list has changed: that of tools, prompts or resources.
+pub(crate) fn list_changed(list: &str) -> Frame {
+    format!("{{\"jsonrpc\":\"2.0\",\"method\":\"notifications/{list}/list_changed\"}}").into_bytes()
 }
 
 /// Adds the changes to the `_meta` of a response's result. Every other byte stays.

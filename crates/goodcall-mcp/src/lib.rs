@@ -25,6 +25,9 @@ mod loop_guard;
 
 mod call_log;
 mod options;
+mod rate_limiter;
+mod server_group;
+mod tool_view;
 
 mod engine;
 
@@ -52,3 +55,5 @@ pub use list_tools::list_tools;
 pub use options::{CallRules, ListenOptions, ProxyOptions};
 pub use process::{ServerCommand, end_with_parent};
 pub use server_connection::McpServer;
+pub use server_group::{GroupMember, ServerGroup};
+pub use tool_view::ToolView;

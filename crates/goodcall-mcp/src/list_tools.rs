@@ -59,7 +59,7 @@ impl ToolLister {
         let context = match message.and_then(|message| message.result()) {
             Some(_) => {
                 let initialized = br#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#;
-                self.connection.send(initialized.to_vec(), &self.engine);
+                self.send(initialized.to_vec());
                 None
             }
             None => Some(CONTEXT),
@@ -84,8 +84,13 @@ impl ToolLister {
         Err("gives a list of tools that does not end".to_owned())
     }
 
+    fn send(&self, frame: Frame) {
+        let mirrors = |frame: &[u8]| self.engine.mirrors(frame);
+        self.connection.send(frame, mirrors);
+    }
+
     async fn request(&mut self, id: &str, frame: Frame) -> Result<Frame, String> {
-        self.connection.send(frame, &self.engine);
+        self.send(frame);
         let answer = timeout(LIMIT, self.answer(id)).await;
         answer.unwrap_or_else(|_| Err(format!("did not answer within {LIMIT:?}")))
     }

@@ -1,5 +1,6 @@
 //! The options of a proxy: policies, style, limits.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use goodcall_core::{Limits, Policies, Policy, Style};
@@ -7,6 +8,9 @@ use goodcall_server::{
     BadCallMode, McpListenerSettings, McpLoopMode, McpServerConfig, McpSettings, McpTools, Switch,
 };
 use goodcall_wire::ToolDefinition;
+
+use crate::rate_limiter::RateLimiter;
+use crate::tool_view::ToolView;
 
 /// The options of the proxy in front of one server. Start from [`ProxyOptions::default`] and change
 /// what you need.
@@ -17,16 +21,16 @@ pub struct ProxyOptions {
     pub server: String,
     /// How calls are judged.
     pub calls: CallRules,
+    /// How the server's tools appear to clients.
+    pub view: ToolView,
+    /// The options of each server, where there are several behind one endpoint.
+    pub members: Vec<Arc<ProxyOptions>>,
     /// The style of refusals.
     pub style: Style,
     /// How a loop of equal calls is handled.
     pub loops: McpLoopMode,
-    /// Whether results that do not match the tool's output schema are refused, and not only logged.
-    pub check_output: bool,
     /// Whether arguments are written to the log.
     pub log_arguments: bool,
-    /// How long a call may take without an answer or a report of its progress.
-    pub time_limit: Option<Duration>,
     /// How long one page of the list of tools may take.
     pub list_limit: Duration,
     /// The largest size of one frame, in bytes.
@@ -35,10 +39,12 @@ pub struct ProxyOptions {
     pub restart: bool,
     /// Whom a listener serves.
     pub listen: ListenOptions,
+    /// The calls of the last minute, in all sessions.
+    pub(crate) rates: RateLimiter,
 }
 
-/// How calls are judged, for all tools and for single ones.
-#[derive(Clone, Debug, Default)]
+/// How calls are judged and limited, for all tools and for single ones.
+#[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct CallRules {
     /// The policies, which say per tool what may be mended.
@@ -50,8 +56,32 @@ pub struct CallRules {
     pub bad: BadCallMode,
     /// Whether calls are neither changed nor refused.
     pub observe: bool,
+    /// Whether results that do not match the tool's output schema are refused, and not only logged.
+    pub check_output: bool,
+    /// How long a call may take without an answer or a report of its progress.
+    pub time_limit: Option<Duration>,
+    /// Calls of one tool within a minute, beyond which they are refused.
+    pub rate_limit: Option<u32>,
+    /// Bytes of a result, beyond which only its beginning is shown.
+    pub max_result: Option<usize>,
     /// The settings of single tools.
     pub tools: McpTools,
+}
+
+impl Default for CallRules {
+    fn default() -> Self {
+        Self {
+            policies: Policies::default(),
+            bounds: None,
+            bad: BadCallMode::default(),
+            observe: false,
+            check_output: false,
+            time_limit: Some(Duration::from_secs(600)),
+            rate_limit: None,
+            max_result: None,
+            tools: McpTools::default(),
+        }
+    }
 }
 
 /// What may be done with the calls of a tool.
@@ -79,13 +109,13 @@ impl CallRules {
         }
     }
 
-    /// What may be mended in the arguments of a tool.
-    pub(crate) fn policy(&self, tool: &ToolDefinition) -> Policy {
+    /// What may be mended in the arguments of a tool, whose own name this is.
+    pub(crate) fn policy(&self, tool: &ToolDefinition, own: &str) -> Policy {
         let of = |policies: &Policies| {
             if tool.is_destructive() {
-                policies.for_destructive_tool(&tool.name)
+                policies.for_destructive_tool(own)
             } else {
-                policies.for_tool(&tool.name)
+                policies.for_tool(own)
             }
         };
         let policy = of(&self.policies);
@@ -93,6 +123,24 @@ impl CallRules {
             Some(bounds) => policy.within(&of(bounds)),
             None => policy,
         }
+    }
+
+    /// How long a call of this tool may take without an answer or a report of its progress.
+    pub(crate) fn time_limit(&self, tool: &str) -> Option<Duration> {
+        let own = self.tools.of(tool).time_limit;
+        own.map_or(self.time_limit, limit)
+    }
+
+    /// How often this tool may be called within a minute.
+    pub(crate) fn rate_limit(&self, tool: &str) -> Option<u32> {
+        let own = self.tools.of(tool).rate_limit.or(self.rate_limit);
+        own.filter(|limit| *limit > 0)
+    }
+
+    /// The most bytes that a result of this tool may have.
+    pub(crate) fn max_result(&self, tool: &str) -> Option<usize> {
+        let own = self.tools.of(tool).max_result.or(self.max_result);
+        own.filter(|limit| *limit > 0)
     }
 }
 
@@ -130,15 +178,16 @@ impl Default for ProxyOptions {
         Self {
             server: "server".to_owned(),
             calls: CallRules::default(),
+            view: ToolView::default(),
+            members: Vec::new(),
             style: Style::Model,
             loops: McpLoopMode::default(),
-            check_output: false,
             log_arguments: false,
-            time_limit: Some(Duration::from_secs(600)),
             list_limit: Duration::from_secs(15),
             max_frame: 128 << 20,
             restart: false,
             listen: ListenOptions::default(),
+            rates: RateLimiter::default(),
         }
     }
 }
@@ -164,6 +213,7 @@ impl ProxyOptions {
     pub fn from_settings(server: &str, config: McpServerConfig) -> Self {
         let default = Self::default();
         let settings = &config.settings;
+        let view = view_of(&config);
         Self {
             server: server.to_owned(),
             calls: CallRules {
@@ -171,13 +221,16 @@ impl ProxyOptions {
                 bounds: None,
                 bad: settings.bad.unwrap_or_default(),
                 observe: settings.observe.is_on(),
+                check_output: settings.check_output.is_on(),
+                time_limit: settings.time_limit.map_or(default.calls.time_limit, limit),
+                rate_limit: settings.rate_limit,
+                max_result: settings.max_result,
                 tools: config.tools,
             },
+            view,
             style: settings.style.unwrap_or(default.style),
             loops: settings.loops.unwrap_or(default.loops),
-            check_output: settings.check_output.is_on(),
             log_arguments: settings.log_arguments.is_on(),
-            time_limit: settings.time_limit.map_or(default.time_limit, limit),
             restart: settings.restart.is_on(),
             listen: ListenOptions::from_settings(&settings.listener),
             ..default
@@ -190,16 +243,28 @@ impl ProxyOptions {
         if settings.bad == Some(BadCallMode::Refuse) {
             self.calls.bad = BadCallMode::Refuse;
         }
-        self.check_output |= settings.check_output.is_on();
+        self.calls.check_output |= settings.check_output.is_on();
         if settings.loops == Some(McpLoopMode::Refuse) {
             self.loops = McpLoopMode::Refuse;
         }
     }
 
-    /// How long a call of this tool may take without an answer or a report of its progress.
-    pub(crate) fn time_limit(&self, tool: &str) -> Option<Duration> {
-        let own = self.calls.tools.of(tool).time_limit;
-        own.map_or(self.time_limit, limit)
+    /// The options of the server that has a tool, and the tool's own name there. `server` is the
+    /// server's name, if the list of tools says it; otherwise the name of the tool must tell.
+    pub(crate) fn of_tool<'o>(
+        &'o self,
+        tool: &'o str,
+        server: Option<&str>,
+    ) -> (&'o ProxyOptions, &'o str) {
+        let members = self.members.iter().map(Arc::as_ref);
+        let known = members
+            .clone()
+            .find(|one| Some(one.server.as_str()) == server);
+        let fitting = members.filter(|one| one.view.own(tool).is_some());
+        // Of two prefixes the longer one tells more.
+        let owner = known.or_else(|| fitting.max_by_key(|one| one.view.prefix.len()));
+        let owner = owner.unwrap_or(self);
+        (owner, owner.view.own(tool).unwrap_or(tool))
     }
 
     /// The limits on the arguments of one call, which may fill a whole frame.
@@ -207,6 +272,24 @@ impl ProxyOptions {
         let mut limits = Limits::default();
         limits.max_bytes = self.max_frame.min(Limits::MOST_BYTES);
         limits
+    }
+}
+
+/// How a user wants the tools of a server to appear.
+fn view_of(config: &McpServerConfig) -> ToolView {
+    let definition = &config.definition;
+    let named = || config.tools.named();
+    let pair = |tool: &str, text: &Option<String>| Some((tool.to_owned(), text.clone()?));
+    ToolView {
+        prefix: definition.prefix.clone().unwrap_or_default(),
+        allow: definition.allow.clone(),
+        deny: definition.deny.clone(),
+        names: named()
+            .filter_map(|(tool, own)| pair(tool, &own.name))
+            .collect(),
+        descriptions: named()
+            .filter_map(|(tool, own)| pair(tool, &own.description))
+            .collect(),
     }
 }
 

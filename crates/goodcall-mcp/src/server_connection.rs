@@ -1,14 +1,15 @@
-//! The server's side of a session: a process, or a server behind a URL.
+//! The server's side of a session: a process, a server behind a URL, or several of them.
 
 use std::io;
 
-use crate::engine::Engine;
+use crate::argument_mirrors::MirroredHeaders;
 use crate::frame::Frame;
 use crate::http::Upstream;
 use crate::http::url_client::UrlClient;
 use crate::line_io::{InputLine, LineWriter};
 use crate::process::{self, EndMode, ServerCommand, ServerProcess};
 use crate::queue::Backlog;
+use crate::server_group::{GroupConnection, ServerGroup};
 
 /// Where an MCP server is found.
 #[derive(Clone, Debug)]
@@ -18,6 +19,8 @@ pub enum McpServer {
     Command(ServerCommand),
     /// A URL that the server serves over streamable HTTP.
     Url(Upstream),
+    /// Several servers that are offered together.
+    Group(ServerGroup),
 }
 
 impl From<ServerCommand> for McpServer {
@@ -32,10 +35,17 @@ impl From<Upstream> for McpServer {
     }
 }
 
+impl From<ServerGroup> for McpServer {
+    fn from(group: ServerGroup) -> Self {
+        Self::Group(group)
+    }
+}
+
 /// A connection to a running server.
 pub(crate) enum ServerConnection {
     Process(Box<ServerProcess>),
     Url(UrlClient),
+    Group(GroupConnection),
 }
 
 impl McpServer {
@@ -49,6 +59,7 @@ impl McpServer {
             Self::Url(upstream) => {
                 ServerConnection::Url(UrlClient::start(upstream.clone(), max_frame))
             }
+            Self::Group(group) => ServerConnection::Group(group.connect(max_frame)?),
         })
     }
 
@@ -57,6 +68,7 @@ impl McpServer {
         match self {
             Self::Command(command) => command.program.to_string_lossy().into_owned(),
             Self::Url(upstream) => upstream.host(),
+            Self::Group(group) => group.name(),
         }
     }
 }
@@ -67,17 +79,19 @@ impl ServerConnection {
         match self {
             Self::Process(process) => process.writer().map(LineWriter::backlog),
             Self::Url(client) => client.backlog(),
+            Self::Group(group) => group.backlog(),
         }
     }
 
-    /// Sends a frame. The engine knows which arguments a URL wants mirrored in headers.
-    pub(crate) fn send(&self, frame: Frame, engine: &Engine) {
+    /// Sends a frame. `mirrors` tells which arguments of it a URL wants mirrored in headers.
+    pub(crate) fn send(&self, frame: Frame, mirrors: impl FnOnce(&[u8]) -> MirroredHeaders) {
         match self {
             Self::Process(process) => process.send(frame),
             Self::Url(client) => {
-                let mirrors = engine.mirrors(&frame);
+                let mirrors = mirrors(&frame);
                 client.send(frame, mirrors);
             }
+            Self::Group(group) => group.send(frame),
         }
     }
 
@@ -86,6 +100,7 @@ impl ServerConnection {
         match self {
             Self::Process(process) => process.close_input(),
             Self::Url(client) => client.close_input(),
+            Self::Group(group) => group.close_input(),
         }
     }
 
@@ -94,6 +109,7 @@ impl ServerConnection {
         match self {
             Self::Process(process) => process.next().await,
             Self::Url(client) => client.next().await,
+            Self::Group(group) => group.next().await,
         }
     }
 
@@ -104,6 +120,10 @@ impl ServerConnection {
             Self::Url(client) => {
                 client.end().await;
                 "the connection ended".to_owned()
+            }
+            Self::Group(group) => {
+                group.end(mode).await;
+                "all servers ended".to_owned()
             }
         }
     }

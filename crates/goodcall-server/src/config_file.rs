@@ -11,7 +11,7 @@ use serde_json::Value;
 use toml::Table;
 
 use crate::gateway_settings::GatewaySettings;
-use crate::mcp_settings::{McpSettings, McpToolSettings, McpTools};
+use crate::mcp_settings::{McpServerDefinition, McpSettings, McpToolSettings, McpTools};
 
 /// The file `goodcall.toml`.
 ///
@@ -80,6 +80,8 @@ struct McpServerSection {
     tools: ToolPolicies,
     #[serde(flatten)]
     settings: McpSettings,
+    #[serde(flatten)]
+    definition: McpServerDefinition,
 }
 
 impl ConfigFile {
@@ -129,6 +131,13 @@ impl ConfigFile {
             .expect("policies were checked when the file was read")
     }
 
+    /// The names of the MCP servers of which the file says where they are.
+    pub fn mcp_servers(&self) -> impl Iterator<Item = &str> {
+        let servers = self.mcp.servers.iter();
+        let complete = servers.filter(|(_, server)| server.definition.is_complete());
+        complete.map(|(name, _)| name.as_str())
+    }
+
     /// The policies and settings of one MCP server: its own section over that of all MCP servers,
     /// and over what is common to the whole file.
     pub fn mcp_server(&self, name: &str) -> McpServerConfig {
@@ -140,20 +149,37 @@ impl ConfigFile {
             Some(server) => server.settings.clone().over(common),
             None => common,
         };
+        let definition = self.mcp.servers.get(name).map(|one| one.definition.clone());
+        McpServerConfig {
+            policies,
+            settings,
+            tools: self
+                .mcp_tools(name)
+                .expect("tools were checked when the file was read"),
+            definition: definition.unwrap_or_default(),
+        }
+    }
+
+    /// The settings of the tools of one MCP server.
+    fn mcp_tools(&self, name: &str) -> Result<McpTools, String> {
         let mut tools = self.tools.clone();
         tools.extend(self.mcp.tools.clone());
         if let Some(server) = self.mcp.servers.get(name) {
             tools.extend(server.tools.clone());
         }
-        let tools = tools.into_iter().filter_map(|(tool, value)| {
-            let (_, own) = split_tool(value).expect("tools were checked when the file was read");
-            Some((tool, own?))
-        });
-        McpServerConfig {
-            policies,
-            settings,
-            tools: McpTools(tools.collect()),
+        let mut settings = BTreeMap::new();
+        for (tool, value) in tools {
+            let (_, own) = split_tool(value)?;
+            let Some(own) = own else { continue };
+            if tool.contains('*') && (own.name.is_some() || own.description.is_some()) {
+                return Err(format!(
+                    "tools.{tool}: a pattern stands for several tools, which cannot share a name or \
+                     a description"
+                ));
+            }
+            settings.insert(tool, own);
         }
+        Ok(McpTools(settings))
     }
 
     fn from_table(table: Table) -> Result<Self, String> {
@@ -163,8 +189,10 @@ impl ConfigFile {
         let unsaid = Unsaid::default();
         file.all_policies(&[], &unsaid)?;
         file.mcp_policies("", &unsaid)?;
+        file.mcp_tools("")?;
         for name in file.mcp.servers.keys() {
             file.mcp_policies(name, &unsaid)?;
+            file.mcp_tools(name)?;
         }
         Ok(file)
     }
@@ -217,6 +245,8 @@ pub struct McpServerConfig {
     pub settings: McpSettings,
     /// The settings of its tools.
     pub tools: McpTools,
+    /// Where the server is, and which of its tools are shown.
+    pub definition: McpServerDefinition,
 }
 
 /// Separates the settings of a tool from its policy.
@@ -315,7 +345,11 @@ fn known_keys(place: &[String]) -> Option<Vec<&'static str>> {
         ["gateway"] => return Some(GatewaySettings::keys()),
         ["mcp", "servers"] => return Some(Vec::new()),
         ["mcp"] => vec!["policy", "destructive", "tools", "servers"],
-        ["mcp", "servers", _] => vec!["policy", "destructive", "tools"],
+        ["mcp", "servers", _] => {
+            let mut keys = vec!["policy", "destructive", "tools"];
+            keys.extend(McpServerDefinition::keys());
+            keys
+        }
         _ => return None,
     };
     keys.extend(McpSettings::keys());
@@ -432,6 +466,50 @@ mod tests {
         assert_eq!(server.policies.for_tool("ax"), Policy::eager());
         let error = ConfigFile::parse("[tools.a]\nbad = \"x\"").unwrap_err();
         assert!(error.to_string().starts_with("tools.a.bad: "), "{error}");
+    }
+
+    #[test]
+    fn servers_say_where_they_are_and_which_tools_are_shown() {
+        let file = ConfigFile::parse(
+            "[mcp.servers.notes]\ncommand = [\"npx\", \"notes\"]\nenv = { A = \"1\" }\n\
+             prefix = \"n_\"\ndeny = [\"delete_*\"]\nrate_limit = 5\n\
+             tools.find = { name = \"search\", description = \"Finds.\", max_result = 10 }\n\
+             [mcp.servers.web]\nurl = \"https://w.example/mcp\"\nheader_env = { A = \"B\" }\n\
+             [mcp.servers.one]\ncommand = \"x\"\n[mcp.servers.other]\npolicy = \"safe\"\n",
+        )
+        .unwrap();
+        assert_eq!(
+            file.mcp_servers().collect::<Vec<_>>(),
+            ["notes", "one", "web"]
+        );
+        let notes = file.mcp_server("notes");
+        assert_eq!(notes.definition.command, ["npx", "notes"]);
+        assert_eq!(notes.definition.prefix.as_deref(), Some("n_"));
+        assert_eq!(notes.settings.rate_limit, Some(5));
+        let find = notes.tools.of("find");
+        assert_eq!(
+            (find.name.as_deref(), find.max_result),
+            (Some("search"), Some(10))
+        );
+        assert_eq!(notes.tools.named().count(), 1);
+        assert_eq!(file.mcp_server("one").definition.command, ["x"]);
+        for (text, expected) in [
+            (
+                "[mcp.servers.a.tools.\"x*\"]\nname = \"y\"",
+                "a pattern stands for several tools",
+            ),
+            (
+                "[mcp.servers.a]\ncommand = 5",
+                "mcp.servers.a.command: expected a list of words, or one word",
+            ),
+            (
+                "[mcp.servers.a]\ncomand = 5",
+                "mcp.servers.a.comand: unknown key, expected one of policy, ",
+            ),
+        ] {
+            let error = ConfigFile::parse(text).unwrap_err().to_string();
+            assert!(error.contains(expected), "{text}: {error}");
+        }
     }
 
     #[test]

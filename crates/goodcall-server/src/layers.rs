@@ -14,6 +14,12 @@ impl<T> Layer for Option<T> {
     }
 }
 
+impl<K, V> Layer for std::collections::BTreeMap<K, V> {
+    fn over(self, lower: Self) -> Self {
+        if self.is_empty() { lower } else { self }
+    }
+}
+
 impl<T> Layer for Vec<T> {
     fn over(self, lower: Self) -> Self {
         if self.is_empty() { lower } else { self }

@@ -1,6 +1,7 @@
 //! The settings of the MCP proxy, for all servers or for one.
 
 use std::collections::BTreeMap;
+use std::path::PathBuf;
 
 use goodcall_core::{Style, name_fits};
 use serde::Deserialize;
@@ -29,6 +30,12 @@ settings! {
         /// Seconds that a call may take without an answer or a sign of progress; 0 for no limit
         #[arg(long, value_name = "SECONDS")]
         pub time_limit: Option<u64>,
+        /// Calls of one tool within a minute, beyond which they are refused
+        #[arg(long, value_name = "N")]
+        pub rate_limit: Option<u32>,
+        /// Bytes of a result, beyond which only its beginning is shown
+        #[arg(long, value_name = "BYTES")]
+        pub max_result: Option<usize>,
         /// Start the server again for the next request after it has ended
         #[arg(long, action = clap::ArgAction::SetTrue, value_parser = crate::flag_values::switch)]
         pub restart: Switch,
@@ -78,7 +85,77 @@ settings! {
         /// Seconds that a call may take without an answer or a sign of progress; 0 for no limit.
         #[arg(skip)]
         pub time_limit: Option<u64>,
+        /// Calls within a minute, beyond which they are refused; 0 for no limit.
+        #[arg(skip)]
+        pub rate_limit: Option<u32>,
+        /// Bytes of a result, beyond which only its beginning is shown; 0 for no limit.
+        #[arg(skip)]
+        pub max_result: Option<usize>,
+        /// The name under which clients know the tool.
+        #[arg(skip)]
+        pub name: Option<String>,
+        /// The description that clients read.
+        #[arg(skip)]
+        pub description: Option<String>,
     }
+}
+
+settings! {
+    /// How one MCP server is reached, and which of its tools are shown: `[mcp.servers.NAME]`.
+    pub struct McpServerDefinition {
+        /// The program that starts the server, and its arguments.
+        #[serde(deserialize_with = "words")]
+        #[arg(skip)]
+        pub command: Vec<String>,
+        /// Variables of its environment.
+        #[arg(skip)]
+        pub env: BTreeMap<String, String>,
+        /// The folder in which it runs.
+        #[arg(skip)]
+        pub cwd: Option<PathBuf>,
+        /// The address of a server over streamable HTTP.
+        #[arg(skip)]
+        pub url: Option<String>,
+        /// The variable with its address, for one that is secret.
+        #[arg(skip)]
+        pub url_env: Option<String>,
+        /// Headers for every request to it.
+        #[arg(skip)]
+        pub headers: BTreeMap<String, String>,
+        /// Headers for every request to it, with the variables that have their values.
+        #[arg(skip)]
+        pub header_env: BTreeMap<String, String>,
+        /// Stands in front of the names of its tools and prompts.
+        #[arg(skip)]
+        pub prefix: Option<String>,
+        /// Patterns of the tools that are shown.
+        #[arg(skip)]
+        pub allow: Vec<String>,
+        /// Patterns of the tools that are not shown.
+        #[arg(skip)]
+        pub deny: Vec<String>,
+    }
+}
+
+impl McpServerDefinition {
+    /// Returns true if the definition says where the server is.
+    pub fn is_complete(&self) -> bool {
+        !self.command.is_empty() || self.url.is_some() || self.url_env.is_some()
+    }
+}
+
+/// Reads a list of words, or the only word of one.
+fn words<'de, D: serde::Deserializer<'de>>(from: D) -> Result<Vec<String>, D::Error> {
+    #[derive(Deserialize)]
+    #[serde(untagged, expecting = "expected a list of words, or one word")]
+    enum Words {
+        One(String),
+        Several(Vec<String>),
+    }
+    Ok(match Words::deserialize(from)? {
+        Words::One(word) => vec![word],
+        Words::Several(words) => words,
+    })
 }
 
 /// The settings of single tools, by their names. In a name `*` stands for any text.
@@ -86,6 +163,15 @@ settings! {
 pub struct McpTools(pub(crate) BTreeMap<String, McpToolSettings>);
 
 impl McpTools {
+    /// The tools that are named, and not by a pattern, with their settings.
+    pub fn named(&self) -> impl Iterator<Item = (&str, &McpToolSettings)> {
+        let all = self
+            .0
+            .iter()
+            .map(|(name, settings)| (name.as_str(), settings));
+        all.filter(|(name, _)| !name.contains('*'))
+    }
+
     /// The settings of one tool: those of its name, over those of longer and shorter patterns.
     pub fn of(&self, tool: &str) -> McpToolSettings {
         let mut all = McpToolSettings::default();

@@ -136,6 +136,7 @@ mod tests {
                     variables.chain(words).collect::<Vec<_>>().join(" ")
                 }
                 Ok(McpServer::Url(upstream)) => upstream.host(),
+                Ok(McpServer::Group(_)) => unreachable!("an entry is one server"),
                 Err(why) => format!("{} {why}", configured.name),
             });
         shown.collect()

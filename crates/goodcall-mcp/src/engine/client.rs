@@ -109,7 +109,7 @@ impl Engine {
         if let Some(token) = &token {
             self.tokens.insert(token.clone(), id.clone());
         }
-        let limit = self.judge.options.time_limit(&call.tool);
+        let limit = self.judge.time_limit(&call.tool);
         let deadline = limit.map(|limit| now + limit);
         let request = PendingRequest::Call {
             call,

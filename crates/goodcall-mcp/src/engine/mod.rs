@@ -204,7 +204,7 @@ impl Engine {
     }
 
     fn time_out(&mut self, call: &ForwardedCall, now: Instant) {
-        let limit = self.judge.options.time_limit(&call.tool);
+        let limit = self.judge.time_limit(&call.tool);
         let limit = limit.expect("a call has a deadline only with a time limit");
         let text = goodcall_core::timed_out_text(&call.tool, format_args!("{limit:?}"));
         let cancelled = json_rpc::cancelled(&call.id, "timed out");

@@ -118,7 +118,7 @@ impl Engine {
         let id = token.and_then(|token| self.tokens.get(&canonical(token)));
         let pending = id.and_then(|id| self.pending.get_mut(id));
         if let Some(PendingRequest::Call { call, deadline, .. }) = pending {
-            let limit = self.judge.options.time_limit(&call.tool);
+            let limit = self.judge.time_limit(&call.tool);
             *deadline = limit.map(|limit| now + limit);
         }
     }

@@ -410,7 +410,7 @@ impl UrlListener {
         let mut filter = ResponseFilter::new(session, log, plan.open, has_session);
         let cancel_headers = headers::for_list(&plan.headers);
         let limits = filter.open.calls.values();
-        let limits = limits.filter_map(|call| self.options.time_limit(&call.tool));
+        let limits = limits.filter_map(|call| self.options.calls.time_limit(&call.tool));
         let limit = limits.max();
         let url = self.upstream.url().clone();
         let sending = self.upstream.send(method, url, plan.headers, body);

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use goodcall_mcp::{BridgeEnd, ProxyLog, ProxyOptions, ServerCommand, bridge, listen};
+use goodcall_mcp::{BridgeEnd, McpServer, ProxyLog, ProxyOptions, ServerCommand, bridge, listen};
 use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader, DuplexStream, ReadHalf, WriteHalf};
 use tokio::sync::oneshot;
@@ -13,7 +13,7 @@ use tokio::time::timeout;
 /// No answer takes this long, even on a busy machine.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-struct Client {
+pub(crate) struct Client {
     to: Option<WriteHalf<DuplexStream>>,
     from: tokio::io::Lines<BufReader<ReadHalf<DuplexStream>>>,
     stop: Option<oneshot::Sender<()>>,
@@ -21,7 +21,7 @@ struct Client {
 }
 
 /// The example `fake_server`, which cargo builds together with the tests.
-fn fake_server(mode: &str) -> ServerCommand {
+pub(crate) fn fake_server(mode: &str) -> ServerCommand {
     let tests = std::env::current_exe().unwrap();
     let target = tests.parent().unwrap().parent().unwrap();
     let path = target.join("examples/fake_server");
@@ -31,9 +31,13 @@ fn fake_server(mode: &str) -> ServerCommand {
 
 impl Client {
     async fn start(mode: &str, change: impl FnOnce(&mut ProxyOptions)) -> Self {
-        let command = fake_server(mode);
         let mut options = ProxyOptions::default();
         change(&mut options);
+        Self::start_with(fake_server(mode), options).await
+    }
+
+    pub(crate) async fn start_with(server: impl Into<McpServer>, options: ProxyOptions) -> Self {
+        let server = server.into();
         let (near, far) = tokio::io::duplex(1 << 16);
         let (stop, stopped) = oneshot::channel::<()>();
         let session = tokio::spawn(async move {
@@ -44,7 +48,7 @@ impl Client {
                     std::future::pending::<()>().await;
                 }
             };
-            bridge(command, Arc::new(options), log, pipes, stopped)
+            bridge(server, Arc::new(options), log, pipes, stopped)
                 .await
                 .unwrap()
         });
@@ -57,7 +61,7 @@ impl Client {
         }
     }
 
-    async fn send(&mut self, message: &Value) {
+    pub(crate) async fn send(&mut self, message: &Value) {
         let line = format!("{message}\n");
         self.to
             .as_mut()
@@ -67,7 +71,7 @@ impl Client {
             .unwrap();
     }
 
-    async fn call(&mut self, id: u64, tool: &str, arguments: Value) {
+    pub(crate) async fn call(&mut self, id: u64, tool: &str, arguments: Value) {
         let params = json!({"name": tool, "arguments": arguments});
         self.send(&json!({"jsonrpc": "2.0", "id": id, "method": "tools/call", "params": params}))
             .await;
@@ -79,7 +83,7 @@ impl Client {
     }
 
     /// The next message; `None` at the end.
-    async fn next(&mut self) -> Option<Value> {
+    pub(crate) async fn next(&mut self) -> Option<Value> {
         let line = timeout(PATIENCE, self.from.next_line())
             .await
             .unwrap()
@@ -179,7 +183,7 @@ async fn exited_server_is_restarted_for_the_next_request() {
 #[tokio::test]
 async fn call_that_hangs_times_out_and_others_are_answered() {
     let limit = Some(Duration::from_millis(300));
-    let mut client = Client::start("plain", |options| options.time_limit = limit).await;
+    let mut client = Client::start("plain", |options| options.calls.time_limit = limit).await;
     client.call(1, "hang", json!({})).await;
     let answer = client.next().await.unwrap();
     assert_eq!(answer["error"]["code"], -32001);

@@ -10,6 +10,8 @@
 mod bridge;
 mod cases;
 mod fake_url;
+#[cfg(unix)]
+mod groups;
 mod http;
 mod listen_guard;
 mod rust_sdk;

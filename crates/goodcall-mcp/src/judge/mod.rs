@@ -3,33 +3,33 @@
 //! Whoever moves messages asks [`Judge::call`] about each `tools/call` request, and
 //! [`Judge::result`] about each response to one.
 
+mod result;
+
 use std::collections::HashSet;
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
-use goodcall::{ErrorClass, LoopReport, ToolResult};
+use goodcall::{LoopReport, ToolResult};
 use goodcall_core::{
-    Change, Explain, Gate, Issue, IssueKind, Level, Pointer, Policy, Reason, Refusal, RuleId,
-    Schema, Tree, Verdict,
+    Change, Explain, Gate, Issue, IssueKind, Level, Reason, Refusal, RuleId, Schema, Tree, Verdict,
 };
 use goodcall_wire::{ToolDefinition, Tools};
 
 use crate::argument_mirrors::{MirroredHeaders, mirrored};
-use crate::call_log::{LogEntry, OutputCheck, ProxyOutcome, ProxyRecord, ProxyVerdict, now_ms};
-use crate::call_request::{
-    CallRequest, UnreadableCall, error_text, fingerprint, first_text, without_lone_surrogates,
-};
+use crate::call_log::{LogEntry, ProxyOutcome, ProxyRecord, ProxyVerdict, now_ms};
+use crate::call_request::{CallRequest, UnreadableCall, fingerprint, without_lone_surrogates};
 use crate::catalogue::{Catalogue, Knowledge};
-use crate::frame::{Forwarding, Frame, Message};
-use crate::json_rpc;
-use crate::json_span::{JsonSpan, Splice, quoted, splice};
-use crate::loop_guard::{self, LoopGuard};
+use crate::frame::{Frame, Message};
+use crate::json_span::{Splice, quoted, splice};
+use crate::loop_guard::LoopGuard;
 use crate::options::{CallMode, ProxyOptions};
 
 /// Bytes of arguments that the loop detector keeps; it keeps a fingerprint of longer ones.
 const KEPT_ARGUMENTS: usize = 4096;
-/// Warnings that are remembered so that each is given once; further ones are not given.
-const MAX_WARNINGS: usize = 1000;
+/// The reason for the refusal of a call that was made too often.
+const RATE_LIMITED: &str = "rate_limited";
+/// Names of tools that are remembered because the server does not list them.
+const MAX_UNLISTED: usize = 1000;
 
 /// The judge of one session.
 #[derive(Debug)]
@@ -150,8 +150,7 @@ impl Judge {
             Assessment::UnknownTool(refusal) => self.unknown_tool(&request, &refusal, now),
             Assessment::Refused { .. } if !is_recent => CallJudgement::NeedsTools,
             Assessment::Refused { tool, refusal } => {
-                let mode = self.options.calls.mode(tool);
-                if mode == CallMode::Refuse && !is_left_to_the_server(&refusal) {
+                if self.mode(tool) == CallMode::Refuse && !is_left_to_the_server(&refusal) {
                     self.refuse(&request, tool, &refusal, now)
                 } else {
                     self.forward_bad(&request, tool, &refusal, now)
@@ -170,7 +169,8 @@ impl Judge {
             let raw = request.arguments.as_ref().map_or("", |(_, raw)| raw);
             return Assessment::UnknownTool(tools.unknown_call(&request.name, raw));
         };
-        let policy = self.options.calls.policy(tool);
+        let (options, own) = self.of_tool(&tool.name);
+        let policy = options.calls.policy(tool, own);
         let mut call = AcceptedCall {
             tool,
             verdict: ProxyVerdict::Good,
@@ -234,8 +234,8 @@ impl Judge {
         let mut call = self.forwarded(request, &tool.name, now);
         call.verdict = accepted.verdict;
         call.changes = accepted.changes;
-        if let Some(report) = self.begin(&call) {
-            return self.refuse_loop(request, &call, &report, now);
+        if let Some(refused) = self.begin(request, &call, now) {
+            return refused;
         }
         if let Some(extras) = self.catalogue.extras(&tool.name) {
             call.output = extras.output.clone();
@@ -253,10 +253,8 @@ impl Judge {
     /// Forwards a call whose tool is not known.
     fn forward_unchecked(&mut self, request: &CallRequest<'_>, now: Instant) -> CallJudgement {
         let call = self.forwarded(request, &request.name, now);
-        match self.begin(&call) {
-            Some(report) => self.refuse_loop(request, &call, &report, now),
-            None => CallJudgement::AsSent(Box::new(call)),
-        }
+        let refused = self.begin(request, &call, now);
+        refused.unwrap_or_else(|| CallJudgement::AsSent(Box::new(call)))
     }
 
     /// Judges a call of a tool that the server does not list. Some servers have tools that they do
@@ -274,12 +272,12 @@ impl Judge {
         let resembles =
             |issue: &Issue| issue.nearest.is_some() || issue.expected.allowed.len() < offered;
         if !by_name.issues.iter().any(resembles) {
-            if self.unlisted.len() < MAX_WARNINGS {
+            if self.unlisted.len() < MAX_UNLISTED {
                 self.unlisted.insert(request.name.to_string());
             }
             return self.forward_unchecked(request, now);
         }
-        if self.options.calls.mode(&request.name) == CallMode::Refuse {
+        if self.mode(&request.name) == CallMode::Refuse {
             self.refuse(request, &request.name, refusal, now)
         } else {
             self.forward_bad(request, &request.name, refusal, now)
@@ -297,8 +295,8 @@ impl Judge {
         let mut call = self.forwarded(request, tool, now);
         call.verdict = ProxyVerdict::Bad;
         call.reason = Some(refusal.reason.name());
-        if let Some(report) = self.begin(&call) {
-            return self.refuse_loop(request, &call, &report, now);
+        if let Some(refused) = self.begin(request, &call, now) {
+            return refused;
         }
         if let Some(extras) = self.catalogue.extras(tool) {
             call.output = extras.output.clone();
@@ -306,18 +304,54 @@ impl Judge {
         CallJudgement::AsSent(Box::new(call))
     }
 
-    /// Begins a call that is about to be forwarded. Returns a report if it must be refused, because
-    /// it would continue a loop.
-    fn begin(&mut self, call: &ForwardedCall) -> Option<LoopReport> {
+    /// Begins a call that is about to be forwarded. Returns the answer if it must be refused, because
+    /// it would continue a loop, or was made too often.
+    fn begin(
+        &mut self,
+        request: &CallRequest<'_>,
+        call: &ForwardedCall,
+        now: Instant,
+    ) -> Option<CallJudgement> {
         if self.observes(&call.tool) {
             self.loop_guard.begin_observed();
             return None;
         }
-        self.loop_guard.begin(&call.tool, &call.loop_key)
+        if let Some(report) = self.loop_guard.begin(&call.tool, &call.loop_key) {
+            return Some(self.refuse_loop(request, call, &report, now));
+        }
+        let (options, own) = self.of_tool(&call.tool);
+        let limit = options.calls.rate_limit(own)?;
+        let wait = self.options.rates.count(&call.tool, limit, now).err()?;
+        let seconds = wait.as_secs() + u64::from(wait.subsec_nanos() > 0);
+        let text = goodcall_core::rate_limited_text(&call.tool, limit, seconds);
+        self.loop_guard.forget();
+        self.log_call(ProxyRecord {
+            reason: Some(RATE_LIMITED),
+            ..self.record(call, ProxyOutcome::Refused, now)
+        });
+        Some(CallJudgement::Answer(request.refusal(&text, RATE_LIMITED)))
     }
 
     fn observes(&self, tool: &str) -> bool {
-        self.options.calls.mode(tool) == CallMode::Observe
+        self.mode(tool) == CallMode::Observe
+    }
+
+    /// The options of the server that has a tool, and the tool's own name there.
+    fn of_tool<'j>(&'j self, tool: &'j str) -> (&'j ProxyOptions, &'j str) {
+        let extras = self.catalogue.extras(tool);
+        let server = extras.and_then(|extras| extras.server.as_deref());
+        self.options.of_tool(tool, server)
+    }
+
+    fn mode(&self, tool: &str) -> CallMode {
+        let (options, own) = self.of_tool(tool);
+        options.calls.mode(own)
+    }
+
+    /// How long a call of this tool may take without an answer or a report of its progress.
+    pub(crate) fn time_limit(&self, tool: &str) -> Option<Duration> {
+        let (options, own) = self.of_tool(tool);
+        options.calls.time_limit(own)
     }
 
     fn refuse(
@@ -367,105 +401,6 @@ impl Judge {
         mirrors_in(&self.catalogue, message)
     }
 
-    /// Judges the response to a call, and says how it goes to the client.
-    pub(crate) fn result(
-        &mut self,
-        call: &ForwardedCall,
-        response: &Message<'_>,
-        now: Instant,
-    ) -> Forwarding {
-        let Some(result) = response.result() else {
-            let text = response.error().and_then(error_text).unwrap_or_default();
-            let failure = ToolResult::failure(ErrorClass::Runtime, text);
-            self.finish(call, ProxyOutcome::Error, failure, None, now);
-            return Forwarding::AsSent;
-        };
-        if result.get("isError").and_then(JsonSpan::raw) == Some("true") {
-            let error = ToolResult::error(first_text(result).unwrap_or_default());
-            self.finish(call, ProxyOutcome::ToolError, error, None, now);
-            return self.with_changes(response, call);
-        }
-        let mismatch = self.mismatch(call, result);
-        let check = call.output.is_some().then_some(match mismatch {
-            Some(_) => OutputCheck::Mismatch,
-            None => OutputCheck::Match,
-        });
-        let success = ToolResult::success(fingerprint(result.bytes()));
-        self.finish(call, ProxyOutcome::Ok, success, check, now);
-        if let Some(refusal) = mismatch {
-            let explain = Explain::new(self.options.style).tool(&call.tool);
-            let text = explain.output(&refusal);
-            if self.options.check_output && !self.observes(&call.tool) {
-                let reason = "wrong_output";
-                let answer = json_rpc::refusal(&call.id, &text, reason, call.has_result_type);
-                return Forwarding::Rewritten(answer);
-            }
-            self.warn_once(&format!("{}#output", call.tool), || text);
-        }
-        self.with_changes(response, call)
-    }
-
-    /// Forwards a response with the call's changes in its `_meta`, if they were made.
-    fn with_changes(&self, response: &Message<'_>, call: &ForwardedCall) -> Forwarding {
-        if call.changes.is_empty() || self.observes(&call.tool) {
-            return Forwarding::AsSent;
-        }
-        Forwarding::Rewritten(json_rpc::with_changes(response, &call.changes))
-    }
-
-    /// Checks the structured content of a result against the tool's output schema.
-    fn mismatch(&self, call: &ForwardedCall, result: JsonSpan<'_>) -> Option<Refusal> {
-        let schema = call.output.as_ref()?;
-        let Some(content) = result.get("structuredContent") else {
-            // Without content it is a task or a question of the server, and not the result yet.
-            result.get("content")?;
-            let issue = Issue::custom(Pointer::root(), goodcall_core::missing_output_text());
-            return Some(Refusal::wrong_shape(vec![issue]));
-        };
-        let formats = self.options.calls.policies.for_tool(&call.tool).formats();
-        let gate = Gate::new(schema)
-            .policy(Policy::strict().with_formats(formats))
-            .limits(self.options.limits())
-            .keys_as_sent();
-        match gate.check(content.raw()?) {
-            Verdict::Bad(refusal) => Some(refusal),
-            _ => None,
-        }
-    }
-
-    /// Logs a call that the server will not answer any more.
-    pub(crate) fn abandon(&mut self, call: &ForwardedCall, outcome: ProxyOutcome, now: Instant) {
-        self.loop_guard.forget();
-        self.log_call(self.record(call, outcome, now));
-    }
-
-    /// Logs a call that the server has answered, and looks for a loop.
-    fn finish(
-        &mut self,
-        call: &ForwardedCall,
-        outcome: ProxyOutcome,
-        result: ToolResult,
-        output: Option<OutputCheck>,
-        now: Instant,
-    ) {
-        let report = self.loop_guard.end(&call.tool, &call.loop_key, result);
-        if let Some(report) = report.as_ref().filter(|report| loop_guard::is_news(report)) {
-            let text = format!(
-                "{}: looks like a loop ({}, {} times): {}",
-                self.options.server,
-                report.signal.name(),
-                report.times,
-                report.tools.join(", ")
-            );
-            self.log.push(LogEntry::Warning(text));
-        }
-        self.log_call(ProxyRecord {
-            r#loop: report.map(|report| report.signal.name()),
-            output,
-            ..self.record(call, outcome, now)
-        });
-    }
-
     fn forwarded(&self, request: &CallRequest<'_>, tool: &str, now: Instant) -> ForwardedCall {
         let raw = request.arguments.as_ref().map_or("", |(_, raw)| *raw);
         let loop_key = if raw.len() > KEPT_ARGUMENTS {
@@ -489,37 +424,6 @@ impl Judge {
             output: None,
             has_result_type: request.has_result_type,
             mirrors: Vec::new(),
-        }
-    }
-
-    fn record(&self, call: &ForwardedCall, outcome: ProxyOutcome, now: Instant) -> ProxyRecord {
-        let latency = now.saturating_duration_since(call.came.at).as_secs_f64() * 1000.0;
-        let arguments = call.arguments.clone();
-        ProxyRecord {
-            time_ms: call.came.time_ms,
-            server: self.options.server.clone(),
-            tool: call.tool.clone(),
-            sent: call.sent_name.clone(),
-            verdict: call.verdict,
-            rules: call.changes.iter().map(|one| one.rule.name()).collect(),
-            reason: call.reason,
-            outcome,
-            latency_ms: (latency * 1000.0).round() / 1000.0,
-            r#loop: None,
-            output: None,
-            arguments: arguments
-                .and_then(|text| serde_json::value::RawValue::from_string(text).ok()),
-        }
-    }
-
-    fn log_call(&mut self, record: ProxyRecord) {
-        self.log.push(LogEntry::Call(Box::new(record)));
-    }
-
-    fn warn_once(&mut self, key: &str, text: impl FnOnce() -> String) {
-        if self.warned.len() < MAX_WARNINGS && self.warned.insert(key.to_owned()) {
-            let text = format!("{}: {}", self.options.server, text());
-            self.log.push(LogEntry::Warning(text));
         }
     }
 }
