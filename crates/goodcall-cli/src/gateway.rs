@@ -4,7 +4,7 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 
 use goodcall_core::{Formats, Policies};
-use goodcall_gateway::{Gateway, GatewayConfig, raise_file_limit};
+use goodcall_gateway::{AdminConfig, Gateway, GatewayConfig, raise_file_limit};
 use goodcall_server::{GatewaySettings, LogTarget};
 use tracing_subscriber::filter::filter_fn;
 use tracing_subscriber::layer::SubscriberExt;
@@ -141,6 +141,7 @@ async fn serve(
 ) -> Result<(), CliError> {
     let (listen, upstream) = (config.listen, config.upstream());
     let requests = config.limits.concurrent;
+    let (admin, observes) = (config.admin.clone(), config.observe);
     let gateway = Gateway::new(config).map_err(|error| error.to_string())?;
     let listener = listen_on(listen).map_err(|error| format!("{listen}: {error}"))?;
     let address = listener.local_addr().map_err(|error| error.to_string())?;
@@ -148,7 +149,17 @@ async fn serve(
         Some(path) => format!(", settings from {}", path.display()),
         None => String::new(),
     };
-    anstream::eprintln!("goodcall: listening on http://{address}, upstream {upstream}{file}");
+    let observing = if observes { ", only observing" } else { "" };
+    anstream::eprintln!(
+        "goodcall: listening on http://{address}, upstream {upstream}{observing}{file}"
+    );
+    let admin_listener = match admin.address {
+        Some(own) if own != listen => {
+            Some(listen_on(own).map_err(|error| format!("--admin {own}: {error}"))?)
+        }
+        _ => None,
+    };
+    tell_about_admin(&admin, address, admin_listener.as_ref());
     if let Some(fit) = raise_file_limit().filter(|fit| *fit < requests as u64) {
         anstream::eprintln!(
             "goodcall: the limit on open files allows about {fit} requests at the same time, \
@@ -157,9 +168,17 @@ async fn serve(
     }
     let serving = gateway.serve(listener, stop());
     let mut serving = std::pin::pin!(serving);
+    let own_paths = async {
+        match admin_listener {
+            Some(listener) => gateway.serve_admin(listener).await,
+            None => std::future::pending().await,
+        }
+    };
+    let mut own_paths = std::pin::pin!(own_paths);
     loop {
         tokio::select! {
             () = &mut serving => return Ok(()),
+            () = &mut own_paths => {}
             () = hangup() => match reload(args, &gateway, spans) {
                 Ok(kept) if kept.is_empty() => anstream::eprintln!("goodcall: settings read again"),
                 Ok(kept) => anstream::eprintln!(
@@ -172,6 +191,33 @@ async fn serve(
                 ),
             },
         }
+    }
+}
+
+/// Tells where the page is, and who can open it.
+fn tell_about_admin(
+    admin: &AdminConfig,
+    listen: SocketAddr,
+    own: Option<&tokio::net::TcpListener>,
+) {
+    let own = own.and_then(|listener| listener.local_addr().ok());
+    let address = match (own, admin.address) {
+        (Some(own), _) => own,
+        (None, None) if !listen.ip().is_loopback() => {
+            anstream::eprintln!(
+                "goodcall: no page, metrics or readiness: {listen} is not a loopback address; \
+                 name one for them with --admin"
+            );
+            return;
+        }
+        _ => listen,
+    };
+    anstream::eprintln!("goodcall: page on http://{address}/goodcall");
+    if admin.token.is_none() && !address.ip().is_loopback() {
+        anstream::eprintln!(
+            "goodcall: everyone who reaches {address} can open the page and the metrics: \
+             set GOODCALL_ADMIN_TOKEN"
+        );
     }
 }
 

@@ -24,15 +24,16 @@ const MOST_REASKS: u32 = 10;
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct GatewayConfig {
-    pub(crate) upstream: Uri,
-    /// A PEM file with certificates that are trusted beside those of the system.
-    pub upstream_ca: Option<PathBuf>,
+    /// The model provider.
+    pub upstream: UpstreamConfig,
     /// The address that the gateway listens on.
     pub listen: SocketAddr,
     /// Threads that serve connections.
     pub threads: usize,
     /// How replies are judged.
     pub relay: RelaySettings,
+    /// Whether everything passes as it is, and is only judged.
+    pub observe: bool,
     /// The provider whose rules tool definitions are rewritten for; `None` leaves them as they are.
     pub adapt: Option<Adapt>,
     /// What is done about the history in a request.
@@ -43,8 +44,30 @@ pub struct GatewayConfig {
     pub otlp: Option<String>,
     /// The calls that the page shows.
     pub store: StoreConfig,
+    /// The page, metrics, health and readiness.
+    pub admin: AdminConfig,
     /// Limits on size and time.
     pub limits: GatewayLimits,
+}
+
+/// The model provider.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct UpstreamConfig {
+    pub(crate) url: Uri,
+    /// A PEM file with certificates that are trusted beside those of the system.
+    pub ca: Option<PathBuf>,
+}
+
+/// Where the gateway's own paths are served, and to whom.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct AdminConfig {
+    /// Their address. `None` serves them beside the provider's paths on a loopback address, and
+    /// otherwise not at all.
+    pub address: Option<SocketAddr>,
+    /// What a client of the page and the metrics must send. Health and readiness need none.
+    pub token: Option<String>,
 }
 
 /// What is done about the history in a request.
@@ -173,16 +196,20 @@ impl GatewayConfig {
     /// If the upstream is not an `http` or `https` URL.
     pub fn new(upstream: &str) -> Result<Self, GatewayConfigError> {
         Ok(Self {
-            upstream: upstream_uri(upstream)?,
-            upstream_ca: None,
+            upstream: UpstreamConfig {
+                url: upstream_uri(upstream)?,
+                ca: None,
+            },
             listen: SocketAddr::from(([127, 0, 0, 1], 8787)),
             threads: std::thread::available_parallelism().map_or(1, NonZeroUsize::get),
             relay: RelaySettings::default(),
+            observe: false,
             adapt: None,
             history: HistoryConfig::default(),
             log: LogConfig::default(),
             otlp: None,
             store: StoreConfig::default(),
+            admin: AdminConfig::default(),
             limits: GatewayLimits::default(),
         })
     }
@@ -209,7 +236,15 @@ impl GatewayConfig {
             )
         })?;
         let mut config = Self::new(url)?;
-        config.upstream_ca = upstream.upstream_ca;
+        config.upstream.ca = upstream.upstream_ca;
+        config.admin.address = listener.admin;
+        config.admin.token = listener.admin_token;
+        if config.admin.token.as_deref() == Some("") {
+            return Err(GatewayConfigError::new(
+                "the admin token is empty: expected some text that nobody can guess",
+            ));
+        }
+        config.observe = replies.observe.is_on();
         set(&mut config.listen, listener.listen);
         if listener.threads == Some(0) {
             return Err(GatewayConfigError::new(
@@ -269,7 +304,7 @@ impl GatewayConfig {
 
     /// The URL that requests are sent to.
     pub fn upstream(&self) -> String {
-        self.upstream.to_string()
+        self.upstream.url.to_string()
     }
 
     /// Sends requests to another upstream.
@@ -277,7 +312,7 @@ impl GatewayConfig {
     /// # Errors
     /// If the upstream is not an `http` or `https` URL.
     pub fn set_upstream(&mut self, upstream: &str) -> Result<(), GatewayConfigError> {
-        self.upstream = upstream_uri(upstream)?;
+        self.upstream.url = upstream_uri(upstream)?;
         Ok(())
     }
 }

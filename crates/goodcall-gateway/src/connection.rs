@@ -16,6 +16,7 @@ use hyper::service::{Service, service_fn};
 use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
 use tokio::net::TcpStream;
 
+use crate::admin;
 use crate::proxy::{Body, SharedState, handle};
 use crate::tunnel::Tunnels;
 use crate::workers::StopSignal;
@@ -60,6 +61,23 @@ pub(crate) async fn serve(
         _ = connection.as_mut() => return,
         _ = stop.changed() => connection.as_mut().graceful_shutdown(),
     }
+    let _ = connection.await;
+}
+
+/// Serves the gateway's own paths, and nothing else.
+pub(crate) async fn serve_admin(shared: Arc<SharedState>, socket: TcpStream, is_local: bool) {
+    let limit = shared.live().config.limits.header_time;
+    let service = service_fn(move |request: Request<Incoming>| {
+        let shared = Arc::clone(&shared);
+        async move {
+            let response = admin::respond(&shared, &request, is_local).await;
+            Ok::<_, Infallible>(response.unwrap_or_else(admin::not_found))
+        }
+    });
+    let connection = http1::Builder::new()
+        .timer(TokioTimer::new())
+        .header_read_timeout(limit)
+        .serve_connection(TokioIo::new(socket), service);
     let _ = connection.await;
 }
 

@@ -18,6 +18,8 @@ pub(crate) enum ContentEncoding {
     Deflate,
     /// Decoded only as a whole.
     Zstd,
+    /// Decoded only as a whole.
+    Brotli,
     /// An encoding that is not supported here, or several of them.
     Unknown,
 }
@@ -37,13 +39,15 @@ impl ContentEncoding {
             "gzip" | "x-gzip" => ContentEncoding::Gzip,
             "deflate" => ContentEncoding::Deflate,
             "zstd" => ContentEncoding::Zstd,
+            "br" => ContentEncoding::Brotli,
             _ => ContentEncoding::Unknown,
         }
     }
 
     /// Returns true if a stream in this encoding can be read as it arrives.
     pub(crate) fn can_stream(self) -> bool {
-        !matches!(self, ContentEncoding::Zstd | ContentEncoding::Unknown)
+        use ContentEncoding::{Brotli, Unknown, Zstd};
+        !matches!(self, Zstd | Brotli | Unknown)
     }
 }
 
@@ -61,7 +65,7 @@ impl Decoder {
         match encoding {
             ContentEncoding::Gzip => Some(Decoder::Gzip(MultiGzDecoder::new(Vec::new()))),
             ContentEncoding::Deflate => Some(Decoder::UndecidedDeflate),
-            ContentEncoding::Plain | ContentEncoding::Zstd | ContentEncoding::Unknown => None,
+            _ => None,
         }
     }
 
@@ -127,8 +131,13 @@ impl Inflate {
 
 /// Decodes a whole body. Returns `None` if it is damaged, or longer than `most` bytes.
 pub(crate) fn decode(encoding: ContentEncoding, mut bytes: Bytes, most: usize) -> Option<Bytes> {
-    if encoding == ContentEncoding::Zstd {
-        return decode_zstd(&bytes, most);
+    match encoding {
+        ContentEncoding::Zstd => return decode_zstd(&bytes, most),
+        ContentEncoding::Brotli => {
+            let mut decoder = brotli_decompressor::Decompressor::new(bytes.as_ref(), 4 * PART);
+            return read_at_most(&mut decoder, most);
+        }
+        _ => {}
     }
     let mut decoder = Decoder::new(encoding)?;
     let mut out = Vec::new();
@@ -155,6 +164,13 @@ fn decode_zstd(bytes: &[u8], most: usize) -> Option<Bytes> {
         }
     }
     Some(Bytes::from(out))
+}
+
+/// Reads to the end; `None` if that is damaged, or longer than `most` bytes.
+fn read_at_most(reader: &mut impl Read, most: usize) -> Option<Bytes> {
+    let mut out = Vec::new();
+    reader.take(most as u64 + 1).read_to_end(&mut out).ok()?;
+    (out.len() <= most).then(|| Bytes::from(out))
 }
 
 #[cfg(test)]
@@ -217,7 +233,7 @@ mod tests {
             (vec!["x-gzip"], ContentEncoding::Gzip),
             (vec!["deflate"], ContentEncoding::Deflate),
             (vec!["zstd"], ContentEncoding::Zstd),
-            (vec!["br"], ContentEncoding::Unknown),
+            (vec!["br"], ContentEncoding::Brotli),
             (vec!["gzip, br"], ContentEncoding::Unknown),
             (vec!["gzip", "gzip"], ContentEncoding::Unknown),
         ] {

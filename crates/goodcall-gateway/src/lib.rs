@@ -18,6 +18,7 @@
 //! # }
 //! ```
 
+mod admin;
 mod config;
 mod connection;
 mod content_encoding;
@@ -30,9 +31,11 @@ mod json_reply;
 mod judged_stream;
 mod log;
 mod metrics;
+mod observe;
 mod page;
 mod passed_body;
 mod proxy;
+mod readiness;
 mod recent_calls;
 mod request_record;
 mod reused_connection;
@@ -45,7 +48,8 @@ mod upstream_body;
 mod workers;
 
 pub use config::{
-    GatewayConfig, GatewayConfigError, GatewayLimits, HistoryConfig, LogConfig, StoreConfig,
+    AdminConfig, GatewayConfig, GatewayConfigError, GatewayLimits, HistoryConfig, LogConfig,
+    StoreConfig, UpstreamConfig,
 };
 pub use file_limit::raise_file_limit;
 pub use goodcall_server::{GatewayLoopMode, GatewaySettings, LogTarget};

@@ -12,6 +12,7 @@ use serde::ser::{Serialize, SerializeMap, Serializer};
 use tokio::sync::oneshot;
 
 use crate::config::LogConfig;
+use crate::observe::WouldHave;
 use crate::request_record::{ReaskFailure, RequestError, RequestRecord, Unjudged};
 
 /// Lines that wait to be written; more are left out, and their number is written.
@@ -172,6 +173,7 @@ impl Serialize for LogLine<'_> {
         let words = [
             ("passed", judgement.unjudged.as_ref().map(Unjudged::name)),
             ("outcome", judgement.outcome()),
+            ("would", judgement.would_have.map(WouldHave::name)),
             ("error", record.error.map(RequestError::code)),
             ("loop", record.history.loop_signal),
             ("reask_failed", reask_failed.as_deref()),

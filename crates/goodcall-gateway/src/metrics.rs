@@ -61,6 +61,11 @@ struct OutcomeLabels {
 }
 
 #[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
+struct ObservedLabels {
+    would: &'static str,
+}
+
+#[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
 struct RepairLabels {
     repair: &'static str,
 }
@@ -76,6 +81,13 @@ struct ReaskCounters {
     sent: Counter,
     repairs: Family<RepairLabels, Counter>,
     failed: Family<FailureLabels, Counter>,
+}
+
+/// What the clients got, or what they would have got.
+#[derive(Debug, Default)]
+struct OutcomeCounters {
+    outcomes: Family<OutcomeLabels, Counter>,
+    observed: Family<ObservedLabels, Counter>,
 }
 
 /// How long requests took, and where.
@@ -96,7 +108,7 @@ pub(crate) struct Metrics {
     refusals: Family<ReasonLabels, Counter>,
     errors: Family<ErrorLabels, Counter>,
     loops: Family<LoopLabels, Counter>,
-    outcomes: Family<OutcomeLabels, Counter>,
+    outcomes: OutcomeCounters,
     reasks: ReaskCounters,
     active: Gauge,
     times: Times,
@@ -118,7 +130,7 @@ impl Metrics {
             refusals: Family::default(),
             errors: Family::default(),
             loops: Family::default(),
-            outcomes: Family::default(),
+            outcomes: OutcomeCounters::default(),
             reasks: ReaskCounters::default(),
             active: Gauge::default(),
             times: Times {
@@ -173,7 +185,12 @@ impl Metrics {
         all.register(
             "outcomes",
             "Requests with calls, by what the client got after all re-asks",
-            self.outcomes.clone(),
+            self.outcomes.outcomes.clone(),
+        );
+        all.register(
+            "observed",
+            "Replies in observe mode, by what the gateway would have done",
+            self.outcomes.observed.clone(),
         );
         all.register(
             "loops",
@@ -245,7 +262,12 @@ impl Metrics {
         }
         if let Some(outcome) = judgement.outcome() {
             let labels = OutcomeLabels { outcome };
-            self.outcomes.get_or_create(&labels).inc();
+            self.outcomes.outcomes.get_or_create(&labels).inc();
+        }
+        if let Some(would_have) = judgement.would_have {
+            let would = would_have.name();
+            let labels = ObservedLabels { would };
+            self.outcomes.observed.get_or_create(&labels).inc();
         }
         self.times.upstream.observe(timing.upstream().as_secs_f64());
         if protocol.is_some() {

@@ -8,6 +8,7 @@ use bytes::Bytes;
 use http_body::{Body as HttpBody, Frame, SizeHint};
 use hyper::body::Incoming;
 
+use crate::observe::ReplyCopy;
 use crate::proxy::BoxError;
 use crate::request_record::{RequestError, RequestRecord};
 use crate::upstream::with_sources;
@@ -19,6 +20,8 @@ pub(crate) struct PassedBody {
     start: Option<Bytes>,
     rest: TimedBody,
     record: Option<Box<RequestRecord>>,
+    /// In observe mode.
+    copy: Option<Box<ReplyCopy>>,
 }
 
 impl PassedBody {
@@ -32,13 +35,23 @@ impl PassedBody {
             start,
             rest: TimedBody::new(rest, idle),
             record: Some(record),
+            copy: None,
         }
+    }
+
+    /// Has a copy of the body judged when all of it has passed.
+    pub(crate) fn observed(mut self, copy: ReplyCopy) -> Self {
+        self.copy = Some(Box::new(copy));
+        self
     }
 
     fn finish(&mut self, error: Option<RequestError>) {
         if let Some(mut record) = self.record.take() {
             record.error = error.or(record.error);
-            record.finish();
+            match self.copy.take() {
+                Some(copy) if record.error.is_none() => copy.judge_later(record),
+                _ => record.finish(),
+            }
         }
     }
 }
@@ -56,6 +69,11 @@ impl HttpBody for PassedBody {
             return Poll::Ready(Some(Ok(Frame::data(start))));
         }
         let frame = this.rest.poll_frame(cx);
+        if let (Poll::Ready(Some(Ok(frame))), Some(copy)) = (&frame, &mut this.copy)
+            && let Some(data) = frame.data_ref()
+        {
+            copy.push(data);
+        }
         match &frame {
             Poll::Ready(Some(Err(error))) => {
                 if let Some(record) = &mut this.record {

@@ -27,12 +27,13 @@ use crate::history_loops;
 use crate::log::Log;
 use crate::metrics::Metrics;
 use crate::passed_body::PassedBody;
+use crate::readiness::Readiness;
 use crate::recent_calls::RecentCalls;
 use crate::request_record::{RequestRecord, Unjudged};
 use crate::tunnel::Tunnels;
 use crate::upstream::{RepeatableRequest, Upstream};
 use crate::upstream_body::{CollectedBody, collect};
-use crate::{failed_reply, json_reply, judged_stream, page, tunnel};
+use crate::{admin, failed_reply, json_reply, judged_stream, observe, tunnel};
 
 /// An error in the middle of a body.
 pub(crate) type BoxError = Box<dyn std::error::Error + Send + Sync>;
@@ -63,8 +64,19 @@ pub(crate) struct SharedState {
     pub(crate) recent_calls: RecentCalls,
     /// The number of open requests.
     pub(crate) open: AtomicUsize,
-    /// Whether the listener is on a loopback address.
+    pub(crate) listener: ListenerState,
+    pub(crate) readiness: Readiness,
+}
+
+/// The state of the listener.
+#[derive(Debug, Default)]
+pub(crate) struct ListenerState {
+    /// Whether it is on a loopback address.
     pub(crate) is_local: AtomicBool,
+    /// Whether the gateway's own paths are served beside the provider's.
+    pub(crate) serves_admin: AtomicBool,
+    /// Whether no new connections are accepted, and open ones may end.
+    pub(crate) is_draining: AtomicBool,
     /// Whether the gateway is about to end.
     pub(crate) is_stopping: AtomicBool,
 }
@@ -119,10 +131,11 @@ pub(crate) async fn handle(
     tunnels: Tunnels,
     request: Request<Incoming>,
 ) -> Response<Body> {
-    if [Method::GET, Method::HEAD].contains(request.method())
-        && let Some(response) = page::respond(&shared, request.uri(), request.headers())
-    {
-        return response;
+    if shared.listener.serves_admin.load(Ordering::Relaxed) {
+        let is_local = shared.listener.is_local.load(Ordering::Relaxed);
+        if let Some(response) = Box::pin(admin::respond(&shared, &request, is_local)).await {
+            return response;
+        }
     }
     if request.method() == Method::CONNECT {
         return ErrorReply::MethodRefused.response();
@@ -141,6 +154,10 @@ pub(crate) async fn handle(
     } else {
         let (parts, body) = request.into_parts();
         match endpoint_of(&parts) {
+            Some(endpoint) if live.config.observe => {
+                let observed = observe::respond(&shared, &live, endpoint, parts, body, record);
+                Box::pin(observed).await
+            }
             Some(endpoint) => judge(&shared, live, endpoint, parts, body, record).await,
             None => Box::pin(pass(&live, parts, body, record)).await,
         }
@@ -187,14 +204,24 @@ pub(crate) fn path_of(parts: &Parts) -> PathAndQuery {
 /// Passes a request through unread.
 async fn pass(
     live: &LiveState,
-    mut parts: Parts,
+    parts: Parts,
     body: Incoming,
+    record: Box<RequestRecord>,
+) -> HandlerResult {
+    let body = body.map_err(BoxError::from).boxed_unsync();
+    pass_body(live, parts, body, record).await
+}
+
+/// Passes a request with this body through unread.
+pub(crate) async fn pass_body(
+    live: &LiveState,
+    mut parts: Parts,
+    body: Body,
     mut record: Box<RequestRecord>,
 ) -> HandlerResult {
     headers::for_upstream(&mut parts.headers);
     let limit = live.config.limits.first_byte_time;
     let path = path_of(&parts);
-    let body = body.map_err(BoxError::from).boxed_unsync();
     record.note_sent();
     let reply = match live.upstream.request(parts, &path, body) {
         Ok(request) => live.upstream.send(request, limit).await,

@@ -12,6 +12,7 @@ use tracing::Span;
 use tracing::field::Empty;
 
 use crate::error_reply::{ErrorReply, UpstreamError};
+use crate::observe::WouldHave;
 use crate::proxy::{Permit, SharedState};
 
 /// One request. It is written when it is finished, or dropped.
@@ -70,6 +71,8 @@ impl RequestTiming {
 pub(crate) struct Judgement {
     pub(crate) unjudged: Option<Unjudged>,
     pub(crate) reasked: u32,
+    /// What the gateway would have done, in observe mode.
+    pub(crate) would_have: Option<WouldHave>,
     /// Why the last re-ask brought no reply.
     pub(crate) reask_failed: Option<ReaskFailure>,
     /// What was repaired around the calls.
@@ -80,8 +83,11 @@ pub(crate) struct Judgement {
 }
 
 impl Judgement {
-    /// What the client got in the end; `None` if there were no calls.
+    /// What the client got in the end; `None` if there were no calls, or the gateway only observes.
     pub(crate) fn outcome(&self) -> Option<&'static str> {
+        if self.would_have.is_some() {
+            return None;
+        }
         let last = self.calls.iter().map(|call| call.attempt).max()?;
         let worst = self.calls.iter().filter(|call| call.attempt == last);
         let worst = worst.map(|call| call.verdict).max()?;
@@ -132,6 +138,7 @@ pub(crate) struct HistoryInfo {
 pub(crate) enum Unjudged {
     Request(NotJudged),
     RequestEncoding,
+    RequestTooLarge,
     Upgrade,
     ReplyType,
     ReplyEncoding,
@@ -144,6 +151,7 @@ impl Unjudged {
         match self {
             Unjudged::Request(request) => request.name(),
             Unjudged::RequestEncoding => "request_encoding",
+            Unjudged::RequestTooLarge => "request_too_large",
             Unjudged::Upgrade => "upgrade",
             Unjudged::ReplyType => "content_type",
             Unjudged::ReplyEncoding => "content_encoding",
@@ -272,7 +280,7 @@ impl RequestRecord {
 
     /// The error of a reply that was not read to its end.
     pub(crate) fn left_error(&self) -> RequestError {
-        if self.shared.is_stopping.load(Ordering::Relaxed) {
+        if self.shared.listener.is_stopping.load(Ordering::Relaxed) {
             RequestError::Stopped
         } else {
             RequestError::ClientLeft

@@ -2,8 +2,9 @@
 
 use std::future::Future;
 use std::pin::pin;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, PoisonError, RwLock};
+use std::time::Duration;
 
 use goodcall_wire::relay::{Memory, ToolsCache};
 use tokio::net::TcpListener;
@@ -13,7 +14,8 @@ use crate::config::{GatewayConfig, GatewayConfigError};
 use crate::connection;
 use crate::log::Log;
 use crate::metrics::Metrics;
-use crate::proxy::{LiveState, SharedState};
+use crate::proxy::{ListenerState, LiveState, SharedState};
+use crate::readiness::Readiness;
 use crate::recent_calls::{RecentCall, RecentCalls};
 #[cfg(feature = "store")]
 use crate::store::Store;
@@ -39,8 +41,8 @@ impl Gateway {
             metrics: Metrics::new(),
             recent_calls: RecentCalls::new(earlier),
             open: AtomicUsize::new(0),
-            is_local: AtomicBool::new(false),
-            is_stopping: AtomicBool::new(false),
+            listener: ListenerState::default(),
+            readiness: Readiness::default(),
         })))
     }
 
@@ -55,6 +57,9 @@ impl Gateway {
         if config.listen != before.config.listen {
             kept.push("listen");
         }
+        if config.admin.address != before.config.admin.address {
+            kept.push("admin");
+        }
         if config.threads != before.config.threads {
             kept.push("threads");
         }
@@ -67,9 +72,14 @@ impl Gateway {
     /// Serves until `stop` is ready. Then no new connections are accepted, and open ones have
     /// [`drain_time`](crate::GatewayLimits::drain_time) to end.
     pub async fn serve(&self, listener: TcpListener, stop: impl Future<Output = ()>) {
-        let address = listener.local_addr();
-        let is_local = address.is_ok_and(|address| address.ip().is_loopback());
-        self.0.is_local.store(is_local, Ordering::Relaxed);
+        let is_local = is_loopback(&listener);
+        let serves_admin = match self.0.live().config.admin.address {
+            None => is_local,
+            Some(address) => address == self.0.live().config.listen,
+        };
+        let own = &self.0.listener;
+        own.is_local.store(is_local, Ordering::Relaxed);
+        own.serves_admin.store(serves_admin, Ordering::Relaxed);
         let tunnels = Tunnels::default();
         // Each connection holds a receiver: it sees the stop, and dropping it shows that it ended.
         let (stopping, stop_signal) = watch::channel(());
@@ -85,23 +95,49 @@ impl Gateway {
                 () = &mut stop => break,
             };
             let Ok((socket, _)) = accepted else {
-                // Most likely out of file handles, so other connections must end first.
-                tokio::time::sleep(std::time::Duration::from_millis(50)).await;
+                tokio::time::sleep(ACCEPT_PAUSE).await;
                 continue;
             };
             let _ = socket.set_nodelay(true);
             workers.give(socket, stop_signal.clone());
         }
+        own.is_draining.store(true, Ordering::Relaxed);
         drop((listener, stop_signal));
         let limit = self.0.live().config.limits.drain_time;
         let _ = stopping.send(());
         let streams = tokio::time::timeout(limit, stopping.closed());
         let _ = tokio::join!(streams, tunnels.drain(limit));
         // What is still open is cut off now, by the gateway and not by its client.
-        self.0.is_stopping.store(true, Ordering::Relaxed);
+        own.is_stopping.store(true, Ordering::Relaxed);
         workers.end().await;
         self.0.live().log.flush().await;
     }
+
+    /// Serves the page, metrics, health and readiness on an address of their own, until the future is
+    /// dropped.
+    pub async fn serve_admin(&self, listener: TcpListener) {
+        let is_local = is_loopback(&listener);
+        loop {
+            let Ok((socket, _)) = listener.accept().await else {
+                tokio::time::sleep(ACCEPT_PAUSE).await;
+                continue;
+            };
+            tokio::spawn(connection::serve_admin(
+                Arc::clone(&self.0),
+                socket,
+                is_local,
+            ));
+        }
+    }
+}
+
+/// The pause after a connection that could not be accepted, most likely for want of file handles:
+/// others must end first.
+const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
+
+fn is_loopback(listener: &TcpListener) -> bool {
+    let address = listener.local_addr();
+    address.is_ok_and(|address| address.ip().is_loopback())
 }
 
 /// Makes what the settings ask for, and reads the calls that a store has kept. A log and a store

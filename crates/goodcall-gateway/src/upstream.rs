@@ -66,7 +66,7 @@ impl PathPrefix {
 
 impl Upstream {
     pub(crate) fn new(config: &GatewayConfig) -> Result<Self, GatewayConfigError> {
-        let parts = config.upstream.clone().into_parts();
+        let parts = config.upstream.url.clone().into_parts();
         let (Some(scheme), Some(authority)) = (parts.scheme, parts.authority) else {
             return Err(GatewayConfigError::new("the upstream has no host"));
         };
@@ -107,6 +107,18 @@ impl Upstream {
             authority,
             prefix,
         })
+    }
+
+    /// The host and the port.
+    pub(crate) fn address(&self) -> (&str, u16) {
+        let host = self.authority.host();
+        let host = host.trim_start_matches('[').trim_end_matches(']');
+        let usual = if self.scheme == Scheme::HTTPS {
+            443
+        } else {
+            80
+        };
+        (host, self.authority.port_u16().unwrap_or(usual))
     }
 
     fn client(&self) -> &Client<RememberingConnector, Body> {
@@ -213,10 +225,10 @@ fn tls(config: &GatewayConfig) -> Result<rustls::ClientConfig, GatewayConfigErro
         .with_safe_default_protocol_versions()
         .map_err(|error| GatewayConfigError::caused("TLS cannot be used", error))?;
     let mut roots = rustls::RootCertStore::empty();
-    if config.upstream.scheme() == Some(&Scheme::HTTPS) {
+    if config.upstream.url.scheme() == Some(&Scheme::HTTPS) {
         let own = rustls_native_certs::load_native_certs();
         roots.add_parsable_certificates(own.certs);
-        if let Some(path) = &config.upstream_ca {
+        if let Some(path) = &config.upstream.ca {
             roots.add_parsable_certificates(certificates(path)?);
         }
         if roots.is_empty() {

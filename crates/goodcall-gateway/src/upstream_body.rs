@@ -110,6 +110,37 @@ impl CompressedBody {
     }
 }
 
+/// A body of which the start was read.
+pub(crate) struct StartedBody {
+    start: Option<Bytes>,
+    rest: Incoming,
+}
+
+impl StartedBody {
+    pub(crate) fn new(start: Bytes, rest: Incoming) -> Self {
+        let start = Some(start);
+        Self { start, rest }
+    }
+}
+
+impl HttpBody for StartedBody {
+    type Data = Bytes;
+    type Error = BoxError;
+
+    fn poll_frame(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> PolledFrame {
+        if let Some(start) = self.start.take() {
+            return Poll::Ready(Some(Ok(Frame::data(start))));
+        }
+        Pin::new(&mut self.rest)
+            .poll_frame(cx)
+            .map_err(BoxError::from)
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.start.is_none() && self.rest.is_end_stream()
+    }
+}
+
 /// A body that was read into memory.
 pub(crate) enum CollectedBody {
     Whole(Bytes),

@@ -59,6 +59,14 @@ settings! {
         /// Where to listen [default: 127.0.0.1:8787]
         #[arg(long, env = "GOODCALL_LISTEN", value_name = "ADDRESS", value_parser = listen_address)]
         pub listen: Option<SocketAddr>,
+        /// Where to serve the page, metrics, health and readiness [default: where the gateway
+        /// listens, if that is a loopback address, and otherwise nowhere]
+        #[arg(long, env = "GOODCALL_ADMIN", value_name = "ADDRESS", value_parser = listen_address)]
+        pub admin: Option<SocketAddr>,
+        /// What a client of the page and the metrics must send: as a bearer token, or as the password
+        /// that a browser asks for
+        #[arg(long, env = "GOODCALL_ADMIN_TOKEN", value_name = "TOKEN", hide_env_values = true)]
+        pub admin_token: Option<String>,
         /// Threads that serve connections [default: one for each core]
         #[arg(long, env = "GOODCALL_THREADS", value_name = "N", value_parser = whole_number::<usize>)]
         pub threads: Option<usize>,
@@ -99,6 +107,9 @@ settings! {
 settings! {
     /// How replies are judged, and what becomes of bad calls.
     pub struct ReplySettings {
+        /// Change nothing and hold nothing: only tell what would have been mended or asked again
+        #[arg(long, env = "GOODCALL_OBSERVE", action = clap::ArgAction::SetTrue, value_parser = switch)]
+        pub observe: Switch,
         /// How often the model is asked again for a call that cannot be mended [default: 2]
         #[arg(long, env = "GOODCALL_REASKS", value_name = "N", value_parser = whole_number::<u32>)]
         pub reasks: Option<u32>,

@@ -58,7 +58,7 @@ async fn messages_of_a_stream_are_judged() {
 }
 
 /// The body of a reply in chunks, as bytes.
-fn unchunked(mut body: &[u8]) -> Vec<u8> {
+pub(crate) fn unchunked(mut body: &[u8]) -> Vec<u8> {
     let mut out = Vec::new();
     while let Some(at) = body.windows(2).position(|end| end == b"\r\n") {
         let size = usize::from_str_radix(std::str::from_utf8(&body[..at]).unwrap(), 16).unwrap();

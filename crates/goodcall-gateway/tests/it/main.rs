@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test may fail loudly")]
 
+mod admin;
 #[path = "../../../goodcall-wire/tests/requests/aws.rs"]
 mod aws;
 mod bedrock;
@@ -12,6 +13,7 @@ mod faults;
 mod gemini;
 mod limits;
 mod memory;
+mod observe;
 mod page;
 mod reload;
 mod replies;

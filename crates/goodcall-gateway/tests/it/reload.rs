@@ -43,7 +43,7 @@ async fn reload_names_fixed_settings_and_ignores_broken_ones() {
     let kept = running.gateway.reload(config.clone()).unwrap();
     assert_eq!(kept, ["listen", "threads"]);
     config.set_upstream("https://127.0.0.1:1").unwrap();
-    config.upstream_ca = Some("no/such/file.pem".into());
+    config.upstream.ca = Some("no/such/file.pem".into());
     assert!(running.gateway.reload(config).is_err());
     let reply = post(running.address, CHAT, &chat(false)).await;
     assert_eq!(reply.status, 200);

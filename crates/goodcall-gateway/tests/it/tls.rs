@@ -61,7 +61,7 @@ async fn tls_with_http2_to_the_upstream_and_http2_from_the_client() {
         config
             .set_upstream(&format!("https://localhost:{port}"))
             .unwrap();
-        config.upstream_ca = Some(ca);
+        config.upstream.ca = Some(ca);
     })
     .await;
     std::fs::remove_file(&file).unwrap();
