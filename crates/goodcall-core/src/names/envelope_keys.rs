@@ -1,5 +1,6 @@
 //! Keys of envelopes: objects that hold the arguments of a call, with the tool's name and an id.
 
+use super::letters::words;
 use crate::tree::{Kind, Node};
 
 /// Keys that hold the arguments.
@@ -102,7 +103,51 @@ pub(crate) fn is_envelope_key(key: &str, tool: Option<&str>) -> bool {
     wraps || OTHERS.contains(&key) || tool == Some(key)
 }
 
+/// Words of keys whose content is not what the call is about: what is left out, what was before,
+/// what only may be.
+const SET_ASIDE: [&str; 35] = [
+    "after",
+    "alternative",
+    "avoid",
+    "before",
+    "but",
+    "condition",
+    "default",
+    "defaults",
+    "draft",
+    "else",
+    "except",
+    "exclude",
+    "excluded",
+    "example",
+    "examples",
+    "expected",
+    "fallback",
+    "history",
+    "if",
+    "ignore",
+    "ignored",
+    "last",
+    "maybe",
+    "never",
+    "next",
+    "no",
+    "not",
+    "old",
+    "optional",
+    "original",
+    "previous",
+    "sample",
+    "skip",
+    "unless",
+    "without",
+];
+
 /// Returns true for keys of something that was not meant as arguments.
 pub(crate) fn holds_other(key: &str) -> bool {
-    OTHERS.contains(&key)
+    let is_set_aside = || {
+        let words = words(key);
+        words.iter().any(|word| SET_ASIDE.contains(&word.as_str()))
+    };
+    OTHERS.contains(&key) || is_set_aside()
 }

@@ -113,7 +113,7 @@ fn numbers(name: &str) -> impl Iterator<Item = &str> {
 }
 
 /// The words of a name in lower case: `fileName`, `file-name` and `File_Name` have the same two.
-pub(super) fn words(name: &str) -> Vec<String> {
+pub(crate) fn words(name: &str) -> Vec<String> {
     let mut out: Vec<String> = Vec::new();
     let mut fresh = true;
     let mut lower = false;

@@ -5,6 +5,7 @@ mod envelope_keys;
 mod letters;
 mod similarity;
 
+pub(crate) use antonyms::are_antonyms;
 pub(crate) use envelope_keys::{ENVELOPE_NAMES, envelope, holds_other, is_envelope_key};
-pub(crate) use letters::{Letters, bare, same_name, spelling_bits};
+pub(crate) use letters::{Letters, bare, same_name, spelling_bits, words};
 pub(crate) use similarity::{could_mean, near_names, nearest_name, typo_of};

@@ -17,7 +17,8 @@ pub(crate) const RULE: Rule = Rule {
     why: "The schema declares no outer key, all keys of the inner object, and accepts the inner \
           object as it is.",
     not_when: &[
-        "The key may be the name of another tool (`delete_file`), or holds a result.",
+        "The key may be the name of another tool (`delete_file`), or says that its content is \
+         something else: a result, an example, a condition, what is excluded or was before.",
         "The inner object needs mending itself, or requires nothing.",
     ],
     example: Example {

@@ -130,7 +130,7 @@ pub(super) fn folded(word: &str) -> Option<String> {
     (!out.is_empty()).then_some(out)
 }
 
-fn is_separator(c: char) -> bool {
+pub(super) fn is_separator(c: char) -> bool {
     matches!(c, '_' | '-') || c.is_whitespace()
 }
 

@@ -16,7 +16,8 @@ use crate::validate::FaultKind;
 pub(crate) const RULE: Rule = Rule {
     id: RuleId::MissingDefault,
     level: Level::Safe,
-    what: "Adds a required member that is missing, with the default of its schema.",
+    what: "Adds a required member that is missing, with the default of its schema, also where only \
+           the last sentence of its description names it (`Default is true.`).",
     why: "The tool itself says which value it takes when nothing is sent.",
     not_when: &[
         "The default does not match its own schema.",
@@ -40,12 +41,11 @@ pub(crate) fn propose(site: &Site<'_>, out: &mut Proposals) {
     let Some(property) = site.property(name) else {
         return;
     };
-    if let Some(default) = property
-        .get("default")
-        .filter(|_| !was_sent(site, name, property))
-    {
+    let default = property.get("default").cloned();
+    let default = default.or_else(|| described_default(property));
+    if let Some(default) = default.filter(|_| !was_sent(site, name, property)) {
         let (object, place) = (site.node.id, site.fault.pointer.join(name));
-        let value = New::Value(default.clone());
+        let value = New::Value(default);
         out.whole(
             &RULE,
             [Op::Add {
@@ -54,6 +54,39 @@ pub(crate) fn propose(site: &Site<'_>, out: &mut Proposals) {
                 value,
             }],
         );
+    }
+}
+
+/// Returns the default that a sentence of the description of a member is about: `Default is true.`
+/// Nothing may stand before it in its sentence (`If x is set, default is 5`), and the description
+/// speaks of one default only.
+fn described_default(property: View<'_>) -> Option<Value> {
+    let text = property.get("description")?.as_str()?;
+    let lower = text.to_ascii_lowercase();
+    let mut found = lower.match_indices("default");
+    let (Some((start, word)), None) = (found.next(), found.next()) else {
+        return None;
+    };
+    let before = lower[..start].trim_end_matches(' ');
+    let starts_sentence = |text: &str| {
+        let text = text.trim_end_matches(' ');
+        text.is_empty() || text.ends_with(['.', '!', ';', '(', '[', '\n'])
+    };
+    if !starts_sentence(before) && !before.strip_suffix("the").is_some_and(starts_sentence) {
+        return None;
+    }
+    let rest = text[start + word.len()..].trim_start_matches('s');
+    let rest = rest.strip_prefix(" value").unwrap_or(rest);
+    let said = [" is ", " to ", ": ", " = "];
+    let rest = said.iter().find_map(|word| rest.strip_prefix(word))?;
+    let rest = rest.trim_end().trim_end_matches(['.', ')', ']', ';']);
+    let quoted = ['"', '\'', '`']
+        .into_iter()
+        .find_map(|quote| rest.strip_prefix(quote)?.strip_suffix(quote));
+    match quoted {
+        // `'a' or 'b'` is not one value.
+        Some(text) => (!text.contains(['"', '\'', '`'])).then(|| Value::from(text)),
+        None => serde_json::from_str(&rest.to_ascii_lowercase()).ok(),
     }
 }
 

@@ -16,6 +16,7 @@ mod empty_optional;
 mod enum_list;
 mod enum_spelling;
 mod enum_typo;
+mod enum_words;
 mod indexed_object;
 mod key_markup;
 mod key_style;
@@ -30,6 +31,7 @@ mod number_in_text;
 mod number_list;
 mod number_to_string;
 mod object_to_array;
+mod only_key;
 mod plain_arithmetic;
 mod root_array;
 mod scalar_to_array;
@@ -83,6 +85,8 @@ const RULE_ENTRIES: &[RuleEntry] = entries![
     key_style,
     key_markup,
     enum_spelling,
+    enum_words,
+    only_key,
     empty_enum,
     wrapped_arguments,
     any_wrapper,

@@ -74,18 +74,26 @@ pub(super) fn members<'s>(site: &Site<'s>) -> Option<Node<'s>> {
 /// Returns the value inside an echo of a single value's schema. A description that the schema has
 /// itself is not taken for one.
 fn value<'s>(site: &Site<'s>) -> Option<Node<'s>> {
-    let node = site.node;
-    // `{"type": "percent", "value": 10}` is not an echo.
-    let is_echo = node.len() == 2 && TYPES.contains(&node.get("type")?.as_str()?);
     let declared = site
         .subschema()
         .and_then(|schema| schema.get("description")?.as_str());
-    let described = || {
-        let value = node.get("description")?;
-        let is_own = declared
-            .zip(value.as_str())
-            .is_some_and(|(declared, sent)| bare(declared) == bare(sent));
-        (!is_own).then_some(value)
+    let echoed = |node: Node<'s>| {
+        // `{"type": "percent", "value": 10}` is not an echo.
+        let is_echo = node.len() == 2 && TYPES.contains(&node.get("type")?.as_str()?);
+        let described = || {
+            let value = node.get("description")?;
+            let is_own = declared
+                .zip(value.as_str())
+                .is_some_and(|(declared, sent)| bare(declared) == bare(sent));
+            (!is_own).then_some(value)
+        };
+        node.get("value").or_else(described).filter(|_| is_echo)
     };
-    node.get("value").or_else(described).filter(|_| is_echo)
+    // `{"type": "list", "items": {"type": "float", "value": 1.5}}` in place of an element.
+    let nested = || {
+        let node = site.node;
+        let is_list = matches!(node.get("type")?.as_str()?, "array" | "list") && node.len() == 2;
+        echoed(node.get("items").filter(|_| is_list)?)
+    };
+    echoed(site.node).or_else(nested)
 }

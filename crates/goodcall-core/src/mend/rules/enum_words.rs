@@ -1,0 +1,127 @@
+//! Replaces `last six months` by the allowed value `six_months`.
+
+use super::enum_spelling::{allowed, folded, is_separator};
+use crate::mend::edit::New;
+use crate::mend::site::{Proposals, Site};
+use crate::rule::{Example, Level, Rule, RuleId};
+
+pub(crate) const RULE: Rule = Rule {
+    id: RuleId::EnumWords,
+    level: Level::Safe,
+    what: "Replaces a value by the allowed one that has the same words but for an article at the \
+           start, for a number in digits, or for `last` or `past` before a span of time (`the \
+           last 6 months` for `six_months`).",
+    why: "The value as sent is not allowed, and no other allowed value has these words.",
+    not_when: &[
+        "Another word is left over or missing (`next year`, `not open`, `vitamin`).",
+        "`last` stands before a span without a number (`last year` may be the calendar year), \
+         and the allowed values are not spans of time, some with a number.",
+        "Another allowed value is about the same span (`this_year`).",
+        "The article is an allowed value itself (`a b`).",
+    ],
+    example: Example {
+        tool: None,
+        schema: r#"{"type": "object", "properties":
+                    {"span": {"enum": ["six_months", "year", "five_years"]}}}"#,
+        raw: r#"{"span": "the last 5 years"}"#,
+        mended: r#"{"span":"five_years"}"#,
+    },
+};
+
+pub(crate) fn propose(site: &Site<'_>, out: &mut Proposals) {
+    let Some(text) = site.node.as_str() else {
+        return;
+    };
+    let names: Vec<(&str, Vec<String>)> = allowed(site)
+        .iter()
+        .filter_map(|value| value.as_str())
+        .map(|name| (name, words(name)))
+        .collect();
+    let mut sent = words(text);
+    let is_article = matches!(sent.first().map(String::as_str), Some("a" | "an" | "the"));
+    if is_article && !names.iter().any(|(_, meant)| meant == &sent[..1]) {
+        sent.remove(0);
+    }
+    let are_spans = names.iter().all(|(_, meant)| is_span(meant))
+        && names.iter().any(|(_, meant)| meant.len() == 2);
+    let span = past_span(&sent, are_spans);
+    for (name, meant) in &names {
+        let is_same = !meant.is_empty() && *meant == sent;
+        // `this_week` is a rival of `week`.
+        let is_past = || {
+            let rivals = names.iter().filter(|(_, other)| other.ends_with(meant));
+            !meant.is_empty() && span == Some(meant) && rivals.count() == 1
+        };
+        if folded(text) != folded(name) && (is_same || is_past()) {
+            out.whole(&RULE, [site.replace(New::text(*name))]);
+        }
+    }
+}
+
+/// The words of a text in lower case, with small numbers in letters.
+fn words(text: &str) -> Vec<String> {
+    let split = text.split(is_separator);
+    let lower = split.filter(|word| !word.is_empty()).map(str::to_lowercase);
+    lower.map(|word| spelled_out(&word).to_owned()).collect()
+}
+
+/// Returns the words after `last` or `past` if they are a span of time that ends now: `last six
+/// months`, `past year`, and `last year` where only spans are allowed.
+fn past_span(words: &[String], only_spans: bool) -> Option<&[String]> {
+    let (first, span) = words.split_first()?;
+    let is_past = first == "past" || first == "last" && (span.len() == 2 || only_spans);
+    (is_past && is_span(span)).then_some(span)
+}
+
+/// Returns true for `year` and `six months`.
+fn is_span(words: &[String]) -> bool {
+    let (unit, is_counted) = match words {
+        [unit] => (unit, true),
+        [number, unit] => (unit, NUMBERS.contains(&number.as_str())),
+        _ => return false,
+    };
+    is_counted && SPANS.contains(&unit.strip_suffix('s').unwrap_or(unit))
+}
+
+const SPANS: [&str; 9] = [
+    "minute", "hour", "day", "week", "month", "quarter", "year", "decade", "century",
+];
+
+const NUMBERS: [&str; 13] = [
+    "zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten",
+    "eleven", "twelve",
+];
+
+/// A small number in letters.
+fn spelled_out(word: &str) -> &str {
+    let number = word.parse::<usize>().ok();
+    let number = number.filter(|number| number.to_string() == word);
+    number
+        .and_then(|number| NUMBERS.get(number))
+        .unwrap_or(&word)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn span_of_time_ends_now() {
+        for (sent, span) in [
+            ("last six months", Some("six months")),
+            ("past 5 years", Some("five years")),
+            ("past year", Some("year")),
+            ("last year", None),
+            ("next 5 years", None),
+            ("last 05 years", None),
+            ("last few years", None),
+            ("past tense", None),
+            ("year", None),
+            ("past", None),
+        ] {
+            let sent = words(sent);
+            let found = past_span(&sent, false).map(|words| words.join(" "));
+            assert_eq!(found.as_deref(), span, "{sent:?}");
+        }
+    }
+}
