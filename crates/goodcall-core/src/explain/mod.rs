@@ -9,6 +9,7 @@ mod group;
 mod instruction;
 mod model;
 mod numbered;
+mod pattern_words;
 mod phrase;
 mod plain;
 mod record;

@@ -1,6 +1,6 @@
 //! Phrases that the styles share: places, types, what is expected.
 
-use super::syntax_hints;
+use super::{pattern_words, syntax_hints};
 use crate::report::{Bound, Expected, ExpectedArray, JsonType, Key, Types};
 use crate::snippet::clip;
 use crate::tree::Pointer;
@@ -161,10 +161,7 @@ fn types(expected: &Expected, with_keys: bool) -> Vec<String> {
             None => with_article(name),
         },
         "object" if with_keys => with_article(name) + &keys(expected).unwrap_or_default(),
-        "string" => match expected.string.format.as_deref().and_then(named_format) {
-            Some(noun) => noun.to_owned(),
-            None => with_article(name),
-        },
+        "string" => named_string(expected).map_or_else(|| with_article(name), str::to_owned),
         name => with_article(name),
     };
     wanted.names().map(name).collect()
@@ -226,8 +223,13 @@ fn details(expected: &Expected) -> Vec<String> {
         _ => {}
     }
     // A format says what its pattern means in fewer words.
-    if let (Some(pattern), None) = (&expected.string.pattern, format) {
-        out.push(format!("that matches {}", clip(pattern, PATTERN_CHARS)));
+    if let (Some(pattern), None) = (&expected.string.pattern, format)
+        && named_string(expected).is_none()
+    {
+        out.push(match pattern_words::in_words(pattern) {
+            Some(words) => format!("made of {words}"),
+            None => format!("that matches {}", clip(pattern, PATTERN_CHARS)),
+        });
     }
     out
 }
@@ -298,6 +300,15 @@ fn sized_unit(types: Types) -> &'static str {
         "keys"
     } else {
         "characters"
+    }
+}
+
+/// What a string in a format is, or one in the notation that its pattern describes.
+fn named_string(expected: &Expected) -> Option<&'static str> {
+    match (&expected.string.format, &expected.string.pattern) {
+        (Some(format), _) => named_format(format),
+        (None, Some(pattern)) => pattern_words::notation(pattern),
+        (None, None) => None,
     }
 }
 

@@ -69,6 +69,7 @@ impl Normaliser<'_> {
         let Value::Object(map) = schema else { return };
         let around = self.draft;
         self.draft = embedded_draft(map).unwrap_or(around);
+        self.relative_reference(map, place);
         self.types(map, place);
         self.required(map, place);
         self.bounds(map, place);
@@ -98,6 +99,33 @@ impl Normaliser<'_> {
                 }
             }
         }
+    }
+
+    /// Rewrites `$ref: "2/properties/name"`, which counts the levels up from the schema itself, as
+    /// zod-to-json-schema writes it on request.
+    fn relative_reference(&mut self, map: &mut Map<String, Value>, place: &Pointer) {
+        let Some(written) = map.get("$ref").and_then(Value::as_str) else {
+            return;
+        };
+        let (levels, down) = written.split_once('/').unwrap_or((written, ""));
+        let Some(depth) = levels
+            .parse::<usize>()
+            .ok()
+            .and_then(|levels| place.depth().checked_sub(levels))
+        else {
+            return;
+        };
+        let up = place.segments().take(depth);
+        let target = up.fold(Pointer::root(), |target, name| target.join(&name));
+        let target = match down {
+            "" => target.to_string(),
+            down => format!("{target}/{down}"),
+        };
+        self.warn(
+            place,
+            format!("`$ref` {written:?} is read as \"#{target}\""),
+        );
+        map.insert("$ref".to_owned(), Value::from(format!("#{target}")));
     }
 
     /// Rewrites `dict`, `float`, `any`, `STRING` and similar type names.
@@ -286,14 +314,16 @@ fn type_name(written: &Value) -> Option<Value> {
         return Some(Value::from("null"));
     }
     let name = match written.as_str()?.to_ascii_lowercase().as_str() {
-        "string" | "str" | "char" | "text" => "string",
+        "string" | "str" | "char" | "text" | "date" | "datetime" | "time" | "timestamp"
+        | "uuid" | "url" | "uri" | "email" | "regexp" | "bytes" | "binary" => "string",
         "number" | "float" | "double" | "decimal" | "float32" | "float64" => "number",
-        "integer" | "int" | "long" | "short" | "byte" | "int32" | "int64" | "bigint" => "integer",
+        "integer" | "int" | "long" | "short" | "byte" | "int8" | "int16" | "int32" | "int64"
+        | "uint" | "uint8" | "uint16" | "uint32" | "uint64" | "bigint" => "integer",
         "boolean" | "bool" => "boolean",
         "array" | "list" | "tuple" | "arraylist" => "array",
         "object" | "dict" | "dictionary" | "map" | "hashmap" | "record" | "struct" => "object",
-        "null" | "none" | "nil" => "null",
-        "any" | "mixed" | "unknown" => return Some(Value::Null),
+        "null" | "none" | "nil" | "undefined" | "void" => "null",
+        "any" | "mixed" | "unknown" | "json" | "uint8array" => return Some(Value::Null),
         _ => return None,
     };
     Some(Value::from(name))

@@ -200,6 +200,13 @@ impl SchemaOptions {
             .with_pattern_options(PatternOptions::regex().size_limit(PATTERN_BYTES))
             .with_keyword(BACKTRACKING_PATTERN, backtracking_pattern)
             .should_validate_formats(self.formats);
+        if !self.formats {
+            // What a string encodes is a remark like its format; the older drafts leave it open.
+            for encoding in CONTENT_ENCODINGS {
+                options = options.without_content_encoding_support(encoding);
+            }
+            options = options.without_content_media_type_support("application/json");
+        }
         if document.get("$schema").is_none() {
             options = options.with_draft(self.draft.foreign());
         }
@@ -221,6 +228,9 @@ impl SchemaOptions {
         })
     }
 }
+
+/// The encodings that the validator checks in drafts 6 and 7.
+const CONTENT_ENCODINGS: [&str; 5] = ["base16", "base32", "base32hex", "base64", "base64url"];
 
 /// A validator, and what had to be rewritten for it.
 pub(super) struct BuiltValidator {

@@ -17,6 +17,9 @@ pub(super) enum Backslashes {
     Text,
 }
 
+/// The most control characters of a string that consists of little else.
+const MOST_CONTROLS: usize = 64;
+
 impl Parser<'_> {
     pub(super) fn string_value(&mut self) -> StepResult {
         self.string_value_from(self.at(), Backslashes::Escapes)
@@ -202,6 +205,14 @@ impl Parser<'_> {
         let inside = &self.source().bytes()[start..end];
         let first = inside.iter().position(is_control);
         let last = inside.iter().rposition(is_control);
+        // Nobody writes text like this, and each of them takes six bytes in JSON.
+        let controls = inside
+            .iter()
+            .filter(|b| is_control(b) && !b"\t\n\r".contains(b));
+        let controls = controls.count();
+        if controls > MOST_CONTROLS && 2 * controls > inside.len() {
+            self.note_ambiguous(rules::RAW_CONTROL, start..end);
+        }
         if let Some((first, last)) = first.zip(last) {
             let text = &self.source().as_str()[start + first..=start + last];
             let span = start + first..start + last + 1;
