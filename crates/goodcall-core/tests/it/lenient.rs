@@ -11,7 +11,7 @@ fn eager() -> ReadOptions {
 }
 
 /// The pieces from which broken JSON is generated.
-const PIECES: [&str; 68] = [
+const PIECES: [&str; 83] = [
     "｛",
     "｝",
     "~~~",
@@ -80,6 +80,21 @@ const PIECES: [&str; 68] = [
     "say \"hi\" now",
     ";",
     "{\"a\": \"b\"",
+    "«",
+    "»",
+    "‹",
+    "「",
+    "」",
+    "❝",
+    "＂",
+    "´",
+    "″",
+    "C:\\t",
+    "\\u{",
+    "\\xC3\\xA9",
+    "{%",
+    "${",
+    "\u{b}",
 ];
 
 fn soup() -> impl Strategy<Value = String> {

@@ -28,9 +28,15 @@ pub(super) struct EscapedString {
 pub(super) fn decode(text: &str, string: EscapedString, out: &mut String) -> EscapeFindings {
     let mut found = EscapeFindings::default();
     let bytes = text.as_bytes();
+    // What is cut off says nothing about the other backslashes.
+    let judged = if string.is_cut {
+        &text[..last_escape(text)]
+    } else {
+        text
+    };
     let mut context = Context {
         string,
-        style: BackslashStyle::of(text),
+        style: BackslashStyle::of(judged),
         word: Word::default(),
     };
     let mut copied = 0;
@@ -39,7 +45,7 @@ pub(super) fn decode(text: &str, string: EscapedString, out: &mut String) -> Esc
         let slash = at + n;
         out.push_str(&text[copied..slash]);
         if slash >= context.word.end {
-            context.word = Word::around(text, at, slash);
+            context.word = Word::around(judged, at.min(judged.len()), slash.min(judged.len()));
         }
         let width = decode_one(text, slash, context, out, &mut found);
         at = slash + width;
@@ -47,6 +53,24 @@ pub(super) fn decode(text: &str, string: EscapedString, out: &mut String) -> Esc
     }
     out.push_str(&text[copied..]);
     found
+}
+
+/// The start of an escape that the end of the text may have cut off; the end if there is none.
+fn last_escape(text: &str) -> usize {
+    /// The bytes of the longest escape, `\U0001F600`.
+    const LONGEST: usize = 10;
+    let bytes = text.as_bytes();
+    let Some(slash) = bytes.iter().rposition(|b| *b == b'\\') else {
+        return text.len();
+    };
+    let before = bytes[..slash].iter().rev();
+    let is_escaped = before.take_while(|b| **b == b'\\').count() % 2 == 1;
+    let is_near = text.len() - slash < LONGEST && bytes[slash..].iter().all(|b| *b > b' ');
+    if is_escaped || !is_near {
+        text.len()
+    } else {
+        slash
+    }
 }
 
 /// Appends the meaning of one complete escape; `None` if JSON has no such escape.
