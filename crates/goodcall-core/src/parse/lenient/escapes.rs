@@ -109,7 +109,7 @@ fn has_bad_escape(bytes: &[u8]) -> bool {
 struct BackslashStyle {
     /// The text is a path and one of them must be text, so all of them are.
     is_path: bool,
-    /// The text starts with a drive and has no blanks.
+    /// The text starts with a drive and has no character that a path cannot have.
     is_one_path: bool,
     /// One of them must be text, as in `\d`.
     has_text: bool,
@@ -124,7 +124,7 @@ impl BackslashStyle {
         let bytes = text.as_bytes();
         let mut style = Self {
             is_path: is_path(bytes) && has_bad_escape(bytes),
-            is_one_path: is_path(bytes) && !bytes.iter().any(u8::is_ascii_whitespace),
+            is_one_path: is_path(bytes) && !bytes[2..].iter().any(|b| b"<>:\"|?*\n".contains(b)),
             has_text: false,
             has_words: false,
             has_lines: bytes.iter().filter(|b| **b == b'\n').count() > 1,
@@ -151,6 +151,8 @@ struct Word {
     end: usize,
     /// One of its backslashes must be text.
     has_text: bool,
+    /// One of its backslashes begins an escape that ends no line, as `\f` in `\new\file`.
+    has_other_escape: bool,
     /// The paths in it that start with a drive, as `C:\dir`.
     drives: usize,
 }
@@ -170,6 +172,7 @@ impl Word {
                 continue;
             }
             word.has_text |= !starts_escape(text, at + 1);
+            word.has_other_escape |= matches!(bytes.get(at + 1), Some(b'b' | b'f' | b't'));
             word.drives += usize::from(follows_drive(&bytes[start..at]));
             // An escaped quote is part of the word.
             at += 2;
@@ -234,7 +237,8 @@ impl Context {
     /// may as well stand after a label, as in `A:\nyes`.
     fn may_follow_drive(&self, rest: &str) -> bool {
         let is_line_end = rest.starts_with('n') || rest.starts_with("r\\n");
-        self.word.drives > 0 && (!is_line_end || self.style.has_text || self.style.is_one_path)
+        let in_path = self.style.has_text || self.style.is_one_path || self.word.has_other_escape;
+        self.word.drives > 0 && (!is_line_end || in_path)
     }
 }
 
@@ -247,7 +251,7 @@ fn is_byte_of_character(rest: &str) -> bool {
 }
 
 /// Returns true for `\u00e`, `\u{}` and `\x4`, which name no character, and for `\033`, `\0`,
-/// `\v`, `\e[` and `\N{DASH}`, which are text or a character, after their backslash.
+/// `\v`, `\e[`, `\x{41}` and `\N{DASH}`, which are text or a character, after their backslash.
 fn is_broken(rest: &str) -> bool {
     let bytes = rest.as_bytes();
     let octal = bytes
@@ -258,6 +262,7 @@ fn is_broken(rest: &str) -> bool {
     let (wanted, tail) = match bytes.first() {
         Some(b'u') if !bytes.get(1).is_some_and(u8::is_ascii_alphanumeric) => return true,
         Some(b'U') if hex(rest, 1, 8).is_some() => return true,
+        Some(b'x') if bytes.get(1) == Some(&b'{') => return true,
         Some(b'v') => return !bytes.get(1).is_some_and(u8::is_ascii_alphabetic),
         Some(b'u') => (4, &rest[1..]),
         Some(b'U') => (8, &rest[1..]),

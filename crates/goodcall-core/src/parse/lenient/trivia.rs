@@ -74,8 +74,8 @@ impl Parser<'_> {
         })
     }
 
-    /// Returns true for `#tag` and `//host/path`, which may be text, and for a comment in place of
-    /// the value of a member.
+    /// Returns true for `#tag`, `//host/path` and `-- x`, which may be text, and for a comment in
+    /// place of the value of a member.
     fn may_be_value(&self, start: usize, end: usize) -> bool {
         let source = self.source();
         let mark = source.byte(start);
@@ -88,7 +88,7 @@ impl Parser<'_> {
         let is_glued = first.is_ascii_alphanumeric() || first == b'_' || first >= 0x80;
         let next = source.skip_comments(end);
         let ends = matches!(source.byte(next), b',' | b'}' | b']') || source.key_follows(next);
-        is_glued || self.in_object() && ends
+        is_glued || mark == b'-' || self.in_object() && ends
     }
 }
 
