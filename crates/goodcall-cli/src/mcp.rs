@@ -197,8 +197,7 @@ impl ServerArgs {
 /// The server behind a URL, or the one that a command starts, written in one word.
 pub(crate) fn server_of(word: &str) -> Result<McpServer, CliError> {
     if word.starts_with("http://") || word.starts_with("https://") {
-        let upstream = Upstream::new(word).map_err(|error| error.to_string())?;
-        return Ok(upstream.into());
+        return servers::upstream(word, &[]);
     }
     let words = shlex::split(word).ok_or_else(|| format!("`{word}`: a quote is not closed"))?;
     let (program, arguments) = words.split_first().ok_or("expected a URL or a command")?;
