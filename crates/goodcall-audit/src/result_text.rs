@@ -15,7 +15,7 @@ const PLAIN_CHARS: usize = 120;
 const PLAIN_BYTES: usize = 1000;
 
 /// Complaints about arguments, in lower case.
-const INVALID: [&str; 32] = [
+const INVALID: [&str; 34] = [
     "inputvalidationerror",
     "invalid argument",
     "invalid parameter",
@@ -23,6 +23,8 @@ const INVALID: [&str; 32] = [
     "invalid tool input",
     "invalid input",
     "invalid_type",
+    "invalid type:",
+    "invalid value for",
     "validation error",
     "validation failed",
     "schema validation",
@@ -147,6 +149,10 @@ mod tests {
                 None,
             ),
             ("'path' is a required property", Some("/path")),
+            (
+                "Error: invalid value for parameter `priority`",
+                Some("/priority"),
+            ),
         ] {
             let (complaint, named) = read(text, true).unwrap();
             assert_eq!(complaint, ResultComplaint::Invalid, "{text}");
