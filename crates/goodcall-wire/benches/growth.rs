@@ -3,7 +3,8 @@
 //!
 //! `--each BYTES…` reads every shape at every length, in one process for speed: callgrind writes a
 //! dump after each call of [`counted`], and one line per dump names its shape and length.
-//! `--once SHAPE BYTES` reads a single text, for a profile. `cargo test` reads each shape once.
+//! `--once SHAPE BYTES` reads a single text, for a profile. `--pieces BYTES` reads the texts of models
+//! as one piece and then one character at a time, in the same way. `cargo test` reads each shape once.
 
 use std::error::Error;
 use std::hint::black_box;
@@ -20,7 +21,9 @@ enum Reader {
     Explicit,
     /// [`extract`] with the scope `anywhere`.
     Anywhere,
-    /// [`Scanner`], one byte at a time.
+    /// [`Scanner`], all at once.
+    Whole,
+    /// [`Scanner`], one character at a time.
     Bytes,
     /// [`Assembler`]: the arguments of a streamed call, one byte at a time.
     Assembled,
@@ -58,7 +61,9 @@ const fn shape(
     }
 }
 
-use Reader::{Anywhere, Assembled, Bytes, Checked, CheckedEagerly, Explicit, Lenient, Streamed};
+use Reader::{
+    Anywhere, Assembled, Bytes, Checked, CheckedEagerly, Explicit, Lenient, Streamed, Whole,
+};
 
 /// One shape per way in which reading once was quadratic, or could easily become so.
 const SHAPES: [Shape; 27] = [
@@ -167,6 +172,50 @@ const SHAPES: [Shape; 27] = [
     ),
 ];
 
+/// Ordinary texts of models, which servers send in pieces of any length.
+const TEXTS: [(&str, [&str; 3]); 9] = [
+    ("prose", ["", "The weather is fine, as it was. ", ""]),
+    (
+        "thought",
+        ["<think>", "I could call f(a=1) now.\n", "</think>Yes."],
+    ),
+    ("code", ["```python\n", "x = g(1, [2])\n", "```\n"]),
+    (
+        "json-value",
+        [
+            "<tool_call>{\"name\": \"f\", \"arguments\": {\"a\": \"",
+            "a word and ",
+            "\"}}</tool_call>",
+        ],
+    ),
+    (
+        "json-calls",
+        [
+            "",
+            "<tool_call>{\"name\": \"f\", \"arguments\": {\"a\": \"@\"}}</tool_call>\n",
+            "",
+        ],
+    ),
+    (
+        "json-list",
+        [
+            "[",
+            "{\"name\": \"f\", \"arguments\": {\"a\": \"@\"}}, ",
+            "{\"name\": \"f\", \"arguments\": {\"a\": \"x\"}}]",
+        ],
+    ),
+    (
+        "xml-value",
+        [
+            "<tool_call>\n<function=f>\n<parameter=a>\n",
+            "let x = a < b && c > d;\n",
+            "</parameter>\n</function>\n</tool_call>",
+        ],
+    ),
+    ("python-value", ["[f(a='", "a word and ", "')]"]),
+    ("python-calls", ["[", "f(a='@'), ", "f(a='x')]"]),
+];
+
 impl Shape {
     fn text(&self, bytes: usize) -> String {
         let count = bytes / self.piece.len();
@@ -187,13 +236,8 @@ impl Shape {
             Anywhere => extract(text, &fixture.tools, TextCallScope::Anywhere)
                 .calls
                 .is_empty(),
-            Bytes => {
-                let mut scanner = Scanner::new(fixture.tools.clone(), TextCallScope::Anywhere);
-                for at in 0..text.len() {
-                    scanner.push(text.get(at..=at).unwrap_or_default());
-                }
-                scanner.finish().is_empty()
-            }
+            Whole => fixture.scan([text]),
+            Bytes => fixture.scan(text.split_inclusive(|_| true)),
             Assembled => assembled(text, &fixture.tools),
             Lenient => read(text, &fixture.options).is_ok(),
             Streamed => {
@@ -254,6 +298,14 @@ impl Fixture {
     }
 }
 
+impl Fixture {
+    fn scan<'t>(&self, pieces: impl IntoIterator<Item = &'t str>) -> bool {
+        let mut scanner = Scanner::new(self.tools.clone(), TextCallScope::Anywhere);
+        let early = pieces.into_iter().map(|piece| scanner.push(piece).len());
+        early.sum::<usize>() + scanner.finish().len() == 0
+    }
+}
+
 /// Reads a stream whose arguments arrive one byte at a time.
 fn assembled(text: &str, tools: &Tools) -> bool {
     let mut assembler = Assembler::new(Provider::Anthropic, tools.clone());
@@ -295,6 +347,16 @@ fn main() -> Result<(), Box<dyn Error>> {
                 println!("{}\t{bytes}", shape.name);
             }
         }
+        ["--pieces", bytes] => {
+            let bytes = bytes.parse()?;
+            for (name, text) in TEXTS {
+                for reader in [Whole, Bytes] {
+                    let shape = shape(name, reader, text);
+                    black_box(counted(&shape, &shape.text(bytes), &fixture));
+                    println!("{name}\t{bytes}");
+                }
+            }
+        }
         ["--once", name, bytes] => {
             let shape = SHAPES.iter().find(|shape| shape.name == name);
             let shape = shape.ok_or_else(|| format!("unknown shape `{name}`"))?;
@@ -304,8 +366,12 @@ fn main() -> Result<(), Box<dyn Error>> {
             for shape in &SHAPES {
                 black_box(counted(shape, &shape.text(1_000), &fixture));
             }
+            for (name, text) in TEXTS {
+                let shape = shape(name, Bytes, text);
+                black_box(counted(&shape, &shape.text(1_000), &fixture));
+            }
         }
-        _ => return Err("usage: --each BYTES… | --once SHAPE BYTES".into()),
+        _ => return Err("usage: --each BYTES… | --pieces BYTES | --once SHAPE BYTES".into()),
     }
     Ok(())
 }

@@ -156,3 +156,32 @@ fn call_behind_too_deeply_nested_candidate_is_found() {
     let cuts = vec![1; text.len()];
     assert_eq!(whole, split(&text, &cuts, &tools, TextCallScope::Anywhere));
 }
+
+/// The fuzz target begins with these files: a byte for the length of a piece, then the text.
+#[test]
+fn fuzz_target_has_a_seed_for_every_dialect_and_every_seed_is_split_invariant() {
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../fuzz/seeds/dialects");
+    let tools = Tools::read(TOOLS).unwrap();
+    let read = |name: &str| std::fs::read(format!("{folder}/{name}"));
+    let seed = |bytes: Vec<u8>| String::from_utf8_lossy(bytes.get(1..).unwrap_or(&[])).into_owned();
+    for name in goodcall_wire::dialects() {
+        let bytes =
+            read(name).unwrap_or_else(|error| panic!("fuzz/seeds/dialects/{name}: {error}"));
+        let found = extract(&seed(bytes), &tools, TextCallScope::Explicit);
+        assert_eq!(found.calls.len(), 1, "{name}: {found:?}");
+    }
+    for file in std::fs::read_dir(folder).unwrap() {
+        let name = file.unwrap().file_name().into_string().unwrap();
+        let text = seed(read(&name).unwrap());
+        let whole = extract(&text, &tools, TextCallScope::Anywhere);
+        let pieces = split(&text, &vec![1; text.len()], &tools, TextCallScope::Anywhere);
+        assert_eq!(whole, pieces, "{name}");
+        if name.ends_with("think") {
+            assert_eq!(
+                (whole.calls.len(), whole.reasoning.is_empty()),
+                (1, false),
+                "{name}"
+            );
+        }
+    }
+}

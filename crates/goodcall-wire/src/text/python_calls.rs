@@ -80,12 +80,26 @@ pub(crate) fn call(text: &str, base: usize, tools: &Tools) -> Option<(FoundCall,
     Some((found, size))
 }
 
-/// Reads `print(f(a=1))` as the call inside, as Gemini writes it.
-pub(crate) fn printed(text: &str, base: usize, tools: &Tools) -> Option<FoundCall> {
-    let start = printed_call(text)?;
-    let (found, size) = call(&text[start..], base + start, tools)?;
-    let whole = text[start + size..].trim() == ")";
-    whole.then_some(found)
+/// Reads `print(f(a=1))` and `print(f(a=1) + f(a=2), g())` as the calls inside, as Gemini writes them.
+/// `None` if anything else is printed.
+pub(crate) fn printed(text: &str, base: usize, tools: &Tools) -> Option<Vec<FoundCall>> {
+    let mut at = printed_call(text)?;
+    let end = text.trim_end().strip_suffix(')')?.len();
+    let mut calls = Vec::new();
+    while at < end {
+        let (found, size) = call(&text[at..end], base + at, tools)?;
+        calls.push(found);
+        at += size;
+        let rest = text[at..end].trim_start();
+        let next = rest.trim_start_matches([',', '+', '-', '*', '/']);
+        // One sign between two calls, or a comma behind the last one.
+        let is_separated = rest.len() == next.len() + 1 || rest.is_empty();
+        if !is_separated {
+            return None;
+        }
+        at = end - next.trim_start().len();
+    }
+    Some(calls)
 }
 
 /// Where the call inside `print(` begins.

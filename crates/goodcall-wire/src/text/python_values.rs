@@ -347,9 +347,15 @@ impl<'t> PythonReader<'t> {
         loop {
             let behind = self.at;
             self.skip_blanks_and_comments();
-            if !matches!(self.byte(), Some(b'"' | b'\'')) {
+            let Some(quote @ (b'"' | b'\'')) = self.byte() else {
                 self.at = behind;
                 return Ok(());
+            };
+            // SQL writes a quote inside a text so; to Python, it is two texts without the quote.
+            if self.at == behind && self.text.as_bytes()[..behind].ends_with(&[quote]) {
+                return Err(PythonError::Expected(
+                    "a backslash before the quote in the text",
+                ));
             }
             let closing = out.pop();
             let mut next = String::new();

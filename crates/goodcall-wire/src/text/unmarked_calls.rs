@@ -178,14 +178,15 @@ impl Surroundings<'_> {
     /// The calls of a whole candidate; empty if it is not one.
     fn calls(&self, text: &str, base: usize, notation: Notation) -> Vec<FoundCall> {
         if notation == Notation::Python {
-            let call = python_calls::printed(text, base, self.tools)
-                .or_else(|| python_calls::call(text, base, self.tools).map(|(call, _)| call));
-            let mut call = call.filter(|call| self.is_meant(call));
-            if let Some(call) = &mut call {
+            let call = || python_calls::call(text, base, self.tools).map(|(call, _)| vec![call]);
+            let calls = python_calls::printed(text, base, self.tools).or_else(call);
+            let calls = calls.filter(|calls| calls.iter().all(|call| self.is_meant(call)));
+            let mut calls = calls.unwrap_or_default();
+            if let Some(last) = calls.last_mut() {
                 // Where reading stopped inside it, the call still ends with its bracket.
-                call.span.end = base + text.len();
+                last.span.end = base + text.len();
             }
-            return call.into_iter().collect();
+            return calls;
         }
         let mut calls = Vec::new();
         if text.starts_with('[') {
