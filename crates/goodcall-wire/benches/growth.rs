@@ -4,7 +4,7 @@
 //! `--each BYTES…` reads every shape at every length, in one process for speed: callgrind writes a
 //! dump after each call of [`counted`], and one line per dump names its shape and length.
 //! `--once SHAPE BYTES` reads a single text, for a profile. `--pieces BYTES` reads the texts of models
-//! as one piece and then one character at a time, in the same way. `cargo test` reads each shape once.
+//! as one piece and then one byte at a time, in the same way. `cargo test` reads each shape once.
 
 use std::error::Error;
 use std::hint::black_box;
@@ -23,7 +23,7 @@ enum Reader {
     Anywhere,
     /// [`Scanner`], all at once.
     Whole,
-    /// [`Scanner`], one character at a time.
+    /// [`Scanner`], one byte at a time.
     Bytes,
     /// [`Assembler`]: the arguments of a streamed call, one byte at a time.
     Assembled,
@@ -237,7 +237,7 @@ impl Shape {
                 .calls
                 .is_empty(),
             Whole => fixture.scan([text]),
-            Bytes => fixture.scan(text.split_inclusive(|_| true)),
+            Bytes => fixture.scan((0..text.len()).filter_map(|at| text.get(at..=at))),
             Assembled => assembled(text, &fixture.tools),
             Lenient => read(text, &fixture.options).is_ok(),
             Streamed => {

@@ -1,5 +1,5 @@
-//! Finds texts that are not read in linear time, by counting instructions at two lengths. The counts
-//! are the same on every run, however loaded the machine is.
+//! Finds texts that are not read in linear time, by counting instructions at two lengths, and texts that
+//! cost too much in small pieces. The counts are the same on every run, however loaded the machine is.
 
 use std::path::Path;
 use std::process::Command;
@@ -13,6 +13,11 @@ const TIMES: usize = 4;
 /// The most times the instructions that the longer text may take: more than its length, because
 /// tables grow in jumps. Quadratic growth takes up to sixteen times as many.
 const MOST: f64 = 4.5;
+/// The most times the instructions of a whole text that the same text may take in pieces of one byte.
+const MOST_IN_PIECES: f64 = 3.0;
+/// The instructions for a byte by itself that are always allowed: the whole of a long value is a mere
+/// search for its end, which costs less than to take and give out a piece.
+const LEAST_PER_PIECE: f64 = 1_000.0;
 /// The function of the benchmark that reads one text.
 const COUNTED: &str = "growth::counted";
 
@@ -37,25 +42,45 @@ impl Growth {
 
 /// Counts every shape of the benchmark, and reports those that grow faster than their length. A shape
 /// that seems to is counted again in longer texts: a short one may end before the bounds on retries and
-/// depth are met.
+/// depth are met. Then every text is counted whole and in pieces.
 pub(super) fn check() -> Result<(), Failure> {
     let program = build("growth")?;
-    let mut shapes = count(&program, BYTES)?;
+    let mut shapes = growths(&program, BYTES)?;
     if shapes.iter().any(Growth::is_steep) {
-        let longer = count(&program, TIMES * BYTES)?;
+        let longer = growths(&program, TIMES * BYTES)?;
         for (shape, longer) in shapes.iter_mut().zip(longer) {
             if shape.is_steep() {
                 *shape = longer;
             }
         }
     }
-    judge(&shapes)
+    let linear = judge(&shapes);
+    let pieces = judge_pieces(&count(&program, &["--pieces", &BYTES.to_string()])?);
+    linear.and(pieces)
 }
 
-fn count(program: &Path, bytes: usize) -> Result<Vec<Growth>, Failure> {
+fn growths(program: &Path, bytes: usize) -> Result<Vec<Growth>, Failure> {
+    let sizes = [bytes, TIMES * bytes].map(|bytes| bytes.to_string());
+    let counted = count(program, &["--each", &sizes[0], &sizes[1]])?;
+    let growth = |Pair { name, counts }| Growth {
+        shape: name,
+        bytes,
+        small: counts[0],
+        large: counts[1],
+    };
+    Ok(counted.into_iter().map(growth).collect())
+}
+
+/// The instructions of two runs in a row that have the same name.
+struct Pair {
+    name: String,
+    counts: [f64; 2],
+}
+
+fn count(program: &Path, args: &[&str]) -> Result<Vec<Pair>, Failure> {
     let dumps = std::env::temp_dir().join(format!("goodcall-growth-{}", std::process::id()));
     std::fs::create_dir_all(&dumps).map_err(unusable)?;
-    let counted = count_into(program, &dumps, bytes);
+    let counted = count_into(program, &dumps, args);
     std::fs::remove_dir_all(&dumps).map_err(unusable)?;
     counted
 }
@@ -65,15 +90,14 @@ fn unusable(error: std::io::Error) -> Failure {
 }
 
 /// Runs the benchmark once: callgrind writes a file of counts after each text.
-fn count_into(program: &Path, dumps: &Path, bytes: usize) -> Result<Vec<Growth>, Failure> {
+fn count_into(program: &Path, dumps: &Path, args: &[&str]) -> Result<Vec<Pair>, Failure> {
     let mut command = Command::new("valgrind");
     command.arg("--tool=callgrind");
     command.arg(format!("--toggle-collect={COUNTED}"));
     command.arg(format!("--dump-after={COUNTED}"));
     let file = dumps.join("counts").display().to_string();
     command.arg(format!("--callgrind-out-file={file}"));
-    let sizes = [bytes, TIMES * bytes].map(|bytes| bytes.to_string());
-    let run = command.arg(program).arg("--each").args(sizes).output();
+    let run = command.arg(program).args(args).output();
     let run = run.map_err(|error| {
         Failure::Unusable(format!(
             "valgrind: {error}; install it to count instructions"
@@ -88,25 +112,49 @@ fn count_into(program: &Path, dumps: &Path, bytes: usize) -> Result<Vec<Growth>,
     };
     let out = String::from_utf8_lossy(&run.stdout);
     let read: Vec<&str> = out.lines().collect();
-    let shapes = read.chunks(2).enumerate().map(|(index, texts)| {
-        let shape = texts[0].split('\t').next().unwrap_or_default().to_owned();
-        let [small, large] = [2 * index + 1, 2 * index + 2].map(counts);
-        let none = || Failure::Found(format!("{shape}: callgrind counted nothing in {COUNTED}"));
-        Ok(Growth {
-            small: small.ok_or_else(none)?,
-            large: large.ok_or_else(none)?,
-            shape: shape.clone(),
-            bytes,
-        })
+    let pairs = read.chunks(2).enumerate().map(|(index, texts)| {
+        let name = texts[0].split('\t').next().unwrap_or_default().to_owned();
+        match [2 * index + 1, 2 * index + 2].map(counts) {
+            [Some(first), Some(second)] => Ok(Pair {
+                name,
+                counts: [first, second],
+            }),
+            _ => Err(Failure::Found(format!(
+                "{name}: callgrind counted nothing in {COUNTED}"
+            ))),
+        }
     });
-    let shapes: Vec<Growth> = shapes.collect::<Result<_, Failure>>()?;
-    if run.status.success() && !shapes.is_empty() {
-        Ok(shapes)
+    let pairs: Vec<Pair> = pairs.collect::<Result<_, Failure>>()?;
+    if run.status.success() && !pairs.is_empty() {
+        Ok(pairs)
     } else {
         Err(Failure::Found(
             String::from_utf8_lossy(&run.stderr).into_owned(),
         ))
     }
+}
+
+fn judge_pieces(counted: &[Pair]) -> Result<(), Failure> {
+    let mut dear = Vec::new();
+    for Pair { name, counts } in counted {
+        let (each, times) = (counts[1] / BYTES as f64, counts[1] / counts[0]);
+        let line = format!(
+            "{name:20}{each:8.0} instructions per byte in pieces, {times:5.2} x those of the whole"
+        );
+        if times > MOST_IN_PIECES && each > LEAST_PER_PIECE {
+            dear.push(line)
+        } else {
+            println!("{line}")
+        }
+    }
+    if dear.is_empty() {
+        return Ok(());
+    }
+    Err(Failure::Found(format!(
+        "too dear in pieces of one byte (more than {MOST_IN_PIECES} x the instructions of the whole, and \
+         more than {LEAST_PER_PIECE} per byte); the texts are in crates/goodcall-wire/benches/growth.rs:\n{}",
+        dear.join("\n")
+    )))
 }
 
 fn judge(counted: &[Growth]) -> Result<(), Failure> {
@@ -153,5 +201,21 @@ mod tests {
         let steep = judge(&[growth("tags", 4.2), growth("markers", 15.8)]);
         assert!(matches!(steep, Err(Failure::Found(text))
             if text.contains("markers") && text.contains("15.80 x") && !text.contains("tags")));
+    }
+
+    #[test]
+    fn a_text_that_is_dear_in_pieces_is_named() {
+        let pair = |name: &str, times: f64| Pair {
+            name: name.to_owned(),
+            counts: [1e7, times * 1e7],
+        };
+        let search = Pair {
+            name: "thought".to_owned(),
+            counts: [1e5, 1e7],
+        };
+        assert!(judge_pieces(&[pair("prose", 2.9), search]).is_ok());
+        let dear = judge_pieces(&[pair("prose", 2.9), pair("code", 3.1)]);
+        assert!(matches!(dear, Err(Failure::Found(text))
+            if text.contains("code") && text.contains("3.10 x") && !text.contains("prose")));
     }
 }

@@ -3,7 +3,7 @@
 //! The search knows just enough of JSON, Python and tags to pass over strings and raw values, so
 //! that an end marker inside one is ignored. It looks at no byte twice, however the text is split.
 
-use memchr::memchr;
+use memchr::{memchr, memchr2};
 
 use super::input::{Match, Window};
 use super::value_tags::{RAW_VALUES, RawEnd, RawValue, ValueTag, ends_tag_name, value_tag};
@@ -125,6 +125,22 @@ impl EndFinder {
     /// The offset that the search has reached.
     pub(super) fn reached(&self) -> usize {
         self.at
+    }
+
+    /// Passes over `text`, which came at `from`, if it is part of a value whatever follows it.
+    pub(super) fn passes_over(&mut self, from: usize, text: &str) -> bool {
+        let text = text.as_bytes();
+        let is_part = match &self.inside {
+            EnclosingValue::Nothing => false,
+            EnclosingValue::Quotes(quote) => memchr2(*quote, b'\\', text).is_none(),
+            EnclosingValue::Raw(value) => !value.looks_at(text),
+            EnclosingValue::TagValue { .. } => memchr(b'<', text).is_none(),
+        };
+        let passes = is_part && self.at == from;
+        if passes {
+            self.at += text.len();
+        }
+        passes
     }
 
     /// Continues the search in all the text that is known now.

@@ -70,6 +70,15 @@ pub(super) enum Candidate {
 }
 
 impl Candidate {
+    /// Passes over `text`, which came at `from`, if it is part of a value whatever follows it.
+    pub(super) fn passes_over(&mut self, from: usize, text: &str) -> bool {
+        match self {
+            Self::Marked(block) => block.finder().passes_over(from, text),
+            Self::Element(element) => element.passes_over(from, text),
+            Self::Unmarked(candidate) => candidate.finder().passes_over(from, text),
+        }
+    }
+
     /// The offset at which the candidate begins.
     pub(super) fn start(&self) -> usize {
         match self {

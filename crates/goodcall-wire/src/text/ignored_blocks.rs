@@ -3,6 +3,9 @@
 
 use super::input::{Match, Window};
 
+/// The most bytes that are looked at one by one.
+const MAX_LOOK: usize = 16;
+
 /// A block in which nothing is a call.
 #[derive(Debug)]
 pub(super) struct IgnoredBlock {
@@ -113,6 +116,13 @@ impl IgnoredBlock {
         let end = &text[at..at + size];
         let next = end.starts_with("<|start|>") || end.starts_with("<|channel|>");
         Some((at, if next { 0 } else { size }))
+    }
+
+    /// Returns false if no end marker can begin in `rest`, by a look at its bytes. Only short texts are
+    /// looked at: a search is faster in long ones.
+    pub(super) fn may_end_in(&self, rest: &str) -> bool {
+        let begins = |byte| self.close.iter().any(|close| close.as_bytes()[0] == byte);
+        rest.len() > MAX_LOOK || rest.bytes().any(begins)
     }
 
     /// Returns true if `rest` is the start of an end marker.

@@ -70,6 +70,11 @@ impl MarkedBlock {
         self.start
     }
 
+    /// The search for its end.
+    pub(super) fn finder(&mut self) -> &mut EndFinder {
+        &mut self.finder
+    }
+
     /// Returns true if the model must wait for an observation behind a call of this dialect.
     pub(super) fn awaits_observation(&self) -> bool {
         self.marker.body == BodyFormat::React

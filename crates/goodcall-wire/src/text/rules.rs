@@ -65,7 +65,9 @@ const RULES: [Rule; 7] = [
         RuleId::UntypedText,
         "Reads a value of a format without types as the type that the schema declares.",
         "The format writes every value as bare text, so only the schema can tell its type.",
-        &["The schema declares a string: the text is kept."],
+        &[
+            "The schema declares a string: the text is kept, and the rule names only quotes around it.",
+        ],
         of_f(
             NUMBER,
             "<tool_call>\n<function=f>\n<parameter=n>\n+5\n</parameter>\n</function>\n</tool_call>",

@@ -23,6 +23,9 @@ use super::{Extraction, FoundCall, TextCallScope};
 use crate::call::{CallState, RawCall};
 use crate::tools::Tools;
 
+/// The most bytes of a word that are collected before they are looked at.
+const MAX_PENDING_WORD: usize = 32;
+
 /// A piece of a scanned text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
@@ -174,12 +177,32 @@ impl Scanner {
     /// Takes the next piece of the text, and returns the text and the calls that are certain now.
     pub fn push(&mut self, text: &str) -> Vec<TextPiece> {
         self.output.take_sources();
+        let from = self.input.window().end();
         self.input.push(text);
+        if self.goes_on(from, text) {
+            return Vec::new();
+        }
         self.run();
         self.release();
         self.input
             .forget_before(self.output.released().min(self.at));
         self.output.take_pieces()
+    }
+
+    /// Returns true if the text that came at `from` decides nothing and gives nothing out: a word goes on,
+    /// or the value of a candidate. It is read together with what follows, as if it had come with it, so
+    /// that small pieces cost little more than large ones.
+    fn goes_on(&mut self, from: usize, text: &str) -> bool {
+        match &mut self.state {
+            ScannerState::Text => {
+                let word = self.input.window().bytes_from(self.at);
+                !self.settings.thinking
+                    && word.len() <= MAX_PENDING_WORD
+                    && word.iter().all(u8::is_ascii_alphanumeric)
+            }
+            ScannerState::Candidate(candidate) => candidate.passes_over(from, text),
+            ScannerState::Ignored(_) => false,
+        }
     }
 
     /// Ends the text, and returns what was held back.
@@ -394,10 +417,12 @@ impl Scanner {
     fn read_ignored(&mut self, block: &'static IgnoredBlock) -> ScanProgress {
         let input = self.input.window();
         let is_thought = block.contents == IgnoredContents::Thought;
-        let found = block.find_end(input.from(self.at));
+        let rest = input.from(self.at);
+        let may_end = block.may_end_in(rest);
+        let found = may_end.then(|| block.find_end(rest)).flatten();
         let end = match found {
             Some((size, _)) => self.at + size,
-            None if input.has_ended() => input.end(),
+            None if !may_end || input.has_ended() => input.end(),
             None => {
                 let tail = input.end().saturating_sub(block.longest_end() - 1);
                 let tail = input.char_start(tail.max(self.at));

@@ -86,6 +86,16 @@ impl ToolElement {
         self.start
     }
 
+    /// Passes over `text`, which came at `from`, if it is part of a value whatever follows it.
+    pub(super) fn passes_over(&mut self, from: usize, text: &str) -> bool {
+        let in_value = matches!(self.place, ElementPlace::InValue(_));
+        let passes = in_value && self.at == from && memchr(b'<', text.as_bytes()).is_none();
+        if passes {
+            self.at += text.len();
+        }
+        passes
+    }
+
     pub(super) fn read(&mut self, input: Window<'_>, tools: &Tools) -> CandidateOutcome {
         let tool = tools.by_alias(&self.name);
         let (end, closed) = match self.find_end(input.unended(), tool) {

@@ -56,6 +56,11 @@ impl UnmarkedCandidate {
         self.start
     }
 
+    /// The search for its end.
+    pub(super) fn finder(&mut self) -> &mut EndFinder {
+        &mut self.finder
+    }
+
     pub(super) fn read(
         &mut self,
         input: Window<'_>,

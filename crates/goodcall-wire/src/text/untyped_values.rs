@@ -16,8 +16,10 @@ pub(crate) fn write(text: &str, types: Types, out: &mut String) -> Option<Change
             out.push_str(trimmed);
             return Some(change(text, trimmed));
         }
+        let from = out.len();
         push_string(text, out);
-        return None;
+        // They may be the model's or the value's: they stay, and are named.
+        return is_quoted(trimmed).then(|| change(text, &out[from..]));
     }
     if goodcall_core::Tree::parse(trimmed).is_ok() {
         out.push_str(trimmed);
@@ -37,6 +39,16 @@ pub(crate) fn write(text: &str, types: Types, out: &mut String) -> Option<Change
     };
     out.push_str(&read);
     Some(change(text, &read))
+}
+
+/// Returns true if a text has one pair of quotes, around all of it.
+fn is_quoted(text: &str) -> bool {
+    ['"', '\''].iter().any(|quote| {
+        let inner = text
+            .strip_prefix(*quote)
+            .and_then(|rest| rest.strip_suffix(*quote));
+        inner.is_some_and(|inner| !inner.contains(*quote))
+    })
 }
 
 fn change(sent: &str, read: &str) -> Change {
@@ -118,6 +130,8 @@ mod tests {
         assert_eq!(typed("null", &["string", "null"]), read("null"));
         assert_eq!(typed("null", &["string"]), same("\"null\""));
         assert_eq!(typed("5", &["integer", "string"]), same("\"5\""));
+        assert_eq!(typed("\"Oslo\"", &["string"]), read("\"\\\"Oslo\\\"\""));
+        assert_eq!(typed("'a' or 'b'", &["string"]), same("\"'a' or 'b'\""));
         assert_eq!(typed("5", &[]), same("5"));
         assert_eq!(typed("018956", &[]), same("\"018956\""));
         assert_eq!(typed("['a', 1]", &["array"]), read("[\"a\",1]"));
