@@ -105,49 +105,76 @@ pub(crate) fn is_envelope_key(key: &str, tool: Option<&str>) -> bool {
 
 /// Words of keys whose content is not what the call is about: what is left out, what was before,
 /// what only may be.
-const SET_ASIDE: [&str; 35] = [
+const SET_ASIDE: [&str; 59] = [
     "after",
     "alternative",
+    "analysis",
     "avoid",
+    "bad",
     "before",
     "but",
+    "comment",
     "condition",
     "default",
     "defaults",
+    "dont",
     "draft",
+    "dry",
     "else",
-    "except",
-    "exclude",
-    "excluded",
     "example",
     "examples",
+    "except",
+    "exclude",
     "expected",
+    "fail",
+    "failure",
+    "fake",
     "fallback",
+    "false",
     "history",
     "if",
     "ignore",
-    "ignored",
     "last",
+    "later",
     "maybe",
+    "mock",
     "never",
     "next",
     "no",
     "not",
+    "note",
+    "notes",
     "old",
     "optional",
     "original",
+    "plan",
     "previous",
+    "reasoning",
+    "revert",
+    "rollback",
     "sample",
+    "schema",
+    "simulate",
     "skip",
+    "template",
+    "thinking",
+    "thought",
+    "thoughts",
+    "todo",
+    "undo",
     "unless",
     "without",
+    "wrong",
 ];
 
 /// Returns true for keys of something that was not meant as arguments.
 pub(crate) fn holds_other(key: &str) -> bool {
     let is_set_aside = || {
         let words = words(key);
-        words.iter().any(|word| SET_ASIDE.contains(&word.as_str()))
+        // `deleted`, `ignored`
+        words
+            .iter()
+            .any(|word| word.ends_with("ed") || SET_ASIDE.contains(&word.as_str()))
     };
     OTHERS.contains(&key) || is_set_aside()
 }

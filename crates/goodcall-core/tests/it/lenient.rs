@@ -1,7 +1,8 @@
 //! Properties of lenient and incremental reading.
 
 use goodcall_core::{
-    Gate, Kind, Node, Policy, ReadOptions, Reading, Schema, StreamParser, Tree, Verdict, read,
+    Gate, Kind, Node, Policy, ReadOptions, Reading, RuleId, Schema, StreamParser, Tree, Verdict,
+    read,
 };
 use proptest::prelude::*;
 use serde_json::Value;
@@ -122,10 +123,17 @@ fn nasty_value() -> impl Strategy<Value = Value> {
     })
 }
 
-/// Returns true for `a:\n`, which is the end of a line or a path in a text that is not quite JSON.
-fn may_hold_path(text: &str) -> bool {
-    let mut threes = text.as_bytes().windows(3);
-    threes.any(|three| three[0].is_ascii_alphabetic() && three[1..] == *b":\\")
+/// Reads a damaged text; `None` if it is refused because an escape in it may be part of a path, as
+/// in `a:\n` and `.\new`.
+fn read_unless_path(text: &str) -> Option<Reading<'_>> {
+    match read(text, &ReadOptions::new()) {
+        Ok(reading) => Some(reading),
+        Err(refusal) => {
+            let rule = refusal.issues[0].expected.rule;
+            assert_eq!(rule, Some(RuleId::MixedEscapes), "{text}: {refusal:?}");
+            None
+        }
+    }
 }
 
 /// Asserts what must hold of every reading.
@@ -349,13 +357,14 @@ proptest! {
     #[test]
     fn trailing_comma_changes_nothing_else(value in nasty_value()) {
         let text = value.to_string();
-        prop_assume!(!may_hold_path(&text));
         for close in [']', '}'] {
             let Some(bare) = text.strip_suffix(close).filter(|bare| !bare.ends_with(['[', '{'])) else {
                 continue;
             };
             let broken = format!("{bare},{close}");
-            let reading = read(&broken, &ReadOptions::new()).expect("read");
+            let Some(reading) = read_unless_path(&broken) else {
+                continue;
+            };
             prop_assert_eq!(reading.tree.to_json(), &*text);
             prop_assert_eq!(reading.changes.len(), 1);
             prop_assert_eq!(&reading.changes[0].span, &(bare.len()..bare.len() + 1));
@@ -366,14 +375,15 @@ proptest! {
     #[test]
     fn surrounding_text_does_not_change_the_value(value in nasty_value()) {
         let text = serde_json::json!({"value": value}).to_string();
-        prop_assume!(!may_hold_path(&text));
         for broken in [
             format!("```json\n{text}\n```"),
             format!("Here it is:\n{text}\nDone."),
             format!("\u{feff}{text}"),
             format!("<|call|>{text}<|end|>"),
         ] {
-            let reading = read(&broken, &ReadOptions::new()).expect("read");
+            let Some(reading) = read_unless_path(&broken) else {
+                continue;
+            };
             prop_assert_eq!(reading.tree.to_json(), &*text);
         }
     }

@@ -97,7 +97,8 @@ fn content_words(key: &str) -> Option<Vec<String>> {
     let mut words = words(key);
     words.retain(|word| !CONTAINERS.contains(&word.as_str()));
     for word in &mut words {
-        if word.ends_with('s') && !word.ends_with("ss") {
+        // `news` are not `new`.
+        if word.ends_with('s') && !word.ends_with("ss") && word != "news" {
             word.pop();
         }
     }

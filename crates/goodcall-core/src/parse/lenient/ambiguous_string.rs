@@ -21,8 +21,13 @@ impl Parser<'_> {
             }
             StringOutcome::Closed => end.content.inner_quotes.is_some(),
         };
+        // `“5” screen”, "key":`: a quote stands where one seems to be missing.
+        let text = &self.source().as_str()[string.start..end.text];
+        let ends_in_quote =
+            || end.outcome == StringOutcome::QuoteMissing && text.ends_with(typographic::is_quote);
         undecided
             && (end.ambiguity.is_some()
+                || ends_in_quote()
                 || is_uneven(self.source(), string, end.text)
                 || end.content.escapes && has_quoted_escape(self.source(), string, end.text))
     }
@@ -60,7 +65,7 @@ fn has_quoted_escape(source: SourceText<'_>, string: OpenString, end: usize) -> 
     let (mut at, mut is_open) = (string.start, false);
     while at < end {
         if source.bytes()[at] == b'\\' {
-            if is_open && b"\"\\bfnrtu".contains(&source.byte(at + 1)) {
+            if is_open && b"\"\\/bfnrtu".contains(&source.byte(at + 1)) {
                 return true;
             }
             at += 2;

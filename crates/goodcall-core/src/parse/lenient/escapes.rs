@@ -89,6 +89,26 @@ fn is_path(bytes: &[u8]) -> bool {
     matches!(bytes, [drive, b':', b'\\', next, ..] if drive.is_ascii_alphabetic() && *next != b'\\')
 }
 
+/// Returns true for one word that starts as paths do (`%TEMP%\x`), or ends as files do (`a\b.txt`).
+fn is_relative_path(text: &str) -> bool {
+    let is_name = |b: u8| b.is_ascii_alphanumeric() || b"_-.~%$:(){}/\\".contains(&b);
+    let Some((root, rest)) = text.split_once('\\').filter(|_| text.bytes().all(is_name)) else {
+        return false;
+    };
+    let variable = root.strip_prefix('$').or_else(|| root.strip_prefix('%'));
+    let variable = variable.map(|name| name.trim_matches(['{', '}', '%']));
+    let starts_path = root == "~" || variable.is_some_and(|name| !name.is_empty());
+    let is_extension = |end: &str| {
+        (1..=4).contains(&end.len())
+            && end.starts_with(|c: char| c.is_ascii_alphabetic())
+            && end.bytes().all(|b| b.is_ascii_alphanumeric())
+    };
+    starts_path
+        || rest
+            .rsplit_once('.')
+            .is_some_and(|(_, end)| is_extension(end))
+}
+
 fn has_bad_escape(bytes: &[u8]) -> bool {
     let mut at = 0;
     while let Some(n) = bytes[at..].iter().position(|b| *b == b'\\') {
@@ -111,6 +131,8 @@ struct BackslashStyle {
     is_path: bool,
     /// The text starts with a drive and has no character that a path cannot have.
     is_one_path: bool,
+    /// The text is one word of a path that starts with no drive, as `docs\notes.txt`.
+    is_relative_path: bool,
     /// One of them must be text, as in `\d`.
     has_text: bool,
     /// One that must be text stands before a word, as in `\alpha`.
@@ -125,6 +147,7 @@ impl BackslashStyle {
         let mut style = Self {
             is_path: is_path(bytes) && has_bad_escape(bytes),
             is_one_path: is_path(bytes) && !bytes[2..].iter().any(|b| b"<>:\"|?*\n".contains(b)),
+            is_relative_path: is_relative_path(text),
             has_text: false,
             has_words: false,
             has_lines: bytes.iter().filter(|b| **b == b'\n').count() > 1,
@@ -153,6 +176,8 @@ struct Word {
     has_text: bool,
     /// One of its backslashes begins an escape that ends no line, as `\f` in `\new\file`.
     has_other_escape: bool,
+    /// It starts with `.\`, `..\` or `\\server\`.
+    starts_path: bool,
     /// The paths in it that start with a drive, as `C:\dir`.
     drives: usize,
 }
@@ -164,7 +189,10 @@ impl Word {
         let is_border = |b: &u8| b.is_ascii_whitespace() || matches!(b, b'"' | b'\'' | b'`');
         let before = bytes[from..slash].iter().rposition(is_border);
         let start = before.map_or(from, |n| from + n + 1);
-        let mut word = Self::default();
+        let mut word = Self {
+            starts_path: starts_path(&bytes[start..]),
+            ..Self::default()
+        };
         let mut at = start;
         while let Some(byte) = bytes.get(at).filter(|b| !is_border(b)) {
             if *byte != b'\\' {
@@ -179,6 +207,19 @@ impl Word {
         }
         word.end = at.min(bytes.len());
         word
+    }
+}
+
+/// Returns true for `.\x`, `..\x` and `\\server\x`.
+fn starts_path(word: &[u8]) -> bool {
+    let is_name = |b: &&u8| b.is_ascii_alphanumeric() || b"_-.".contains(b);
+    match word {
+        [b'.', b'\\', ..] | [b'.', b'.', b'\\', ..] => true,
+        [b'\\', b'\\', rest @ ..] => {
+            let server = rest.iter().take_while(is_name).count();
+            server > 0 && rest.get(server) == Some(&b'\\')
+        }
+        _ => false,
     }
 }
 
@@ -227,7 +268,10 @@ impl Context {
         let is_escape = matches!(bytes.first(), Some(b'b' | b'f' | b'n' | b'r' | b't'));
         let letter = bytes.get(1).is_some_and(u8::is_ascii_alphabetic);
         let network_path = rest.starts_with('\\') && slash == 0 && letter;
-        is_escape && (self.word.has_text || self.may_follow_drive(rest))
+        // Nobody writes a backspace, a form feed or the return of a carriage before a letter.
+        let is_rare = letter && matches!(bytes[0], b'b' | b'f' | b'r');
+        let in_path = self.word.starts_path || self.style.is_relative_path;
+        is_escape && (self.word.has_text || self.may_follow_drive(rest) || is_rare || in_path)
             || self.style.has_words && (is_escape && letter || network_path)
             || is_byte_of_character(rest)
             || foreign(rest).is_none() && is_broken(rest)

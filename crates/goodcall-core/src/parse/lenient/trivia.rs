@@ -43,7 +43,8 @@ impl Parser<'_> {
             self.note_cut_cause(rule, start..end);
         }
         let is_comment = rule == rules::COMMENT;
-        if is_comment && !newline && self.may_end_last_string(start, end)
+        let follows = is_comment && !newline;
+        if follows && (self.may_end_last_string(start, end) || self.may_hold_value(start, end))
             || is_comment && self.expects_value() && self.may_be_value(start, end)
         {
             self.note_ambiguous(rule, start..end);
@@ -60,8 +61,34 @@ impl Parser<'_> {
     }
 }
 
-/// Comments where a value should be.
+/// Comments behind a value, and where a value should be.
 impl Parser<'_> {
+    /// Returns true for a comment to the end of the line behind a value that may be part of it
+    /// (`3#4`, `6 // 2 = 3`), or that may end earlier: `"a" // first, "b"`.
+    fn may_hold_value(&self, start: usize, end: usize) -> bool {
+        let container = self.innermost();
+        let source = self.source();
+        let mark = source.byte(start);
+        let is_line = mark == b'#' || mark == source.byte(start + 1);
+        let follows_value = container.is_some_and(|container| {
+            container.comma.is_none() && !self.expects_value() && container.count > 0
+        });
+        if !is_line || !follows_value {
+            return false;
+        }
+        let comment = source.as_str()[start..end].trim_start_matches(['#', '/', '-']);
+        let before = source.as_str()[..start].trim_end_matches(' ');
+        let is_glued = before.len() == start && before.ends_with(char::is_alphanumeric);
+        let starts_with_digit = comment
+            .trim_start()
+            .starts_with(|c: char| c.is_ascii_digit());
+        let is_quotient = mark == b'/' && before.ends_with(|c: char| c.is_ascii_digit());
+        let mut pieces = comment.split(',').skip(1).map(str::trim_start);
+        is_glued
+            || is_quotient && starts_with_digit
+            || pieces.any(|piece| piece.starts_with(['"', '{', '[']))
+    }
+
     /// Returns true if the next token should be a value.
     fn expects_value(&self) -> bool {
         let last = self.tree().next_id().checked_sub(1);
