@@ -69,7 +69,7 @@ impl GatewayArgs {
 pub(crate) fn run(args: &GatewayArgs) -> Result<bool, CliError> {
     let config = args.config()?;
     let mut spans = SpanSender::default();
-    spans.send_to(Collector::new(config.otlp.clone())?)?;
+    spans.send_to(Collector::new(config.log.otlp.clone())?)?;
     // This runtime waits for connections and signals; threads of the gateway serve.
     runtime()?.block_on(serve(args, config, &mut spans))?;
     Ok(true)
@@ -239,7 +239,7 @@ fn reload(
     spans: &mut SpanSender,
 ) -> Result<Vec<&'static str>, CliError> {
     let config = args.config()?;
-    let collector = Collector::new(config.otlp.clone())?;
+    let collector = Collector::new(config.log.otlp.clone())?;
     let kept = gateway.reload(config).map_err(|error| error.to_string())?;
     spans.send_to(collector)?;
     Ok(kept)

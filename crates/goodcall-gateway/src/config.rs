@@ -7,14 +7,26 @@ use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use goodcall_core::Policies;
+use goodcall_core::{Policies, Reason};
 use goodcall_server::{
-    GatewayLoopMode, GatewaySettings, GiveUpMode, LogTarget, TextCallMode, ToldUsage,
+    GatewayLoopMode, GatewaySettings, GiveUpMode, LogTarget, ReaskSettings, TextCallMode, ToldUsage,
 };
 use goodcall_wire::TextCallScope;
 use goodcall_wire::relay::{GiveUp, RelaySettings, UsageMode};
 use goodcall_wire::request::Adapt;
 use http::Uri;
+
+/// The reasons for which a model is asked again.
+const REASONS: [Reason; 8] = [
+    Reason::Truncated,
+    Reason::Malformed,
+    Reason::Empty,
+    Reason::NotAnObject,
+    Reason::WrongShape,
+    Reason::Ambiguous,
+    Reason::UnknownTool,
+    Reason::TooLarge,
+];
 
 /// The most re-asks of one request; each is paid for.
 const MOST_REASKS: u32 = 10;
@@ -38,10 +50,10 @@ pub struct GatewayConfig {
     pub adapt: Option<Adapt>,
     /// What is done about the history in a request.
     pub history: HistoryConfig,
+    /// How much is spent on re-asks.
+    pub reasks: ReaskLimits,
     /// The log of requests.
     pub log: LogConfig,
-    /// An OTLP/HTTP URL, for whoever starts the gateway: it is not read here.
-    pub otlp: Option<String>,
     /// The calls that the page shows.
     pub store: StoreConfig,
     /// The page, metrics, health and readiness.
@@ -82,14 +94,47 @@ pub struct HistoryConfig {
     pub loops: GatewayLoopMode,
 }
 
+/// How much is spent on re-asks.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct ReaskLimits {
+    /// Re-asks in a minute, of all requests together.
+    pub per_minute: Option<u32>,
+    /// Re-asks for each 100 requests of the last minute.
+    pub percent: Option<u32>,
+    /// How long after the client's request it may be asked again.
+    pub deadline: Option<Duration>,
+    /// Reasons for which the model is not asked again.
+    pub not_for: Vec<Reason>,
+    /// Failed re-asks in a row after which there are none for a while; `None` for never.
+    pub breaker: Option<u32>,
+    /// How long there are none then.
+    pub breaker_time: Duration,
+}
+
+impl Default for ReaskLimits {
+    fn default() -> Self {
+        Self {
+            per_minute: None,
+            percent: None,
+            deadline: None,
+            not_for: Vec::new(),
+            breaker: Some(5),
+            breaker_time: Duration::from_secs(30),
+        }
+    }
+}
+
 /// The log of requests: one JSON line per request.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct LogConfig {
     /// Where lines are written.
     pub target: LogTarget,
     /// Whether lines show arguments.
     pub arguments: bool,
+    /// An OTLP/HTTP URL for spans, for whoever starts the gateway: it is not read here.
+    pub otlp: Option<String>,
 }
 
 /// The calls that the page shows.
@@ -206,8 +251,8 @@ impl GatewayConfig {
             observe: false,
             adapt: None,
             history: HistoryConfig::default(),
+            reasks: ReaskLimits::default(),
             log: LogConfig::default(),
-            otlp: None,
             store: StoreConfig::default(),
             admin: AdminConfig::default(),
             limits: GatewayLimits::default(),
@@ -227,6 +272,7 @@ impl GatewayConfig {
             listener,
             requests,
             replies,
+            reasking,
             observability,
             ..
         } = settings;
@@ -258,6 +304,7 @@ impl GatewayConfig {
         config.history.remember = requests.remember.is_on();
         set(&mut config.history.loops, requests.loops);
 
+        config.reasks = reask_limits(reasking)?;
         let relay = &mut config.relay;
         relay.policies = policies;
         relay.stream_arguments = replies.stream_arguments.is_on();
@@ -277,7 +324,7 @@ impl GatewayConfig {
 
         set(&mut config.log.target, observability.log);
         config.log.arguments = observability.log_arguments.is_on();
-        config.otlp = observability.otlp.map(collector_url).transpose()?;
+        config.log.otlp = observability.otlp.map(collector_url).transpose()?;
         config.store.path = observability.store;
         config.store.arguments = observability.store_arguments.is_on();
 
@@ -315,6 +362,30 @@ impl GatewayConfig {
         self.upstream.url = upstream_uri(upstream)?;
         Ok(())
     }
+}
+
+fn reask_limits(settings: ReaskSettings) -> Result<ReaskLimits, GatewayConfigError> {
+    let mut limits = ReaskLimits {
+        per_minute: settings.reasks_per_minute,
+        percent: settings.reask_percent,
+        deadline: settings.reask_deadline_seconds.map(Duration::from_secs),
+        ..ReaskLimits::default()
+    };
+    for name in &settings.no_reask {
+        let known = REASONS.into_iter().find(|reason| reason.name() == name);
+        limits.not_for.push(known.ok_or_else(|| {
+            let names = REASONS.map(Reason::name).join(", ");
+            GatewayConfigError::new(format!(
+                "no_reask: unknown reason `{name}`: expected {names}"
+            ))
+        })?);
+    }
+    if let Some(failures) = settings.reask_breaker {
+        limits.breaker = Some(failures).filter(|failures| *failures > 0);
+    }
+    let pause = settings.reask_breaker_seconds.map(Duration::from_secs);
+    set(&mut limits.breaker_time, pause);
+    Ok(limits)
 }
 
 fn set<T>(place: &mut T, value: Option<T>) {
@@ -395,6 +466,11 @@ mod tests {
         };
         settings.replies.reasks = Some(100_000);
         assert_eq!(error(&settings), "reasks = 100000: expected at most 10");
+        settings.replies.reasks = None;
+        settings.reasking.no_reask = vec!["cut".to_owned()];
+        let text = "no_reask: unknown reason `cut`: expected truncated, malformed, empty, \
+                    not_an_object, wrong_shape, ambiguous, unknown_tool, too_large";
+        assert_eq!(error(&settings), text);
         settings.listener.threads = Some(0);
         let text = "threads = 0: at least one thread must serve";
         assert_eq!(error(&settings), text);

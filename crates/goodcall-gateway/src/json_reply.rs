@@ -106,7 +106,15 @@ async fn ask_again(mut pending: Box<PendingExchange>, mut last: (Parts, Bytes)) 
         // A client that leaves now has caused these calls, too.
         let calls = pending.exchange.records().to_vec();
         pending.record.set_findings(&pending.exchange, calls);
-        let (mut head, bytes) = match Box::pin(reask(&pending)).await {
+        let live = &pending.live;
+        let limits = &live.config.reasks;
+        let allowed = live.reasks.take(limits, &pending.record, &pending.exchange);
+        if let Err(failure) = allowed {
+            return keep_last(last, failure, pending);
+        }
+        let next = Box::pin(reask(&pending)).await;
+        live.reasks.note(limits, next.is_ok());
+        let (mut head, bytes) = match next {
             Ok(next) => next,
             Err(failure) => return keep_last(last, failure, pending),
         };

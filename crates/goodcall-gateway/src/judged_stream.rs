@@ -178,35 +178,19 @@ impl JudgedStream {
     /// Sends the request again.
     fn reask(&self) -> NextReply {
         let (live, request) = (Arc::clone(&self.live), self.request.clone());
+        if let Some(record) = &self.record {
+            let exchange = self.relay.exchange();
+            let allowed = live.reasks.take(&live.config.reasks, record, exchange);
+            if let Err(failure) = allowed {
+                return Box::pin(std::future::ready(Err(failure)));
+            }
+        }
         let body = body_of(self.relay.exchange());
         let expected = self.media_type.clone();
         Box::pin(async move {
-            let mut request = request.ok_or(ReaskFailure::Unreadable)?;
-            let limits = &live.config.limits;
-            request.prepare_reask(limits.reask_time);
-            let reply = request.send(&live.upstream, body).await;
-            let reply = reply.map_err(|error| ReaskFailure::NoReply(error.reply))?;
-            let encoding = ContentEncoding::of(reply.headers());
-            if may_quote_a_call(&reply) {
-                let status = reply.status();
-                let body = collect(reply.into_body(), MOST_BYTES, limits.idle_time).await;
-                let Ok(CollectedBody::Whole(bytes)) = body else {
-                    return Err(ReaskFailure::Status(status));
-                };
-                let plain = match encoding {
-                    ContentEncoding::Plain => Some(bytes),
-                    encoding => decode(encoding, bytes, MOST_BYTES),
-                };
-                return Ok(NextBody::Failure(status, plain.unwrap_or_default()));
-            }
-            if !reply.status().is_success() {
-                return Err(ReaskFailure::Status(reply.status()));
-            }
-            if !encoding.can_stream() || media_type(reply.headers()) != expected {
-                return Err(ReaskFailure::Unreadable);
-            }
-            let body = TimedBody::new(reply.into_body(), limits.idle_time);
-            Ok(NextBody::Stream(PlainBody::new(encoding, body)))
+            let next = next_body(&live, request, body, &expected).await;
+            live.reasks.note(&live.config.reasks, next.is_ok());
+            next
         })
     }
 
@@ -352,6 +336,41 @@ impl JudgedStream {
         }
         Poll::Ready(())
     }
+}
+
+/// Sends a request again, and waits for what answers it.
+async fn next_body(
+    live: &LiveState,
+    request: Option<Box<RepeatableRequest>>,
+    body: Bytes,
+    expected: &str,
+) -> Result<NextBody, ReaskFailure> {
+    let mut request = request.ok_or(ReaskFailure::Unreadable)?;
+    let limits = &live.config.limits;
+    request.prepare_reask(limits.reask_time);
+    let reply = request.send(&live.upstream, body).await;
+    let reply = reply.map_err(|error| ReaskFailure::NoReply(error.reply))?;
+    let encoding = ContentEncoding::of(reply.headers());
+    if may_quote_a_call(&reply) {
+        let status = reply.status();
+        let body = collect(reply.into_body(), MOST_BYTES, limits.idle_time).await;
+        let Ok(CollectedBody::Whole(bytes)) = body else {
+            return Err(ReaskFailure::Status(status));
+        };
+        let plain = match encoding {
+            ContentEncoding::Plain => Some(bytes),
+            encoding => decode(encoding, bytes, MOST_BYTES),
+        };
+        return Ok(NextBody::Failure(status, plain.unwrap_or_default()));
+    }
+    if !reply.status().is_success() {
+        return Err(ReaskFailure::Status(reply.status()));
+    }
+    if !encoding.can_stream() || media_type(reply.headers()) != expected {
+        return Err(ReaskFailure::Unreadable);
+    }
+    let body = TimedBody::new(reply.into_body(), limits.idle_time);
+    Ok(NextBody::Stream(PlainBody::new(encoding, body)))
 }
 
 impl HttpBody for JudgedStream {

@@ -36,6 +36,7 @@ mod page;
 mod passed_body;
 mod proxy;
 mod readiness;
+mod reask_budget;
 mod recent_calls;
 mod request_record;
 mod reused_connection;
@@ -49,7 +50,7 @@ mod workers;
 
 pub use config::{
     AdminConfig, GatewayConfig, GatewayConfigError, GatewayLimits, HistoryConfig, LogConfig,
-    StoreConfig, UpstreamConfig,
+    ReaskLimits, StoreConfig, UpstreamConfig,
 };
 pub use file_limit::raise_file_limit;
 pub use goodcall_server::{GatewayLoopMode, GatewaySettings, LogTarget};

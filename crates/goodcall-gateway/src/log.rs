@@ -42,7 +42,7 @@ enum LogMessage {
 }
 
 impl Log {
-    pub(crate) fn new(config: LogConfig) -> Self {
+    pub(crate) fn new(config: &LogConfig) -> Self {
         match config.target {
             LogTarget::Stdout => Self::to(io::stdout(), config.arguments),
             LogTarget::Stderr => Self::to(io::stderr(), config.arguments),
@@ -162,6 +162,17 @@ impl Serialize for LogLine<'_> {
                 line.serialize_entry("held_ms", &milliseconds(record.timing.held))?;
             }
             line.serialize_entry("reasked", &judgement.reasked)?;
+        }
+        let (tokens, refused) = judgement.tokens;
+        for (key, count) in [
+            ("input_tokens", tokens.input),
+            ("output_tokens", tokens.output),
+            ("reask_input_tokens", refused.input),
+            ("reask_output_tokens", refused.output),
+        ] {
+            if count > 0 {
+                line.serialize_entry(key, &count)?;
+            }
         }
         if let Some(model) = &exchange.model {
             line.serialize_entry("model", model)?;

@@ -18,30 +18,65 @@ const MOST_TOOLS: usize = 256;
 /// Characters of a tool's name that are kept.
 const MOST_CHARS: usize = 80;
 
-/// The name of a tool, shared by all of its counters.
-type ToolName = Arc<str>;
+/// Models that are counted by name.
+const MOST_MODELS: usize = 64;
+
+/// The name of a tool or a model, shared by all of its counters.
+type SharedName = Arc<str>;
+
+/// Names that clients choose, of which a limited number is counted apart.
+#[derive(Debug)]
+struct Names {
+    known: Mutex<HashSet<SharedName>>,
+    most: usize,
+}
+
+impl Names {
+    fn new(most: usize) -> Self {
+        let known = Mutex::default();
+        Self { known, most }
+    }
+
+    /// Returns the name that something is counted under.
+    fn get(&self, name: &str) -> SharedName {
+        let end = name.char_indices().nth(MOST_CHARS).map(|(end, _)| end);
+        let name = &name[..end.unwrap_or(name.len())];
+        let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(known) = known.get(name) {
+            return Arc::clone(known);
+        }
+        if known.len() >= self.most {
+            return "(other)".into();
+        }
+        let name = SharedName::from(name);
+        known.insert(Arc::clone(&name));
+        name
+    }
+}
 
 #[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
 struct RequestLabels {
     protocol: &'static str,
     status: u32,
+    model: SharedName,
 }
 
 #[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
 struct CallLabels {
-    tool: ToolName,
+    tool: SharedName,
     verdict: &'static str,
+    model: SharedName,
 }
 
 #[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
 struct RuleLabels {
-    tool: ToolName,
+    tool: SharedName,
     rule: &'static str,
 }
 
 #[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
 struct ReasonLabels {
-    tool: ToolName,
+    tool: SharedName,
     reason: &'static str,
 }
 
@@ -58,6 +93,13 @@ struct FailureLabels {
 #[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
 struct OutcomeLabels {
     outcome: &'static str,
+    model: SharedName,
+}
+
+#[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
+struct TokenLabels {
+    kind: &'static str,
+    model: SharedName,
 }
 
 #[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
@@ -88,6 +130,7 @@ struct ReaskCounters {
 struct OutcomeCounters {
     outcomes: Family<OutcomeLabels, Counter>,
     observed: Family<ObservedLabels, Counter>,
+    tokens: Family<TokenLabels, Counter>,
 }
 
 /// How long requests took, and where.
@@ -96,6 +139,7 @@ struct Times {
     added: Histogram,
     held: Histogram,
     upstream: Histogram,
+    first_byte: Histogram,
 }
 
 /// All counters of one gateway.
@@ -112,7 +156,8 @@ pub(crate) struct Metrics {
     reasks: ReaskCounters,
     active: Gauge,
     times: Times,
-    tools: Mutex<HashSet<ToolName>>,
+    tools: Names,
+    models: Names,
 }
 
 impl Metrics {
@@ -137,8 +182,10 @@ impl Metrics {
                 added: Histogram::new(quick),
                 held: Histogram::new(slow),
                 upstream: Histogram::new(slow),
+                first_byte: Histogram::new(slow),
             },
-            tools: Mutex::default(),
+            tools: Names::new(MOST_TOOLS),
+            models: Names::new(MOST_MODELS),
         };
         metrics.register();
         metrics
@@ -193,6 +240,11 @@ impl Metrics {
             self.outcomes.observed.clone(),
         );
         all.register(
+            "tokens",
+            "Tokens of all replies, by kind; refused ones were asked for again",
+            self.outcomes.tokens.clone(),
+        );
+        all.register(
             "loops",
             "Requests whose history is a loop, by signal",
             self.loops.clone(),
@@ -217,6 +269,12 @@ impl Metrics {
             seconds(),
             self.times.upstream.clone(),
         );
+        all.register_with_unit(
+            "first_byte",
+            "Time from the request to the head of the upstream's first reply",
+            seconds(),
+            self.times.first_byte.clone(),
+        );
     }
 
     /// The number of requests under way.
@@ -237,9 +295,12 @@ impl Metrics {
     pub(crate) fn ended(&self, record: &RequestRecord) {
         self.active.dec();
         let protocol = record.exchange.protocol;
+        let model = record.exchange.model.as_deref().unwrap_or_default();
+        let model = self.models.get(model);
         let labels = RequestLabels {
             protocol: protocol.map_or("other", |protocol| protocol.name()),
             status: u32::from(record.status),
+            model: model.clone(),
         };
         self.requests.get_or_create(&labels).inc();
         if let Some(error) = record.error {
@@ -261,13 +322,30 @@ impl Metrics {
             self.reasks.repairs.get_or_create(&labels).inc();
         }
         if let Some(outcome) = judgement.outcome() {
-            let labels = OutcomeLabels { outcome };
+            let model = model.clone();
+            let labels = OutcomeLabels { outcome, model };
             self.outcomes.outcomes.get_or_create(&labels).inc();
         }
         if let Some(would_have) = judgement.would_have {
             let would = would_have.name();
             let labels = ObservedLabels { would };
             self.outcomes.observed.get_or_create(&labels).inc();
+        }
+        let (tokens, refused) = judgement.tokens;
+        for (kind, count) in [
+            ("input", tokens.input),
+            ("output", tokens.output),
+            ("refused_input", refused.input),
+            ("refused_output", refused.output),
+        ] {
+            if count > 0 {
+                let model = model.clone();
+                let labels = TokenLabels { kind, model };
+                self.outcomes.tokens.get_or_create(&labels).inc_by(count);
+            }
+        }
+        if let Some(first_byte) = timing.first_byte {
+            self.times.first_byte.observe(first_byte.as_secs_f64());
         }
         self.times.upstream.observe(timing.upstream().as_secs_f64());
         if protocol.is_some() {
@@ -277,7 +355,7 @@ impl Metrics {
             self.times.held.observe(timing.held.as_secs_f64());
         }
         for call in &record.judgement.calls {
-            let tool = self.tool(&call.tool);
+            let tool = self.tools.get(&call.tool);
             let verdict = call.verdict.name();
             if let Some(reason) = call.reason {
                 let tool = tool.clone();
@@ -290,26 +368,14 @@ impl Metrics {
                     self.mends.get_or_create(&RuleLabels { tool, rule }).inc();
                 }
             }
-            self.calls
-                .get_or_create(&CallLabels { tool, verdict })
-                .inc();
+            let model = model.clone();
+            let labels = CallLabels {
+                tool,
+                verdict,
+                model,
+            };
+            self.calls.get_or_create(&labels).inc();
         }
-    }
-
-    /// Returns the name that a tool is counted under.
-    fn tool(&self, name: &str) -> ToolName {
-        let end = name.char_indices().nth(MOST_CHARS).map(|(end, _)| end);
-        let name = &name[..end.unwrap_or(name.len())];
-        let mut tools = self.tools.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(known) = tools.get(name) {
-            return Arc::clone(known);
-        }
-        if tools.len() >= MOST_TOOLS {
-            return "(other)".into();
-        }
-        let name = ToolName::from(name);
-        tools.insert(Arc::clone(&name));
-        name
     }
 
     pub(crate) fn text(&self) -> String {

@@ -85,7 +85,10 @@ pub(crate) async fn respond(
     record.add_own_time(started.elapsed());
     record.note_sent();
     match request.send(&live.upstream, body).await {
-        Ok(reply) => Ok(pass_observed(live, exchange, reply, record)),
+        Ok(reply) => {
+            record.note_reply();
+            Ok(pass_observed(live, exchange, reply, record))
+        }
         Err(error) => Err((record.set_upstream_error(error), record)),
     }
 }

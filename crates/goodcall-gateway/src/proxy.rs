@@ -28,6 +28,7 @@ use crate::log::Log;
 use crate::metrics::Metrics;
 use crate::passed_body::PassedBody;
 use crate::readiness::Readiness;
+use crate::reask_budget::ReaskBudget;
 use crate::recent_calls::RecentCalls;
 use crate::request_record::{RequestRecord, Unjudged};
 use crate::tunnel::Tunnels;
@@ -87,6 +88,7 @@ pub(crate) struct LiveState {
     pub(crate) config: GatewayConfig,
     pub(crate) relay: Arc<RelaySettings>,
     pub(crate) upstream: Upstream,
+    pub(crate) reasks: Arc<ReaskBudget>,
     pub(crate) log: Arc<Log>,
     #[cfg(feature = "store")]
     pub(crate) store: Option<Arc<crate::store::Store>>,
@@ -228,7 +230,10 @@ pub(crate) async fn pass_body(
         Err(error) => Err(error),
     };
     match reply {
-        Ok(reply) => Ok(pass_reply(live, reply, record)),
+        Ok(reply) => {
+            record.note_reply();
+            Ok(pass_reply(live, reply, record))
+        }
         Err(error) => Err((record.set_upstream_error(error), record)),
     }
 }
@@ -318,6 +323,7 @@ async fn judge(
             let reply = request.send(&live.upstream, body).await;
             match reply {
                 Ok(mut reply) => {
+                    record.note_reply();
                     if let Some(reason) = &record.judgement.unjudged
                         && matches!(reason, Unjudged::RequestEncoding)
                     {
@@ -458,12 +464,14 @@ fn rewrite_history<'t>(
 /// Sends a request and answers the client with its reply, judged.
 async fn send(mut pending: Box<PendingExchange>) -> HandlerResult {
     pending.record.note_sent();
+    pending.live.reasks.count_request();
     let body = body_of(&pending.exchange);
     let reply = pending.request.send(&pending.live.upstream, body).await;
     let reply = match reply {
         Ok(reply) => reply,
         Err(error) => return Err((pending.record.set_upstream_error(error), pending.record)),
     };
+    pending.record.note_reply();
     if may_quote_a_call(&reply) {
         return failed_reply::respond(pending, reply).await;
     }

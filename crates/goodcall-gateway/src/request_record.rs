@@ -6,7 +6,9 @@ use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use goodcall_wire::Provider;
-use goodcall_wire::relay::{CallRecord, CallVerdict, Endpoint, Exchange, NotJudged, RequestFacts};
+use goodcall_wire::relay::{
+    CallRecord, CallVerdict, Endpoint, Exchange, NotJudged, RequestFacts, TokenCounts,
+};
 use http::{Method, Request, StatusCode};
 use tracing::Span;
 use tracing::field::Empty;
@@ -47,6 +49,8 @@ pub(crate) struct RequestTiming {
     started: Instant,
     /// When the request was first sent, and how much time the gateway had taken for itself then.
     sent: Option<(Instant, Duration)>,
+    /// From the request to the head of the first reply.
+    pub(crate) first_byte: Option<Duration>,
     /// Time that the gateway took for itself: reading the request, judging, writing.
     pub(crate) own: Duration,
     /// Time for which a stream held something back that had arrived, re-asks included.
@@ -75,6 +79,8 @@ pub(crate) struct Judgement {
     pub(crate) would_have: Option<WouldHave>,
     /// Why the last re-ask brought no reply.
     pub(crate) reask_failed: Option<ReaskFailure>,
+    /// The tokens of all replies, and of those that were asked for again.
+    pub(crate) tokens: (TokenCounts, TokenCounts),
     /// What was repaired around the calls.
     pub(crate) repairs: Vec<&'static str>,
     /// The number of repeated calls that were left out.
@@ -104,6 +110,8 @@ impl Judgement {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ReaskFailure {
     NoReply(ErrorReply),
+    /// It was not sent: a limit on re-asks forbade it.
+    Refused(&'static str),
     Status(StatusCode),
     /// Of another type or encoding, too long, or broken off.
     Unreadable,
@@ -116,6 +124,7 @@ impl ReaskFailure {
     pub(crate) fn code(self) -> Cow<'static, str> {
         match self {
             ReaskFailure::NoReply(reply) => reply.code().into(),
+            ReaskFailure::Refused(limit) => format!("limit_{limit}").into(),
             ReaskFailure::Status(status) => format!("status_{}", status.as_u16()).into(),
             ReaskFailure::Unreadable => "unreadable".into(),
             ReaskFailure::Empty => "empty".into(),
@@ -206,6 +215,7 @@ impl RequestRecord {
             timing: RequestTiming {
                 started: Instant::now(),
                 sent: None,
+                first_byte: None,
                 own: Duration::ZERO,
                 held: Duration::ZERO,
                 total: Duration::ZERO,
@@ -274,6 +284,17 @@ impl RequestRecord {
             .get_or_insert_with(|| (Instant::now(), own));
     }
 
+    /// Notes that the head of the upstream's reply has come.
+    pub(crate) fn note_reply(&mut self) {
+        let age = self.age();
+        self.timing.first_byte.get_or_insert(age);
+    }
+
+    /// The time since the client's request came.
+    pub(crate) fn age(&self) -> Duration {
+        self.timing.started.elapsed()
+    }
+
     pub(crate) fn add_own_time(&mut self, took: Duration) {
         self.timing.own += took;
     }
@@ -290,6 +311,11 @@ impl RequestRecord {
     /// Notes what was found in the replies so far.
     pub(crate) fn set_findings(&mut self, exchange: &Exchange, calls: Vec<CallRecord>) {
         self.judgement.reasked = exchange.reasked();
+        if let Some(ReaskFailure::Refused(_)) = self.judgement.reask_failed {
+            // The last one was prepared, but not sent.
+            self.judgement.reasked = self.judgement.reasked.saturating_sub(1);
+        }
+        self.judgement.tokens = (exchange.tokens(), exchange.refused_tokens());
         self.judgement.repairs = exchange.repairs().collect();
         self.judgement.dropped = exchange.dropped();
         self.judgement.calls = calls;

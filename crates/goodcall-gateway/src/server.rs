@@ -148,8 +148,9 @@ fn live_state(
 ) -> Result<(LiveState, Vec<RecentCall>), GatewayConfigError> {
     let log = match before {
         Some(before) if before.config.log == config.log => Arc::clone(&before.log),
-        _ => Arc::new(Log::new(config.log)),
+        _ => Arc::new(Log::new(&config.log)),
     };
+    let reasks = before.map(|before| Arc::clone(&before.reasks));
     #[cfg(feature = "store")]
     let (store, kept) = store(&config, before)?;
     #[cfg(not(feature = "store"))]
@@ -164,6 +165,7 @@ fn live_state(
     let live = LiveState {
         upstream: Upstream::new(&config)?,
         relay: Arc::new(config.relay.clone()),
+        reasks: reasks.unwrap_or_default(),
         log,
         #[cfg(feature = "store")]
         store,

@@ -24,6 +24,8 @@ settings! {
         pub requests: RequestSettings,
         /// How replies are judged.
         pub replies: ReplySettings,
+        /// How much is spent on re-asks.
+        pub reasking: ReaskSettings,
         /// What is recorded.
         pub observability: ObservabilitySettings,
     }
@@ -150,6 +152,31 @@ settings! {
         /// Bytes of a stream that are held until they are judged
         #[arg(skip)]
         pub max_held_bytes: Option<usize>,
+    }
+}
+
+settings! {
+    /// How much is spent on re-asks.
+    pub struct ReaskSettings {
+        /// Re-asks in a minute, of all requests together [default: any number]
+        #[arg(long, env = "GOODCALL_REASKS_PER_MINUTE", value_name = "N", value_parser = whole_number::<u32>)]
+        pub reasks_per_minute: Option<u32>,
+        /// Re-asks for each 100 requests of the last minute; the first 10 are always allowed
+        /// [default: any number]
+        #[arg(long, env = "GOODCALL_REASK_PERCENT", value_name = "N", value_parser = whole_number::<u32>)]
+        pub reask_percent: Option<u32>,
+        /// Seconds after the client's request until which it may be asked again [default: any]
+        #[arg(long, env = "GOODCALL_REASK_DEADLINE_SECONDS", value_name = "N", value_parser = whole_number::<u64>)]
+        pub reask_deadline_seconds: Option<u64>,
+        /// Reasons for which the model is not asked again, such as truncated,unknown_tool
+        #[arg(long, env = "GOODCALL_NO_REASK", value_name = "REASONS", value_delimiter = ',')]
+        pub no_reask: Vec<String>,
+        /// Failed re-asks in a row after which there are none for a while; 0 for never [default: 5]
+        #[arg(long, env = "GOODCALL_REASK_BREAKER", value_name = "N", value_parser = whole_number::<u32>)]
+        pub reask_breaker: Option<u32>,
+        /// Seconds for which there are none then
+        #[arg(skip)]
+        pub reask_breaker_seconds: Option<u64>,
     }
 }
 

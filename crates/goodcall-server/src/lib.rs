@@ -24,7 +24,7 @@ pub use config_file::{ConfigFile, ConfigFileError, McpServerConfig};
 pub use flag_values::listen_address;
 pub use gateway_settings::{
     GatewayLoopMode, GatewaySettings, GiveUpMode, ListenerSettings, LogTarget,
-    ObservabilitySettings, ReplySettings, RequestSettings, TextCallMode, ToldUsage,
+    ObservabilitySettings, ReaskSettings, ReplySettings, RequestSettings, TextCallMode, ToldUsage,
     UpstreamSettings,
 };
 pub use headers::{has_media_type, is_hop_by_hop};

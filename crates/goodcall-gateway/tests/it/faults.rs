@@ -192,12 +192,16 @@ async fn metrics_count_verdicts_and_reasks() {
     post(running.address, CHAT, &chat(false)).await;
     let page = get(running.address, "/metrics").await;
     for line in [
-        r#"goodcall_calls_total{tool="f",verdict="bad"} 1"#,
-        r#"goodcall_calls_total{tool="f",verdict="mended"} 1"#,
+        r#"goodcall_calls_total{tool="f",verdict="bad",model="m"} 1"#,
+        r#"goodcall_calls_total{tool="f",verdict="mended",model="m"} 1"#,
         r#"goodcall_mends_total{tool="f",rule="string-to-number"} 1"#,
         r#"goodcall_refusals_total{tool="f",reason="wrong_shape"} 1"#,
         "goodcall_reasks_total 1",
-        r#"goodcall_outcomes_total{outcome="cured"} 1"#,
+        r#"goodcall_outcomes_total{outcome="cured",model="m"} 1"#,
+        r#"goodcall_requests_total{protocol="openai",status="200",model="m"} 1"#,
+        r#"goodcall_tokens_total{kind="input",model="m"} 10"#,
+        r#"goodcall_tokens_total{kind="refused_output",model="m"} 7"#,
+        "goodcall_first_byte_seconds_count 1",
         "goodcall_added_seconds_count 1",
     ] {
         assert!(page.body.contains(line), "{line}: {}", page.body);
@@ -235,7 +239,7 @@ async fn failed_reasks_are_counted_by_cause() {
         let reply = post(running.address, CHAT, &chat(stream)).await;
         assert_eq!(reply.status, 200);
     }
-    let line = r#"goodcall_outcomes_total{outcome="bad"} 2"#;
+    let line = r#"goodcall_outcomes_total{outcome="bad",model="m"} 2"#;
     let page = wait_for_metric(running.address, line).await;
     let line = r#"goodcall_reask_failures_total{code="status_429"} 2"#;
     assert!(page.contains(line), "{page}");
@@ -255,7 +259,7 @@ async fn client_that_leaves_during_a_reask_has_its_calls_counted() {
     drop(client);
     let line = r#"goodcall_errors_total{code="client_left"} 1"#;
     let page = wait_for_metric(running.address, line).await;
-    let line = r#"goodcall_calls_total{tool="f",verdict="bad"} 1"#;
+    let line = r#"goodcall_calls_total{tool="f",verdict="bad",model="m"} 1"#;
     assert!(page.contains(line) && page.contains("goodcall_reasks_total 1"));
 }
 

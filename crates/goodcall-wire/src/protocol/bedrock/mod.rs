@@ -7,8 +7,6 @@ use std::collections::HashMap;
 
 use goodcall_core::{Kind, Node, Tree};
 
-#[cfg(feature = "event-stream")]
-use super::Framing;
 use super::form::leading_blocks;
 use super::{Author, CallKey, Decisions, EventKind, Form, Layout, RequestUrl};
 use super::{StopPlace, StopReasons};
