@@ -136,7 +136,8 @@ pub trait Tool: Send + Sync {
 
     /// Runs the tool. The parameters have been validated: what the schema requires is there, of the
     /// type that it says. An integer is one for `as_i64`, however the model has written it (`5.0`,
-    /// `1e1`); above `i64::MAX` it is one for `as_u64`, unless the schema has a `maximum`.
+    /// `1e1`); without a `maximum` in the schema it may be one for `as_u64` only, or beyond 64 bits an
+    /// `f64` that holds it exactly.
     async fn execute(&self, params: &Value) -> ToolResult;
 
     /// Converts arguments that match the schema into the form that [`Tool::run`] takes, or refuses

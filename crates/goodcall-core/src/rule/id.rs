@@ -86,6 +86,7 @@ rule_ids! {
     KeyMarkup => "key-markup",
     KeyStyle => "key-style",
     KeyTypo => "key-typo",
+    KeyWithValue => "key-with-value",
     KeysDown => "keys-down",
     KeysUp => "keys-up",
     LeadingZero => "leading-zero",

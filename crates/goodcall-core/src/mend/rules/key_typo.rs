@@ -15,6 +15,7 @@ pub(crate) const RULE: Rule = Rule {
     not_when: &[
         "The difference is a prefix that turns the meaning (`no_dry_run`).",
         "Two keys that were sent are typos of the same declared one.",
+        "The key sent holds a value (`command=ls`).",
     ],
     example: Example {
         tool: None,
@@ -49,7 +50,9 @@ pub(crate) fn propose(site: &Site<'_>, out: &mut Proposals) {
     }
 }
 
-/// Returns the key that this one is a typo of. A key in another style is not a typo.
+/// Returns the key that this one is a typo of. A key in another style is not a typo, nor is one with a
+/// value in it (`command=ls`), which would be lost.
 fn meant<'s>(site: &Site<'s>, sent: &str) -> Option<&'s str> {
-    typo_of(sent, site.absent()).filter(|name| !same_name(sent, name))
+    let is_typo = |name: &&str| !same_name(sent, name) && !sent.contains('=');
+    typo_of(sent, site.absent()).filter(is_typo)
 }

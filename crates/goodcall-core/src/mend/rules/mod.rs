@@ -21,6 +21,7 @@ mod indexed_object;
 mod key_markup;
 mod key_style;
 mod key_typo;
+mod key_with_value;
 mod keys_down;
 mod keys_up;
 mod missing_default;
@@ -84,6 +85,7 @@ const RULE_ENTRIES: &[RuleEntry] = entries![
     missing_default,
     key_style,
     key_markup,
+    key_with_value,
     enum_spelling,
     enum_words,
     only_key,

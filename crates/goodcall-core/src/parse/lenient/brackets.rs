@@ -256,3 +256,33 @@ impl Parser<'_> {
         }
     }
 }
+
+/// Finds the first bracket that closes nothing, in a text with more closing brackets than opening ones:
+/// nothing is missing at its end. `None` for any other text, and for one that ends inside a string.
+pub(super) fn surplus_bracket(text: &str) -> Option<usize> {
+    let (mut open, mut opened, mut closed) = (Vec::new(), 0, 0);
+    let (mut quote, mut surplus) = (None, None);
+    let mut bytes = text.bytes().enumerate();
+    while let Some((at, byte)) = bytes.next() {
+        match (quote, byte) {
+            (_, b'\\') => drop(bytes.next()),
+            (Some(end), byte) if byte == end => quote = None,
+            (Some(_), _) => {}
+            (None, b'"' | b'\'') => quote = Some(byte),
+            (None, b'{' | b'[') => {
+                opened += 1;
+                open.push(if byte == b'{' { b'}' } else { b']' });
+            }
+            (None, b'}' | b']') => {
+                closed += 1;
+                if open.last() == Some(&byte) {
+                    open.pop();
+                } else {
+                    surplus.get_or_insert(at);
+                }
+            }
+            (None, _) => {}
+        }
+    }
+    surplus.filter(|_| quote.is_none() && closed > opened)
+}

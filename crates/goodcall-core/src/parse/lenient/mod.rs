@@ -179,6 +179,12 @@ fn read_plain<'a>(
         let place = format!("/{}{}", cut.root.min(values - 1), cut.pointer);
         cut.pointer = Pointer::parse(&place).expect("an index before a pointer is a pointer");
     }
+    if let Some(cut) = cut.as_mut().filter(|cut| cut.because.is_none())
+        && let Some(at) = brackets::surplus_bracket(text)
+    {
+        let cause = Ambiguity::new(rules::EXTRA_BRACKET, Pointer::root(), at..at + 1);
+        (cut.because, cut.kind) = (Some(cause), CutKind::Inside);
+    }
     Ok(Some(LenientReading {
         changes: Changes::recorded(parsed.recorder.finish(), text),
         cut,
