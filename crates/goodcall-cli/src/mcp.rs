@@ -1,6 +1,7 @@
 //! `goodcall mcp`: the proxy in front of an MCP server.
 
 mod inspect;
+mod replay;
 mod servers;
 mod wrap;
 
@@ -64,6 +65,10 @@ struct ServerArgs {
     /// A header for every request to the URL, as NAME=VARIABLE of the environment
     #[arg(long, value_name = "NAME=VARIABLE", conflicts_with = "command")]
     header_env: Vec<String>,
+    /// The URL speaks the old SSE transport; it is found out where the path ends with /sse, or the
+    /// server refuses the handshake
+    #[arg(long, conflicts_with = "command")]
+    sse: bool,
     /// The command that starts the server
     #[arg(
         trailing_var_arg = true,
@@ -92,6 +97,10 @@ struct GuardArgs {
     /// Append one JSON line per call to this file
     #[arg(long, value_name = "FILE")]
     log: Option<PathBuf>,
+    /// Append every request of clients with its answer to this file, for goodcall mcp replay and
+    /// goodcall audit; it has all arguments and results
+    #[arg(long, value_name = "FILE")]
+    record: Option<PathBuf>,
     #[command(flatten)]
     settings: McpSettings,
 }
@@ -100,6 +109,8 @@ struct GuardArgs {
 enum Task {
     /// List a server's tools and the problems of their schemas
     Inspect(inspect::InspectArgs),
+    /// Answer requests from a recording, as a server for tests
+    Replay(replay::ReplayArgs),
     /// Become a server that ends with the process that started it
     #[command(hide = true)]
     Start {
@@ -113,6 +124,7 @@ enum Task {
 pub(crate) fn run(args: &McpArgs, program: Option<&OsString>) -> Result<bool, CliError> {
     match &args.task {
         Some(Task::Inspect(args)) => return inspect::run(args),
+        Some(Task::Replay(args)) => return replay::run(args),
         Some(Task::Start { command }) => return start(command),
         None => {}
     }
@@ -153,7 +165,7 @@ impl ServerArgs {
             None => self.url.clone(),
         };
         if let Some(url) = url {
-            return servers::upstream(&url, &self.headers()?);
+            return servers::upstream(&url, &self.headers()?, self.sse);
         }
         let Some((program, arguments)) = self.command.split_first() else {
             return Err(format!(
@@ -197,7 +209,7 @@ impl ServerArgs {
 /// The server behind a URL, or the one that a command starts, written in one word.
 pub(crate) fn server_of(word: &str) -> Result<McpServer, CliError> {
     if word.starts_with("http://") || word.starts_with("https://") {
-        return servers::upstream(word, &[]);
+        return servers::upstream(word, &[], false);
     }
     let words = shlex::split(word).ok_or_else(|| format!("`{word}`: a quote is not closed"))?;
     let (program, arguments) = words.split_first().ok_or("expected a URL or a command")?;
@@ -352,11 +364,14 @@ impl GuardArgs {
     }
 
     fn log(&self) -> Result<ProxyLog, CliError> {
-        match &self.log {
-            Some(path) => {
-                ProxyLog::to_file(path).map_err(|error| format!("{}: {error}", path.display()))
-            }
-            None => Ok(ProxyLog::new()),
+        let failure = |path: &Path, error| format!("{}: {error}", path.display());
+        let log = match &self.log {
+            Some(path) => ProxyLog::to_file(path).map_err(|error| failure(path, error))?,
+            None => ProxyLog::new(),
+        };
+        match &self.record {
+            Some(path) => log.record_to(path).map_err(|error| failure(path, error)),
+            None => Ok(log),
         }
     }
 }

@@ -291,3 +291,30 @@ fn servers_of_the_configuration_are_offered_together() {
         "{text}"
     );
 }
+
+#[test]
+fn recorded_session_is_replayed_without_the_server() {
+    let folder = folder("recorded");
+    let server = r#"read a; echo '{"id":0,"result":{"v":1}}'; read b; echo '{"id":"goodcall:tools:1","result":{"tools":[{"name":"go","inputSchema":{"type":"object"}}]}}'; read c; echo '{"id":1,"result":{"content":[],"n":1}}'; cat"#;
+    let requests = [
+        r#"{"id":0,"method":"initialize","params":{}}"#,
+        r#"{"id":1,"method":"tools/call","params":{"name":"go","arguments":{"x":1}}}"#,
+    ];
+    let answers = |words: &[&str]| {
+        let mut child = Running(goodcall(&folder, words).spawn().unwrap());
+        let mut input = child.0.stdin.take().unwrap();
+        let mut lines = BufReader::new(child.0.stdout.take().unwrap()).lines();
+        let answers = requests.map(|request| {
+            writeln!(input, "{request}").unwrap();
+            lines.next().unwrap().unwrap()
+        });
+        drop(input);
+        answers
+    };
+    let recorded = answers(&["mcp", "--record", "session.jsonl", "--", "sh", "-c", server]);
+    assert_eq!(recorded[1], r#"{"id":1,"result":{"content":[],"n":1}}"#);
+    let file = folder.join("session.jsonl");
+    let mode = fs::metadata(&file).unwrap().permissions().mode();
+    assert_eq!(mode & 0o777, 0o600);
+    assert_eq!(answers(&["mcp", "replay", "session.jsonl"]), recorded);
+}

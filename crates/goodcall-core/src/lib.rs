@@ -62,8 +62,8 @@ mod pipeline;
 
 pub use explain::{
     Budget, Explain, Structured, Style, UnknownStyle, accepted_text, expected_text,
-    missing_output_text, no_result_text, not_run_text, oversized_result_text, rate_limited_text,
-    timed_out_text, unread_call_text,
+    missing_output_text, no_result_text, not_approved_text, not_run_text, oversized_result_text,
+    rate_limited_text, timed_out_text, unread_call_text,
 };
 pub use limits::Limits;
 pub use mend::rules::catalogue;

@@ -15,6 +15,7 @@ use crate::line_io::{InputLine, LineReader, LineWriter};
 use crate::options::ProxyOptions;
 use crate::process::EndMode;
 use crate::queue::Backlog;
+use crate::recording::SessionRecorder;
 use crate::server_connection::{McpServer, ServerConnection};
 
 /// How often deadlines are checked.
@@ -92,7 +93,11 @@ where
     W: AsyncWrite + Unpin + Send + 'static,
 {
     let (client, _) = LineWriter::start(output);
+    let recorder = log
+        .recorder()
+        .map(|recorder| recorder.session(&options.server));
     let mut bridge = Bridge {
+        recorder,
         server,
         engine: Engine::new(Arc::clone(&options)),
         client,
@@ -126,6 +131,7 @@ pub(crate) fn connect(
 }
 
 struct Bridge {
+    recorder: Option<SessionRecorder>,
     server: McpServer,
     engine: Engine,
     client: LineWriter,
@@ -188,6 +194,9 @@ impl Bridge {
     fn client_line(&mut self, line: InputLine) -> Flow {
         match line {
             InputLine::Frame(frame) => {
+                if let Some(recorder) = &mut self.recorder {
+                    recorder.client_frame(&frame);
+                }
                 let needs_server = self.connection.is_none() && Engine::is_request(&frame);
                 let restarted = needs_server && self.restart();
                 let outputs = self.engine.client_frame(frame, Instant::now());
@@ -290,7 +299,10 @@ impl Bridge {
     fn perform(&mut self, outputs: Vec<EngineOutput>) {
         for output in outputs {
             match output {
-                EngineOutput::Client(frame) => self.client.send(frame),
+                EngineOutput::Client(frame) => {
+                    self.record(&frame);
+                    self.client.send(frame);
+                }
                 EngineOutput::Server(frame) => {
                     if let Some(connection) = &self.connection {
                         connection.send(frame, |frame| self.engine.mirrors(frame));
@@ -298,6 +310,15 @@ impl Bridge {
                 }
                 EngineOutput::Note(entry) => self.log.write(&entry),
             }
+        }
+    }
+
+    /// Records a frame that goes to the client, until that fails.
+    fn record(&mut self, frame: &[u8]) {
+        let recorded = self.recorder.as_mut().map(|one| one.frame_to_client(frame));
+        if let Some(Err(error)) = recorded {
+            self.warn(&format!("the session is not recorded any more: {error}"));
+            self.recorder = None;
         }
     }
 

@@ -9,6 +9,8 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use serde::Serialize;
 use serde_json::value::RawValue;
 
+use crate::recording::Recorder;
+
 /// One call as it is logged.
 #[derive(Clone, Debug, Serialize)]
 #[non_exhaustive]
@@ -105,6 +107,7 @@ pub enum LogEntry {
 #[derive(Debug, Default)]
 pub struct ProxyLog {
     file: Option<Mutex<File>>,
+    recorder: Option<Recorder>,
     quiet: bool,
 }
 
@@ -119,15 +122,26 @@ impl ProxyLog {
     /// # Errors
     /// If the file cannot be opened.
     pub fn to_file(path: &Path) -> io::Result<Self> {
-        let mut options = OpenOptions::new();
-        options.create(true).append(true);
-        #[cfg(unix)]
-        std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-        let file = options.open(path)?;
         Ok(Self {
-            file: Some(Mutex::new(file)),
-            quiet: false,
+            file: Some(Mutex::new(private_file(path)?)),
+            ..Self::default()
         })
+    }
+
+    /// Records every request of clients with its answer, too, one JSON line each. [`RecordedServer`]
+    /// reads the file.
+    ///
+    /// [`RecordedServer`]: crate::RecordedServer
+    ///
+    /// # Errors
+    /// If the file cannot be opened.
+    pub fn record_to(mut self, path: &Path) -> io::Result<Self> {
+        self.recorder = Some(Recorder::to_file(path)?);
+        Ok(self)
+    }
+
+    pub(crate) fn recorder(&self) -> Option<&Recorder> {
+        self.recorder.as_ref()
     }
 
     /// Suppresses warnings.
@@ -161,6 +175,15 @@ impl ProxyLog {
             let _ = writeln!(io::stderr(), "goodcall: {text}");
         }
     }
+}
+
+/// Opens a file to append to it. A new file can be read by its owner only.
+pub(crate) fn private_file(path: &Path) -> io::Result<File> {
+    let mut options = OpenOptions::new();
+    options.create(true).append(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    options.open(path)
 }
 
 /// The current time in milliseconds since 1970.

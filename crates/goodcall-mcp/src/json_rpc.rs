@@ -125,6 +125,18 @@ pub(crate) fn cancelled(id: &str, why: &str) -> Frame {
     .into_bytes()
 }
 
+/// Writes the request that asks the user whether to go on.
+pub(crate) fn elicitation(id: &str, question: &str) -> Frame {
+    let params = json!({
+        "message": question,
+        "requestedSchema": {"type": "object", "properties": {}},
+    });
+    format!(
+        "{{\"jsonrpc\":\"2.0\",\"id\":{id},\"method\":\"elicitation/create\",\"params\":{params}}}"
+    )
+    .into_bytes()
+}
+
 /// Writes the answer that says no more than that a request was done.
 pub(crate) fn empty_result(id: &str) -> Frame {
     format!("{{\"jsonrpc\":\"2.0\",\"id\":{id},\"result\":{{}}}}").into_bytes()

@@ -26,6 +26,7 @@ mod loop_guard;
 mod call_log;
 mod options;
 mod rate_limiter;
+mod recording;
 mod server_group;
 mod tool_view;
 
@@ -54,6 +55,7 @@ pub use http::{Upstream, UpstreamError, listen};
 pub use list_tools::list_tools;
 pub use options::{CallRules, ListenOptions, ProxyOptions};
 pub use process::{ServerCommand, end_with_parent};
+pub use recording::RecordedServer;
 pub use server_connection::McpServer;
 pub use server_group::{GroupMember, ServerGroup};
 pub use tool_view::ToolView;

@@ -5,7 +5,8 @@ use std::time::Duration;
 
 use goodcall_core::{Limits, Policies, Policy, Style};
 use goodcall_server::{
-    BadCallMode, McpListenerSettings, McpLoopMode, McpServerConfig, McpSettings, McpTools, Switch,
+    ApprovalMode, BadCallMode, McpListenerSettings, McpLoopMode, McpServerConfig, McpSettings,
+    McpTools, Switch,
 };
 use goodcall_wire::ToolDefinition;
 
@@ -54,6 +55,8 @@ pub struct CallRules {
     pub bounds: Option<Policies>,
     /// What is done with a bad call that cannot be mended.
     pub bad: BadCallMode,
+    /// Which calls the user is asked about.
+    pub approve: ApprovalMode,
     /// Whether calls are neither changed nor refused.
     pub observe: bool,
     /// Whether results that do not match the tool's output schema are refused, and not only logged.
@@ -74,6 +77,7 @@ impl Default for CallRules {
             policies: Policies::default(),
             bounds: None,
             bad: BadCallMode::default(),
+            approve: ApprovalMode::default(),
             observe: false,
             check_output: false,
             time_limit: Some(Duration::from_secs(600)),
@@ -129,6 +133,11 @@ impl CallRules {
     pub(crate) fn time_limit(&self, tool: &str) -> Option<Duration> {
         let own = self.tools.of(tool).time_limit;
         own.map_or(self.time_limit, limit)
+    }
+
+    /// Which calls of this tool the user is asked about.
+    pub(crate) fn approval(&self, tool: &str) -> ApprovalMode {
+        self.tools.of(tool).approve.unwrap_or(self.approve)
     }
 
     /// How often this tool may be called within a minute.
@@ -220,6 +229,7 @@ impl ProxyOptions {
                 policies: config.policies,
                 bounds: None,
                 bad: settings.bad.unwrap_or_default(),
+                approve: settings.approve.unwrap_or_default(),
                 observe: settings.observe.is_on(),
                 check_output: settings.check_output.is_on(),
                 time_limit: settings.time_limit.map_or(default.calls.time_limit, limit),
@@ -247,6 +257,15 @@ impl ProxyOptions {
         if settings.loops == Some(McpLoopMode::Refuse) {
             self.loops = McpLoopMode::Refuse;
         }
+    }
+
+    /// Returns true if the user may be asked about calls.
+    pub(crate) fn asks_for_approval(&self) -> bool {
+        let is_on = |mode: Option<ApprovalMode>| mode.is_some_and(|mode| mode != ApprovalMode::Off);
+        let mut all = self.members.iter().map(Arc::as_ref).chain([self]);
+        all.any(|one| {
+            is_on(Some(one.calls.approve)) || one.calls.tools.all().any(|own| is_on(own.approve))
+        })
     }
 
     /// The options of the server that has a tool, and the tool's own name there. `server` is the

@@ -30,7 +30,7 @@ pub use gateway_settings::{
 pub use headers::{has_media_type, is_hop_by_hop};
 pub use layers::Switch;
 pub use mcp_settings::{
-    BadCallMode, McpListenerSettings, McpLoopMode, McpServerDefinition, McpSettings,
+    ApprovalMode, BadCallMode, McpListenerSettings, McpLoopMode, McpServerDefinition, McpSettings,
     McpToolSettings, McpTools,
 };
 pub use same_site::{is_cross_site, is_from_foreign_page, is_loopback_authority};

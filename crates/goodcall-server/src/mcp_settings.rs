@@ -18,6 +18,10 @@ settings! {
         /// What is done with a bad call that cannot be mended: refuse, forward
         #[arg(long, value_name = "MODE", hide_possible_values = true)]
         pub bad: Option<BadCallMode>,
+        /// Which calls the user is asked about, where the client can ask: off, destructive, refused,
+        /// both
+        #[arg(long, value_name = "CALLS", hide_possible_values = true)]
+        pub approve: Option<ApprovalMode>,
         /// Change and refuse nothing, and only write the log
         #[arg(long, action = clap::ArgAction::SetTrue, value_parser = crate::flag_values::switch)]
         pub observe: Switch,
@@ -79,6 +83,9 @@ settings! {
         /// What is done with a bad call that cannot be mended.
         #[arg(skip)]
         pub bad: Option<BadCallMode>,
+        /// Which calls the user is asked about.
+        #[arg(skip)]
+        pub approve: Option<ApprovalMode>,
         /// Whether calls are neither changed nor refused.
         #[arg(skip)]
         pub observe: Switch,
@@ -119,6 +126,9 @@ settings! {
         /// The variable with its address, for one that is secret.
         #[arg(skip)]
         pub url_env: Option<String>,
+        /// Whether it speaks the old SSE transport.
+        #[arg(skip)]
+        pub sse: Switch,
         /// Headers for every request to it.
         #[arg(skip)]
         pub headers: BTreeMap<String, String>,
@@ -163,6 +173,11 @@ fn words<'de, D: serde::Deserializer<'de>>(from: D) -> Result<Vec<String>, D::Er
 pub struct McpTools(pub(crate) BTreeMap<String, McpToolSettings>);
 
 impl McpTools {
+    /// The settings of all tools and patterns.
+    pub fn all(&self) -> impl Iterator<Item = &McpToolSettings> {
+        self.0.values()
+    }
+
     /// The tools that are named, and not by a pattern, with their settings.
     pub fn named(&self) -> impl Iterator<Item = (&str, &McpToolSettings)> {
         let all = self
@@ -202,6 +217,35 @@ pub enum BadCallMode {
     Refuse,
     /// It is forwarded as sent, and logged.
     Forward,
+}
+
+/// Which calls the MCP proxy asks the user about, by elicitation.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[cfg_attr(feature = "clap", derive(clap::ValueEnum))]
+#[serde(rename_all = "lowercase")]
+#[non_exhaustive]
+pub enum ApprovalMode {
+    /// None.
+    #[default]
+    Off,
+    /// Those of tools with `destructiveHint`.
+    Destructive,
+    /// Those that would be refused: the user may let them run as sent.
+    Refused,
+    /// Those of destructive tools, and those that would be refused.
+    Both,
+}
+
+impl ApprovalMode {
+    /// Returns true if the user is asked about calls of destructive tools.
+    pub fn covers_destructive(self) -> bool {
+        matches!(self, Self::Destructive | Self::Both)
+    }
+
+    /// Returns true if the user is asked about calls that would be refused.
+    pub fn covers_refused(self) -> bool {
+        matches!(self, Self::Refused | Self::Both)
+    }
 }
 
 /// What the MCP proxy does about doom loops.

@@ -13,6 +13,7 @@ mod langfuse;
 mod langsmith;
 mod litellm;
 mod mcp_log;
+mod mcp_record;
 mod messages;
 mod open_inference;
 mod opencode;
@@ -114,10 +115,11 @@ pub trait TurnSink {
 
 /// All formats. The first one that recognises a record reads its file, so that forms which others
 /// contain come last.
-pub const FORMATS: [&dyn LogFormat; 14] = [
+pub const FORMATS: [&dyn LogFormat; 15] = [
     &protocol::Protocol,
     &gateway::GatewayLog,
     &mcp_log::McpLog,
+    &mcp_record::McpRecord,
     &claude_code::ClaudeCode,
     &codex::Codex,
     &opencode::Opencode,

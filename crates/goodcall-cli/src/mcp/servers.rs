@@ -40,7 +40,7 @@ pub(super) fn prepare(
             let program = command.program.to_string_lossy();
             command
                 .find()
-                .map_err(|error| format!("{program}: {error}"))?;
+                .map_err(|error| format!("the server `{program}` cannot be started: {error}"))?;
         }
     }
     if matches!(members.as_slice(), [(_, settings)] if settings.options.view.is_plain()) {
@@ -101,15 +101,18 @@ fn reach(definition: &McpServerDefinition) -> Result<McpServer, CliError> {
             for (name, from) in &definition.header_env {
                 headers.push(format!("{name}: {}", variable("header_env", from)?));
             }
-            upstream(&url, &headers)
+            upstream(&url, &headers, definition.sse.is_on())
         }
         _ => Err("expected either a command or a url".to_owned()),
     }
 }
 
 /// The server behind a URL, with headers for every request.
-pub(super) fn upstream(url: &str, headers: &[String]) -> Result<McpServer, CliError> {
+pub(super) fn upstream(url: &str, headers: &[String], sse: bool) -> Result<McpServer, CliError> {
     let mut upstream = Upstream::new(url).map_err(|error| error.to_string())?;
+    if sse {
+        upstream = upstream.sse();
+    }
     for header in headers {
         upstream = upstream.header(header).map_err(|error| error.to_string())?;
     }

@@ -11,7 +11,7 @@ use similar::TextDiff;
 use crate::CliError;
 
 /// The configurations of clients, below the user's own folder.
-const CLIENTS: [(&str, &str); 19] = [
+const CLIENTS: [(&str, &str); 23] = [
     (
         "Claude Desktop",
         ".config/Claude/claude_desktop_config.json",
@@ -39,6 +39,10 @@ const CLIENTS: [(&str, &str); 19] = [
     ("Kiro", ".kiro/settings/mcp.json"),
     ("LM Studio", ".lmstudio/mcp.json"),
     ("Copilot CLI", ".copilot/mcp-config.json"),
+    ("JetBrains Junie", ".junie/mcp/mcp.json"),
+    ("Goose", ".config/goose/config.yaml"),
+    ("Goose", "AppData/Roaming/Block/goose/config/config.yaml"),
+    ("Continue", ".continue/config.yaml"),
     (
         "Cline",
         ".config/Code/User/globalStorage/saoudrizwan.claude-dev/settings/cline_mcp_settings.json",

@@ -24,7 +24,8 @@ use std::str::FromStr;
 
 pub use phrase::expected as expected_text;
 pub use server_faults::{
-    missing_output_text, oversized_result_text, rate_limited_text, timed_out_text,
+    missing_output_text, not_approved_text, oversized_result_text, rate_limited_text,
+    timed_out_text,
 };
 pub use skipped_calls::{accepted_text, no_result_text, not_run_text, unread_call_text};
 pub use structured::Structured;

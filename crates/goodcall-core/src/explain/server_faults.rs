@@ -36,6 +36,22 @@ pub fn rate_limited_text(tool: &str, limit: u32, seconds: u64) -> String {
     )
 }
 
+/// The text for a model whose call needs the approval of the user, who did not give it.
+///
+/// ```
+/// assert_eq!(
+///     goodcall_core::not_approved_text("drop"),
+///     "The tool `drop` was not run: the user did not approve this call. Do not call it again unless \
+///      the user asks for it."
+/// );
+/// ```
+pub fn not_approved_text(tool: &str) -> String {
+    format!(
+        "The tool `{tool}` was not run: the user did not approve this call. Do not call it again \
+         unless the user asks for it."
+    )
+}
+
 /// The text for a model that gets only the beginning of a result, because the whole is too large.
 ///
 /// ```

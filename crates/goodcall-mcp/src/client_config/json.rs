@@ -315,9 +315,7 @@ fn wrap_url(
 ) -> Result<Vec<Splice>, &'static str> {
     let kind = parsed.get("type").or_else(|| parsed.get("transport"));
     let kind = kind.and_then(Value::as_str);
-    if kind == Some("sse") || (kind.is_none() && key == "url" && means_sse(file)) {
-        return Err("speaks the old SSE transport, which goodcall does not");
-    }
+    let sse = kind == Some("sse") || (kind.is_none() && key == "url" && means_sse(file));
     if LOGINS.iter().any(|key| parsed.contains_key(*key)) {
         return Err("is logged in to by the client, which goodcall cannot do for it");
     }
@@ -334,6 +332,7 @@ fn wrap_url(
     let server = UrlServer {
         url: url.to_owned(),
         headers: headers.collect(),
+        sse,
     };
     if let Some(why) = refuses(url, !server.headers.is_empty()) {
         return Err(why);
@@ -451,6 +450,7 @@ fn unwrap_url(
     if let Some((_, kind)) = entry.member(plain, "type") {
         let kind_then = match kind.as_str().as_deref() {
             Some("local") => "remote",
+            _ if server.sse => "sse",
             _ => "http",
         };
         splices.push((kind.range(), quoted(kind_then)));
@@ -684,24 +684,30 @@ mod tests {
             "login": {"url": "https://mcp.example/mcp"},
             "oauth": {"url": "https://x.example/mcp", "headers": {"A": "b"}, "oauth": {}},
             "helper": {"url": "https://x.example/mcp", "headersHelper": "x", "headers": {"A": "b"}},
-            "old": {"type": "sse", "url": "https://x.example/x", "headers": {"A": "b"}},
-            "path": {"url": "https://x.example/sse", "headers": {"A": "b"}},
             "socket": {"url": "ws://127.0.0.1/mcp"},
             "null": null, "text": "x", "none": {}, "big": {"command": 1e400}}}"#;
         let wrapped = wrap(text, GOODCALL, Path::new("mcp.json")).unwrap();
         assert_eq!(wrapped.text, text);
         let left: Vec<_> = wrapped.left.iter().map(|(name, _)| name.as_str()).collect();
-        assert_eq!(left.len(), 10, "{left:?}");
-        let typeless = r#"{"mcpServers": {"a": {"url": "http://127.0.0.1/mcp"}}}"#;
-        let wraps = |file: &str| {
-            wrap(typeless, GOODCALL, Path::new(file))
-                .unwrap()
-                .changed
-                .len()
+        assert_eq!(left.len(), 8, "{left:?}");
+    }
+
+    #[test]
+    fn servers_of_the_old_transport_are_wrapped_as_such() {
+        let says_sse = |text: &str, file: &str| {
+            let (_, wrapped) = round_trip(text, file);
+            let back = unwrap(&wrapped.text, None, Path::new(file)).unwrap().text;
+            let parse = |text: &str| serde_json::from_str::<Value>(text).unwrap();
+            assert_eq!(parse(&back), parse(text));
+            wrapped.text.contains("\"--sse\"")
         };
-        assert_eq!(wraps("/home/me/.gemini/settings.json"), 0);
-        assert_eq!(wraps("cline_mcp_settings.json"), 0);
-        assert_eq!(wraps(".cursor/mcp.json"), 1);
+        let typed = r#"{"mcpServers": {"old": {"type": "sse", "url": "https://x.example/x", "headers": {"A": "b"}}}}"#;
+        assert!(says_sse(typed, "mcp.json"));
+        // Some clients mean it where only the address is given.
+        let typeless = r#"{"mcpServers": {"a": {"url": "http://127.0.0.1/mcp"}}}"#;
+        assert!(says_sse(typeless, "/home/me/.gemini/settings.json"));
+        assert!(says_sse(typeless, "cline_mcp_settings.json"));
+        assert!(!says_sse(typeless, ".cursor/mcp.json"));
     }
 
     #[test]

@@ -1,12 +1,13 @@
 //! Edits the configurations of MCP clients, so that their servers run behind goodcall.
 //!
 //! A configuration is edited in place, value by value: comments, order and white space stay. JSON
-//! with comments is the form of most clients; TOML is that of Codex.
+//! with comments is the form of most clients; TOML is that of Codex, YAML of Goose and Continue.
 
 mod json;
 mod servers;
 mod toml;
 mod wrapped_words;
+mod yaml;
 
 use std::fmt;
 use std::path::Path;
@@ -48,9 +49,10 @@ const NOT_WRAPPED: &str = "is not behind goodcall";
 /// # Errors
 /// If the text has no known form, or no servers.
 pub fn wrap_config(text: &str, goodcall: &str, file: &Path) -> Result<Wrapped, WrapError> {
-    match ConfigForm::of(file)? {
+    match ConfigForm::of(file) {
         ConfigForm::Json => json::wrap(text, goodcall, file),
         ConfigForm::Toml => toml::wrap(text, goodcall),
+        ConfigForm::Yaml => yaml::wrap(text, goodcall),
     }
 }
 
@@ -60,9 +62,10 @@ pub fn wrap_config(text: &str, goodcall: &str, file: &Path) -> Result<Wrapped, W
 /// # Errors
 /// As [`wrap_config`].
 pub fn unwrap_config(text: &str, before: Option<&str>, file: &Path) -> Result<Wrapped, WrapError> {
-    match ConfigForm::of(file)? {
+    match ConfigForm::of(file) {
         ConfigForm::Json => json::unwrap(text, before, file),
         ConfigForm::Toml => toml::unwrap(text, before),
+        ConfigForm::Yaml => yaml::unwrap(text, before),
     }
 }
 
@@ -71,9 +74,10 @@ pub fn unwrap_config(text: &str, before: Option<&str>, file: &Path) -> Result<Wr
 /// # Errors
 /// As [`wrap_config`].
 pub fn configured_servers(text: &str, file: &Path) -> Result<Vec<ConfiguredServer>, WrapError> {
-    match ConfigForm::of(file)? {
+    match ConfigForm::of(file) {
         ConfigForm::Json => json::servers(text),
         ConfigForm::Toml => toml::servers(text),
+        ConfigForm::Yaml => yaml::servers(text),
     }
 }
 
@@ -82,18 +86,37 @@ enum ConfigForm {
     /// JSON, with or without comments.
     Json,
     Toml,
+    Yaml,
 }
 
 impl ConfigForm {
-    fn of(file: &Path) -> Result<Self, WrapError> {
+    fn of(file: &Path) -> Self {
         match file.extension().and_then(|end| end.to_str()) {
-            Some("toml") => Ok(Self::Toml),
-            Some("yaml" | "yml") => {
-                let why =
-                    "YAML is not edited: put `goodcall mcp --` in front of the command yourself";
-                Err(WrapError(why.to_owned()))
-            }
-            _ => Ok(Self::Json),
+            Some("toml") => Self::Toml,
+            Some("yaml" | "yml") => Self::Yaml,
+            _ => Self::Json,
         }
+    }
+}
+
+/// Returns `derived`, with the original text if nobody has edited the file since it was wrapped.
+/// `program` is the goodcall that it names.
+fn restored(
+    derived: Wrapped,
+    text: &str,
+    before: Option<&str>,
+    program: Option<&str>,
+    wrap: impl Fn(&str, &str) -> Result<Wrapped, WrapError>,
+) -> Wrapped {
+    let original = before.filter(|before| {
+        let again = program.map(|program| wrap(before, program));
+        again.is_some_and(|again| again.is_ok_and(|again| again.text == text))
+    });
+    match original {
+        Some(original) => Wrapped {
+            text: original.to_owned(),
+            ..derived
+        },
+        None => derived,
     }
 }

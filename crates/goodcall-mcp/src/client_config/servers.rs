@@ -44,6 +44,7 @@ pub(super) fn read(
         let server = UrlServer {
             url: url.to_owned(),
             headers: headers.collect(),
+            sse: entry.get("type").and_then(Value::as_str) == Some("sse"),
         };
         return upstream(&server);
     }
@@ -81,6 +82,9 @@ pub(super) fn read(
 fn upstream(server: &UrlServer) -> Result<McpServer, String> {
     let url = expand(&server.url)?;
     let mut upstream = Upstream::new(&url).map_err(|error| error.to_string())?;
+    if server.sse {
+        upstream = upstream.sse();
+    }
     for (name, value) in &server.headers {
         let header = format!("{name}: {}", expand(value)?);
         upstream = upstream

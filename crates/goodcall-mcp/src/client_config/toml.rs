@@ -4,7 +4,7 @@ use toml_edit::{Array, DocumentMut, Item, TableLike, Value, value};
 
 use super::servers::{self, ConfiguredServer};
 use super::wrapped_words::{before_command, command_start, is_goodcall};
-use super::{NOT_WRAPPED, WRAPPED_ALREADY, WrapError, Wrapped};
+use super::{NOT_WRAPPED, WRAPPED_ALREADY, WrapError, Wrapped, restored};
 
 /// The key of the table with the servers.
 const LIST: &str = "mcp_servers";
@@ -15,19 +15,8 @@ pub(super) fn wrap(text: &str, goodcall: &str) -> Result<Wrapped, WrapError> {
 
 pub(super) fn unwrap(text: &str, before: Option<&str>) -> Result<Wrapped, WrapError> {
     let derived = edit(text, |_, entry| unwrap_entry(entry))?;
-    // A file that nobody has edited since is restored to the letter.
     let program = program_of(text);
-    let original = before.filter(|before| {
-        let again = program.as_deref().map(|program| wrap(before, program));
-        again.is_some_and(|again| again.is_ok_and(|again| again.text == text))
-    });
-    Ok(match original {
-        Some(original) => Wrapped {
-            text: original.to_owned(),
-            ..derived
-        },
-        None => derived,
-    })
+    Ok(restored(derived, text, before, program.as_deref(), wrap))
 }
 
 pub(super) fn servers(text: &str) -> Result<Vec<ConfiguredServer>, WrapError> {

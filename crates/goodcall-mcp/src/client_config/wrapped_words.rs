@@ -12,6 +12,8 @@ const HEADER_VARIABLE: &str = "GOODCALL_HEADER_";
 pub(super) struct UrlServer {
     pub(super) url: String,
     pub(super) headers: Vec<(String, String)>,
+    /// Whether it speaks the old SSE transport.
+    pub(super) sse: bool,
 }
 
 /// How a server behind a URL is started: the words behind the program, and variables for what may be
@@ -50,6 +52,9 @@ impl UrlServer {
         } else {
             words.extend(["--url".to_owned(), self.url.clone()]);
         }
+        if self.sse {
+            words.push("--sse".to_owned());
+        }
         for (index, (key, value)) in self.headers.iter().enumerate() {
             let variable = format!("{HEADER_VARIABLE}{index}");
             words.extend(["--header-env".to_owned(), format!("{key}={variable}")]);
@@ -76,7 +81,11 @@ impl UrlServer {
                 _ => {}
             }
         }
-        Some(Self { url: url?, headers })
+        Some(Self {
+            url: url?,
+            headers,
+            sse: words.iter().any(|word| word == "--sse"),
+        })
     }
 }
 
@@ -93,10 +102,6 @@ pub(super) fn refuses(url: &str, has_headers: bool) -> Option<&'static str> {
     else {
         return Some("is at an address that is not http:// or https://");
     };
-    let path = rest.split(['?', '#']).next().unwrap_or_default();
-    if path.trim_end_matches('/').ends_with("/sse") {
-        return Some("speaks the old SSE transport, which goodcall does not");
-    }
     let host = rest.split(['/', '?', '#']).next().unwrap_or_default();
     if !has_headers && !may_be_secret(url) && !goodcall_server::is_loopback_authority(host) {
         return Some("has no credentials, so the client logs in, which goodcall cannot do for it");

@@ -11,7 +11,7 @@ use crate::frame::{
 };
 use crate::json_rpc;
 use crate::json_span::JsonSpan;
-use crate::judge::{CallJudgement, ForwardedCall};
+use crate::judge::{Approval, CallJudgement, ForwardedCall};
 
 impl Engine {
     /// Takes one frame. `listed` says that it was held back for the list of tools, which was asked
@@ -50,6 +50,10 @@ impl Engine {
         match (message.method(), id) {
             (Some("tools/call"), Some(id)) => match self.judge.call(message, listed, now) {
                 CallJudgement::NeedsTools => self.hold(message.bytes(), message, now),
+                CallJudgement::NeedsApproval(question) => {
+                    self.ask_user(message.bytes(), &question);
+                    Forwarding::Dropped
+                }
                 CallJudgement::AsSent(call) => {
                     self.await_call(id, message, call, now);
                     Forwarding::AsSent
@@ -67,10 +71,16 @@ impl Engine {
                 self.await_other(id, method, message);
                 Forwarding::AsSent
             }
-            (None, Some(id)) => {
-                self.answered(&id, now);
-                Forwarding::AsSent
-            }
+            (None, Some(id)) => match self.approvals.remove(&id) {
+                Some(call) => {
+                    self.take_decision(call, message, now);
+                    Forwarding::Dropped
+                }
+                None => {
+                    self.answered(&id, now);
+                    Forwarding::AsSent
+                }
+            },
             (Some("notifications/cancelled"), None) => self.cancel(message, now),
             (Some("notifications/initialized"), None) => {
                 self.handshake.initialized = Some(message.bytes().to_vec());
@@ -80,6 +90,27 @@ impl Engine {
         }
     }
 
+    /// Holds a call back, and asks the user about it.
+    fn ask_user(&mut self, call: &[u8], question: &str) {
+        let id = self.own_id("approve");
+        let request = json_rpc::elicitation(&id, question);
+        self.out.push(EngineOutput::Client(request));
+        self.approvals.insert(id, call.to_vec());
+    }
+
+    /// Takes what the user has decided about a call.
+    fn take_decision(&mut self, call: Frame, answer: &Message<'_>, now: Instant) {
+        let action = answer.result().and_then(|result| result.get("action"));
+        let is_given = action.and_then(JsonSpan::as_str).as_deref() == Some("accept");
+        self.judge.approval = if is_given {
+            Approval::Given
+        } else {
+            Approval::Denied
+        };
+        self.take_from_client(call, true, now);
+        self.judge.approval = Approval::Possible;
+    }
+
     /// Remembers a request that is not a call.
     fn await_other(&mut self, id: String, method: &str, message: &Message<'_>) {
         let request = match method {
@@ -87,6 +118,13 @@ impl Engine {
                 cursor: message.cursor(),
             },
             "initialize" => {
+                let capabilities = message.param("capabilities");
+                let can_ask = capabilities
+                    .and_then(|all| all.get("elicitation"))
+                    .is_some();
+                if can_ask {
+                    self.judge.approval = Approval::Possible;
+                }
                 self.handshake.initialize = Some(message.bytes().to_vec());
                 PendingRequest::Other
             }
@@ -156,6 +194,14 @@ impl Engine {
             self.held.retain(|held| !request_ids(held).contains(&id));
             if self.held.len() < before {
                 // The request was never sent to the server.
+                return Forwarding::Dropped;
+            }
+            let asked = self.approvals.iter();
+            let mut asked = asked.filter(|(_, call)| request_ids(call).contains(&id));
+            if let Some(question) = asked.next().map(|(question, _)| question.clone()) {
+                self.approvals.remove(&question);
+                let cancelled = json_rpc::cancelled(&question, "the call was cancelled");
+                self.out.push(EngineOutput::Client(cancelled));
                 return Forwarding::Dropped;
             }
             self.forget(&id, ProxyOutcome::Cancelled, now);

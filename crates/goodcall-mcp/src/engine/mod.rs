@@ -56,6 +56,8 @@ pub struct Engine {
     tokens: HashMap<String, String>,
     /// Frames that wait for the list of tools.
     held: Vec<Frame>,
+    /// Calls about which the user is asked, by the ids of the questions.
+    approvals: HashMap<String, Frame>,
     listing: Option<ListRequest>,
     expired: HashSet<String>,
     own_requests: u64,
@@ -115,6 +117,7 @@ impl Engine {
             pending: HashMap::new(),
             tokens: HashMap::new(),
             held: Vec::new(),
+            approvals: HashMap::new(),
             listing: None,
             expired: HashSet::new(),
             own_requests: 0,
@@ -131,7 +134,7 @@ impl Engine {
 
     /// Returns true if frames of the client have not been sent to the server yet.
     pub fn is_holding(&self) -> bool {
-        !self.held.is_empty() || !self.handshake.waiting.is_empty()
+        !self.held.is_empty() || !self.approvals.is_empty() || !self.handshake.waiting.is_empty()
     }
 
     /// Returns true if the frame has a request, which only a running server can answer.
@@ -224,7 +227,8 @@ impl Engine {
             ids.push(id);
         }
         let waiting = std::mem::take(&mut self.handshake.waiting);
-        for frame in self.held.drain(..).chain(waiting) {
+        let asked = self.approvals.drain().map(|(_, call)| call);
+        for frame in self.held.drain(..).chain(asked).chain(waiting) {
             ids.extend(request_ids(&frame));
         }
         for id in ids {

@@ -10,6 +10,7 @@ mod responses;
 
 mod process_listener;
 mod session;
+mod sse_stream;
 mod upstream;
 pub(crate) mod url_client;
 mod url_listener;
@@ -31,7 +32,8 @@ use crate::server_connection::McpServer;
 /// Serves an MCP server to clients over streamable HTTP, until the future is dropped.
 ///
 /// A command is started once per session, and once for all requests without a session. In front of
-/// a URL requests and responses pass with their headers.
+/// a URL requests and responses pass with their headers, unless it speaks the old SSE transport, the
+/// log records sessions, or calls are to be approved: then each session has a connection of its own, as with a command.
 ///
 /// # Errors
 /// If the listener fails.
@@ -43,7 +45,11 @@ pub async fn listen(
 ) -> io::Result<()> {
     let guard = ListenGuard::new(listener.local_addr()?, options.listen.clone());
     let app = match server.into() {
-        McpServer::Url(upstream) => url_listener::router(upstream, options, log),
+        McpServer::Url(upstream)
+            if !upstream.is_sse() && log.recorder().is_none() && !options.asks_for_approval() =>
+        {
+            url_listener::router(upstream, options, log)
+        }
         command => process_listener::router(command, options, log),
     };
     let guard = axum::middleware::from_fn_with_state(guard, guard::guard);

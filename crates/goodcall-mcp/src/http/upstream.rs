@@ -21,6 +21,7 @@ pub struct Upstream {
     client: Client,
     url: Url,
     headers: HeaderMap,
+    is_sse: bool,
 }
 
 /// The error for a URL or header that cannot be used.
@@ -59,9 +60,22 @@ impl Upstream {
             .map_err(|error| wrong(&error))?;
         Ok(Self {
             client,
+            is_sse: parsed.path().trim_end_matches('/').ends_with("/sse"),
             url: parsed,
             headers: HeaderMap::new(),
         })
+    }
+
+    /// The server speaks the old SSE transport. Without this, that is tried first only where the
+    /// path ends with `/sse`, and else if the server refuses the handshake.
+    #[must_use]
+    pub fn sse(mut self) -> Self {
+        self.is_sse = true;
+        self
+    }
+
+    pub(crate) fn is_sse(&self) -> bool {
+        self.is_sse
     }
 
     /// Adds a header to every request, written as `Name: value`.
@@ -141,14 +155,23 @@ impl Upstream {
     /// Sends one frame.
     pub(crate) async fn post(
         &self,
+        headers: HeaderMap,
+        body: Vec<u8>,
+    ) -> reqwest::Result<Response> {
+        self.post_to(self.url.clone(), headers, body).await
+    }
+
+    /// Sends one frame to another address of the same server.
+    pub(crate) async fn post_to(
+        &self,
+        url: Url,
         mut headers: HeaderMap,
         body: Vec<u8>,
     ) -> reqwest::Result<Response> {
         headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
         let both = HeaderValue::from_static("application/json, text/event-stream");
         headers.insert(ACCEPT, both);
-        self.send(Method::POST, self.url.clone(), headers, Some(body))
-            .await
+        self.send(Method::POST, url, headers, Some(body)).await
     }
 }
 

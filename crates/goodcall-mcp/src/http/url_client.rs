@@ -14,6 +14,7 @@ use super::headers::{self, LAST_EVENT, SESSION, VERSION};
 use super::response_reader::{
     BodyKind, NextEvent, message_of, read_answer, read_events, read_whole,
 };
+use super::sse_stream::SseStream;
 use super::upstream::{Upstream, describe_error};
 use crate::argument_mirrors::MirroredHeaders;
 use crate::engine::with_id;
@@ -46,13 +47,15 @@ pub(crate) struct UrlClient {
 }
 
 /// The state that all requests share.
-struct UrlClientLink {
-    upstream: Upstream,
-    max_frame: usize,
+pub(super) struct UrlClientLink {
+    pub(super) upstream: Upstream,
+    pub(super) max_frame: usize,
     to_client: mpsc::Sender<Frame>,
     session: Mutex<UrlClientSession>,
     /// Held while the session is opened again.
     opening: AsyncMutex<()>,
+    /// The stream of a server that speaks the old transport.
+    pub(super) sse: Mutex<SseStream>,
 }
 
 #[derive(Clone, Default)]
@@ -65,17 +68,17 @@ struct UrlClientSession {
 }
 
 /// One request while it is being answered.
-struct OpenRequest {
-    frame: Frame,
+pub(super) struct OpenRequest {
+    pub(super) frame: Frame,
     mirrors: MirroredHeaders,
     /// The id as it is written.
-    id: String,
+    pub(super) id: String,
     /// Whether it is the `initialize` that opens the session.
     opens_session: bool,
 }
 
 /// Why a request has no answer.
-enum RequestFailure {
+pub(super) enum RequestFailure {
     /// The server does not know the session any more.
     NoSession,
     /// Any other reason, for the client to read.
@@ -92,6 +95,7 @@ impl UrlClient {
             to_client,
             session: Mutex::default(),
             opening: AsyncMutex::new(()),
+            sse: Mutex::default(),
         });
         let worker = tokio::spawn(send_all(Arc::clone(&link), frames));
         Self {
@@ -131,6 +135,7 @@ impl UrlClient {
         if timeout(LAST_REQUESTS, &mut self.worker).await.is_err() {
             self.worker.abort();
         }
+        self.link.end_sse();
         let headers = self.link.headers();
         if headers.contains_key(SESSION) {
             let url = self.link.upstream.url().clone();
@@ -204,9 +209,13 @@ async fn send_all(link: Arc<UrlClientLink>, mut frames: QueueReceiver<(Frame, Mi
         if completes_handshake {
             link.session().initialized = Some(frame.clone());
         }
+        let endpoint = link.sse_endpoint();
+        let has_endpoint = endpoint.is_some();
+        let url = endpoint.unwrap_or_else(|| link.upstream.url().clone());
         let headers = link.headers_for(&frame, &mirrors);
-        let _ = timeout(ACCEPT_LIMIT, link.upstream.post(headers, frame)).await;
-        if completes_handshake {
+        let sent = link.upstream.post_to(url, headers, frame);
+        let _ = timeout(ACCEPT_LIMIT, sent).await;
+        if completes_handshake && !has_endpoint {
             let link = Arc::clone(&link);
             listener.abort_all();
             listener.spawn(async move { link.listen().await });
@@ -235,13 +244,13 @@ impl UrlClientLink {
         headers
     }
 
-    async fn deliver(&self, frame: Frame) {
+    pub(super) async fn deliver(&self, frame: Frame) {
         // This fails only if the client has ended.
         let _ = self.to_client.send(one_line(frame)).await;
     }
 
     /// Sends a request and delivers everything that comes back for it. There is always an answer.
-    async fn request(&self, request: OpenRequest) {
+    async fn request(self: &Arc<Self>, request: OpenRequest) {
         let mut answered = self.exchange(&request).await;
         if matches!(answered, Err(RequestFailure::NoSession)) && !request.opens_session {
             answered = match self.open_again().await {
@@ -260,7 +269,14 @@ impl UrlClientLink {
         self.deliver(error).await;
     }
 
-    async fn exchange(&self, request: &OpenRequest) -> Result<(), RequestFailure> {
+    async fn exchange(self: &Arc<Self>, request: &OpenRequest) -> Result<(), RequestFailure> {
+        if request.opens_session && self.upstream.is_sse() {
+            // Without a stream the server speaks streamable HTTP, whatever its path says.
+            self.open_sse().await;
+        }
+        if let Some(sent) = self.exchange_sse(request).await {
+            return sent;
+        }
         let headers = self.headers_for(&request.frame, &request.mirrors);
         let has_session = headers.contains_key(SESSION);
         let sent = self.upstream.post(headers, request.frame.clone()).await;
@@ -281,6 +297,13 @@ impl UrlClientLink {
         let body = read_whole(response, self.max_frame).await;
         let body = body.map_err(RequestFailure::Other)?;
         if !has_answer(&body, &request.id) {
+            let may_be_old = request.opens_session && matches!(status.as_u16(), 400 | 404 | 405);
+            if may_be_old
+                && self.open_sse().await
+                && let Some(sent) = self.exchange_sse(request).await
+            {
+                return sent;
+            }
             let hint = match status.as_u16() {
                 401 | 403 => ": it wants credentials, see --header and --header-env",
                 300..=399 => ": it is at another address, name that one with --url",
@@ -379,7 +402,7 @@ impl UrlClientLink {
     }
 
     /// Opens the stream of messages that belong to no request, or resumes a stream after an event.
-    async fn open_stream(&self, last_id: Option<&str>) -> Option<Response> {
+    pub(super) async fn open_stream(&self, last_id: Option<&str>) -> Option<Response> {
         let mut headers = self.headers();
         headers.insert(ACCEPT, HeaderValue::from_static("text/event-stream"));
         if let Some(id) = last_id {

@@ -222,6 +222,13 @@ impl RequestPlan {
                 self.answers.push(answer);
                 Forwarding::Dropped
             }
+            // The judge does not want this where there is nobody to ask.
+            CallJudgement::NeedsApproval(_) => {
+                let text = "the user cannot be asked here";
+                let answer = json_rpc::error(&id, json_rpc::INVALID_REQUEST, text);
+                self.answers.push(answer);
+                Forwarding::Dropped
+            }
             // The judge asks for the list once per call.
             CallJudgement::NeedsTools => Forwarding::AsSent,
         }

@@ -3,6 +3,7 @@
 //! Whoever moves messages asks [`Judge::call`] about each `tools/call` request, and
 //! [`Judge::result`] about each response to one.
 
+mod approval;
 mod result;
 
 use std::collections::HashSet;
@@ -14,6 +15,8 @@ use goodcall_core::{
     Change, Explain, Gate, Issue, IssueKind, Level, Reason, Refusal, RuleId, Schema, Tree, Verdict,
 };
 use goodcall_wire::{ToolDefinition, Tools};
+
+pub(crate) use approval::Approval;
 
 use crate::argument_mirrors::{MirroredHeaders, mirrored};
 use crate::call_log::{LogEntry, ProxyOutcome, ProxyRecord, ProxyVerdict, now_ms};
@@ -37,6 +40,8 @@ pub(crate) struct Judge {
     pub(crate) options: Arc<ProxyOptions>,
     pub(crate) catalogue: Catalogue,
     loop_guard: LoopGuard,
+    /// Whether the user approves the call that is judged next.
+    pub(crate) approval: Approval,
     warned: HashSet<String>,
     /// Names of tools that the server did not list when it was asked because of them.
     unlisted: HashSet<String>,
@@ -53,6 +58,8 @@ pub(crate) enum CallJudgement {
     AsSent(Box<ForwardedCall>),
     /// The call is forwarded in this form.
     Rewritten(Frame, Box<ForwardedCall>),
+    /// The user is to be asked this first.
+    NeedsApproval(String),
     /// The call is not forwarded, but answered with this.
     Answer(Frame),
 }
@@ -108,6 +115,7 @@ impl Judge {
     pub(crate) fn new(options: Arc<ProxyOptions>) -> Self {
         Self {
             loop_guard: LoopGuard::new(options.loops),
+            approval: Approval::Unavailable,
             options,
             catalogue: Catalogue::default(),
             warned: HashSet::new(),
@@ -151,7 +159,7 @@ impl Judge {
             Assessment::Refused { .. } if !is_recent => CallJudgement::NeedsTools,
             Assessment::Refused { tool, refusal } => {
                 if self.mode(tool) == CallMode::Refuse && !is_left_to_the_server(&refusal) {
-                    self.refuse(&request, tool, &refusal, now)
+                    self.refuse_unless_approved(&request, tool, &refusal, now)
                 } else {
                     self.forward_bad(&request, tool, &refusal, now)
                 }
@@ -160,7 +168,7 @@ impl Judge {
             Assessment::Accepted(call) if !is_fresh && !call.splices.is_empty() => {
                 CallJudgement::NeedsTools
             }
-            Assessment::Accepted(call) => self.forward(&request, call, now),
+            Assessment::Accepted(call) => self.forward_if_approved(&request, call, now),
         }
     }
 

@@ -15,6 +15,8 @@ mod groups;
 mod http;
 mod listen_guard;
 mod rust_sdk;
+#[cfg(unix)]
+mod sse;
 #[allow(dead_code, reason = "shared with the core's tests")]
 #[path = "../../../goodcall-core/tests/support/mod.rs"]
 mod support;
