@@ -42,7 +42,8 @@ struct Shape {
     name: &'static str,
     reader: Reader,
     head: &'static str,
-    /// Repeated; `@` stands for the number of the repetition.
+    /// Repeated; `@` stands for a number that differs in each repetition. It always has six digits
+    /// and no leading zero, so that a longer text holds more of the same and nothing else.
     piece: &'static str,
     tail: &'static str,
 }
@@ -219,7 +220,7 @@ const TEXTS: [(&str, [&str; 3]); 9] = [
 impl Shape {
     fn text(&self, bytes: usize) -> String {
         let count = bytes / self.piece.len();
-        let piece = |count| self.piece.replace('@', &format!("{count:05}"));
+        let piece = |count| self.piece.replace('@', &format!("1{count:05}"));
         let pieces = if self.piece.contains('@') {
             (0..count).map(piece).collect()
         } else {
