@@ -37,6 +37,7 @@
 
 mod limits;
 mod snippet;
+mod stable_hash;
 mod tree;
 
 mod names;
@@ -84,5 +85,9 @@ pub use schema::{Draft, Schema, SchemaCache, SchemaError, SchemaOptions, SchemaW
 pub use snippet::Snippet;
 #[doc(hidden)]
 pub use snippet::clip;
+#[doc(hidden)]
+pub use stable_hash::stable_hash;
 pub use stop::StopReason;
+#[doc(hidden)]
+pub use tree::quoted;
 pub use tree::{DeserializeError, Elements, Inexact, Kind, Members, Node, Pointer, Tree};

@@ -6,6 +6,8 @@
 use std::borrow::Cow;
 use std::ops::Range;
 
+pub(crate) use goodcall_core::quoted;
+
 /// A replacement of one byte range by other text.
 pub(crate) type Splice = (Range<usize>, String);
 
@@ -226,11 +228,6 @@ pub(crate) fn splice(text: &[u8], mut splices: Vec<Splice>) -> Vec<u8> {
     }
     out.extend_from_slice(&text[done..]);
     out
-}
-
-/// Returns the text as a JSON string.
-pub(crate) fn quoted(text: &str) -> String {
-    serde_json::Value::from(text).to_string()
 }
 
 /// Returns true if only white space follows.

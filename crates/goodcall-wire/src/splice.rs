@@ -3,6 +3,7 @@
 use std::ops::Range;
 
 use goodcall_core::Node;
+pub(crate) use goodcall_core::quoted;
 
 /// Edits of one text that are applied together.
 #[derive(Clone, Debug)]
@@ -113,11 +114,6 @@ impl<'t> Splice<'t> {
         out.push_str(self.text.get(at..).unwrap_or_default());
         out
     }
-}
-
-/// Returns the text as a JSON string.
-pub(crate) fn quoted(text: &str) -> String {
-    serde_json::to_string(text).expect("a string is valid JSON")
 }
 
 #[cfg(test)]

@@ -21,6 +21,8 @@ const MOST_IN_PIECES: f64 = 3.0;
 /// The instructions for a byte by itself that are always allowed: the whole of a long value is a mere
 /// search for its end, which costs less than to take and give out a piece.
 const LEAST_PER_PIECE: f64 = 1_000.0;
+/// The length of the texts that are counted whole and in pieces.
+const PIECED_BYTES: usize = 16_000;
 /// The function of the benchmark that reads one text.
 const COUNTED: &str = "growth::counted";
 
@@ -58,7 +60,7 @@ pub(super) fn check() -> Result<(), Failure> {
         }
     }
     let linear = judge(&shapes);
-    let pieces = judge_pieces(&count(&program, &["--pieces", &BYTES.to_string()])?);
+    let pieces = judge_pieces(&count(&program, &["--pieces", &PIECED_BYTES.to_string()])?);
     linear.and(pieces)
 }
 
@@ -140,7 +142,7 @@ fn count_into(program: &Path, dumps: &Path, args: &[&str]) -> Result<Vec<Pair>, 
 fn judge_pieces(counted: &[Pair]) -> Result<(), Failure> {
     let mut dear = Vec::new();
     for Pair { name, counts } in counted {
-        let (each, times) = (counts[1] / BYTES as f64, counts[1] / counts[0]);
+        let (each, times) = (counts[1] / PIECED_BYTES as f64, counts[1] / counts[0]);
         let line = format!(
             "{name:20}{each:8.0} instructions per byte in pieces, {times:5.2} x those of the whole"
         );

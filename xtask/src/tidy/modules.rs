@@ -6,9 +6,23 @@ use super::{File, Finding};
 const ROOT: &str = "crates/goodcall-core/src/";
 
 /// The top-level modules in order. A module uses itself and those before it.
-const ORDER: [&str; 15] = [
-    "limits", "snippet", "stop", "tree", "names", "rule", "policy", "report", "validate", "schema",
-    "parse", "mend", "diagnose", "explain", "pipeline",
+const ORDER: [&str; 16] = [
+    "limits",
+    "snippet",
+    "stable_hash",
+    "stop",
+    "tree",
+    "names",
+    "rule",
+    "policy",
+    "report",
+    "validate",
+    "schema",
+    "parse",
+    "mend",
+    "diagnose",
+    "explain",
+    "pipeline",
 ];
 
 /// Finds uses of a module that comes later.

@@ -40,6 +40,7 @@ pub(crate) use node_pool::{Slots, pooled};
 pub(crate) use number::{Decimal, is_integer, is_written_as_integer};
 pub(crate) use tree_builder::{ScalarText, TreeBuilder};
 pub(crate) use value::to_number;
+pub use write::quoted;
 pub(crate) use write::write_string;
 
 /// The type of a JSON value.

@@ -95,6 +95,14 @@ pub(crate) fn write_string(text: &str, out: &mut String) {
     out.push('"');
 }
 
+/// Returns the text as a JSON string.
+#[doc(hidden)]
+pub fn quoted(text: &str) -> String {
+    let mut out = String::with_capacity(text.len() + 2);
+    write_string(text, &mut out);
+    out
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -4,7 +4,7 @@ use std::collections::{BTreeSet, HashSet};
 use std::fmt::{self, Write as _};
 use std::sync::{Arc, OnceLock};
 
-use goodcall_core::{Kind, Node, StopReason, Tree};
+use goodcall_core::{Kind, Node, StopReason, Tree, stable_hash};
 
 use super::endpoint::Endpoint;
 use super::judge::{
@@ -408,7 +408,7 @@ impl Exchange {
 
     fn seed(&self) -> IdSeed {
         *self.seed.get_or_init(|| IdSeed {
-            hash: hash(&self.body),
+            hash: stable_hash(self.body.bytes()),
             is_short: self.provider == Provider::OpenAi
                 && wants_short_ids(self.model().unwrap_or_default(), &self.body),
         })
@@ -416,7 +416,8 @@ impl Exchange {
 
     /// A number that no other exchange has, as 16 digits.
     pub(crate) fn made_up_number(&self, index: usize) -> String {
-        let number = hash(&format!("{}/{}/{index}", self.seed().hash, self.attempt));
+        let call = format!("{}/{}/{index}", self.seed().hash, self.attempt);
+        let number = stable_hash(call.bytes());
         format!("{number:016x}")
     }
 
@@ -507,10 +508,4 @@ fn wants_short_ids(model: &str, body: &str) -> bool {
             let mut ids = calls.iter().filter_map(|call| call.id.as_deref());
             ids.next().is_some_and(is_short)
         })
-}
-
-/// FNV-1a, which is the same in every process.
-fn hash(text: &str) -> u64 {
-    let step = |hash: u64, byte: u8| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
-    text.bytes().fold(0xcbf2_9ce4_8422_2325, step)
 }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use goodcall_core::{Pointer, Tree};
+use goodcall_core::{Pointer, Tree, stable_hash};
 use serde::{Deserialize, Serialize};
 
 use super::canonical_json::canonical;
@@ -125,13 +125,8 @@ fn result(outcome: &CallOutcome) -> u64 {
     }
 }
 
-/// Hashes parts by FNV-1a, which gives the same result in every process and version: it is saved.
+/// Hashes parts, each ended by a byte that no text has. The result is saved.
 fn hash(parts: &[&str]) -> u64 {
-    let mut hash = 0xcbf2_9ce4_8422_2325_u64;
-    for part in parts {
-        for byte in part.bytes().chain([0xff]) {
-            hash = (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
-        }
-    }
-    hash
+    let bytes = parts.iter().flat_map(|part| part.bytes().chain([0xff]));
+    stable_hash(bytes)
 }
