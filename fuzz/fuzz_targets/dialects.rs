@@ -33,7 +33,7 @@ fuzz_target!(|input: (u8, &str)| {
         for call in &whole.calls {
             let verdict = call.check(&tools, &Policy::safe(), StopReason::Unknown);
             if let (Some(arguments), Some(tool)) = (verdict.arguments(), tools.get(&call.name)) {
-                assert!(tool.schema.as_ref().is_ok_and(|schema| schema.is_valid(arguments)));
+                assert!(tool.schema().is_ok_and(|schema| schema.is_valid(arguments)));
             }
         }
     }

@@ -26,7 +26,7 @@ impl Tools {
         let judging = Judging::read(&options)?;
         let offered = Offered::read(&definitions).map_err(coded(ErrorCode::BadTools))?;
         for tool in offered.iter() {
-            if let Err(error) = &tool.schema {
+            if let Err(error) = tool.schema() {
                 return Err(coded(ErrorCode::BadSchema)(error));
             }
         }

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::ops::Range;
 
 use goodcall_core::{Gate, Policies, Policy, Schema, StopReason, Style, Tree};
-use goodcall_wire::{RawCall, Tools as WireTools, definitions, extract};
+use goodcall_wire::{RawCall, Tools as WireTools, ToolsError, definitions, extract};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyString};
 
@@ -125,12 +125,23 @@ impl Tools {
         style: Option<&str>,
     ) -> PyResult<Self> {
         let (policies, style) = (settings::policies(policy)?, settings::style(py, style)?);
-        let tools = contained(py, || py.detach(|| WireTools::read(definitions)))?;
-        let tools = tools.map_err(|error| TOOLS.new_err(py, error))?;
+        let read = || {
+            let tools = WireTools::read(definitions)?;
+            // Compiles all schemas while the lock is released.
+            let bad = tools.iter().find_map(|tool| tool.schema().err().cloned());
+            Ok::<_, ToolsError>((tools, bad))
+        };
+        let tools = contained(py, || py.detach(read))?;
+        let (tools, bad) = tools.map_err(|error| TOOLS.new_err(py, error))?;
+        if let Some(error) = bad {
+            return Err(schema_error(py, &error));
+        }
         let mut entries = HashMap::new();
         for tool in tools.iter() {
-            let schema = tool.schema.as_ref();
-            let schema = schema.map_err(|error| schema_error(py, error))?.clone();
+            let schema = tool
+                .schema()
+                .map_err(|error| schema_error(py, error))?
+                .clone();
             let name = tool.name.as_str();
             let tree = Tree::parse(&tool.parameters).ok();
             let entry = Entry {

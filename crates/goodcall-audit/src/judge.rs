@@ -161,7 +161,7 @@ impl CallJudge {
                 .as_ref()
                 .is_none_or(|found| found.changes.is_empty())
             {
-                return match &tool.schema {
+                return match tool.schema() {
                     Ok(schema) => self.by_tool(tool, schema, text, stop),
                     Err(_) => without_tools(text, stop),
                 };
@@ -177,7 +177,7 @@ impl CallJudge {
             None => Cow::Owned(RawCall::new(tools, &call.tool, text)),
         };
         let tool = tools.get(&found.name);
-        if tool.is_some_and(|tool| tool.schema.is_err()) {
+        if tool.is_some_and(|tool| tool.schema().is_err()) {
             return without_tools(text, stop);
         }
         let check = |policies: &Policies| {

@@ -71,7 +71,7 @@ fn by_tools(question: &Question, tools: &Tools, stop: StopReason) -> Result<Valu
     };
     let call = RawCall::new(tools, name, question.raw.as_str());
     let tool = tools.get(&call.name);
-    if let Some(Err(error)) = tool.map(|tool| &tool.schema) {
+    if let Some(Err(error)) = tool.map(|tool| tool.schema()) {
         return Err(error.to_string());
     }
     let verdicts = policies().map(|(policy, policies)| {

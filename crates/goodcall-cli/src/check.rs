@@ -50,8 +50,7 @@ pub(crate) fn run(args: &CheckArgs) -> Result<bool, CliError> {
             Verdict::Bad(tools.unknown_call(name, text))
         }
         Some(tool) => {
-            let schema = tool.schema.as_ref();
-            let schema = schema.map_err(|error| match &args.tools {
+            let schema = tool.schema().map_err(|error| match &args.tools {
                 Some(path) => format!("{path}: {error}"),
                 None => error.to_string(),
             })?;
@@ -163,7 +162,7 @@ impl CheckProtocol<'_> {
                 return unusable("bad_line", "neither schema nor tool is given".to_owned());
             }
             (None, Some(name)) => match offered {
-                Some(offered) => offered.schema.clone(),
+                Some(offered) => offered.schema().cloned().map_err(Clone::clone),
                 None => {
                     let verdict = Verdict::Bad(self.tools.unknown_call(name, &raw));
                     return CheckLine::new(line.id, tool, verdict, self.args.style);

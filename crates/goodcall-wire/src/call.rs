@@ -110,7 +110,7 @@ impl RawCall {
             }
             CallState::Whole | CallState::Open => {}
         }
-        let schema = match &tool.schema {
+        let schema = match tool.schema() {
             Ok(schema) => schema,
             Err(error) => return Verdict::Bad(Refusal::unreadable(error.to_string(), 0..0)),
         };

@@ -1,8 +1,8 @@
-//! The offered tools: definitions in any provider's form, compiled once.
+//! The offered tools: definitions in any provider's form, each compiled when it is first called.
 
 use std::collections::HashMap;
 use std::fmt;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use goodcall_core::{
     Kind, Node, Refusal, Schema, SchemaCache, SchemaError, SchemaView, Tree, Types,
@@ -51,16 +51,36 @@ pub struct ToolDefinition {
     pub description: Option<String>,
     /// The schema of the parameters as JSON text.
     pub parameters: String,
-    /// The compiled schema. An error concerns only the calls of this tool.
-    pub schema: Result<Schema, SchemaError>,
     /// Other fields of the definition, as JSON text.
     pub extra: Vec<(String, String)>,
     /// The parameters in declared order; `None` if the order is unknown.
     order: Option<Vec<String>>,
     destructive: bool,
+    schema: LazySchema,
+}
+
+/// A schema that is compiled when it is first needed: of a hundred tools that are offered, a model
+/// calls a few.
+#[derive(Clone, Debug)]
+struct LazySchema {
+    cache: SchemaCache,
+    compiled: OnceLock<Result<Schema, SchemaError>>,
 }
 
 impl ToolDefinition {
+    /// The schema of the parameters, compiled when this is first called.
+    ///
+    /// # Errors
+    /// If it does not compile, which concerns only the calls of this tool.
+    pub fn schema(&self) -> Result<&Schema, &SchemaError> {
+        let LazySchema { cache, compiled } = &self.schema;
+        let compile = || {
+            let schema = cache.get_text(&self.parameters);
+            schema.map_err(|error| error.of_tool(&self.name))
+        };
+        compiled.get_or_init(compile).as_ref()
+    }
+
     /// Returns true if the definition says that the tool destroys something (MCP's
     /// `destructiveHint`).
     pub fn is_destructive(&self) -> bool {
@@ -268,7 +288,7 @@ impl From<ToolIndex> for Tools {
 impl ToolDefinition {
     /// The schema, if it compiled.
     pub(crate) fn root(&self) -> Option<SchemaView<'_>> {
-        self.schema.as_ref().ok().map(Schema::root)
+        self.schema().ok().map(Schema::root)
     }
 
     /// The types that the schema allows for a parameter; empty if it does not say.
@@ -315,7 +335,7 @@ impl ToolDefinition {
 
     /// Returns true if these arguments match the schema, and all of them are declared.
     fn takes(&self, arguments: &Tree<'_>) -> bool {
-        let Ok(schema) = &self.schema else {
+        let Ok(schema) = self.schema() else {
             return false;
         };
         let declared = |name: &str| schema.root().property(name).is_some();
@@ -327,7 +347,7 @@ impl ToolDefinition {
 
     /// Returns true if the tool can be called without arguments.
     pub(crate) fn has_no_required_parameters(&self) -> bool {
-        matches!(&self.schema, Ok(schema) if schema.accepts_empty_object())
+        matches!(self.schema(), Ok(schema) if schema.accepts_empty_object())
     }
 }
 
@@ -399,15 +419,15 @@ impl<'c> DefinitionReader<'c> {
             name: name.to_owned(),
             description: description.map(str::to_owned),
             parameters: parameters.to_owned(),
-            schema: self
-                .cache
-                .get_text(parameters)
-                .map_err(|error| error.of_tool(name)),
             extra: extra
                 .map(|(key, value)| (key.to_owned(), value.to_json()))
                 .collect(),
             order: Some(order.map(|(key, _)| key.to_owned()).collect()),
             destructive: hint.and_then(Node::as_bool) == Some(true),
+            schema: LazySchema {
+                cache: self.cache.clone(),
+                compiled: OnceLock::new(),
+            },
         };
         self.index.add(tool)
     }
@@ -448,13 +468,28 @@ fn not_a_definition(node: Node<'_>) -> ToolsError {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use goodcall_core::{Policy, StopReason};
     use serde_json::json;
+
+    use super::*;
+    use crate::call::RawCall;
+
+    #[test]
+    fn schemas_are_compiled_when_their_tools_are_called() {
+        let definition = |n: usize| json!({"name": format!("t{n}"), "parameters": {"type": "object", "maxProperties": n}});
+        let definitions: Vec<Value> = (0..100).map(definition).collect();
+        let cache = SchemaCache::default();
+        let tools = Tools::read_with(&json!(definitions).to_string(), &cache).unwrap();
+        assert_eq!(cache.len(), 0);
+        let call = RawCall::new(&tools, "t7", "{}");
+        let verdict = call.check(&tools, &Policy::safe(), StopReason::Unknown);
+        assert_eq!((verdict.name(), cache.len()), ("good", 1));
+    }
 
     fn names(definitions: &Value) -> Vec<String> {
         let tools = Tools::from_value(definitions).unwrap();
         for tool in tools.iter() {
-            let schema = tool.schema.as_ref().unwrap();
+            let schema = tool.schema().unwrap();
             assert_eq!(schema.document()["required"], json!(["a"]), "{}", tool.name);
         }
         tools.names().map(str::to_owned).collect()

@@ -178,7 +178,7 @@ fn refuse(tools: &Tools, called: &str, raw: &str, policy: &Policy) -> Result<Ref
     let Some(tool) = tools.get(called) else {
         return Ok(tools.unknown_call(called, raw));
     };
-    let schema = tool.schema.as_ref().map_err(ToString::to_string)?;
+    let schema = tool.schema().map_err(ToString::to_string)?;
     match Gate::new(schema)
         .policy(policy.clone())
         .tool(called)

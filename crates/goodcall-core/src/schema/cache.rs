@@ -9,8 +9,8 @@ use serde_json::Value;
 use super::{Schema, SchemaError};
 use crate::limits::CACHED_SCHEMAS;
 
-/// A bounded cache of compiled schemas, one entry per content, shared between threads. When it is
-/// full, the least recently used schema is dropped.
+/// A bounded cache of compiled schemas, one entry per content, shared between threads and by its
+/// clones. When it is full, the least recently used schema is dropped.
 ///
 /// ```
 /// use goodcall_core::SchemaCache;
@@ -22,8 +22,11 @@ use crate::limits::CACHED_SCHEMAS;
 /// assert_eq!(cache.len(), 1);
 /// # Ok::<(), goodcall_core::SchemaError>(())
 /// ```
+#[derive(Clone, Debug)]
+pub struct SchemaCache(Arc<CacheContent>);
+
 #[derive(Debug)]
-pub struct SchemaCache {
+struct CacheContent {
     entries: RwLock<HashMap<Arc<str>, CachedSchema>>,
     most: usize,
     clock: AtomicU64,
@@ -38,11 +41,11 @@ struct CachedSchema {
 impl SchemaCache {
     /// A cache of at most `most` schemas (at least one).
     pub fn new(most: usize) -> Self {
-        Self {
+        Self(Arc::new(CacheContent {
             entries: RwLock::default(),
             most: most.max(1),
             clock: AtomicU64::new(0),
-        }
+        }))
     }
 
     /// The cache that a process shares; it keeps up to 1,024 schemas.
@@ -64,8 +67,12 @@ impl SchemaCache {
     /// # Errors
     /// If it is not JSON, or does not compile; see [`Schema::compile`].
     pub fn get_text(&self, text: &str) -> Result<Schema, SchemaError> {
-        let now = self.clock.fetch_add(1, Ordering::Relaxed);
-        let entries = self.entries.read().unwrap_or_else(PoisonError::into_inner);
+        let content = &*self.0;
+        let now = content.clock.fetch_add(1, Ordering::Relaxed);
+        let entries = content
+            .entries
+            .read()
+            .unwrap_or_else(PoisonError::into_inner);
         if let Some(entry) = entries.get(text) {
             entry.used.store(now, Ordering::Relaxed);
             return Ok(entry.schema.clone());
@@ -74,8 +81,11 @@ impl SchemaCache {
         let value: Value = serde_json::from_str(text)
             .map_err(|error| SchemaError::new(Default::default(), format!("not JSON: {error}")))?;
         let schema = Schema::compile(&value)?;
-        let mut entries = self.entries.write().unwrap_or_else(PoisonError::into_inner);
-        if entries.len() >= self.most && !entries.contains_key(text) {
+        let mut entries = content
+            .entries
+            .write()
+            .unwrap_or_else(PoisonError::into_inner);
+        if entries.len() >= content.most && !entries.contains_key(text) {
             let oldest = entries
                 .iter()
                 .min_by_key(|(_, entry)| entry.used.load(Ordering::Relaxed))
@@ -94,7 +104,11 @@ impl SchemaCache {
 
     /// The number of schemas in the cache.
     pub fn len(&self) -> usize {
-        let entries = self.entries.read().unwrap_or_else(PoisonError::into_inner);
+        let entries = self
+            .0
+            .entries
+            .read()
+            .unwrap_or_else(PoisonError::into_inner);
         entries.len()
     }
 
@@ -124,7 +138,7 @@ mod tests {
         cache.get(&schemas[1]).unwrap();
         cache.get(&schemas[0]).unwrap();
         cache.get(&schemas[2]).unwrap();
-        let kept = cache.entries.read().unwrap();
+        let kept = cache.0.entries.read().unwrap();
         assert_eq!(kept.len(), 2);
         assert!(!kept.contains_key(schemas[1].to_string().as_str()));
     }

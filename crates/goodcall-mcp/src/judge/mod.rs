@@ -194,7 +194,7 @@ impl Judge {
             }
             call.rename(request);
         }
-        let Ok(schema) = &tool.schema else {
+        let Ok(schema) = tool.schema() else {
             call.verdict = ProxyVerdict::Unchecked;
             return Assessment::Accepted(call);
         };
@@ -236,7 +236,7 @@ impl Judge {
         now: Instant,
     ) -> CallJudgement {
         let tool = accepted.tool;
-        if let Err(error) = &tool.schema {
+        if let Err(error) = tool.schema() {
             self.warn_once(&tool.name, || format!("{error}; its calls are not checked"));
         }
         let mut call = self.forwarded(request, &tool.name, now);

@@ -221,7 +221,7 @@ impl Judge {
         record.sent.clone_from(&call.arguments);
         let tool = self.tools.get(&call.name);
         let judgeable = match tool {
-            Some(tool) => tool.schema.is_ok(),
+            Some(tool) => tool.schema().is_ok(),
             None => !self.has_opaque_tools,
         };
         if !judgeable {

@@ -81,11 +81,7 @@ impl EarlyVerdict {
 
 /// Returns the refusal of one member, if no other member can change it.
 fn judge(key: &str, value: &str, tool: &ToolDefinition, policy: &Policy) -> Option<Refusal> {
-    let schema = tool
-        .schema
-        .as_ref()
-        .ok()
-        .filter(|schema| is_plain(schema))?;
+    let schema = tool.schema().ok().filter(|schema| is_plain(schema))?;
     let probe = format!("{{{}:{value}}}", serde_json::Value::from(key));
     let Verdict::Bad(mut bad) = Gate::new(schema)
         .policy(policy.clone())
