@@ -323,7 +323,7 @@ impl<'s> Gate<'s> {
         let root = tree.root();
         if !mend::is_of_kind(root, self.schema) {
             let mut issue = Issue::new(Pointer::root(), IssueKind::NotAnObject, root.span());
-            issue.expected.types = Types::of(JsonType::Object);
+            issue.expected.to_mut().types = Types::of(JsonType::Object);
             issue.actual = Some(Actual::of(root));
             return Refusal::single(Reason::NotAnObject, issue);
         }

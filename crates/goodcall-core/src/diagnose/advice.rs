@@ -31,6 +31,9 @@ pub(crate) fn advice(
         issues.insert(0, envelope);
     }
     report_wrappers(&mut issues, tree, schema);
+    if !issues.iter().any(needs_no_value) {
+        return issues;
+    }
     let mut rounds = AdviceRounds {
         call_schema,
         most,
@@ -60,9 +63,9 @@ pub(crate) fn advice_on_text(mut refusal: Refusal, schema: &Schema) -> Refusal {
         let wanted = describe(owner.member);
         let text = wanted.types.is_empty() || wanted.types.has(JsonType::String);
         if issue.kind == IssueKind::Malformed && issue.expected.rule.is_some() && !text {
-            issue.expected.rule = None;
-            issue.expected.syntax = None;
-            issue.expected.types = wanted.types;
+            issue.expected.to_mut().rule = None;
+            issue.expected.to_mut().syntax = None;
+            issue.expected.to_mut().types = wanted.types;
         }
     }
     refusal

@@ -64,7 +64,7 @@ pub(crate) fn choose(
         value: tree.at(place),
         place,
         schemas: (0..branches.len())
-            .map(|index| schema.view(&format!("{keyword}/{index}")))
+            .map(|index| schema.branch(keyword, index))
             .collect(),
     };
     let tags = union.tags();

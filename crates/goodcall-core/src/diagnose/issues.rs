@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 use super::expectation::{kind_of, narrow};
 use super::misplaced_keys::KeyPlaces;
 use crate::limits::{MEND_WIDTH, NAMED_PLACES, PLACED_ISSUES};
-use crate::names::{bare, near_names, nearest_name, same_name};
+use crate::names::{near_names, nearest_name, same_bare, same_name};
 use crate::report::{Actual, Expected, Issue, IssueKind, Moved, SharedExpected};
 use crate::schema::{Schema, View, allowed_names, describe, member, owner};
 use crate::tree::{Node, Pointer, Tree};
@@ -22,7 +22,7 @@ pub(super) fn issues(faults: Vec<Fault>, tree: &Tree<'_>, schema: &Schema) -> Ve
         issues: Vec::with_capacity(faults.len()),
     };
     let mut undecided = Vec::new();
-    if schema.has_conditions() {
+    if schema.has_if() {
         undecided = undecided_faults(&faults, schema);
     }
     for (index, fault) in faults.into_iter().enumerate() {
@@ -143,7 +143,7 @@ impl IssueCollector<'_> {
                 let object = self.tree.at(&pointer);
                 let span = object.and_then(|o| o.key_span(&key)).unwrap_or_default();
                 let mut issue = Issue::new(pointer.join(&key), IssueKind::KeyName, span);
-                issue.expected.prose.words = Some(words);
+                issue.expected.to_mut().prose.words = Some(words);
                 issue.actual = Some(Actual::text(&key));
                 self.issues.push(issue);
             }
@@ -187,7 +187,7 @@ impl IssueCollector<'_> {
         if let Some(alone) = alone {
             let several = alone.get("enum").and_then(Value::as_array);
             let values = several.into_iter().flatten().chain(alone.get("const"));
-            issue.expected.forbidden = values.map(Value::to_string).collect();
+            issue.expected.to_mut().forbidden = values.map(Value::to_string).collect();
         }
     }
 
@@ -222,10 +222,12 @@ impl IssueCollector<'_> {
         let mut issue = Issue::new(pointer, IssueKind::Missing, span);
         issue.expected = self.expected_member(&issue.pointer, keyword, name);
         if let Some(object) = object {
+            let holder = self.subschema(keyword);
+            let declares = |key: &str| holder.is_some_and(|holder| holder.property(key).is_some());
             let undeclared = object
                 .members()
                 .map(|(key, _)| key)
-                .filter(|key| member(self.schema, keyword, key).is_none());
+                .filter(|key| !declares(key) && member(self.schema, keyword, key).is_none());
             issue.nearest = nearest_name(name, undeclared);
             if let Some(sent) = issue.nearest.clone() {
                 issue.kept = object.get(&sent).map(Actual::of);
@@ -258,7 +260,7 @@ impl IssueCollector<'_> {
         let declared = declared.filter(|declared| declared.len() <= MEND_WIDTH);
         let names = declared.into_iter().flat_map(Map::keys).map(String::as_str);
         let absent: Vec<&str> = names.filter(|name| object.get(name).is_none()).collect();
-        if absent.iter().any(|name| bare(name) == bare(sent)) {
+        if absent.iter().any(|name| same_bare(name, sent)) {
             return Vec::new();
         }
         near_names(sent, absent.into_iter())
@@ -308,7 +310,7 @@ impl IssueCollector<'_> {
             issue.actual = object.get(key).map(Actual::of);
             issue.expected = expected.clone();
             // `Cmd` beside `cmd` is not a typo of `cwd`.
-            let twin = names.iter().find(|name| bare(name) == bare(key));
+            let twin = names.iter().find(|name| same_bare(name, key));
             if twin.is_none_or(|name| object.get(name).is_none()) {
                 issue.nearest = nearest_name(key, absent.iter().copied());
                 if issue.nearest.is_none() {
@@ -378,7 +380,7 @@ impl IssueCollector<'_> {
         let span = values.first().map(|value| value.span());
         let mut issue = Issue::new(place, kind, span.unwrap_or_default());
         let readings = values.iter().map(|value| Actual::of(*value).short);
-        issue.expected.allowed = readings.collect();
+        issue.expected.to_mut().allowed = readings.collect();
         self.issues.push(issue);
     }
 
@@ -402,10 +404,10 @@ impl IssueCollector<'_> {
             expected
         });
         if let FaultKind::Other(words) = kind {
-            issue.expected.prose.words = Some(words.clone());
+            issue.expected.to_mut().prose.words = Some(words.clone());
         }
         if let FaultKind::ManyBranches = kind {
-            issue.expected.alternatives = self.fitting(keyword, fitting_branches, node);
+            issue.expected.to_mut().alternatives = self.fitting(keyword, fitting_branches, node);
         }
         issue.actual = node.map(Actual::of);
         if let Some(sent) = node.and_then(Node::as_str) {

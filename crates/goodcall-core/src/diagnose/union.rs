@@ -68,7 +68,7 @@ impl IssueCollector<'_> {
                 },
                 ..Expected::default()
             };
-            issue.expected.alternatives = missing.iter().map(form).collect();
+            issue.expected.to_mut().alternatives = missing.iter().map(form).collect();
             self.issues.push(issue);
             return;
         }
@@ -98,8 +98,7 @@ impl IssueCollector<'_> {
         count: usize,
     ) -> Option<Issue> {
         let object = self.tree.at(place)?;
-        let branch =
-            |index: usize| Some(self.schema.view(&format!("{keyword}/{index}"))?.resolve());
+        let branch = |index: usize| Some(self.schema.branch(keyword, index)?.resolve());
         let own = branch(chosen)?;
         let (tag, _) = own.properties().find(|(name, member)| {
             let constant = member.resolve().constant();
@@ -154,7 +153,7 @@ impl IssueCollector<'_> {
                 || types.has(JsonType::Integer)
                 || types.has(JsonType::Number);
             if single && issue.expected.allowed.is_empty() {
-                issue.expected.types = types.with(null);
+                issue.expected.to_mut().types = types.with(null);
             }
         }
     }
@@ -165,7 +164,7 @@ impl IssueCollector<'_> {
         let span = node.map(Node::span).unwrap_or_default();
         let mut issue = Issue::new(place.clone(), IssueKind::Enum, span);
         issue.actual = node.map(Actual::of);
-        issue.expected.allowed = allowed;
+        issue.expected.to_mut().allowed = allowed;
         self.issues.push(issue);
     }
 
@@ -177,7 +176,7 @@ impl IssueCollector<'_> {
         fitting: &[usize],
         value: Option<Node<'_>>,
     ) -> Vec<Expected> {
-        let branch = |index: &usize| self.schema.view(&format!("{keyword}/{index}"));
+        let branch = |index: &usize| self.schema.branch(keyword, *index);
         let branches: Vec<View<'_>> = fitting.iter().filter_map(branch).collect();
         if branches.len() > DESCRIBED_FORMS {
             return Vec::new();

@@ -365,7 +365,7 @@ impl<'a> Engine<'_, 'a> {
         let span = node.or(around).map(|n| n.span()).unwrap_or_default();
         let mut issue = Issue::new(place, IssueKind::Ambiguous, span);
         let readings = readings.iter().map(|(_, tried)| tried.reading.clone());
-        issue.expected.allowed = readings.collect();
+        issue.expected.to_mut().allowed = readings.collect();
         issue.actual = node.map(Actual::of);
         self.ambiguous.push(issue);
     }

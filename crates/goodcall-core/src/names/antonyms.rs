@@ -1,6 +1,6 @@
 //! Names that look alike and mean opposite things, or different things of one kind.
 
-use super::letters::{bare, words};
+use super::letters::Words;
 
 /// Prefixes that turn a word into its opposite, or into its counterpart.
 const PREFIXES: [&str; 31] = [
@@ -70,32 +70,33 @@ const UNITS: [&[&str]; 7] = [
 
 /// Returns true if two names differ in meaning, so that neither is a typo of the other.
 pub(crate) fn are_antonyms(a: &str, b: &str) -> bool {
-    if are_options(a, b) {
-        return true;
-    }
-    let (ours, theirs) = (words(a), words(b));
+    are_options(a, b) || have_opposed_words(&Words::of(a), &Words::of(b))
+}
+
+/// Returns true if the words of two names differ in meaning.
+pub(super) fn have_opposed_words(ours: &Words, theirs: &Words) -> bool {
     if ours.len() == theirs.len() {
-        let differing = ours.iter().zip(&theirs).filter(|(a, b)| a != b);
-        if differing.into_iter().any(|(a, b)| are_opposed(a, b)) {
+        let mut differing = ours.iter().zip(theirs.iter()).filter(|(a, b)| a != b);
+        if differing.any(|(a, b)| are_opposed(a, b)) {
             return true;
         }
     } else {
         let (more, less) = if ours.len() > theirs.len() {
-            (&ours, &theirs)
+            (ours, theirs)
         } else {
-            (&theirs, &ours)
+            (theirs, ours)
         };
         // Units count, too: a value for `timeout` need not be in the unit of `timeout_ms`.
         let changes_meaning = |word: &str| {
             PREFIXES.contains(&word) || MODIFIERS.contains(&word) || unit(word).is_some()
         };
-        let mut added = more.iter().filter(|word| !less.contains(word));
-        if added.any(|word| changes_meaning(word)) {
+        if more.missing_in(less).any(changes_meaning) {
             return true;
         }
     }
-    let (a, b) = (bare(a), bare(b));
-    a != b && are_opposed(&a, &b)
+    // Single words have been compared above.
+    let single = ours.len() == 1 && theirs.len() == 1;
+    !single && ours.text != theirs.text && are_opposed(&ours.text, &theirs.text)
 }
 
 /// Returns true if two different words mean different things.
@@ -106,13 +107,16 @@ fn are_opposed(a: &str, b: &str) -> bool {
         return true;
     }
     // `file1` and `file2`, `x` and `y` are counterparts.
-    let digits = |word: &str| -> String { word.chars().filter(char::is_ascii_digit).collect() };
     let plural = a.strip_suffix('s') == Some(b) || b.strip_suffix('s') == Some(a);
     let short = a.chars().count() <= 2 && b.chars().count() <= 2;
-    if digits(a) != digits(b) || (short && !plural) {
+    if digits(a).ne(digits(b)) || (short && !plural) {
         return true;
     }
     stems(a).any(|ours| stems(b).any(|theirs| ours == theirs && ours.len() > 1))
+}
+
+fn digits(word: &str) -> impl Iterator<Item = u8> {
+    word.bytes().filter(u8::is_ascii_digit)
 }
 
 fn unit(word: &str) -> Option<usize> {

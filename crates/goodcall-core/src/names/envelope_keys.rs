@@ -1,6 +1,6 @@
 //! Keys of envelopes: objects that hold the arguments of a call, with the tool's name and an id.
 
-use super::letters::words;
+use super::letters::Words;
 use crate::tree::{Kind, Node};
 
 /// Keys that hold the arguments.
@@ -62,20 +62,21 @@ impl Envelope<'_> {
         }
         let (mut inner, mut named) = (None, false);
         for (key, value) in node.members() {
-            let is_name = !named && self.names_tool(key, value);
-            // The tool's own name was not meant as the value of a declared member.
-            if outer && (self.declares)(key) && !is_name {
-                return None;
+            if !named && self.names_tool(key, value) {
+                named = true;
+                continue;
             }
             let is_wrapper = WRAPPERS.contains(&key) || self.tool == Some(key);
-            if is_name {
-                named = true;
-            } else if is_wrapper && inner.is_none() && (self.holds_arguments)(value) {
+            if is_wrapper && inner.is_none() && (self.holds_arguments)(value) {
                 inner = Some(value);
             } else if outer && key == "function" && inner.is_none() {
                 inner = Some(self.inner(value, false)?);
                 named = true;
             } else if !is_label(key, value) {
+                return None;
+            }
+            // Only the tool's own name was not meant as the value of a declared member.
+            if outer && (self.declares)(key) {
                 return None;
             }
         }
@@ -170,11 +171,11 @@ const SET_ASIDE: [&str; 59] = [
 /// Returns true for keys of something that was not meant as arguments.
 pub(crate) fn holds_other(key: &str) -> bool {
     let is_set_aside = || {
-        let words = words(key);
         // `deleted`, `ignored`
+        let words = Words::of(key);
         words
             .iter()
-            .any(|word| word.ends_with("ed") || SET_ASIDE.contains(&word.as_str()))
+            .any(|word| word.ends_with("ed") || SET_ASIDE.contains(&word))
     };
     OTHERS.contains(&key) || is_set_aside()
 }

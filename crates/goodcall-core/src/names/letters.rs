@@ -64,24 +64,45 @@ impl Letters {
 
 /// A name without case and separators.
 pub(crate) fn bare(name: &str) -> String {
+    let mut kept = String::with_capacity(name.len());
+    if name.is_ascii() {
+        kept.extend(lower_ascii(name).map(char::from));
+    } else {
+        kept.extend(lower_letters(name));
+    }
+    kept
+}
+
+/// Returns true if two names have the same [`bare`] form.
+pub(crate) fn same_bare(a: &str, b: &str) -> bool {
+    if a.is_ascii() && b.is_ascii() {
+        lower_ascii(a).eq(lower_ascii(b))
+    } else {
+        lower_letters(a).eq(lower_letters(b))
+    }
+}
+
+/// The letters and digits of an ASCII name in lower case.
+fn lower_ascii(name: &str) -> impl Iterator<Item = u8> {
+    let kept = name.bytes().filter(u8::is_ascii_alphanumeric);
+    kept.map(|byte| byte.to_ascii_lowercase())
+}
+
+/// The letters and digits of a name in lower case.
+fn lower_letters(name: &str) -> impl Iterator<Item = char> {
     let kept = name.chars().filter(|c| c.is_alphanumeric());
-    kept.flat_map(char::to_lowercase).collect()
+    kept.flat_map(char::to_lowercase)
 }
 
 /// Returns true if two names differ only in case and separators. Names without letters never
 /// match.
 pub(crate) fn same_name(a: &str, b: &str) -> bool {
-    let letters = |name| {
-        str::chars(name)
-            .filter(|c| c.is_alphanumeric())
-            .flat_map(char::to_lowercase)
-    };
     let only_separators = |name: &str| {
         name.chars()
             .all(|c| c.is_alphanumeric() || "_- .".contains(c))
     };
-    letters(a).eq(letters(b))
-        && letters(a).any(char::is_alphabetic)
+    same_bare(a, b)
+        && lower_letters(a).any(char::is_alphabetic)
         && only_separators(a)
         && numbers(a).eq(numbers(b))
         && !are_options(a, b)
@@ -113,22 +134,64 @@ fn numbers(name: &str) -> impl Iterator<Item = &str> {
 }
 
 /// The words of a name in lower case: `fileName`, `file-name` and `File_Name` have the same two.
-pub(crate) fn words(name: &str) -> Vec<String> {
-    let mut out: Vec<String> = Vec::new();
-    let mut fresh = true;
-    let mut lower = false;
-    for c in name.chars() {
-        if !c.is_alphanumeric() {
-            fresh = true;
-            continue;
+pub(crate) struct Words {
+    /// All words, one after the other: the [`bare`] form of the name.
+    pub(super) text: String,
+    /// Where in the text each word ends.
+    ends: Vec<usize>,
+}
+
+impl Words {
+    pub(crate) fn of(name: &str) -> Self {
+        let mut text = String::with_capacity(name.len());
+        let mut ends = Vec::with_capacity(4);
+        let mut fresh = false;
+        let mut lower = false;
+        for c in name.chars() {
+            if !c.is_alphanumeric() {
+                fresh = true;
+                continue;
+            }
+            fresh |= lower && c.is_uppercase();
+            lower = c.is_lowercase();
+            if fresh && !text.is_empty() {
+                ends.push(text.len());
+            }
+            if c.is_ascii() {
+                text.push(c.to_ascii_lowercase());
+            } else {
+                text.extend(c.to_lowercase());
+            }
+            fresh = false;
         }
-        fresh |= lower && c.is_uppercase();
-        lower = c.is_lowercase();
-        match out.last_mut() {
-            Some(word) if !fresh => word.extend(c.to_lowercase()),
-            _ => out.push(c.to_lowercase().collect()),
+        if !text.is_empty() {
+            ends.push(text.len());
         }
-        fresh = false;
+        Self { text, ends }
     }
-    out
+
+    pub(super) fn len(&self) -> usize {
+        self.ends.len()
+    }
+
+    pub(crate) fn iter(&self) -> impl Iterator<Item = &str> {
+        let starts = std::iter::once(0).chain(self.ends.iter().copied());
+        starts
+            .zip(&self.ends)
+            .map(|(start, end)| &self.text[start..*end])
+    }
+
+    fn contains(&self, word: &str) -> bool {
+        self.iter().any(|known| known == word)
+    }
+
+    /// The words that the other name does not have.
+    pub(super) fn missing_in(&self, other: &Self) -> impl Iterator<Item = &str> {
+        self.iter().filter(|word| !other.contains(word))
+    }
+
+    /// Returns true if there are words, and the other name has all of them.
+    pub(super) fn are_within(&self, other: &Self) -> bool {
+        !self.ends.is_empty() && self.missing_in(other).next().is_none()
+    }
 }

@@ -5,8 +5,8 @@
 //! * [`could_mean`] holds back an edit that would be wrong if one name was meant by the other, so
 //!   it says yes in doubt.
 
-use super::antonyms::are_antonyms;
-use super::letters::{Letters, bare, words};
+use super::antonyms::{are_antonyms, are_options, have_opposed_words};
+use super::letters::{Letters, Words, bare};
 use crate::limits::{COMPARED_BYTES, LISTED_NAMES, NAMED_PLACES};
 
 /// The fewest letters of a name that can be renamed as a typo.
@@ -111,7 +111,7 @@ fn nearest_by_words(wanted: &str, names: &[&str]) -> Option<String> {
     if names.is_empty() {
         return None;
     }
-    let ours = words(wanted);
+    let ours = Words::of(wanted);
     let mut fitting = names
         .iter()
         .filter(|name| shares_words(wanted, &ours, name));
@@ -120,10 +120,11 @@ fn nearest_by_words(wanted: &str, names: &[&str]) -> Option<String> {
 }
 
 /// Returns true if one name has all words of the other, and they do not mean opposite things.
-fn shares_words(wanted: &str, ours: &[String], name: &str) -> bool {
-    let within = |a: &[String], b: &[String]| !a.is_empty() && a.iter().all(|w| b.contains(w));
-    let theirs = words(name);
-    (within(ours, &theirs) || within(&theirs, ours)) && !are_antonyms(wanted, name)
+fn shares_words(wanted: &str, ours: &Words, name: &str) -> bool {
+    let theirs = Words::of(name);
+    (ours.are_within(&theirs) || theirs.are_within(ours))
+        && !are_options(wanted, name)
+        && !have_opposed_words(ours, &theirs)
 }
 
 /// The names that are as near as each other, where [`nearest_name`] finds no single one (`start_date`
@@ -132,10 +133,10 @@ pub(crate) fn near_names<'n>(wanted: &str, names: impl Iterator<Item = &'n str>)
     if wanted.len() > COMPARED_BYTES {
         return Vec::new();
     }
-    let ours = words(wanted);
+    let (ours, letters) = (Words::of(wanted), Letters::of(wanted));
     let names = names
         .take(LISTED_NAMES)
-        .filter(|name| name.len() <= COMPARED_BYTES);
+        .filter(|name| name.len() <= COMPARED_BYTES && letters.may_share_words(Letters::of(name)));
     let near = names.filter(|name| shares_words(wanted, &ours, name));
     let near: Vec<String> = near.take(NAMED_PLACES + 1).map(str::to_owned).collect();
     if (2..=NAMED_PLACES).contains(&near.len()) {

@@ -157,7 +157,7 @@ fn conflict(tree: &Tree<'_>, repeat: &Repeat, place: Pointer) -> Issue {
     let (first, again) = (tree.node(repeat.first), tree.node(repeat.again));
     let span = tree.node(repeat.key).span().start..again.span().end;
     let mut issue = Issue::new(place, IssueKind::DuplicateKey, span);
-    issue.expected.allowed = vec![Actual::of(first).short, Actual::of(again).short];
+    issue.expected.to_mut().allowed = vec![Actual::of(first).short, Actual::of(again).short];
     issue.actual = Some(Actual::of(again));
     issue
 }

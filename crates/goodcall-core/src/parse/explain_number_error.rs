@@ -9,7 +9,7 @@ use crate::report::{Actual, Issue};
 pub(super) fn explain_unfinished(issue: &mut Issue, text: Option<&str>) {
     let unquoted = issue.expected.rule == Some(lenient::rules::UNQUOTED_STRING.id);
     if unquoted && text.is_some_and(is_unfinished) {
-        issue.expected.syntax = Some(SyntaxExpectation::Number);
+        issue.expected.to_mut().syntax = Some(SyntaxExpectation::Number);
     }
 }
 
@@ -45,9 +45,10 @@ pub(super) fn explain_in_strict(
         return;
     }
     match (is_unfinished(token), lenient::number_rule(token)) {
-        (true, _) => issue.expected.syntax = Some(SyntaxExpectation::Number),
+        (true, _) => issue.expected.to_mut().syntax = Some(SyntaxExpectation::Number),
         (false, Some(rule)) => {
-            (issue.expected.syntax, issue.expected.rule) = (None, Some(rule));
+            let expected = issue.expected.to_mut();
+            (expected.syntax, expected.rule) = (None, Some(rule));
         }
         (false, None) => return,
     }

@@ -246,7 +246,7 @@ fn change_refusal(change: &Change, reading: Reading<'_>, stop: StopReason) -> Re
     }
     let (pointer, span) = (change.pointer.clone(), change.span.clone());
     let mut issue = Issue::new(pointer, IssueKind::Malformed, span);
-    issue.expected.rule = Some(change.rule);
+    issue.expected.to_mut().rule = Some(change.rule);
     issue.actual = change.before.as_deref().map(Actual::text);
     explain_number_error::explain_unfinished(&mut issue, change.before.as_deref());
     Refusal::single(Reason::Malformed, issue).placed_in(reading.tree.source())
@@ -256,7 +256,7 @@ fn change_refusal(change: &Change, reading: Reading<'_>, stop: StopReason) -> Re
 fn ambiguity_refusal(ambiguity: lenient::Ambiguity, text: &str) -> Refusal {
     let span = ambiguity.span.clone();
     let mut issue = Issue::new(ambiguity.pointer, IssueKind::Malformed, span);
-    issue.expected.rule = Some(ambiguity.rule);
+    issue.expected.to_mut().rule = Some(ambiguity.rule);
     let actual = text.get(ambiguity.span).filter(|text| !text.is_empty());
     issue.actual = actual.map(Actual::text);
     Refusal::single(Reason::Malformed, issue).placed_in(text)
@@ -353,8 +353,8 @@ pub(crate) fn reject_partial_or_multiple(
     if reading.values > 1 {
         let root = reading.tree.root();
         let mut issue = Issue::new(Pointer::root(), IssueKind::Ambiguous, root.span());
-        issue.expected.prose.words = Some(format!("one value, not {}", reading.values));
-        issue.expected.allowed = root
+        issue.expected.to_mut().prose.words = Some(format!("one value, not {}", reading.values));
+        issue.expected.to_mut().allowed = root
             .elements()
             .take(8)
             .map(|value| Actual::of(value).short)
@@ -387,7 +387,7 @@ fn refusal(error: &ParseError, text: &str) -> Refusal {
     let rest = text.get(at..).unwrap_or_default();
     let width = rest.chars().next().map_or(0, char::len_utf8);
     let mut issue = Issue::new(Pointer::root(), kind, at..at + width);
-    issue.expected.syntax = Some(error.expected());
+    issue.expected.to_mut().syntax = Some(error.expected());
     issue.actual = (!rest.is_empty()).then(|| Actual::text(rest));
     if kind == IssueKind::Malformed {
         explain_number_error::explain_in_strict(&mut issue, error.expected(), text, at);

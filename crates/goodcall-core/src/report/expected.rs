@@ -1,7 +1,7 @@
 //! What is wanted at a place, and what was there instead.
 
 use std::fmt;
-use std::ops::{Deref, DerefMut};
+use std::ops::Deref;
 use std::sync::{Arc, LazyLock};
 
 use super::SyntaxExpectation;
@@ -242,7 +242,7 @@ pub struct Key {
 
 /// An [`Expected`], shared: what a schema wants at one place is the same for every call.
 ///
-/// Reads like an `Expected`; a change makes a copy of its own.
+/// Reads like an `Expected`; [`SharedExpected::to_mut`] makes a copy of its own to change.
 #[derive(Clone, Debug, Default)]
 pub struct SharedExpected(Option<Arc<Expected>>);
 
@@ -254,8 +254,9 @@ impl Deref for SharedExpected {
     }
 }
 
-impl DerefMut for SharedExpected {
-    fn deref_mut(&mut self) -> &mut Expected {
+impl SharedExpected {
+    /// Returns the description to change it. Copies it first if others share it.
+    pub fn to_mut(&mut self) -> &mut Expected {
         Arc::make_mut(self.0.get_or_insert_default())
     }
 }

@@ -41,14 +41,14 @@ impl Issue {
     /// An issue of a host's or a tool's own check: where, and what is wanted there in words.
     pub fn custom(pointer: Pointer, words: impl Into<String>) -> Self {
         let mut issue = Self::new(pointer, IssueKind::Custom, 0..0);
-        issue.expected.prose.words = Some(words.into());
+        issue.expected.to_mut().prose.words = Some(words.into());
         issue
     }
 
     pub(crate) fn new(pointer: Pointer, kind: IssueKind, span: Range<usize>) -> Self {
         let mut expected = SharedExpected::default();
         if kind == IssueKind::Truncated {
-            expected.syntax = Some(SyntaxExpectation::Rest);
+            expected.to_mut().syntax = Some(SyntaxExpectation::Rest);
         }
         Self {
             pointer,

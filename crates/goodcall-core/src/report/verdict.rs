@@ -156,7 +156,7 @@ impl Refusal {
         if issue.nearest.is_none() {
             issue.candidates = near_names(name, offered.iter().copied());
         }
-        issue.expected.allowed = offered.into_iter().map(str::to_owned).collect();
+        issue.expected.to_mut().allowed = offered.into_iter().map(str::to_owned).collect();
         issue.actual = Some(Actual::text(name));
         Self::single(Reason::UnknownTool, issue)
     }
@@ -180,7 +180,7 @@ impl Refusal {
     /// A refusal because the arguments cannot be read; `words` say what is wanted at `span`.
     pub fn unreadable(words: impl Into<String>, span: Range<usize>) -> Self {
         let mut issue = Issue::new(Pointer::root(), IssueKind::Malformed, span);
-        issue.expected.prose.words = Some(words.into());
+        issue.expected.to_mut().prose.words = Some(words.into());
         Self::single(Reason::Malformed, issue)
     }
 

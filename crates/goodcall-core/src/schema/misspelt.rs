@@ -10,7 +10,7 @@ use std::collections::{HashMap, HashSet};
 
 use super::lookup::all_schemas;
 use super::{FastAnswer, FoundFaults, Schema, View};
-use crate::names::{bare, envelope, same_name};
+use crate::names::{bare, envelope, same_name, spelling_bits};
 use crate::tree::{EditableTree, Id, Kind, Node, Pointer, Tree};
 use crate::validate::{Fault, FaultKind};
 
@@ -270,25 +270,40 @@ fn is_map(schema: View<'_>) -> bool {
 /// The property names of a document, to tell quickly that a call has no misspelt key.
 #[derive(Debug, Default)]
 pub(super) struct NameIndex {
-    /// Each name, and whether another one differs from it in case and separators alone.
-    names: HashMap<String, bool>,
-    bare: HashSet<String>,
+    /// Each name once, in order, and whether another one differs from it in case and separators alone.
+    names: Vec<(String, bool)>,
+    /// Their bare forms, in order.
+    bare_names: Vec<String>,
+    /// The spelling bits of all names.
+    bits: u64,
 }
 
 impl NameIndex {
-    pub(super) fn new(names: Vec<String>) -> Self {
-        let mut index = Self::default();
-        let mut first: HashMap<String, String> = HashMap::new();
-        for name in names {
-            let twin = first.entry(bare(&name)).or_insert_with(|| name.clone());
-            let has_twin = *twin != name;
-            if has_twin {
-                index.names.insert(twin.clone(), true);
+    pub(super) fn new(mut names: Vec<String>) -> Self {
+        names.sort_unstable();
+        names.dedup();
+        let mut bare_names: Vec<String> = names.iter().map(|name| bare(name)).collect();
+        let mut names: Vec<(String, bool)> = names.into_iter().map(|name| (name, false)).collect();
+        bare_names.sort_unstable();
+        let twins: HashSet<&String> = bare_names
+            .windows(2)
+            .filter(|pair| pair[0] == pair[1])
+            .map(|pair| &pair[0])
+            .collect();
+        if !twins.is_empty() {
+            for (name, has_twin) in &mut names {
+                *has_twin = twins.contains(&bare(name));
             }
-            *index.names.entry(name).or_default() |= has_twin;
         }
-        index.bare = first.into_keys().collect();
-        index
+        bare_names.dedup();
+        let bits = names
+            .iter()
+            .fold(0, |bits, (name, _)| bits | spelling_bits(name));
+        Self {
+            names,
+            bare_names,
+            bits,
+        }
     }
 
     fn is_empty(&self) -> bool {
@@ -297,9 +312,15 @@ impl NameIndex {
 
     /// Returns true if a key may be another name of the document misspelt.
     pub(super) fn is_suspicious(&self, key: &str) -> bool {
-        match self.names.get(key) {
-            Some(has_twin) => *has_twin,
-            None => self.bare.contains(&bare(key)),
+        if self.bits & spelling_bits(key) == 0 {
+            return false;
+        }
+        let known = self
+            .names
+            .binary_search_by(|(name, _)| name.as_str().cmp(key));
+        match known {
+            Ok(at) => self.names[at].1,
+            Err(_) => self.bare_names.binary_search(&bare(key)).is_ok(),
         }
     }
 

@@ -83,6 +83,7 @@ struct CompiledSchema {
 #[derive(Debug, Default)]
 struct LazyFacts {
     has_conditions: OnceLock<bool>,
+    has_if: OnceLock<bool>,
     names: OnceLock<NameIndex>,
 }
 
@@ -257,15 +258,24 @@ impl Schema {
 
     /// Returns true if what is allowed in one place may depend on what is in others.
     pub(crate) fn has_conditions(&self) -> bool {
-        *self.0.facts.has_conditions.get_or_init(|| {
-            let found = self.root().visit(|view, _| {
-                if CONDITIONS.iter().any(|keyword| view.get(keyword).is_some()) {
-                    return ControlFlow::Break(());
-                }
-                ControlFlow::Continue(())
-            });
-            found.is_break()
-        })
+        let find = || self.has_any_keyword(&CONDITIONS);
+        *self.0.facts.has_conditions.get_or_init(find)
+    }
+
+    /// Returns true if `if` stands anywhere in the document.
+    pub(crate) fn has_if(&self) -> bool {
+        let find = || self.has_any_keyword(&["if"]);
+        *self.0.facts.has_if.get_or_init(find)
+    }
+
+    fn has_any_keyword(&self, keywords: &[&str]) -> bool {
+        let found = self.root().visit(|view, _| {
+            if keywords.iter().any(|keyword| view.get(keyword).is_some()) {
+                return ControlFlow::Break(());
+            }
+            ControlFlow::Continue(())
+        });
+        found.is_break()
     }
 
     /// Returns true if the root's `type` names the kind of this value.
@@ -306,6 +316,12 @@ impl Schema {
     /// The subschema at a pointer of the document.
     pub(crate) fn view(&self, pointer: &str) -> Option<View<'_>> {
         let schema = self.at(pointer)?;
+        Some(View::new(&self.0.document, schema))
+    }
+
+    /// One of the schemas that the keyword at a pointer lists.
+    pub(crate) fn branch(&self, keyword: &str, index: usize) -> Option<View<'_>> {
+        let schema = self.at(keyword)?.get(index)?;
         Some(View::new(&self.0.document, schema))
     }
 

@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use super::key_style::rename;
 use crate::mend::site::{Proposals, Site};
-use crate::names::{bare, is_envelope_key, words};
+use crate::names::{Words, bare, is_envelope_key};
 use crate::rule::{Example, Level, Rule, RuleId};
 use crate::schema::{View, describe};
 use crate::tree::{Kind, Node};
@@ -94,8 +94,9 @@ fn same_content(a: &str, b: &str) -> bool {
 
 /// The words of a key in the singular, without those for a container.
 fn content_words(key: &str) -> Option<Vec<String>> {
-    let mut words = words(key);
-    words.retain(|word| !CONTAINERS.contains(&word.as_str()));
+    let words = Words::of(key);
+    let kept = words.iter().filter(|word| !CONTAINERS.contains(word));
+    let mut words: Vec<String> = kept.map(str::to_owned).collect();
     for word in &mut words {
         // `news` are not `new`.
         if word.ends_with('s') && !word.ends_with("ss") && word != "news" {
