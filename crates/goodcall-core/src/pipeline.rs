@@ -70,7 +70,7 @@ impl<'s> Gate<'s> {
             schema,
             given: schema,
             keys: KeySpelling::Judged,
-            reading: ReadOptions::new().schema(schema),
+            reading: ReadOptions::new(),
             tool: None,
         }
     }
@@ -164,7 +164,9 @@ impl<'s> Gate<'s> {
         fast: Option<FastAnswer>,
     ) -> Verdict<'a> {
         let (policy, stop) = (&self.reading.policy, self.reading.stop);
-        let reading = match parse::read_after_strict(raw, strict, &self.reading) {
+        // Only what is not valid as sent needs to know the schema while it is read.
+        let options = self.reading.clone().schema(self.given);
+        let reading = match parse::read_after_strict(raw, strict, &options) {
             Ok(reading) => self.one_of_several(parse::drop_repeated_values(reading, policy)),
             Err(refusal) => return self.handle_unreadable(raw, refusal),
         };

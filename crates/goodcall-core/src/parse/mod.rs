@@ -153,7 +153,7 @@ pub(crate) fn read_after_strict<'a>(
     let is_string = strict.tree.root().kind() == Kind::String;
     if is_string && options.unwrap && !options.policy.is_strict() {
         let keys = options.known_keys();
-        let unwrapped = lenient::unwrap(text, &strict.tree, options.for_lenient(&keys), 0);
+        let unwrapped = lenient::unwrap(text, &strict.tree, options.for_lenient(keys), 0);
         if let Some(lenient) = unwrapped {
             return judge(lenient, options);
         }
@@ -180,7 +180,7 @@ fn read_leniently<'a>(
     if options.policy.is_strict() || !readable {
         return Err(refusal(error, text));
     }
-    match lenient::parse(text, options.for_lenient(&options.known_keys())) {
+    match lenient::parse(text, options.for_lenient(options.known_keys())) {
         Ok(Some(lenient)) => judge(lenient, options),
         Ok(None) => Err(refusal(error, text)),
         Err(limit) => Err(refusal(&limit, text)),

@@ -1,7 +1,5 @@
 //! Options of reading.
 
-use std::borrow::Cow;
-
 use super::lenient;
 use crate::limits::Limits;
 use crate::policy::Policy;
@@ -75,15 +73,11 @@ impl ReadOptions {
         self
     }
 
-    /// The known keys, sorted. They are collected only when they are needed.
-    pub(crate) fn known_keys(&self) -> Cow<'_, [String]> {
+    /// The known keys, sorted.
+    pub(crate) fn known_keys(&self) -> &[String] {
         match &self.schema {
-            Some(schema) if self.keys.is_empty() => {
-                let mut names = schema.property_names();
-                names.sort_unstable();
-                Cow::Owned(names)
-            }
-            _ => Cow::Borrowed(&self.keys),
+            Some(schema) if self.keys.is_empty() => schema.property_names(),
+            _ => &self.keys,
         }
     }
 

@@ -279,11 +279,11 @@ pub(super) struct NameIndex {
 }
 
 impl NameIndex {
-    pub(super) fn new(mut names: Vec<String>) -> Self {
-        names.sort_unstable();
-        names.dedup();
+    /// Makes an index of names, which are sorted and different.
+    pub(super) fn new(names: &[String]) -> Self {
         let mut bare_names: Vec<String> = names.iter().map(|name| bare(name)).collect();
-        let mut names: Vec<(String, bool)> = names.into_iter().map(|name| (name, false)).collect();
+        let mut names: Vec<(String, bool)> =
+            names.iter().map(|name| (name.clone(), false)).collect();
         bare_names.sort_unstable();
         let twins: HashSet<&String> = bare_names
             .windows(2)

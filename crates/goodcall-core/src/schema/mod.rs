@@ -84,6 +84,7 @@ struct CompiledSchema {
 struct LazyFacts {
     has_conditions: OnceLock<bool>,
     has_if: OnceLock<bool>,
+    property_names: OnceLock<Vec<String>>,
     names: OnceLock<NameIndex>,
 }
 
@@ -298,13 +299,17 @@ impl Schema {
         self.0.facts.names.get_or_init(make)
     }
 
-    /// Every property name in the document, at any depth.
-    pub(crate) fn property_names(&self) -> Vec<String> {
-        let mut names = Vec::new();
-        self.root().visit_all(|view, _| {
-            names.extend(view.properties().map(|(name, _)| name.to_owned()));
-        });
-        names
+    /// Every property name in the document, at any depth, sorted.
+    pub(crate) fn property_names(&self) -> &[String] {
+        self.0.facts.property_names.get_or_init(|| {
+            let mut names = Vec::new();
+            self.root().visit_all(|view, _| {
+                names.extend(view.properties().map(|(name, _)| name.to_owned()));
+            });
+            names.sort_unstable();
+            names.dedup();
+            names
+        })
     }
 
     /// The root of the document, to look into it.
