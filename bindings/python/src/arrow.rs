@@ -1,17 +1,19 @@
 //! Verdicts on columns of calls, through Arrow's PyCapsule interface.
 
 use std::ffi::CStr;
+use std::sync::Arc;
 
 use arrow_array::builder::{ListBuilder, StringBuilder, StructBuilder};
 use arrow_array::cast::AsArray;
 use arrow_array::ffi::{FFI_ArrowArray, FFI_ArrowSchema, from_ffi, to_ffi};
-use arrow_array::{Array, ArrayRef, RecordBatch, StructArray};
-use arrow_schema::{DataType, Field, Fields, Schema};
-use goodcall_core::{Explain, Verdict};
+use arrow_array::ffi_stream::{ArrayStreamReader, FFI_ArrowArrayStream};
+use arrow_array::{Array, ArrayRef, RecordBatch, RecordBatchIterator, StructArray};
+use arrow_schema::{ArrowError, DataType, Field, Fields, Schema, SchemaRef};
+use goodcall_core::{Explain, StopReason, Verdict};
 use goodcall_wire::RawCall;
+use pyo3::IntoPyObjectExt;
 use pyo3::prelude::*;
 use pyo3::types::PyCapsule;
-use std::sync::Arc;
 
 use crate::errors::{INPUT, contained};
 use crate::settings;
@@ -19,12 +21,15 @@ use crate::tools::Tools;
 
 const SCHEMA: &CStr = c"arrow_schema";
 const ARRAY: &CStr = c"arrow_array";
+const STREAM: &CStr = c"arrow_array_stream";
 
 /// A column of strings in any of Arrow's forms.
 enum Texts<'a> {
     Small(&'a arrow_array::StringArray),
     Large(&'a arrow_array::LargeStringArray),
     View(&'a arrow_array::StringViewArray),
+    /// The values, and which of them each row has.
+    Dictionary(Box<Texts<'a>>, &'a dyn Array, Vec<usize>),
 }
 
 impl<'a> Texts<'a> {
@@ -33,6 +38,16 @@ impl<'a> Texts<'a> {
             DataType::Utf8 => Some(Self::Small(column.as_string())),
             DataType::LargeUtf8 => Some(Self::Large(column.as_string())),
             DataType::Utf8View => Some(Self::View(column.as_string_view())),
+            DataType::Dictionary(..) => {
+                let rows = column.as_any_dictionary_opt()?;
+                let values = Box::new(Self::of(rows.values().as_ref())?);
+                let keys = if rows.values().is_empty() {
+                    vec![0; column.len()]
+                } else {
+                    rows.normalized_keys()
+                };
+                Some(Self::Dictionary(values, column, keys))
+            }
             _ => None,
         }
     }
@@ -42,6 +57,10 @@ impl<'a> Texts<'a> {
             Self::Small(array) => array.is_valid(row).then(|| array.value(row)),
             Self::Large(array) => array.is_valid(row).then(|| array.value(row)),
             Self::View(array) => array.is_valid(row).then(|| array.value(row)),
+            Self::Dictionary(values, rows, keys) => {
+                let key = rows.is_valid(row).then(|| keys.get(row)).flatten();
+                values.get(*key?)
+            }
         }
     }
 }
@@ -74,7 +93,8 @@ impl Columns {
         }
     }
 
-    fn push(&mut self, verdict: &Verdict<'_>, explain: Explain<'_>) {
+    /// Adds a verdict. `sent` is the text that it judged.
+    fn push(&mut self, verdict: &Verdict<'_>, sent: Option<&str>, explain: Explain<'_>) {
         self.verdict.append_value(verdict.name());
         for change in verdict.changes() {
             self.rules.values().append_value(change.rule.name());
@@ -93,8 +113,13 @@ impl Columns {
             row.append(true);
         }
         self.issues.append(true);
-        self.arguments
-            .append_option(verdict.arguments().map(|tree| tree.to_json()));
+        match (verdict, sent) {
+            (Verdict::Good(_), Some(sent)) => self.arguments.append_value(sent),
+            _ => {
+                let arguments = verdict.arguments().map(|tree| tree.to_json());
+                self.arguments.append_option(arguments);
+            }
+        }
         let bad = match verdict {
             Verdict::Bad(bad) => Some(bad),
             _ => None,
@@ -104,32 +129,92 @@ impl Columns {
     }
 
     fn finish(mut self) -> Result<RecordBatch, String> {
-        let columns: [(&str, ArrayRef); 6] = [
-            ("verdict", Arc::new(self.verdict.finish())),
-            ("reason", Arc::new(self.reason.finish())),
-            ("rules", Arc::new(self.rules.finish())),
-            ("issues", Arc::new(self.issues.finish())),
-            ("arguments", Arc::new(self.arguments.finish())),
-            ("text", Arc::new(self.text.finish())),
+        let columns: [ArrayRef; 6] = [
+            Arc::new(self.verdict.finish()),
+            Arc::new(self.reason.finish()),
+            Arc::new(self.rules.finish()),
+            Arc::new(self.issues.finish()),
+            Arc::new(self.arguments.finish()),
+            Arc::new(self.text.finish()),
         ];
-        let fields: Vec<_> = columns
-            .iter()
-            .map(|(name, column)| Field::new(*name, column.data_type().clone(), true))
-            .collect();
-        let columns = columns.into_iter().map(|(_, column)| column).collect();
-        RecordBatch::try_new(Arc::new(Schema::new(fields)), columns)
-            .map_err(|error| error.to_string())
+        let made = RecordBatch::try_new(verdict_schema(), columns.to_vec());
+        made.map_err(|error| error.to_string())
     }
 }
 
-/// Which tool a row calls.
-enum Called<'a> {
-    Column(Texts<'a>),
-    Always(&'a str),
+/// The columns of verdicts.
+fn verdict_schema() -> SchemaRef {
+    let list = |item| DataType::List(Arc::new(Field::new_list_field(item, true)));
+    let columns = [
+        ("verdict", DataType::Utf8),
+        ("reason", DataType::Utf8),
+        ("rules", list(DataType::Utf8)),
+        ("issues", list(DataType::Struct(issue_fields()))),
+        ("arguments", DataType::Utf8),
+        ("text", DataType::Utf8),
+    ];
+    let fields = columns.map(|(name, kind)| Field::new(name, kind, true));
+    Arc::new(Schema::new(fields.to_vec()))
+}
+
+/// How the rows of batches are judged.
+struct Question<'a> {
+    tools: &'a Tools,
+    /// The column with the arguments.
+    raw: &'a str,
+    /// The column with the names of tools.
+    tool: &'a str,
+    /// The tool that all rows call.
+    always: Option<&'a str>,
+    stop: StopReason,
+}
+
+impl Question<'_> {
+    /// Judges every row of a batch.
+    fn judge(&self, batch: &StructArray) -> Result<RecordBatch, String> {
+        let sent = texts(batch, self.raw)?;
+        let names = match self.always {
+            Some(_) => None,
+            None => Some(texts(batch, self.tool)?),
+        };
+        let mut columns = Columns::new();
+        for row in 0..batch.len() {
+            let name = match &names {
+                Some(names) => names.get(row),
+                None => self.always,
+            };
+            let name = name.unwrap_or_default();
+            let text = sent.get(row).unwrap_or_default();
+            let explain = Explain::new(self.tools.style).tool(name);
+            if let Some(gate) = self.tools.gate(name, self.stop) {
+                columns.push(&gate.check(text), Some(text), explain);
+            } else {
+                let call = RawCall::new(&self.tools.tools, name, text);
+                let policy = self.tools.policy_of(&call.name);
+                let verdict = call.check(&self.tools.tools, &policy, self.stop);
+                columns.push(&verdict, None, explain);
+            }
+        }
+        columns.finish()
+    }
+}
+
+/// Returns a column of strings.
+fn texts<'a>(batch: &'a StructArray, name: &str) -> Result<Texts<'a>, String> {
+    let Some(column) = batch.column_by_name(name) else {
+        let known = batch.column_names().join(", ");
+        return Err(format!(
+            "there is no column `{name}`: expected one of {known}"
+        ));
+    };
+    Texts::of(column).ok_or_else(|| {
+        let kind = column.data_type();
+        format!("the column `{name}` is of type {kind}: expected strings")
+    })
 }
 
 /// Takes a record batch over from Python.
-pub(crate) fn import(batch: &Bound<'_, PyAny>) -> PyResult<StructArray> {
+pub(crate) fn import_batch(batch: &Bound<'_, PyAny>) -> PyResult<StructArray> {
     let py = batch.py();
     let parts = batch.call_method0("__arrow_c_array__")?;
     let (schema, array): (Bound<'_, PyCapsule>, Bound<'_, PyCapsule>) = parts.extract()?;
@@ -142,30 +227,34 @@ pub(crate) fn import(batch: &Bound<'_, PyAny>) -> PyResult<StructArray> {
         from_ffi(FFI_ArrowArray::from_raw(array.cast()), &schema)
     };
     let data = data.map_err(|error| INPUT.new_err(py, format!("not an Arrow batch: {error}")))?;
-    if !matches!(data.data_type(), DataType::Struct(_)) {
-        let kind = data.data_type();
-        return Err(INPUT.new_err(
-            py,
-            format!("expected a record batch, got an array of {kind}"),
-        ));
-    }
-    Ok(StructArray::from(data))
+    as_batch(arrow_array::make_array(data)).map_err(|error| INPUT.new_err(py, error))
 }
 
-/// Returns a column of strings.
-fn texts<'a>(py: Python<'_>, batch: &'a StructArray, name: &str) -> PyResult<Texts<'a>> {
-    let Some(column) = batch.column_by_name(name) else {
-        let known = batch.column_names().join(", ");
-        let message = format!("there is no column `{name}`: expected one of {known}");
-        return Err(INPUT.new_err(py, message));
-    };
-    Texts::of(column).ok_or_else(|| {
-        let kind = column.data_type();
-        INPUT.new_err(
-            py,
-            format!("the column `{name}` is of type {kind}: expected strings"),
-        )
-    })
+/// Takes a stream of record batches over from Python.
+fn import_stream(table: &Bound<'_, PyAny>) -> PyResult<ArrayStreamReader> {
+    let capsule = table.call_method0("__arrow_c_stream__")?;
+    let capsule = capsule.cast::<PyCapsule>()?;
+    let stream = capsule.pointer_checked(Some(STREAM))?.as_ptr();
+    // SAFETY: a capsule of this name holds this struct, by the PyCapsule interface of Arrow. It is moved
+    // out, which leaves a released one behind.
+    let reader = unsafe { ArrayStreamReader::from_raw(stream.cast()) };
+    reader.map_err(|error| INPUT.new_err(table.py(), format!("not an Arrow table: {error}")))
+}
+
+fn as_batch(array: ArrayRef) -> Result<StructArray, String> {
+    match array.as_struct_opt() {
+        Some(batch) => Ok(batch.clone()),
+        None => {
+            let kind = array.data_type();
+            Err(format!("expected a record batch, got an array of {kind}"))
+        }
+    }
+}
+
+fn schema_capsule(py: Python<'_>) -> PyResult<Bound<'_, PyCapsule>> {
+    let schema = FFI_ArrowSchema::try_from(verdict_schema().as_ref());
+    let schema = schema.map_err(|error| INPUT.new_err(py, error))?;
+    PyCapsule::new_with_value(py, schema, SCHEMA)
 }
 
 /// A batch of verdicts, for anything that reads Arrow's PyCapsule interface.
@@ -190,59 +279,90 @@ impl VerdictBatch {
         ))
     }
 
-    fn __arrow_c_schema__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyCapsule>> {
-        let schema = FFI_ArrowSchema::try_from(self.0.schema().as_ref());
-        let schema = schema.map_err(|error| INPUT.new_err(py, error))?;
-        PyCapsule::new_with_value(py, schema, SCHEMA)
+    #[staticmethod]
+    fn __arrow_c_schema__(py: Python<'_>) -> PyResult<Bound<'_, PyCapsule>> {
+        schema_capsule(py)
     }
 
     fn __len__(&self) -> usize {
         self.0.num_rows()
     }
+
+    fn __repr__(&self) -> String {
+        format!("<VerdictBatch of {} rows>", self.__len__())
+    }
 }
 
-/// Judges every row of a batch, without the interpreter's lock.
+/// The verdicts on a table, in as many batches as that has.
+#[pyclass(frozen, module = "goodcall")]
+pub(crate) struct VerdictTable(Vec<RecordBatch>);
+
+#[pymethods]
+impl VerdictTable {
+    #[pyo3(signature = (requested_schema = None))]
+    fn __arrow_c_stream__<'py>(
+        &self,
+        py: Python<'py>,
+        requested_schema: Option<Bound<'py, PyAny>>,
+    ) -> PyResult<Bound<'py, PyCapsule>> {
+        drop(requested_schema);
+        let batches = self.0.clone().into_iter().map(Ok::<_, ArrowError>);
+        let reader = RecordBatchIterator::new(batches, verdict_schema());
+        PyCapsule::new_with_value(py, FFI_ArrowArrayStream::new(Box::new(reader)), STREAM)
+    }
+
+    #[staticmethod]
+    fn __arrow_c_schema__(py: Python<'_>) -> PyResult<Bound<'_, PyCapsule>> {
+        schema_capsule(py)
+    }
+
+    fn __len__(&self) -> usize {
+        self.0.iter().map(RecordBatch::num_rows).sum()
+    }
+
+    fn __repr__(&self) -> String {
+        format!("<VerdictTable of {} rows>", self.__len__())
+    }
+}
+
+/// Judges every row of a batch or a table, without the interpreter's lock.
 #[pyfunction]
-#[pyo3(signature = (tools, batch, raw, tool, always, stop))]
-pub(crate) fn check_batch(
-    py: Python<'_>,
+#[pyo3(signature = (tools, data, raw, tool, always, stop))]
+pub(crate) fn check_arrow<'py>(
+    py: Python<'py>,
     tools: Py<Tools>,
-    batch: &Bound<'_, PyAny>,
+    data: &Bound<'py, PyAny>,
     raw: &str,
     tool: &str,
     always: Option<&str>,
     stop: Option<&str>,
-) -> PyResult<VerdictBatch> {
-    let stop = settings::stop(py, stop)?;
-    let batch = import(batch)?;
-    let sent = texts(py, &batch, raw)?;
-    let called = match always {
-        Some(name) => Called::Always(name),
-        None => Called::Column(texts(py, &batch, tool)?),
+) -> PyResult<Bound<'py, PyAny>> {
+    let question = Question {
+        tools: tools.get(),
+        raw,
+        tool,
+        always,
+        stop: settings::stop(py, stop)?,
     };
-    let (tools, rows) = (tools.get(), batch.len());
-    let made = contained(py, || {
+    let failed = |error| INPUT.new_err(py, error);
+    if data.hasattr("__arrow_c_array__")? {
+        let batch = import_batch(data)?;
+        let made = contained(py, || py.detach(|| question.judge(&batch)))?;
+        return VerdictBatch(made.map_err(failed)?).into_bound_py_any(py);
+    }
+    if !data.hasattr("__arrow_c_stream__")? {
+        let kind = data.get_type().name()?;
+        return Err(failed(format!(
+            "a `{kind}` is not Arrow data: expected a record batch or a table with the PyCapsule interface"
+        )));
+    }
+    let stream = import_stream(data)?;
+    let made: Result<Vec<_>, String> = contained(py, || {
+        // The producer may need the lock for its next batch.
         py.detach(|| {
-            let mut columns = Columns::new();
-            for row in 0..rows {
-                let name = match &called {
-                    Called::Always(name) => name,
-                    Called::Column(names) => names.get(row).unwrap_or_default(),
-                };
-                let text = sent.get(row).unwrap_or_default();
-                let explain = Explain::new(tools.style).tool(name);
-                match tools.gate(name, stop) {
-                    Some(gate) => columns.push(&gate.check(text), explain),
-                    None => {
-                        let call = RawCall::new(&tools.tools, name, text);
-                        let policy = tools.policy_of(&call.name);
-                        columns.push(&call.check(&tools.tools, &policy, stop), explain);
-                    }
-                }
-            }
-            columns.finish()
+            let batches = stream.map(|array| as_batch(array.map_err(|error| error.to_string())?));
+            batches.map(|batch| question.judge(&batch?)).collect()
         })
     })?;
-    made.map(VerdictBatch)
-        .map_err(|error| INPUT.new_err(py, error))
+    VerdictTable(made.map_err(failed)?).into_bound_py_any(py)
 }

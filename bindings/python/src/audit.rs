@@ -9,7 +9,7 @@ use goodcall_wire::Tools as WireTools;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
-use crate::arrow::import;
+use crate::arrow::import_batch;
 use crate::errors::{INPUT, contained};
 use crate::tools::Tools;
 
@@ -63,7 +63,7 @@ impl Audit {
 
     /// Judges and counts the calls of a batch, without the interpreter's lock.
     fn add(&self, py: Python<'_>, batch: &Bound<'_, PyAny>) -> PyResult<()> {
-        let batch = RecordBatch::from(import(batch)?);
+        let batch = RecordBatch::from(import_batch(batch)?);
         let counted = contained(py, || {
             py.detach(|| {
                 let mut counting = self.counting.lock().unwrap_or_else(PoisonError::into_inner);

@@ -5,8 +5,11 @@
 
 mod arrow;
 mod audit;
+mod change;
 mod errors;
+mod issue;
 mod loops;
+mod name_table;
 mod relay;
 mod settings;
 mod stream;
@@ -26,12 +29,16 @@ fn command(py: Python<'_>, words: Vec<std::ffi::OsString>) -> u8 {
 #[pymodule(gil_used = false)]
 mod _goodcall {
     #[pymodule_export]
-    use super::arrow::{VerdictBatch, check_batch};
+    use super::arrow::{VerdictBatch, VerdictTable, check_arrow};
     #[pymodule_export]
     use super::audit::{Audit, audit_report, merge_audits};
+    #[pymodule_export]
+    use super::change::Change;
     #[cfg(feature = "command")]
     #[pymodule_export]
     use super::command;
+    #[pymodule_export]
+    use super::issue::Issue;
     #[pymodule_export]
     use super::loops::{LoopDetector, LoopReport};
     #[pymodule_export]
@@ -41,7 +48,7 @@ mod _goodcall {
     #[pymodule_export]
     use super::tools::{Call, Extraction, Tools};
     #[pymodule_export]
-    use super::verdict::{Change, Issue, Verdict, recommendations};
+    use super::verdict::{Verdict, recommendations};
 
     use pyo3::prelude::*;
 

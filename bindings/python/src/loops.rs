@@ -4,7 +4,7 @@ use std::sync::{Mutex, PoisonError};
 
 use goodcall::{Call, CallOutcome, Detector, Escalation, LoopRules, ToolResult};
 use pyo3::prelude::*;
-use pyo3::types::PyString;
+use pyo3::types::{PyString, PyType};
 use serde_json::{Map, Value};
 
 use crate::errors::{SETTING, contained};
@@ -18,8 +18,8 @@ pub(crate) struct LoopDetector(Mutex<Detector>);
 /// A suspected loop, with the evidence.
 #[pyclass(frozen, get_all, module = "goodcall")]
 pub(crate) struct LoopReport {
-    signal: &'static str,
-    escalation: &'static str,
+    signal: String,
+    escalation: String,
     level: u32,
     tools: Vec<String>,
     times: usize,
@@ -31,6 +31,44 @@ pub(crate) struct LoopReport {
 
 #[pymethods]
 impl LoopReport {
+    /// Makes a report from what `__reduce__` returns.
+    #[new]
+    fn new(
+        about: (String, String, u32),
+        tools: Vec<String>,
+        times: usize,
+        call_id: String,
+        detail: Option<String>,
+        text: String,
+    ) -> Self {
+        let (signal, escalation, level) = about;
+        Self {
+            signal,
+            escalation,
+            level,
+            tools,
+            times,
+            call_id,
+            detail,
+            text,
+        }
+    }
+
+    fn __reduce__<'py>(
+        slf: &Bound<'py, Self>,
+    ) -> PyResult<(Bound<'py, PyType>, Bound<'py, PyAny>)> {
+        let (py, own) = (slf.py(), slf.get());
+        let parts = (
+            (&own.signal, &own.escalation, own.level),
+            &own.tools,
+            own.times,
+            &own.call_id,
+            &own.detail,
+            &own.text,
+        );
+        Ok((slf.get_type(), parts.into_pyobject(py)?.into_any()))
+    }
+
     fn __repr__(&self) -> String {
         let tools = self.tools.join(", ");
         format!(
@@ -43,11 +81,11 @@ impl LoopReport {
 impl From<goodcall::LoopReport> for LoopReport {
     fn from(report: goodcall::LoopReport) -> Self {
         Self {
-            signal: report.signal.name(),
+            signal: report.signal.name().to_owned(),
             escalation: match report.escalation {
-                Escalation::Steer => "steer",
-                Escalation::Ask => "ask",
-                _ => "stop",
+                Escalation::Steer => "steer".to_owned(),
+                Escalation::Ask => "ask".to_owned(),
+                _ => "stop".to_owned(),
             },
             level: report.level,
             times: report.times,
@@ -152,6 +190,10 @@ impl LoopDetector {
             detector.observe(&turn)
         })?;
         Ok(report.map(LoopReport::from))
+    }
+
+    fn __repr__(&self) -> &'static str {
+        "<LoopDetector>"
     }
 
     /// Forgets the calls so far, because the user has said something new.

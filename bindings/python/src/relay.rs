@@ -53,18 +53,19 @@ impl Relay {
         })
     }
 
-    /// Reads a request. Returns `None` for one whose replies are not judged.
-    #[pyo3(signature = (method, path, body, *, anthropic = false))]
+    /// Reads a request: its path with the query, and the names of its headers in lower case. Returns
+    /// `None` for one whose replies are not judged.
+    #[pyo3(signature = (method, path, headers, body))]
     fn exchange(
         &self,
         py: Python<'_>,
         method: &str,
         path: &str,
+        headers: Vec<String>,
         body: &[u8],
-        anthropic: bool,
     ) -> PyResult<Option<Exchange>> {
         let (path, query) = path.split_once('?').unwrap_or((path, ""));
-        let has_header = |name: &str| anthropic && name == "anthropic-version";
+        let has_header = |name: &str| headers.iter().any(|header| header == name);
         let endpoint = Endpoint::read(path, Some(query), &has_header);
         let Some(endpoint) = endpoint.filter(|_| method == "POST") else {
             return Ok(None);
@@ -125,12 +126,30 @@ impl Exchange {
         body: &[u8],
     ) -> PyResult<(bool, Option<Bound<'py, PyBytes>>)> {
         let text = std::str::from_utf8(body).unwrap_or_default();
-        Ok(match self.with(py, |exchange| exchange.reply(text))? {
-            NextStep::Reask => (true, None),
-            NextStep::Reply(reply) => {
-                (false, reply.map(|reply| PyBytes::new(py, reply.as_bytes())))
-            }
-        })
+        let next = self.with(py, |exchange| exchange.reply(text))?;
+        Ok(next_step(py, next))
+    }
+
+    /// Judges an error that came instead of a reply, in which the server may quote a call that it could
+    /// not read. Returns the same as `reply`: what there is to hand on is a success.
+    fn failure<'py>(
+        &self,
+        py: Python<'py>,
+        body: &[u8],
+    ) -> PyResult<(bool, Option<Bound<'py, PyBytes>>)> {
+        let text = std::str::from_utf8(body).unwrap_or_default();
+        let next = self.with(py, |exchange| exchange.failure(text))?;
+        Ok(next_step(py, next))
+    }
+
+    /// Returns true if a reply of this media type is a stream.
+    fn is_stream(&self, py: Python<'_>, media_type: &str) -> PyResult<bool> {
+        self.with(py, |exchange| exchange.is_stream(media_type))
+    }
+
+    /// Returns true if the request asks for a streamed reply.
+    fn streams(&self, py: Python<'_>) -> PyResult<bool> {
+        self.with(py, |exchange| exchange.streams())
     }
 
     /// Returns the reply to hand on because a re-ask brought none.
@@ -157,6 +176,13 @@ impl Exchange {
         let exchange =
             exchange.ok_or_else(|| INPUT.new_err(py, "the exchange is a stream already"))?;
         Ok(StreamRelay(Mutex::new(relay::StreamRelay::new(exchange))))
+    }
+}
+
+fn next_step(py: Python<'_>, next: NextStep) -> (bool, Option<Bound<'_, PyBytes>>) {
+    match next {
+        NextStep::Reask => (true, None),
+        NextStep::Reply(reply) => (false, reply.map(|reply| PyBytes::new(py, reply.as_bytes()))),
     }
 }
 
@@ -216,6 +242,28 @@ impl StreamRelay {
     fn end<'py>(&self, py: Python<'py>) -> PyResult<(bool, Bound<'py, PyBytes>)> {
         let (end, bytes) = self.bytes(py, relay::StreamRelay::end)?;
         Ok((end == StreamEnd::Reask, bytes))
+    }
+
+    /// Judges an error that came instead of a stream, in which the server may quote a call that it could
+    /// not read. Returns the same as `end`, or `None` if there is nothing of the kind in it.
+    fn failure<'py>(
+        &self,
+        py: Python<'py>,
+        body: &[u8],
+    ) -> PyResult<Option<(bool, Bound<'py, PyBytes>)>> {
+        let text = std::str::from_utf8(body).unwrap_or_default();
+        let (end, bytes) = self.bytes(py, |relay, out| relay.failure(text, out))?;
+        Ok(end.map(|end| (end == StreamEnd::Reask, bytes)))
+    }
+
+    /// Returns true if a reply of this media type is a stream.
+    fn is_stream(&self, py: Python<'_>, media_type: &str) -> PyResult<bool> {
+        self.with(py, |relay| relay.exchange().is_stream(media_type))
+    }
+
+    /// The media type of the stream.
+    fn media_type(&self, py: Python<'_>) -> PyResult<&'static str> {
+        self.with(py, |relay| relay.exchange().stream_type())
     }
 
     /// Begins the stream that answers a re-ask.

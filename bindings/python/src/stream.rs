@@ -3,7 +3,7 @@
 use std::sync::{Mutex, PoisonError};
 
 use goodcall_core::{Explain, Policy};
-use goodcall_wire::{Assembler, CallUpdate};
+use goodcall_wire::{Assembler, CallUpdate, Provider};
 use pyo3::prelude::*;
 
 use crate::errors::{INPUT, contained};
@@ -15,6 +15,7 @@ use crate::values;
 #[pyclass(frozen, module = "goodcall")]
 pub(crate) struct Stream {
     tools: Py<Tools>,
+    provider: Provider,
     policy: Option<Policy>,
     assembler: Mutex<Assembler>,
 }
@@ -33,9 +34,14 @@ pub(crate) struct Update {
 #[pymethods]
 impl Update {
     fn __repr__(&self) -> String {
-        let name = self.name.as_deref().unwrap_or_default();
-        let text = self.text.as_deref().unwrap_or_default();
-        format!("<Update {} {name}{text}>", self.kind)
+        let parts = [("id", &self.id), ("name", &self.name), ("text", &self.text)];
+        let parts = parts
+            .iter()
+            .filter_map(|(name, part)| Some((name, part.as_deref()?)));
+        let parts: String = parts
+            .map(|(name, part)| format!(" {name}={part:?}"))
+            .collect();
+        format!("<Update {}{parts}>", self.kind)
     }
 }
 
@@ -127,9 +133,15 @@ impl Stream {
         }
         Ok(Self {
             tools,
+            provider,
             policy,
             assembler: Mutex::new(assembler),
         })
+    }
+
+    fn __repr__(&self) -> String {
+        let names: Vec<_> = self.tools.get().tools.names().collect();
+        format!("<Stream {} of {}>", self.provider.name(), names.join(", "))
     }
 
     /// Takes one event: its JSON text, or the values that it holds.

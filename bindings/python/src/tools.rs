@@ -1,16 +1,18 @@
 //! The offered tools: checking calls, and finding them in text.
 
-use std::collections::HashMap;
 use std::ops::Range;
 
 use goodcall_core::{Gate, Policies, Policy, Schema, StopReason, Style, Tree};
-use goodcall_wire::{RawCall, Tools as WireTools, ToolsError, definitions, extract};
+use goodcall_wire::{
+    RawCall, ToolDefinition, Tools as WireTools, ToolsError, definitions, extract,
+};
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyString};
+use pyo3::types::{PyBytes, PyString, PyType};
 
 use crate::errors::{INPUT, TOOLS, contained, schema_error};
+use crate::name_table::NameTable;
 use crate::settings;
-use crate::values::{self, Keys};
+use crate::values::{self, Builder, Keys};
 use crate::verdict::Verdict;
 
 /// Arguments of at least this many bytes are judged without the interpreter's lock. Releasing it and
@@ -21,7 +23,7 @@ const DETACH_FROM: usize = 2048;
 #[pyclass(frozen, subclass, module = "goodcall")]
 pub(crate) struct Tools {
     pub(crate) tools: WireTools,
-    entries: HashMap<Box<str>, Entry>,
+    entries: NameTable<Entry>,
     policies: Policies,
     pub(crate) style: Style,
 }
@@ -50,6 +52,24 @@ impl Raw<'_> {
 }
 
 impl Entry {
+    fn new(py: Python<'_>, tool: &ToolDefinition, policies: &Policies) -> PyResult<Self> {
+        let schema = tool.schema();
+        let schema = schema.map_err(|error| schema_error(py, error))?.clone();
+        let name = tool.name.as_str();
+        let tree = Tree::parse(&tool.parameters).ok();
+        let keys = tree.map(|tree| values::keys_of(py, tree.root()));
+        Ok(Self {
+            schema,
+            policy: if tool.is_destructive() {
+                policies.for_destructive_tool(name)
+            } else {
+                policies.for_tool(name)
+            },
+            name: PyString::intern(py, name).unbind(),
+            keys: keys.unwrap_or_default(),
+        })
+    }
+
     fn judge<'a>(
         &self,
         py: Python<'_>,
@@ -106,11 +126,11 @@ impl Tools {
     ) -> PyResult<Verdict> {
         let policy = policy.unwrap_or_else(|| self.policy_of(&call.name));
         let none = Keys::default();
-        let keys = self.entries.get(call.name.as_str());
+        let keys = self.entries.get(&call.name);
         let keys = keys.map_or(&none, |entry| &entry.keys);
         let judged = contained(py, || py.detach(|| call.check(&self.tools, &policy, stop)))?;
         let name = PyString::new(py, &call.name).unbind();
-        Verdict::new(py, judged, name, None, keys, self.style)
+        Verdict::new(judged, name, None, &Builder::new(py, keys), self.style)
     }
 }
 
@@ -136,26 +156,11 @@ impl Tools {
         if let Some(error) = bad {
             return Err(schema_error(py, &error));
         }
-        let mut entries = HashMap::new();
-        for tool in tools.iter() {
-            let schema = tool
-                .schema()
-                .map_err(|error| schema_error(py, error))?
-                .clone();
-            let name = tool.name.as_str();
-            let tree = Tree::parse(&tool.parameters).ok();
-            let entry = Entry {
-                schema,
-                policy: if tool.is_destructive() {
-                    policies.for_destructive_tool(name)
-                } else {
-                    policies.for_tool(name)
-                },
-                name: PyString::intern(py, name).unbind(),
-                keys: Keys::new(py, tree.as_ref().map(Tree::root)),
-            };
-            entries.insert(name.into(), entry);
-        }
+        let entries: PyResult<NameTable<Entry>> = tools
+            .iter()
+            .map(|tool| Ok((tool.name.as_str().into(), Entry::new(py, tool, &policies)?)))
+            .collect();
+        let entries = entries?;
         Ok(Self {
             tools,
             entries,
@@ -176,14 +181,17 @@ impl Tools {
     ) -> PyResult<Verdict> {
         let stop = settings::stop(py, stop)?;
         let policy = policy.map(|text| settings::policy(py, text)).transpose()?;
-        let written;
-        let bytes;
-        let mut kept = Some(arguments);
+        let (written, bytes);
+        let mut sent = Some(arguments);
+        let mut string = None;
         let raw = if let Ok(text) = arguments.cast::<PyString>() {
             match values::text_or_bytes(text)? {
-                Ok(text) => Raw::Text(text),
+                Ok(utf8) => {
+                    string = Some((text, utf8));
+                    Raw::Text(utf8)
+                }
                 Err(encoded) => {
-                    kept = None;
+                    sent = None;
                     bytes = encoded;
                     Raw::Bytes(&bytes)
                 }
@@ -191,7 +199,7 @@ impl Tools {
         } else if let Ok(bytes) = arguments.cast::<PyBytes>() {
             Raw::Bytes(bytes.as_bytes())
         } else {
-            kept = None;
+            sent = None;
             written = if arguments.is_none() {
                 String::new()
             } else {
@@ -209,11 +217,11 @@ impl Tools {
             return self.judge(py, &call, stop, policy);
         };
         let verdict = entry.judge(py, called, &raw, stop, policy)?;
-        let (tool, kept) = (
-            entry.name.clone_ref(py),
-            kept.map(|raw| raw.clone().unbind()),
-        );
-        Verdict::new(py, verdict, tool, kept, &entry.keys, self.style)
+        let mut build = Builder::new(py, &entry.keys);
+        if let Some((string, utf8)) = string {
+            build = build.source(string, utf8);
+        }
+        Verdict::new(verdict, entry.name.clone_ref(py), sent, &build, self.style)
     }
 
     /// Finds the calls that a model wrote into plain text.
@@ -264,7 +272,7 @@ impl Tools {
     }
 
     fn __contains__(&self, name: &str) -> bool {
-        self.entries.contains_key(name)
+        self.entries.get(name).is_some()
     }
 
     fn __repr__(&self) -> String {
@@ -304,6 +312,32 @@ impl Call {
         self.verdict.getattr(py, "arguments")
     }
 
+    /// Makes a call from what `__reduce__` returns.
+    #[new]
+    fn restored(
+        id: Option<String>,
+        name: String,
+        raw: String,
+        span: (usize, usize),
+        verdict: Py<Verdict>,
+    ) -> Self {
+        Self {
+            id,
+            name,
+            raw,
+            span,
+            verdict,
+        }
+    }
+
+    fn __reduce__<'py>(
+        slf: &Bound<'py, Self>,
+    ) -> PyResult<(Bound<'py, PyType>, Bound<'py, PyAny>)> {
+        let (py, own) = (slf.py(), slf.get());
+        let parts = (&own.id, &own.name, &own.raw, own.span, &own.verdict);
+        Ok((slf.get_type(), parts.into_pyobject(py)?.into_any()))
+    }
+
     fn __repr__(&self, py: Python<'_>) -> PyResult<String> {
         let verdict = self.verdict.bind(py).repr()?;
         Ok(format!("<Call {}: {verdict}>", self.name))
@@ -322,6 +356,24 @@ pub(crate) struct Extraction {
 
 #[pymethods]
 impl Extraction {
+    /// Makes an extraction from what `__reduce__` returns.
+    #[new]
+    fn restored(calls: Vec<Py<Call>>, content: String, reasoning: String) -> Self {
+        Self {
+            calls,
+            content,
+            reasoning,
+        }
+    }
+
+    fn __reduce__<'py>(
+        slf: &Bound<'py, Self>,
+    ) -> PyResult<(Bound<'py, PyType>, Bound<'py, PyAny>)> {
+        let (py, own) = (slf.py(), slf.get());
+        let parts = (&own.calls, &own.content, &own.reasoning);
+        Ok((slf.get_type(), parts.into_pyobject(py)?.into_any()))
+    }
+
     fn __repr__(&self, py: Python<'_>) -> PyResult<String> {
         let calls: PyResult<Vec<_>> = self
             .calls

@@ -1,124 +1,276 @@
 //! JSON values to Python values and back.
 
-use std::collections::BTreeSet;
-use std::iter::repeat_with;
+use std::cell::Cell;
+use std::collections::BTreeMap;
 
 use goodcall_core::{Kind, Node, Tree};
-use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyBool, PyDict, PyFloat, PyInt, PyList, PyString, PyType};
+use pyo3::{ffi, intern};
+
+use crate::errors::INTERNAL;
+use crate::name_table::NameTable;
 
 /// Most names that are kept for one tool.
 const MOST_KEYS: usize = 1024;
 
-/// The names of properties in a schema, at any depth, as Python strings that are made once. A table
-/// without chains: of two names for one slot the second is made anew each time.
-#[derive(Default)]
-pub(crate) struct Keys(Vec<Option<(Box<str>, Py<PyString>)>>);
+/// The names of properties in a schema, at any depth.
+pub(crate) type Keys = NameTable<Key>;
 
-impl Keys {
-    pub(crate) fn new(py: Python<'_>, schema: Option<Node<'_>>) -> Self {
-        let mut names = BTreeSet::new();
-        if let Some(schema) = schema {
-            collect_names(schema, &mut names);
-        }
-        let room = (names.len() * 4).next_power_of_two();
-        let mut keys = Self(repeat_with(|| None).take(room).collect());
-        for name in names {
-            let slot = keys.slot(name);
-            if keys.0[slot].is_none() {
-                keys.0[slot] = Some((name.into(), PyString::intern(py, name).unbind()));
-            }
-        }
-        keys
-    }
-
-    /// The place of a name, by its FNV-1a hash.
-    fn slot(&self, name: &str) -> usize {
-        let hash = name.bytes().fold(0x811c_9dc5_u32, |hash, byte| {
-            (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193)
-        });
-        hash as usize & (self.0.len() - 1)
-    }
-
-    fn get<'py>(&self, py: Python<'py>, key: &str) -> Bound<'py, PyString> {
-        if !self.0.is_empty()
-            && let Some((name, string)) = &self.0[self.slot(key)]
-            && **name == *key
-        {
-            return string.bind(py).clone();
-        }
-        PyString::new(py, key)
-    }
+/// The name of a property.
+pub(crate) struct Key {
+    /// Made once.
+    string: Py<PyString>,
+    /// True if numbers there are integers, wherever a property of this name is declared.
+    integers: bool,
 }
 
-/// Collects the keys of every `properties` below a node.
-fn collect_names<'n>(node: Node<'n>, names: &mut BTreeSet<&'n str>) {
+/// Returns the names in a schema.
+pub(crate) fn keys_of(py: Python<'_>, schema: Node<'_>) -> Keys {
+    let mut names = BTreeMap::new();
+    collect_names(schema, &mut names);
+    let keys = names.into_iter().map(|(name, integers)| {
+        let string = PyString::intern(py, name).unbind();
+        (name.into(), Key { string, integers })
+    });
+    keys.collect()
+}
+
+/// Collects the keys of every `properties` below a node, each with whether it holds integers.
+fn collect_names<'n>(node: Node<'n>, names: &mut BTreeMap<&'n str, bool>) {
     for element in node.elements() {
         collect_names(element, names);
     }
     for (key, value) in node.members() {
         if key == "properties" {
-            let room = MOST_KEYS.saturating_sub(names.len());
-            names.extend(value.members().map(|(name, _)| name).take(room));
+            for (name, schema) in value.members() {
+                if names.len() < MOST_KEYS || names.contains_key(name) {
+                    *names.entry(name).or_insert(true) &= holds_integers(schema);
+                }
+            }
         }
         collect_names(value, names);
     }
 }
 
-/// Turns a value into plain Python values. Integers are exact.
-pub(crate) fn to_python<'py>(
+/// Returns true if every number that a schema allows is an integer, and it says so in plain words.
+fn holds_integers(schema: Node<'_>) -> bool {
+    let declared = |node: Node<'_>| match node.as_str() {
+        Some("integer") => true,
+        Some("array") => schema.get("items").is_some_and(holds_integers),
+        Some(kind) => kind == "null",
+        None => false,
+    };
+    match schema.get("type") {
+        Some(kinds) if kinds.kind() == Kind::Array => kinds.elements().all(declared),
+        Some(kind) => declared(kind),
+        None => {
+            let mut branches = schema.get("anyOf").into_iter().flat_map(Node::elements);
+            schema.get("anyOf").is_some() && branches.all(holds_integers)
+        }
+    }
+}
+
+/// Turns values into plain Python values.
+pub(crate) struct Builder<'a, 'py> {
     py: Python<'py>,
-    node: Node<'_>,
-    keys: &Keys,
+    keys: &'a Keys,
+    /// The string that the values were read from, and its text, if that has nothing but ASCII: then
+    /// strings are copied out of it without being decoded.
+    source: Option<(&'a Bound<'py, PyString>, &'a str)>,
+    /// The first error.
+    error: Cell<Option<PyErr>>,
+}
+
+/// A value could not be built; the builder has the error. Without it, what a step returns is as small
+/// as a pointer.
+struct Failed;
+
+impl<'a, 'py> Builder<'a, 'py> {
+    pub(crate) fn new(py: Python<'py>, keys: &'a Keys) -> Self {
+        Self {
+            py,
+            keys,
+            source: None,
+            error: Cell::new(None),
+        }
+    }
+
+    pub(crate) fn py(&self) -> Python<'py> {
+        self.py
+    }
+
+    /// Names the string that the values were read from, and its text.
+    pub(crate) fn source(mut self, string: &'a Bound<'py, PyString>, text: &'a str) -> Self {
+        // A string has as many characters as bytes if and only if it is ASCII.
+        let is_ascii = string
+            .len()
+            .is_ok_and(|characters| characters == text.len());
+        self.source = is_ascii.then_some((string, text));
+        self
+    }
+
+    /// Returns the Python value of a node. Integers are exact.
+    pub(crate) fn value(&self, node: Node<'_>) -> PyResult<Bound<'py, PyAny>> {
+        self.any(node, false).map_err(|failed| self.explain(failed))
+    }
+
+    /// `integers` says that a number is an integer here, however it is written. Most values are scalars,
+    /// so that these are made where they are asked for.
+    #[inline(always)]
+    fn any(&self, node: Node<'_>, integers: bool) -> Result<Bound<'py, PyAny>, Failed> {
+        match node.kind() {
+            Kind::String => self.string(node.as_str().expect("a string has a text")),
+            Kind::Number => self.number(node.digits().expect("a number has digits"), integers),
+            Kind::Boolean => Ok(PyBool::new(self.py, node.as_bool() == Some(true))
+                .to_owned()
+                .into_any()),
+            Kind::Null => Ok(self.py.None().into_bound(self.py)),
+            Kind::Object => self.object(node),
+            Kind::Array => self.array(node, integers),
+        }
+    }
+
+    #[inline(never)]
+    fn object(&self, node: Node<'_>) -> Result<Bound<'py, PyAny>, Failed> {
+        let dict = PyDict::new(self.py);
+        for (key, value) in node.members() {
+            let set = match self.keys.get(key) {
+                Some(known) => {
+                    let value = self.any(value, known.integers)?;
+                    dict.set_item(known.string.bind_borrowed(self.py), value)
+                }
+                None => {
+                    let value = self.any(value, false)?;
+                    dict.set_item(self.string(key)?, value)
+                }
+            };
+            self.keep(set)?;
+        }
+        Ok(dict.into_any())
+    }
+
+    #[inline(never)]
+    fn array(&self, node: Node<'_>, integers: bool) -> Result<Bound<'py, PyAny>, Failed> {
+        let elements = node.elements();
+        let elements = elements.map(|element| Element(self, element, integers));
+        let list = self.keep(PyList::new(self.py, elements))?;
+        Ok(list.into_any())
+    }
+
+    #[inline]
+    fn string(&self, text: &str) -> Result<Bound<'py, PyAny>, Failed> {
+        if let Some((string, source)) = self.source {
+            let start = (text.as_ptr() as usize).wrapping_sub(source.as_ptr() as usize);
+            if start < source.len() && text.len() <= source.len() - start {
+                return self.keep(substring(string, start, start + text.len()));
+            }
+        }
+        Ok(PyString::new(self.py, text).into_any())
+    }
+
+    #[inline]
+    fn number(&self, digits: &str, integers: bool) -> Result<Bound<'py, PyAny>, Failed> {
+        match short_integer(digits.as_bytes()) {
+            Some(short) => Ok(PyInt::new(self.py, short).into_any()),
+            None => self.keep(long_number(self.py, digits, integers)),
+        }
+    }
+
+    #[inline]
+    fn keep<T>(&self, made: PyResult<T>) -> Result<T, Failed> {
+        made.map_err(|error| {
+            self.error.set(Some(error));
+            Failed
+        })
+    }
+
+    #[cold]
+    fn explain(&self, Failed: Failed) -> PyErr {
+        let error = self.error.take();
+        error.unwrap_or_else(|| INTERNAL.new_err(self.py, "a value could not be built"))
+    }
+}
+
+/// A value that is built when a list takes it.
+struct Element<'b, 'a, 'py>(&'b Builder<'a, 'py>, Node<'b>, bool);
+
+impl<'py> IntoPyObject<'py> for Element<'_, '_, 'py> {
+    type Target = PyAny;
+    type Output = Bound<'py, PyAny>;
+    type Error = PyErr;
+
+    #[inline]
+    fn into_pyobject(self, _: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        let Self(build, node, integers) = self;
+        let value = build.any(node, integers);
+        value.map_err(|failed| build.explain(failed))
+    }
+}
+
+/// Returns the characters between two places of a string.
+#[inline]
+fn substring<'py>(
+    string: &Bound<'py, PyString>,
+    start: usize,
+    end: usize,
 ) -> PyResult<Bound<'py, PyAny>> {
-    Ok(match node.kind() {
-        Kind::Null => py.None().into_bound(py),
-        Kind::Boolean => PyBool::new(py, node.as_bool() == Some(true))
-            .to_owned()
-            .into_any(),
-        Kind::Number => number(py, node.digits().expect("a number has digits"))?,
-        Kind::String => {
-            let text = node.as_str().expect("a node of this kind has a text");
-            PyString::new(py, text).into_any()
+    // SAFETY: the string is alive and the interpreter attached. The function checks the places itself,
+    // and returns a new reference, or null with an exception set.
+    unsafe {
+        let found = ffi::PyUnicode_Substring(string.as_ptr(), start as isize, end as isize);
+        Bound::from_owned_ptr_or_err(string.py(), found)
+    }
+}
+
+/// The value of an integer that surely fits.
+#[inline]
+fn short_integer(digits: &[u8]) -> Option<i64> {
+    let (sign, digits) = match digits {
+        [b'-', rest @ ..] => (-1, rest),
+        _ => (1, digits),
+    };
+    if digits.len() > 18 {
+        return None;
+    }
+    let mut value = 0;
+    for byte in digits {
+        let digit = byte.wrapping_sub(b'0');
+        if digit > 9 {
+            return None;
         }
-        Kind::Array => {
-            let list = PyList::empty(py);
-            for element in node.elements() {
-                list.append(to_python(py, element, keys)?)?;
-            }
-            list.into_any()
-        }
-        Kind::Object => {
-            let dict = PyDict::new(py);
-            for (key, value) in node.members() {
-                let value = to_python(py, value, keys)?;
-                dict.set_item(keys.get(py, key), value)?;
-            }
-            dict.into_any()
-        }
-    })
+        value = value * 10 + i64::from(digit);
+    }
+    Some(sign * value)
 }
 
 /// Turns digits into an `int` or a `float`. What neither can hold is a `decimal.Decimal`: a number
-/// beyond the range of floats, or an integer longer than the interpreter's own limit.
-fn number<'py>(py: Python<'py>, digits: &str) -> PyResult<Bound<'py, PyAny>> {
+/// beyond the range of floats, or an integer longer than the interpreter's own limit. `5.0` is an `int`
+/// where integers are wanted.
+fn long_number<'py>(py: Python<'py>, digits: &str, integers: bool) -> PyResult<Bound<'py, PyAny>> {
     let is_integer = digits
         .bytes()
         .all(|byte| byte.is_ascii_digit() || byte == b'-');
     if is_integer {
-        if let Ok(small) = digits.parse::<i64>() {
-            return Ok(PyInt::new(py, small).into_any());
-        }
         if let Ok(large) = py.get_type::<PyInt>().call1((digits,)) {
             return Ok(large);
         }
     } else if let Ok(float) = digits.parse::<f64>()
         && float.is_finite()
     {
-        return Ok(PyFloat::new(py, float).into_any());
+        let float = PyFloat::new(py, float).into_any();
+        if !integers {
+            return Ok(float);
+        }
+        let exact = decimal(py, digits)?;
+        let integer = exact.call_method0(intern!(py, "__int__"))?;
+        return Ok(if integer.eq(&exact)? { integer } else { float });
     }
+    decimal(py, digits)
+}
+
+fn decimal<'py>(py: Python<'py>, digits: &str) -> PyResult<Bound<'py, PyAny>> {
     static DECIMAL: PyOnceLock<Py<PyType>> = PyOnceLock::new();
     DECIMAL.import(py, "decimal", "Decimal")?.call1((digits,))
 }
@@ -126,7 +278,7 @@ fn number<'py>(py: Python<'py>, digits: &str) -> PyResult<Bound<'py, PyAny>> {
 /// Turns JSON text into Python values; text that is not JSON stays a string.
 pub(crate) fn text_to_python<'py>(py: Python<'py>, text: &str) -> PyResult<Bound<'py, PyAny>> {
     match Tree::parse(text) {
-        Ok(tree) => to_python(py, tree.root(), &Keys::default()),
+        Ok(tree) => Builder::new(py, &Keys::default()).value(tree.root()),
         Err(_) => Ok(PyString::new(py, text).into_any()),
     }
 }

@@ -1,161 +1,197 @@
-//! Verdicts, changes and issues as Python objects.
+//! Verdicts as Python objects.
 
 use goodcall::ErrorClass;
-use goodcall_core::{Edit, Explain, IssueKind, Refusal, Style, Tree, expected_text};
+use goodcall_core::{self as core, Explain, Refusal, Style, Tree};
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
-use pyo3::types::{PyBytes, PyDict, PyList, PyString};
+use pyo3::types::{PyBytes, PyDict, PyList, PyString, PyType};
+use pyo3::{IntoPyObjectExt, intern};
 
+use crate::change::Change;
 use crate::errors::{SETTING, contained};
+use crate::issue::Issue;
 use crate::settings;
-use crate::values::{Keys, text_to_python, to_python};
+use crate::values::Builder;
 
 /// The verdict on one call.
 #[pyclass(frozen, module = "goodcall")]
 pub(crate) struct Verdict {
-    kind: VerdictKind,
     #[pyo3(get)]
     tool: Py<PyString>,
+    /// `None` if the call is bad.
     #[pyo3(get)]
-    arguments: Option<Py<PyAny>>,
-    /// The arguments as sent, if they are good: text or bytes.
-    raw: Option<Py<PyAny>>,
-    details: Option<Box<Details>>,
-}
-
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum VerdictKind {
-    Good,
-    Mended,
-    Bad,
-}
-
-/// What only mended and bad calls have.
-struct Details {
-    json: Option<String>,
-    changes: Vec<goodcall_core::Change>,
-    refusal: Option<Refusal>,
+    arguments: Py<PyAny>,
+    judged: Judged,
     style: Style,
 }
 
+/// What the other parts of a verdict are made from when they are read.
+enum Judged {
+    /// A good call: the text or the bytes that were sent.
+    AsSent(Py<PyAny>),
+    /// The engine's verdict.
+    Whole(Box<core::Verdict<'static>>),
+    /// A verdict that was pickled.
+    Restored(Box<Restored>),
+}
+
+/// The parts of a verdict that was pickled, by the names of its attributes.
+struct Restored {
+    kind: Py<PyString>,
+    json: Option<String>,
+    reason: Option<String>,
+    error_class: Option<String>,
+    changes: Py<PyList>,
+    issues: Py<PyList>,
+    more: usize,
+    /// The text for the model in every style, in the order of `Style::ALL`; empty if there is none.
+    texts: Vec<String>,
+}
+
 impl Verdict {
-    /// Turns the engine's verdict into Python values. `raw` is the text that it judged.
+    /// Turns the engine's verdict into Python values. `sent` is the text or the bytes that it judged.
+    #[inline]
     pub(crate) fn new(
-        py: Python<'_>,
-        verdict: goodcall_core::Verdict<'_>,
+        judged: core::Verdict<'_>,
         tool: Py<PyString>,
-        raw: Option<Py<PyAny>>,
-        keys: &Keys,
+        sent: Option<&Bound<'_, PyAny>>,
+        build: &Builder<'_, '_>,
         style: Style,
     ) -> PyResult<Self> {
-        let plain = |tree: &Tree<'_>| to_python(py, tree.root(), keys).map(Bound::unbind);
-        Ok(match verdict {
-            goodcall_core::Verdict::Good(tree) => {
-                let details = raw.is_none().then(|| {
-                    Box::new(Details {
-                        json: Some(tree.to_json()),
-                        changes: Vec::new(),
-                        refusal: None,
-                        style,
-                    })
-                });
-                Self {
-                    kind: VerdictKind::Good,
-                    tool,
-                    arguments: Some(plain(&tree)?),
-                    raw,
-                    details,
-                }
-            }
-            goodcall_core::Verdict::Mended(mended) => Self {
-                kind: VerdictKind::Mended,
-                tool,
-                arguments: Some(plain(&mended.arguments)?),
-                raw: None,
-                details: Some(Box::new(Details {
-                    json: Some(mended.arguments.to_json()),
-                    changes: mended.changes,
-                    refusal: None,
-                    style,
-                })),
-            },
-            goodcall_core::Verdict::Bad(bad) => Self {
-                kind: VerdictKind::Bad,
-                tool,
-                arguments: None,
-                raw: None,
-                details: Some(Box::new(Details {
-                    json: None,
-                    changes: bad.changes.clone(),
-                    refusal: Some(bad),
-                    style,
-                })),
-            },
+        let arguments = match judged.arguments() {
+            Some(tree) => build.value(tree.root())?.unbind(),
+            None => build.py().None(),
+        };
+        let judged = match (judged, sent) {
+            (core::Verdict::Good(_), Some(sent)) => Judged::AsSent(sent.clone().unbind()),
+            (judged, _) => Judged::Whole(Box::new(judged.into_owned())),
+        };
+        Ok(Self {
+            tool,
+            arguments,
+            judged,
+            style,
         })
     }
 
-    /// The refusal, if the call is bad.
+    /// The refusal, if the call is bad and was judged in this process.
     pub(crate) fn refusal(&self) -> Option<&Refusal> {
-        self.details.as_ref()?.refusal.as_ref()
+        match &self.judged {
+            Judged::Whole(judged) => match &**judged {
+                core::Verdict::Bad(bad) => Some(bad),
+                _ => None,
+            },
+            _ => None,
+        }
     }
 
     fn text_in(&self, py: Python<'_>, style: Style) -> PyResult<String> {
+        if let Judged::Restored(parts) = &self.judged {
+            let at = Style::ALL.iter().position(|one| *one == style);
+            let text = at.and_then(|at| parts.texts.get(at));
+            return Ok(text.cloned().unwrap_or_default());
+        }
         let Some(bad) = self.refusal() else {
             return Ok(String::new());
         };
         let tool = self.tool.bind(py).to_str()?;
         contained(py, || Explain::new(style).tool(tool).text(bad))
     }
+
+    fn is_bad(&self) -> bool {
+        match &self.judged {
+            Judged::Restored(parts) => parts.reason.is_some(),
+            _ => self.refusal().is_some(),
+        }
+    }
 }
 
 #[pymethods]
 impl Verdict {
     #[getter]
-    fn kind(&self) -> &'static str {
-        match self.kind {
-            VerdictKind::Good => "good",
-            VerdictKind::Mended => "mended",
-            VerdictKind::Bad => "bad",
-        }
+    fn kind<'py>(&self, py: Python<'py>) -> Bound<'py, PyString> {
+        let name = match &self.judged {
+            Judged::AsSent(_) => intern!(py, "good"),
+            Judged::Whole(judged) => match **judged {
+                core::Verdict::Good(_) => intern!(py, "good"),
+                core::Verdict::Mended(_) => intern!(py, "mended"),
+                core::Verdict::Bad(_) => intern!(py, "bad"),
+            },
+            Judged::Restored(parts) => parts.kind.bind(py),
+        };
+        name.clone()
     }
 
     #[getter]
     fn ok(&self) -> bool {
-        self.kind != VerdictKind::Bad
+        !self.is_bad()
     }
 
     fn __bool__(&self) -> bool {
-        self.ok()
+        !self.is_bad()
     }
 
     #[getter]
-    fn reason(&self) -> Option<&'static str> {
-        self.refusal().map(|bad| bad.reason.name())
+    fn reason(&self) -> Option<&str> {
+        match &self.judged {
+            Judged::Restored(parts) => parts.reason.as_deref(),
+            _ => self.refusal().map(|bad| bad.reason.name()),
+        }
     }
 
     #[getter]
-    fn error_class(&self) -> Option<&'static str> {
-        self.refusal()
-            .map(|bad| ErrorClass::from(bad.reason).name())
+    fn error_class(&self) -> Option<&str> {
+        match &self.judged {
+            Judged::Restored(parts) => parts.error_class.as_deref(),
+            _ => {
+                let bad = self.refusal();
+                bad.map(|bad| ErrorClass::from(bad.reason).name())
+            }
+        }
     }
 
     #[getter]
-    fn changes(&self) -> Vec<Change> {
-        let details = self.details.as_ref();
-        let changes = details.map_or(&[][..], |details| &details.changes);
-        changes.iter().map(Change::new).collect()
+    fn changes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
+        let list = PyList::empty(py);
+        match &self.judged {
+            Judged::AsSent(_) => {}
+            Judged::Whole(judged) => {
+                for change in judged.changes() {
+                    list.append(Change::of(py, change)?)?;
+                }
+            }
+            Judged::Restored(parts) => return Ok(parts.changes.bind(py).clone()),
+        }
+        Ok(list)
     }
 
     #[getter]
-    fn issues(&self) -> Vec<Issue> {
-        let issues = self.refusal().map_or(&[][..], |bad| &bad.issues);
-        issues.iter().map(Issue::new).collect()
+    fn issues<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
+        let list = PyList::empty(py);
+        match &self.judged {
+            Judged::AsSent(_) => {}
+            Judged::Whole(judged) => {
+                for issue in judged.issues() {
+                    list.append(Issue::of(py, issue)?)?;
+                }
+            }
+            Judged::Restored(parts) => return Ok(parts.issues.bind(py).clone()),
+        }
+        Ok(list)
+    }
+
+    /// How many issues there are beyond the limit of `issues`.
+    #[getter]
+    fn more(&self) -> usize {
+        match &self.judged {
+            Judged::Restored(parts) => parts.more,
+            _ => self.refusal().map_or(0, |bad| bad.more),
+        }
     }
 
     #[getter]
     fn text(&self, py: Python<'_>) -> PyResult<String> {
-        let style = self.details.as_ref().map(|details| details.style);
-        self.text_in(py, style.unwrap_or(Style::Model))
+        self.text_in(py, self.style)
     }
 
     /// The text for the model in another style.
@@ -165,19 +201,20 @@ impl Verdict {
     }
 
     #[getter]
-    fn json(&self, py: Python<'_>) -> PyResult<Option<String>> {
-        if let Some(details) = &self.details {
-            return Ok(details.json.clone());
-        }
-        let Some(raw) = &self.raw else {
-            return Ok(None);
+    fn json<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
+        let json = match &self.judged {
+            Judged::AsSent(sent) => {
+                let sent = sent.bind(py);
+                return match sent.cast::<PyBytes>() {
+                    Ok(bytes) => PyString::from_bytes(py, bytes.as_bytes())?.into_bound_py_any(py),
+                    Err(_) => Ok(sent.clone()),
+                }
+                .map(Some);
+            }
+            Judged::Whole(judged) => judged.arguments().map(Tree::to_json),
+            Judged::Restored(parts) => parts.json.clone(),
         };
-        let raw = raw.bind(py);
-        let text = match raw.cast::<PyBytes>() {
-            Ok(bytes) => std::str::from_utf8(bytes.as_bytes()).unwrap_or_default(),
-            Err(_) => raw.cast::<PyString>()?.to_str()?,
-        };
-        Ok(Tree::parse(text).ok().map(|tree| tree.to_json()))
+        json.map(|json| json.into_bound_py_any(py)).transpose()
     }
 
     /// The arguments as an instance of a type: a model, a dataclass, a `TypedDict`.
@@ -190,196 +227,86 @@ impl Verdict {
     /// The verdict as a dict, in the form of the command's protocols.
     fn to_dict<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let dict = PyDict::new(py);
-        dict.set_item("verdict", self.kind())?;
+        dict.set_item("verdict", self.kind(py))?;
         if let Some(reason) = self.reason() {
             dict.set_item("reason", reason)?;
         }
         dict.set_item("tool", &self.tool)?;
-        if let Some(arguments) = &self.arguments {
-            dict.set_item("arguments", arguments)?;
+        if !self.is_bad() {
+            dict.set_item("arguments", &self.arguments)?;
         }
-        let changes = self.changes();
-        let changes: PyResult<Vec<_>> = changes.iter().map(|change| change.to_dict(py)).collect();
-        dict.set_item("changes", changes?)?;
-        let issues = self.issues();
-        let issues: PyResult<Vec<_>> = issues.iter().map(|issue| issue.to_dict(py)).collect();
-        dict.set_item("issues", issues?)?;
-        if !self.ok() {
+        for (name, list) in [("changes", self.changes(py)?), ("issues", self.issues(py)?)] {
+            let made = PyList::empty(py);
+            for one in list {
+                made.append(one.call_method0(intern!(py, "to_dict"))?)?;
+            }
+            dict.set_item(name, made)?;
+        }
+        if self.more() > 0 {
+            dict.set_item("more", self.more())?;
+        }
+        if self.is_bad() {
             dict.set_item("feedback", self.text(py)?)?;
         }
         Ok(dict)
     }
 
     fn __repr__(&self, py: Python<'_>) -> PyResult<String> {
-        let tool = self.tool.bind(py).repr()?;
-        let rest = match (&self.arguments, self.reason()) {
-            (Some(arguments), _) => format!("arguments={}", arguments.bind(py).repr()?),
-            (None, reason) => format!("reason={:?}", reason.unwrap_or_default()),
+        let (kind, tool) = (self.kind(py), self.tool.bind(py).repr()?);
+        let rest = match self.reason() {
+            None => format!("arguments={}", self.arguments.bind(py).repr()?),
+            Some(reason) => format!("reason={reason:?}"),
         };
-        Ok(format!("<Verdict {} tool={tool} {rest}>", self.kind()))
-    }
-}
-
-/// One difference between what was sent and what came out.
-#[pyclass(frozen, module = "goodcall")]
-pub(crate) struct Change(goodcall_core::Change);
-
-impl Change {
-    fn new(change: &goodcall_core::Change) -> Self {
-        Self(change.clone())
+        Ok(format!("<Verdict {kind} tool={tool} {rest}>"))
     }
 
-    fn side<'py>(
-        &self,
-        py: Python<'py>,
-        text: Option<&str>,
-    ) -> PyResult<Option<Bound<'py, PyAny>>> {
-        match (text, &self.0.edit) {
-            (None, _) => Ok(None),
-            // Pieces of raw text are strings here; values are themselves.
-            (Some(text), Edit::Text) => Ok(Some(PyString::new(py, text).into_any())),
-            (Some(text), _) => text_to_python(py, text).map(Some),
-        }
-    }
-}
-
-#[pymethods]
-impl Change {
-    #[getter]
-    fn rule(&self) -> &'static str {
-        self.0.rule.name()
+    /// What pickle stores: every part, with the text in every style.
+    fn __reduce__<'py>(
+        slf: &Bound<'py, Self>,
+    ) -> PyResult<(Bound<'py, PyType>, Bound<'py, PyAny>)> {
+        let (py, own) = (slf.py(), slf.get());
+        let texts: PyResult<Vec<_>> = Style::ALL
+            .iter()
+            .map(|style| own.text_in(py, *style))
+            .collect();
+        let parts = (
+            (&own.tool, &own.arguments, own.style.name()),
+            (own.kind(py), own.json(py)?),
+            (own.reason(), own.error_class()),
+            (own.changes(py)?, own.issues(py)?, own.more()),
+            texts?,
+        );
+        Ok((slf.get_type(), parts.into_pyobject(py)?.into_any()))
     }
 
-    #[getter]
-    fn level(&self) -> &'static str {
-        self.0.level.name()
-    }
-
-    #[getter]
-    fn path(&self) -> &str {
-        self.0.pointer.as_str()
-    }
-
-    #[getter]
-    fn before<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
-        self.side(py, self.0.before.as_deref())
-    }
-
-    #[getter]
-    fn after<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
-        self.side(py, self.0.after.as_deref())
-    }
-
-    #[getter]
-    fn moved_from(&self) -> Option<&str> {
-        match &self.0.edit {
-            Edit::Move { from } => Some(from.as_str()),
-            _ => None,
-        }
-    }
-
-    #[getter]
-    fn span(&self) -> (usize, usize) {
-        (self.0.span.start, self.0.span.end)
-    }
-
-    fn to_dict<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
-        let dict = PyDict::new(py);
-        dict.set_item("rule", self.rule())?;
-        dict.set_item("level", self.level())?;
-        dict.set_item("path", self.path())?;
-        dict.set_item("before", self.before(py)?)?;
-        dict.set_item("after", self.after(py)?)?;
-        if let Some(from) = self.moved_from() {
-            dict.set_item("from", from)?;
-        }
-        dict.set_item("span", [self.0.span.start, self.0.span.end])?;
-        Ok(dict)
-    }
-
-    /// The change in one sentence.
-    fn __str__(&self) -> String {
-        self.0.sentence()
-    }
-
-    fn __repr__(&self) -> String {
-        format!("<Change {}>", self.0.sentence())
-    }
-}
-
-/// What is wrong at one place of a bad call.
-#[pyclass(frozen, module = "goodcall")]
-pub(crate) struct Issue(goodcall_core::Issue);
-
-impl Issue {
-    fn new(issue: &goodcall_core::Issue) -> Self {
-        Self(issue.clone())
-    }
-}
-
-#[pymethods]
-impl Issue {
-    #[getter]
-    fn path(&self) -> &str {
-        self.0.pointer.as_str()
-    }
-
-    #[getter]
-    fn code(&self) -> &'static str {
-        self.0.kind.name()
-    }
-
-    #[getter]
-    fn expected(&self) -> String {
-        expected_text(&self.0.expected)
-    }
-
-    #[getter]
-    fn got(&self) -> Option<String> {
-        self.0.actual.as_ref().map(ToString::to_string)
-    }
-
-    #[getter]
-    fn allowed<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
-        let list = PyList::empty(py);
-        for text in &self.0.expected.allowed {
-            list.append(text_to_python(py, text)?)?;
-        }
-        Ok(list)
-    }
-
-    #[getter]
-    fn nearest<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
-        match (&self.0.nearest, self.0.kind) {
-            (None, _) => Ok(None),
-            (Some(value), IssueKind::Enum) => text_to_python(py, value).map(Some),
-            (Some(name), _) => Ok(Some(PyString::new(py, name).into_any())),
-        }
-    }
-
-    fn to_dict<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
-        let dict = PyDict::new(py);
-        dict.set_item("path", self.path())?;
-        dict.set_item("code", self.code())?;
-        dict.set_item("expected", self.expected())?;
-        dict.set_item("got", self.got())?;
-        let allowed = self.allowed(py)?;
-        if !allowed.is_empty() {
-            dict.set_item("allowed", allowed)?;
-        }
-        if let Some(nearest) = &self.0.nearest {
-            dict.set_item("nearest", nearest)?;
-        }
-        Ok(dict)
-    }
-
-    /// The edit that this issue asks for.
-    fn __str__(&self) -> String {
-        self.0.edit_text()
-    }
-
-    fn __repr__(&self) -> String {
-        format!("<Issue {}: {}>", self.code(), self.0.edit_text())
+    /// Makes a verdict from what `__reduce__` returns.
+    #[new]
+    fn restored(
+        py: Python<'_>,
+        about: (Py<PyString>, Py<PyAny>, String),
+        good: (Py<PyString>, Option<String>),
+        bad: (Option<String>, Option<String>),
+        lists: (Py<PyList>, Py<PyList>, usize),
+        texts: Vec<String>,
+    ) -> PyResult<Self> {
+        let ((tool, arguments, style), (kind, json)) = (about, good);
+        let ((reason, error_class), (changes, issues, more)) = (bad, lists);
+        let parts = Restored {
+            kind,
+            json,
+            reason,
+            error_class,
+            changes,
+            issues,
+            more,
+            texts,
+        };
+        Ok(Self {
+            tool,
+            arguments,
+            judged: Judged::Restored(Box::new(parts)),
+            style: settings::style(py, Some(&style))?,
+        })
     }
 }
 

@@ -33,7 +33,7 @@ def test_a_valid_call_is_good_and_untouched(tools):
     assert verdict.arguments == {"limit": 5, "path": "a"}
     assert list(verdict.arguments) == ["limit", "path"]
     assert verdict.changes == [] and verdict.issues == [] and verdict.text == ""
-    assert verdict.json == '{"limit":5,"path":"a"}'
+    assert verdict.json == '{"limit": 5, "path": "a"}', "as sent"
     assert verdict.reason is None and verdict.tool == "read_file"
 
 
@@ -94,6 +94,20 @@ def test_numbers_are_exact():
     assert type(verdict.arguments["c"]) is float and verdict.json == raw
     digits = "1" * 5000
     assert tools.check("f", '{"a":%s}' % digits).arguments["a"] == Decimal(digits)
+
+
+def test_an_integer_is_an_int_however_it_is_written():
+    integer, number = {"type": "integer"}, {"type": "number"}
+    properties = {"n": integer, "many": {"type": "array", "items": {"type": ["integer", "null"]}}, "x": number,
+                  "maybe": {"anyOf": [integer, {"type": "null"}]}, "either": {"type": ["integer", "string"]},
+                  "inner": {"type": "object", "properties": {"n": integer, "x": number}}}
+    tools = goodcall.Tools({"name": "f", "parameters": {"type": "object", "properties": properties}})
+    raw = '''{"n": 5.0, "many": [1e3, 2.0, null], "x": 2.0, "maybe": 1.2e1, "either": 3, "inner": {"n": 1E400, "x": 1}}'''
+    verdict = tools.check("f", raw)
+    assert repr(verdict.arguments) == (
+        "{'n': 5, 'many': [1000, 2, None], 'x': 2.0, 'maybe': 12, 'either': 3, "
+        "'inner': {'n': Decimal('1E+400'), 'x': 1}}")
+    assert verdict.json == raw
 
 
 def test_arguments_may_be_bytes_or_values(tools):

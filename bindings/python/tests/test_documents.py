@@ -30,6 +30,9 @@ def test_documented_programs_print_what_is_shown(name):
     text = (ROOT / name).read_text()
     blocks = re.findall(r"```pycon\n(.*?)```", text, re.S)
     assert blocks
+    needed = re.findall(r">>> import .*?\b(polars|pyarrow)\b", "".join(blocks))
+    for module in needed:
+        pytest.importorskip(module)
     replay = Replay()
     replay.run(doctest.DocTestParser().get_doctest("\n".join(blocks), {}, name, name, 0))
     if os.environ.get("GOODCALL_BLESS"):

@@ -210,3 +210,103 @@ def test_the_anthropic_client_gets_mended_calls(streamed):
         reply = client.messages.create(**asked)
     used, = [block for block in reply.content if block.type == "tool_use"]
     assert used.input == {"path": "a", "tags": ["x"]} and len(requests) == 2
+
+
+def gemini(calls, *, streamed, array=False):
+    """Replies of Gemini with one call each; streamed as events, or as an array without `alt=sse`."""
+    requests = []
+
+    def answer(request):
+        requests.append(json.loads(request.content))
+        part = {"functionCall": {"name": "save", "args": calls[min(len(requests), len(calls)) - 1]}}
+        candidate = {"content": {"role": "model", "parts": [part]}, "finishReason": "STOP", "index": 0}
+        reply = {"candidates": [candidate], "modelVersion": "g", "responseId": "r",
+                 "usageMetadata": {"promptTokenCount": 1, "candidatesTokenCount": 1, "totalTokenCount": 2}}
+        assert ("streamGenerateContent" in str(request.url)) is streamed
+        if streamed and not array:
+            content = f"data: {json.dumps(reply)}\r\n\r\n".encode()
+            return httpx.Response(200, headers={"content-type": "text/event-stream"}, content=content)
+        return httpx.Response(200, json=[reply] if array else reply)
+
+    return requests, httpx.MockTransport(answer)
+
+
+SAVE = {"name": "save", "parameters": {"type": "OBJECT", "required": ["path", "tags"], "properties": {
+    "path": {"type": "STRING"}, "tags": {"type": "ARRAY", "items": {"type": "STRING"}}}}}
+
+
+@pytest.mark.parametrize("streamed", [False, True], ids=["whole", "streamed"])
+def test_the_gemini_client_gets_mended_calls(streamed):
+    genai = pytest.importorskip("google.genai")
+    requests, inner = gemini([{"path": "a"}, {"path": "a", "tags": '["x"]'}], streamed=streamed)
+    http = httpx.Client(transport=goodcall_httpx.Transport(inner, library=httpx))
+    client = genai.Client(api_key="k", http_options=genai.types.HttpOptions(base_url="http://up", httpx_client=http))
+    config = genai.types.GenerateContentConfig(
+        tools=[genai.types.Tool(function_declarations=[SAVE])],
+        automatic_function_calling=genai.types.AutomaticFunctionCallingConfig(disable=True))
+    models = client.models
+    asked = {"model": "g", "contents": "Save it.", "config": config}
+    replies = models.generate_content_stream(**asked) if streamed else [models.generate_content(**asked)]
+    call, = [call for reply in replies for call in reply.function_calls or []]
+    assert (call.name, call.args) == ("save", {"path": "a", "tags": ["x"]})
+    first, second = requests
+    told = second["contents"][-1]["parts"][0]["functionResponse"]
+    assert told["name"] == "save" and "tags" in json.dumps(told)
+
+
+@pytest.mark.parametrize("array", [False, True], ids=["events", "array"])
+def test_gemini_is_judged_without_its_client(array):
+    requests, inner = gemini([{"path": "a", "tags": '["x"]'}], streamed=True, array=array)
+    body = {"contents": [{"role": "user", "parts": [{"text": "Save it."}]}], "tools": [{"functionDeclarations": [SAVE]}]}
+    url = "http://up/v1beta/models/g:streamGenerateContent" + ("" if array else "?alt=sse")
+    seen = []
+    with httpx.Client(transport=goodcall_httpx.Transport(inner, library=httpx, on_calls=seen.extend)) as client:
+        text = client.post(url, json=body).text
+    replies = json.loads(text) if array else [json.loads(line[5:]) for line in text.splitlines() if line]
+    parts = [part for reply in replies for part in reply["candidates"][0]["content"]["parts"]]
+    assert [part["functionCall"]["args"] for part in parts if "functionCall" in part] == [{"path": "a", "tags": ["x"]}]
+    assert [(record["tool"], record["verdict"]) for record in seen] == [("save", "mended")]
+
+
+@pytest.mark.parametrize("streamed", [False, True], ids=["whole", "streamed"])
+def test_a_call_that_the_server_could_not_read_is_read_here(streamed):
+    """Some servers answer with an error that quotes the model's text."""
+    def answer(request):
+        quoted = "<function=save>{\"path\": \"a\", \"tags\": \"[\\\"x\\\"]\"}</function>"
+        error = {"message": "Failed to call a function.", "type": "invalid_request_error",
+                 "code": "tool_use_failed", "failed_generation": quoted}
+        return httpx.Response(400, json={"error": error})
+
+    body = {"model": "m", "messages": MESSAGES, "tools": [TOOL], "stream": streamed}
+    with httpx.Client(transport=goodcall_httpx.Transport(httpx.MockTransport(answer), library=httpx)) as client:
+        reply = client.post("http://up/v1/chat/completions", json=body)
+    assert reply.status_code == 200 and arguments(reply, streamed) == MENDED
+
+
+@pytest.mark.parametrize("streamed", [False, True], ids=["whole", "streamed"])
+def test_any_other_error_stays_what_it_is(streamed):
+    def answer(request):
+        return httpx.Response(400, json={"error": {"message": "context length exceeded"}})
+
+    async def main():
+        transport = goodcall_httpx.AsyncTransport(httpx.MockTransport(answer), library=httpx)
+        body = {"model": "m", "messages": MESSAGES, "tools": [TOOL], "stream": streamed}
+        async with httpx.AsyncClient(transport=transport) as client:
+            reply = await client.post("http://up/v1/chat/completions", json=body)
+            assert reply.status_code == 400 and reply.json()["error"]["message"] == "context length exceeded"
+            assert "goodcall-verdict" not in reply.headers
+
+    asyncio.run(main())
+
+
+def test_ollama_is_judged():
+    def answer(request):
+        call = {"function": {"name": "save", "arguments": {"path": "a", "tags": '["x"]'}}}
+        line = {"model": "m", "message": {"role": "assistant", "content": "", "tool_calls": [call]}, "done": True}
+        return httpx.Response(200, headers={"content-type": "application/x-ndjson"}, content=json.dumps(line) + "\n")
+
+    body = {"model": "m", "messages": MESSAGES, "tools": [TOOL]}
+    with httpx.Client(transport=goodcall_httpx.Transport(httpx.MockTransport(answer), library=httpx)) as client:
+        lines = client.post("http://up/api/chat", json=body).text.splitlines()
+    calls = [call for line in lines for call in json.loads(line)["message"].get("tool_calls") or []]
+    assert [call["function"]["arguments"] for call in calls] == [{"path": "a", "tags": ["x"]}]

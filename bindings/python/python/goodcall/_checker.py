@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import copy
 from typing import Any, Mapping
 
 from ._goodcall import Verdict
-from ._json import dumps
 from ._tools import Policy, Tools
 
 
@@ -14,7 +14,7 @@ class Checker:
 
     def __init__(self, policy: Policy | None = None, style: str | None = None) -> None:
         self._settings: dict[str, Any] = {"policy": policy, "style": style}
-        self._tools: dict[str, tuple[str, Tools]] = {}
+        self._tools: dict[str, tuple[Any, Tools]] = {}
 
     def check(self, name: str, schema: Any, arguments: Any, *, destructive: bool = False) -> Verdict:
         """Judges a call of a tool with this schema."""
@@ -25,8 +25,9 @@ class Checker:
 
     def tools(self, name: str, definitions: Mapping[str, Any] | list[Any]) -> Tools:
         """Returns the tools of these definitions, compiled when they are first seen or have changed."""
-        text = dumps(definitions)
         known = self._tools.get(name)
-        if known is None or known[0] != text:
-            known = self._tools[name] = (text, Tools(text, **self._settings))
+        if known is None or known[0] != definitions:
+            # A copy, because a framework may change its schema in place.
+            known = copy.deepcopy(definitions), Tools(definitions, **self._settings)
+            self._tools[name] = known
         return known[1]

@@ -48,6 +48,9 @@ class BadCall(Error):
         super().__init__(verdict.text)
         self.verdict = verdict
 
+    def __reduce__(self) -> tuple[type[BadCall], tuple[Verdict]]:
+        return type(self), (self.verdict,)
+
 
 class ToolError(Error):
     """Raise it inside a tool to say no: the model reads the message as it is.

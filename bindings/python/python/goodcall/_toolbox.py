@@ -41,6 +41,9 @@ class Tool(Generic[P, R]):
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
         return self.function(*args, **kwargs)
 
+    def __repr__(self) -> str:
+        return f"<Tool {self.name}>"
+
     def bind(self, arguments: dict[str, Any]) -> dict[str, Any]:
         """Returns checked arguments as the types that the function asks for."""
         hints = self._hints
@@ -119,6 +122,9 @@ class Toolbox:
         self._by_name = {one.name: one for one in made}
         self.tools = _tools.Tools([one.definition for one in made], policy=policy, style=style)
         self.loops = LoopDetector() if loops is True else loops or None
+
+    def __repr__(self) -> str:
+        return f"<Toolbox {', '.join(self._by_name)}>"
 
     def definitions(self, provider: str = "openai") -> Any:
         """Returns the definitions in a provider's form, for a request."""

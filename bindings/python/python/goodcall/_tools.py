@@ -29,6 +29,8 @@ class Tools(_goodcall.Tools):
     place, for a schema that cannot be used.
     """
 
+    _made_from: tuple[str, Policy | None, str | None]
+
     def __new__(
         cls,
         definitions: str | Definition | Iterable[Definition],
@@ -38,7 +40,11 @@ class Tools(_goodcall.Tools):
     ) -> Tools:
         text = definitions if isinstance(definitions, str) else dumps(form(definitions))
         made: Tools = super().__new__(cls, text, policy=policy, style=style)
+        made._made_from = (text, policy, style)
         return made
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _tools_of, (type(self), *self._made_from)
 
     def definitions(self, provider: str = "openai") -> Any:
         """Returns the definitions in a provider's form, for a request."""
@@ -47,6 +53,11 @@ class Tools(_goodcall.Tools):
     def schema(self, name: str) -> dict[str, Any]:
         """Returns the schema of a tool's parameters."""
         return dict(json.loads(self.schema_json(name)))
+
+
+def _tools_of(cls: type[Tools], text: str, policy: Policy | None, style: str | None) -> Tools:
+    """Makes tools that were pickled: another process compiles their schemas again."""
+    return cls(text, policy=policy, style=style)
 
 
 def form(definition: Any) -> Any:

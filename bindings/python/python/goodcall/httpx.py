@@ -4,8 +4,8 @@
 
 Calls of replies are checked against the tools of the request: good ones pass untouched, one that has
 exactly one valid reading is mended, and for a bad one the model is asked again. It works for ``httpx``
-and ``httpx2``, whole and streamed, for OpenAI's Chat Completions and Responses and for Anthropic's
-Messages. Everything else passes through.
+and ``httpx2``, whole and streamed, for OpenAI's Chat Completions and Responses, Anthropic's Messages,
+Gemini's generateContent and Ollama's chat. Everything else passes through.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from __future__ import annotations
 import importlib
 import importlib.util
 import sys
-from typing import Any, AsyncIterator, Callable, Iterator
+from typing import Any, AsyncIterator, Callable, Generator, Iterator, Literal
 
 from ._errors import SettingError
 from ._goodcall import Exchange, Relay, StreamRelay
@@ -68,9 +68,8 @@ class _Judge:
     def _exchange(self, request: Any, body: bytes) -> Exchange | None:
         if request.headers.get("content-encoding"):
             return None
-        anthropic = "anthropic-version" in request.headers
         path = request.url.raw_path.decode("ascii")
-        return self._relay.exchange(request.method, path, body, anthropic=anthropic)
+        return self._relay.exchange(request.method, path, list(request.headers), body)
 
     def _again(self, request: Any, body: bytes, *, first: bool = False) -> Any:
         """Returns the request with another body. One that asks again is not the same request."""
@@ -82,12 +81,47 @@ class _Judge:
         return self._httpx.Request(request.method, request.url, headers=headers, content=body,
                                    extensions=request.extensions)
 
+    def _whole(self, request: Any, reply: Any, exchange: Exchange) -> Generator[Any, Any, Any]:
+        """Judges a reply that was read. Yields requests that ask again, and wants the replies to them,
+        read, or ``None`` if there is none; returns the response for the client."""
+        again, judged = exchange.reply(reply.content) if reply.is_success else exchange.failure(reply.content)
+        if not again and judged is None and not reply.is_success:
+            return reply
+        answer = reply
+        while again:
+            following = yield self._again(request, exchange.body())
+            if following is None or _media_type(following) != "application/json":
+                again, judged = False, None
+            elif following.is_success:
+                answer = following
+                again, judged = exchange.reply(following.content)
+                continue
+            else:
+                again, judged = exchange.failure(following.content)
+            if not again and judged is None:
+                judged = exchange.give_up()
+        if judged is None and not answer.is_success:
+            return answer
+        return self._response(answer, answer.content if judged is None else judged, exchange)
+
     def _response(self, reply: Any, content: bytes, exchange: Exchange) -> Any:
         skipped = ("content-length", "transfer-encoding", "content-encoding")
         headers = [(k, v) for k, v in reply.headers.raw if k.decode().lower() not in skipped]
         headers.append((b"goodcall-verdict", exchange.summary().encode()))
         self._report(exchange)
-        return self._httpx.Response(reply.status_code, headers=headers, content=content,
+        status = reply.status_code if reply.is_success else 200
+        return self._httpx.Response(status, headers=headers, content=content,
+                                    extensions=_kept(reply.extensions))
+
+    def _stream(self, reply: Any, relay: StreamRelay, events: Any, base: str) -> Any:
+        skipped = ("content-length", "content-encoding", "content-type")
+        headers = [(k, v) for k, v in reply.headers.raw if k.decode().lower() not in skipped]
+        kind = reply.headers.get("content-type") if reply.is_success else relay.media_type()
+        # The verdicts are known only when the stream is over.
+        headers += [(b"content-type", kind.encode()), (b"goodcall-verdict", b"stream")]
+        stream = _stream_class(self._httpx, base)(events, reply)
+        status = reply.status_code if reply.is_success else 200
+        return self._httpx.Response(status, headers=headers, stream=stream,
                                     extensions=_kept(reply.extensions))
 
     def _report(self, exchange: Exchange | StreamRelay) -> None:
@@ -100,12 +134,17 @@ def _kept(extensions: Any) -> dict[str, Any]:
     return {key: value for key, value in extensions.items() if key != "network_stream"}
 
 
-def _kind(reply: Any) -> str | None:
-    """``stream`` or ``json`` for a reply that can be judged."""
-    if not 200 <= reply.status_code < 300:
-        return None
-    kind = reply.headers.get("content-type", "").split(";")[0].strip().lower()
-    return {"text/event-stream": "stream", "application/json": "json"}.get(kind)
+def _media_type(reply: Any) -> str:
+    return str(reply.headers.get("content-type", "")).split(";")[0].strip().lower()
+
+
+def _kind(reply: Any, exchange: Exchange | StreamRelay) -> Literal["stream", "json", None]:
+    """What a reply that can be judged is. Errors are JSON, if they can be."""
+    kind = _media_type(reply)
+    if reply.is_success and exchange.is_stream(kind):
+        return "stream"
+    is_error = reply.status_code >= 400
+    return "json" if kind == "application/json" and (reply.is_success or is_error) else None
 
 
 class Transport(_Judge):
@@ -122,64 +161,75 @@ class Transport(_Judge):
         return self._httpx.HTTPTransport()
 
     def handle_request(self, request: Any) -> Any:
-        body = request.read()
-        exchange = self._exchange(request, body)
+        exchange = self._exchange(request, request.read())
         if exchange is None:
             return self._inner.handle_request(request)
         reply = self._inner.handle_request(self._again(request, exchange.body(), first=True))
-        kind = _kind(reply)
+        kind = _kind(reply, exchange)
         if kind == "stream":
-            return self._streamed(request, reply, exchange)
+            relay = exchange.stream()
+            return self._stream(reply, relay, self._events(request, reply, relay), "SyncByteStream")
         if kind is None:
             return reply
-        content: bytes = reply.read()
-        while True:
-            again, other = exchange.reply(content)
-            if not again:
-                return self._response(reply, content if other is None else other, exchange)
-            try:
-                following = self._inner.handle_request(self._again(request, exchange.body()))
-                following.read()
-            except self._httpx.TransportError:
-                following = None
-            if following is None or _kind(following) != "json":
-                given = exchange.give_up()
-                return self._response(reply, content if given is None else given, exchange)
-            reply, content = following, following.read()
+        reply.read()
+        if not reply.is_success and exchange.streams():
+            relay = exchange.stream()
+            begun = relay.failure(reply.content)
+            if begun is None:
+                return reply
+            return self._stream(reply, relay, self._events(request, reply, relay, begun), "SyncByteStream")
+        steps = self._whole(request, reply, exchange)
+        try:
+            wanted = next(steps)
+            while True:
+                wanted = steps.send(self._ask(wanted))
+        except StopIteration as end:
+            return end.value
 
-    def _streamed(self, request: Any, reply: Any, exchange: Exchange) -> Any:
-        relay = exchange.stream()
-        stream = _stream_class(self._httpx, "SyncByteStream")(self._events(request, reply, relay), reply)
-        return self._httpx.Response(reply.status_code, headers=_stream_headers(reply),
-                                    stream=stream, extensions=_kept(reply.extensions))
+    def _ask(self, request: Any) -> Any:
+        """Returns the reply to a request that asks again, read, or ``None``."""
+        try:
+            reply = self._inner.handle_request(request)
+            reply.read()
+        except self._httpx.TransportError:
+            return None
+        return reply
 
-    def _events(self, request: Any, reply: Any, relay: StreamRelay) -> Iterator[bytes]:
+    def _events(
+        self, request: Any, reply: Any, relay: StreamRelay, begun: tuple[bool, bytes] | None = None
+    ) -> Iterator[bytes]:
         try:
             while True:
-                try:
-                    for piece in reply.iter_bytes():
-                        if out := relay.push(piece):
+                if begun is None:
+                    try:
+                        for piece in reply.iter_bytes():
+                            if out := relay.push(piece):
+                                yield out
+                    except self._httpx.TransportError:
+                        if out := relay.abort():
                             yield out
-                except self._httpx.TransportError:
-                    if out := relay.abort():
-                        yield out
-                    raise
-                again, out = relay.end()
+                        raise
+                    begun = relay.end()
+                again, out = begun
                 if out:
                     yield out
                 if not again:
                     return
                 reply.close()
+                begun = None
                 try:
                     reply = self._inner.handle_request(self._again(request, relay.body()))
-                    usable = _kind(reply) == "stream"
+                    kind = _kind(reply, relay)
+                    if kind == "json":
+                        begun = relay.failure(reply.read())
                 except self._httpx.TransportError:
-                    usable = False
-                if not usable:
+                    kind = None
+                if kind == "stream":
+                    relay.begin_next()
+                elif begun is None:
                     if out := relay.give_up():
                         yield out
                     return
-                relay.begin_next()
         finally:
             reply.close()
             self._report(relay)
@@ -202,64 +252,74 @@ class AsyncTransport(_Judge):
         return self._httpx.AsyncHTTPTransport()
 
     async def handle_async_request(self, request: Any) -> Any:
-        body = await request.aread()
-        exchange = self._exchange(request, body)
+        exchange = self._exchange(request, await request.aread())
         if exchange is None:
             return await self._inner.handle_async_request(request)
         reply = await self._inner.handle_async_request(self._again(request, exchange.body(), first=True))
-        kind = _kind(reply)
+        kind = _kind(reply, exchange)
         if kind == "stream":
-            return self._streamed(request, reply, exchange)
+            relay = exchange.stream()
+            return self._stream(reply, relay, self._events(request, reply, relay), "AsyncByteStream")
         if kind is None:
             return reply
-        content: bytes = await reply.aread()
-        while True:
-            again, other = exchange.reply(content)
-            if not again:
-                return self._response(reply, content if other is None else other, exchange)
-            try:
-                following = await self._inner.handle_async_request(self._again(request, exchange.body()))
-                await following.aread()
-            except self._httpx.TransportError:
-                following = None
-            if following is None or _kind(following) != "json":
-                given = exchange.give_up()
-                return self._response(reply, content if given is None else given, exchange)
-            reply, content = following, await following.aread()
+        await reply.aread()
+        if not reply.is_success and exchange.streams():
+            relay = exchange.stream()
+            begun = relay.failure(reply.content)
+            if begun is None:
+                return reply
+            return self._stream(reply, relay, self._events(request, reply, relay, begun), "AsyncByteStream")
+        steps = self._whole(request, reply, exchange)
+        try:
+            wanted = next(steps)
+            while True:
+                wanted = steps.send(await self._ask(wanted))
+        except StopIteration as end:
+            return end.value
 
-    def _streamed(self, request: Any, reply: Any, exchange: Exchange) -> Any:
-        relay = exchange.stream()
-        stream = _stream_class(self._httpx, "AsyncByteStream")(self._events(request, reply, relay), reply)
-        return self._httpx.Response(reply.status_code, headers=_stream_headers(reply),
-                                    stream=stream, extensions=_kept(reply.extensions))
+    async def _ask(self, request: Any) -> Any:
+        try:
+            reply = await self._inner.handle_async_request(request)
+            await reply.aread()
+        except self._httpx.TransportError:
+            return None
+        return reply
 
-    async def _events(self, request: Any, reply: Any, relay: StreamRelay) -> AsyncIterator[bytes]:
+    async def _events(
+        self, request: Any, reply: Any, relay: StreamRelay, begun: tuple[bool, bytes] | None = None
+    ) -> AsyncIterator[bytes]:
         try:
             while True:
-                try:
-                    async for piece in reply.aiter_bytes():
-                        if out := relay.push(piece):
+                if begun is None:
+                    try:
+                        async for piece in reply.aiter_bytes():
+                            if out := relay.push(piece):
+                                yield out
+                    except self._httpx.TransportError:
+                        if out := relay.abort():
                             yield out
-                except self._httpx.TransportError:
-                    if out := relay.abort():
-                        yield out
-                    raise
-                again, out = relay.end()
+                        raise
+                    begun = relay.end()
+                again, out = begun
                 if out:
                     yield out
                 if not again:
                     return
                 await reply.aclose()
+                begun = None
                 try:
                     reply = await self._inner.handle_async_request(self._again(request, relay.body()))
-                    usable = _kind(reply) == "stream"
+                    kind = _kind(reply, relay)
+                    if kind == "json":
+                        begun = relay.failure(await reply.aread())
                 except self._httpx.TransportError:
-                    usable = False
-                if not usable:
+                    kind = None
+                if kind == "stream":
+                    relay.begin_next()
+                elif begun is None:
                     if out := relay.give_up():
                         yield out
                     return
-                relay.begin_next()
         finally:
             await reply.aclose()
             self._report(relay)
@@ -273,13 +333,6 @@ class AsyncTransport(_Judge):
 
     async def __aexit__(self, *error: Any) -> None:
         await self._inner.__aexit__(*error)
-
-
-def _stream_headers(reply: Any) -> list[tuple[bytes, bytes]]:
-    skipped = ("content-length", "content-encoding")
-    headers = [(k, v) for k, v in reply.headers.raw if k.decode().lower() not in skipped]
-    # The verdicts are known only when the stream is over.
-    return [*headers, (b"goodcall-verdict", b"stream")]
 
 
 def _stream_class(library: Any, base: str) -> Any:
