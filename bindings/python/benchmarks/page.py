@@ -7,6 +7,7 @@ import os
 import platform
 from typing import Any
 
+from goodcall import _goodcall
 from measure import Time
 from traps import REFUSED, RIGHT, WRONG
 
@@ -16,14 +17,17 @@ PACKAGES = ("json-repair", "pydantic", "msgspec", "jsonschema-rs", "baml-py")
 def write(results: dict[str, Any]) -> str:
     """Returns the page."""
     versions = ", ".join(f"{name} {importlib.metadata.version(name)}" for name in PACKAGES)
+    build = "as it is shipped" if hasattr(_goodcall, "command") else "optimized as it is shipped, without the command in it"
+    counted = any(count is not None for _, count in results["valid"].values())
+    about_counts = " Instructions are counted by valgrind and are the same on every run." if counted else ""
     parts = [f"""# goodcall in Python, beside others
 
-`.ci/python-bench` builds the wheel, installs it beside the others and writes this page; no figure is
-written by hand. CPython {platform.python_version()} on {platform.machine()} with {os.cpu_count()} cores, {versions}.
+`.ci/python-bench` installs the wheel beside the others and writes this page; no figure is written by
+hand. Measured was a build {build}. CPython {platform.python_version()} on {platform.machine()} with {os.cpu_count()} cores, {versions}.
 
 Programs are measured in turns of ten milliseconds, {results["rounds"]} rounds, in processor time, on a machine that
 may have had other work. A ratio is formed within a round: the median of all rounds is shown, and the
-quartiles beside it. Instructions are counted by valgrind and are the same on every run.
+quartiles beside it.{about_counts}
 """]
     parts.append(f"""## A valid call
 
@@ -52,13 +56,17 @@ run with something else, or run where it must not be.
 
 
 def times(rows: dict[str, tuple[Time, int | None]], beside: str) -> str:
-    lines = [f"| | ns per call | × {beside} | quartiles | instructions | × {beside} |", "|---|--:|--:|--:|--:|--:|"]
     base = next(count for name, (_, count) in rows.items() if name.startswith(beside))
+    lines = [["", "ns per call", f"× {beside}", "quartiles"], ["---", *["--:"] * 3]]
+    if base is not None:
+        lines = [lines[0] + ["instructions", f"× {beside}"], lines[1] + ["--:"] * 2]
     for name, (time, count) in rows.items():
         low, middle, high = time.ratio
-        counted = ("", "") if count is None or base is None else (f"{count:,}", f"{count / base:.2f}")
-        lines.append(f"| {name} | {time.median:,.0f} | {middle:.2f} | {low:.2f} to {high:.2f} | {counted[0]} | {counted[1]} |")
-    return "\n".join(lines) + "\n"
+        line = [name, f"{time.median:,.0f}", f"{middle:.2f}", f"{low:.2f} to {high:.2f}"]
+        if base is not None and count is not None:
+            line += [f"{count:,}", f"{count / base:.2f}"]
+        lines.append(line)
+    return "".join(f"| {' | '.join(line)} |\n" for line in lines)
 
 
 def trap_table(rows: list[tuple[str, str, dict[str, str]]]) -> str:
