@@ -82,7 +82,7 @@ def on_spark(path, tools):
     os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
     builder = SparkSession.builder.master("local-cluster[2,1,1024]").config("spark.ui.enabled", "false")
     builder = builder.config("spark.driver.host", "127.0.0.1").config("spark.log.level", "ERROR")
-    builder = builder.config("spark.sql.files.maxPartitionBytes", "2m")
+    builder = builder.config("spark.sql.files.maxPartitionBytes", "512k")
     spark = builder.config("spark.sql.execution.arrow.maxRecordsPerBatch", "50000").getOrCreate()
     context = spark.sparkContext
     lost = []
