@@ -317,4 +317,8 @@ fn recorded_session_is_replayed_without_the_server() {
     let mode = fs::metadata(&file).unwrap().permissions().mode();
     assert_eq!(mode & 0o777, 0o600);
     assert_eq!(answers(&["mcp", "replay", "session.jsonl"]), recorded);
+    let audited = goodcall(&folder, &["audit", "session.jsonl"]).output();
+    let report = String::from_utf8(audited.unwrap().stdout).unwrap();
+    assert!(report.contains("(goodcall-mcp-record 1)"), "{report}");
+    assert!(report.contains("without tools              1"), "{report}");
 }

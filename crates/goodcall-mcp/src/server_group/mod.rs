@@ -238,7 +238,13 @@ impl GroupTask {
                 () = ready(full.as_ref()), if full.is_some() => {}
                 event = from_members.recv() => match event {
                     Some((index, MemberEvent::Line(line))) => self.line(index, line),
-                    Some((index, MemberEvent::Ended(why))) => self.router.member_ended(index, &why),
+                    Some((index, MemberEvent::Ended(why))) => {
+                        // A server that exits after its input was closed did as it was asked.
+                        if is_open {
+                            self.router.warn(index, &why);
+                        }
+                        self.router.member_ended(index, &why);
+                    }
                     None => return,
                 },
             }

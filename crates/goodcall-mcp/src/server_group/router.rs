@@ -481,7 +481,6 @@ impl GroupRouter {
     /// Answers what a server that has ended has not answered, and withdraws its requests.
     pub(super) fn member_ended(&mut self, member: usize, why: &str) {
         self.members[member].has_ended = true;
-        self.warn(member, why);
         let name = self.members[member].options.server.clone();
         let open = self.open.extract_if(|_, one| one.member == member);
         for request in open.map(|(_, request)| request).collect::<Vec<_>>() {

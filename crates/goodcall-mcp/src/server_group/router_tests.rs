@@ -185,8 +185,7 @@ fn server_that_ends_is_answered_for_and_leaves_the_others() {
     router.member_ended(0, "the server ended");
     assert_eq!(
         shown(&mut router),
-        "warning a: the server ended\n\
-         client {\"jsonrpc\":\"2.0\",\"id\":1,\"error\":{\"code\":-32000,\"message\":\"a: the server ended before it answered\"}}\n\
+        "client {\"jsonrpc\":\"2.0\",\"id\":1,\"error\":{\"code\":-32000,\"message\":\"a: the server ended before it answered\"}}\n\
          client {\"jsonrpc\":\"2.0\",\"method\":\"notifications/tools/list_changed\"}\n\
          client {\"jsonrpc\":\"2.0\",\"method\":\"notifications/resources/list_changed\"}"
     );
