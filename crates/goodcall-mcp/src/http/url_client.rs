@@ -209,13 +209,8 @@ async fn send_all(link: Arc<UrlClientLink>, mut frames: QueueReceiver<(Frame, Mi
         if completes_handshake {
             link.session().initialized = Some(frame.clone());
         }
-        let endpoint = link.sse_endpoint();
-        let has_endpoint = endpoint.is_some();
-        let url = endpoint.unwrap_or_else(|| link.upstream.url().clone());
-        let headers = link.headers_for(&frame, &mirrors);
-        let sent = link.upstream.post_to(url, headers, frame);
-        let _ = timeout(ACCEPT_LIMIT, sent).await;
-        if completes_handshake && !has_endpoint {
+        link.notify(frame, &mirrors).await;
+        if completes_handshake && link.sse_endpoint().is_none() {
             let link = Arc::clone(&link);
             listener.abort_all();
             listener.spawn(async move { link.listen().await });
@@ -242,6 +237,15 @@ impl UrlClientLink {
         let mut headers = self.headers();
         headers.extend(headers::of_frame(frame, mirrors));
         headers
+    }
+
+    /// Sends a frame that has no answer.
+    async fn notify(&self, frame: Frame, mirrors: &MirroredHeaders) {
+        let url = self.sse_endpoint();
+        let url = url.unwrap_or_else(|| self.upstream.url().clone());
+        let headers = self.headers_for(&frame, mirrors);
+        let sent = self.upstream.post_to(url, headers, frame);
+        let _ = timeout(ACCEPT_LIMIT, sent).await;
     }
 
     pub(super) async fn deliver(&self, frame: Frame) {
