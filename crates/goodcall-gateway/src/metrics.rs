@@ -129,6 +129,7 @@ struct ReaskCounters {
 #[derive(Debug, Default)]
 struct OutcomeCounters {
     outcomes: Family<OutcomeLabels, Counter>,
+    errors: Family<ErrorLabels, Counter>,
     observed: Family<ObservedLabels, Counter>,
     tokens: Family<TokenLabels, Counter>,
 }
@@ -150,7 +151,6 @@ pub(crate) struct Metrics {
     calls: Family<CallLabels, Counter>,
     mends: Family<RuleLabels, Counter>,
     refusals: Family<ReasonLabels, Counter>,
-    errors: Family<ErrorLabels, Counter>,
     loops: Family<LoopLabels, Counter>,
     outcomes: OutcomeCounters,
     reasks: ReaskCounters,
@@ -173,7 +173,6 @@ impl Metrics {
             calls: Family::default(),
             mends: Family::default(),
             refusals: Family::default(),
-            errors: Family::default(),
             loops: Family::default(),
             outcomes: OutcomeCounters::default(),
             reasks: ReaskCounters::default(),
@@ -212,7 +211,7 @@ impl Metrics {
         all.register(
             "errors",
             "Requests without a whole reply, by cause",
-            self.errors.clone(),
+            self.outcomes.errors.clone(),
         );
         all.register(
             "reasks",
@@ -289,7 +288,10 @@ impl Metrics {
     /// Counts a request that was refused before it had a record.
     pub(crate) fn busy(&self) {
         let code = ErrorReply::Busy.code();
-        self.errors.get_or_create(&ErrorLabels { code }).inc();
+        self.outcomes
+            .errors
+            .get_or_create(&ErrorLabels { code })
+            .inc();
     }
 
     pub(crate) fn ended(&self, record: &RequestRecord) {
@@ -305,7 +307,10 @@ impl Metrics {
         self.requests.get_or_create(&labels).inc();
         if let Some(error) = record.error {
             let code = error.code();
-            self.errors.get_or_create(&ErrorLabels { code }).inc();
+            self.outcomes
+                .errors
+                .get_or_create(&ErrorLabels { code })
+                .inc();
         }
         if let Some(signal) = record.history.loop_signal {
             self.loops.get_or_create(&LoopLabels { signal }).inc();
