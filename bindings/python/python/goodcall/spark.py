@@ -106,5 +106,6 @@ def audit(
             audit.add(batch)
         yield pyarrow.record_batch({"state": pyarrow.array([audit.state()], pyarrow.binary())})
 
-    states = part.mapInArrow(counted, "state binary").toLocalIterator()
+    # One row per task. `toLocalIterator` would run the tasks one after the other.
+    states = part.mapInArrow(counted, "state binary").collect()
     return merge((row.state for row in states), policy if isinstance(policy, str) else "safe")
