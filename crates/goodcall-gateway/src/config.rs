@@ -9,7 +9,8 @@ use std::time::Duration;
 
 use goodcall_core::{Policies, Reason};
 use goodcall_server::{
-    GatewayLoopMode, GatewaySettings, GiveUpMode, LogTarget, ReaskSettings, TextCallMode, ToldUsage,
+    GatewayLoopMode, GatewaySettings, GiveUpMode, ListenerSettings, LogTarget, ReaskSettings,
+    ReplySettings, TextCallMode, ToldUsage, UpstreamSettings,
 };
 use goodcall_wire::TextCallScope;
 use goodcall_wire::relay::{GiveUp, RelaySettings, UsageMode};
@@ -282,6 +283,7 @@ impl GatewayConfig {
             )
         })?;
         let mut config = Self::new(url)?;
+        config.limits = limits(&listener, &upstream, &replies);
         config.upstream.ca = upstream.upstream_ca;
         config.admin.address = listener.admin;
         config.admin.token = listener.admin_token;
@@ -327,25 +329,6 @@ impl GatewayConfig {
         config.log.otlp = observability.otlp.map(collector_url).transpose()?;
         config.store.path = observability.store;
         config.store.arguments = observability.store_arguments.is_on();
-
-        let limits = &mut config.limits;
-        set(&mut limits.request_bytes, listener.max_request_bytes);
-        set(&mut limits.reply_bytes, replies.max_reply_bytes);
-        set(&mut limits.concurrent, listener.max_requests);
-        for (limit, seconds) in [
-            (&mut limits.header_time, listener.header_seconds),
-            (&mut limits.connect_time, upstream.connect_seconds),
-            (&mut limits.first_byte_time, upstream.first_byte_seconds),
-            (&mut limits.reask_time, upstream.reask_seconds),
-            (&mut limits.idle_time, upstream.idle_seconds),
-            (&mut limits.drain_time, listener.drain_seconds),
-        ] {
-            set(limit, seconds.map(Duration::from_secs));
-        }
-        if let Some(seconds) = replies.heartbeat_seconds {
-            let pause = Duration::from_secs(seconds);
-            limits.heartbeat_time = Some(pause).filter(|pause| !pause.is_zero());
-        }
         Ok(config)
     }
 
@@ -362,6 +345,32 @@ impl GatewayConfig {
         self.upstream.url = upstream_uri(upstream)?;
         Ok(())
     }
+}
+
+fn limits(
+    listener: &ListenerSettings,
+    upstream: &UpstreamSettings,
+    replies: &ReplySettings,
+) -> GatewayLimits {
+    let mut limits = GatewayLimits::default();
+    set(&mut limits.request_bytes, listener.max_request_bytes);
+    set(&mut limits.reply_bytes, replies.max_reply_bytes);
+    set(&mut limits.concurrent, listener.max_requests);
+    for (limit, seconds) in [
+        (&mut limits.header_time, listener.header_seconds),
+        (&mut limits.connect_time, upstream.connect_seconds),
+        (&mut limits.first_byte_time, upstream.first_byte_seconds),
+        (&mut limits.reask_time, upstream.reask_seconds),
+        (&mut limits.idle_time, upstream.idle_seconds),
+        (&mut limits.drain_time, listener.drain_seconds),
+    ] {
+        set(limit, seconds.map(Duration::from_secs));
+    }
+    if let Some(seconds) = replies.heartbeat_seconds {
+        let pause = Duration::from_secs(seconds);
+        limits.heartbeat_time = Some(pause).filter(|pause| !pause.is_zero());
+    }
+    limits
 }
 
 fn reask_limits(settings: ReaskSettings) -> Result<ReaskLimits, GatewayConfigError> {

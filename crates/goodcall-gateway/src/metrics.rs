@@ -11,7 +11,7 @@ use prometheus_client::metrics::histogram::Histogram;
 use prometheus_client::registry::{Registry, Unit};
 
 use crate::error_reply::ErrorReply;
-use crate::request_record::RequestRecord;
+use crate::request_record::{Judgement, RequestRecord};
 
 /// Tools that are counted by name. Clients choose the names, so there is a limit.
 const MOST_TOOLS: usize = 256;
@@ -249,6 +249,11 @@ impl Metrics {
             self.loops.clone(),
         );
         all.register("active_requests", "Requests under way", self.active.clone());
+        self.register_times();
+    }
+
+    fn register_times(&mut self) {
+        let all = &mut self.registry;
         let seconds = || Unit::Seconds;
         all.register_with_unit(
             "added",
@@ -315,7 +320,13 @@ impl Metrics {
         if let Some(signal) = record.history.loop_signal {
             self.loops.get_or_create(&LoopLabels { signal }).inc();
         }
-        let (judgement, timing) = (&record.judgement, &record.timing);
+        self.count_reasks(&record.judgement);
+        self.count_outcome(&record.judgement, &model);
+        self.count_calls(&record.judgement, &model);
+        self.observe_times(record);
+    }
+
+    fn count_reasks(&self, judgement: &Judgement) {
         self.reasks.sent.inc_by(u64::from(judgement.reasked));
         if let Some(failure) = judgement.reask_failed {
             let code = failure.code().into_owned();
@@ -326,6 +337,10 @@ impl Metrics {
             let labels = RepairLabels { repair };
             self.reasks.repairs.get_or_create(&labels).inc();
         }
+    }
+
+    /// Counts what the client got, or would have got, and what it cost.
+    fn count_outcome(&self, judgement: &Judgement, model: &SharedName) {
         if let Some(outcome) = judgement.outcome() {
             let model = model.clone();
             let labels = OutcomeLabels { outcome, model };
@@ -349,6 +364,11 @@ impl Metrics {
                 self.outcomes.tokens.get_or_create(&labels).inc_by(count);
             }
         }
+    }
+
+    fn observe_times(&self, record: &RequestRecord) {
+        let (judgement, timing) = (&record.judgement, &record.timing);
+        let protocol = record.exchange.protocol;
         if let Some(first_byte) = timing.first_byte {
             self.times.first_byte.observe(first_byte.as_secs_f64());
         }
@@ -359,7 +379,10 @@ impl Metrics {
         if record.exchange.streams && judgement.unjudged.is_none() && protocol.is_some() {
             self.times.held.observe(timing.held.as_secs_f64());
         }
-        for call in &record.judgement.calls {
+    }
+
+    fn count_calls(&self, judgement: &Judgement, model: &SharedName) {
+        for call in &judgement.calls {
             let tool = self.tools.get(&call.tool);
             let verdict = call.verdict.name();
             if let Some(reason) = call.reason {

@@ -90,7 +90,6 @@ fn whole(protocol: &str, name: &str, arguments: &str) -> Vec<u8> {
 }
 
 fn stream(protocol: &str, name: &str, arguments: &str) -> (&'static str, Vec<u8>) {
-    let sse = "text/event-stream; charset=utf-8";
     let lines = match protocol {
         "chat" => vec![
             json!({"id": "r", "choices": [{"index": 0, "delta": {"tool_calls": [{"index": 0,
@@ -151,6 +150,14 @@ fn stream(protocol: &str, name: &str, arguments: &str) -> (&'static str, Vec<u8>
             format!("{} \n", lines[0]).into_bytes(),
         );
     }
+    (
+        "text/event-stream; charset=utf-8",
+        untidy_events(protocol, &lines),
+    )
+}
+
+/// Writes events with blanks and line ends that a parser would not keep.
+fn untidy_events(protocol: &str, lines: &[Value]) -> Vec<u8> {
     let mut text = ": comment\r\n\r\n".to_owned();
     for line in lines {
         if let Some(kind) = line["type"].as_str() {
@@ -161,7 +168,7 @@ fn stream(protocol: &str, name: &str, arguments: &str) -> (&'static str, Vec<u8>
     if protocol == "chat" {
         text += "data: [DONE]\n\n";
     }
-    (sse, text.into_bytes())
+    text.into_bytes()
 }
 
 fn observing(config: &mut GatewayConfig) {

@@ -27,6 +27,9 @@ async fn ask(change: impl FnOnce(&mut ReaskLimits), stream: bool) -> (usize, Str
     (upstream.requests().len(), metrics)
 }
 
+/// Sets one limit.
+type Change = fn(&mut ReaskLimits);
+
 #[tokio::test]
 async fn limits_forbid_reasks_and_are_named() {
     for stream in [false, true] {
@@ -34,7 +37,7 @@ async fn limits_forbid_reasks_and_are_named() {
         assert_eq!(requests, 2, "without limits");
         let (requests, _) = ask(|limits| limits.per_minute = Some(1), stream).await;
         assert_eq!(requests, 2, "one is allowed");
-        let forbid: [(&str, fn(&mut ReaskLimits)); 3] = [
+        let forbid: [(&str, Change); 3] = [
             ("per_minute", |limits| limits.per_minute = Some(0)),
             ("deadline", |limits| limits.deadline = Some(Duration::ZERO)),
             ("reason", |limits| limits.not_for = vec![Reason::WrongShape]),
