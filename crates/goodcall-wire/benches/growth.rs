@@ -3,8 +3,9 @@
 //!
 //! `--each BYTES…` reads every shape at every length, in one process for speed: callgrind writes a
 //! dump after each call of [`counted`], and one line per dump names its shape and length.
-//! `--once SHAPE BYTES` reads a single text, for a profile. `--pieces BYTES` reads the texts of models
-//! as one piece and then one byte at a time, in the same way. `cargo test` reads each shape once.
+//! `--shape SHAPE BYTES…` reads the texts of one shape, also for a profile. `--pieces BYTES` reads
+//! the texts of models as one piece and then one byte at a time, in the same way. `cargo test` reads
+//! each shape once.
 
 use std::error::Error;
 use std::hint::black_box;
@@ -358,10 +359,13 @@ fn main() -> Result<(), Box<dyn Error>> {
                 }
             }
         }
-        ["--once", name, bytes] => {
+        ["--shape", name, ref sizes @ ..] => {
             let shape = SHAPES.iter().find(|shape| shape.name == name);
             let shape = shape.ok_or_else(|| format!("unknown shape `{name}`"))?;
-            black_box(counted(shape, &shape.text(bytes.parse()?), &fixture));
+            for bytes in sizes {
+                black_box(counted(shape, &shape.text(bytes.parse()?), &fixture));
+                println!("{name}\t{bytes}");
+            }
         }
         [] | ["--test"] => {
             for shape in &SHAPES {
@@ -372,7 +376,7 @@ fn main() -> Result<(), Box<dyn Error>> {
                 black_box(counted(&shape, &shape.text(1_000), &fixture));
             }
         }
-        _ => return Err("usage: --each BYTES… | --pieces BYTES | --once SHAPE BYTES".into()),
+        _ => return Err("usage: --each BYTES… | --shape SHAPE BYTES… | --pieces BYTES".into()),
     }
     Ok(())
 }
