@@ -3,12 +3,10 @@
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
+use goodcall::otlp::Exporter;
 use goodcall_core::{Formats, Policies};
 use goodcall_gateway::{AdminConfig, Gateway, GatewayConfig, raise_file_limit};
 use goodcall_server::{GatewaySettings, LogTarget};
-use tracing_subscriber::filter::filter_fn;
-use tracing_subscriber::layer::SubscriberExt;
-use tracing_subscriber::{Layer, Registry, reload};
 
 use crate::input::{self, config_file, config_path};
 use crate::{CliError, runtime};
@@ -69,68 +67,41 @@ impl GatewayArgs {
 pub(crate) fn run(args: &GatewayArgs) -> Result<bool, CliError> {
     let config = args.config()?;
     let mut spans = SpanSender::default();
-    spans.send_to(Collector::new(config.log.otlp.clone())?)?;
+    spans.change_to(SpanSender::new(config.log.otlp.clone())?);
     // This runtime waits for connections and signals; threads of the gateway serve.
     runtime()?.block_on(serve(args, config, &mut spans))?;
     Ok(true)
 }
 
-type AnyLayer = Box<dyn Layer<Registry> + Send + Sync>;
-
-/// Sends the spans of this program, but not of its libraries, to a collector. A reload may change
-/// the collector.
+/// Sends spans to a collector. A reload may change the collector.
 #[derive(Default)]
 struct SpanSender {
     url: Option<String>,
-    handle: Option<reload::Handle<Option<AnyLayer>, Registry>>,
-    exporter: Option<goodcall::otlp::Exporter>,
-}
-
-/// A collector that was reached by its URL, or none.
-struct Collector {
-    url: Option<String>,
-    layer: Option<AnyLayer>,
-    exporter: Option<goodcall::otlp::Exporter>,
-}
-
-impl Collector {
-    fn new(url: Option<String>) -> Result<Self, CliError> {
-        let (mut layer, mut exporter): (Option<AnyLayer>, _) = (None, None);
-        if let Some(url) = &url {
-            let made = goodcall::otlp::layer::<Registry>(url, "goodcall-gateway");
-            let (own, sends) = made.map_err(|error| format!("--otlp {url}: {error}"))?;
-            (layer, exporter) = (Some(own.boxed()), Some(sends));
-        }
-        Ok(Self {
-            url,
-            layer,
-            exporter,
-        })
-    }
+    exporter: Option<Exporter>,
 }
 
 impl SpanSender {
-    /// Sends spans to this collector from now on. The one before it still gets the spans that wait.
-    fn send_to(&mut self, to: Collector) -> Result<(), CliError> {
-        if self.url == to.url {
-            return Ok(());
+    fn new(url: Option<String>) -> Result<Self, CliError> {
+        let exporter = url.as_ref().map(|url| {
+            let made = Exporter::new(url, "goodcall-gateway");
+            made.map_err(|error| format!("--otlp {url}: {error}"))
+        });
+        let exporter = exporter.transpose()?;
+        Ok(Self { url, exporter })
+    }
+
+    /// Sends spans as this one does from now on. The collector before it still gets the spans that
+    /// wait.
+    fn change_to(&mut self, next: Self) {
+        if self.url == next.url {
+            return;
         }
-        match &self.handle {
-            Some(handle) => handle.reload(to.layer).map_err(|error| error.to_string())?,
-            None => {
-                let (layer, handle) = reload::Layer::new(to.layer);
-                let ours = filter_fn(|about| about.target().starts_with("goodcall"));
-                let subscriber = tracing_subscriber::registry().with(layer.with_filter(ours));
-                let set = tracing::subscriber::set_global_default(subscriber);
-                set.map_err(|error| error.to_string())?;
-                self.handle = Some(handle);
-            }
+        if let Some(exporter) = &next.exporter {
+            exporter.install();
         }
-        self.url = to.url;
-        let before = std::mem::replace(&mut self.exporter, to.exporter);
+        let before = std::mem::replace(self, next);
         // Dropping it may wait for its collector, which must not stop the traffic.
         std::thread::spawn(move || drop(before));
-        Ok(())
     }
 }
 
@@ -239,9 +210,9 @@ fn reload(
     spans: &mut SpanSender,
 ) -> Result<Vec<&'static str>, CliError> {
     let config = args.config()?;
-    let collector = Collector::new(config.log.otlp.clone())?;
+    let sender = SpanSender::new(config.log.otlp.clone())?;
     let kept = gateway.reload(config).map_err(|error| error.to_string())?;
-    spans.send_to(collector)?;
+    spans.change_to(sender);
     Ok(kept)
 }
 

@@ -39,6 +39,7 @@ mod readiness;
 mod reask_budget;
 mod recent_calls;
 mod request_record;
+mod request_span;
 mod reused_connection;
 mod server;
 #[cfg(feature = "store")]

@@ -77,6 +77,7 @@ pub(crate) async fn respond(
     let started = Instant::now();
     let encoding = ContentEncoding::of(&parts.headers);
     let exchange = read(shared, live, &endpoint, (encoding, &body), &mut record);
+    record.begin_span(live, &mut parts.headers);
     headers::for_upstream(&mut parts.headers);
     let Some(request) = RepeatableRequest::new(&live.upstream, &parts, limits.first_byte_time)
     else {

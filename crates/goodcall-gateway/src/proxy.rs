@@ -221,6 +221,7 @@ pub(crate) async fn pass_body(
     body: Body,
     mut record: Box<RequestRecord>,
 ) -> HandlerResult {
+    record.begin_span(live, &mut parts.headers);
     headers::for_upstream(&mut parts.headers);
     let limit = live.config.limits.first_byte_time;
     let path = path_of(&parts);
@@ -383,6 +384,10 @@ fn prepare(
             }
         }
     };
+    if let Some(exchange) = &exchange {
+        record.set_exchange(endpoint.provider, exchange);
+    }
+    record.begin_span(live, &mut parts.headers);
     headers::for_upstream(&mut parts.headers);
     let is_rewritten = matches!(text, Some(Cow::Owned(_)));
     if exchange.is_some() || is_rewritten {
@@ -402,7 +407,6 @@ fn prepare(
             if let Some(to) = live.config.adapt {
                 exchange.adapt(to);
             }
-            record.set_exchange(endpoint.provider, &exchange);
             PreparedRequest::Judged(Box::new(PendingExchange {
                 live: Arc::clone(live),
                 request,

@@ -7,23 +7,22 @@ use std::time::{Duration, Instant};
 
 use goodcall_wire::Provider;
 use goodcall_wire::relay::{
-    CallRecord, CallVerdict, Endpoint, Exchange, NotJudged, RequestFacts, TokenCounts,
+    CallRecord, CallVerdict, Endpoint, Exchange, NotJudged, ReplyFacts, RequestFacts, TokenCounts,
 };
-use http::{Method, Request, StatusCode};
-use tracing::Span;
-use tracing::field::Empty;
+use http::{HeaderMap, Method, Request, StatusCode};
 
 use crate::error_reply::{ErrorReply, UpstreamError};
 use crate::observe::WouldHave;
-use crate::proxy::{Permit, SharedState};
+use crate::proxy::{LiveState, Permit, SharedState};
+use crate::request_span::RequestSpan;
 
 /// One request. It is written when it is finished, or dropped.
 pub(crate) struct RequestRecord {
     shared: Arc<SharedState>,
     /// Given back when the record is written.
     permit: Option<Permit>,
-    /// For OpenTelemetry; disabled where nobody subscribes.
-    span: Span,
+    /// For OpenTelemetry, where spans are asked for.
+    span: Option<Box<RequestSpan>>,
     pub(crate) method: Method,
     pub(crate) path: String,
     pub(crate) status: u16,
@@ -86,6 +85,8 @@ pub(crate) struct Judgement {
     /// The number of repeated calls that were left out.
     pub(crate) dropped: u32,
     pub(crate) calls: Vec<CallRecord>,
+    /// What the last reply says about itself.
+    pub(crate) reply: ReplyFacts,
 }
 
 impl Judgement {
@@ -207,7 +208,7 @@ impl RequestRecord {
         Box::new(Self {
             shared,
             permit: Some(permit),
-            span: Span::none(),
+            span: None,
             method: request.method().clone(),
             path: request.uri().path().to_owned(),
             status: 0,
@@ -227,28 +228,27 @@ impl RequestRecord {
         })
     }
 
-    /// Notes that the replies to this request are judged, and opens its span.
+    /// Notes that the replies to this request are judged.
     pub(crate) fn set_exchange(&mut self, provider: Provider, exchange: &Exchange) {
         self.exchange = ExchangeInfo {
             protocol: Some(provider),
             model: exchange.model().map(str::to_owned),
             streams: exchange.streams(),
         };
-        let (model, vendor) = (exchange.model().unwrap_or_default(), vendor(provider));
-        self.span = tracing::info_span!(
-            "chat",
-            otel.name = format_args!("chat {model}"),
-            otel.kind = "client",
-            gen_ai.operation.name = "chat",
-            gen_ai.provider.name = vendor,
-            gen_ai.request.model = model,
-            http.response.status_code = Empty,
-            goodcall.verdict = Empty,
-            goodcall.rules = Empty,
-            goodcall.reason = Empty,
-            goodcall.reasked = Empty,
-            error.type = Empty,
-        );
+    }
+
+    /// Begins the span of a request to this upstream, where spans are asked for, and names it as the
+    /// parent in the headers for the upstream, unless they must pass as they came.
+    pub(crate) fn begin_span(&mut self, live: &LiveState, headers: &mut HeaderMap) {
+        if let Some(provider) = self.exchange.protocol
+            && live.config.log.otlp.is_some()
+        {
+            let span = RequestSpan::begin(provider, self, headers, live.upstream.address());
+            if !live.config.observe {
+                span.pass_on(headers);
+            }
+            self.span = Some(Box::new(span));
+        }
     }
 
     /// Notes that a request of a known protocol passes unjudged.
@@ -318,6 +318,7 @@ impl RequestRecord {
         self.judgement.tokens = (exchange.tokens(), exchange.refused_tokens());
         self.judgement.repairs = exchange.repairs().collect();
         self.judgement.dropped = exchange.dropped();
+        self.judgement.reply = exchange.reply_facts().clone();
         self.judgement.calls = calls;
     }
 
@@ -342,7 +343,9 @@ impl RequestRecord {
         self.timing.total = self.timing.started.elapsed();
         let shared = Arc::clone(&self.shared);
         shared.metrics.ended(self);
-        self.close_span();
+        if let Some(span) = self.span.take() {
+            span.end(self);
+        }
         let live = shared.live();
         live.log.line(self);
         let _calls = shared.recent_calls.add(self, &live.config.store);
@@ -351,34 +354,6 @@ impl RequestRecord {
             store.add(_calls);
         }
         drop(permit);
-    }
-
-    fn close_span(&mut self) {
-        let span = std::mem::replace(&mut self.span, Span::none());
-        if span.is_disabled() {
-            return;
-        }
-        // OpenTelemetry has signed integers only.
-        span.record("http.response.status_code", i64::from(self.status));
-        span.record("goodcall.reasked", i64::from(self.judgement.reasked));
-        let calls = &self.judgement.calls;
-        if let Some(outcome) = self.judgement.outcome() {
-            span.record("goodcall.verdict", outcome);
-        }
-        let rules: Vec<_> = calls
-            .iter()
-            .flat_map(|call| &call.notes)
-            .map(|note| note.rule)
-            .collect();
-        if !rules.is_empty() {
-            span.record("goodcall.rules", rules.join(","));
-        }
-        if let Some(reason) = calls.iter().find_map(|call| call.reason) {
-            span.record("goodcall.reason", reason);
-        }
-        if let Some(error) = self.error {
-            span.record("error.type", error.code());
-        }
     }
 }
 
@@ -390,16 +365,5 @@ impl Drop for RequestRecord {
             self.error.get_or_insert(error);
             self.finish();
         }
-    }
-}
-
-/// The provider's name in the OpenTelemetry conventions.
-fn vendor(provider: Provider) -> &'static str {
-    match provider {
-        Provider::Anthropic => "anthropic",
-        Provider::Ollama => "ollama",
-        Provider::Gemini => "gcp.gemini",
-        Provider::Bedrock => "aws.bedrock",
-        _ => "openai",
     }
 }

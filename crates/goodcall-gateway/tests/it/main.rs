@@ -21,4 +21,5 @@ mod reload;
 mod replies;
 mod support;
 mod tls;
+mod traces;
 mod tunnels;

@@ -6,6 +6,7 @@ use super::TokenCount;
 use super::form::{self, ReplyForm};
 use crate::call::RawCall;
 use crate::envelope::{Envelope, Provider};
+use crate::relay::replying_model;
 use crate::sse::SseReader;
 use crate::stream::{Assembler, CallUpdate};
 use crate::tools::Tools;
@@ -55,7 +56,7 @@ impl RecordedReply {
                 let envelope = Envelope::read(provider, part, tools).ok()?;
                 Some(Self {
                     provider,
-                    model: model(node),
+                    model: replying_model(node).map(str::to_owned),
                     calls: envelope.calls().to_vec(),
                     stop: envelope.stop(),
                     tokens: TokenCount::find(node),
@@ -132,7 +133,7 @@ impl StreamedReply {
         };
         let root = tree.root();
         if self.reply.model.is_none() {
-            self.reply.model = model(root);
+            self.reply.model = replying_model(root).map(str::to_owned);
         }
         if let Some(count) = TokenCount::find(root) {
             self.reply.tokens.get_or_insert_default().raise(count);
@@ -153,20 +154,6 @@ impl StreamedReply {
         self.reply.stop = self.assembler.stop();
         self.reply
     }
-}
-
-/// The model that a reply or an event names.
-fn model(root: Node<'_>) -> Option<String> {
-    let inner = ["message", "response"]
-        .iter()
-        .filter_map(|key| root.get(key));
-    let mut places = std::iter::once(root).chain(inner);
-    let named = places.find_map(|place| {
-        let keys = ["model", "modelVersion"];
-        keys.iter()
-            .find_map(|key| place.get(key).and_then(Node::as_str))
-    });
-    named.map(str::to_owned)
 }
 
 #[cfg(test)]

@@ -11,6 +11,7 @@ use super::judge::{
     CallDecision, CallRecord, CallVerdict, GiveUp, Judge, RelaySettings, UsageMode,
 };
 use super::reask::{self, RefusedReply};
+use super::reply_facts::ReplyFacts;
 use super::tools_cache::ToolsCache;
 use super::usage::{TokenCounts, Usage};
 use crate::envelope::{Located, Provider, call_sites};
@@ -108,6 +109,8 @@ struct Findings {
     repairs: BTreeSet<&'static str>,
     /// The usage of the last reply.
     last_usage: Usage,
+    /// What the last reply says about itself.
+    facts: ReplyFacts,
 }
 
 /// What the client's request says, apart from its tools.
@@ -348,6 +351,16 @@ impl Exchange {
         self.findings.last_usage = usage;
     }
 
+    /// Notes what a reply, or an event of one, says about itself.
+    pub(crate) fn note_facts(&mut self, root: Node<'_>) {
+        self.findings.facts.note(root);
+    }
+
+    /// What the last reply says about itself: its id, its model and why it ended.
+    pub fn reply_facts(&self) -> &ReplyFacts {
+        &self.findings.facts
+    }
+
     /// The tokens of all replies.
     pub fn tokens(&self) -> TokenCounts {
         let (earlier, last) = (self.usage.tokens(), self.findings.last_usage.tokens());
@@ -466,6 +479,7 @@ impl Exchange {
         self.body = body.into();
         self.attempt += 1;
         self.settled = false;
+        self.findings.facts.begin_next();
         true
     }
 }

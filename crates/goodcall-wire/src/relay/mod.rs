@@ -38,6 +38,7 @@ mod memory;
 mod pending_calls;
 mod reask;
 mod reply;
+mod reply_facts;
 mod stream;
 mod text_call_finder;
 mod tools_cache;
@@ -49,6 +50,7 @@ pub use memory::Memory;
 pub use stream::{StreamEnd, StreamRelay};
 
 pub use judge::{CallNote, CallRecord, CallVerdict, GiveUp, RelaySettings, UsageMode};
+pub use reply_facts::ReplyFacts;
 pub use tools_cache::ToolsCache;
 
 pub(crate) use extra_fields::ExtraFields;
@@ -56,5 +58,6 @@ pub(crate) use failed_generation::{FailedGeneration, QuotedExtent, RecoveredRepl
 pub(crate) use judge::CallDecision;
 pub(crate) use memory::{CallMemory, FindCall};
 pub(crate) use reask::{legal_call, legal_parts};
+pub(crate) use reply_facts::model as replying_model;
 pub use usage::TokenCounts;
 pub(crate) use usage::Usage;

@@ -79,6 +79,7 @@ impl Exchange {
         }
         self.record(&mut decisions);
         self.settled |= self.form().is_settled(root);
+        self.note_facts(root);
         let bad = decisions.iter().any(CallDecision::is_bad);
         let mut own = Usage::default();
         if let Some(usage) = self.form().usage(root) {

@@ -16,6 +16,7 @@ impl PendingCalls {
             self.usage.note(usage);
         }
         exchange.settled |= self.protocol.is_settled(root);
+        exchange.note_facts(root);
         if matches!(kind, EventKind::Failure | EventKind::Last) {
             content.failed = exchange.form().failed_generation(root);
         }
