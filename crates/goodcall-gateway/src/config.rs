@@ -70,6 +70,22 @@ pub struct UpstreamConfig {
     pub(crate) url: Uri,
     /// A PEM file with certificates that are trusted beside those of the system.
     pub ca: Option<PathBuf>,
+    /// The proxy on the way to it.
+    pub proxy: NetworkProxy,
+}
+
+/// The proxy that connections to an upstream go through.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum NetworkProxy {
+    /// None.
+    #[default]
+    None,
+    /// The one at this URL, such as `http://user:password@proxy.example:3128`.
+    Url(String),
+    /// That of `HTTPS_PROXY`, `HTTP_PROXY` or `ALL_PROXY`, unless `NO_PROXY` excepts the upstream or
+    /// it is on the same machine.
+    Environment,
 }
 
 /// Where the gateway's own paths are served, and to whom.
@@ -162,6 +178,8 @@ pub struct GatewayLimits {
     pub header_time: Duration,
     /// How long a client may pause within its request.
     pub request_time: Duration,
+    /// How long a client may take to send a request that is judged.
+    pub request_total_time: Duration,
     /// How long a connection to the upstream may take to open.
     pub connect_time: Duration,
     /// How long the upstream may take to begin its reply.
@@ -186,6 +204,7 @@ impl Default for GatewayLimits {
             // Load balancers keep idle connections for 60 seconds, and must be the ones to close them.
             header_time: seconds(75),
             request_time: seconds(60),
+            request_total_time: seconds(600),
             connect_time: seconds(10),
             first_byte_time: seconds(600),
             reask_time: seconds(120),
@@ -245,6 +264,7 @@ impl GatewayConfig {
             upstream: UpstreamConfig {
                 url: upstream_uri(upstream)?,
                 ca: None,
+                proxy: NetworkProxy::None,
             },
             listen: SocketAddr::from(([127, 0, 0, 1], 8787)),
             threads: std::thread::available_parallelism().map_or(1, NonZeroUsize::get),
@@ -285,6 +305,11 @@ impl GatewayConfig {
         let mut config = Self::new(url)?;
         config.limits = limits(&listener, &upstream, &replies);
         config.upstream.ca = upstream.upstream_ca;
+        config.upstream.proxy = match upstream.upstream_proxy {
+            None => NetworkProxy::Environment,
+            Some(off) if off == "off" => NetworkProxy::None,
+            Some(url) => NetworkProxy::Url(url),
+        };
         config.admin.address = listener.admin;
         config.admin.token = listener.admin_token;
         if config.admin.token.as_deref() == Some("") {
@@ -358,6 +383,11 @@ fn limits(
     set(&mut limits.concurrent, listener.max_requests);
     for (limit, seconds) in [
         (&mut limits.header_time, listener.header_seconds),
+        (&mut limits.request_time, listener.request_seconds),
+        (
+            &mut limits.request_total_time,
+            listener.request_total_seconds,
+        ),
         (&mut limits.connect_time, upstream.connect_seconds),
         (&mut limits.first_byte_time, upstream.first_byte_seconds),
         (&mut limits.reask_time, upstream.reask_seconds),

@@ -37,7 +37,10 @@ mod tests {
         let requests = raise_file_limit();
         let after = getrlimit(Resource::Nofile);
         assert_eq!(after.maximum, before.maximum);
-        assert!(after.current >= before.current);
+        // Elsewhere the system may allow less than the hard limit.
+        if cfg!(target_os = "linux") {
+            assert_eq!(after.current, after.maximum);
+        }
         assert_eq!(
             requests,
             after.current.map(|files| (files - OTHER_FILES) / 2)

@@ -31,6 +31,7 @@ mod json_reply;
 mod judged_stream;
 mod log;
 mod metrics;
+mod network_proxy;
 mod observe;
 mod page;
 mod passed_body;
@@ -51,7 +52,7 @@ mod workers;
 
 pub use config::{
     AdminConfig, GatewayConfig, GatewayConfigError, GatewayLimits, HistoryConfig, LogConfig,
-    ReaskLimits, StoreConfig, UpstreamConfig,
+    NetworkProxy, ReaskLimits, StoreConfig, UpstreamConfig,
 };
 pub use file_limit::raise_file_limit;
 pub use goodcall_server::{GatewayLoopMode, GatewaySettings, LogTarget};

@@ -22,7 +22,7 @@ use crate::proxy::{
 };
 use crate::request_record::{RequestRecord, Unjudged};
 use crate::upstream::RepeatableRequest;
-use crate::upstream_body::{CollectedBody, StartedBody, collect};
+use crate::upstream_body::{CollectedBody, StartedBody, collect_request};
 use crate::{headers, history_loops};
 
 /// What the gateway would have done about a reply.
@@ -65,7 +65,7 @@ pub(crate) async fn respond(
         let body = body.map_err(BoxError::from).boxed_unsync();
         return Box::pin(pass_body(live, parts, body, record)).await;
     }
-    let body = match collect(body, limits.request_bytes, limits.request_time).await {
+    let body = match collect_request(body, limits).await {
         Ok(CollectedBody::Whole(body)) => body,
         Ok(CollectedBody::TooLong(start, rest)) => {
             record.set_unjudged_request(&endpoint, Unjudged::RequestTooLarge);

@@ -33,7 +33,7 @@ use crate::recent_calls::RecentCalls;
 use crate::request_record::{RequestRecord, Unjudged};
 use crate::tunnel::Tunnels;
 use crate::upstream::{RepeatableRequest, Upstream};
-use crate::upstream_body::{CollectedBody, collect};
+use crate::upstream_body::{CollectedBody, collect_request};
 use crate::{admin, failed_reply, json_reply, judged_stream, observe, tunnel};
 
 /// An error in the middle of a body.
@@ -301,7 +301,7 @@ async fn judge(
     if body.size_hint().lower() > limits.request_bytes as u64 {
         return Err((ErrorReply::RequestTooLarge, record));
     }
-    let body = match collect(body, limits.request_bytes, limits.request_time).await {
+    let body = match collect_request(body, limits).await {
         Ok(CollectedBody::Whole(body)) => body,
         Ok(CollectedBody::TooLong(..)) => return Err((ErrorReply::RequestTooLarge, record)),
         Err(_) => return Err((ErrorReply::RequestBroken, record)),

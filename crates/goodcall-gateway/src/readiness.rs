@@ -34,7 +34,7 @@ impl Readiness {
 }
 
 async fn connect(live: &LiveState) -> Result<(), String> {
-    let (host, port) = live.upstream.address();
+    let (host, port) = live.upstream.first_hop();
     let failed = |cause: String| format!("upstream_unreachable: {host}:{port}: {cause}");
     match tokio::time::timeout(CONNECT_TIME, TcpStream::connect((host, port))).await {
         Ok(Ok(_)) => Ok(()),

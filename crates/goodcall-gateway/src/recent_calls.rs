@@ -162,3 +162,31 @@ fn json_kind(text: &str) -> &'static str {
         _ => "text",
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn page_gets_all_calls_that_are_kept() {
+        let call = |seq| RecentCall {
+            seq,
+            time: 0.0,
+            tool: "f".to_owned(),
+            verdict: "good".into(),
+            reason: None,
+            attempt: 0,
+            protocol: "openai".into(),
+            model: None,
+            notes: Vec::new(),
+            arguments: None,
+        };
+        let most = MOST_CALLS as u64;
+        let calls = RecentCalls::new((1..=most).map(call).collect());
+        let data: serde_json::Value = serde_json::from_str(&calls.json(0, 0)).unwrap();
+        assert_eq!(data["calls"].as_array().unwrap().len(), MOST_CALLS);
+        assert_eq!(data["next"], most);
+        let newer: serde_json::Value = serde_json::from_str(&calls.json(most - 1, 0)).unwrap();
+        assert_eq!(newer["calls"].as_array().unwrap().len(), 1);
+    }
+}

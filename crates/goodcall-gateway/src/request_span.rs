@@ -62,7 +62,10 @@ impl RequestSpan {
         global::get_text_map_propagator(|form| {
             form.inject_context(&self.context, &mut injector);
         });
-        if headers.get(TRACE_STATE).is_some_and(|state| state.is_empty()) {
+        if headers
+            .get(TRACE_STATE)
+            .is_some_and(|state| state.is_empty())
+        {
             headers.remove(TRACE_STATE);
         }
     }
@@ -70,7 +73,8 @@ impl RequestSpan {
     /// Ends the span with what became of the request.
     pub(crate) fn end(mut self, record: &RequestRecord) {
         let span = &mut self.span;
-        let mut set = |key: &'static str, value: Value| span.set_attribute(KeyValue::new(key, value));
+        let mut set =
+            |key: &'static str, value: Value| span.set_attribute(KeyValue::new(key, value));
         // OpenTelemetry has signed integers only.
         let number = |count: u64| Value::I64(i64::try_from(count).unwrap_or(i64::MAX));
         if record.status > 0 {
@@ -109,7 +113,10 @@ impl RequestSpan {
         for (key, word) in [
             ("goodcall.verdict", judgement.outcome()),
             ("goodcall.would", judgement.would_have.map(WouldHave::name)),
-            ("goodcall.reason", judgement.calls.iter().find_map(|call| call.reason)),
+            (
+                "goodcall.reason",
+                judgement.calls.iter().find_map(|call| call.reason),
+            ),
         ] {
             if let Some(word) = word {
                 set(key, word.into());
@@ -117,7 +124,9 @@ impl RequestSpan {
         }
         if let Some(error) = error_type(record) {
             set("error.type", error.clone().into());
-            span.set_status(Status::error(record.cause.clone().map_or(error, Cow::Owned)));
+            span.set_status(Status::error(
+                record.cause.clone().map_or(error, Cow::Owned),
+            ));
         }
         span.end();
     }

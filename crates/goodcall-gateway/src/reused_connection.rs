@@ -15,10 +15,12 @@ use http::{Extensions, Uri};
 use hyper::rt::{Read, ReadBufCursor, Write};
 use hyper_rustls::{HttpsConnector, MaybeHttpsStream};
 use hyper_util::client::legacy;
-use hyper_util::client::legacy::connect::{Connected, Connection, HttpConnector};
+use hyper_util::client::legacy::connect::{Connected, Connection};
 use hyper_util::rt::TokioIo;
 use tokio::net::TcpStream;
 use tower_service::Service;
+
+use crate::network_proxy::HopConnector;
 
 /// Whether a connection has answered a request before.
 #[derive(Clone, Debug, Default)]
@@ -62,51 +64,64 @@ fn ended_without_reply(error: &legacy::Error) -> bool {
 }
 
 type Stream = MaybeHttpsStream<TokioIo<TcpStream>>;
-type Connecting = <HttpsConnector<HttpConnector> as Service<Uri>>::Future;
+type Connecting = <HttpsConnector<HopConnector> as Service<Uri>>::Future;
 
 /// Opens connections that remember whether they have answered.
 #[derive(Clone, Debug)]
-pub(crate) struct RememberingConnector(pub(crate) HttpsConnector<HttpConnector>);
+pub(crate) struct RememberingConnector {
+    pub(crate) connector: HttpsConnector<HopConnector>,
+    /// True if connections lead to a proxy that forwards requests.
+    pub(crate) is_forwarded: bool,
+}
 
 impl Service<Uri> for RememberingConnector {
     type Response = RememberingStream;
-    type Error = <HttpsConnector<HttpConnector> as Service<Uri>>::Error;
+    type Error = <HttpsConnector<HopConnector> as Service<Uri>>::Error;
     type Future = Opening;
 
     fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), Self::Error>> {
-        self.0.poll_ready(cx)
+        self.connector.poll_ready(cx)
     }
 
     fn call(&mut self, uri: Uri) -> Opening {
-        Opening(self.0.call(uri))
+        Opening {
+            connecting: self.connector.call(uri),
+            is_forwarded: self.is_forwarded,
+        }
     }
 }
 
 /// A connection that is being opened.
-pub(crate) struct Opening(Connecting);
+pub(crate) struct Opening {
+    connecting: Connecting,
+    is_forwarded: bool,
+}
 
 impl Future for Opening {
     type Output = Result<RememberingStream, <RememberingConnector as Service<Uri>>::Error>;
 
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
-        Pin::new(&mut self.0)
-            .poll(cx)
-            .map_ok(|stream| RememberingStream {
-                stream,
-                answered: HasAnswered::default(),
-            })
+        let is_forwarded = self.is_forwarded;
+        let connecting = Pin::new(&mut self.connecting).poll(cx);
+        connecting.map_ok(|stream| RememberingStream {
+            stream,
+            is_forwarded,
+            answered: HasAnswered::default(),
+        })
     }
 }
 
 /// A connection that remembers whether it has answered.
 pub(crate) struct RememberingStream {
     stream: Stream,
+    is_forwarded: bool,
     answered: HasAnswered,
 }
 
 impl Connection for RememberingStream {
     fn connected(&self) -> Connected {
-        self.stream.connected().extra(self.answered.clone())
+        let connected = self.stream.connected().proxy(self.is_forwarded);
+        connected.extra(self.answered.clone())
     }
 }
 

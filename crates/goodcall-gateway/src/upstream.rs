@@ -4,12 +4,11 @@ use std::path::Path;
 use std::time::Duration;
 
 use bytes::{Bytes, BytesMut};
-use http::header::{HeaderName, HeaderValue};
+use http::header::{HeaderMap, HeaderName, HeaderValue, PROXY_AUTHORIZATION};
 use http::request::Parts;
 use http::uri::{Authority, PathAndQuery, Scheme};
 use http::{Method, Request, Response, Uri};
 use hyper::body::Incoming;
-use hyper_rustls::HttpsConnector;
 use hyper_util::client::legacy::connect::HttpConnector;
 use hyper_util::client::legacy::{self, Client, ResponseFuture};
 use hyper_util::rt::{TokioExecutor, TokioTimer};
@@ -18,6 +17,7 @@ use rustls::pki_types::pem::PemObject;
 
 use crate::config::{GatewayConfig, GatewayConfigError};
 use crate::error_reply::{ErrorReply, UpstreamError};
+use crate::network_proxy::{HopConnector, ProxyHop};
 use crate::proxy::{Body, full};
 use crate::reused_connection::{RememberingConnector, note_answer, was_closed_while_idle};
 use crate::workers;
@@ -35,10 +35,11 @@ pub(crate) struct Upstream {
     /// One for each worker, so that no connection is shared between threads.
     clients: Vec<Client<RememberingConnector, Body>>,
     /// For requests that switch protocols, which only HTTP/1.1 can.
-    upgrades: Client<HttpsConnector<HttpConnector>, Body>,
+    upgrades: Client<RememberingConnector, Body>,
     scheme: Scheme,
     authority: Authority,
     prefix: PathPrefix,
+    hop: Option<ProxyHop>,
 }
 
 /// The path of the upstream's URL, without a slash at its end.
@@ -78,6 +79,12 @@ impl Upstream {
         http.set_connect_timeout(Some(config.limits.connect_time));
         http.set_keepalive(Some(Duration::from_secs(60)));
         let tls = tls(config)?;
+        let hop = ProxyHop::find(&config.upstream)?;
+        let http = HopConnector::new(http, hop.as_ref());
+        let remembering = |connector| RememberingConnector {
+            connector,
+            is_forwarded: hop.as_ref().is_some_and(|hop| hop.forwards),
+        };
         let upgrades = hyper_rustls::HttpsConnectorBuilder::new()
             .with_tls_config(tls.clone())
             .https_or_http()
@@ -85,13 +92,13 @@ impl Upstream {
             .wrap_connector(http.clone());
         let upgrades = Client::builder(TokioExecutor::new())
             .pool_max_idle_per_host(0)
-            .build(upgrades);
+            .build(remembering(upgrades));
         let connector = hyper_rustls::HttpsConnectorBuilder::new()
             .with_tls_config(tls)
             .https_or_http()
             .enable_all_versions()
             .wrap_connector(http);
-        let connector = RememberingConnector(connector);
+        let connector = remembering(connector);
         let client = || {
             Client::builder(TokioExecutor::new())
                 .pool_timer(TokioTimer::new())
@@ -106,6 +113,7 @@ impl Upstream {
             scheme,
             authority,
             prefix,
+            hop,
         })
     }
 
@@ -119,6 +127,19 @@ impl Upstream {
             80
         };
         (host, self.authority.port_u16().unwrap_or(usual))
+    }
+
+    /// The host and the port that connections are opened to.
+    pub(crate) fn first_hop(&self) -> (&str, u16) {
+        let hop = self.hop.as_ref().map(ProxyHop::address);
+        hop.unwrap_or_else(|| self.address())
+    }
+
+    /// Adds the headers that every request to the upstream has.
+    fn add_headers(&self, headers: &mut HeaderMap) {
+        if let Some(value) = self.hop.as_ref().and_then(ProxyHop::authorization) {
+            headers.insert(PROXY_AUTHORIZATION, value.clone());
+        }
     }
 
     fn client(&self) -> &Client<RememberingConnector, Body> {
@@ -156,6 +177,7 @@ impl Upstream {
         *request.method_mut() = parts.method;
         *request.uri_mut() = self.uri(path).ok_or(ErrorReply::RequestBroken)?;
         *request.headers_mut() = parts.headers;
+        self.add_headers(request.headers_mut());
         Ok(request)
     }
 
@@ -321,6 +343,7 @@ impl RepeatableRequest {
         for (name, value) in &self.headers {
             headers.append(name, value.clone());
         }
+        upstream.add_headers(headers);
         let reply = upstream.client().request(request);
         upstream.head(self.limit, reply).await
     }

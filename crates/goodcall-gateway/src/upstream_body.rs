@@ -11,6 +11,7 @@ use http_body_util::BodyExt;
 use hyper::body::Incoming;
 use tokio::time::{Instant, Sleep};
 
+use crate::config::GatewayLimits;
 use crate::content_encoding::{ContentEncoding, Decoder};
 use crate::proxy::BoxError;
 
@@ -152,6 +153,16 @@ pub(crate) enum CollectedBody {
 pub(crate) enum CollectError {
     Idle,
     Broken(hyper::Error),
+}
+
+/// Reads the body of a client's request.
+pub(crate) async fn collect_request(
+    body: Incoming,
+    limits: &GatewayLimits,
+) -> Result<CollectedBody, CollectError> {
+    let body = collect(body, limits.request_bytes, limits.request_time);
+    let body = tokio::time::timeout(limits.request_total_time, body).await;
+    body.unwrap_or(Err(CollectError::Idle))
 }
 
 /// Reads a body of at most `most` bytes that pauses for at most `idle`.

@@ -40,6 +40,10 @@ settings! {
         /// Certificates to trust beside the system's, a PEM file
         #[arg(long, env = "GOODCALL_UPSTREAM_CA", value_name = "FILE")]
         pub upstream_ca: Option<PathBuf>,
+        /// The proxy on the way to the upstream, such as http://proxy.example:3128, or off
+        /// [default: that of HTTPS_PROXY and NO_PROXY]
+        #[arg(long, env = "GOODCALL_UPSTREAM_PROXY", value_name = "URL", hide_env_values = true)]
+        pub upstream_proxy: Option<String>,
         /// Seconds until a connection to the upstream must be open
         #[arg(skip)]
         pub connect_seconds: Option<u64>,
@@ -81,6 +85,12 @@ settings! {
         /// Seconds until a client must have sent its headers
         #[arg(skip)]
         pub header_seconds: Option<u64>,
+        /// Seconds that a client may pause within its request
+        #[arg(skip)]
+        pub request_seconds: Option<u64>,
+        /// Seconds until a request that is judged must be there
+        #[arg(skip)]
+        pub request_total_seconds: Option<u64>,
         /// Seconds that streams have to end when the gateway stops [default: 30]
         #[arg(long, env = "GOODCALL_DRAIN_SECONDS", value_name = "N", value_parser = whole_number::<u64>)]
         pub drain_seconds: Option<u64>,

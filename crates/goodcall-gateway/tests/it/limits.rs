@@ -64,6 +64,29 @@ async fn stalled_or_endless_request_is_refused() {
     assert!(upstream.requests().is_empty());
 }
 
+/// Each byte comes in time, and still the request never ends.
+#[tokio::test]
+async fn dripping_request_is_refused() {
+    let upstream = Upstream::default();
+    let running = gateway(upstream.start().await, |config| {
+        config.limits.request_total_time = Duration::from_millis(300);
+    })
+    .await;
+    let mut socket = TcpStream::connect(running.address).await.unwrap();
+    let head = format!("POST {CHAT} HTTP/1.1\r\nhost: x\r\ncontent-length: 1000000\r\n\r\n");
+    socket.write_all(head.as_bytes()).await.unwrap();
+    let (mut reader, mut writer) = socket.into_split();
+    let drip = tokio::spawn(async move {
+        while writer.write_all(b" ").await.is_ok() {
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+    });
+    let mut start = [0; 12];
+    reader.read_exact(&mut start).await.unwrap();
+    assert_eq!(&start, b"HTTP/1.1 400");
+    drip.abort();
+}
+
 #[tokio::test]
 async fn upstream_errors_pass_unchanged() {
     let upstream = Upstream::default();

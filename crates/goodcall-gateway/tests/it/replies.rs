@@ -147,6 +147,19 @@ async fn anthropic_and_responses_are_judged() {
 }
 
 #[tokio::test]
+async fn json_of_any_media_type_is_judged() {
+    let upstream = Upstream::default();
+    upstream.reply(
+        "application/vnd.api+json; charset=utf-8",
+        &chat_reply(r#"{"a": "1"}"#),
+    );
+    let running = gateway(upstream.start().await, |_| {}).await;
+    let reply = post(running.address, CHAT, &chat(false)).await;
+    let verdict = "good=0 mended=1 bad=0 reasked=0";
+    assert_eq!(reply.header("goodcall-verdict"), Some(verdict));
+}
+
+#[tokio::test]
 async fn unjudged_requests_and_replies_pass_untouched() {
     let upstream = Upstream::default();
     let not_judged = chat(false).replace("\"tools\"", "\"x\"");

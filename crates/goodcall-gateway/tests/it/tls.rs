@@ -1,6 +1,7 @@
 //! TLS and HTTP/2, to the upstream and from the client.
 
 use std::convert::Infallible;
+use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 
 use crate::support::*;
@@ -15,8 +16,23 @@ use hyper_util::rt::{TokioExecutor, TokioIo};
 use hyper_util::server::conn::auto;
 use tokio::net::TcpListener;
 
-#[tokio::test]
-async fn tls_with_http2_to_the_upstream_and_http2_from_the_client() {
+/// An upstream with a certificate for `localhost`.
+pub(crate) struct TlsUpstream {
+    pub(crate) port: u16,
+    /// The versions of HTTP of the requests that came.
+    pub(crate) seen: Arc<Mutex<Vec<Version>>>,
+    /// The certificate, in a file that is removed with this.
+    pub(crate) certificate: PathBuf,
+}
+
+impl Drop for TlsUpstream {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_file(&self.certificate);
+    }
+}
+
+/// Starts an upstream that answers each request with a call to be mended.
+pub(crate) async fn tls_upstream() -> TlsUpstream {
     let made = rcgen::generate_simple_self_signed(["localhost".to_owned()]).unwrap();
     let key = rustls::pki_types::PrivatePkcs8KeyDer::from(made.signing_key.serialize_der());
     let provider = Arc::new(rustls::crypto::ring::default_provider());
@@ -53,10 +69,22 @@ async fn tls_with_http2_to_the_upstream_and_http2_from_the_client() {
             });
         }
     });
-    let file = std::env::temp_dir().join(format!("goodcall-ca-{}.pem", std::process::id()));
-    std::fs::write(&file, made.cert.pem()).unwrap();
+    let file = format!("goodcall-ca-{}-{port}.pem", std::process::id());
+    let certificate = std::env::temp_dir().join(file);
+    std::fs::write(&certificate, made.cert.pem()).unwrap();
+    TlsUpstream {
+        port,
+        seen,
+        certificate,
+    }
+}
+
+#[tokio::test]
+async fn tls_with_http2_to_the_upstream_and_http2_from_the_client() {
+    let upstream = tls_upstream().await;
+    let port = upstream.port;
     let unused = ([127, 0, 0, 1], port).into();
-    let ca = file.clone();
+    let ca = upstream.certificate.clone();
     let running = gateway(unused, move |config| {
         config
             .set_upstream(&format!("https://localhost:{port}"))
@@ -64,7 +92,6 @@ async fn tls_with_http2_to_the_upstream_and_http2_from_the_client() {
         config.upstream.ca = Some(ca);
     })
     .await;
-    std::fs::remove_file(&file).unwrap();
 
     let client: HyperClient<HttpConnector, Full<Bytes>> =
         HyperClient::builder(TokioExecutor::new())
@@ -80,5 +107,5 @@ async fn tls_with_http2_to_the_upstream_and_http2_from_the_client() {
         String::from_utf8_lossy(&body).contains(r#"{\"a\":8}"#),
         "{body:?}"
     );
-    assert_eq!(*seen.lock().unwrap(), [Version::HTTP_2]);
+    assert_eq!(*upstream.seen.lock().unwrap(), [Version::HTTP_2]);
 }

@@ -118,8 +118,8 @@ async fn a_span_has_the_conventions_names_and_types() {
             "gen_ai.response.model",
             "gen_ai.usage.input_tokens",
             "gen_ai.usage.output_tokens",
-            "goodcall.reason",
             "goodcall.reasked",
+            "goodcall.reason",
             "goodcall.rules",
             "goodcall.verdict",
             "http.response.status_code",
@@ -145,7 +145,10 @@ async fn a_span_has_the_conventions_names_and_types() {
     ] {
         assert_eq!(attribute(&span, key), Some(&value), "{key}");
     }
-    assert!(matches!(attribute(&span, "server.port"), Some(Value::I64(1..))));
+    assert!(matches!(
+        attribute(&span, "server.port"),
+        Some(Value::I64(1..))
+    ));
 }
 
 #[tokio::test]
@@ -181,8 +184,31 @@ async fn a_failed_request_has_a_span_with_status_error() {
     upstream.then(vec![Act::Reset]);
     let trace = "4bf92f3577b34da6a3ce929d0e0e4706";
     let span = traced(&upstream, trace, &chat(false), false).await;
-    assert_eq!(attribute(&span, "error.type"), Some(&"upstream_broken".into()));
+    assert_eq!(
+        attribute(&span, "error.type"),
+        Some(&"upstream_broken".into())
+    );
     assert!(matches!(span.status, Status::Error { .. }));
+}
+
+/// The cause that the log and the span name: here the head of the reply is too long to be read.
+#[tokio::test]
+async fn a_broken_reply_has_its_cause() {
+    let upstream = Upstream::default();
+    let long = format!(
+        "HTTP/1.1 200 OK\r\nx-long: {}\r\n\r\n",
+        "x".repeat(1_000_000)
+    );
+    upstream.then(vec![Act::Write(long.into_bytes())]);
+    let trace = "4bf92f3577b34da6a3ce929d0e0e4708";
+    let span = traced(&upstream, trace, &chat(false), false).await;
+    let Status::Error { description } = &span.status else {
+        panic!("{:?}", span.status);
+    };
+    assert!(
+        description.contains("message head is too large"),
+        "{description}"
+    );
 }
 
 #[tokio::test]

@@ -112,11 +112,17 @@ mod tests {
                 vec!["tool_use"],
             ),
             (
-                vec![r#"{"responseId":"r","modelVersion":"m","candidates":[{"finishReason":"STOP"}]}"#],
+                vec![
+                    r#"{"responseId":"r","modelVersion":"m","candidates":[{"finishReason":"STOP"}]}"#,
+                ],
                 Some("r"),
                 vec!["STOP"],
             ),
-            (vec![r#"{"model":"m","message":{},"done_reason":"stop"}"#], None, vec!["stop"]),
+            (
+                vec![r#"{"model":"m","message":{},"done_reason":"stop"}"#],
+                None,
+                vec!["stop"],
+            ),
         ] {
             let mut facts = ReplyFacts::default();
             let earlier = Tree::parse(r#"{"id":"old","stop_reason":"tool_use"}"#).unwrap();
