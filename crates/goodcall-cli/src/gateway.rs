@@ -5,8 +5,8 @@ use std::path::PathBuf;
 
 use goodcall::otlp::Exporter;
 use goodcall_core::{Formats, Policies};
-use goodcall_gateway::{AdminConfig, Gateway, GatewayConfig, raise_file_limit};
-use goodcall_server::{GatewaySettings, LogTarget};
+use goodcall_gateway::{AdminConfig, Gateway, GatewayConfig, RouteConfig, raise_file_limit};
+use goodcall_server::{GatewayRoute, GatewaySettings, LogTarget};
 
 use crate::input::{self, config_file, config_path};
 use crate::{CliError, runtime};
@@ -35,14 +35,9 @@ impl GatewayArgs {
     /// Reads the file, and puts flags and environment variables over it.
     fn config(&self) -> Result<GatewayConfig, CliError> {
         let file = config_file(self.config.as_deref())?;
-        let policies = match &self.policy {
-            Some(policies) => policies.clone(),
-            None => file.policies(),
-        };
-        let policies = input::with_formats(policies, self.formats);
         let flags = self.settings.clone();
         let log_arguments = flags.observability.log_arguments.is_on();
-        let mut settings = flags.over(file.gateway);
+        let mut settings = flags.over(file.gateway_settings());
         let log = settings.observability.log.get_or_insert(LogTarget::Stdout);
         if log_arguments && *log == LogTarget::Off {
             return Err(
@@ -50,6 +45,27 @@ impl GatewayArgs {
                     .to_owned(),
             );
         }
+        let routes = file.gateway_routes().into_iter();
+        let routes = routes.map(|route| self.route(route));
+        let routes = routes.collect::<Result<Vec<_>, _>>()?;
+        let takes_rest = settings.upstream.upstream.is_some() || routes.is_empty();
+        if !takes_rest {
+            // Never used: every request takes a route, or is refused.
+            settings.upstream.upstream = routes.first().map(|route| route.config.upstream());
+        }
+        let mut config = self.upstream_config(settings, file.policies(), file.gateway_models())?;
+        config.upstream.takes_rest = takes_rest;
+        config.upstream.routes = routes;
+        Ok(config)
+    }
+
+    /// Makes the settings of one upstream.
+    fn upstream_config(
+        &self,
+        settings: GatewaySettings,
+        policies: Policies,
+        models: Vec<(String, Policies)>,
+    ) -> Result<GatewayConfig, CliError> {
         if let (Some(path), Some(url)) =
             (&settings.upstream.upstream_ca, &settings.upstream.upstream)
             && url.to_ascii_lowercase().starts_with("http://")
@@ -60,8 +76,51 @@ impl GatewayArgs {
                  leave it out, or use https://"
             ));
         }
-        GatewayConfig::from_settings(settings, policies).map_err(|error| error.to_string())
+        let formats = |policies| input::with_formats(policies, self.formats);
+        let all = self.policy.clone().unwrap_or(policies);
+        let config = GatewayConfig::from_settings(settings, formats(all));
+        let mut config = config.map_err(|error| error.to_string())?;
+        if self.policy.is_none() {
+            let models = models.into_iter();
+            let models = models.map(|(pattern, policies)| (pattern, formats(policies)));
+            config.upstream.models = models.collect();
+        }
+        Ok(config)
     }
+
+    /// Makes a route. Flags hold for all routes, except the one that names the upstream.
+    fn route(&self, route: GatewayRoute) -> Result<RouteConfig, CliError> {
+        let mut flags = self.settings.clone();
+        flags.upstream.upstream = None;
+        let settings = flags.over(route.settings);
+        let at = |error: String| format!("routes.{}: {error}", route.name);
+        let config = self.upstream_config(settings, route.policies, route.models);
+        let mut config = config.map_err(at)?;
+        for (name, value) in route.headers {
+            let value = with_variables(&value).map_err(at)?;
+            config.upstream.headers.push((name, value));
+        }
+        let prefix = route.prefix.unwrap_or_default();
+        let mut made = RouteConfig::new(&route.name, &prefix, config);
+        made.host = route.host;
+        Ok(made)
+    }
+}
+
+/// Replaces each `${NAME}` by the environment variable, so that keys need not be in the file.
+fn with_variables(text: &str) -> Result<String, CliError> {
+    let mut parts = text.split("${");
+    let mut out = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        let Some((name, rest)) = part.split_once('}') else {
+            return Err("headers: a `${` has no `}` behind it".to_owned());
+        };
+        let value = std::env::var(name)
+            .map_err(|_| format!("headers: the environment has no variable {name}"))?;
+        out.push_str(&value);
+        out.push_str(rest);
+    }
+    Ok(out)
 }
 
 pub(crate) fn run(args: &GatewayArgs) -> Result<bool, CliError> {
@@ -110,7 +169,11 @@ async fn serve(
     config: GatewayConfig,
     spans: &mut SpanSender,
 ) -> Result<(), CliError> {
-    let (listen, upstream) = (config.listen, config.upstream());
+    let (listen, upstreams) = (config.listener.address, upstreams(&config));
+    let scheme = match config.listener.tls {
+        Some(_) => "https",
+        None => "http",
+    };
     let requests = config.limits.concurrent;
     let (admin, observes) = (config.admin.clone(), config.observe);
     let gateway = Gateway::new(config).map_err(|error| error.to_string())?;
@@ -122,7 +185,7 @@ async fn serve(
     };
     let observing = if observes { ", only observing" } else { "" };
     anstream::eprintln!(
-        "goodcall: listening on http://{address}, upstream {upstream}{observing}{file}"
+        "goodcall: listening on {scheme}://{address}, {upstreams}{observing}{file}"
     );
     let admin_listener = match admin.address {
         Some(own) if own != listen => {
@@ -130,7 +193,7 @@ async fn serve(
         }
         _ => None,
     };
-    tell_about_admin(&admin, address, admin_listener.as_ref());
+    tell_about_admin(&admin, scheme, address, admin_listener.as_ref());
     if let Some(fit) = raise_file_limit().filter(|fit| *fit < requests as u64) {
         anstream::eprintln!(
             "goodcall: the limit on open files allows about {fit} requests at the same time, \
@@ -165,9 +228,26 @@ async fn serve(
     }
 }
 
+/// The upstreams of a gateway, for people.
+fn upstreams(config: &GatewayConfig) -> String {
+    let mut all = Vec::new();
+    if config.upstream.takes_rest {
+        all.push(format!("upstream {}", config.upstream()));
+    }
+    for route in &config.upstream.routes {
+        all.push(format!(
+            "route {} to {}",
+            route.name,
+            route.config.upstream()
+        ));
+    }
+    all.join(", ")
+}
+
 /// Tells where the page is, and who can open it.
 fn tell_about_admin(
     admin: &AdminConfig,
+    scheme: &str,
     listen: SocketAddr,
     own: Option<&tokio::net::TcpListener>,
 ) {
@@ -183,7 +263,7 @@ fn tell_about_admin(
         }
         _ => listen,
     };
-    anstream::eprintln!("goodcall: page on http://{address}/goodcall");
+    anstream::eprintln!("goodcall: page on {scheme}://{address}/goodcall");
     if admin.token.is_none() && !address.ip().is_loopback() {
         anstream::eprintln!(
             "goodcall: everyone who reaches {address} can open the page and the metrics: \

@@ -1,7 +1,5 @@
 //! The resolved settings of a gateway: every one has a value.
 
-use std::error::Error;
-use std::fmt;
 use std::net::SocketAddr;
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
@@ -16,6 +14,9 @@ use goodcall_wire::TextCallScope;
 use goodcall_wire::relay::{GiveUp, RelaySettings, UsageMode};
 use goodcall_wire::request::Adapt;
 use http::Uri;
+
+pub use crate::config_error::GatewayConfigError;
+use crate::routes::RouteConfig;
 
 /// The reasons for which a model is asked again.
 const REASONS: [Reason; 8] = [
@@ -39,10 +40,8 @@ const MOST_REASKS: u32 = 10;
 pub struct GatewayConfig {
     /// The model provider.
     pub upstream: UpstreamConfig,
-    /// The address that the gateway listens on.
-    pub listen: SocketAddr,
-    /// Threads that serve connections.
-    pub threads: usize,
+    /// Where and how clients are served.
+    pub listener: ListenerConfig,
     /// How replies are judged.
     pub relay: RelaySettings,
     /// Whether everything passes as it is, and is only judged.
@@ -63,8 +62,39 @@ pub struct GatewayConfig {
     pub limits: GatewayLimits,
 }
 
-/// The model provider.
+/// Where and how clients are served.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct ListenerConfig {
+    /// The address that the gateway listens on.
+    pub address: SocketAddr,
+    /// Threads that serve connections.
+    pub threads: usize,
+    /// The certificate for clients; `None` serves without TLS.
+    pub tls: Option<TlsFiles>,
+    /// A file with the names of the clients and the digests of their keys; `None` serves everyone.
+    pub client_keys: Option<PathBuf>,
+}
+
+/// The PEM files of a certificate.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct TlsFiles {
+    /// The certificate, followed by those that vouch for it.
+    pub certificate: PathBuf,
+    /// Its private key.
+    pub key: PathBuf,
+}
+
+impl TlsFiles {
+    /// Returns the files at these paths.
+    pub fn new(certificate: PathBuf, key: PathBuf) -> Self {
+        Self { certificate, key }
+    }
+}
+
+/// The model provider.
+#[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct UpstreamConfig {
     pub(crate) url: Uri,
@@ -72,6 +102,15 @@ pub struct UpstreamConfig {
     pub ca: Option<PathBuf>,
     /// The proxy on the way to it.
     pub proxy: NetworkProxy,
+    /// Headers that every request to it has, in place of the client's.
+    pub headers: Vec<(String, String)>,
+    /// The policies of single models, by names in which `*` stands for any text. The first that fits
+    /// holds.
+    pub models: Vec<(String, Policies)>,
+    /// The routes to other upstreams.
+    pub routes: Vec<RouteConfig>,
+    /// Whether requests that fit no route are sent here; otherwise they are refused.
+    pub takes_rest: bool,
 }
 
 /// The proxy that connections to an upstream go through.
@@ -215,45 +254,6 @@ impl Default for GatewayLimits {
     }
 }
 
-/// A setting that cannot be used. Its text names the setting and what is expected.
-#[derive(Debug)]
-pub struct GatewayConfigError {
-    message: String,
-    source: Option<Box<dyn Error + Send + Sync>>,
-}
-
-impl GatewayConfigError {
-    pub(crate) fn new(message: impl Into<String>) -> Self {
-        Self {
-            message: message.into(),
-            source: None,
-        }
-    }
-
-    /// An error about `subject`, such as a file, that another error caused.
-    pub(crate) fn caused(
-        subject: impl fmt::Display,
-        source: impl Error + Send + Sync + 'static,
-    ) -> Self {
-        Self {
-            message: format!("{subject}: {source}"),
-            source: Some(Box::new(source)),
-        }
-    }
-}
-
-impl fmt::Display for GatewayConfigError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.message)
-    }
-}
-
-impl Error for GatewayConfigError {
-    fn source(&self) -> Option<&(dyn Error + 'static)> {
-        Some(self.source.as_deref()? as _)
-    }
-}
-
 impl GatewayConfig {
     /// Returns the defaults for an upstream such as `https://api.openai.com`.
     ///
@@ -265,9 +265,17 @@ impl GatewayConfig {
                 url: upstream_uri(upstream)?,
                 ca: None,
                 proxy: NetworkProxy::None,
+                headers: Vec::new(),
+                models: Vec::new(),
+                routes: Vec::new(),
+                takes_rest: true,
             },
-            listen: SocketAddr::from(([127, 0, 0, 1], 8787)),
-            threads: std::thread::available_parallelism().map_or(1, NonZeroUsize::get),
+            listener: ListenerConfig {
+                address: SocketAddr::from(([127, 0, 0, 1], 8787)),
+                threads: std::thread::available_parallelism().map_or(1, NonZeroUsize::get),
+                tls: None,
+                client_keys: None,
+            },
             relay: RelaySettings::default(),
             observe: false,
             adapt: None,
@@ -318,13 +326,28 @@ impl GatewayConfig {
             ));
         }
         config.observe = replies.observe.is_on();
-        set(&mut config.listen, listener.listen);
+        set(&mut config.listener.address, listener.listen);
+        config.listener.client_keys = listener.client_keys;
+        config.listener.tls = match (listener.tls_certificate, listener.tls_key) {
+            (Some(certificate), Some(key)) => Some(TlsFiles { certificate, key }),
+            (None, None) => None,
+            (Some(_), None) => {
+                return Err(GatewayConfigError::new(
+                    "tls_certificate is set, and tls_key is not: both are needed",
+                ));
+            }
+            (None, Some(_)) => {
+                return Err(GatewayConfigError::new(
+                    "tls_key is set, and tls_certificate is not: both are needed",
+                ));
+            }
+        };
         if listener.threads == Some(0) {
             return Err(GatewayConfigError::new(
                 "threads = 0: at least one thread must serve",
             ));
         }
-        set(&mut config.threads, listener.threads);
+        set(&mut config.listener.threads, listener.threads);
 
         config.adapt = requests.adapt;
         config.history.fix = requests.fix_history.is_on();

@@ -14,7 +14,9 @@ use hyper::body::Incoming;
 use hyper::server::conn::{http1, http2};
 use hyper::service::{Service, service_fn};
 use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
+use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpStream;
+use tokio_rustls::TlsAcceptor;
 
 use crate::admin;
 use crate::proxy::{Body, SharedState, handle};
@@ -34,7 +36,13 @@ pub(crate) async fn serve(
     socket: TcpStream,
     mut stop: StopSignal,
 ) {
-    let limit = shared.live().config.limits.header_time;
+    let live = shared.live();
+    let limit = live.config.limits.header_time;
+    if let Some(tls) = live.tls.clone() {
+        drop(live);
+        return Box::pin(serve_tls((shared, tunnels), tls, socket, stop)).await;
+    }
+    drop(live);
     let is_http2 = tokio::select! {
         is_http2 = tokio::time::timeout(limit, starts_http2(&socket)) => is_http2,
         _ = stop.changed() => return,
@@ -51,6 +59,43 @@ pub(crate) async fn serve(
     if is_http2 {
         return Box::pin(serve_http2(socket, service, stop)).await;
     }
+    serve_http1(socket, service, limit, stop).await;
+}
+
+/// Serves a client that connects with TLS, which says what version of HTTP it speaks.
+async fn serve_tls(
+    (shared, tunnels): (Arc<SharedState>, Tunnels),
+    tls: TlsAcceptor,
+    socket: TcpStream,
+    mut stop: StopSignal,
+) {
+    let limit = shared.live().config.limits.header_time;
+    let socket = tokio::select! {
+        socket = tokio::time::timeout(limit, tls.accept(socket)) => socket,
+        _ = stop.changed() => return,
+    };
+    let Ok(Ok(socket)) = socket else {
+        return;
+    };
+    let is_http2 = socket.get_ref().1.alpn_protocol() == Some(b"h2");
+    let service = service_fn(move |request: Request<Incoming>| {
+        let (shared, tunnels) = (Arc::clone(&shared), tunnels.clone());
+        let handled = Box::pin(handle(shared, tunnels, request));
+        async move { Ok::<_, Infallible>(handled.await) }
+    });
+    if is_http2 {
+        serve_http2(socket, service, stop).await;
+    } else {
+        serve_http1(socket, service, limit, stop).await;
+    }
+}
+
+async fn serve_http1<I, S>(socket: I, service: S, limit: Duration, mut stop: StopSignal)
+where
+    I: AsyncRead + AsyncWrite + Unpin + Send + 'static,
+    S: Service<Request<Incoming>, Response = Response<Body>, Error = Infallible>,
+    S::Future: Send + 'static,
+{
     let connection = http1::Builder::new()
         .timer(TokioTimer::new())
         .header_read_timeout(limit)
@@ -67,6 +112,7 @@ pub(crate) async fn serve(
 /// Serves the gateway's own paths, and nothing else.
 pub(crate) async fn serve_admin(shared: Arc<SharedState>, socket: TcpStream, is_local: bool) {
     let limit = shared.live().config.limits.header_time;
+    let tls = shared.live().tls.clone();
     let service = service_fn(move |request: Request<Incoming>| {
         let shared = Arc::clone(&shared);
         async move {
@@ -74,15 +120,29 @@ pub(crate) async fn serve_admin(shared: Arc<SharedState>, socket: TcpStream, is_
             Ok::<_, Infallible>(response.unwrap_or_else(admin::not_found))
         }
     });
-    let connection = http1::Builder::new()
-        .timer(TokioTimer::new())
-        .header_read_timeout(limit)
-        .serve_connection(TokioIo::new(socket), service);
-    let _ = connection.await;
+    let mut http = http1::Builder::new();
+    http.timer(TokioTimer::new()).header_read_timeout(limit);
+    match tls {
+        None => {
+            let _ = http.serve_connection(TokioIo::new(socket), service).await;
+        }
+        Some(tls) => {
+            let Ok(Ok(socket)) = tokio::time::timeout(limit, tls.accept(socket)).await else {
+                return;
+            };
+            if socket.get_ref().1.alpn_protocol() == Some(b"h2") {
+                let http = http2::Builder::new(TokioExecutor::new());
+                let _ = http.serve_connection(TokioIo::new(socket), service).await;
+            } else {
+                let _ = http.serve_connection(TokioIo::new(socket), service).await;
+            }
+        }
+    }
 }
 
-async fn serve_http2<S>(socket: TcpStream, service: S, mut stop: StopSignal)
+async fn serve_http2<I, S>(socket: I, service: S, mut stop: StopSignal)
 where
+    I: AsyncRead + AsyncWrite + Unpin + Send + 'static,
     S: Service<Request<Incoming>, Response = Response<Body>, Error = Infallible>,
     S::Future: Send + 'static,
 {

@@ -15,6 +15,10 @@ pub(crate) enum ErrorReply {
     /// The path has `..` segments, which could leave the path of the upstream's URL.
     PathRefused,
     MethodRefused,
+    /// The client has no key of this gateway.
+    ClientUnknown,
+    /// The request fits no route.
+    NoRoute,
     Busy,
     UpstreamUnreachable,
     UpstreamTimeout,
@@ -59,6 +63,8 @@ impl ErrorReply {
             ErrorReply::RequestTooLarge => StatusCode::PAYLOAD_TOO_LARGE,
             ErrorReply::RequestBroken | ErrorReply::PathRefused => StatusCode::BAD_REQUEST,
             ErrorReply::MethodRefused => StatusCode::METHOD_NOT_ALLOWED,
+            ErrorReply::ClientUnknown => StatusCode::UNAUTHORIZED,
+            ErrorReply::NoRoute => StatusCode::NOT_FOUND,
             ErrorReply::Busy => StatusCode::SERVICE_UNAVAILABLE,
             ErrorReply::UpstreamUnreachable | ErrorReply::UpstreamBroken => StatusCode::BAD_GATEWAY,
             ErrorReply::UpstreamTimeout => StatusCode::GATEWAY_TIMEOUT,
@@ -71,6 +77,8 @@ impl ErrorReply {
             ErrorReply::RequestBroken => "request_broken",
             ErrorReply::PathRefused => "path_refused",
             ErrorReply::MethodRefused => "method_refused",
+            ErrorReply::ClientUnknown => "client_unknown",
+            ErrorReply::NoRoute => "no_route",
             ErrorReply::Busy => "busy",
             ErrorReply::UpstreamUnreachable => "upstream_unreachable",
             ErrorReply::UpstreamTimeout => "upstream_timeout",
@@ -84,6 +92,8 @@ impl ErrorReply {
             ErrorReply::RequestBroken => "The request ended before it was whole.",
             ErrorReply::PathRefused => "The path has `..` segments: send one without.",
             ErrorReply::MethodRefused => "This gateway is not a proxy for CONNECT.",
+            ErrorReply::ClientUnknown => "This gateway takes only requests with one of its keys.",
+            ErrorReply::NoRoute => "No route of this gateway takes this path and host.",
             ErrorReply::Busy => "This gateway has as many requests as it takes. Try again.",
             ErrorReply::UpstreamUnreachable => "This gateway cannot reach its upstream.",
             ErrorReply::UpstreamTimeout => "The upstream of this gateway did not reply in time.",

@@ -19,7 +19,9 @@
 //! ```
 
 mod admin;
+mod clients;
 mod config;
+mod config_error;
 mod connection;
 mod content_encoding;
 mod error_reply;
@@ -29,6 +31,7 @@ mod headers;
 mod history_loops;
 mod json_reply;
 mod judged_stream;
+mod listener_tls;
 mod log;
 mod metrics;
 mod network_proxy;
@@ -42,6 +45,7 @@ mod recent_calls;
 mod request_record;
 mod request_span;
 mod reused_connection;
+mod routes;
 mod server;
 #[cfg(feature = "store")]
 mod store;
@@ -51,9 +55,10 @@ mod upstream_body;
 mod workers;
 
 pub use config::{
-    AdminConfig, GatewayConfig, GatewayConfigError, GatewayLimits, HistoryConfig, LogConfig,
-    NetworkProxy, ReaskLimits, StoreConfig, UpstreamConfig,
+    AdminConfig, GatewayConfig, GatewayConfigError, GatewayLimits, HistoryConfig, ListenerConfig,
+    LogConfig, NetworkProxy, ReaskLimits, StoreConfig, TlsFiles, UpstreamConfig,
 };
 pub use file_limit::raise_file_limit;
 pub use goodcall_server::{GatewayLoopMode, GatewaySettings, LogTarget};
+pub use routes::RouteConfig;
 pub use server::Gateway;

@@ -182,6 +182,8 @@ impl Serialize for LogLine<'_> {
         }
         let reask_failed = judgement.reask_failed.map(ReaskFailure::code);
         let words = [
+            ("route", exchange.origin.route.as_deref()),
+            ("client", exchange.origin.client.as_deref()),
             ("passed", judgement.unjudged.as_ref().map(Unjudged::name)),
             ("outcome", judgement.outcome()),
             ("would", judgement.would_have.map(WouldHave::name)),

@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use prometheus_client::encoding::EncodeLabelSet;
+use prometheus_client::encoding::{EncodeLabel, EncodeLabelSet, LabelSetEncoder};
 use prometheus_client::metrics::counter::Counter;
 use prometheus_client::metrics::family::Family;
 use prometheus_client::metrics::gauge::Gauge;
@@ -11,7 +11,7 @@ use prometheus_client::metrics::histogram::Histogram;
 use prometheus_client::registry::{Registry, Unit};
 
 use crate::error_reply::ErrorReply;
-use crate::request_record::{Judgement, RequestRecord};
+use crate::request_record::{Judgement, Origin, RequestRecord};
 
 /// Tools that are counted by name. Clients choose the names, so there is a limit.
 const MOST_TOOLS: usize = 256;
@@ -59,6 +59,8 @@ struct RequestLabels {
     protocol: &'static str,
     status: u32,
     model: SharedName,
+    #[prometheus(flatten)]
+    origin: Origin,
 }
 
 #[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
@@ -66,6 +68,8 @@ struct CallLabels {
     tool: SharedName,
     verdict: &'static str,
     model: SharedName,
+    #[prometheus(flatten)]
+    origin: Origin,
 }
 
 #[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
@@ -94,12 +98,28 @@ struct FailureLabels {
 struct OutcomeLabels {
     outcome: &'static str,
     model: SharedName,
+    #[prometheus(flatten)]
+    origin: Origin,
 }
 
 #[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
 struct TokenLabels {
     kind: &'static str,
     model: SharedName,
+    #[prometheus(flatten)]
+    origin: Origin,
+}
+
+/// Labels that are there only where there are routes or clients.
+impl EncodeLabelSet for Origin {
+    fn encode(&self, encoder: &mut LabelSetEncoder<'_>) -> std::fmt::Result {
+        for (label, value) in [("route", &self.route), ("client", &self.client)] {
+            if let Some(value) = value {
+                (label, value.as_ref()).encode(encoder.encode_label())?;
+            }
+        }
+        Ok(())
+    }
 }
 
 #[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
@@ -308,6 +328,7 @@ impl Metrics {
             protocol: protocol.map_or("other", |protocol| protocol.name()),
             status: u32::from(record.status),
             model: model.clone(),
+            origin: record.exchange.origin.clone(),
         };
         self.requests.get_or_create(&labels).inc();
         if let Some(error) = record.error {
@@ -321,8 +342,9 @@ impl Metrics {
             self.loops.get_or_create(&LoopLabels { signal }).inc();
         }
         self.count_reasks(&record.judgement);
-        self.count_outcome(&record.judgement, &model);
-        self.count_calls(&record.judgement, &model);
+        let of = (&model, &record.exchange.origin);
+        self.count_outcome(&record.judgement, of);
+        self.count_calls(&record.judgement, of);
         self.observe_times(record);
     }
 
@@ -340,10 +362,14 @@ impl Metrics {
     }
 
     /// Counts what the client got, or would have got, and what it cost.
-    fn count_outcome(&self, judgement: &Judgement, model: &SharedName) {
+    fn count_outcome(&self, judgement: &Judgement, (model, origin): (&SharedName, &Origin)) {
         if let Some(outcome) = judgement.outcome() {
-            let model = model.clone();
-            let labels = OutcomeLabels { outcome, model };
+            let (model, origin) = (model.clone(), origin.clone());
+            let labels = OutcomeLabels {
+                outcome,
+                model,
+                origin,
+            };
             self.outcomes.outcomes.get_or_create(&labels).inc();
         }
         if let Some(would_have) = judgement.would_have {
@@ -359,8 +385,12 @@ impl Metrics {
             ("refused_output", refused.output),
         ] {
             if count > 0 {
-                let model = model.clone();
-                let labels = TokenLabels { kind, model };
+                let (model, origin) = (model.clone(), origin.clone());
+                let labels = TokenLabels {
+                    kind,
+                    model,
+                    origin,
+                };
                 self.outcomes.tokens.get_or_create(&labels).inc_by(count);
             }
         }
@@ -381,7 +411,7 @@ impl Metrics {
         }
     }
 
-    fn count_calls(&self, judgement: &Judgement, model: &SharedName) {
+    fn count_calls(&self, judgement: &Judgement, (model, origin): (&SharedName, &Origin)) {
         for call in &judgement.calls {
             let tool = self.tools.get(&call.tool);
             let verdict = call.verdict.name();
@@ -396,11 +426,11 @@ impl Metrics {
                     self.mends.get_or_create(&RuleLabels { tool, rule }).inc();
                 }
             }
-            let model = model.clone();
             let labels = CallLabels {
                 tool,
                 verdict,
-                model,
+                model: model.clone(),
+                origin: origin.clone(),
             };
             self.calls.get_or_create(&labels).inc();
         }

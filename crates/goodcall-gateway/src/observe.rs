@@ -118,7 +118,8 @@ fn read(
     }
     let relay = std::sync::Arc::clone(&live.relay);
     match Exchange::new(endpoint.clone(), text, &shared.tools, relay) {
-        Ok(exchange) => {
+        Ok(mut exchange) => {
+            live.apply_model(&mut exchange);
             record.set_exchange(endpoint.provider, &exchange);
             Some(exchange)
         }

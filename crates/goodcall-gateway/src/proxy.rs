@@ -1,11 +1,13 @@
 //! One request from the client, through the upstream, and back.
 
 use std::borrow::Cow;
+use std::fmt;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Instant;
 
 use bytes::Bytes;
+use goodcall_core::name_fits;
 use goodcall_server::GatewayLoopMode;
 use goodcall_wire::Provider;
 use goodcall_wire::relay::{Endpoint, Exchange, Memory, RelaySettings, ToolsCache};
@@ -18,7 +20,9 @@ use http_body::Body as _;
 use http_body_util::combinators::UnsyncBoxBody;
 use http_body_util::{BodyExt, Full};
 use hyper::body::Incoming;
+use tokio_rustls::TlsAcceptor;
 
+use crate::clients::Clients;
 use crate::config::GatewayConfig;
 use crate::content_encoding::{ContentEncoding, decode};
 use crate::error_reply::ErrorReply;
@@ -31,6 +35,7 @@ use crate::readiness::Readiness;
 use crate::reask_budget::ReaskBudget;
 use crate::recent_calls::RecentCalls;
 use crate::request_record::{RequestRecord, Unjudged};
+use crate::routes::{self, Route};
 use crate::tunnel::Tunnels;
 use crate::upstream::{RepeatableRequest, Upstream};
 use crate::upstream_body::{CollectedBody, collect_request};
@@ -83,15 +88,39 @@ pub(crate) struct ListenerState {
 }
 
 /// The settings, and what was made from them. A reload replaces all of it.
-#[derive(Debug)]
 pub(crate) struct LiveState {
     pub(crate) config: GatewayConfig,
     pub(crate) relay: Arc<RelaySettings>,
+    /// How replies of single models are judged, by patterns.
+    pub(crate) models: Vec<(String, Arc<RelaySettings>)>,
     pub(crate) upstream: Upstream,
+    pub(crate) routes: Vec<Route>,
+    /// The clients that are served; `None` for everyone.
+    pub(crate) clients: Option<Clients>,
+    /// TLS towards clients.
+    pub(crate) tls: Option<TlsAcceptor>,
     pub(crate) reasks: Arc<ReaskBudget>,
     pub(crate) log: Arc<Log>,
     #[cfg(feature = "store")]
     pub(crate) store: Option<Arc<crate::store::Store>>,
+}
+
+impl fmt::Debug for LiveState {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut fields = f.debug_struct("LiveState");
+        fields.field("config", &self.config).finish_non_exhaustive()
+    }
+}
+
+impl LiveState {
+    /// Has the replies of an exchange judged as the settings of its model say.
+    pub(crate) fn apply_model(&self, exchange: &mut Exchange) {
+        let model = exchange.model().unwrap_or_default();
+        let mut models = self.models.iter();
+        if let Some((_, own)) = models.find(|(pattern, _)| name_fits(pattern, model)) {
+            exchange.set_settings(Arc::clone(own));
+        }
+    }
 }
 
 /// The right to be one of the open requests, whose number is limited.
@@ -131,7 +160,7 @@ fn endpoint_of(parts: &Parts) -> Option<Endpoint> {
 pub(crate) async fn handle(
     shared: Arc<SharedState>,
     tunnels: Tunnels,
-    request: Request<Incoming>,
+    mut request: Request<Incoming>,
 ) -> Response<Body> {
     if shared.listener.serves_admin.load(Ordering::Relaxed) {
         let is_local = shared.listener.is_local.load(Ordering::Relaxed);
@@ -150,7 +179,14 @@ pub(crate) async fn handle(
         shared.metrics.busy();
         return ErrorReply::Busy.response();
     };
-    let record = RequestRecord::new(Arc::clone(&shared), &request, permit);
+    let mut record = RequestRecord::new(Arc::clone(&shared), &request, permit);
+    let live = match admit(live, &mut request, &mut record) {
+        Ok(live) => live,
+        Err(reply) => {
+            record.finish_with(reply);
+            return reply.response();
+        }
+    };
     let outcome = if headers::is_upgrade(request.headers()) {
         Box::pin(tunnel::open(&live, &tunnels, request, record)).await
     } else {
@@ -168,6 +204,27 @@ pub(crate) async fn handle(
         record.finish_with(reply);
         reply.response()
     })
+}
+
+/// Finds out who sends a request, and which upstream it is for.
+fn admit(
+    live: Arc<LiveState>,
+    request: &mut Request<Incoming>,
+    record: &mut RequestRecord,
+) -> Result<Arc<LiveState>, ErrorReply> {
+    if let Some(clients) = &live.clients {
+        let name = clients.find(request.headers_mut());
+        record.exchange.origin.client = Some(name.ok_or(ErrorReply::ClientUnknown)?);
+    }
+    if let Some(route) = routes::enter(&live.routes, request) {
+        record.exchange.origin.route = Some(Arc::clone(&route.name));
+        return Ok(Arc::clone(&route.live));
+    }
+    if live.config.upstream.takes_rest {
+        Ok(live)
+    } else {
+        Err(ErrorReply::NoRoute)
+    }
 }
 
 /// Returns true for a path with a segment `..`, which could leave the path of the upstream's URL.
@@ -375,7 +432,10 @@ fn prepare(
         Some(text) => {
             let relay = Arc::clone(&live.relay);
             match Exchange::new(endpoint.clone(), text, &shared.tools, relay) {
-                Ok(exchange) => Some(exchange),
+                Ok(mut exchange) => {
+                    live.apply_model(&mut exchange);
+                    Some(exchange)
+                }
                 Err(not_judged) => {
                     record.set_unjudged_request(&endpoint, Unjudged::Request(not_judged));
                     record.set_request_facts(&endpoint, text);

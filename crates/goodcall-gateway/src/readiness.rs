@@ -27,10 +27,24 @@ impl Readiness {
         if let Some((_, found)) = last.as_ref().filter(|(at, _)| at.elapsed() < HOLDS) {
             return found.clone();
         }
-        let found = connect(live).await;
+        let found = connect_any(live).await;
         *last = Some((Instant::now(), found.clone()));
         found
     }
+}
+
+/// Connects to the upstreams, until one accepts: an upstream that is away must not stop the others.
+async fn connect_any(live: &LiveState) -> Result<(), String> {
+    let rest = live.config.upstream.takes_rest.then_some(live);
+    let routes = live.routes.iter().map(|route| route.live.as_ref());
+    let mut found = Err("no upstream".to_owned());
+    for upstream in rest.into_iter().chain(routes) {
+        found = connect(upstream).await;
+        if found.is_ok() {
+            break;
+        }
+    }
+    found
 }
 
 async fn connect(live: &LiveState) -> Result<(), String> {

@@ -42,6 +42,14 @@ pub(crate) struct ExchangeInfo {
     pub(crate) protocol: Option<Provider>,
     pub(crate) model: Option<String>,
     pub(crate) streams: bool,
+    pub(crate) origin: Origin,
+}
+
+/// The route that a request took, and the client that sent it, where there are such.
+#[derive(Clone, Debug, Default, Hash, PartialEq, Eq)]
+pub(crate) struct Origin {
+    pub(crate) route: Option<Arc<str>>,
+    pub(crate) client: Option<Arc<str>>,
 }
 
 pub(crate) struct RequestTiming {
@@ -230,11 +238,9 @@ impl RequestRecord {
 
     /// Notes that the replies to this request are judged.
     pub(crate) fn set_exchange(&mut self, provider: Provider, exchange: &Exchange) {
-        self.exchange = ExchangeInfo {
-            protocol: Some(provider),
-            model: exchange.model().map(str::to_owned),
-            streams: exchange.streams(),
-        };
+        self.exchange.protocol = Some(provider);
+        self.exchange.model = exchange.model().map(str::to_owned);
+        self.exchange.streams = exchange.streams();
     }
 
     /// Begins the span of a request to this upstream, where spans are asked for, and names it as the

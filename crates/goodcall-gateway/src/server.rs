@@ -10,18 +10,20 @@ use goodcall_wire::relay::{Memory, ToolsCache};
 use tokio::net::TcpListener;
 use tokio::sync::watch;
 
+use crate::clients::Clients;
 use crate::config::{GatewayConfig, GatewayConfigError};
-use crate::connection;
 use crate::log::Log;
 use crate::metrics::Metrics;
 use crate::proxy::{ListenerState, LiveState, SharedState};
 use crate::readiness::Readiness;
 use crate::recent_calls::{RecentCall, RecentCalls};
+use crate::routes::{self, Route};
 #[cfg(feature = "store")]
 use crate::store::Store;
 use crate::tunnel::Tunnels;
 use crate::upstream::Upstream;
 use crate::workers::Workers;
+use crate::{connection, listener_tls};
 
 /// A gateway. Cheap to clone: clones share everything.
 #[derive(Clone, Debug)]
@@ -54,13 +56,13 @@ impl Gateway {
     pub fn reload(&self, config: GatewayConfig) -> Result<Vec<&'static str>, GatewayConfigError> {
         let before = self.0.live();
         let mut kept = Vec::new();
-        if config.listen != before.config.listen {
+        if config.listener.address != before.config.listener.address {
             kept.push("listen");
         }
         if config.admin.address != before.config.admin.address {
             kept.push("admin");
         }
-        if config.threads != before.config.threads {
+        if config.listener.threads != before.config.listener.threads {
             kept.push("threads");
         }
         let (fresh, _) = live_state(config, Some(&before))?;
@@ -75,7 +77,7 @@ impl Gateway {
         let is_local = is_loopback(&listener);
         let serves_admin = match self.0.live().config.admin.address {
             None => is_local,
-            Some(address) => address == self.0.live().config.listen,
+            Some(address) => address == self.0.live().config.listener.address,
         };
         let own = &self.0.listener;
         own.is_local.store(is_local, Ordering::Relaxed);
@@ -83,7 +85,7 @@ impl Gateway {
         let tunnels = Tunnels::default();
         // Each connection holds a receiver: it sees the stop, and dropping it shows that it ended.
         let (stopping, stop_signal) = watch::channel(());
-        let threads = self.0.live().config.threads;
+        let threads = self.0.live().config.listener.threads;
         let (shared, open) = (Arc::clone(&self.0), tunnels.clone());
         let workers = Workers::start(threads, move |socket, stop| {
             connection::serve(Arc::clone(&shared), open.clone(), socket, stop)
@@ -150,7 +152,6 @@ fn live_state(
         Some(before) if before.config.log == config.log => Arc::clone(&before.log),
         _ => Arc::new(Log::new(&config.log)),
     };
-    let reasks = before.map(|before| Arc::clone(&before.reasks));
     #[cfg(feature = "store")]
     let (store, kept) = store(&config, before)?;
     #[cfg(not(feature = "store"))]
@@ -162,16 +163,67 @@ fn live_state(
         }
         None => Vec::new(),
     };
-    let live = LiveState {
-        upstream: Upstream::new(&config)?,
-        relay: Arc::new(config.relay.clone()),
-        reasks: reasks.unwrap_or_default(),
+    let recorders = Recorders {
         log,
         #[cfg(feature = "store")]
         store,
-        config,
+    };
+    let mut live = recorders.state(config, before)?;
+    for route in &live.config.upstream.routes {
+        let mut earlier = before.into_iter().flat_map(|before| &before.routes);
+        let earlier = earlier.find(|earlier| *earlier.name == *route.name);
+        let earlier = earlier.map(|earlier| earlier.live.as_ref());
+        let own = recorders
+            .state(route.config.clone(), earlier)
+            .map_err(|error| GatewayConfigError::caused(format!("routes.{}", route.name), error))?;
+        live.routes.push(Route::new(route, Arc::new(own))?);
+    }
+    routes::sort(&mut live.routes);
+    live.clients = match &live.config.listener.client_keys {
+        Some(path) => Some(Clients::read(path)?),
+        None => None,
+    };
+    live.tls = match &live.config.listener.tls {
+        Some(files) => Some(listener_tls::acceptor(files)?),
+        None => None,
     };
     Ok((live, kept))
+}
+
+/// What all routes write to.
+struct Recorders {
+    log: Arc<Log>,
+    #[cfg(feature = "store")]
+    store: Option<Arc<Store>>,
+}
+
+impl Recorders {
+    /// Makes the state of one upstream. The count of its re-asks goes on after a reload.
+    fn state(
+        &self,
+        config: GatewayConfig,
+        before: Option<&LiveState>,
+    ) -> Result<LiveState, GatewayConfigError> {
+        let models = config.upstream.models.iter().map(|(pattern, policies)| {
+            let mut relay = config.relay.clone();
+            relay.policies = policies.clone();
+            (pattern.clone(), Arc::new(relay))
+        });
+        let reasks = before.map(|before| Arc::clone(&before.reasks));
+        Ok(LiveState {
+            upstream: Upstream::new(&config)?,
+            relay: Arc::new(config.relay.clone()),
+            models: models.collect(),
+            routes: Vec::new(),
+            clients: None,
+            tls: None,
+            reasks: reasks.unwrap_or_default(),
+            log: Arc::clone(&self.log),
+            #[cfg(feature = "store")]
+            store: self.store.clone(),
+            config,
+        })
+    }
 }
 
 #[cfg(feature = "store")]

@@ -40,6 +40,8 @@ pub(crate) struct Upstream {
     authority: Authority,
     prefix: PathPrefix,
     hop: Option<ProxyHop>,
+    /// What every request has in place of the client's.
+    headers: HeaderMap,
 }
 
 /// The path of the upstream's URL, without a slash at its end.
@@ -108,12 +110,15 @@ impl Upstream {
                 .build(connector.clone())
         };
         Ok(Self {
-            clients: (0..config.threads.max(1)).map(|_| client()).collect(),
+            clients: (0..config.listener.threads.max(1))
+                .map(|_| client())
+                .collect(),
             upgrades,
             scheme,
             authority,
             prefix,
             hop,
+            headers: own_headers(&config.upstream.headers)?,
         })
     }
 
@@ -137,6 +142,9 @@ impl Upstream {
 
     /// Adds the headers that every request to the upstream has.
     fn add_headers(&self, headers: &mut HeaderMap) {
+        for (name, value) in &self.headers {
+            headers.insert(name, value.clone());
+        }
         if let Some(value) = self.hop.as_ref().and_then(ProxyHop::authorization) {
             headers.insert(PROXY_AUTHORIZATION, value.clone());
         }
@@ -226,6 +234,21 @@ impl Upstream {
             was_idle: was_closed_while_idle(error),
         }
     }
+}
+
+fn own_headers(pairs: &[(String, String)]) -> Result<HeaderMap, GatewayConfigError> {
+    let mut headers = HeaderMap::new();
+    for (name, value) in pairs {
+        let subject = format!("headers.{name}");
+        let key = HeaderName::from_bytes(name.as_bytes())
+            .map_err(|error| GatewayConfigError::caused(&subject, error))?;
+        let mut value = HeaderValue::from_str(value)
+            .map_err(|error| GatewayConfigError::caused(&subject, error))?;
+        // It may be a provider's key.
+        value.set_sensitive(true);
+        headers.insert(key, value);
+    }
+    Ok(headers)
 }
 
 /// Renders an error with its chain of sources.

@@ -10,6 +10,7 @@ use serde::Deserialize;
 use serde_json::Value;
 use toml::Table;
 
+use crate::gateway_sections::{GatewaySection, PolicySection, RouteSection, ToolPolicies};
 use crate::gateway_settings::GatewaySettings;
 use crate::mcp_settings::{McpServerDefinition, McpSettings, McpToolSettings, McpTools};
 
@@ -31,7 +32,7 @@ use crate::mcp_settings::{McpServerDefinition, McpSettings, McpToolSettings, Mcp
 ///     [mcp.servers.notes]
 ///     policy = "eager,-enum-typo"
 /// "#)?;
-/// assert_eq!(file.gateway.replies.reasks, Some(1));
+/// assert_eq!(file.gateway_settings().replies.reasks, Some(1));
 /// let policies = file.mcp_server("notes").policies;
 /// assert_eq!(policies.for_tool("search").level_name(), "eager");
 /// assert_eq!(policies.for_tool("delete_file").level_name(), "strict");
@@ -50,14 +51,9 @@ pub struct ConfigFile {
     policy: Option<Policy>,
     destructive: Option<Policy>,
     tools: ToolPolicies,
-    /// The section `[gateway]`.
-    pub gateway: GatewaySettings,
+    pub(crate) gateway: GatewaySection,
     mcp: McpSection,
 }
-
-/// A policy for each tool that differs, as written, with the tool's own settings. Only `Policies`
-/// knows how to complete them.
-type ToolPolicies = BTreeMap<String, Value>;
 
 /// The section `[mcp]`.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
@@ -190,6 +186,10 @@ impl ConfigFile {
         file.all_policies(&[], &unsaid)?;
         file.mcp_policies("", &unsaid)?;
         file.mcp_tools("")?;
+        file.models_over(&PolicySection::default())?;
+        for (name, route) in &file.gateway.routes {
+            file.gateway_route(name, route)?;
+        }
         for name in file.mcp.servers.keys() {
             file.mcp_policies(name, &unsaid)?;
             file.mcp_tools(name)?;
@@ -208,7 +208,11 @@ impl ConfigFile {
 
     /// Lays policies over those of the whole file. The last policy for all tools replaces those
     /// before it, and so does the last one of each tool.
-    fn all_policies(&self, over: &[PolicyLayer<'_>], unsaid: &Unsaid) -> Result<Policies, String> {
+    pub(crate) fn all_policies(
+        &self,
+        over: &[PolicyLayer<'_>],
+        unsaid: &Unsaid,
+    ) -> Result<Policies, String> {
         let (mut policy, mut destructive) = (&self.policy, &self.destructive);
         let mut tools = self.tools.clone();
         for (own, own_destructive, own_tools) in over {
@@ -268,10 +272,10 @@ fn split_tool(mut value: Value) -> Result<(Value, Option<McpToolSettings>), Stri
 }
 
 /// What one section says about all tools, about destructive ones, and about single ones.
-type PolicyLayer<'f> = (&'f Option<Policy>, &'f Option<Policy>, &'f ToolPolicies);
+pub(crate) type PolicyLayer<'f> = (&'f Option<Policy>, &'f Option<Policy>, &'f ToolPolicies);
 
 /// The policies where a file says nothing.
-struct Unsaid {
+pub(crate) struct Unsaid {
     policy: Policy,
     /// `None` if destructive tools are like the others.
     destructive: Option<Policy>,
@@ -342,8 +346,14 @@ fn known_keys(place: &[String]) -> Option<Vec<&'static str>> {
     let place: Vec<_> = place.iter().map(String::as_str).collect();
     let mut keys = match place[..] {
         [] => return Some(vec!["policy", "destructive", "tools", "gateway", "mcp"]),
-        ["gateway"] => return Some(GatewaySettings::keys()),
-        ["mcp", "servers"] => return Some(Vec::new()),
+        ["gateway"] => {
+            let mut keys = GatewaySettings::keys();
+            keys.extend(["routes", "models"]);
+            return Some(keys);
+        }
+        ["gateway", "routes", _] => return Some(RouteSection::keys()),
+        ["gateway", "models", _] => return Some(PolicySection::KEYS.to_vec()),
+        ["mcp", "servers"] | ["gateway", "routes" | "models"] => return Some(Vec::new()),
         ["mcp"] => vec!["policy", "destructive", "tools", "servers"],
         ["mcp", "servers", _] => {
             let mut keys = vec!["policy", "destructive", "tools"];
@@ -526,7 +536,7 @@ mod tests {
 
     #[test]
     fn higher_layer_wins_where_it_is_set() {
-        let parse = |text: &str| ConfigFile::parse(text).unwrap().gateway;
+        let parse = |text: &str| ConfigFile::parse(text).unwrap().gateway_settings();
         let flags = parse("[gateway]\nreasks = 0\nreport = true");
         let file = parse("[gateway]\nreasks = 5\nidle_seconds = 7\nfix_history = true");
         let settings = flags.over(file);

@@ -73,6 +73,16 @@ settings! {
         /// that a browser asks for
         #[arg(long, env = "GOODCALL_ADMIN_TOKEN", value_name = "TOKEN", hide_env_values = true)]
         pub admin_token: Option<String>,
+        /// A PEM file with the certificate for clients: they connect with https:// then
+        #[arg(long, env = "GOODCALL_TLS_CERTIFICATE", value_name = "FILE")]
+        pub tls_certificate: Option<PathBuf>,
+        /// A PEM file with the key of that certificate
+        #[arg(long, env = "GOODCALL_TLS_KEY", value_name = "FILE")]
+        pub tls_key: Option<PathBuf>,
+        /// A file with a line `name:digest` for each client's key, its SHA-256 in hexadecimal digits:
+        /// others are refused
+        #[arg(long, env = "GOODCALL_CLIENT_KEYS", value_name = "FILE")]
+        pub client_keys: Option<PathBuf>,
         /// Threads that serve connections [default: one for each core]
         #[arg(long, env = "GOODCALL_THREADS", value_name = "N", value_parser = whole_number::<usize>)]
         pub threads: Option<usize>,

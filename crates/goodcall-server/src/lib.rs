@@ -13,6 +13,7 @@
 mod config_file;
 #[cfg(feature = "clap")]
 mod flag_values;
+mod gateway_sections;
 mod gateway_settings;
 mod headers;
 mod layers;
@@ -22,6 +23,7 @@ mod same_site;
 pub use config_file::{ConfigFile, ConfigFileError, McpServerConfig};
 #[cfg(feature = "clap")]
 pub use flag_values::listen_address;
+pub use gateway_sections::GatewayRoute;
 pub use gateway_settings::{
     GatewayLoopMode, GatewaySettings, GiveUpMode, ListenerSettings, LogTarget,
     ObservabilitySettings, ReaskSettings, ReplySettings, RequestSettings, TextCallMode, ToldUsage,

@@ -62,7 +62,7 @@ async fn request_that_meets_a_closed_pooled_connection_is_sent_again() {
         drop(third);
         listener
     });
-    let running = gateway(address, |config| config.threads = 1).await;
+    let running = gateway(address, |config| config.listener.threads = 1).await;
     let mut seen = Vec::new();
     for _ in 0..3 {
         seen.push(post(running.address, CHAT, &chat(false)).await.status);

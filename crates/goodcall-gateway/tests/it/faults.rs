@@ -257,9 +257,9 @@ async fn client_that_leaves_during_a_reask_has_its_calls_counted() {
         tokio::time::sleep(Duration::from_millis(5)).await;
     }
     drop(client);
-    let line = r#"goodcall_errors_total{code="client_left"} 1"#;
-    let page = wait_for_metric(running.address, line).await;
     let line = r#"goodcall_calls_total{tool="f",verdict="bad",model="m"} 1"#;
+    let page = wait_for_metric(running.address, line).await;
+    let line = r#"goodcall_errors_total{code="client_left"} 1"#;
     assert!(page.contains(line) && page.contains("goodcall_reasks_total 1"));
 }
 

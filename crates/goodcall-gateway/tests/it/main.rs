@@ -21,6 +21,7 @@ mod page;
 mod reask_budget;
 mod reload;
 mod replies;
+mod routes;
 mod support;
 mod tls;
 mod traces;

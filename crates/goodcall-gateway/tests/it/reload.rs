@@ -38,8 +38,8 @@ async fn reload_names_fixed_settings_and_ignores_broken_ones() {
     let address = upstream.start().await;
     let running = gateway(address, |_| {}).await;
     let mut config = GatewayConfig::new(&format!("http://{address}")).unwrap();
-    config.listen = "127.0.0.1:1".parse().unwrap();
-    config.threads += 1;
+    config.listener.address = "127.0.0.1:1".parse().unwrap();
+    config.listener.threads += 1;
     let kept = running.gateway.reload(config.clone()).unwrap();
     assert_eq!(kept, ["listen", "threads"]);
     config.set_upstream("https://127.0.0.1:1").unwrap();

@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex};
 
 use crate::support::*;
 use bytes::Bytes;
+use goodcall_gateway::{Gateway, GatewayConfig, TlsFiles};
 use http::{Request, Response, Version};
 use http_body_util::{BodyExt, Full};
 use hyper::body::Incoming;
@@ -108,4 +109,63 @@ async fn tls_with_http2_to_the_upstream_and_http2_from_the_client() {
         "{body:?}"
     );
     assert_eq!(*upstream.seen.lock().unwrap(), [Version::HTTP_2]);
+}
+
+#[tokio::test]
+async fn clients_are_served_with_tls_in_both_versions_of_http() {
+    let made = rcgen::generate_simple_self_signed(["localhost".to_owned()]).unwrap();
+    let folder = std::env::temp_dir().join(format!("goodcall-tls-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).unwrap();
+    let (certificate, key) = (folder.join("cert.pem"), folder.join("key.pem"));
+    std::fs::write(&certificate, made.cert.pem()).unwrap();
+    std::fs::write(&key, made.signing_key.serialize_pem()).unwrap();
+    let upstream = Upstream::default();
+    upstream.reply_json(&chat_reply(r#"{"a": "8"}"#));
+    upstream.reply_json(&chat_reply(r#"{"a": "8"}"#));
+    let running = gateway(upstream.start().await, |config| {
+        config.listener.tls = Some(TlsFiles::new(certificate, key));
+    })
+    .await;
+    std::fs::remove_dir_all(&folder).unwrap();
+    let mut roots = rustls::RootCertStore::empty();
+    roots.add(made.cert.der().clone()).unwrap();
+    let provider = Arc::new(rustls::crypto::ring::default_provider());
+    let tls = rustls::ClientConfig::builder_with_provider(provider)
+        .with_safe_default_protocol_versions()
+        .unwrap()
+        .with_root_certificates(roots)
+        .with_no_client_auth();
+    let uri = format!("https://localhost:{}{CHAT}", running.address.port());
+    for version in [Version::HTTP_2, Version::HTTP_11] {
+        let connector = hyper_rustls::HttpsConnectorBuilder::new()
+            .with_tls_config(tls.clone())
+            .https_only();
+        let connector = match version {
+            Version::HTTP_2 => connector.enable_http2().build(),
+            _ => connector.enable_http1().build(),
+        };
+        let client: HyperClient<_, Full<Bytes>> =
+            HyperClient::builder(TokioExecutor::new()).build(connector);
+        let request = Request::post(&uri).header("content-type", "application/json");
+        let request = request.body(Full::new(Bytes::from(chat(false)))).unwrap();
+        let reply = client.request(request).await.unwrap();
+        assert_eq!(reply.version(), version);
+        let verdict = reply.headers()["goodcall-verdict"].to_str().unwrap();
+        assert_eq!(verdict, "good=0 mended=1 bad=0 reasked=0");
+    }
+    // A client without TLS gets nothing.
+    let plain = Client::send(running.address, "GET", "/healthz", "", "").await;
+    assert_eq!(plain.end().await.status, 0);
+}
+
+#[test]
+fn certificate_without_its_key_is_refused() {
+    let mut config = GatewayConfig::new("http://127.0.0.1:9").unwrap();
+    let missing = std::env::temp_dir().join("goodcall-no-such-file.pem");
+    config.listener.tls = Some(TlsFiles::new(missing.clone(), missing));
+    let error = Gateway::new(config).unwrap_err().to_string();
+    assert!(
+        error.contains("goodcall-no-such-file.pem: no certificate: "),
+        "{error}"
+    );
 }

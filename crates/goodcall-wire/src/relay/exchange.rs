@@ -212,6 +212,11 @@ impl Exchange {
         Arc::clone(&self.body)
     }
 
+    /// Has replies judged by other settings.
+    pub fn set_settings(&mut self, settings: Arc<RelaySettings>) {
+        self.judge.settings = settings;
+    }
+
     /// Frees the request, for when it will not be sent again.
     pub fn forget_body(&mut self) {
         self.seed();
