@@ -201,6 +201,18 @@ pub struct StoreConfig {
     pub path: Option<PathBuf>,
     /// Whether the page and the file show arguments.
     pub arguments: bool,
+    /// What the file keeps.
+    pub retention: Retention,
+}
+
+/// How long the store keeps calls, and how large it may become. It never keeps more than a million.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Retention {
+    /// How old a call may become.
+    pub age: Option<Duration>,
+    /// Bytes that the file may take; the oldest calls are removed first.
+    pub bytes: Option<u64>,
 }
 
 /// Limits on size and time.
@@ -377,6 +389,13 @@ impl GatewayConfig {
         config.log.otlp = observability.otlp.map(collector_url).transpose()?;
         config.store.path = observability.store;
         config.store.arguments = observability.store_arguments.is_on();
+        let days = observability.store_days;
+        config.store.retention = Retention {
+            age: days.map(|days| Duration::from_secs(days.saturating_mul(24 * 60 * 60))),
+            bytes: observability
+                .store_megabytes
+                .map(|size| size.saturating_mul(1_000_000)),
+        };
         Ok(config)
     }
 

@@ -56,7 +56,7 @@ mod workers;
 
 pub use config::{
     AdminConfig, GatewayConfig, GatewayConfigError, GatewayLimits, HistoryConfig, ListenerConfig,
-    LogConfig, NetworkProxy, ReaskLimits, StoreConfig, TlsFiles, UpstreamConfig,
+    LogConfig, NetworkProxy, ReaskLimits, Retention, StoreConfig, TlsFiles, UpstreamConfig,
 };
 pub use file_limit::raise_file_limit;
 pub use goodcall_server::{GatewayLoopMode, GatewaySettings, LogTarget};

@@ -233,10 +233,13 @@ fn store(
 ) -> Result<(Option<Arc<Store>>, Vec<RecentCall>), GatewayConfigError> {
     match (&config.store.path, before) {
         (Some(path), Some(before)) if before.config.store.path.as_ref() == Some(path) => {
+            if let Some(store) = &before.store {
+                store.keep(config.store.retention);
+            }
             Ok((before.store.clone(), Vec::new()))
         }
         (Some(path), _) => {
-            let (store, kept) = Store::open(path)?;
+            let (store, kept) = Store::open(path, config.store.retention)?;
             Ok((Some(Arc::new(store)), kept))
         }
         (None, _) => Ok((None, Vec::new())),

@@ -216,6 +216,13 @@ settings! {
         /// Keep what the page at /goodcall shows in an SQLite file
         #[arg(long, env = "GOODCALL_STORE", value_name = "FILE")]
         pub store: Option<PathBuf>,
+        /// Days for which the store keeps a call [default: until there are a million]
+        #[arg(long, env = "GOODCALL_STORE_DAYS", value_name = "N", value_parser = whole_number::<u64>)]
+        pub store_days: Option<u64>,
+        /// Megabytes that the store takes at most; the oldest calls are removed first
+        /// [default: any number]
+        #[arg(long, env = "GOODCALL_STORE_MEGABYTES", value_name = "N", value_parser = whole_number::<u64>)]
+        pub store_megabytes: Option<u64>,
         /// The page and its store may show arguments
         #[arg(long, env = "GOODCALL_STORE_ARGUMENTS", action = clap::ArgAction::SetTrue, value_parser = switch)]
         pub store_arguments: Switch,
