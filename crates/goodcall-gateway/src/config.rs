@@ -7,8 +7,8 @@ use std::time::Duration;
 
 use goodcall_core::{Policies, Reason};
 use goodcall_server::{
-    GatewayLoopMode, GatewaySettings, GiveUpMode, ListenerSettings, LogTarget, ReaskSettings,
-    ReplySettings, TextCallMode, ToldUsage, UpstreamSettings,
+    GatewayLoopMode, GatewaySettings, GiveUpMode, ListenerSettings, LogTarget,
+    ObservabilitySettings, ReaskSettings, ReplySettings, TextCallMode, ToldUsage, UpstreamSettings,
 };
 use goodcall_wire::TextCallScope;
 use goodcall_wire::relay::{GiveUp, RelaySettings, UsageMode};
@@ -330,36 +330,8 @@ impl GatewayConfig {
             Some(off) if off == "off" => NetworkProxy::None,
             Some(url) => NetworkProxy::Url(url),
         };
-        config.admin.address = listener.admin;
-        config.admin.token = listener.admin_token;
-        if config.admin.token.as_deref() == Some("") {
-            return Err(GatewayConfigError::new(
-                "the admin token is empty: expected some text that nobody can guess",
-            ));
-        }
         config.observe = replies.observe.is_on();
-        set(&mut config.listener.address, listener.listen);
-        config.listener.client_keys = listener.client_keys;
-        config.listener.tls = match (listener.tls_certificate, listener.tls_key) {
-            (Some(certificate), Some(key)) => Some(TlsFiles { certificate, key }),
-            (None, None) => None,
-            (Some(_), None) => {
-                return Err(GatewayConfigError::new(
-                    "tls_certificate is set, and tls_key is not: both are needed",
-                ));
-            }
-            (None, Some(_)) => {
-                return Err(GatewayConfigError::new(
-                    "tls_key is set, and tls_certificate is not: both are needed",
-                ));
-            }
-        };
-        if listener.threads == Some(0) {
-            return Err(GatewayConfigError::new(
-                "threads = 0: at least one thread must serve",
-            ));
-        }
-        set(&mut config.listener.threads, listener.threads);
+        config.set_listener(listener)?;
 
         config.adapt = requests.adapt;
         config.history.fix = requests.fix_history.is_on();
@@ -384,19 +356,53 @@ impl GatewayConfig {
         set(&mut relay.give_up, replies.give_up.map(give_up));
         set(&mut relay.text_calls, replies.text_calls.map(text_calls));
 
-        set(&mut config.log.target, observability.log);
-        config.log.arguments = observability.log_arguments.is_on();
-        config.log.otlp = observability.otlp.map(collector_url).transpose()?;
-        config.store.path = observability.store;
-        config.store.arguments = observability.store_arguments.is_on();
-        let days = observability.store_days;
-        config.store.retention = Retention {
+        config.set_observability(observability)?;
+        Ok(config)
+    }
+
+    fn set_listener(&mut self, listener: ListenerSettings) -> Result<(), GatewayConfigError> {
+        let fail = |text: &str| Err(GatewayConfigError::new(text));
+        self.admin.address = listener.admin;
+        self.admin.token = listener.admin_token;
+        if self.admin.token.as_deref() == Some("") {
+            return fail("the admin token is empty: expected some text that nobody can guess");
+        }
+        if listener.threads == Some(0) {
+            return fail("threads = 0: at least one thread must serve");
+        }
+        set(&mut self.listener.threads, listener.threads);
+        set(&mut self.listener.address, listener.listen);
+        self.listener.client_keys = listener.client_keys;
+        self.listener.tls = match (listener.tls_certificate, listener.tls_key) {
+            (Some(certificate), Some(key)) => Some(TlsFiles { certificate, key }),
+            (None, None) => None,
+            (Some(_), None) => {
+                return fail("tls_certificate is set, and tls_key is not: both are needed");
+            }
+            (None, Some(_)) => {
+                return fail("tls_key is set, and tls_certificate is not: both are needed");
+            }
+        };
+        Ok(())
+    }
+
+    fn set_observability(
+        &mut self,
+        settings: ObservabilitySettings,
+    ) -> Result<(), GatewayConfigError> {
+        set(&mut self.log.target, settings.log);
+        self.log.arguments = settings.log_arguments.is_on();
+        self.log.otlp = settings.otlp.map(collector_url).transpose()?;
+        self.store.path = settings.store;
+        self.store.arguments = settings.store_arguments.is_on();
+        let days = settings.store_days;
+        self.store.retention = Retention {
             age: days.map(|days| Duration::from_secs(days.saturating_mul(24 * 60 * 60))),
-            bytes: observability
+            bytes: settings
                 .store_megabytes
                 .map(|size| size.saturating_mul(1_000_000)),
         };
-        Ok(config)
+        Ok(())
     }
 
     /// The URL that requests are sent to.
