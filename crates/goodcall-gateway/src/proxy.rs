@@ -180,7 +180,7 @@ pub(crate) async fn handle(
         return ErrorReply::Busy.response();
     };
     let mut record = RequestRecord::new(Arc::clone(&shared), &request, permit);
-    let live = match admit(live, &mut request, &mut record) {
+    let live = match routes::admit(live, &mut request, &mut record) {
         Ok(live) => live,
         Err(reply) => {
             record.finish_with(reply);
@@ -204,27 +204,6 @@ pub(crate) async fn handle(
         record.finish_with(reply);
         reply.response()
     })
-}
-
-/// Finds out who sends a request, and which upstream it is for.
-fn admit(
-    live: Arc<LiveState>,
-    request: &mut Request<Incoming>,
-    record: &mut RequestRecord,
-) -> Result<Arc<LiveState>, ErrorReply> {
-    if let Some(clients) = &live.clients {
-        let name = clients.find(request.headers_mut());
-        record.exchange.origin.client = Some(name.ok_or(ErrorReply::ClientUnknown)?);
-    }
-    if let Some(route) = routes::enter(&live.routes, request) {
-        record.exchange.origin.route = Some(Arc::clone(&route.name));
-        return Ok(Arc::clone(&route.live));
-    }
-    if live.config.upstream.takes_rest {
-        Ok(live)
-    } else {
-        Err(ErrorReply::NoRoute)
-    }
 }
 
 /// Returns true for a path with a segment `..`, which could leave the path of the upstream's URL.

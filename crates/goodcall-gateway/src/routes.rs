@@ -7,7 +7,9 @@ use http::uri::PathAndQuery;
 use http::{Request, Uri};
 
 use crate::config::{GatewayConfig, GatewayConfigError};
+use crate::error_reply::ErrorReply;
 use crate::proxy::LiveState;
+use crate::request_record::RequestRecord;
 
 /// A route to an upstream of its own.
 #[derive(Clone, Debug)]
@@ -86,8 +88,29 @@ pub(crate) fn sort(routes: &mut [Route]) {
     });
 }
 
+/// Finds out who sends a request, and which upstream it is for.
+pub(crate) fn admit<B>(
+    live: Arc<LiveState>,
+    request: &mut Request<B>,
+    record: &mut RequestRecord,
+) -> Result<Arc<LiveState>, ErrorReply> {
+    if let Some(clients) = &live.clients {
+        let name = clients.find(request.headers_mut());
+        record.exchange.origin.client = Some(name.ok_or(ErrorReply::ClientUnknown)?);
+    }
+    if let Some(route) = enter(&live.routes, request) {
+        record.exchange.origin.route = Some(Arc::clone(&route.name));
+        return Ok(Arc::clone(&route.live));
+    }
+    if live.config.upstream.takes_rest {
+        Ok(live)
+    } else {
+        Err(ErrorReply::NoRoute)
+    }
+}
+
 /// Finds the route of a request, and takes its prefix off the path.
-pub(crate) fn enter<'r, B>(routes: &'r [Route], request: &mut Request<B>) -> Option<&'r Route> {
+fn enter<'r, B>(routes: &'r [Route], request: &mut Request<B>) -> Option<&'r Route> {
     let host = host(request);
     let path = request.uri().path();
     let route = routes.iter().find(|route| route.takes(path, &host))?;
