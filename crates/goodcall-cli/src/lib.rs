@@ -13,6 +13,7 @@
 mod audit;
 mod check;
 mod command_tools;
+mod completions;
 mod convert;
 mod demo;
 mod extract;
@@ -79,6 +80,8 @@ enum Command {
     Hook(hook::HookArgs),
     /// List the rules by which calls are read and mended
     Rules(RulesArgs),
+    /// Print completions for bash, zsh, fish, elvish or PowerShell, or write manual pages
+    Completions(completions::CompletionsArgs),
 }
 
 /// Check arguments against a tool's schema and show the verdict.
@@ -175,6 +178,7 @@ pub fn main(words: &[OsString]) -> u8 {
         Command::Gateway(args) => gateway::run(&args),
         Command::Hook(args) => hook::run(&args),
         Command::Rules(args) => rules::run(&args),
+        Command::Completions(args) => completions::run(&args),
     };
     match outcome {
         Ok(true) => 0,
