@@ -6,7 +6,15 @@ const numbers = require('./numbers.js')
 const { isSchema, jsonSchema } = require('./schema.js')
 
 const NONE = Object.freeze([])
+
+/** Where short arguments are written for the native part, which takes longer to read a string. */
+const BUFFER = Buffer.allocUnsafeSlow(16384)
+const SHARED = native.shareBuffer(BUFFER)
+/** The longest string that fits: one of its units takes three bytes at most. */
+const SHORT = Math.floor(BUFFER.length / 3)
 const STOPS = ['unknown', 'finished', 'cut_off']
+/** What the quick way answers for a bad call. */
+const BAD = '?'
 
 /** Keys under which a member of a record of tools has its schema. */
 const SCHEMA_KEYS = ['inputSchema', 'parameters', 'input_schema', 'schema']
@@ -44,34 +52,42 @@ function definition([name, value]) {
 class Tools {
   #native
   #numbers
+  #number
+  #places
 
   constructor(definitions, options = {}) {
     const { numbers: mode, ...rest } = options
     this.#numbers = numbers.mode(mode)
     const text = typeof definitions === 'string' ? definitions : written(definitions)
     this.#native = call(() => new native.Tools(text ?? 'null', JSON.stringify(rest)))
+    this.#number = this.#native.number()
+    this.#places = new Map(this.#native.names().map((name, place) => [name, place]))
   }
 
   get names() {
-    return this.#native.names()
+    return [...this.#places.keys()]
   }
 
   check(name, raw, options) {
     const text = textOf(raw)
-    let answer
+    const isShort = options === undefined && text.length <= SHORT
+    const place = isShort ? this.#places.get(name) : undefined
     try {
-      answer = this.#native.check(name, text, options?.stop)
+      if (place !== undefined) {
+        const answer = native.checkWritten(this.#number, place, SHARED, BUFFER.write(text))
+        if (answer !== BAD) return this.#verdict(name, raw, text, answer)
+      }
+      return this.#verdict(name, raw, text, this.#native.check(name, text, options?.stop), options?.stop)
     } catch (error) {
-      throw new GoodcallError(error.code, error.message)
+      throw error instanceof GoodcallError ? error : new GoodcallError(error.code, error.message)
     }
-    return this.#verdict(name, raw, text, answer)
   }
 
   async checkAsync(name, raw, options) {
     const stop = options?.stop
     if (stop !== undefined && !STOPS.includes(stop)) return this.check(name, raw, options)
     const text = textOf(raw)
-    return this.#verdict(name, raw, text, await this.#native.checkAsync(name, text, stop))
+    return this.#verdict(name, raw, text, await this.#native.checkAsync(name, text, stop), stop)
   }
 
   extract(text, options) {
@@ -104,54 +120,58 @@ class Tools {
     return found.json === undefined ? undefined : numbers.parse(found.json, this.#numbers)
   }
 
-  #verdict(name, raw, text, answer) {
+  #verdict(name, raw, text, answer, stop) {
     if (!answer) {
       let value = raw
       // Valid as sent: what was sent is what comes out.
       if (typeof raw === 'string') value = answer === '' ? numbers.parse(raw, this.#numbers) : JSON.parse(raw)
       return { kind: 'good', tool: name, arguments: value, json: text, changes: NONE, issues: NONE }
     }
-    const isPlain = answer[0] === '='
-    if (isPlain || answer[0] === '~') return this.#mended(name, text, answer, isPlain)
-    const bad = numbers.parse(answer, this.#numbers)
-    placed(text, bad.changes)
-    return bad
+    const mark = answer[0]
+    if (mark === '{') return this.#described(text, answer)
+    const json = answer.slice(1)
+    const value = mark === '=' ? JSON.parse(json) : numbers.parse(json, this.#numbers)
+    // The changes are made when they are asked for, since running the call needs none.
+    return new Mended(name, value, json, () => this.#described(text, this.#native.describe(name, text, stop)).changes)
   }
 
-  /** Reads a mended call: a mark, the arguments, and in another line what is told of them. */
-  #mended(name, text, answer, isPlain) {
-    const end = answer.indexOf('\n')
-    const json = answer.slice(1, end)
-    const told = () => numbers.parse(answer.slice(end + 1), this.#numbers)
-    if (isPlain) return mended(name, JSON.parse(json), json, text, told)
-    return mended(told().tool, numbers.parse(json, this.#numbers), json, text, told)
+  /** Reads a verdict that is described in full. */
+  #described(text, answer) {
+    const { kind, tool, json, ...rest } = numbers.parse(answer, this.#numbers)
+    placed(text, rest.changes)
+    if (json === undefined) return { kind, tool, ...rest }
+    return { kind, tool, arguments: numbers.parse(json, this.#numbers), json, ...rest }
   }
 }
 
-/** What lists of changes that are not read yet are shown with, as any object is. */
-const SHOWN = Object.defineProperty({}, Symbol.for('nodejs.util.inspect.custom'), {
-  value() {
-    return { ...this }
-  },
-})
+/** Where a mended call keeps the function that tells its changes, and then the changes. */
+const TOLD = Symbol('told')
 
-/** A mended call. Its changes are read when they are asked for, since running the call needs none. */
-function mended(tool, value, json, text, told) {
-  let read
-  return {
-    __proto__: SHOWN,
-    kind: 'mended',
-    tool,
-    arguments: value,
-    json,
-    get changes() {
-      if (read === undefined) {
-        read = told().changes
-        placed(text, read)
-      }
-      return read
-    },
-    issues: NONE,
+/** The property of every mended call, shared because making a getter takes long. */
+const CHANGES = {
+  configurable: true,
+  enumerable: true,
+  get() {
+    if (typeof this[TOLD] === 'function') this[TOLD] = this[TOLD]()
+    return this[TOLD]
+  },
+}
+
+/** A mended call, whose changes are read when they are asked for. */
+class Mended {
+  constructor(tool, value, json, told) {
+    this.kind = 'mended'
+    this.tool = tool
+    this.arguments = value
+    this.json = json
+    Object.defineProperty(this, 'changes', CHANGES)
+    this.issues = NONE
+    Object.defineProperty(this, TOLD, { value: told, writable: true })
+  }
+
+  /** Shows the call as the plain object that it is to its users. */
+  [Symbol.for('nodejs.util.inspect.custom')]() {
+    return { ...this }
   }
 }
 

@@ -4,9 +4,11 @@
 //! JavaScript faster than an object with its members. The files in `lib/` make objects of it; they
 //! are what users see.
 
+#[cfg(feature = "command")]
 mod command;
 mod error;
 mod options;
+mod registry;
 mod relay;
 mod stream;
 mod tools;

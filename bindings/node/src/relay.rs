@@ -14,7 +14,7 @@ use napi_derive::napi;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::error::{ErrorCode, Result, coded};
+use crate::error::{ErrorCode, Result, coded, contained};
 use crate::options;
 use crate::verdict::to_json;
 
@@ -82,7 +82,8 @@ impl Relay {
     /// Returns a request with a history that the provider accepts; `None` if it is so already.
     #[napi]
     pub fn legal_history(&self, provider: String, body: String) -> Result<Option<String>> {
-        Ok(legal_history(read_provider(&provider)?, &body))
+        let provider = read_provider(&provider)?;
+        contained(|| legal_history(provider, &body))
     }
 
     /// Begins an exchange; `None` for a request that has no tools to judge replies by.
@@ -90,7 +91,7 @@ impl Relay {
     pub fn open(&self, provider: String, body: String) -> Result<Option<Exchange>> {
         let provider = read_provider(&provider)?;
         let settings = Arc::clone(&self.settings);
-        let exchange = WireExchange::new(provider, &body, &self.cache, settings);
+        let exchange = contained(|| WireExchange::new(provider, &body, &self.cache, settings))?;
         Ok(exchange.ok().map(|exchange| Exchange {
             inner: Some(exchange),
         }))
@@ -128,7 +129,8 @@ impl Exchange {
     /// Judges a complete reply.
     #[napi]
     pub fn reply(&mut self, text: String) -> Result<ReplyStep> {
-        Ok(match self.inner()?.reply(&text) {
+        let exchange = self.inner()?;
+        Ok(match contained(|| exchange.reply(&text))? {
             NextStep::Reply(text) => ReplyStep { reask: false, text },
             NextStep::Reask => ReplyStep {
                 reask: true,
@@ -178,21 +180,19 @@ pub struct StreamRelay {
 impl StreamRelay {
     /// Takes bytes of the provider's stream, and returns bytes for the client.
     #[napi]
-    pub fn push(&mut self, bytes: &[u8]) -> Buffer {
+    pub fn push(&mut self, bytes: &[u8]) -> Result<Buffer> {
         let mut out = Vec::new();
-        self.relay.push(bytes, &mut out);
-        out.into()
+        contained(|| self.relay.push(bytes, &mut out))?;
+        Ok(out.into())
     }
 
     /// Ends the provider's stream. `reask` in the answer says whether to ask the model again.
     #[napi]
-    pub fn end(&mut self) -> StreamStep {
+    pub fn end(&mut self) -> Result<StreamStep> {
         let mut out = Vec::new();
-        let reask = self.relay.end(&mut out) == StreamEnd::Reask;
-        StreamStep {
-            reask,
-            bytes: out.into(),
-        }
+        let reask = contained(|| self.relay.end(&mut out))? == StreamEnd::Reask;
+        let bytes = out.into();
+        Ok(StreamStep { reask, bytes })
     }
 
     /// The request to send for a re-ask.

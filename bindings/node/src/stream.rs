@@ -5,15 +5,15 @@ use goodcall_wire::{Assembler, CallUpdate, Provider};
 use napi_derive::napi;
 use serde::Serialize;
 
-use crate::error::{ErrorCode, Result, coded};
+use crate::error::{ErrorCode, Result, coded, contained};
 use crate::options::{self, Judging};
-use crate::tools::{CallLine, Tools};
-use crate::verdict::{judge, to_json};
+use crate::tools::{CallLine, Judge, Tools};
+use crate::verdict::to_json;
 
 /// Assembles the calls of one streamed message.
 #[napi]
 pub struct Stream {
-    tools: Tools,
+    judge: Judge,
     assembler: Assembler,
 }
 
@@ -43,35 +43,41 @@ impl Stream {
     #[napi(constructor)]
     pub fn new(tools: &Tools, provider: String, text_calls: Option<String>) -> Result<Self> {
         let provider: Provider = provider.parse().map_err(coded(ErrorCode::BadOption))?;
-        let policy = tools.judging.policies.default_policy().clone();
-        let mut assembler = Assembler::new(provider, tools.offered.clone()).policy(policy);
+        let judge = tools.judge.clone();
+        let policy = judge.judging.policies.default_policy().clone();
+        let mut assembler = Assembler::new(provider, judge.offered.clone()).policy(policy);
         if text_calls.is_some() {
             assembler = assembler.text_calls(options::scope(text_calls.as_deref())?);
         }
-        let tools = tools.clone();
-        Ok(Self { tools, assembler })
+        Ok(Self { judge, assembler })
     }
 
     /// Takes one event, and returns the updates as JSON.
     #[napi]
     pub fn push(&mut self, event: String) -> Result<Option<String>> {
-        let updates = self.assembler.push(&event);
-        let updates = updates.map_err(coded(ErrorCode::BadEvent))?;
-        Ok(self.lines(&updates))
+        contained(|| {
+            let updates = self.assembler.push(&event);
+            let updates = updates.map_err(coded(ErrorCode::BadEvent))?;
+            Ok(self.lines(&updates))
+        })?
     }
 
     /// Takes text of the message that is not in an event.
     #[napi]
-    pub fn push_text(&mut self, text: String) -> Option<String> {
-        let updates = self.assembler.push_text(&text);
-        self.lines(&updates)
+    pub fn push_text(&mut self, text: String) -> Result<Option<String>> {
+        contained(|| {
+            let updates = self.assembler.push_text(&text);
+            self.lines(&updates)
+        })
     }
 
     /// Ends the message.
     #[napi]
-    pub fn finish(&mut self) -> Option<String> {
-        let updates = self.assembler.finish();
-        self.lines(&updates)
+    pub fn finish(&mut self) -> Result<Option<String>> {
+        contained(|| {
+            let updates = self.assembler.finish();
+            self.lines(&updates)
+        })
     }
 
     /// How the message ended: `unknown`, `finished` or `cut_off`.
@@ -90,7 +96,7 @@ impl Stream {
         if updates.is_empty() {
             return None;
         }
-        let judging = &self.tools.judging;
+        let judging = &self.judge.judging;
         let verdicts: Vec<_> = updates.iter().map(|update| self.verdict(update)).collect();
         let lines = updates.iter().zip(&verdicts);
         let lines = lines.filter_map(|(update, verdict)| line(update, verdict.as_ref(), judging));
@@ -101,8 +107,7 @@ impl Stream {
         let CallUpdate::Call(call) = update else {
             return None;
         };
-        let Tools { offered, judging } = &self.tools;
-        Some(judge(call, offered, judging, self.assembler.stop()))
+        Some(self.judge.verdict(call, self.assembler.stop()))
     }
 }
 

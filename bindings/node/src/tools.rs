@@ -1,21 +1,74 @@
 //! `Tools`: definitions, verdicts on calls, and calls in text.
 
-use goodcall_wire::{RawCall, Scanner, Tools as Offered};
+use goodcall_core::{Policy, StopReason, Verdict};
+use goodcall_wire::{RawCall, Scanner, ToolDefinition, Tools as Offered};
 use napi::bindgen_prelude::AsyncTask;
 use napi::{Env, Task};
 use napi_derive::napi;
 use serde::Serialize;
 
-use crate::error::{ErrorCode, Result, coded};
+use crate::error::{ErrorCode, Result, coded, contained};
 use crate::options::{self, Judging};
-use crate::verdict::{self, VerdictLine, answer, to_json};
+use crate::registry::{Entry, Registered};
+use crate::verdict::{VerdictLine, answer, to_json};
 
 /// The offered tools, compiled once.
 #[napi]
-#[derive(Clone)]
 pub struct Tools {
+    pub(crate) judge: Judge,
+    registered: Registered,
+}
+
+/// What judges calls of the offered tools, on any thread.
+#[derive(Clone)]
+pub(crate) struct Judge {
     pub(crate) offered: Offered,
     pub(crate) judging: Judging,
+}
+
+impl Judge {
+    /// Which rules may mend calls of this tool.
+    fn policy_of(&self, name: &str) -> Policy {
+        let tool = self.offered.get(name);
+        if tool.is_some_and(|tool| tool.is_destructive()) {
+            self.judging.policies.for_destructive_tool(name)
+        } else {
+            self.judging.policies.for_tool(name)
+        }
+    }
+
+    /// Judges a call by the policy of its tool.
+    pub(crate) fn verdict<'c>(&self, call: &'c RawCall, stop: StopReason) -> Verdict<'c> {
+        call.check(&self.offered, &self.policy_of(&call.name), stop)
+    }
+
+    /// Judges a call; the answer is described at [`answer`]. A bad call, and one of a tool that goes by
+    /// another name, is answered with the verdict as JSON.
+    fn check(&self, name: &str, raw: String, stop: StopReason) -> Option<String> {
+        let call = RawCall::new(&self.offered, name, raw);
+        let verdict = self.verdict(&call, stop);
+        if matches!(verdict, Verdict::Bad(_)) || call.name != name {
+            return Some(to_json(&VerdictLine::new(
+                &call.name,
+                &verdict,
+                &self.judging,
+            )));
+        }
+        answer(&call.arguments, &verdict)
+    }
+
+    /// Compiles what the quick way to check needs.
+    fn entries(&self) -> Result<Vec<Entry>> {
+        let entry = |tool: &ToolDefinition| match tool.schema() {
+            Ok(schema) => Ok(Entry {
+                name: tool.name.clone(),
+                schema: schema.clone(),
+                policy: self.policy_of(&tool.name),
+            }),
+            Err(error) => Err(coded(ErrorCode::BadSchema)(error)),
+        };
+        self.offered.iter().map(entry).collect()
+    }
 }
 
 #[napi]
@@ -23,29 +76,43 @@ impl Tools {
     /// Reads definitions and options from JSON text.
     #[napi(constructor)]
     pub fn new(definitions: String, options: String) -> Result<Self> {
-        let judging = Judging::read(&options)?;
-        let offered = Offered::read(&definitions).map_err(coded(ErrorCode::BadTools))?;
-        for tool in offered.iter() {
-            if let Err(error) = tool.schema() {
-                return Err(coded(ErrorCode::BadSchema)(error));
-            }
-        }
-        Ok(Self { offered, judging })
+        contained(|| {
+            let judging = Judging::read(&options)?;
+            let offered = Offered::read(&definitions).map_err(coded(ErrorCode::BadTools))?;
+            let judge = Judge { offered, judging };
+            let registered = Registered::new(judge.entries()?);
+            Ok(Self { judge, registered })
+        })?
     }
 
     /// The names in the order of the definitions.
     #[napi]
     pub fn names(&self) -> Vec<String> {
-        self.offered.names().map(str::to_owned).collect()
+        self.judge.offered.names().map(str::to_owned).collect()
     }
 
-    /// Judges one call; the answer is described at [`answer`].
+    /// The number of these tools for `checkWritten`.
+    #[napi]
+    pub fn number(&self) -> u32 {
+        self.registered.number()
+    }
+
+    /// Judges one call; the answer is described at [`Judge::check`].
     #[napi]
     pub fn check(&self, name: String, raw: String, stop: Option<String>) -> Result<Option<String>> {
         let stop = options::stop(stop.as_deref())?;
-        let call = RawCall::new(&self.offered, &name, raw);
-        let verdict = verdict::judge(&call, &self.offered, &self.judging, stop);
-        Ok(answer(&name, &call, &verdict, &self.judging))
+        contained(|| self.judge.check(&name, raw, stop))
+    }
+
+    /// The verdict on a call as JSON, with its changes.
+    #[napi]
+    pub fn describe(&self, name: String, raw: String, stop: Option<String>) -> Result<String> {
+        let stop = options::stop(stop.as_deref())?;
+        contained(|| {
+            let call = RawCall::new(&self.judge.offered, &name, raw);
+            let verdict = self.judge.verdict(&call, stop);
+            to_json(&VerdictLine::new(&call.name, &verdict, &self.judge.judging))
+        })
     }
 
     /// Judges one call on another thread.
@@ -55,14 +122,15 @@ impl Tools {
         name: String,
         raw: String,
         stop: Option<String>,
-    ) -> AsyncTask<CheckTask> {
-        let tools = self.clone();
-        AsyncTask::new(CheckTask {
-            tools,
+    ) -> Result<AsyncTask<CheckTask>> {
+        let stop = options::stop(stop.as_deref())?;
+        let judge = self.judge.clone();
+        Ok(AsyncTask::new(CheckTask {
+            judge,
             name,
             raw,
             stop,
-        })
+        }))
     }
 
     /// Finds the calls in a text and judges them.
@@ -75,34 +143,31 @@ impl Tools {
     ) -> Result<String> {
         let scope = options::scope(scope.as_deref())?;
         let stop = options::stop(stop.as_deref())?;
-        let found = Scanner::new(self.offered.clone(), scope).whole(&text);
-        let calls: Vec<_> = found
-            .calls
-            .iter()
-            .map(|call| {
-                (
-                    call,
-                    verdict::judge(call, &self.offered, &self.judging, stop),
-                )
+        contained(|| {
+            let judge = &self.judge;
+            let found = Scanner::new(judge.offered.clone(), scope).whole(&text);
+            let calls = found.calls.iter();
+            let calls: Vec<_> = calls
+                .map(|call| (call, judge.verdict(call, stop)))
+                .collect();
+            let lines = calls
+                .iter()
+                .map(|(call, verdict)| CallLine::new(call, verdict, &judge.judging));
+            to_json(&ExtractLine {
+                calls: lines.collect(),
+                text: &found.text,
+                reasoning: &found.reasoning,
             })
-            .collect();
-        let calls = calls
-            .iter()
-            .map(|(call, verdict)| CallLine::new(call, verdict, &self.judging));
-        Ok(to_json(&ExtractLine {
-            calls: calls.collect(),
-            text: &found.text,
-            reasoning: &found.reasoning,
-        }))
+        })
     }
 }
 
 /// One call on another thread.
 pub struct CheckTask {
-    tools: Tools,
+    judge: Judge,
     name: String,
     raw: String,
-    stop: Option<String>,
+    stop: StopReason,
 }
 
 impl Task for CheckTask {
@@ -110,10 +175,9 @@ impl Task for CheckTask {
     type JsValue = Option<String>;
 
     fn compute(&mut self) -> napi::Result<Self::Output> {
-        let take = std::mem::take::<String>;
-        let (name, raw) = (take(&mut self.name), take(&mut self.raw));
-        let answer = self.tools.check(name, raw, self.stop.take());
-        // Errors of a task carry no code of ours; the option was checked before the task began.
+        let raw = std::mem::take(&mut self.raw);
+        let answer = contained(|| self.judge.check(&self.name, raw, self.stop));
+        // Errors of a task carry no code of ours.
         answer.map_err(|error| napi::Error::from_reason(error.reason))
     }
 
@@ -136,11 +200,7 @@ pub(crate) struct CallLine<'v> {
 }
 
 impl<'v> CallLine<'v> {
-    pub(crate) fn new(
-        call: &'v RawCall,
-        verdict: &'v goodcall_core::Verdict<'_>,
-        judging: &Judging,
-    ) -> Self {
+    pub(crate) fn new(call: &'v RawCall, verdict: &'v Verdict<'_>, judging: &Judging) -> Self {
         Self {
             id: call.id.as_deref(),
             name: &call.name,

@@ -1,7 +1,6 @@
 //! Verdicts as JSON text for JavaScript.
 
-use goodcall_core::{Change, Issue, StopReason, Tree, Verdict};
-use goodcall_wire::{RawCall, Tools};
+use goodcall_core::{Change, Issue, Tree, Verdict};
 use serde::Serialize;
 
 use crate::options::Judging;
@@ -40,43 +39,21 @@ impl<'v> VerdictLine<'v> {
     }
 }
 
-/// Judges a call by the policy of its tool.
-pub(crate) fn judge<'c>(
-    call: &'c RawCall,
-    tools: &Tools,
-    judging: &Judging,
-    stop: StopReason,
-) -> Verdict<'c> {
-    let tool = tools.get(&call.name);
-    let policy = if tool.is_some_and(|tool| tool.is_destructive()) {
-        judging.policies.for_destructive_tool(&call.name)
+/// The answer to JavaScript on a call that is not bad. It is `None` for arguments that are valid as
+/// sent and that `JSON.parse` reads without loss, and an empty text if that would round or lose a
+/// number. For a mended call it is the arguments, and before them `=`, or `~` if a number may be lost.
+/// JavaScript asks for the changes when someone reads them.
+pub(crate) fn answer(raw: &str, verdict: &Verdict<'_>) -> Option<String> {
+    let Verdict::Mended(mended) = verdict else {
+        return may_lose_digits(raw.as_bytes()).then(String::new);
+    };
+    let json = mended.arguments.to_json();
+    let mark = if may_lose_digits(json.as_bytes()) {
+        '~'
     } else {
-        judging.policies.for_tool(&call.name)
+        '='
     };
-    call.check(tools, &policy, stop)
-}
-
-/// The answer to JavaScript: `None` for arguments that are valid as sent and that `JSON.parse` reads
-/// without loss, an empty text if it would round or lose a number. A mended call is two lines, the
-/// arguments and the verdict without them, so that the list of changes is only read by who asks for
-/// it; before them stands `=`, or `~` if a number may be lost or the tool is not the one that was
-/// named. A bad call is the verdict as JSON.
-pub(crate) fn answer(
-    named: &str,
-    call: &RawCall,
-    verdict: &Verdict<'_>,
-    judging: &Judging,
-) -> Option<String> {
-    if matches!(verdict, Verdict::Good(_)) {
-        return may_lose_digits(call.arguments.as_bytes()).then(String::new);
-    }
-    let mut line = VerdictLine::new(&call.name, verdict, judging);
-    let Some(json) = line.json.take() else {
-        return Some(to_json(&line));
-    };
-    let is_plain = call.name == named && !may_lose_digits(json.as_bytes());
-    let mark = if is_plain { '=' } else { '~' };
-    Some(format!("{mark}{json}\n{}", to_json(&line)))
+    Some(format!("{mark}{json}"))
 }
 
 /// Writes JSON.
