@@ -135,7 +135,8 @@ export class GoodcallError extends Error {
   readonly code: ErrorCode
 }
 
-export type ErrorCode = 'bad_tools' | 'bad_schema' | 'bad_option' | 'bad_event' | 'finished'
+/** `internal` is a bug of goodcall. */
+export type ErrorCode = 'bad_tools' | 'bad_schema' | 'bad_option' | 'bad_event' | 'finished' | 'internal'
 
 /** A schema by the Standard Schema interface: Zod, Valibot, ArkType and others. */
 export interface AnySchema<Output = unknown> {
@@ -289,7 +290,8 @@ export interface FetchOptions {
 
 /**
  * A gateway inside the process, for every client that takes a `fetch`: calls in replies of OpenAI Chat
- * Completions and Responses, of Anthropic Messages and of Ollama are mended, or the model is asked again.
+ * Completions and Responses, of Anthropic Messages, Gemini, Bedrock Converse and Ollama are mended, or
+ * the model is asked again. A call that the server could not read, and quotes in an error, is judged too.
  */
 export function goodFetch(options?: FetchOptions | typeof globalThis.fetch): typeof globalThis.fetch
 

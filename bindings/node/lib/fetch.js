@@ -9,32 +9,20 @@ const { native: call } = require('./error.js')
 const OF_REQUEST = ['content-length', 'idempotency-key', 'x-idempotency-key']
 /** Headers of a reply that no longer hold once its body is rewritten. */
 const OF_BODY = ['content-length', 'content-encoding', 'transfer-encoding']
-/** Types of replies that come in pieces; Ollama sends lines of JSON. */
-const STREAMS = ['text/event-stream', 'application/x-ndjson']
-const DOCUMENTS = ['application/json']
+/** How the value of `authorization` begins where the request is signed, so that no other body fits. */
+const SIGNED = 'AWS4-'
 
-/** The protocol of a request by its path, or undefined for one that passes untouched. */
-function providerOf(url, headers) {
-  const path = new URL(url, 'http://localhost').pathname.replace(/\/+$/, '')
-  if (path.endsWith('/chat/completions')) return 'openai'
-  if (path.endsWith('/responses')) return 'responses'
-  if (path.endsWith('/api/chat')) return 'ollama'
-  if (path.endsWith('/v1/messages')) return 'anthropic'
-  if (path.endsWith('/messages') && headers.has('anthropic-version')) return 'anthropic'
-  return undefined
-}
-
-/** The parts of a request, or undefined if its body is not text. */
-async function partsOf(input, init = {}) {
+/** The parts of a request whose replies are judged; undefined for one that passes untouched. */
+async function partsOf(relay, input, init = {}) {
   const request = typeof Request !== 'undefined' && input instanceof Request ? input : undefined
   const method = init.method ?? request?.method ?? 'GET'
   if (method.toUpperCase() !== 'POST') return undefined
-  const url = request ? request.url : String(input)
+  const { pathname, search } = new URL(request ? request.url : String(input), 'http://localhost')
   const headers = new Headers(init.headers ?? request?.headers)
-  const provider = providerOf(url, headers)
-  if (provider === undefined) return undefined
+  const endpoint = relay.endpoint(pathname + search, [...headers.keys()])
+  if (endpoint === null) return undefined
   const body = await textOf(init.body ?? (request ? await request.clone().text() : undefined))
-  return body === undefined ? undefined : { url, provider, headers, body, request }
+  return body === undefined ? undefined : { endpoint, headers, body, request }
 }
 
 function textOf(body) {
@@ -50,102 +38,130 @@ function goodFetch(options = {}) {
 
   return async (input, init) => {
     const send = fetch ?? globalThis.fetch
-    const parts = await partsOf(input, init)
+    const parts = await partsOf(relay, input, init)
     if (parts === undefined) return send(input, init)
-    const legal = fixHistory ? relay.legalHistory(parts.provider, parts.body) : null
-    const exchange = relay.open(parts.provider, legal ?? parts.body)
+    const isSigned = parts.headers.get('authorization')?.startsWith(SIGNED) ?? false
+    const legal = fixHistory && !isSigned ? relay.legalHistory(parts.endpoint, parts.body) : null
+    const exchange = relay.open(parts.endpoint, legal ?? parts.body)
     const sendBody = (body, dropped) => {
       const headers = new Headers(parts.headers)
       for (const name of dropped) headers.delete(name)
       return send(parts.request ?? input, { ...init, method: 'POST', headers, body })
     }
-    const repeat = (body) => sendBody(body, OF_REQUEST)
+    /** The reply to another question, or undefined if there is none. */
+    const ask = async (body) => (isSigned ? undefined : sendBody(body, OF_REQUEST).catch(() => undefined))
     const reply = legal === null ? await send(input, init) : await sendBody(legal, ['content-length'])
-    if (exchange === null || !reply.ok) return reply
-    if (hasType(reply, STREAMS)) return streamed(reply, exchange, repeat, onReport)
-    if (hasType(reply, DOCUMENTS)) return whole(reply, exchange, repeat, onReport)
-    return reply
+    if (exchange === null) return reply
+    if (reply.ok && exchange.isStream(mediaType(reply))) {
+      return streamed(reply, exchange.stream(), undefined, ask, onReport)
+    }
+    if (!isJson(reply)) return reply
+    return reply.ok ? whole(reply, exchange, ask, onReport) : failed(reply, exchange, ask, onReport)
   }
 }
 
-function hasType(reply, types) {
-  return types.includes((reply.headers.get('content-type') ?? '').split(';')[0].trim().toLowerCase())
+function mediaType(reply) {
+  return (reply.headers.get('content-type') ?? '').split(';')[0].trim().toLowerCase()
 }
 
-/** A reply with another body. */
-function rewritten(reply, body, verdict) {
+function isJson(reply) {
+  return mediaType(reply) === 'application/json'
+}
+
+/** A reply with another body, which is a success. */
+function rewritten(reply, body, verdict, type) {
   const headers = new Headers(reply.headers)
   for (const name of OF_BODY) headers.delete(name)
   headers.set('goodcall-verdict', verdict)
-  const { status, statusText, url } = reply
+  if (type !== undefined) headers.set('content-type', type)
+  const { url } = reply
+  const { status, statusText } = reply.ok ? reply : { status: 200, statusText: 'OK' }
   return Object.defineProperty(new Response(body, { status, statusText, headers }), 'url', { value: url })
 }
 
 /** Judges a reply that comes as one document, and asks again where that is needed. */
-async function whole(first, exchange, repeat, onReport) {
-  let reply = first
-  let text = await reply.text()
-  for (;;) {
-    const step = exchange.reply(text)
-    if (!step.reask) {
-      text = step.text ?? text
-      break
-    }
-    const next = await usable(repeat(exchange.body()), DOCUMENTS)
-    const nextText = await next?.text().catch(() => undefined)
-    if (nextText === undefined) {
-      text = exchange.giveUp() ?? text
-      break
-    }
-    ;[reply, text] = [next, nextText]
+async function whole(reply, exchange, ask, onReport) {
+  const text = await reply.text()
+  return settled(reply, text, exchange.reply(text), exchange, ask, onReport)
+}
+
+/** Judges an error, in which the server may quote a call that it could not read. */
+async function failed(reply, exchange, ask, onReport) {
+  const text = await reply.clone().text()
+  if (exchange.streams()) {
+    const relay = exchange.stream()
+    const begun = relay.failure(text)
+    return begun === null ? reply : streamed(reply, relay, begun, ask, onReport)
   }
+  return settled(reply, text, exchange.failure(text), exchange, ask, onReport)
+}
+
+/** Follows the verdict on a document until there is one to hand out. */
+async function settled(first, firstText, firstStep, exchange, ask, onReport) {
+  let [reply, text, step] = [first, firstText, firstStep]
+  while (step.reask) {
+    const next = await ask(exchange.body())
+    const nextText = next && isJson(next) ? await next.text().catch(() => undefined) : await discarded(next)
+    if (nextText !== undefined && next.ok) {
+      ;[reply, text, step] = [next, nextText, exchange.reply(nextText)]
+      continue
+    }
+    step = nextText === undefined ? { reask: false } : exchange.failure(nextText)
+    if (!step.reask) step.text ??= exchange.giveUp() ?? undefined
+  }
+  if (!reply.ok && step.text === undefined) return reply
   const report = JSON.parse(exchange.report())
   onReport?.(report)
-  return rewritten(reply, text, report.summary)
+  return rewritten(reply, step.text ?? text, report.summary)
 }
 
-/** The reply to a repeated request, or undefined if it is of no use. */
-async function usable(sent, types) {
-  const reply = await sent.catch(() => undefined)
-  if (reply?.ok && hasType(reply, types)) return reply
+/** Ends a reply that is of no use. */
+async function discarded(reply) {
   await reply?.body?.cancel().catch(() => {})
-  return undefined
 }
 
-/** Judges a reply on its way through. */
-function streamed(reply, exchange, repeat, onReport) {
-  const relay = exchange.stream()
-  let reader = reply.body.getReader()
+/** Judges a reply on its way through. It begins with a step where an error was sent in its place. */
+function streamed(reply, relay, firstStep, ask, onReport) {
+  let step = firstStep
+  let reader = step === undefined ? reply.body.getReader() : undefined
   let failure
 
   const finish = () => onReport?.(JSON.parse(relay.report()))
   /** Goes on with the answer to a re-ask; returns the bytes that are held if there is none. */
   const reask = async () => {
-    const next = await usable(repeat(relay.body()), STREAMS)
-    if (next === undefined) return relay.giveUp()
-    relay.beginNext()
-    reader = next.body.getReader()
-    return undefined
+    const next = await ask(relay.body())
+    step = undefined
+    if (next?.ok && relay.isStream(mediaType(next))) {
+      relay.beginNext()
+      reader = next.body.getReader()
+      return undefined
+    }
+    const error = next && isJson(next) ? await next.text().catch(() => undefined) : await discarded(next)
+    step = (error === undefined ? undefined : relay.failure(error)) ?? undefined
+    return step === undefined ? relay.giveUp() : undefined
   }
   const pull = async (controller) => {
     if (failure !== undefined) return controller.error(failure.error)
     for (;;) {
-      let read
-      try {
-        read = await reader.read()
-      } catch (error) {
-        failure = { error }
-        finish()
-        const left = relay.abort()
-        // An error discards what is queued, so what may be forwarded goes first.
-        return left.length > 0 ? controller.enqueue(left) : controller.error(error)
+      if (step === undefined) {
+        let read
+        try {
+          read = await reader.read()
+        } catch (error) {
+          failure = { error }
+          finish()
+          const left = relay.abort()
+          // An error discards what is queued, so what may be forwarded goes first.
+          return left.length > 0 ? controller.enqueue(left) : controller.error(error)
+        }
+        if (!read.done) {
+          const out = relay.push(read.value)
+          if (out.length > 0) return controller.enqueue(out)
+          continue
+        }
+        step = relay.end()
       }
-      if (!read.done) {
-        const out = relay.push(read.value)
-        if (out.length > 0) return controller.enqueue(out)
-        continue
-      }
-      const { bytes, reask: again } = relay.end()
+      const { bytes, reask: again } = step
       if (bytes.length > 0) controller.enqueue(bytes)
       const held = again ? await reask() : Buffer.alloc(0)
       if (held === undefined) continue
@@ -154,8 +170,8 @@ function streamed(reply, exchange, repeat, onReport) {
       return controller.close()
     }
   }
-  const body = new ReadableStream({ pull, cancel: (reason) => reader.cancel(reason) })
-  return rewritten(reply, body, 'stream')
+  const body = new ReadableStream({ pull, cancel: (reason) => reader?.cancel(reason) })
+  return rewritten(reply, body, 'stream', reply.ok ? undefined : relay.mediaType())
 }
 
 module.exports = { goodFetch }

@@ -7,11 +7,14 @@ const { isSchema, jsonSchema } = require('./schema.js')
 
 const NONE = Object.freeze([])
 
-/** Where short arguments are written for the native part, which takes longer to read a string. */
-const BUFFER = Buffer.allocUnsafeSlow(16384)
-const SHARED = native.shareBuffer(BUFFER)
+/** Where short calls are written for the native part, which takes longer to read a string. */
+const BUFFER = Buffer.alloc(16384)
+native.shareBuffer(BUFFER)
+/** Numbers at its beginning: 1 during a call, those of the tools and of the tool, and the length. */
+const HEADER = new Uint32Array(BUFFER.buffer, BUFFER.byteOffset, 4)
+const WRITTEN = BUFFER.subarray(HEADER.byteLength)
 /** The longest string that fits: one of its units takes three bytes at most. */
-const SHORT = Math.floor(BUFFER.length / 3)
+const SHORT = Math.floor(WRITTEN.length / 3)
 const STOPS = ['unknown', 'finished', 'cut_off']
 /** What the quick way answers for a bad call. */
 const BAD = '?'
@@ -48,6 +51,19 @@ function definition([name, value]) {
   return { name, description, parameters: value[schemaKey(value)], annotations }
 }
 
+/** Judges short arguments the quick way. */
+function checkWritten(tools, place, text) {
+  HEADER[1] = tools
+  HEADER[2] = place
+  HEADER[3] = WRITTEN.write(text)
+  HEADER[0] = 1
+  try {
+    return native.checkWritten()
+  } finally {
+    HEADER[0] = 0
+  }
+}
+
 /** The offered tools, compiled once. */
 class Tools {
   #native
@@ -74,7 +90,7 @@ class Tools {
     const place = isShort ? this.#places.get(name) : undefined
     try {
       if (place !== undefined) {
-        const answer = native.checkWritten(this.#number, place, SHARED, BUFFER.write(text))
+        const answer = checkWritten(this.#number, place, text)
         if (answer !== BAD) return this.#verdict(name, raw, text, answer)
       }
       return this.#verdict(name, raw, text, this.#native.check(name, text, options?.stop), options?.stop)
@@ -87,7 +103,11 @@ class Tools {
     const stop = options?.stop
     if (stop !== undefined && !STOPS.includes(stop)) return this.check(name, raw, options)
     const text = textOf(raw)
-    return this.#verdict(name, raw, text, await this.#native.checkAsync(name, text, stop), stop)
+    // All that can fail there is goodcall itself.
+    const answer = await this.#native.checkAsync(name, text, stop).catch((error) => {
+      throw new GoodcallError('internal', error.message)
+    })
+    return this.#verdict(name, raw, text, answer, stop)
   }
 
   extract(text, options) {

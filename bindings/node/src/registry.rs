@@ -1,8 +1,8 @@
-//! The quick way to judge a call: numbers and a buffer cross the border, and no object.
+//! The quick way to judge a call: a buffer crosses the border, and neither objects nor strings.
 //!
 //! Finding the native object behind a JavaScript object takes as long as judging a short call, and so
-//! does taking over a string. Here JavaScript says by a number whose tools it means, and writes the
-//! arguments into a buffer that both sides know.
+//! does taking over a string; each argument of a function costs, too. Here JavaScript writes into a
+//! buffer that both sides know whose tools it means, which of them, and the arguments.
 
 use std::cell::RefCell;
 use std::mem::ManuallyDrop;
@@ -20,6 +20,10 @@ pub(crate) struct Entry {
     pub(crate) schema: Schema,
     pub(crate) policy: Policy,
 }
+
+/// The numbers at the beginning of a buffer, 32 bits each: 1 while JavaScript calls, the number of
+/// the tools, the place of the tool among them, and the length of the arguments behind the numbers.
+const HEADER: usize = 16;
 
 /// What JavaScript reads when [`check_written`] cannot say in short what the verdict is.
 const LONG: &str = "?";
@@ -67,31 +71,51 @@ impl Drop for Registered {
     }
 }
 
-/// Takes a buffer that arguments will be written to, and returns its number.
+/// Takes a buffer that calls will be written to.
 #[napi]
-pub fn share_buffer(buffer: Uint8Array) -> u32 {
-    BUFFERS.with_borrow_mut(|buffers| {
-        buffers.push(ManuallyDrop::new(buffer));
-        u32::try_from(buffers.len() - 1).expect("memory ends before the numbers do")
-    })
+#[cfg_attr(test, allow(dead_code))] // The macro registers nothing in tests.
+pub fn share_buffer(buffer: Uint8Array) {
+    BUFFERS.with_borrow_mut(|buffers| buffers.push(ManuallyDrop::new(buffer)));
 }
 
-/// Judges the arguments in the first bytes of a buffer, as a call of a tool by its place among the
-/// definitions. The answer is described at [`answer`]; `?` stands for a bad call.
+/// A call as JavaScript wrote it into a buffer.
+struct Written<'b> {
+    tools: usize,
+    place: usize,
+    raw: &'b str,
+}
+
+impl<'b> Written<'b> {
+    /// Reads a buffer; `None` if it is not the one that JavaScript wrote to.
+    fn read(buffer: &'b [u8]) -> Option<Self> {
+        let (header, rest) = buffer.split_at_checked(HEADER)?;
+        let mut numbers = header.chunks_exact(4).map(|bytes| {
+            let bytes = bytes.try_into().expect("a chunk has four bytes");
+            u32::from_ne_bytes(bytes) as usize
+        });
+        let is_meant = numbers.next()? == 1;
+        let (tools, place, length) = (numbers.next()?, numbers.next()?, numbers.next()?);
+        let raw = is_meant.then_some(rest)?.get(..length)?;
+        let raw = str::from_utf8(raw).ok()?;
+        Some(Self { tools, place, raw })
+    }
+}
+
+/// Judges the call that was written into a buffer. The answer is described at [`answer`]; `?` stands
+/// for a bad call.
 #[napi]
-pub fn check_written(tools: u32, place: u32, buffer: u32, length: u32) -> Result<Option<String>> {
+#[cfg_attr(test, allow(dead_code))] // The macro registers nothing in tests.
+pub fn check_written() -> Result<Option<String>> {
     let answered = contained(|| {
         BUFFERS.with_borrow(|buffers| {
-            let raw = buffers.get(buffer as usize)?.get(..length as usize)?;
-            let raw = str::from_utf8(raw).ok()?;
+            let call = buffers.iter().find_map(|buffer| Written::read(buffer))?;
             TOOLS.with_borrow(|all| {
-                let entries = all.get(tools as usize)?.as_ref()?;
-                let entry = entries.get(place as usize)?;
+                let entry = all.get(call.tools)?.as_ref()?.get(call.place)?;
                 let gate = Gate::new(&entry.schema).policy(entry.policy.clone());
-                let verdict = gate.tool(&entry.name).check(raw);
+                let verdict = gate.tool(&entry.name).check(call.raw);
                 Some(match verdict {
                     Verdict::Bad(_) => Some(LONG.to_owned()),
-                    verdict => answer(raw, &verdict),
+                    verdict => answer(call.raw, &verdict),
                 })
             })
         })

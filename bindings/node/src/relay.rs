@@ -3,9 +3,8 @@
 
 use std::sync::Arc;
 
-use goodcall_wire::Provider;
 use goodcall_wire::relay::{
-    CallRecord, Exchange as WireExchange, GiveUp, NextStep, RelaySettings, StreamEnd,
+    CallRecord, Endpoint, Exchange as WireExchange, GiveUp, NextStep, RelaySettings, StreamEnd,
     StreamRelay as WireStream, ToolsCache,
 };
 use goodcall_wire::request::legal_history;
@@ -79,28 +78,36 @@ impl Relay {
         })
     }
 
+    /// Reads the URL of a `POST` request: its path with the query, and the names of its headers in
+    /// lower case. `None` for one whose replies are not judged.
+    #[napi]
+    pub fn endpoint(&self, path: String, headers: Vec<String>) -> Option<RequestEndpoint> {
+        let (path, query) = path.split_once('?').unwrap_or((&path, ""));
+        let has_header = |name: &str| headers.iter().any(|header| header == name);
+        Endpoint::read(path, Some(query), &has_header).map(RequestEndpoint)
+    }
+
     /// Returns a request with a history that the provider accepts; `None` if it is so already.
     #[napi]
-    pub fn legal_history(&self, provider: String, body: String) -> Result<Option<String>> {
-        let provider = read_provider(&provider)?;
-        contained(|| legal_history(provider, &body))
+    pub fn legal_history(&self, to: &RequestEndpoint, body: String) -> Result<Option<String>> {
+        contained(|| legal_history(to.0.provider, &body))
     }
 
     /// Begins an exchange; `None` for a request that has no tools to judge replies by.
     #[napi]
-    pub fn open(&self, provider: String, body: String) -> Result<Option<Exchange>> {
-        let provider = read_provider(&provider)?;
+    pub fn open(&self, to: &RequestEndpoint, body: String) -> Result<Option<Exchange>> {
         let settings = Arc::clone(&self.settings);
-        let exchange = contained(|| WireExchange::new(provider, &body, &self.cache, settings))?;
+        let endpoint = to.0.clone();
+        let exchange = contained(|| WireExchange::new(endpoint, &body, &self.cache, settings))?;
         Ok(exchange.ok().map(|exchange| Exchange {
             inner: Some(exchange),
         }))
     }
 }
 
-fn read_provider(name: &str) -> Result<Provider> {
-    name.parse().map_err(coded(ErrorCode::BadOption))
-}
+/// Where a request is sent.
+#[napi]
+pub struct RequestEndpoint(Endpoint);
 
 /// One request with all replies to it.
 #[napi]
@@ -118,6 +125,16 @@ pub struct ReplyStep {
     pub text: Option<String>,
 }
 
+impl From<NextStep> for ReplyStep {
+    fn from(step: NextStep) -> Self {
+        let (reask, text) = match step {
+            NextStep::Reply(text) => (false, text),
+            NextStep::Reask => (true, None),
+        };
+        Self { reask, text }
+    }
+}
+
 #[napi]
 impl Exchange {
     /// The request to send now.
@@ -130,13 +147,27 @@ impl Exchange {
     #[napi]
     pub fn reply(&mut self, text: String) -> Result<ReplyStep> {
         let exchange = self.inner()?;
-        Ok(match contained(|| exchange.reply(&text))? {
-            NextStep::Reply(text) => ReplyStep { reask: false, text },
-            NextStep::Reask => ReplyStep {
-                reask: true,
-                text: None,
-            },
-        })
+        contained(|| exchange.reply(&text)).map(ReplyStep::from)
+    }
+
+    /// Judges an error that came instead of a reply, in which the server may quote a call that it
+    /// could not read. A text in the answer is to be sent as a success.
+    #[napi]
+    pub fn failure(&mut self, text: String) -> Result<ReplyStep> {
+        let exchange = self.inner()?;
+        contained(|| exchange.failure(&text)).map(ReplyStep::from)
+    }
+
+    /// Whether a reply of this media type is a stream.
+    #[napi]
+    pub fn is_stream(&mut self, media_type: String) -> Result<bool> {
+        Ok(self.inner()?.is_stream(&media_type))
+    }
+
+    /// Whether the request asks for a stream.
+    #[napi]
+    pub fn streams(&mut self) -> Result<bool> {
+        Ok(self.inner()?.streams())
     }
 
     /// The reply to hand out if asking again brings none.
@@ -193,6 +224,30 @@ impl StreamRelay {
         let reask = contained(|| self.relay.end(&mut out))? == StreamEnd::Reask;
         let bytes = out.into();
         Ok(StreamStep { reask, bytes })
+    }
+
+    /// Judges an error that came instead of a stream, in which the server may quote a call that it
+    /// could not read; `None` if there is nothing of the kind in it.
+    #[napi]
+    pub fn failure(&mut self, text: String) -> Result<Option<StreamStep>> {
+        let mut out = Vec::new();
+        let end = contained(|| self.relay.failure(&text, &mut out))?;
+        Ok(end.map(|end| StreamStep {
+            reask: end == StreamEnd::Reask,
+            bytes: out.into(),
+        }))
+    }
+
+    /// Whether a reply of this media type is a stream.
+    #[napi]
+    pub fn is_stream(&self, media_type: String) -> bool {
+        self.relay.exchange().is_stream(&media_type)
+    }
+
+    /// The media type of the stream.
+    #[napi]
+    pub fn media_type(&self) -> &'static str {
+        self.relay.exchange().stream_type()
     }
 
     /// The request to send for a re-ask.

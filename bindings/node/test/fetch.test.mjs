@@ -2,6 +2,8 @@ import { describe, expect, it } from 'vitest'
 import Anthropic from '@anthropic-ai/sdk'
 import { Ollama } from 'ollama'
 import OpenAI from 'openai'
+import { createGoogleGenerativeAI } from '@ai-sdk/google'
+import { generateText, jsonSchema, streamText, tool } from 'ai'
 import { goodFetch } from 'goodcall'
 import { scriptedFetch } from './scripted.mjs'
 import { schema } from './tools.mjs'
@@ -196,5 +198,101 @@ describe('goodFetch with the Ollama client', () => {
     const told = requests[1].body.messages.at(-1)
     expect(told).toMatchObject({ role: 'tool', tool_name: 'read_file' })
     expect(told.content).toContain('file_path')
+  })
+})
+
+describe('goodFetch with the Google provider of the AI SDK', () => {
+  const tools = { read_file: tool({ inputSchema: jsonSchema(schema) }) }
+
+  /** The input of the one call that the SDK hands out, and the requests that it took. */
+  async function asked(stream, ...steps) {
+    const fetch = scriptedFetch(...steps)
+    const model = createGoogleGenerativeAI({ apiKey: 'k', fetch: goodFetch(fetch) })('gemini-3-pro')
+    const ask = { model, prompt: 'Read a.txt.', tools, maxRetries: 0 }
+    const { toolCalls } = stream ? streamText(ask) : await generateText(ask)
+    const calls = await toolCalls
+    expect(calls).toHaveLength(1)
+    return [calls[0].input, fetch.requests]
+  }
+
+  it.each([false, true])('mends calls (streamed: %s)', async (stream) => {
+    const [input, requests] = await asked(stream, call('{"filePath": "a.txt", "limit": "20"}'))
+    expect(input).toEqual(mended)
+    expect(requests).toHaveLength(1)
+  })
+
+  it.each([false, true])('asks again (streamed: %s)', async (stream) => {
+    const [input, requests] = await asked(stream, call('{"limit": 5000}'), call('{"file_path": "a.txt"}'))
+    expect(input).toEqual({ file_path: 'a.txt' })
+    const told = requests[1].body.contents.at(-1).parts[0].functionResponse
+    expect(told.name).toBe('read_file')
+    expect(JSON.stringify(told.response)).toContain('file_path')
+  })
+
+  it('reads the array that a stream without events is', async () => {
+    const reply = [{ candidates: [{ content: { role: 'model', parts: [{ functionCall: { name: 'read_file', args: { filePath: 'a' } } }] } }] }]
+    const fetch = goodFetch(async () => Response.json(reply))
+    const body = JSON.stringify({ contents: [], tools: [{ functionDeclarations: [{ name: 'read_file', parameters: schema }] }] })
+    const sent = await fetch('http://up/v1beta/models/g:streamGenerateContent', { method: 'POST', body })
+    const parts = (await sent.json()).flatMap((one) => one.candidates[0].content.parts)
+    expect(parts.flatMap((part) => part.functionCall?.args ?? [])).toEqual([{ file_path: 'a' }])
+  })
+})
+
+describe('goodFetch with a server that could not read a call', () => {
+  const quoting = (text) => {
+    const error = { message: 'Failed to call a function.', type: 'invalid_request_error', code: 'tool_use_failed', failed_generation: text }
+    return Response.json({ error }, { status: 400 })
+  }
+  const given = async (client, stream) =>
+    stream ? streamedCall(client) : (await chat(client)).choices[0].message.tool_calls[0].function
+
+  it.each([false, true])('reads the call that its error quotes (streamed: %s)', async (stream) => {
+    const { client, fetch, reports } = openAi({}, quoting('<function=read_file>{"filePath": "a.txt", "limit": "20"}</function>'))
+    expect(JSON.parse((await given(client, stream)).arguments)).toEqual(mended)
+    expect(fetch.requests).toHaveLength(1)
+    expect(reports[0].summary).toBe('good=0 mended=1 bad=0 reasked=0 repaired=1')
+  })
+
+  it.each([false, true])('asks again for one that is bad (streamed: %s)', async (stream) => {
+    const bad = quoting('<function=read_file>{"limit": 5000}</function>')
+    const { client, fetch } = openAi({}, bad, call('{"file_path": "a.txt"}'))
+    expect(JSON.parse((await given(client, stream)).arguments)).toEqual({ file_path: 'a.txt' })
+    expect(fetch.requests).toHaveLength(2)
+  })
+
+  it.each([false, true])('reads a quoted call that answers a re-ask (streamed: %s)', async (stream) => {
+    const { client } = openAi({}, call('{"limit": 5000}'), quoting('<function=read_file>{"file_path": "a.txt"}</function>'))
+    expect(JSON.parse((await given(client, stream)).arguments)).toEqual({ file_path: 'a.txt' })
+  })
+
+  it.each([false, true])('leaves any other error as it is (streamed: %s)', async (stream) => {
+    const { client, fetch } = openAi({}, Response.json({ error: { message: 'context length exceeded' } }, { status: 400 }))
+    await expect(given(client, stream)).rejects.toThrow('context length exceeded')
+    expect(fetch.requests).toHaveLength(1)
+  })
+})
+
+describe('goodFetch with a request that is signed', () => {
+  it('mends the reply, and sends no other body', async () => {
+    const use = (input) => Response.json({
+      output: { message: { role: 'assistant', content: [{ toolUse: { toolUseId: 't', name: 'read_file', input } }] } },
+      stopReason: 'tool_use',
+    })
+    const replies = [use({ filePath: 'a.txt' }), use({ limit: 5000 })]
+    let sent = 0
+    const fetch = goodFetch(async () => replies[sent++])
+    const body = JSON.stringify({
+      messages: [{ role: 'user', content: [{ text: 'Read a.txt.' }] }],
+      toolConfig: { tools: [{ toolSpec: { name: 'read_file', inputSchema: { json: schema } } }] },
+    })
+    const headers = { authorization: 'AWS4-HMAC-SHA256 Credential=k' }
+    const input = async () => {
+      const reply = await fetch('http://up/model/m/converse', { method: 'POST', body, headers })
+      return (await reply.json()).output.message.content[0].toolUse.input
+    }
+    expect(await input()).toEqual({ file_path: 'a.txt' })
+    expect(await input()).toEqual({ limit: 5000 })
+    expect(sent).toBe(2)
   })
 })

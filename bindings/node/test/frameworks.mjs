@@ -2,16 +2,29 @@
 // that answers by a script, and says what became of it: what the tool got, or what the model was told,
 // or how the run ended.
 
-import { generateText, isStepCount, jsonSchema, tool as aiTool } from 'ai'
+import Anthropic from '@anthropic-ai/sdk'
+import { createGoogleGenerativeAI } from '@ai-sdk/google'
+import { generateText, isStepCount, jsonSchema, tool as aiTool, wrapLanguageModel } from 'ai'
 import { Agent as MastraAgent } from '@mastra/core/agent'
 import { createTool } from '@mastra/core/tools'
 import { Agent, OpenAIChatCompletionsModel, Runner, setTracingDisabled, tool as agentsTool } from '@openai/agents'
 import { createAgent, tool as langChainTool, ToolMessage } from 'langchain'
 import { Client } from '@modelcontextprotocol/client'
 import { InMemoryTransport, McpServer, fromJsonSchema } from '@modelcontextprotocol/server'
+import { Ollama } from 'ollama'
 import OpenAI from 'openai'
 import { z } from 'zod'
-import { good, goodClient, goodFetch, goodTool, goodTools, langChainMiddleware, repairToolCall } from 'goodcall'
+import {
+  good,
+  goodClient,
+  goodFetch,
+  goodMiddleware,
+  goodTool,
+  goodTools,
+  goodValidator,
+  langChainMiddleware,
+  repairToolCall,
+} from 'goodcall'
 import { ScriptedChatModel } from './langchain-model.mjs'
 import { scriptedModel, told } from './model.mjs'
 import { scriptedFetch } from './scripted.mjs'
@@ -58,6 +71,25 @@ async function aiSdk(inputSchema, raw, execute, extra = {}, wrap = (tools) => to
   const model = scriptedModel([{ name, arguments: raw }, 'Done.'])
   await generateText({ model, prompt: 'Read.', tools, stopWhen: isStepCount(2), ...extra })
   return told(model.prompts)
+}
+
+/** A model that writes its calls into its text, as local ones do. */
+async function aiSdkText(raw, execute, wrapped = (model) => model, extra = {}) {
+  const model = scriptedModel([`<tool_call>{"name": "${name}", "arguments": ${raw}}</tool_call>`, 'Done.'])
+  const tools = { read_file: aiTool({ description: 'Reads', inputSchema: zod, execute }) }
+  await generateText({ model: wrapped(model), prompt: 'Read.', tools, stopWhen: isStepCount(2), ...extra })
+  return told(model.prompts)
+}
+
+const withMiddleware = (model) => wrapLanguageModel({ model, middleware: goodMiddleware() })
+
+async function aiSdkGoogle(raw, execute, fetchOf) {
+  const script = scriptedFetch({ name, arguments: raw }, 'Done.')
+  const model = createGoogleGenerativeAI({ apiKey: 'k', fetch: fetchOf(script) })('gemini-3-pro')
+  const tools = { read_file: aiTool({ description: 'Reads', inputSchema: jsonSchema(json), execute }) }
+  await generateText({ model, prompt: 'Read.', tools, maxRetries: 0 })
+  const parts = script.requests.flatMap(({ body }) => body.contents).flatMap((content) => content.parts)
+  return parts.findLast((part) => part.functionResponse)?.functionResponse.response.error
 }
 
 async function mastra(inputSchema, raw, execute) {
@@ -110,15 +142,40 @@ async function mcp(inputSchema, raw, execute, wrap = (client) => client) {
 /** A server that validates nothing, as those that declare their schemas by hand. */
 const unvalidated = () => fromJsonSchema(json, { getValidator: () => (data) => ({ valid: true, data, errorMessage: undefined }) })
 
-async function openAiClient(raw, execute, fetchOf) {
+async function openAiClient(raw, execute, fetchOf, baseURL) {
   const script = scriptedFetch({ name, arguments: raw }, 'Done.')
-  const client = new OpenAI({ apiKey: 'k', fetch: fetchOf(script), maxRetries: 0 })
+  const client = new OpenAI({ apiKey: 'k', baseURL, fetch: fetchOf(script), maxRetries: 0 })
   const tools = [{ type: 'function', function: { name, parameters: json } }]
   const reply = await client.chat.completions.create({ model: 'm', messages: [{ role: 'user', content: 'Read.' }], tools })
   const [call] = reply.choices[0].message.tool_calls ?? []
   if (call !== undefined) await execute(JSON.parse(call.function.arguments))
   return script.requests.at(-1).body.messages.find((message) => message.role === 'tool')?.content
 }
+
+async function anthropicClient(raw, execute, fetchOf) {
+  const script = scriptedFetch({ name, arguments: raw }, 'Done.')
+  const client = new Anthropic({ apiKey: 'k', fetch: fetchOf(script), maxRetries: 0 })
+  const tools = [{ name, input_schema: json }]
+  const messages = [{ role: 'user', content: 'Read.' }]
+  const reply = await client.messages.stream({ model: 'm', max_tokens: 4096, messages, tools }).finalMessage()
+  const call = reply.content.find((block) => block.type === 'tool_use')
+  if (call !== undefined) await execute(call.input)
+  const [result] = script.requests.at(-1).body.messages.at(-1).content
+  return JSON.stringify(result.content)
+}
+
+async function ollamaClient(raw, execute, fetchOf) {
+  const script = scriptedFetch({ name, arguments: raw }, 'Done.')
+  const client = new Ollama({ host: 'http://localhost:11434', fetch: fetchOf(script) })
+  const tools = [{ type: 'function', function: { name, parameters: json } }]
+  const { message } = await client.chat({ model: 'm', messages: [{ role: 'user', content: 'Read.' }], tools })
+  const [call] = message.tool_calls ?? []
+  if (call !== undefined) await execute(call.function.arguments)
+  return script.requests.at(-1).body.messages.find((one) => one.role === 'tool')?.content
+}
+
+const asIs = (fetch) => fetch
+const VERCEL = 'https://ai-gateway.vercel.sh/v1'
 
 /** Each framework: what it does today, and with goodcall. */
 export const frameworks = [
@@ -134,6 +191,19 @@ export const frameworks = [
     today: (raw, execute) => aiSdk(jsonSchema(json), raw, execute),
     withGoodcall: (raw, execute) =>
       aiSdk(jsonSchema(json), raw, execute, { repairToolCall: repairToolCall() }, goodTools),
+  },
+  {
+    title: 'AI SDK 7, calls in text',
+    added: '`goodMiddleware()`, `repairToolCall()`',
+    today: (raw, execute) => aiSdkText(raw, execute),
+    withGoodcall: (raw, execute) => aiSdkText(raw, execute, withMiddleware, { repairToolCall: repairToolCall() }),
+  },
+  {
+    title: 'AI SDK 7, Gemini',
+    added: '`goodFetch()` in the provider',
+    takesValues: true,
+    today: (raw, execute) => aiSdkGoogle(raw, execute, asIs),
+    withGoodcall: (raw, execute) => aiSdkGoogle(raw, execute, goodFetch),
   },
   {
     title: 'Mastra 1.71',
@@ -173,6 +243,13 @@ export const frameworks = [
     withGoodcall: (raw, execute) => mcp(good(zod, { name }), raw, execute),
   },
   {
+    title: 'MCP server SDK 2.4, JSON Schema',
+    added: '`goodValidator()`',
+    takesValues: true,
+    today: (raw, execute) => mcp(fromJsonSchema(json), raw, execute),
+    withGoodcall: (raw, execute) => mcp(fromJsonSchema(json, goodValidator()), raw, execute),
+  },
+  {
     title: 'MCP client SDK 2.4',
     added: '`goodClient(client)`',
     takesValues: true,
@@ -182,8 +259,27 @@ export const frameworks = [
   {
     title: 'OpenAI client 7',
     added: '`goodFetch()`',
-    today: (raw, execute) => openAiClient(raw, execute, (fetch) => fetch),
+    today: (raw, execute) => openAiClient(raw, execute, asIs),
     withGoodcall: (raw, execute) => openAiClient(raw, execute, goodFetch),
+  },
+  {
+    title: 'Vercel AI Gateway, OpenAI client 7',
+    added: '`goodFetch()`',
+    today: (raw, execute) => openAiClient(raw, execute, asIs, VERCEL),
+    withGoodcall: (raw, execute) => openAiClient(raw, execute, goodFetch, VERCEL),
+  },
+  {
+    title: 'Anthropic client 1, streamed',
+    added: '`goodFetch()`',
+    today: (raw, execute) => anthropicClient(raw, execute, asIs),
+    withGoodcall: (raw, execute) => anthropicClient(raw, execute, goodFetch),
+  },
+  {
+    title: 'Ollama client 0.6',
+    added: '`goodFetch()`',
+    takesValues: true,
+    today: (raw, execute) => ollamaClient(raw, execute, asIs),
+    withGoodcall: (raw, execute) => ollamaClient(raw, execute, goodFetch),
   },
 ]
 

@@ -70,12 +70,21 @@ function ollamaLines(step) {
   return [ollama(step, false), { ...ollama('', true), done_reason: 'stop' }].map((line) => `${JSON.stringify(line)}\n`)
 }
 
+/** Replies of Gemini. A call is in one part, with its arguments as an object. */
+function gemini(step) {
+  const part = typeof step === 'string' ? { text: step } : { functionCall: { name: step.name, args: JSON.parse(step.arguments) } }
+  const candidate = { content: { role: 'model', parts: [part] }, finishReason: 'STOP', index: 0 }
+  const usageMetadata = { promptTokenCount: 1, candidatesTokenCount: 1, totalTokenCount: 2 }
+  return { candidates: [candidate], usageMetadata, modelVersion: 'm', responseId: 'r' }
+}
+
 const EVENTS = 'text/event-stream; charset=utf-8'
 /** How each protocol writes a whole reply and a streamed one. */
 const protocols = [
-  { path: '/messages', whole: messages, streamed: messageEvents, type: EVENTS },
-  { path: '/api/chat', whole: (step) => ollama(step), streamed: ollamaLines, type: 'application/x-ndjson' },
-  { path: '', whole: chat, streamed: chatEvents, type: EVENTS },
+  { path: /\/messages$/, whole: messages, streamed: messageEvents, type: EVENTS },
+  { path: /\/api\/chat$/, whole: (step) => ollama(step), streamed: ollamaLines, type: 'application/x-ndjson' },
+  { path: /generateContent/i, whole: gemini, streamed: (step) => [`data: ${JSON.stringify(gemini(step))}\r\n\r\n`], type: EVENTS },
+  { path: /^/, whole: chat, streamed: chatEvents, type: EVENTS },
 ]
 
 /** Returns a `fetch` that answers the requests with the steps in turn, and keeps the requests. */
@@ -87,8 +96,8 @@ export function scriptedFetch(...steps) {
     requests.push({ url, body, headers: new Headers(init?.headers) })
     const step = steps[Math.min(requests.length, steps.length) - 1]
     if (step instanceof Response) return step
-    const { whole, streamed, type } = protocols.find(({ path }) => url.endsWith(path))
-    if (!body.stream) return Response.json(whole(step, requests.length))
+    const { whole, streamed, type } = protocols.find(({ path }) => path.test(url))
+    if (!body.stream && !url.includes(':streamGenerateContent')) return Response.json(whole(step, requests.length))
     const events = streamed(step, requests.length)
     const bytes = new TextEncoder().encode(events.join(''))
     const stream = new ReadableStream({
