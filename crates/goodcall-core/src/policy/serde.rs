@@ -221,7 +221,7 @@ mod tests {
             ),
             (
                 r#"{"tools": {"a": {"rules": {"xyz": true}}}}"#,
-                "tools.a: rules: unknown rule `xyz`",
+                "tools.a: rules: unknown rule `xyz`: expected one of those that `goodcall rules` lists",
             ),
             (
                 r#"{"tools": {"a": {"rules": {"key-style": "on"}}}}"#,

@@ -210,7 +210,8 @@ impl fmt::Display for UnknownRule {
         write!(f, "unknown rule `{}`", self.name)?;
         match &self.nearest {
             Some(nearest) => write!(f, ": did you mean `{nearest}`?"),
-            None => Ok(()),
+            // Over a hundred names, none of them similar, would hide the mistake.
+            None => f.write_str(": expected one of those that `goodcall rules` lists"),
         }
     }
 }
@@ -231,5 +232,14 @@ mod tests {
             assert!(name.bytes().all(|b| b.is_ascii_lowercase() || b == b'-'));
             assert_eq!(name.parse(), Ok(*rule));
         }
+    }
+
+    #[test]
+    fn name_like_no_rule_is_told_where_the_rules_are_listed() {
+        let error = "xyz".parse::<RuleId>().unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            "unknown rule `xyz`: expected one of those that `goodcall rules` lists"
+        );
     }
 }
