@@ -135,9 +135,14 @@ pub trait Tool: Send + Sync {
     }
 
     /// Runs the tool. The parameters have been validated: what the schema requires is there, of the
-    /// type that it says. An integer is one for `as_i64`, however the model has written it (`5.0`,
-    /// `1e1`); without a `maximum` in the schema it may be one for `as_u64` only, or beyond 64 bits an
-    /// `f64` that holds it exactly.
+    /// type that it says, so `params["path"].as_str().unwrap()` is safe. An integer is one for
+    /// `as_i64`, however the model has written it (`5.0`, `1e1`).
+    ///
+    /// `"type": "integer"` by itself sets no bound, and a call is not refused for one that the schema
+    /// does not state: above `i64::MAX` an integer is one for `as_u64` only, and beyond 64 bits an
+    /// `f64` that holds it exactly. A schema with a `minimum` and a `maximum` makes
+    /// `as_i64().unwrap()` safe for every call; a tool that takes a Rust type is not run with what the
+    /// type cannot hold.
     async fn execute(&self, params: &Value) -> ToolResult;
 
     /// Converts arguments that match the schema into the form that [`Tool::run`] takes, or refuses

@@ -293,35 +293,64 @@ async fn r21_own_words_name_their_parameter_where_asked() {
     assert!(text.ends_with("Errors: age: must be an age"), "{text}");
 }
 
+/// Returns its number, which the schema bounds as this says.
+struct Same(Value);
+
+#[async_trait]
+impl Tool for Same {
+    fn name(&self) -> &str {
+        "same"
+    }
+
+    fn description(&self) -> &str {
+        ""
+    }
+
+    fn parameters_schema(&self) -> Value {
+        object(json!({"n": self.0}))
+    }
+
+    async fn execute(&self, params: &Value) -> ToolResult {
+        ToolResult::success(params["n"].as_i64().unwrap())
+    }
+}
+
+async fn same(schema: Value, n: &str) -> ToolResult {
+    let mut toolbox = Toolbox::new();
+    toolbox.register(Same(schema)).unwrap();
+    toolbox.invoke("same", &format!(r#"{{"n": {n}}}"#)).await
+}
+
 #[tokio::test]
 async fn r22_unwrap_is_safe_in_execute() {
-    struct Next;
-    #[async_trait]
-    impl Tool for Next {
-        fn name(&self) -> &str {
-            "next"
-        }
-        fn description(&self) -> &str {
-            ""
-        }
-        fn parameters_schema(&self) -> Value {
-            object(json!({"n": {"type": "integer"}}))
-        }
-        async fn execute(&self, params: &Value) -> ToolResult {
-            ToolResult::success(params["n"].as_i64().unwrap() + 1)
-        }
-    }
-    let mut toolbox = Toolbox::new();
-    toolbox.register(Next).unwrap();
-    for (n, next) in [
-        ("5.0", "6"),
-        ("1e1", "11"),
-        ("-0", "1"),
-        (r#""5.0""#, "6"),
-        ("7", "8"),
+    for (n, number) in [
+        ("5.0", "5"),
+        ("1e1", "10"),
+        ("-0", "0"),
+        (r#""5.0""#, "5"),
+        ("7", "7"),
     ] {
-        let raw = format!(r#"{{"n": {n}}}"#);
-        assert_eq!(toolbox.invoke("next", &raw).await.text(), next, "{n}");
+        let result = same(json!({"type": "integer"}), n).await;
+        assert_eq!(result.text(), number, "{n}");
+    }
+}
+
+/// A call that the schema allows is not refused, so the bound of `as_i64` has to be in the schema.
+#[tokio::test]
+async fn r22_integers_are_within_the_bounds_of_the_schema() {
+    let bounded = json!({"type": "integer", "minimum": i64::MIN, "maximum": i64::MAX});
+    for n in ["9223372036854775807", "-9223372036854775808"] {
+        assert_eq!(same(bounded.clone(), n).await.text(), n);
+    }
+    for n in [
+        "9223372036854775808",
+        "-9223372036854775809",
+        "1e19",
+        "1e400",
+    ] {
+        let result = same(bounded.clone(), n).await;
+        assert_eq!(result.class(), Some(ErrorClass::Validation), "{n}");
+        assert!(result.text().contains("922337203685477580"), "{result:?}");
     }
 }
 

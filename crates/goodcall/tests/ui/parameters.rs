@@ -17,7 +17,7 @@ struct Local {
 
 /// Takes a type that cannot be sent to another thread.
 #[goodcall::tool]
-fn local(place: Local) -> usize {
+fn measure(place: Local) -> usize {
     place.text.len()
 }
 
