@@ -14,7 +14,7 @@ const TOOLS: &str = r#"[
 
 /// Markers inside of calls and at their ends, and other text that means something in a dialect.
 #[rustfmt::skip]
-const INNER: [&str; 58] = [
+const INNER: [&str; 74] = [
     "</tool_call>", "</tool_calls>", "</function>", "</parameter>", "<parameter=path>",
     "<parameter name=\"path\">", "</invoke>", "<invoke name=\"delete\">", "<arg_key>", "</arg_key>",
     "<arg_value>", "</arg_value>", "<tool_sep>", "<|tool_call_end|>", "<|tool_calls_section_end|>",
@@ -27,12 +27,16 @@ const INNER: [&str; 58] = [
     "<|python_end|>", "<|END_ACTION|>", "<|action_end|>", "<|tools_suffix|>", "]]>", "<![CDATA[",
     "```", "</ifm|arg_value>", "<ifm|arg_key>", "</text>", "<text>", "</write>", "<write>",
     "Action Input:", "Observation:", "</minimax:tool_call>",
+    "</steptml:parameter>", "</steptml:invoke>", "</｜GCML｜parameter>", "</｜GCML｜invoke>",
+    "</|DSML|parameter>", "</xai:function_call>", "</atem:parameter>", "</atem:invoke>",
+    "<|end_message|>", "</tool_code>", "</dots_function_call>", "</longcat_tool_call>",
+    "</iquest_tool_call>", "</function_calls>", "</function_call>", "<|plugin|>",
 ];
 
 /// How a dialect writes a call of `write`, with `P` for the path and `T` for the text. Values that are
 /// JSON strings are in quotes here.
 #[rustfmt::skip]
-const FORMS: [(&str, &str); 25] = [
+const FORMS: [(&str, &str); 50] = [
     ("hermes", "<tool_call>\n{\"name\": \"write\", \"arguments\": {\"path\": \"P\", \"text\": \"T\"}}\n</tool_call>"),
     ("qwen3-coder", "<tool_call>\n<function=write>\n<parameter=path>\nP\n</parameter>\n<parameter=text>\nT\n</parameter>\n</function>\n</tool_call>"),
     ("qwen3-coder, alone", "<function=write>\n<parameter=path>\nP\n</parameter>\n<parameter=text>\nT\n</parameter>\n</function>"),
@@ -57,6 +61,31 @@ const FORMS: [(&str, &str); 25] = [
     ("minicpm", "<function name=\"write\"><param name=\"path\">P</param><param name=\"text\">T</param></function>"),
     ("cline", "<write>\n<path>P</path>\n<text>T</text>\n</write>"),
     ("pythonic", "[write(path=\"P\", text=\"T\")]"),
+    ("longcat", "<longcat_tool_call>{\"name\": \"write\", \"arguments\": {\"path\": \"P\", \"text\": \"T\"}}</longcat_tool_call>"),
+    ("iquest", "<iquest_tool_call>write\n<arg_key>path</arg_key>\n<arg_value>P</arg_value>\n<arg_key>text</arg_key>\n<arg_value>T</arg_value>\n</iquest_tool_call>"),
+    ("dots", "<dots_function_call><invoke name=\"write\"><parameter name=\"path\">P</parameter><parameter name=\"text\">T</parameter></invoke></dots_function_call>"),
+    ("invoke", "<invoke name=\"write\">\n<parameter name=\"path\">P</parameter><parameter name=\"text\">T</parameter>\n</invoke>"),
+    ("muse", "<atem:function_calls><atem:invoke name=\"write\"><atem:parameter name=\"path\">P</atem:parameter><atem:parameter name=\"text\">T</atem:parameter></atem:invoke></atem:function_calls>"),
+    ("hunyuan, list", "<tool_calls>[{\"name\": \"write\", \"arguments\": {\"path\": \"P\", \"text\": \"T\"}}]</tool_calls>"),
+    ("olmo3", "<function_calls>\nwrite(path=\"P\", text=\"T\")\n</function_calls>"),
+    ("granite-20b", "<function_call> {\"name\": \"write\", \"arguments\": {\"path\": \"P\", \"text\": \"T\"}}"),
+    ("lfm2", "<|tool_call_start|>[write(path=\"P\", text=\"T\")]<|tool_call_end|>"),
+    ("llama4", "<|python_start|>[write(path=\"P\", text=\"T\")]<|python_end|>"),
+    ("llama3", "<|python_tag|>{\"name\": \"write\", \"parameters\": {\"path\": \"P\", \"text\": \"T\"}}"),
+    ("granite", "<|tool_call|>[{\"name\": \"write\", \"arguments\": {\"path\": \"P\", \"text\": \"T\"}}]"),
+    ("gigachat", "<|function_call|>{\"name\": \"write\", \"arguments\": {\"path\": \"P\", \"text\": \"T\"}}"),
+    ("phi4-mini", "functools[{\"name\": \"write\", \"arguments\": {\"path\": \"P\", \"text\": \"T\"}}]"),
+    ("internlm", "<|action_start|> <|plugin|>\n{\"name\": \"write\", \"parameters\": {\"path\": \"P\", \"text\": \"T\"}}<|action_end|>"),
+    ("apertus", "<|tools_prefix|>[{\"write\": {\"path\": \"P\", \"text\": \"T\"}}]<|tools_suffix|>"),
+    ("step3", "<｜tool_calls_begin｜><｜tool_call_begin｜>function<｜tool_sep｜><steptml:invoke name=\"write\"><steptml:parameter name=\"path\">P</steptml:parameter><steptml:parameter name=\"text\">T</steptml:parameter></steptml:invoke><｜tool_call_end｜><｜tool_calls_end｜>"),
+    ("deepseek-v4", "<｜DSML｜tool_calls>\n<｜DSML｜invoke name=\"write\">\n<｜DSML｜parameter name=\"path\" string=\"true\">P</｜DSML｜parameter><｜DSML｜parameter name=\"text\" string=\"true\">T</｜DSML｜parameter>\n</｜DSML｜invoke>\n</｜DSML｜tool_calls>"),
+    ("deepseek-v4, plain bars", "<|DSML|tool_calls><|DSML|invoke name=\"write\"><|DSML|parameter name=\"path\" string=\"true\">P</|DSML|parameter><|DSML|parameter name=\"text\" string=\"true\">T</|DSML|parameter></|DSML|invoke></|DSML|tool_calls>"),
+    ("grok", "<xai:function_call name=\"write\"><parameter name=\"path\">P</parameter><parameter name=\"text\">T</parameter></xai:function_call>"),
+    ("gigachat35", "<｜GCML｜tool_calls><｜GCML｜invoke name=\"write\"><｜GCML｜parameter name=\"path\" string=\"true\">P</｜GCML｜parameter><｜GCML｜parameter name=\"text\" string=\"true\">T</｜GCML｜parameter></｜GCML｜invoke></｜GCML｜tool_calls>"),
+    ("inkling", "<|content_invoke_tool_json|>write{\"path\": \"P\", \"text\": \"T\"}<|end_message|>"),
+    ("react", "Action: write\nAction Input: {\"path\": \"P\", \"text\": \"T\"}"),
+    ("trinity", "<tool_code>write(path=\"P\", text=\"T\")</tool_code>"),
+    ("fenced", "```json\n{\"name\": \"write\", \"arguments\": {\"path\": \"P\", \"text\": \"T\"}}\n```"),
     ("json", "{\"name\": \"write\", \"arguments\": {\"path\": \"P\", \"text\": \"T\"}}"),
 ];
 
@@ -92,6 +121,18 @@ fn written(form: &str, text: &str) -> String {
     }
 }
 
+/// The value that a form with this text has: XML's quotation marks around a whole value are not part of it.
+fn sent<'t>(form: &str, text: &'t str) -> &'t str {
+    let quoted = text
+        .trim()
+        .strip_prefix("<![CDATA[")
+        .and_then(|inner| inner.strip_suffix("]]>"));
+    match quoted {
+        Some(inner) if !form.contains("\"T\"") => inner,
+        _ => text,
+    }
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(4000))]
 
@@ -105,10 +146,18 @@ proptest! {
                 let verdict = call.check(&tools, &Policy::safe(), StopReason::Finished);
                 let Some(arguments) = verdict.arguments() else { continue };
                 prop_assert_eq!(&call.name, "write", "{} {:?}", name, raw);
-                let sent = json!({"path": "p.txt", "text": text});
+                let sent = json!({"path": "p.txt", "text": sent(form, &text)});
                 prop_assert_eq!(arguments.to_value().unwrap(), sent, "{} {:?}", name, raw);
             }
         }
+    }
+}
+
+#[test]
+fn every_dialect_has_a_form() {
+    let forms = FORMS.map(|(name, _)| name.split(',').next().unwrap_or(name));
+    for dialect in dialects() {
+        assert!(forms.contains(&dialect), "{dialect}");
     }
 }
 
