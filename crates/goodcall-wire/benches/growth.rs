@@ -68,7 +68,7 @@ use Reader::{
 };
 
 /// One shape per way in which reading once was quadratic, or could easily become so.
-const SHAPES: [Shape; 27] = [
+const SHAPES: [Shape; 30] = [
     shape(
         "unclosed-blocks",
         Explicit,
@@ -114,6 +114,17 @@ const SHAPES: [Shape; 27] = [
             "",
         ],
     ),
+    shape(
+        "thought-in-bytes",
+        Bytes,
+        ["<think>", "I could call f(a=1) now.\n", ""],
+    ),
+    shape(
+        "blanks-in-bytes",
+        Bytes,
+        ["<function=f>\n<parameter=a>x</parameter>", " ", ""],
+    ),
+    shape("backticks-in-bytes", Bytes, ["", "`", ""]),
     shape("arguments-in-bytes", Assembled, ["", "x", ""]),
     shape(
         "quotes-in-strings",

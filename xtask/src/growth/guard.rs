@@ -153,6 +153,17 @@ fn judge_pieces(counted: &[Pair]) -> Result<(), Failure> {
             println!("{line}")
         }
     }
+    let sum = |of: usize| counted.iter().map(|pair| pair.counts[of]).sum::<f64>();
+    let (whole, pieces) = (sum(0), sum(1));
+    let line = format!(
+        "all texts in pieces: {:.2} x those of the whole",
+        pieces / whole
+    );
+    if pieces > MOST_IN_PIECES * whole {
+        dear.push(line)
+    } else {
+        println!("{line}")
+    }
     if dear.is_empty() {
         return Ok(());
     }
@@ -219,7 +230,7 @@ mod tests {
             name: "thought".to_owned(),
             counts: [1e5, 1e7],
         };
-        assert!(judge_pieces(&[pair("prose", 2.9), search]).is_ok());
+        assert!(judge_pieces(&[pair("prose", 1.9), search]).is_ok());
         let dear = judge_pieces(&[pair("prose", 2.9), pair("code", 3.1)]);
         assert!(matches!(dear, Err(Failure::Found(text))
             if text.contains("code") && text.contains("3.10 x") && !text.contains("prose")));

@@ -179,7 +179,7 @@ impl Scanner {
         self.output.take_sources();
         let from = self.input.window().end();
         self.input.push(text);
-        if self.goes_on(from, text) {
+        if self.goes_on(from, text) || self.lengthens_run(from, text) {
             return Vec::new();
         }
         self.run();
@@ -194,14 +194,32 @@ impl Scanner {
     /// that small pieces cost little more than large ones.
     fn goes_on(&mut self, from: usize, text: &str) -> bool {
         match &mut self.state {
-            ScannerState::Text => {
+            ScannerState::Text | ScannerState::Ignored(_) => {
                 let word = self.input.window().bytes_from(self.at);
                 !self.settings.thinking
                     && word.len() <= MAX_PENDING_WORD
                     && word.iter().all(u8::is_ascii_alphanumeric)
             }
             ScannerState::Candidate(candidate) => candidate.passes_over(from, text),
+        }
+    }
+
+    /// Returns true if the text that came at `from` only makes a run of blanks or of the marks of a fence
+    /// longer, behind something that is not decided yet. To go through the run again for every piece of
+    /// it would not be linear.
+    fn lengthens_run(&self, from: usize, text: &str) -> bool {
+        let is_undecided = match &self.state {
+            ScannerState::Text => self.at < from,
+            ScannerState::Candidate(_) => true,
             ScannerState::Ignored(_) => false,
+        };
+        let last = from.checked_sub(1).filter(|_| is_undecided);
+        match last.and_then(|at| self.input.window().byte(at)) {
+            Some(mark @ (b'`' | b'~')) => text.bytes().all(|byte| byte == mark),
+            Some(last) if last.is_ascii_whitespace() => {
+                text.bytes().all(|byte| byte.is_ascii_whitespace())
+            }
+            _ => false,
         }
     }
 

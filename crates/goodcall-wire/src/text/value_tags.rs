@@ -52,25 +52,19 @@ impl RawValue {
     }
 
     /// The bytes with which the end text begins, and the text that opens a value inside this one.
-    fn first_bytes(&self) -> (u8, u8) {
+    pub(super) fn first_bytes(&self) -> [u8; 2] {
         let first = self.ends.close.as_bytes()[0];
-        (
+        [
             first,
             self.ends.open.map_or(first, |open| open.as_bytes()[0]),
-        )
-    }
-
-    /// Returns true if the search would stop at a byte of `text`.
-    pub(super) fn looks_at(&self, text: &[u8]) -> bool {
-        let (first, first_open) = self.first_bytes();
-        memchr2(first, first_open, text).is_some()
+        ]
     }
 
     /// Continues the search from `at` on. Returns where the end text begins, and moves `at` behind
     /// it; or `None` if more of the text is needed.
     pub(super) fn find_end(&mut self, input: Window<'_>, at: &mut usize) -> Option<usize> {
         let RawEnd { open, close, .. } = self.ends;
-        let (first, first_open) = self.first_bytes();
+        let [first, first_open] = self.first_bytes();
         while let Some(next) = memchr2(first, first_open, input.bytes_from(*at)) {
             *at += next;
             let after = *at + close.len();
