@@ -22,7 +22,11 @@ fn suggestion_edits(letters: usize) -> usize {
     (letters / 3).clamp(1, 3)
 }
 
-/// The one name that `sent` is a typo of: near it, with no other name near, and not an antonym.
+/// Signs that negate, compare or comment out the name that they stand at: `!open`, `>price`.
+const OPERATORS: [char; 9] = ['!', '<', '>', '=', '~', '^', '+', '#', '/'];
+
+/// The one name that `sent` is a typo of: near it, with no other name near, not an antonym, and without
+/// an operator that the name lacks.
 pub(crate) fn typo_of<'n>(sent: &str, names: impl Iterator<Item = &'n str>) -> Option<&'n str> {
     let word = bare(sent);
     let letters = word.chars().count();
@@ -40,7 +44,8 @@ pub(crate) fn typo_of<'n>(sent: &str, names: impl Iterator<Item = &'n str>) -> O
             continue;
         }
         let distance = strsim::osa_distance(&word, &bare(name));
-        if distance <= edits && are_antonyms(sent, name) {
+        let is_operator = |c: char| OPERATORS.contains(&c) && !name.contains(c);
+        if distance <= edits && (are_antonyms(sent, name) || sent.contains(is_operator)) {
             return None;
         }
         if distance <= edits && found.is_none() {
@@ -190,6 +195,8 @@ mod tests {
         assert_eq!(of("yellow", &["red"]), None);
         assert_eq!(of("external", &["internal", "other"]), None);
         assert_eq!(of("no_dry_run", &["dry_run"]), None);
+        assert_eq!(of("!verbose", &["verbose"]), None);
+        assert_eq!(of(">price", &["price"]), None);
     }
 
     #[test]

@@ -3,6 +3,7 @@
 use serde_json::Value;
 
 use super::enum_spelling::allowed;
+use crate::limits::LISTED_NAMES;
 use crate::mend::edit::New;
 use crate::mend::site::{Proposals, Site};
 use crate::names::{are_antonyms, could_mean, typo_of};
@@ -15,7 +16,10 @@ pub(crate) const RULE: Rule = Rule {
            another ending (`detail` for `detailed`).",
     why: "One allowed value is one or two letters away, and no other is near. But two words can \
           be neighbours and mean different things (`park` and `parking`).",
-    not_when: &["The difference is a prefix that turns the meaning (`external` and `internal`)."],
+    not_when: &[
+        "The difference is a prefix that turns the meaning (`external` and `internal`), or a sign \
+         that negates or compares (`!open`).",
+    ],
     example: Example {
         tool: None,
         schema: r#"{"type": "object", "properties":
@@ -38,8 +42,15 @@ pub(crate) fn propose(site: &Site<'_>, out: &mut Proposals) {
 /// The fewest letters of a word that is recognised with another ending.
 const FEWEST_LETTERS: usize = 4;
 
-/// Returns the one name that is the same word with another ending, if no other could be meant.
-fn with_other_ending<'n>(sent: &str, names: impl Iterator<Item = &'n str>) -> Option<&'n str> {
+/// Returns the one name that is the same word with another ending, if no other could be meant. Like
+/// [`typo_of`] it finds none in a very long list.
+fn with_other_ending<'n>(
+    sent: &str,
+    names: impl Iterator<Item = &'n str> + Clone,
+) -> Option<&'n str> {
+    if names.clone().nth(LISTED_NAMES).is_some() {
+        return None;
+    }
     let mut near = names.filter(|name| could_mean(sent, name) || differ_in_ending(sent, name));
     let (Some(name), None) = (near.next(), near.next()) else {
         return None;

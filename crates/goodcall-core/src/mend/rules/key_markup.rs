@@ -13,7 +13,12 @@ pub(crate) const RULE: Rule = Rule {
            that is left without it.",
     why: "The schema does not know the key as sent, the declared one is absent, and the value \
           must fit it.",
-    not_when: &["Something else than markup is left beside the declared key."],
+    not_when: &[
+        "Something else than markup is left beside the declared key.",
+        "A tag says something else than the key's name, a format or that it is a parameter \
+         (`<not>path`), a single `<` or `>` may compare (`>price`), or the key is commented out \
+         (`//path`).",
+    ],
     example: Example {
         tool: None,
         schema: r#"{"type": "object", "required": ["path"],
@@ -54,23 +59,53 @@ fn rename(site: &Site<'_>, key: Id, sent: &str, name: &str) -> Op {
     }
 }
 
+/// Elements that only format a text, or that hold the name of a parameter where calls are written in
+/// markup.
+const ELEMENTS: [&str; 14] = [
+    "arg",
+    "arg_key",
+    "argument",
+    "b",
+    "code",
+    "em",
+    "i",
+    "key",
+    "name",
+    "param",
+    "parameter",
+    "property",
+    "strong",
+    "u",
+];
+
 /// The key without tags, emphasis, quotes and colons around it.
 fn without(key: &str) -> String {
+    let is_mark = |c: char| c.is_whitespace() || matches!(c, '*' | '`' | '"' | '\'' | ':');
     let mut name = String::with_capacity(key.len());
+    let mut opened = Vec::new();
     let mut rest = key;
     while let Some(start) = rest.find('<') {
-        let Some(end) = rest[start..].find('>') else {
+        let Some(length) = rest[start..].find('>') else {
             break;
         };
         name.push_str(&rest[..start]);
-        rest = &rest[start + end + 1..];
+        let tag = &rest[start + 1..start + length];
+        if !tag.starts_with('/') {
+            opened.push(tag.trim());
+        }
+        rest = &rest[start + length + 1..];
     }
     name.push_str(rest);
-    let is_mark =
-        |c: char| c.is_whitespace() || matches!(c, '*' | '`' | '"' | '\'' | ':' | '>' | '<' | '/');
-    match name.trim_matches(is_mark) {
+    let name = match (name.trim_matches(is_mark), opened.as_slice()) {
         // `<path>`: the name is that of the tag itself.
-        "" => key.trim_matches(is_mark).to_owned(),
-        name => name.to_owned(),
+        ("", [tag]) => tag.trim_end_matches('/').trim_matches(is_mark),
+        (name, _) => name,
+    };
+    // `<not>path` and `<=price` say something about the key.
+    let is_element = |tag: &&str| *tag == name || ELEMENTS.contains(tag);
+    if opened.iter().all(is_element) {
+        name.to_owned()
+    } else {
+        key.to_owned()
     }
 }

@@ -13,7 +13,8 @@ pub(crate) const RULE: Rule = Rule {
     why: "One declared key is one or two letters away, no other is near, and the value must fit \
           it. But two keys can be neighbours and mean different things.",
     not_when: &[
-        "The difference is a prefix that turns the meaning (`no_dry_run`).",
+        "The difference is a prefix that turns the meaning (`no_dry_run`), or a sign that negates \
+         or compares (`!verbose`, `>price`).",
         "Two keys that were sent are typos of the same declared one.",
         "The key sent holds a value (`command=ls`).",
     ],

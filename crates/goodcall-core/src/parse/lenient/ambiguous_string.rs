@@ -102,6 +102,21 @@ pub(super) fn has_escape_in_code(text: &[u8]) -> bool {
     false
 }
 
+/// Returns true if an escape stands in the argument of a call, as in `print("a\n")`, in a text whose
+/// own quotes are single ones.
+pub(super) fn has_escape_in_call(text: &str) -> bool {
+    text.split("(\"").skip(1).any(|argument| {
+        let mut end = 0;
+        let mut has_escape = false;
+        while let Some(byte) = argument.as_bytes().get(end).filter(|b| **b != b'"') {
+            let next = argument.as_bytes().get(end + 1);
+            has_escape |= *byte == b'\\' && matches!(next, Some(b'n' | b'r' | b't'));
+            end += if *byte == b'\\' { 2 } else { 1 };
+        }
+        has_escape && matches!(argument.as_bytes().get(end + 1), Some(b')' | b','))
+    })
+}
+
 /// Returns true if quotes inside the string have no partner, if brackets stay open, if members stand
 /// between its quotes, or if it is an expression.
 fn is_uneven(source: SourceText<'_>, string: OpenString, end: usize) -> bool {

@@ -86,7 +86,12 @@ pub(in crate::parse) fn decode_escape<'o>(escape: &str, out: &'o mut String) -> 
 
 /// Returns true for `C:\Users`, where every backslash is text as soon as one of them must be.
 fn is_path(bytes: &[u8]) -> bool {
-    matches!(bytes, [drive, b':', b'\\', next, ..] if drive.is_ascii_alphabetic() && *next != b'\\')
+    starts_with_drive(bytes) && bytes.get(3).is_some_and(|next| *next != b'\\')
+}
+
+/// Returns true for `C:\` and what follows it.
+fn starts_with_drive(bytes: &[u8]) -> bool {
+    matches!(bytes, [drive, b':', b'\\', ..] if drive.is_ascii_alphabetic())
 }
 
 /// Returns true for one word that starts as paths do (`%TEMP%\x`), or ends as files do (`a\b.txt`).
@@ -139,6 +144,8 @@ struct BackslashStyle {
     has_words: bool,
     /// The text has several unescaped line ends.
     has_lines: bool,
+    /// A drive in the text has its backslash escaped, as in `C:\\Program Files`.
+    escapes_drive: bool,
 }
 
 impl BackslashStyle {
@@ -151,6 +158,7 @@ impl BackslashStyle {
             has_text: false,
             has_words: false,
             has_lines: bytes.iter().filter(|b| **b == b'\n').count() > 1,
+            escapes_drive: false,
         };
         let mut at = 0;
         while let Some(n) = bytes
@@ -158,6 +166,8 @@ impl BackslashStyle {
             .and_then(|b| b.iter().position(|b| *b == b'\\'))
         {
             let next = at + n + 1;
+            style.escapes_drive |=
+                bytes.get(next) == Some(&b'\\') && follows_drive(&bytes[..next - 1]);
             if !starts_escape(text, next) {
                 style.has_text = true;
                 style.has_words |= bytes.get(next + 1).is_some_and(u8::is_ascii_alphabetic);
@@ -180,6 +190,11 @@ struct Word {
     starts_path: bool,
     /// The paths in it that start with a drive, as `C:\dir`.
     drives: usize,
+    /// One of its backslashes is escaped and stands between two names, as in `src\\main`, or it
+    /// starts with a drive and a slash, as in `C:/src\main`.
+    has_other_separator: bool,
+    /// It ends as files do, as in `Files\node.exe`.
+    is_file: bool,
 }
 
 impl Word {
@@ -191,6 +206,7 @@ impl Word {
         let start = before.map_or(from, |n| from + n + 1);
         let mut word = Self {
             starts_path: starts_path(&bytes[start..]),
+            has_other_separator: matches!(&bytes[start..], [drive, b':', b'/', ..] if drive.is_ascii_alphabetic()),
             ..Self::default()
         };
         let mut at = start;
@@ -202,20 +218,33 @@ impl Word {
             word.has_text |= !starts_escape(text, at + 1);
             word.has_other_escape |= matches!(bytes.get(at + 1), Some(b'b' | b'f' | b't'));
             word.drives += usize::from(follows_drive(&bytes[start..at]));
+            word.has_other_separator |= is_escaped_separator(&bytes[start..], at - start);
             // An escaped quote is part of the word.
             at += 2;
         }
         word.end = at.min(bytes.len());
+        word.is_file = text.get(start..word.end).is_some_and(is_relative_path);
         word
     }
 }
 
-/// Returns true for `.\x`, `..\x` and `\\server\x`.
+/// Returns true for the escaped backslash at `at` if it stands between two names, as in
+/// `src\\main`, or after a drive.
+fn is_escaped_separator(word: &[u8], at: usize) -> bool {
+    let is_name = |b: &u8| b.is_ascii_alphanumeric() || b"_-".contains(b);
+    let before = word[..at].last();
+    word.get(at + 1) == Some(&b'\\')
+        && before.is_some_and(|b| is_name(b) || b":)}%~".contains(b))
+        && word.get(at + 2).is_some_and(is_name)
+}
+
+/// Returns true for `.\x`, `..\x`, `\\server\x` and `\\\\server\x`.
 fn starts_path(word: &[u8]) -> bool {
     let is_name = |b: &&u8| b.is_ascii_alphanumeric() || b"_-.".contains(b);
     match word {
         [b'.', b'\\', ..] | [b'.', b'.', b'\\', ..] => true,
         [b'\\', b'\\', rest @ ..] => {
+            let rest = rest.strip_prefix(br"\\").unwrap_or(rest);
             let server = rest.iter().take_while(is_name).count();
             server > 0 && rest.get(server) == Some(&b'\\')
         }
@@ -270,7 +299,11 @@ impl Context {
         let network_path = rest.starts_with('\\') && slash == 0 && letter;
         // Nobody writes a backspace, a form feed or the return of a carriage before a letter.
         let is_rare = letter && matches!(bytes[0], b'b' | b'f' | b'r');
-        let in_path = self.word.starts_path || self.style.is_relative_path;
+        let is_line_of_paths = rest.starts_with('n') && starts_with_drive(&bytes[1..]);
+        let is_one_file = self.style.is_relative_path
+            || self.style.escapes_drive && self.word.is_file
+            || self.word.has_other_separator && continues_name(rest);
+        let in_path = self.word.starts_path || is_one_file && !is_line_of_paths;
         is_escape && (self.word.has_text || self.may_follow_drive(rest) || is_rare || in_path)
             || self.style.has_words && (is_escape && letter || network_path)
             || is_byte_of_character(rest)
@@ -283,6 +316,18 @@ impl Context {
         let is_line_end = rest.starts_with('n') || rest.starts_with("r\\n");
         let in_path = self.style.has_text || self.style.is_one_path || self.word.has_other_escape;
         self.word.drives > 0 && (!is_line_end || in_path)
+    }
+}
+
+/// Returns true if the letter of an escape may begin a name, as in `\new`. The end of a line stands
+/// before `Then`.
+fn continues_name(rest: &str) -> bool {
+    let bytes = rest.as_bytes();
+    let is_name = |b: &u8| b.is_ascii_lowercase() || b.is_ascii_digit() || b"_-".contains(b);
+    match bytes.first() {
+        Some(b'n') => bytes.get(1).is_some_and(is_name),
+        Some(b'r') => !rest.starts_with("r\\n"),
+        _ => true,
     }
 }
 

@@ -1,6 +1,6 @@
 //! Strings: their quotes, their escapes, and pieces that belong together.
 
-use super::ambiguous_string::has_escape_in_code;
+use super::ambiguous_string::{has_escape_in_call, has_escape_in_code};
 use super::change_recorder::{escaped, start_of};
 use super::escapes::{self, EscapedString};
 use super::parser::{Parser, ParserState, StepResult};
@@ -130,12 +130,13 @@ impl Parser<'_> {
             return in_source(start, end.text);
         }
         let text = &self.source().as_str()[start..end.text];
-        if content.controls
-            && text.contains('\n')
-            && has_escape_in_code(text.as_bytes())
-            && !end.is_cut()
-        {
+        let has_raw_lines = content.controls && text.contains('\n');
+        if has_raw_lines && has_escape_in_code(text.as_bytes()) && !end.is_cut() {
             self.note_ambiguous(rules::RAW_CONTROL, start..end.text);
+        }
+        let in_single_quotes = start > 0 && self.source().byte(start - 1) == b'\'';
+        if in_single_quotes && has_escape_in_call(text) && !end.is_cut() {
+            self.note_ambiguous(rules::OTHER_QUOTES, start..end.text);
         }
         if content.controls || text.bytes().filter(|b| *b == b'\n').count() > 1 {
             self.note_controls(start, end.text);

@@ -321,7 +321,8 @@ impl Parser<'_> {
 }
 
 /// Returns true for a call, a variable, a template or a placeholder, whose value is not known:
-/// `now()`, `a[0]`, `$name`, `${name}`, `<name>`, `a + b`.
+/// `now()`, `a[0]`, `$name`, `${name}`, `<name>`, `a + b`. Text in quotes of another kind is no plain
+/// text, either.
 fn is_expression(text: &str) -> bool {
     let bytes = text.as_bytes();
     let is_name = |b: &&u8| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'.');
@@ -339,6 +340,7 @@ fn is_expression(text: &str) -> bool {
     };
     is_filled_in
         || text.starts_with(typographic::is_quote)
+        || text.starts_with("&quot;")
         || has_template(text)
         || has_operator(text) && text.contains(char::is_alphabetic)
 }

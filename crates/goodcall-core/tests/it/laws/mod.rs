@@ -4,6 +4,7 @@ mod follow;
 mod generate;
 mod misspelt;
 mod patch;
+mod rules;
 
 use std::cell::Cell;
 
