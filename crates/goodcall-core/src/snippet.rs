@@ -26,7 +26,7 @@ impl Snippet {
     pub fn as_str(&self) -> &str {
         match &self.0 {
             // Only whole characters are kept.
-            Kept::Here(..) => std::str::from_utf8(self.bytes()).unwrap_or_default(),
+            Kept::Here(..) => std::str::from_utf8(self.bytes()).expect("whole characters are kept"),
             Kept::Apart(text) => text,
         }
     }
@@ -35,7 +35,7 @@ impl Snippet {
     #[inline]
     pub(crate) fn bytes(&self) -> &[u8] {
         match &self.0 {
-            Kept::Here(size, bytes) => bytes.get(..usize::from(*size)).unwrap_or_default(),
+            Kept::Here(size, bytes) => &bytes[..usize::from(*size)],
             Kept::Apart(text) => text.as_bytes(),
         }
     }

@@ -8,6 +8,7 @@ use serde_json::Value;
 
 use super::{Schema, SchemaError};
 use crate::limits::CACHED_SCHEMAS;
+use crate::tree::Pointer;
 
 /// A bounded cache of compiled schemas, one entry per content, shared between threads and by its
 /// clones. When it is full, the least recently used schema is dropped.
@@ -78,8 +79,10 @@ impl SchemaCache {
             return Ok(entry.schema.clone());
         }
         drop(entries);
-        let value: Value = serde_json::from_str(text)
-            .map_err(|error| SchemaError::new(Default::default(), format!("not JSON: {error}")))?;
+        let value: Value = serde_json::from_str(text).map_err(|error| {
+            let reason = format!("not JSON: {error}");
+            SchemaError::new(Pointer::root(), reason).caused_by(error)
+        })?;
         let schema = Schema::compile(&value)?;
         let mut entries = content
             .entries

@@ -2,15 +2,20 @@
 
 use std::error::Error;
 use std::fmt;
+use std::sync::Arc;
 
 use crate::tree::Pointer;
 
 /// A schema that cannot be used. Found when a tool is registered, not when it is called.
-#[derive(Clone, Debug, PartialEq, Eq)]
+///
+/// The error of the JSON reader or of the validator, where there is one, is its
+/// [`source`](Error::source). Two errors are equal if they say the same.
+#[derive(Clone, Debug)]
 pub struct SchemaError {
     tool: Option<String>,
     pointer: Pointer,
     reason: String,
+    source: Option<Arc<dyn Error + Send + Sync>>,
 }
 
 impl SchemaError {
@@ -19,7 +24,14 @@ impl SchemaError {
             tool: None,
             pointer,
             reason: reason.into(),
+            source: None,
         }
+    }
+
+    /// Adds the error that caused this one.
+    pub(crate) fn caused_by(mut self, source: impl Error + Send + Sync + 'static) -> Self {
+        self.source = Some(Arc::new(source));
+        self
     }
 
     /// Adds the name of the tool whose schema it is.
@@ -58,7 +70,20 @@ impl fmt::Display for SchemaError {
     }
 }
 
-impl Error for SchemaError {}
+impl PartialEq for SchemaError {
+    fn eq(&self, other: &Self) -> bool {
+        (&self.tool, &self.pointer, &self.reason) == (&other.tool, &other.pointer, &other.reason)
+    }
+}
+
+impl Eq for SchemaError {}
+
+impl Error for SchemaError {
+    fn source(&self) -> Option<&(dyn Error + 'static)> {
+        let source = self.source.as_deref()?;
+        Some(source)
+    }
+}
 
 /// A form in a schema that JSON Schema does not know, or a pattern that cannot be matched in linear
 /// time, and how it was read.
@@ -78,5 +103,22 @@ impl fmt::Display for SchemaWarning {
         } else {
             write!(f, "{}: {}", self.pointer, self.message)
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::schema::{Schema, SchemaCache};
+
+    #[test]
+    fn cause_of_an_error_is_its_source() {
+        let error = SchemaCache::default().get_text("{").expect_err("no JSON");
+        let source = error.source().expect("the reader's error");
+        assert!(source.is::<serde_json::Error>(), "{source:?}");
+        let bad = serde_json::json!({"type": "quark"});
+        let error = Schema::compile(&bad).expect_err("no JSON Schema type");
+        assert!(error.source().is_some(), "{error}");
+        assert_eq!(error, Schema::compile(&bad).expect_err("the same"));
     }
 }

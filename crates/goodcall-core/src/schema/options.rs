@@ -224,7 +224,7 @@ impl SchemaOptions {
                 );
                 SchemaError::new(place, reason)
             }
-            None => compile_error(&error),
+            None => compile_error(error),
         })
     }
 }
@@ -299,7 +299,7 @@ fn find_ref(document: &Value, uri: &str) -> Option<Pointer> {
     found.break_value()
 }
 
-fn compile_error(error: &ValidationError<'_>) -> SchemaError {
+fn compile_error(error: ValidationError<'_>) -> SchemaError {
     let place = Pointer::parse(error.instance_path().as_str()).unwrap_or_default();
     let reason = match place.split_last() {
         Some((_, keyword)) if keyword == "type" => {
@@ -308,5 +308,5 @@ fn compile_error(error: &ValidationError<'_>) -> SchemaError {
         _ => error.to_string(),
     };
     let reason = crate::snippet::clip(&reason, 200);
-    SchemaError::new(place, reason)
+    SchemaError::new(place, reason).caused_by(error.to_owned())
 }

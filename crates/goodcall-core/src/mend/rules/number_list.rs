@@ -87,10 +87,10 @@ fn has_groups(text: &str) -> bool {
 /// Returns true if all commas separate thousands.
 pub(super) fn may_be_one_number(text: &str) -> bool {
     let mut groups = text.trim().split(',');
-    let first = groups.next().unwrap_or_default();
+    let first = groups.next().expect("a split has a first part");
     first.trim_start_matches('-').len() <= 3
         && groups.all(|group| {
-            let whole = group.split('.').next().unwrap_or_default();
+            let whole = group.split('.').next().expect("a split has a first part");
             whole.len() == 3 && whole.bytes().all(|b| b.is_ascii_digit())
         })
 }

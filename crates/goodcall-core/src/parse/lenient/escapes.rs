@@ -304,6 +304,7 @@ impl Context {
             || self.style.escapes_drive && self.word.is_file
             || self.word.has_other_separator && continues_name(rest);
         let in_path = self.word.starts_path || is_one_file && !is_line_of_paths;
+        let is_rare = is_rare || is_tex_command(rest);
         is_escape && (self.word.has_text || self.may_follow_drive(rest) || is_rare || in_path)
             || self.style.has_words && (is_escape && letter || network_path)
             || is_byte_of_character(rest)
@@ -329,6 +330,29 @@ fn continues_name(rest: &str) -> bool {
         Some(b'r') => !rest.starts_with("r\\n"),
         _ => true,
     }
+}
+
+/// Returns true for `\theta` and other commands of TeX, after their backslash. No line and no cell of
+/// a table would start with the rest of such a command.
+fn is_tex_command(rest: &str) -> bool {
+    const COMMANDS: [&str; 14] = [
+        "nabla",
+        "neq",
+        "newcommand",
+        "notin",
+        "tau",
+        "text",
+        "textbf",
+        "textit",
+        "textrm",
+        "tfrac",
+        "theta",
+        "tilde",
+        "times",
+        "triangle",
+    ];
+    let letters = rest.bytes().take_while(u8::is_ascii_alphabetic).count();
+    COMMANDS.contains(&&rest[..letters])
 }
 
 /// Returns true for the first of two escapes that are characters, or the bytes of one character in

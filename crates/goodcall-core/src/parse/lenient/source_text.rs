@@ -330,7 +330,9 @@ impl SourceText<'_> {
     pub(super) fn is_apostrophe(&self, at: usize, width: usize) -> bool {
         let is_letter = |at: usize| self.byte(at).is_ascii_alphanumeric();
         if self.byte(at) != b'"' {
-            return is_letter(at + width) && is_letter(at.wrapping_sub(1));
+            // `a”b`: a double quote between letters ends something.
+            let is_double = self.typographic_quote(at) == Some(Quote::Smart);
+            return !is_double && is_letter(at + width) && is_letter(at.wrapping_sub(1));
         }
         let after_digit = self.byte(at.wrapping_sub(1)).is_ascii_digit();
         let more = match self.byte(at + 1) {

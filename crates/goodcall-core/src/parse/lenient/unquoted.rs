@@ -321,7 +321,7 @@ impl Parser<'_> {
 }
 
 /// Returns true for a call, a variable, a template or a placeholder, whose value is not known:
-/// `now()`, `a[0]`, `$name`, `${name}`, `<name>`, `a + b`. Text in quotes of another kind is no plain
+/// `now()`, `a[0]`, `$name`, `${name}`, `<name>`, `a + b`. Text in quotes of another kind is not plain
 /// text, either.
 fn is_expression(text: &str) -> bool {
     let bytes = text.as_bytes();
@@ -389,7 +389,7 @@ fn has_operator(text: &str) -> bool {
 /// Returns true for `x * 2 for x in y`.
 fn is_comprehension(text: &str) -> bool {
     text.split_once(" for ").is_some_and(|(element, rest)| {
-        let variable = rest.split(' ').next().unwrap_or_default();
+        let variable = rest.split(' ').next().expect("a split has a first part");
         rest.contains(" in ")
             && element
                 .split(|c: char| !c.is_alphanumeric())

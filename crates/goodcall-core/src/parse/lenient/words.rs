@@ -216,7 +216,7 @@ fn is_constructor(name: &str) -> bool {
         "tuple",
         "uuid",
     ];
-    let last = name.rsplit('.').next().unwrap_or_default();
+    let last = name.rsplit('.').next().expect("a split has a last part");
     let is_typed = last.starts_with(|c: char| c.is_ascii_uppercase())
         && last.contains(|c: char| c.is_ascii_lowercase() || last == "UUID");
     is_typed || TYPES.contains(&last)
