@@ -547,6 +547,8 @@ mod tests {
         assert_eq!(config.relay.reasks, 0);
         assert_eq!(config.limits.idle_time, Duration::from_secs(7));
         assert_eq!(config.limits.drain_time, Duration::from_secs(30));
+        // Load balancers keep connections for 60 seconds, and send over them until then.
+        assert!(config.limits.header_time > Duration::from_secs(60));
         let error = |settings: &GatewaySettings| {
             let config = GatewayConfig::from_settings(settings.clone(), Policies::default());
             config.unwrap_err().to_string()
