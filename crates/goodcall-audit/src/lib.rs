@@ -10,6 +10,8 @@ mod batch_requests;
 #[cfg(feature = "arrow")]
 mod columns;
 mod compare;
+#[cfg(feature = "sqlite")]
+mod export;
 mod fixtures;
 mod input;
 mod judge;
@@ -32,6 +34,10 @@ pub use auditor::Auditor;
 #[cfg(feature = "arrow")]
 pub use columns::{COLUMNS, ColumnNames};
 pub use compare::{AuditComparison, ComparedShare};
+#[cfg(all(feature = "sqlite", feature = "parquet"))]
+pub use export::export_parquet;
+#[cfg(feature = "sqlite")]
+pub use export::{ExportError, export_lines};
 pub use fixtures::{
     CallFixture, ExpectedIssue, ExpectedOutcome, ReplayedFixture, WrittenFixtures, fixture_files,
     write_fixtures,

@@ -16,6 +16,7 @@ mod command_tools;
 mod completions;
 mod convert;
 mod demo;
+mod export;
 mod extract;
 mod gateway;
 mod hook;
@@ -76,6 +77,8 @@ enum Command {
     Mcp(Box<mcp::McpArgs>),
     /// Guard a model provider: an agent's tool calls are checked, mended or asked for again
     Gateway(Box<gateway::GatewayArgs>),
+    /// Write the calls that a gateway has stored, as lines of JSON or as Parquet
+    Export(export::ExportArgs),
     /// Check the calls of a coding agent, as the command of its hook
     Hook(hook::HookArgs),
     /// List the rules by which calls are read and mended
@@ -171,6 +174,7 @@ pub fn main(words: &[OsString]) -> u8 {
         Command::Lint(args) => lint::run(&args),
         Command::Convert(args) => convert::run(&args),
         Command::Audit(args) => audit::run(&args),
+        Command::Export(args) => export::run(&args),
         Command::Replay(args) => replay::run(&args),
         Command::Playground(args) => playground::run(&args),
         Command::Run(args) => run::run(&args),

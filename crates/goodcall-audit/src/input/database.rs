@@ -38,6 +38,11 @@ impl Database {
         Ok(Some(Self { connection, kind }))
     }
 
+    /// Returns true for the store of a gateway.
+    pub(crate) fn is_gateway_store(&self) -> bool {
+        matches!(self.kind, Kind::Gateway)
+    }
+
     /// Calls `take` with the JSON text of each record, until it returns false.
     pub(crate) fn each(&self, mut take: impl FnMut(String) -> bool) -> rusqlite::Result<()> {
         match self.kind {

@@ -41,6 +41,48 @@ fn rows_of_a_gateway_store_are_read() {
 }
 
 #[test]
+fn store_is_exported_as_lines_and_as_a_table_that_are_read_alike() {
+    let scratch = Scratch::new();
+    let store = scratch.path().join("store");
+    let connection = Connection::open(&store).unwrap();
+    let first = r#"{"seq":1,"time":1763200000.5,"tool":"read","verdict":"good","attempt":0,"protocol":"openai","model":"m","arguments":"{\"path\":\"a\"}"}"#;
+    let second = r#"{"seq":2,"time":1763200001.5,"tool":"read","verdict":"bad","reason":"wrong_shape","attempt":1,"protocol":"openai","model":"m","arguments":"{}"}"#;
+    let table = "CREATE TABLE calls (id INTEGER PRIMARY KEY, time REAL, tool TEXT, verdict TEXT, entry TEXT)";
+    connection.execute(table, []).unwrap();
+    for entry in [first, second] {
+        let insert = "INSERT INTO calls (entry) VALUES (?1)";
+        connection.execute(insert, [entry]).unwrap();
+    }
+    drop(connection);
+    let mut lines = Vec::new();
+    assert_eq!(goodcall_audit::export_lines(&store, &mut lines).unwrap(), 2);
+    assert_eq!(
+        String::from_utf8(lines).unwrap(),
+        format!("{first}\n{second}\n")
+    );
+
+    let path = scratch.path().join("calls.parquet");
+    let file = std::fs::File::create(&path).unwrap();
+    assert_eq!(goodcall_audit::export_parquet(&store, file).unwrap(), 2);
+    let tools = r#"[{"name": "read", "parameters": {"type": "object", "properties": {
+        "path": {"type": "string"}}, "required": ["path"]}}]"#;
+    let tools = Tools::read(tools).unwrap();
+    let judge = Arc::new(CallJudge::new(Policies::default(), tools));
+    let counted = |path: &std::path::Path| {
+        let text = shown(&audited(&[path.to_string_lossy().into_owned()], &judge));
+        text.lines().nth(1).unwrap().to_owned()
+    };
+    assert_eq!(counted(&store), "read m openai: calls 2, good 1, bad 1");
+    assert_eq!(counted(&path), counted(&store));
+
+    let other = scratch.path().join("other");
+    let connection = Connection::open(&other).unwrap();
+    connection.execute("CREATE TABLE a (b TEXT)", []).unwrap();
+    let error = goodcall_audit::export_lines(&other, &mut Vec::new()).unwrap_err();
+    assert_eq!(error.to_string(), "it is not the store of a gateway");
+}
+
+#[test]
 fn messages_of_an_opencode_database_are_read() {
     let statements = r#"
         CREATE TABLE message (id TEXT PRIMARY KEY, session_id TEXT NOT NULL, time_created INTEGER,
