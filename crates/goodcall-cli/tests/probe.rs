@@ -26,13 +26,21 @@ enum Breakage {
     NoCalls,
     OtherText,
     NoStream,
+    Unreadable,
+    WrongUnit,
+    RepeatedCall,
+    IgnoredResult,
 }
 
-/// The right calls for a request, or the right text.
-fn right(request: &Value) -> Result<Vec<(&'static str, Value)>, String> {
+/// The calls for a request, or the text: the right ones, but for the turn after a result.
+fn wanted(request: &Value, breakage: Breakage) -> Result<Vec<(&'static str, Value)>, String> {
     let messages = request["messages"].as_array().unwrap();
     if messages.len() > 1 {
-        return Err("It is 18 degrees in Paris.".to_owned());
+        return match breakage {
+            Breakage::RepeatedCall => Ok(vec![("get_weather", json!({"city": "Paris"}))]),
+            Breakage::IgnoredResult => Err("I cannot know the weather.".to_owned()),
+            _ => Err("It is 18 degrees in Paris.".to_owned()),
+        };
     }
     let asked = messages[0]["content"].as_str().unwrap();
     Ok(match asked.split_once("exactly this text: ") {
@@ -50,9 +58,18 @@ fn right(request: &Value) -> Result<Vec<(&'static str, Value)>, String> {
     })
 }
 
+/// Writes another value wherever a call has this argument.
+fn replace(calls: &mut [(&str, Value)], name: &str, value: &str) {
+    for (_, arguments) in calls {
+        if let Some(argument) = arguments.get_mut(name) {
+            *argument = json!(value);
+        }
+    }
+}
+
 /// The message and the finish reason of a reply.
 fn message(request: &Value, breakage: Breakage) -> (Value, &'static str) {
-    let mut calls = match right(request) {
+    let mut calls = match wanted(request, breakage) {
         Ok(calls) => calls,
         Err(text) if breakage == Breakage::ThoughtInText => {
             return (
@@ -67,20 +84,9 @@ fn message(request: &Value, breakage: Breakage) -> (Value, &'static str) {
     match breakage {
         Breakage::OneCallOnly => calls.truncate(1),
         Breakage::NoCalls => return text("I cannot call tools.".to_owned()),
-        Breakage::OtherText => {
-            for (_, arguments) in &mut calls {
-                if arguments["text"].is_string() {
-                    arguments["text"] = json!("something else");
-                }
-            }
-        }
-        Breakage::NumbersAsText => {
-            for (_, arguments) in &mut calls {
-                if arguments["number"].is_number() {
-                    arguments["number"] = json!("7");
-                }
-            }
-        }
+        Breakage::OtherText => replace(&mut calls, "text", "something else"),
+        Breakage::WrongUnit => replace(&mut calls, "unit", "kelvin"),
+        Breakage::NumbersAsText => replace(&mut calls, "number", "7"),
         Breakage::CallInText | Breakage::CallInProse if !is_cut => {
             let write = |(name, arguments): &(&str, Value)| match breakage {
                 Breakage::CallInText => {
@@ -164,6 +170,10 @@ fn answer(mut stream: TcpStream, breakage: Breakage) -> std::io::Result<()> {
             "500 Internal Server Error",
             "cannot parse the call".to_owned(),
         ),
+        Breakage::Unreadable if request["stream"] == true => {
+            ("200 OK", "data: {\"choices\": [}\n\n".to_owned())
+        }
+        Breakage::Unreadable => ("200 OK", "{\"choices\": [}".to_owned()),
         _ => {
             let (message, finish) = message(&request, breakage);
             let streamed = request["stream"] == true && breakage != Breakage::NoStream;
@@ -239,6 +249,10 @@ fn each_breakage_is_named_with_what_mends_it() {
         (Breakage::NoCalls, "no-call", None, false),
         (Breakage::OtherText, "other-values", None, false),
         (Breakage::NoStream, "no-stream", None, false),
+        (Breakage::Unreadable, "unreadable", None, false),
+        (Breakage::WrongUnit, "bad-call", None, false),
+        (Breakage::RepeatedCall, "repeated-call", None, false),
+        (Breakage::IgnoredResult, "ignored-result", None, false),
     ];
     for (breakage, kind, flag, mended) in cases {
         let output = probe(breakage, &["--json"]);
