@@ -134,6 +134,35 @@ def test_a_re_ask_is_another_request():
     assert seen == ["k", None]
 
 
+def test_a_signed_request_is_sent_once_and_as_it_is():
+    def use(arguments):
+        content = [{"toolUse": {"toolUseId": "t", "name": "save", "input": arguments}}]
+        return {"output": {"message": {"role": "assistant", "content": content}}, "stopReason": "tool_use"}
+
+    replies = iter([use({"path": "a", "tags": '["x"]'}), use({"path": "a"})])
+    sent = []
+
+    def answer(request):
+        sent.append(request.content)
+        return httpx.Response(200, json=next(replies))
+
+    spec = {"name": "save", "inputSchema": {"json": TOOL["function"]["parameters"]}}
+    # A history with a call that has no result, which is corrected where nothing is signed.
+    history = [{"role": "user", "content": [{"text": "Save it."}]},
+               {"role": "assistant", "content": [{"toolUse": {"toolUseId": "s", "name": "save", "input": {}}}]},
+               {"role": "user", "content": [{"text": "Again."}]}]
+    body = json.dumps({"messages": history, "toolConfig": {"tools": [{"toolSpec": spec}]}}).encode()
+    headers = {"authorization": "AWS4-HMAC-SHA256 Credential=k"}
+    with httpx.Client(transport=goodcall_httpx.Transport(httpx.MockTransport(answer))) as client:
+        def arguments():
+            reply = client.post("http://up/model/m/converse", content=body, headers=headers).json()
+            return reply["output"]["message"]["content"][0]["toolUse"]["input"]
+
+        assert arguments() == {"path": "a", "tags": ["x"]}
+        assert arguments() == {"path": "a"}
+    assert sent == [body, body]
+
+
 def scripted_reply(raw):
     from scripted import whole
     return whole(call(raw))

@@ -5,7 +5,8 @@
 Calls of replies are checked against the tools of the request: good ones pass untouched, one that has
 exactly one valid reading is mended, and for a bad one the model is asked again. It works for ``httpx``
 and ``httpx2``, whole and streamed, for OpenAI's Chat Completions and Responses, Anthropic's Messages,
-Gemini's generateContent and Ollama's chat. Everything else passes through.
+Gemini's generateContent, Bedrock's Converse and Ollama's chat. Everything else passes through. A
+request that is signed (AWS) is sent once and as it is; the calls of its reply are mended.
 """
 
 from __future__ import annotations
@@ -61,6 +62,8 @@ class _Judge:
         self._on_calls = on_calls
         self._relay = Relay(policy=policy, style=style, reasks=reasks, give_up=give_up,
                             scope=scope, fix_history=fix_history)
+        self._signed = Relay(policy=policy, style=style, reasks=0, give_up=give_up,
+                             scope=scope, fix_history=False)
 
     def _default(self) -> Any:
         raise NotImplementedError
@@ -69,7 +72,10 @@ class _Judge:
         if request.headers.get("content-encoding"):
             return None
         path = request.url.raw_path.decode("ascii")
-        return self._relay.exchange(request.method, path, list(request.headers), body)
+        # A signature fits one body only, so such a request is sent once and as it is.
+        is_signed = request.headers.get("authorization", "").startswith("AWS4-")
+        relay = self._signed if is_signed else self._relay
+        return relay.exchange(request.method, path, list(request.headers), body)
 
     def _again(self, request: Any, body: bytes, *, first: bool = False) -> Any:
         """Returns the request with another body. One that asks again is not the same request."""
