@@ -122,6 +122,16 @@ impl EndFinder {
         self.inside != EnclosingValue::Nothing
     }
 
+    /// Returns true if the value of a tag may go on in the text behind an end marker inside it: there
+    /// are words, and the value's own end tag follows them.
+    pub(super) fn value_may_go_on(&self, behind: &str) -> bool {
+        let EnclosingValue::TagValue { name, .. } = &self.inside else {
+            return false;
+        };
+        let behind = behind.trim_start();
+        !behind.starts_with('<') && behind.contains(&format!("</{name}>"))
+    }
+
     /// The offset that the search has reached.
     pub(super) fn reached(&self) -> usize {
         self.at

@@ -122,10 +122,12 @@ impl MarkedBlock {
             calls.iter_mut().for_each(FoundCall::is_complete);
         }
         // Behind an end marker inside a value that never ended, the value may go on.
-        if self.finder.is_inside_value() && !input.from(end.after).trim().is_empty() {
+        let behind = input.from(end.after);
+        let goes_on = self.finder.value_may_go_on(behind);
+        if self.finder.is_inside_value() && !behind.trim().is_empty() {
             for call in calls
                 .iter_mut()
-                .filter(|call| call.state == CallState::Open)
+                .filter(|call| goes_on || call.state == CallState::Open)
             {
                 call.state = CallState::Unreadable("an end tag for every value".to_owned());
             }
@@ -137,6 +139,8 @@ impl MarkedBlock {
             return self.reject(end.after, self.body, budget);
         }
         let after = match calls.last() {
+            // What follows may be the rest of the value, so no call is looked for in it.
+            Some(_) if goes_on => input.end(),
             Some(last)
                 if !end.closed && format == BodyFormat::Any && last.state == CallState::Whole =>
             {
