@@ -4,6 +4,7 @@ mod callgrind;
 mod canitoolcall;
 mod conformance;
 mod corpus;
+mod dist;
 mod growth;
 mod peers;
 mod recording;
@@ -49,6 +50,11 @@ const TASKS: &[(&str, &str, Task)] = &[
         "corpus",
         "DIR: what mending does to recorded calls whose truth is known",
         |args| corpus::run(args).map_err(Failure::Unusable),
+    ),
+    (
+        "dist",
+        "[command|python|npm|crates]… [--target TARGET]: what a release consists of, into target/dist",
+        dist::run,
     ),
     (
         "growth",

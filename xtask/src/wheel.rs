@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use crate::Failure;
+use crate::tidy::root;
 
 /// The largest wheel, in bytes.
 const MOST: u64 = 12 << 20;
@@ -19,24 +20,9 @@ pub(crate) fn run(args: &[String]) -> Result<(), Failure> {
             ));
         }
     };
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
-    let tools = root.join("target/wheel-tools");
-    let maturin = tools.join("bin/maturin");
-    if !maturin.exists() {
-        call(Command::new("python3").args(["-m", "venv"]).arg(&tools))?;
-        let pip = tools.join("bin/pip");
-        call(Command::new(pip).args(["install", "--quiet", "maturin==1.16.0"]))?;
-    }
-    let out = root.join("target/wheels");
+    let out = root()?.join("target/wheels");
     let _ = std::fs::remove_dir_all(&out);
-    let mut build = Command::new(maturin);
-    build.args([
-        "build",
-        "--manifest-path",
-        "bindings/python/Cargo.toml",
-        "--out",
-    ]);
-    build.arg(&out).current_dir(&root);
+    let mut build = maturin("build", &out)?;
     if quick {
         build.args(["--profile", "dev"]);
     }
@@ -52,7 +38,29 @@ pub(crate) fn run(args: &[String]) -> Result<(), Failure> {
     Ok(())
 }
 
-fn call(command: &mut Command) -> Result<(), Failure> {
+/// Writes the source archive for Python into a folder.
+pub(crate) fn source_archive(out: &Path) -> Result<(), Failure> {
+    call(&mut maturin("sdist", out)?)
+}
+
+/// Prepares a command of maturin, which is installed into an environment of its own.
+fn maturin(what: &str, out: &Path) -> Result<Command, Failure> {
+    let root = root()?;
+    let tools = root.join("target/wheel-tools");
+    let program = tools.join("bin/maturin");
+    if !program.exists() {
+        call(Command::new("python3").args(["-m", "venv"]).arg(&tools))?;
+        let pip = tools.join("bin/pip");
+        call(Command::new(pip).args(["install", "--quiet", "maturin==1.16.0"]))?;
+    }
+    let mut command = Command::new(program);
+    command.args([what, "--manifest-path", "bindings/python/Cargo.toml"]);
+    command.arg("--out").arg(out).current_dir(root);
+    Ok(command)
+}
+
+/// Runs a command to its end.
+pub(crate) fn call(command: &mut Command) -> Result<(), Failure> {
     let program = command.get_program().to_string_lossy().into_owned();
     match command.status() {
         Ok(status) if status.success() => Ok(()),

@@ -11,10 +11,13 @@ mod prose;
 mod rust;
 mod size;
 mod source;
+mod versions;
 
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+
+pub(crate) use versions::workspace_version;
 
 use crate::Failure;
 
@@ -62,6 +65,7 @@ pub(crate) fn run(args: &[String]) -> Result<(), Failure> {
     }
     findings.append(&mut boundaries::same_names(&files));
     findings.append(&mut documents::missing(&files));
+    findings.append(&mut versions::check(&files));
     findings.append(&mut dependencies::check(&dependencies::read(&root)?));
     for Finding { path, line, what } in &findings {
         match line {
@@ -77,7 +81,7 @@ pub(crate) fn run(args: &[String]) -> Result<(), Failure> {
 }
 
 /// Returns the root of the repository: the folder around this crate.
-fn root() -> Result<PathBuf, Failure> {
+pub(crate) fn root() -> Result<PathBuf, Failure> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent();
     let root = root.ok_or_else(|| Failure::Unusable("xtask has no folder around it".into()))?;
     Ok(root.to_owned())
