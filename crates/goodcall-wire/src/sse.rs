@@ -56,6 +56,11 @@ impl SseEvent {
         }
     }
 
+    /// The data, which is empty for a comment.
+    pub(crate) fn data(&self) -> &str {
+        self.data.as_deref().unwrap_or_default()
+    }
+
     /// The memory that it takes to hold this event.
     pub(crate) fn size(&self) -> usize {
         self.data.as_ref().map_or(0, String::len) + self.raw.len()

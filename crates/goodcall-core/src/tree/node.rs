@@ -35,6 +35,12 @@ impl<'t> Node<'t> {
         slot.start as usize..slot.end as usize
     }
 
+    /// Returns the text of this value as it was written, quotes and brackets included.
+    pub fn written(self) -> &'t str {
+        let text = self.tree.source.get(self.span());
+        text.expect("a value lies inside the text that it was read from")
+    }
+
     /// Returns the decoded string, if this is one.
     #[inline]
     pub fn as_str(self) -> Option<&'t str> {

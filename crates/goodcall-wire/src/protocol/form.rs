@@ -1,6 +1,8 @@
 //! How each provider writes whole messages: requests, their histories, and replies. Each provider's
 //! folder has its own [`Form`].
 
+use std::sync::Arc;
+
 use goodcall_core::{Kind, Node, Tree};
 
 use super::framing::Framing;
@@ -25,6 +27,16 @@ pub(crate) struct RequestUrl<'u> {
 pub(crate) enum Author {
     Model,
     User,
+}
+
+impl Author {
+    /// The role of the author, in the words of most providers.
+    pub(super) fn role(self) -> &'static str {
+        match self {
+            Author::Model => "assistant",
+            Author::User => "user",
+        }
+    }
 }
 
 /// Where the texts and the calls of a reply are.
@@ -221,19 +233,13 @@ pub(crate) trait Form: Sync {
     /// The results of calls as messages of a history. `reply` is the message with the calls.
     fn results(&self, reply: &str, answers: &[(&CallDecision, Answer)]) -> String {
         let _ = reply;
-        let results = answers.iter();
-        let results =
-            results.map(|(decision, answer)| result(self.provider(), &decision.call, answer));
-        results.collect::<Vec<_>>().join(",")
+        joined_results(self.provider(), answers)
     }
 
     /// A message of a history with nothing but this text.
     fn message(&self, author: Author, text: &str) -> String {
-        let role = match author {
-            Author::Model => "assistant",
-            Author::User => "user",
-        };
-        format!(r#"{{"role":"{role}","content":{}}}"#, quoted(text))
+        let (role, text) = (author.role(), quoted(text));
+        format!(r#"{{"role":"{role}","content":{text}}}"#)
     }
 
     /// What the model wrote that the upstream could not read as calls, and quotes in this error or
@@ -289,6 +295,80 @@ pub(super) fn leading_blocks(
     let blocks = blocks.take_while(|block| is_thinking(*block));
     let blocks: Vec<_> = blocks.filter_map(|block| reply.get(block.span())).collect();
     (!blocks.is_empty()).then(|| blocks.join(","))
+}
+
+/// The calls of a list of blocks, each with the reasoning that came before them.
+pub(super) fn block_memories(
+    blocks: Option<Node<'_>>,
+    reasoning: Option<String>,
+    read: fn(Node<'_>) -> Option<CallMemory>,
+) -> Vec<CallMemory> {
+    let Some(reasoning) = reasoning else {
+        return Vec::new();
+    };
+    let blocks = blocks.into_iter().flat_map(Node::elements);
+    let calls = blocks.filter_map(|block| {
+        let mut memory = read(block)?;
+        memory.message.push((String::new(), reasoning.clone()));
+        Some(memory)
+    });
+    calls.collect()
+}
+
+/// Puts reasoning back before the blocks of each list that begins without it. `find` returns what is
+/// remembered of a block that is a call.
+pub(super) fn put_back_blocks<'t>(
+    request: &str,
+    lists: impl Iterator<Item = Node<'t>>,
+    is_reasoning: fn(Node<'_>) -> bool,
+    find: impl Fn(Node<'_>) -> Option<Arc<CallMemory>>,
+) -> Option<String> {
+    let mut splice = Splice::new(request);
+    for list in lists {
+        if list.element(0).is_none_or(is_reasoning) {
+            continue;
+        }
+        let known = list.elements().find_map(&find);
+        if let Some((_, blocks)) = known.as_ref().and_then(|known| known.message.first()) {
+            let start = list.span().start + 1;
+            splice.replace(start..start, format!("{blocks},"));
+        }
+    }
+    (!splice.is_empty()).then(|| splice.apply())
+}
+
+/// A list of blocks without those that a history must not hold; `None` if it is not a list. `legal` is
+/// the text of the reply.
+pub(super) fn block_history(
+    list: Node<'_>,
+    legal: &str,
+    is_blank: impl Fn(Node<'_>) -> bool,
+) -> Option<String> {
+    if list.kind() != Kind::Array {
+        return None;
+    }
+    let blocks = list.elements().filter(|block| !is_blank(*block));
+    let blocks: Vec<_> = blocks.filter_map(|block| legal.get(block.span())).collect();
+    if blocks.len() == list.len() {
+        return legal.get(list.span()).map(str::to_owned);
+    }
+    Some(format!("[{}]", blocks.join(",")))
+}
+
+fn joined_results(provider: Provider, answers: &[(&CallDecision, Answer)]) -> String {
+    let results = answers.iter();
+    let results = results.map(|(decision, answer)| result(provider, &decision.call, answer));
+    results.collect::<Vec<_>>().join(",")
+}
+
+/// The results of calls as one message of the user, in the list under `key`.
+pub(super) fn user_results(
+    provider: Provider,
+    key: &str,
+    answers: &[(&CallDecision, Answer)],
+) -> String {
+    let results = joined_results(provider, answers);
+    format!(r#"{{"role":"user","{key}":[{results}]}}"#)
 }
 
 /// Returns true if a member is there and is not null.

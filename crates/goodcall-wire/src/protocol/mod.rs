@@ -5,6 +5,7 @@
 mod bedrock;
 mod chat;
 mod decoders;
+mod event_edits;
 #[cfg(feature = "event-stream")]
 mod event_stream;
 mod form;
@@ -12,23 +13,28 @@ mod framing;
 mod gemini;
 mod messages;
 mod ollama;
+mod places;
 mod responses;
 
 use std::cell::RefCell;
 use std::fmt;
 use std::ops::Range;
 
-use goodcall_core::{Node, Tree};
+use goodcall_core::Node;
 
 use crate::envelope::Provider;
 use crate::relay::{CallDecision, Exchange, Usage};
-use crate::splice::Splice;
+use crate::splice::{Splice, quoted};
 use crate::sse::SseEvent;
 use crate::stream::CallEvent;
 
 pub(crate) use chat::{calls_key, is_legacy};
 pub(crate) use form::{Author, Extension, Form, Layout, RequestUrl, StopPlace, StopReasons};
 pub(crate) use framing::{EventReader, EventWriter, Framing};
+pub(crate) use places::Places;
+
+use event_edits::{Edited, edited, is_full, numbered, set_index, set_text, split_list};
+use event_edits::{type_of, with_spans, write_edited, write_spliced, written_members};
 
 /// A protocol that is relayed: its whole messages, and the stream of one message.
 struct Relayed {
@@ -94,11 +100,20 @@ pub(crate) fn decoder(provider: Provider) -> Box<dyn Decoder> {
 }
 
 /// Reads the events of one message.
-pub(crate) trait Decoder: fmt::Debug + Send + Sync {
-    fn clone_decoder(&self) -> Box<dyn Decoder>;
-
+pub(crate) trait Decoder: CloneDecoder + fmt::Debug + Send + Sync {
     /// Reads what an event says about text and calls.
-    fn decode(&mut self, root: Node<'_>, data: &str) -> Vec<CallEvent>;
+    fn decode(&mut self, root: Node<'_>) -> Vec<CallEvent>;
+}
+
+/// Copies a decoder whose type is not known.
+pub(crate) trait CloneDecoder {
+    fn clone_decoder(&self) -> Box<dyn Decoder>;
+}
+
+impl<T: Decoder + Clone + 'static> CloneDecoder for T {
+    fn clone_decoder(&self) -> Box<dyn Decoder> {
+        Box::new(self.clone())
+    }
 }
 
 impl Clone for Box<dyn Decoder> {
@@ -109,15 +124,11 @@ impl Clone for Box<dyn Decoder> {
 
 /// A decoder for events that can be read one by one.
 #[derive(Clone, Debug)]
-struct Stateless(fn(Node<'_>, &str) -> Vec<CallEvent>);
+struct Stateless(fn(Node<'_>) -> Vec<CallEvent>);
 
 impl Decoder for Stateless {
-    fn clone_decoder(&self) -> Box<dyn Decoder> {
-        Box::new(self.clone())
-    }
-
-    fn decode(&mut self, root: Node<'_>, data: &str) -> Vec<CallEvent> {
-        (self.0)(root, data)
+    fn decode(&mut self, root: Node<'_>) -> Vec<CallEvent> {
+        (self.0)(root)
     }
 }
 
@@ -187,7 +198,6 @@ pub(crate) struct FoundFragment<'t> {
     /// True if the call begins with it.
     pub(crate) is_new: bool,
     pub(crate) root: Node<'t>,
-    pub(crate) data: &'t str,
     /// Where it begins in the event.
     pub(crate) start: usize,
 }
@@ -210,6 +220,14 @@ pub(crate) struct PlacedPiece<'d> {
     pub(crate) calls: Vec<PlacedCall<'d>>,
     /// The client's index of a call that is not judged.
     pub(crate) unjudged_place: Option<usize>,
+}
+
+impl<'d> PlacedPiece<'d> {
+    /// The first call of the fragment and its place, unless the client does not get it.
+    fn call(&self) -> Option<(&'d CallDecision, usize)> {
+        let call = self.calls.first()?;
+        Some((call.decision, call.place?))
+    }
 }
 
 /// What a held event is written with.
@@ -236,6 +254,25 @@ impl HeldContext<'_> {
     fn note_repair(&self, name: &'static str) {
         self.repairs.borrow_mut().push(name);
     }
+
+    /// Corrects the reason why the message ended, where that has to do with its calls.
+    fn set_stop_reason(
+        &self,
+        reasons: &StopReasons,
+        (owner, key): (Node<'_>, &str),
+        splice: &mut Splice<'_>,
+    ) {
+        let reason = owner.get(key).and_then(Node::as_str);
+        let Some(corrected) = reasons.corrected(reason, self.calls) else {
+            return;
+        };
+        if self.calls > 0 {
+            self.note_repair("finish_reason");
+        } else if !self.has_decisions {
+            return;
+        }
+        splice.set(owner, key, &quoted(corrected));
+    }
 }
 
 /// What becomes of a call that is only in the last event.
@@ -251,21 +288,25 @@ pub(crate) type Decisions<'d> = dyn Fn(CallKey) -> Vec<&'d CallDecision> + 'd;
 
 /// A provider's form of a streamed message: reads its events, and writes those that the client
 /// gets. It keeps what the form needs from event to event: indexes, ids, parts of the history.
-pub(crate) trait Protocol: Decoder {
-    fn clone_box(&self) -> Box<dyn Protocol>;
-
+pub(crate) trait Protocol: CloneProtocol + Decoder {
     /// What the event is to the stream.
     fn kind(&self, root: Node<'_>) -> EventKind {
         let _ = root;
         EventKind::Content
     }
 
+    /// Returns true if an event at the head of a reply has content of it.
+    fn has_content(&self, root: Node<'_>) -> bool {
+        self.kind(root) == EventKind::Content
+    }
+
     /// What an event at the head of a reply says about it.
     fn head(&self, root: Node<'_>) -> StreamHead {
         match self.kind(root) {
-            EventKind::Heartbeat | EventKind::Head => StreamHead::Undecided,
             EventKind::Failure => StreamHead::Failure,
-            _ => StreamHead::Content,
+            _ if self.has_content(root) => StreamHead::Content,
+            EventKind::Last | EventKind::Close => StreamHead::Failure,
+            _ => StreamHead::Undecided,
         }
     }
 
@@ -322,8 +363,8 @@ pub(crate) trait Protocol: Decoder {
     }
 
     /// Keeps what the history and later events need of an event.
-    fn note(&mut self, root: Node<'_>, data: &str) {
-        let _ = (root, data);
+    fn note(&mut self, root: Node<'_>) {
+        let _ = root;
     }
 
     /// Keeps what the history needs of a fragment of a call, and the place of the call.
@@ -359,8 +400,8 @@ pub(crate) trait Protocol: Decoder {
     }
 
     /// Returns the calls that are only in the last event, as name, arguments and id.
-    fn late_calls(&mut self, root: Node<'_>, data: &str) -> Vec<(String, String, Option<String>)> {
-        let _ = (root, data);
+    fn late_calls(&mut self, root: Node<'_>) -> Vec<(String, String, Option<String>)> {
+        let _ = root;
         Vec::new()
     }
 
@@ -390,8 +431,8 @@ pub(crate) trait Protocol: Decoder {
         let _ = (number, model);
     }
 
-    /// The client's index of the next call or item.
-    fn take_place(&mut self) -> usize;
+    /// The client's indexes of calls or items.
+    fn places(&mut self) -> &mut Places;
 
     /// Forwards an event that is not about calls, but for what a second reply must not repeat.
     fn forward(&mut self, exchange: &Exchange, event: &SseEvent, out: &mut EventWriter);
@@ -420,8 +461,20 @@ pub(crate) trait Protocol: Decoder {
     /// Writes a call that has no events of its own.
     fn write_call(&mut self, decision: &CallDecision, place: usize, out: &mut EventWriter);
 
+    /// Writes the calls of a fragment behind its first one.
+    fn write_further_calls(&mut self, placed: &PlacedPiece<'_>, out: &mut EventWriter) {
+        for more in placed.calls.iter().skip(1) {
+            if let Some(place) = more.place {
+                self.write_call(more.decision, place, out);
+            }
+        }
+    }
+
     /// Writes text in place of a call.
-    fn write_text(&mut self, decision: &CallDecision, text: &str, out: &mut EventWriter);
+    fn write_text(&mut self, decision: &CallDecision, text: &str, out: &mut EventWriter) {
+        let _ = decision;
+        self.write_text_rest(text, out);
+    }
 
     /// Writes the rest of the text that is open.
     fn write_text_rest(&mut self, text: &str, out: &mut EventWriter);
@@ -457,67 +510,19 @@ pub(crate) trait Protocol: Decoder {
     fn begin_next(&mut self);
 }
 
+/// Copies a protocol whose type is not known.
+pub(crate) trait CloneProtocol {
+    fn clone_protocol(&self) -> Box<dyn Protocol>;
+}
+
+impl<T: Protocol + Clone + 'static> CloneProtocol for T {
+    fn clone_protocol(&self) -> Box<dyn Protocol> {
+        Box::new(self.clone())
+    }
+}
+
 impl Clone for Box<dyn Protocol> {
     fn clone(&self) -> Self {
-        self.clone_box()
+        self.clone_protocol()
     }
-}
-
-/// Writes an event with its edits, or as it arrived if there are none.
-fn write_spliced(event: &SseEvent, splice: Splice<'_>, out: &mut EventWriter) {
-    if splice.is_empty() && !event.raw.is_empty() {
-        out.raw(event);
-    } else {
-        out.with_data(event, &splice.apply());
-    }
-}
-
-/// Returns true for a value that is neither null nor an empty string.
-fn is_full(node: Node<'_>) -> bool {
-    !node.is_null() && node.as_str() != Some("")
-}
-
-/// Splits an event with several choices into events with one each; the last one reports the usage.
-/// Returns `None` for any other event.
-fn split_list(root: Node<'_>, data: &str, key: &str, usage: &str) -> Option<Vec<String>> {
-    let list = root.get(key).filter(|list| list.len() > 1)?;
-    let count = list.len();
-    let parts = list.elements().enumerate().map(|(at, choice)| {
-        let mut splice = Splice::new(data);
-        let own = data.get(choice.span()).unwrap_or_default();
-        splice.replace(list.span(), format!("[{own}]"));
-        if at + 1 < count {
-            splice.remove(root, usage);
-        }
-        splice.apply()
-    });
-    Some(parts.collect())
-}
-
-/// The number of the first invented id of a choice with this index.
-fn numbered(index: Option<&str>) -> usize {
-    let index = index.unwrap_or_default().parse();
-    index.map_or(0, |index: u16| usize::from(index) << 32)
-}
-
-/// Sets a member to a text, unless it has it.
-fn set_text(splice: &mut Splice<'_>, object: Node<'_>, key: &str, text: &str) -> bool {
-    let differs = object.get(key).and_then(Node::as_str) != Some(text);
-    if differs {
-        splice.set(object, key, &crate::splice::quoted(text));
-    }
-    differs
-}
-
-/// The type of an event, for protocols that name it.
-fn type_of<'t>(root: Node<'t>) -> &'t str {
-    root.get("type").and_then(Node::as_str).unwrap_or_default()
-}
-
-/// Edits the JSON of an event; `None` if it is not JSON.
-fn edited(data: &str, edit: impl FnOnce(Node<'_>, &mut Splice<'_>)) -> Option<String> {
-    let tree = Tree::parse(data).ok()?;
-    let mut splice = Splice::new(data);
-    edit(tree.root(), &mut splice);
-    Some(splice.apply())
 }

@@ -300,6 +300,13 @@ impl Exchange {
         format!("{{{}}}", members.join(","))
     }
 
+    /// Adds the report to an object of a reply, if the settings want it.
+    pub(crate) fn append_report(&self, owner: Node<'_>, splice: &mut Splice<'_>) {
+        if self.judge.settings.report {
+            splice.append(owner, &format!("\"goodcall\":{}", self.report()));
+        }
+    }
+
     /// The figures of a summary; the last three only if they are not zero.
     fn counts(&self) -> impl Iterator<Item = (&'static str, usize)> {
         let count = |verdict: CallVerdict| {

@@ -163,6 +163,11 @@ impl CallDecision {
         self.verdict == CallVerdict::Bad
     }
 
+    /// The id of the call, which is empty in protocols that have none.
+    pub(crate) fn id(&self) -> &str {
+        self.call.id.as_deref().unwrap_or_default()
+    }
+
     /// Returns how the call is to be written; `if_bad` says so for a bad one.
     pub(crate) fn rewrite<'a>(&'a self, if_bad: CallRewrite<'a>) -> CallRewrite<'a> {
         match (self.verdict, &self.arguments) {

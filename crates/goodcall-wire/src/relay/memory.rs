@@ -3,13 +3,14 @@
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use goodcall_core::Tree;
+use goodcall_core::{Node, Tree};
 
 use super::endpoint::Endpoint;
 use super::exchange::Exchange;
 use super::stream::StreamRelay;
 use crate::protocol;
 use crate::splice::Splice;
+use crate::stream::{raw, text};
 
 /// The most bytes that are remembered.
 const MOST_BYTES: usize = 16 << 20;
@@ -31,14 +32,15 @@ pub(crate) struct CallMemory {
 }
 
 impl CallMemory {
-    /// Returns the memory of a call, with nothing in it yet.
-    pub(crate) fn new(id: Option<&str>, name: &str, arguments: &str) -> Self {
-        Self {
-            id: id.map(str::to_owned),
-            name: name.to_owned(),
-            arguments: plain(arguments),
+    /// Returns the memory of a call that is written under these keys, with nothing in it yet; `None`
+    /// if it has no name.
+    pub(crate) fn read(call: Node<'_>, id: &str, arguments: &str) -> Option<Self> {
+        Some(Self {
+            id: text(call.get(id)),
+            name: text(call.get("name"))?,
+            arguments: raw(call.get(arguments)).map_or_else(String::new, |sent| plain(&sent)),
             ..Self::default()
-        }
+        })
     }
 
     fn is_empty(&self) -> bool {

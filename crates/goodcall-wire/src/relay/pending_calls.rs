@@ -443,7 +443,7 @@ impl PendingCalls {
         for piece in pieces {
             let protocol = &mut self.protocol;
             let entry = self.client.streamed.entry(piece.number);
-            place = *entry.or_insert_with(|| protocol.take_place());
+            place = *entry.or_insert_with(|| protocol.places().take());
         }
         self.protocol.forward_at(exchange, event, place, out);
     }

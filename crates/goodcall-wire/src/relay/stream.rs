@@ -330,7 +330,7 @@ impl StreamRelay {
             return out.raw(&event);
         };
         let calls = &mut self.messages[at].calls;
-        let read = calls.read(&mut self.exchange, root, &data);
+        let read = calls.read(&mut self.exchange, root);
         drop(tree);
         event.data = Some(data);
         if read.0 == EventKind::Failure {

@@ -40,6 +40,27 @@ pub(crate) struct Fragment {
     pub(crate) span: Range<usize>,
 }
 
+impl Fragment {
+    /// Returns the beginning of a call in an event that is about nothing else.
+    pub(crate) fn begin(id: Option<Node<'_>>, name: Option<Node<'_>>, event: Node<'_>) -> Self {
+        Self {
+            id: id_of(id),
+            name: Some(text(name).unwrap_or_default()),
+            arguments: None,
+            span: event.span(),
+        }
+    }
+
+    /// Returns a part of a call's arguments in an event that is about nothing else.
+    pub(crate) fn part(arguments: Option<String>, event: Node<'_>) -> Self {
+        Self {
+            arguments,
+            span: event.span(),
+            ..Self::default()
+        }
+    }
+}
+
 /// What an event says.
 #[derive(Clone, Debug)]
 pub(crate) enum CallEvent {
@@ -73,12 +94,10 @@ pub(crate) fn text(node: Option<Node<'_>>) -> Option<String> {
 }
 
 /// Returns a string's text, or the JSON of anything else.
-pub(crate) fn raw(node: Option<Node<'_>>, data: &str) -> Option<String> {
+pub(crate) fn raw(node: Option<Node<'_>>) -> Option<String> {
     let node = node.filter(|node| !node.is_null())?;
-    match node.as_str() {
-        Some(text) => Some(text.to_owned()),
-        None => data.get(node.span()).map(str::to_owned),
-    }
+    let text = node.as_str().unwrap_or_else(|| node.written());
+    Some(text.to_owned())
 }
 
 pub(crate) fn id_of(node: Option<Node<'_>>) -> Option<String> {
@@ -110,13 +129,12 @@ pub(crate) fn push_whole_call(
     call: Node<'_>,
     key: &str,
     id: Option<String>,
-    data: &str,
     out: &mut Vec<CallEvent>,
 ) {
     let fragment = Fragment {
         id,
         name: text(call.get("name")),
-        arguments: raw(call.get(key), data),
+        arguments: raw(call.get(key)),
         span: call.span(),
     };
     out.push(CallEvent::Call(CallSlot::New, fragment));

@@ -124,7 +124,7 @@ impl Assembler {
             return Ok(out);
         }
         let tree = Tree::parse(event).map_err(|error| EnvelopeError::event(&error))?;
-        for event in self.decoder.decode(tree.root(), event) {
+        for event in self.decoder.decode(tree.root()) {
             self.handle(event, &mut out);
         }
         Ok(out)

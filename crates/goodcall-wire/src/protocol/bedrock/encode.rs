@@ -1,28 +1,15 @@
 //! Writes the events that the client gets.
 
 use super::*;
-use crate::protocol::{
-    Decoder, EventWriter, HeldContext, PieceKind, PlacedPiece, Protocol, StreamHead, edited,
-    set_text, write_spliced,
-};
-use crate::relay::{Exchange, Usage, legal_call};
-use crate::sse::SseEvent;
+use crate::relay::{Usage, legal_call};
 
 impl Decoder for Bedrock {
-    fn clone_decoder(&self) -> Box<dyn Decoder> {
-        Box::new(self.clone())
-    }
-
-    fn decode(&mut self, root: Node<'_>, data: &str) -> Vec<CallEvent> {
-        decode(root, data)
+    fn decode(&mut self, root: Node<'_>) -> Vec<CallEvent> {
+        decode(root)
     }
 }
 
 impl Protocol for Bedrock {
-    fn clone_box(&self) -> Box<dyn Protocol> {
-        Box::new(self.clone())
-    }
-
     fn kind(&self, root: Node<'_>) -> EventKind {
         match event_of(root).map(|(kind, _)| kind) {
             Some("messageStart") => EventKind::Head,
@@ -32,14 +19,9 @@ impl Protocol for Bedrock {
         }
     }
 
-    fn head(&self, root: Node<'_>) -> StreamHead {
-        match (self.kind(root), event_of(root)) {
-            (EventKind::Head, _) | (_, Some(("contentBlockStop", _))) => StreamHead::Undecided,
-            (EventKind::Content, Some((kind, _))) if kind.starts_with("contentBlock") => {
-                StreamHead::Content
-            }
-            _ => StreamHead::Failure,
-        }
+    fn has_content(&self, root: Node<'_>) -> bool {
+        let kind = event_of(root).map(|(kind, _)| kind);
+        matches!(kind, Some("contentBlockStart" | "contentBlockDelta"))
     }
 
     fn heartbeat(&self) -> Option<String> {
@@ -56,7 +38,7 @@ impl Protocol for Bedrock {
         is_safety_stop(end.and_then(|end| end.get("stopReason")))
     }
 
-    fn note(&mut self, root: Node<'_>, _: &str) {
+    fn note(&mut self, root: Node<'_>) {
         let Some((_, event)) = event_of(root) else {
             return;
         };
@@ -105,32 +87,27 @@ impl Protocol for Bedrock {
         })
     }
 
-    fn take_place(&mut self) -> usize {
-        self.next_place += 1;
-        self.next_place - 1
+    fn places(&mut self) -> &mut Places {
+        &mut self.places
     }
 
     fn forward(&mut self, exchange: &Exchange, event: &SseEvent, out: &mut EventWriter) {
-        let data = event.data.as_deref().unwrap_or_default();
-        let tree = Tree::parse(data).ok();
-        let Some((kind, inner)) = tree.as_ref().and_then(|tree| event_of(tree.root())) else {
-            return out.raw(event);
-        };
-        let mut splice = Splice::new(data);
-        if let Some(index) = index_of(inner) {
-            let known = self.places.get(index).copied();
-            if known.is_none() && kind == "contentBlockStop" {
-                // Nothing of the block was forwarded: its text was a call.
-                return;
+        write_edited(event, out, |root, splice| {
+            let Some((kind, inner)) = event_of(root) else {
+                return Edited::Forward;
+            };
+            if let Some(index) = index_of(inner) {
+                if kind == "contentBlockStop" && self.places.find(index).is_none() {
+                    // Nothing of the block was forwarded: its text was a call.
+                    return Edited::LeaveOut;
+                }
+                set_index(splice, inner, INDEX, self.places.of(index));
             }
-            let place = known.unwrap_or_else(|| self.take_place());
-            self.places.insert(index.to_owned(), place);
-            move_to(inner, place, &mut splice);
-        }
-        if let Some(usage) = inner.get("usage").filter(|_| exchange.attempt > 0) {
-            exchange.write_usage(usage, &Usage::default(), &mut splice);
-        }
-        write_spliced(event, splice, out);
+            if let Some(usage) = inner.get("usage").filter(|_| exchange.attempt > 0) {
+                exchange.write_usage(usage, &Usage::default(), splice);
+            }
+            Edited::Forward
+        });
     }
 
     fn write_held(
@@ -140,47 +117,40 @@ impl Protocol for Bedrock {
         context: &HeldContext<'_>,
         out: &mut EventWriter,
     ) {
-        let data = event.data.as_deref().unwrap_or_default();
-        let tree = Tree::parse(data).ok();
-        let Some((_, inner)) = tree.as_ref().and_then(|tree| event_of(tree.root())) else {
-            return out.raw(event);
-        };
         let [placed] = pieces else {
-            return self.write_stop(event, inner, context, out);
+            return write_stop(event, context, out);
         };
-        let call = placed.calls.first();
-        let Some((call, place)) = call.and_then(|call| Some((call.decision, call.place?))) else {
+        let Some((call, place)) = placed.call() else {
             return;
         };
         let kind = placed.piece.kind;
-        let whole = call.arguments.is_some();
-        if whole && kind == PieceKind::Part {
-            return;
-        }
-        let mut splice = Splice::new(data);
-        move_to(inner, place, &mut splice);
-        if let Some(start) = inner.get("start").and_then(|start| start.get("toolUse")) {
-            let id = call.call.id.as_deref().unwrap_or_default();
-            set_text(&mut splice, start, "toolUseId", id);
-            if !call.is_bad() || call.call.alias.is_some() {
-                set_text(&mut splice, start, "name", &call.call.name);
+        if call.arguments.is_some() {
+            match kind {
+                PieceKind::Part => return,
+                PieceKind::End => write_arguments(call, place, out),
+                PieceKind::Begin | PieceKind::Whole => {}
             }
         }
-        if whole && kind == PieceKind::End {
-            write_arguments(call, place, out);
-        }
-        write_spliced(event, splice, out);
-        if kind == PieceKind::End {
-            for more in placed.calls.iter().skip(1) {
-                if let Some(place) = more.place {
-                    self.write_call(more.decision, place, out);
+        write_edited(event, out, |root, splice| {
+            let Some((_, inner)) = event_of(root) else {
+                return Edited::Forward;
+            };
+            set_index(splice, inner, INDEX, place);
+            if let Some(start) = inner.get("start").and_then(|start| start.get("toolUse")) {
+                set_text(splice, start, "toolUseId", call.id());
+                if !call.is_bad() || call.call.alias.is_some() {
+                    set_text(splice, start, "name", &call.call.name);
                 }
             }
+            Edited::Forward
+        });
+        if kind == PieceKind::End {
+            self.write_further_calls(placed, out);
         }
     }
 
     fn write_call(&mut self, decision: &CallDecision, place: usize, out: &mut EventWriter) {
-        let id = quoted(decision.call.id.as_deref().unwrap_or_default());
+        let id = quoted(decision.id());
         let name = quoted(&decision.call.name);
         let start = format!(r#"{{"toolUse":{{"toolUseId":{id},"name":{name}}}}}"#);
         out.event(
@@ -192,15 +162,13 @@ impl Protocol for Bedrock {
     }
 
     fn write_text(&mut self, _: &CallDecision, text: &str, out: &mut EventWriter) {
-        let place = self.take_place();
+        let place = self.places.take();
         write_text_delta(text, place, out);
         write_block_stop(place, out);
     }
 
     fn write_text_rest(&mut self, text: &str, out: &mut EventWriter) {
-        let known = self.places.get(&self.index).copied();
-        let place = known.unwrap_or_else(|| self.take_place());
-        self.places.insert(self.index.clone(), place);
+        let place = self.places.of(&self.index);
         write_text_delta(text, place, out);
     }
 
@@ -230,7 +198,7 @@ impl Protocol for Bedrock {
 
     fn begin_next(&mut self) {
         *self = Self {
-            next_place: self.next_place,
+            places: self.places.of_next_reply(),
             ..Self::default()
         };
     }
@@ -250,38 +218,16 @@ impl Bedrock {
             _ => unreachable!("the last block is the reasoning that was just looked at"),
         }
     }
-
-    fn write_stop(
-        &self,
-        event: &SseEvent,
-        stop: Node<'_>,
-        context: &HeldContext<'_>,
-        out: &mut EventWriter,
-    ) {
-        let data = event.data.as_deref().unwrap_or_default();
-        let mut splice = Splice::new(data);
-        let reason = stop.get("stopReason").and_then(Node::as_str);
-        let any = context.calls > 0 || context.has_decisions;
-        if let Some(reason) = STOP.corrected(reason, context.calls).filter(|_| any) {
-            if context.calls > 0 {
-                context.note_repair("finish_reason");
-            }
-            splice.set(stop, "stopReason", &quoted(reason));
-        }
-        if context.exchange.judge.settings.report {
-            let report = context.exchange.report();
-            splice.append(stop, &format!("\"goodcall\":{report}"));
-        }
-        write_spliced(event, splice, out);
-    }
 }
 
-/// Sets the index of an event's block.
-fn move_to(event: Node<'_>, place: usize, splice: &mut Splice<'_>) {
-    let place = place.to_string();
-    if index_of(event) != Some(place.as_str()) {
-        splice.set(event, "contentBlockIndex", &place);
-    }
+fn write_stop(event: &SseEvent, context: &HeldContext<'_>, out: &mut EventWriter) {
+    write_edited(event, out, |root, splice| {
+        if let Some((_, stop)) = event_of(root) {
+            context.set_stop_reason(&STOP, (stop, "stopReason"), splice);
+            context.exchange.append_report(stop, splice);
+        }
+        Edited::Forward
+    });
 }
 
 fn write_delta(delta: &str, place: usize, out: &mut EventWriter) {

@@ -3,23 +3,23 @@
 
 mod encode;
 
-use std::collections::HashMap;
+use goodcall_core::Node;
 
-use goodcall_core::{Kind, Node, Tree};
-
-use super::form::leading_blocks;
-use super::{Author, CallKey, Decisions, EventKind, Form, Layout, RequestUrl};
-use super::{StopPlace, StopReasons};
+use super::form::{block_history, block_memories, leading_blocks, put_back_blocks, user_results};
+use super::*;
 use crate::definitions::Definition;
-use crate::envelope::{Answer, Provider, is_safety_stop, result};
+use crate::envelope::{Answer, Provider, is_safety_stop};
 use crate::relay::{CallDecision, CallMemory, Endpoint, FindCall};
-use crate::splice::{Splice, quoted};
-use crate::stream::{CallEvent, Fragment, id_of, index_slot, push_stop, push_text, raw, text};
+use crate::splice::quoted;
+use crate::stream::{CallEvent, Fragment, index_slot, push_stop, push_text, raw};
 
 const STOP: StopReasons = StopReasons {
     with_calls: "tool_use",
     without_calls: "end_turn",
 };
+
+/// The key of the index of the block that an event is about.
+const INDEX: &str = "contentBlockIndex";
 
 /// Whole messages of Converse.
 pub(super) struct BedrockForm;
@@ -116,70 +116,33 @@ impl Form for BedrockForm {
     }
 
     fn message(&self, author: Author, text: &str) -> String {
-        let role = match author {
-            Author::Model => "assistant",
-            Author::User => "user",
-        };
-        format!(
-            r#"{{"role":"{role}","content":[{{"text":{}}}]}}"#,
-            quoted(text)
-        )
+        let (role, text) = (author.role(), quoted(text));
+        format!(r#"{{"role":"{role}","content":[{{"text":{text}}}]}}"#)
     }
 
     fn memorable(&self, root: Node<'_>, reply: &str) -> Vec<CallMemory> {
-        let Some(reasoning) = self.thinking_before(reply) else {
-            return Vec::new();
-        };
-        let blocks = content(root).into_iter().flat_map(Node::elements);
-        let calls = blocks.filter_map(|block| {
-            let mut memory = call_memory(block)?;
-            memory.message.push((String::new(), reasoning.clone()));
-            Some(memory)
-        });
-        calls.collect()
+        block_memories(content(root), self.thinking_before(reply), call_memory)
     }
 
     fn put_back(&self, request: &str, root: Node<'_>, find: &FindCall<'_>) -> Option<String> {
-        let mut splice = Splice::new(request);
-        for message in root.get("messages")?.elements() {
-            let content = message.get("content").filter(|list| !list.is_empty());
-            let Some(content) = content else {
-                continue;
-            };
-            let first = content.element(0);
-            if first.is_none_or(is_reasoning) {
-                continue;
-            }
-            let mut calls = content.elements().filter_map(call_memory);
-            let known =
-                calls.find_map(|call| find(call.id.as_deref(), &call.name, &call.arguments));
-            if let Some((_, blocks)) = known.as_ref().and_then(|known| known.message.first()) {
-                let start = content.span().start + 1;
-                splice.replace(start..start, format!("{blocks},"));
-            }
-        }
-        (!splice.is_empty()).then(|| splice.apply())
+        let lists = root.get("messages")?.elements();
+        let lists = lists.filter_map(|message| message.get("content"));
+        put_back_blocks(request, lists, is_reasoning, |block| {
+            let call = call_memory(block)?;
+            find(call.id.as_deref(), &call.name, &call.arguments)
+        })
     }
 
     fn history_of(&self, root: Node<'_>, legal: &str, _: Node<'_>) -> Option<String> {
-        let is_list = |list: &Node<'_>| list.kind() == Kind::Array;
-        let blocks = content(root).filter(is_list)?.elements();
-        let is_blank = |block: &Node<'_>| {
+        let content = block_history(content(root)?, legal, |block| {
             let text = block.get("text").and_then(Node::as_str);
             text.is_some_and(|text| text.trim().is_empty())
-        };
-        let blocks = blocks.filter(|block| !is_blank(block));
-        let blocks: Vec<_> = blocks.filter_map(|block| legal.get(block.span())).collect();
-        let blocks = blocks.join(",");
-        Some(format!(r#"{{"role":"assistant","content":[{blocks}]}}"#))
+        })?;
+        Some(format!(r#"{{"role":"assistant","content":{content}}}"#))
     }
 
     fn results(&self, _: &str, answers: &[(&CallDecision, Answer)]) -> String {
-        let results = answers.iter();
-        let results =
-            results.map(|(decision, answer)| result(Provider::Bedrock, &decision.call, answer));
-        let results = results.collect::<Vec<_>>().join(",");
-        format!(r#"{{"role":"user","content":[{results}]}}"#)
+        user_results(self.provider(), "content", answers)
     }
 }
 
@@ -194,11 +157,7 @@ fn is_reasoning(block: Node<'_>) -> bool {
 
 /// The call of a block, as it is remembered.
 fn call_memory(block: Node<'_>) -> Option<CallMemory> {
-    let call = block.get("toolUse")?;
-    let id = call.get("toolUseId").and_then(Node::as_str);
-    let arguments = call.get("input").map(Node::to_json);
-    let name = call.get("name")?.as_str()?;
-    Some(CallMemory::new(id, name, &arguments.unwrap_or_default()))
+    CallMemory::read(block.get("toolUse")?, "toolUseId", "input")
 }
 
 /// The stream of one message.
@@ -208,9 +167,7 @@ pub(super) struct Bedrock {
     index: String,
     /// The blocks of this reply, each with its index, for the history.
     history: Vec<(String, HistoryBlock)>,
-    /// The client's indexes of the blocks of this reply.
-    places: HashMap<String, usize>,
-    next_place: usize,
+    places: Places,
 }
 
 /// A block of the reply, as the history needs it.
@@ -229,25 +186,20 @@ fn event_of<'t>(root: Node<'t>) -> Option<(&'t str, Node<'t>)> {
 
 /// The index of the block that an event is about.
 fn index_of<'t>(event: Node<'t>) -> Option<&'t str> {
-    event.get("contentBlockIndex").and_then(Node::digits)
+    event.get(INDEX).and_then(Node::digits)
 }
 
 /// Reads an event into calls and text.
-fn decode(root: Node<'_>, data: &str) -> Vec<CallEvent> {
+fn decode(root: Node<'_>) -> Vec<CallEvent> {
     let mut out = Vec::new();
     let Some((kind, event)) = event_of(root) else {
         return out;
     };
-    let slot = index_slot(event.get("contentBlockIndex"));
+    let slot = index_slot(event.get(INDEX));
     match kind {
         "contentBlockStart" => {
             if let Some(call) = event.get("start").and_then(|start| start.get("toolUse")) {
-                let fragment = Fragment {
-                    id: id_of(call.get("toolUseId")),
-                    name: Some(text(call.get("name")).unwrap_or_default()),
-                    arguments: None,
-                    span: root.span(),
-                };
+                let fragment = Fragment::begin(call.get("toolUseId"), call.get("name"), root);
                 out.push(CallEvent::Call(slot, fragment));
             }
         }
@@ -255,11 +207,7 @@ fn decode(root: Node<'_>, data: &str) -> Vec<CallEvent> {
             let delta = event.get("delta");
             push_text(delta.and_then(|delta| delta.get("text")), &mut out);
             if let Some(call) = delta.and_then(|delta| delta.get("toolUse")) {
-                let fragment = Fragment {
-                    arguments: raw(call.get("input"), data),
-                    span: root.span(),
-                    ..Fragment::default()
-                };
+                let fragment = Fragment::part(raw(call.get("input")), root);
                 out.push(CallEvent::Call(slot, fragment));
             }
         }

@@ -1,32 +1,19 @@
 //! Writes the chunks that the client gets.
 
 use super::*;
-use crate::protocol::{
-    Decoder, EventWriter, HeldContext, PlacedCall, PlacedPiece, Protocol, edited, numbered,
-    split_list, write_spliced,
-};
 use crate::relay::{Exchange, Usage, legal_call, legal_parts};
-use crate::sse::SseEvent;
 
 impl Decoder for Chat {
-    fn clone_decoder(&self) -> Box<dyn Decoder> {
-        Box::new(self.clone())
-    }
-
-    fn decode(&mut self, root: Node<'_>, data: &str) -> Vec<CallEvent> {
+    fn decode(&mut self, root: Node<'_>) -> Vec<CallEvent> {
         let mut out = Vec::new();
         if let Some(choice) = root.get("choices").and_then(|all| all.element(0)) {
-            self.read(choice, data, &mut out);
+            self.read(choice, &mut out);
         }
         out
     }
 }
 
 impl Protocol for Chat {
-    fn clone_box(&self) -> Box<dyn Protocol> {
-        Box::new(self.clone())
-    }
-
     fn kind(&self, root: Node<'_>) -> EventKind {
         let choice = root.get("choices").and_then(|all| all.element(0));
         if has(root, "error") {
@@ -38,15 +25,9 @@ impl Protocol for Chat {
         }
     }
 
-    fn head(&self, root: Node<'_>) -> StreamHead {
+    fn has_content(&self, root: Node<'_>) -> bool {
         let mut choices = root.get("choices").into_iter().flat_map(Node::elements);
-        if has(root, "error") {
-            StreamHead::Failure
-        } else if choices.any(has_content) {
-            StreamHead::Content
-        } else {
-            StreamHead::Undecided
-        }
+        choices.any(has_content)
     }
 
     fn choice_of<'t>(&self, root: Node<'t>) -> Option<&'t str> {
@@ -80,17 +61,18 @@ impl Protocol for Chat {
         })
     }
 
-    fn note(&mut self, root: Node<'_>, data: &str) {
+    fn note(&mut self, root: Node<'_>) {
         let Some(choices) = root.get("choices") else {
             return;
         };
         if self.shell.is_none() && choices.kind() == Kind::Array {
-            let span = choices.span();
-            let own = |text: Option<&str>| text.unwrap_or_default().to_owned();
-            let id = root.get("id").and_then(|id| data.get(id.span()));
+            let (chunk, start, list) = (root.written(), root.span().start, choices.span());
+            let (before, rest) = chunk.split_at(list.start - start);
+            let (_, after) = rest.split_at(list.len());
+            let id = root.get("id").map(Node::written);
             self.shell = Some(ChunkShell {
-                before: own(data.get(..span.start)),
-                after: own(data.get(span.end..)),
+                before: before.to_owned(),
+                after: after.to_owned(),
                 message_id: id.map(str::to_owned),
             });
         }
@@ -110,13 +92,8 @@ impl Protocol for Chat {
         let delta = delta_of(found.root).map(|(_, delta)| fragments(delta, key));
         let mut all = delta.into_iter().flatten();
         if let Some(call) = all.find(|call| call.span().start == found.start) {
-            let function = if self.is_legacy() {
-                Some(call)
-            } else {
-                call.get("function")
-            };
-            self.note_form(found, call, function);
-            self.note_extras(found.number, call, found.data);
+            self.note_form(found, call, self.function_of(call));
+            self.note_extras(found.number, call);
         }
     }
 
@@ -169,12 +146,10 @@ impl Protocol for Chat {
                 splice.remove(delta, "content");
             }
         });
-        let rest = rest.unwrap_or_default();
-        let tree = Tree::parse(&rest).ok();
-        let delta = tree.as_ref().and_then(|tree| delta_of(tree.root()));
-        let calls = delta.map(|(_, delta)| fragments(delta, calls_key(self.is_legacy())));
-        let spans = calls.into_iter().flatten().map(Node::span).collect();
-        (rest, spans)
+        with_spans(rest, |root| {
+            let calls = |(_, delta)| fragments(delta, calls_key(self.is_legacy()));
+            delta_of(root).map(calls).unwrap_or_default()
+        })
     }
 
     fn begin_alone(&mut self, number: &str, model: &str) {
@@ -191,9 +166,8 @@ impl Protocol for Chat {
         });
     }
 
-    fn take_place(&mut self) -> usize {
-        self.next_place += 1;
-        self.next_place - 1
+    fn places(&mut self) -> &mut Places {
+        &mut self.places
     }
 
     fn forward(&mut self, exchange: &Exchange, event: &SseEvent, out: &mut EventWriter) {
@@ -201,15 +175,9 @@ impl Protocol for Chat {
         if plain && !event.raw.is_empty() {
             return out.raw(event);
         }
-        let data = event.data.as_deref().unwrap_or_default();
-        let tree = Tree::parse(data);
-        let Ok(root) = tree.as_ref().map(Tree::root) else {
-            return out.raw(event);
-        };
-        let mut splice = Splice::new(data);
-        if self.continue_message(exchange, root, &mut splice) {
-            write_spliced(event, splice, out);
-        }
+        write_edited(event, out, |root, splice| {
+            self.continue_message(exchange, root, splice)
+        });
     }
 
     fn write_held(
@@ -222,56 +190,40 @@ impl Protocol for Chat {
         if !context.is_last && !context.changed {
             return self.forward(context.exchange, event, out);
         }
-        let data = event.data.as_deref().unwrap_or_default();
-        let Ok(tree) = Tree::parse(data) else {
-            return out.raw(event);
-        };
-        let Some((choice, delta)) = delta_of(tree.root()) else {
-            return self.forward(context.exchange, event, out);
-        };
-        let mut splice = Splice::new(data);
-        if !self.continue_message(context.exchange, tree.root(), &mut splice) {
-            return;
-        }
-        let reason = finish_reason(choice);
-        if reason.is_some()
-            && context.has_decisions
-            && let Some(reason) = self.stop_reasons().corrected(reason, self.next_place)
-        {
-            if self.next_place > 0 {
-                context.note_repair("finish_reason");
+        write_edited(event, out, |root, splice| {
+            let edited = self.continue_message(context.exchange, root, splice);
+            let Some((choice, delta)) = delta_of(root) else {
+                return edited;
+            };
+            let reason = finish_reason(choice);
+            if reason.is_some()
+                && context.has_decisions
+                && let Some(reason) = self.stop_reasons().corrected(reason, self.places.taken())
+            {
+                if self.places.taken() > 0 {
+                    context.note_repair("finish_reason");
+                }
+                splice.set(choice, "finish_reason", &quoted(reason));
             }
-            splice.set(choice, "finish_reason", &quoted(reason));
-        }
-        if context.changed && !pieces.is_empty() {
-            let list: Vec<_> = pieces
-                .iter()
-                .flat_map(|placed| self.written_piece(data, placed))
-                .collect();
+            if edited == Edited::LeaveOut || !context.changed || pieces.is_empty() {
+                return edited;
+            }
+            let written = pieces.iter();
+            let written = written.flat_map(|placed| self.written_piece(event.data(), placed));
+            let list: Vec<_> = written.collect();
             let key = calls_key(self.is_legacy());
             match delta.get(key) {
-                Some(sent) if !list.is_empty() => {
-                    let calls = if self.is_legacy() {
-                        list.concat()
-                    } else {
-                        format!("[{}]", list.join(","))
-                    };
-                    splice.replace(sent.span(), calls);
-                }
-                _ if list.is_empty() && reason.is_none() => return,
+                Some(sent) if !list.is_empty() => splice.replace(sent.span(), self.joined(&list)),
+                _ if list.is_empty() && reason.is_none() => return Edited::LeaveOut,
                 _ => splice.remove(delta, key),
             }
-        }
-        write_spliced(event, splice, out);
+            Edited::Forward
+        });
     }
 
     fn write_call(&mut self, decision: &CallDecision, place: usize, out: &mut EventWriter) {
         let (role, call) = (self.take_role(), whole_call(decision, place));
         self.write_delta(&format!(r#"{{{role}"tool_calls":[{call}]}}"#), "null", out);
-    }
-
-    fn write_text(&mut self, _: &CallDecision, text: &str, out: &mut EventWriter) {
-        self.write_text_rest(text, out);
     }
 
     fn write_text_rest(&mut self, text: &str, out: &mut EventWriter) {
@@ -302,11 +254,7 @@ impl Protocol for Chat {
             decisions.map(move |decision| self.history_call(*key, decision))
         });
         let calls: Vec<_> = calls.collect();
-        let calls = if self.is_legacy() {
-            calls.concat()
-        } else {
-            format!("[{}]", calls.join(","))
-        };
+        let calls = self.joined(&calls);
         let said = Some(self.said.as_str()).filter(|text| !text.is_empty());
         let said = said.map_or("null".to_owned(), quoted);
         let (extra, key) = (self.extra.to_members(), calls_key(self.is_legacy()));
@@ -319,30 +267,29 @@ impl Protocol for Chat {
         *self = Self {
             shell: self.shell.take(),
             index: self.index.take(),
-            next_place: self.next_place,
+            places: self.places.of_next_reply(),
             role: self.role,
-            irregular: self.next_place > 0,
+            irregular: self.places.taken() > 0,
             ..Self::default()
         };
     }
 }
 
 impl Chat {
-    /// Edits a chunk of a later reply so that it continues the client's message. Returns false if
-    /// nothing of the chunk is left.
+    /// Edits a chunk of a later reply so that it continues the client's message.
     fn continue_message(
         &self,
         exchange: &Exchange,
         root: Node<'_>,
         splice: &mut Splice<'_>,
-    ) -> bool {
+    ) -> Edited {
         let found = delta_of(root);
         let reason = found.and_then(|(choice, _)| choice.get("finish_reason")?.as_str());
-        if exchange.judge.settings.report && reason.is_some() {
-            splice.append(root, &format!("\"goodcall\":{}", exchange.report()));
+        if reason.is_some() {
+            exchange.append_report(root, splice);
         }
         if exchange.attempt == 0 {
-            return true;
+            return Edited::Forward;
         }
         let shell = self.shell.as_ref();
         let id = shell.and_then(|shell| shell.message_id.as_deref());
@@ -353,18 +300,19 @@ impl Chat {
             exchange.write_usage(usage, &Usage::default(), splice);
         }
         let Some((_, delta)) = found else {
-            return true;
+            return Edited::Forward;
         };
         if self.role == RoleState::Owed && delta.get("role").is_some() {
-            return true;
+            return Edited::Forward;
         }
         splice.remove(delta, "role");
-        let has_content = delta.members().any(|(key, value)| {
-            let empty = value.is_null() || value.as_str() == Some("");
-            key != "role" && !empty
-        });
-        let has_usage = root.get("usage").is_some_and(|usage| !usage.is_null());
-        has_content || reason.is_some() || has_usage
+        let mut members = delta.members();
+        let has_content = members.any(|(key, value)| key != "role" && is_full(value));
+        if has_content || reason.is_some() || has(root, "usage") {
+            Edited::Forward
+        } else {
+            Edited::LeaveOut
+        }
     }
 
     /// The role as a member, if the client does not have it yet.
@@ -394,6 +342,24 @@ impl Chat {
         let index = self.index.as_deref().unwrap_or("0");
         let choice = format!(r#"[{{"index":{index},"delta":{delta},"finish_reason":{reason}}}]"#);
         out.event(None, &format!("{before}{choice}{after}"));
+    }
+
+    /// The value of a message's calls.
+    fn joined(&self, calls: &[String]) -> String {
+        if self.is_legacy() {
+            calls.concat()
+        } else {
+            format!("[{}]", calls.join(","))
+        }
+    }
+
+    /// The function of a call, which a legacy call is itself.
+    fn function_of<'t>(&self, call: Node<'t>) -> Option<Node<'t>> {
+        if self.is_legacy() {
+            Some(call)
+        } else {
+            call.get("function")
+        }
     }
 
     fn stop_reasons(&self) -> &'static StopReasons {
@@ -427,7 +393,8 @@ impl Chat {
     /// Rewrites one fragment. The first fragment of a call has all but the arguments, later ones
     /// have only arguments. Returns several calls if the fragments held several.
     fn written_piece(&self, data: &str, placed: &PlacedPiece<'_>) -> Vec<String> {
-        let piece = data.get(placed.piece.span.clone()).unwrap_or_default();
+        let piece = data.get(placed.piece.span.clone());
+        let piece = piece.expect("a fragment lies inside its event");
         let Ok(tree) = Tree::parse(piece) else {
             return vec![piece.to_owned()];
         };
@@ -441,11 +408,7 @@ impl Chat {
             return vec![splice.apply()];
         };
         let mut list = Vec::new();
-        let function = if self.is_legacy() {
-            Some(call)
-        } else {
-            call.get("function")
-        };
+        let function = self.function_of(call);
         let sent = function.and_then(|function| function.get("arguments"));
         let is_object = sent.is_some_and(|sent| sent.as_str().is_none() && !sent.is_null());
         let whole = decision.arguments.is_some() || placed.calls.len() > 1 || is_object;
@@ -485,7 +448,7 @@ impl Chat {
         }
         if let Some(decision) = first {
             if !self.is_legacy() {
-                splice.set(call, "id", &quoted_id(decision));
+                splice.set(call, "id", &quoted(decision.id()));
             }
             if let Some(function) = function {
                 splice.set(function, "name", &quoted(&decision.call.name));
@@ -501,13 +464,9 @@ impl Chat {
     }
 }
 
-fn quoted_id(decision: &CallDecision) -> String {
-    quoted(decision.call.id.as_deref().unwrap_or_default())
-}
-
 /// A call in one fragment.
 fn whole_call(decision: &CallDecision, index: usize) -> String {
-    let id = quoted_id(decision);
+    let id = quoted(decision.id());
     let name = quoted(&decision.call.name);
     let arguments = quoted(decision.final_arguments());
     format!(

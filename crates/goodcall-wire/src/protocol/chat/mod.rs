@@ -10,8 +10,7 @@ use std::ops::Range;
 use goodcall_core::{Kind, Node, Tree};
 
 use super::form::has;
-use super::{CallKey, Decisions, EventKind, Form, FoundFragment, Layout, RequestUrl};
-use super::{StopPlace, StopReasons, StreamHead, is_full};
+use super::*;
 use crate::definitions::Definition;
 use crate::envelope::{Answer, Provider, is_client_side_call, is_safety_stop, legal_name, result};
 use crate::relay::{
@@ -181,11 +180,9 @@ pub(crate) fn is_legacy(message: Node<'_>) -> bool {
 
 /// The call of a message, as it is remembered.
 fn call_memory(call: Node<'_>) -> Option<CallMemory> {
-    let function = call.get("function")?;
-    let name = function.get("name")?.as_str()?;
-    let arguments = function.get("arguments").and_then(Node::as_str);
-    let id = call.get("id").and_then(Node::as_str);
-    Some(CallMemory::new(id, name, arguments.unwrap_or_default()))
+    let mut memory = CallMemory::read(call.get("function")?, "id", "arguments")?;
+    memory.id = text(call.get("id"));
+    Some(memory)
 }
 
 /// Puts back what a client dropped: reasoning beside the calls, members of calls, and ids that the
@@ -277,8 +274,7 @@ pub(super) struct Chat {
     keys: Vec<CallKey>,
     /// A chunk of the first reply without its choices, for chunks that the relay makes.
     shell: Option<ChunkShell>,
-    /// The client's index of the next call.
-    next_place: usize,
+    places: Places,
     role: RoleState,
 }
 
@@ -317,7 +313,7 @@ impl Chat {
     }
 
     /// Reads the choice of a chunk into its events.
-    fn read(&mut self, choice: Node<'_>, data: &str, out: &mut Vec<CallEvent>) {
+    fn read(&mut self, choice: Node<'_>, out: &mut Vec<CallEvent>) {
         let delta = choice.get("delta").or_else(|| choice.get("message"));
         for (key, value) in delta.into_iter().flat_map(Node::members) {
             match key {
@@ -327,13 +323,13 @@ impl Chat {
                         self.form = CallForm::ToolCalls;
                         let slot = index_slot(call.get("index"));
                         let function = call.get("function");
-                        out.push(CallEvent::Call(slot, fragment(call, function, data)));
+                        out.push(CallEvent::Call(slot, fragment(call, function)));
                     }
                 }
                 "function_call"
                     if value.kind() == Kind::Object && self.form != CallForm::ToolCalls =>
                 {
-                    let mut part = fragment(value, Some(value), data);
+                    let mut part = fragment(value, Some(value));
                     part.id = None;
                     if self.form == CallForm::Legacy {
                         // One call at most, whatever later fragments call it.
@@ -388,7 +384,7 @@ impl Chat {
     }
 
     /// Keeps the members of a call that are not judged, because they belong into the history.
-    fn note_extras(&mut self, number: usize, call: Node<'_>, data: &str) {
+    fn note_extras(&mut self, number: usize, call: Node<'_>) {
         let size = self.extras.len().max(number + 1);
         self.extras.resize(size, Vec::new());
         if self.is_legacy() || is_client_side_call(call) {
@@ -399,7 +395,7 @@ impl Chat {
             if JUDGED.contains(&key) || value.is_null() {
                 continue;
             }
-            let text = data.get(value.span()).unwrap_or_default().to_owned();
+            let text = value.written().to_owned();
             match own.iter_mut().find(|(known, _)| known == key) {
                 Some((_, known)) => *known = text,
                 None => own.push((key.to_owned(), text)),
@@ -408,12 +404,12 @@ impl Chat {
     }
 }
 
-fn fragment(call: Node<'_>, function: Option<Node<'_>>, data: &str) -> Fragment {
+fn fragment(call: Node<'_>, function: Option<Node<'_>>) -> Fragment {
     let get = |key| function.and_then(|function| function.get(key));
     Fragment {
         id: id_of(call.get("id")),
         name: text(get("name")).filter(|name| !name.is_empty()),
-        arguments: raw(get("arguments"), data),
+        arguments: raw(get("arguments")),
         span: call.span(),
     }
 }

@@ -1,28 +1,15 @@
 //! Writes the chunks that the client gets.
 
 use super::*;
-use crate::protocol::{
-    Decoder, EventWriter, HeldContext, PlacedPiece, Protocol, StreamHead, edited, numbered,
-    set_text, split_list, write_spliced,
-};
 use crate::relay::{Exchange, Usage, legal_call, legal_parts};
-use crate::sse::SseEvent;
 
 impl Decoder for Gemini {
-    fn clone_decoder(&self) -> Box<dyn Decoder> {
-        Box::new(self.clone())
-    }
-
-    fn decode(&mut self, root: Node<'_>, data: &str) -> Vec<CallEvent> {
-        decode(root, data)
+    fn decode(&mut self, root: Node<'_>) -> Vec<CallEvent> {
+        decode(root)
     }
 }
 
 impl Protocol for Gemini {
-    fn clone_box(&self) -> Box<dyn Protocol> {
-        Box::new(self.clone())
-    }
-
     fn kind(&self, root: Node<'_>) -> EventKind {
         let first = candidates(root).next();
         if has(root, "error") {
@@ -34,13 +21,8 @@ impl Protocol for Gemini {
         }
     }
 
-    fn head(&self, root: Node<'_>) -> StreamHead {
-        match self.kind(root) {
-            EventKind::Failure => StreamHead::Failure,
-            _ if candidates(root).any(has_content) => StreamHead::Content,
-            EventKind::Last => StreamHead::Failure,
-            _ => StreamHead::Undecided,
-        }
+    fn has_content(&self, root: Node<'_>) -> bool {
+        candidates(root).any(has_content)
     }
 
     fn heartbeat(&self) -> Option<String> {
@@ -68,17 +50,12 @@ impl Protocol for Gemini {
         GeminiForm.is_settled(root)
     }
 
-    fn note(&mut self, root: Node<'_>, data: &str) {
+    fn note(&mut self, root: Node<'_>) {
         if self.shell.is_none() {
-            let members = root.members();
-            let members = members
-                .filter(|(key, _)| ["modelVersion", "responseId", "createTime"].contains(key));
-            let members = members.map(|(key, value)| {
-                let value = data.get(value.span()).unwrap_or("null");
-                format!(",{}:{value}", quoted(key))
-            });
-            self.shell = Some(members.collect());
-            let id = root.get("responseId").and_then(|id| data.get(id.span()));
+            let keys = ["modelVersion", "responseId", "createTime"];
+            let members = written_members(root, |key| keys.contains(&key));
+            self.shell = Some(members.map(|member| format!(",{member}")).collect());
+            let id = root.get("responseId").map(Node::written);
             self.reply_id = id.map(str::to_owned);
         }
         let Some(candidate) = candidates(root).next() else {
@@ -94,21 +71,19 @@ impl Protocol for Gemini {
                 .and_then(Node::as_str)
                 .is_some_and(|text| !text.is_empty());
             if is_text && !is_thought(part) {
-                let signature = part.get(SIGNATURE);
-                let signature = signature.and_then(|node| data.get(node.span()));
+                let signature = part.get(SIGNATURE).map(Node::written);
                 self.signature = signature.map(str::to_owned);
             } else if part.get("functionCall").is_none() && !is_blank(part) {
-                let part = data.get(part.span()).unwrap_or_default();
-                self.history.push(HistoryPart::Other(part.to_owned()));
+                let part = part.written().to_owned();
+                self.history.push(HistoryPart::Other(part));
             }
         }
     }
 
     fn note_fragment(&mut self, found: FoundFragment<'_>) {
         let part = part_at(found.root, found.start).filter(|_| found.is_new);
-        let part = part.and_then(|part| found.data.get(part.span()));
         if let (Some(part), Some(HistoryPart::Call(_, own))) = (part, self.history.last_mut()) {
-            part.clone_into(own);
+            part.written().clone_into(own);
         }
     }
 
@@ -148,22 +123,18 @@ impl Protocol for Gemini {
             if let Some(list) = parts_list(root) {
                 let rest = list.elements();
                 let rest = rest.filter(|part| GeminiForm.block_texts(*part).is_empty());
-                let rest: Vec<_> = rest.filter_map(|part| data.get(part.span())).collect();
+                let rest: Vec<_> = rest.map(Node::written).collect();
                 splice.replace(list.span(), format!("[{}]", rest.join(",")));
             }
         });
-        let rest = rest.unwrap_or_default();
-        let tree = Tree::parse(&rest).ok();
-        let calls = tree.as_ref().map(|tree| calls_in(tree.root()));
-        let spans = calls.into_iter().flatten();
-        let spans = spans.filter_map(|part| Some(part.get("functionCall")?.span()));
-        let spans = spans.collect();
-        (rest, spans)
+        with_spans(rest, |root| {
+            let calls = calls_in(root).into_iter();
+            calls.filter_map(|part| part.get("functionCall")).collect()
+        })
     }
 
     fn without_failure(&self, event: &SseEvent) -> Option<SseEvent> {
-        let data = event.data.as_deref().unwrap_or_default();
-        let last = edited(data, |root, splice| {
+        let last = edited(event.data(), |root, splice| {
             for candidate in candidates(root) {
                 splice.set(candidate, "finishReason", "\"STOP\"");
                 splice.remove(candidate, "finishMessage");
@@ -172,20 +143,15 @@ impl Protocol for Gemini {
         last.map(|last| event.of_same_type(last))
     }
 
-    fn take_place(&mut self) -> usize {
-        self.next_place += 1;
-        self.next_place - 1
+    fn places(&mut self) -> &mut Places {
+        &mut self.places
     }
 
     fn forward(&mut self, exchange: &Exchange, event: &SseEvent, out: &mut EventWriter) {
-        let data = event.data.as_deref().unwrap_or_default();
-        let tree = Tree::parse(data);
-        let Ok(root) = tree.as_ref().map(Tree::root) else {
-            return out.raw(event);
-        };
-        let mut splice = Splice::new(data);
-        self.continue_reply(exchange, root, &mut splice);
-        write_spliced(event, splice, out);
+        write_edited(event, out, |root, splice| {
+            self.continue_reply(exchange, root, splice);
+            Edited::Forward
+        });
     }
 
     fn write_held(
@@ -195,46 +161,36 @@ impl Protocol for Gemini {
         context: &HeldContext<'_>,
         out: &mut EventWriter,
     ) {
-        let data = event.data.as_deref().unwrap_or_default();
-        let Ok(tree) = Tree::parse(data) else {
-            return out.raw(event);
-        };
-        let (root, exchange) = (tree.root(), context.exchange);
-        let mut splice = Splice::new(data);
-        self.continue_reply(exchange, root, &mut splice);
-        if let Some(list) = parts_list(root).filter(|_| context.changed && !pieces.is_empty()) {
-            let mut placed = pieces.iter();
-            let written = list.elements().filter_map(|part| {
-                let sent = data.get(part.span()).unwrap_or_default();
-                match part.get("functionCall").and_then(|_| placed.next()) {
-                    Some(placed) => self.carry(sent, written_part(sent, placed)),
-                    None => Some(sent.to_owned()),
+        write_edited(event, out, |root, splice| {
+            self.continue_reply(context.exchange, root, splice);
+            if let Some(list) = parts_list(root).filter(|_| context.changed && !pieces.is_empty()) {
+                let mut placed = pieces.iter();
+                let written = list.elements().filter_map(|part| {
+                    let sent = part.written();
+                    match part.get("functionCall").and_then(|_| placed.next()) {
+                        Some(placed) => self.carry(sent, written_part(sent, placed)),
+                        None => Some(sent.to_owned()),
+                    }
+                });
+                let mut written: Vec<_> = written.collect();
+                if written.is_empty() {
+                    if !context.is_last {
+                        return Edited::LeaveOut;
+                    }
+                    written.push(r#"{"text":""}"#.to_owned());
                 }
-            });
-            let written: Vec<_> = written.collect();
-            if written.is_empty() && !context.is_last {
-                return;
+                splice.replace(list.span(), format!("[{}]", written.join(",")));
             }
-            let written = if written.is_empty() {
-                r#"{"text":""}"#.to_owned()
-            } else {
-                written.join(",")
-            };
-            splice.replace(list.span(), format!("[{written}]"));
-        }
-        if context.is_last && exchange.judge.settings.report {
-            splice.append(root, &format!("\"goodcall\":{}", exchange.report()));
-        }
-        write_spliced(event, splice, out);
+            if context.is_last {
+                context.exchange.append_report(root, splice);
+            }
+            Edited::Forward
+        });
     }
 
     fn write_call(&mut self, decision: &CallDecision, _: usize, out: &mut EventWriter) {
         let call = GeminiForm.call("", &decision.call.name, decision.final_arguments());
         self.write_part(&call, "", out);
-    }
-
-    fn write_text(&mut self, _: &CallDecision, text: &str, out: &mut EventWriter) {
-        self.write_text_rest(text, out);
     }
 
     fn write_text_rest(&mut self, text: &str, out: &mut EventWriter) {
@@ -272,7 +228,7 @@ impl Protocol for Gemini {
             shell: self.shell.take(),
             reply_id: self.reply_id.take(),
             index: self.index.take(),
-            next_place: self.next_place,
+            places: self.places.of_next_reply(),
             ..Self::default()
         };
     }

@@ -6,11 +6,9 @@ mod encode;
 
 use goodcall_core::{Kind, Node, Tree};
 
-use super::form::has;
-use super::{
-    Author, CallKey, Decisions, EventKind, Form, FoundFragment, Framing, Layout, RequestUrl,
-};
-use crate::envelope::{Answer, Provider, is_safety_stop, result};
+use super::form::{block_history, has, user_results};
+use super::*;
+use crate::envelope::{Answer, Provider, is_safety_stop};
 use crate::relay::{
     CallDecision, CallMemory, Endpoint, FailedGeneration, FindCall, QuotedExtent, RecoveredReply,
 };
@@ -172,7 +170,7 @@ impl Form for GeminiForm {
         let said = said.map(|text| format!(r#"{{"text":{}}}"#, quoted(text)));
         // What came before the calls, such as thoughts.
         let before = parts(candidate).filter(|part| !is_blank(*part));
-        let before = before.filter_map(|part| Some(failed.get(part.span())?.to_owned()));
+        let before = before.map(|part| part.written().to_owned());
         let parts = before.chain(said).chain([reply.calls.clone()]);
         let parts = parts.collect::<Vec<_>>().join(",");
         let content = format!(r#"{{"role":"model","parts":[{parts}]}}"#);
@@ -223,29 +221,18 @@ impl Form for GeminiForm {
 
     fn history_of(&self, root: Node<'_>, legal: &str, _: Node<'_>) -> Option<String> {
         let content = candidates(root).next()?.get("content")?;
-        let parts = content.get("parts")?.elements();
-        let parts = parts.filter(|part| !is_blank(*part));
-        let parts: Vec<_> = parts.filter_map(|part| legal.get(part.span())).collect();
-        let parts = parts.join(",");
-        Some(format!(r#"{{"role":"model","parts":[{parts}]}}"#))
+        let parts = block_history(content.get("parts")?, legal, is_blank)?;
+        Some(format!(r#"{{"role":"model","parts":{parts}}}"#))
     }
 
     fn results(&self, _: &str, answers: &[(&CallDecision, Answer)]) -> String {
-        let results = answers.iter();
-        let results =
-            results.map(|(decision, answer)| result(Provider::Gemini, &decision.call, answer));
-        let results = results.collect::<Vec<_>>().join(",");
-        format!(r#"{{"role":"user","parts":[{results}]}}"#)
+        user_results(self.provider(), "parts", answers)
     }
 }
 
 /// The call of a part, as it is remembered.
 fn call_memory(part: Node<'_>) -> Option<CallMemory> {
-    let call = part.get("functionCall")?;
-    let arguments = call.get("args").map(Node::to_json);
-    let id = call.get("id").and_then(Node::as_str);
-    let name = call.get("name")?.as_str()?;
-    Some(CallMemory::new(id, name, &arguments.unwrap_or_default()))
+    CallMemory::read(part.get("functionCall")?, "id", "args")
 }
 
 /// A member under either of its names: the API takes both.
@@ -307,8 +294,7 @@ pub(super) struct Gemini {
     signature: Option<String>,
     /// The signature of a call that the client does not get, for the first one that it does.
     carried: Option<String>,
-    /// The client's number of the next call.
-    next_place: usize,
+    places: Places,
 }
 
 /// A part of the reply, as the history needs it.
@@ -323,7 +309,7 @@ enum HistoryPart {
 }
 
 /// Reads a chunk into calls and text.
-fn decode(root: Node<'_>, data: &str) -> Vec<CallEvent> {
+fn decode(root: Node<'_>) -> Vec<CallEvent> {
     let mut out = Vec::new();
     let Some(candidate) = candidates(root).next() else {
         return out;
@@ -339,7 +325,7 @@ fn decode(root: Node<'_>, data: &str) -> Vec<CallEvent> {
         let partial = call.get("partialArgs");
         let partial = partial.filter(|list| list.kind() == Kind::Array);
         if partial.is_none() && !more && call.get("name").is_some() {
-            push_whole_call(call, "args", id_of(call.get("id")), data, &mut out);
+            push_whole_call(call, "args", id_of(call.get("id")), &mut out);
             continue;
         }
         let values = partial.into_iter().flat_map(Node::elements);

@@ -1,28 +1,15 @@
 //! Writes the events that the client gets.
 
 use super::*;
-use crate::protocol::{
-    Decoder, EventWriter, HeldContext, PieceKind, PlacedPiece, Protocol, StreamHead, edited,
-    set_text, write_spliced,
-};
 use crate::relay::{CallVerdict, Exchange, legal_call};
-use crate::sse::SseEvent;
 
 impl Decoder for Messages {
-    fn clone_decoder(&self) -> Box<dyn Decoder> {
-        Box::new(self.clone())
-    }
-
-    fn decode(&mut self, root: Node<'_>, data: &str) -> Vec<CallEvent> {
-        decode(self, root, data)
+    fn decode(&mut self, root: Node<'_>) -> Vec<CallEvent> {
+        decode(self, root)
     }
 }
 
 impl Protocol for Messages {
-    fn clone_box(&self) -> Box<dyn Protocol> {
-        Box::new(self.clone())
-    }
-
     fn kind(&self, root: Node<'_>) -> EventKind {
         match type_of(root) {
             "ping" => EventKind::Heartbeat,
@@ -31,14 +18,6 @@ impl Protocol for Messages {
             "message_delta" => EventKind::Last,
             "message_stop" => EventKind::Close,
             _ => EventKind::Content,
-        }
-    }
-
-    fn head(&self, root: Node<'_>) -> StreamHead {
-        match self.kind(root) {
-            EventKind::Heartbeat | EventKind::Head => StreamHead::Undecided,
-            EventKind::Content => StreamHead::Content,
-            _ => StreamHead::Failure,
         }
     }
 
@@ -55,15 +34,14 @@ impl Protocol for Messages {
         is_safety_stop(root.get("delta").and_then(|delta| delta.get("stop_reason")))
     }
 
-    fn note(&mut self, root: Node<'_>, data: &str) {
+    fn note(&mut self, root: Node<'_>) {
         let index = root.get("index").and_then(Node::digits);
         index.unwrap_or_default().clone_into(&mut self.index);
         let block = root.get("content_block");
         if let Some(block) = block.filter(|_| !Messages::is_call(root)) {
-            let start = data.get(block.span()).unwrap_or_default();
             self.history.push(HistoryBlock::Other {
                 index: self.index.clone(),
-                start: start.to_owned(),
+                start: block.written().to_owned(),
                 added: Vec::new(),
             });
         }
@@ -79,7 +57,7 @@ impl Protocol for Messages {
             let input = block.get("input");
             self.starts.resize(found.number, CallStart::default());
             self.starts.push(CallStart {
-                block: found.data.get(block.span()).unwrap_or_default().to_owned(),
+                block: block.written().to_owned(),
                 is_regular: id_of(block.get("id")).is_some()
                     && input.is_none_or(|input| input.is_empty()),
             });
@@ -109,16 +87,14 @@ impl Protocol for Messages {
         })
     }
 
-    fn take_place(&mut self) -> usize {
-        self.places.take()
+    fn places(&mut self) -> &mut Places {
+        &mut self.places
     }
 
     fn forward(&mut self, exchange: &Exchange, event: &SseEvent, out: &mut EventWriter) {
-        let data = event.data.as_deref().unwrap_or_default();
-        let tree = Tree::parse(data).ok();
+        let tree = Tree::parse(event.data()).ok();
         let root = tree.as_ref().map(Tree::root);
         let kind = root.map(type_of).unwrap_or_default();
-        let index = root.and_then(|root| root.get("index")?.digits());
         if let Some(start) = self.waiting.take() {
             // A text block that stays empty is left out.
             if kind == "content_block_stop" {
@@ -130,22 +106,20 @@ impl Protocol for Messages {
         let block = root.and_then(|root| root.get("content_block"));
         let is_empty_text = block.is_some_and(|block| {
             let text = block.get("text").and_then(Node::as_str);
-            type_of(block) == "text" && text.unwrap_or_default().is_empty()
+            type_of(block) == "text" && text.is_none_or(str::is_empty)
         });
         if is_start && is_empty_text && exchange.text_call_scope().is_some() {
             self.waiting = Some(event.clone());
-        } else if index.is_some() {
-            self.forward_block(event, is_start, out);
-        } else if event.raw.is_empty() {
-            out.with_data(event, data);
         } else {
-            out.raw(event);
+            self.forward_block(event, is_start, out);
         }
     }
 
     fn forward_at(&mut self, _: &Exchange, event: &SseEvent, place: usize, out: &mut EventWriter) {
-        let data = event.data.as_deref().unwrap_or_default();
-        write_moved(event, data, place, out);
+        write_edited(event, out, |root, splice| {
+            set_index(splice, root, "index", place);
+            Edited::Forward
+        });
     }
 
     fn write_held(
@@ -156,56 +130,39 @@ impl Protocol for Messages {
         out: &mut EventWriter,
     ) {
         let [placed] = pieces else {
-            return self.write_message_delta(event, context, out);
+            return write_message_delta(event, context, out);
         };
-        let Some(call) = placed.calls.first() else {
+        let Some((decision, place)) = placed.call() else {
             return;
         };
-        let Some(place) = call.place else {
-            return;
-        };
-        let data = event.data.as_deref().unwrap_or_default();
-        let Ok(tree) = Tree::parse(data) else {
-            return out.raw(event);
-        };
-        let (root, kind, decision) = (tree.root(), placed.piece.kind, call.decision);
-        let whole = decision.arguments.is_some();
-        let mut splice = Splice::new(data);
-        if root.get("index").and_then(Node::digits) != Some(place.to_string().as_str()) {
-            splice.set(root, "index", &place.to_string());
-        }
-        if let Some(block) = root.get("content_block") {
-            set_text(
-                &mut splice,
-                block,
-                "id",
-                decision.call.id.as_deref().unwrap_or_default(),
-            );
-            if decision.verdict != CallVerdict::Unjudged || decision.call.alias.is_some() {
-                set_text(&mut splice, block, "name", &decision.call.name);
-            }
-            if whole {
-                splice.set(block, "input", "{}");
+        let (kind, whole) = (placed.piece.kind, decision.arguments.is_some());
+        if whole {
+            match kind {
+                PieceKind::Part => return,
+                PieceKind::End => write_arguments(decision, place, out),
+                PieceKind::Begin | PieceKind::Whole => {}
             }
         }
-        if whole && kind == PieceKind::Part {
-            return;
-        }
-        if whole && kind == PieceKind::End {
-            write_arguments(decision, place, out);
-        }
-        write_spliced(event, splice, out);
-        if kind == PieceKind::End {
-            for more in placed.calls.iter().skip(1) {
-                if let Some(place) = more.place {
-                    self.write_call(more.decision, place, out);
+        write_edited(event, out, |root, splice| {
+            set_index(splice, root, "index", place);
+            if let Some(block) = root.get("content_block") {
+                set_text(splice, block, "id", decision.id());
+                if decision.verdict != CallVerdict::Unjudged || decision.call.alias.is_some() {
+                    set_text(splice, block, "name", &decision.call.name);
+                }
+                if whole {
+                    splice.set(block, "input", "{}");
                 }
             }
+            Edited::Forward
+        });
+        if kind == PieceKind::End {
+            self.write_further_calls(placed, out);
         }
     }
 
     fn write_call(&mut self, decision: &CallDecision, place: usize, out: &mut EventWriter) {
-        let id = quoted(decision.call.id.as_deref().unwrap_or_default());
+        let id = quoted(decision.id());
         let name = quoted(&decision.call.name);
         let block = format!(r#"{{"type":"tool_use","id":{id},"name":{name},"input":{{}}}}"#);
         write_start(&block, place, out);
@@ -224,8 +181,8 @@ impl Protocol for Messages {
         if let Some(start) = self.waiting.take() {
             self.forward_block(&start, true, out);
         }
-        let place = self.places.known.get(&self.index).copied();
-        write_text_delta(text, place.unwrap_or_default(), out);
+        let place = self.places.of(&self.index);
+        write_text_delta(text, place, out);
     }
 
     fn write_last(&mut self, out: &mut EventWriter) -> bool {
@@ -261,80 +218,44 @@ impl Protocol for Messages {
     }
 
     fn begin_next(&mut self) {
-        let next = self.places.next;
-        *self = Self::default();
-        self.places.next = next;
+        *self = Self {
+            places: self.places.of_next_reply(),
+            ..Self::default()
+        };
     }
 }
 
 impl Messages {
-    /// Forwards an event of a block as it arrived, but for the index of its block.
+    /// Forwards an event as it arrived, but for the index of its block.
     fn forward_block(&mut self, event: &SseEvent, is_start: bool, out: &mut EventWriter) {
-        let data = event.data.as_deref().unwrap_or_default();
-        let tree = Tree::parse(data).ok();
-        let index = tree
-            .as_ref()
-            .and_then(|tree| tree.root().get("index")?.digits());
-        let index = index.unwrap_or_default();
-        let place = if is_start {
-            let place = self.places.take();
-            self.places.known.insert(index.to_owned(), place);
-            Some(place)
-        } else {
-            self.places.known.get(index).copied()
-        };
-        match place {
-            Some(place) => write_moved(event, data, place, out),
-            None if event.raw.is_empty() => out.with_data(event, data),
-            None => out.raw(event),
-        }
-    }
-
-    fn write_message_delta(
-        &self,
-        event: &SseEvent,
-        context: &HeldContext<'_>,
-        out: &mut EventWriter,
-    ) {
-        let data = event.data.as_deref().unwrap_or_default();
-        let Ok(tree) = Tree::parse(data) else {
-            return out.raw(event);
-        };
-        let (root, exchange) = (tree.root(), context.exchange);
-        let mut splice = Splice::new(data);
-        if let Some(delta) = root.get("delta") {
-            let reason = delta.get("stop_reason").and_then(Node::as_str);
-            let any = context.calls > 0 || context.has_decisions;
-            let corrected = MESSAGES_STOP.corrected(reason, context.calls);
-            if let Some(reason) = corrected.filter(|_| any) {
-                if context.calls > 0 {
-                    context.note_repair("finish_reason");
+        write_edited(event, out, |root, splice| {
+            if let Some(index) = root.get("index").and_then(Node::digits) {
+                let place = if is_start {
+                    Some(self.places.begin(index))
+                } else {
+                    self.places.find(index)
+                };
+                if let Some(place) = place {
+                    set_index(splice, root, "index", place);
                 }
-                splice.set(delta, "stop_reason", &quoted(reason));
             }
-        }
-        if let Some(usage) = root.get("usage").filter(|_| !exchange.usage.is_empty()) {
-            exchange.write_usage(usage, context.usage, &mut splice);
-        }
-        if exchange.judge.settings.report {
-            splice.append(root, &format!("\"goodcall\":{}", exchange.report()));
-        }
-        write_spliced(event, splice, out);
+            Edited::Forward
+        });
     }
 }
 
-/// Writes an event with this index.
-fn write_moved(event: &SseEvent, data: &str, place: usize, out: &mut EventWriter) {
-    let place = place.to_string();
-    let moved = edited(data, |root, splice| {
-        if root.get("index").and_then(Node::digits) != Some(place.as_str()) {
-            splice.set(root, "index", &place);
+fn write_message_delta(event: &SseEvent, context: &HeldContext<'_>, out: &mut EventWriter) {
+    let exchange = context.exchange;
+    write_edited(event, out, |root, splice| {
+        if let Some(delta) = root.get("delta") {
+            context.set_stop_reason(&MESSAGES_STOP, (delta, "stop_reason"), splice);
         }
+        if let Some(usage) = root.get("usage").filter(|_| !exchange.usage.is_empty()) {
+            exchange.write_usage(usage, context.usage, splice);
+        }
+        exchange.append_report(root, splice);
+        Edited::Forward
     });
-    match moved {
-        Some(moved) if moved != data || event.raw.is_empty() => out.with_data(event, &moved),
-        _ => out.raw(event),
-    }
 }
 
 fn write_start(block: &str, place: usize, out: &mut EventWriter) {
@@ -378,7 +299,7 @@ fn history_call(start: &str, decision: &CallDecision) -> String {
     let mut splice = Splice::new(&legal);
     let members = start_tree.root().members();
     for (key, value) in members.filter(|(key, _)| !JUDGED.contains(key)) {
-        splice.set(tree.root(), key, start.get(value.span()).unwrap_or("null"));
+        splice.set(tree.root(), key, value.written());
     }
     splice.apply()
 }

@@ -4,13 +4,13 @@ mod encode;
 
 use std::collections::HashMap;
 
-use goodcall_core::{Kind, Node, Tree};
+use goodcall_core::{Node, Tree};
 
-use super::form::{has, leading_blocks};
-use super::{CallKey, Decisions, EventKind, Form, FoundFragment, Layout, RequestUrl};
-use super::{StopPlace, StopReasons, type_of};
+use super::form::{block_history, block_memories, has, leading_blocks};
+use super::form::{put_back_blocks, user_results};
+use super::*;
 use crate::definitions::Definition;
-use crate::envelope::{Answer, Provider, is_safety_stop, result};
+use crate::envelope::{Answer, Provider, is_safety_stop};
 use crate::relay::{CallDecision, CallMemory, Endpoint, FindCall};
 use crate::splice::{Splice, quoted};
 use crate::stream::{CallEvent, Fragment, id_of, index_slot, push_stop, push_text, raw, text};
@@ -95,26 +95,15 @@ impl Form for MessagesForm {
 
     /// With thinking switched on, a history is refused in which a call has no thinking before it.
     fn thinking_before(&self, reply: &str) -> Option<String> {
-        leading_blocks(
-            reply,
-            |root| root.get("content"),
-            |block| matches!(type_of(block), "thinking" | "redacted_thinking"),
-        )
+        leading_blocks(reply, |root| root.get("content"), is_thinking)
     }
 
-    fn memorable(&self, _: Node<'_>, reply: &str) -> Vec<CallMemory> {
-        let Some(thinking) = self.thinking_before(reply) else {
-            return Vec::new();
-        };
-        let tree = Tree::parse(reply).ok();
-        let content = tree.as_ref().and_then(|tree| tree.root().get("content"));
-        let blocks = content.into_iter().flat_map(Node::elements);
-        let calls = blocks.filter_map(|block| {
-            let mut memory = call_memory(block)?;
-            memory.message.push((String::new(), thinking.clone()));
-            Some(memory)
-        });
-        calls.collect()
+    fn memorable(&self, root: Node<'_>, reply: &str) -> Vec<CallMemory> {
+        block_memories(
+            root.get("content"),
+            self.thinking_before(reply),
+            call_memory,
+        )
     }
 
     fn put_back(&self, request: &str, root: Node<'_>, find: &FindCall<'_>) -> Option<String> {
@@ -122,52 +111,27 @@ impl Form for MessagesForm {
         if thinking == Some("disabled") {
             return None;
         }
-        let mut splice = Splice::new(request);
-        for message in root.get("messages")?.elements() {
-            let is_own = message.get("role").and_then(Node::as_str) == Some("assistant");
-            let content = message.get("content").filter(|_| is_own);
-            let Some(content) = content.filter(|list| !list.is_empty()) else {
-                continue;
-            };
-            let mut blocks = content.elements();
-            if blocks.next().is_some_and(is_thinking) {
-                continue;
-            }
-            let mut calls = content.elements().filter_map(call_memory);
-            let known =
-                calls.find_map(|call| find(call.id.as_deref(), &call.name, &call.arguments));
-            if let Some((_, blocks)) = known.as_ref().and_then(|known| known.message.first()) {
-                let start = content.span().start + 1;
-                splice.replace(start..start, format!("{blocks},"));
-            }
-        }
-        (!splice.is_empty()).then(|| splice.apply())
+        let is_own =
+            |message: &Node<'_>| message.get("role").and_then(Node::as_str) == Some("assistant");
+        let lists = root.get("messages")?.elements().filter(is_own);
+        let lists = lists.filter_map(|message| message.get("content"));
+        put_back_blocks(request, lists, is_thinking, |block| {
+            let call = call_memory(block)?;
+            find(call.id.as_deref(), &call.name, &call.arguments)
+        })
     }
 
     fn history_of(&self, root: Node<'_>, legal: &str, _: Node<'_>) -> Option<String> {
-        let is_list = |list: &Node<'_>| list.kind() == Kind::Array;
-        let content = root.get("content").filter(is_list)?;
         // Anthropic refuses a history with an empty text in it.
-        let is_blank = |block: &Node<'_>| {
+        let content = block_history(root.get("content")?, legal, |block| {
             let text = block.get("text").and_then(Node::as_str);
-            type_of(*block) == "text" && text.is_none_or(|text| text.trim().is_empty())
-        };
-        let blocks = content.elements().filter(|block| !is_blank(block));
-        let blocks: Vec<_> = blocks.filter_map(|block| legal.get(block.span())).collect();
-        let content = if blocks.len() == content.len() {
-            legal.get(content.span())?.to_owned()
-        } else {
-            format!("[{}]", blocks.join(","))
-        };
+            type_of(block) == "text" && text.is_none_or(|text| text.trim().is_empty())
+        })?;
         Some(format!(r#"{{"role":"assistant","content":{content}}}"#))
     }
 
     fn results(&self, _: &str, answers: &[(&CallDecision, Answer)]) -> String {
-        let results = answers.iter();
-        let results =
-            results.map(|(decision, answer)| result(Provider::Anthropic, &decision.call, answer));
-        let results = results.collect::<Vec<_>>().join(",");
-        format!(r#"{{"role":"user","content":[{results}]}}"#)
+        user_results(self.provider(), "content", answers)
     }
 }
 
@@ -178,10 +142,7 @@ fn is_thinking(block: Node<'_>) -> bool {
 /// The call of a block, as it is remembered.
 fn call_memory(block: Node<'_>) -> Option<CallMemory> {
     let is_call = type_of(block) == "tool_use";
-    let id = block.get("id").and_then(Node::as_str);
-    let name = block.get("name")?.as_str().filter(|_| is_call)?;
-    let arguments = block.get("input").map(Node::to_json);
-    Some(CallMemory::new(id, name, &arguments.unwrap_or_default()))
+    is_call.then(|| CallMemory::read(block, "id", "input"))?
 }
 
 /// The stream of one message.
@@ -198,8 +159,8 @@ pub(super) struct Messages {
     history: Vec<HistoryBlock>,
     /// A text block's first event, until some of its text is forwarded: providers refuse an empty
     /// text in a history.
-    waiting: Option<crate::sse::SseEvent>,
-    places: BlockPlaces,
+    waiting: Option<SseEvent>,
+    places: Places,
 }
 
 /// The first event of a call.
@@ -208,21 +169,6 @@ struct CallStart {
     block: String,
     /// True if it may be forwarded at once: with an id, and without input.
     is_regular: bool,
-}
-
-/// The client's indexes of blocks.
-#[derive(Clone, Debug, Default)]
-struct BlockPlaces {
-    /// Of the blocks of this reply, by the upstream's index.
-    known: HashMap<String, usize>,
-    next: usize,
-}
-
-impl BlockPlaces {
-    fn take(&mut self) -> usize {
-        self.next += 1;
-        self.next - 1
-    }
 }
 
 /// A block of the reply, as the history needs it.
@@ -302,7 +248,7 @@ fn history_block(start: &str, added: &[(&'static str, String)]) -> Option<String
 }
 
 /// Reads the events of one message into calls and text.
-fn decode(messages: &mut Messages, root: Node<'_>, data: &str) -> Vec<CallEvent> {
+fn decode(messages: &mut Messages, root: Node<'_>) -> Vec<CallEvent> {
     let mut out = Vec::new();
     let slot = index_slot(root.get("index"));
     let index = root.get("index").and_then(Node::digits).unwrap_or_default();
@@ -311,15 +257,10 @@ fn decode(messages: &mut Messages, root: Node<'_>, data: &str) -> Vec<CallEvent>
             let block = root.get("content_block");
             push_text(block.and_then(|block| block.get("text")), &mut out);
             if let Some(block) = block.filter(|_| Messages::is_call(root)) {
-                if let Some(input) = raw(block.get("input"), data) {
+                if let Some(input) = raw(block.get("input")) {
                     messages.inputs.insert(index.to_owned(), input);
                 }
-                let fragment = Fragment {
-                    id: id_of(block.get("id")),
-                    name: Some(text(block.get("name")).unwrap_or_default()),
-                    arguments: None,
-                    span: root.span(),
-                };
+                let fragment = Fragment::begin(block.get("id"), block.get("name"), root);
                 out.push(CallEvent::Call(slot, fragment));
             }
         }
@@ -328,12 +269,7 @@ fn decode(messages: &mut Messages, root: Node<'_>, data: &str) -> Vec<CallEvent>
             push_text(delta.and_then(|delta| delta.get("text")), &mut out);
             let part = text(delta.and_then(|delta| delta.get("partial_json")));
             if part.is_some() {
-                let fragment = Fragment {
-                    arguments: part,
-                    span: root.span(),
-                    ..Fragment::default()
-                };
-                out.push(CallEvent::Call(slot, fragment));
+                out.push(CallEvent::Call(slot, Fragment::part(part, root)));
             }
         }
         "content_block_stop" => {

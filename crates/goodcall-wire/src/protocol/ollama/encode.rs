@@ -1,29 +1,15 @@
 //! Writes the lines that the client gets.
 
 use super::*;
-use crate::protocol::{
-    Decoder, EventWriter, HeldContext, PlacedPiece, Protocol, StreamHead, edited, is_full,
-    set_text, write_spliced,
-};
 use crate::relay::{CallDecision, Exchange, Usage, legal_call};
-use crate::splice::Splice;
-use crate::sse::SseEvent;
 
 impl Decoder for Ollama {
-    fn clone_decoder(&self) -> Box<dyn Decoder> {
-        Box::new(self.clone())
-    }
-
-    fn decode(&mut self, root: Node<'_>, data: &str) -> Vec<CallEvent> {
-        decode(root, data)
+    fn decode(&mut self, root: Node<'_>) -> Vec<CallEvent> {
+        decode(root)
     }
 }
 
 impl Protocol for Ollama {
-    fn clone_box(&self) -> Box<dyn Protocol> {
-        Box::new(self.clone())
-    }
-
     fn kind(&self, root: Node<'_>) -> EventKind {
         if has(root, "error") {
             EventKind::Failure
@@ -34,15 +20,11 @@ impl Protocol for Ollama {
         }
     }
 
-    fn head(&self, root: Node<'_>) -> StreamHead {
-        let message = root.get("message");
-        let full = |key| message.is_some_and(|message| message.get(key).is_some_and(is_full));
-        match self.kind(root) {
-            EventKind::Failure => StreamHead::Failure,
-            _ if full("content") || full("tool_calls") || full("thinking") => StreamHead::Content,
-            EventKind::Last => StreamHead::Failure,
-            _ => StreamHead::Undecided,
-        }
+    fn has_content(&self, root: Node<'_>) -> bool {
+        let keys = ["content", "tool_calls", "thinking"];
+        let has = |message: Node<'_>, key: &str| message.get(key).is_some_and(is_full);
+        root.get("message")
+            .is_some_and(|message| keys.iter().any(|key| has(message, key)))
     }
 
     fn heartbeat(&self) -> Option<String> {
@@ -58,22 +40,13 @@ impl Protocol for Ollama {
         OllamaForm.is_settled(root)
     }
 
-    fn note(&mut self, root: Node<'_>, data: &str) {
+    fn note(&mut self, root: Node<'_>) {
         let Some(message) = root.get("message") else {
             return;
         };
         if self.head.is_none() {
-            let members = root
-                .members()
-                .filter(|(key, _)| ["model", "created_at"].contains(key));
-            let members = members.map(|(key, value)| {
-                format!(
-                    "{}:{},",
-                    quoted(key),
-                    data.get(value.span()).unwrap_or("null")
-                )
-            });
-            self.head = Some(members.collect());
+            let members = written_members(root, |key| ["model", "created_at"].contains(&key));
+            self.head = Some(members.map(|member| format!("{member},")).collect());
         }
         for (key, value) in message.members() {
             if !["role", "content", "tool_calls"].contains(&key) {
@@ -131,14 +104,12 @@ impl Protocol for Ollama {
         self.head.get_or_insert_with(head);
     }
 
-    fn take_place(&mut self) -> usize {
-        self.next_place += 1;
-        self.next_place - 1
+    fn places(&mut self) -> &mut Places {
+        &mut self.places
     }
 
     fn forward(&mut self, _: &Exchange, event: &SseEvent, out: &mut EventWriter) {
-        let data = event.data.as_deref().unwrap_or_default();
-        write_spliced(event, Splice::new(data), out);
+        write_spliced(event, Splice::new(event.data()), out);
     }
 
     fn write_held(
@@ -148,39 +119,28 @@ impl Protocol for Ollama {
         context: &HeldContext<'_>,
         out: &mut EventWriter,
     ) {
-        let data = event.data.as_deref().unwrap_or_default();
-        let Ok(tree) = Tree::parse(data) else {
-            return out.raw(event);
-        };
-        let mut splice = Splice::new(data);
-        let message = tree.root().get("message");
-        let list = message.and_then(|message| message.get("tool_calls"));
-        if let (Some(message), Some(list)) = (message, list)
-            && context.changed
-        {
-            let calls = list
-                .elements()
-                .filter(|call| call.get("function").is_some());
-            let written = calls.zip(pieces).filter_map(|(call, placed)| {
-                let sent = data.get(call.span()).unwrap_or_default();
-                written_call(sent, placed)
-            });
-            let written: Vec<_> = written.collect();
-            if written.is_empty() {
-                splice.remove(message, "tool_calls");
-            } else {
-                splice.replace(list.span(), format!("[{}]", written.join(",")));
+        write_edited(event, out, |root, splice| {
+            let message = root.get("message");
+            let list = message.and_then(|message| message.get("tool_calls"));
+            if let Some((message, list)) = message.zip(list).filter(|_| context.changed) {
+                let calls = list.elements();
+                let calls = calls.filter(|call| call.get("function").is_some());
+                let written = calls.zip(pieces);
+                let written = written.filter_map(|(call, placed)| written_call(call, placed));
+                let written: Vec<_> = written.collect();
+                if written.is_empty() {
+                    splice.remove(message, "tool_calls");
+                } else {
+                    splice.replace(list.span(), format!("[{}]", written.join(",")));
+                }
             }
-        }
-        if context.is_last {
-            let exchange = context.exchange;
-            exchange.write_usage(tree.root(), &Usage::default(), &mut splice);
-            if exchange.judge.settings.report {
-                let report = exchange.report();
-                splice.append(tree.root(), &format!("\"goodcall\":{report}"));
+            if context.is_last {
+                let exchange = context.exchange;
+                exchange.write_usage(root, &Usage::default(), splice);
+                exchange.append_report(root, splice);
             }
-        }
-        write_spliced(event, splice, out);
+            Edited::Forward
+        });
     }
 
     fn write_call(&mut self, decision: &CallDecision, _: usize, out: &mut EventWriter) {
@@ -189,10 +149,6 @@ impl Protocol for Ollama {
             None,
             &self.message(&format!(r#""content":"","tool_calls":[{call}]"#)),
         );
-    }
-
-    fn write_text(&mut self, _: &CallDecision, text: &str, out: &mut EventWriter) {
-        self.write_text_rest(text, out);
     }
 
     fn write_text_rest(&mut self, text: &str, out: &mut EventWriter) {
@@ -236,7 +192,7 @@ impl Protocol for Ollama {
     fn begin_next(&mut self) {
         *self = Self {
             head: self.head.take(),
-            next_place: self.next_place,
+            places: self.places.of_next_reply(),
             ..Self::default()
         };
     }
@@ -251,12 +207,12 @@ impl Ollama {
 }
 
 /// A call as it was decided; `None` if the client does not get it.
-fn written_call(sent: &str, placed: &PlacedPiece<'_>) -> Option<String> {
+fn written_call(sent: Node<'_>, placed: &PlacedPiece<'_>) -> Option<String> {
     let Some(call) = placed.calls.first() else {
-        return Some(sent.to_owned());
+        return Some(sent.written().to_owned());
     };
     call.place?;
-    edited(sent, |root, splice| {
+    edited(sent.written(), |root, splice| {
         if let Some(function) = root.get("function") {
             set_text(splice, function, "name", &call.decision.call.name);
             if let Some(arguments) = &call.decision.arguments {

@@ -2,10 +2,10 @@
 
 mod encode;
 
-use goodcall_core::{Node, Tree};
+use goodcall_core::Node;
 
 use super::form::has;
-use super::{CallKey, Decisions, EventKind, Form, Framing, Layout, RequestUrl};
+use super::*;
 use crate::envelope::{Provider, is_safety_stop};
 use crate::relay::{Endpoint, ExtraFields, FailedGeneration, RecoveredReply};
 use crate::splice::quoted;
@@ -92,10 +92,10 @@ pub(super) struct Ollama {
     extra: ExtraFields,
     /// The calls, for the history.
     keys: Vec<CallKey>,
-    next_place: usize,
+    places: Places,
 }
 
-fn decode(root: Node<'_>, data: &str) -> Vec<CallEvent> {
+fn decode(root: Node<'_>) -> Vec<CallEvent> {
     let mut out = Vec::new();
     let message = root.get("message");
     let get = |key| message.and_then(|message| message.get(key));
@@ -103,7 +103,7 @@ fn decode(root: Node<'_>, data: &str) -> Vec<CallEvent> {
     for call in get("tool_calls").into_iter().flat_map(Node::elements) {
         if let Some(function) = call.get("function") {
             let id = id_of(call.get("id"));
-            push_whole_call(function, "arguments", id, data, &mut out);
+            push_whole_call(function, "arguments", id, &mut out);
         }
     }
     push_stop(root.get("done_reason"), &mut out);

@@ -1,27 +1,15 @@
 //! Writes the events that the client gets.
 
 use super::*;
-use crate::protocol::{
-    Decoder, EventWriter, HeldContext, LateCall, PieceKind, PlacedPiece, Protocol, write_spliced,
-};
 use crate::relay::{CallVerdict, Exchange};
-use crate::sse::SseEvent;
 
 impl Decoder for Responses {
-    fn clone_decoder(&self) -> Box<dyn Decoder> {
-        Box::new(self.clone())
-    }
-
-    fn decode(&mut self, root: Node<'_>, _: &str) -> Vec<CallEvent> {
+    fn decode(&mut self, root: Node<'_>) -> Vec<CallEvent> {
         decode(root)
     }
 }
 
 impl Protocol for Responses {
-    fn clone_box(&self) -> Box<dyn Protocol> {
-        Box::new(self.clone())
-    }
-
     fn kind(&self, root: Node<'_>) -> EventKind {
         match type_of(root) {
             "error" | "response.failed" => EventKind::Failure,
@@ -35,6 +23,10 @@ impl Protocol for Responses {
             }
             _ => EventKind::Content,
         }
+    }
+
+    fn has_content(&self, root: Node<'_>) -> bool {
+        self.kind(root) != EventKind::Head
     }
 
     fn is_stored_at_once(&self) -> bool {
@@ -54,16 +46,15 @@ impl Protocol for Responses {
                 && root.get("item").is_some_and(is_client_side_call))
     }
 
-    fn note(&mut self, root: Node<'_>, data: &str) {
+    fn note(&mut self, root: Node<'_>) {
         match type_of(root) {
             "response.output_item.added" if Self::call_item(root).is_none() => {
                 self.text = PartText::default();
             }
             "response.output_text.delta" => self.note_part(root),
             "response.output_item.done" if Self::call_item(root).is_none() => {
-                let item = root.get("item").and_then(|item| data.get(item.span()));
-                let item = item.unwrap_or_default().to_owned();
-                self.history.push(HistoryItem::Item(item));
+                let item = root.get("item").map(|item| item.written().to_owned());
+                self.history.extend(item.map(HistoryItem::Item));
             }
             _ => {}
         }
@@ -89,8 +80,7 @@ impl Protocol for Responses {
             call.arguments = arguments;
         }
         if type_of(found.root) == "response.output_item.done" {
-            let whole = found.data.get(item.span()).map(str::to_owned);
-            call.whole = whole;
+            call.whole = Some(item.written().to_owned());
             self.client.changed |= found.is_new;
         }
     }
@@ -109,7 +99,7 @@ impl Protocol for Responses {
         self.calls.get(number).is_some_and(|call| call.is_regular)
     }
 
-    fn late_calls(&mut self, root: Node<'_>, data: &str) -> Vec<(String, String, Option<String>)> {
+    fn late_calls(&mut self, root: Node<'_>) -> Vec<(String, String, Option<String>)> {
         let is_item = |item: &HistoryItem| matches!(item, HistoryItem::Item(_));
         let only_last = !self.history.iter().any(is_item);
         let output = root
@@ -118,7 +108,7 @@ impl Protocol for Responses {
         let mut calls = Vec::new();
         for item in output.into_iter().flat_map(Node::elements) {
             let text = |key| item.get(key).and_then(Node::as_str).unwrap_or_default();
-            let written = data.get(item.span()).unwrap_or_default().to_owned();
+            let written = item.written().to_owned();
             if type_of(item) != "function_call" {
                 if only_last {
                     self.history.push(HistoryItem::Late(written));
@@ -183,52 +173,34 @@ impl Protocol for Responses {
         Some(rewritten)
     }
 
-    fn take_place(&mut self) -> usize {
-        self.client.next_place += 1;
-        self.client.next_place - 1
+    fn places(&mut self) -> &mut Places {
+        &mut self.client.places
     }
 
     fn forward(&mut self, _: &Exchange, event: &SseEvent, out: &mut EventWriter) {
-        let data = event.data.as_deref().unwrap_or_default();
-        let Ok(tree) = Tree::parse(data) else {
-            return out.raw(event);
-        };
-        let root = tree.root();
-        let mut splice = Splice::new(data);
-        let mut at = usize::MAX;
-        self.count(root, &mut splice);
-        if let Some(index) = root
-            .get("output_index")
-            .filter(|node| node.digits().is_some())
-        {
-            let sent = index_of(root);
-            let known = self.client.places.get(&sent).copied();
-            at = known.unwrap_or_else(|| self.take_place());
-            self.client.places.insert(sent.clone(), at);
-            if sent != at.to_string() {
-                splice.replace(index.span(), at.to_string());
+        write_edited(event, out, |root, splice| {
+            let mut at = usize::MAX;
+            self.count(root, splice);
+            if let Some(index) = root.get("output_index").and_then(Node::digits) {
+                at = self.client.places.of(index);
+                set_index(splice, root, "output_index", at);
             }
-        }
-        if self.client.first_id.is_none() {
-            self.client.first_id = response_id(root);
-        }
-        let is_done = type_of(root) == "response.output_item.done";
-        let written = (is_done || !splice.is_empty()).then(|| splice.clone().apply());
-        if let Some(item) = written.as_deref().filter(|_| is_done).and_then(item_of) {
-            self.client.items.push((at, item));
-        }
-        write_spliced(event, splice, out);
+            if self.client.first_id.is_none() {
+                self.client.first_id = response_id(root);
+            }
+            if type_of(root) == "response.output_item.done" {
+                self.note_item(at, splice);
+            }
+            Edited::Forward
+        });
     }
 
     fn forward_at(&mut self, _: &Exchange, event: &SseEvent, place: usize, out: &mut EventWriter) {
-        let data = event.data.as_deref().unwrap_or_default();
-        let Ok(tree) = Tree::parse(data) else {
-            return out.raw(event);
-        };
-        let mut splice = Splice::new(data);
-        self.count(tree.root(), &mut splice);
-        move_to(tree.root(), place, &mut splice);
-        write_spliced(event, splice, out);
+        write_edited(event, out, |root, splice| {
+            self.count(root, splice);
+            move_to(root, place, splice);
+            Edited::Forward
+        });
     }
 
     fn write_held(
@@ -243,11 +215,7 @@ impl Protocol for Responses {
         };
         self.client.changed |= context.changed && placed.first;
         let number = placed.piece.number;
-        let Some((call, place)) = placed
-            .calls
-            .first()
-            .and_then(|call| Some((call.decision, call.place?)))
-        else {
+        let Some((call, place)) = placed.call() else {
             self.client.changed = true;
             return;
         };
@@ -257,22 +225,17 @@ impl Protocol for Responses {
             self.write_begin(own, call, place, out);
             self.client.changed = true;
         }
-        self.write_piece(event, placed, place, out);
+        self.write_piece(event, placed, (call, place), out);
         if kind == PieceKind::End {
-            for more in placed.calls.iter().skip(1) {
-                self.client.changed = true;
-                if let Some(place) = more.place {
-                    self.write_call(more.decision, place, out);
-                }
-            }
+            self.client.changed |= placed.calls.len() > 1;
+            self.write_further_calls(placed, out);
         }
     }
 
     fn write_call(&mut self, decision: &CallDecision, place: usize, out: &mut EventWriter) {
         self.write_begin(None, decision, place, out);
         self.client.changed = true;
-        let id = decision.call.id.as_deref().unwrap_or_default();
-        let name = &decision.call.name;
+        let (id, name) = (decision.id(), &decision.call.name);
         let item = ResponsesForm.call(id, name, decision.final_arguments());
         let done =
             format!(r#"{{"type":"response.output_item.done","output_index":{place},"item":{item}"#);
@@ -281,8 +244,7 @@ impl Protocol for Responses {
     }
 
     fn write_text(&mut self, decision: &CallDecision, text: &str, out: &mut EventWriter) {
-        let place = self.client.next_place;
-        self.client.next_place += 1;
+        let place = self.client.places.take();
         let (id, text) = (message_id(decision), quoted(text));
         let head = format!(r#""item_id":{id},"output_index":{place},"content_index":0"#);
         let whole = message_item(&id, "completed", &text_part(&text));
@@ -325,16 +287,13 @@ impl Protocol for Responses {
             r#"{{"type":"response.output_text.delta","item_id":{item},"output_index":{index},"content_index":0,"delta":{text},"sequence_number":0}}"#
         );
         let event = SseEvent::new("response.output_text.delta", delta);
-        let data = event.data.as_deref().unwrap_or_default();
-        if let Ok(tree) = Tree::parse(data) {
-            let mut splice = Splice::new(data);
-            self.count(tree.root(), &mut splice);
-            let sent = index_of(tree.root());
-            if let Some(place) = self.client.places.get(&sent) {
-                move_to(tree.root(), *place, &mut splice);
+        write_edited(&event, out, |root, splice| {
+            self.count(root, splice);
+            if let Some(place) = self.client.places.find(&index_of(root)) {
+                move_to(root, place, splice);
             }
-            write_spliced(&event, splice, out);
-        }
+            Edited::Forward
+        });
     }
 
     fn aliased_reply(&self) -> Option<(String, String)> {
@@ -378,7 +337,7 @@ impl Protocol for Responses {
         let mut client = std::mem::take(&mut self.client);
         let ids = client.items.iter().filter_map(|(_, item)| id_in(item));
         client.earlier_ids.extend(ids.collect::<Vec<_>>());
-        client.places.clear();
+        client.places = client.places.of_next_reply();
         client.renamed_ids.clear();
         client.changed = true;
         *self = Self {
@@ -437,7 +396,7 @@ impl Responses {
         place: usize,
         out: &mut EventWriter,
     ) {
-        let id = decision.call.id.as_deref().unwrap_or_default();
+        let id = decision.id();
         let item = quoted(&own.unwrap_or_else(|| item_id("fc", id)));
         let (id, name) = (quoted(id), quoted(&decision.call.name));
         let arguments = quoted(decision.final_arguments());
@@ -461,53 +420,55 @@ impl Responses {
         out.event(Some(kind), &data);
     }
 
+    /// Notes the item of an event as the client gets it.
+    fn note_item(&mut self, place: usize, splice: &Splice<'_>) {
+        let item = item_of(&splice.clone().apply());
+        self.client.items.extend(item.map(|item| (place, item)));
+    }
+
     fn write_piece(
         &mut self,
         event: &SseEvent,
         placed: &PlacedPiece<'_>,
-        place: usize,
+        (decision, place): (&CallDecision, usize),
         out: &mut EventWriter,
     ) {
-        let data = event.data.as_deref().unwrap_or_default();
-        let (Ok(tree), Some(call)) = (Tree::parse(data), placed.calls.first()) else {
-            return out.raw(event);
-        };
-        let (root, kind, decision) = (tree.root(), placed.piece.kind, call.decision);
-        let mended = decision.arguments.as_deref();
+        let (kind, mended) = (placed.piece.kind, decision.arguments.as_deref());
         if kind == PieceKind::Part && mended.is_some() {
             return;
         }
-        let mut splice = Splice::new(data);
-        if let (PieceKind::Whole, Some(arguments)) = (kind, mended) {
-            let item = root.get("item_id").map(|node: Node<'_>| node.to_json());
-            let own = self.calls[placed.piece.number].id.clone();
-            let item = item.unwrap_or_else(|| quoted(&own.unwrap_or_default()));
+        let whole = mended.filter(|_| kind == PieceKind::Whole);
+        if let (Some(arguments), Ok(tree)) = (whole, Tree::parse(event.data())) {
+            let item = tree.root().get("item_id").map(Node::to_json);
+            let own = self.calls[placed.piece.number].id.as_deref();
+            let item = item.unwrap_or_else(|| quoted(own.unwrap_or_default()));
             let delta = format!(
                 r#"{{"type":"response.function_call_arguments.delta","item_id":{item},"output_index":{place},"delta":{}"#,
                 quoted(arguments)
             );
             self.write_event("response.function_call_arguments.delta", &delta, out);
-            splice.set(root, "arguments", &quoted(arguments));
         }
-        self.count(root, &mut splice);
-        move_to(root, place, &mut splice);
-        if let Some(item) = root.get("item") {
-            let id = decision.call.id.as_deref().unwrap_or_default();
-            self.client.changed |= set_text(&mut splice, item, "call_id", id);
-            if !decision.is_bad() || decision.call.alias.is_some() {
-                let name = &decision.call.name;
-                self.client.changed |= set_text(&mut splice, item, "name", name);
+        write_edited(event, out, |root, splice| {
+            if let Some(arguments) = whole {
+                splice.set(root, "arguments", &quoted(arguments));
             }
-            if let (PieceKind::End, Some(arguments)) = (kind, mended) {
-                splice.set(item, "arguments", &quoted(arguments));
+            self.count(root, splice);
+            move_to(root, place, splice);
+            if let Some(item) = root.get("item") {
+                self.client.changed |= set_text(splice, item, "call_id", decision.id());
+                if !decision.is_bad() || decision.call.alias.is_some() {
+                    let name = &decision.call.name;
+                    self.client.changed |= set_text(splice, item, "name", name);
+                }
+                if let (PieceKind::End, Some(arguments)) = (kind, mended) {
+                    splice.set(item, "arguments", &quoted(arguments));
+                }
             }
-        }
-        if kind == PieceKind::End {
-            let written = splice.clone().apply();
-            let item = item_of(&written);
-            self.client.items.extend(item.map(|item| (place, item)));
-        }
-        write_spliced(event, splice, out);
+            if kind == PieceKind::End {
+                self.note_item(place, splice);
+            }
+            Edited::Forward
+        });
     }
 
     /// Writes the last event, which repeats all items that the client has.
@@ -517,14 +478,12 @@ impl Responses {
         context: &HeldContext<'_>,
         out: &mut EventWriter,
     ) {
-        let data = event.data.as_deref().unwrap_or_default();
-        let Ok(tree) = Tree::parse(data) else {
-            return out.raw(event);
-        };
-        let (root, exchange) = (tree.root(), context.exchange);
-        let mut splice = Splice::new(data);
-        self.count(root, &mut splice);
-        if let Some(response) = root.get("response") {
+        let exchange = context.exchange;
+        write_edited(event, out, |root, splice| {
+            self.count(root, splice);
+            let Some(response) = root.get("response") else {
+                return Edited::Forward;
+            };
             self.add_late(context);
             if self.client.changed {
                 self.client.items.sort_by_key(|(place, _)| *place);
@@ -533,7 +492,7 @@ impl Responses {
                 splice.set(response, "output", &format!("[{items}]"));
             }
             if let Some(usage) = response.get("usage") {
-                exchange.write_usage(usage, context.usage, &mut splice);
+                exchange.write_usage(usage, context.usage, splice);
             }
             if exchange.request.is_stored {
                 self.client.last_id = response_id(root);
@@ -541,13 +500,11 @@ impl Responses {
                 && has(response, "id")
             {
                 // Nobody can ask for either response.
-                set_text(&mut splice, response, "id", first);
+                set_text(splice, response, "id", first);
             }
-            if exchange.judge.settings.report {
-                splice.append(response, &format!("\"goodcall\":{}", exchange.report()));
-            }
-        }
-        write_spliced(event, splice, out);
+            exchange.append_report(response, splice);
+            Edited::Forward
+        });
     }
 
     /// Adds the items that are only in the last event, each call as it was decided.

@@ -8,8 +8,7 @@ use std::collections::{HashMap, HashSet};
 use goodcall_core::{Kind, Node, Tree};
 
 use super::form::{Extension, has};
-use super::{CallKey, Decisions, EventKind, Form, FoundFragment, Layout, RequestUrl};
-use super::{edited, set_text, type_of};
+use super::*;
 use crate::definitions::Definition;
 use crate::envelope::{Provider, is_client_side_call, is_safety_stop};
 use crate::relay::{CallDecision, Endpoint, legal_parts};
@@ -135,7 +134,7 @@ fn as_input(item: Node<'_>, text: &str, is_stored: bool) -> Option<String> {
 
 /// The id of a message that takes the place of a call, as JSON.
 fn message_id(decision: &CallDecision) -> String {
-    let id = decision.call.id.as_deref().unwrap_or_default();
+    let id = decision.id();
     quoted(&item_id("msg", id))
 }
 
@@ -187,9 +186,7 @@ struct PartText {
 struct ClientItems {
     /// The items, each with its place.
     items: Vec<(usize, String)>,
-    /// The client's place of each item of this reply.
-    places: HashMap<String, usize>,
-    next_place: usize,
+    places: Places,
     /// The sequence number of the next event.
     sequence: u64,
     /// The ids of items of earlier replies.
@@ -279,12 +276,7 @@ fn is_text(root: Node<'_>) -> bool {
 fn decode(root: Node<'_>) -> Vec<CallEvent> {
     let mut out = Vec::new();
     let slot = |id: Option<Node<'_>>| CallSlot::Item(text(id), index_of(root));
-    let fragment = |item: Node<'_>, arguments: Option<String>| Fragment {
-        id: id_of(item.get("call_id")),
-        name: Some(text(item.get("name")).unwrap_or_default()),
-        arguments,
-        span: root.span(),
-    };
+    let begin = |item: Node<'_>| Fragment::begin(item.get("call_id"), item.get("name"), root);
     match type_of(root) {
         "response.output_text.delta" => push_text(root.get("delta"), &mut out),
         "response.output_text.done" | "response.content_part.done" if is_text(root) => {
@@ -292,17 +284,13 @@ fn decode(root: Node<'_>) -> Vec<CallEvent> {
         }
         "response.output_item.added" => {
             if let Some(item) = Responses::call_item(root) {
-                let arguments = text(item.get("arguments")).filter(|text| !text.is_empty());
-                let fragment = fragment(item, arguments);
+                let mut fragment = begin(item);
+                fragment.arguments = text(item.get("arguments")).filter(|text| !text.is_empty());
                 out.push(CallEvent::Call(slot(item.get("id")), fragment));
             }
         }
         "response.function_call_arguments.delta" => {
-            let fragment = Fragment {
-                arguments: text(root.get("delta")),
-                span: root.span(),
-                ..Fragment::default()
-            };
+            let fragment = Fragment::part(text(root.get("delta")), root);
             out.push(CallEvent::Call(slot(root.get("item_id")), fragment));
         }
         "response.function_call_arguments.done" => {
@@ -316,7 +304,7 @@ fn decode(root: Node<'_>) -> Vec<CallEvent> {
             let slot = slot(item.and_then(|item| item.get("id")));
             if let Some(item) = Responses::call_item(root) {
                 // The call may have no first event.
-                out.push(CallEvent::Call(slot.clone(), fragment(item, None)));
+                out.push(CallEvent::Call(slot.clone(), begin(item)));
                 let arguments = text(item.get("arguments")).unwrap_or_default();
                 let slot = slot.clone();
                 out.push(CallEvent::Whole { slot, arguments });
@@ -344,7 +332,7 @@ fn move_to(root: Node<'_>, place: usize, splice: &mut Splice<'_>) {
 
 /// A call's item in a form that a history may hold.
 fn history_call(sent: &str, decision: &CallDecision) -> String {
-    let id = decision.call.id.as_deref().unwrap_or_default();
+    let id = decision.id();
     let (name, arguments) = legal_parts(Provider::Responses, decision);
     let written = edited(sent, |root, splice| {
         splice.set(root, "call_id", &quoted(id));

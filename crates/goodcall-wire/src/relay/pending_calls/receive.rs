@@ -8,7 +8,6 @@ impl PendingCalls {
         &mut self,
         exchange: &mut Exchange,
         root: Node<'_>,
-        data: &str,
     ) -> (EventKind, Content) {
         let kind = self.protocol.kind(root);
         let mut content = Content::default();
@@ -27,18 +26,18 @@ impl PendingCalls {
         if self.state != MessageState::Receiving || !is_content {
             return (kind, content);
         }
-        self.protocol.note(root, data);
-        for event in self.protocol.decode(root, data) {
+        self.protocol.note(root);
+        for event in self.protocol.decode(root) {
             match event {
                 CallEvent::Text(text) => content.text.push_str(&text),
                 CallEvent::TextEnd => content.ends_text = true,
                 CallEvent::Stop(stop) => self.client.stop = Some(stop),
-                event => self.receive(event, root, data, &mut content),
+                event => self.receive(event, root, &mut content),
             }
         }
         if kind == EventKind::Last {
             let tools = &exchange.judge.tools;
-            for (name, arguments, id) in self.protocol.late_calls(root, data) {
+            for (name, arguments, id) in self.protocol.late_calls(root) {
                 let call = RawCall::new(tools, &name, &arguments);
                 self.order.push(CallKey::Late(self.text.late.len()));
                 self.text.late.push(match id {
@@ -51,7 +50,7 @@ impl PendingCalls {
     }
 
     /// Adds a fragment to its call.
-    fn receive(&mut self, event: CallEvent, root: Node<'_>, data: &str, content: &mut Content) {
+    fn receive(&mut self, event: CallEvent, root: Node<'_>, content: &mut Content) {
         let (number, kind, span) = match event {
             CallEvent::Call(slot, fragment) => {
                 let found = self.received.find(&slot, &fragment);
@@ -61,15 +60,7 @@ impl PendingCalls {
                 }
                 let span = fragment.span.clone();
                 let number = self.received.add(slot, fragment).number;
-                let is_new = found.is_none();
-                self.begin(number, is_new);
-                self.protocol.note_fragment(FoundFragment {
-                    number,
-                    is_new,
-                    root,
-                    data,
-                    start: span.start,
-                });
+                self.note_fragment(number, found.is_none(), root, span.start);
                 let kind = match found {
                     None => PieceKind::Begin,
                     Some(_) => PieceKind::Part,
@@ -85,15 +76,7 @@ impl PendingCalls {
                 let (before, span) = (self.received.len(), fragment.span.clone());
                 let received = self.received.add_parts(slot, fragment, parts, more);
                 let number = received.number;
-                let is_new = number >= before;
-                self.begin(number, is_new);
-                self.protocol.note_fragment(FoundFragment {
-                    number,
-                    is_new,
-                    root,
-                    data,
-                    start: span.start,
-                });
+                self.note_fragment(number, number >= before, root, span.start);
                 if !more {
                     self.received.end(number);
                     content.ends_item = true;
@@ -124,10 +107,17 @@ impl PendingCalls {
         }
     }
 
-    fn begin(&mut self, number: usize, is_new: bool) {
+    /// Notes a fragment that begins at `start` in its event, and its call if that is new.
+    fn note_fragment(&mut self, number: usize, is_new: bool, root: Node<'_>, start: usize) {
         if is_new {
             self.order.push(CallKey::Stream(number));
             self.protocol.note_call(CallKey::Stream(number));
         }
+        self.protocol.note_fragment(FoundFragment {
+            number,
+            is_new,
+            root,
+            start,
+        });
     }
 }

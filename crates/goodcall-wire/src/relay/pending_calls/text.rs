@@ -27,7 +27,7 @@ impl PendingCalls {
         if is_alone && released == sent {
             return Some(event);
         }
-        let data = event.data.as_deref().unwrap_or_default();
+        let data = event.data();
         if !released.is_empty()
             && let Some(text) = self.protocol.only_text(data, &released)
         {
@@ -85,7 +85,7 @@ impl PendingCalls {
     }
 
     pub(super) fn with_repeated_text(&mut self, event: SseEvent) -> SseEvent {
-        let data = event.data.as_deref().unwrap_or_default();
+        let data = event.data();
         match self.protocol.with_repeated_text(data) {
             Some(data) => event.of_same_type(data),
             None => event,

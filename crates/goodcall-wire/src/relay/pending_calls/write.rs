@@ -168,13 +168,13 @@ impl PendingCalls {
             match &mut decided.outcome {
                 Outcome::Text(text) => self.protocol.write_text(decision, text, out),
                 Outcome::Call(place) => {
-                    place.get_or_insert_with(|| self.protocol.take_place());
+                    place.get_or_insert_with(|| self.protocol.places().take());
                 }
                 Outcome::Undecided | Outcome::LeftOut => {}
             }
         }
         if !is_judged {
-            unjudged.insert(number, self.protocol.take_place());
+            unjudged.insert(number, self.protocol.places().take());
         }
     }
 
@@ -188,7 +188,7 @@ impl PendingCalls {
         match &self.decided[at].outcome {
             Outcome::Text(text) => self.protocol.write_text(decision, text, out),
             Outcome::Call(_) => {
-                let place = self.protocol.take_place();
+                let place = self.protocol.places().take();
                 self.protocol.write_call(decision, place, out);
             }
             Outcome::Undecided | Outcome::LeftOut => {}
