@@ -38,12 +38,31 @@ mod usage;
 
 use std::ffi::OsString;
 
+use clap::builder::styling::{AnsiColor, Styles};
 use clap::{Parser, Subcommand};
 use goodcall_core::{Policies, Policy, Style};
 
+/// The colours of the help, on terminals that have some.
+const HELP_STYLES: Styles = Styles::styled()
+    .header(AnsiColor::Green.on_default().bold())
+    .usage(AnsiColor::Green.on_default().bold())
+    .literal(AnsiColor::Cyan.on_default().bold())
+    .placeholder(AnsiColor::Cyan.on_default());
+
+const EXAMPLES: &str = "\
+Examples:
+  goodcall demo                                             eight calls on one screen
+  goodcall check --tools tools.json --tool read_file call.json
+  goodcall audit ~/.claude ~/.codex                         why the calls on this disk failed
+  goodcall mcp -- npx some-server                           in front of an MCP server
+  goodcall gateway --upstream URL --observe                 in front of a model provider
+
+Exit codes: 0 good or mended, 1 bad, 2 wrong usage or input.
+`goodcall help COMMAND` explains a command.";
+
 /// Tool calls of language models: checked, mended where one reading is possible, and explained.
 #[derive(Parser)]
-#[command(name = "goodcall", version, max_term_width = 100)]
+#[command(name = "goodcall", version, max_term_width = 100, styles = HELP_STYLES, after_help = EXAMPLES)]
 struct Cli {
     #[command(subcommand)]
     command: Command,

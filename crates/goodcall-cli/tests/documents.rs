@@ -103,6 +103,8 @@ fn variable(line: &str) -> (Option<(&str, &str)>, String) {
 /// Runs one command, words separated by blanks, and gives back what it printed.
 fn run(variable: Option<(&str, &str)>, words: &str, root: &Path) -> String {
     let output = Command::new(env!("CARGO_BIN_EXE_goodcall"))
+        // The width of the help.
+        .env_remove("COLUMNS")
         .envs(variable)
         .args(words.split_whitespace())
         .current_dir(root)
