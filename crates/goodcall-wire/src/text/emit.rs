@@ -76,6 +76,11 @@ impl ScanOutput {
         std::mem::take(&mut self.sources)
     }
 
+    /// Forgets the text that the last calls were, which nobody asked for.
+    pub(super) fn forget_sources(&mut self) {
+        self.sources.clear();
+    }
+
     pub(super) fn released(&self) -> usize {
         self.released
     }
@@ -166,6 +171,20 @@ impl ScanOutput {
                 last.end = range.end;
             }
             _ => self.classes.push_back((range, class)),
+        }
+    }
+
+    /// Gives out the part of a thought in `range`, at once if nothing before it is still to come.
+    pub(super) fn give_reasoning(&mut self, input: Window<'_>, range: Range<usize>) {
+        let is_next = range.start == self.released && self.held.is_empty();
+        if range.is_empty() || !is_next || self.all_is_text {
+            return self.classify(range, TextClass::Reasoning);
+        }
+        let text = input.slice(range.clone());
+        self.released = range.end;
+        match self.pieces.last_mut() {
+            Some(TextPiece::Reasoning(last)) => last.push_str(text),
+            _ => self.pieces.push(TextPiece::Reasoning(text.to_owned())),
         }
     }
 

@@ -4,7 +4,7 @@
 use super::input::{Match, Window};
 
 /// The most bytes that are looked at one by one.
-const MAX_LOOK: usize = 16;
+const MAX_LOOK: usize = 40;
 
 /// A block in which nothing is a call.
 #[derive(Debug)]
@@ -108,6 +108,20 @@ pub(super) fn ends_thought(text: &str) -> bool {
     thoughts.any(|block| block.close.iter().any(|close| text.contains(close)))
 }
 
+/// Returns true if an end marker of any block begins with this byte.
+fn begins_end(byte: &u8) -> bool {
+    // The last one begins `◁`.
+    matches!(byte, b'<' | b'[' | b'H' | 0xe2)
+}
+
+/// Returns true if `text` only makes a word inside a block longer. The bytes that were kept back are that
+/// word, or the start of an end marker.
+pub(super) fn decides_nothing(kept: &[u8], text: &str) -> bool {
+    let is_word = !kept.first().is_some_and(begins_end);
+    let decides = |byte: &u8| begins_end(byte) || byte.is_ascii_whitespace();
+    is_word && !text.as_bytes().iter().any(decides)
+}
+
 impl IgnoredBlock {
     /// The first end marker in `text`: where it begins, and how much of it belongs to the block.
     pub(super) fn find_end(&self, text: &str) -> Option<(usize, usize)> {
@@ -121,8 +135,7 @@ impl IgnoredBlock {
     /// Returns false if no end marker can begin in `rest`, by a look at its bytes. Only short texts are
     /// looked at: a search is faster in long ones.
     pub(super) fn may_end_in(&self, rest: &str) -> bool {
-        let begins = |byte| self.close.iter().any(|close| close.as_bytes()[0] == byte);
-        rest.len() > MAX_LOOK || rest.bytes().any(begins)
+        rest.len() > MAX_LOOK || rest.as_bytes().iter().any(begins_end)
     }
 
     /// Returns true if `rest` is the start of an end marker.
@@ -194,4 +207,18 @@ pub(super) fn ignored_mark(input: Window<'_>, at: usize, place: MarkPlace) -> Op
         }
     }
     need_more.then_some(IgnoredMark::NeedMore)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_end_marker_begins_with_a_byte_that_is_looked_for() {
+        for block in BLOCKS.iter().chain([&ANALYSIS, &PROMPTED]) {
+            for close in block.close {
+                assert!(begins_end(&close.as_bytes()[0]), "{close}");
+            }
+        }
+    }
 }

@@ -13,7 +13,8 @@ use super::candidates::{AtCursor, Candidate, at_cursor};
 use super::code_fence::{CodeFence, FenceMark};
 use super::emit::{HeldCalls, ScanOutput, TextClass};
 use super::ignored_blocks::{
-    IgnoredBlock, IgnoredContents, IgnoredMark, MarkPlace, PROMPTED, ignored_mark, opens_thought,
+    IgnoredBlock, IgnoredContents, IgnoredMark, MarkPlace, PROMPTED, decides_nothing, ignored_mark,
+    opens_thought,
 };
 use super::input::{InputBuffer, Window};
 use super::line_state::LineState;
@@ -176,7 +177,7 @@ impl Scanner {
 
     /// Takes the next piece of the text, and returns the text and the calls that are certain now.
     pub fn push(&mut self, text: &str) -> Vec<TextPiece> {
-        self.output.take_sources();
+        self.output.forget_sources();
         let from = self.input.window().end();
         self.input.push(text);
         if self.goes_on(from, text) || self.lengthens_run(from, text) {
@@ -194,11 +195,15 @@ impl Scanner {
     /// that small pieces cost little more than large ones.
     fn goes_on(&mut self, from: usize, text: &str) -> bool {
         match &mut self.state {
-            ScannerState::Text | ScannerState::Ignored(_) => {
+            ScannerState::Text => {
                 let word = self.input.window().bytes_from(self.at);
                 !self.settings.thinking
                     && word.len() <= MAX_PENDING_WORD
                     && word.iter().all(u8::is_ascii_alphanumeric)
+            }
+            ScannerState::Ignored(_) => {
+                let kept = self.input.window().bytes_from(self.at);
+                kept.len() <= MAX_PENDING_WORD && decides_nothing(kept, text)
             }
             ScannerState::Candidate(candidate) => candidate.passes_over(from, text),
         }
@@ -452,7 +457,7 @@ impl Scanner {
             }
         };
         if is_thought {
-            self.output.classify(self.at..end, TextClass::Reasoning);
+            self.output.give_reasoning(input, self.at..end);
         }
         self.at = end;
         let Some((_, size)) = found else {
