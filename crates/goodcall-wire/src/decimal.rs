@@ -82,6 +82,14 @@ impl Decimal {
         })
     }
 
+    /// The double nearest to the quotient; `None` if a double does not hold both numbers exactly.
+    pub(crate) fn nearest_quotient(self, other: Self) -> Option<f64> {
+        const MOST_EXACT: u128 = 1 << 53;
+        let (dividend, divisor, _) = self.aligned(other)?;
+        let most = dividend.unsigned_abs().max(divisor.unsigned_abs());
+        (divisor != 0 && most <= MOST_EXACT).then(|| dividend as f64 / divisor as f64)
+    }
+
     pub(crate) fn power(self, exponent: u32) -> Option<Self> {
         let places = self.places.checked_mul(exponent)?;
         Self::with_places(self.units.checked_pow(exponent)?, places)

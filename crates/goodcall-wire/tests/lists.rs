@@ -14,18 +14,22 @@ const TOOLS: &str = r#"[
 
 /// One call of a list; `ID` becomes a number that no other call has.
 #[rustfmt::skip]
-const PYTHON: [&str; 9] = [
+const PYTHON: [&str; 15] = [
     "area(id=ID)", "area(id=ID, points=[1, 2])", "area(id=ID, points=inner(id=9))",
     "area(points=[inner(id=9)], id=ID)", "area(id=ID, points=[1, )", "area(id=ID points=2)",
     "area(id=ID, points=inner(id=9), points=[inner(id=9)])", "inner(id=ID)", "area(ID, \"x)",
+    "'area(id=ID)'", "'area(id=ID, points=<points>)'", "'area(id=ID, points=inner(id=9))'",
+    "'area'(id=ID)", "'area', {'id': ID}", "'area', 'id': ID",
 ];
 #[rustfmt::skip]
-const JSON: [&str; 5] = [
+const JSON: [&str; 7] = [
     "{\"name\": \"area\", \"arguments\": {\"id\": ID}}",
     "{\"name\": \"area\", \"arguments\": {\"id\": ID, \"points\": [{\"name\": \"inner\", \"arguments\": {\"id\": 9}}]}}",
     "{\"name\": \"area\", \"arguments\": {\"id\": ID, }}",
     "{\"name\": \"area\", \"arguments\": {\"id\" ID}}",
     "{\"name\": \"other\", \"arguments\": {\"id\": ID}}",
+    "{\"name\": \"area\", \"arguments\": {\"id\": ID} * 2}",
+    "// it's a comment\n{\"name\": \"area\", \"arguments\": {\"id\": ID}}",
 ];
 
 /// A message that is a list of calls, and the numbers in them.

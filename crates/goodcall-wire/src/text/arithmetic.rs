@@ -1,8 +1,8 @@
 //! Evaluates arithmetic on plain numbers, which some models write where a number belongs:
 //! `500*12`, `1/4`.
 //!
-//! The arithmetic is exact. A quotient without a finite decimal form (`1/6`) is not evaluated,
-//! because its digits would depend on somebody's rounding.
+//! The arithmetic is exact. Only a result without a finite decimal form (`1/6`) is rounded, once, to
+//! the nearest double, as it is where a string holds such a quotient.
 
 use crate::decimal::Decimal;
 
@@ -18,14 +18,14 @@ const MAX_DEPTH: usize = 8;
 /// Evaluates the expression at the start of `text`, and returns its value and its size in bytes.
 ///
 /// Returns `None` if there is no operator, if the expression is not followed by the end of an
-/// argument, or if its value cannot be represented exactly.
+/// argument, or if its numbers are too long for exact arithmetic.
 pub(crate) fn evaluate(text: &str) -> Option<(String, usize)> {
     let mut expression = Expression {
         text: text.as_bytes(),
         at: 0,
         operators: 0,
     };
-    let value = expression.sum(0)?;
+    let value = expression.sum(0)?.digits()?;
     let size = expression.at;
     if is_date(&text[..size]) {
         return None;
@@ -33,7 +33,7 @@ pub(crate) fn evaluate(text: &str) -> Option<(String, usize)> {
     expression.skip_spaces();
     let next = expression.text.get(expression.at);
     let ended = matches!(next, None | Some(b',' | b')' | b']' | b'}'));
-    (expression.operators > 0 && ended).then(|| (value.to_string(), size))
+    (expression.operators > 0 && ended).then_some((value, size))
 }
 
 /// Returns true if this is a date such as `2019-12-13`, not a subtraction or a division.
@@ -47,6 +47,57 @@ fn is_date(text: &str) -> bool {
 fn bounded(value: Option<Decimal>) -> Option<Decimal> {
     let value = value?.normalized();
     (value.places() <= MAX_PLACES).then_some(value)
+}
+
+/// A quotient, which is divided last so that it is rounded at most once.
+#[derive(Clone, Copy)]
+struct Quotient {
+    over: Decimal,
+    under: Decimal,
+}
+
+impl Quotient {
+    fn new(over: Option<Decimal>, under: Option<Decimal>) -> Option<Self> {
+        let (over, under) = (bounded(over)?, bounded(under)?);
+        (!under.is_zero()).then_some(Self { over, under })
+    }
+
+    fn plus(self, other: Self) -> Option<Self> {
+        if self.under == other.under {
+            return Self::new(self.over.plus(other.over), Some(self.under));
+        }
+        let left = self.over.times(other.under)?;
+        let right = other.over.times(self.under)?;
+        Self::new(left.plus(right), self.under.times(other.under))
+    }
+
+    fn times(self, other: Self) -> Option<Self> {
+        Self::new(self.over.times(other.over), self.under.times(other.under))
+    }
+
+    fn inverse(self) -> Option<Self> {
+        Self::new(Some(self.under), Some(self.over))
+    }
+
+    fn negated(self) -> Option<Self> {
+        Self::new(self.over.negated(), Some(self.under))
+    }
+
+    fn power(self, exponent: u32) -> Option<Self> {
+        Self::new(self.over.power(exponent), self.under.power(exponent))
+    }
+
+    fn exact(self) -> Option<Decimal> {
+        bounded(self.over.over(self.under, MAX_PLACES))
+    }
+
+    /// The digits of the value: all of them, or those of the nearest double.
+    fn digits(self) -> Option<String> {
+        match self.exact() {
+            Some(value) => Some(value.to_string()),
+            None => Some(self.over.nearest_quotient(self.under)?.to_string()),
+        }
+    }
 }
 
 /// A recursive-descent reader of one expression.
@@ -82,44 +133,55 @@ impl Expression<'_> {
         }
     }
 
-    fn sum(&mut self, depth: usize) -> Option<Decimal> {
+    fn sum(&mut self, depth: usize) -> Option<Quotient> {
         let mut value = self.product(depth)?;
         while let Some(sign) = self.operator(&[b"+", b"-"]) {
             let other = self.product(depth)?;
-            value = bounded(match sign {
+            value = match sign {
                 0 => value.plus(other),
                 _ => value.plus(other.negated()?),
-            })?;
+            }?;
         }
         Some(value)
     }
 
-    fn product(&mut self, depth: usize) -> Option<Decimal> {
+    fn product(&mut self, depth: usize) -> Option<Quotient> {
         let mut value = self.power(depth)?;
         while let Some(sign) = self.operator(&[b"//", b"*", b"/", b"%"]) {
             let other = self.power(depth)?;
-            value = bounded(match sign {
+            value = match sign {
                 1 => value.times(other),
-                2 => value.over(other, MAX_PLACES),
+                2 => value.times(other.inverse()?),
                 _ => None,
-            })?;
+            }?;
         }
         Some(value)
     }
 
-    fn power(&mut self, depth: usize) -> Option<Decimal> {
+    fn power(&mut self, depth: usize) -> Option<Quotient> {
+        self.skip_spaces();
+        let is_signed = self.text.get(self.at) == Some(&b'-');
         let base = self.atom(depth)?;
         if self.operator(&[b"**"]).is_none() {
             return Some(base);
         }
-        let exponent = self.atom(depth)?.to_integer()?;
-        if !(0..=MAX_EXPONENT).contains(&exponent) {
+        if is_signed {
+            // `-2**2` is -4 in Python, and 4 to many.
             return None;
         }
-        bounded(base.power(u32::try_from(exponent).ok()?))
+        let exponent = self.atom(depth)?.exact()?.to_integer()?;
+        if exponent.abs() > MAX_EXPONENT {
+            return None;
+        }
+        let raised = base.power(u32::try_from(exponent.abs()).ok()?)?;
+        if exponent < 0 {
+            raised.inverse()
+        } else {
+            Some(raised)
+        }
     }
 
-    fn atom(&mut self, depth: usize) -> Option<Decimal> {
+    fn atom(&mut self, depth: usize) -> Option<Quotient> {
         self.skip_spaces();
         match self.text.get(self.at)? {
             b'(' if depth < MAX_DEPTH => {
@@ -136,7 +198,7 @@ impl Expression<'_> {
                     .filter(|_| depth < MAX_DEPTH)?
                     .negated()
             }
-            _ => self.number(),
+            _ => Quotient::new(self.number(), Decimal::parse("1")),
         }
     }
 
@@ -156,7 +218,7 @@ impl Expression<'_> {
         if text.len() > 1 && text.starts_with('0') && !text.starts_with("0.") {
             return None;
         }
-        bounded(Decimal::parse(&text))
+        Decimal::parse(&text)
     }
 }
 
@@ -177,6 +239,16 @@ mod tests {
         assert_eq!(value("1.5e3 / 3)").as_deref(), Some("500"));
         assert_eq!(value("(2 + 3) * -4)").as_deref(), Some("-20"));
         assert_eq!(value("10**3)").as_deref(), Some("1000"));
+        assert_eq!(value("5*10**-3)").as_deref(), Some("0.005"));
+        assert_eq!(value("1/3 + 2/3)").as_deref(), Some("1"));
+    }
+
+    #[test]
+    fn endless_quotients_are_rounded_once() {
+        assert_eq!(value("1/6)").as_deref(), Some("0.16666666666666666"));
+        assert_eq!(value("-1/3)").as_deref(), Some("-0.3333333333333333"));
+        assert_eq!(value("2 / 3 * 100)").as_deref(), Some("66.66666666666667"));
+        assert_eq!(value("1/9007199254740993)"), None);
     }
 
     #[test]
@@ -188,10 +260,10 @@ mod tests {
             "2019-12-13)",
             "10/12/2020)",
             "1/0)",
-            "1/6)",
             "5 km)",
             "5*x)",
             "9**99)",
+            "-2**2)",
             "x",
         ] {
             assert_eq!(value(text), None, "{text}");

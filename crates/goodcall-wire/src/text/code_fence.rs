@@ -202,7 +202,10 @@ fn is_call_line<'l>(line: &'l str, variables: &mut Vec<&'l str>) -> bool {
         }
         line = printed.strip_prefix("await ").unwrap_or(printed);
     }
-    let is_separator = |c: char| c.is_whitespace() || matches!(c, ',' | ';' | '[' | ']');
+    // A bracket too many closes nothing.
+    let is_extra = |c: char| c == ')' && !line.contains('(');
+    let is_separator =
+        |c: char| c.is_whitespace() || matches!(c, ',' | ';' | '[' | ']') || is_extra(c);
     let calls = line.trim_matches(is_separator);
     // A sum of calls makes all of them; a sign before the first one is part of a diff.
     let sum = calls.starts_with(CALL) && calls.ends_with(CALL);
@@ -248,6 +251,7 @@ mod tests {
             "print(@)",
             "c = [\n @,\n @\n]\n",
             "print(@ + @)",
+            "[@])",
             "<functioncall>\n@\n</functioncall>",
         ] {
             assert_eq!(is_calls(text), [true, true], "{text}");
@@ -264,6 +268,7 @@ mod tests {
             "\"\"\"\n@\n\"\"\"",
             "-@\n+@",
             "x == @",
+            "g(@))",
             "print(y)\n@",
             "<example>\n@",
             "+@",

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::ops::Range;
 
 use super::call_end::value_size;
-use super::raw_members::{RawMember, RawObject, elements, unquote};
+use super::raw_members::{RawMember, RawObject, elements, skip_blanks, string_end, unquote};
 use super::{FoundCall, python_calls, python_values};
 use crate::call::CallState;
 use crate::tools::{ToolDefinition, Tools};
@@ -95,7 +95,8 @@ impl<'c> CallCollector<'c> {
 
     /// The offered tool that the text of a string names.
     fn tool_in_string<'t>(&self, text: &'t str) -> Option<Cow<'t, str>> {
-        unquote(text).filter(|name| self.tools.meant(name).is_some())
+        // `'f()'` is a call by itself.
+        unquote(text).filter(|name| !name.contains('(') && self.tools.meant(name).is_some())
     }
 
     /// Collects the calls of a value that begins at the offset `base`.
@@ -119,6 +120,12 @@ impl<'c> CallCollector<'c> {
             self.found.extend(calls);
         } else if inner.starts_with(['{', '[']) {
             self.value(inner, 0, depth + 1);
+        } else if let Some(mut call) = self.broken_call(inner, 0) {
+            call.is_complete();
+            if call.state == CallState::Whole {
+                call.state = CallState::Unreadable("one call, and nothing behind it".to_owned());
+            }
+            self.found.push(call);
         }
         for call in &mut self.found[from..] {
             call.move_to(&(base..base + text.len()));
@@ -134,15 +141,33 @@ impl<'c> CallCollector<'c> {
                 self.element(piece, base + part.start, depth);
                 continue;
             };
-            if let Some(value) = parts.next_if(|next| self.is_arguments(&text[(*next).clone()])) {
-                let span = base + part.start..base + value.end;
+            let (mut start, before) = (part.start, self.found.len());
+            while let Some(value) = parts.next_if(|next| {
+                let piece = &text[(*next).clone()];
+                let is_first = self.found.len() == before;
+                self.is_arguments(piece) && (is_first || self.are_arguments_of(&name, piece))
+            }) {
+                let span = base + start..base + value.end;
                 let arguments = &text[value.clone()];
                 let offset = base + value.start;
                 self.found
                     .push(FoundCall::verbatim(&name, arguments, offset, span));
+                start = value.start;
+            }
+            if self.found.len() > before {
                 continue;
             }
             let mut end = part.end;
+            let mut members = Vec::new();
+            while let Some(next) = parts.next_if(|next| is_member(&text[(*next).clone()])) {
+                members.push(&text[next.clone()]);
+                end = next.end;
+            }
+            if !members.is_empty() {
+                let span = base + part.start..base + end;
+                self.found.push(self.call_of_members(&name, &members, span));
+                continue;
+            }
             let mut arguments = Vec::new();
             while let Some(next) = parts.next_if(|next| is_argument(&text[(*next).clone()])) {
                 arguments.extend(unquote(&text[next.clone()]));
@@ -155,18 +180,45 @@ impl<'c> CallCollector<'c> {
     }
 
     fn element(&mut self, piece: &str, base: usize, depth: usize) {
-        if piece.starts_with(['{', '[', '"', '\'', '(']) {
+        let is_value = piece.starts_with(['{', '[', '"', '\'', '(']);
+        if is_value && python_calls::behind_quote(piece).is_none() {
             self.value(piece, base, depth + 1);
         } else if let Some(calls) = python_calls::sequence(piece, base, self.tools) {
             self.found.extend(calls);
-        } else if let Some((mut found, _)) = python_calls::call(piece, base, self.tools)
-            && found.is_offered(self.tools)
-        {
-            // A call that cannot be read must not vanish.
-            found.span.end = base + piece.len();
+        } else if let Some(found) = self.broken_call(piece, base) {
             self.holds_expression |= !matches!(found.state, CallState::Unreadable(_));
             self.found.push(found);
         }
+    }
+
+    /// The call at the start of a piece that cannot be read as a whole: it must not vanish.
+    fn broken_call(&self, piece: &str, base: usize) -> Option<FoundCall> {
+        let (mut found, _) = python_calls::call(piece, base, self.tools)?;
+        found.span.end = base + piece.len();
+        found.is_offered(self.tools).then_some(found)
+    }
+
+    /// The call of a name and members that have no brackets of their own: `['f', 'a': 1]`.
+    fn call_of_members(&self, name: &str, members: &[&str], span: Range<usize>) -> FoundCall {
+        let object = format!("{{{}}}", members.join(", "));
+        let tool = self.tools.meant(name);
+        if let Some(raw) = RawObject::parse(&object)
+            && let [only] = &raw.members[..]
+            && ARGUMENT_KEYS.contains(&only.key.as_ref())
+            && !tool.is_some_and(|tool| tool.declares(&only.key))
+        {
+            return FoundCall::translated(name, raw.value(only).to_owned(), span);
+        }
+        FoundCall::translated(name, object, span)
+    }
+
+    /// Returns true for an object that holds nothing but parameters of a tool.
+    fn are_arguments_of(&self, name: &str, text: &str) -> bool {
+        let (Some(tool), Some(object)) = (self.tools.meant(name), RawObject::parse(text)) else {
+            return false;
+        };
+        let mut members = object.members.iter();
+        !object.members.is_empty() && members.all(|member| tool.declares(&member.key))
     }
 
     /// Returns true for an object that is not a call itself.
@@ -193,6 +245,14 @@ impl<'c> CallCollector<'c> {
             }
         }
     }
+}
+
+/// Returns true for a key in quotes and its value: `'a': 1`.
+fn is_member(piece: &str) -> bool {
+    let bytes = piece.as_bytes();
+    let quoted = matches!(bytes.first(), Some(b'"' | b'\''));
+    let behind = quoted.then(|| string_end(bytes, 0)).flatten();
+    behind.is_some_and(|at| bytes.get(skip_blanks(bytes, at)) == Some(&b':'))
 }
 
 /// Returns true for a string like `'a=1'` or `'(a=1, b=2)'`.
@@ -326,6 +386,17 @@ fn is_ambiguous(object: &RawObject<'_>, tools: &Tools) -> bool {
     }
 }
 
+/// Returns true if an operator follows the object of arguments: `{…} * 2`.
+fn holds_expression(object: &RawObject<'_>, name: usize) -> bool {
+    let arguments = arguments_of(object, Some(name)).map(|at| object.value(&object.members[at]));
+    let arguments = arguments.filter(|value| value.starts_with('{'));
+    arguments.is_some_and(|value| {
+        let rest = value_size(value).map_or("", |size| value[size..].trim_start());
+        let is_comment = rest.starts_with("//") || rest.starts_with("/*");
+        rest.starts_with(['*', '/', '+', '-', '%', '|', '.', '[', '(']) && !is_comment
+    })
+}
+
 fn has_two_names(object: &RawObject<'_>, tools: &Tools) -> bool {
     let members = object.members.iter();
     let names = members.filter(|member| NAME_KEYS.contains(&member.key.as_ref()));
@@ -354,6 +425,9 @@ fn named_call(object: &PlacedObject<'_>, name: &NameMember<'_>, tools: &Tools) -
         }
     } else if is_ambiguous(raw, tools) {
         found.state = CallState::Unreadable("one name and one set of arguments".to_owned());
+    } else if holds_expression(raw, name.index) {
+        let expected = "the arguments themselves, not an expression";
+        found.state = CallState::Unreadable(expected.to_owned());
     } else if let Some(key) = misplaced_argument(raw, name.index, tool) {
         let expected = format!("all arguments in one object, `{key}` among them");
         found.state = CallState::Unreadable(expected);

@@ -25,6 +25,14 @@ pub(crate) fn callee(text: &str) -> Option<Callee> {
     called.then_some(Callee { name_size, bracket })
 }
 
+/// The text behind the first quote of `'a.b'(…)`.
+pub(crate) fn behind_quote(text: &str) -> Option<&str> {
+    let quote = text.chars().next().filter(|c| matches!(c, '"' | '\''))?;
+    let inner = &text[1..];
+    let is_name = inner[dotted_size(inner)..].starts_with(quote);
+    (is_name && callee(inner).is_some()).then_some(inner)
+}
+
 /// The size of the dotted name at the start of `text`.
 pub(crate) fn dotted_size(text: &str) -> usize {
     let mut size = identifier_size(text);
@@ -43,6 +51,10 @@ pub(crate) fn dotted_size(text: &str) -> usize {
 
 /// Reads the call at the start of `text`, and returns it and its size.
 pub(crate) fn call(text: &str, base: usize, tools: &Tools) -> Option<(FoundCall, usize)> {
+    if let Some(inner) = behind_quote(text) {
+        let (found, size) = call(inner, base + 1, tools)?;
+        return Some((found, size + 1));
+    }
     let Callee { name_size, bracket } = callee(text)?;
     let mut name = &text[..name_size];
     // `f.call(…)` is how Llama writes `f(…)`.

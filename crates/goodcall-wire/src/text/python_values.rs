@@ -396,16 +396,30 @@ impl<'t> PythonReader<'t> {
             words_size(rest)
         };
         let text = rest[..size].trim();
-        let placeholder = text.contains(['(', '{', '[', '<', '"', '\'', '=']) || text.is_empty();
+        let placeholder = text.contains(['(', '{', '[', '<', '"', '=']) || text.is_empty();
+        let placeholder = placeholder || holds_quote(text);
         if placeholder || size == rest.len() {
             return Err(error.unwrap_or(PythonError::Expected("a value")));
         }
         self.at += size;
         let from = out.len();
-        push_string(text, out);
+        if self.markdown {
+            push_string(&text.replace("\\_", "_"), out);
+        } else {
+            push_string(text, out);
+        }
         self.record(RuleId::BareWords, text, &out[from..]);
         Ok(())
     }
+}
+
+/// Returns true if words hold a single quote that is not the apostrophe of a word like `it's`.
+fn holds_quote(words: &str) -> bool {
+    let is_letter =
+        |byte: Option<&u8>| byte.is_some_and(|byte| !byte.is_ascii() || byte.is_ascii_alphabetic());
+    let bytes = words.as_bytes();
+    let mut quotes = words.match_indices('\'').map(|(at, _)| at);
+    quotes.any(|at| at == 0 || !is_letter(bytes.get(at - 1)) || !is_letter(bytes.get(at + 1)))
 }
 
 /// The size of words without quotes: up to a closing bracket, or to a comma before the next

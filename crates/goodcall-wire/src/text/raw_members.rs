@@ -88,6 +88,14 @@ pub(crate) fn elements(text: &str) -> Option<Vec<Range<usize>>> {
         match bytes.get(at) {
             None | Some(b']' | b')') => return Some(elements),
             Some(b',' | b'}') => at += 1,
+            Some(b'#' | b'/') => {
+                // A comment up to the end of its line; no value begins so.
+                let line = &bytes[at..];
+                at += line
+                    .iter()
+                    .position(|byte| *byte == b'\n')
+                    .unwrap_or(line.len());
+            }
             Some(_) => {
                 let end = value_end(bytes, at);
                 elements.push(at..trim_end(bytes, at, end));

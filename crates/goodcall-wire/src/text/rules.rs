@@ -91,7 +91,7 @@ const RULES: [Rule; 7] = [
         "In Python such an argument is its value.",
         &[
             "There is anything but `+`, `-`, `*`, `/` and `**` of plain numbers.",
-            "The result is not exact.",
+            "The numbers are too long for exact arithmetic. Only a result without an end (`1/6`) is rounded, once.",
         ],
         of_f(NUMBER, "[f(n=5 * 3)]", r#"{"n":15}"#),
     ),

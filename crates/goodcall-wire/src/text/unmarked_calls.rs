@@ -203,7 +203,10 @@ impl Surroundings<'_> {
         if calls.is_empty() {
             calls = json_calls::calls(text, base, self.tools);
         }
-        if !calls.iter().any(|call| call.is_offered(self.tools)) {
+        let is_unreadable =
+            |call: &FoundCall| call.python && matches!(call.state, CallState::Unreadable(_));
+        let only_unreadable = calls.iter().all(is_unreadable) && !self.is_whole_message();
+        if only_unreadable || !calls.iter().any(|call| call.is_offered(self.tools)) {
             calls.clear();
         }
         calls
